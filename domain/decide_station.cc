@@ -1,0 +1,291 @@
+// Decisions about the station under way: claim, heartbeat, external ref, complete, defer, dispatch.
+#include <algorithm>
+
+#include "domain/attempt_end.h"
+#include "domain/check.h"
+#include "domain/decide.h"
+#include "domain/limits.h"
+#include "domain/refusals.h"
+
+namespace signalbox {
+namespace {
+
+std::vector<Detail> about(const Run& run, const std::string& station) {
+  return {{"run_id", to_string(run.id)},
+          {"station", station},
+          {"current_station", run.definition().name},
+          {"current_status", std::string(name_of(run.station().status))}};
+}
+
+std::vector<std::string> look_at(const Run& run) {
+  return {"signalbox run get " + to_string(run.id)};
+}
+
+// The guards that every word about a station passes: the run, the station, its turn.
+Decided<const Run*> current_station(const World& world, const RunId& id,
+                                    const std::string& station) {
+  const auto found = open_run(world, id);
+  if (!found) return found;
+  const Run& run = **found;
+  const auto index = run.find_station(station);
+  if (!index) {
+    std::vector<std::string> names;
+    for (const StationDefinition& each : run.pipeline->stations) names.push_back(each.name);
+    return reject(ErrorCode::STATION_NOT_FOUND, "the run's pipeline has no station " + station,
+                  {{"run_id", to_string(id)}, {"station", station}, {"stations", names}},
+                  look_at(run));
+  }
+  if (*index < run.current) {
+    return reject(ErrorCode::STATION_ALREADY_SUCCEEDED,
+                  "station " + station + " succeeded before; it is never done again",
+                  about(run, station), look_at(run));
+  }
+  if (*index > run.current) {
+    return reject(ErrorCode::STATION_ORDER,
+                  "station " + station + " has to wait for " + run.definition().name,
+                  about(run, station), look_at(run));
+  }
+  return &run;
+}
+
+// As above, and the token is the one of the attempt under way.
+Decided<const Run*> held_station(const World& world, const RunId& id, const std::string& station,
+                                 Token token) {
+  const auto found = current_station(world, id, station);
+  if (!found) return found;
+  const Run& run = **found;
+  if (!run.attempt) {
+    if (run.station().attempts > 0) {
+      return reject(ErrorCode::STALE_TOKEN,
+                    "the attempt with this token has ended; nobody holds the station now",
+                    {{"run_id", to_string(id)},
+                     {"station", station},
+                     {"token", static_cast<std::int64_t>(token)}},
+                    {"signalbox station claim --station " + station});
+    }
+    return reject(ErrorCode::STATION_NOT_CLAIMED, "nobody holds station " + station,
+                  about(run, station), {"signalbox station claim --station " + station});
+  }
+  if (run.attempt->token != token) {
+    return reject(ErrorCode::STALE_TOKEN, "this token is not the one of the attempt under way",
+                  {{"run_id", to_string(id)},
+                   {"station", station},
+                   {"token", static_cast<std::int64_t>(token)},
+                   {"current_token", static_cast<std::int64_t>(run.attempt->token)},
+                   {"current_worker", run.attempt->worker}},
+                  {"signalbox events --from " + std::to_string(run.attempt->token) + " --limit 1"});
+  }
+  return &run;
+}
+
+// A job knows its token too, but what became of it is for its executor to say.
+Decided<void> require_speaker(const Run& run, bool from_executor) {
+  if (from_executor || run.definition().executor == ExecutorKind::worker) return {};
+  return reject(ErrorCode::STATION_NOT_CLAIMABLE,
+                "station " + run.definition().name +
+                    " is executed by the service itself, which takes the result from its job",
+                about(run, run.definition().name), look_at(run));
+}
+
+Decided<void> require_lease(const std::optional<std::int64_t>& lease_ms) {
+  if (!lease_ms) return {};
+  return require_between("lease_ms", *lease_ms, limits::lease_ms_min, limits::lease_ms_max);
+}
+
+// As much as fits into bytes_max without cutting a UTF-8 character.
+std::string beginning_of(const std::string& text, std::size_t bytes_max) {
+  std::size_t bytes = std::min(text.size(), bytes_max);
+  while (bytes < text.size() && bytes > 0 && (text[bytes] & '\xC0') == '\x80') --bytes;
+  return text.substr(0, bytes);
+}
+
+StationClaimed claim_of(const Run& run, const std::string& worker, std::int64_t lease_ms) {
+  const StationState& station = run.station();
+  return {run.definition().name, station.attempts + 1,
+          run.definition().retry.strategies[station.strategy_index], worker, lease_ms};
+}
+
+Decided<void> require_fitting(const AttemptResult& result, const Failure& failure) {
+  if (auto ok = require_at_most("summary", result.summary, limits::summary_bytes_max); !ok)
+    return ok;
+  if (auto ok = require_at_most("logs_inline", result.logs_inline, limits::logs_inline_bytes_max);
+      !ok) {
+    return ok;
+  }
+  if (auto ok = require_at_most("metadata", result.metadata, limits::metadata_bytes_max); !ok) {
+    return ok;
+  }
+  if (auto ok = require_at_most("external_ref", result.external_ref, limits::path_bytes_max); !ok) {
+    return ok;
+  }
+  if (auto ok = require_at_most("error_code", failure.code, limits::name_bytes_max); !ok) return ok;
+  if (auto ok = require_at_most("error_message", failure.message, limits::reason_bytes_max); !ok) {
+    return ok;
+  }
+  if (result.artifacts.size() > limits::artifacts_max) {
+    return reject(ErrorCode::LIMIT_EXCEEDED, "too many artifacts",
+                  {{"artifacts", static_cast<std::int64_t>(result.artifacts.size())},
+                   {"artifacts_max", static_cast<std::int64_t>(limits::artifacts_max)}});
+  }
+  for (const Artifact& artifact : result.artifacts) {
+    if (auto ok = require_name("artifacts.name", artifact.name, limits::name_bytes_max); !ok) {
+      return ok;
+    }
+    if (auto ok =
+            require_at_most("artifacts.media_type", artifact.media_type, limits::name_bytes_max);
+        !ok) {
+      return ok;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Decided<NewEvents> decide(const World& world, const ClaimStation& command, const Now&) {
+  if (auto ok = require_name("worker", command.worker, limits::name_bytes_max); !ok) {
+    return tl::unexpected(ok.error());
+  }
+  if (auto ok = require_lease(command.lease_ms); !ok) return tl::unexpected(ok.error());
+  if (command.stations.size() > limits::stations_max) {
+    return reject(ErrorCode::LIMIT_EXCEEDED, "too many stations named",
+                  {{"stations_max", static_cast<std::int64_t>(limits::stations_max)}});
+  }
+
+  const Run* run = nullptr;
+  if (command.run_id) {
+    const auto found = open_run(world, *command.run_id);
+    if (!found) return tl::unexpected(found.error());
+    run = *found;
+    for (const std::string& station : command.stations) {
+      const auto in_turn = current_station(world, *command.run_id, station);
+      if (!in_turn) return tl::unexpected(in_turn.error());
+    }
+    if (run->definition().executor != ExecutorKind::worker) {
+      return reject(ErrorCode::STATION_NOT_CLAIMABLE,
+                    "station " + run->definition().name + " is executed by the service itself",
+                    about(*run, run->definition().name), look_at(*run));
+    }
+    if (run->station().ready_at == 0) return NewEvents{};
+  } else {
+    const auto oldest = world.ready.oldest(ExecutorKind::worker, command.stations);
+    if (!oldest) return NewEvents{};
+    run = world.find_run(*oldest);
+    SIGNALBOX_CHECK(run != nullptr);
+  }
+  const std::int64_t lease_ms = command.lease_ms.value_or(run->definition().heartbeat_timeout_ms);
+  return NewEvents{{Stream::run(run->id), command.span_id, 0,
+                    StationEvent{claim_of(*run, command.worker, lease_ms)}}};
+}
+
+Decided<NewEvents> decide(const World& world, const DispatchStation& command, const Now&) {
+  const Run* run = world.find_run(command.run_id);
+  if (run == nullptr || run->station().ready_at == 0) return NewEvents{};
+  if (run->definition().executor == ExecutorKind::worker) return NewEvents{};
+  const StationClaimed claim = claim_of(*run, "signalbox", 0);
+  const std::string job_id =
+      to_string(run->id) + "-" + claim.station + "-" + std::to_string(claim.attempt);
+  const Stream stream = Stream::run(run->id);
+  return NewEvents{
+      {stream, command.span_id, 0, StationEvent{claim}},
+      {stream, command.span_id, 0, StationEvent{StationSubmitIntended{claim.station, job_id}}}};
+}
+
+Decided<NewEvents> decide(const World& world, const HeartbeatStation& command, const Now&) {
+  if (auto ok = require_lease(command.lease_ms); !ok) return tl::unexpected(ok.error());
+  const std::string progress = command.progress_digest.value_or("");
+  if (auto ok = require_at_most("progress_digest", progress, limits::name_bytes_max); !ok) {
+    return tl::unexpected(ok.error());
+  }
+  const auto held = held_station(world, command.run_id, command.station, command.token);
+  if (!held) return tl::unexpected(held.error());
+  const Attempt& attempt = *(*held)->attempt;
+  // An attempt without a lease is watched by the service; its job can't give itself one.
+  const std::int64_t lease_ms =
+      attempt.lease_ms == 0 ? 0 : command.lease_ms.value_or(attempt.lease_ms);
+  return NewEvents{{Stream::run(command.run_id), attempt.span_id, attempt.token,
+                    StationEvent{StationHeartbeat{command.station, lease_ms, progress}}}};
+}
+
+Decided<NewEvents> decide(const World& world, const SetExternalRef& command, const Now&) {
+  if (auto ok = require_name("external_ref", command.external_ref, limits::path_bytes_max); !ok) {
+    return tl::unexpected(ok.error());
+  }
+  const auto held = held_station(world, command.run_id, command.station, command.token);
+  if (!held) return tl::unexpected(held.error());
+  if (auto ok = require_speaker(**held, command.from_executor); !ok) {
+    return tl::unexpected(ok.error());
+  }
+  const Attempt& attempt = *(*held)->attempt;
+  if (attempt.external_ref == command.external_ref) return NewEvents{};
+  return NewEvents{{Stream::run(command.run_id), attempt.span_id, attempt.token,
+                    StationEvent{StationExternalRefSet{command.station, command.external_ref}}}};
+}
+
+Decided<NewEvents> decide(const World& world, const CompleteStation& command, const Now& now) {
+  AttemptResult result{command.summary.value_or(""), command.logs_inline.value_or(""),
+                       command.external_ref.value_or(""), command.metadata.value_or(""),
+                       command.stored_artifacts};
+  Failure failure{command.outcome, command.error_class.value_or(ErrorClass::terminal),
+                  command.error_code.value_or(""), command.error_message.value_or("")};
+  if (auto ok = require_fitting(result, failure); !ok) return tl::unexpected(ok.error());
+  if (auto ok = require_lease(command.lease_ms); !ok) return tl::unexpected(ok.error());
+  const auto held = held_station(world, command.run_id, command.station, command.token);
+  if (!held) return tl::unexpected(held.error());
+  const Run& run = **held;
+  if (auto ok = require_speaker(run, command.from_executor); !ok) return tl::unexpected(ok.error());
+  const Attempt& attempt = *run.attempt;
+  const Stream stream = Stream::run(run.id);
+  if (run.cancel_requested) return decide(world, ConfirmCancel{run.id, attempt.token, {}}, now);
+  if (result.external_ref.empty()) result.external_ref = attempt.external_ref;
+
+  switch (command.outcome) {
+    case Outcome::succeeded: {
+      NewEvents events;
+      events.push_back(
+          {stream, attempt.span_id, attempt.token,
+           StationEvent{StationSucceeded{command.station, attempt.number, std::move(result)}}});
+      if (run.current + 1 == run.stations.size()) {
+        events.push_back({stream, {}, attempt.token, RunEvent{RunSucceeded{}}});
+      }
+      return events;
+    }
+    case Outcome::failed:
+      if (failure.code.empty()) failure.code = "FAILED";
+      return end_attempt(run, std::move(failure), std::move(result), now);
+    case Outcome::timeout:
+      failure.error_class = command.error_class.value_or(ErrorClass::transient);
+      if (failure.code.empty()) failure.code = "TIMEOUT";
+      return end_attempt(run, std::move(failure), std::move(result), now);
+    case Outcome::canceled:
+      // The worker says that it was told to stop: the run ends as canceled.
+      return NewEvents{
+          {stream, attempt.span_id, attempt.token, StationEvent{StationCanceled{command.station}}},
+          {stream,
+           {},
+           attempt.token,
+           RunEvent{RunCanceled{failure.message.empty() ? beginning_of(result.summary, 256)
+                                                        : failure.message}}}};
+  }
+  return reject(ErrorCode::INVALID_PARAMS, "unknown outcome");
+}
+
+Decided<NewEvents> decide(const World& world, const DeferStation& command, const Now& now) {
+  const std::string note = command.note.value_or("");
+  if (auto ok = require_between("delay_ms", command.delay_ms, 0, limits::defer_ms_max); !ok) {
+    return tl::unexpected(ok.error());
+  }
+  if (auto ok = require_at_most("note", note, limits::reason_bytes_max); !ok) {
+    return tl::unexpected(ok.error());
+  }
+  const auto held = held_station(world, command.run_id, command.station, command.token);
+  if (!held) return tl::unexpected(held.error());
+  if (auto ok = require_speaker(**held, false); !ok) return tl::unexpected(ok.error());
+  const Attempt& attempt = *(*held)->attempt;
+  return NewEvents{
+      {Stream::run(command.run_id), attempt.span_id, attempt.token,
+       StationEvent{StationDeferred{command.station, attempt.number, WaitReason::deferred,
+                                    now.wall_ns + command.delay_ms * 1'000'000, note}}}};
+}
+
+}  // namespace signalbox

@@ -1,0 +1,79 @@
+// Why a command was refused: the one shape of every refusal, from the core to the client.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <tl/expected.hpp>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <boost/describe/enum.hpp>
+
+namespace signalbox {
+
+// The `code` of an error as clients see it. The numbers are JSON-RPC 2.0 error codes
+// (-32768…-32000 are reserved by that specification; ours lie in its server range and below).
+enum class ErrorCode : std::int32_t {
+  // JSON-RPC 2.0's own.
+  PARSE_ERROR = -32700,
+  INVALID_REQUEST = -32600,
+  METHOD_NOT_FOUND = -32601,
+  INVALID_PARAMS = -32602,
+  INTERNAL = -32603,
+  // The caller asked for something that the state doesn't allow.
+  RUN_NOT_FOUND = -32001,
+  RUN_TERMINAL = -32002,
+  STATION_NOT_FOUND = -32003,
+  STATION_ORDER = -32004,
+  STATION_ALREADY_SUCCEEDED = -32005,
+  STATION_NOT_CLAIMED = -32006,
+  STATION_NOT_CLAIMABLE = -32007,
+  STALE_TOKEN = -32008,
+  IDEMPOTENCY_CONFLICT = -32009,
+  PIPELINE_INVALID = -32010,
+  LIMIT_EXCEEDED = -32011,
+  POSITION_NOT_FOUND = -32012,
+  ARTIFACT_NOT_FOUND = -32013,
+  // The service can't, right now or any more.
+  UNKNOWN_OUTCOME = -32050,
+  STORAGE_FULL = -32051,
+  STORAGE_DAMAGED = -32052,
+  OVERLOADED = -32053,
+  SHUTTING_DOWN = -32054,
+  NOT_ALLOWED = -32060,
+};
+BOOST_DESCRIBE_ENUM(ErrorCode, PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS,
+                    INTERNAL, RUN_NOT_FOUND, RUN_TERMINAL, STATION_NOT_FOUND, STATION_ORDER,
+                    STATION_ALREADY_SUCCEEDED, STATION_NOT_CLAIMED, STATION_NOT_CLAIMABLE,
+                    STALE_TOKEN, IDEMPOTENCY_CONFLICT, PIPELINE_INVALID, LIMIT_EXCEEDED,
+                    POSITION_NOT_FOUND, ARTIFACT_NOT_FOUND, UNKNOWN_OUTCOME, STORAGE_FULL,
+                    STORAGE_DAMAGED, OVERLOADED, SHUTTING_DOWN, NOT_ALLOWED)
+
+struct Detail {
+  std::string key;
+  std::variant<std::string, std::int64_t, bool, std::vector<std::string>> value;
+
+  friend bool operator==(const Detail&, const Detail&) = default;
+};
+
+struct Rejection {
+  ErrorCode code = ErrorCode::INTERNAL;
+  std::string message;                     // one sentence for a person
+  std::vector<Detail> details;             // for a program, keys are part of the contract
+  std::vector<std::string> next_commands;  // what to run next; each works when pasted
+
+  friend bool operator==(const Rejection&, const Rejection&) = default;
+};
+
+template <class T>
+using Decided = tl::expected<T, Rejection>;
+
+inline tl::unexpected<Rejection> reject(ErrorCode code, std::string message,
+                                        std::vector<Detail> details = {},
+                                        std::vector<std::string> next_commands = {}) {
+  return tl::unexpected<Rejection>(
+      Rejection{code, std::move(message), std::move(details), std::move(next_commands)});
+}
+
+}  // namespace signalbox

@@ -1,0 +1,83 @@
+// Every event there is, and the record that carries one through the log.
+//
+// Numbers of retired events stay here as comments, so that none is used twice:
+//   (none yet)
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include <boost/describe/enum.hpp>
+#include <boost/mp11/algorithm.hpp>
+#include <boost/mp11/bind.hpp>
+
+#include "domain/ids.h"
+#include "domain/run_events.h"
+#include "domain/server_events.h"
+#include "domain/station_events.h"
+
+namespace signalbox {
+
+using Event = std::variant<ServerEvent, RunEvent, StationEvent>;
+
+// Calls `visitor` with the event itself, whatever noun it belongs to. The visitor must take all.
+template <class Visitor, class AnyEvent>
+requires std::is_same_v<std::remove_cvref_t<AnyEvent>, Event>
+decltype(auto) apply(Visitor&& visitor, AnyEvent&& event) {
+  return std::visit(
+      [&visitor](auto&& noun) -> decltype(auto) {
+        return std::visit(visitor, std::forward<decltype(noun)>(noun));
+      },
+      std::forward<AnyEvent>(event));
+}
+
+EventTag tag_of(const Event& event);
+
+// The noun's variant that has T among its events.
+template <class T>
+using NounOf = boost::mp11::mp_front<boost::mp11::mp_copy_if_q<
+    Event, boost::mp11::mp_bind<boost::mp11::mp_contains, boost::mp11::_1, T>>>;
+
+// The event itself if it is a T, else nullptr.
+template <class T>
+const T* event_as(const Event& event) {
+  const auto* noun = std::get_if<NounOf<T>>(&event);
+  return noun == nullptr ? nullptr : std::get_if<T>(noun);
+}
+
+// Which history an event belongs to. Stored as a number: append only.
+enum class StreamKind : std::uint8_t { server = 1, run = 2 };
+BOOST_DESCRIBE_ENUM(StreamKind, server, run)
+
+struct Stream {
+  StreamKind kind = StreamKind::server;
+  RunId run_id{};    // run only
+  std::string name;  // nouns that have a name for an id; empty for server and run
+
+  static Stream server() { return {}; }
+  static Stream run(const RunId& id) { return {StreamKind::run, id, {}}; }
+  friend bool operator==(const Stream&, const Stream&) = default;
+};
+
+// "server", "run/<id>".
+std::string to_string(const Stream& stream);
+
+// One entry of the register.
+struct Record {
+  Position position = 0;
+  Stream stream;
+  std::int64_t recorded_at_ns = 0;  // UTC; for people: order is position
+  std::string actor;                // who: "uid:1000", or "signalbox" for the service itself
+  std::string command_id;           // the client's id of the command, or empty
+  Digest request_digest;            // of the command that command_id stands for; else zero
+  Position cause = 0;               // the event that led to this one, or 0
+  Uuid span_id{};                   // the attempt it belongs to, or nil
+  Event event;
+
+  friend bool operator==(const Record&, const Record&) = default;
+};
+
+}  // namespace signalbox

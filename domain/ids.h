@@ -1,0 +1,71 @@
+// Identifiers and digests that domain values carry.
+//
+// They are plain values with `==` and an order, so that they can be keys, can be compared in tests,
+// and can be written field by field. How a digest is computed is the business of store/.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace signalbox {
+
+// An event's number in the log: 1, 2, 3, … without gaps. 0 means "none" or "before the first".
+using Position = std::uint64_t;
+
+// A fencing token: the position of the event that granted it. 0 means "none".
+using Token = std::uint64_t;
+
+// A universally unique identifier (RFC 9562). Runs carry version 7, spans version 4.
+struct Uuid {
+  std::array<std::uint8_t, 16> bytes{};
+
+  [[nodiscard]] bool is_nil() const { return *this == Uuid{}; }
+  friend auto operator<=>(const Uuid&, const Uuid&) = default;
+};
+
+using RunId = Uuid;
+
+// A SHA-256 digest.
+struct Digest {
+  std::array<std::uint8_t, 32> bytes{};
+
+  [[nodiscard]] bool is_zero() const { return *this == Digest{}; }
+  friend auto operator<=>(const Digest&, const Digest&) = default;
+};
+
+// The canonical text form: lower-case hexadecimal in groups 8-4-4-4-12.
+std::string to_string(const Uuid& uuid);
+// Accepts the canonical form in either case; anything else gives nullopt.
+std::optional<Uuid> parse_uuid(std::string_view text);
+
+// 64 lower-case hexadecimal digits.
+std::string to_hex(const Digest& digest);
+std::optional<Digest> parse_digest(std::string_view text);
+
+// Both are uniformly distributed already, so their first or last bytes are the hash.
+struct UuidHash {
+  using is_avalanching = void;
+  std::size_t operator()(const Uuid& uuid) const {
+    std::uint64_t tail = 0;  // the head of a version 7 UUID is a time
+    std::memcpy(&tail, uuid.bytes.data() + 8, sizeof tail);
+    return static_cast<std::size_t>(tail * 0x9E3779B97F4A7C15ULL);
+  }
+};
+
+struct DigestHash {
+  using is_avalanching = void;
+  std::size_t operator()(const Digest& digest) const {
+    std::uint64_t head = 0;
+    std::memcpy(&head, digest.bytes.data(), sizeof head);
+    return static_cast<std::size_t>(head);
+  }
+};
+
+}  // namespace signalbox

@@ -1,0 +1,61 @@
+// Every bound of the system, by name and unit. `server.limits` tells them to clients.
+//
+// A limit that evolve() uses decides what state the log folds to, so it is part of the log's
+// meaning; those are marked `fold`, and changing one needs a new snapshot version.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace signalbox::limits {
+
+// One record in the log. What is larger is an artifact, by digest.
+inline constexpr std::size_t record_bytes_max = 60 * 1024;
+
+inline constexpr std::size_t goal_bytes_max = 4 * 1024;
+inline constexpr std::size_t input_bytes_max = 16 * 1024;
+inline constexpr std::size_t name_bytes_max = 128;
+inline constexpr std::size_t path_bytes_max = 1024;
+inline constexpr std::size_t command_id_bytes_max = 128;
+inline constexpr std::size_t reason_bytes_max = 1024;
+inline constexpr std::size_t labels_max = 16;
+inline constexpr std::size_t label_bytes_max = 64;
+
+inline constexpr std::size_t stations_max = 32;
+inline constexpr std::size_t pipeline_bytes_max = 24 * 1024;
+inline constexpr std::uint32_t retries_max = 100;
+inline constexpr std::size_t strategies_max = 8;
+
+inline constexpr std::size_t summary_bytes_max = 4 * 1024;
+inline constexpr std::size_t logs_inline_bytes_max = 16 * 1024;
+inline constexpr std::size_t metadata_bytes_max = 4 * 1024;
+inline constexpr std::size_t artifacts_max = 32;
+inline constexpr std::size_t artifact_bytes_max = 64 * 1024 * 1024;
+inline constexpr std::size_t artifact_inline_bytes_max = 256 * 1024;
+
+inline constexpr std::int64_t lease_ms_min = 10;
+inline constexpr std::int64_t lease_ms_max = 24LL * 60 * 60 * 1000;
+inline constexpr std::int64_t lease_ms_default = 60 * 1000;
+inline constexpr std::int64_t claim_wait_ms_max = 60 * 1000;
+inline constexpr std::int64_t defer_ms_max = 7LL * 24 * 60 * 60 * 1000;
+inline constexpr std::int64_t timeout_ms_max = 7LL * 24 * 60 * 60 * 1000;
+inline constexpr std::int64_t backoff_ms_max = 60 * 60 * 1000;
+
+// fold: command ids whose first result is remembered.
+inline constexpr std::size_t remembered_commands_max = 256 * 1024;
+// fold: ended runs that are still known without the read model.
+inline constexpr std::size_t remembered_ended_runs_max = 64 * 1024;
+// fold: pipelines without an open run that are kept for the next run of the same kind.
+inline constexpr std::size_t idle_pipelines_max = 256;
+
+static_assert(goal_bytes_max + input_bytes_max + pipeline_bytes_max + 3 * path_bytes_max +
+                      labels_max * 2 * label_bytes_max + 8 * name_bytes_max <
+                  record_bytes_max,
+              "the first event of a run always fits into one record");
+static_assert(summary_bytes_max + logs_inline_bytes_max + metadata_bytes_max +
+                      artifacts_max * (3 * name_bytes_max + 64) + 4 * reason_bytes_max +
+                      2 * path_bytes_max <
+                  record_bytes_max,
+              "the result of an attempt always fits into one record");
+
+}  // namespace signalbox::limits

@@ -1,0 +1,70 @@
+// A map that remembers the newest `capacity` keys and forgets the oldest first.
+//
+// Insertion order is part of its value: two folds of one log remember and forget alike.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <utility>
+
+#include <boost/unordered/unordered_flat_map.hpp>
+
+namespace signalbox {
+
+template <class Key, class Value, class Hash = boost::hash<Key>>
+class Remembered {
+ public:
+  explicit Remembered(std::size_t capacity) : capacity_(capacity) {}
+
+  // Inserts or overwrites (an overwritten key keeps its age). Calls `forgotten(key, value)` for
+  // the entry that has to go, if one has.
+  template <class Forgotten>
+  void put(const Key& key, Value value, Forgotten&& forgotten) {
+    const auto [place, inserted] = values_.insert_or_assign(key, std::move(value));
+    if (!inserted) return;
+    order_.push_back(key);
+    if (order_.size() <= capacity_) return;
+    const auto oldest = values_.find(order_.front());
+    forgotten(oldest->first, oldest->second);
+    values_.erase(oldest);
+    order_.pop_front();
+  }
+  void put(const Key& key, Value value) {
+    put(key, std::move(value), [](const Key&, const Value&) {});
+  }
+
+  // Room for as many without growing.
+  void reserve(std::size_t size) { values_.reserve(size < capacity_ ? size : capacity_); }
+
+  [[nodiscard]] const Value* find(const Key& key) const {
+    const auto place = values_.find(key);
+    return place == values_.end() ? nullptr : &place->second;
+  }
+
+  // nullptr if it is empty.
+  [[nodiscard]] const Value* oldest() const {
+    return order_.empty() ? nullptr : find(order_.front());
+  }
+  [[nodiscard]] std::size_t size() const { return order_.size(); }
+
+  // Oldest first.
+  template <class Visitor>
+  void for_each(Visitor&& visitor) const {
+    for (const Key& key : order_) visitor(key, values_.find(key)->second);
+  }
+
+  // Newest first, until the visitor returns false.
+  template <class Visitor>
+  void for_newest(Visitor&& visitor) const {
+    for (auto key = order_.rbegin(); key != order_.rend(); ++key) {
+      if (!visitor(*key, values_.find(*key)->second)) return;
+    }
+  }
+
+ private:
+  std::size_t capacity_;
+  boost::unordered_flat_map<Key, Value, Hash> values_;
+  std::deque<Key> order_;
+};
+
+}  // namespace signalbox

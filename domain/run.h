@@ -1,0 +1,101 @@
+// The state of an open run, and its transition table.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <boost/describe/class.hpp>
+#include <boost/describe/enum.hpp>
+
+#include "domain/event.h"
+#include "domain/station.h"
+
+namespace signalbox {
+
+enum class RunStatus : std::uint8_t {
+  queued = 1,
+  running = 2,
+  succeeded = 3,
+  failed = 4,
+  canceled = 5
+};
+BOOST_DESCRIBE_ENUM(RunStatus, queued, running, succeeded, failed, canceled)
+
+struct RunTransition {
+  RunStatus from;
+  EventTag on;
+  RunStatus to;
+};
+
+// Drawn in README.md. A pair that is not here can't happen.
+inline constexpr std::array run_transitions = {
+    RunTransition{RunStatus::queued, StationClaimed::tag, RunStatus::running},
+    RunTransition{RunStatus::queued, RunCanceled::tag, RunStatus::canceled},
+    RunTransition{RunStatus::running, StationClaimed::tag, RunStatus::running},
+    RunTransition{RunStatus::running, RunSucceeded::tag, RunStatus::succeeded},
+    RunTransition{RunStatus::running, RunFailed::tag, RunStatus::failed},
+    RunTransition{RunStatus::running, RunCancelRequested::tag, RunStatus::running},
+    RunTransition{RunStatus::running, RunCanceled::tag, RunStatus::canceled},
+};
+
+constexpr std::optional<RunStatus> next_status(RunStatus from, std::uint16_t event_number) {
+  for (const RunTransition& row : run_transitions) {
+    if (row.from == from && row.on.number == event_number) return row.to;
+  }
+  return std::nullopt;
+}
+
+constexpr bool is_terminal(RunStatus status) {
+  switch (status) {
+    case RunStatus::queued:
+    case RunStatus::running:
+      return false;
+    case RunStatus::succeeded:
+    case RunStatus::failed:
+    case RunStatus::canceled:
+      return true;
+  }
+  return false;
+}
+
+// What decisions about an open run need. Everything else about it is in its events.
+struct Run {
+  RunId id{};
+  RunStatus status = RunStatus::queued;
+  bool cancel_requested = false;
+  std::uint32_t current = 0;  // index of the station that is next or under way
+  Position started_at = 0;
+  std::string goal;
+  std::string input;
+  std::string run_root;
+  std::string repository;
+  std::string base;
+  std::string idempotency_key;
+  Digest request_digest;
+  Digest pipeline_digest;
+  std::string cancel_reason;
+  std::string previous;  // how the latest attempt of the current station ended, for the next one
+  std::vector<StationState> stations;
+  std::optional<Attempt> attempt;  // of the current station, while it runs
+
+  Position changed_at = 0;  // its latest event
+
+  // Shared by all runs of the pipeline; not a field of the state, the digest stands for it.
+  std::shared_ptr<const PipelineDefinition> pipeline;
+
+  [[nodiscard]] const StationDefinition& definition() const { return pipeline->stations[current]; }
+  [[nodiscard]] const StationState& station() const { return stations[current]; }
+  [[nodiscard]] StationState& station() { return stations[current]; }
+  // The index of a station by name, or nullopt.
+  [[nodiscard]] std::optional<std::uint32_t> find_station(std::string_view name) const;
+};
+BOOST_DESCRIBE_STRUCT(Run, (),
+                      (id, status, cancel_requested, current, started_at, goal, input, run_root,
+                       repository, base, idempotency_key, request_digest, pipeline_digest,
+                       cancel_reason, previous, stations, attempt, changed_at))
+
+}  // namespace signalbox

@@ -1,0 +1,77 @@
+// What can happen to a run as a whole. Every event lies in the run's stream.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include <boost/describe/class.hpp>
+
+#include "domain/event_tag.h"
+#include "domain/ids.h"
+#include "domain/pipeline.h"
+#include "domain/station_events.h"
+
+namespace signalbox {
+
+// A run was accepted and waits for its first claim. The pipeline is pinned by digest; the
+// definition itself is there only if the log doesn't hold it in its present memory of pipelines.
+struct RunStarted {
+  static constexpr EventTag tag{201, 1, "RunStarted"};
+  std::string goal;
+  std::string input;  // a JSON value as text, or empty
+  std::string project;
+  std::map<std::string, std::string> labels;
+  std::string idempotency_key;
+  Digest request_digest;  // of the request that the idempotency key stands for
+  Digest pipeline_digest;
+  std::optional<PipelineDefinition> pipeline;
+  std::string run_root;    // empty: <data>/runs/<run id>
+  std::string repository;  // a git repository on this machine, or empty
+  std::string base;        // the commit or branch to start from, or empty for HEAD
+
+  friend bool operator==(const RunStarted&, const RunStarted&) = default;
+};
+BOOST_DESCRIBE_STRUCT(RunStarted, (),
+                      (goal, input, project, labels, idempotency_key, request_digest,
+                       pipeline_digest, pipeline, run_root, repository, base))
+
+struct RunSucceeded {
+  static constexpr EventTag tag{202, 1, "RunSucceeded"};
+
+  friend bool operator==(const RunSucceeded&, const RunSucceeded&) = default;
+};
+BOOST_DESCRIBE_STRUCT(RunSucceeded, (), ())
+
+struct RunFailed {
+  static constexpr EventTag tag{203, 1, "RunFailed"};
+  std::string station;
+  ErrorClass error_class = ErrorClass::terminal;
+  std::string code;
+  std::string message;
+
+  friend bool operator==(const RunFailed&, const RunFailed&) = default;
+};
+BOOST_DESCRIBE_STRUCT(RunFailed, (), (station, error_class, code, message))
+
+// Cancellation was asked for; the job of the attempt under way is being ended.
+struct RunCancelRequested {
+  static constexpr EventTag tag{204, 1, "RunCancelRequested"};
+  std::string reason;
+
+  friend bool operator==(const RunCancelRequested&, const RunCancelRequested&) = default;
+};
+BOOST_DESCRIBE_STRUCT(RunCancelRequested, (), (reason))
+
+struct RunCanceled {
+  static constexpr EventTag tag{205, 1, "RunCanceled"};
+  std::string reason;
+
+  friend bool operator==(const RunCanceled&, const RunCanceled&) = default;
+};
+BOOST_DESCRIBE_STRUCT(RunCanceled, (), (reason))
+
+using RunEvent = std::variant<RunStarted, RunSucceeded, RunFailed, RunCancelRequested, RunCanceled>;
+
+}  // namespace signalbox

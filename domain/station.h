@@ -1,0 +1,109 @@
+// The state of a station in an open run, and its transition table.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include <boost/describe/class.hpp>
+#include <boost/describe/enum.hpp>
+
+#include "domain/event.h"
+
+namespace signalbox {
+
+enum class StationStatus : std::uint8_t {
+  pending = 1,  // not started, or ready to be claimed
+  running = 2,
+  waiting = 3,  // for a reason and, where known, until when
+  succeeded = 4,
+  failed = 5,
+  canceled = 6,
+  timeout = 7,
+};
+BOOST_DESCRIBE_ENUM(StationStatus, pending, running, waiting, succeeded, failed, canceled, timeout)
+
+struct StationTransition {
+  StationStatus from;
+  EventTag on;
+  StationStatus to;
+};
+
+// Drawn in README.md. A pair that is not here can't happen.
+inline constexpr std::array station_transitions = {
+    StationTransition{StationStatus::pending, StationClaimed::tag, StationStatus::running},
+    StationTransition{StationStatus::pending, StationCanceled::tag, StationStatus::canceled},
+    StationTransition{StationStatus::running, StationSubmitIntended::tag, StationStatus::running},
+    StationTransition{StationStatus::running, StationExternalRefSet::tag, StationStatus::running},
+    StationTransition{StationStatus::running, StationHeartbeat::tag, StationStatus::running},
+    StationTransition{StationStatus::running, CancelConfirmed::tag, StationStatus::running},
+    StationTransition{StationStatus::running, CancelEscaped::tag, StationStatus::running},
+    StationTransition{StationStatus::running, StationSucceeded::tag, StationStatus::succeeded},
+    StationTransition{StationStatus::running, StationAttemptFailed::tag, StationStatus::waiting},
+    StationTransition{StationStatus::running, StationDeferred::tag, StationStatus::waiting},
+    StationTransition{StationStatus::running, StationFailed::tag, StationStatus::failed},
+    StationTransition{StationStatus::running, StationTimedOut::tag, StationStatus::timeout},
+    StationTransition{StationStatus::running, StationCanceled::tag, StationStatus::canceled},
+    StationTransition{StationStatus::waiting, StationReady::tag, StationStatus::pending},
+    StationTransition{StationStatus::waiting, StationCanceled::tag, StationStatus::canceled},
+};
+
+// The status after event number `event_number`, or nullopt where the table has no such pair.
+constexpr std::optional<StationStatus> next_status(StationStatus from, std::uint16_t event_number) {
+  for (const StationTransition& row : station_transitions) {
+    if (row.from == from && row.on.number == event_number) return row.to;
+  }
+  return std::nullopt;
+}
+
+constexpr bool is_terminal(StationStatus status) {
+  switch (status) {
+    case StationStatus::pending:
+    case StationStatus::running:
+    case StationStatus::waiting:
+      return false;
+    case StationStatus::succeeded:
+    case StationStatus::failed:
+    case StationStatus::canceled:
+    case StationStatus::timeout:
+      return true;
+  }
+  return false;
+}
+
+struct StationState {
+  StationStatus status = StationStatus::pending;
+  WaitReason waiting = WaitReason::backoff;  // meaningful while waiting
+  std::uint8_t strategy_index = 0;           // into the station's strategies
+  std::uint32_t attempts = 0;                // started so far
+  std::uint32_t failures = 0;                // ended so far, not by success, defer or cancel
+  Position ready_at = 0;                     // since when it can be claimed; 0: it can't
+  std::int64_t waiting_until_ns = 0;         // UTC
+
+  friend bool operator==(const StationState&, const StationState&) = default;
+};
+BOOST_DESCRIBE_STRUCT(StationState, (),
+                      (status, waiting, strategy_index, attempts, failures, ready_at,
+                       waiting_until_ns))
+
+// The attempt under way. Its deadlines are not state: they run on the monotonic clock of one
+// incarnation and are re-armed from lease_ms and the definition's timeout after a restart.
+struct Attempt {
+  Token token = 0;
+  Uuid span_id{};
+  std::uint32_t number = 0;
+  Strategy strategy = Strategy::original;
+  std::string worker;
+  std::int64_t lease_ms = 0;      // 0: the server itself watches the job
+  Position lease_renewed_at = 0;  // the claim or its latest heartbeat
+  std::int64_t started_at_ns = 0;
+  std::string job_id;        // the intent, once there is one
+  std::string external_ref;  // the executor's own id, once known
+
+  friend bool operator==(const Attempt&, const Attempt&) = default;
+};
+BOOST_DESCRIBE_STRUCT(Attempt, (),
+                      (token, span_id, number, strategy, worker, lease_ms, lease_renewed_at,
+                       started_at_ns, job_id, external_ref))
+
+}  // namespace signalbox

@@ -1,0 +1,219 @@
+// What can happen to a station of a run. Every event lies in its run's stream.
+//
+// To add one: a struct with a fresh number and a Describe listing, a place in the variant, rows in
+// the transition table (station.h), a case in evolve, golden bytes in tests/store. To change one:
+// see store/FORMAT.md, "Changing a stored event".
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <boost/describe/class.hpp>
+#include <boost/describe/enum.hpp>
+
+#include "domain/event_tag.h"
+#include "domain/ids.h"
+#include "domain/pipeline.h"
+
+namespace signalbox {
+
+enum class Outcome : std::uint8_t { succeeded = 1, failed = 2, canceled = 3, timeout = 4 };
+BOOST_DESCRIBE_ENUM(Outcome, succeeded, failed, canceled, timeout)
+
+// What a failure means for the next attempt: only transient, lost and quota are tried again with
+// the same strategy; terminal moves on to the next strategy; config fails the station at once.
+enum class ErrorClass : std::uint8_t {
+  config = 1,
+  transient = 2,
+  terminal = 3,
+  lost = 4,
+  quota = 5
+};
+BOOST_DESCRIBE_ENUM(ErrorClass, config, transient, terminal, lost, quota)
+
+// Why a station waits. Stored as a number: append only.
+enum class WaitReason : std::uint8_t { backoff = 1, deferred = 2 };
+BOOST_DESCRIBE_ENUM(WaitReason, backoff, deferred)
+
+// A file that an attempt left, kept by its content under artifacts/sha256/.
+struct Artifact {
+  std::string name;
+  std::string media_type;
+  std::uint64_t bytes = 0;
+  Digest sha256;
+
+  friend bool operator==(const Artifact&, const Artifact&) = default;
+};
+BOOST_DESCRIBE_STRUCT(Artifact, (), (name, media_type, bytes, sha256))
+
+struct AttemptResult {
+  std::string summary;
+  std::string logs_inline;  // an excerpt; what was cut is said in it
+  std::string external_ref;
+  std::string metadata;  // a JSON object as text, or empty
+  std::vector<Artifact> artifacts;
+
+  friend bool operator==(const AttemptResult&, const AttemptResult&) = default;
+};
+BOOST_DESCRIBE_STRUCT(AttemptResult, (), (summary, logs_inline, external_ref, metadata, artifacts))
+
+struct Failure {
+  Outcome outcome = Outcome::failed;  // failed or timeout
+  ErrorClass error_class = ErrorClass::terminal;
+  std::string code;  // e.g. EXIT_NONZERO, LEASE_EXPIRED
+  std::string message;
+
+  friend bool operator==(const Failure&, const Failure&) = default;
+};
+BOOST_DESCRIBE_STRUCT(Failure, (), (outcome, error_class, code, message))
+
+// An attempt starts. The position of this event is its token.
+struct StationClaimed {
+  static constexpr EventTag tag{301, 1, "StationClaimed"};
+  std::string station;
+  std::uint32_t attempt = 1;
+  Strategy strategy = Strategy::original;
+  std::string worker;
+  std::int64_t lease_ms = 0;  // 0: held by the server itself, which watches the job
+
+  friend bool operator==(const StationClaimed&, const StationClaimed&) = default;
+};
+BOOST_DESCRIBE_STRUCT(StationClaimed, (), (station, attempt, strategy, worker, lease_ms))
+
+// A job of this id is about to be submitted. Durable before it is.
+struct StationSubmitIntended {
+  static constexpr EventTag tag{302, 1, "StationSubmitIntended"};
+  std::string station;
+  std::string job_id;
+
+  friend bool operator==(const StationSubmitIntended&, const StationSubmitIntended&) = default;
+};
+BOOST_DESCRIBE_STRUCT(StationSubmitIntended, (), (station, job_id))
+
+struct StationExternalRefSet {
+  static constexpr EventTag tag{303, 1, "StationExternalRefSet"};
+  std::string station;
+  std::string external_ref;
+
+  friend bool operator==(const StationExternalRefSet&, const StationExternalRefSet&) = default;
+};
+BOOST_DESCRIBE_STRUCT(StationExternalRefSet, (), (station, external_ref))
+
+struct StationHeartbeat {
+  static constexpr EventTag tag{304, 1, "StationHeartbeat"};
+  std::string station;
+  std::int64_t lease_ms = 0;
+  std::string progress_digest;  // the worker's own word for "how far"; may be empty
+
+  friend bool operator==(const StationHeartbeat&, const StationHeartbeat&) = default;
+};
+BOOST_DESCRIBE_STRUCT(StationHeartbeat, (), (station, lease_ms, progress_digest))
+
+struct StationSucceeded {
+  static constexpr EventTag tag{305, 1, "StationSucceeded"};
+  std::string station;
+  std::uint32_t attempt = 1;
+  AttemptResult result;
+
+  friend bool operator==(const StationSucceeded&, const StationSucceeded&) = default;
+};
+BOOST_DESCRIBE_STRUCT(StationSucceeded, (), (station, attempt, result))
+
+// The attempt failed and another one will follow at retry_at_ns.
+struct StationAttemptFailed {
+  static constexpr EventTag tag{306, 1, "StationAttemptFailed"};
+  std::string station;
+  std::uint32_t attempt = 1;
+  Failure failure;
+  AttemptResult result;
+  std::int64_t retry_at_ns = 0;  // UTC
+  Strategy next_strategy = Strategy::original;
+
+  friend bool operator==(const StationAttemptFailed&, const StationAttemptFailed&) = default;
+};
+BOOST_DESCRIBE_STRUCT(StationAttemptFailed, (),
+                      (station, attempt, failure, result, retry_at_ns, next_strategy))
+
+// The attempt failed and no other one follows.
+struct StationFailed {
+  static constexpr EventTag tag{307, 1, "StationFailed"};
+  std::string station;
+  std::uint32_t attempt = 1;
+  Failure failure;
+  AttemptResult result;
+
+  friend bool operator==(const StationFailed&, const StationFailed&) = default;
+};
+BOOST_DESCRIBE_STRUCT(StationFailed, (), (station, attempt, failure, result))
+
+// As StationFailed, where the last attempt ran out of time.
+struct StationTimedOut {
+  static constexpr EventTag tag{308, 1, "StationTimedOut"};
+  std::string station;
+  std::uint32_t attempt = 1;
+  Failure failure;
+  AttemptResult result;
+
+  friend bool operator==(const StationTimedOut&, const StationTimedOut&) = default;
+};
+BOOST_DESCRIBE_STRUCT(StationTimedOut, (), (station, attempt, failure, result))
+
+// The worker gave its claim back for a while; this doesn't count as a failure.
+struct StationDeferred {
+  static constexpr EventTag tag{309, 1, "StationDeferred"};
+  std::string station;
+  std::uint32_t attempt = 1;
+  WaitReason reason = WaitReason::deferred;
+  std::int64_t until_ns = 0;  // UTC
+  std::string note;
+
+  friend bool operator==(const StationDeferred&, const StationDeferred&) = default;
+};
+BOOST_DESCRIBE_STRUCT(StationDeferred, (), (station, attempt, reason, until_ns, note))
+
+// The wait is over: the station can be claimed.
+struct StationReady {
+  static constexpr EventTag tag{310, 1, "StationReady"};
+  std::string station;
+
+  friend bool operator==(const StationReady&, const StationReady&) = default;
+};
+BOOST_DESCRIBE_STRUCT(StationReady, (), (station))
+
+struct StationCanceled {
+  static constexpr EventTag tag{311, 1, "StationCanceled"};
+  std::string station;
+
+  friend bool operator==(const StationCanceled&, const StationCanceled&) = default;
+};
+BOOST_DESCRIBE_STRUCT(StationCanceled, (), (station))
+
+// The job of a canceled attempt and all its descendants are gone.
+struct CancelConfirmed {
+  static constexpr EventTag tag{312, 1, "CancelConfirmed"};
+  std::string station;
+  std::string job_id;
+
+  friend bool operator==(const CancelConfirmed&, const CancelConfirmed&) = default;
+};
+BOOST_DESCRIBE_STRUCT(CancelConfirmed, (), (station, job_id))
+
+// These processes outlived the cancellation of their job.
+struct CancelEscaped {
+  static constexpr EventTag tag{313, 1, "CancelEscaped"};
+  std::string station;
+  std::string job_id;
+  std::vector<std::int32_t> pids;
+
+  friend bool operator==(const CancelEscaped&, const CancelEscaped&) = default;
+};
+BOOST_DESCRIBE_STRUCT(CancelEscaped, (), (station, job_id, pids))
+
+using StationEvent =
+    std::variant<StationClaimed, StationSubmitIntended, StationExternalRefSet, StationHeartbeat,
+                 StationSucceeded, StationAttemptFailed, StationFailed, StationTimedOut,
+                 StationDeferred, StationReady, StationCanceled, CancelConfirmed, CancelEscaped>;
+
+}  // namespace signalbox

@@ -1,0 +1,74 @@
+// The world: all the state that decisions need, as the fold of the log.
+//
+// It is bounded by what is open: an ended run shrinks to an EndedRun at once, and of those and of
+// command ids only the newest are remembered (limits.h). Older ones are found in the read model.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <boost/describe/class.hpp>
+#include <boost/unordered/unordered_flat_map.hpp>
+
+#include "domain/event.h"
+#include "domain/limits.h"
+#include "domain/ready_stations.h"
+#include "domain/remembered.h"
+#include "domain/run.h"
+
+namespace signalbox {
+
+struct ServerState {
+  std::uint64_t incarnation = 0;
+  bool serving = false;  // started and not stopped: after a crash this is still true
+
+  friend bool operator==(const ServerState&, const ServerState&) = default;
+};
+BOOST_DESCRIBE_STRUCT(ServerState, (), (incarnation, serving))
+
+// What is left of a run after its end.
+struct EndedRun {
+  RunStatus status = RunStatus::succeeded;
+  std::string idempotency_key;
+  Digest request_digest;
+  Position ended_at = 0;
+
+  friend bool operator==(const EndedRun&, const EndedRun&) = default;
+};
+BOOST_DESCRIBE_STRUCT(EndedRun, (), (status, idempotency_key, request_digest, ended_at))
+
+// The first result of a command id is what its commit says, at this position.
+struct RememberedCommand {
+  Digest request_digest;
+  Position position = 0;
+
+  friend bool operator==(const RememberedCommand&, const RememberedCommand&) = default;
+};
+BOOST_DESCRIBE_STRUCT(RememberedCommand, (), (request_digest, position))
+
+// A definition that open runs use, or that is kept for the next run of its kind.
+struct PinnedPipeline {
+  std::shared_ptr<const PipelineDefinition> definition;
+  std::uint64_t open_runs = 0;
+  Position idle_since = 0;  // 0 while there are open runs
+};
+
+struct World {
+  Position position = 0;
+  ServerState server;
+  boost::unordered_flat_map<RunId, std::unique_ptr<Run>, UuidHash> runs;
+  Remembered<RunId, EndedRun, UuidHash> ended_runs{limits::remembered_ended_runs_max};
+  Remembered<std::string, RememberedCommand> commands{limits::remembered_commands_max};
+  boost::unordered_flat_map<Digest, PinnedPipeline, DigestHash> pipelines;
+
+  // Derived from the above.
+  boost::unordered_flat_map<std::string, RunId> run_by_idempotency_key;
+  ReadyStations ready;
+
+  [[nodiscard]] const Run* find_run(const RunId& id) const;
+  [[nodiscard]] Run* find_run(const RunId& id);
+};
+
+}  // namespace signalbox

@@ -1,0 +1,133 @@
+// Canceling a run, wherever it stands.
+#include <gtest/gtest.h>
+
+#include "domain/limits.h"
+#include "tests/domain/given_when_then.h"
+
+namespace signalbox {
+namespace {
+
+class CancelTest : public GivenWhenThen {
+ protected:
+  PipelineDefinition worker{"one", {worker_station("a")}};
+  PipelineDefinition process{"p", {process_station("p")}};
+  std::vector<Event> canceled(const std::string& station) {
+    return {StationEvent{StationCanceled{station}}, RunEvent{RunCanceled{"enough"}}};
+  }
+};
+
+TEST_F(CancelTest, Queued) {  // S11
+  given({started(worker)});
+  when(CancelRun{run, "enough"});
+  then(canceled("a"));
+  EXPECT_EQ(world.ended_runs.find(run)->status, RunStatus::canceled);
+  when(claim_by("ann"));
+  then_nothing();
+}
+
+TEST_F(CancelTest, WhileAWorkerHoldsTheStationItsTokenGoesStale) {  // S11
+  given({started(worker), claimed("a")});
+  when(CancelRun{run, "enough"});
+  then(canceled("a"));
+  when(HeartbeatStation{run, "a", 2, {}, {}});
+  then_rejected(ErrorCode::RUN_TERMINAL);
+}
+
+TEST_F(CancelTest, WhileTheStationWaits) {
+  given({started(worker), claimed("a"),
+         StationEvent{StationDeferred{"a", 1, WaitReason::deferred, 5, ""}}});
+  when(CancelRun{run, "enough"});
+  then(canceled("a"));
+  when(WakeStation{run});
+  then_nothing();
+}
+
+TEST_F(CancelTest, OfAJobWaitsUntilTheJobIsGone) {  // S11
+  given({started(process), dispatched("p"), intended("p", "job-1")});
+  when(CancelRun{run, "enough"});
+  then({RunEvent{RunCancelRequested{"enough"}}});
+  when(CancelRun{run, "again"});
+  then_nothing();
+  when(ConfirmCancel{run, 99, {}});  // another attempt's
+  then_nothing();
+  when(ConfirmCancel{run, 2, {}});
+  then({StationEvent{CancelConfirmed{"p", "job-1"}}, StationEvent{StationCanceled{"p"}},
+        RunEvent{RunCanceled{"enough"}}});
+  when(ConfirmCancel{run, 2, {}});
+  then_nothing();
+}
+
+TEST_F(CancelTest, NamesWhatEscaped) {  // S11
+  given({started(process), dispatched("p"), intended("p", "job-1")});
+  when(CancelRun{run, "enough"});
+  when(ConfirmCancel{run, 2, {41, 42}});
+  then({StationEvent{CancelEscaped{"p", "job-1", {41, 42}}}, StationEvent{StationCanceled{"p"}},
+        RunEvent{RunCanceled{"enough"}}});
+}
+
+TEST_F(CancelTest, WithoutARequestThereIsNothingToConfirm) {
+  given({started(process), dispatched("p"), intended("p", "job-1")});
+  when(ConfirmCancel{run, 2, {}});
+  then_nothing();
+}
+
+TEST_F(CancelTest, AJobThatEndsMeanwhileEndsAsCanceled) {
+  for (const Outcome outcome : {Outcome::succeeded, Outcome::failed, Outcome::timeout}) {
+    world = World{};
+    given({started(process), dispatched("p"), intended("p", "job-1")});
+    when(CancelRun{run, "enough"});
+    CompleteStation complete;
+    complete.run_id = run;
+    complete.station = "p";
+    complete.token = 2;
+    complete.outcome = outcome;
+    complete.from_executor = true;
+    when(complete);
+    then_names({"CancelConfirmed", "StationCanceled", "RunCanceled"});
+  }
+}
+
+// The job knows its token. What becomes of it is for its executor to say, and its end can't be put
+// off.
+TEST_F(CancelTest, AJobCannotSpeakForItsStation) {
+  given({started(process), dispatched("p"), intended("p", "job-1")});
+  CompleteStation complete;
+  complete.run_id = run;
+  complete.station = "p";
+  complete.token = 2;
+  when(complete);
+  then_rejected(ErrorCode::STATION_NOT_CLAIMABLE);
+  when(SetExternalRef{run, "p", 2, "mine"});
+  then_rejected(ErrorCode::STATION_NOT_CLAIMABLE);
+  when(CancelRun{run, "enough"});
+  when(DeferStation{run, "p", 2, 1000, {}});
+  then_rejected(ErrorCode::STATION_NOT_CLAIMABLE);
+  when(ConfirmCancel{run, 2, {}});
+  then_names({"CancelConfirmed", "StationCanceled", "RunCanceled"});
+}
+
+TEST_F(CancelTest, AWorkerMaySayThatItWasToldToStop) {
+  given({started(worker), claimed("a")});
+  CompleteStation complete;
+  complete.run_id = run;
+  complete.station = "a";
+  complete.token = 2;
+  complete.outcome = Outcome::canceled;
+  complete.error_message = "enough";
+  when(complete);
+  then(canceled("a"));
+}
+
+TEST_F(CancelTest, GuardsAreAskedInTheirOrder) {
+  when(CancelRun{uuid_of(9), std::string(limits::reason_bytes_max + 1, 'x')});
+  then_rejected(ErrorCode::RUN_NOT_FOUND);
+  given({started(worker)});
+  when(CancelRun{run, std::string(limits::reason_bytes_max + 1, 'x')});
+  then_rejected(ErrorCode::LIMIT_EXCEEDED);
+  when(CancelRun{run, "enough"});
+  when(CancelRun{run, std::string(limits::reason_bytes_max + 1, 'x')});
+  then_rejected(ErrorCode::RUN_TERMINAL);
+}
+
+}  // namespace
+}  // namespace signalbox

@@ -1,0 +1,149 @@
+// The domain's tests in three steps: given these events, when this command, then those events or
+// that rejection. Every step folds what was decided and checks the invariants.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "domain/decide.h"
+#include "domain/evolve.h"
+#include "domain/invariants.h"
+#include "tests/domain/shown_event.h"
+
+namespace signalbox {
+
+inline Uuid uuid_of(std::uint8_t number) {
+  Uuid uuid;
+  uuid.bytes.back() = number;
+  return uuid;
+}
+inline Digest digest_of(std::uint8_t number) {
+  Digest digest;
+  digest.bytes.front() = number;
+  return digest;
+}
+
+inline StationDefinition worker_station(std::string name, RetryPolicy retry = {}) {
+  StationDefinition station;
+  station.name = std::move(name);
+  station.retry = std::move(retry);
+  return station;
+}
+inline StationDefinition process_station(std::string name) {
+  StationDefinition station = worker_station(std::move(name));
+  station.executor = ExecutorKind::process;
+  station.command = {"true"};
+  return station;
+}
+
+inline ClaimStation claim_by(std::string worker, std::vector<std::string> stations = {}) {
+  ClaimStation command;
+  command.worker = std::move(worker);
+  command.stations = std::move(stations);
+  return command;
+}
+
+// Events as they lie in a log, short to write.
+inline Event started(PipelineDefinition pipeline, std::string idempotency_key = "") {
+  RunStarted event;
+  event.goal = "goal";
+  event.idempotency_key = std::move(idempotency_key);
+  event.request_digest = digest_of(1);
+  event.pipeline_digest = digest_of(0x90);
+  event.pipeline = std::move(pipeline);
+  return RunEvent{event};
+}
+inline Event claimed(std::string station, std::uint32_t attempt = 1,
+                     Strategy strategy = Strategy::original, std::int64_t lease_ms = 1000) {
+  return StationEvent{StationClaimed{std::move(station), attempt, strategy, "ann", lease_ms}};
+}
+inline Event dispatched(std::string station, std::uint32_t attempt = 1) {
+  return StationEvent{
+      StationClaimed{std::move(station), attempt, Strategy::original, "signalbox", 0}};
+}
+inline Event intended(std::string station, std::string job_id = "job") {
+  return StationEvent{StationSubmitIntended{std::move(station), std::move(job_id)}};
+}
+inline Event succeeded(std::string station, std::uint32_t attempt = 1) {
+  return StationEvent{StationSucceeded{std::move(station), attempt, {}}};
+}
+inline Event run_succeeded() { return RunEvent{RunSucceeded{}}; }
+
+class GivenWhenThen : public ::testing::Test {
+ protected:
+  // Each event gets the next position, so the first has 1 and a claim's token is its place.
+  void given(const std::vector<Event>& past) {
+    for (const Event& event : past) record({stream_of(event), uuid_of(0x50), 0, event}, "");
+    check_invariants(world);
+  }
+
+  void when(const Command& command, const std::string& command_id = "") {
+    Decided<NewEvents> decided = decide(world, command, now);
+    rejection.reset();
+    events.clear();
+    if (!decided) {
+      rejection = std::move(decided.error());
+      return;
+    }
+    events = std::move(*decided);
+    for (const NewEvent& event : events) record(event, command_id);
+    check_invariants(world);
+  }
+
+  void then(const std::vector<Event>& expected) {
+    ASSERT_FALSE(rejection.has_value()) << rejection->message;
+    std::vector<Event> decided;
+    std::string have;
+    std::string want;
+    for (const NewEvent& each : events) {
+      decided.push_back(each.event);
+      have += shown(each.event) + "\n";
+    }
+    for (const Event& each : expected) want += shown(each) + "\n";
+    EXPECT_TRUE(decided == expected) << "decided:\n" << have << "expected:\n" << want;
+  }
+  void then_nothing() { then({}); }
+
+  void then_names(const std::vector<std::string>& expected) {
+    ASSERT_FALSE(rejection.has_value()) << rejection->message;
+    std::vector<std::string> names;
+    for (const NewEvent& each : events) names.emplace_back(tag_of(each.event).name);
+    EXPECT_EQ(names, expected);
+  }
+
+  void then_rejected(ErrorCode code) {
+    ASSERT_TRUE(rejection.has_value()) << "it was accepted";
+    EXPECT_EQ(shown(rejection->code), shown(code)) << rejection->message;
+    EXPECT_FALSE(rejection->message.empty());
+  }
+
+  [[nodiscard]] const signalbox::Run& the_run() const { return *world.find_run(run); }
+
+  World world;
+  RunId run = uuid_of(1);  // the run that given() speaks of
+  Now now{1'000'000'000};
+  NewEvents events;
+  std::optional<Rejection> rejection;
+
+ private:
+  [[nodiscard]] Stream stream_of(const Event& event) const {
+    return std::holds_alternative<ServerEvent>(event) ? Stream::server() : Stream::run(run);
+  }
+
+  void record(const NewEvent& event, const std::string& command_id) {
+    Record record;
+    record.position = world.position + 1;
+    record.stream = event.stream;
+    record.recorded_at_ns = now.wall_ns;
+    record.command_id = command_id;
+    record.span_id = event.span_id;
+    record.cause = event.cause;
+    record.event = event.event;
+    evolve(world, record);
+  }
+};
+
+}  // namespace signalbox

@@ -1,0 +1,91 @@
+// What a pipeline's definition may say, and the backoff that it asks for.
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "domain/limits.h"
+#include "domain/pipeline.h"
+#include "tests/domain/given_when_then.h"
+
+namespace signalbox {
+namespace {
+
+TEST(PipelineTest, TheDefaultIsValidAndInOrder) {  // S3
+  const PipelineDefinition pipeline = default_pipeline();
+  EXPECT_TRUE(validate(pipeline).has_value());
+  std::vector<std::string> names;
+  for (const StationDefinition& station : pipeline.stations) names.push_back(station.name);
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"intake", "plan", "implement", "verify", "create_pr"}));
+}
+
+struct Fault {
+  const char* field;
+  std::function<void(PipelineDefinition&)> make;
+};
+
+TEST(PipelineTest, EachFaultIsRefusedWithItsStationAndField) {
+  const auto station = [](auto change) {
+    return [change](PipelineDefinition& pipeline) { change(pipeline.stations[1]); };
+  };
+  const std::vector<Fault> faults = {
+      {"name", station([](StationDefinition& s) { s.name = ""; })},
+      {"name", station([](StationDefinition& s) { s.name = "../escape"; })},
+      {"name", station([](StationDefinition& s) { s.name = std::string(65, 'a'); })},
+      {"name", station([](StationDefinition& s) { s.name = "a"; })},  // there is one already
+      {"command", station([](StationDefinition& s) { s.executor = ExecutorKind::process; })},
+      {"command", station([](StationDefinition& s) { s.command = {"true"}; })},
+      {"executor", station([](StationDefinition& s) { s.executor = ExecutorKind::builtin; })},
+      {"timeout", station([](StationDefinition& s) { s.timeout_ms = 0; })},
+      {"timeout", station([](StationDefinition& s) { s.timeout_ms = limits::timeout_ms_max + 1; })},
+      {"heartbeat_timeout",
+       station([](StationDefinition& s) { s.heartbeat_timeout_ms = limits::lease_ms_min - 1; })},
+      {"cancel_grace", station([](StationDefinition& s) { s.cancel_grace_ms = -1; })},
+      {"retry.max_retries",
+       station([](StationDefinition& s) { s.retry.max_retries = limits::retries_max + 1; })},
+      {"retry.backoff", station([](StationDefinition& s) { s.retry.backoff_ms = -1; })},
+      {"retry.strategies", station([](StationDefinition& s) { s.retry.strategies = {}; })},
+      {"retry.strategies", station([](StationDefinition& s) {
+         s.retry.strategies = {Strategy::original, Strategy::original};
+       })},
+      {"name", [](PipelineDefinition& pipeline) { pipeline.name = ""; }},
+      {"station", [](PipelineDefinition& pipeline) { pipeline.stations.clear(); }},
+      {"station",
+       [](PipelineDefinition& pipeline) {
+         pipeline.stations[1] = process_station("b");
+         pipeline.stations[1].command.assign(3, std::string(limits::pipeline_bytes_max / 2, 'x'));
+       }},
+      {"station",
+       [](PipelineDefinition& pipeline) {
+         for (std::size_t i = 0; i < limits::stations_max; ++i) {
+           pipeline.stations.push_back(worker_station("s" + std::to_string(i)));
+         }
+       }},
+  };
+  const PipelineDefinition good{"two", {worker_station("a"), worker_station("b")}};
+  ASSERT_TRUE(validate(good).has_value());
+  for (const Fault& fault : faults) {
+    PipelineDefinition pipeline = good;
+    fault.make(pipeline);
+    const auto result = validate(pipeline);
+    ASSERT_FALSE(result.has_value()) << fault.field;
+    EXPECT_EQ(result.error().code, ErrorCode::PIPELINE_INVALID);
+    ASSERT_EQ(result.error().details.size(), 2u);
+    EXPECT_EQ(std::get<std::string>(result.error().details[1].value), fault.field)
+        << result.error().message;
+  }
+}
+
+TEST(PipelineTest, BackoffDoublesUpToItsLimit) {
+  RetryPolicy policy;
+  policy.backoff_ms = 1000;
+  EXPECT_EQ(backoff_ms(policy, 1), 1000);
+  EXPECT_EQ(backoff_ms(policy, 2), 2000);
+  EXPECT_EQ(backoff_ms(policy, 5), 16000);
+  EXPECT_EQ(backoff_ms(policy, 1000), limits::backoff_ms_max);
+  policy.backoff_ms = 0;
+  EXPECT_EQ(backoff_ms(policy, 100), 0);
+}
+
+}  // namespace
+}  // namespace signalbox

@@ -1,0 +1,217 @@
+// Random histories: a list of steps, each a few small numbers, becomes commands that make sense
+// often enough in the world as it is. Small numbers, so that a failing history shrinks.
+#pragma once
+
+#include <cstdint>
+#include <ostream>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <rapidcheck.h>
+
+#include "domain/decide.h"
+#include "domain/evolve.h"
+
+namespace signalbox {
+
+struct Step {
+  std::uint8_t kind = 0;    // of command
+  std::uint8_t which = 0;   // run, counted from the newest
+  std::uint8_t choice = 0;  // of what the command leaves open
+
+  friend std::ostream& operator<<(std::ostream& out, const Step& step) {
+    return out << '{' << int{step.kind} << ',' << int{step.which} << ',' << int{step.choice} << '}';
+  }
+};
+
+inline std::vector<PipelineDefinition> random_history_pipelines() {
+  const auto station = [](std::string name, ExecutorKind executor, RetryPolicy retry) {
+    StationDefinition definition;
+    definition.name = std::move(name);
+    definition.executor = executor;
+    if (executor == ExecutorKind::process) definition.command = {"true"};
+    definition.retry = std::move(retry);
+    return definition;
+  };
+  using enum ExecutorKind;
+  using enum Strategy;
+  return {{"short", {station("a", worker, {0, 0, {original}})}},
+          {"mixed",
+           {station("a", worker, {2, 10, {original, simplified}}),
+            station("p", process, {1, 0, {original}})}},
+          {"jobs", {station("p", process, {2, 0, {simplified, decomposed}})}},
+          default_pipeline()};
+}
+
+// Takes steps and keeps what they led to.
+class RandomHistory {
+ public:
+  World world;
+  std::vector<Record> records;
+  std::vector<RunId> started;  // oldest first
+
+  // True if the command was accepted and led to events.
+  bool take(const Step& step) {
+    now_.wall_ns += 1'000'000 * (1 + step.choice % 7);
+    const Command command = command_of(step);
+    const std::string command_id = step.choice % 3 == 0 ? "c" + std::to_string(step.choice) : "";
+    const Decided<NewEvents> events = decide(world, command, now_);
+    if (!events || events->empty()) return false;
+    for (const NewEvent& event : *events) {
+      Record record;
+      record.position = world.position + 1;
+      record.stream = event.stream;
+      record.recorded_at_ns = now_.wall_ns;
+      record.actor = "uid:1000";
+      record.command_id = command_id;
+      if (!command_id.empty()) record.request_digest.bytes[0] = step.choice;
+      record.cause = event.cause;
+      record.span_id = event.span_id;
+      record.event = event.event;
+      if (event_as<RunStarted>(event.event) != nullptr) started.push_back(event.stream.run_id);
+      evolve(world, record);
+      records.push_back(std::move(record));
+    }
+    return true;
+  }
+
+ private:
+  [[nodiscard]] RunId run_of(const Step& step) const {
+    if (started.empty()) return {};
+    return started[started.size() - 1 - step.which % started.size()];
+  }
+  // The station under way and its token; now and then another one.
+  [[nodiscard]] std::pair<std::string, Token> held(const Step& step) const {
+    const Run* run = world.find_run(run_of(step));
+    if (run == nullptr) return {"a", 1};
+    const Token token = run->attempt ? run->attempt->token : run->started_at;
+    return {step.choice % 13 == 12 ? run->pipeline->stations.back().name : run->definition().name,
+            step.choice % 11 == 10 ? token - 1 : token};
+  }
+
+  Command command_of(const Step& step) {
+    const RunId run_id = run_of(step);
+    const auto [station, token] = held(step);
+    switch (step.kind % 16) {
+      case 0:
+      case 1:
+        return start(step);
+      case 2:
+      case 3:
+      case 4:
+      case 5: {
+        ClaimStation claim;
+        claim.worker = "w" + std::to_string(step.choice % 3);
+        claim.lease_ms = 10 + step.choice;
+        claim.span_id = next_uuid(4);
+        if (step.kind % 16 == 5) claim.run_id = run_id;
+        return claim;
+      }
+      case 6:
+      case 7:
+        return DispatchStation{run_id, next_uuid(4)};
+      case 8:
+      case 9:
+      case 10:
+        return complete(step);
+      case 11:
+        return HeartbeatStation{run_id, station, token, {}, {}};
+      case 12:
+        return step.choice % 2 == 0 ? Command{SetExternalRef{run_id, station, token, "ref", true}}
+                                    : Command{DeferStation{run_id, station, token, 5, "later"}};
+      case 13:
+        return WakeStation{run_id};
+      case 14:
+        return step.choice % 4 == 0   ? Command{CancelRun{run_id, "enough"}}
+               : step.choice % 4 == 1 ? Command{ConfirmCancel{run_id, token, {}}}
+                                      : Command{ConfirmCancel{run_id, token, {step.choice, 7}}};
+      default: {
+        const Run* run = world.find_run(run_id);
+        if (step.choice % 5 == 0) return StartServer{"test"};
+        if (step.choice % 5 == 1) return StopServer{};
+        if (step.choice % 5 == 2) return TimeOutStation{run_id, token};
+        return ExpireLease{run_id, token,
+                           run != nullptr && run->attempt ? run->attempt->lease_renewed_at : 0};
+      }
+    }
+  }
+
+  StartRun start(const Step& step) {
+    static const std::vector<PipelineDefinition> pipelines = random_history_pipelines();
+    StartRun command;
+    const std::size_t number = step.choice % pipelines.size();
+    command.goal = "goal " + std::to_string(step.choice);
+    if (step.which % 3 != 0) command.project = "project-" + std::to_string(step.which % 3);
+    if (step.which % 2 == 0) command.labels["team"] = step.which % 4 == 0 ? "red" : "blue";
+    if (step.choice % 5 == 0) command.labels["size"] = "big";
+    if (step.which % 4 == 3) command.idempotency_key = "key-" + std::to_string(step.choice % 16);
+    command.pipeline = pipelines[number];
+    command.pipeline_digest.bytes[0] = static_cast<std::uint8_t>(number + 1);
+    command.request_digest.bytes[0] = step.choice;
+    command.run_id = next_uuid(7);
+    return command;
+  }
+
+  CompleteStation complete(const Step& step) {
+    CompleteStation command;
+    command.run_id = run_of(step);
+    std::tie(command.station, command.token) = held(step);
+    command.from_executor = step.which % 8 != 0;
+    switch (step.choice % 8) {
+      case 0:
+        command.outcome = Outcome::failed;
+        command.error_class = static_cast<ErrorClass>(1 + step.which % 5);
+        command.error_message = "it broke";
+        break;
+      case 1:
+        command.outcome = Outcome::timeout;
+        break;
+      case 2:
+        command.outcome = step.which % 4 == 0 ? Outcome::canceled : Outcome::failed;
+        break;
+      default:
+        command.summary = "done";
+        command.stored_artifacts.push_back({"log", "text/plain", 3, {}});
+        break;
+    }
+    return command;
+  }
+
+  Uuid next_uuid(std::uint8_t version) {
+    Uuid uuid;
+    const std::uint32_t number = ++uuids_;
+    uuid.bytes[6] = static_cast<std::uint8_t>(version << 4U);
+    for (std::size_t i = 0; i < 4; ++i) {
+      uuid.bytes[15 - i] = static_cast<std::uint8_t>(number >> (8 * i));
+    }
+    return uuid;
+  }
+
+  Now now_{1'700'000'000'000'000'000};
+  std::uint32_t uuids_ = 0;
+};
+
+}  // namespace signalbox
+
+namespace rc {
+template <>
+struct Arbitrary<signalbox::Step> {
+  static Gen<signalbox::Step> arbitrary() {
+    return gen::build<signalbox::Step>(
+        gen::set(&signalbox::Step::kind),
+        gen::set(&signalbox::Step::which, gen::inRange<std::uint8_t>(0, 12)),
+        gen::set(&signalbox::Step::choice));
+  }
+};
+}  // namespace rc
+
+namespace signalbox {
+
+// Long enough to get somewhere: RapidCheck's own sizes stop at 100 steps.
+inline rc::Gen<std::vector<Step>> random_steps(double scale = 4.0) {
+  return rc::gen::scale(scale, rc::gen::arbitrary<std::vector<Step>>());
+}
+
+}  // namespace signalbox

@@ -1,0 +1,41 @@
+// The bounded memory of newest things: the oldest goes first, and is told.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "domain/remembered.h"
+
+namespace signalbox {
+namespace {
+
+using Numbers = Remembered<std::string, int>;
+
+std::vector<std::string> keys(const Numbers& numbers) {
+  std::vector<std::string> all;
+  numbers.for_each([&](const std::string& key, int) { all.push_back(key); });
+  return all;
+}
+
+TEST(RememberedTest, TheOldestIsForgottenFirst) {
+  Numbers numbers(2);
+  std::vector<std::string> forgotten;
+  const auto note = [&](const std::string& key, int) { forgotten.push_back(key); };
+  for (const char* key : {"a", "b", "c", "d"}) numbers.put(key, 1, note);
+  EXPECT_EQ(forgotten, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(keys(numbers), (std::vector<std::string>{"c", "d"}));
+  EXPECT_EQ(numbers.find("a"), nullptr);
+  EXPECT_EQ(numbers.size(), 2u);
+}
+
+TEST(RememberedTest, AnOverwrittenKeyKeepsItsAge) {
+  Numbers numbers(2);
+  for (const char* key : {"a", "b"}) numbers.put(key, 1);
+  numbers.put("a", 2);
+  EXPECT_EQ(*numbers.find("a"), 2);
+  numbers.put("c", 1);
+  EXPECT_EQ(keys(numbers), (std::vector<std::string>{"b", "c"}));
+}
+
+}  // namespace
+}  // namespace signalbox

@@ -1,0 +1,217 @@
+// The two transition tables, pair by pair: what they say, and that evolve() does just that.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/domain/given_when_then.h"
+
+namespace signalbox {
+namespace {
+
+constexpr std::array station_statuses = {StationStatus::pending, StationStatus::running,
+                                         StationStatus::waiting, StationStatus::succeeded,
+                                         StationStatus::failed,  StationStatus::canceled,
+                                         StationStatus::timeout};
+constexpr std::array run_statuses = {RunStatus::queued, RunStatus::running, RunStatus::succeeded,
+                                     RunStatus::failed, RunStatus::canceled};
+
+// One of each event, such that only the status can be in its way.
+std::vector<Event> station_events(std::uint32_t attempts) {
+  const std::string name = "a";
+  const Failure failure{Outcome::failed, ErrorClass::transient, "X", ""};
+  return {claimed(name, attempts + 1),
+          intended(name),
+          StationEvent{StationExternalRefSet{name, "ref"}},
+          StationEvent{StationHeartbeat{name, 1000, ""}},
+          succeeded(name, attempts),
+          StationEvent{StationAttemptFailed{name, attempts, failure, {}, 5, Strategy::original}},
+          StationEvent{StationFailed{name, attempts, failure, {}}},
+          StationEvent{StationTimedOut{name, attempts, failure, {}}},
+          StationEvent{StationDeferred{name, attempts, WaitReason::deferred, 5, ""}},
+          StationEvent{StationReady{name}},
+          StationEvent{StationCanceled{name}},
+          StationEvent{CancelConfirmed{name, "job"}},
+          StationEvent{CancelEscaped{name, "job", {7}}}};
+}
+
+std::vector<Event> run_events() {
+  return {started({"one", {worker_station("a")}}), run_succeeded(),
+          RunEvent{RunFailed{"a", ErrorClass::terminal, "X", ""}},
+          RunEvent{RunCancelRequested{"why"}}, RunEvent{RunCanceled{"why"}}};
+}
+
+static_assert(std::variant_size_v<StationEvent> == 13, "station_events() has one of each");
+static_assert(std::variant_size_v<RunEvent> == 5, "run_events() has one of each");
+
+class TransitionsTest : public GivenWhenThen {
+ protected:
+  TransitionsTest() { GTEST_FLAG_SET(death_test_style, "fast"); }
+
+  // Brings a run of one station to where its station has this status.
+  void given_station(StationStatus status) {
+    apply_event(started({"one", {worker_station("a")}}));
+    if (status == StationStatus::pending) return;
+    if (status != StationStatus::canceled) apply_event(claimed("a"));
+    const Failure failure{Outcome::failed, ErrorClass::transient, "X", ""};
+    switch (status) {
+      case StationStatus::pending:
+      case StationStatus::running:
+        return;
+      case StationStatus::waiting:
+        return apply_event(StationEvent{StationDeferred{"a", 1, WaitReason::deferred, 5, ""}});
+      case StationStatus::succeeded:
+        return apply_event(succeeded("a"));
+      case StationStatus::failed:
+        return apply_event(StationEvent{StationFailed{"a", 1, failure, {}}});
+      case StationStatus::canceled:
+        return apply_event(StationEvent{StationCanceled{"a"}});
+      case StationStatus::timeout:
+        return apply_event(StationEvent{StationTimedOut{"a", 1, failure, {}}});
+    }
+  }
+
+  void given_run(RunStatus status) {
+    apply_event(started({"one", {worker_station("a")}}));
+    if (status == RunStatus::queued) return;
+    apply_event(claimed("a"));
+    switch (status) {
+      case RunStatus::queued:
+      case RunStatus::running:
+        return;
+      case RunStatus::succeeded:
+        apply_event(succeeded("a"));
+        return apply_event(run_succeeded());
+      case RunStatus::failed:
+        apply_event(StationEvent{StationFailed{"a", 1, {}, {}}});
+        return apply_event(RunEvent{RunFailed{}});
+      case RunStatus::canceled:
+        apply_event(StationEvent{StationCanceled{"a"}});
+        return apply_event(RunEvent{RunCanceled{}});
+    }
+  }
+
+  void apply_event(const Event& event) {
+    Record record;
+    record.position = world.position + 1;
+    record.stream = Stream::run(run);
+    record.event = event;
+    evolve(world, record);
+  }
+};
+
+// Written a second time on purpose: a change of a table is a change of the contract.
+TEST_F(TransitionsTest, TheStationTableSaysWhatIsMeant) {
+  using enum StationStatus;
+  const std::map<std::pair<StationStatus, std::string>, StationStatus> meant = {
+      {{pending, "StationClaimed"}, running},        {{pending, "StationCanceled"}, canceled},
+      {{running, "StationSubmitIntended"}, running}, {{running, "StationExternalRefSet"}, running},
+      {{running, "StationHeartbeat"}, running},      {{running, "CancelConfirmed"}, running},
+      {{running, "CancelEscaped"}, running},         {{running, "StationSucceeded"}, succeeded},
+      {{running, "StationAttemptFailed"}, waiting},  {{running, "StationDeferred"}, waiting},
+      {{running, "StationFailed"}, failed},          {{running, "StationTimedOut"}, timeout},
+      {{running, "StationCanceled"}, canceled},      {{waiting, "StationReady"}, pending},
+      {{waiting, "StationCanceled"}, canceled}};
+  std::size_t pairs = 0;
+  for (const StationStatus from : station_statuses) {
+    for (const Event& event : station_events(0)) {
+      const EventTag tag = tag_of(event);
+      const auto row = meant.find({from, std::string(tag.name)});
+      const auto next = next_status(from, tag.number);
+      EXPECT_EQ(next, row == meant.end() ? std::nullopt : std::optional(row->second))
+          << shown(from) << " " << tag.name;
+      if (!next) continue;
+      ++pairs;
+      EXPECT_FALSE(is_terminal(from)) << shown(from) << " is left by " << tag.name;
+    }
+  }
+  EXPECT_EQ(pairs, station_transitions.size()) << "a row is there twice, or unknown to this test";
+}
+
+TEST_F(TransitionsTest, TheRunTableSaysWhatIsMeant) {
+  using enum RunStatus;
+  const std::map<std::pair<RunStatus, std::string>, RunStatus> meant = {
+      {{queued, "StationClaimed"}, running},  {{queued, "RunCanceled"}, canceled},
+      {{running, "StationClaimed"}, running}, {{running, "RunSucceeded"}, succeeded},
+      {{running, "RunFailed"}, failed},       {{running, "RunCancelRequested"}, running},
+      {{running, "RunCanceled"}, canceled}};
+  std::vector<Event> all = run_events();
+  for (const Event& event : station_events(0)) all.push_back(event);
+  std::size_t pairs = 0;
+  for (const RunStatus from : run_statuses) {
+    for (const Event& event : all) {
+      const EventTag tag = tag_of(event);
+      const auto row = meant.find({from, std::string(tag.name)});
+      const auto next = next_status(from, tag.number);
+      EXPECT_EQ(next, row == meant.end() ? std::nullopt : std::optional(row->second))
+          << shown(from) << " " << tag.name;
+      if (!next) continue;
+      ++pairs;
+      EXPECT_FALSE(is_terminal(from)) << shown(from) << " is left by " << tag.name;
+    }
+  }
+  EXPECT_EQ(pairs, run_transitions.size()) << "a row is there twice, or unknown to this test";
+}
+
+TEST_F(TransitionsTest, EvolveFollowsTheStationTableAndAbortsOnEveryOtherPair) {
+  for (const StationStatus from : station_statuses) {
+    for (std::size_t index = 0; index < station_events(0).size(); ++index) {
+      world = World{};
+      given_station(from);
+      const signalbox::Run& before = *world.find_run(run);
+      ASSERT_EQ(before.station().status, from);
+      const Event event = station_events(before.station().attempts)[index];
+      const auto next = next_status(from, tag_of(event).number);
+      if (next) {
+        apply_event(event);
+        EXPECT_EQ(the_run().stations[0].status, *next) << shown(from) << shown(event);
+      } else {
+        EXPECT_DEATH(apply_event(event), "not true") << shown(from) << shown(event);
+      }
+    }
+  }
+}
+
+TEST_F(TransitionsTest, EvolveFollowsTheRunTableAndAbortsOnEveryOtherPair) {
+  for (const RunStatus from : run_statuses) {
+    for (const Event& event : run_events()) {
+      world = World{};
+      given_run(from);
+      // An ended run has left the world; RunStarted then would be a second run of one id.
+      const auto next = next_status(from, tag_of(event).number);
+      if (!next && is_terminal(from) && event_as<RunStarted>(event) != nullptr) continue;
+      if (!next) {
+        EXPECT_DEATH(apply_event(event), "not true") << shown(from) << shown(event);
+        continue;
+      }
+      if (is_terminal(*next) && from == RunStatus::running) {
+        apply_event(StationEvent{StationCanceled{"a"}});  // an attempt ends before its run
+      }
+      apply_event(event);
+      if (is_terminal(*next)) {
+        EXPECT_EQ(world.find_run(run), nullptr);
+        ASSERT_NE(world.ended_runs.find(run), nullptr);
+        EXPECT_EQ(world.ended_runs.find(run)->status, *next);
+      } else {
+        EXPECT_EQ(the_run().status, *next);
+      }
+    }
+  }
+}
+
+TEST_F(TransitionsTest, ARecordOutOfPlaceIsABug) {
+  given_run(RunStatus::queued);
+  Record record;
+  record.stream = Stream::run(run);
+  record.event = claimed("a");
+  record.position = world.position;
+  EXPECT_DEATH(evolve(world, record), "not true");
+  record.position = world.position + 2;
+  EXPECT_DEATH(evolve(world, record), "not true");
+}
+
+}  // namespace
+}  // namespace signalbox

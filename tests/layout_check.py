@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""Holds what the compiler doesn't: which folder may include which, and where heavy headers go.
+
+Prints each violation with file and line; exits 1 if there is one.
+"""
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+TOP_LEVEL = {"CMakeLists.txt", "README.md", "domain", "store", "projections", "server", "tests", "tools"}
+
+# A folder may include itself and these.
+MAY_INCLUDE = {
+    "domain": set(),
+    "store": {"domain"},
+    "projections": {"domain", "store"},
+    "server": {"domain", "store", "projections"},
+    "tools": {"domain", "store", "projections", "server"},
+    "tests": {"domain", "store", "projections", "server", "tools"},
+}
+
+# Beside the standard library.
+DOMAIN_MAY_USE = re.compile(r"<(tl/expected\.hpp|boost/(describe|mp11|unordered|container_hash)[/.].*)>")
+HEAVY = re.compile(r"<(boost/(asio|beast|json)\b|spdlog/|cereal/|rocksdb/|openssl/|curl/)")
+
+# Headers that only sources include: their names are the exception that the next check holds.
+INTERNAL = {
+    "store/described_archive.h",
+    "store/rocks_database.h",
+    "store/history.h",
+    "store/log_opening.h",
+    "projections/row_codec.h",
+}
+
+problems = []
+
+
+def files():
+    listed = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, check=True, capture_output=True, text=True
+    )
+    return [path for path in listed.stdout.split("\n") if path and (ROOT / path).exists()]
+
+
+def check_includes(path):
+    folder = path.split("/")[0]
+    if folder not in MAY_INCLUDE:
+        return
+    for number, line in enumerate((ROOT / path).read_text().split("\n"), 1):
+        match = re.match(r'\s*#\s*include\s+(["<])([^">]+)', line)
+        if not match:
+            continue
+        where = f"{path}:{number}"
+        name = match.group(2)
+        if match.group(1) == '"':
+            other = name.split("/")[0]
+            if other != folder and other not in MAY_INCLUDE[folder]:
+                problems.append(f"{where}: {folder}/ may not include {name}")
+            if path.endswith(".h") and name in INTERNAL and path not in INTERNAL:
+                problems.append(f"{where}: {name} is for sources only")
+        else:
+            angled = f"<{name}>"
+            is_standard = "/" not in name and not name.endswith(".hpp")
+            if folder == "domain" and not is_standard and not DOMAIN_MAY_USE.match(angled):
+                problems.append(f"{where}: domain/ may not use {angled}")
+            below_server = folder in ("domain", "store", "projections")
+            if below_server and path.endswith(".h") and path not in INTERNAL and HEAVY.match(angled):
+                problems.append(f"{where}: {angled} belongs into a source")
+            if below_server and angled.startswith("<spdlog"):
+                problems.append(f"{where}: nothing logs below server/")
+
+
+def check_tests(path):
+    """Each test file must be in a folder that CMakeLists.txt makes a test program of."""
+    match = re.match(r"tests/(.+)/[^/]+\.cc$", path)
+    if not match and re.match(r"tests/[^/]+\.cc$", path):
+        problems.append(f"{path}: put it into a folder of tests/, or it isn't built")
+    if match:
+        folder = match.group(1).split("/")[0]
+        if not re.search(rf"signalbox_tests\({folder}\b", (ROOT / "CMakeLists.txt").read_text()):
+            problems.append(f"{path}: CMakeLists.txt has no signalbox_tests({folder} …), so it isn't built")
+
+
+# One definition rule: two types of one name in headers are undefined behaviour once they meet.
+DEFINES = re.compile(r"^(?:class|struct|enum class) (\w+)(?: final)?(?: :.*| \{.*)$", re.MULTILINE)
+defined = {}
+
+
+def check_names(path):
+    for name in DEFINES.findall((ROOT / path).read_text()):
+        other = defined.setdefault(name, path)
+        if other != path:
+            problems.append(f"{path}: {other} defines a {name} too")
+
+
+for listed in files():
+    top = listed.split("/")[0]
+    if not top.startswith(".") and top not in TOP_LEVEL:
+        problems.append(f"{listed}: the top level is fixed: {', '.join(sorted(TOP_LEVEL))}")
+    if listed.endswith((".h", ".cc")):
+        check_includes(listed)
+        if listed.endswith(".h") and top != "tests":
+            check_names(listed)
+        check_tests(listed)
+
+print("\n".join(problems) if problems else "layout: ok")
+sys.exit(1 if problems else 0)
