@@ -1,0 +1,122 @@
+#include "store/codec.h"
+
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <type_traits>
+#include <variant>
+
+#include "store/described_archive.h"
+#include "store/history.h"
+#include "store/sha256.h"
+
+namespace signalbox {
+namespace {
+
+using Decode = void (*)(std::uint16_t version, described::Reader& reader, Event& event);
+
+template <class Noun, class Type>
+void decode_type(std::uint16_t version, described::Reader& reader, Event& event) {
+  described::read_version(version, reader, event.emplace<Noun>().template emplace<Type>());
+}
+
+struct EventType {
+  EventTag tag;
+  Decode decode;
+};
+
+// The table of all events comes from the variants, so an event can't be forgotten here.
+template <class... Types>
+constexpr auto types_of_noun(std::type_identity<std::variant<Types...>> /*noun*/) {
+  return std::array{EventType{Types::tag, &decode_type<std::variant<Types...>, Types>}...};
+}
+
+template <class... Nouns>
+constexpr auto types_of_all(std::type_identity<std::variant<Nouns...>> /*all*/) {
+  std::array<EventType, (std::variant_size_v<Nouns> + ...)> all{};
+  auto place = all.begin();
+  ((place = std::ranges::copy(types_of_noun(std::type_identity<Nouns>{}), place).out), ...);
+  return all;
+}
+
+constexpr auto types = types_of_all(std::type_identity<Event>{});
+
+constexpr auto tags = [] {
+  std::array<EventTag, types.size()> all{};
+  std::ranges::transform(types, all.begin(), &EventType::tag);
+  return all;
+}();
+
+constexpr bool numbers_are_unique() {
+  std::array<std::uint16_t, types.size()> numbers{};
+  std::ranges::transform(tags, numbers.begin(), &EventTag::number);
+  std::ranges::sort(numbers);
+  return std::ranges::adjacent_find(numbers) == numbers.end() && numbers.front() > 0;
+}
+static_assert(numbers_are_unique(), "every event has a number of its own, from 1 on");
+
+// Index into `types` by number; types.size() for none.
+constexpr auto index_by_number = [] {
+  constexpr std::size_t numbers = std::ranges::max(tags, {}, &EventTag::number).number + 1;
+  std::array<std::uint16_t, numbers> indexes{};
+  indexes.fill(static_cast<std::uint16_t>(types.size()));
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    indexes[types[i].tag.number] = static_cast<std::uint16_t>(i);
+  }
+  return indexes;
+}();
+
+tl::unexpected<StoreError> failure(StoreError::Kind kind, std::string message) {
+  StoreError error;
+  error.kind = kind;
+  error.message = std::move(message);
+  return tl::unexpected(std::move(error));
+}
+
+}  // namespace
+
+std::span<const EventTag> event_tags() { return tags; }
+
+void encode_payload(const Event& event, std::string& out) {
+  apply([&out](const auto& e) { described::encode(e, out); }, event);
+}
+
+Stored<void> decode_payload(std::uint16_t number, std::uint16_t version, std::string_view bytes,
+                            Event& event) {
+  const std::size_t index =
+      number < index_by_number.size() ? index_by_number[number] : types.size();
+  if (index == types.size()) {
+    return failure(StoreError::Kind::unsupported,
+                   "event number " + std::to_string(number) + " is unknown to this version");
+  }
+  const EventType& type = types[index];
+  if (version == 0 || version > type.tag.version) {
+    return failure(StoreError::Kind::unsupported,
+                   std::string(type.tag.name) + " has version " + std::to_string(version) +
+                       ", this program knows up to " + std::to_string(type.tag.version));
+  }
+  try {
+    described::decode(bytes,
+                      [&](described::Reader& reader) { type.decode(version, reader, event); });
+  } catch (const std::exception& malformed) {
+    return failure(StoreError::Kind::damaged,
+                   "the payload of a " + std::string(type.tag.name) + " has " + malformed.what());
+  }
+  return {};
+}
+
+Stored<Event> decode_payload(std::uint16_t number, std::uint16_t version, std::string_view bytes) {
+  Stored<Event> event;
+  if (auto decoded = decode_payload(number, version, bytes, *event); !decoded) {
+    return tl::unexpected(std::move(decoded.error()));
+  }
+  return event;
+}
+
+Digest pipeline_digest(const PipelineDefinition& pipeline) {
+  std::string bytes;
+  described::encode(pipeline, bytes);
+  return sha256(bytes);
+}
+
+}  // namespace signalbox

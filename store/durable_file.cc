@@ -1,0 +1,81 @@
+#include "store/durable_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <system_error>
+#include <utility>
+
+#include "store/file_descriptor.h"
+
+namespace signalbox {
+namespace {
+
+Stored<void> write_all(const FileDescriptor& file, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(file.get(), bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return tl::unexpected(system_error("write", {}));
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return {};
+}
+
+}  // namespace
+
+Stored<void> replace_file(const std::filesystem::path& path, std::string_view bytes) {
+  const std::filesystem::path temporary = path.string() + ".tmp";
+  {
+    const FileDescriptor file(
+        ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+    if (!file) return tl::unexpected(system_error("create", temporary));
+    if (auto written = write_all(file, bytes); !written) {
+      written.error().file = temporary.string();
+      return written;
+    }
+    if (::fsync(file.get()) != 0) return tl::unexpected(system_error("sync", temporary));
+  }
+  if (std::rename(temporary.c_str(), path.c_str()) != 0) {
+    return tl::unexpected(system_error("rename", temporary));
+  }
+  return sync_directory(path.parent_path());
+}
+
+Stored<std::string> read_file(const std::filesystem::path& path, std::size_t bytes_max) {
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return tl::unexpected(system_error("open", path));
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) return tl::unexpected(system_error("read", path));
+  // A byte of room, so that a file that doesn't grow meets its end in the first round.
+  std::string bytes(static_cast<std::size_t>(status.st_size) + 1, '\0');
+  std::size_t size = 0;
+  while (size <= bytes_max) {
+    if (size == bytes.size()) bytes.resize(2 * size);
+    const ssize_t count = ::read(file.get(), bytes.data() + size, bytes.size() - size);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return tl::unexpected(system_error("read", path));
+    if (count == 0) break;
+    size += static_cast<std::size_t>(count);
+  }
+  if (size > bytes_max) {
+    StoreError error;
+    error.kind = StoreError::Kind::damaged;
+    error.message = path.string() + " is larger than such a file ever is";
+    error.file = path.string();
+    return tl::unexpected(std::move(error));
+  }
+  bytes.resize(size);
+  return bytes;
+}
+
+Stored<void> sync_directory(const std::filesystem::path& directory) {
+  const FileDescriptor file(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!file) return tl::unexpected(system_error("open", directory));
+  if (::fsync(file.get()) != 0) return tl::unexpected(system_error("sync", directory));
+  return {};
+}
+
+}  // namespace signalbox

@@ -1,0 +1,83 @@
+#include "store/entry.h"
+
+#include <span>
+#include <utility>
+
+#include "domain/check.h"
+#include "store/merkle_tree.h"
+
+namespace signalbox {
+
+StoreError damaged_at(Position position, std::string message) {
+  StoreError error;
+  error.kind = StoreError::Kind::damaged;
+  error.message = std::move(message);
+  error.position = position;
+  return error;
+}
+
+StoreError no_such_position(Position position, Position tail) {
+  StoreError error;
+  error.kind = StoreError::Kind::not_found;
+  error.message = "there is no record " + std::to_string(position) + ": the log ends at " +
+                  std::to_string(tail);
+  error.position = position;
+  return error;
+}
+
+void check_numbering(Position expected_tail, std::span<const Commit> commits) {
+  Position position = expected_tail;
+  for (const Commit& commit : commits) {
+    SIGNALBOX_CHECK(!commit.empty());
+    for (const Record& record : commit) SIGNALBOX_CHECK(record.position == ++position);
+  }
+}
+
+void encode_entry(const Commit& commit, const RandomSource& random, Sha256& sha256,
+                  MerkleFrontier& frontier, std::string& out) {
+  for (const Record& record : commit) {
+    Salt salt;
+    random(salt);
+    append_leaf(frontier, leaf_hash(encode_record(record, salt, out), sha256), sha256);
+  }
+}
+
+Stored<EntryEnd> scan_entry(std::string_view entry, Position first, Position from, Position to,
+                            Record& record, const EventLog::Visit& visit) {
+  bool wanted = true;
+  auto end = for_each_frame(entry, first, [&](const Frame& frame) -> Stored<bool> {
+    if (frame.position < from) return true;
+    if (frame.position > to || !wanted) return false;
+    if (auto decoded = decode_frame(frame, record); !decoded) {
+      return tl::unexpected(std::move(decoded.error()));
+    }
+    // A refusal counts from the next record on: this one was visited.
+    wanted = visit(std::move(record));
+    return true;
+  });
+  if (end && !wanted) end->stopped = true;
+  return end;
+}
+
+Stored<EntryEnd> append_leaves(std::string_view entry, Position first, Position from, Position to,
+                               Sha256& sha256, MerkleFrontier& frontier) {
+  return for_each_frame(entry, first, [&](const Frame& frame) -> Stored<bool> {
+    if (frame.position > to) return false;
+    if (frame.position >= from) append_leaf(frontier, leaf_hash(frame, sha256), sha256);
+    return true;
+  });
+}
+
+Stored<Commit> decode_entry(std::string_view entry, Position first) {
+  Commit commit;
+  const auto decoded = for_each_frame(entry, first, [&](const Frame& frame) -> Stored<bool> {
+    if (auto record = decode_frame(frame, commit.emplace_back()); !record) {
+      return tl::unexpected(std::move(record.error()));
+    }
+    return true;
+  });
+  if (!decoded) return tl::unexpected(decoded.error());
+  return commit;
+}
+
+}  // namespace signalbox

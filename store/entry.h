@@ -1,0 +1,80 @@
+// One entry of the log: the framed records of one command, one behind the other. What both logs
+// keep, and what they read records from.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "store/event_log.h"
+#include "store/frame.h"
+#include "store/random_source.h"
+
+namespace signalbox {
+
+// Appends the entry of `commit` to `out` and its leaves to `frontier`.
+void encode_entry(const Commit& commit, const RandomSource& random, Sha256& sha256,
+                  MerkleFrontier& frontier, std::string& out);
+
+// Where a walk through an entry ended.
+struct EntryEnd {
+  Position next = 0;     // after the last record that was visited
+  bool stopped = false;  // before the end of the entry
+};
+
+// Calls `visit(const Frame&) → Stored<bool>` for each record of an entry whose first position is
+// `first`, until it gives false or an error. Every frame is checked before, its position too.
+template <class Visit>
+Stored<EntryEnd> for_each_frame(std::string_view entry, Position first, Visit&& visit);
+
+// Gives the visitor the records from … to of an entry; stopped if the visitor said so or records
+// after `to` are left. Each record is decoded into `record`, whose strings keep their memory from
+// one to the next, unless the visitor takes it.
+Stored<EntryEnd> scan_entry(std::string_view entry, Position first, Position from, Position to,
+                            Record& record, const EventLog::Visit& visit);
+
+// Appends the leaves of the records from … to to `frontier`.
+Stored<EntryEnd> append_leaves(std::string_view entry, Position first, Position from, Position to,
+                               Sha256& sha256, MerkleFrontier& frontier);
+
+Stored<Commit> decode_entry(std::string_view entry, Position first);
+
+// The precondition of EventLog::append: no commit is empty, and the records are numbered from
+// expected_tail + 1.
+void check_numbering(Position expected_tail, std::span<const Commit> commits);
+
+StoreError damaged_at(Position position, std::string message);
+StoreError no_such_position(Position position, Position tail);
+
+// ---
+
+template <class Visit>
+Stored<EntryEnd> for_each_frame(std::string_view entry, Position first, Visit&& visit) {
+  if (entry.empty()) return tl::unexpected(damaged_at(first, "an entry of the log is empty"));
+  EntryEnd end{first, false};
+  while (!entry.empty()) {
+    auto frame = parse_frame(entry);
+    if (!frame) {
+      frame.error().position = end.next;
+      return tl::unexpected(std::move(frame.error()));
+    }
+    if (frame->position != end.next) {
+      return tl::unexpected(
+          damaged_at(end.next, "a record lies where another one belongs: it says it is number " +
+                                   std::to_string(frame->position)));
+    }
+    const std::size_t bytes = frame->bytes;
+    const Stored<bool> more = visit(*frame);
+    if (!more) return tl::unexpected(more.error());
+    if (!*more) {
+      end.stopped = true;
+      return end;
+    }
+    entry.remove_prefix(bytes);
+    ++end.next;
+  }
+  return end;
+}
+
+}  // namespace signalbox

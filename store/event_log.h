@@ -1,0 +1,66 @@
+// The log: the only point of truth. An ordered, durable, append-only sequence of records.
+//
+// Two implementations from the first day, RocksEventLog (embedded) and MemoryEventLog (tests,
+// simulation), pass one conformance suite (tests/store/event_log_conformance_test.cc). The
+// compare-and-set on the tail leaves room for a shared log that fences a deposed writer.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "domain/event.h"
+#include "store/merkle_frontier.h"
+#include "store/store_error.h"
+
+namespace signalbox {
+
+// The records of one command, at least one, at consecutive positions. All of them or none.
+using Commit = std::vector<Record>;
+
+enum class AppendStatus {
+  ok,        // durable
+  conflict,  // somebody else appended: the tail isn't the expected one; nothing was written
+  unknown,   // the write failed: it may or may not be there after a restart
+  full,      // no space left; nothing was written
+};
+
+struct AppendResult {
+  AppendStatus status = AppendStatus::ok;
+  Position tail = 0;    // of the log, after the call
+  std::string message;  // why, for unknown and full
+};
+
+class EventLog {
+ public:
+  EventLog() = default;
+  EventLog(const EventLog&) = delete;
+  EventLog& operator=(const EventLog&) = delete;
+  virtual ~EventLog() = default;
+
+  // The position of the last durable record; 0 for an empty log. Any thread.
+  [[nodiscard]] virtual Position tail() const = 0;
+
+  // Appends the commits, whose records are numbered from expected_tail + 1, atomically and durably.
+  // One thread at a time.
+  virtual AppendResult append(Position expected_tail, std::span<const Commit> commits) = 0;
+
+  // Calls `visit` with each record at from, from + 1, … up to and including min(to, tail()), until
+  // it returns false. Every record is checked before it is given. Any thread.
+  // Gives the position of the last record visited (from - 1 for none), or `damaged`.
+  using Visit = std::function<bool(Record&&)>;
+  virtual Stored<Position> scan(Position from, Position to, const Visit& visit) const = 0;
+
+  // At most `limit` records from `from` on. Any thread.
+  [[nodiscard]] Stored<std::vector<Record>> read(Position from, std::size_t limit) const;
+
+  // The whole commit that the record at `position` belongs to; `not_found` past the tail.
+  [[nodiscard]] virtual Stored<Commit> read_commit(Position position) const = 0;
+
+  // The Merkle tree over all records up to tail(). Not while append() runs.
+  [[nodiscard]] virtual MerkleFrontier frontier() const = 0;
+};
+
+}  // namespace signalbox

@@ -1,0 +1,34 @@
+// Owns a file descriptor; and how a failed system call becomes a StoreError.
+#pragma once
+
+#include <filesystem>
+#include <string_view>
+#include <utility>
+
+#include "store/store_error.h"
+
+namespace signalbox {
+
+class FileDescriptor {
+ public:
+  FileDescriptor() = default;
+  explicit FileDescriptor(int descriptor) : descriptor_(descriptor) {}
+  FileDescriptor(FileDescriptor&& other) noexcept
+      : descriptor_(std::exchange(other.descriptor_, -1)) {}
+  FileDescriptor& operator=(FileDescriptor&& other) noexcept {
+    std::swap(descriptor_, other.descriptor_);
+    return *this;
+  }
+  ~FileDescriptor();
+
+  [[nodiscard]] int get() const { return descriptor_; }
+  explicit operator bool() const { return descriptor_ >= 0; }
+
+ private:
+  int descriptor_ = -1;
+};
+
+// From errno: "can't VERB FILE: …"; ENOENT is `not_found`, ENOSPC and EDQUOT `full`, the rest `io`.
+StoreError system_error(std::string_view verb, const std::filesystem::path& file);
+
+}  // namespace signalbox

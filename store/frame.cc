@@ -1,0 +1,254 @@
+#include "store/frame.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "domain/check.h"
+#include "domain/limits.h"
+#include "store/codec.h"
+#include "store/crc32c.h"
+#include "store/little_endian.h"
+
+namespace signalbox {
+namespace {
+
+constexpr std::uint8_t format_current = 1;
+
+// Checksum, length and format keep their places in every format to come.
+constexpr std::size_t crc_offset = 0;
+constexpr std::size_t length_offset = 4;
+constexpr std::size_t format_offset = 8;
+// The rest of the fixed part of format 1.
+constexpr std::size_t fields_offset = 9;
+constexpr std::size_t stream_offset = 10;
+constexpr std::size_t number_offset = 11;
+constexpr std::size_t version_offset = 13;
+constexpr std::size_t position_offset = 15;
+constexpr std::size_t recorded_at_offset = 23;
+constexpr std::size_t optional_offset = 31;
+constexpr std::size_t frame_bytes_min = optional_offset + salt_bytes;
+
+// Which of the optional fields are there, in the order in which they lie.
+enum Fields : std::uint8_t {
+  has_run_id = 1 << 0,
+  has_stream_name = 1 << 1,
+  has_actor = 1 << 2,
+  has_command_id = 1 << 3,
+  has_request_digest = 1 << 4,
+  has_cause = 1 << 5,
+  has_span_id = 1 << 6,
+  fields_known = (1 << 7) - 1,
+};
+
+tl::unexpected<StoreError> failure(StoreError::Kind kind, Position position, std::string message) {
+  StoreError error;
+  error.kind = kind;
+  error.message = std::move(message);
+  error.position = position;
+  return tl::unexpected(std::move(error));
+}
+
+tl::unexpected<StoreError> damaged(Position position, std::string message) {
+  return failure(StoreError::Kind::damaged, position, std::move(message));
+}
+
+template <class Raw>
+std::string_view raw_view(const Raw& raw) {
+  return {reinterpret_cast<const char*>(raw.bytes.data()), raw.bytes.size()};
+}
+
+template <class Raw>
+void assign_raw(Raw& raw, std::string_view bytes) {
+  if (bytes.empty()) {
+    raw = Raw{};
+  } else {
+    std::memcpy(raw.bytes.data(), bytes.data(), raw.bytes.size());
+  }
+}
+
+void append_text(std::string& out, std::string_view text) {
+  SIGNALBOX_CHECK(text.size() <= std::numeric_limits<std::uint16_t>::max());
+  append_integer(out, static_cast<std::uint16_t>(text.size()));
+  out.append(text);
+}
+
+void store_integer(std::string& out, std::size_t offset, std::uint32_t value) {
+  std::memcpy(out.data() + offset, &value, sizeof value);
+}
+
+// Takes the optional fields one by one off the front; past the end it says so and gives nothing.
+class Taker {
+ public:
+  explicit Taker(std::string_view bytes) : left_(bytes) {}
+
+  std::string_view take(std::size_t size) {
+    if (size > left_.size()) {
+      ran_out_ = true;
+      return {};
+    }
+    const std::string_view taken = left_.substr(0, size);
+    left_.remove_prefix(size);
+    return taken;
+  }
+  std::string_view take_text() {
+    const std::string_view length = take(sizeof(std::uint16_t));
+    return length.empty() ? length : take(read_integer<std::uint16_t>(length.data()));
+  }
+  [[nodiscard]] bool ran_out() const { return ran_out_; }
+  [[nodiscard]] std::string_view left() const { return left_; }
+
+ private:
+  std::string_view left_;
+  bool ran_out_ = false;
+};
+
+std::uint8_t fields_of(const Record& record) {
+  unsigned fields = 0;
+  if (!record.stream.run_id.is_nil()) fields |= has_run_id;
+  if (!record.stream.name.empty()) fields |= has_stream_name;
+  if (!record.actor.empty()) fields |= has_actor;
+  if (!record.command_id.empty()) fields |= has_command_id;
+  if (!record.request_digest.is_zero()) fields |= has_request_digest;
+  if (record.cause != 0) fields |= has_cause;
+  if (!record.span_id.is_nil()) fields |= has_span_id;
+  return static_cast<std::uint8_t>(fields);
+}
+
+}  // namespace
+
+Frame encode_record(const Record& record, const Salt& salt, std::string& out) {
+  const std::size_t begin = out.size();
+  const EventTag tag = tag_of(record.event);
+  const std::uint8_t fields = fields_of(record);
+
+  append_integer(out, std::uint32_t{0});  // checksum and length: known at the end
+  append_integer(out, std::uint32_t{0});
+  append_integer(out, format_current);
+  append_integer(out, fields);
+  append_integer(out, static_cast<std::uint8_t>(record.stream.kind));
+  append_integer(out, tag.number);
+  append_integer(out, tag.version);
+  append_integer(out, record.position);
+  append_integer(out, record.recorded_at_ns);
+  if ((fields & has_run_id) != 0) out.append(raw_view(record.stream.run_id));
+  if ((fields & has_stream_name) != 0) append_text(out, record.stream.name);
+  if ((fields & has_actor) != 0) append_text(out, record.actor);
+  if ((fields & has_command_id) != 0) append_text(out, record.command_id);
+  if ((fields & has_request_digest) != 0) out.append(raw_view(record.request_digest));
+  if ((fields & has_cause) != 0) append_integer(out, record.cause);
+  if ((fields & has_span_id) != 0) out.append(raw_view(record.span_id));
+  const std::size_t header_end = out.size();
+  out.append(reinterpret_cast<const char*>(salt.data()), salt.size());
+  encode_payload(record.event, out);
+
+  const std::size_t bytes = out.size() - begin;
+  SIGNALBOX_CHECK(bytes <= limits::record_bytes_max);
+  store_integer(out, begin + length_offset, static_cast<std::uint32_t>(bytes));
+  const std::string_view written = std::string_view(out).substr(begin);
+  store_integer(out, begin + crc_offset, crc32c(written.substr(length_offset)));
+
+  Frame frame;
+  frame.bytes = bytes;
+  frame.number = tag.number;
+  frame.version = tag.version;
+  frame.position = record.position;
+  frame.stream = record.stream.kind;
+  frame.recorded_at_ns = record.recorded_at_ns;
+  frame.cause = record.cause;
+  frame.header = written.substr(format_offset, header_end - begin - format_offset);
+  frame.salted_payload = written.substr(header_end - begin);
+  return frame;
+}
+
+Stored<Frame> parse_frame(std::string_view bytes) {
+  if (bytes.size() < format_offset + 1) return damaged(0, "a record is cut short");
+  const auto length = read_integer<std::uint32_t>(bytes.data() + length_offset);
+  if (length < format_offset + 1 || length > limits::record_bytes_max || length > bytes.size()) {
+    return damaged(0, "a record has an impossible length");
+  }
+  bytes = bytes.substr(0, length);
+  if (crc32c(bytes.substr(length_offset)) !=
+      read_integer<std::uint32_t>(bytes.data() + crc_offset)) {
+    return damaged(0, "the checksum of a record is wrong");
+  }
+  const auto format = read_integer<std::uint8_t>(bytes.data() + format_offset);
+  if (format > format_current) {
+    return failure(
+        StoreError::Kind::unsupported, 0,
+        "a record has format " + std::to_string(format) + ", written by a newer version");
+  }
+  if (format != format_current || length < frame_bytes_min) {
+    return damaged(0, "a record has no known format");
+  }
+
+  Frame frame;
+  frame.bytes = length;
+  frame.number = read_integer<std::uint16_t>(bytes.data() + number_offset);
+  frame.version = read_integer<std::uint16_t>(bytes.data() + version_offset);
+  frame.position = read_integer<Position>(bytes.data() + position_offset);
+  frame.recorded_at_ns = read_integer<std::int64_t>(bytes.data() + recorded_at_offset);
+  frame.stream = static_cast<StreamKind>(read_integer<std::uint8_t>(bytes.data() + stream_offset));
+
+  const auto fields = read_integer<std::uint8_t>(bytes.data() + fields_offset);
+  Taker taker(bytes.substr(optional_offset));
+  if ((fields & has_run_id) != 0) frame.run_id = taker.take(sizeof(RunId));
+  if ((fields & has_stream_name) != 0) frame.stream_name = taker.take_text();
+  if ((fields & has_actor) != 0) frame.actor = taker.take_text();
+  if ((fields & has_command_id) != 0) frame.command_id = taker.take_text();
+  if ((fields & has_request_digest) != 0) frame.request_digest = taker.take(sizeof(Digest));
+  if ((fields & has_cause) != 0) {
+    const std::string_view cause = taker.take(sizeof(Position));
+    if (!cause.empty()) frame.cause = read_integer<Position>(cause.data());
+  }
+  if ((fields & has_span_id) != 0) frame.span_id = taker.take(sizeof(Uuid));
+  if (taker.ran_out() || taker.left().size() < salt_bytes || (fields & ~fields_known) != 0) {
+    return damaged(frame.position, "the header of a record doesn't fit its length");
+  }
+  frame.salted_payload = taker.left();
+  frame.header = bytes.substr(format_offset, length - format_offset - taker.left().size());
+  return frame;
+}
+
+Stored<void> decode_frame(const Frame& frame, Record& record) {
+  switch (frame.stream) {
+    case StreamKind::server:
+    case StreamKind::run:
+      break;
+    default:  // a number from the disk, not one of ours
+      return failure(StoreError::Kind::unsupported, frame.position,
+                     "a record is of a kind of stream that this version doesn't know");
+  }
+  record.position = frame.position;
+  record.stream.kind = frame.stream;
+  assign_raw(record.stream.run_id, frame.run_id);
+  record.stream.name = frame.stream_name;
+  record.recorded_at_ns = frame.recorded_at_ns;
+  record.actor = frame.actor;
+  record.command_id = frame.command_id;
+  assign_raw(record.request_digest, frame.request_digest);
+  record.cause = frame.cause;
+  assign_raw(record.span_id, frame.span_id);
+  auto decoded = decode_payload(frame.number, frame.version,
+                                frame.salted_payload.substr(salt_bytes), record.event);
+  if (!decoded) decoded.error().position = frame.position;
+  return decoded;
+}
+
+Stored<Record> decode_record(std::string_view bytes, std::size_t& consumed) {
+  const auto frame = parse_frame(bytes);
+  if (!frame) return tl::unexpected(frame.error());
+  Stored<Record> record;
+  if (auto decoded = decode_frame(*frame, *record); !decoded) {
+    return tl::unexpected(std::move(decoded.error()));
+  }
+  consumed = frame->bytes;
+  return record;
+}
+
+Digest leaf_hash(const Frame& frame, Sha256& sha256) {
+  const Digest payload = sha256.update(frame.salted_payload).finish();
+  return sha256.update(std::string_view("\0", 1)).update(frame.header).update(payload).finish();
+}
+
+}  // namespace signalbox

@@ -1,0 +1,60 @@
+#include "store/head.h"
+
+#include <bit>
+#include <cstring>
+
+#include "store/crc32c.h"
+#include "store/little_endian.h"
+
+namespace signalbox {
+namespace {
+
+constexpr std::uint8_t format_current = 1;
+constexpr std::size_t crc_bytes = sizeof(std::uint32_t);
+constexpr std::size_t fixed_bytes = crc_bytes + sizeof format_current + sizeof(std::uint64_t);
+
+tl::unexpected<StoreError> failure(StoreError::Kind kind, std::string message) {
+  StoreError error;
+  error.kind = kind;
+  error.message = std::move(message);
+  return tl::unexpected(std::move(error));
+}
+
+}  // namespace
+
+void encode_head(const MerkleFrontier& frontier, std::string& out) {
+  const std::size_t begin = out.size();
+  append_integer(out, std::uint32_t{0});
+  append_integer(out, format_current);
+  append_integer(out, frontier.leaves);
+  for (const Digest& subtree : frontier.subtrees) {
+    out.append(reinterpret_cast<const char*>(subtree.bytes.data()), subtree.bytes.size());
+  }
+  const std::uint32_t crc = crc32c(std::string_view(out).substr(begin + crc_bytes));
+  std::memcpy(out.data() + begin, &crc, sizeof crc);
+}
+
+Stored<MerkleFrontier> decode_head(std::string_view bytes) {
+  if (bytes.size() < fixed_bytes ||
+      crc32c(bytes.substr(crc_bytes)) != read_integer<std::uint32_t>(bytes.data())) {
+    return failure(StoreError::Kind::damaged, "the checksum of the log's head is wrong");
+  }
+  const auto format = read_integer<std::uint8_t>(bytes.data() + crc_bytes);
+  if (format > format_current) {
+    return failure(StoreError::Kind::unsupported, "the log's head was written by a newer version");
+  }
+  MerkleFrontier frontier;
+  frontier.leaves = read_integer<std::uint64_t>(bytes.data() + crc_bytes + sizeof format);
+  bytes.remove_prefix(fixed_bytes);
+  frontier.subtrees.resize(static_cast<std::size_t>(std::popcount(frontier.leaves)));
+  if (format != format_current || bytes.size() != frontier.subtrees.size() * sizeof(Digest)) {
+    return failure(StoreError::Kind::damaged, "the log's head doesn't fit its length");
+  }
+  for (Digest& subtree : frontier.subtrees) {
+    std::memcpy(subtree.bytes.data(), bytes.data(), sizeof(Digest));
+    bytes.remove_prefix(sizeof(Digest));
+  }
+  return frontier;
+}
+
+}  // namespace signalbox

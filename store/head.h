@@ -1,0 +1,17 @@
+// The head of the log: how far it goes and the Merkle tree over it, written with every append in
+// the same batch as the records.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "store/merkle_frontier.h"
+#include "store/store_error.h"
+
+namespace signalbox {
+
+// The position of the last record is frontier.leaves: every record is a leaf.
+void encode_head(const MerkleFrontier& frontier, std::string& out);
+Stored<MerkleFrontier> decode_head(std::string_view bytes);
+
+}  // namespace signalbox

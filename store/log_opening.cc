@@ -1,0 +1,142 @@
+#include "store/log_opening.h"
+
+#include <algorithm>
+#include <limits>
+#include <system_error>
+
+#include "domain/check.h"
+#include "store/merkle_tree.h"
+
+namespace signalbox {
+namespace {
+
+constexpr Position everything = std::numeric_limits<Position>::max();
+
+StoreError damaged_in(const std::filesystem::path& file, Position position, std::string message) {
+  StoreError error = damaged_at(position, std::move(message));
+  error.file = file.string();
+  return error;
+}
+
+StoreError missing_after(const std::filesystem::path& data, Position tail, Position known,
+                         std::string_view witness) {
+  return damaged_in(log_directory(data), tail + 1,
+                    "the log in " + data.string() + " ends at " + std::to_string(tail) + " but " +
+                        std::string(witness) + " says " + std::to_string(known) +
+                        ": acknowledged records are missing");
+}
+
+StoreError root_differs(const std::filesystem::path& data, Position position,
+                        std::string_view witness) {
+  return damaged_in(log_directory(data), position,
+                    "the records of the log in " + data.string() + " up to " +
+                        std::to_string(position) + " are not those that " + std::string(witness) +
+                        " vouches for: the Merkle roots differ");
+}
+
+}  // namespace
+
+Stored<Position> walk_entries(const RocksDatabase& database, Position from, Position to,
+                              const VisitEntry& visit) {
+  const std::unique_ptr<rocksdb::Iterator> entries = database.entries(/*whole_log=*/true);
+  Position next = from;
+  entries->SeekForPrev(entry_key(from));
+  if (!entries->Valid() && entries->status().ok()) entries->SeekToFirst();
+  for (; next <= to && entries->Valid(); entries->Next()) {
+    const auto first = entry_position(entries->key());
+    if (!first) return tl::unexpected(first.error());
+    if (*first > next) {
+      return tl::unexpected(damaged_at(next, "record " + std::to_string(next) +
+                                                 " is missing: the next one is " +
+                                                 std::to_string(*first)));
+    }
+    const auto end = visit(entries->value().ToStringView(), *first);
+    if (!end) return tl::unexpected(end.error());
+    if (*first < next && next != from) {
+      return tl::unexpected(damaged_at(*first, "two entries of the log overlap"));
+    }
+    next = std::max(next, end->next);
+    if (end->stopped) return next;
+  }
+  if (!entries->status().ok()) {
+    StoreError error = database.error(entries->status());
+    error.position = next;
+    return tl::unexpected(std::move(error));
+  }
+  return next;
+}
+
+std::filesystem::path log_directory(const std::filesystem::path& data) { return data / "log"; }
+std::filesystem::path anchor_file(const std::filesystem::path& data) { return data / "anchor"; }
+std::filesystem::path lock_file(const std::filesystem::path& data) { return data / "server.lock"; }
+
+Stored<bool> may_create(const std::filesystem::path& data, const std::optional<Anchor>& anchor) {
+  const std::filesystem::path directory = log_directory(data);
+  std::error_code ignored;
+  if (std::filesystem::exists(directory / "CURRENT", ignored)) return false;
+  // The anchor is first written once the database is there; and before CURRENT is, a database has
+  // neither tables nor writes.
+  bool traces = anchor.has_value();
+  for (const auto& file : std::filesystem::directory_iterator(directory, ignored)) {
+    const auto extension = file.path().extension();
+    traces = traces || extension == ".sst" ||
+             (extension == ".log" && std::filesystem::file_size(file, ignored) > 0);
+  }
+  if (!traces) return true;
+  return tl::unexpected(
+      damaged_in(directory / "CURRENT", 0,
+                 "the log in " + data.string() + " is gone or in parts: log/CURRENT is missing"));
+}
+
+Stored<MerkleFrontier> verify_log(const RocksDatabase& database,
+                                  const std::optional<Checkpoint>& checkpoint,
+                                  const std::optional<Anchor>& anchor,
+                                  const std::filesystem::path& data) {
+  const auto head = database.head();
+  if (!head) return head;
+  const Position tail = head->leaves;
+  Sha256 sha256;
+
+  MerkleFrontier frontier;
+  if (checkpoint) {
+    SIGNALBOX_CHECK(checkpoint->position == checkpoint->frontier.leaves);
+    frontier = checkpoint->frontier;
+    if (tail < frontier.leaves) {
+      return tl::unexpected(missing_after(data, tail, frontier.leaves, "the snapshot"));
+    }
+  }
+  if (!anchor && tail > 0) {
+    return tl::unexpected(damaged_in(anchor_file(data), 0,
+                                     "the anchor of the log in " + data.string() +
+                                         " is missing: nothing tells whether the log is whole"));
+  }
+  if (anchor && tail < anchor->position) {
+    return tl::unexpected(missing_after(data, tail, anchor->position, "the anchor"));
+  }
+
+  const auto add = [&](Position from, Position to) {
+    return walk_entries(database, from, to, [&](std::string_view entry, Position first) {
+      return append_leaves(entry, first, from, to, sha256, frontier);
+    });
+  };
+  if (anchor && anchor->position >= frontier.leaves) {
+    if (anchor->position > frontier.leaves) {
+      if (auto added = add(frontier.leaves + 1, anchor->position); !added) {
+        return tl::unexpected(added.error());
+      }
+    }
+    if (merkle_root(frontier, sha256) != anchor->root) {
+      return tl::unexpected(root_differs(data, anchor->position, "the anchor"));
+    }
+  }
+  if (auto added = add(frontier.leaves + 1, everything); !added) {
+    return tl::unexpected(added.error());
+  }
+  if (frontier.leaves != tail) {
+    return tl::unexpected(missing_after(data, frontier.leaves, tail, "its own head"));
+  }
+  if (frontier != *head) return tl::unexpected(root_differs(data, tail, "its own head"));
+  return head;
+}
+
+}  // namespace signalbox

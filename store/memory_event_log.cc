@@ -1,0 +1,133 @@
+#include "store/memory_event_log.h"
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <map>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+#include <utility>
+
+#include "domain/check.h"
+#include "store/entry.h"
+
+namespace signalbox {
+namespace {
+
+RandomSource counting() {
+  return [next = std::uint64_t{0}](std::span<std::byte> out) mutable {
+    std::ranges::fill(out, std::byte{0});
+    ++next;
+    std::memcpy(out.data(), &next, std::min(out.size(), sizeof next));
+  };
+}
+
+}  // namespace
+
+struct MemoryEventLog::State {
+  // What is on the "disk": the entries by their first position, and the tree over them.
+  struct Kept {
+    std::map<Position, std::string> entries;
+    MerkleFrontier frontier;
+  };
+
+  Options options;
+  Sha256 sha256;
+  mutable std::shared_mutex mutex;  // over `kept`: scans run beside appends
+  Kept kept;
+  std::optional<Kept> after_restart;  // an append of unknown outcome left this
+  bool broken = false;                // such an append happened: none succeeds until restart()
+  std::uint64_t appends = 0;
+};
+
+MemoryEventLog::MemoryEventLog() : MemoryEventLog(Options{}) {}
+MemoryEventLog::MemoryEventLog(Options options) : state_(std::make_unique<State>()) {
+  state_->options = std::move(options);
+  if (!state_->options.random) state_->options.random = counting();
+}
+MemoryEventLog::~MemoryEventLog() = default;
+
+Position MemoryEventLog::tail() const {
+  const std::shared_lock lock(state_->mutex);
+  return state_->kept.frontier.leaves;
+}
+
+AppendResult MemoryEventLog::append(Position expected_tail, std::span<const Commit> commits) {
+  const std::unique_lock lock(state_->mutex);
+  const Position tail = state_->kept.frontier.leaves;
+  if (expected_tail != tail) return {AppendStatus::conflict, tail, {}};
+  check_numbering(expected_tail, commits);
+  if (commits.empty()) return {AppendStatus::ok, tail, {}};
+  if (state_->broken) return {AppendStatus::unknown, tail, "an earlier append failed"};
+
+  std::map<Position, std::string> entries;
+  MerkleFrontier frontier = state_->kept.frontier;
+  for (const Commit& commit : commits) {
+    encode_entry(commit, state_->options.random, state_->sha256, frontier,
+                 entries[commit.front().position]);
+  }
+  std::optional<AppendFault> fault;
+  if (state_->options.fault) fault = state_->options.fault(++state_->appends);
+  if (fault && fault->status == AppendStatus::full) {
+    return {AppendStatus::full, tail, "no space left, as the test wishes"};
+  }
+  if (fault) {
+    SIGNALBOX_CHECK(fault->status == AppendStatus::unknown);
+    state_->broken = true;
+    if (fault->written) {
+      state_->after_restart = state_->kept;
+      state_->after_restart->entries.merge(entries);
+      state_->after_restart->frontier = std::move(frontier);
+    }
+    return {AppendStatus::unknown, tail, "the write failed, as the test wishes"};
+  }
+  state_->kept.entries.merge(entries);
+  state_->kept.frontier = std::move(frontier);
+  return {AppendStatus::ok, state_->kept.frontier.leaves, {}};
+}
+
+void MemoryEventLog::restart() {
+  const std::unique_lock lock(state_->mutex);
+  if (state_->after_restart) state_->kept = *std::exchange(state_->after_restart, std::nullopt);
+  state_->broken = false;
+}
+
+Stored<Position> MemoryEventLog::scan(Position from, Position to, const Visit& visit) const {
+  Position next = std::max<Position>(from, 1);
+  to = std::min(to, tail());
+  Record record;
+  while (next <= to) {
+    // An entry never changes once it is there and map nodes don't move: only the map needs the
+    // lock.
+    Position first = 0;
+    std::string_view entry;
+    {
+      const std::shared_lock lock(state_->mutex);
+      const auto place = std::prev(state_->kept.entries.upper_bound(next));
+      first = place->first;
+      entry = place->second;
+    }
+    const auto end = scan_entry(entry, first, next, to, record, visit);
+    if (!end) return tl::unexpected(end.error());
+    next = end->next;
+    if (end->stopped) break;
+  }
+  return next - 1;
+}
+
+Stored<Commit> MemoryEventLog::read_commit(Position position) const {
+  const std::shared_lock lock(state_->mutex);
+  if (position == 0 || position > state_->kept.frontier.leaves) {
+    return tl::unexpected(no_such_position(position, state_->kept.frontier.leaves));
+  }
+  const auto place = std::prev(state_->kept.entries.upper_bound(position));
+  return decode_entry(place->second, place->first);
+}
+
+MerkleFrontier MemoryEventLog::frontier() const {
+  const std::shared_lock lock(state_->mutex);
+  return state_->kept.frontier;
+}
+
+}  // namespace signalbox

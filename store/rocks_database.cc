@@ -1,0 +1,248 @@
+#include "store/rocks_database.h"
+
+#include <rocksdb/file_checksum.h>
+#include <rocksdb/options.h>
+#include <rocksdb/table.h>
+
+#include <algorithm>
+#include <bit>
+#include <cctype>
+#include <cstring>
+#include <vector>
+
+#include "store/head.h"
+
+namespace signalbox {
+namespace {
+
+constexpr std::size_t mebibyte = 1024 * 1024;
+constexpr const char* head_family = "head";
+constexpr const char* head_key = "head";
+constexpr std::size_t protection_bytes = 8;
+
+rocksdb::DBOptions database_options(RocksDatabase::Mode mode, rocksdb::Env* env) {
+  rocksdb::DBOptions options;
+  if (env != nullptr) options.env = env;
+  options.create_if_missing = mode == RocksDatabase::Mode::create;
+  options.create_missing_column_families = mode == RocksDatabase::Mode::create;
+
+  // The default, point in time, takes a bad checksum in the middle of the write-ahead log for its
+  // end and silently drops the acknowledged records behind it. This mode cuts off only what is
+  // incomplete at the end of the file; what it can't tell from that, we do (log_opening, wal_file).
+  options.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
+  options.paranoid_checks = true;
+  // A table of all that the write-ahead log holds takes as much space again as the log itself.
+  options.avoid_flush_during_recovery = mode == RocksDatabase::Mode::resume;
+  // Each table file's checksum goes into the manifest, for verify_files().
+  options.file_checksum_gen_factory = rocksdb::GetFileChecksumGenCrc32cFactory();
+
+  // These stay off. A write must be in the file when write() returns; batches must become visible
+  // in order; a damaged log must not be repaired by dropping; a compressed write-ahead log can't be
+  // cut by us; and tracking its files in the manifest gives false alarms in 7.8.
+  options.manual_wal_flush = false;
+  options.unordered_write = false;
+  options.best_efforts_recovery = false;
+  options.wal_compression = rocksdb::kNoCompression;
+  options.track_and_verify_wals_in_manifest = false;
+
+  // One thread writes, keys ascending: then a plain insert into the memtable remembers its place.
+  options.allow_concurrent_memtable_write = false;
+  options.enable_write_thread_adaptive_yield = false;
+  // Flushes write back little by little, so that an append's sync doesn't wait for 64 MiB of them.
+  options.bytes_per_sync = mebibyte;
+  // Nobody asks for statistics, and gathering them reads from every table file at opening.
+  options.skip_stats_update_on_db_open = true;
+  options.stats_dump_period_sec = 0;
+  options.stats_persist_period_sec = 0;
+
+  // Both families go to tables at the same time; else the head, which is small, would hold on to
+  // every write-ahead log since its last table, and opening would read them all.
+  options.atomic_flush = true;
+  options.max_total_wal_size = 256 * mebibyte;
+  options.info_log_level = rocksdb::InfoLogLevel::WARN_LEVEL;
+  options.max_log_file_size = mebibyte;
+  options.keep_log_file_num = 4;
+  return options;
+}
+
+rocksdb::ColumnFamilyOptions family_options() {
+  rocksdb::ColumnFamilyOptions options;
+  // A checksum for each key in memory, from the batch to the table file.
+  options.memtable_protection_bytes_per_key = protection_bytes;
+  // Every table file is read back after it was written, before its write-ahead log goes.
+  options.paranoid_file_checks = true;
+  options.force_consistency_checks = true;
+
+  // At 200,000 events a second of 200 bytes a buffer lasts more than a second; writing one takes a
+  // fraction of that, so two in reserve never stall an append.
+  options.write_buffer_size = 64 * mebibyte;
+  options.max_write_buffer_number = 3;
+  // Ascending keys make files that don't overlap: compaction renames them and rewrites nothing.
+  options.compaction_style = rocksdb::kCompactionStyleLevel;
+  options.target_file_size_base = 64 * mebibyte;
+  options.compression = rocksdb::kLZ4Compression;
+
+  rocksdb::BlockBasedTableOptions table;
+  table.checksum = rocksdb::kCRC32c;
+  table.format_version = 5;
+  // The log is read in order far more often than at a point: larger blocks, no filter.
+  table.block_size = 32 * 1024;
+  table.block_cache = rocksdb::NewLRUCache(16 * mebibyte);
+  // The indexes of old files make room too: memory doesn't follow the log's length.
+  table.cache_index_and_filter_blocks = true;
+  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  return options;
+}
+
+// RocksDB names a file, if it does, somewhere in the text of a status.
+std::string file_in(std::string_view text) {
+  const auto separates = [](char c) { return c == ' ' || c == ':' || c == ',' || c == ';'; };
+  while (!text.empty()) {
+    const auto end = std::ranges::find_if(text, separates);
+    const std::string_view word(text.begin(), end);
+    const std::string_view name = word.substr(word.rfind('/') + 1);
+    if (name.ends_with(".sst") || name.ends_with(".log") || name.starts_with("MANIFEST-") ||
+        name == "CURRENT") {
+      return std::string(name);
+    }
+    text.remove_prefix(word.size() + (end == text.end() ? 0 : 1));
+  }
+  return {};
+}
+
+StoreError::Kind kind_of(const rocksdb::Status& status) {
+  if (status.IsNoSpace() || status.subcode() == rocksdb::Status::kSpaceLimit) {
+    return StoreError::Kind::full;
+  }
+  // A path that isn't there is a file of the database that is missing. What else isn't an I/O error
+  // (corruption, an unknown compression, a column family that isn't there) means that the bytes are
+  // not those that this program wrote.
+  if (status.IsIOError() && status.subcode() != rocksdb::Status::kPathNotFound) {
+    return StoreError::Kind::io;
+  }
+  return StoreError::Kind::damaged;
+}
+
+}  // namespace
+
+std::string entry_key(Position first) {
+  static_assert(std::endian::native == std::endian::little);
+  const Position big_endian = __builtin_bswap64(first);
+  std::string key(sizeof big_endian, '\0');
+  std::memcpy(key.data(), &big_endian, sizeof big_endian);
+  return key;
+}
+
+Stored<Position> entry_position(const rocksdb::Slice& key) {
+  Position big_endian = 0;
+  if (key.size() != sizeof big_endian) {
+    StoreError error;
+    error.kind = StoreError::Kind::damaged;
+    error.message = "the log has a key that isn't a position";
+    return tl::unexpected(std::move(error));
+  }
+  std::memcpy(&big_endian, key.data(), sizeof big_endian);
+  return __builtin_bswap64(big_endian);
+}
+
+StoreError store_error(const rocksdb::Status& status, const std::filesystem::path& directory) {
+  StoreError error;
+  error.kind = kind_of(status);
+  const std::string file = file_in(status.ToString());
+  error.file = (file.empty() ? directory : directory / file).string();
+  error.message = "the log in " + directory.string() + ": " + status.ToString();
+  return error;
+}
+
+Stored<std::unique_ptr<RocksDatabase>> RocksDatabase::open(const std::filesystem::path& directory,
+                                                           Mode mode, rocksdb::Env* env) {
+  const rocksdb::DBOptions options = database_options(mode, env);
+  const std::vector<rocksdb::ColumnFamilyDescriptor> families = {
+      {rocksdb::kDefaultColumnFamilyName, family_options()}, {head_family, family_options()}};
+  std::vector<rocksdb::ColumnFamilyHandle*> handles;
+  rocksdb::DB* database = nullptr;
+  const rocksdb::Status status =
+      mode == Mode::read_only
+          ? rocksdb::DB::OpenForReadOnly(options, directory.string(), families, &handles, &database)
+          : rocksdb::DB::Open(options, directory.string(), families, &handles, &database);
+  if (!status.ok()) return tl::unexpected(store_error(status, directory));
+
+  std::unique_ptr<RocksDatabase> opened(new RocksDatabase);
+  opened->directory_ = directory;
+  opened->database_.reset(database);
+  opened->entries_ = handles[0];
+  opened->head_ = handles[1];
+  return opened;
+}
+
+RocksDatabase::~RocksDatabase() {
+  if (database_ == nullptr) return;
+  database_->DestroyColumnFamilyHandle(entries_);
+  database_->DestroyColumnFamilyHandle(head_);
+}
+
+Stored<MerkleFrontier> RocksDatabase::head() const {
+  rocksdb::PinnableSlice value;
+  const rocksdb::Status status =
+      database_->Get(rocksdb::ReadOptions(), head_, rocksdb::Slice(head_key), &value);
+  if (status.IsNotFound()) return MerkleFrontier{};
+  if (!status.ok()) return tl::unexpected(error(status));
+  auto head = decode_head(value.ToStringView());
+  if (!head) head.error().file = directory_.string();
+  return head;
+}
+
+std::unique_ptr<rocksdb::Iterator> RocksDatabase::entries(bool whole_log) const {
+  rocksdb::ReadOptions options;
+  options.verify_checksums = true;
+  options.fill_cache = !whole_log;
+  if (whole_log) options.readahead_size = 2 * mebibyte;
+  return std::unique_ptr<rocksdb::Iterator>(database_->NewIterator(options, entries_));
+}
+
+Stored<RocksDatabase::Entry> RocksDatabase::entry_of(Position position) const {
+  const std::unique_ptr<rocksdb::Iterator> place = entries(/*whole_log=*/false);
+  place->SeekForPrev(entry_key(position));
+  if (!place->status().ok()) return tl::unexpected(error(place->status()));
+  if (!place->Valid()) {
+    StoreError missing;
+    missing.kind = StoreError::Kind::damaged;
+    missing.message = "it is missing";
+    missing.position = position;
+    return tl::unexpected(std::move(missing));
+  }
+  return entry_position(place->key()).map([&](Position first) {
+    return Entry{first, place->value().ToString()};
+  });
+}
+
+rocksdb::WriteBatch RocksDatabase::batch(std::size_t bytes) {
+  return rocksdb::WriteBatch(bytes, /*max_bytes=*/0, protection_bytes, /*default_cf_ts_sz=*/0);
+}
+
+void RocksDatabase::put_entry(rocksdb::WriteBatch& batch, Position first,
+                              std::string_view entry) const {
+  // Only memory can fail here, and that throws.
+  batch.Put(entries_, entry_key(first), rocksdb::Slice(entry.data(), entry.size()))
+      .PermitUncheckedError();
+}
+
+void RocksDatabase::put_head(rocksdb::WriteBatch& batch, std::string_view head) const {
+  batch.Put(head_, rocksdb::Slice(head_key), rocksdb::Slice(head.data(), head.size()))
+      .PermitUncheckedError();
+}
+
+rocksdb::Status RocksDatabase::write(rocksdb::WriteBatch& batch) {
+  rocksdb::WriteOptions options;
+  options.sync = true;
+  options.protection_bytes_per_key = protection_bytes;
+  return database_->Write(options, &batch);
+}
+
+Stored<void> RocksDatabase::verify_files() const {
+  const rocksdb::Status status = database_->VerifyFileChecksums(rocksdb::ReadOptions());
+  if (!status.ok()) return tl::unexpected(error(status));
+  return {};
+}
+
+}  // namespace signalbox

@@ -1,0 +1,82 @@
+// The RocksDB database that holds the log: its settings, its two column families, its errors.
+//
+// Internal: only sources include it.
+#pragma once
+
+#include <rocksdb/db.h>
+#include <rocksdb/write_batch.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "store/merkle_frontier.h"
+#include "store/store_error.h"
+
+namespace signalbox {
+
+// The key of an entry: the position of its first record, big endian, so that keys sort as numbers.
+std::string entry_key(Position first);
+
+// `damaged` if it isn't one.
+Stored<Position> entry_position(const rocksdb::Slice& key);
+
+// What a status means for us, with the file that its text names.
+StoreError store_error(const rocksdb::Status& status, const std::filesystem::path& directory);
+
+class RocksDatabase {
+ public:
+  enum class Mode {
+    create,
+    read_write,
+    resume,  // as read_write, but keeps the write-ahead log: on a disk that was full a moment ago
+    read_only,
+  };
+
+  static Stored<std::unique_ptr<RocksDatabase>> open(const std::filesystem::path& directory,
+                                                     Mode mode, rocksdb::Env* env);
+  ~RocksDatabase();
+  RocksDatabase(const RocksDatabase&) = delete;
+  RocksDatabase& operator=(const RocksDatabase&) = delete;
+
+  // The tree over the whole log; empty if nothing was appended ever.
+  [[nodiscard]] Stored<MerkleFrontier> head() const;
+
+  // Over the entries; checks every block it reads.
+  [[nodiscard]] std::unique_ptr<rocksdb::Iterator> entries(bool whole_log) const;
+
+  struct Entry {
+    Position first = 0;
+    std::string bytes;
+  };
+  // The last entry that begins at or before `position`; `damaged` if there is none.
+  [[nodiscard]] Stored<Entry> entry_of(Position position) const;
+
+  static rocksdb::WriteBatch batch(std::size_t bytes);
+  void put_entry(rocksdb::WriteBatch& batch, Position first, std::string_view entry) const;
+  void put_head(rocksdb::WriteBatch& batch, std::string_view head) const;
+
+  // Durable when it returns ok.
+  rocksdb::Status write(rocksdb::WriteBatch& batch);
+
+  // RocksDB's own number of the last write; every record in a batch has one.
+  [[nodiscard]] std::uint64_t last_sequence() const { return database_->GetLatestSequenceNumber(); }
+
+  // Reads every table file and compares it with the checksum it was written with.
+  [[nodiscard]] Stored<void> verify_files() const;
+
+  [[nodiscard]] StoreError error(const rocksdb::Status& status) const {
+    return store_error(status, directory_);
+  }
+
+ private:
+  RocksDatabase() = default;
+
+  std::filesystem::path directory_;
+  std::unique_ptr<rocksdb::DB> database_;
+  rocksdb::ColumnFamilyHandle* entries_ = nullptr;
+  rocksdb::ColumnFamilyHandle* head_ = nullptr;
+};
+
+}  // namespace signalbox

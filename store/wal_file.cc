@@ -1,0 +1,174 @@
+#include "store/wal_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include "store/crc32c.h"
+#include "store/durable_file.h"
+#include "store/file_descriptor.h"
+#include "store/little_endian.h"
+
+namespace signalbox {
+namespace {
+
+// The format, as RocksDB documents it ("Write Ahead Log File Format"): blocks of 32 KiB, in them
+// fragments {masked CRC-32C of type and data, length, type, data}; fewer than 7 bytes at the end of
+// a block are zero. A batch is one full fragment, or a first, any number of middle and a last one.
+constexpr std::size_t block_bytes = 32 * 1024;
+constexpr std::size_t header_bytes = 7;
+constexpr std::size_t sequence_bytes = 8;
+constexpr std::size_t count_bytes = 4;
+// One lasts for a memtable, 64 MiB, and the append that fills it.
+constexpr std::size_t wal_bytes_max = std::size_t{1} << 30;
+
+enum FragmentType : std::uint8_t { full = 1, first = 2, middle = 3, last = 4 };
+
+constexpr std::uint32_t masked(std::uint32_t crc) { return std::rotr(crc, 15) + 0xa282ead8U; }
+
+struct Fragment {
+  std::uint8_t type = 0;
+  std::size_t bytes = 0;  // with the header
+  std::string_view data;
+};
+
+// The fragment at `offset`, if a whole and sound one is there.
+std::optional<Fragment> fragment_at(std::string_view file, std::size_t offset) {
+  const std::size_t block_end = std::min(file.size(), (offset / block_bytes + 1) * block_bytes);
+  if (offset + header_bytes > block_end) return std::nullopt;
+  const char* header = file.data() + offset;
+  Fragment fragment;
+  fragment.type = read_integer<std::uint8_t>(header + 6);
+  fragment.bytes = header_bytes + read_integer<std::uint16_t>(header + 4);
+  if (fragment.type < full || fragment.type > last) return std::nullopt;
+  if (offset + fragment.bytes > block_end) return std::nullopt;
+  fragment.data = file.substr(offset + header_bytes, fragment.bytes - header_bytes);
+  if (read_integer<std::uint32_t>(header) !=
+      masked(crc32c(file.substr(offset + 6, 1 + fragment.data.size())))) {
+    return std::nullopt;
+  }
+  return fragment;
+}
+
+struct Batch {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+  std::uint64_t sequence = 0;
+};
+
+// The whole batch at `offset`, which may lie in the zeros that end a block.
+std::optional<Batch> batch_at(std::string_view file, std::size_t offset) {
+  Batch batch{offset, offset, 0};
+  std::string sequence;  // it can be cut in two by the end of a block
+  bool begun = false;
+  for (;;) {
+    const std::size_t block_left = block_bytes - batch.end % block_bytes;
+    if (block_left < header_bytes) batch.end += block_left;
+    const auto fragment = fragment_at(file, batch.end);
+    if (!fragment) return std::nullopt;
+    const bool begins = fragment->type == full || fragment->type == first;
+    if (begins == begun) return std::nullopt;
+    begun = true;
+    sequence += fragment->data.substr(0, sequence_bytes - sequence.size());
+    batch.end += fragment->bytes;
+    if (fragment->type == first || fragment->type == middle) continue;
+    if (sequence.size() < sequence_bytes) return std::nullopt;
+    batch.sequence = read_integer<std::uint64_t>(sequence.data());
+    return batch;
+  }
+}
+
+// Whether a batch begins anywhere from `offset` on. Where the unreadable one ends isn't known, so
+// every offset is tried; a checksum that is right by chance is one in four billion.
+bool batch_begins_after(std::string_view file, std::size_t offset) {
+  for (; offset + header_bytes <= file.size(); ++offset) {
+    const auto fragment = fragment_at(file, offset);
+    if (fragment && (fragment->type == full || fragment->type == first) &&
+        fragment->data.size() >= sequence_bytes + count_bytes) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Oldest first: RocksDB numbers them, with leading zeros.
+Stored<std::vector<std::filesystem::path>> wal_files(const std::filesystem::path& directory) {
+  std::vector<std::filesystem::path> files;
+  std::error_code failed;
+  for (const auto& file : std::filesystem::directory_iterator(directory, failed)) {
+    if (file.path().extension() == ".log") files.push_back(file.path());
+  }
+  if (failed) {
+    errno = failed.value();
+    return tl::unexpected(system_error("list", directory));
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+StoreError damaged_batch(const std::filesystem::path& file, std::size_t offset) {
+  StoreError error;
+  error.kind = StoreError::Kind::damaged;
+  error.message = file.string() + " is damaged at byte " + std::to_string(offset) +
+                  ": a batch can't be read, though later ones follow it";
+  error.file = file.string();
+  return error;
+}
+
+}  // namespace
+
+Stored<TornTail> inspect_wal_files(const std::filesystem::path& directory) {
+  const auto files = wal_files(directory);
+  if (!files) return tl::unexpected(files.error());
+  TornTail torn;
+  std::filesystem::path torn_file;
+  std::size_t torn_at = 0;
+  for (const std::filesystem::path& path : *files) {
+    const auto file = read_file(path, wal_bytes_max);
+    if (!file) return tl::unexpected(file.error());
+    const std::string_view bytes = *file;
+    std::size_t end = 0;
+    while (const auto batch = batch_at(bytes, end)) end = batch->end;
+    // A file is only begun when every append to the one before was whole.
+    if (torn.bytes > 0 && end > 0) return tl::unexpected(damaged_batch(torn_file, torn_at));
+    if (end == bytes.size()) continue;
+    if (batch_begins_after(bytes, end + 1)) return tl::unexpected(damaged_batch(path, end));
+    torn.bytes += bytes.size() - end;
+    torn_file = path;
+    torn_at = end;
+  }
+  return torn;
+}
+
+Stored<void> cut_wal_files_after(const std::filesystem::path& directory,
+                                 std::uint64_t last_sequence) {
+  const auto files = wal_files(directory);
+  if (!files) return tl::unexpected(files.error());
+  for (const std::filesystem::path& path : *files) {
+    std::size_t end = 0;
+    {
+      const auto bytes = read_file(path, wal_bytes_max);
+      if (!bytes) return tl::unexpected(bytes.error());
+      auto batch = batch_at(*bytes, end);
+      for (; batch && batch->sequence <= last_sequence; batch = batch_at(*bytes, end)) {
+        end = batch->end;
+      }
+      if (end == bytes->size()) continue;
+    }
+    const FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    if (!file || ::ftruncate(file.get(), static_cast<off_t>(end)) != 0 ||
+        ::fsync(file.get()) != 0) {
+      return tl::unexpected(system_error("cut", path));
+    }
+  }
+  return {};
+}
+
+}  // namespace signalbox

@@ -1,0 +1,149 @@
+// A flipped byte anywhere in a closed log: found when it is opened or read, and nothing served from
+// it; or harmless, with every record as it was.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "tests/store/log_directory.h"
+#include "tests/store/sample_events.h"
+#include "tests/store/temporary_directory.h"
+
+namespace signalbox::test {
+namespace {
+
+enum class Found { at_opening, at_reading, harmless };
+
+class Damage : public testing::Test {
+ protected:
+  static constexpr std::size_t flips_max = 400;  // a file
+
+  void SetUp() override {
+    // One life whose records end up in tables, one whose records are in the write-ahead log.
+    { append_commits(*open_log(closed_.path()), 3); }
+    { append_commits(*open_log(closed_.path()), 2); }
+    records_ = sample_commit(1, 15);
+  }
+
+  // Flips a byte, opens, reads everything; whatever is served must be what was written.
+  Found flip(const std::filesystem::path& file, std::size_t offset, char mask) {
+    const std::filesystem::path name = std::filesystem::relative(file, closed_.path());
+    copy_directory(closed_.path(), damaged_.path());
+    std::string bytes = read_bytes(file);
+    bytes[offset] = static_cast<char>(bytes[offset] ^ mask);
+    write_bytes(damaged_.path() / name, bytes);
+
+    const std::string where = name.string() + " byte " + std::to_string(offset);
+    // Opening to write syncs a lot; opening to read makes the same checks.
+    const bool read_only = offset % 5 != 0;
+    const auto log = RocksEventLog::open(damaged_.path(), {.read_only = read_only});
+    if (!log) {
+      EXPECT_EQ(log.error().kind, StoreError::Kind::damaged) << where << log.error().message;
+      EXPECT_FALSE(log.error().file.empty()) << where;
+      return Found::at_opening;
+    }
+    const auto records = all_records(**log);
+    if (!records) {
+      EXPECT_EQ(records.error().kind, StoreError::Kind::damaged) << where;
+      return Found::at_reading;
+    }
+    EXPECT_EQ(*records, records_) << where;
+    return Found::harmless;
+  }
+
+  struct Counts {
+    std::size_t flips = 0;
+    std::size_t harmless = 0;
+  };
+  Counts flip_all(const std::filesystem::path& file) {
+    Counts counts;
+    const std::size_t size = std::filesystem::file_size(file);
+    const std::size_t step = std::max<std::size_t>(1, size / flips_max);
+    for (std::size_t offset = 0; offset < size; offset += step) {
+      // Another bit each time, so that no kind of flip is left out.
+      const char mask = static_cast<char>(1 << (counts.flips % 8));
+      if (flip(file, offset, mask) == Found::harmless) ++counts.harmless;
+      ++counts.flips;
+    }
+    return counts;
+  }
+
+  TemporaryDirectory closed_;
+  TemporaryDirectory damaged_;
+  std::vector<Record> records_;
+};
+
+TEST_F(Damage, InTheWriteAheadLogIsAlwaysFound) {
+  std::size_t flips = 0;
+  for (const auto& file : database_files(closed_.path(), ".log")) {
+    const Counts counts = flip_all(file);
+    EXPECT_EQ(counts.harmless, 0U) << file;
+    flips += counts.flips;
+  }
+  EXPECT_GT(flips, 100U);
+}
+
+TEST_F(Damage, InTheAnchorIsAlwaysFound) { EXPECT_EQ(flip_all(closed_ / "anchor").harmless, 0U); }
+
+TEST_F(Damage, InATableIsFoundWhereARecordLies) {
+  const auto files = database_files(closed_.path(), ".sst");
+  ASSERT_GE(files.size(), 2U);  // entries and head
+  for (const auto& file : files) {
+    const Counts counts = flip_all(file);
+    EXPECT_LT(counts.harmless, counts.flips) << file;
+  }
+}
+
+TEST_F(Damage, InTheManifestNeverChangesARecord) {
+  for (const auto& file : database_files(closed_.path(), "MANIFEST-")) {
+    EXPECT_LT(flip_all(file).harmless, flips_max);
+  }
+}
+
+TEST_F(Damage, InCurrentIsAlwaysFound) {
+  EXPECT_EQ(flip_all(closed_ / "log" / "CURRENT").harmless, 0U);
+}
+
+TEST_F(Damage, InWhatIsNotTheLogIsHarmless) {
+  for (const char* name : {"LOG", "IDENTITY", "OPTIONS-"}) {
+    for (const auto& file : database_files(closed_.path(), name)) {
+      for (std::size_t offset = 0; offset < std::filesystem::file_size(file); offset += 997) {
+        EXPECT_EQ(flip(file, offset, 0x20), Found::harmless) << file;
+      }
+    }
+  }
+}
+
+TEST_F(Damage, AsAMissingFileIsFound) {
+  std::vector<std::filesystem::path> files = database_files(closed_.path(), ".sst");
+  for (const char* kind : {".log", "MANIFEST-", "CURRENT"}) {
+    std::ranges::copy(database_files(closed_.path(), kind), std::back_inserter(files));
+  }
+  ASSERT_GE(files.size(), 5U);
+  for (const auto& file : files) {
+    copy_directory(closed_.path(), damaged_.path());
+    std::filesystem::remove(damaged_.path() / "log" / file.filename());
+    const auto log = RocksEventLog::open(damaged_.path(), {});
+    ASSERT_FALSE(log) << file;
+    EXPECT_EQ(log.error().kind, StoreError::Kind::damaged) << file;
+  }
+}
+
+TEST_F(Damage, AsACutFileIsFound) {
+  std::vector<std::filesystem::path> files = database_files(closed_.path(), ".sst");
+  std::ranges::copy(database_files(closed_.path(), ".log"), std::back_inserter(files));
+  for (const auto& file : files) {
+    const std::string bytes = read_bytes(file);
+    if (bytes.empty()) continue;
+    for (const std::size_t size : {std::size_t{0}, bytes.size() / 2, bytes.size() - 1}) {
+      copy_directory(closed_.path(), damaged_.path());
+      write_bytes(damaged_.path() / "log" / file.filename(), bytes.substr(0, size));
+      const auto log = RocksEventLog::open(damaged_.path(), {});
+      ASSERT_FALSE(log) << file << " cut to " << size;
+      EXPECT_EQ(log.error().kind, StoreError::Kind::damaged) << file;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace signalbox::test

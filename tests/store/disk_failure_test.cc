@@ -1,0 +1,160 @@
+// What an append does when the disk doesn't: no space, an I/O error, at any of its operations.
+#include <gtest/gtest.h>
+#include <rocksdb/env.h>
+#include <rocksdb/file_system.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "tests/store/log_directory.h"
+#include "tests/store/sample_events.h"
+#include "tests/store/temporary_directory.h"
+
+namespace signalbox::test {
+namespace {
+
+// How the write-ahead log fails, from now until it is set to none.
+enum class Fault { none, append_fails, append_is_cut_short, sync_fails };
+
+struct Disk {
+  std::atomic<Fault> fault = Fault::none;
+  rocksdb::IOStatus status = rocksdb::IOStatus::NoSpace("as the test wishes");
+};
+
+class FaultyFile final : public rocksdb::FSWritableFileOwnerWrapper {
+ public:
+  FaultyFile(std::unique_ptr<rocksdb::FSWritableFile> file, Disk& disk)
+      : FSWritableFileOwnerWrapper(std::move(file)), disk_(disk) {}
+
+  using FSWritableFileOwnerWrapper::Append;
+  rocksdb::IOStatus Append(const rocksdb::Slice& data, const rocksdb::IOOptions& options,
+                           rocksdb::IODebugContext* context) override {
+    if (disk_.fault == Fault::append_fails) return disk_.status;
+    if (disk_.fault == Fault::append_is_cut_short) {
+      const rocksdb::Slice half(data.data(), data.size() / 2);
+      const auto written = FSWritableFileOwnerWrapper::Append(half, options, context);
+      return written.ok() ? disk_.status : written;
+    }
+    return FSWritableFileOwnerWrapper::Append(data, options, context);
+  }
+  rocksdb::IOStatus Sync(const rocksdb::IOOptions& options,
+                         rocksdb::IODebugContext* context) override {
+    if (disk_.fault != Fault::none) return disk_.status;
+    return FSWritableFileOwnerWrapper::Sync(options, context);
+  }
+  rocksdb::IOStatus Fsync(const rocksdb::IOOptions& options,
+                          rocksdb::IODebugContext* context) override {
+    if (disk_.fault != Fault::none) return disk_.status;
+    return FSWritableFileOwnerWrapper::Fsync(options, context);
+  }
+
+ private:
+  Disk& disk_;
+};
+
+class FaultyFileSystem final : public rocksdb::FileSystemWrapper {
+ public:
+  explicit FaultyFileSystem(Disk& disk)
+      : FileSystemWrapper(rocksdb::FileSystem::Default()), disk_(disk) {}
+
+  const char* Name() const override { return "FaultyFileSystem"; }
+
+  rocksdb::IOStatus NewWritableFile(const std::string& name, const rocksdb::FileOptions& options,
+                                    std::unique_ptr<rocksdb::FSWritableFile>* file,
+                                    rocksdb::IODebugContext* context) override {
+    if (disk_.fault != Fault::none) return disk_.status;
+    const auto opened = FileSystemWrapper::NewWritableFile(name, options, file, context);
+    if (opened.ok()) *file = std::make_unique<FaultyFile>(std::move(*file), disk_);
+    return opened;
+  }
+
+ private:
+  Disk& disk_;
+};
+
+class DiskFailure : public testing::TestWithParam<Fault> {
+ protected:
+  std::unique_ptr<RocksEventLog> open() { return open_log(data_.path(), {.env = env_.get()}); }
+
+  AppendResult append(EventLog& log) {
+    const Commit commit = sample_commit(log.tail() + 1, 3);
+    return log.append(log.tail(), {&commit, 1});
+  }
+
+  // Until the log tries its disk again.
+  AppendResult append_once_writable(EventLog& log) {
+    for (;;) {
+      AppendResult result = append(log);
+      if (result.status != AppendStatus::full) return result;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+  }
+
+  TemporaryDirectory data_;
+  Disk disk_;
+  std::unique_ptr<rocksdb::Env> env_ =
+      rocksdb::NewCompositeEnv(std::make_shared<FaultyFileSystem>(disk_));
+};
+
+INSTANTIATE_TEST_SUITE_P(Faults, DiskFailure,
+                         testing::Values(Fault::append_fails, Fault::append_is_cut_short,
+                                         Fault::sync_fails));
+
+TEST_P(DiskFailure, WithoutSpaceLeavesTheLogReadableAndWritesOnceThereIsSome) {
+  auto log = open();
+  append_commits(*log, 2);
+  disk_.fault = GetParam();
+  EXPECT_EQ(append(*log).status, AppendStatus::full);
+  EXPECT_EQ(log->tail(), 6U);
+  EXPECT_EQ(*all_records(*log), sample_commit(1, 6));
+  EXPECT_EQ(log->read_commit(4)->size(), 3U);
+  EXPECT_EQ(append(*log).status, AppendStatus::full);
+
+  disk_.fault = Fault::none;
+  EXPECT_EQ(append_once_writable(*log).status, AppendStatus::ok);
+  EXPECT_EQ(log->tail(), 9U);
+  EXPECT_EQ(*all_records(*log), sample_commit(1, 9));
+  append_commits(*log, 2);
+  ASSERT_TRUE(log->close());
+  EXPECT_EQ(*all_records(*open()), sample_commit(1, 15));
+}
+
+// Its command was told that nothing was written, so nothing of it may come back: not in this life,
+// not in the next.
+TEST_P(DiskFailure, WithoutSpaceLeavesNothingThatSurfacesLater) {
+  auto log = open();
+  append_commits(*log, 2);
+  disk_.fault = GetParam();
+  EXPECT_EQ(append(*log).status, AppendStatus::full);
+  const TemporaryDirectory crashed;
+  copy_directory(data_.path(), crashed.path());
+  const auto recovered = open_log(crashed.path());
+  EXPECT_EQ(*all_records(*recovered), sample_commit(1, 6));
+  append_commits(*recovered, 1);
+  EXPECT_EQ(*all_records(*recovered), sample_commit(1, 9));
+}
+
+TEST_P(DiskFailure, OfTheOtherKindLeavesTheOutcomeUnknown) {
+  disk_.status = rocksdb::IOStatus::IOError("as the test wishes");
+  auto log = open();
+  append_commits(*log, 2);
+  disk_.fault = GetParam();
+  EXPECT_EQ(append(*log).status, AppendStatus::unknown);
+  EXPECT_EQ(log->tail(), 6U);
+  disk_.fault = Fault::none;
+  const AppendResult later = append(*log);
+  EXPECT_EQ(later.status, AppendStatus::unknown);
+  EXPECT_NE(later.message.find("as the test wishes"), std::string::npos) << later.message;
+  EXPECT_EQ(*all_records(*log), sample_commit(1, 6));
+  log.reset();
+
+  // The next life finds out: all of the commit or none.
+  const auto recovered = open();
+  const Position tail = recovered->tail();
+  EXPECT_TRUE(tail == 6 || tail == 9) << tail;
+  EXPECT_EQ(*all_records(*recovered), sample_commit(1, tail));
+}
+
+}  // namespace
+}  // namespace signalbox::test

@@ -1,0 +1,263 @@
+// What every EventLog does, whatever it keeps its records in.
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "domain/limits.h"
+#include "store/memory_event_log.h"
+#include "store/merkle_tree.h"
+#include "store/rocks_event_log.h"
+#include "tests/store/sample_events.h"
+#include "tests/store/temporary_directory.h"
+
+namespace signalbox::test {
+namespace {
+
+// A log and what it lives in.
+struct Fixture {
+  virtual ~Fixture() = default;
+  virtual EventLog& log() = 0;
+};
+
+struct MemoryFixture final : Fixture {
+  MemoryEventLog memory;
+  EventLog& log() override { return memory; }
+};
+
+struct RocksFixture final : Fixture {
+  TemporaryDirectory directory;
+  std::unique_ptr<RocksEventLog> rocks;
+
+  RocksFixture() {
+    auto opened = RocksEventLog::open(directory.path(), {});
+    if (!opened) throw std::runtime_error(opened.error().message);
+    rocks = std::move(*opened);
+  }
+  EventLog& log() override { return *rocks; }
+};
+
+struct Kind {
+  const char* name;
+  std::function<std::unique_ptr<Fixture>()> make;
+};
+
+class EventLogConformance : public testing::TestWithParam<Kind> {
+ protected:
+  EventLog& log() { return fixture_->log(); }
+
+  // Appends commits of these sizes, in one batch.
+  AppendResult append(const std::vector<std::size_t>& sizes) {
+    std::vector<Commit> commits;
+    const Position tail = log().tail();
+    Position first = tail + 1;
+    for (const std::size_t size : sizes) {
+      commits.push_back(sample_commit(first, size));
+      first += size;
+    }
+    return log().append(tail, commits);
+  }
+
+  std::vector<Record> expected(Position from, Position to) {
+    return from > to ? Commit{} : sample_commit(from, to - from + 1);
+  }
+
+ private:
+  std::unique_ptr<Fixture> fixture_ = GetParam().make();
+};
+
+INSTANTIATE_TEST_SUITE_P(
+    Logs, EventLogConformance,
+    testing::Values(Kind{"Memory", [] { return std::make_unique<MemoryFixture>(); }},
+                    Kind{"Rocks", [] { return std::make_unique<RocksFixture>(); }}),
+    [](const auto& parameter) { return std::string(parameter.param.name); });
+
+TEST_P(EventLogConformance, IsEmptyAtFirst) {
+  EXPECT_EQ(log().tail(), 0U);
+  EXPECT_EQ(log().frontier(), MerkleFrontier{});
+  const auto records = log().read(1, 10);
+  ASSERT_TRUE(records);
+  EXPECT_TRUE(records->empty());
+  const auto commit = log().read_commit(1);
+  ASSERT_FALSE(commit);
+  EXPECT_EQ(commit.error().kind, StoreError::Kind::not_found);
+}
+
+TEST_P(EventLogConformance, GivesBackWhatWasAppended) {
+  const AppendResult result = append({1, 3, 2});
+  EXPECT_EQ(result.status, AppendStatus::ok);
+  EXPECT_EQ(result.tail, 6U);
+  EXPECT_EQ(log().tail(), 6U);
+  const auto records = log().read(1, 100);
+  ASSERT_TRUE(records) << records.error().message;
+  EXPECT_EQ(*records, expected(1, 6));
+}
+
+TEST_P(EventLogConformance, CarriesEveryTypeOfEvent) {
+  const std::vector<Event> events = sample_events();
+  Commit commit;
+  for (std::size_t i = 0; i < events.size(); ++i) commit.push_back(sample_record(i + 1, events[i]));
+  ASSERT_EQ(log().append(0, {&commit, 1}).status, AppendStatus::ok);
+  const auto records = log().read(1, events.size());
+  ASSERT_TRUE(records) << records.error().message;
+  EXPECT_EQ(*records, commit);
+}
+
+TEST_P(EventLogConformance, RefusesAnyTailButItsOwn) {
+  ASSERT_EQ(append({2}).status, AppendStatus::ok);
+  for (const Position tail : {Position{0}, Position{1}, Position{3}}) {
+    const std::vector<Commit> commits = {sample_commit(tail + 1, 1)};
+    const AppendResult result = log().append(tail, commits);
+    EXPECT_EQ(result.status, AppendStatus::conflict);
+    EXPECT_EQ(result.tail, 2U);
+  }
+  EXPECT_EQ(*log().read(1, 10), expected(1, 2));
+}
+
+TEST_P(EventLogConformance, AppendsNothingAtAll) {
+  const AppendResult result = log().append(0, {});
+  EXPECT_EQ(result.status, AppendStatus::ok);
+  EXPECT_EQ(result.tail, 0U);
+}
+
+TEST_P(EventLogConformance, ScansAnyRange) {
+  ASSERT_EQ(append({1, 3, 2}).status, AppendStatus::ok);
+  ASSERT_EQ(append({4}).status, AppendStatus::ok);
+  for (Position from = 0; from <= 12; ++from) {
+    for (Position to = 0; to <= 12; ++to) {
+      std::vector<Record> seen;
+      const auto last = log().scan(from, to, [&](Record&& record) {
+        seen.push_back(std::move(record));
+        return true;
+      });
+      ASSERT_TRUE(last) << last.error().message;
+      const Position begin = std::max<Position>(from, 1);
+      const Position end = std::min<Position>(to, 10);
+      EXPECT_EQ(seen, expected(begin, end)) << from << " to " << to;
+      EXPECT_EQ(*last, seen.empty() ? begin - 1 : end) << from << " to " << to;
+    }
+  }
+}
+
+TEST_P(EventLogConformance, StopsWhereTheVisitorSaysSo) {
+  ASSERT_EQ(append({1, 3, 2}).status, AppendStatus::ok);
+  for (Position stop = 1; stop <= 6; ++stop) {
+    Position seen = 0;
+    const auto last = log().scan(1, 6, [&](Record&& record) {
+      seen = record.position;
+      return record.position != stop;
+    });
+    ASSERT_TRUE(last);
+    EXPECT_EQ(*last, stop);
+    EXPECT_EQ(seen, stop);
+  }
+}
+
+TEST_P(EventLogConformance, ReadsAtMostTheLimit) {
+  ASSERT_EQ(append({1, 3, 2}).status, AppendStatus::ok);
+  EXPECT_EQ(*log().read(2, 3), expected(2, 4));
+  EXPECT_EQ(*log().read(5, 3), expected(5, 6));
+  EXPECT_TRUE(log().read(2, 0)->empty());
+  EXPECT_TRUE(log().read(7, 3)->empty());
+  EXPECT_EQ(log().read(1, static_cast<std::size_t>(-1))->size(), 6U);
+}
+
+TEST_P(EventLogConformance, ReadsTheWholeCommitOfAPosition) {
+  ASSERT_EQ(append({1, 3}).status, AppendStatus::ok);
+  ASSERT_EQ(append({2}).status, AppendStatus::ok);
+  EXPECT_EQ(*log().read_commit(1), expected(1, 1));
+  for (Position position = 2; position <= 4; ++position) {
+    EXPECT_EQ(*log().read_commit(position), expected(2, 4));
+  }
+  EXPECT_EQ(*log().read_commit(6), expected(5, 6));
+  for (const Position position : {Position{0}, Position{7}}) {
+    const auto commit = log().read_commit(position);
+    ASSERT_FALSE(commit);
+    EXPECT_EQ(commit.error().kind, StoreError::Kind::not_found);
+  }
+}
+
+TEST_P(EventLogConformance, TakesACommitOfManyLargeRecords) {
+  RunStarted started;
+  started.input = std::string(50 * 1024, 'x');
+  Commit commit;
+  for (Position position = 1; position <= 300; ++position) {
+    started.goal = "goal " + std::to_string(position);
+    commit.push_back(sample_record(position, RunEvent(started)));
+  }
+  ASSERT_EQ(log().append(0, {&commit, 1}).status, AppendStatus::ok);
+  EXPECT_EQ(*log().read_commit(150), commit);
+}
+
+TEST_P(EventLogConformance, TakesARecordOfTheGreatestLength) {
+  RunStarted started;
+  Record record = sample_record(1, RunEvent(started));
+  // What a record of this kind takes beside its input.
+  constexpr std::size_t around = 500;
+  started.input = std::string(limits::record_bytes_max - around, 'x');
+  record.event = RunEvent(started);
+  Commit commit = {record};
+  ASSERT_EQ(log().append(0, {&commit, 1}).status, AppendStatus::ok);
+  EXPECT_EQ(*log().read(1, 1), commit);
+}
+
+TEST_P(EventLogConformance, GrowsItsTreeByALeafARecord) {
+  ASSERT_EQ(append({3, 1}).status, AppendStatus::ok);
+  const MerkleFrontier before = log().frontier();
+  EXPECT_EQ(before.leaves, 4U);
+  EXPECT_EQ(before.subtrees.size(), 1U);
+  ASSERT_EQ(append({3}).status, AppendStatus::ok);
+  const MerkleFrontier after = log().frontier();
+  EXPECT_EQ(after.leaves, 7U);
+  ASSERT_EQ(after.subtrees.size(), 3U);
+  EXPECT_EQ(after.subtrees.front(), before.subtrees.front());
+}
+
+TEST_P(EventLogConformance, ServesReadersWhileItGrows) {
+  constexpr Position records = 600;
+  std::atomic<bool> failed = false;
+  std::thread reader([&] {
+    Position next = 1;
+    while (next <= records && !failed) {
+      const Position tail = log().tail();
+      const auto last = log().scan(next, tail, [&](Record&& record) {
+        if (record != sample_record(next, sample_commit(next, 1).front().event)) failed = true;
+        ++next;
+        return true;
+      });
+      if (!last || *last != tail || next != tail + 1) failed = true;
+    }
+  });
+  while (log().tail() < records) ASSERT_EQ(append({1, 2, 3}).status, AppendStatus::ok);
+  reader.join();
+  EXPECT_FALSE(failed);
+}
+
+using EventLogConformanceDeathTest = EventLogConformance;
+
+// In memory only: a process that dies leaves its directory behind, and RocksDB's threads don't
+// survive the fork. What is tested is common to both.
+INSTANTIATE_TEST_SUITE_P(Logs, EventLogConformanceDeathTest,
+                         testing::Values(Kind{"Memory",
+                                              [] { return std::make_unique<MemoryFixture>(); }}),
+                         [](const auto& parameter) { return std::string(parameter.param.name); });
+
+TEST_P(EventLogConformanceDeathTest, TakesAWrongNumberForABug) {
+  const std::vector<Commit> gap = {sample_commit(2, 1)};
+  EXPECT_DEATH(log().append(0, gap), "bug");
+  const std::vector<Commit> empty = {Commit{}};
+  EXPECT_DEATH(log().append(0, empty), "bug");
+}
+
+TEST_P(EventLogConformanceDeathTest, TakesARecordThatIsTooLongForABug) {
+  RunStarted started;
+  started.input = std::string(limits::record_bytes_max, 'x');
+  const std::vector<Commit> commits = {{sample_record(1, RunEvent(started))}};
+  EXPECT_DEATH(log().append(0, commits), "bug");
+}
+
+}  // namespace
+}  // namespace signalbox::test

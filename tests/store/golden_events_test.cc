@@ -1,0 +1,101 @@
+// The bytes of every (type, version) that was ever written, kept in golden_events.txt.
+//
+// A row: number, version, name, payload in hexadecimal. After an event was added, or a version to
+// one, run with SIGNALBOX_REWRITE_GOLDEN=1: rows that are missing are added. A row that is there is
+// never changed, not by this test and not by hand: bytes like it lie on people's disks.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <sstream>
+#include <string>
+
+#include "store/codec.h"
+#include "tests/store/hexadecimal.h"
+#include "tests/store/sample_events.h"
+
+namespace signalbox::test {
+namespace {
+
+constexpr const char* golden_file = SIGNALBOX_SOURCE_DIR "/tests/store/golden_events.txt";
+
+struct Golden {
+  std::string name;
+  std::string payload;
+};
+using Rows = std::map<std::pair<int, int>, Golden>;
+
+Rows read_rows() {
+  Rows rows;
+  std::ifstream file(golden_file);
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream fields(line);
+    int number = 0;
+    int version = 0;
+    Golden golden;
+    std::string hex;
+    fields >> number >> version >> golden.name >> hex;
+    golden.payload = from_hexadecimal(hex);
+    rows[{number, version}] = golden;
+  }
+  return rows;
+}
+
+void write_rows(const Rows& rows) {
+  std::ofstream file(golden_file);
+  for (const auto& [key, golden] : rows) {
+    file << key.first << ' ' << key.second << ' ' << golden.name << ' '
+         << to_hexadecimal(golden.payload) << '\n';
+  }
+}
+
+class GoldenEvents : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    if (std::getenv("SIGNALBOX_REWRITE_GOLDEN") == nullptr) return;
+    Rows rows = read_rows();
+    for (const Event& event : sample_events()) {
+      const EventTag tag = tag_of(event);
+      std::string payload;
+      encode_payload(event, payload);
+      rows.try_emplace({tag.number, tag.version}, Golden{std::string(tag.name), payload});
+    }
+    write_rows(rows);
+  }
+
+  Rows rows_ = read_rows();
+};
+
+TEST_F(GoldenEvents, AreWhatTodaysEventsEncodeTo) {
+  for (const Event& event : sample_events()) {
+    const EventTag tag = tag_of(event);
+    const auto row = rows_.find({tag.number, tag.version});
+    ASSERT_NE(row, rows_.end()) << tag.name << " has no golden row: see the top of this file";
+    std::string payload;
+    encode_payload(event, payload);
+    EXPECT_EQ(to_hexadecimal(payload), to_hexadecimal(row->second.payload))
+        << tag.name << " is no longer what is stored: see FORMAT.md, Changing a stored event";
+    EXPECT_EQ(row->second.name, tag.name);
+  }
+}
+
+TEST_F(GoldenEvents, AllDecodeToThisDay) {
+  for (const auto& [key, golden] : rows_) {
+    const auto decoded = decode_payload(static_cast<std::uint16_t>(key.first),
+                                        static_cast<std::uint16_t>(key.second), golden.payload);
+    EXPECT_TRUE(decoded) << golden.name << " version " << key.second;
+  }
+}
+
+TEST_F(GoldenEvents, LeaveOutNoVersion) {
+  for (const EventTag& tag : event_tags()) {
+    for (int version = 1; version <= tag.version; ++version) {
+      EXPECT_TRUE(rows_.contains({tag.number, version})) << tag.name << " version " << version;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace signalbox::test

@@ -1,0 +1,58 @@
+#include "tests/store/log_directory.h"
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+
+#include "tests/store/sample_events.h"
+
+namespace signalbox::test {
+
+std::unique_ptr<RocksEventLog> open_log(const std::filesystem::path& data,
+                                        RocksEventLog::Options options) {
+  auto log = RocksEventLog::open(data, std::move(options));
+  if (!log) throw std::runtime_error(log.error().message);
+  return std::move(*log);
+}
+
+void append_commits(EventLog& log, int commits) {
+  for (int i = 0; i < commits; ++i) {
+    const Position tail = log.tail();
+    const Commit commit = sample_commit(tail + 1, 3);
+    const AppendResult result = log.append(tail, {&commit, 1});
+    if (result.status != AppendStatus::ok) throw std::runtime_error(result.message);
+  }
+}
+
+Stored<std::vector<Record>> all_records(const EventLog& log) { return log.read(1, log.tail() + 1); }
+
+void copy_directory(const std::filesystem::path& from, const std::filesystem::path& to) {
+  std::filesystem::remove_all(to);
+  std::filesystem::copy(from, to, std::filesystem::copy_options::recursive);
+}
+
+std::string read_bytes(const std::filesystem::path& file) {
+  std::ostringstream bytes;
+  bytes << std::ifstream(file, std::ios::binary).rdbuf();
+  return bytes.str();
+}
+
+void write_bytes(const std::filesystem::path& file, const std::string& bytes) {
+  std::ofstream(file, std::ios::binary | std::ios::trunc) << bytes;
+}
+
+std::vector<std::filesystem::path> database_files(const std::filesystem::path& data,
+                                                  const std::string& extension_or_prefix) {
+  std::vector<std::filesystem::path> files;
+  for (const auto& file : std::filesystem::directory_iterator(data / "log")) {
+    if (file.path().extension() == extension_or_prefix ||
+        file.path().filename().string().starts_with(extension_or_prefix)) {
+      files.push_back(file.path());
+    }
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+}  // namespace signalbox::test
