@@ -1,0 +1,51 @@
+#include "projections/run_history.h"
+
+#include <utility>
+
+namespace signalbox {
+
+Stored<std::vector<Record>> read_records(const EventLog& log, std::span<const Position> positions) {
+  std::vector<Record> records;
+  records.reserve(positions.size());
+  for (std::size_t begin = 0; begin < positions.size();) {
+    std::size_t end = begin + 1;
+    while (end < positions.size() && positions[end] == positions[end - 1] + 1) ++end;
+    const auto scanned = log.scan(positions[begin], positions[end - 1], [&](Record&& record) {
+      records.push_back(std::move(record));
+      return true;
+    });
+    if (!scanned) return tl::unexpected(scanned.error());
+    if (*scanned != positions[end - 1]) {
+      StoreError error;
+      error.kind = StoreError::Kind::damaged;
+      error.message = "the run index names a record that the log doesn't have";
+      error.position = positions[end - 1];
+      return tl::unexpected(std::move(error));
+    }
+    begin = end;
+  }
+  return records;
+}
+
+Stored<std::optional<RunTimeline>> read_timeline(const EventLog& log, const RunIndex& index,
+                                                 const RunId& run_id) {
+  const auto positions = index.run_positions(run_id);
+  if (!positions) return tl::unexpected(positions.error());
+  if (positions->empty()) return std::nullopt;
+  const auto records = read_records(log, *positions);
+  if (!records) return tl::unexpected(records.error());
+  const auto* started = event_as<RunStarted>(records->front().event);
+  auto pipeline = started != nullptr ? index.find_pipeline(started->pipeline_digest)
+                                     : Stored<std::optional<PipelineDefinition>>();
+  if (!pipeline) return tl::unexpected(std::move(pipeline.error()));
+  if (!*pipeline) {
+    StoreError error;
+    error.kind = StoreError::Kind::damaged;
+    error.message = "the run index doesn't have the start or the pipeline of a run";
+    error.position = positions->front();
+    return tl::unexpected(std::move(error));
+  }
+  return fold_timeline(*records, **pipeline);
+}
+
+}  // namespace signalbox

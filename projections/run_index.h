@@ -1,0 +1,100 @@
+// The read model of all runs there ever were: found by id and idempotency key, listed by status,
+// project, label and time, and where the events of each lie in the log.
+//
+// It follows the log in batches: each run that a batch concerns is loaded once, folded, and written
+// once. What it says is true of applied(), which lags behind the log's tail.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <boost/describe/class.hpp>
+
+#include "projections/run_row.h"
+#include "projections/table.h"
+
+namespace signalbox {
+
+struct RunFilter {
+  std::optional<RunStatus> status;
+  std::optional<std::string> project;
+  std::optional<std::pair<std::string, std::string>> label;  // name and value
+  std::optional<std::int64_t> started_from_ns;               // UTC, inclusive
+  std::optional<std::int64_t> started_until_ns;              // UTC, exclusive
+
+  [[nodiscard]] bool matches(const RunRow& row) const;
+};
+
+struct RunPage {
+  std::vector<RunRow> rows;  // newest first
+  Position next_cursor = 0;  // 0: there are no more
+};
+
+struct RunCounts {
+  std::uint64_t queued = 0;
+  std::uint64_t running = 0;
+  std::uint64_t succeeded = 0;
+  std::uint64_t failed = 0;
+  std::uint64_t canceled = 0;
+
+  [[nodiscard]] std::uint64_t& of(RunStatus status);
+  [[nodiscard]] std::uint64_t of(RunStatus status) const {
+    return const_cast<RunCounts*>(this)->of(status);
+  }
+  friend bool operator==(const RunCounts&, const RunCounts&) = default;
+};
+BOOST_DESCRIBE_STRUCT(RunCounts, (), (queued, running, succeeded, failed, canceled))
+
+class RunIndex {
+ public:
+  // The number of the layout in the table: goes up with every change of it or of RunRow.
+  static constexpr std::uint32_t format = 1;
+  // Index entries that one page looks at, at most; then it is given with fewer rows and a cursor.
+  static constexpr std::size_t page_entries_max = 10'000;
+
+  // The table outlives the index.
+  explicit RunIndex(Table& table);
+  RunIndex(const RunIndex&) = delete;
+  RunIndex& operator=(const RunIndex&) = delete;
+  ~RunIndex();
+
+  // Takes the records at applied() + 1, …; those up to applied() are skipped. `damaged` means that
+  // the table doesn't fit the log: delete it and start again. One thread at a time.
+  Stored<void> apply(std::span<const Record> records);
+  [[nodiscard]] Position applied() const;
+
+  // The queries below: any thread, beside apply() too.
+
+  [[nodiscard]] Stored<std::optional<RunRow>> find(const RunId& run_id) const;
+  [[nodiscard]] Stored<std::optional<RunRow>> find_by_idempotency_key(std::string_view key) const;
+  [[nodiscard]] Stored<std::optional<PipelineDefinition>> find_pipeline(const Digest& digest) const;
+
+  // At most `limit` matching runs that started before `cursor` (0: all), newest first. Pages that
+  // follow a cursor don't overlap or leave anything out, whatever starts in between.
+  [[nodiscard]] Stored<RunPage> list(const RunFilter& filter, std::size_t limit,
+                                     Position cursor = 0) const;
+  [[nodiscard]] Stored<RunCounts> counts() const;
+
+  // Where the run's events lie, ascending, heartbeats left out: so a timeline costs what happened,
+  // not how long it took. Empty for an unknown run.
+  [[nodiscard]] Stored<std::vector<Position>> run_positions(const RunId& run_id) const;
+
+ private:
+  class Batch;
+
+  [[nodiscard]] Stored<Position> started_of(std::string_view key) const;
+  [[nodiscard]] Stored<std::optional<RunRow>> row_at(Position started) const;
+  [[nodiscard]] Stored<std::pair<Position, Position>> window_of(const RunFilter& filter) const;
+  [[nodiscard]] Stored<std::string> index_for(const RunFilter& filter) const;
+
+  Table& table_;
+  std::unique_ptr<Batch> batch_;  // kept for its buffers
+};
+
+}  // namespace signalbox

@@ -1,0 +1,88 @@
+// How the run index lies in its table. Internal to it: sources include this, headers don't.
+//
+//   r <started>                  the row, by the position of its RunStarted
+//   i <run id>                   <started>
+//   k <idempotency key>          <started>
+//   s <status> <started>         -
+//   p <project> <started>        -
+//   l <name> <value> <started>   -
+//   e <started> <first>          positions of the run's events from <first> on, see position_list.h
+//   h <hour>                     the least and the greatest <started> of that hour
+//   d <digest>                   a pipeline's definition
+//   c                            how many runs have which status
+//
+// Positions and hours are 8 bytes, big endian, so that their order is that of the bytes. Texts
+// have their length in a byte before them (limits.h bounds them below 256).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "domain/ids.h"
+#include "domain/run.h"
+
+namespace signalbox::run_index_keys {
+
+inline void append_big_endian(std::string& out, std::uint64_t number) {
+  for (int shift = 56; shift >= 0; shift -= 8) {
+    out.push_back(static_cast<char>(static_cast<unsigned char>(number >> shift)));
+  }
+}
+
+// The number in the last 8 bytes.
+inline std::uint64_t trailing_number(std::string_view bytes) {
+  std::uint64_t number = 0;
+  if (bytes.size() < 8) return 0;
+  for (const char byte : bytes.substr(bytes.size() - 8)) {
+    number = number << 8U | static_cast<unsigned char>(byte);
+  }
+  return number;
+}
+
+inline std::string numbered(std::string prefix, std::uint64_t number) {
+  append_big_endian(prefix, number);
+  return prefix;
+}
+
+inline void append_text(std::string& out, std::string_view text) {
+  out.push_back(static_cast<char>(static_cast<unsigned char>(text.size())));
+  out.append(text);
+}
+
+template <class Bytes>
+std::string raw(char kind, const Bytes& id) {
+  std::string key(1, kind);
+  key.append(reinterpret_cast<const char*>(id.bytes.data()), id.bytes.size());
+  return key;
+}
+
+inline std::string row(Position started) { return numbered("r", started); }
+inline std::string run_id(const RunId& id) { return raw('i', id); }
+inline std::string idempotency_key(std::string_view key) { return "k" + std::string(key); }
+inline std::string pipeline(const Digest& digest) { return raw('d', digest); }
+inline std::string events(Position started) { return numbered("e", started); }
+inline std::string status(RunStatus status) { return {'s', static_cast<char>(status)}; }
+inline std::string project(std::string_view project) {
+  std::string key = "p";
+  append_text(key, project);
+  return key;
+}
+inline std::string label(std::string_view name, std::string_view value) {
+  std::string key = "l";
+  append_text(key, name);
+  append_text(key, value);
+  return key;
+}
+
+// Times before 1970 come first, too.
+inline std::uint64_t hour_of(std::int64_t time_ns) {
+  constexpr std::int64_t hour_ns = 3'600'000'000'000;
+  const std::int64_t hour = time_ns / hour_ns - (time_ns % hour_ns < 0 ? 1 : 0);
+  return static_cast<std::uint64_t>(hour) + (std::uint64_t{1} << 63U);
+}
+inline std::string hour(std::uint64_t hour) { return numbered("h", hour); }
+
+inline constexpr std::string_view counts = "c";
+
+}  // namespace signalbox::run_index_keys

@@ -1,0 +1,123 @@
+#include "projections/run_row.h"
+
+#include "domain/check.h"
+
+namespace signalbox {
+namespace {
+
+void end_run(RunRow& row, const Record& record) {
+  row.ended_at_ns = record.recorded_at_ns;
+  row.ended_position = record.position;
+}
+
+void take_error(RunRow& row, std::string_view code, std::string_view message) {
+  row.error_code = code;
+  row.error_message = message;
+}
+
+struct Fold {
+  RunRow& row;
+  const Record& record;
+
+  void operator()(const RunStarted&) const { SIGNALBOX_CHECK(!"a run starts once"); }
+  void operator()(const RunSucceeded&) const { end_run(row, record); }
+  void operator()(const RunFailed& event) const {
+    take_error(row, event.code, event.message);
+    end_run(row, record);
+  }
+  void operator()(const RunCancelRequested& event) const {
+    row.cancel_requested = true;
+    row.error_message = event.reason;
+  }
+  void operator()(const RunCanceled& event) const {
+    take_error(row, "", event.reason);
+    end_run(row, record);
+  }
+
+  void operator()(const StationClaimed& event) const {
+    row.station = event.station;
+    row.attempts = event.attempt;
+    row.worker = event.worker;
+  }
+  void operator()(const StationSucceeded&) const {
+    take_error(row, "", "");
+    if (row.station_index + 1 == row.stations) return;
+    ++row.station_index;
+    row.station.clear();
+    row.station_status = StationStatus::pending;
+    row.attempts = 0;
+    row.worker.clear();
+  }
+  void operator()(const StationAttemptFailed& event) const {
+    take_error(row, event.failure.code, event.failure.message);
+    row.waiting_until_ns = event.retry_at_ns;
+  }
+  void operator()(const StationDeferred& event) const { row.waiting_until_ns = event.until_ns; }
+  void operator()(const StationReady&) const { row.waiting_until_ns = 0; }
+  void operator()(const StationCanceled&) const { row.waiting_until_ns = 0; }
+  void operator()(const StationSubmitIntended&) const {}
+  void operator()(const StationExternalRefSet&) const {}
+  void operator()(const StationHeartbeat&) const {}
+  void operator()(const StationFailed&) const {}
+  void operator()(const StationTimedOut&) const {}
+  void operator()(const CancelConfirmed&) const {}
+  void operator()(const CancelEscaped&) const {}
+  void operator()(const ServerStarted&) const {}
+  void operator()(const ServerStopped&) const {}
+};
+
+tl::unexpected<StoreError> misfit(const RunRow& row, const Record& record) {
+  StoreError error;
+  error.kind = StoreError::Kind::damaged;
+  error.message = "the row of run " + to_string(row.run_id) + " isn't one that " +
+                  std::string(tag_of(record.event).name) + " can follow";
+  error.position = record.position;
+  return tl::unexpected(std::move(error));
+}
+
+}  // namespace
+
+std::string_view excerpt(std::string_view text, std::size_t bytes_max) {
+  if (text.size() <= bytes_max) return text;
+  std::size_t cut = bytes_max;
+  while (cut > 0 && (static_cast<unsigned char>(text[cut]) & 0xC0U) == 0x80U) --cut;
+  return text.substr(0, cut);
+}
+
+RunRow row_of(const Record& record, const RunStarted& event, const PipelineDefinition& pipeline) {
+  RunRow row;
+  row.run_id = record.stream.run_id;
+  row.goal = excerpt(event.goal, RunRow::goal_bytes_max);
+  row.project = event.project;
+  row.labels = event.labels;
+  row.idempotency_key = event.idempotency_key;
+  row.request_digest = event.request_digest;
+  row.pipeline_digest = event.pipeline_digest;
+  row.pipeline = pipeline.name;
+  row.station = pipeline.stations.front().name;
+  row.stations = static_cast<std::uint32_t>(pipeline.stations.size());
+  row.started_at_ns = record.recorded_at_ns;
+  row.updated_at_ns = record.recorded_at_ns;
+  row.started_position = record.position;
+  row.last_position = record.position;
+  return row;
+}
+
+Stored<void> fold(RunRow& row, const Record& record) {
+  const std::uint16_t number = tag_of(record.event).number;
+  const auto run_status = next_status(row.status, number);
+  if (std::holds_alternative<StationEvent>(record.event)) {
+    const auto station_status = next_status(row.station_status, number);
+    if (!station_status) return misfit(row, record);
+    row.station_status = *station_status;
+  } else if (!run_status) {
+    return misfit(row, record);
+  }
+  if (run_status) row.status = *run_status;
+  row.updated_at_ns = record.recorded_at_ns;
+  row.last_position = record.position;
+  apply(Fold{row, record}, record.event);
+  return {};
+}
+
+}  // namespace signalbox

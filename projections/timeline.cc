@@ -1,0 +1,148 @@
+#include "projections/timeline.h"
+
+#include <algorithm>
+
+#include "domain/check.h"
+
+namespace signalbox {
+namespace {
+
+class Fold {
+ public:
+  Fold(RunTimeline& timeline, const PipelineDefinition& pipeline)
+      : timeline_(timeline), pipeline_(pipeline) {}
+
+  void take(const Record& record) {
+    record_ = &record;
+    move_statuses();
+    apply(*this, record.event);
+    timeline_.last_position = record.position;
+  }
+
+  void operator()(const RunStarted& event) {
+    timeline_.run_id = record_->stream.run_id;
+    timeline_.started = event;
+    timeline_.actor = record_->actor;
+    timeline_.pipeline = pipeline_.name;
+    timeline_.started_position = record_->position;
+    timeline_.started_at_ns = record_->recorded_at_ns;
+    for (const StationDefinition& definition : pipeline_.stations) {
+      TimelineStation& station = timeline_.stations.emplace_back();
+      station.name = definition.name;
+      station.executor = definition.executor;
+    }
+  }
+  void operator()(const RunSucceeded&) { end_run(); }
+  void operator()(const RunFailed& event) {
+    timeline_.failure = event;
+    end_run();
+  }
+  void operator()(const RunCancelRequested& event) { request_cancel(event.reason); }
+  void operator()(const RunCanceled& event) {
+    if (!timeline_.cancel) request_cancel(event.reason);
+    end_run();
+  }
+
+  void operator()(const StationClaimed& event) {
+    TimelineAttempt& attempt = station().attempts.emplace_back();
+    attempt.number = event.attempt;
+    attempt.strategy = event.strategy;
+    attempt.worker = event.worker;
+    attempt.token = record_->position;
+    attempt.span_id = record_->span_id;
+    attempt.started_at_ns = record_->recorded_at_ns;
+  }
+  void operator()(const StationSubmitIntended& event) { attempt().job_id = event.job_id; }
+  void operator()(const StationExternalRefSet& event) {
+    attempt().result.external_ref = event.external_ref;
+  }
+  void operator()(const StationHeartbeat&) {}
+  void operator()(const StationSucceeded& event) {
+    end_attempt(Outcome::succeeded, event.result);
+    if (current_ + 1 < timeline_.stations.size()) ++current_;
+  }
+  void operator()(const StationAttemptFailed& event) {
+    end_attempt(event.failure.outcome, event.result);
+    attempt().failure = event.failure;
+    wait(WaitReason::backoff, event.retry_at_ns);
+  }
+  void operator()(const StationFailed& event) {
+    end_attempt(event.failure.outcome, event.result);
+    attempt().failure = event.failure;
+  }
+  void operator()(const StationTimedOut& event) {
+    end_attempt(event.failure.outcome, event.result);
+    attempt().failure = event.failure;
+  }
+  void operator()(const StationDeferred& event) {
+    attempt().ended_at_ns = record_->recorded_at_ns;
+    attempt().deferred = true;
+    attempt().deferred_note = event.note;
+    wait(event.reason, event.until_ns);
+  }
+  void operator()(const StationReady&) { stop_waiting(); }
+  void operator()(const StationCanceled&) {
+    stop_waiting();
+    if (station().attempts.empty() || attempt().ended_at_ns != 0) return;
+    attempt().outcome = Outcome::canceled;
+    attempt().ended_at_ns = record_->recorded_at_ns;
+  }
+  void operator()(const CancelConfirmed&) {
+    if (timeline_.cancel) timeline_.cancel->confirmed = true;
+  }
+  void operator()(const CancelEscaped& event) {
+    if (timeline_.cancel) timeline_.cancel->escaped_pids = event.pids;
+  }
+  void operator()(const ServerStarted&) {}
+  void operator()(const ServerStopped&) {}
+
+ private:
+  TimelineStation& station() { return timeline_.stations.at(current_); }
+  TimelineAttempt& attempt() { return station().attempts.back(); }
+
+  // As the domain's tables say; before the event itself, while its station is the current one.
+  void move_statuses() {
+    if (timeline_.stations.empty()) return;
+    const std::uint16_t number = tag_of(record_->event).number;
+    if (const auto next = next_status(timeline_.status, number)) timeline_.status = *next;
+    if (const auto next = next_status(station().status, number)) station().status = *next;
+  }
+
+  void end_attempt(Outcome outcome, const AttemptResult& result) {
+    TimelineAttempt& ended = attempt();
+    const std::string external_ref = ended.result.external_ref;
+    ended.outcome = outcome;
+    ended.ended_at_ns = record_->recorded_at_ns;
+    ended.result = result;
+    if (ended.result.external_ref.empty()) ended.result.external_ref = external_ref;
+  }
+  void end_run() { timeline_.ended_at_ns = record_->recorded_at_ns; }
+  void request_cancel(const std::string& reason) {
+    timeline_.cancel = TimelineCancel{record_->recorded_at_ns, record_->actor, reason, false, {}};
+  }
+  void wait(WaitReason reason, std::int64_t until_ns) {
+    station().waiting = reason;
+    station().waiting_until_ns = until_ns;
+  }
+  void stop_waiting() {
+    station().waiting.reset();
+    station().waiting_until_ns = 0;
+  }
+
+  RunTimeline& timeline_;
+  const PipelineDefinition& pipeline_;
+  const Record* record_ = nullptr;
+  std::size_t current_ = 0;
+};
+
+}  // namespace
+
+RunTimeline fold_timeline(std::span<const Record> records, const PipelineDefinition& pipeline) {
+  SIGNALBOX_CHECK(!records.empty() && event_as<RunStarted>(records.front().event) != nullptr);
+  RunTimeline timeline;
+  Fold fold(timeline, pipeline);
+  for (const Record& record : records) fold.take(record);
+  return timeline;
+}
+
+}  // namespace signalbox

@@ -1,0 +1,75 @@
+// The timeline of a run: its stations and each attempt at them, as a pure fold of its records.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "domain/event.h"
+#include "domain/run.h"
+
+namespace signalbox {
+
+struct TimelineAttempt {
+  std::uint32_t number = 0;
+  Strategy strategy = Strategy::original;
+  std::string worker;
+  Token token = 0;
+  Uuid span_id{};
+  std::int64_t started_at_ns = 0;
+  std::int64_t ended_at_ns = 0;    // 0: under way
+  std::optional<Outcome> outcome;  // none: under way, or deferred
+  bool deferred = false;           // the worker gave it back
+  std::string deferred_note;
+  std::optional<Failure> failure;
+  std::string job_id;    // the intent to submit it, if there was one
+  AttemptResult result;  // external_ref is there as soon as it is known
+
+  friend bool operator==(const TimelineAttempt&, const TimelineAttempt&) = default;
+};
+
+struct TimelineStation {
+  std::string name;
+  ExecutorKind executor = ExecutorKind::worker;
+  StationStatus status = StationStatus::pending;
+  std::optional<WaitReason> waiting;  // while it waits
+  std::int64_t waiting_until_ns = 0;
+  std::vector<TimelineAttempt> attempts;
+
+  friend bool operator==(const TimelineStation&, const TimelineStation&) = default;
+};
+
+struct TimelineCancel {
+  std::int64_t requested_at_ns = 0;
+  std::string actor;
+  std::string reason;
+  bool confirmed = false;                  // its job and all descendants are gone
+  std::vector<std::int32_t> escaped_pids;  // or these are left
+
+  friend bool operator==(const TimelineCancel&, const TimelineCancel&) = default;
+};
+
+struct RunTimeline {
+  RunId run_id{};
+  RunStatus status = RunStatus::queued;
+  RunStarted started;    // `pipeline` is there only if the definition was stored with it
+  std::string actor;     // who started it
+  std::string pipeline;  // its name
+  Position started_position = 0;
+  Position last_position = 0;
+  std::int64_t started_at_ns = 0;
+  std::int64_t ended_at_ns = 0;  // 0: open
+  std::optional<RunFailed> failure;
+  std::optional<TimelineCancel> cancel;
+  std::vector<TimelineStation> stations;  // of the pipeline, in order
+
+  friend bool operator==(const RunTimeline&, const RunTimeline&) = default;
+};
+
+// `records` are all of the run up to some position, ascending, from its RunStarted on; heartbeats
+// may be left out. `pipeline` is the definition that it pinned.
+RunTimeline fold_timeline(std::span<const Record> records, const PipelineDefinition& pipeline);
+
+}  // namespace signalbox

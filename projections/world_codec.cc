@@ -1,0 +1,161 @@
+#include "projections/world_codec.h"
+
+#include <algorithm>
+#include <exception>
+#include <memory>
+#include <ostream>
+#include <utility>
+#include <vector>
+
+#include "store/described_archive.h"
+
+namespace signalbox {
+namespace {
+
+using described::Malformed;
+using described::Reader;
+using described::Writer;
+
+// The entries of a map in the order of their keys.
+template <class Map>
+auto sorted(const Map& map) {
+  std::vector<const typename Map::value_type*> entries;
+  entries.reserve(map.size());
+  for (const auto& entry : map) entries.push_back(&entry);
+  std::sort(entries.begin(), entries.end(),
+            [](const auto* left, const auto* right) { return left->first < right->first; });
+  return entries;
+}
+
+void write_count(Writer& writer, std::size_t count) {
+  writer.write(static_cast<std::uint64_t>(count));
+}
+
+std::uint64_t read_count(Reader& reader) {
+  std::uint64_t count = 0;
+  reader.read(count);
+  return count;
+}
+
+void write_pipelines(Writer& writer, const World& world) {
+  write_count(writer, world.pipelines.size());
+  for (const auto* entry : sorted(world.pipelines)) {
+    writer.write(entry->first);
+    writer.write(*entry->second.definition);
+    writer.write(entry->second.open_runs);
+    writer.write(entry->second.idle_since);
+  }
+}
+
+void read_pipelines(Reader& reader, World& world) {
+  for (std::uint64_t left = read_count(reader); left > 0; --left) {
+    Digest digest;
+    PipelineDefinition definition;
+    PinnedPipeline pinned;
+    reader.read(digest);
+    reader.read(definition);
+    reader.read(pinned.open_runs);
+    reader.read(pinned.idle_since);
+    if (definition.stations.empty()) throw Malformed("a pipeline without stations");
+    pinned.definition = std::make_shared<const PipelineDefinition>(std::move(definition));
+    world.pipelines.insert_or_assign(digest, std::move(pinned));
+  }
+}
+
+template <class Remembered>
+void write_remembered(Writer& writer, const Remembered& remembered) {
+  write_count(writer, remembered.size());
+  remembered.for_each([&writer](const auto& key, const auto& value) {
+    writer.write(key);
+    writer.write(value);
+  });
+}
+
+// Calls `put(key, value)` for each, oldest first. Room is made for no more than can be there.
+template <class Key, class Value, class Remembered, class Put>
+void read_remembered(Reader& reader, Remembered& remembered, Put&& put) {
+  const std::uint64_t count = read_count(reader);
+  remembered.reserve(count);
+  for (std::uint64_t left = count; left > 0; --left) {
+    Key key{};
+    Value value;
+    reader.read(key);
+    reader.read(value);
+    put(std::move(key), std::move(value));
+  }
+}
+
+void read_runs(Reader& reader, World& world) {
+  for (std::uint64_t left = read_count(reader); left > 0; --left) {
+    auto run = std::make_unique<Run>();
+    reader.read(*run);
+    const auto pinned = world.pipelines.find(run->pipeline_digest);
+    if (pinned == world.pipelines.end()) throw Malformed("a run without its pipeline");
+    run->pipeline = pinned->second.definition;
+    if (run->stations.size() != run->pipeline->stations.size() ||
+        run->current >= run->stations.size()) {
+      throw Malformed("a run with other stations than its pipeline");
+    }
+    Run& placed = *run;
+    if (!world.runs.emplace(placed.id, std::move(run)).second) {
+      throw Malformed("a run that is there twice");
+    }
+    if (!placed.idempotency_key.empty()) {
+      world.run_by_idempotency_key.insert_or_assign(placed.idempotency_key, placed.id);
+    }
+    if (const Position ready_at = placed.station().ready_at; ready_at != 0) {
+      const StationDefinition& station = placed.definition();
+      world.ready.insert(station.executor, station.name, ready_at, placed.id);
+    }
+  }
+}
+
+}  // namespace
+
+std::string encode_world(const World& world) {
+  std::string bytes;
+  described::StringSink sink;
+  sink.reset(bytes);
+  std::ostream stream(&sink);
+  Writer writer(stream);
+  writer.write(world.position);
+  writer.write(world.server);
+  write_pipelines(writer, world);
+  write_remembered(writer, world.ended_runs);
+  write_remembered(writer, world.commands);
+  write_count(writer, world.runs.size());
+  for (const auto* entry : sorted(world.runs)) writer.write(*entry->second);
+  return bytes;
+}
+
+Stored<World> decode_world(std::string_view bytes) {
+  World world;
+  try {
+    described::decode(bytes, [&world](Reader& reader) {
+      reader.read(world.position);
+      reader.read(world.server);
+      read_pipelines(reader, world);
+      // A key leads to the newest run that has it: to an open one rather than to an ended one.
+      read_remembered<RunId, EndedRun>(
+          reader, world.ended_runs, [&world](const RunId& id, EndedRun&& ended) {
+            if (!ended.idempotency_key.empty()) {
+              world.run_by_idempotency_key.insert_or_assign(ended.idempotency_key, id);
+            }
+            world.ended_runs.put(id, std::move(ended));
+          });
+      read_remembered<std::string, RememberedCommand>(
+          reader, world.commands, [&world](const std::string& id, RememberedCommand&& command) {
+            world.commands.put(id, std::move(command));
+          });
+      read_runs(reader, world);
+    });
+  } catch (const std::exception& malformed) {
+    StoreError error;
+    error.kind = StoreError::Kind::damaged;
+    error.message = std::string("the world can't be read: it has ") + malformed.what();
+    return tl::unexpected(std::move(error));
+  }
+  return world;
+}
+
+}  // namespace signalbox

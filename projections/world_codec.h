@@ -1,0 +1,19 @@
+// The world as bytes, in one canonical order: what a snapshot holds.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "domain/world.h"
+#include "store/store_error.h"
+
+namespace signalbox {
+
+// Everything but what is derived: ready stations, the runs by idempotency key, shared pointers.
+std::string encode_world(const World& world);
+
+// With all that is derived made again. `damaged` where the bytes don't spell a world; whether its
+// invariants hold isn't looked at.
+Stored<World> decode_world(std::string_view bytes);
+
+}  // namespace signalbox

@@ -1,0 +1,144 @@
+#include "projections/world_digest.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "domain/check.h"
+#include "store/described_archive.h"
+#include "store/little_endian.h"
+#include "store/sha256.h"
+
+namespace signalbox {
+namespace {
+
+using Lanes = std::array<std::uint64_t, 4>;
+
+Lanes lanes_of(const Digest& digest) {
+  Lanes lanes{};
+  static_assert(sizeof lanes == sizeof digest.bytes);
+  std::memcpy(lanes.data(), digest.bytes.data(), sizeof lanes);
+  return lanes;
+}
+
+void add(Lanes& sum, const Digest& digest) {
+  const Lanes lanes = lanes_of(digest);
+  for (std::size_t lane = 0; lane < sum.size(); ++lane) sum[lane] += lanes[lane];
+}
+
+void subtract(Lanes& sum, const Digest& digest) {
+  const Lanes lanes = lanes_of(digest);
+  for (std::size_t lane = 0; lane < sum.size(); ++lane) sum[lane] -= lanes[lane];
+}
+
+void append_set(std::string& out, std::uint64_t size, const Lanes& sum) {
+  append_integer(out, size);
+  for (const std::uint64_t lane : sum) append_integer(out, lane);
+}
+
+void append_key(std::string& out, const RunId& id) {
+  out.append(reinterpret_cast<const char*>(id.bytes.data()), id.bytes.size());
+}
+void append_key(std::string& out, const std::string& key) {
+  append_integer(out, static_cast<std::uint32_t>(key.size()));
+  out.append(key);
+}
+
+void append_pipelines(std::string& out, const World& world) {
+  std::vector<const std::pair<const Digest, PinnedPipeline>*> sorted;
+  for (const auto& entry : world.pipelines) sorted.push_back(&entry);
+  std::sort(sorted.begin(), sorted.end(),
+            [](const auto* a, const auto* b) { return a->first < b->first; });
+  append_integer(out, static_cast<std::uint64_t>(sorted.size()));
+  for (const auto* entry : sorted) {
+    out.append(reinterpret_cast<const char*>(entry->first.bytes.data()), sizeof(Digest));
+    described::encode(*entry->second.definition, out);
+    append_integer(out, entry->second.open_runs);
+    append_integer(out, entry->second.idle_since);
+  }
+}
+
+}  // namespace
+
+struct WorldDigest::Hashing {
+  Sha256 sha256;
+  std::string bytes;
+};
+
+WorldDigest::WorldDigest() : hashing_(std::make_unique<Hashing>()) {}
+WorldDigest::~WorldDigest() = default;
+
+void WorldDigest::forget() {
+  runs_.clear();
+  ended_runs_ = {};
+  commands_ = {};
+}
+
+WorldDigest::Sum WorldDigest::sum_of_runs(const World& world) {
+  Sum sum{};
+  ++calls_;
+  for (const auto& [id, run] : world.runs) {
+    const auto [place, inserted] = runs_.try_emplace(id);
+    KeptRun& kept = place->second;
+    if (inserted || kept.changed_at != run->changed_at) {
+      hashing_->bytes.clear();
+      described::encode(*run, hashing_->bytes);
+      kept.hash = hashing_->sha256.update(hashing_->bytes).finish();
+      kept.changed_at = run->changed_at;
+    }
+    kept.seen = calls_;
+    add(sum, kept.hash);
+  }
+  if (runs_.size() != world.runs.size()) {
+    boost::unordered::erase_if(runs_,
+                               [this](const auto& entry) { return entry.second.seen != calls_; });
+  }
+  return sum;
+}
+
+template <class Remembered, class PositionOf>
+const WorldDigest::Sum& WorldDigest::sum_of(Queue& queue, const Remembered& remembered,
+                                            PositionOf&& position_of) {
+  const auto* oldest = remembered.oldest();
+  while (!queue.hashes.empty() &&
+         (oldest == nullptr || queue.hashes.front().first < position_of(*oldest))) {
+    subtract(queue.sum, queue.hashes.front().second);
+    queue.hashes.pop_front();
+  }
+  const Position known_up_to = queue.hashes.empty() ? 0 : queue.hashes.back().first;
+  const auto first_new = static_cast<std::ptrdiff_t>(queue.hashes.size());
+  remembered.for_newest([&](const auto& key, const auto& value) {
+    if (position_of(value) <= known_up_to) return false;
+    hashing_->bytes.clear();
+    append_key(hashing_->bytes, key);
+    described::encode(value, hashing_->bytes);
+    queue.hashes.emplace_back(position_of(value),
+                              hashing_->sha256.update(hashing_->bytes).finish());
+    add(queue.sum, queue.hashes.back().second);
+    return true;
+  });
+  std::reverse(queue.hashes.begin() + first_new, queue.hashes.end());
+  SIGNALBOX_CHECK(queue.hashes.size() == remembered.size());
+  return queue.sum;
+}
+
+Digest WorldDigest::of(const World& world) {
+  const Sum runs = sum_of_runs(world);
+  const Sum& ended_runs =
+      sum_of(ended_runs_, world.ended_runs, [](const EndedRun& ended) { return ended.ended_at; });
+  const Sum& commands = sum_of(commands_, world.commands,
+                               [](const RememberedCommand& command) { return command.position; });
+  std::string bytes = "signalbox world v1";
+  append_integer(bytes, world.position);
+  described::encode(world.server, bytes);
+  append_pipelines(bytes, world);
+  append_set(bytes, world.runs.size(), runs);
+  append_set(bytes, world.ended_runs.size(), ended_runs);
+  append_set(bytes, world.commands.size(), commands);
+  return hashing_->sha256.update(bytes).finish();
+}
+
+Digest world_digest(const World& world) { return WorldDigest().of(world); }
+
+}  // namespace signalbox

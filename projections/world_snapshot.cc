@@ -1,0 +1,180 @@
+#include "projections/world_snapshot.h"
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "domain/invariants.h"
+#include "projections/world_codec.h"
+#include "projections/world_digest.h"
+#include "store/crc32c.h"
+#include "store/durable_file.h"
+#include "store/head.h"
+#include "store/little_endian.h"
+
+namespace signalbox {
+namespace {
+
+// The file: magic, format (u32), position (u64), digest (32), length of the frontier (u32) and the
+// frontier, length of the world (u64) and the world, CRC-32C of all before (u32). Little endian.
+// The format goes up with every change of what the world's structs list, or of a `fold` limit.
+constexpr std::string_view magic = "SBXWORLD";
+constexpr std::uint32_t format = 1;
+constexpr std::string_view extension = ".snapshot";
+
+tl::unexpected<StoreError> failure(StoreError::Kind kind, const std::filesystem::path& file,
+                                   const std::string& what) {
+  StoreError error;
+  error.kind = kind;
+  error.file = file.string();
+  error.message = "snapshot " + file.string() + ": " + what;
+  return tl::unexpected(std::move(error));
+}
+
+// Takes fields off the front of bytes; after one that isn't there, all are empty.
+class Fields {
+ public:
+  explicit Fields(std::string_view bytes) : left_(bytes) {}
+
+  std::string_view bytes(std::uint64_t size) {
+    if (size > left_.size()) {
+      complete_ = false;
+      left_ = {};
+      return {};
+    }
+    const std::string_view taken = left_.substr(0, size);
+    left_.remove_prefix(size);
+    return taken;
+  }
+  template <class T>
+  T number() {
+    const std::string_view taken = bytes(sizeof(T));
+    return taken.empty() ? T{} : read_integer<T>(taken.data());
+  }
+  [[nodiscard]] bool all_taken() const { return complete_ && left_.empty(); }
+
+ private:
+  std::string_view left_;
+  bool complete_ = true;
+};
+
+// The snapshots in a directory, newest first. The digits of a position fill up with zeros, so a
+// file's name is as good as its number.
+std::vector<std::pair<Position, std::filesystem::path>> snapshots_in(
+    const std::filesystem::path& directory) {
+  std::vector<std::pair<Position, std::filesystem::path>> found;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
+    if (entry.path().extension() != extension) continue;
+    const std::string stem = entry.path().stem().string();
+    Position position = 0;
+    const auto [end, failed] = std::from_chars(stem.data(), stem.data() + stem.size(), position);
+    if (failed != std::errc{} || end != stem.data() + stem.size()) continue;
+    found.emplace_back(position, entry.path());
+  }
+  std::sort(found.rbegin(), found.rend());
+  return found;
+}
+
+std::filesystem::path file_of(const std::filesystem::path& directory, Position position) {
+  std::string digits = std::to_string(position);
+  digits.insert(0, 20 - digits.size(), '0');
+  return directory / (digits + std::string(extension));
+}
+
+}  // namespace
+
+Stored<void> write_snapshot(const std::filesystem::path& directory, const World& world,
+                            const MerkleFrontier& frontier, const Digest& digest) {
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error) return failure(StoreError::Kind::io, directory, error.message());
+
+  std::string head;
+  encode_head(frontier, head);
+  const std::string body = encode_world(world);
+  std::string bytes(magic);
+  bytes.reserve(body.size() + head.size() + 128);
+  append_integer(bytes, format);
+  append_integer(bytes, world.position);
+  bytes.append(reinterpret_cast<const char*>(digest.bytes.data()), digest.bytes.size());
+  append_integer(bytes, static_cast<std::uint32_t>(head.size()));
+  bytes.append(head);
+  append_integer(bytes, static_cast<std::uint64_t>(body.size()));
+  bytes.append(body);
+  append_integer(bytes, crc32c(bytes));
+  if (auto written = replace_file(file_of(directory, world.position), bytes); !written) {
+    return written;
+  }
+  const auto all = snapshots_in(directory);
+  for (std::size_t index = snapshots_kept; index < all.size(); ++index) {
+    std::filesystem::remove(all[index].second, error);  // what stays is removed the next time
+  }
+  return {};
+}
+
+Stored<WorldSnapshot> load_snapshot(const std::filesystem::path& file) {
+  std::error_code error;
+  const std::uintmax_t size = std::filesystem::file_size(file, error);
+  if (error) return failure(StoreError::Kind::not_found, file, error.message());
+  const auto bytes = read_file(file, size);
+  if (!bytes) return tl::unexpected(bytes.error());
+  if (bytes->size() < magic.size() + sizeof(std::uint32_t) || !bytes->starts_with(magic)) {
+    return failure(StoreError::Kind::damaged, file, "it isn't a snapshot");
+  }
+  const std::string_view checked = std::string_view(*bytes).substr(0, bytes->size() - 4);
+  if (read_integer<std::uint32_t>(bytes->data() + checked.size()) != crc32c(checked)) {
+    return failure(StoreError::Kind::damaged, file, "its checksum is wrong");
+  }
+  Fields fields(checked.substr(magic.size()));
+  if (fields.number<std::uint32_t>() != format) {
+    return failure(StoreError::Kind::unsupported, file, "another version wrote it");
+  }
+  const auto position = fields.number<Position>();
+  WorldSnapshot snapshot;
+  const std::string_view digest = fields.bytes(sizeof(Digest));
+  std::copy(digest.begin(), digest.end(), snapshot.digest.bytes.begin());
+  auto frontier = decode_head(fields.bytes(fields.number<std::uint32_t>()));
+  auto world = decode_world(fields.bytes(fields.number<std::uint64_t>()));
+  if (!frontier || !world || !fields.all_taken()) {
+    return failure(StoreError::Kind::damaged, file,
+                   !world ? world.error().message : "its fields aren't those of a snapshot");
+  }
+  snapshot.frontier = std::move(*frontier);
+  snapshot.world = std::move(*world);
+  if (snapshot.world.position != position || snapshot.frontier.leaves != position) {
+    return failure(StoreError::Kind::damaged, file, "it speaks of several positions");
+  }
+  if (world_digest(snapshot.world) != snapshot.digest) {
+    return failure(StoreError::Kind::damaged, file, "its digest isn't the one of its world");
+  }
+  if (const auto broken = broken_invariants(snapshot.world); !broken.empty()) {
+    return failure(StoreError::Kind::damaged, file, broken.front());
+  }
+  return snapshot;
+}
+
+LoadedSnapshot load_newest_snapshot(const std::filesystem::path& directory, Position position_max) {
+  LoadedSnapshot loaded;
+  for (const auto& [position, file] : snapshots_in(directory)) {
+    if (position > position_max) {
+      loaded.problems.push_back("snapshot " + file.string() + " is newer than the log");
+      continue;
+    }
+    auto snapshot = load_snapshot(file);
+    if (snapshot && snapshot->world.position != position) {
+      loaded.problems.push_back("snapshot " + file.string() + " has another position's name");
+      continue;
+    }
+    if (snapshot) {
+      loaded.snapshot = std::move(*snapshot);
+      return loaded;
+    }
+    loaded.problems.push_back(snapshot.error().message);
+  }
+  return loaded;
+}
+
+}  // namespace signalbox

@@ -1,0 +1,191 @@
+// What every table promises, over both implementations; and what only the one on disk does.
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <fstream>
+#include <map>
+
+#include "projections/memory_table.h"
+#include "projections/rocks_table.h"
+#include "tests/projections/temporary_directory.h"
+
+namespace signalbox {
+namespace {
+
+using Keys = std::vector<std::string>;
+
+class TableConformanceTest : public ::testing::TestWithParam<const char*> {
+ protected:
+  TableConformanceTest() {
+    if (GetParam() == std::string("rocks")) {
+      table = std::move(RocksTable::open_or_recreate(directory.path / "t", 1)->table);
+    } else {
+      table = std::make_unique<MemoryTable>();
+    }
+  }
+
+  Keys scan(std::string_view prefix, std::string_view from, ScanOrder order,
+            std::size_t limit = 100) const {
+    Keys keys;
+    const auto scanned = table->scan(prefix, from, order, [&](std::string_view key, auto) {
+      keys.emplace_back(key);
+      return keys.size() < limit;
+    });
+    EXPECT_TRUE(scanned.has_value());
+    return keys;
+  }
+  std::optional<std::string> get(std::string_view key) const { return table->get(key).value(); }
+
+  TemporaryDirectory directory;
+  std::unique_ptr<Table> table;
+};
+
+INSTANTIATE_TEST_SUITE_P(Tables, TableConformanceTest, ::testing::Values("memory", "rocks"),
+                         [](const auto& each) { return std::string(each.param); });
+
+TEST_P(TableConformanceTest, ABatchPutsErasesAndSetsThePosition) {
+  EXPECT_EQ(table->applied(), 0u);
+  TableBatch batch;
+  batch.put("a", "1");
+  batch.put("b", "2");
+  batch.put("b", "3");
+  batch.erase("a");
+  batch.put("", "empty key");
+  ASSERT_TRUE(table->write(batch, 7).has_value());
+  EXPECT_EQ(get("a"), std::nullopt);
+  EXPECT_EQ(get("b"), "3");
+  EXPECT_EQ(get(""), "empty key");
+  EXPECT_EQ(table->applied(), 7u);
+  batch.clear();
+  EXPECT_TRUE(batch.empty());
+  batch.erase("not there");
+  ASSERT_TRUE(table->write(batch, 8).has_value());
+  EXPECT_EQ(get("b"), "3");
+  EXPECT_EQ(table->applied(), 8u);
+}
+
+TEST_P(TableConformanceTest, ScansAPrefixBothWays) {
+  TableBatch batch;
+  for (const char* key : {"a", "b", "b1", "b3", "b\xFF", "c"}) batch.put(key, "");
+  ASSERT_TRUE(table->write(batch, 1).has_value());
+  EXPECT_EQ(scan("b", "b", ScanOrder::ascending), (Keys{"b", "b1", "b3", "b\xFF"}));
+  EXPECT_EQ(scan("b", "b2", ScanOrder::ascending), (Keys{"b3", "b\xFF"}));
+  EXPECT_EQ(scan("b", "b2", ScanOrder::descending), (Keys{"b1", "b"}));
+  EXPECT_EQ(scan("b", "b3", ScanOrder::descending, 1), (Keys{"b3"}));
+  EXPECT_EQ(scan("b", "b\xFF\xFF", ScanOrder::descending, 2), (Keys{"b\xFF", "b3"}));
+  EXPECT_EQ(scan("x", "x", ScanOrder::ascending), Keys{});
+}
+
+TEST_P(TableConformanceTest, AVisitorMayReadTheTable) {
+  TableBatch batch;
+  for (const char* key : {"a1", "a2"}) batch.put(key, key);
+  ASSERT_TRUE(table->write(batch, 1).has_value());
+  Keys values;
+  ASSERT_TRUE(table
+                  ->scan("a", "a", ScanOrder::ascending,
+                         [&](std::string_view key, auto) {
+                           values.push_back(*get(key));
+                           return true;
+                         })
+                  .has_value());
+  EXPECT_EQ(values, (Keys{"a1", "a2"}));
+}
+
+// Random batches against a plain map.
+TEST_P(TableConformanceTest, BehavesAsAnOrderedMap) {
+  std::map<std::string, std::string> model;
+  Position applied = 0;
+  const bool ok = rc::check([&] {
+    const auto key_of = [](int number) {
+      return std::string(1 + number % 3, char('a' + number % 5));
+    };
+    TableBatch batch;
+    for (const auto& [number, value] :
+         *rc::gen::arbitrary<std::vector<std::pair<std::uint8_t, int>>>()) {
+      const std::string key = key_of(number);
+      if (value % 3 == 0) {
+        batch.erase(key);
+        model.erase(key);
+      } else {
+        batch.put(key, std::to_string(value));
+        model[key] = std::to_string(value);
+      }
+    }
+    RC_ASSERT(table->write(batch, ++applied).has_value());
+    const std::string prefix(1, *rc::gen::inRange('a', 'f'));
+    Keys expected;
+    for (const auto& [key, value] : model) {
+      RC_ASSERT(get(key) == value);
+      if (key.starts_with(prefix)) expected.push_back(key);
+    }
+    RC_ASSERT(scan(prefix, prefix, ScanOrder::ascending) == expected);
+    std::reverse(expected.begin(), expected.end());
+    RC_ASSERT(scan(prefix, prefix + "\xFF", ScanOrder::descending) == expected);
+  });
+  EXPECT_TRUE(ok);
+}
+
+TEST(AfterPrefixTest, IsTheNextOne) {
+  EXPECT_EQ(after_prefix("ab"), "ac");
+  EXPECT_EQ(after_prefix("a\xFF"), "b");
+  EXPECT_EQ(after_prefix("\xFF\xFF"), std::nullopt);
+}
+
+class RocksTableTest : public ::testing::Test {
+ protected:
+  RocksTable::Opened open(std::uint32_t format = 1) {
+    auto opened = RocksTable::open_or_recreate(directory.path / "t", format);
+    EXPECT_TRUE(opened.has_value()) << opened.error().message;
+    return std::move(*opened);
+  }
+  void fill() {
+    TableBatch batch;
+    batch.put("key", "value");
+    ASSERT_TRUE(open().table->write(batch, 5).has_value());
+  }
+
+  TemporaryDirectory directory;
+};
+
+TEST_F(RocksTableTest, IsThereAgainAfterAReopen) {
+  fill();
+  const auto again = open();
+  EXPECT_EQ(again.recreated_because, "");
+  EXPECT_EQ(again.table->applied(), 5u);
+  EXPECT_EQ(again.table->get("key").value(), "value");
+}
+
+TEST_F(RocksTableTest, AnotherFormatIsMadeAnew) {
+  fill();
+  const auto again = open(2);
+  EXPECT_NE(again.recreated_because, "");
+  EXPECT_EQ(again.table->applied(), 0u);
+  EXPECT_EQ(again.table->get("key").value(), std::nullopt);
+}
+
+TEST_F(RocksTableTest, ADamagedOneIsMadeAnew) {
+  fill();
+  for (const auto& entry : std::filesystem::directory_iterator(directory.path / "t")) {
+    if (!entry.path().filename().string().starts_with("MANIFEST")) continue;
+    std::ofstream(entry.path(), std::ios::trunc) << "not a manifest";
+  }
+  const auto again = open();
+  EXPECT_NE(again.recreated_because, "");
+  EXPECT_EQ(again.table->applied(), 0u);
+}
+
+TEST_F(RocksTableTest, AMissingFileMakesItAnew) {
+  fill();
+  std::filesystem::remove(directory.path / "t" / "CURRENT");
+  EXPECT_EQ(open().table->applied(), 0u);
+}
+
+TEST_F(RocksTableTest, OneThatIsOpenElsewhereIsLeftAlone) {
+  const auto first = open();
+  const auto second = RocksTable::open_or_recreate(directory.path / "t", 1);
+  ASSERT_FALSE(second.has_value());
+  EXPECT_EQ(second.error().kind, StoreError::Kind::in_use);
+}
+
+}  // namespace
+}  // namespace signalbox
