@@ -1,0 +1,95 @@
+#include "server/config.h"
+
+#include <toml++/toml.h>
+
+#include <set>
+
+namespace signalbox {
+namespace {
+
+const std::set<std::string_view> log_levels = {"debug", "info", "warn", "error"};
+const std::set<std::string_view> log_formats = {"text", "json"};
+
+std::string at_line(const std::filesystem::path& file, const toml::node& node,
+                    const std::string& what) {
+  return file.string() + ":" + std::to_string(node.source().begin.line) + ": " + what;
+}
+
+tl::expected<void, std::string> read_key(const std::filesystem::path& file, std::string_view key,
+                                         const toml::node& node, Config& config) {
+  const auto text = [&](std::string& out) -> tl::expected<void, std::string> {
+    const auto value = node.value_exact<std::string>();
+    if (!value) return tl::unexpected(at_line(file, node, std::string(key) + " must be a string"));
+    out = *value;
+    return {};
+  };
+  const auto number = [&](auto& out, std::int64_t min,
+                          std::int64_t max) -> tl::expected<void, std::string> {
+    const auto value = node.value_exact<std::int64_t>();
+    if (!value || *value < min || *value > max) {
+      return tl::unexpected(at_line(file, node,
+                                    std::string(key) + " must be a whole number from " +
+                                        std::to_string(min) + " to " + std::to_string(max)));
+    }
+    out = static_cast<std::remove_reference_t<decltype(out)>>(*value);
+    return {};
+  };
+  if (key == "socket") {
+    std::string path;
+    auto ok = text(path);
+    if (ok) config.socket = path;
+    return ok;
+  }
+  if (key == "listen") return text(config.listen);
+  if (key == "log_level") return text(config.log_level);
+  if (key == "log_format") return text(config.log_format);
+  if (key == "jobs_max") return number(config.jobs_max, 1, 10'000);
+  if (key == "snapshot_events") return number(config.snapshot_events, 1000, 1'000'000'000);
+  return tl::unexpected(at_line(file, node,
+                                "there is no setting " + std::string(key) +
+                                    "; there are socket, listen, log_level, log_format, "
+                                    "jobs_max, snapshot_events"));
+}
+
+tl::expected<void, std::string> read_file(const std::filesystem::path& file, Config& config) {
+  toml::table table;
+  try {
+    table = toml::parse_file(file.string());
+  } catch (const toml::parse_error& error) {
+    return tl::unexpected(file.string() + ":" + std::to_string(error.source().begin.line) + ": " +
+                          std::string(error.description()));
+  }
+  for (const auto& [key, node] : table) {
+    if (auto ok = read_key(file, key.str(), node, config); !ok) return ok;
+  }
+  return {};
+}
+
+}  // namespace
+
+tl::expected<Config, std::string> load_config(const ServeOptions& options) {
+  Config config;
+  std::error_code error;
+  config.data = std::filesystem::absolute(options.data, error);
+  const std::filesystem::path file = options.config.value_or(config.data / "signalbox.toml");
+  if (options.config || std::filesystem::exists(file, error)) {
+    if (auto ok = read_file(file, config); !ok) return tl::unexpected(ok.error());
+  }
+  if (!options.socket.empty()) config.socket = options.socket;
+  if (config.socket.empty()) config.socket = config.data / "signalbox.sock";
+  config.socket = std::filesystem::absolute(config.socket, error);
+  config.listen = options.listen.value_or(config.listen);
+  config.log_level = options.log_level.value_or(config.log_level);
+  config.log_format = options.log_format.value_or(config.log_format);
+  config.jobs_max = options.jobs_max.value_or(config.jobs_max);
+  config.snapshot_events = options.snapshot_events.value_or(config.snapshot_events);
+  if (!log_levels.contains(config.log_level)) {
+    return tl::unexpected("log_level is one of debug, info, warn, error; not " + config.log_level);
+  }
+  if (!log_formats.contains(config.log_format)) {
+    return tl::unexpected("log_format is text or json; not " + config.log_format);
+  }
+  return config;
+}
+
+}  // namespace signalbox

@@ -1,0 +1,27 @@
+// The settings of a server: flags over the configuration file over defaults.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include <tl/expected.hpp>
+
+#include "server/serve.h"
+
+namespace signalbox {
+
+struct Config {
+  std::filesystem::path data;    // absolute
+  std::filesystem::path socket;  // absolute
+  std::string listen;            // or empty
+  std::string log_level = "info";
+  std::string log_format = "text";
+  std::uint32_t jobs_max = 8;
+  std::uint64_t snapshot_events = 250'000;
+};
+
+// Reads the file, if there is one. An error is a sentence that names file, line and key.
+tl::expected<Config, std::string> load_config(const ServeOptions& options);
+
+}  // namespace signalbox

@@ -1,0 +1,48 @@
+#include "server/engine/committer.h"
+
+#include <utility>
+
+#include "domain/check.h"
+
+namespace signalbox {
+
+CommitThread::CommitThread(EventLog& log, Done done)
+    : log_(log), done_(std::move(done)), thread_([this] { run(); }) {}
+
+CommitThread::~CommitThread() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_one();
+  thread_.join();
+}
+
+void CommitThread::start(Position expected_tail, std::vector<Commit> batch) {
+  {
+    const std::lock_guard lock(mutex_);
+    SIGNALBOX_CHECK(!work_.has_value());
+    work_.emplace(Work{expected_tail, std::move(batch)});
+  }
+  changed_.notify_one();
+}
+
+void CommitThread::run() {
+  for (;;) {
+    Work work;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return stopping_ || work_.has_value(); });
+      if (!work_.has_value()) return;
+      work = std::move(*work_);
+      work_.reset();
+    }
+    CommitOutcome outcome;
+    outcome.result = log_.append(work.expected_tail, work.batch);
+    if (outcome.result.status == AppendStatus::ok) outcome.frontier = log_.frontier();
+    outcome.batch = std::move(work.batch);
+    done_(std::move(outcome));
+  }
+}
+
+}  // namespace signalbox

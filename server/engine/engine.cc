@@ -1,0 +1,109 @@
+#include "server/engine/engine.h"
+
+#include <limits>
+#include <utility>
+
+#include "domain/check.h"
+#include "domain/evolve.h"
+#include "domain/invariants.h"
+
+namespace signalbox {
+
+Engine::Engine(World world, const Clock& clock, Hooks hooks)
+    : world_(std::move(world)),
+      clock_(clock),
+      hooks_(std::move(hooks)),
+      durable_(world_.position) {}
+
+Decided<std::size_t> Engine::Transaction::apply(const Command& command) {
+  if (engine_.failed_) {
+    return reject(ErrorCode::UNKNOWN_OUTCOME, "the log can't be written; the service is stopping",
+                  {}, {"signalbox serve"});
+  }
+  if (engine_.storage_full_) {
+    return reject(ErrorCode::STORAGE_FULL, "no space left for the log; reads go on", {}, {"df -h"});
+  }
+  const std::int64_t now_ns = engine_.clock_.wall_ns();
+  auto decided = decide(engine_.world_, command, Now{now_ns});
+  if (!decided) return tl::unexpected(std::move(decided.error()));
+  for (NewEvent& event : *decided) {
+    Record& record = records_.emplace_back();
+    record.position = engine_.world_.position + 1;
+    record.stream = std::move(event.stream);
+    record.recorded_at_ns = now_ns;
+    record.actor = origin_.actor;
+    record.command_id = origin_.command_id;
+    record.request_digest = origin_.request_digest;
+    record.cause = event.cause;
+    record.span_id = event.span_id;
+    record.event = std::move(event.event);
+    evolve(engine_.world_, record);
+  }
+#ifndef NDEBUG
+  check_invariants(engine_.world_);
+#endif
+  return decided->size();
+}
+
+Engine::Transaction::~Transaction() {
+  if (!records_.empty()) engine_.gather(std::move(records_));
+}
+
+void Engine::gather(Commit records) {
+  if (hooks_.applied) hooks_.applied(records);
+  gathered_.push_back(std::move(records));
+}
+
+void Engine::release_when_durable(Released action) {
+  if (waiting_.empty() && world_.position <= durable_) {
+    action(Durability::durable);
+    return;
+  }
+  waiting_.push_back({world_.position, std::move(action)});
+}
+
+void Engine::flush() {
+  if (committing_ || failed_ || gathered_.empty()) return;
+  SIGNALBOX_CHECK(committer_ != nullptr);
+  committing_ = true;
+  committer_->start(durable_, std::exchange(gathered_, {}));
+}
+
+void Engine::release(Position through, Durability durability) {
+  while (!waiting_.empty() && waiting_.front().position <= through) {
+    // Taken out first: the action may ask for another release.
+    const Released action = std::move(waiting_.front().action);
+    waiting_.pop_front();
+    action(durability);
+  }
+}
+
+void Engine::on_committed(CommitOutcome outcome) {
+  committing_ = false;
+  switch (outcome.result.status) {
+    case AppendStatus::ok:
+      durable_ = outcome.result.tail;
+      if (hooks_.durable) hooks_.durable(outcome);
+      release(durable_, Durability::durable);
+      flush();
+      return;
+    case AppendStatus::full:
+      // Of what was applied after the durable tail nothing is kept: not what was refused, and not
+      // what was gathered meanwhile, since it was decided on it.
+      storage_full_ = true;
+      gathered_.clear();
+      world_ = hooks_.roll_back(outcome.result.message);
+      SIGNALBOX_CHECK(world_.position == durable_);
+      release(std::numeric_limits<Position>::max(), Durability::storage_full);
+      return;
+    case AppendStatus::conflict:
+    case AppendStatus::unknown:
+      failed_ = true;
+      gathered_.clear();
+      release(std::numeric_limits<Position>::max(), Durability::unknown);
+      hooks_.fatal(outcome.result.message);
+      return;
+  }
+}
+
+}  // namespace signalbox

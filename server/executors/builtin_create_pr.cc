@@ -1,0 +1,136 @@
+#include "server/executors/builtin_create_pr.h"
+
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+
+#include "server/artifacts/atomic_file.h"
+#include "server/executors/builtin_intake.h"
+#include "server/executors/git_command.h"
+#include "server/executors/utf8_text.h"
+
+namespace signalbox {
+namespace {
+
+using Step = tl::expected<void, BuiltinFailure>;
+
+constexpr std::size_t title_bytes_max = 72;
+constexpr std::size_t commits_shown_max = 50;
+constexpr std::size_t changes_bytes_max = 16 * 1024;
+
+tl::unexpected<BuiltinFailure> git_failed(const std::string& what, const GitOutcome& outcome) {
+  return builtin_failure(ErrorClass::transient, "GIT_FAILED", what + ": " + outcome.message);
+}
+
+// The goal's first line with something in it.
+std::string title_of(const BuiltinRequest& request) {
+  const std::size_t begin = request.goal.find_first_not_of(" \t\r\n");
+  if (begin == std::string::npos) return "Run " + request.run_id;
+  std::string line = request.goal.substr(begin, request.goal.find('\n', begin) - begin);
+  while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
+  if (line.size() <= title_bytes_max) return line;
+  return std::string(utf8_beginning(line, title_bytes_max - 3)) + "…";
+}
+
+// Arguments that give git an identity where the user has configured none.
+std::vector<std::string> identity(const BuiltinRequest& request) {
+  std::vector<std::string> arguments;
+  const auto fall_back = [&](const std::string& key, const std::string& value) {
+    if (git(request.workspace, {"config", "--get", key}).line().empty()) {
+      arguments.insert(arguments.end(), {"-c", key + "=" + value});
+    }
+  };
+  fall_back("user.name", "Signalbox");
+  fall_back("user.email", "signalbox@localhost");
+  return arguments;
+}
+
+Step commit_rest(const BuiltinRequest& request) {
+  const GitOutcome status = git(request.workspace, {"status", "--porcelain"});
+  if (!status.ok) return git_failed("cannot tell what changed", status);
+  if (status.output.empty()) return {};
+  if (const GitOutcome added = git(request.workspace, {"add", "--all"}); !added.ok) {
+    return git_failed("cannot add the changes", added);
+  }
+  std::vector<std::string> arguments = identity(request);
+  arguments.insert(arguments.end(),
+                   {"commit", "--quiet", "--cleanup=whitespace", "--message", title_of(request),
+                    "--message", request.goal, "--message", "Signalbox-Run: " + request.run_id});
+  const GitOutcome committed = git(request.workspace, arguments);
+  if (committed.ok) return {};
+  return builtin_failure(ErrorClass::terminal, "COMMIT_FAILED",
+                         "git refused the commit: " + committed.message);
+}
+
+Step write_texts(const BuiltinRequest& request, const std::string& base) {
+  const std::string range = base + "..HEAD";
+  const GitOutcome patch =
+      git(request.workspace, {"format-patch", "--stdout", "--binary", "--no-signature", range},
+          request.artifacts_dir / "change.patch");
+  if (!patch.ok) return git_failed("cannot write the patch", patch);
+  const GitOutcome commits =
+      git(request.workspace, {"log", "--no-decorate", "--format=- %h %s",
+                              "--max-count=" + std::to_string(commits_shown_max), range});
+  if (!commits.ok) return git_failed("cannot list the commits", commits);
+  const GitOutcome changes =
+      git(request.workspace, {"diff", "--stat=100", "--no-color", base, "HEAD"});
+  if (!changes.ok) return git_failed("cannot list the changes", changes);
+
+  const std::string text = "# " + title_of(request) + "\n\n" + request.goal + "\n\n## Commits\n\n" +
+                           with_replacements(commits.output) + "\n## Changes\n\n```\n" +
+                           shortened(with_replacements(changes.output), changes_bytes_max) +
+                           "```\n\nRun " + request.run_id + ", branch " + request.branch + ".\n";
+  const auto written = write_file_atomically(request.artifacts_dir / "pull_request.md", text);
+  if (written) return {};
+  return builtin_failure(ErrorClass::transient, "STORAGE_FAILED", written.error().message);
+}
+
+Step push(const BuiltinRequest& request) {
+  if (request.remote.empty()) return {};
+  const GitOutcome pushed = git(request.workspace, {"push", "--quiet", "--", request.remote,
+                                                    "HEAD:refs/heads/" + request.branch});
+  if (pushed.ok) return {};
+  return builtin_failure(
+      ErrorClass::transient, "PUSH_FAILED",
+      "git push to " + without_credentials(request.remote) + " failed: " + pushed.message);
+}
+
+BuiltinSuccess success(const BuiltinRequest& request, const std::string& base,
+                       const std::string& head, const std::string& commits) {
+  const std::string remote = without_credentials(request.remote);
+  const boost::json::object metadata{{"branch", request.branch},
+                                     {"base_commit", base},
+                                     {"head_commit", head},
+                                     {"commits", std::stoll(commits)},
+                                     {"pushed_to", remote}};
+  return {title_of(request) + "\n\nBranch " + request.branch + " at " + head.substr(0, 12) + ", " +
+              commits + (commits == "1" ? " commit" : " commits") + " on " + base.substr(0, 12) +
+              (remote.empty() ? "; not pushed: no remote is configured."
+                              : "; pushed to " + remote + "."),
+          boost::json::serialize(metadata)};
+}
+
+}  // namespace
+
+BuiltinOutcome builtin_create_pr(const BuiltinRequest& request) {
+  const std::string base = remembered_base(request);
+  if (base.empty() || !workspace_is_worktree(request)) {
+    return builtin_failure(ErrorClass::config, "WORKSPACE_NOT_REPOSITORY",
+                           "the workspace " + request.workspace.string() +
+                               " is not a worktree that intake made: start the run with a "
+                               "repository, and have intake in its pipeline");
+  }
+  if (auto committed = commit_rest(request); !committed) return tl::unexpected(committed.error());
+  const GitOutcome commits = git(request.workspace, {"rev-list", "--count", base + "..HEAD"});
+  if (!commits.ok) return git_failed("cannot count the commits", commits);
+  if (commits.line() == "0") {
+    return builtin_failure(ErrorClass::terminal, "NOTHING_TO_PROPOSE",
+                           "nothing was changed since " + base.substr(0, 12));
+  }
+  const GitOutcome head = git(request.workspace, {"rev-parse", "HEAD"});
+  if (!head.ok) return git_failed("cannot tell the head commit", head);
+  if (auto written = write_texts(request, base); !written) return tl::unexpected(written.error());
+  if (auto pushed = push(request); !pushed) return tl::unexpected(pushed.error());
+  return success(request, base, head.line(), commits.line());
+}
+
+}  // namespace signalbox

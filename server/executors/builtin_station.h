@@ -1,0 +1,52 @@
+// The stations that come with Signalbox. They are jobs like any other: commands of this binary that
+// read the SIGNALBOX_* environment and leave a result.json (see JOBS.md).
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <tl/expected.hpp>
+
+#include "domain/station_events.h"
+
+namespace signalbox {
+
+// What a built-in station works on, from its environment.
+struct BuiltinRequest {
+  std::string run_id;
+  std::string goal;
+  std::filesystem::path run_root;
+  std::filesystem::path workspace;
+  std::filesystem::path artifacts_dir;
+  std::filesystem::path repository;  // or empty
+  std::string base;                  // or empty
+  std::string branch;
+  std::string remote;  // or empty
+};
+
+struct BuiltinFailure {
+  ErrorClass error_class = ErrorClass::terminal;
+  std::string code;
+  std::string message;
+};
+
+struct BuiltinSuccess {
+  std::string summary;
+  std::string metadata;  // a JSON object as text, or empty
+};
+
+using BuiltinOutcome = tl::expected<BuiltinSuccess, BuiltinFailure>;
+
+inline tl::unexpected<BuiltinFailure> builtin_failure(ErrorClass error_class, std::string code,
+                                                      std::string message) {
+  return tl::unexpected(BuiltinFailure{error_class, std::move(code), std::move(message)});
+}
+
+// Runs `intake` or `create_pr` and leaves its result.json. Gives the exit code: 0; 75, 78 or 1 for
+// a failure that is transient, of configuration, or terminal; 2 for a name or an environment that
+// isn't one of a job.
+int run_builtin(std::string_view name);
+
+}  // namespace signalbox

@@ -1,0 +1,102 @@
+#include "server/executors/declared_result.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include <boost/json/serialize.hpp>
+
+#include "domain/limits.h"
+#include "server/artifacts/atomic_file.h"
+#include "server/rpc/described_json.h"
+#include "server/rpc/json_text.h"
+#include "store/file_descriptor.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+tl::unexpected<StoreError> invalid(const std::filesystem::path& path, const std::string& why) {
+  return tl::unexpected(StoreError{StoreError::Kind::damaged, why, path.string(), 0});
+}
+
+bool is_error_code(const std::string& code) {
+  return !code.empty() && code.size() <= 64 &&
+         std::all_of(code.begin(), code.end(), [](char character) {
+           return (character >= 'A' && character <= 'Z') ||
+                  (character >= '0' && character <= '9') || character == '_';
+         });
+}
+
+// What is wrong with the file itself, before it is read; empty if nothing is.
+std::string wrong_file(const struct stat& status) {
+  if (!S_ISREG(status.st_mode)) return "it is not a regular file";
+  if (static_cast<std::uint64_t>(status.st_size) > declared_result_bytes_max) {
+    return "it is longer than " + std::to_string(declared_result_bytes_max) + " bytes";
+  }
+  return {};
+}
+
+// What is wrong with the fields; empty if nothing is.
+std::string wrong_field(const DeclaredResult& result) {
+  if (result.error_code && !is_error_code(*result.error_code)) {
+    return "error_code must be 1 to 64 upper-case letters, digits and '_'";
+  }
+  if (result.metadata && result.metadata->size() > limits::metadata_bytes_max) {
+    return "metadata takes more than " + std::to_string(limits::metadata_bytes_max) + " bytes";
+  }
+  if (result.external_ref && result.external_ref->size() > limits::path_bytes_max) {
+    return "external_ref takes more than " + std::to_string(limits::path_bytes_max) + " bytes";
+  }
+  return {};
+}
+
+}  // namespace
+
+Stored<DeclaredResult> read_declared_result(const std::filesystem::path& path) {
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0) {
+    StoreError error = system_error("look at", path);
+    if (errno == ENOTDIR) error.kind = StoreError::Kind::not_found;
+    if (errno == EACCES || errno == ELOOP) error.kind = StoreError::Kind::damaged;
+    return tl::unexpected(std::move(error));
+  }
+  if (const std::string wrong = wrong_file(status); !wrong.empty()) return invalid(path, wrong);
+  const auto text = read_regular_file(path, declared_result_bytes_max);
+  if (!text) return tl::unexpected(text.error());
+
+  auto value = parse_json(*text);
+  if (!value) return invalid(path, value.error().message);
+  std::optional<std::string> metadata;
+  if (json::object* object = value->if_object()) {
+    if (const json::value* given = object->if_contains("metadata"); given && !given->is_null()) {
+      if (!given->is_object()) return invalid(path, "metadata must be an object");
+      metadata = json::serialize(*given);
+    }
+    object->erase("metadata");
+  }
+  auto result = from_json<DeclaredResult>(*value);
+  if (!result) {
+    const std::string& message = result.error().message;
+    return invalid(path, message.starts_with(' ') ? "it" + message : message);
+  }
+  result->metadata = std::move(metadata);
+  if (const std::string wrong = wrong_field(*result); !wrong.empty()) return invalid(path, wrong);
+  return *result;
+}
+
+Stored<void> write_declared_result(const std::filesystem::path& path,
+                                   const DeclaredResult& result) {
+  json::value value = to_json(result);
+  if (result.metadata) {
+    auto metadata = parse_json(*result.metadata);
+    if (!metadata) return invalid(path, metadata.error().message);
+    value.as_object()["metadata"] = std::move(*metadata);
+  }
+  return write_file_atomically(path, json::serialize(value) + "\n");
+}
+
+}  // namespace signalbox

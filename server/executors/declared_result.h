@@ -1,0 +1,36 @@
+// What a job says of itself: the file result.json in its artifacts directory.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include <boost/describe/class.hpp>
+
+#include "domain/station_events.h"
+#include "store/store_error.h"
+
+namespace signalbox {
+
+inline constexpr std::size_t declared_result_bytes_max = 256 * 1024;
+
+struct DeclaredResult {
+  Outcome outcome = Outcome::failed;
+  std::optional<std::string> summary;  // as long as it likes; it is shortened where it is stored
+  std::optional<ErrorClass> error_class;
+  std::optional<std::string> error_code;  // upper-case letters, digits and '_'
+  std::optional<std::string> error_message;
+  std::optional<std::string> metadata;  // a JSON object as text
+  std::optional<std::string> external_ref;
+};
+BOOST_DESCRIBE_STRUCT(DeclaredResult, (),
+                      (outcome, summary, error_class, error_code, error_message, external_ref))
+
+// `not_found`, or `damaged` with what is wrong: not a regular file, too long, not strict JSON, an
+// unknown or a missing field, a value that is too long for the log. Other kinds: the disk.
+Stored<DeclaredResult> read_declared_result(const std::filesystem::path& path);
+
+// As strict, for those who write one: the built-in stations.
+Stored<void> write_declared_result(const std::filesystem::path& path, const DeclaredResult& result);
+
+}  // namespace signalbox

@@ -1,0 +1,101 @@
+#include "server/executors/job_report.h"
+
+#include <algorithm>
+#include <set>
+
+#include <boost/describe/enum_to_string.hpp>
+
+#include "domain/limits.h"
+#include "server/executors/artifact_collection.h"
+#include "server/executors/bounded_log.h"
+#include "server/executors/job_verdict.h"
+#include "server/executors/log_excerpt.h"
+#include "server/executors/utf8_text.h"
+
+namespace signalbox {
+namespace {
+
+constexpr const char* logs_name = "runner_logs_excerpt";
+constexpr std::size_t left_out_shown_max = 8;
+
+std::string default_summary(const Job& job, const ShimResult& facts, const JobVerdict& verdict) {
+  std::string summary = job.definition.name + " " +
+                        boost::describe::enum_to_string(verdict.outcome, "ended") + " after " +
+                        std::to_string(facts.duration_ms) + " ms";
+  if (facts.exit_code) summary += ", exit code " + std::to_string(*facts.exit_code);
+  summary += ".";
+  if (verdict.outcome != Outcome::succeeded) {
+    summary += "\n" + verdict.failure.code + ": " + verdict.failure.message;
+  }
+  return summary;
+}
+
+// What the reader of the summary must know besides: what isn't there, and what was left behind.
+std::string remarks(const ShimResult& facts, const std::vector<std::string>& left_out) {
+  std::string text;
+  if (facts.descendants_killed > 0) {
+    text += "\nProcesses it left behind, ended: " + std::to_string(facts.descendants_killed) + ".";
+  }
+  if (!facts.log_error.empty()) {
+    text += "\nPart of its output is lost: " + shortened(facts.log_error, 256) + ".";
+  }
+  if (left_out.empty()) return text;
+  text += "\nArtifacts left out (" + std::to_string(left_out.size()) + "): ";
+  for (std::size_t index = 0; index < std::min(left_out.size(), left_out_shown_max); ++index) {
+    text += (index == 0 ? "" : ", ") + shortened(left_out[index], 256);
+  }
+  return text + (left_out.size() > left_out_shown_max ? ", …" : "");
+}
+
+Stored<std::string> excerpt_of(const JobDirectory& directory, const ShimResult& facts) {
+  const std::size_t bytes_max = limits::logs_inline_bytes_max;
+  const auto out = read_bounded_log(directory.stdout_log(), facts.stdout_bytes, bytes_max);
+  if (!out) return tl::unexpected(out.error());
+  const auto err = read_bounded_log(directory.stderr_log(), facts.stderr_bytes, bytes_max);
+  if (!err) return tl::unexpected(err.error());
+  return log_excerpt(*out, *err, bytes_max);
+}
+
+}  // namespace
+
+Stored<JobResult> report_job(const Job& job, const JobDirectory& directory, ArtifactStore& store) {
+  const auto facts = read_shim_result(directory.result());
+  if (!facts) return tl::unexpected(facts.error());
+  const auto declared = read_declared_result(directory.artifacts() / "result.json");
+  if (!declared && declared.error().kind == StoreError::Kind::io) {
+    return tl::unexpected(declared.error());
+  }
+  auto excerpt = excerpt_of(directory, *facts);
+  if (!excerpt) return tl::unexpected(excerpt.error());
+
+  const std::string summary_name = job.definition.name + "_summary";
+  auto collected = collect_artifacts(store, directory.artifacts(), limits::artifacts_max - 2,
+                                     {summary_name, logs_name});
+  if (!collected) return tl::unexpected(collected.error());
+
+  JobVerdict verdict = job_verdict(job.definition, *facts, declared);
+  const std::string said =
+      declared && declared->summary ? *declared->summary : default_summary(job, *facts, verdict);
+  const std::string added = remarks(*facts, collected->left_out);
+  auto summary = store.put(summary_name, "text/markdown", said + added + "\n");
+  if (!summary) return tl::unexpected(summary.error());
+  auto logs = store.put(logs_name, "text/plain", *excerpt);
+  if (!logs) return tl::unexpected(logs.error());
+
+  JobResult report;
+  report.outcome = verdict.outcome;
+  report.failure = std::move(verdict.failure);
+  report.canceled = facts->canceled;
+  report.escaped_pids = facts->escaped_pids;
+  report.result.summary = shortened(said, limits::summary_bytes_max - added.size()) + added;
+  report.result.logs_inline = std::move(*excerpt);
+  report.result.external_ref = job.id;
+  if (declared && declared->external_ref) report.result.external_ref = *declared->external_ref;
+  if (declared && declared->metadata) report.result.metadata = *declared->metadata;
+  report.result.artifacts = std::move(collected->artifacts);
+  report.result.artifacts.push_back(std::move(*summary));
+  report.result.artifacts.push_back(std::move(*logs));
+  return report;
+}
+
+}  // namespace signalbox

@@ -1,0 +1,115 @@
+#include "server/executors/job_verdict.h"
+
+#include <cstring>
+
+#include "domain/limits.h"
+#include "server/executors/utf8_text.h"
+
+namespace signalbox {
+namespace {
+
+// sysexits.h
+constexpr std::int32_t exit_try_again = 75;
+constexpr std::int32_t exit_configuration = 78;
+// POSIX shells
+constexpr std::int32_t exit_not_executable = 126;
+constexpr std::int32_t exit_not_found = 127;
+
+JobVerdict failed(ErrorClass error_class, std::string code, const std::string& message) {
+  return {Outcome::failed, Failure{Outcome::failed, error_class, std::move(code),
+                                   shortened(message, limits::reason_bytes_max)}};
+}
+
+JobVerdict timed_out(const StationDefinition& definition) {
+  return {Outcome::timeout,
+          Failure{Outcome::timeout, ErrorClass::transient, "TIMEOUT",
+                  "TIMEOUT after " + std::to_string(definition.timeout_ms) + "ms"}};
+}
+
+JobVerdict canceled(const std::string& message) {
+  JobVerdict verdict = failed(ErrorClass::terminal, "CANCELED", message);
+  verdict.outcome = Outcome::canceled;
+  return verdict;
+}
+
+ErrorClass class_of(std::int32_t exit_code) {
+  switch (exit_code) {
+    case exit_try_again:
+      return ErrorClass::transient;
+    case exit_configuration:
+    case exit_not_executable:
+    case exit_not_found:
+      return ErrorClass::config;
+    default:
+      return ErrorClass::terminal;
+  }
+}
+
+// The exit code says failure; the job may say which.
+JobVerdict failed_exit(std::int32_t exit_code, const Stored<DeclaredResult>& declared) {
+  const std::string exited = "exit code " + std::to_string(exit_code);
+  if (!declared) {
+    const bool invalid = declared.error().kind == StoreError::Kind::damaged;
+    return failed(class_of(exit_code), "EXIT_NONZERO",
+                  exited + (invalid ? "; its result.json is invalid: " + declared.error().message
+                                    : std::string()));
+  }
+  return failed(declared->error_class.value_or(class_of(exit_code)),
+                declared->error_code.value_or("EXIT_NONZERO"),
+                declared->error_message ? *declared->error_message + " (" + exited + ")" : exited);
+}
+
+// The command exited with 0 and says how it really ended.
+JobVerdict declared_end(const DeclaredResult& declared) {
+  const std::string message = declared.error_message.value_or(
+      declared.summary.value_or("the job says so, without a reason"));
+  switch (declared.outcome) {
+    case Outcome::succeeded:
+      return {Outcome::succeeded, {}};
+    case Outcome::canceled:
+      return canceled(message);
+    case Outcome::failed:
+      return failed(declared.error_class.value_or(ErrorClass::terminal),
+                    declared.error_code.value_or("JOB_FAILED"), message);
+    case Outcome::timeout: {
+      JobVerdict verdict = failed(declared.error_class.value_or(ErrorClass::transient),
+                                  declared.error_code.value_or("TIMEOUT"), message);
+      verdict.outcome = verdict.failure.outcome = Outcome::timeout;
+      return verdict;
+    }
+  }
+  return failed(ErrorClass::terminal, "JOB_FAILED", message);
+}
+
+}  // namespace
+
+JobVerdict job_verdict(const StationDefinition& definition, const ShimResult& facts,
+                       const Stored<DeclaredResult>& declared) {
+  if (facts.canceled) return canceled("canceled");
+  if (!facts.error_code.empty()) {
+    return failed(facts.error_is_transient ? ErrorClass::transient : ErrorClass::config,
+                  facts.error_code, facts.error_message);
+  }
+  if (facts.timed_out) return timed_out(definition);
+  if (facts.signal) {
+    return failed(ErrorClass::transient, "KILLED_BY_SIGNAL",
+                  "killed by signal " + std::to_string(*facts.signal) + " (" +
+                      strsignal(*facts.signal) + ")");
+  }
+  if (!facts.exit_code) {
+    return failed(ErrorClass::transient, "EXIT_UNKNOWN", "the command's exit was never seen");
+  }
+  if (*facts.exit_code != 0) return failed_exit(*facts.exit_code, declared);
+  if (declared) return declared_end(*declared);
+  if (declared.error().kind != StoreError::Kind::not_found) {
+    return failed(ErrorClass::terminal, "RESULT_INVALID",
+                  "its result.json is invalid: " + declared.error().message);
+  }
+  if (definition.require_result) {
+    return failed(ErrorClass::terminal, "RESULT_MISSING",
+                  "exit code 0, but the station requires a result.json and there is none");
+  }
+  return {Outcome::succeeded, {}};
+}
+
+}  // namespace signalbox

@@ -1,0 +1,125 @@
+#include "server/jobs/station_jobs.h"
+
+#include <utility>
+
+namespace signalbox {
+namespace {
+
+const Origin by_the_service{"signalbox", {}, {}};
+
+CompleteStation completion_of(const Job& job, const JobResult& result) {
+  CompleteStation command;
+  command.from_executor = true;
+  command.run_id = job.run_id;
+  command.station = job.definition.name;
+  command.token = job.token;
+  command.outcome = result.outcome;
+  command.summary = result.result.summary;
+  command.logs_inline = result.result.logs_inline;
+  command.external_ref = result.result.external_ref;
+  command.metadata = result.result.metadata;
+  command.stored_artifacts = result.result.artifacts;
+  if (result.outcome != Outcome::succeeded) {
+    command.error_class = result.failure.error_class;
+    command.error_code = result.failure.code;
+    command.error_message = result.failure.message;
+  }
+  return command;
+}
+
+}  // namespace
+
+StationJobs::StationJobs(Engine& engine, IdSource& ids, Executor& executor, Post post, Log trouble,
+                         Settings settings)
+    : engine_(engine),
+      ids_(ids),
+      post_(std::move(post)),
+      trouble_(std::move(trouble)),
+      settings_(std::move(settings)),
+      runner_(executor,
+              {[this](const Job& job, const std::string& external_ref) {
+                 post_([this, job, external_ref] { on_submitted(job, external_ref); });
+               },
+               [this](const Job& job, const JobResult& result) {
+                 post_([this, job, result] { on_finished(job, result); });
+               },
+               [this](const Job& job, const ExecutorError& error) {
+                 trouble_(job, error.code + ": " + error.message);
+               }},
+              settings_.threads) {}
+
+void StationJobs::take_up(const Run& run) {
+  const Attempt& attempt = *run.attempt;
+  Job job;
+  job.id = attempt.job_id;
+  job.run_id = run.id;
+  job.attempt = attempt.number;
+  job.strategy = attempt.strategy;
+  job.token = attempt.token;
+  job.span_id = attempt.span_id;
+  job.goal = run.goal;
+  job.input = run.input;
+  job.previous = run.previous;
+  job.run_root =
+      run.run_root.empty() ? (settings_.runs_root / to_string(run.id)).string() : run.run_root;
+  job.repository = run.repository;
+  job.base = run.base;
+  job.definition = run.definition();
+  running_.insert(job.id);
+  runner_.track(std::move(job));
+}
+
+void StationJobs::adopt() {
+  running_.clear();  // of what was rolled back nothing runs
+  for (const auto& [id, run] : engine_.world().runs) {
+    if (!run->attempt || run->attempt->job_id.empty()) continue;
+    take_up(*run);
+    if (run->cancel_requested) runner_.cancel(run->attempt->job_id);
+  }
+}
+
+void StationJobs::dispatch_ready() {
+  for (const ExecutorKind kind : {ExecutorKind::builtin, ExecutorKind::process}) {
+    while (running_.size() < settings_.jobs_max) {
+      const auto run_id = engine_.world().ready.oldest(kind, {});
+      if (!run_id) break;
+      auto transaction = engine_.begin(by_the_service);
+      const auto applied = transaction.apply(DispatchStation{*run_id, ids_.next_span_id()});
+      if (!applied || *applied == 0) return;  // refused: no space for the log
+      running_.insert(engine_.world().find_run(*run_id)->attempt->job_id);
+    }
+  }
+}
+
+void StationJobs::observe(const Commit& commit) {
+  for (const Record& record : commit) {
+    const bool intended = event_as<StationSubmitIntended>(record.event) != nullptr;
+    const bool cancel = event_as<RunCancelRequested>(record.event) != nullptr;
+    if (!intended && !cancel) continue;
+    const Run* run = engine_.world().find_run(record.stream.run_id);
+    if (run == nullptr || !run->attempt || run->attempt->job_id.empty()) continue;
+    if (intended) take_up(*run);
+    if (cancel) runner_.cancel(run->attempt->job_id);
+  }
+}
+
+void StationJobs::on_submitted(const Job& job, const std::string& external_ref) {
+  auto transaction = engine_.begin(by_the_service);
+  (void)transaction.apply(
+      SetExternalRef{job.run_id, job.definition.name, job.token, external_ref, true});
+}
+
+void StationJobs::on_finished(const Job& job, const JobResult& result) {
+  if (engine_.storage_full()) return;  // it stays in running_, and is adopted again with the space
+  running_.erase(job.id);
+  auto transaction = engine_.begin(by_the_service);
+  const Run* run = engine_.world().find_run(job.run_id);
+  if (run != nullptr && run->cancel_requested) {
+    (void)transaction.apply(ConfirmCancel{job.run_id, job.token, result.escaped_pids});
+    return;
+  }
+  const auto applied = transaction.apply(completion_of(job, result));
+  if (!applied) trouble_(job, "its result was refused: " + applied.error().message);
+}
+
+}  // namespace signalbox

@@ -1,0 +1,77 @@
+#include "server/recovery.h"
+
+#include <limits>
+#include <utility>
+
+#include "domain/evolve.h"
+#include "domain/invariants.h"
+#include "projections/world_snapshot.h"
+
+namespace signalbox {
+namespace {
+
+Stored<void> fold_tail(const EventLog& log, World& world) {
+  const auto folded = log.scan(world.position + 1, log.tail(), [&world](Record&& record) {
+    evolve(world, record);
+    return true;
+  });
+  if (!folded) return tl::unexpected(folded.error());
+  check_invariants(world);
+  return {};
+}
+
+Stored<std::unique_ptr<RocksEventLog>> open_log(const std::filesystem::path& data,
+                                                const WorldSnapshot* snapshot) {
+  RocksEventLog::Options options;
+  if (snapshot != nullptr) {
+    options.verified.emplace(Checkpoint{snapshot->world.position, snapshot->frontier});
+  }
+  return RocksEventLog::open(data, std::move(options));
+}
+
+}  // namespace
+
+std::filesystem::path snapshots_directory(const std::filesystem::path& data) {
+  return data / "projections" / "snapshots";
+}
+
+Stored<World> fold_log(const EventLog& log, const std::filesystem::path& data) {
+  LoadedSnapshot loaded = load_newest_snapshot(snapshots_directory(data), log.tail());
+  World world;
+  if (loaded.snapshot) world = std::move(loaded.snapshot->world);
+  if (auto ok = fold_tail(log, world); !ok) return tl::unexpected(ok.error());
+  return world;
+}
+
+Stored<Recovered> recover(const std::filesystem::path& data) {
+  Recovered recovered;
+  LoadedSnapshot loaded =
+      load_newest_snapshot(snapshots_directory(data), std::numeric_limits<Position>::max());
+  recovered.notes = std::move(loaded.problems);
+
+  auto log = open_log(data, loaded.snapshot ? &*loaded.snapshot : nullptr);
+  if (!log && log.error().kind == StoreError::Kind::damaged && loaded.snapshot) {
+    // Either may be wrong, and only the log counts: it is read whole.
+    auto again = open_log(data, nullptr);
+    if (again) {
+      recovered.notes.push_back("the snapshot doesn't fit the log, which is good: " +
+                                log.error().message);
+      loaded.snapshot.reset();
+    }
+    log = std::move(again);
+  }
+  if (!log) return tl::unexpected(log.error());
+  recovered.log = std::move(*log);
+  if (loaded.snapshot) {
+    recovered.snapshot_position = loaded.snapshot->world.position;
+    recovered.world = std::move(loaded.snapshot->world);
+  }
+  if (auto ok = fold_tail(*recovered.log, recovered.world); !ok) return tl::unexpected(ok.error());
+  if (const std::uint64_t torn = recovered.log->report().torn_bytes; torn > 0) {
+    recovered.notes.push_back("a write that a crash cut short was taken off the log: " +
+                              std::to_string(torn) + " bytes, of which nothing was acknowledged");
+  }
+  return recovered;
+}
+
+}  // namespace signalbox

@@ -1,0 +1,33 @@
+// From what is on disk to a world that can be served: the newest good snapshot, the log's tail
+// folded onto it, the read models brought up. Every start goes this way.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "domain/world.h"
+#include "projections/run_index.h"
+#include "store/rocks_event_log.h"
+
+namespace signalbox {
+
+std::filesystem::path snapshots_directory(const std::filesystem::path& data);
+
+struct Recovered {
+  std::unique_ptr<RocksEventLog> log;
+  World world;
+  Position snapshot_position = 0;  // 0: from the first event
+  std::vector<std::string> notes;  // snapshots that were passed over, bytes that were cut
+};
+
+// Opens and verifies the log of a data directory and folds it. A snapshot that can't be used is
+// noted and passed over: it is never what the log is judged by.
+Stored<Recovered> recover(const std::filesystem::path& data);
+
+// The fold of an open log up to its tail.
+Stored<World> fold_log(const EventLog& log, const std::filesystem::path& data);
+
+}  // namespace signalbox

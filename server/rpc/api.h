@@ -1,0 +1,42 @@
+// What the methods of the socket interface work with. Wired by the server, owned elsewhere.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "server/artifacts/artifact_store.h"
+#include "server/clock.h"
+#include "server/engine/engine.h"
+#include "server/follow/projector.h"
+#include "server/rpc/claim_queue.h"
+#include "server/rpc/event_feed.h"
+#include "store/event_log.h"
+
+namespace signalbox {
+
+// Facts about this process that `server.status` tells.
+struct ServerFacts {
+  std::string data_directory;
+  std::string socket_path;
+  std::int64_t started_at_ns = 0;
+};
+
+struct Api {
+  Engine& engine;
+  EventLog& log;
+  Projector& projector;
+  ClaimQueue& claims;
+  EventFeed& feed;
+  ArtifactStore& artifacts;
+  Clock& clock;
+  IdSource& ids;
+  ServerFacts facts;
+  // Runs `work` on a thread that may block, then what it returns on the engine's thread.
+  std::function<void(std::function<std::function<void()>()> work)> run_blocking;
+  // Runs `action` on the engine's thread.
+  std::function<void(std::function<void()> action)> post;
+  // The digest of the world as it is, see projections/world_digest.h.
+  std::function<Digest()> world_digest;
+};
+
+}  // namespace signalbox

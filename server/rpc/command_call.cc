@@ -1,0 +1,54 @@
+#include "server/rpc/command_call.h"
+
+#include "domain/refusals.h"
+
+namespace signalbox {
+
+bool answered_before(Api& api, Call& call, ResultOf result_of) {
+  if (call.origin.command_id.empty()) return false;
+  const RememberedCommand* first = api.engine.world().commands.find(call.origin.command_id);
+  if (first == nullptr) return false;
+  if (first->request_digest != call.origin.request_digest) {
+    call.responder.reject(
+        {ErrorCode::IDEMPOTENCY_CONFLICT,
+         "this command_id stands for another command",
+         {{"command_id", call.origin.command_id},
+          {"position", static_cast<std::int64_t>(first->position)}},
+         {"signalbox events --from " + std::to_string(first->position) + " --limit 1"}});
+    return true;
+  }
+  // The first result may not be durable yet: then it isn't in the log to be read.
+  api.engine.release_when_durable([&api, responder = call.responder, result_of,
+                                   position = first->position](Durability durability) {
+    if (durability != Durability::durable) {
+      return responder.reject({ErrorCode::UNKNOWN_OUTCOME,
+                               "the first command of this id has no known outcome yet",
+                               {},
+                               {"signalbox rpc server.status"}});
+    }
+    const auto commit = api.log.read_commit(position);
+    if (!commit) {
+      return responder.reject(
+          {ErrorCode::STORAGE_DAMAGED, commit.error().message, {}, {"signalbox replay"}});
+    }
+    boost::json::object result = result_of(api, *commit);
+    result["replayed"] = true;
+    responder.result(std::move(result));
+  });
+  return true;
+}
+
+Rejection with_ended_run(Api& api, Rejection rejection) {
+  if (rejection.code != ErrorCode::RUN_NOT_FOUND || rejection.details.empty()) return rejection;
+  const auto* text = std::get_if<std::string>(&rejection.details.front().value);
+  const auto id = text != nullptr ? parse_uuid(*text) : std::nullopt;
+  if (!id) return rejection;
+  const auto row = api.projector.index().find(*id);
+  if (!row || !*row) return rejection;
+  return {ErrorCode::RUN_TERMINAL,
+          "run " + *text + " has ended: " + name_of((*row)->status),
+          {{"run_id", *text}, {"status", std::string(name_of((*row)->status))}},
+          {"signalbox run get " + *text}};
+}
+
+}  // namespace signalbox

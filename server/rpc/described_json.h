@@ -1,0 +1,252 @@
+// JSON for described structs: the one listing of fields drives what is read and what is written.
+//
+// Reading is strict: an unknown field, a missing one or a wrong type is INVALID_PARAMS that names
+// the field by its path. A field is required unless it is an optional, a container or a bool.
+#pragma once
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <boost/describe/enum_from_string.hpp>
+#include <boost/describe/enum_to_string.hpp>
+#include <boost/describe/enumerators.hpp>
+#include <boost/describe/members.hpp>
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+#include <boost/mp11/algorithm.hpp>
+
+#include "domain/error.h"
+#include "domain/ids.h"
+#include "domain/station_events.h"
+
+namespace signalbox {
+
+// Integers beyond this are read wrongly by most JSON readers, so they never appear unquoted.
+inline constexpr std::int64_t json_integer_max = 9'007'199'254'740'992;
+
+namespace described_json {
+
+namespace json = boost::json;
+
+template <class T>
+struct is_optional : std::false_type {};
+template <class T>
+struct is_optional<std::optional<T>> : std::true_type {};
+template <class T>
+struct is_vector : std::false_type {};
+template <class T>
+struct is_vector<std::vector<T>> : std::true_type {};
+
+template <class T>
+inline constexpr bool is_required =
+    !is_optional<T>::value && !is_vector<T>::value && !std::is_same_v<T, bool> &&
+    !std::is_same_v<T, std::map<std::string, std::string>>;
+
+inline tl::unexpected<Rejection> wrong(const std::string& path, const std::string& expected) {
+  return reject(ErrorCode::INVALID_PARAMS, path + " must be " + expected,
+                {{"field", path}, {"expected", expected}});
+}
+
+template <class T>
+Decided<void> read(const json::value& value, const std::string& path, T& out);
+
+template <class T>
+Decided<void> read_struct(const json::value& value, const std::string& path, T& out) {
+  const json::object* object = value.if_object();
+  if (object == nullptr) return wrong(path, "an object");
+  Decided<void> result;
+  std::size_t known = 0;
+  const auto path_of = [&path](const char* name) {
+    return path.empty() ? std::string(name) : path + "." + name;
+  };
+  using Members = boost::describe::describe_members<T, boost::describe::mod_public>;
+  boost::mp11::mp_for_each<Members>([&](auto member) {
+    if (!result) return;
+    using Field = std::remove_cvref_t<decltype(out.*member.pointer)>;
+    const json::value* field = object->if_contains(member.name);
+    if (field == nullptr) {
+      if constexpr (is_required<Field>) {
+        result = reject(ErrorCode::INVALID_PARAMS, path_of(member.name) + " is missing",
+                        {{"field", path_of(member.name)}});
+      }
+      return;
+    }
+    ++known;
+    result = read(*field, path_of(member.name), out.*member.pointer);
+  });
+  if (!result || known == object->size()) return result;
+  std::vector<std::string> fields;
+  boost::mp11::mp_for_each<Members>([&](auto member) { fields.emplace_back(member.name); });
+  for (const auto& each : *object) {
+    const std::string key(each.key());
+    if (std::find(fields.begin(), fields.end(), key) == fields.end()) {
+      return reject(ErrorCode::INVALID_PARAMS, "there is no field " + path_of(key.c_str()),
+                    {{"field", path_of(key.c_str())}, {"fields", fields}});
+    }
+  }
+  return result;
+}
+
+template <class T>
+Decided<void> read_enum(const json::value& value, const std::string& path, T& out) {
+  if (const json::string* text = value.if_string()) {
+    std::string name(*text);
+    if constexpr (std::is_same_v<T, Outcome>) {
+      if (name == "cancelled") name = "canceled";
+    }
+    if (boost::describe::enum_from_string(name.c_str(), out)) return {};
+  }
+  std::string names;
+  boost::mp11::mp_for_each<boost::describe::describe_enumerators<T>>(
+      [&](auto each) { names += (names.empty() ? "one of " : ", ") + std::string(each.name); });
+  return wrong(path, names);
+}
+
+// Numbers may come quoted, as those beyond 2^53 have to.
+template <class T>
+Decided<void> read_integer(const json::value& value, const std::string& path, T& out) {
+  if (value.is_int64() || value.is_uint64()) {
+    json::error_code error;
+    out = value.to_number<T>(error);
+    if (!error) return {};
+  } else if (const json::string* text = value.if_string(); text != nullptr && !text->empty()) {
+    T number = 0;
+    const auto [end, failure] = std::from_chars(text->data(), text->data() + text->size(), number);
+    if (failure == std::errc{} && end == text->data() + text->size()) {
+      out = number;
+      return {};
+    }
+  }
+  return wrong(path, std::is_signed_v<T> ? "a whole number" : "a whole number, 0 or more");
+}
+
+template <class T>
+Decided<void> read(const json::value& value, const std::string& path, T& out) {
+  if constexpr (is_optional<T>::value) {
+    if (value.is_null()) {
+      out.reset();
+      return {};
+    }
+    return read(value, path, out.emplace());
+  } else if constexpr (std::is_same_v<T, bool>) {
+    if (!value.is_bool()) return wrong(path, "true or false");
+    out = value.get_bool();
+    return {};
+  } else if constexpr (std::is_same_v<T, std::string>) {
+    if (!value.is_string()) return wrong(path, "a string");
+    out.assign(value.get_string().data(), value.get_string().size());
+    return {};
+  } else if constexpr (std::is_same_v<T, Uuid>) {
+    if (const json::string* text = value.if_string()) {
+      if (const auto uuid = parse_uuid(*text)) {
+        out = *uuid;
+        return {};
+      }
+    }
+    return wrong(path, "a UUID, 8-4-4-4-12 hexadecimal digits");
+  } else if constexpr (std::is_same_v<T, Digest>) {
+    if (const json::string* text = value.if_string()) {
+      if (const auto digest = parse_digest(*text)) {
+        out = *digest;
+        return {};
+      }
+    }
+    return wrong(path, "a SHA-256 digest, 64 hexadecimal digits");
+  } else if constexpr (std::is_enum_v<T>) {
+    return read_enum(value, path, out);
+  } else if constexpr (std::is_integral_v<T>) {
+    return read_integer(value, path, out);
+  } else if constexpr (std::is_same_v<T, std::map<std::string, std::string>>) {
+    const json::object* object = value.if_object();
+    if (object == nullptr) return wrong(path, "an object of strings");
+    for (const auto& each : *object) {
+      const std::string key(each.key());
+      if (auto ok = read(each.value(), path + "." + key, out[key]); !ok) return ok;
+    }
+    return {};
+  } else if constexpr (is_vector<T>::value) {
+    const json::array* array = value.if_array();
+    if (array == nullptr) return wrong(path, "an array");
+    for (std::size_t index = 0; index < array->size(); ++index) {
+      const std::string at = path + "[" + std::to_string(index) + "]";
+      if (auto ok = read((*array)[index], at, out.emplace_back()); !ok) return ok;
+    }
+    return {};
+  } else {
+    return read_struct(value, path, out);
+  }
+}
+
+template <class T>
+json::value write(const T& value, const json::storage_ptr& storage);
+
+template <class T>
+json::object write_struct(const T& value, const json::storage_ptr& storage) {
+  json::object object(storage);
+  boost::mp11::mp_for_each<boost::describe::describe_members<T, boost::describe::mod_public>>(
+      [&](auto member) {
+        const auto& field = value.*member.pointer;
+        if constexpr (is_optional<std::remove_cvref_t<decltype(field)>>::value) {
+          if (field) object.emplace(member.name, write(*field, storage));
+        } else {
+          object.emplace(member.name, write(field, storage));
+        }
+      });
+  return object;
+}
+
+template <class T>
+json::value write(const T& value, const json::storage_ptr& storage) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return json::value(value, storage);
+  } else if constexpr (std::is_same_v<T, std::string>) {
+    return json::value(json::string_view(value), storage);
+  } else if constexpr (std::is_same_v<T, Uuid>) {
+    return json::value(json::string_view(to_string(value)), storage);
+  } else if constexpr (std::is_same_v<T, Digest>) {
+    return json::value(json::string_view(to_hex(value)), storage);
+  } else if constexpr (std::is_enum_v<T>) {
+    return json::value(boost::describe::enum_to_string(value, "?"), storage);
+  } else if constexpr (std::is_integral_v<T>) {
+    if (std::cmp_greater(value, json_integer_max) || std::cmp_less(value, -json_integer_max)) {
+      return json::value(json::string_view(std::to_string(value)), storage);
+    }
+    return json::value(value, storage);
+  } else if constexpr (std::is_same_v<T, std::map<std::string, std::string>>) {
+    json::object object(storage);
+    for (const auto& [key, text] : value) object.emplace(key, text);
+    return object;
+  } else if constexpr (is_vector<T>::value) {
+    json::array array(storage);
+    array.reserve(value.size());
+    for (const auto& element : value) array.push_back(write(element, storage));
+    return array;
+  } else {
+    return write_struct(value, storage);
+  }
+}
+
+}  // namespace described_json
+
+// Reads `value` into a described struct. `path` is how errors call it; may be empty.
+template <class T>
+Decided<T> from_json(const boost::json::value& value, const std::string& path = {}) {
+  T out{};
+  if (auto ok = described_json::read(value, path, out); !ok) return tl::unexpected(ok.error());
+  return out;
+}
+
+template <class T>
+boost::json::value to_json(const T& value, const boost::json::storage_ptr& storage = {}) {
+  return described_json::write(value, storage);
+}
+
+}  // namespace signalbox

@@ -1,0 +1,60 @@
+#include "server/rpc/dispatcher.h"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+
+#include <boost/json/monotonic_resource.hpp>
+
+#include "server/executors/utf8_text.h"
+#include "server/rpc/command_identity.h"
+#include "server/rpc/line_limits.h"
+#include "server/rpc/request.h"
+
+namespace signalbox {
+
+Dispatcher::Dispatcher(Api& api) : api_(api) {
+  for (auto family : {run_methods, station_methods, event_methods, server_methods}) {
+    std::vector<Method> rows = family();
+    std::move(rows.begin(), rows.end(), std::back_inserter(methods_));
+  }
+  for (const Method& method : methods_) by_name_.emplace(method.name, &method);
+}
+
+void Dispatcher::handle(std::string_view line, const std::string& actor,
+                        const std::shared_ptr<Peer>& peer) {
+  // Most requests fit, so that reading one allocates nothing.
+  std::array<unsigned char, 8192> buffer;
+  boost::json::monotonic_resource resource(buffer.data(), buffer.size());
+
+  auto request = read_request(line, &resource);
+  if (!request) {
+    // What isn't a request at all is answered under no id; a notification with bad params isn't.
+    const auto& [id_text, rejection] = request.error();
+    const bool unknown = id_text.empty() && rejection.code != ErrorCode::INVALID_PARAMS;
+    Responder(api_.engine, peer, unknown ? "null" : id_text).reject(rejection);
+    return;
+  }
+  const auto found = by_name_.find(request->method);
+  const bool is_query = found != by_name_.end() && !found->second->mutates;
+  Responder responder(api_.engine, peer, std::move(request->id_text), is_query ? query_weight : 1);
+  if (refusal_) return responder.reject(*refusal_);
+  if (found == by_name_.end()) {
+    std::vector<std::string> names;
+    for (const Method& method : methods_) names.emplace_back(method.name);
+    return responder.reject(
+        {ErrorCode::METHOD_NOT_FOUND,
+         "there is no method " + std::string(utf8_beginning(request->method, 64)),
+         {{"methods", std::move(names)}},
+         {"signalbox --help"}});
+  }
+  const Method& method = *found->second;
+  Call call{std::move(request->params), {actor, {}, {}}, std::move(responder)};
+  if (method.mutates && !request->command_id.empty()) {
+    call.origin.command_id = std::move(request->command_id);
+    call.origin.request_digest = request_digest(method.name, call.params);
+  }
+  method.handle(api_, call);
+}
+
+}  // namespace signalbox

@@ -1,0 +1,113 @@
+#include "server/rpc/event_feed.h"
+
+#include <algorithm>
+
+#include <boost/json/serialize.hpp>
+
+#include "server/rpc/record_json.h"
+
+namespace signalbox {
+namespace {
+
+constexpr std::size_t read_events_at_once = 256;
+
+std::string notification(const char* method, const boost::json::object& params) {
+  return std::string(R"({"jsonrpc":"2.0","method":")") + method + R"(","params":)" +
+         boost::json::serialize(params) + '}';
+}
+
+}  // namespace
+
+bool EventFilter::matches(const Record& record) const {
+  if (run_id && (record.stream.kind != StreamKind::run || record.stream.run_id != *run_id)) {
+    return false;
+  }
+  return types.empty() || types.contains(tag_of(record.event).name);
+}
+
+void EventFeed::subscribe(std::shared_ptr<Peer> peer, std::string subscription, Position from,
+                          EventFilter filter) {
+  auto subscriber = std::make_shared<Subscriber>(
+      Subscriber{std::move(peer), std::move(subscription), from, std::move(filter)});
+  subscriber->peer->keep_open();
+  subscribers_.push_back(subscriber);
+  pump(subscriber);
+}
+
+void EventFeed::send(Subscriber& subscriber, const Record& record) {
+  if (!subscriber.filter.matches(record)) return;
+  boost::json::object params = record_to_json(record);
+  params["subscription"] = subscriber.subscription;
+  subscriber.peer->deliver(notification("event", params));
+}
+
+// Reads on for one subscriber until it has all, or its peer has to take some first; a little at a
+// time, since everybody else waits meanwhile.
+void EventFeed::pump(const std::shared_ptr<Subscriber>& subscriber) {
+  if (subscriber->peer->closed() || subscriber->scheduled || subscriber->paused) return;
+  if (subscriber->next <= log_.tail()) {
+    if (subscriber->peer->outgoing_bytes() > subscriber_outgoing_bytes_max) {
+      subscriber->paused = true;
+      subscriber->peer->on_drained([this, weak = std::weak_ptr(subscriber)] {
+        if (const auto again = weak.lock()) {
+          again->paused = false;
+          pump(again);
+        }
+      });
+      return;
+    }
+    const auto records = log_.read(subscriber->next, read_events_at_once);
+    if (!records) {
+      read_error_(records.error());
+      subscriber->peer->close_after_flush();
+      return;
+    }
+    for (const Record& record : *records) send(*subscriber, record);
+    subscriber->next = records->back().position + 1;
+  }
+  if (subscriber->next <= log_.tail()) return go_on_later(subscriber);
+  subscriber->caught_up = true;
+}
+
+void EventFeed::go_on_later(const std::shared_ptr<Subscriber>& subscriber) {
+  subscriber->scheduled = true;
+  post_([this, weak = std::weak_ptr(subscriber)] {
+    if (const auto again = weak.lock()) {
+      again->scheduled = false;
+      pump(again);
+    }
+  });
+}
+
+void EventFeed::let_go(Subscriber& subscriber) {
+  subscriber.peer->deliver(notification(
+      "lagged", {{"subscription", subscriber.subscription}, {"from", subscriber.next}}));
+  subscriber.peer->close_after_flush();
+}
+
+void EventFeed::publish(std::span<const Commit> batch) {
+  if (subscribers_.empty()) return;
+  sweep();
+  const Position first = batch.front().front().position;
+  const Position last = batch.back().back().position;
+  for (const auto& subscriber : subscribers_) {
+    const bool has_room = !subscriber->paused && !subscriber->scheduled &&
+                          subscriber->peer->outgoing_bytes() <= subscriber_outgoing_bytes_max;
+    if (subscriber->next == first && has_room) {
+      for (const Commit& commit : batch) {
+        for (const Record& record : commit) send(*subscriber, record);
+      }
+      subscriber->next = last + 1;
+    } else if (subscriber->caught_up && subscriber->next + subscriber_lag_events_max < last) {
+      let_go(*subscriber);
+    } else {
+      pump(subscriber);
+    }
+  }
+}
+
+void EventFeed::sweep() {
+  std::erase_if(subscribers_, [](const auto& each) { return each->peer->closed(); });
+}
+
+}  // namespace signalbox

@@ -1,0 +1,152 @@
+// `events.*`: the log itself, read or followed.
+#include <algorithm>
+
+#include "domain/limits.h"
+#include "server/rpc/command_call.h"
+#include "server/rpc/record_json.h"
+#include "store/codec.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::uint32_t read_limit_default = 100;
+constexpr std::uint32_t read_limit_max = 1000;
+// A filter may pass over much; then a page has fewer events, and says where to go on.
+constexpr Position read_scan_max = 20'000;
+constexpr std::size_t read_bytes_max = 512 * 1024;
+
+struct ReadEvents {
+  std::optional<Position> from;
+  std::optional<std::uint32_t> limit;
+  std::optional<RunId> run_id;
+  std::vector<std::string> types;
+};
+BOOST_DESCRIBE_STRUCT(ReadEvents, (), (from, limit, run_id, types))
+
+struct SubscribeEvents {
+  std::optional<Position> from;
+  std::optional<RunId> run_id;
+  std::vector<std::string> types;
+};
+BOOST_DESCRIBE_STRUCT(SubscribeEvents, (), (from, run_id, types))
+
+Decided<EventFilter> filter_from(const std::optional<RunId>& run_id,
+                                 const std::vector<std::string>& types) {
+  std::vector<std::string> known;
+  for (const EventTag& tag : event_tags()) known.emplace_back(tag.name);
+  for (const std::string& type : types) {
+    if (std::find(known.begin(), known.end(), type) == known.end()) {
+      return reject(ErrorCode::INVALID_PARAMS, "there is no event type " + type,
+                    {{"field", std::string("types")}, {"types", known}});
+    }
+  }
+  return EventFilter{run_id, {types.begin(), types.end()}};
+}
+
+// About what the event takes as text, by what of it may be long.
+std::size_t text_bytes(const Record& record) {
+  const std::size_t own = apply(
+      [](const auto& event) -> std::size_t {
+        if constexpr (requires { event.result; }) {
+          return event.result.summary.size() + event.result.logs_inline.size() +
+                 event.result.metadata.size() + 256 * event.result.artifacts.size();
+        } else if constexpr (requires { event.goal; }) {
+          return event.goal.size() + event.input.size() +
+                 (event.pipeline ? limits::pipeline_bytes_max : 0);
+        } else {
+          return 0;
+        }
+      },
+      record.event);
+  return 512 + own;
+}
+
+// Any thread. Everything that the caller could have seen is durable by now, so it is in the log.
+Decided<json::object> read_page(const EventLog& log, Position from, std::uint32_t limit,
+                                const EventFilter& filter) {
+  const Position tail = log.tail();
+  json::array events;
+  Position next = from;
+  std::size_t bytes = 0;
+  const auto scanned = log.scan(from, from + read_scan_max - 1, [&](Record&& record) {
+    next = record.position + 1;
+    if (filter.matches(record)) {
+      bytes += text_bytes(record);
+      events.push_back(record_to_json(record));
+    }
+    return events.size() < limit && bytes < read_bytes_max;
+  });
+  if (!scanned) {
+    return reject(ErrorCode::STORAGE_DAMAGED, scanned.error().message, {}, {"signalbox replay"});
+  }
+  json::object result;
+  result["events"] = std::move(events);
+  result["next_from"] = to_json(next);
+  result["more"] = next <= tail;
+  return result;
+}
+
+void read(Api& api, Call& call) {
+  const auto params = from_json<ReadEvents>(call.params);
+  if (!params) return call.responder.reject(params.error());
+  auto filter = filter_from(params->run_id, params->types);
+  if (!filter) return call.responder.reject(filter.error());
+  const std::uint32_t limit =
+      std::clamp<std::uint32_t>(params->limit.value_or(read_limit_default), 1, read_limit_max);
+  const Position from = std::max<Position>(params->from.value_or(1), 1);
+  api.engine.release_when_durable(
+      [&api, responder = call.responder, from, limit, filter = std::move(*filter)](Durability) {
+        // Off the engine's thread: a page is up to read_scan_max records to look at.
+        api.run_blocking([&api, responder, from, limit, filter]() -> std::function<void()> {
+          return [responder, page = read_page(api.log, from, limit, filter)]() mutable {
+            responder.answer(std::move(page));
+          };
+        });
+      });
+}
+
+void subscribe(Api& api, Call& call) {
+  const auto params = from_json<SubscribeEvents>(call.params);
+  if (!params) return call.responder.reject(params.error());
+  auto filter = filter_from(params->run_id, params->types);
+  if (!filter) return call.responder.reject(filter.error());
+  const Position tail = api.engine.world().position;
+  const Position from = std::max<Position>(params->from.value_or(tail + 1), 1);
+  if (from > tail + 1) {
+    return call.responder.reject(
+        {ErrorCode::POSITION_NOT_FOUND,
+         "the log ends at " + std::to_string(tail),
+         {{"from", static_cast<std::int64_t>(from)}, {"tail", static_cast<std::int64_t>(tail)}},
+         {"signalbox events --follow"}});
+  }
+  if (api.feed.full()) {
+    return call.responder.reject(
+        {ErrorCode::OVERLOADED,
+         "too many subscriptions",
+         {{"subscriptions_max", static_cast<std::int64_t>(subscriptions_max)}},
+         {"signalbox rpc server.status"}});
+  }
+  // The answer goes first; the events follow it on the same connection.
+  const std::string subscription = to_string(api.ids.next_span_id());
+  json::object result;
+  result["subscription"] = subscription;
+  result["from"] = from;
+  call.responder.result(std::move(result));
+  api.engine.release_when_durable([&api, responder = call.responder, subscription, from,
+                                   filter = std::move(*filter)](Durability) {
+    api.feed.subscribe(responder.peer(), subscription, from, filter);
+  });
+}
+
+}  // namespace
+
+std::vector<Method> event_methods() {
+  return {
+      {"events.read", false, field_names<ReadEvents>(), read},
+      {"events.subscribe", false, field_names<SubscribeEvents>(), subscribe},
+  };
+}
+
+}  // namespace signalbox

@@ -1,0 +1,21 @@
+// A pipeline as a TOML file's tables, or the same tables as JSON (README.md, "Pipelines").
+#pragma once
+
+#include <string_view>
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include "domain/error.h"
+#include "domain/pipeline.h"
+
+namespace signalbox {
+
+// PIPELINE_INVALID names the station and the field. The result has passed validate().
+Decided<PipelineDefinition> pipeline_from_json(const boost::json::value& tables);
+boost::json::object pipeline_to_json(const PipelineDefinition& pipeline);
+
+// The tables of a TOML document as JSON. PIPELINE_INVALID with line and column on bad syntax.
+Decided<boost::json::value> json_from_toml(std::string_view text);
+
+}  // namespace signalbox

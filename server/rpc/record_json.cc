@@ -1,0 +1,24 @@
+#include "server/rpc/record_json.h"
+
+#include "server/rpc/described_json.h"
+#include "server/rpc/time_text.h"
+
+namespace signalbox {
+
+boost::json::object record_to_json(const Record& record) {
+  const EventTag tag = tag_of(record.event);
+  boost::json::object object;
+  object["position"] = record.position;
+  object["stream"] = to_string(record.stream);
+  object["type"] = boost::json::string_view(tag.name);
+  object["type_version"] = tag.version;
+  object["recorded_at"] = format_time(record.recorded_at_ns);
+  object["actor"] = record.actor;
+  if (!record.command_id.empty()) object["command_id"] = record.command_id;
+  if (record.cause != 0) object["cause"] = record.cause;
+  if (!record.span_id.is_nil()) object["span_id"] = to_string(record.span_id);
+  object["data"] = apply([](const auto& event) { return to_json(event); }, record.event);
+  return object;
+}
+
+}  // namespace signalbox

@@ -1,0 +1,31 @@
+// A JSON-RPC 2.0 request, read from one line.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <boost/json/object.hpp>
+#include <boost/json/storage_ptr.hpp>
+
+#include "domain/error.h"
+
+namespace signalbox {
+
+struct Request {
+  std::string id_text;  // as JSON; empty for a notification
+  std::string method;
+  boost::json::object params;  // empty where none were given
+  std::string command_id;      // taken out of params, or empty
+};
+
+// What of a bad request is known, so that its answer carries the id where there is one.
+struct BadRequest {
+  std::string id_text;  // "null" where unknown
+  Rejection rejection;
+};
+
+// PARSE_ERROR or INVALID_REQUEST (a batch is one: here it is one object a line).
+tl::expected<Request, BadRequest> read_request(std::string_view line,
+                                               boost::json::storage_ptr storage);
+
+}  // namespace signalbox

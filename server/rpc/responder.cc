@@ -1,0 +1,66 @@
+#include "server/rpc/responder.h"
+
+#include <boost/json/serialize.hpp>
+
+#include "server/rpc/error_json.h"
+
+namespace signalbox {
+namespace {
+
+Rejection not_durable(Durability durability) {
+  if (durability == Durability::storage_full) {
+    return {ErrorCode::STORAGE_FULL,
+            "no space left for the log; the command was not taken, reads go on",
+            {},
+            {"df -h", "signalbox rpc server.status"}};
+  }
+  return {ErrorCode::UNKNOWN_OUTCOME,
+          "the log could not be written; whether the command was taken will be known after a "
+          "restart: repeat it with the same command_id",
+          {},
+          {"signalbox serve"}};
+}
+
+}  // namespace
+
+std::string error_line(const std::string& id_text, const Rejection& rejection) {
+  std::string line = R"({"jsonrpc":"2.0","id":)";
+  line += id_text.empty() ? "null" : id_text;
+  line += R"(,"error":)";
+  line += boost::json::serialize(rejection_to_json(rejection));
+  line += '}';
+  return line;
+}
+
+void Responder::send(std::string line) const {
+  engine_.release_when_durable([peer = peer_, id_text = id_text_, weight = weight_,
+                                line = std::move(line)](Durability durability) mutable {
+    const bool as_it_is = durability == Durability::durable || id_text.empty();
+    peer->answer(as_it_is ? std::move(line) : error_line(id_text, not_durable(durability)), weight);
+  });
+}
+
+void Responder::result(boost::json::object object) const {
+  if (id_text_.empty()) return send({});
+  object["position"] = engine_.world().position;
+  std::string line = R"({"jsonrpc":"2.0","id":)";
+  line += id_text_;
+  line += R"(,"result":)";
+  line += boost::json::serialize(object);
+  line += '}';
+  send(std::move(line));
+}
+
+void Responder::reject(const Rejection& rejection) const {
+  send(id_text_.empty() ? std::string() : error_line(id_text_, rejection));
+}
+
+void Responder::answer(Decided<boost::json::object> outcome) const {
+  if (outcome) {
+    result(std::move(*outcome));
+  } else {
+    reject(outcome.error());
+  }
+}
+
+}  // namespace signalbox

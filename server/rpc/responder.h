@@ -1,0 +1,43 @@
+// The answer to one request: exactly one result or rejection, sent when what it tells is durable.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <boost/json/object.hpp>
+
+#include "domain/error.h"
+#include "server/engine/engine.h"
+#include "server/rpc/peer.h"
+
+namespace signalbox {
+
+class Responder {
+ public:
+  // `id_text` is the request's id as JSON text; empty for a notification, which gets no answer, but
+  // counts as unanswered until then all the same. `weight` as in Peer::expect_answer().
+  Responder(Engine& engine, std::shared_ptr<Peer> peer, std::string id_text, std::size_t weight = 1)
+      : engine_(engine), peer_(std::move(peer)), id_text_(std::move(id_text)), weight_(weight) {
+    peer_->expect_answer(weight_);
+  }
+
+  // Adds `position`, the engine's at this moment. On the engine's thread.
+  void result(boost::json::object object) const;
+  void reject(const Rejection& rejection) const;
+  void answer(Decided<boost::json::object> outcome) const;
+
+  [[nodiscard]] const std::shared_ptr<Peer>& peer() const { return peer_; }
+
+ private:
+  void send(std::string line) const;
+
+  Engine& engine_;
+  std::shared_ptr<Peer> peer_;
+  std::string id_text_;
+  std::size_t weight_;
+};
+
+// {"jsonrpc":"2.0","id":…,"error":{…}} as one line.
+std::string error_line(const std::string& id_text, const Rejection& rejection);
+
+}  // namespace signalbox

@@ -1,0 +1,24 @@
+// The results of mutating methods, made from the events of their commit: so that the same command
+// id, asked again, gets the same result, also after a restart.
+#pragma once
+
+#include <span>
+
+#include <boost/json/object.hpp>
+
+#include "domain/event.h"
+#include "server/rpc/api.h"
+
+namespace signalbox {
+
+boost::json::object start_result(const Api& api, std::span<const Record> records);
+boost::json::object cancel_result(const Api& api, std::span<const Record> records);
+// {"claim": {…}}, or {"claim": null} where the records hold no StationClaimed.
+boost::json::object claim_result(const Api& api, std::span<const Record> records);
+boost::json::object heartbeat_result(const Api& api, std::span<const Record> records);
+boost::json::object external_ref_result(const Api& api, std::span<const Record> records);
+// {"run_status", "station_status", "claim"?}.
+boost::json::object complete_result(const Api& api, std::span<const Record> records);
+boost::json::object defer_result(const Api& api, std::span<const Record> records);
+
+}  // namespace signalbox

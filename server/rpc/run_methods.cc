@@ -1,0 +1,220 @@
+// `run.*`: start, look at, list and cancel runs.
+#include <algorithm>
+
+#include <boost/json/serialize.hpp>
+
+#include "domain/limits.h"
+#include "domain/refusals.h"
+#include "server/rpc/command_call.h"
+#include "server/rpc/command_identity.h"
+#include "server/rpc/pipeline_json.h"
+#include "server/rpc/results.h"
+#include "server/rpc/run_views.h"
+#include "server/rpc/time_text.h"
+#include "store/codec.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+json::object replayed(const RunId& run_id, const char* status) {
+  json::object result;
+  result["run_id"] = to_string(run_id);
+  result["status"] = status;
+  result["replayed"] = true;
+  return result;
+}
+
+// A run that the world has forgotten: its key is in the read model, which the world never outruns
+// by more runs than it remembers.
+std::optional<Decided<json::object>> started_long_ago(Api& api, const StartRun& command) {
+  const World& world = api.engine.world();
+  if (world.run_by_idempotency_key.contains(*command.idempotency_key)) return std::nullopt;
+  if (world.ended_runs.size() < limits::remembered_ended_runs_max) return std::nullopt;
+  if (!api.projector.wait_for(world.ended_runs.oldest()->ended_at)) return std::nullopt;
+  const auto row = api.projector.index().find_by_idempotency_key(*command.idempotency_key);
+  if (!row || !*row) return std::nullopt;
+  if ((*row)->request_digest != command.request_digest) {
+    return reject(
+        ErrorCode::IDEMPOTENCY_CONFLICT,
+        "the idempotency key stands for another request: run " + to_string((*row)->run_id),
+        {{"idempotency_key", *command.idempotency_key}, {"run_id", to_string((*row)->run_id)}},
+        {"signalbox run get " + to_string((*row)->run_id)});
+  }
+  return replayed((*row)->run_id, name_of((*row)->status));
+}
+
+json::object known_run(const World& world, const StartRun& command) {
+  const RunId id = world.run_by_idempotency_key.find(*command.idempotency_key)->second;
+  const Run* run = world.find_run(id);
+  return replayed(id, name_of(run != nullptr ? run->status : world.ended_runs.find(id)->status));
+}
+
+Decided<StartRun> read_start(json::object& params) {
+  json::object identity = params;
+  identity.erase("idempotency_key");
+  const bool has_key = params.contains("idempotency_key");
+  std::optional<PipelineDefinition> pipeline;
+  if (const json::value* tables = params.if_contains("pipeline")) {
+    auto read = pipeline_from_json(*tables);
+    if (!read) return tl::unexpected(read.error());
+    pipeline = std::move(*read);
+    params.erase("pipeline");
+  }
+  if (json::value* input = params.if_contains("input")) *input = json::serialize(*input);
+  auto command = from_json<StartRun>(params);
+  if (!command) return command;
+  if (has_key) command->request_digest = request_digest("run.start", identity);
+  command->pipeline = pipeline ? std::move(*pipeline) : default_pipeline();
+  command->pipeline_digest = pipeline_digest(*command->pipeline);
+  return command;
+}
+
+void start(Api& api, Call& call) {
+  auto command = read_start(call.params);
+  if (!command) return call.responder.reject(command.error());
+  if (answered_before(api, call, start_result)) return;
+  if (command->idempotency_key && command->idempotency_key->empty()) {
+    return call.responder.reject({ErrorCode::INVALID_PARAMS,
+                                  "idempotency_key must not be empty",
+                                  {{"field", std::string("idempotency_key")}},
+                                  {}});
+  }
+  if (command->idempotency_key) {
+    if (auto answer = started_long_ago(api, *command)) {
+      return call.responder.answer(std::move(*answer));
+    }
+  }
+  command->run_id = api.ids.next_run_id(api.clock.wall_ns());
+  Decided<json::object> outcome;
+  {
+    auto transaction = api.engine.begin(call.origin);
+    const auto applied = transaction.apply(*command);
+    if (!applied) {
+      outcome = tl::unexpected(applied.error());
+    } else if (*applied == 0) {
+      outcome = known_run(api.engine.world(), *command);
+    } else {
+      outcome = start_result(api, transaction.records());
+    }
+  }
+  call.responder.answer(std::move(outcome));
+}
+
+void cancel(Api& api, Call& call) {
+  const auto command = from_json<CancelRun>(call.params);
+  if (!command) return call.responder.reject(command.error());
+  const Run* run = api.engine.world().find_run(command->run_id);
+  if (run != nullptr && run->cancel_requested) {
+    json::object result = replayed(run->id, name_of(run->status));
+    result["cancel_requested"] = true;
+    return call.responder.result(std::move(result));
+  }
+  apply_command(api, call, *command, cancel_result);
+}
+
+struct GetRun {
+  RunId run_id{};
+};
+BOOST_DESCRIBE_STRUCT(GetRun, (), (run_id))
+
+struct GetArtifact {
+  RunId run_id{};
+  std::string name;
+};
+BOOST_DESCRIBE_STRUCT(GetArtifact, (), (run_id, name))
+
+struct ListRuns {
+  std::optional<RunStatus> status;
+  std::optional<std::string> project;
+  std::optional<std::string> label;
+  std::optional<std::string> since;
+  std::optional<std::string> until;
+  std::optional<std::uint32_t> limit;
+  std::optional<Position> cursor;
+};
+BOOST_DESCRIBE_STRUCT(ListRuns, (), (status, project, label, since, until, limit, cursor))
+
+// Asks the read models as of this moment, off the engine's thread; the answer comes back to it.
+void answer_from_index(Api& api, Call& call,
+                       std::function<Decided<json::object>(const RunIndex& index)> view) {
+  api.projector.query(api.engine.world().position, [&api, responder = call.responder,
+                                                    view = std::move(view)](const RunIndex& index) {
+    api.post(
+        [responder, outcome = view(index)]() mutable { responder.answer(std::move(outcome)); });
+  });
+}
+
+void get(Api& api, Call& call) {
+  const auto params = from_json<GetRun>(call.params);
+  if (!params) return call.responder.reject(params.error());
+  answer_from_index(api, call, [&api, id = params->run_id](const RunIndex& index) {
+    return run_view(api, index, id);
+  });
+}
+
+void artifact(Api& api, Call& call) {
+  const auto params = from_json<GetArtifact>(call.params);
+  if (!params) return call.responder.reject(params.error());
+  answer_from_index(api, call, [&api, params = *params](const RunIndex& index) {
+    return artifact_view(api, index, params.run_id, params.name);
+  });
+}
+
+Decided<std::int64_t> read_time(const char* field, const std::string& text) {
+  if (const auto time = parse_time(text)) return *time;
+  return reject(ErrorCode::INVALID_PARAMS,
+                std::string(field) + " must be a time such as 2026-01-31T23:59:59Z",
+                {{"field", std::string(field)}, {"value", text}});
+}
+
+Decided<RunFilter> filter_from(const ListRuns& params) {
+  RunFilter filter;
+  filter.status = params.status;
+  filter.project = params.project;
+  if (params.label) {
+    const std::size_t equals = params.label->find('=');
+    if (equals == std::string::npos) {
+      return reject(ErrorCode::INVALID_PARAMS, "label must be \"name=value\"",
+                    {{"field", std::string("label")}, {"value", *params.label}});
+    }
+    filter.label = {params.label->substr(0, equals), params.label->substr(equals + 1)};
+  }
+  if (params.since) {
+    const auto time = read_time("since", *params.since);
+    if (!time) return tl::unexpected(time.error());
+    filter.started_from_ns = *time;
+  }
+  if (params.until) {
+    const auto time = read_time("until", *params.until);
+    if (!time) return tl::unexpected(time.error());
+    filter.started_until_ns = *time;
+  }
+  return filter;
+}
+
+void list(Api& api, Call& call) {
+  const auto params = from_json<ListRuns>(call.params);
+  if (!params) return call.responder.reject(params.error());
+  auto filter = filter_from(*params);
+  if (!filter) return call.responder.reject(filter.error());
+  const std::size_t limit = std::clamp<std::uint32_t>(params->limit.value_or(50), 1, 500);
+  answer_from_index(api, call,
+                    [filter = std::move(*filter), limit, cursor = params->cursor.value_or(0)](
+                        const RunIndex& index) { return list_view(index, filter, limit, cursor); });
+}
+
+}  // namespace
+
+std::vector<Method> run_methods() {
+  return {
+      {"run.start", true, field_names<StartRun>(), start},
+      {"run.get", false, field_names<GetRun>(), get},
+      {"run.list", false, field_names<ListRuns>(), list},
+      {"run.cancel", true, field_names<CancelRun>(), cancel},
+      {"run.artifact", false, field_names<GetArtifact>(), artifact},
+  };
+}
+
+}  // namespace signalbox

@@ -1,0 +1,87 @@
+// `server.*`: what this service is and how it is.
+#include "domain/limits.h"
+#include "server/rpc/described_json.h"
+#include "server/rpc/json_text.h"
+#include "server/rpc/line_limits.h"
+#include "server/rpc/method.h"
+#include "server/rpc/time_text.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+void status(Api& api, Call& call) {
+  const World& world = api.engine.world();
+  json::object result;
+  result["version"] = SIGNALBOX_VERSION;
+  result["incarnation"] = world.server.incarnation;
+  result["state_digest"] = to_hex(api.world_digest());
+  result["durable_position"] = api.engine.durable_position();
+  result["open_runs"] = world.runs.size();
+  result["ready_stations"] = world.ready.size();
+  result["waiting_claims"] = api.claims.size();
+  result["subscriptions"] = api.feed.size();
+  result["storage_full"] = api.engine.storage_full();
+  result["read_models_position"] = api.projector.applied();
+  result["started_at"] = format_time(api.facts.started_at_ns);
+  result["data_directory"] = api.facts.data_directory;
+  result["socket"] = api.facts.socket_path;
+  call.responder.result(std::move(result));
+}
+
+void limits_method(Api&, Call& call) {
+  json::object result;
+#define SIGNALBOX_LIMIT(name) result[#name] = static_cast<std::int64_t>(limits::name)
+  SIGNALBOX_LIMIT(record_bytes_max);
+  SIGNALBOX_LIMIT(goal_bytes_max);
+  SIGNALBOX_LIMIT(input_bytes_max);
+  SIGNALBOX_LIMIT(name_bytes_max);
+  SIGNALBOX_LIMIT(path_bytes_max);
+  SIGNALBOX_LIMIT(command_id_bytes_max);
+  SIGNALBOX_LIMIT(reason_bytes_max);
+  SIGNALBOX_LIMIT(labels_max);
+  SIGNALBOX_LIMIT(label_bytes_max);
+  SIGNALBOX_LIMIT(stations_max);
+  SIGNALBOX_LIMIT(pipeline_bytes_max);
+  SIGNALBOX_LIMIT(retries_max);
+  SIGNALBOX_LIMIT(strategies_max);
+  SIGNALBOX_LIMIT(summary_bytes_max);
+  SIGNALBOX_LIMIT(logs_inline_bytes_max);
+  SIGNALBOX_LIMIT(metadata_bytes_max);
+  SIGNALBOX_LIMIT(artifacts_max);
+  SIGNALBOX_LIMIT(artifact_bytes_max);
+  SIGNALBOX_LIMIT(artifact_inline_bytes_max);
+  SIGNALBOX_LIMIT(lease_ms_min);
+  SIGNALBOX_LIMIT(lease_ms_max);
+  SIGNALBOX_LIMIT(lease_ms_default);
+  SIGNALBOX_LIMIT(claim_wait_ms_max);
+  SIGNALBOX_LIMIT(defer_ms_max);
+  SIGNALBOX_LIMIT(timeout_ms_max);
+  SIGNALBOX_LIMIT(backoff_ms_max);
+  SIGNALBOX_LIMIT(remembered_commands_max);
+  SIGNALBOX_LIMIT(remembered_ended_runs_max);
+  SIGNALBOX_LIMIT(idle_pipelines_max);
+#undef SIGNALBOX_LIMIT
+  result["line_bytes_max"] = line_bytes_max;
+  result["json_depth_max"] = json_depth_max;
+  result["commands_in_flight_max"] = commands_in_flight_max;
+  result["queries_in_flight_max"] = queries_in_flight_max;
+  result["outgoing_bytes_max"] = outgoing_bytes_max;
+  result["connections_max"] = connections_max;
+  result["waiting_claims_max"] = waiting_claims_max;
+  result["subscriptions_max"] = subscriptions_max;
+  result["subscriber_lag_events_max"] = subscriber_lag_events_max;
+  call.responder.result(std::move(result));
+}
+
+}  // namespace
+
+std::vector<Method> server_methods() {
+  return {
+      {"server.status", false, {}, status},
+      {"server.limits", false, {}, limits_method},
+  };
+}
+
+}  // namespace signalbox

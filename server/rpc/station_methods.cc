@@ -1,0 +1,135 @@
+// `station.*`: what outside workers say. The service's own executors take the same decisions.
+#include <algorithm>
+
+#include <boost/json/serialize.hpp>
+
+#include "domain/limits.h"
+#include "server/rpc/command_call.h"
+#include "server/rpc/results.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+void claim(Api& api, Call& call) {
+  auto command = from_json<ClaimStation>(call.params);
+  if (!command) return call.responder.reject(command.error());
+  if (answered_before(api, call, claim_result)) return;
+  const std::int64_t wait_ms =
+      std::clamp<std::int64_t>(command->wait_ms.value_or(0), 0, limits::claim_wait_ms_max);
+  command->span_id = api.ids.next_span_id();
+  Decided<json::object> outcome;
+  {
+    auto transaction = api.engine.begin(call.origin);
+    const auto applied = transaction.apply(*command);
+    if (!applied) {
+      outcome = tl::unexpected(with_ended_run(api, applied.error()));
+    } else if (*applied == 0 && wait_ms > 0) {
+      const auto waiting = api.claims.wait(std::move(*command), call.origin, call.responder,
+                                           api.clock.monotonic_ns() + wait_ms * 1'000'000);
+      if (waiting) return;
+      outcome = tl::unexpected(waiting.error());
+    } else {
+      outcome = claim_result(api, transaction.records());
+    }
+  }
+  call.responder.answer(std::move(outcome));
+}
+
+void apply_complete(Api& api, Call& call, CompleteStation& command) {
+  if (answered_before(api, call, complete_result)) return;
+  Decided<json::object> outcome;
+  {
+    auto transaction = api.engine.begin(call.origin);
+    const Run* run = api.engine.world().find_run(command.run_id);
+    ClaimStation next;
+    next.worker = run != nullptr && run->attempt ? run->attempt->worker : std::string();
+    const auto applied = transaction.apply(command);
+    if (applied) {
+      if (command.claim_next.value_or(false)) {
+        // Nothing ready, or a claim that can't be: the completion stands, without a claim.
+        next.stations = std::move(command.stations);
+        next.lease_ms = command.lease_ms;
+        next.span_id = api.ids.next_span_id();
+        (void)transaction.apply(next);
+      }
+      outcome = complete_result(api, transaction.records());
+    } else {
+      outcome = tl::unexpected(with_ended_run(api, applied.error()));
+    }
+  }
+  call.responder.answer(std::move(outcome));
+}
+
+// The files come with the request; they are in the store before the event that names them.
+void store_artifacts(Api& api, Call& call, CompleteStation command) {
+  api.run_blocking([&api, call = Call{{}, call.origin, call.responder},
+                    command = std::move(command)]() mutable -> std::function<void()> {
+    for (InlineArtifact& artifact : command.artifacts) {
+      auto stored =
+          api.artifacts.put(artifact.name, artifact.media_type.value_or("application/octet-stream"),
+                            artifact.content);
+      if (!stored) {
+        return [call, message = stored.error().message] {
+          call.responder.reject({ErrorCode::STORAGE_FULL,
+                                 "the artifact could not be stored: " + message,
+                                 {},
+                                 {"df -h"}});
+        };
+      }
+      command.stored_artifacts.push_back(std::move(*stored));
+    }
+    return [&api, call, command]() mutable { apply_complete(api, call, command); };
+  });
+}
+
+Decided<void> check_artifacts(const CompleteStation& command) {
+  if (command.artifacts.size() > limits::artifacts_max) {
+    return reject(ErrorCode::LIMIT_EXCEEDED, "too many artifacts",
+                  {{"artifacts_max", static_cast<std::int64_t>(limits::artifacts_max)}});
+  }
+  for (const InlineArtifact& artifact : command.artifacts) {
+    if (artifact.content.size() > limits::artifact_inline_bytes_max) {
+      return reject(ErrorCode::LIMIT_EXCEEDED, "artifact " + artifact.name + " is too large",
+                    {{"bytes", static_cast<std::int64_t>(artifact.content.size())},
+                     {"artifact_inline_bytes_max",
+                      static_cast<std::int64_t>(limits::artifact_inline_bytes_max)}});
+    }
+  }
+  return {};
+}
+
+void complete(Api& api, Call& call) {
+  if (json::value* metadata = call.params.if_contains("metadata")) {
+    if (!metadata->is_object()) {
+      return call.responder.reject({ErrorCode::INVALID_PARAMS,
+                                    "metadata must be an object",
+                                    {{"field", std::string("metadata")}},
+                                    {}});
+    }
+    *metadata = json::serialize(*metadata);
+  }
+  auto command = from_json<CompleteStation>(call.params);
+  if (!command) return call.responder.reject(command.error());
+  if (auto ok = check_artifacts(*command); !ok) return call.responder.reject(ok.error());
+  if (command->artifacts.empty()) return apply_complete(api, call, *command);
+  store_artifacts(api, call, std::move(*command));
+}
+
+}  // namespace
+
+std::vector<Method> station_methods() {
+  return {
+      {"station.claim", true, field_names<ClaimStation>(), claim},
+      {"station.heartbeat", true, field_names<HeartbeatStation>(),
+       handle_command<HeartbeatStation, heartbeat_result>},
+      {"station.set_external_ref", true, field_names<SetExternalRef>(),
+       handle_command<SetExternalRef, external_ref_result>},
+      {"station.complete", true, field_names<CompleteStation>(), complete},
+      {"station.defer", true, field_names<DeferStation>(),
+       handle_command<DeferStation, defer_result>},
+  };
+}
+
+}  // namespace signalbox

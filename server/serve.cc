@@ -1,0 +1,126 @@
+#include "server/serve.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+
+#include <csignal>
+#include <cstdio>
+
+#include "projections/rocks_table.h"
+#include "server/config.h"
+#include "server/logging.h"
+#include "server/recovery.h"
+#include "server/server.h"
+
+namespace signalbox {
+namespace {
+
+constexpr int exit_io = 74;
+constexpr int exit_try_again = 75;
+constexpr int exit_configuration = 78;
+
+int exit_code_of(const StoreError& error) {
+  switch (error.kind) {
+    case StoreError::Kind::damaged:
+    case StoreError::Kind::unsupported:
+    case StoreError::Kind::not_found:
+      return exit_configuration;
+    case StoreError::Kind::in_use:
+      return exit_try_again;
+    case StoreError::Kind::full:
+    case StoreError::Kind::io:
+      return exit_io;
+  }
+  return exit_io;
+}
+
+int refuse(spdlog::logger& logger, const StoreError& error) {
+  logger.error("{}", error.message);
+  if (error.kind == StoreError::Kind::damaged) {
+    logger.error(
+        "nothing is served from a log that isn't what was written; keep a copy of the "
+        "data directory, then restore one that is whole");
+  }
+  return exit_code_of(error);
+}
+
+// Connections, jobs and RocksDB's files all take descriptors; the soft limit is often 1,024.
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+int serve(const Config& config, spdlog::logger& logger) {
+  std::error_code error;
+  const bool created = std::filesystem::create_directories(config.data, error);
+  if (error) {
+    logger.error("{}: {}", config.data.string(), error.message());
+    return exit_configuration;
+  }
+  if (created) {
+    std::filesystem::permissions(config.data, std::filesystem::perms::owner_all, error);
+  }
+
+  auto recovered = recover(config.data);
+  if (!recovered) return refuse(logger, recovered.error());
+  for (const std::string& note : recovered->notes) logger.warn("{}", note);
+  logger.info("{} events in the log, {} folded onto {}", recovered->world.position,
+              recovered->world.position - recovered->snapshot_position,
+              recovered->snapshot_position == 0
+                  ? std::string("nothing")
+                  : "the snapshot at " + std::to_string(recovered->snapshot_position));
+
+  const std::filesystem::path read_models = config.data / "projections" / "read_models";
+  auto opened = RocksTable::open_or_recreate(read_models, RunIndex::format);
+  if (!opened) return refuse(logger, opened.error());
+  if (opened->table->applied() > recovered->world.position) {
+    // The log is the truth: what the read models know beyond it didn't happen.
+    opened->table.reset();
+    std::filesystem::remove_all(read_models, error);
+    opened = RocksTable::open_or_recreate(read_models, RunIndex::format);
+    if (!opened) return refuse(logger, opened.error());
+    opened->recreated_because = "they were ahead of the log";
+  }
+  if (!opened->recreated_because.empty()) {
+    logger.warn("read models are built again: {}", opened->recreated_because);
+  }
+  RunIndex index(*opened->table);
+  if (auto ok = Projector(*recovered->log, index, {}).catch_up(); !ok) {
+    return refuse(logger, ok.error());
+  }
+
+  int exit_code = 0;
+  {
+    Server server(config, *recovered->log, index, std::move(recovered->world),
+                  recovered->snapshot_position, logger);
+    exit_code = server.run();
+  }
+  if (auto closed = recovered->log->close(); !closed && exit_code == 0) {
+    return refuse(logger, closed.error());
+  }
+  if (exit_code == 0) logger.info("stopped");
+  return exit_code;
+}
+
+}  // namespace
+
+int run_server(const ServeOptions& options) {
+  const auto config = load_config(options);
+  if (!config) {
+    std::fprintf(stderr, "signalbox: %s\n", config.error().c_str());
+    return exit_configuration;
+  }
+  std::signal(SIGPIPE, SIG_IGN);
+  raise_descriptor_limit();
+  const auto logger = make_logger(config->log_level, config->log_format);
+  try {
+    return serve(*config, *logger);
+  } catch (const std::exception& failure) {
+    logger->error("{}", failure.what());
+    return exit_io;
+  }
+}
+
+}  // namespace signalbox

@@ -1,0 +1,27 @@
+// `signalbox serve`: one life of the service, from opening the log to a clean stop.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+namespace signalbox {
+
+// What the command line says; what it leaves open, the configuration file says, or a default.
+struct ServeOptions {
+  std::filesystem::path data;
+  std::filesystem::path socket;                  // empty: <data>/signalbox.sock
+  std::optional<std::filesystem::path> config;   // else <data>/signalbox.toml, if it is there
+  std::optional<std::string> listen;             // a loopback address and port
+  std::optional<std::string> log_level;          // debug, info, warn, error
+  std::optional<std::string> log_format;         // text, json
+  std::optional<std::uint32_t> jobs_max;         // jobs of the service itself at one time
+  std::optional<std::uint64_t> snapshot_events;  // events between two snapshots
+};
+
+// Serves until SIGTERM or SIGINT. Gives the exit code: 0 after a clean stop, 74 the log couldn't be
+// written, 75 another server has the directory, 78 configuration or damaged data.
+int run_server(const ServeOptions& options);
+
+}  // namespace signalbox

@@ -1,0 +1,89 @@
+// The running service: the engine, what follows it, what reaches it, on one io_context thread.
+//
+// It wires and starts and stops; what happens to a command is in engine/, rpc/ and jobs/.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include <spdlog/logger.h>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
+
+#include "projections/world_digest.h"
+#include "server/artifacts/artifact_store.h"
+#include "server/clock.h"
+#include "server/config.h"
+#include "server/engine/engine.h"
+#include "server/engine/timers.h"
+#include "server/executors/process_executor.h"
+#include "server/follow/projector.h"
+#include "server/follow/snapshotter.h"
+#include "server/jobs/station_jobs.h"
+#include "server/rpc/dispatcher.h"
+#include "server/socket/listener.h"
+
+namespace signalbox {
+
+class Server {
+ public:
+  // `world` is the fold of the whole log; the read models are up with it. `snapshot_position` is
+  // that of the newest good snapshot.
+  Server(const Config& config, EventLog& log, RunIndex& index, World world,
+         Position snapshot_position, spdlog::logger& logger);
+  ~Server();
+
+  // Serves until a signal or a fatal error. Gives the exit code.
+  int run();
+
+ private:
+  Engine::Hooks hooks();
+  Api api();
+  bool listen();
+  // Once after everything that came in together: ready stations, waiting claims, then the log.
+  void schedule_turn();
+  void turn();
+  void wait_for_time();
+  void fire_timers();
+  World roll_back(const std::string& why);
+  void watch_for_space();
+  void stop(const std::string& why);
+  void stop_when_idle();
+  void fail(int exit_code, const std::string& why);
+  void fail_from_thread(const StoreError& error);
+
+  const Config& config_;
+  EventLog& log_;
+  spdlog::logger& logger_;
+  boost::asio::io_context io_{1};
+  boost::asio::thread_pool blocking_{1};
+  SystemClock clock_;
+  RandomIdSource ids_;
+  ArtifactStore artifacts_;
+  ProcessExecutor executor_;
+  Engine engine_;
+  WorldDigest digest_;
+  Timers timers_;
+  Projector projector_;
+  Snapshotter snapshotter_;
+  ClaimQueue claims_;
+  EventFeed feed_;
+  Api api_;
+  Dispatcher dispatcher_;
+  Listener listener_;
+  boost::asio::signal_set signals_;
+  boost::asio::steady_timer clock_timer_;
+  boost::asio::steady_timer space_timer_;
+  bool turn_scheduled_ = false;
+  bool stopping_ = false;
+  bool stopped_ = false;  // ServerStopped is on its way to the log
+  int exit_code_ = 0;
+  std::unique_ptr<StationJobs> jobs_;        // threads that post to io_
+  std::unique_ptr<CommitThread> committer_;  // likewise
+};
+
+}  // namespace signalbox
