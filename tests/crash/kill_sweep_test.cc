@@ -1,0 +1,172 @@
+// The real server, killed at random moments under load (T9, S6): what was acknowledged is there,
+// once; nothing is there that wasn't sent; and the state is the fold of the log.
+//
+//   SIGNALBOX_KILLS=500 SIGNALBOX_SEED=7 test_crash --gtest_filter='KillSweep.*'
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <random>
+#include <thread>
+
+#include <boost/json/parse.hpp>
+
+#include "tests/crash/offline_fold.h"
+#include "tests/crash/server_process.h"
+#include "tests/crash/sweep_oracle.h"
+#include "tests/crash/sweep_worker.h"
+
+namespace signalbox::test {
+namespace {
+
+namespace json = boost::json;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t workers_count = 32;
+constexpr std::size_t kills_default = 50;
+constexpr std::chrono::seconds time_max_default{60};  // of the killing, unless a number is given
+
+std::optional<std::uint64_t> number_from_environment(const char* name) {
+  const char* text = std::getenv(name);
+  if (text == nullptr || *text == '\0') return std::nullopt;
+  return std::stoull(text);
+}
+
+class Workers {
+ public:
+  Workers(std::uint64_t seed, const SweepWorker::Plan& plan, SweepRecord& record) {
+    for (std::size_t number = 0; number < workers_count; ++number) {
+      SweepWorker::Plan own = plan;
+      own.process_runs_max = number < 4 ? 6 : 0;
+      threads_.emplace_back([this, number, seed, own, &record] {
+        SweepWorker(number, seed, own, record).run(stop_);
+      });
+    }
+  }
+  // Every command is answered when this returns, if a server is there.
+  void finish() {
+    stop_ = true;
+    for (std::thread& each : threads_) {
+      if (each.joinable()) each.join();
+    }
+  }
+  ~Workers() { finish(); }
+
+ private:
+  std::atomic<bool> stop_ = false;
+  std::vector<std::thread> threads_;
+};
+
+// The digest that the server tells is the one of the log folded elsewhere.
+void check_digest(Connection& connection, OfflineFold& fold) {
+  const json::object status = result_of(connection.call("server.status", {}));
+  ASSERT_FALSE(status.empty());
+  const auto digest = fold.digest_at(number_of(status.at("position")));
+  ASSERT_TRUE(digest);
+  EXPECT_EQ(to_hex(*digest), status.at("state_digest").as_string());
+}
+
+std::size_t running_runs(Connection& connection) {
+  std::size_t running = 0;
+  for (const char* status : {"queued", "running"}) {
+    const json::object page =
+        result_of(connection.call("run.list", {{"status", status}, {"limit", 500}}));
+    for (const json::value& run : page.at("runs").as_array()) {
+      running += run.at("pipeline").as_string() == "counted" ? 1 : 0;
+    }
+  }
+  return running;
+}
+
+// One line for each execution of a job: no line twice, and one for each job that the log knows.
+void check_executions(const std::filesystem::path& count_file, const std::set<std::string>& jobs) {
+  std::map<std::string, int> executions;
+  std::ifstream file(count_file);
+  for (std::string line; std::getline(file, line);) ++executions[line];
+  for (const auto& [job, times] : executions) {
+    EXPECT_EQ(times, 1) << "job " << job;
+    EXPECT_TRUE(jobs.contains(job)) << "job " << job << " was executed without an intent";
+  }
+  EXPECT_EQ(executions.size(), jobs.size());
+}
+
+TEST(KillSweep, AcknowledgedIsRecoveredAndNothingIsDoneTwice) {
+  const std::uint64_t seed =
+      number_from_environment("SIGNALBOX_SEED").value_or(std::random_device{}() % 1'000'000);
+  const auto kills_wanted = number_from_environment("SIGNALBOX_KILLS");
+  const std::size_t kills = kills_wanted.value_or(kills_default);
+  std::cout << "again with: SIGNALBOX_SEED=" << seed << " SIGNALBOX_KILLS=" << kills
+            << " test_crash --gtest_filter='KillSweep.*'" << std::endl;
+
+  const ScratchDirectory scratch;
+  const auto count_file = scratch.path() / "executions";
+  ServerProcess server(scratch.path() / "data", {"--snapshot-events", "20000"});
+  SweepRecord record;
+  SweepOracle oracle(record);
+  OfflineFold fold(server.data());
+  std::mt19937_64 random(seed);
+  const auto pick = [&random](int from, int to) {
+    return std::uniform_int_distribution<int>(from, to)(random);
+  };
+  ASSERT_TRUE(server.start()) << server.log();
+  Workers workers(seed, {server.socket(), count_file}, record);
+
+  const auto began = Clock::now();
+  std::size_t killed = 0;
+  for (; killed < kills && !::testing::Test::HasFailure(); ++killed) {
+    if (!kills_wanted && Clock::now() - began > time_max_default) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(pick(0, 250)));
+    server.kill();
+    if (pick(0, 9) == 0) {  // once more, while it recovers
+      server.launch();
+      std::this_thread::sleep_for(std::chrono::milliseconds(pick(0, 60)));
+      server.kill();
+    }
+    ASSERT_TRUE(server.start()) << server.log();
+    auto connection = Connection::open(server.socket());
+    ASSERT_TRUE(connection);
+    ASSERT_TRUE(oracle.check(*connection)) << server.log();
+    check_digest(*connection, fold);
+  }
+
+  workers.finish();
+  auto connection = Connection::open(server.socket());
+  ASSERT_TRUE(connection);
+  const auto give_up = Clock::now() + std::chrono::seconds(60);
+  while (running_runs(*connection) > 0 && Clock::now() < give_up) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  EXPECT_EQ(running_runs(*connection), 0U) << "a run with jobs doesn't end";
+  ASSERT_TRUE(oracle.check(*connection));
+  check_digest(*connection, fold);
+
+  // Everything once more, from the first event, by a judge who has seen nothing yet.
+  SweepOracle again(record);
+  ASSERT_TRUE(again.check(*connection));
+  EXPECT_GE(again.position(), oracle.position());  // a lease may run out in between
+  EXPECT_EQ(again.answers_checked(), record.sent_count());
+  check_executions(count_file, again.jobs());
+
+  const json::object status = result_of(connection->call("server.status", {}));
+  EXPECT_EQ(server.stop().exit_code, 0) << server.log();
+  const ProcessOutput replay =
+      run_program({SIGNALBOX_BINARY, "replay", "--data", server.data().string(), "--to",
+                   std::to_string(number_of(status.at("position"))), "--json"});
+  json::error_code error;
+  const json::value replayed = json::parse(replay.text, error);
+  ASSERT_FALSE(error) << replay.text;
+  EXPECT_EQ(replayed.at("result").at("state_digest"), status.at("state_digest"));
+
+  std::cout << killed << " kills, " << again.lives() << " lives, " << record.sent_count()
+            << " commands, " << record.repeated_count() << " sent again, " << again.position()
+            << " events, " << again.runs_succeeded() << " runs succeeded, " << again.jobs().size()
+            << " jobs" << std::endl;
+  EXPECT_GT(record.repeated_count(), 0U) << "no command was ever cut off: the sweep proves little";
+}
+
+}  // namespace
+}  // namespace signalbox::test

@@ -1,0 +1,187 @@
+// Jobs of the service itself while the server dies and comes back (S6, S11): started once, taken
+// up again, ended with all they started.
+#include <gtest/gtest.h>
+
+#include <signal.h>
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <functional>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/crash/connection.h"
+#include "tests/crash/server_process.h"
+
+namespace signalbox::test {
+namespace {
+
+namespace json = boost::json;
+
+bool eventually(const std::function<bool()>& condition) {
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > give_up) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return true;
+}
+
+std::vector<std::string> lines_of(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);) lines.push_back(line);
+  return lines;
+}
+
+bool is_alive(const std::string& pid) { return ::kill(std::stoi(pid), 0) == 0; }
+
+class RestartJobs : public ::testing::Test {
+ protected:
+  void SetUp() override { ASSERT_TRUE(server_.start()) << server_.log(); }
+  void TearDown() override {
+    // Whatever the test left running is told to go.
+    std::ofstream(scratch_.path() / "go").put('\n');
+  }
+
+  json::object call(const char* method, json::object params) {
+    auto connection = Connection::open(server_.socket());
+    return result_of(connection ? connection->call(method, std::move(params)) : std::nullopt);
+  }
+  // A run of one station whose job is this script. $D is the test's directory.
+  std::string start_job(const std::string& script) {
+    const std::string whole = "D='" + scratch_.path().string() + "'\n" + script;
+    const json::object started = call("run.start", {{"goal", "run a job"},
+                                                    {"pipeline",
+                                                     {{"name", "job"},
+                                                      {"station",
+                                                       {{{"name", "work"},
+                                                         {"executor", "process"},
+                                                         {"cancel_grace", "200ms"},
+                                                         {"command", {"sh", "-c", whole}}}}}}}});
+    return std::string(started.at("run_id").as_string());
+  }
+  json::object run(const std::string& run_id) {
+    return call("run.get", {{"run_id", run_id}}).at("run").as_object();
+  }
+  bool ends_as(const std::string& run_id, const char* status) {
+    return eventually([&] { return run(run_id).at("status") == status; });
+  }
+  std::size_t count(const std::string& run_id, const char* type) {
+    return call("events.read", {{"run_id", run_id}, {"types", {type}}})
+        .at("events")
+        .as_array()
+        .size();
+  }
+
+  ScratchDirectory scratch_;
+  ServerProcess server_{scratch_.path() / "data"};
+};
+
+// Appends one line per execution, then waits for the test's word.
+constexpr const char* waiting_job =
+    "echo $$ >> \"$D/executions\"; while [ -d \"$D\" ] && [ ! -e \"$D/go\" ]; do sleep 0.02; done; "
+    "echo the end > \"$SIGNALBOX_ARTIFACTS_DIR/note.txt\"";
+
+TEST_F(RestartJobs, AJobThatEndsWhileTheServerIsDownIsTakenUp) {
+  const auto executions = scratch_.path() / "executions";
+  const std::string run_id = start_job(waiting_job);
+  ASSERT_TRUE(eventually([&] { return lines_of(executions).size() == 1; }));
+  const std::string pid = lines_of(executions).front();
+  server_.kill();
+  EXPECT_TRUE(is_alive(pid)) << "the job died with the server";
+  std::ofstream(scratch_.path() / "go").put('\n');
+  ASSERT_TRUE(eventually([&] { return !is_alive(pid); }));
+  ASSERT_TRUE(server_.start()) << server_.log();
+  EXPECT_TRUE(ends_as(run_id, "succeeded"));
+  EXPECT_EQ(lines_of(executions).size(), 1U);
+  EXPECT_EQ(count(run_id, "StationSubmitIntended"), 1U);
+  const json::object note = call("run.artifact", {{"run_id", run_id}, {"name", "note.txt"}});
+  EXPECT_EQ(note.at("content"), "the end\n");
+}
+
+TEST_F(RestartJobs, AJobThatOutlivesManyServersIsExecutedOnce) {
+  const auto executions = scratch_.path() / "executions";
+  const std::string run_id = start_job(waiting_job);
+  ASSERT_TRUE(eventually([&] { return lines_of(executions).size() == 1; }));
+  for (int life = 0; life < 5; ++life) {
+    server_.kill();
+    ASSERT_TRUE(server_.start()) << server_.log();
+  }
+  EXPECT_EQ(run(run_id).at("status"), "running");
+  std::ofstream(scratch_.path() / "go").put('\n');
+  EXPECT_TRUE(ends_as(run_id, "succeeded"));
+  EXPECT_EQ(lines_of(executions).size(), 1U);
+  EXPECT_EQ(count(run_id, "StationSubmitIntended"), 1U);
+  EXPECT_EQ(count(run_id, "StationClaimed"), 1U);
+}
+
+TEST_F(RestartJobs, AJobIsExecutedOnceWhereverTheKillFalls) {
+  const auto executions = scratch_.path() / "executions";
+  std::vector<std::string> run_ids;
+  for (int kill = 0; kill < 12; ++kill) {
+    run_ids.push_back(start_job("echo $SIGNALBOX_RUN_ID >> \"$D/executions\""));
+    std::this_thread::sleep_for(std::chrono::milliseconds(2 * kill));
+    server_.kill();
+    ASSERT_TRUE(server_.start()) << server_.log();
+  }
+  for (const std::string& run_id : run_ids) EXPECT_TRUE(ends_as(run_id, "succeeded")) << run_id;
+  std::vector<std::string> executed = lines_of(executions);
+  std::sort(executed.begin(), executed.end());
+  std::sort(run_ids.begin(), run_ids.end());
+  EXPECT_EQ(executed, run_ids);
+}
+
+// Children that ignore TERM, one in a session of its own; their ids are in `pids`.
+constexpr const char* family =
+    "export D; trap '' TERM; "
+    "sh -c 'echo $$ >> \"$D/pids\"; while [ -d \"$D\" ]; do sleep 0.05; done' & "
+    "setsid sh -c 'echo $$ >> \"$D/pids\"; while [ -d \"$D\" ]; do sleep 0.05; done' & "
+    "echo $$ >> \"$D/pids\"; while [ -d \"$D\" ]; do sleep 0.05; done";
+
+TEST_F(RestartJobs, CancelEndsTheWholeFamilyAndSaysSo) {
+  const std::string run_id = start_job(family);
+  const auto pids = scratch_.path() / "pids";
+  ASSERT_TRUE(eventually([&] { return lines_of(pids).size() == 3; }));
+  const json::object canceled = call("run.cancel", {{"run_id", run_id}, {"reason", "enough"}});
+  EXPECT_EQ(canceled.at("status"), "running");
+  EXPECT_TRUE(ends_as(run_id, "canceled"));
+  EXPECT_EQ(count(run_id, "CancelConfirmed"), 1U);
+  EXPECT_EQ(count(run_id, "CancelEscaped"), 0U);
+  for (const std::string& pid : lines_of(pids)) EXPECT_FALSE(is_alive(pid)) << pid;
+}
+
+TEST_F(RestartJobs, ACancelSurvivesTheServer) {
+  const auto pids = scratch_.path() / "pids";
+  for (int kill = 0; kill < 4; ++kill) {
+    std::filesystem::remove(pids);
+    const std::string run_id = start_job(family);
+    ASSERT_TRUE(eventually([&] { return lines_of(pids).size() == 3; }));
+    EXPECT_EQ(call("run.cancel", {{"run_id", run_id}}).at("cancel_requested"), true);
+    std::this_thread::sleep_for(std::chrono::milliseconds(80 * kill));
+    server_.kill();
+    ASSERT_TRUE(server_.start()) << server_.log();
+    EXPECT_TRUE(ends_as(run_id, "canceled"));
+    EXPECT_EQ(count(run_id, "CancelConfirmed"), 1U);
+    EXPECT_EQ(count(run_id, "RunCancelRequested"), 1U);
+    for (const std::string& pid : lines_of(pids)) EXPECT_FALSE(is_alive(pid)) << pid;
+  }
+}
+
+TEST_F(RestartJobs, ACleanStopLeavesJobsAlone) {
+  const auto executions = scratch_.path() / "executions";
+  const std::string run_id = start_job(waiting_job);
+  ASSERT_TRUE(eventually([&] { return lines_of(executions).size() == 1; }));
+  EXPECT_EQ(server_.stop().exit_code, 0) << server_.log();
+  EXPECT_TRUE(is_alive(lines_of(executions).front()));
+  ASSERT_TRUE(server_.start()) << server_.log();
+  std::ofstream(scratch_.path() / "go").put('\n');
+  EXPECT_TRUE(ends_as(run_id, "succeeded"));
+  EXPECT_EQ(lines_of(executions).size(), 1U);
+}
+
+}  // namespace
+}  // namespace signalbox::test

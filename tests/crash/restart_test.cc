@@ -1,0 +1,264 @@
+// What a stop, a crash and a damaged directory do to the next start.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <boost/json/serialize.hpp>
+
+#include "tests/crash/connection.h"
+#include "tests/crash/offline_fold.h"
+#include "tests/crash/server_process.h"
+
+namespace signalbox::test {
+namespace {
+
+namespace json = boost::json;
+
+class Restart : public ::testing::Test {
+ protected:
+  void start() { ASSERT_TRUE(server_.start()) << server_.log(); }
+  void crash_and_start() {
+    server_.kill();
+    start();
+  }
+  json::object call(const char* method, json::object params) {
+    auto connection = Connection::open(server_.socket());
+    return result_of(connection ? connection->call(method, std::move(params)) : std::nullopt);
+  }
+  std::string refusal(const char* method, json::object params) {
+    auto connection = Connection::open(server_.socket());
+    const auto answer = connection ? connection->call(method, std::move(params)) : std::nullopt;
+    return answer ? error_code_of(*answer) : "no answer";
+  }
+  json::array events(json::object params = {}) {
+    params["limit"] = 1000;
+    return call("events.read", std::move(params)).at("events").as_array();
+  }
+  // What the newest start says of the life before it.
+  std::string previous() {
+    return std::string(
+        events({{"types", {"ServerStarted"}}}).back().at("data").at("previous").as_string());
+  }
+  // One station for outside workers, that waits a moment before each retry.
+  static json::object pipeline(const char* backoff) {
+    return {
+        {"name", "one"},
+        {"station", {{{"name", "work"}, {"retry", {{"max_retries", 3}, {"backoff", backoff}}}}}}};
+  }
+  json::object claim(json::object params) {
+    params["worker"] = "w";
+    const json::value claimed = call("station.claim", std::move(params)).at("claim");
+    EXPECT_TRUE(claimed.is_object());
+    return claimed.is_object() ? claimed.get_object() : json::object{};
+  }
+  static json::object held(const json::object& claim, json::object more = {}) {
+    for (const char* field : {"run_id", "station", "token"}) more[field] = claim.at(field);
+    return more;
+  }
+
+  ScratchDirectory scratch_;
+  ServerProcess server_{scratch_.path() / "data", {"--snapshot-events", "1000"}};
+};
+
+TEST_F(Restart, ASecondServerEndsAtOnceAndNamesTheFirst) {
+  start();
+  const ProcessOutput second =
+      run_program({SIGNALBOX_BINARY, "serve", "--data", server_.data().string(), "--socket",
+                   (scratch_.path() / "other.sock").string()});
+  EXPECT_EQ(second.end.exit_code, 75);
+  EXPECT_NE(second.text.find(std::to_string(server_.pid())), std::string::npos) << second.text;
+  EXPECT_EQ(call("server.status", {}).at("incarnation"), 1);
+}
+
+TEST_F(Restart, ACleanStopIsRecordedAndTheNextStartKnows) {
+  start();
+  EXPECT_EQ(previous(), "none");
+  EXPECT_EQ(server_.stop().exit_code, 0) << server_.log();
+  EXPECT_FALSE(std::filesystem::exists(server_.socket()));
+  start();
+  EXPECT_EQ(previous(), "clean");
+  const json::array all = events();
+  ASSERT_EQ(all.size(), 3U);
+  EXPECT_EQ(all[1].at("type"), "ServerStopped");
+  EXPECT_EQ(all[1].at("data").at("incarnation"), 1);
+  EXPECT_EQ(all[2].at("data").at("incarnation"), 2);
+  crash_and_start();
+  EXPECT_EQ(previous(), "crashed");
+  EXPECT_EQ(events().size(), 4U);  // of a crash nothing is recorded but the start after it
+}
+
+TEST_F(Restart, AStopAnswersWhoWaits) {
+  start();
+  auto waiting = Connection::open(server_.socket());
+  ASSERT_TRUE(
+      waiting->send(request_line(1, "station.claim", {{"worker", "w"}, {"wait_ms", 60'000}})));
+  while (number_of(call("server.status", {}).at("waiting_claims")) == 0) {
+  }
+  EXPECT_EQ(server_.stop().exit_code, 0) << server_.log();
+  const auto answer = waiting->message();
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(error_code_of(*answer), "SHUTTING_DOWN");
+}
+
+TEST_F(Restart, WithoutItsProjectionsNothingIsDifferent) {
+  start();
+  std::vector<std::string> ids;
+  for (int number = 0; number < 450; ++number) {
+    const json::object started = call("run.start", {{"goal", "run " + std::to_string(number)},
+                                                    {"project", number % 2 == 0 ? "even" : "odd"},
+                                                    {"pipeline", pipeline("1ms")}});
+    ids.emplace_back(started.at("run_id").as_string());
+    const json::object claimed = claim({});
+    if (number % 3 != 0) {
+      call("station.complete", held(claimed, {{"outcome", number % 3 == 1 ? "succeeded" : "failed"},
+                                              {"summary", "s"}}));
+    }
+  }
+  ASSERT_EQ(server_.stop().exit_code, 0) << server_.log();
+  const auto ask_all = [&] {
+    start();
+    std::vector<std::string> answers;
+    for (json::object params :
+         {json::object{{"limit", 500}}, json::object{{"project", "odd"}, {"limit", 500}},
+          json::object{{"status", "failed"}}, json::object{{"status", "running"}}}) {
+      json::object page = call("run.list", std::move(params));
+      page.erase("position");
+      answers.push_back(json::serialize(page));
+    }
+    for (std::size_t number = 0; number < ids.size(); number += 37) {
+      json::object run = call("run.get", {{"run_id", ids[number]}});
+      run.erase("position");
+      answers.push_back(json::serialize(run));
+    }
+    const json::object status = call("server.status", {});
+    const auto digest = OfflineFold(server_.data()).digest_at(number_of(status.at("position")));
+    EXPECT_TRUE(digest && to_hex(*digest) == status.at("state_digest").as_string());
+    return answers;
+  };
+  const auto before = ask_all();
+  ASSERT_EQ(server_.stop().exit_code, 0) << server_.log();
+  ASSERT_FALSE(std::filesystem::is_empty(server_.data() / "projections" / "snapshots"));
+  ASSERT_GT(std::filesystem::remove_all(server_.data() / "projections"), 3U);
+  const auto after = ask_all();
+  EXPECT_EQ(before, after);
+}
+
+TEST_F(Restart, NothingIsServedFromADamagedLog) {
+  start();
+  for (int number = 0; number < 200; ++number) call("run.start", {{"goal", "whole"}});
+  ASSERT_EQ(server_.stop().exit_code, 0);
+  // The largest file holds the events.
+  std::filesystem::path largest;
+  for (const auto& file : std::filesystem::directory_iterator(server_.data() / "log")) {
+    if (file.is_regular_file() &&
+        (largest.empty() || file.file_size() > std::filesystem::file_size(largest))) {
+      largest = file.path();
+    }
+  }
+  const auto middle = static_cast<std::streamoff>(std::filesystem::file_size(largest) / 2);
+  std::fstream file(largest, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekg(middle);
+  const char byte = static_cast<char>(file.get() ^ 0x10);
+  file.seekp(middle);
+  file.put(byte);
+  file.close();
+  server_.launch();
+  EXPECT_EQ(server_.wait().exit_code, 78) << server_.log();
+  EXPECT_NE(server_.log().find(largest.filename().string()), std::string::npos) << largest << "\n"
+                                                                                << server_.log();
+}
+
+TEST_F(Restart, ACommandIdGivesItsFirstResultInEveryLife) {
+  start();
+  const json::object params{{"goal", "once"}, {"command_id", "c-1"}, {"pipeline", pipeline("1ms")}};
+  const std::string run_id(call("run.start", params).at("run_id").as_string());
+  const json::object claim_params{{"worker", "w"}, {"command_id", "c-2"}};
+  const json::object claimed = call("station.claim", claim_params).at("claim").as_object();
+  json::object complete = held(claimed, {{"outcome", "succeeded"}, {"command_id", "c-3"}});
+  const json::object completed = call("station.complete", complete);
+  for (int life = 0; life < 3; ++life) {
+    crash_and_start();
+    const json::object again = call("run.start", params);
+    EXPECT_EQ(again.at("run_id"), json::value(run_id));
+    EXPECT_EQ(again.at("replayed"), true);
+    json::object claim_again = call("station.claim", claim_params);
+    EXPECT_EQ(claim_again.at("claim"), claimed) << json::serialize(claim_again);
+    EXPECT_EQ(claim_again.at("replayed"), true);
+    const json::object complete_again = call("station.complete", complete);
+    EXPECT_EQ(complete_again.at("run_status"), completed.at("run_status"));
+    EXPECT_EQ(complete_again.at("replayed"), true);
+    EXPECT_EQ(refusal("run.start", {{"goal", "another"}, {"command_id", "c-1"}}),
+              "IDEMPOTENCY_CONFLICT");
+  }
+  EXPECT_EQ(events({{"run_id", run_id}}).size(), 4U);
+}
+
+TEST_F(Restart, AnIdempotencyKeyHasOneRunInEveryLife) {
+  start();
+  const json::object params{{"goal", "once"}, {"idempotency_key", "k"}, {"labels", {{"a", "b"}}}};
+  const auto run_id = call("run.start", params).at("run_id");
+  for (int life = 0; life < 2; ++life) {
+    crash_and_start();
+    const json::object again = call("run.start", params);
+    EXPECT_EQ(again.at("run_id"), json::value(run_id));
+    EXPECT_EQ(again.at("replayed"), true);
+    EXPECT_EQ(refusal("run.start", {{"goal", "other"}, {"idempotency_key", "k"}}),
+              "IDEMPOTENCY_CONFLICT");
+  }
+  call("run.cancel", {{"run_id", run_id}});
+  crash_and_start();
+  EXPECT_EQ(call("run.start", params).at("run_id"), run_id);
+  EXPECT_EQ(call("run.list", {}).at("runs").as_array().size(), 1U);
+}
+
+TEST_F(Restart, ALeaseIsArmedAgainForItsFullLength) {
+  start();
+  call("run.start", {{"goal", "leased"}, {"pipeline", pipeline("0ms")}});
+  const json::object first = claim({{"lease_ms", 2000}});
+  crash_and_start();
+  // Its holder comes back and goes on.
+  EXPECT_EQ(call("station.heartbeat", held(first)).at("lease_ms"), 2000);
+  crash_and_start();
+  // Nobody comes: it runs out in this life, and the next one may try.
+  const json::object second = claim({{"wait_ms", 20'000}, {"lease_ms", 60'000}});
+  EXPECT_EQ(second.at("attempt"), 2);
+  EXPECT_GT(number_of(second.at("token")), number_of(first.at("token")));
+  EXPECT_EQ(refusal("station.heartbeat", held(first)), "STALE_TOKEN");
+  EXPECT_EQ(refusal("station.complete", held(first, {{"outcome", "succeeded"}})), "STALE_TOKEN");
+  const json::array failed = events({{"types", {"StationAttemptFailed"}}});
+  ASSERT_EQ(failed.size(), 1U);
+  EXPECT_EQ(failed[0].at("data").at("failure").at("code"), "LEASE_EXPIRED");
+  EXPECT_EQ(call("station.complete", held(second, {{"outcome", "succeeded"}})).at("run_status"),
+            "succeeded");
+}
+
+TEST_F(Restart, ABackoffGoesOnWhereItStood) {
+  start();
+  call("run.start", {{"goal", "retried"}, {"pipeline", pipeline("300ms")}});
+  json::object claimed = claim({});
+  json::object failure{{"outcome", "failed"}, {"error_class", "transient"}};
+  EXPECT_EQ(call("station.complete", held(claimed, failure)).at("station_status"), "waiting");
+  crash_and_start();
+  claimed = claim({{"wait_ms", 20'000}});
+  EXPECT_EQ(claimed.at("attempt"), 2);
+  call("station.complete", held(claimed, failure));
+  ASSERT_EQ(server_.stop().exit_code, 0);
+  start();
+  claimed = claim({{"wait_ms", 20'000}});
+  EXPECT_EQ(claimed.at("attempt"), 3);
+  // It was claimed when it was time, not before.
+  const json::array all = events();
+  std::string retry_at;
+  for (const json::value& event : all) {
+    if (event.at("type") == "StationAttemptFailed") {
+      retry_at = std::to_string(number_of(event.at("data").at("retry_at_ns")));
+    }
+  }
+  EXPECT_FALSE(retry_at.empty());
+}
+
+}  // namespace
+}  // namespace signalbox::test

@@ -1,0 +1,155 @@
+#include "tests/crash/server_process.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "domain/check.h"
+#include "tests/crash/connection.h"
+
+namespace signalbox::test {
+namespace {
+
+constexpr std::chrono::seconds patience{30};
+
+// The child dies with the test, so that one that crashes leaves nothing behind.
+pid_t spawn(const std::vector<std::string>& argv, const std::filesystem::path& output) {
+  std::vector<char*> words;
+  for (const std::string& word : argv) words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+  const int file = ::open(output.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  SIGNALBOX_CHECK(file >= 0 && nothing >= 0);
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    ::dup2(nothing, 0);
+    ::dup2(file, 1);
+    ::dup2(file, 2);
+    ::execvp(words[0], words.data());
+    ::_exit(127);
+  }
+  ::close(file);
+  ::close(nothing);
+  SIGNALBOX_CHECK(pid > 0);
+  return pid;
+}
+
+ProcessEnd end_of(int status) {
+  ProcessEnd end;
+  if (WIFEXITED(status)) end.exit_code = WEXITSTATUS(status);
+  if (WIFSIGNALED(status)) end.signal = WTERMSIG(status);
+  return end;
+}
+
+// Kills what doesn't end in time: a test hangs no longer than that.
+ProcessEnd wait_for_end(pid_t pid) {
+  const auto give_up = std::chrono::steady_clock::now() + patience;
+  int status = 0;
+  while (::waitpid(pid, &status, WNOHANG) == 0) {
+    if (std::chrono::steady_clock::now() > give_up) {
+      ::kill(pid, SIGKILL);
+      ::waitpid(pid, &status, 0);
+      break;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return end_of(status);
+}
+
+std::string text_of(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  std::ostringstream text;
+  text << stream.rdbuf();
+  return text.str();
+}
+
+}  // namespace
+
+ScratchDirectory::ScratchDirectory() {
+  std::string name = (std::filesystem::temp_directory_path() / "signalbox-crash-XXXXXX").string();
+  SIGNALBOX_CHECK(::mkdtemp(name.data()) != nullptr);
+  path_ = name;
+}
+
+ScratchDirectory::~ScratchDirectory() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+ProcessOutput run_program(const std::vector<std::string>& argv) {
+  const ScratchDirectory scratch;
+  ProcessOutput output;
+  output.end = wait_for_end(spawn(argv, scratch.path() / "output"));
+  output.text = text_of(scratch.path() / "output");
+  return output;
+}
+
+ServerProcess::ServerProcess(std::filesystem::path data, std::vector<std::string> options)
+    : data_(std::move(data)), options_(std::move(options)) {
+  std::filesystem::create_directories(data_);
+}
+
+ServerProcess::~ServerProcess() { kill(); }
+
+void ServerProcess::launch() {
+  SIGNALBOX_CHECK(pid_ < 0);
+  std::vector<std::string> argv{SIGNALBOX_BINARY, "serve", "--data", data_.string()};
+  argv.insert(argv.end(), options_.begin(), options_.end());
+  pid_ = spawn(argv, data_ / "server.log");
+}
+
+bool ServerProcess::wait_until_ready() {
+  const auto give_up = std::chrono::steady_clock::now() + patience;
+  while (running() && std::chrono::steady_clock::now() < give_up) {
+    if (auto connection = Connection::open(socket())) {
+      if (connection->call("server.status", {})) return true;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  return false;
+}
+
+void ServerProcess::kill() {
+  if (pid_ < 0) return;
+  ::kill(pid_, SIGKILL);
+  wait();
+}
+
+ProcessEnd ServerProcess::stop() {
+  SIGNALBOX_CHECK(pid_ > 0);
+  ::kill(pid_, SIGTERM);
+  return wait();
+}
+
+ProcessEnd ServerProcess::wait() {
+  SIGNALBOX_CHECK(pid_ > 0);
+  return wait_for_end(std::exchange(pid_, -1));
+}
+
+bool ServerProcess::running() {
+  if (pid_ < 0) return false;
+  siginfo_t info{};
+  return ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+         info.si_pid == 0;
+}
+
+std::uint64_t ServerProcess::resident_bytes() const {
+  std::ifstream status("/proc/" + std::to_string(pid_) + "/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("RssAnon:")) return std::stoull(line.substr(8)) * 1024;
+  }
+  return 0;
+}
+
+std::string ServerProcess::log() const { return text_of(data_ / "server.log"); }
+
+}  // namespace signalbox::test

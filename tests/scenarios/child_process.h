@@ -1,0 +1,112 @@
+// Runs the real binary: a command to its end, with all it printed, or in the background.
+#pragma once
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace signalbox {
+
+// A directory that is gone when the test ends. Short, since it holds sockets.
+class ScratchDirectory {
+ public:
+  ScratchDirectory() {
+    const char* base = std::getenv("TMPDIR");
+    std::string name = std::string(base != nullptr ? base : "/tmp") + "/sbx-XXXXXX";
+    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp " + name);
+    path_ = name;
+  }
+  ScratchDirectory(const ScratchDirectory&) = delete;
+  ScratchDirectory& operator=(const ScratchDirectory&) = delete;
+  ~ScratchDirectory() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+inline std::string read_whole_file(const std::filesystem::path& file) {
+  std::ostringstream text;
+  text << std::ifstream(file, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+// Starts argv[0] (looked up in PATH) with the environment of the test and `environment` on top.
+// Output goes to the files, which are made.
+inline pid_t spawn_process(std::vector<std::string> argv, const std::filesystem::path& out,
+                           const std::filesystem::path& err,
+                           const std::vector<std::string>& environment = {}) {
+  std::vector<std::string> variables = environment;
+  for (char** each = environ; *each != nullptr; ++each) {
+    const std::string variable = *each;
+    const std::string name = variable.substr(0, variable.find('=') + 1);
+    bool replaced = false;
+    for (const std::string& own : environment) replaced = replaced || own.starts_with(name);
+    if (!replaced) variables.push_back(variable);
+  }
+  std::vector<char*> words;
+  for (std::string& word : argv) words.push_back(word.data());
+  words.push_back(nullptr);
+  std::vector<char*> variable_words;
+  for (std::string& variable : variables) variable_words.push_back(variable.data());
+  variable_words.push_back(nullptr);
+
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, out.c_str(),
+                                   O_WRONLY | O_CREAT | O_APPEND, 0600);
+  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, err.c_str(),
+                                   O_WRONLY | O_CREAT | O_APPEND, 0600);
+  pid_t pid = -1;
+  const int error =
+      posix_spawnp(&pid, words[0], &actions, nullptr, words.data(), variable_words.data());
+  posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) throw std::runtime_error("can't start " + argv[0]);
+  return pid;
+}
+
+// The exit code, or 128 + the signal that ended it.
+inline int wait_for_exit(pid_t pid) {
+  int status = 0;
+  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+struct Output {
+  int exit_code = -1;
+  std::string out;
+  std::string err;
+};
+
+// Runs a command to its end.
+inline Output run_process(std::vector<std::string> argv,
+                          const std::vector<std::string>& environment = {}) {
+  const ScratchDirectory scratch;
+  const auto out = scratch.path() / "out";
+  const auto err = scratch.path() / "err";
+  const pid_t pid = spawn_process(std::move(argv), out, err, environment);
+  Output output;
+  output.exit_code = wait_for_exit(pid);
+  output.out = read_whole_file(out);
+  output.err = read_whole_file(err);
+  return output;
+}
+
+}  // namespace signalbox

@@ -1,0 +1,104 @@
+// What scripts rely on: exit codes, and exactly one JSON object on stdout.
+#include "tests/scenarios/cli_fixture.h"
+
+namespace signalbox {
+namespace {
+
+const std::string no_run = "0190f3c4-5b6a-7c8d-9e0f-123456789abc";
+
+std::string error_code(const boost::json::object& object) {
+  EXPECT_FALSE(object.at("ok").as_bool());
+  return std::string(object.at("error").at("data").at("code").as_string());
+}
+
+TEST_F(CliTest, WhatTheServerRefusesExitsWithOneAndSaysWhatToTry) {
+  const Output refused = server_.cli({"run", "get", no_run});
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_EQ(refused.out, "");
+  EXPECT_NE(refused.err.find("RUN_NOT_FOUND"), std::string::npos) << refused.err;
+  EXPECT_NE(refused.err.find("try: signalbox run list"), std::string::npos) << refused.err;
+
+  const Output json = server_.cli({"run", "get", no_run, "--json"});
+  EXPECT_EQ(json.exit_code, 1);
+  EXPECT_EQ(error_code(one_object(json)), "RUN_NOT_FOUND");
+}
+
+TEST_F(CliTest, AWrongCommandLineExitsWithTwo) {
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"run"},
+        {"run", "fly"},
+        {"run", "get"},
+        {"run", "list", "--bogus"},
+        {"run", "list", "--status", "asleep"},
+        {"rpc", "run.list", "{"},
+        {"rpc", "run.fly"},
+        {"run", "start", "x", "--input", "{"},
+        {"run", "start", "x", "--label", "no-value"},
+        {"run", "start", "x", "--pipeline", "/does/not/exist"}}) {
+    const Output plain = server_.cli(words);
+    EXPECT_EQ(plain.exit_code, 2) << words.back();
+    EXPECT_EQ(plain.out, "") << words.back();
+    EXPECT_NE(plain.err, "") << words.back();
+    auto with_json = words;
+    with_json.emplace_back("--json");
+    const Output json = server_.cli(with_json);
+    EXPECT_EQ(json.exit_code, 2) << words.back();
+    EXPECT_FALSE(one_object(json).at("ok").as_bool());
+  }
+}
+
+TEST_F(CliTest, ABadPipelineNamesFileStationAndField) {
+  const std::string file = (scratch_.path() / "bad.toml").string();
+  std::ofstream(file) << "name = \"bad\"\n[[station]]\nname = \"plan\"\ntimeout = \"soon\"\n";
+  const Output output = server_.cli({"run", "start", "x", "--pipeline", file});
+  EXPECT_EQ(output.exit_code, 2);
+  for (const char* expected : {"bad.toml", "plan", "timeout", "PIPELINE_INVALID"}) {
+    EXPECT_NE(output.err.find(expected), std::string::npos) << output.err;
+  }
+}
+
+TEST(CliWithoutServer, ExitsWith69AndSaysHowToStartOne) {
+  const ScratchDirectory nothing;
+  const std::string data = nothing.path().string();
+  const Output plain = run_process({SIGNALBOX_BINARY, "status", "--data", data});
+  EXPECT_EQ(plain.exit_code, 69);
+  EXPECT_NE(plain.err.find("signalbox serve --data " + data), std::string::npos) << plain.err;
+  const Output json = run_process({SIGNALBOX_BINARY, "status", "--data", data, "--json"});
+  EXPECT_EQ(json.exit_code, 69);
+  EXPECT_EQ(error_code(boost::json::parse(json.out).as_object()), "NOT_REACHABLE");
+}
+
+TEST(CliWithoutServer, HelpAndVersionGoToStdout) {
+  for (const char* noun : {"serve", "run", "station", "events", "server", "rpc", "replay", "bench",
+                           "completion", "status"}) {
+    const Output help = run_process({SIGNALBOX_BINARY, noun, "--help"});
+    EXPECT_EQ(help.exit_code, 0) << noun;
+    EXPECT_NE(help.out.find("Examples:"), std::string::npos) << noun;
+  }
+  EXPECT_TRUE(run_process({SIGNALBOX_BINARY, "--version"}).out.starts_with("signalbox "));
+}
+
+TEST_F(CliTest, WordsOfTheGoalAreNotTakenForCommands) {
+  EXPECT_NE(start_run("status"), "");
+  EXPECT_EQ(text(result({"run", "list"}).at("runs").at(0).as_object(), "goal"), "status");
+}
+
+TEST_F(CliTest, OptionsForAllMayStandBeforeTheCommand) {
+  const Output output = run_process(
+      {SIGNALBOX_BINARY, "--json", "--data", server_.data().string(), "server", "limits"});
+  EXPECT_EQ(output.exit_code, 0);
+  EXPECT_TRUE(one_object(output).at("ok").as_bool());
+}
+
+TEST_F(CliTest, TheSocketComesFromTheEnvironmentToo) {
+  const Output output =
+      run_process({SIGNALBOX_BINARY, "status"}, {"SIGNALBOX_SOCKET=" + server_.socket().string()});
+  EXPECT_EQ(output.exit_code, 0) << output.err;
+  const Output data =
+      run_process({SIGNALBOX_BINARY, "status"},
+                  {"SIGNALBOX_SOCKET=", "SIGNALBOX_DATA=" + server_.data().string()});
+  EXPECT_EQ(data.exit_code, 0) << data.err;
+}
+
+}  // namespace
+}  // namespace signalbox

@@ -1,0 +1,76 @@
+// Tests of the command line against one real server.
+#pragma once
+
+#include <string>
+
+#include <gtest/gtest.h>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
+
+#include "tests/scenarios/real_server.h"
+
+namespace signalbox {
+
+inline constexpr const char* worker_pipeline = R"(
+name = "two"
+[[station]]
+name = "plan"
+[[station]]
+name = "implement"
+[station.retry]
+max_retries = 0
+)";
+
+class CliTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    server_.start();
+    std::ofstream(pipeline()) << worker_pipeline;
+  }
+
+  [[nodiscard]] std::string pipeline() const { return (scratch_.path() / "two.toml").string(); }
+
+  // Exactly one JSON object and a line break on stdout, whatever the exit code.
+  static boost::json::object one_object(const Output& output) {
+    boost::json::error_code error;
+    const boost::json::value value = boost::json::parse(output.out, error);
+    EXPECT_FALSE(error) << output.out << output.err;
+    EXPECT_TRUE(output.out.ends_with("}\n")) << output.out;
+    return value.is_object() ? value.get_object() : boost::json::object{};
+  }
+
+  // Of a command that has to succeed.
+  boost::json::object result(std::vector<std::string> words) const {
+    words.emplace_back("--json");
+    const Output output = server_.cli(std::move(words));
+    EXPECT_EQ(output.exit_code, 0) << output.out << output.err;
+    const boost::json::object object = one_object(output);
+    return object.contains("result") ? object.at("result").as_object() : boost::json::object{};
+  }
+
+  std::string start_run(const std::string& goal) const {
+    return text(result({"run", "start", goal, "--pipeline", pipeline()}), "run_id");
+  }
+
+  // Claims the run's station and gives its token.
+  std::string claim(const std::string& run_id) const {
+    const auto claimed = result({"station", "claim", "--worker", "w", "--run", run_id});
+    return boost::json::serialize(claimed.at("claim").as_object().at("token"));
+  }
+
+  Output complete(const std::string& run_id, const std::string& station, const std::string& token,
+                  const std::string& outcome) const {
+    return server_.cli({"station", "complete", "--run", run_id, "--station", station, "--token",
+                        token, "--outcome", outcome});
+  }
+
+  static std::string text(const boost::json::object& object, const char* key) {
+    return std::string(object.at(key).as_string());
+  }
+
+  RealServer server_;
+  ScratchDirectory scratch_;
+};
+
+}  // namespace signalbox

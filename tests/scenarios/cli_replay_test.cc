@@ -1,0 +1,79 @@
+// Offline answers: the same state from the log alone, also beside a running server.
+#include <boost/json/serialize.hpp>
+
+#include "tests/scenarios/cli_fixture.h"
+
+namespace signalbox {
+namespace {
+
+TEST_F(CliTest, ReplayOfALiveDirectoryGivesTheServersDigest) {
+  const std::string run = start_run("be replayed");
+  ASSERT_EQ(complete(run, "plan", claim(run), "succeeded").exit_code, 0);
+  const auto status = result({"status"});
+  const auto replayed = result({"replay"});
+  EXPECT_EQ(status.at("position"), replayed.at("position"));
+  EXPECT_EQ(status.at("state_digest"), replayed.at("state_digest"));
+  EXPECT_EQ(replayed.at("open_runs").to_number<int>(), 1);
+}
+
+TEST_F(CliTest, ReplayStopsWhereItIsToldTo) {
+  const auto before = result({"status"});
+  start_run("later");
+  const std::string position = boost::json::serialize(before.at("position"));
+  const auto replayed = result({"replay", "--to", position});
+  EXPECT_EQ(before.at("state_digest"), replayed.at("state_digest"));
+  EXPECT_EQ(replayed.at("open_runs").to_number<int>(), 0);
+  const Output beyond = server_.cli({"replay", "--to", "1000000", "--json"});
+  EXPECT_EQ(beyond.exit_code, 1);
+  EXPECT_EQ(text(one_object(beyond).at("error").at("data").as_object(), "code"),
+            "POSITION_NOT_FOUND");
+}
+
+TEST_F(CliTest, ReplayShowsOneRunsRecords) {
+  const std::string run = start_run("mine");
+  start_run("another");
+  ASSERT_EQ(server_.cli({"run", "cancel", run}).exit_code, 0);
+  const auto records = result({"replay", "--run", run}).at("records").as_array();
+  ASSERT_GE(records.size(), 2U);
+  for (const auto& record : records) {
+    EXPECT_EQ(text(record.as_object(), "stream"), "run/" + run);
+  }
+}
+
+TEST_F(CliTest, ReplayOfADamagedLogExitsWith78AndSaysWhere) {
+  for (int number = 0; number < 20; ++number) start_run("run " + std::to_string(number));
+  ASSERT_EQ(server_.stop(), 0);
+  ASSERT_EQ(server_.cli({"replay", "--verify"}).exit_code, 0);
+  // A clean stop may leave the records in the write-ahead log or in a table file: whichever is
+  // largest holds them.
+  std::filesystem::path largest;
+  for (const auto& each : std::filesystem::directory_iterator(server_.data() / "log")) {
+    const auto extension = each.path().extension();
+    if (extension != ".log" && extension != ".sst") continue;
+    if (largest.empty() || each.file_size() > std::filesystem::file_size(largest)) {
+      largest = each.path();
+    }
+  }
+  std::fstream file(largest, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(200);
+  const char before = static_cast<char>(file.get());
+  file.seekp(200);
+  file.put(static_cast<char>(before ^ 0x40));
+  file.close();
+
+  const Output plain = server_.cli({"replay"});
+  EXPECT_EQ(plain.exit_code, 78) << plain.out << plain.err;
+  const Output json = server_.cli({"replay", "--json"});
+  EXPECT_EQ(json.exit_code, 78);
+  EXPECT_EQ(text(one_object(json).at("error").at("data").as_object(), "code"), "STORAGE_DAMAGED");
+}
+
+TEST(CliWithoutServer, ReplayOfNothingIsAUsageError) {
+  const ScratchDirectory nothing;
+  const Output output =
+      run_process({SIGNALBOX_BINARY, "replay", "--data", nothing.path().string()});
+  EXPECT_EQ(output.exit_code, 2) << output.err;
+}
+
+}  // namespace
+}  // namespace signalbox

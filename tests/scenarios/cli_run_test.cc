@@ -1,0 +1,139 @@
+// A run by the command line alone: started, worked on, watched, cancelled, shown.
+#include <regex>
+
+#include <boost/json/serialize.hpp>
+
+#include "tests/scenarios/cli_fixture.h"
+
+namespace signalbox {
+namespace {
+
+// Ids, times and durations differ from run to run; their places don't.
+std::string normalized(std::string text) {
+  text = std::regex_replace(text, std::regex("[0-9a-f]{8}-[0-9a-f-]{27}"), "ID");
+  text = std::regex_replace(text, std::regex("…[0-9a-f]{8}"), "…ID");
+  text = std::regex_replace(text, std::regex("[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{3}"), "TIME");
+  text = std::regex_replace(text, std::regex("/[^ \n]*/runs/"), "RUNS/");
+  text = std::regex_replace(text, std::regex("(now|[0-9]+s ago)"), "AGE");
+  text = std::regex_replace(text, std::regex("[0-9.]+(ms|s)\\b"), "SPAN");
+  return std::regex_replace(text, std::regex(" +"), " ");
+}
+
+TEST_F(CliTest, ARunIsWorkedOnAndShown) {
+  const std::string run = start_run("make it work");
+  ASSERT_EQ(complete(run, "plan", claim(run), "succeeded").exit_code, 0);
+  const Output failed = server_.cli(
+      {"station", "complete", "--outcome", "failed", "--error-code", "TESTS_RED", "--error-message",
+       "two tests fail"},
+      {"SIGNALBOX_RUN_ID=" + run, "SIGNALBOX_STATION=implement", "SIGNALBOX_TOKEN=" + claim(run)});
+  EXPECT_EQ(failed.out, "station failed, run failed\n") << failed.err;
+
+  EXPECT_EQ(normalized(server_.cli({"run", "get", run}).out),
+            "run ID\n"
+            "status failed\n"
+            "error TESTS_RED: two tests fail\n"
+            "goal make it work\n"
+            "pipeline two\n"
+            "time TIME … TIME (SPAN)\n"
+            "positions 2 … 7\n"
+            "run root RUNS/ID\n"
+            "\n"
+            "station attempt strategy worker status started took what came of it\n"
+            "plan 1 original w succeeded TIME SPAN\n"
+            "implement 1 original w failed TIME SPAN TESTS_RED: two tests fail\n");
+  EXPECT_EQ(normalized(server_.cli({"run", "list"}).out),
+            "run status station started took goal\n"
+            "ID failed implement failed AGE SPAN make it work\n");
+}
+
+TEST_F(CliTest, AnArtifactIsPrintedAsItIs) {
+  const std::string run = start_run("leave a file");
+  const std::string file = (scratch_.path() / "plan.md").string();
+  std::ofstream(file) << "# Plan\n\x1b[1mbold\x1b[0m\n";
+  const Output done =
+      server_.cli({"station", "complete", "--run", run, "--station", "plan", "--token", claim(run),
+                   "--outcome", "succeeded", "--artifact", "plan=" + file + ":text/markdown"});
+  ASSERT_EQ(done.exit_code, 0) << done.err;
+  const Output printed = server_.cli({"run", "artifact", run, "plan"});
+  EXPECT_EQ(printed.out, "# Plan\n\x1b[1mbold\x1b[0m\n");
+  EXPECT_EQ(server_.cli({"run", "artifact", run, "nothing"}).exit_code, 1);
+}
+
+TEST_F(CliTest, WatchFollowsARunToItsEndAndTellsHowItEnded) {
+  const std::string good = start_run("good");
+  ASSERT_EQ(complete(good, "plan", claim(good), "succeeded").exit_code, 0);
+  ASSERT_EQ(complete(good, "implement", claim(good), "succeeded").exit_code, 0);
+  const Output watched = server_.cli({"run", "watch", good});
+  EXPECT_EQ(watched.exit_code, 0) << watched.err;
+  EXPECT_NE(watched.out.find("RunSucceeded"), std::string::npos) << watched.out;
+  EXPECT_EQ(watched.out.find('\x1b'), std::string::npos) << "no colours but on a terminal";
+
+  const std::string bad = start_run("bad");
+  ASSERT_EQ(server_.cli({"run", "cancel", bad, "--wait"}).exit_code, 0);
+  const Output json = server_.cli({"run", "watch", bad, "--json"});
+  EXPECT_EQ(json.exit_code, 1);
+  EXPECT_EQ(text(one_object(json).at("result").at("run").as_object(), "status"), "canceled");
+}
+
+TEST_F(CliTest, WatchWaitsForAServerThatRestarts) {
+  const std::string run = start_run("survive");
+  const auto out = scratch_.path() / "watch.out";
+  const auto err = scratch_.path() / "watch.err";
+  const pid_t watcher = spawn_process(
+      {SIGNALBOX_BINARY, "run", "watch", run, "--data", server_.data().string()}, out, err);
+  while (read_whole_file(out).find("RunStarted") == std::string::npos) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  server_.kill();
+  server_.start();
+  EXPECT_EQ(server_.cli({"run", "cancel", run}).exit_code, 0);
+  EXPECT_EQ(wait_for_exit(watcher), 1);
+  const std::string events = read_whole_file(out);
+  EXPECT_EQ(events.find("RunStarted"), events.rfind("RunStarted")) << "once, in spite of the gap";
+  EXPECT_NE(events.find("RunCanceled"), std::string::npos) << events;
+}
+
+TEST_F(CliTest, ListGivesAllPages) {
+  for (int number = 0; number < 7; ++number) start_run("run " + std::to_string(number));
+  EXPECT_EQ(result({"run", "list", "--limit", "3"}).at("runs").as_array().size(), 3U);
+  const auto all = result({"run", "list", "--limit", "3", "--all"});
+  EXPECT_EQ(all.at("runs").as_array().size(), 7U);
+  EXPECT_TRUE(all.at("next_cursor").is_null());
+}
+
+TEST_F(CliTest, TheSameIdempotencyKeyGivesTheSameRun) {
+  const std::vector<std::string> words = {"run",       "start",      "once",    "--idempotency-key",
+                                          "nightly-7", "--pipeline", pipeline()};
+  const auto first = result(words);
+  const auto second = result(words);
+  EXPECT_EQ(text(first, "run_id"), text(second, "run_id"));
+  EXPECT_FALSE(first.at("replayed").as_bool());
+  EXPECT_TRUE(second.at("replayed").as_bool());
+}
+
+TEST_F(CliTest, EventsAreReadAndFollowed) {
+  const std::string run = start_run("be seen");
+  const auto page = result({"events", "--run", run});
+  ASSERT_EQ(page.at("events").as_array().size(), 1U);
+  EXPECT_EQ(text(page.at("events").at(0).as_object(), "type"), "RunStarted");
+
+  const auto out = scratch_.path() / "follow.out";
+  const pid_t follower = spawn_process({SIGNALBOX_BINARY, "events", "--follow", "--from", "1",
+                                        "--json", "--data", server_.data().string()},
+                                       out, scratch_.path() / "follow.err");
+  EXPECT_EQ(server_.cli({"run", "cancel", run}).exit_code, 0);
+  while (read_whole_file(out).find("RunCanceled") == std::string::npos) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  ::kill(follower, SIGTERM);
+  wait_for_exit(follower);
+  std::istringstream lines(read_whole_file(out));
+  std::int64_t expected = 0;
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_EQ(boost::json::parse(line).at("position").to_number<std::int64_t>(), ++expected);
+  }
+  EXPECT_GE(expected, 3);
+}
+
+}  // namespace
+}  // namespace signalbox

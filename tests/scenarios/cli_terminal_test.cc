@@ -1,0 +1,65 @@
+// What the command line does on a terminal only, and the completion script in a real bash.
+#include <gtest/gtest.h>
+
+#include "tests/scenarios/cli_fixture.h"
+
+namespace signalbox {
+namespace {
+
+// Runs a command of the shell on a pseudo-terminal, by util-linux's script(1).
+Output on_terminal(const std::string& command, const std::vector<std::string>& environment) {
+  return run_process({"script", "--quiet", "--return", "--command", command, "/dev/null"},
+                     environment);
+}
+
+TEST_F(CliTest, ColoursOnATerminalUnlessNoColor) {
+  start_run("colourful");
+  const std::string command =
+      std::string(SIGNALBOX_BINARY) + " status --data " + server_.data().string();
+  const Output coloured = on_terminal(command, {"TERM=xterm", "NO_COLOR="});
+  EXPECT_EQ(coloured.exit_code, 0);
+  EXPECT_NE(coloured.out.find("\x1b["), std::string::npos) << coloured.out;
+  const Output plain = on_terminal(command, {"TERM=xterm", "NO_COLOR=1"});
+  EXPECT_NE(plain.out.find("state digest"), std::string::npos) << plain.out;
+  EXPECT_EQ(plain.out.find("\x1b["), std::string::npos) << plain.out;
+}
+
+TEST_F(CliTest, LongLinesAreCutOnATerminalOnly) {
+  const std::string goal(100, 'g');
+  start_run(goal);
+  EXPECT_NE(server_.cli({"run", "list"}).out.find(goal), std::string::npos);
+  const Output cut = on_terminal("stty cols 100; " + std::string(SIGNALBOX_BINARY) +
+                                     " run list --data " + server_.data().string(),
+                                 {"TERM=xterm", "NO_COLOR=1"});
+  EXPECT_EQ(cut.out.find(goal), std::string::npos);
+  EXPECT_NE(cut.out.find("ggg…"), std::string::npos) << cut.out;
+}
+
+// The words that bash offers after `line`.
+std::string offered(const std::string& line) {
+  const std::string script = "source <('" SIGNALBOX_BINARY
+                             "' completion bash)\n"
+                             "COMP_WORDS=(" +
+                             line +
+                             ")\n"
+                             "COMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n"
+                             "_signalbox\n"
+                             "printf '%s\\n' \"${COMPREPLY[@]}\"\n";
+  const Output output = run_process({"bash", "--norc", "-c", script});
+  EXPECT_EQ(output.err, "");
+  return "\n" + output.out;
+}
+
+TEST(Completion, OffersNounsVerbsOptionsAndValues) {
+  EXPECT_NE(offered("signalbox ''").find("\nrun\n"), std::string::npos);
+  EXPECT_EQ(offered("signalbox ru"), "\nrun\n");
+  EXPECT_NE(offered("signalbox run ''").find("\nwatch\n"), std::string::npos);
+  EXPECT_EQ(offered("signalbox run ''").find("\nclaim\n"), std::string::npos);
+  EXPECT_NE(offered("signalbox run list --").find("\n--project\n"), std::string::npos);
+  EXPECT_NE(offered("signalbox run list --").find("\n--json\n"), std::string::npos);
+  EXPECT_EQ(offered("signalbox run list --status f"), "\nfailed\n");
+  EXPECT_EQ(offered("signalbox --json station c"), "\nclaim\ncomplete\n");
+}
+
+}  // namespace
+}  // namespace signalbox

@@ -1,0 +1,58 @@
+// README.md, "A tour": what it shows works when it is pasted.
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "tests/scenarios/child_process.h"
+
+namespace signalbox {
+namespace {
+
+// The first ```sh block after the heading.
+std::string tour_of(const std::string& readme) {
+  const std::size_t heading = readme.find("\n## A tour\n");
+  const std::size_t fence = readme.find("\n```sh\n", heading);
+  const std::size_t end = readme.find("\n```\n", fence);
+  if (heading == std::string::npos || fence == std::string::npos || end == std::string::npos) {
+    return {};
+  }
+  return readme.substr(fence + 7, end - fence - 6);
+}
+
+std::size_t count(const std::string& text, const std::string& part) {
+  std::size_t times = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
+    ++times;
+  }
+  return times;
+}
+
+TEST(Readme, TheTourWorksWhenPasted) {
+  const std::string tour =
+      tour_of(read_whole_file(std::filesystem::path(SIGNALBOX_SOURCE_DIR) / "README.md"));
+  ASSERT_FALSE(tour.empty());
+
+  const ScratchDirectory place;
+  std::filesystem::create_directory_symlink(std::filesystem::path(SIGNALBOX_BINARY).parent_path(),
+                                            place.path() / "build");
+  // As pasted into a shell whose directory has the build; the end waits for the server to be gone.
+  std::ofstream(place.path() / "tour.sh") << "cd '" << place.path().string() << "'\n"
+                                          << tour << "\nwait $server\n";
+  const Output output = run_process({"bash", (place.path() / "tour.sh").string()},
+                                    {"TMPDIR=" + place.path().string()});
+  const std::string& text = output.out;
+  EXPECT_EQ(output.exit_code, 0) << text << output.err;
+  EXPECT_NE(text.find("station succeeded, run succeeded"), std::string::npos) << text;
+  EXPECT_NE(text.find("\ndone\n"), std::string::npos) << "the artifact's content\n" << text;
+  EXPECT_EQ(count(text, "RunStarted"), 1u) << "the key was used twice, the run is one\n" << text;
+
+  std::smatch digest;
+  ASSERT_TRUE(std::regex_search(text, digest, std::regex("state digest +([0-9a-f]{64})"))) << text;
+  EXPECT_EQ(count(text, digest[1].str()), 2u) << "of the living server and of replay\n" << text;
+}
+
+}  // namespace
+}  // namespace signalbox

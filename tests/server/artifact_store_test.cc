@@ -1,0 +1,98 @@
+// Files by their content.
+#include <sys/stat.h>
+
+#include "domain/limits.h"
+#include "server/artifacts/atomic_file.h"
+#include "tests/server/executor_fixture.h"
+
+namespace signalbox {
+namespace {
+
+class ArtifactStoreTest : public ::testing::Test {
+ protected:
+  TemporaryDirectory directory;
+  ArtifactStore store{directory.path() / "artifacts"};
+};
+
+TEST_F(ArtifactStoreTest, PutAndGet) {
+  const Artifact artifact = store.put("notes", "text/plain", "hello\n").value();
+  EXPECT_EQ(artifact.bytes, 6U);
+  // sha256sum
+  EXPECT_EQ(to_hex(artifact.sha256),
+            "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03");
+  EXPECT_EQ(store.get(artifact.sha256).value(), "hello\n");
+  EXPECT_EQ(store.path_of(artifact.sha256).parent_path().filename(), "58");
+  EXPECT_EQ(store.put("again", "text/plain", "hello\n")->sha256, artifact.sha256);
+}
+
+TEST_F(ArtifactStoreTest, UnknownIsNotFound) {
+  EXPECT_EQ(store.get(Digest{}).error().kind, StoreError::Kind::not_found);
+}
+
+TEST_F(ArtifactStoreTest, ChangedBytesAreDetectedAndHealedByPutting) {
+  const Artifact artifact = store.put("notes", "text/plain", "hello\n").value();
+  write_text(store.path_of(artifact.sha256), "hellO\n");
+  const auto damaged = store.get(artifact.sha256);
+  ASSERT_FALSE(damaged);
+  EXPECT_EQ(damaged.error().kind, StoreError::Kind::damaged);
+  EXPECT_EQ(damaged.error().file, store.path_of(artifact.sha256).string());
+  ASSERT_TRUE(store.put("notes", "text/plain", "hello\n"));
+  EXPECT_EQ(store.get(artifact.sha256).value(), "hello\n");
+}
+
+TEST_F(ArtifactStoreTest, OnlyBoundedRegularFiles) {
+  const auto file = directory.path() / "file";
+  write_text(file, "content");
+  EXPECT_EQ(store.put_file("f", "text/plain", file)->bytes, 7U);
+  std::filesystem::create_symlink(file, directory.path() / "link");
+  EXPECT_FALSE(store.put_file("f", "text/plain", directory.path() / "link"));
+  ASSERT_EQ(::mkfifo((directory.path() / "fifo").c_str(), 0600), 0);
+  EXPECT_FALSE(store.put_file("f", "text/plain", directory.path() / "fifo"));
+  std::filesystem::resize_file(file, limits::artifact_bytes_max + 1);
+  EXPECT_FALSE(store.put_file("f", "text/plain", file));
+}
+
+TEST_F(ArtifactStoreTest, ConcurrentPutsOfTheSameContent) {
+  std::vector<std::thread> writers;
+  for (int index = 0; index < 8; ++index) {
+    writers.emplace_back([this] {
+      for (int round = 0; round < 20; ++round) {
+        EXPECT_TRUE(store.put("n", "text/plain", "round " + std::to_string(round)));
+      }
+    });
+  }
+  for (std::thread& writer : writers) writer.join();
+  std::size_t files = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(directory.path())) {
+    if (entry.is_regular_file()) ++files;
+  }
+  EXPECT_EQ(files, 20U);  // and no temporary one
+}
+
+TEST(AtomicFile, ReplacesAsAWholeAndLeavesNothingBehindOnFailure) {
+  const TemporaryDirectory directory;
+  const auto path = directory.path() / "file";
+  ASSERT_TRUE(write_file_atomically(path, "old"));
+  ASSERT_TRUE(write_file_atomically(path, "new"));
+  EXPECT_EQ(content_of(path), "new");
+  std::filesystem::create_directory(directory.path() / "in-the-way");
+  EXPECT_FALSE(write_file_atomically(directory.path() / "in-the-way", "x"));
+  EXPECT_FALSE(write_file_atomically(directory.path() / "missing" / "file", "x"));
+  std::size_t entries = 0;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(directory.path())) {
+    ++entries;
+  }
+  EXPECT_EQ(entries, 2U);
+}
+
+TEST(AtomicFile, MakesDirectoriesUnlessAFileIsInTheWay) {
+  const TemporaryDirectory directory;
+  EXPECT_TRUE(make_directories(directory.path() / "a/b/c"));
+  EXPECT_TRUE(make_directories(directory.path() / "a/b/c"));
+  write_text(directory.path() / "file", "");
+  EXPECT_FALSE(make_directories(directory.path() / "file"));
+  EXPECT_FALSE(make_directories(directory.path() / "file/below"));
+}
+
+}  // namespace
+}  // namespace signalbox

@@ -1,0 +1,125 @@
+// Claims that wait: the oldest first, each its own time, and nobody twice.
+#include <gtest/gtest.h>
+
+#include "tests/server/rpc_site.h"
+
+namespace signalbox {
+namespace {
+
+class EngineClaimQueue : public ::testing::Test, protected RpcSite {
+ protected:
+  std::shared_ptr<ListeningPeer> claim(const std::string& params) {
+    auto worker = std::make_shared<ListeningPeer>();
+    dispatcher.handle(
+        R"({"jsonrpc":"2.0","id":1,"method":"station.claim","params":)" + params + "}", "uid:1",
+        worker);
+    return worker;
+  }
+  std::string start_run() {
+    const auto answer =
+        ask("run.start", R"({"goal":"g","pipeline":{"name":"p","station":[{"name":"work"}]}})");
+    return std::string(answer.at("result").at("run_id").as_string());
+  }
+  void serve() {
+    claims.serve(clock.monotonic_ns());
+    commit_all();
+  }
+  static std::string claimed_run(ListeningPeer& worker) {
+    if (worker.lines.empty()) return "waits";
+    const auto answer = worker.next();
+    if (answer.contains("error")) return code_of(answer);
+    const auto& claim = answer.at("result").at("claim");
+    return claim.is_null() ? "nothing" : std::string(claim.at("run_id").as_string());
+  }
+};
+
+TEST_F(EngineClaimQueue, TheOldestIsServedFirst) {
+  const auto first = claim(R"({"worker":"a","wait_ms":1000})");
+  const auto second = claim(R"({"worker":"b","wait_ms":1000})");
+  EXPECT_EQ(claims.size(), 2U);
+  const std::string run = start_run();
+  serve();
+  EXPECT_EQ(claimed_run(*first), run);
+  EXPECT_EQ(claimed_run(*second), "waits");
+  const std::string next = start_run();
+  serve();
+  EXPECT_EQ(claimed_run(*second), next);
+  EXPECT_EQ(claims.size(), 0U);
+}
+
+TEST_F(EngineClaimQueue, WhoseTimeIsOverGetsNothing) {
+  const auto early = claim(R"({"worker":"a","wait_ms":10})");
+  const auto late = claim(R"({"worker":"b","wait_ms":20})");
+  EXPECT_EQ(claims.next_due_ns(), clock.monotonic_ns() + 10'000'000);
+  clock.advance_ms(10);
+  serve();
+  EXPECT_EQ(claimed_run(*early), "nothing");
+  EXPECT_EQ(claimed_run(*late), "waits");
+  clock.advance_ms(10);
+  serve();
+  EXPECT_EQ(claimed_run(*late), "nothing");
+  EXPECT_EQ(claims.next_due_ns(), std::nullopt);
+}
+
+TEST_F(EngineClaimQueue, WhoIsGoneIsGivenNothing) {
+  const auto gone = claim(R"({"worker":"a","wait_ms":1000})");
+  const auto here = claim(R"({"worker":"b","wait_ms":1000})");
+  gone->is_closed = true;
+  const std::string run = start_run();
+  serve();
+  EXPECT_EQ(claimed_run(*here), run);
+}
+
+TEST_F(EngineClaimQueue, WhoWantsAnotherStationWaitsOn) {
+  const auto picky = claim(R"({"worker":"a","wait_ms":1000,"stations":["other"]})");
+  const auto other = claim(R"({"worker":"b","wait_ms":1000})");
+  const std::string run = start_run();
+  serve();
+  EXPECT_EQ(claimed_run(*picky), "waits");
+  EXPECT_EQ(claimed_run(*other), run);
+}
+
+TEST_F(EngineClaimQueue, OneCommandIdIsOneClaim) {
+  const std::string params = R"({"worker":"a","wait_ms":1000,"command_id":"c-1"})";
+  const auto first = claim(params);
+  const auto again = claim(params);
+  const std::string run = start_run();
+  const std::string other_run = start_run();
+  serve();
+  const auto answer = first->next();
+  const auto answer_again = again->next();
+  EXPECT_EQ(answer.at("result").at("claim").at("run_id"), boost::json::value(run));
+  EXPECT_EQ(answer_again.at("result").at("claim"), answer.at("result").at("claim"));
+  EXPECT_EQ(answer_again.at("result").at("replayed"), true);
+  EXPECT_EQ(engine.world().ready.size(), 1U);
+}
+
+TEST_F(EngineClaimQueue, AClaimOfOneRunHearsOfItsEnd) {
+  const std::string run = start_run();
+  const auto holder = claim(R"({"worker":"a"})");
+  commit_all();
+  EXPECT_EQ(claimed_run(*holder), run);
+  const auto waiting = claim(R"({"worker":"b","wait_ms":1000,"run_id":")" + run + "\"}");
+  EXPECT_EQ(claimed_run(*waiting), "waits");
+  ask("run.cancel", R"({"run_id":")" + run + "\"}");
+  serve();
+  EXPECT_EQ(claimed_run(*waiting), "RUN_TERMINAL");
+}
+
+TEST_F(EngineClaimQueue, AllAreRefusedAtTheEnd) {
+  const auto worker = claim(R"({"worker":"a","wait_ms":1000})");
+  claims.refuse_all({ErrorCode::SHUTTING_DOWN, "the end", {}, {}});
+  EXPECT_EQ(claimed_run(*worker), "SHUTTING_DOWN");
+  EXPECT_EQ(claims.size(), 0U);
+}
+
+TEST_F(EngineClaimQueue, HasABound) {
+  for (std::size_t count = 0; count < waiting_claims_max; ++count) {
+    claim(R"({"worker":"a","wait_ms":1000})");
+  }
+  const auto refused = claim(R"({"worker":"b","wait_ms":1000})");
+  EXPECT_EQ(claimed_run(*refused), "OVERLOADED");
+}
+
+}  // namespace
+}  // namespace signalbox

@@ -1,0 +1,180 @@
+// The one writer: nothing is told before it is durable, in order, many commands a commit; and what
+// a failing disk does to it.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/server/rpc_site.h"
+
+namespace signalbox {
+namespace {
+
+class EngineCommit : public ::testing::Test, protected RpcSite {
+ protected:
+  // One command of one event; gives whether it was taken.
+  bool start_run(const std::string& goal) {
+    StartRun command;
+    command.goal = goal;
+    command.pipeline = default_pipeline();
+    command.run_id = ids.next_run_id(0);
+    return engine.begin({"uid:1", {}, {}}).apply(command).has_value();
+  }
+  void tell_when_durable(const std::string& word) {
+    engine.release_when_durable([this, word](Durability durability) {
+      told.push_back(word + (durability == Durability::durable   ? ""
+                             : durability == Durability::unknown ? " unknown"
+                                                                 : " full"));
+    });
+  }
+
+  std::vector<std::string> told;
+};
+
+using Told = std::vector<std::string>;
+
+TEST_F(EngineCommit, TellsNothingBeforeItIsDurable) {
+  tell_when_durable("nothing yet");
+  EXPECT_EQ(told, Told{"nothing yet"});  // there is nothing to wait for
+  ASSERT_TRUE(start_run("one"));
+  tell_when_durable("one");
+  EXPECT_EQ(engine.world().runs.size(), 1U);  // decided on at once
+  engine.flush();
+  tell_when_durable("a query meanwhile");
+  EXPECT_EQ(told.size(), 1U);
+  EXPECT_FALSE(engine.idle());
+  finish();
+  EXPECT_EQ(told, (Told{"nothing yet", "one", "a query meanwhile"}));
+  EXPECT_TRUE(engine.idle());
+  EXPECT_EQ(engine.durable_position(), 1U);
+}
+
+TEST_F(EngineCommit, WhatGathersDuringOneCommitIsTheNext) {
+  ASSERT_TRUE(start_run("one"));
+  tell_when_durable("one");
+  engine.flush();
+  for (const char* goal : {"two", "three", "four"}) {
+    ASSERT_TRUE(start_run(goal));
+    tell_when_durable(goal);
+    engine.flush();  // the committer is busy
+  }
+  EXPECT_EQ(committer.held->second.size(), 1U);
+  finish();
+  EXPECT_EQ(told, Told{"one"});
+  ASSERT_TRUE(committer.held);  // the next one began by itself
+  EXPECT_EQ(committer.held->second.size(), 3U);
+  EXPECT_EQ(committer.held->first, 1U);
+  finish();
+  EXPECT_EQ(told, (Told{"one", "two", "three", "four"}));
+  EXPECT_EQ(committer.batches, 2);
+  EXPECT_EQ(durable, (std::vector<Position>{1, 4}));
+}
+
+TEST_F(EngineCommit, AnActionMayAskForAnotherRelease) {
+  ASSERT_TRUE(start_run("one"));
+  engine.release_when_durable([this](Durability) {
+    told.emplace_back("first");
+    tell_when_durable("third");
+  });
+  tell_when_durable("second");
+  commit_all();
+  EXPECT_EQ(told, (Told{"first", "second", "third"}));
+}
+
+TEST_F(EngineCommit, ARefusedCommandAddsNothing) {
+  EXPECT_FALSE(start_run(""));
+  EXPECT_TRUE(engine.idle());
+  EXPECT_EQ(engine.world().position, 0U);
+}
+
+TEST_F(EngineCommit, OneTransactionIsOneCommit) {
+  {
+    auto transaction = engine.begin({"uid:1", "c-1", {}});
+    StartRun command;
+    command.goal = "both";
+    StationDefinition station;
+    station.name = "only";
+    command.pipeline = PipelineDefinition{"p", {station}};
+    command.run_id = ids.next_run_id(0);
+    ASSERT_TRUE(transaction.apply(command));
+    ClaimStation claim;
+    claim.worker = "w";
+    ASSERT_EQ(transaction.apply(claim), 1U);
+    claim.worker = "";
+    EXPECT_FALSE(transaction.apply(claim));  // leaves what was done
+    EXPECT_EQ(transaction.records().size(), 2U);
+    EXPECT_TRUE(engine.idle());
+  }
+  commit_all();
+  const auto commit = log.read_commit(2);
+  ASSERT_TRUE(commit);
+  ASSERT_EQ(commit->size(), 2U);
+  EXPECT_EQ(commit->front().command_id, "c-1");
+  EXPECT_EQ(commit->back().command_id, "c-1");
+}
+
+TEST_F(EngineCommit, AFailedWriteIsAnUnknownOutcomeAndTheEnd) {
+  ASSERT_TRUE(start_run("one"));
+  tell_when_durable("one");
+  engine.flush();
+  ASSERT_TRUE(start_run("two"));
+  tell_when_durable("two");
+  finish(AppendStatus::unknown);
+  EXPECT_EQ(told, (Told{"one unknown", "two unknown"}));
+  EXPECT_EQ(fatal.size(), 1U);
+  EXPECT_FALSE(start_run("three"));
+  engine.flush();
+  EXPECT_FALSE(committer.held);
+}
+
+TEST_F(EngineCommit, SomebodyElsesAppendIsTheEndToo) {
+  ASSERT_TRUE(start_run("one"));
+  tell_when_durable("one");
+  engine.flush();
+  finish(AppendStatus::conflict);
+  EXPECT_EQ(told, Told{"one unknown"});
+  EXPECT_EQ(fatal.size(), 1U);
+}
+
+TEST_F(EngineCommit, AFullDiskRollsBackAndRefusesUntilThereIsSpace) {
+  ASSERT_TRUE(start_run("kept"));
+  commit_all();
+  ASSERT_TRUE(start_run("refused"));
+  tell_when_durable("refused");
+  engine.flush();
+  ASSERT_TRUE(start_run("decided on what was refused"));
+  tell_when_durable("after it");
+  finish(AppendStatus::full);
+  EXPECT_EQ(told, (Told{"refused full", "after it full"}));
+  EXPECT_TRUE(fatal.empty());
+  EXPECT_TRUE(engine.storage_full());
+  EXPECT_TRUE(engine.idle());
+  EXPECT_EQ(engine.world().position, 1U);
+  EXPECT_EQ(engine.world().runs.size(), 1U);
+  EXPECT_FALSE(start_run("still full"));
+  tell_when_durable("a query");
+  EXPECT_EQ(told.back(), "a query");  // reads go on
+
+  engine.leave_storage_full();
+  ASSERT_TRUE(start_run("there is space"));
+  commit_all();
+  EXPECT_EQ(log.tail(), 2U);
+}
+
+TEST_F(EngineCommit, ClientsAreToldWhatHappened) {
+  send(R"({"jsonrpc":"2.0","id":1,"method":"run.start","params":{"goal":"g"}})");
+  engine.flush();
+  finish(AppendStatus::full);
+  EXPECT_EQ(code_of(peer->next()), "STORAGE_FULL");
+  EXPECT_EQ(code_of(ask("run.start", R"({"goal":"g"})")), "STORAGE_FULL");
+  EXPECT_EQ(code_of(ask("server.status")), "");
+  engine.leave_storage_full();
+  send(R"({"jsonrpc":"2.0","id":1,"method":"run.start","params":{"goal":"g"}})");
+  engine.flush();
+  finish(AppendStatus::unknown);
+  EXPECT_EQ(code_of(peer->next()), "UNKNOWN_OUTCOME");
+  EXPECT_EQ(peer->unanswered, 0U);
+}
+
+}  // namespace
+}  // namespace signalbox

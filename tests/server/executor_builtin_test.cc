@@ -1,0 +1,247 @@
+// The stations intake and create_pr, on real repositories.
+#include <csignal>
+
+#include "server/executors/git_command.h"
+#include "server/executors/job_environment.h"
+#include "tests/server/executor_fixture.h"
+
+namespace signalbox {
+namespace {
+
+namespace fs = std::filesystem;
+
+class BuiltinStations : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    fs::create_directory(repository);
+    run("init --quiet --initial-branch main .", repository);
+    write_text(repository / "file.txt", "one\n");
+    commit_all(repository, "first");
+  }
+  static std::string run(const std::string& arguments, const fs::path& directory) {
+    std::vector<std::string> words;
+    std::istringstream text(arguments);
+    for (std::string word; text >> word;) words.push_back(word);
+    const GitOutcome outcome = git(directory, words);
+    EXPECT_TRUE(outcome.ok) << arguments << ": " << outcome.message;
+    return outcome.line();
+  }
+  static void commit_all(const fs::path& directory, const std::string& message) {
+    run("add --all", directory);
+    run("-c user.name=t -c user.email=t@localhost commit --quiet -m " + message, directory);
+  }
+  Job builtin(const std::string& name) {
+    Job job = site.job(name);
+    job.definition.executor = ExecutorKind::builtin;
+    job.repository = repository.string();
+    return job;
+  }
+  // Another station, or another attempt, of the same run.
+  static Job next(const Job& before, const std::string& name, int attempt = 1) {
+    Job job = before;
+    job.definition.name = name;
+    job.id = to_string(job.run_id) + "-" + name + "-" + std::to_string(attempt);
+    return job;
+  }
+  JobResult end_of(const Job& job) { return run_to_end(*site.executor(), job); }
+
+  ExecutorSite site;
+  fs::path repository = site.root() / "repository";
+};
+
+TEST_F(BuiltinStations, IntakeWithoutRepositoryMakesAnEmptyWorkspace) {
+  Job job = builtin("intake");
+  job.repository.clear();
+  EXPECT_EQ(end_of(job).outcome, Outcome::succeeded);
+  EXPECT_TRUE(fs::is_empty(workspace_of(job)));
+}
+
+TEST_F(BuiltinStations, IntakeMakesAWorktreeOnItsBranch) {
+  const Job job = builtin("intake");
+  const JobResult result = end_of(job);
+  ASSERT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
+  EXPECT_EQ(content_of(workspace_of(job) / "file.txt"), "one\n");
+  EXPECT_EQ(run("symbolic-ref HEAD", workspace_of(job)), "refs/heads/" + branch_of(job.run_id));
+  const std::string base = run("rev-parse main", repository);
+  EXPECT_EQ(result.result.metadata,
+            R"({"base_commit":")" + base + R"(","branch":")" + branch_of(job.run_id) + "\"}");
+}
+
+TEST_F(BuiltinStations, IntakeNamesWhatIsWrong) {
+  Job job = builtin("intake");
+  job.repository = (site.root() / "nowhere").string();
+  EXPECT_EQ(end_of(job).failure.code, "REPOSITORY_INVALID");
+  job = builtin("intake");
+  fs::create_directory(repository / "below");
+  job.repository = (repository / "below").string();
+  EXPECT_EQ(end_of(job).failure.code, "REPOSITORY_INVALID");
+  job = builtin("intake");
+  job.base = "no-such-branch";
+  const JobResult result = end_of(job);
+  EXPECT_EQ(result.failure.code, "BASE_NOT_FOUND");
+  EXPECT_EQ(result.failure.error_class, ErrorClass::config);
+}
+
+TEST_F(BuiltinStations, IntakeAgainKeepsTheBaseAndUncommittedWork) {
+  const Job job = builtin("intake");
+  ASSERT_EQ(end_of(job).outcome, Outcome::succeeded);
+  const std::string base = run("rev-parse main", repository);
+  write_text(workspace_of(job) / "file.txt", "changed\n");
+  write_text(repository / "other.txt", "two\n");
+  commit_all(repository, "second");
+  const JobResult again = end_of(next(job, "intake", 2));
+  ASSERT_EQ(again.outcome, Outcome::succeeded) << again.failure.message;
+  EXPECT_NE(again.result.metadata.find(base), std::string::npos);
+  EXPECT_EQ(content_of(workspace_of(job) / "file.txt"), "changed\n");
+}
+
+// As git leaves it when it is killed in the middle of `worktree add`.
+TEST_F(BuiltinStations, IntakeRepairsAHalfMadeWorktree) {
+  const Job job = builtin("intake");
+  ASSERT_EQ(end_of(job).outcome, Outcome::succeeded);
+  const fs::path admin = run("rev-parse --absolute-git-dir", workspace_of(job));
+  const std::vector<std::function<void()>> damages{
+      [&] {  // in the checkout
+        write_text(admin / "locked", "initializing\n");
+        write_text(admin / "index.lock", "");
+        fs::remove(workspace_of(job) / "file.txt");
+      },
+      [&] {  // before the workspace got its .git file
+        write_text(admin / "locked", "initializing\n");
+        fs::remove_all(workspace_of(job));
+        fs::create_directory(workspace_of(job));
+      },
+      [&] { fs::remove_all(workspace_of(job)); },
+      [&] { fs::remove_all(admin); },
+  };
+  int attempt = 1;
+  for (const auto& damage : damages) {
+    damage();
+    const JobResult result = end_of(next(job, "intake", ++attempt));
+    ASSERT_EQ(result.outcome, Outcome::succeeded) << attempt << result.failure.message;
+    EXPECT_EQ(content_of(workspace_of(job) / "file.txt"), "one\n") << attempt;
+    EXPECT_EQ(run("status --porcelain", workspace_of(job)), "") << attempt;
+  }
+}
+
+TEST_F(BuiltinStations, IntakeThrowsNothingAwayThatIsInItsWay) {
+  const Job job = builtin("intake");
+  fs::create_directories(workspace_of(job));
+  write_text(workspace_of(job) / "precious", "work\n");
+  ASSERT_EQ(end_of(job).outcome, Outcome::succeeded);
+  EXPECT_EQ(content_of(workspace_of(job) / "file.txt"), "one\n");
+  EXPECT_EQ(content_of(workspace_of(job).string() + ".set-aside-1/precious"), "work\n");
+}
+
+// Killed at random moments, a later attempt converges.
+TEST_F(BuiltinStations, IntakeConvergesAfterKills) {
+  const Job job = builtin("intake");
+  int attempt = 0;
+  for (int round = 0; round < 12; ++round) {
+    const Job killed = next(job, "intake", ++attempt);
+    ASSERT_TRUE(site.executor()->submit(killed));
+    ::usleep(static_cast<useconds_t>(round) * 2'000);
+    const std::string lock = content_of(site.job_root(killed) / "shim.lock");
+    ::kill(std::stoi(lock.substr(lock.find(':') + 1)), SIGKILL);
+    ASSERT_TRUE(eventually([&] {
+      const JobState state = site.executor()->poll(killed).value();
+      return state == JobState::lost || state == JobState::finished;
+    }));
+    ASSERT_TRUE(site.executor()->clean_up_lost(killed)->empty());
+  }
+  const JobResult result = end_of(next(job, "intake", ++attempt));
+  ASSERT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
+  EXPECT_EQ(content_of(workspace_of(job) / "file.txt"), "one\n");
+  EXPECT_EQ(run("status --porcelain", workspace_of(job)), "");
+}
+
+TEST_F(BuiltinStations, CreatePrCommitsAndLeavesPatchAndText) {
+  const Job intake = builtin("intake");
+  ASSERT_EQ(end_of(intake).outcome, Outcome::succeeded);
+  write_text(workspace_of(intake) / "file.txt", "two\n");
+  const Job job = next(intake, "create_pr");
+  const JobResult result = end_of(job);
+  ASSERT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
+  const std::string patch = artifact_text(site, result, "change.patch");
+  EXPECT_NE(patch.find("-one\n+two\n"), std::string::npos) << patch;
+  const std::string text = artifact_text(site, result, "pull_request.md");
+  EXPECT_EQ(text.rfind("# Make it work\n", 0), 0U) << text;
+  EXPECT_NE(text.find("file.txt"), std::string::npos);
+  EXPECT_EQ(run("rev-list --count main.." + branch_of(job.run_id), repository), "1");
+  EXPECT_EQ(end_of(next(job, "create_pr", 2)).outcome, Outcome::succeeded);
+  EXPECT_EQ(run("rev-list --count main.." + branch_of(job.run_id), repository), "1");
+
+  // The patch applies to the base.
+  write_text(site.root() / "change.patch", patch);
+  run("apply --check " + (site.root() / "change.patch").string(), repository);
+}
+
+TEST_F(BuiltinStations, CreatePrPushesWhereARemoteIsConfigured) {
+  const fs::path remote = site.root() / "remote.git";
+  run("init --quiet --bare " + remote.string(), site.root());
+  const Job intake = builtin("intake");
+  ASSERT_EQ(end_of(intake).outcome, Outcome::succeeded);
+  write_text(workspace_of(intake) / "new.txt", "new\n");
+  Job job = next(intake, "create_pr");
+  job.definition.remote = remote.string();
+  for (int attempt = 1; attempt <= 2; ++attempt) {
+    const JobResult result = end_of(next(job, "create_pr", attempt));
+    ASSERT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
+    EXPECT_EQ(run("rev-parse " + branch_of(job.run_id), remote),
+              run("rev-parse HEAD", workspace_of(job)));
+  }
+}
+
+TEST_F(BuiltinStations, PushFailureIsNotSuccess) {
+  const Job intake = builtin("intake");
+  ASSERT_EQ(end_of(intake).outcome, Outcome::succeeded);
+  write_text(workspace_of(intake) / "new.txt", "new\n");
+  Job job = next(intake, "create_pr");
+  job.definition.remote = (site.root() / "no-remote.git").string();
+  const JobResult result = end_of(job);
+  EXPECT_EQ(result.outcome, Outcome::failed);
+  EXPECT_EQ(result.failure.code, "PUSH_FAILED");
+  EXPECT_EQ(result.failure.error_class, ErrorClass::transient);
+  EXPECT_NE(result.failure.message.find("no-remote.git"), std::string::npos);
+}
+
+TEST_F(BuiltinStations, CreatePrWithoutChangesProposesNothing) {
+  const Job intake = builtin("intake");
+  ASSERT_EQ(end_of(intake).outcome, Outcome::succeeded);
+  const JobResult result = end_of(next(intake, "create_pr"));
+  EXPECT_EQ(result.failure.code, "NOTHING_TO_PROPOSE");
+  EXPECT_EQ(result.failure.error_class, ErrorClass::terminal);
+}
+
+TEST_F(BuiltinStations, CreatePrWithoutAWorktreeIsAMatterOfConfiguration) {
+  // The data directory may itself lie in a repository; that one must not be touched.
+  run("init --quiet .", site.root());
+  Job intake = builtin("intake");
+  intake.repository.clear();
+  ASSERT_EQ(end_of(intake).outcome, Outcome::succeeded);
+  const JobResult result = end_of(next(intake, "create_pr"));
+  EXPECT_EQ(result.failure.code, "WORKSPACE_NOT_REPOSITORY");
+  EXPECT_EQ(result.failure.error_class, ErrorClass::config);
+}
+
+TEST_F(BuiltinStations, RefusalOfACommitHookIsTold) {
+  const Job intake = builtin("intake");
+  ASSERT_EQ(end_of(intake).outcome, Outcome::succeeded);
+  fs::create_directories(repository / ".git/hooks");
+  write_text(repository / ".git/hooks/pre-commit",
+             "#!/bin/sh\necho a secret is in it >&2\nexit 1\n");
+  fs::permissions(repository / ".git/hooks/pre-commit", fs::perms::owner_all);
+  write_text(workspace_of(intake) / "new.txt", "new\n");
+  const JobResult result = end_of(next(intake, "create_pr"));
+  EXPECT_EQ(result.failure.code, "COMMIT_FAILED");
+  EXPECT_NE(result.failure.message.find("a secret is in it"), std::string::npos);
+}
+
+TEST(GitCommand, CredentialsAreTakenOutOfMessages) {
+  EXPECT_EQ(without_credentials("to 'https://me:hush@host/x' and ssh://a@b/c@d"),
+            "to 'https://host/x' and ssh://b/c@d");
+  EXPECT_EQ(without_credentials("https://host/path"), "https://host/path");
+}
+
+}  // namespace
+}  // namespace signalbox

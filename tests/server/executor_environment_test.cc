@@ -1,0 +1,64 @@
+// The environment of a job, and that JOBS.md names all of it.
+#include <algorithm>
+
+#include "server/executors/job_environment.h"
+#include "tests/server/executor_fixture.h"
+
+namespace signalbox {
+namespace {
+
+bool has(const std::vector<std::string>& entries, const std::string& entry) {
+  return std::find(entries.begin(), entries.end(), entry) != entries.end();
+}
+
+class JobEnvironment : public ::testing::Test {
+ protected:
+  std::vector<std::string> of(const Job& job, const std::vector<std::string>& server) {
+    return job_environment(job, "/data/jobs/j/artifacts", "/data/s.sock", server).value();
+  }
+  Job job() {
+    Job made;
+    made.id = "j";
+    made.run_id = *parse_uuid("0190163d-8694-739b-aea5-966c26f8ad91");
+    made.span_id = *parse_uuid("1f0c7c3a-2b4d-4e5f-8a9b-0c1d2e3f4a5b");
+    made.run_root = "/data/runs/r";
+    made.definition.name = "plan";
+    return made;
+  }
+};
+
+TEST_F(JobEnvironment, JobsMdNamesEveryVariable) {
+  const std::string text =
+      content_of(std::filesystem::path(SIGNALBOX_SOURCE_DIR) / "server/executors/JOBS.md");
+  const auto entries = of(job(), {});
+  ASSERT_EQ(entries.size(), 18U);
+  for (const std::string& entry : entries) {
+    const std::string name = entry.substr(0, entry.find('='));
+    EXPECT_NE(text.find("| `" + name + "` |"), std::string::npos) << name;
+  }
+}
+
+TEST_F(JobEnvironment, OnlyTheAllowListOfTheServersOwn) {
+  const auto entries =
+      of(job(), {"PATH=/bin", "LC_TIME=C", "AWS_SECRET=x", "SIGNALBOX_TOKEN=9", "LD_PRELOAD=y"});
+  EXPECT_TRUE(has(entries, "PATH=/bin"));
+  EXPECT_TRUE(has(entries, "LC_TIME=C"));
+  EXPECT_TRUE(has(entries, "SIGNALBOX_TOKEN=0"));
+  EXPECT_EQ(entries.size(), 20U);
+}
+
+TEST_F(JobEnvironment, TraceparentIsRunAndSpan) {
+  EXPECT_TRUE(
+      has(of(job(), {}), "TRACEPARENT=00-0190163d8694739baea5966c26f8ad91-1f0c7c3a2b4d4e5f-01"));
+}
+
+TEST_F(JobEnvironment, NulInAGoalCutsNothingOff) {
+  Job with_nul = job();
+  with_nul.goal = std::string("a\0b", 3);
+  EXPECT_TRUE(has(of(with_nul, {}),
+                  "SIGNALBOX_GOAL=a\xEF\xBF\xBD"
+                  "b"));
+}
+
+}  // namespace
+}  // namespace signalbox

@@ -1,0 +1,136 @@
+// What the tests of executors share: a directory of their own, jobs, and waiting for a condition.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "server/clock.h"
+#include "server/executors/process_executor.h"
+
+namespace signalbox {
+
+// A directory under TMPDIR, removed with its owner.
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory() {
+    const char* const root = std::getenv("TMPDIR");
+    std::string name = std::string(root != nullptr ? root : "/tmp") + "/signalbox-test-XXXXXX";
+    if (::mkdtemp(name.data()) == nullptr) std::abort();
+    path_ = std::filesystem::canonical(name);
+  }
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+  ~TemporaryDirectory() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+inline std::string content_of(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+inline void write_text(const std::filesystem::path& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+// True as soon as `condition` is; false if it isn't within half a minute.
+inline bool eventually(const std::function<bool()>& condition) {
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > give_up) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  return true;
+}
+
+// A data directory with an artifact store, and the executors on it.
+class ExecutorSite {
+ public:
+  [[nodiscard]] std::filesystem::path root() const { return directory_.path(); }
+  [[nodiscard]] std::filesystem::path job_root(const Job& job) const {
+    return root() / "jobs" / job.id;
+  }
+  ArtifactStore& artifacts() { return artifacts_; }
+
+  // A new one each time, as after a restart.
+  std::unique_ptr<ProcessExecutor> executor() {
+    ProcessExecutorOptions options;
+    options.jobs_root = root() / "jobs";
+    options.binary = SIGNALBOX_BINARY;
+    options.socket = root() / "signalbox.sock";
+    for (char** entry = environ; *entry != nullptr; ++entry) options.environment.push_back(*entry);
+    options.environment.insert(options.environment.end(), extra_environment.begin(),
+                               extra_environment.end());
+    return std::make_unique<ProcessExecutor>(options, artifacts_);
+  }
+
+  // A job of a run of its own.
+  Job job(const std::string& station) {
+    Job job;
+    job.run_id = ids_.next_run_id(SystemClock().wall_ns());
+    job.span_id = ids_.next_span_id();
+    job.id = to_string(job.run_id) + "-" + station + "-1";
+    job.token = 42;
+    job.goal = "Make it work\n\nand keep it simple.";
+    job.run_root = (root() / "runs" / to_string(job.run_id)).string();
+    job.definition.name = station;
+    job.definition.timeout_ms = 60'000;
+    job.definition.cancel_grace_ms = 5'000;
+    return job;
+  }
+  Job shell_job(const std::string& script) {
+    Job result = job("implement");
+    result.definition.executor = ExecutorKind::process;
+    result.definition.command = {"sh", "-c", script};
+    return result;
+  }
+
+  std::vector<std::string> extra_environment;
+
+ private:
+  TemporaryDirectory directory_;
+  ArtifactStore artifacts_{directory_.path() / "artifacts"};
+  RandomIdSource ids_;
+};
+
+inline bool is_finished(Executor& executor, const Job& job) {
+  return eventually([&] { return executor.poll(job).value() == JobState::finished; });
+}
+
+// Submits, waits for the end, gives the result.
+inline JobResult run_to_end(Executor& executor, const Job& job) {
+  const auto submitted = executor.submit(job);
+  EXPECT_TRUE(submitted.has_value()) << submitted.error().message;
+  EXPECT_TRUE(is_finished(executor, job));
+  auto result = executor.fetch_result(job);
+  EXPECT_TRUE(result.has_value()) << result.error().message;
+  return result.value_or(JobResult{});
+}
+
+inline std::string artifact_text(ExecutorSite& site, const JobResult& result,
+                                 const std::string& name) {
+  for (const Artifact& artifact : result.result.artifacts) {
+    if (artifact.name == name) return site.artifacts().get(artifact.sha256).value();
+  }
+  return "no artifact " + name;
+}
+
+}  // namespace signalbox

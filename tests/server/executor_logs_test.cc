@@ -1,0 +1,107 @@
+// Bounded logs and their excerpts, without a process. S9.
+#include <random>
+
+#include "server/executors/bounded_log.h"
+#include "server/executors/log_excerpt.h"
+#include "server/executors/utf8_text.h"
+#include "tests/server/executor_fixture.h"
+
+namespace signalbox {
+namespace {
+
+// A text in which every place can be told from every other.
+std::string numbered(std::size_t bytes) {
+  std::string text;
+  for (std::size_t line = 0; text.size() < bytes; ++line) text += std::to_string(line) + "\n";
+  text.resize(bytes);
+  return text;
+}
+
+class BoundedLogTest : public ::testing::Test {
+ protected:
+  KeptLog written(const std::string& text, std::size_t chunk_bytes, std::size_t bytes_max) {
+    auto log = BoundedLog::create(path).value();
+    for (std::size_t at = 0; at < text.size(); at += chunk_bytes) {
+      log.append(std::string_view(text).substr(at, chunk_bytes));
+    }
+    EXPECT_EQ(log.stream_bytes(), text.size());
+    EXPECT_EQ(log.error(), "");
+    EXPECT_LE(std::filesystem::file_size(path), log_head_bytes + log_ring_bytes);
+    return read_bounded_log(path, text.size(), bytes_max).value();
+  }
+
+  TemporaryDirectory directory;
+  std::filesystem::path path = directory.path() / "stdout.log";
+};
+
+TEST_F(BoundedLogTest, KeepsBeginningAndEndOfAnyLength) {
+  constexpr std::size_t kept = log_head_bytes + log_ring_bytes;
+  std::mt19937 random(7);
+  for (const std::size_t length :
+       {std::size_t{0}, std::size_t{1}, log_head_bytes - 1, log_head_bytes, log_head_bytes + 1,
+        kept - 1, kept, kept + 1, kept + log_ring_bytes, kept + log_ring_bytes + 17, 3 * kept}) {
+    const std::string text = numbered(length);
+    const KeptLog log = written(text, 1 + random() % 200'000, log_ring_bytes);
+    EXPECT_EQ(log.whole(), length <= kept) << length;
+    EXPECT_EQ(log.head, text.substr(0, log.head.size())) << length;
+    EXPECT_EQ(log.tail, text.substr(length - log.tail.size())) << length;
+    if (length > kept) {
+      EXPECT_EQ(log.head.size(), log_head_bytes);
+      EXPECT_EQ(log.tail.size(), log_ring_bytes);
+    }
+  }
+}
+
+TEST_F(BoundedLogTest, DiskThatRefusesLosesTheLogAndNotTheJob) {
+  auto log = BoundedLog::create("/dev/full").value();
+  log.append("lost");
+  EXPECT_EQ(log.stream_bytes(), 4U);
+  EXPECT_NE(log.error(), "");
+}
+
+TEST(LogExcerpt, WholeWhereItFits) {
+  EXPECT_EQ(log_excerpt({6, "hello\n", ""}, {3, "oh!", ""}, 1024),
+            "--- stdout, 6 bytes ---\nhello\n--- stderr, 3 bytes ---\noh!\n");
+  EXPECT_EQ(log_excerpt({}, {}, 1024), "");
+}
+
+TEST(LogExcerpt, NeverLongerThanItsBoundAndAlwaysUtf8) {
+  std::mt19937 random(11);
+  for (int round = 0; round < 300; ++round) {
+    const auto noise = [&random] {
+      std::string bytes(random() % 9000, ' ');
+      for (char& byte : bytes) byte = static_cast<char>(random() % (random() % 2 ? 256 : 128));
+      return bytes;
+    };
+    const KeptLog out{random() % 50'000, noise(), noise()};
+    const KeptLog err{random() % 50'000, noise(), noise()};
+    const std::string text = log_excerpt(out, err, 4096);
+    EXPECT_LE(text.size(), 4096U);
+    EXPECT_TRUE(is_utf8(text));
+  }
+}
+
+TEST(LogExcerpt, SmallStreamIsNotCutForALargeOne) {
+  const std::string text =
+      log_excerpt({1'000'000, std::string(16'000, 'o'), std::string(16'000, 'p')},
+                  {12, "the culprit\n", ""}, 4096);
+  EXPECT_NE(text.find("the original is 1000012 bytes"), std::string::npos) << text.substr(0, 200);
+  EXPECT_NE(text.find("of 1000000 bytes are shown]"), std::string::npos);
+  EXPECT_NE(text.find("--- stderr, 12 bytes ---\nthe culprit\n"), std::string::npos);
+  EXPECT_GT(text.size(), 3500U);
+}
+
+TEST(Utf8Text, CutsFallBetweenCharacters) {
+  const std::string text = "aä€𝄞z";
+  for (std::size_t bytes = 0; bytes <= text.size(); ++bytes) {
+    EXPECT_TRUE(is_utf8(utf8_beginning(text, bytes)));
+    EXPECT_TRUE(is_utf8(utf8_end(text, bytes)));
+    EXPECT_LE(utf8_end(text, bytes).size(), bytes);
+  }
+  EXPECT_FALSE(is_utf8("\xED\xA0\x80"));      // a surrogate
+  EXPECT_FALSE(is_utf8("\xC0\xAF"));          // overlong
+  EXPECT_FALSE(is_utf8("\xF4\x90\x80\x80"));  // past U+10FFFF
+}
+
+}  // namespace
+}  // namespace signalbox

@@ -1,0 +1,169 @@
+// What a job says of itself and leaves behind. S9.
+#include <algorithm>
+
+#include "domain/limits.h"
+#include "tests/server/executor_fixture.h"
+
+namespace signalbox {
+namespace {
+
+class JobReport : public ::testing::Test {
+ protected:
+  // Leaves `declared` as result.json and exits.
+  JobResult declaring(const std::string& declared, int exit_code = 0, bool require_result = false) {
+    write_text(site.root() / "declared", declared);
+    Job job = site.shell_job("cp '" + (site.root() / "declared").string() +
+                             "' \"$SIGNALBOX_ARTIFACTS_DIR/result.json\"; exit " +
+                             std::to_string(exit_code));
+    job.definition.require_result = require_result;
+    return run_to_end(*site.executor(), job);
+  }
+  JobResult running(const std::string& script, bool require_result = false) {
+    Job job = site.shell_job(script);
+    job.definition.require_result = require_result;
+    return run_to_end(*site.executor(), job);
+  }
+  static bool has(const JobResult& result, const std::string& name) {
+    const auto& all = result.result.artifacts;
+    return std::any_of(all.begin(), all.end(), [&](const auto& each) { return each.name == name; });
+  }
+
+  ExecutorSite site;
+};
+
+TEST_F(JobReport, ExitCodesHaveClasses) {
+  const std::vector<std::pair<int, ErrorClass>> expected{
+      {1, ErrorClass::terminal}, {2, ErrorClass::terminal}, {75, ErrorClass::transient},
+      {78, ErrorClass::config},  {126, ErrorClass::config}, {127, ErrorClass::config}};
+  for (const auto& [code, error_class] : expected) {
+    const JobResult result = running("exit " + std::to_string(code));
+    EXPECT_EQ(result.outcome, Outcome::failed);
+    EXPECT_EQ(result.failure, (Failure{Outcome::failed, error_class, "EXIT_NONZERO",
+                                       "exit code " + std::to_string(code)}));
+  }
+}
+
+TEST_F(JobReport, DeathBySignalIsTransient) {
+  const JobResult result = running("kill -KILL $$");
+  EXPECT_EQ(result.failure.code, "KILLED_BY_SIGNAL");
+  EXPECT_EQ(result.failure.error_class, ErrorClass::transient);
+  EXPECT_FALSE(result.canceled);
+}
+
+TEST_F(JobReport, NoResultIsSuccessOnlyWhereNoneIsRequired) {
+  EXPECT_EQ(running("true").outcome, Outcome::succeeded);
+  const JobResult required = running("true", true);
+  EXPECT_EQ(required.outcome, Outcome::failed);
+  EXPECT_EQ(required.failure.code, "RESULT_MISSING");
+  EXPECT_EQ(required.failure.error_class, ErrorClass::terminal);
+  EXPECT_EQ(declaring(R"({"outcome":"succeeded"})", 0, true).outcome, Outcome::succeeded);
+}
+
+TEST_F(JobReport, DeclaredSuccessDescribes) {
+  const JobResult result = declaring(
+      R"({"outcome":"succeeded","summary":"All green.","metadata":{"turns":12},"external_ref":"s-7"})");
+  EXPECT_EQ(result.outcome, Outcome::succeeded);
+  EXPECT_EQ(result.result.summary, "All green.");
+  EXPECT_EQ(result.result.metadata, R"({"turns":12})");
+  EXPECT_EQ(result.result.external_ref, "s-7");
+  EXPECT_EQ(artifact_text(site, result, "implement_summary"), "All green.\n");
+  EXPECT_FALSE(has(result, "result.json"));
+}
+
+TEST_F(JobReport, DeclaredFailureWinsOverExitZero) {
+  const JobResult result = declaring(
+      R"({"outcome":"failed","error_class":"quota","error_code":"RATE_LIMITED","error_message":"later"})");
+  EXPECT_EQ(result.outcome, Outcome::failed);
+  EXPECT_EQ(result.failure, (Failure{Outcome::failed, ErrorClass::quota, "RATE_LIMITED", "later"}));
+}
+
+TEST_F(JobReport, DeclaredSuccessDoesNotWinOverAnExitCode) {
+  const JobResult result = declaring(R"({"outcome":"succeeded"})", 3);
+  EXPECT_EQ(result.outcome, Outcome::failed);
+  EXPECT_EQ(result.failure.code, "EXIT_NONZERO");
+}
+
+TEST_F(JobReport, BothSpellingsOfCanceled) {
+  EXPECT_EQ(declaring(R"({"outcome":"canceled"})").outcome, Outcome::canceled);
+  const JobResult result = declaring(R"({"outcome":"cancelled"})");
+  EXPECT_EQ(result.outcome, Outcome::canceled);
+  EXPECT_FALSE(result.canceled);  // nobody asked for it
+}
+
+TEST_F(JobReport, InvalidResultIsNeverSuccess) {
+  const std::vector<std::string> invalid{
+      "",
+      "{",
+      "[]",
+      "null",
+      "{}",
+      R"({"outcome":"fine"})",
+      R"({"outcome":"succeeded","extra":1})",
+      R"({"outcome":"succeeded","outcome":"failed"})",
+      R"({"outcome":"succeeded"} {})",
+      R"({"outcome":"succeeded","metadata":[]})",
+      R"({"outcome":"succeeded","summary":7})",
+      R"({"outcome":"failed","error_code":"not a code"})",
+      "{\"outcome\":\"succeeded\",\"summary\":\"\xFF\"}",
+      R"({"outcome":"succeeded","metadata":{"x":")" + std::string(5000, 'x') + "\"}}",
+  };
+  for (const std::string& text : invalid) {
+    const JobResult result = declaring(text);
+    EXPECT_EQ(result.outcome, Outcome::failed) << text;
+    EXPECT_EQ(result.failure.code, "RESULT_INVALID") << text;
+  }
+}
+
+TEST_F(JobReport, ResultThatIsNoFileIsInvalid) {
+  for (const std::string make : {"mkdir", "ln -s /etc/hostname", "mkfifo", "truncate -s 300K"}) {
+    const JobResult result = running(make + " \"$SIGNALBOX_ARTIFACTS_DIR/result.json\"");
+    EXPECT_EQ(result.failure.code, "RESULT_INVALID") << make;
+  }
+}
+
+TEST_F(JobReport, LongSummaryIsCutInTheLogAndWholeAsArtifact) {
+  const JobResult result =
+      declaring(R"({"outcome":"succeeded","summary":")" + std::string(9000, 's') + "\"}");
+  EXPECT_LE(result.result.summary.size(), limits::summary_bytes_max);
+  EXPECT_NE(result.result.summary.find("[cut: 9000 bytes in all]"), std::string::npos);
+  EXPECT_EQ(artifact_text(site, result, "implement_summary").size(), 9001U);
+}
+
+TEST_F(JobReport, ArtifactsAreRegularFilesByRelativePath) {
+  const JobResult result = running(
+      "cd \"$SIGNALBOX_ARTIFACTS_DIR\"; mkdir -p deep/er; echo one > deep/er/one.md; echo '{}' > "
+      "two.json; ln -s /etc/passwd link; ln -s deep linked_dir; mkfifo fifo; "
+      "echo x > implement_summary");
+  ASSERT_EQ(result.result.artifacts.size(), 4U) << result.result.summary;
+  EXPECT_EQ(result.result.artifacts[0].name, "deep/er/one.md");
+  EXPECT_EQ(result.result.artifacts[0].media_type, "text/markdown");
+  EXPECT_EQ(result.result.artifacts[1].name, "two.json");
+  EXPECT_EQ(artifact_text(site, result, "deep/er/one.md"), "one\n");
+  for (const std::string left_out :
+       {"link (a symbolic link)", "linked_dir (a symbolic link)", "fifo (not a regular file)",
+        "implement_summary (the name is reserved)"}) {
+    EXPECT_NE(result.result.summary.find(left_out), std::string::npos) << result.result.summary;
+  }
+}
+
+TEST_F(JobReport, TooManyArtifactsAreLeftOutAndSaid) {
+  const JobResult result = running(
+      "cd \"$SIGNALBOX_ARTIFACTS_DIR\"; for n in $(seq 100 150); do echo $n > $n.txt; done; "
+      "truncate -s 65M 000-huge; printf x > \"$(printf 'bad\\377name')\"");
+  EXPECT_EQ(result.result.artifacts.size(), limits::artifacts_max);
+  EXPECT_EQ(result.result.artifacts.front().name, "100.txt");
+  EXPECT_NE(result.result.summary.find("Artifacts left out (23): 000-huge (larger than"),
+            std::string::npos)
+      << result.result.summary;
+}
+
+TEST_F(JobReport, RemovedArtifactsDirectoryIsNoTrouble) {
+  for (const std::string script : {"rm -r \"$SIGNALBOX_ARTIFACTS_DIR\"",
+                                   "rm -r \"$SIGNALBOX_ARTIFACTS_DIR\"; echo > "
+                                   "\"$SIGNALBOX_ARTIFACTS_DIR\""}) {
+    EXPECT_EQ(running(script).outcome, Outcome::succeeded);
+  }
+}
+
+}  // namespace
+}  // namespace signalbox

@@ -1,0 +1,102 @@
+// What is JSON and what isn't, for a client's line.
+#include "server/rpc/json_text.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include <rapidcheck/gtest.h>
+#include <boost/json/monotonic_resource.hpp>
+#include <boost/json/serialize.hpp>
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+std::string nested(std::size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); }
+
+std::string refusal(std::string_view text) {
+  const auto value = parse_json(text);
+  if (value) return "taken: " + json::serialize(*value);
+  EXPECT_EQ(value.error().code, ErrorCode::PARSE_ERROR);
+  return value.error().message;
+}
+
+TEST(JsonText, TakesWhatIsJson) {
+  for (const char* text :
+       {"null", "true", "-0", "0.5", "1e2", R"("")", "[]", "{}", " [1 , 2] ",
+        R"({"a":{"a":1},"b":[{"a":1},{"a":2}]})", R"("\u00e4\ud83d\ude00\u0000")",
+        "18446744073709551615", "-9223372036854775808"}) {
+    EXPECT_TRUE(parse_json(text)) << text;
+  }
+  EXPECT_TRUE(parse_json(nested(json_depth_max)));
+}
+
+TEST(JsonText, RefusesWhatIsAlmostJson) {
+  for (const std::string& text : {std::string(""),
+                                  std::string(" "),
+                                  std::string("{"),
+                                  std::string("[1,]"),
+                                  std::string(R"({"a":1,})"),
+                                  std::string("{a:1}"),
+                                  std::string("'a'"),
+                                  std::string("01"),
+                                  std::string("+1"),
+                                  std::string(".5"),
+                                  std::string("NaN"),
+                                  std::string("Infinity"),
+                                  std::string("// no\n1"),
+                                  std::string("1 2"),
+                                  std::string("{} x"),
+                                  std::string("\"\t\""),
+                                  std::string("\"\0\"", 3),
+                                  std::string("nul"),
+                                  std::string("\xef\xbb\xbf{}"),
+                                  std::string(R"("\x")"),
+                                  std::string(R"("\ud800")"),
+                                  std::string(R"("\udc00x")")}) {
+    EXPECT_FALSE(refusal(text).starts_with("taken")) << text << " " << refusal(text);
+  }
+}
+
+TEST(JsonText, RefusesTextThatIsNotUtf8) {
+  for (const char* text : {"\"\xff\"", "\"\xc0\x80\"", "\"\xed\xa0\x80\"", "\"\xf4\x90\x80\x80\"",
+                           "\"\xe2\x82\"", "{\"\x80\":1}"}) {
+    EXPECT_FALSE(refusal(text).starts_with("taken")) << text;
+  }
+}
+
+TEST(JsonText, SaysWhatIsWrongAndWhere) {
+  EXPECT_NE(refusal(nested(json_depth_max + 1)).find("32 levels"), std::string::npos);
+  EXPECT_NE(refusal(std::string(1'000'000, '[')).find("32 levels"), std::string::npos);
+  EXPECT_NE(refusal(R"({"a": ?})").find("byte 6"), std::string::npos) << refusal(R"({"a": ?})");
+  for (const char* text :
+       {R"({"a":1,"a":1})", R"([{"b":{"a":1,"a":{}}}])", R"({"a":1,"\u0061":2})"}) {
+    EXPECT_NE(refusal(text).find("same key twice"), std::string::npos) << text;
+  }
+}
+
+RC_GTEST_PROP(JsonText, ReadsBackWhatWasWritten,
+              (std::vector<std::pair<std::string, int>> members)) {
+  json::object object;
+  for (const auto& [key, number] : members) {
+    std::string ascii;
+    for (const char c : key) ascii += static_cast<char>(c & 0x7f);
+    object[ascii] = number;
+  }
+  const auto parsed = parse_json(json::serialize(object));
+  RC_ASSERT(parsed.has_value());
+  RC_ASSERT(*parsed == json::value(object));
+}
+
+TEST(JsonText, UsesTheStorageItIsGiven) {
+  json::monotonic_resource resource;
+  const auto value = parse_json(R"({"a":[1,2,3]})", &resource);
+  ASSERT_TRUE(value);
+  EXPECT_EQ(value->storage().get(), &resource);
+  EXPECT_EQ(value->at("a").as_array().storage().get(), &resource);
+}
+
+}  // namespace
+}  // namespace signalbox

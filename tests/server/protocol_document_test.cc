@@ -1,0 +1,109 @@
+// PROTOCOL.md against the code: the methods and their params, the errors and their numbers, the
+// limits and their names.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/server/rpc_site.h"
+
+namespace signalbox {
+namespace {
+
+using Names = std::set<std::string>;
+
+std::vector<std::string> lines_of(const std::string& path) {
+  std::ifstream file(std::string(SIGNALBOX_SOURCE_DIR) + "/" + path);
+  EXPECT_TRUE(file) << path;
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);) lines.push_back(line);
+  return lines;
+}
+
+// Each "### method" with the first column of its "| param |" table.
+std::map<std::string, Names> documented_methods() {
+  std::map<std::string, Names> methods;
+  std::string method;
+  bool in_table = false;
+  for (const std::string& line : lines_of("server/PROTOCOL.md")) {
+    if (line.starts_with("### ")) {
+      method = line.substr(4);
+      EXPECT_TRUE(methods.emplace(method, Names{}).second) << method << " is there twice";
+    }
+    if (line.starts_with("| param |")) in_table = true;
+    if (!line.starts_with("|")) in_table = false;
+    std::smatch found;
+    static const std::regex row(R"(\| `(\w+)` \|.*)");
+    if (in_table && std::regex_match(line, found, row)) {
+      EXPECT_TRUE(methods[method].insert(found[1]).second) << method << " " << found[1];
+    }
+  }
+  return methods;
+}
+
+TEST(ProtocolDocument, HasEveryMethodWithItsParams) {
+  RpcSite site;
+  std::map<std::string, Names> methods;
+  for (const Method& method : site.dispatcher.methods()) {
+    methods[std::string(method.name)] = {method.params.begin(), method.params.end()};
+  }
+  EXPECT_GT(methods.size(), 10U);
+  EXPECT_EQ(methods, documented_methods());
+}
+
+TEST(ProtocolDocument, SaysOfEachMethodWhetherItMutates) {
+  RpcSite site;
+  std::map<std::string, bool> documented;
+  std::string method;
+  for (const std::string& line : lines_of("server/PROTOCOL.md")) {
+    if (line.starts_with("### ")) method = line.substr(4);
+    if (!method.empty()) documented[method] |= line.find("Mutating.") != std::string::npos;
+  }
+  for (const Method& each : site.dispatcher.methods()) {
+    EXPECT_EQ(each.mutates, documented[std::string(each.name)]) << each.name;
+  }
+}
+
+TEST(ProtocolDocument, HasEveryErrorWithItsNumber) {
+  std::map<std::string, int> documented;
+  static const std::regex row(R"(\| `([A-Z_]+)` \| (-\d+) \|.*)");
+  for (const std::string& line : lines_of("server/PROTOCOL.md")) {
+    std::smatch found;
+    if (std::regex_match(line, found, row)) documented[found[1]] = std::stoi(found[2]);
+  }
+  std::map<std::string, int> codes;
+  boost::mp11::mp_for_each<boost::describe::describe_enumerators<ErrorCode>>(
+      [&](auto each) { codes[each.name] = static_cast<int>(each.value); });
+  EXPECT_EQ(codes, documented);
+}
+
+TEST(ProtocolDocument, ServerLimitsTellsEveryLimitThereIs) {
+  RpcSite site;
+  const auto answer = site.ask("server.limits");
+  const auto& told = answer.at("result").as_object();
+  static const std::regex constant(R"(inline constexpr [\w:]+ (\w+) =.*)");
+  Names declared;
+  for (const char* path : {"domain/limits.h", "server/rpc/line_limits.h"}) {
+    for (const std::string& line : lines_of(path)) {
+      std::smatch found;
+      if (std::regex_match(line, found, constant)) declared.insert(found[1]);
+    }
+  }
+  declared.erase("query_weight");  // follows from two others
+  EXPECT_GT(declared.size(), 25U);
+  for (const std::string& name : declared) EXPECT_TRUE(told.contains(name)) << name;
+  for (const auto& each : told) {
+    const std::string name(each.key());
+    if (name == "position") continue;
+    EXPECT_TRUE(name.ends_with("_max") || name.ends_with("_min") || name.ends_with("_default"))
+        << name;
+    EXPECT_GT(each.value().as_int64(), 0) << name;
+  }
+}
+
+}  // namespace
+}  // namespace signalbox

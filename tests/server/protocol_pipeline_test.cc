@@ -1,0 +1,109 @@
+// A pipeline from TOML and from JSON: the same tables, the same refusals.
+#include "server/rpc/pipeline_json.h"
+
+#include <gtest/gtest.h>
+
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+constexpr const char* as_toml = R"(
+name = "mine"
+[[station]]
+name = "implement"
+executor = "process"
+command = ["sh", "-c", "echo \"hi\""]
+timeout = "30m"
+heartbeat_timeout = "2m"
+cancel_grace = "500ms"
+require_result = true
+environment = ["TOKEN"]
+[station.retry]
+max_retries = 2
+backoff = "1s"
+strategies = ["original", "decomposed"]
+[[station]]
+name = "create_pr"
+executor = "builtin"
+remote = "origin"
+)";
+
+PipelineDefinition definition() {
+  PipelineDefinition pipeline{"mine", {}};
+  StationDefinition implement;
+  implement.name = "implement";
+  implement.executor = ExecutorKind::process;
+  implement.command = {"sh", "-c", "echo \"hi\""};
+  implement.timeout_ms = 1'800'000;
+  implement.heartbeat_timeout_ms = 120'000;
+  implement.cancel_grace_ms = 500;
+  implement.require_result = true;
+  implement.environment = {"TOKEN"};
+  implement.retry = {2, 1000, {Strategy::original, Strategy::decomposed}};
+  StationDefinition create_pr;
+  create_pr.name = "create_pr";
+  create_pr.executor = ExecutorKind::builtin;
+  create_pr.remote = "origin";
+  pipeline.stations = {implement, create_pr};
+  return pipeline;
+}
+
+TEST(ProtocolPipeline, IsReadFromToml) {
+  const auto tables = json_from_toml(as_toml);
+  ASSERT_TRUE(tables) << tables.error().message;
+  const auto pipeline = pipeline_from_json(*tables);
+  ASSERT_TRUE(pipeline) << pipeline.error().message;
+  EXPECT_EQ(*pipeline, definition());
+}
+
+TEST(ProtocolPipeline, ComesBackFromJson) {
+  for (const PipelineDefinition& pipeline : {definition(), default_pipeline()}) {
+    const auto again = pipeline_from_json(pipeline_to_json(pipeline));
+    ASSERT_TRUE(again) << again.error().message;
+    EXPECT_EQ(*again, pipeline);
+  }
+}
+
+TEST(ProtocolPipeline, ATomlMistakeHasLineAndColumn) {
+  const auto tables = json_from_toml("name = \"x\"\nstation = [\n  { name = }\n]\n");
+  ASSERT_FALSE(tables);
+  EXPECT_EQ(tables.error().code, ErrorCode::PIPELINE_INVALID);
+  EXPECT_TRUE(tables.error().message.starts_with("line 3, column ")) << tables.error().message;
+}
+
+TEST(ProtocolPipeline, AMistakeNamesStationAndField) {
+  const auto message = [](const char* text) {
+    const auto pipeline = pipeline_from_json(json::parse(text));
+    if (pipeline) return std::string("taken");
+    EXPECT_EQ(pipeline.error().code, ErrorCode::PIPELINE_INVALID);
+    return pipeline.error().message;
+  };
+  const auto names = [&message](const char* text, const char* station, const char* field) {
+    const std::string said = message(text);
+    EXPECT_NE(said.find(station), std::string::npos) << said;
+    EXPECT_NE(said.find(field), std::string::npos) << said;
+  };
+  names("[]", "pipeline", "object");
+  names(R"({"name":"p"})", "station", "1 to 32");
+  names(R"({"station":[{"name":"a"}]})", "pipeline", "name");
+  names(R"({"name":"p","station":[{"name":"a"},{"name":"a"}]})", "a", "name");
+  names(R"({"name":"p","station":[{"name":"a","tiemout":"1s"}]})", "station[0]", "tiemout");
+  names(R"({"name":"p","station":[{"name":"a","timeout":"soon"}]})", "a", "timeout");
+  names(R"({"name":"p","station":[{"name":"a","timeout":30}]})", "station[0]", "timeout");
+  names(R"({"name":"p","station":[{"name":"a","executor":"cloud"}]})", "station[0]", "executor");
+  names(R"({"name":"p","station":[{"name":"a","executor":"process"}]})", "a", "command");
+  names(R"({"name":"p","station":[{"name":"a","command":["x"]}]})", "a", "command");
+  names(R"({"name":"p","station":[{"name":"a","executor":"builtin"}]})", "a", "executor");
+  names(R"({"name":"p","station":[{"name":"a/b"}]})", "a/b", "name");
+  names(R"({"name":"p","station":[{"name":"a","retry":{"strategies":["original","original"]}}]})",
+        "a", "strategies");
+  names(R"({"name":"p","station":[{"name":"a","retry":{"backoff":"2h"}}]})", "a", "backoff");
+  EXPECT_EQ(message(R"({"name":"p","station":[{"name":"a"}]})"), "taken");
+}
+
+}  // namespace
+}  // namespace signalbox

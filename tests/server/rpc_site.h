@@ -1,0 +1,184 @@
+// The service without sockets, threads and disk: an engine on a log in memory whose commits finish
+// when the test says so, and a dispatcher whose answers land in a list.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <boost/json/parse.hpp>
+
+#include "domain/evolve.h"
+#include "projections/memory_table.h"
+#include "server/rpc/command_call.h"
+#include "server/rpc/dispatcher.h"
+#include "server/rpc/results.h"
+#include "store/memory_event_log.h"
+
+namespace signalbox {
+
+class TestClock final : public Clock {
+ public:
+  [[nodiscard]] std::int64_t wall_ns() const override { return 1'700'000'000'000'000'000 + now_ns; }
+  [[nodiscard]] std::int64_t monotonic_ns() const override { return now_ns; }
+  void advance_ms(std::int64_t ms) { now_ns += ms * 1'000'000; }
+
+  std::int64_t now_ns = 0;
+};
+
+class CountedIds final : public IdSource {
+ public:
+  Uuid next_run_id(std::int64_t) override { return next(); }
+  Uuid next_span_id() override { return next(); }
+
+ private:
+  Uuid next() {
+    Uuid uuid;
+    uuid.bytes[14] = static_cast<std::uint8_t>(++count_ / 256);
+    uuid.bytes[15] = static_cast<std::uint8_t>(count_ % 256);
+    return uuid;
+  }
+  int count_ = 0;
+};
+
+// Keeps the batch until the test finishes it.
+class HeldCommitter final : public Committer {
+ public:
+  void start(Position expected_tail, std::vector<Commit> batch) override {
+    EXPECT_FALSE(held.has_value()) << "a second batch before the first was finished";
+    held.emplace(expected_tail, std::move(batch));
+    ++batches;
+  }
+  std::optional<std::pair<Position, std::vector<Commit>>> held;
+  int batches = 0;
+};
+
+class ListeningPeer final : public Peer {
+ public:
+  void expect_answer(std::size_t weight) override { unanswered += weight; }
+  void answer(std::string line, std::size_t weight) override {
+    unanswered -= weight;
+    if (!line.empty()) lines.push_back(std::move(line));
+  }
+  void deliver(std::string line) override {
+    outgoing += line.size();
+    delivered.push_back(std::move(line));
+  }
+  void keep_open() override {}
+  [[nodiscard]] std::size_t outgoing_bytes() const override { return outgoing; }
+  void on_drained(std::function<void()> action) override { drained = std::move(action); }
+  void close_after_flush() override { is_closed = true; }
+  [[nodiscard]] bool closed() const override { return is_closed; }
+
+  // The oldest answer that wasn't looked at.
+  boost::json::object next() {
+    if (lines.empty()) {
+      ADD_FAILURE() << "no answer";
+      return {};
+    }
+    auto answer = boost::json::parse(lines.front()).as_object();
+    lines.pop_front();
+    return answer;
+  }
+
+  std::deque<std::string> lines;
+  std::vector<std::string> delivered;
+  std::function<void()> drained;
+  std::size_t unanswered = 0;
+  std::size_t outgoing = 0;
+  bool is_closed = false;
+};
+
+class RpcSite {
+ public:
+  RpcSite() { engine.set_committer(committer); }
+
+  // Finishes the batch under way, as the commit thread would.
+  void finish(AppendStatus status = AppendStatus::ok) {
+    ASSERT_TRUE(committer.held.has_value());
+    auto [tail, batch] = *std::exchange(committer.held, std::nullopt);
+    CommitOutcome outcome;
+    if (status == AppendStatus::ok) {
+      outcome.result = log.append(tail, batch);
+      outcome.frontier = log.frontier();
+    } else {
+      outcome.result = {status, tail, "as the test wants it"};
+    }
+    outcome.batch = std::move(batch);
+    engine.on_committed(std::move(outcome));
+  }
+  // Everything gathered becomes durable.
+  void commit_all() {
+    engine.flush();
+    while (committer.held) finish();
+  }
+  void send(const std::string& line) { dispatcher.handle(line, "uid:1", peer); }
+  // One request, committed, and its answer.
+  boost::json::object ask(const std::string& method, const std::string& params = "{}") {
+    send(R"({"jsonrpc":"2.0","id":1,"method":")" + method + R"(","params":)" + params + "}");
+    commit_all();
+    return peer->next();
+  }
+
+  TestClock clock;
+  CountedIds ids;
+  MemoryEventLog log;
+  std::vector<std::string> fatal;
+  std::vector<Position> durable;  // the tail after each batch
+  HeldCommitter committer;
+  Engine engine{World{},
+                clock,
+                {[](std::span<const Record>) {},
+                 [this](const CommitOutcome& outcome) { durable.push_back(outcome.result.tail); },
+                 [this](const std::string& why) { fatal.push_back(why); },
+                 [this](const std::string&) { return fold(); }}};
+  MemoryTable table;
+  RunIndex index{table};
+  Projector projector{log, index, [](const StoreError&) {}};
+  EventFeed feed{log, [](const StoreError&) {},
+                 [](const std::function<void()>& action) { action(); }};
+  ArtifactStore artifacts{"/nonexistent"};
+  ClaimQueue claims{engine, ids,
+                    [this](std::span<const Record> records) { return claim_result(api, records); },
+                    [this](const Origin& origin, const Responder& responder) {
+                      Call call{{}, origin, responder};
+                      answered_before(api, call, claim_result);
+                    }};
+  Api api{engine,
+          log,
+          projector,
+          claims,
+          feed,
+          artifacts,
+          clock,
+          ids,
+          {"/data", "/data/signalbox.sock", 0},
+          [](const std::function<std::function<void()>()>& work) { work()(); },
+          [](const std::function<void()>& action) { action(); },
+          [] { return Digest{}; }};
+  Dispatcher dispatcher{api};
+  std::shared_ptr<ListeningPeer> peer = std::make_shared<ListeningPeer>();
+
+ private:
+  World fold() const {
+    World world;
+    EXPECT_TRUE(log.scan(1, log.tail(), [&world](Record&& record) {
+      evolve(world, record);
+      return true;
+    }));
+    return world;
+  }
+};
+
+// `data.code` of an error, "" of a result.
+inline std::string code_of(const boost::json::object& answer) {
+  const auto* error = answer.if_contains("error");
+  return error == nullptr ? "" : std::string(error->at("data").at("code").as_string());
+}
+
+}  // namespace signalbox

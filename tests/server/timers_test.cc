@@ -1,0 +1,170 @@
+// Deadlines: what is set by which event, when it is due, and what comes of it.
+#include "server/engine/timers.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/server/rpc_site.h"
+
+namespace signalbox {
+namespace {
+
+class TimersTest : public ::testing::Test, protected RpcSite {
+ protected:
+  TimersTest() {
+    StationDefinition station;
+    station.name = "work";
+    station.timeout_ms = 5000;
+    station.retry = {3, 100, {Strategy::original}};
+    StartRun command;
+    command.goal = "g";
+    command.pipeline = PipelineDefinition{"p", {station}};
+    command.run_id = run = ids.next_run_id(0);
+    take(command);
+  }
+  std::size_t take(const Command& command) {
+    auto transaction = engine.begin({"uid:1", {}, {}});
+    const auto applied = transaction.apply(command);
+    EXPECT_TRUE(applied) << (applied ? "" : applied.error().message);
+    timers.observe(engine.world(), transaction.records(), clock.wall_ns(), clock.monotonic_ns());
+    return applied.value_or(0);
+  }
+  Token claim(std::int64_t lease_ms) {
+    ClaimStation command;
+    command.worker = "w";
+    command.lease_ms = lease_ms;
+    take(command);
+    return engine.world().position;
+  }
+  // Takes what is due, and names it.
+  std::vector<std::string> due() {
+    std::vector<std::string> names;
+    for (const Command& command : timers.take_due(engine.world(), clock.monotonic_ns())) {
+      const std::size_t events = take(command);
+      const char* name = std::holds_alternative<ExpireLease>(command)      ? "lease"
+                         : std::holds_alternative<TimeOutStation>(command) ? "timeout"
+                         : std::holds_alternative<WakeStation>(command)    ? "wait"
+                                                                           : "?";
+      names.push_back(name + std::string(events == 0 ? " (too late)" : ""));
+    }
+    return names;
+  }
+  [[nodiscard]] std::int64_t next_ms() const {
+    const auto next = timers.next_due_ns();
+    return next ? (*next - clock.monotonic_ns()) / 1'000'000 : -1;
+  }
+  [[nodiscard]] StationStatus status() const {
+    return engine.world().find_run(run)->station().status;
+  }
+
+  using Names = std::vector<std::string>;
+  RunId run{};
+  Timers timers;
+};
+
+TEST_F(TimersTest, NothingIsSetForWhatWaitsForAWorker) {
+  EXPECT_EQ(timers.next_due_ns(), std::nullopt);
+  EXPECT_EQ(due(), Names{});
+}
+
+TEST_F(TimersTest, ALeaseRunsOutAndTheRetryComes) {
+  claim(50);
+  EXPECT_EQ(next_ms(), 50);
+  clock.advance_ms(49);
+  EXPECT_EQ(due(), Names{});
+  clock.advance_ms(1);
+  EXPECT_EQ(due(), Names{"lease"});
+  EXPECT_EQ(status(), StationStatus::waiting);
+  EXPECT_EQ(next_ms(), 100);  // the backoff
+  clock.advance_ms(100);
+  EXPECT_EQ(due(), Names{"wait"});
+  EXPECT_EQ(status(), StationStatus::pending);
+}
+
+TEST_F(TimersTest, AHeartbeatMovesTheLease) {
+  const Token token = claim(50);
+  for (int beat = 0; beat < 5; ++beat) {
+    clock.advance_ms(40);
+    EXPECT_EQ(due(), Names{}) << beat;
+    take(HeartbeatStation{run, "work", token, {}, {}});
+  }
+  // It may also become shorter.
+  take(HeartbeatStation{run, "work", token, 10, {}});
+  clock.advance_ms(10);
+  EXPECT_EQ(due(), Names{"lease"});
+}
+
+TEST_F(TimersTest, HeartbeatsDontPutOffTheTimeout) {
+  const Token token = claim(1000);
+  for (int beat = 0; beat < 9; ++beat) {
+    clock.advance_ms(500);
+    EXPECT_EQ(due(), Names{});
+    take(HeartbeatStation{run, "work", token, {}, {}});
+  }
+  clock.advance_ms(500);
+  EXPECT_EQ(due(), Names{"timeout"});
+  EXPECT_EQ(status(), StationStatus::waiting);
+}
+
+TEST_F(TimersTest, AnAttemptThatEndedLeavesNothingDueToTheNext) {
+  const Token token = claim(50);
+  CompleteStation failed;
+  failed.run_id = run;
+  failed.station = "work";
+  failed.token = token;
+  failed.outcome = Outcome::failed;
+  failed.error_class = ErrorClass::transient;
+  take(failed);
+  clock.advance_ms(60);
+  EXPECT_EQ(due(), Names{});  // the old lease's time
+  clock.advance_ms(40);
+  EXPECT_EQ(due(), Names{"wait"});
+  claim(1000);
+  clock.advance_ms(999);
+  EXPECT_EQ(due(), Names{});
+  clock.advance_ms(1);
+  EXPECT_EQ(due(), Names{"lease"});
+}
+
+TEST_F(TimersTest, ARunThatEndedIsForgotten) {
+  claim(50);
+  take(CancelRun{run, {}});
+  EXPECT_EQ(timers.next_due_ns(), std::nullopt);
+}
+
+TEST_F(TimersTest, ADeferredStationComesBackInTime) {
+  const Token token = claim(50);
+  take(DeferStation{run, "work", token, 300, {}});
+  clock.advance_ms(299);
+  EXPECT_EQ(due(), Names{});
+  clock.advance_ms(1);
+  EXPECT_EQ(due(), Names{"wait"});
+  EXPECT_EQ(status(), StationStatus::pending);
+}
+
+TEST_F(TimersTest, AfterARestartLeasesHaveTheirFullLengthAgain) {
+  claim(50);
+  clock.advance_ms(45);
+  timers.arm_all(engine.world(), clock.wall_ns(), clock.monotonic_ns());
+  EXPECT_EQ(next_ms(), 50);
+  clock.advance_ms(50);
+  EXPECT_EQ(due(), Names{"lease"});
+}
+
+TEST_F(TimersTest, AfterARestartAWaitGoesOnWhereItStood) {
+  const Token token = claim(50);
+  take(DeferStation{run, "work", token, 300, {}});
+  clock.advance_ms(200);
+  timers.arm_all(engine.world(), clock.wall_ns(), clock.monotonic_ns());
+  EXPECT_EQ(next_ms(), 100);
+  // One that was over while the server was down is due at once.
+  clock.advance_ms(1000);
+  timers.arm_all(engine.world(), clock.wall_ns(), clock.monotonic_ns());
+  EXPECT_EQ(next_ms(), 0);
+  EXPECT_EQ(due(), Names{"wait"});
+}
+
+}  // namespace
+}  // namespace signalbox

@@ -1,0 +1,23 @@
+// Makes a log by driving the engine without a socket: runs that pass five stations.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "store/event_log.h"
+#include "tools/call_error.h"
+
+namespace signalbox {
+
+inline constexpr std::uint64_t bench_batch_events = 512;
+
+struct HistoryPlan {
+  std::uint64_t events = 0;     // at least so many
+  std::size_t open_runs = 128;  // under way at the same time, and left open at the end
+};
+
+// Decides, evolves and appends in batches of bench_batch_events; a batch is decided while the one
+// before it is written. `log` must be empty. Gives the events a second.
+Called<double> make_history(EventLog& log, const HistoryPlan& history);
+
+}  // namespace signalbox

@@ -1,0 +1,46 @@
+// The other end of the socket: one connection, one question at a time, over JSON-RPC 2.0 lines.
+#pragma once
+
+#include <deque>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include <boost/json/object.hpp>
+
+#include "tools/call_error.h"
+
+namespace signalbox {
+
+// Blocks. One thread at a time.
+class Client {
+ public:
+  // `unreachable` if no server listens there, with the command that starts one.
+  static Called<Client> connect(const std::filesystem::path& socket);
+
+  Client(Client&& other) noexcept;
+  Client& operator=(Client&&) = delete;
+  ~Client();
+
+  // The result, or the error that the server answered with. `unreachable` if the connection ends
+  // before the answer: then a mutating method may or may not have been carried out.
+  Called<boost::json::object> call(std::string_view method, boost::json::object params);
+
+  // The next message that isn't an answer: {"method", "params"}.
+  Called<boost::json::object> next_notification();
+
+ private:
+  Client(int file_descriptor, std::filesystem::path socket);
+
+  Called<void> send(std::string_view line);
+  Called<boost::json::object> receive();
+  [[nodiscard]] CallError gone(const std::string& why) const;
+
+  int file_descriptor_;
+  std::filesystem::path socket_;
+  std::string received_;  // what lies beyond the last line taken
+  std::deque<boost::json::object> notifications_;
+  std::int64_t next_id_ = 1;
+};
+
+}  // namespace signalbox

@@ -1,0 +1,28 @@
+// The commands of the command line, by noun. Each function adds its own to `app`; the one that is
+// given sets invocation.action. `invocation` outlives `app`.
+#pragma once
+
+#include "tools/invocation.h"
+
+namespace CLI {
+class App;
+}
+
+namespace signalbox {
+
+void add_serve_command(CLI::App& app, Invocation& invocation);
+void add_run_commands(CLI::App& app, Invocation& invocation);
+void add_station_commands(CLI::App& app, Invocation& invocation);
+void add_events_command(CLI::App& app, Invocation& invocation);
+void add_server_commands(CLI::App& app, Invocation& invocation);
+void add_rpc_command(CLI::App& app, Invocation& invocation);
+void add_replay_command(CLI::App& app, Invocation& invocation);
+void add_bench_command(CLI::App& app, Invocation& invocation);
+void add_completion_command(CLI::App& app, Invocation& invocation);
+
+// Of `run` and `station`; in files of their own.
+void add_run_start_command(CLI::App& run, Invocation& invocation);
+void add_run_watch_command(CLI::App& run, Invocation& invocation);
+void add_station_complete_command(CLI::App& station, Invocation& invocation);
+
+}  // namespace signalbox

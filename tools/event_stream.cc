@@ -1,0 +1,71 @@
+#include "tools/event_stream.h"
+
+#include <chrono>
+#include <optional>
+#include <thread>
+
+#include "tools/client.h"
+#include "tools/json_fields.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::chrono::seconds patience{60};
+constexpr std::chrono::milliseconds pause_between_connects{100};
+
+// What a connection ended with: the visitor had enough, or the server went away.
+enum class Ended { by_visitor, by_server };
+
+Called<Ended> follow_once(Client& client, json::object& params,
+                          const std::function<bool(const json::object&)>& visit) {
+  const auto subscribed = client.call("events.subscribe", params);
+  if (!subscribed) return tl::unexpected(subscribed.error());
+  params["from"] = number_at(*subscribed, "from");
+  for (;;) {
+    const auto message = client.next_notification();
+    if (!message) return Ended::by_server;
+    const json::object& event = object_at(*message, "params");
+    if (text_at(*message, "method") == "lagged") {
+      params["from"] = number_at(event, "from");
+      return Ended::by_server;
+    }
+    if (text_at(*message, "method") != "event") continue;
+    params["from"] = number_at(event, "position") + 1;
+    if (!visit(event)) return Ended::by_visitor;
+  }
+}
+
+Called<Client> connect_again(const std::filesystem::path& socket) {
+  const auto end = std::chrono::steady_clock::now() + patience;
+  for (;;) {
+    auto client = Client::connect(socket);
+    if (client || std::chrono::steady_clock::now() > end) return client;
+    std::this_thread::sleep_for(pause_between_connects);
+  }
+}
+
+bool may_pass(const CallError& error) {
+  return error.exit_code == ExitCode::unreachable || error.exit_code == ExitCode::try_again;
+}
+
+}  // namespace
+
+Called<void> follow_events(const Invocation& invocation, json::object params,
+                           const std::function<bool(const json::object&)>& visit) {
+  auto connected = Client::connect(invocation.socket_path());
+  if (!connected) return tl::unexpected(std::move(connected.error()));
+  std::optional<Client> client(std::move(*connected));
+  for (bool first = true;; first = false) {
+    const auto ended = follow_once(*client, params, visit);
+    if (!ended && (first || !may_pass(ended.error()))) return tl::unexpected(ended.error());
+    if (ended && *ended == Ended::by_visitor) return {};
+    write_message("the server went away; waiting for it\n");
+    auto again = connect_again(invocation.socket_path());
+    if (!again) return tl::unexpected(std::move(again.error()));
+    client.emplace(std::move(*again));
+  }
+}
+
+}  // namespace signalbox

@@ -1,0 +1,44 @@
+// One use of the command line: what all commands share, and the one that was chosen.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include <boost/json/object.hpp>
+
+#include "tools/call_error.h"
+#include "tools/terminal.h"
+
+namespace signalbox {
+
+struct Invocation {
+  bool json = false;
+  std::string data;    // --data, or empty
+  std::string socket;  // --socket, or empty
+
+  // Set by the command that was given; called once the whole command line has been read.
+  std::function<ExitCode()> action;
+
+  // --data, else SIGNALBOX_DATA, else signalbox/ in the user's state directory. Absolute.
+  [[nodiscard]] std::filesystem::path data_directory() const;
+  // --socket, else SIGNALBOX_SOCKET (unless --data is given), else signalbox.sock in the data
+  // directory.
+  [[nodiscard]] std::filesystem::path socket_path() const;
+};
+
+// Text for a person, made from a result.
+using View = std::function<std::string(const boost::json::object& result, const Terminal&)>;
+
+// Ends a command: under --json exactly one object on stdout, {"ok": …}; else the view on stdout,
+// or what went wrong on stderr.
+ExitCode answer(const Invocation& invocation, const Called<boost::json::object>& result,
+                const View& view);
+
+// Writes to stdout at once; ends the process with ExitCode::io where that fails.
+void write_out(std::string_view text);
+// A message for a person.
+void write_message(std::string_view text);
+
+}  // namespace signalbox

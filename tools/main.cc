@@ -1,0 +1,76 @@
+// The `signalbox` command: wires its commands and gives the exit code.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "server/executors/internal_command.h"
+#include "tools/commands.h"
+#include "tools/invocation.h"
+
+namespace signalbox {
+namespace {
+
+void add_commands(CLI::App& app, Invocation& invocation) {
+  app.require_subcommand(1);
+  app.fallthrough();
+  app.set_version_flag("--version", "signalbox " SIGNALBOX_VERSION);
+  app.add_option("--data", invocation.data,
+                 "The data directory [SIGNALBOX_DATA, else $XDG_STATE_HOME/signalbox, else "
+                 "~/.local/state/signalbox]")
+      ->type_name("DIR");
+  app.add_option("--socket", invocation.socket,
+                 "The server's socket [SIGNALBOX_SOCKET, else <data>/signalbox.sock]")
+      ->type_name("PATH");
+  app.add_flag("--json", invocation.json, "Exactly one JSON object on stdout, for programs");
+  add_serve_command(app, invocation);
+  add_run_commands(app, invocation);
+  add_station_commands(app, invocation);
+  add_events_command(app, invocation);
+  add_server_commands(app, invocation);
+  add_rpc_command(app, invocation);
+  add_replay_command(app, invocation);
+  add_bench_command(app, invocation);
+  add_completion_command(app, invocation);
+  app.footer(
+      "--data, --socket and --json are for every command and may stand after it.\n"
+      "Exit codes: 0 done, 1 refused, 2 usage, 69 no server, 74 I/O, 75 try again, 77 not "
+      "allowed,\n78 bad configuration or damaged data.\n\n"
+      "Examples:\n"
+      "  signalbox serve --data ./box\n"
+      "  signalbox run start \"fix the failing test\" --watch\n"
+      "  signalbox run list --status running --json");
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("An event-sourced register for autonomous runs", "signalbox");
+  Invocation invocation;
+  add_commands(app, invocation);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    // What was read before the mistake may not include --json.
+    invocation.json = std::any_of(argv, argv + argc,
+                                  [](const char* word) { return std::string(word) == "--json"; });
+    const CLI::App* command = &app;
+    while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
+    std::string help = command->get_name();
+    for (const CLI::App* up = command->get_parent(); up != nullptr; up = up->get_parent()) {
+      help = up->get_name() + " " + help;
+    }
+    return static_cast<int>(
+        answer(invocation, tl::unexpected(usage_error(error.what(), {help + " --help"})), {}));
+  }
+  return static_cast<int>(invocation.action());
+}
+
+}  // namespace
+}  // namespace signalbox
+
+int main(int argc, char** argv) {
+  // The same binary serves as the supervisor of a job and as its built-in commands.
+  if (const auto exit_code = signalbox::run_internal_command(argc, argv)) return *exit_code;
+  return signalbox::run(argc, argv);
+}

@@ -1,0 +1,26 @@
+#include "tools/remote_call.h"
+
+#include <CLI/CLI.hpp>
+
+#include "tools/client.h"
+
+namespace signalbox {
+
+Called<boost::json::object> call_server(const Invocation& invocation, std::string_view method,
+                                        boost::json::object params) {
+  auto client = Client::connect(invocation.socket_path());
+  if (!client) return tl::unexpected(std::move(client.error()));
+  return client->call(method, std::move(params));
+}
+
+ExitCode call_and_answer(const Invocation& invocation, std::string_view method,
+                         boost::json::object params, const View& view) {
+  return answer(invocation, call_server(invocation, method, std::move(params)), view);
+}
+
+void add_command_id(CLI::App& command, std::optional<std::string>& command_id) {
+  command.add_option("--command-id", command_id,
+                     "Name this change: repeated under the same name it gives the first result");
+}
+
+}  // namespace signalbox

@@ -1,0 +1,85 @@
+#include "tools/replay.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "domain/evolve.h"
+#include "domain/invariants.h"
+#include "projections/world_digest.h"
+#include "projections/world_snapshot.h"
+
+namespace signalbox {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+// Folds the records after world.position up to `to`.
+Called<void> fold(const EventLog& log, Position to, const ReplayRequest& request,
+                  Replayed& replayed) {
+  const auto start = SteadyClock::now();
+  const auto scanned = log.scan(replayed.world.position + 1, to, [&](Record&& record) {
+    if (request.visit) request.visit(record);
+    evolve(replayed.world, record);
+    ++replayed.events;
+    return true;
+  });
+  if (!scanned) return tl::unexpected(from_store_error(scanned.error()));
+  replayed.seconds += std::chrono::duration<double>(SteadyClock::now() - start).count();
+  return {};
+}
+
+Called<void> compare(const World& folded, const WorldSnapshot& snapshot) {
+  if (world_digest(folded) == snapshot.digest) return {};
+  StoreError differs;
+  differs.kind = StoreError::Kind::damaged;
+  differs.message = "the snapshot at position " + std::to_string(snapshot.world.position) +
+                    " isn't the state that the log gives there";
+  differs.position = snapshot.world.position;
+  return tl::unexpected(from_store_error(differs));
+}
+
+}  // namespace
+
+Called<Replayed> replay(const ReplayRequest& request) {
+  auto log = RocksEventLog::open(request.data, {.read_only = true});
+  if (!log) return tl::unexpected(from_store_error(log.error()));
+  const Position tail = (*log)->tail();
+  const Position to = request.to.value_or(tail);
+  if (to > tail) {
+    return tl::unexpected(from_rejection(
+        {ErrorCode::POSITION_NOT_FOUND,
+         "the log ends at " + std::to_string(tail),
+         {{"to", static_cast<std::int64_t>(to)}, {"tail", static_cast<std::int64_t>(tail)}},
+         {}}));
+  }
+  if (request.verify) {
+    if (auto verified = (*log)->verify(tail); !verified) {
+      return tl::unexpected(from_store_error(verified.error()));
+    }
+  }
+  Replayed replayed;
+  replayed.report = (*log)->report();
+  auto loaded = request.from_snapshot || request.verify
+                    ? load_newest_snapshot(request.data / "projections" / "snapshots", to)
+                    : LoadedSnapshot{};
+  if (request.from_snapshot && loaded.snapshot) {
+    replayed.world = std::move(loaded.snapshot->world);
+    replayed.from = replayed.world.position;
+  } else if (loaded.snapshot) {
+    const Position position = loaded.snapshot->world.position;
+    if (auto folded = fold(**log, position, request, replayed); !folded) {
+      return tl::unexpected(std::move(folded.error()));
+    }
+    if (auto equal = compare(replayed.world, *loaded.snapshot); !equal) {
+      return tl::unexpected(std::move(equal.error()));
+    }
+    replayed.snapshot_compared = position;
+  }
+  if (auto folded = fold(**log, to, request, replayed); !folded) {
+    return tl::unexpected(std::move(folded.error()));
+  }
+  check_invariants(replayed.world);
+  return replayed;
+}
+
+}  // namespace signalbox

@@ -1,0 +1,130 @@
+// `signalbox replay`: what the log says, without a server.
+#include <memory>
+#include <optional>
+
+#include <CLI/CLI.hpp>
+#include <boost/json/array.hpp>
+
+#include "projections/world_digest.h"
+#include "server/rpc/record_json.h"
+#include "tools/commands.h"
+#include "tools/elapsed_text.h"
+#include "tools/event_view.h"
+#include "tools/json_fields.h"
+#include "tools/replay.h"
+#include "tools/text_table.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+struct ReplayOptions {
+  std::optional<std::uint64_t> to;
+  std::optional<std::string> run_id;
+  bool from_snapshot = false;
+  bool verify = false;
+};
+
+std::uint64_t rate(const Replayed& replayed) {
+  if (replayed.seconds <= 0) return 0;
+  return static_cast<std::uint64_t>(static_cast<double>(replayed.events) / replayed.seconds);
+}
+
+json::object replayed_json(const Replayed& replayed, const ReplayOptions& options) {
+  json::object result;
+  result["position"] = replayed.world.position;
+  result["state_digest"] = to_hex(world_digest(replayed.world));
+  result["events"] = replayed.events;
+  result["events_per_second"] = rate(replayed);
+  result["seconds"] = replayed.seconds;
+  result["folded_after"] = replayed.from;
+  result["incarnation"] = replayed.world.server.incarnation;
+  result["open_runs"] = replayed.world.runs.size();
+  result["ready_stations"] = replayed.world.ready.size();
+  result["tail"] = replayed.report.tail;
+  result["anchor"] = replayed.report.anchor;
+  result["torn_bytes"] = replayed.report.torn_bytes;
+  result["verified"] = options.verify;
+  if (replayed.snapshot_compared) result["snapshot_compared"] = *replayed.snapshot_compared;
+  return result;
+}
+
+Called<json::object> run_replay(const Invocation& invocation, const ReplayOptions& options) {
+  ReplayRequest request{
+      invocation.data_directory(), options.to, options.from_snapshot, options.verify, {}};
+  json::array records;
+  if (options.run_id) {
+    const auto run_id = parse_uuid(*options.run_id);
+    if (!run_id) return tl::unexpected(usage_error("no id of a run: " + *options.run_id));
+    request.visit = [&records, stream = Stream::run(*run_id)](const Record& record) {
+      if (record.stream == stream) records.push_back(record_to_json(record));
+    };
+  }
+  const auto replayed = replay(request);
+  if (!replayed) return tl::unexpected(replayed.error());
+  json::object result = replayed_json(*replayed, options);
+  if (options.run_id) {
+    if (records.empty()) {
+      return tl::unexpected(
+          from_rejection({ErrorCode::RUN_NOT_FOUND,
+                          "the log has no run " + *options.run_id + " up to there",
+                          {},
+                          {}}));
+    }
+    result["records"] = std::move(records);
+  }
+  return result;
+}
+
+std::string view_replay(const json::object& result, const Terminal& terminal) {
+  std::string text;
+  for (const json::value& record : array_at(result, "records")) {
+    text += event_line(record.get_object(), terminal, wall_clock_ns());
+  }
+  if (!text.empty()) return text;
+  const std::string torn = text_at(result, "torn_bytes");
+  return named_values(
+      {
+          {"position", {text_at(result, "position")}},
+          {"state digest", {text_at(result, "state_digest"), Style::strong}},
+          {"events", {text_at(result, "events")}},
+          {"events a second", {text_at(result, "events_per_second")}},
+          {"incarnation", {text_at(result, "incarnation")}},
+          {"open runs", {text_at(result, "open_runs")}},
+          {"ready stations", {text_at(result, "ready_stations")}},
+          {"log ends at", {text_at(result, "tail")}},
+          {"torn tail", {torn == "0" ? "" : torn + " bytes, never acknowledged", Style::busy}},
+          {"verified", {true_at(result, "verified") ? "every record, every file" : ""}},
+          {"snapshot compared", {text_at(result, "snapshot_compared")}},
+      },
+      terminal);
+}
+
+}  // namespace
+
+void add_replay_command(CLI::App& app, Invocation& invocation) {
+  CLI::App* command = app.add_subcommand("replay", "Fold the log offline: its state and digest");
+  const auto options = std::make_shared<ReplayOptions>();
+  command->add_option("--to", options->to, "Up to this position; else to the end")
+      ->type_name("POSITION");
+  command->add_option("--run", options->run_id, "Print this run's records instead");
+  command->add_flag("--verify", options->verify,
+                    "Check every file as well, and the newest snapshot against the log");
+  command->add_flag("--from-snapshot", options->from_snapshot,
+                    "Begin at the newest snapshot instead of at the first record");
+  command->footer(
+      "Reads only; the directory may be that of a running server. Every record is checked; a\n"
+      "damaged log ends with 78 and says what is wrong, and where.\n\n"
+      "Examples:\n"
+      "  signalbox replay --data ./box\n"
+      "  signalbox replay --data ./box --to 1200 --json\n"
+      "  signalbox replay --data ./box --run \"$run\"");
+  command->callback([options, &invocation] {
+    invocation.action = [options, &invocation] {
+      return answer(invocation, run_replay(invocation, *options), view_replay);
+    };
+  });
+}
+
+}  // namespace signalbox

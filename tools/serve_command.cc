@@ -1,0 +1,39 @@
+// `signalbox serve`: the server itself, in the foreground.
+#include <memory>
+
+#include <CLI/CLI.hpp>
+
+#include "server/serve.h"
+#include "tools/commands.h"
+
+namespace signalbox {
+
+void add_serve_command(CLI::App& app, Invocation& invocation) {
+  CLI::App* serve = app.add_subcommand("serve", "Run the server, until SIGTERM or SIGINT");
+  const auto options = std::make_shared<ServeOptions>();
+  serve->add_option("--listen", options->listen, "Serve TCP as well, on a loopback address")
+      ->type_name("HOST:PORT");
+  serve->add_option("--config", options->config, "A TOML file; flags have the last word")
+      ->type_name("FILE");
+  serve->add_option("--log-level", options->log_level, "trace, debug, info, warn, error")
+      ->type_name("LEVEL");
+  serve->add_option("--log-format", options->log_format, "text or json, on stderr")
+      ->type_name("FORMAT");
+  serve->add_option("--jobs-max", options->jobs_max, "Jobs that run at the same time");
+  serve->add_option("--snapshot-events", options->snapshot_events,
+                    "Make a snapshot of the state every so many events");
+  serve->footer(
+      "Examples:\n"
+      "  signalbox serve\n"
+      "  signalbox serve --data ./box --log-format json\n"
+      "  signalbox serve --data ./box --listen 127.0.0.1:7070");
+  serve->callback([options, &invocation] {
+    invocation.action = [options, &invocation] {
+      options->data = invocation.data_directory();
+      options->socket = invocation.socket_path();
+      return static_cast<ExitCode>(run_server(*options));
+    };
+  });
+}
+
+}  // namespace signalbox

@@ -1,0 +1,120 @@
+#include "tools/terminal.h"
+
+#include <cstdlib>
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+namespace signalbox {
+namespace {
+
+constexpr bool is_continuation(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xC0) == 0x80;
+}
+
+// The length of the UTF-8 sequence that starts at `at`; 0 if there is none that is complete.
+std::size_t sequence_length(std::string_view text, std::size_t at) {
+  const auto lead = static_cast<unsigned char>(text[at]);
+  const std::size_t length = lead < 0x80                   ? 1
+                             : lead >= 0xF0 && lead < 0xF5 ? 4
+                             : lead >= 0xE0                ? (lead < 0xF0 ? 3 : 0)
+                             : lead >= 0xC2                ? 2
+                                                           : 0;
+  if (length == 0 || at + length > text.size()) return 0;
+  for (std::size_t index = 1; index < length; ++index) {
+    if (!is_continuation(text[at + index])) return 0;
+  }
+  return length;
+}
+
+}  // namespace
+
+Terminal terminal_of(int file_descriptor) {
+  Terminal terminal;
+  if (isatty(file_descriptor) == 0) return terminal;
+  const char* no_color = std::getenv("NO_COLOR");
+  const char* term = std::getenv("TERM");
+  terminal.colours = (no_color == nullptr || *no_color == '\0') &&
+                     (term == nullptr || std::string_view(term) != "dumb");
+  winsize size{};
+  if (ioctl(file_descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+    terminal.columns = size.ws_col;
+  } else {
+    terminal.columns = 80;
+  }
+  return terminal;
+}
+
+std::string styled(const Terminal& terminal, Style style, std::string_view text) {
+  if (!terminal.colours || style == Style::plain || text.empty()) return std::string(text);
+  const char* code = "";
+  switch (style) {
+    case Style::plain:
+      break;
+    case Style::good:
+      code = "32";
+      break;
+    case Style::bad:
+      code = "31";
+      break;
+    case Style::busy:
+      code = "33";
+      break;
+    case Style::faint:
+      code = "2";
+      break;
+    case Style::strong:
+      code = "1";
+      break;
+  }
+  return std::string("\x1b[") + code + "m" + std::string(text) + "\x1b[0m";
+}
+
+Style style_of_status(std::string_view status) {
+  if (status == "succeeded") return Style::good;
+  if (status == "failed" || status == "timeout" || status == "lost") return Style::bad;
+  if (status == "running" || status == "waiting") return Style::busy;
+  if (status == "canceled" || status == "pending") return Style::faint;
+  return Style::plain;
+}
+
+std::string printable(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t length = sequence_length(text, at);
+    const auto byte = static_cast<unsigned char>(text[at]);
+    // C1 controls are U+0080 … U+009F: 0xC2 and a second byte below 0xA0.
+    const bool control =
+        length == 2 && byte == 0xC2 && static_cast<unsigned char>(text[at + 1]) < 0xA0;
+    if (text[at] == '\n' || text[at] == '\t' || text[at] == '\r') {
+      out += ' ';
+    } else if (length == 0 || byte < 0x20 || byte == 0x7F || control) {
+      out += '?';
+    } else {
+      out.append(text.substr(at, length));
+    }
+    at += length == 0 ? 1 : length;
+  }
+  return out;
+}
+
+std::size_t columns_of(std::string_view text) {
+  std::size_t columns = 0;
+  for (const char byte : text) columns += is_continuation(byte) ? 0 : 1;
+  return columns;
+}
+
+std::string cut(std::string_view text, std::size_t columns) {
+  if (columns_of(text) <= columns) return std::string(text);
+  if (columns == 0) return {};
+  std::size_t at = 0;
+  for (std::size_t taken = 0; at < text.size(); ++at) {
+    if (is_continuation(text[at])) continue;
+    if (taken == columns - 1) break;
+    ++taken;
+  }
+  return std::string(text.substr(0, at)) + "…";
+}
+
+}  // namespace signalbox
