@@ -35,7 +35,6 @@ inline constexpr std::size_t artifact_inline_bytes_max = 256 * 1024;
 
 inline constexpr std::int64_t lease_ms_min = 10;
 inline constexpr std::int64_t lease_ms_max = 24LL * 60 * 60 * 1000;
-inline constexpr std::int64_t lease_ms_default = 60 * 1000;
 inline constexpr std::int64_t claim_wait_ms_max = 60 * 1000;
 inline constexpr std::int64_t defer_ms_max = 7LL * 24 * 60 * 60 * 1000;
 inline constexpr std::int64_t timeout_ms_max = 7LL * 24 * 60 * 60 * 1000;

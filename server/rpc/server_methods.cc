@@ -54,7 +54,6 @@ void limits_method(Api&, Call& call) {
   SIGNALBOX_LIMIT(artifact_inline_bytes_max);
   SIGNALBOX_LIMIT(lease_ms_min);
   SIGNALBOX_LIMIT(lease_ms_max);
-  SIGNALBOX_LIMIT(lease_ms_default);
   SIGNALBOX_LIMIT(claim_wait_ms_max);
   SIGNALBOX_LIMIT(defer_ms_max);
   SIGNALBOX_LIMIT(timeout_ms_max);
