@@ -8,6 +8,9 @@
 namespace signalbox {
 namespace {
 
+// The longest text about a failed attempt that the next one is given.
+constexpr std::size_t previous_bytes_max = 1024;
+
 // The strategy index of the next attempt, or nullopt if there is none.
 std::optional<std::uint8_t> next_strategy_index(const RetryPolicy& policy,
                                                 const StationState& station,
@@ -31,7 +34,8 @@ std::optional<std::uint8_t> next_strategy_index(const RetryPolicy& policy,
 
 }  // namespace
 
-NewEvents end_attempt(const Run& run, Failure failure, AttemptResult result, const Now& now) {
+NewEvents end_attempt(const Run& run, Failure failure, AttemptResult result, const Now& now,
+                      Retrying retrying) {
   SIGNALBOX_CHECK(run.attempt.has_value());
   SIGNALBOX_CHECK(failure.outcome == Outcome::failed || failure.outcome == Outcome::timeout);
   const Attempt& attempt = *run.attempt;
@@ -42,7 +46,9 @@ NewEvents end_attempt(const Run& run, Failure failure, AttemptResult result, con
   };
 
   NewEvents events;
-  const auto next = next_strategy_index(definition.retry, run.station(), failure.error_class);
+  const auto next = retrying == Retrying::never
+                        ? std::nullopt
+                        : next_strategy_index(definition.retry, run.station(), failure.error_class);
   if (next) {
     const std::int64_t delay_ms = backoff_ms(definition.retry, run.station().failures + 1);
     add(events, StationEvent{StationAttemptFailed{
@@ -60,6 +66,45 @@ NewEvents end_attempt(const Run& run, Failure failure, AttemptResult result, con
   }
   events.push_back({stream, {}, attempt.token, RunEvent{std::move(run_failed)}});
   return events;
+}
+
+std::string previous_text(const Failure& failure, const AttemptResult& result) {
+  std::string text = failure.code;
+  if (!failure.message.empty()) text += ": " + failure.message;
+  if (!result.summary.empty()) text += "\n" + result.summary;
+  if (text.size() > previous_bytes_max) {
+    std::size_t cut = previous_bytes_max;  // not inside a UTF-8 sequence
+    while (cut > 0 && (static_cast<unsigned char>(text[cut]) & 0xC0U) == 0x80U) --cut;
+    text.resize(cut);
+  }
+  return text;
+}
+
+NewEvent watchdog_timed_out(const Run& run, std::int64_t elapsed_ms) {
+  const Attempt& attempt = *run.attempt;
+  const bool progressed = attempt.last_progress_at > attempt.token;
+  return {Stream::run(run.id), attempt.span_id, attempt.token,
+          StationEvent{WatchdogTimedOut{
+              run.definition().name, attempt.number, elapsed_ms, run.definition().timeout_ms,
+              progressed ? TimerOrigin::last_progress_at : TimerOrigin::started_at,
+              progressed ? attempt.last_progress_at_ns : attempt.started_at_ns, attempt.worker,
+              run.run_root}}};
+}
+
+NewEvents end_stalled_attempt(const Run& run, AttemptResult result, const Now& now) {
+  const Attempt& attempt = *run.attempt;
+  SIGNALBOX_CHECK(attempt.stalls > 0);
+  const StallAction action = stall_action(run.definition(), attempt.stalls - 1);
+  return end_attempt(
+      run,
+      {Outcome::failed, ErrorClass::terminal, "STALLED",
+       "alive, but no progress for " + std::to_string(run.definition().stall_after_ms) + " ms"},
+      std::move(result), now, action == StallAction::fail ? Retrying::never : Retrying::by_policy);
+}
+
+StallAction stall_action(const StationDefinition& station, std::uint32_t stalls) {
+  const std::size_t last = station.stall_actions.size() - 1;
+  return station.stall_actions[stalls < last ? stalls : last];
 }
 
 }  // namespace signalbox

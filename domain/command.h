@@ -44,6 +44,18 @@ struct CancelRun {
 };
 BOOST_DESCRIBE_STRUCT(CancelRun, (), (run_id, reason))
 
+struct PauseRun {
+  RunId run_id{};
+  std::optional<std::string> reason;
+};
+BOOST_DESCRIBE_STRUCT(PauseRun, (), (run_id, reason))
+
+struct ResumeRun {
+  RunId run_id{};
+  std::optional<std::string> reason;
+};
+BOOST_DESCRIBE_STRUCT(ResumeRun, (), (run_id, reason))
+
 // Takes the oldest station that is ready: one of `stations`, or the one of `run_id`, or any.
 struct ClaimStation {
   std::string worker;
@@ -51,10 +63,11 @@ struct ClaimStation {
   std::optional<RunId> run_id;
   std::optional<std::int64_t> lease_ms;
   std::optional<std::int64_t> wait_ms;
+  std::optional<Token> lock_token;  // of a lock without which the attempt is worth nothing
 
   Uuid span_id{};
 };
-BOOST_DESCRIBE_STRUCT(ClaimStation, (), (worker, stations, run_id, lease_ms, wait_ms))
+BOOST_DESCRIBE_STRUCT(ClaimStation, (), (worker, stations, run_id, lease_ms, wait_ms, lock_token))
 
 struct HeartbeatStation {
   RunId run_id{};
@@ -118,6 +131,98 @@ struct DeferStation {
 };
 BOOST_DESCRIBE_STRUCT(DeferStation, (), (run_id, station, token, delay_ms, note))
 
+// What a run root's `.lock` says at the moment of an acquire.
+struct FoundLockFile {
+  enum class Kind : std::uint8_t {
+    none,
+    known,    // of a lock that this log granted: the log says what became of it
+    foreign,  // of an owner that this log doesn't know
+    stale,    // it can't be read as a lock
+  };
+  Kind kind = Kind::none;
+  std::string path;
+  std::string owner;               // foreign
+  std::string reason;              // foreign: of the lock
+  std::int64_t expires_at_ns = 0;  // foreign; UTC
+  std::string problem;             // stale: why
+  Digest digest;                   // foreign, stale: of what is there
+};
+
+struct AcquireLock {
+  std::string key;
+  std::string owner;
+  std::optional<std::int64_t> lease_ms;
+  std::optional<std::string> reason;
+  std::optional<std::string> run_root;  // absolute
+  std::optional<std::int64_t> wait_ms;
+
+  FoundLockFile file;
+};
+BOOST_DESCRIBE_STRUCT(AcquireLock, (), (key, owner, lease_ms, reason, run_root, wait_ms))
+
+struct RefreshLock {
+  std::string key;
+  Token token = 0;
+  std::optional<std::int64_t> lease_ms;
+
+  std::string token_owner;  // who was granted this token, as the log tells; or empty
+};
+BOOST_DESCRIBE_STRUCT(RefreshLock, (), (key, token, lease_ms))
+
+struct ReleaseLock {
+  std::string key;
+  Token token = 0;
+
+  std::string token_owner;  // as in RefreshLock
+};
+BOOST_DESCRIBE_STRUCT(ReleaseLock, (), (key, token))
+
+// What a run root's `logs/tick-in-progress.json` says at the moment of a begin.
+struct FoundMarker {
+  enum class Kind : std::uint8_t {
+    none,
+    known,       // of a tick of this log: the log says what became of it
+    foreign,     // of a tick that this log doesn't know
+    unreadable,  // it can't be read as a marker
+  };
+  Kind kind = Kind::none;
+  std::string path;
+  std::string text;          // as far as it fits
+  std::int64_t age_ms = -1;  // -1: unknown
+};
+
+struct BeginTick {
+  std::string loop;
+  std::optional<std::string> stage;
+  std::optional<std::string> reason;
+  std::optional<std::int64_t> lease_ms;
+  std::optional<RunId> run_id;
+  std::optional<std::string> run_root;  // absolute
+  std::optional<Token> lock_token;      // of a lock without which the tick is worth nothing
+
+  FoundMarker marker;
+  bool own_loop = false;  // of the service: it recovers by itself
+};
+BOOST_DESCRIBE_STRUCT(BeginTick, (), (loop, stage, reason, lease_ms, run_id, run_root, lock_token))
+
+enum class TickOutcome : std::uint8_t { succeeded = 1, failed = 2 };
+BOOST_DESCRIBE_ENUM(TickOutcome, succeeded, failed)
+
+struct EndTick {
+  std::string loop;
+  Token token = 0;
+  TickOutcome outcome = TickOutcome::succeeded;
+  std::optional<std::string> error;
+};
+BOOST_DESCRIBE_STRUCT(EndTick, (), (loop, token, outcome, error))
+
+struct RecoverTick {
+  std::string loop;
+  std::string reason;
+  std::optional<bool> force;  // one that may still be under way, too
+};
+BOOST_DESCRIBE_STRUCT(RecoverTick, (), (loop, reason, force))
+
 // The service's own commands follow; no client can send them.
 
 // Starts an attempt of a station that the service executes, with the intent to submit its job.
@@ -133,10 +238,50 @@ struct ExpireLease {
   Position lease_renewed_at = 0;
 };
 
-// The attempt of `token` is older than its station's timeout.
+// The attempt of `token` is older than its station's timeout, counted from `timer_origin`.
 struct TimeOutStation {
   RunId run_id{};
   Token token = 0;
+  Position timer_origin = 0;
+  std::int64_t elapsed_ms = 0;
+};
+
+// The attempt of `token` hasn't changed its progress digest since `last_progress_at`.
+struct StallStation {
+  RunId run_id{};
+  Token token = 0;
+  Position last_progress_at = 0;
+  std::uint32_t stalls = 0;  // that were seen before
+  std::int64_t stalled_ms = 0;
+};
+
+// The lease of `token` ran out, unless it was renewed after `renewed_at`.
+struct ExpireLock {
+  std::string key;
+  Token token = 0;
+  Position renewed_at = 0;
+};
+
+// A refresh was refused: that is worth an event, once for each streak of an owner.
+struct NoteRefreshFailure {
+  std::string key;
+  Token token = 0;
+  std::string token_owner;
+};
+
+// The lease of the tick of `token` ran out.
+struct TimeOutTick {
+  std::string loop;
+  Token token = 0;
+  std::int64_t elapsed_ms = 0;
+};
+
+// A begin was refused with TICK_IN_PROGRESS, or PREVIOUS_TICK_INCOMPLETE: that is worth an event.
+struct NoteTickSkipped {
+  BeginTick begin;
+};
+struct NoteTickIncomplete {
+  BeginTick begin;
 };
 
 // The wait of the current station is over.
@@ -157,8 +302,25 @@ struct StartServer {
 
 struct StopServer {};
 
-using Command = std::variant<StartRun, CancelRun, ClaimStation, HeartbeatStation, SetExternalRef,
-                             CompleteStation, DeferStation, DispatchStation, ExpireLease,
-                             TimeOutStation, WakeStation, ConfirmCancel, StartServer, StopServer>;
+struct FinishRecovery {
+  Position last_durable_position = 0;
+  std::uint64_t torn_bytes = 0;
+  std::vector<RecoveredItem> items;
+  Digest report;
+};
+
+struct NoteClockJump {
+  std::int64_t wall_ms = 0;
+  std::int64_t monotonic_ms = 0;
+  std::string cause;
+};
+
+using Command =
+    std::variant<StartRun, CancelRun, ClaimStation, HeartbeatStation, SetExternalRef,
+                 CompleteStation, DeferStation, DispatchStation, ExpireLease, TimeOutStation,
+                 WakeStation, ConfirmCancel, StartServer, StopServer, PauseRun, ResumeRun,
+                 StallStation, AcquireLock, RefreshLock, ReleaseLock, ExpireLock,
+                 NoteRefreshFailure, BeginTick, EndTick, RecoverTick, TimeOutTick, NoteTickSkipped,
+                 NoteTickIncomplete, FinishRecovery, NoteClockJump>;
 
 }  // namespace signalbox

@@ -1,4 +1,4 @@
-// Decisions about a run as a whole: start, cancel.
+// Decisions about a run as a whole: start, cancel, pause, resume.
 #include "domain/check.h"
 #include "domain/decide.h"
 #include "domain/limits.h"
@@ -12,23 +12,15 @@ Decided<void> validate(const StartRun& command) {
                        std::size_t bytes_max) -> Decided<void> {
     return value ? require_at_most(field, *value, bytes_max) : Decided<void>{};
   };
-  const auto absolute = [](const char* field,
-                           const std::optional<std::string>& path) -> Decided<void> {
-    if (!path || path->starts_with('/')) return {};
-    return reject(ErrorCode::INVALID_PARAMS, std::string(field) + " must be an absolute path",
-                  {{"field", std::string(field)}, {"value", *path}});
-  };
   if (auto ok = require_name("goal", command.goal, limits::goal_bytes_max); !ok) return ok;
   if (auto ok = text("input", command.input, limits::input_bytes_max); !ok) return ok;
   if (auto ok = text("project", command.project, limits::name_bytes_max); !ok) return ok;
   if (auto ok = text("idempotency_key", command.idempotency_key, limits::name_bytes_max); !ok) {
     return ok;
   }
-  if (auto ok = text("run_root", command.run_root, limits::path_bytes_max); !ok) return ok;
-  if (auto ok = text("repository", command.repository, limits::path_bytes_max); !ok) return ok;
   if (auto ok = text("base", command.base, limits::name_bytes_max); !ok) return ok;
-  if (auto ok = absolute("run_root", command.run_root); !ok) return ok;
-  if (auto ok = absolute("repository", command.repository); !ok) return ok;
+  if (auto ok = require_absolute("run_root", command.run_root); !ok) return ok;
+  if (auto ok = require_absolute("repository", command.repository); !ok) return ok;
   if (command.base && command.base->starts_with('-')) {
     return reject(ErrorCode::INVALID_PARAMS, "base must be a commit or a branch",
                   {{"field", std::string("base")}, {"value", *command.base}});
@@ -132,6 +124,28 @@ Decided<NewEvents> decide(const World& world, const ConfirmCancel& command, cons
       {stream, attempt.span_id, attempt.token, StationEvent{StationCanceled{station}}});
   events.push_back({stream, {}, attempt.token, RunEvent{RunCanceled{run->cancel_reason}}});
   return events;
+}
+
+Decided<NewEvents> decide(const World& world, const PauseRun& command, const Now&) {
+  const auto found = open_run(world, command.run_id);
+  if (!found) return tl::unexpected(found.error());
+  const std::string reason = command.reason.value_or("");
+  if (auto ok = require_at_most("reason", reason, limits::reason_bytes_max); !ok) {
+    return tl::unexpected(ok.error());
+  }
+  if ((*found)->status == RunStatus::paused) return NewEvents{};
+  return NewEvents{{Stream::run(command.run_id), {}, 0, RunEvent{RunPaused{reason}}}};
+}
+
+Decided<NewEvents> decide(const World& world, const ResumeRun& command, const Now&) {
+  const auto found = open_run(world, command.run_id);
+  if (!found) return tl::unexpected(found.error());
+  const std::string reason = command.reason.value_or("");
+  if (auto ok = require_at_most("reason", reason, limits::reason_bytes_max); !ok) {
+    return tl::unexpected(ok.error());
+  }
+  if ((*found)->status != RunStatus::paused) return NewEvents{};
+  return NewEvents{{Stream::run(command.run_id), {}, 0, RunEvent{RunResumed{reason}}}};
 }
 
 }  // namespace signalbox

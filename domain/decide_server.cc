@@ -18,4 +18,25 @@ Decided<NewEvents> decide(const World& world, const StopServer&, const Now&) {
   return NewEvents{{Stream::server(), {}, 0, ServerEvent{ServerStopped{world.server.incarnation}}}};
 }
 
+Decided<NewEvents> decide(const World& world, const FinishRecovery& command, const Now&) {
+  RecoveryFinished finished{world.server.incarnation,
+                            command.last_durable_position,
+                            command.torn_bytes,
+                            command.items.size(),
+                            command.items,
+                            command.report};
+  if (finished.items.size() > limits::recovered_items_max) {
+    finished.items.resize(limits::recovered_items_max);
+  }
+  return NewEvents{{Stream::server(), {}, 0, ServerEvent{std::move(finished)}}};
+}
+
+Decided<NewEvents> decide(const World&, const NoteClockJump& command, const Now&) {
+  return NewEvents{
+      {Stream::server(),
+       {},
+       0,
+       ServerEvent{ClockJumped{command.wall_ms, command.monotonic_ms, command.cause}}}};
+}
+
 }  // namespace signalbox

@@ -99,10 +99,15 @@ std::string beginning_of(const std::string& text, std::size_t bytes_max) {
   return text.substr(0, bytes);
 }
 
-StationClaimed claim_of(const Run& run, const std::string& worker, std::int64_t lease_ms) {
+StationClaimed claim_of(const Run& run, const std::string& worker, std::int64_t lease_ms,
+                        Token lock_token) {
   const StationState& station = run.station();
-  return {run.definition().name, station.attempts + 1,
-          run.definition().retry.strategies[station.strategy_index], worker, lease_ms};
+  return {run.definition().name,
+          station.attempts + 1,
+          run.definition().retry.strategies[station.strategy_index],
+          worker,
+          lease_ms,
+          lock_token};
 }
 
 Decided<void> require_fitting(const AttemptResult& result, const Failure& failure) {
@@ -151,6 +156,7 @@ Decided<NewEvents> decide(const World& world, const ClaimStation& command, const
     return reject(ErrorCode::LIMIT_EXCEEDED, "too many stations named",
                   {{"stations_max", static_cast<std::int64_t>(limits::stations_max)}});
   }
+  if (auto ok = require_lock(world, command.lock_token); !ok) return tl::unexpected(ok.error());
 
   const Run* run = nullptr;
   if (command.run_id) {
@@ -174,15 +180,16 @@ Decided<NewEvents> decide(const World& world, const ClaimStation& command, const
     SIGNALBOX_CHECK(run != nullptr);
   }
   const std::int64_t lease_ms = command.lease_ms.value_or(run->definition().heartbeat_timeout_ms);
-  return NewEvents{{Stream::run(run->id), command.span_id, 0,
-                    StationEvent{claim_of(*run, command.worker, lease_ms)}}};
+  return NewEvents{
+      {Stream::run(run->id), command.span_id, 0,
+       StationEvent{claim_of(*run, command.worker, lease_ms, command.lock_token.value_or(0))}}};
 }
 
 Decided<NewEvents> decide(const World& world, const DispatchStation& command, const Now&) {
   const Run* run = world.find_run(command.run_id);
   if (run == nullptr || run->station().ready_at == 0) return NewEvents{};
   if (run->definition().executor == ExecutorKind::worker) return NewEvents{};
-  const StationClaimed claim = claim_of(*run, "signalbox", 0);
+  const StationClaimed claim = claim_of(*run, "signalbox", /*lease_ms=*/0, /*lock_token=*/0);
   const std::string job_id =
       to_string(run->id) + "-" + claim.station + "-" + std::to_string(claim.attempt);
   const Stream stream = Stream::run(run->id);
@@ -203,8 +210,15 @@ Decided<NewEvents> decide(const World& world, const HeartbeatStation& command, c
   // An attempt without a lease is watched by the service; its job can't give itself one.
   const std::int64_t lease_ms =
       attempt.lease_ms == 0 ? 0 : command.lease_ms.value_or(attempt.lease_ms);
-  return NewEvents{{Stream::run(command.run_id), attempt.span_id, attempt.token,
+  const Stream stream = Stream::run(command.run_id);
+  NewEvents events{{stream, attempt.span_id, attempt.token,
                     StationEvent{StationHeartbeat{command.station, lease_ms, progress}}}};
+  const bool stalled = (*held)->station().status == StationStatus::waiting && !attempt.ending;
+  if (stalled && !progress.empty() && progress != attempt.progress_digest) {
+    events.push_back({stream, attempt.span_id, attempt.token,
+                      StationEvent{StationProgressed{command.station, attempt.number, progress}}});
+  }
+  return events;
 }
 
 Decided<NewEvents> decide(const World& world, const SetExternalRef& command, const Now&) {
@@ -238,6 +252,9 @@ Decided<NewEvents> decide(const World& world, const CompleteStation& command, co
   const Stream stream = Stream::run(run.id);
   if (run.cancel_requested) return decide(world, ConfirmCancel{run.id, attempt.token, {}}, now);
   if (result.external_ref.empty()) result.external_ref = attempt.external_ref;
+  if (attempt.ending && command.outcome != Outcome::succeeded) {
+    return end_stalled_attempt(run, std::move(result), now);
+  }
 
   switch (command.outcome) {
     case Outcome::succeeded: {
@@ -256,6 +273,14 @@ Decided<NewEvents> decide(const World& world, const CompleteStation& command, co
     case Outcome::timeout:
       failure.error_class = command.error_class.value_or(ErrorClass::transient);
       if (failure.code.empty()) failure.code = "TIMEOUT";
+      if (command.from_executor) {  // its shim keeps the time
+        NewEvents events{
+            watchdog_timed_out(run, (now.wall_ns - attempt.started_at_ns) / 1'000'000)};
+        for (NewEvent& event : end_attempt(run, std::move(failure), std::move(result), now)) {
+          events.push_back(std::move(event));
+        }
+        return events;
+      }
       return end_attempt(run, std::move(failure), std::move(result), now);
     case Outcome::canceled:
       // The worker says that it was told to stop: the run ends as canceled.

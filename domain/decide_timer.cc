@@ -28,15 +28,46 @@ Decided<NewEvents> decide(const World& world, const ExpireLease& command, const 
 Decided<NewEvents> decide(const World& world, const TimeOutStation& command, const Now& now) {
   const Run* run = run_with_attempt(world, command.run_id, command.token);
   if (run == nullptr || run->attempt->lease_ms == 0) return NewEvents{};
-  return end_attempt(*run,
-                     {Outcome::timeout, ErrorClass::transient, "TIMEOUT",
-                      "not done after " + std::to_string(run->definition().timeout_ms) + " ms"},
-                     {}, now);
+  if (run->status == RunStatus::paused) return NewEvents{};
+  if (run->attempt->timer_origin() != command.timer_origin) return NewEvents{};
+  NewEvents events{watchdog_timed_out(*run, command.elapsed_ms)};
+  for (NewEvent& event :
+       end_attempt(*run,
+                   {Outcome::timeout, ErrorClass::transient, "TIMEOUT",
+                    "not done after " + std::to_string(run->definition().timeout_ms) + " ms"},
+                   {}, now)) {
+    events.push_back(std::move(event));
+  }
+  return events;
+}
+
+Decided<NewEvents> decide(const World& world, const StallStation& command, const Now& now) {
+  const Run* run = run_with_attempt(world, command.run_id, command.token);
+  if (run == nullptr || run->status == RunStatus::paused || run->cancel_requested) {
+    return NewEvents{};
+  }
+  const Attempt& attempt = *run->attempt;
+  if (attempt.ending || attempt.last_progress_at != command.last_progress_at ||
+      attempt.stalls != command.stalls) {
+    return NewEvents{};
+  }
+  const StallAction action = stall_action(run->definition(), attempt.stalls);
+  NewEvents events{
+      {Stream::run(run->id), attempt.span_id, attempt.token,
+       StationEvent{StationStalled{run->definition().name, attempt.number, attempt.progress_digest,
+                                   command.stalled_ms, action}}}};
+  // A job of the service has to be ended first; its end brings the attempt's.
+  if (action == StallAction::nudge || !attempt.job_id.empty()) return events;
+  Run stalled = *run;
+  stalled.attempt->stalls += 1;
+  for (NewEvent& event : end_stalled_attempt(stalled, {}, now)) events.push_back(std::move(event));
+  return events;
 }
 
 Decided<NewEvents> decide(const World& world, const WakeStation& command, const Now&) {
   const Run* run = world.find_run(command.run_id);
   if (run == nullptr || run->station().status != StationStatus::waiting) return NewEvents{};
+  if (run->attempt) return NewEvents{};  // it waits for a stalled attempt, not for a time
   return NewEvents{
       {Stream::run(run->id), {}, 0, StationEvent{StationReady{run->definition().name}}}};
 }

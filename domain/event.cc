@@ -12,6 +12,10 @@ std::string to_string(const Stream& stream) {
       return "server";
     case StreamKind::run:
       return "run/" + to_string(stream.run_id);
+    case StreamKind::lock:
+      return "lock/" + stream.name;
+    case StreamKind::tick:
+      return "tick/" + stream.name;
   }
   return {};
 }

@@ -15,13 +15,15 @@
 #include <boost/mp11/bind.hpp>
 
 #include "domain/ids.h"
+#include "domain/lock_events.h"
 #include "domain/run_events.h"
 #include "domain/server_events.h"
 #include "domain/station_events.h"
+#include "domain/tick_events.h"
 
 namespace signalbox {
 
-using Event = std::variant<ServerEvent, RunEvent, StationEvent>;
+using Event = std::variant<ServerEvent, RunEvent, StationEvent, LockEvent, TickEvent>;
 
 // Calls `visitor` with the event itself, whatever noun it belongs to. The visitor must take all.
 template <class Visitor, class AnyEvent>
@@ -41,6 +43,9 @@ template <class T>
 using NounOf = boost::mp11::mp_front<boost::mp11::mp_copy_if_q<
     Event, boost::mp11::mp_bind<boost::mp11::mp_contains, boost::mp11::_1, T>>>;
 
+template <class T, class Noun>
+concept EventOf = boost::mp11::mp_contains<Noun, T>::value;
+
 // The event itself if it is a T, else nullptr.
 template <class T>
 const T* event_as(const Event& event) {
@@ -49,20 +54,22 @@ const T* event_as(const Event& event) {
 }
 
 // Which history an event belongs to. Stored as a number: append only.
-enum class StreamKind : std::uint8_t { server = 1, run = 2 };
-BOOST_DESCRIBE_ENUM(StreamKind, server, run)
+enum class StreamKind : std::uint8_t { server = 1, run = 2, lock = 3, tick = 4 };
+BOOST_DESCRIBE_ENUM(StreamKind, server, run, lock, tick)
 
 struct Stream {
   StreamKind kind = StreamKind::server;
   RunId run_id{};    // run only
-  std::string name;  // nouns that have a name for an id; empty for server and run
+  std::string name;  // a lock's key, a tick's loop; empty for server and run
 
   static Stream server() { return {}; }
   static Stream run(const RunId& id) { return {StreamKind::run, id, {}}; }
+  static Stream lock(std::string key) { return {StreamKind::lock, {}, std::move(key)}; }
+  static Stream tick(std::string loop) { return {StreamKind::tick, {}, std::move(loop)}; }
   friend bool operator==(const Stream&, const Stream&) = default;
 };
 
-// "server", "run/<id>".
+// "server", "run/<id>", "lock/<key>", "tick/<loop>".
 std::string to_string(const Stream& stream);
 
 // One entry of the register.

@@ -4,15 +4,16 @@
 #include <type_traits>
 #include <utility>
 
+#include "domain/attempt_end.h"
 #include "domain/check.h"
+#include "domain/evolve_noun.h"
 
 namespace signalbox {
 namespace {
 
-// The longest text about a failed attempt that the next one is given.
-constexpr std::size_t previous_bytes_max = 1024;
-
+// A paused run has nothing to claim until it is resumed.
 void make_ready(World& world, Run& run, Position position) {
+  if (run.status == RunStatus::paused) return;
   run.station().ready_at = position;
   world.ready.insert(run.definition().executor, run.definition().name, position, run.id);
 }
@@ -22,6 +23,12 @@ void unmake_ready(World& world, Run& run) {
   if (ready_at == 0) return;
   world.ready.erase(run.definition().executor, run.definition().name, ready_at, run.id);
   ready_at = 0;
+}
+
+void end_attempt(World& world, Run& run) {
+  if (!run.attempt) return;
+  if (run.attempt->lock_token != 0) forget_dependent(world, run.attempt->lock_token, run.id);
+  run.attempt.reset();
 }
 
 void forget_oldest_idle_pipeline(World& world) {
@@ -60,21 +67,19 @@ void end_run(World& world, Run& run, Position position) {
   world.runs.erase(id);
 }
 
-std::string describe_failure(const Failure& failure, const AttemptResult& result) {
-  std::string text = failure.code;
-  if (!failure.message.empty()) text += ": " + failure.message;
-  if (!result.summary.empty()) text += "\n" + result.summary;
-  if (text.size() > previous_bytes_max) {
-    std::size_t cut = previous_bytes_max;  // not inside a UTF-8 sequence
-    while (cut > 0 && (static_cast<unsigned char>(text[cut]) & 0xC0U) == 0x80U) --cut;
-    text.resize(cut);
-  }
-  return text;
+void fold(World& world, const Record&, const ServerStarted& event) {
+  world.server.incarnation = event.incarnation;
+  world.server.serving = true;
 }
 
-void fold(World& world, const ServerStarted& event) { world.server = {event.incarnation, true}; }
+void fold(World& world, const Record&, const ServerStopped&) { world.server.serving = false; }
 
-void fold(World& world, const ServerStopped&) { world.server.serving = false; }
+// What the verdicts lead to is in events of its own.
+void fold(World& world, const Record& record, const RecoveryFinished& event) {
+  world.server.recovered_at = record.position;
+  world.server.crash_report = event.report;
+}
+void fold(World&, const Record&, const ClockJumped&) {}  // deadlines aren't state
 
 void start_run(World& world, const Record& record, const RunStarted& event) {
   auto pinned = world.pipelines.find(event.pipeline_digest);
@@ -124,6 +129,11 @@ void fold(World&, Run& run, const Record&, const RunCancelRequested& event) {
   run.cancel_reason = event.reason;
 }
 
+void fold(World& world, Run& run, const Record&, const RunPaused&) { unmake_ready(world, run); }
+void fold(World& world, Run& run, const Record& record, const RunResumed&) {
+  if (run.station().status == StationStatus::pending) make_ready(world, run, record.position);
+}
+
 void fold(World& world, Run& run, const Record& record, const StationClaimed& event) {
   unmake_ready(world, run);
   ++run.station().attempts;
@@ -137,6 +147,8 @@ void fold(World& world, Run& run, const Record& record, const StationClaimed& ev
   attempt.lease_ms = event.lease_ms;
   attempt.lease_renewed_at = record.position;
   attempt.started_at_ns = record.recorded_at_ns;
+  attempt.lock_token = event.lock_token;
+  if (event.lock_token != 0) add_dependent(world, event.lock_token, run.id);
 }
 
 void fold(World&, Run& run, const Record&, const StationSubmitIntended& event) {
@@ -149,12 +161,27 @@ void fold(World&, Run& run, const Record& record, const StationHeartbeat& event)
   Attempt& attempt = *run.attempt;
   attempt.lease_ms = event.lease_ms;
   attempt.lease_renewed_at = record.position;
+  if (event.progress_digest.empty() || event.progress_digest == attempt.progress_digest) return;
+  attempt.progress_digest = event.progress_digest;
+  attempt.last_progress_at = record.position;
+  attempt.last_progress_at_ns = record.recorded_at_ns;
+  // One that is being ended for its stall has progressed too late.
+  if (!attempt.ending) attempt.stalls = 0;
 }
+void fold(World&, Run& run, const Record&, const StationStalled& event) {
+  Attempt& attempt = *run.attempt;
+  ++attempt.stalls;
+  // Its job is ended first; an outside worker's attempt ends with the next event.
+  attempt.ending = event.action != StallAction::nudge && !attempt.job_id.empty();
+  run.station().waiting = WaitReason::stalled;
+}
+void fold(World&, Run&, const Record&, const StationProgressed&) {}
+void fold(World&, Run&, const Record&, const WatchdogTimedOut&) {}
 void fold(World&, Run&, const Record&, const CancelConfirmed&) {}
 void fold(World&, Run&, const Record&, const CancelEscaped&) {}
 
 void fold(World& world, Run& run, const Record& record, const StationSucceeded&) {
-  run.attempt.reset();
+  end_attempt(world, run);
   run.previous.clear();
   if (run.current + 1 < run.stations.size()) {
     ++run.current;
@@ -162,9 +189,9 @@ void fold(World& world, Run& run, const Record& record, const StationSucceeded&)
   }
 }
 
-void fold(World&, Run& run, const Record&, const StationAttemptFailed& event) {
+void fold(World& world, Run& run, const Record&, const StationAttemptFailed& event) {
   StationState& station = run.station();
-  run.attempt.reset();
+  end_attempt(world, run);
   ++station.failures;
   station.waiting = WaitReason::backoff;
   station.waiting_until_ns = event.retry_at_ns;
@@ -173,20 +200,20 @@ void fold(World&, Run& run, const Record&, const StationAttemptFailed& event) {
       std::find(strategies.begin() + station.strategy_index, strategies.end(), event.next_strategy);
   SIGNALBOX_CHECK(next != strategies.end());
   station.strategy_index = static_cast<std::uint8_t>(next - strategies.begin());
-  run.previous = describe_failure(event.failure, event.result);
+  run.previous = previous_text(event.failure, event.result);
 }
 
-void fold(World&, Run& run, const Record&, const StationFailed&) {
+void fold(World& world, Run& run, const Record&, const StationFailed&) {
   ++run.station().failures;
-  run.attempt.reset();
+  end_attempt(world, run);
 }
-void fold(World&, Run& run, const Record&, const StationTimedOut&) {
+void fold(World& world, Run& run, const Record&, const StationTimedOut&) {
   ++run.station().failures;
-  run.attempt.reset();
+  end_attempt(world, run);
 }
 
-void fold(World&, Run& run, const Record&, const StationDeferred& event) {
-  run.attempt.reset();
+void fold(World& world, Run& run, const Record&, const StationDeferred& event) {
+  end_attempt(world, run);
   run.station().waiting = event.reason;
   run.station().waiting_until_ns = event.until_ns;
   if (!event.note.empty()) run.previous = event.note;
@@ -199,7 +226,7 @@ void fold(World& world, Run& run, const Record& record, const StationReady&) {
 
 void fold(World& world, Run& run, const Record&, const StationCanceled&) {
   unmake_ready(world, run);
-  run.attempt.reset();
+  end_attempt(world, run);
 }
 
 // Moves the statuses as the tables say, then folds what the event itself tells: on the station that
@@ -228,8 +255,8 @@ void evolve_run(World& world, const Record& record, const Noun& noun) {
       noun);
 }
 
-void evolve_noun(World& world, const Record&, const ServerEvent& noun) {
-  std::visit([&world](const auto& event) { fold(world, event); }, noun);
+void evolve_noun(World& world, const Record& record, const ServerEvent& noun) {
+  std::visit([&](const auto& event) { fold(world, record, event); }, noun);
 }
 void evolve_noun(World& world, const Record& record, const RunEvent& noun) {
   if (const auto* started = std::get_if<RunStarted>(&noun))

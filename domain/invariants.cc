@@ -1,5 +1,6 @@
 #include "domain/invariants.h"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "domain/check.h"
@@ -12,12 +13,23 @@ class Findings {
   void expect(bool fact, const Run& run, const char* sentence) {
     if (!fact) list.push_back("run " + to_string(run.id) + ": " + sentence);
   }
+  void expect(bool fact, const Lock& lock, const char* sentence) {
+    if (!fact) list.push_back("lock " + lock.key + ": " + sentence);
+  }
+  void expect(bool fact, const Tick& tick, const char* sentence) {
+    if (!fact) list.push_back("loop " + tick.loop + ": " + sentence);
+  }
   void expect(bool fact, const char* sentence) {
     if (!fact) list.emplace_back(sentence);
   }
 
   std::vector<std::string> list;
 };
+
+template <class Values, class Value>
+bool contains(const Values& values, const Value& value) {
+  return std::find(values.begin(), values.end(), value) != values.end();
+}
 
 void examine(const World& world, const Run& run, Findings& findings) {
   findings.expect(!is_terminal(run.status), run, "a terminal run is no longer open");
@@ -38,10 +50,13 @@ void examine(const World& world, const Run& run, Findings& findings) {
     findings.expect(station.failures <= station.attempts, run, "only attempts fail");
   }
   const StationState& station = run.station();
-  findings.expect((station.status == StationStatus::running) == run.attempt.has_value(), run,
-                  "its station runs exactly while there is an attempt");
-  findings.expect((station.status == StationStatus::pending) == (station.ready_at != 0), run,
-                  "its station is ready exactly while it is pending");
+  const bool stalled =
+      station.status == StationStatus::waiting && station.waiting == WaitReason::stalled;
+  findings.expect((station.status == StationStatus::running || stalled) == run.attempt.has_value(),
+                  run, "its station runs, or is stalled, exactly while there is an attempt");
+  findings.expect((station.status == StationStatus::pending && run.status != RunStatus::paused) ==
+                      (station.ready_at != 0),
+                  run, "its station is ready exactly while it is pending and the run isn't paused");
   findings.expect(!run.attempt || run.attempt->token <= world.position, run,
                   "a token is a position of the log");
   findings.expect(!run.attempt || run.attempt->number == station.attempts, run,
@@ -49,8 +64,50 @@ void examine(const World& world, const Run& run, Findings& findings) {
   findings.expect(!run.cancel_requested || run.attempt.has_value(), run,
                   "a requested cancellation waits for an attempt");
   findings.expect(
-      (run.status == RunStatus::queued) == (run.current == 0 && run.stations[0].attempts == 0), run,
-      "it is queued exactly until its first claim");
+      run.status != RunStatus::queued || (run.current == 0 && run.stations[0].attempts == 0), run,
+      "it is queued at most until its first claim");
+  if (run.attempt && run.attempt->lock_token != 0) {
+    const Lock* lock = world.find_lock_by_token(run.attempt->lock_token);
+    findings.expect(lock != nullptr && contains(lock->runs, run.id), run,
+                    "the lock that its attempt needs is held, and knows of it");
+  }
+}
+
+void examine(const World& world, const Lock& lock, Findings& findings) {
+  findings.expect(
+      lock.token != 0 && lock.token <= lock.renewed_at && lock.renewed_at <= world.position, lock,
+      "its token and its renewal are positions of the log, in this order");
+  findings.expect(!lock.owner.empty(), lock, "it has a holder");
+  findings.expect(world.find_lock_by_token(lock.token) == &lock, lock, "its token leads to it");
+  findings.expect(std::is_sorted(lock.runs.begin(), lock.runs.end()) &&
+                      std::is_sorted(lock.loops.begin(), lock.loops.end()),
+                  lock, "what depends on it is in order");
+  for (const RunId& id : lock.runs) {
+    const Run* run = world.find_run(id);
+    findings.expect(run != nullptr && run->attempt && run->attempt->lock_token == lock.token, lock,
+                    "a run that depends on it holds it");
+  }
+  for (const std::string& loop : lock.loops) {
+    const Tick* tick = world.find_tick(loop);
+    findings.expect(tick != nullptr && tick->lock_token == lock.token, lock,
+                    "a tick that depends on it holds it");
+  }
+}
+
+void examine(const World& world, const Tick& tick, Findings& findings) {
+  findings.expect(tick.status != TickStatus::idle, tick, "an idle loop isn't kept");
+  findings.expect(tick.token <= world.position, tick, "its token is a position of the log");
+  findings.expect(tick.token != 0 || tick.status == TickStatus::halted, tick,
+                  "only a halt may be without a tick of the log");
+  findings.expect((tick.status == TickStatus::halted) == (tick.halted_at != 0), tick,
+                  "it is halted since an event");
+  findings.expect(tick.lock_token == 0 || tick.status == TickStatus::running, tick,
+                  "only a running tick needs a lock");
+  if (tick.lock_token != 0) {
+    const Lock* lock = world.find_lock_by_token(tick.lock_token);
+    findings.expect(lock != nullptr && contains(lock->loops, tick.loop), tick,
+                    "the lock that it needs is held, and knows of it");
+  }
 }
 
 }  // namespace
@@ -77,6 +134,15 @@ std::vector<std::string> broken_invariants(const World& world) {
                     "a pipeline is idle exactly while no open run uses it");
   }
   findings.expect(open_runs == world.runs.size(), "each open run counts for one pipeline");
+  for (const auto& [key, lock] : world.locks) {
+    findings.expect(key == lock.key, lock, "it is found by its key");
+    examine(world, lock, findings);
+  }
+  findings.expect(world.lock_by_token.size() == world.locks.size(), "each token is a held lock's");
+  for (const auto& [loop, tick] : world.ticks) {
+    findings.expect(loop == tick.loop, tick, "it is found by its name");
+    examine(world, tick, findings);
+  }
   return findings.list;
 }
 

@@ -25,6 +25,7 @@ inline constexpr std::size_t stations_max = 32;
 inline constexpr std::size_t pipeline_bytes_max = 24 * 1024;
 inline constexpr std::uint32_t retries_max = 100;
 inline constexpr std::size_t strategies_max = 8;
+inline constexpr std::size_t stall_actions_max = 8;
 
 inline constexpr std::size_t summary_bytes_max = 4 * 1024;
 inline constexpr std::size_t logs_inline_bytes_max = 16 * 1024;
@@ -35,7 +36,20 @@ inline constexpr std::size_t artifact_inline_bytes_max = 256 * 1024;
 
 inline constexpr std::int64_t lease_ms_min = 10;
 inline constexpr std::int64_t lease_ms_max = 24LL * 60 * 60 * 1000;
+inline constexpr std::int64_t lock_lease_ms_default = 60 * 1000;
+inline constexpr std::int64_t tick_lease_ms_default = 10 * 60 * 1000;
+// How long a lock whose lease is over stays, for a taker to find, before it is let go.
+inline constexpr std::int64_t lock_linger_ms_max = 60 * 1000;
+// A marker file that the log knows nothing of stands for a tick under way up to this age.
+inline constexpr std::int64_t foreign_marker_fresh_ms_max = 5 * 60 * 1000;
+inline constexpr std::size_t marker_bytes_max = 8 * 1024;
+inline constexpr std::size_t locks_max = 64 * 1024;
+inline constexpr std::size_t loops_max = 4 * 1024;
+// Things with a verdict in RecoveryFinished itself; more of them are in the crash report.
+inline constexpr std::size_t recovered_items_max = 64;
+inline constexpr std::size_t evidence_bytes_max = 256;
 inline constexpr std::int64_t claim_wait_ms_max = 60 * 1000;
+inline constexpr std::int64_t lock_wait_ms_max = 24LL * 60 * 60 * 1000;
 inline constexpr std::int64_t defer_ms_max = 7LL * 24 * 60 * 60 * 1000;
 inline constexpr std::int64_t timeout_ms_max = 7LL * 24 * 60 * 60 * 1000;
 inline constexpr std::int64_t backoff_ms_max = 60 * 60 * 1000;
@@ -44,6 +58,10 @@ inline constexpr std::int64_t backoff_ms_max = 60 * 60 * 1000;
 inline constexpr std::size_t remembered_commands_max = 256 * 1024;
 // fold: ended runs that are still known without the read model.
 inline constexpr std::size_t remembered_ended_runs_max = 64 * 1024;
+// fold: locks that ended and are still known by their last holder.
+inline constexpr std::size_t remembered_ended_locks_max = 1024;
+// fold: owners of one lock whose failing streaks are known.
+inline constexpr std::size_t failing_owners_max = 8;
 // fold: pipelines without an open run that are kept for the next run of the same kind.
 inline constexpr std::size_t idle_pipelines_max = 256;
 
@@ -51,6 +69,10 @@ static_assert(goal_bytes_max + input_bytes_max + pipeline_bytes_max + 3 * path_b
                       labels_max * 2 * label_bytes_max + 8 * name_bytes_max <
                   record_bytes_max,
               "the first event of a run always fits into one record");
+static_assert(marker_bytes_max > 6 * (name_bytes_max + reason_bytes_max) + 3 * name_bytes_max,
+              "a marker of the service's own fits, however its text is escaped");
+static_assert(recovered_items_max * (evidence_bytes_max + 3 * name_bytes_max) < record_bytes_max,
+              "the verdicts of a crash always fit into one record");
 static_assert(summary_bytes_max + logs_inline_bytes_max + metadata_bytes_max +
                       artifacts_max * (3 * name_bytes_max + 64) + 4 * reason_bytes_max +
                       2 * path_bytes_max <

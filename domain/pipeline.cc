@@ -57,6 +57,12 @@ Decided<void> validate(const StationDefinition& station) {
   if (station.cancel_grace_ms < 0 || station.cancel_grace_ms > 10 * 60 * 1000) {
     return invalid(name, "cancel_grace", "must lie between 0 and 10 min");
   }
+  if (station.stall_after_ms != 0 && !in_range(station.stall_after_ms, limits::timeout_ms_max)) {
+    return invalid(name, "stall_after", "must lie between 1 ms and 7 days");
+  }
+  if (station.stall_actions.empty() || station.stall_actions.size() > limits::stall_actions_max) {
+    return invalid(name, "stall_actions", "must name one to eight actions");
+  }
   if (station.retry.max_retries > limits::retries_max) {
     return invalid(name, "retry.max_retries",
                    "must be at most " + std::to_string(limits::retries_max));

@@ -1,11 +1,14 @@
 #include "domain/refusals.h"
 
+#include <algorithm>
+
 #include <boost/describe/enum_to_string.hpp>
 
 namespace signalbox {
 
 const char* name_of(RunStatus status) { return boost::describe::enum_to_string(status, "?"); }
 const char* name_of(StationStatus status) { return boost::describe::enum_to_string(status, "?"); }
+const char* name_of(TickStatus status) { return boost::describe::enum_to_string(status, "?"); }
 
 Decided<const Run*> open_run(const World& world, const RunId& id) {
   if (const Run* run = world.find_run(id)) return run;
@@ -38,6 +41,50 @@ Decided<void> require_at_most(const char* field, const std::string& text, std::s
                  {"bytes", static_cast<std::int64_t>(text.size())},
                  {"bytes_max", static_cast<std::int64_t>(bytes_max)}},
                 {"signalbox rpc server.limits"});
+}
+
+Decided<void> require_line(const char* field, const std::string& text, std::size_t bytes_max) {
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; };
+  if (std::any_of(text.begin(), text.end(), is_control)) {
+    return reject(ErrorCode::INVALID_PARAMS,
+                  std::string(field) + " must be one line without control characters",
+                  {{"field", std::string(field)}});
+  }
+  return require_name(field, text, bytes_max);
+}
+
+Decided<void> require_lock(const World& world, const std::optional<Token>& lock_token) {
+  if (!lock_token || world.find_lock_by_token(*lock_token) != nullptr) return {};
+  return reject(ErrorCode::LOCK_LOST, "no lock is held with this token (any more)",
+                {{"lock_token", static_cast<std::int64_t>(*lock_token)}}, {"signalbox lock list"});
+}
+
+Decided<void> require_absolute(const char* field, const std::optional<std::string>& path) {
+  if (!path) return {};
+  if (!path->starts_with('/')) {
+    return reject(ErrorCode::INVALID_PARAMS, std::string(field) + " must be an absolute path",
+                  {{"field", std::string(field)}, {"value", *path}});
+  }
+  return require_at_most(field, *path, limits::path_bytes_max);
+}
+
+std::string shell_word(const std::string& text) {
+  const auto plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("_-./:@%+=,").find(c) != std::string_view::npos;
+  };
+  if (!text.empty() && text.front() != '-' && std::all_of(text.begin(), text.end(), plain)) {
+    return text;
+  }
+  std::string quoted = "'";
+  for (const char c : text) {
+    if (c == '\'') {
+      quoted += "'\\''";
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + "'";
 }
 
 Decided<void> require_name(const char* field, const std::string& text, std::size_t bytes_max) {

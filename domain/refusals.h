@@ -1,6 +1,7 @@
 // The refusals that several command families share, in one wording.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "domain/error.h"
@@ -22,8 +23,21 @@ Decided<void> require_at_most(const char* field, const std::string& text, std::s
 // INVALID_PARAMS if `text` is empty, else as require_at_most.
 Decided<void> require_name(const char* field, const std::string& text, std::size_t bytes_max);
 
+// As require_name; INVALID_PARAMS also for control characters, which would spoil what people read.
+Decided<void> require_line(const char* field, const std::string& text, std::size_t bytes_max);
+
+// LOCK_LOST unless a lock is held with this token; no token is fine.
+Decided<void> require_lock(const World& world, const std::optional<Token>& lock_token);
+
+// INVALID_PARAMS unless the path is absolute and not too long; none is fine.
+Decided<void> require_absolute(const char* field, const std::optional<std::string>& path);
+
+// `text` as one word of a shell's command line.
+std::string shell_word(const std::string& text);
+
 // The text of a status or another described enumerator.
 const char* name_of(RunStatus status);
 const char* name_of(StationStatus status);
+const char* name_of(TickStatus status);
 
 }  // namespace signalbox

@@ -21,9 +21,10 @@ enum class RunStatus : std::uint8_t {
   running = 2,
   succeeded = 3,
   failed = 4,
-  canceled = 5
+  canceled = 5,
+  paused = 6
 };
-BOOST_DESCRIBE_ENUM(RunStatus, queued, running, succeeded, failed, canceled)
+BOOST_DESCRIBE_ENUM(RunStatus, queued, running, succeeded, failed, canceled, paused)
 
 struct RunTransition {
   RunStatus from;
@@ -40,6 +41,13 @@ inline constexpr std::array run_transitions = {
     RunTransition{RunStatus::running, RunFailed::tag, RunStatus::failed},
     RunTransition{RunStatus::running, RunCancelRequested::tag, RunStatus::running},
     RunTransition{RunStatus::running, RunCanceled::tag, RunStatus::canceled},
+    RunTransition{RunStatus::queued, RunPaused::tag, RunStatus::paused},
+    RunTransition{RunStatus::running, RunPaused::tag, RunStatus::paused},
+    RunTransition{RunStatus::paused, RunResumed::tag, RunStatus::running},
+    RunTransition{RunStatus::paused, RunSucceeded::tag, RunStatus::succeeded},
+    RunTransition{RunStatus::paused, RunFailed::tag, RunStatus::failed},
+    RunTransition{RunStatus::paused, RunCancelRequested::tag, RunStatus::paused},
+    RunTransition{RunStatus::paused, RunCanceled::tag, RunStatus::canceled},
 };
 
 constexpr std::optional<RunStatus> next_status(RunStatus from, std::uint16_t event_number) {
@@ -53,6 +61,7 @@ constexpr bool is_terminal(RunStatus status) {
   switch (status) {
     case RunStatus::queued:
     case RunStatus::running:
+    case RunStatus::paused:
       return false;
     case RunStatus::succeeded:
     case RunStatus::failed:

@@ -18,7 +18,7 @@ namespace signalbox {
 // A run was accepted and waits for its first claim. The pipeline is pinned by digest; the
 // definition itself is there only if the log doesn't hold it in its present memory of pipelines.
 struct RunStarted {
-  static constexpr EventTag tag{201, 1, "RunStarted"};
+  static constexpr EventTag tag{201, 2, "RunStarted"};
   std::string goal;
   std::string input;  // a JSON value as text, or empty
   std::string project;
@@ -72,6 +72,24 @@ struct RunCanceled {
 };
 BOOST_DESCRIBE_STRUCT(RunCanceled, (), (reason))
 
-using RunEvent = std::variant<RunStarted, RunSucceeded, RunFailed, RunCancelRequested, RunCanceled>;
+// No attempt starts until the run is resumed; one that is under way finishes.
+struct RunPaused {
+  static constexpr EventTag tag{206, 1, "RunPaused"};
+  std::string reason;
+
+  friend bool operator==(const RunPaused&, const RunPaused&) = default;
+};
+BOOST_DESCRIBE_STRUCT(RunPaused, (), (reason))
+
+struct RunResumed {
+  static constexpr EventTag tag{207, 1, "RunResumed"};
+  std::string reason;
+
+  friend bool operator==(const RunResumed&, const RunResumed&) = default;
+};
+BOOST_DESCRIBE_STRUCT(RunResumed, (), (reason))
+
+using RunEvent = std::variant<RunStarted, RunSucceeded, RunFailed, RunCancelRequested, RunCanceled,
+                              RunPaused, RunResumed>;
 
 }  // namespace signalbox

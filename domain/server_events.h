@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include <boost/describe/class.hpp>
 #include <boost/describe/enum.hpp>
 
 #include "domain/event_tag.h"
+#include "domain/ids.h"
 
 namespace signalbox {
 
@@ -33,6 +35,53 @@ struct ServerStopped {
 };
 BOOST_DESCRIBE_STRUCT(ServerStopped, (), (incarnation))
 
-using ServerEvent = std::variant<ServerStarted, ServerStopped>;
+// What becomes of a thing that was in flight at a crash. Stored as a number: append only.
+enum class Verdict : std::uint8_t { poll = 1, requeue = 2, expired = 3, needs_operator = 4 };
+BOOST_DESCRIBE_ENUM(Verdict, poll, requeue, expired, needs_operator)
+
+enum class RecoveredKind : std::uint8_t { claim = 1, job = 2, lock = 3, tick = 4 };
+BOOST_DESCRIBE_ENUM(RecoveredKind, claim, job, lock, tick)
+
+// One thing that was in flight, what is known about it, and what becomes of it.
+struct RecoveredItem {
+  RecoveredKind kind = RecoveredKind::claim;
+  std::string name;  // run/station, job id, lock key, loop
+  Token token = 0;
+  Verdict verdict = Verdict::poll;
+  std::string evidence;  // one sentence
+
+  friend bool operator==(const RecoveredItem&, const RecoveredItem&) = default;
+};
+BOOST_DESCRIBE_STRUCT(RecoveredItem, (), (kind, name, token, verdict, evidence))
+
+// After a crash everything that was in flight has its verdict; serving begins.
+struct RecoveryFinished {
+  static constexpr EventTag tag{103, 1, "RecoveryFinished"};
+  std::uint64_t incarnation = 0;
+  std::uint64_t last_durable_position = 0;  // of the log as the crash left it
+  std::uint64_t torn_bytes = 0;             // that were cut off behind it
+  std::uint64_t items_total = 0;
+  std::vector<RecoveredItem>
+      items;      // the first limits::recovered_items_max; more are in the report
+  Digest report;  // of the crash report, an artifact
+
+  friend bool operator==(const RecoveryFinished&, const RecoveryFinished&) = default;
+};
+BOOST_DESCRIBE_STRUCT(RecoveryFinished, (),
+                      (incarnation, last_durable_position, torn_bytes, items_total, items, report))
+
+// Wall clock and monotonic clock parted: sleep, a paused machine, or somebody set the time. All
+// deadlines start anew.
+struct ClockJumped {
+  static constexpr EventTag tag{104, 1, "ClockJumped"};
+  std::int64_t wall_ms = 0;       // that went by on the wall clock since they were last compared
+  std::int64_t monotonic_ms = 0;  // and on the clock that leases run on
+  std::string cause;              // "wall clock set", "stopped"
+
+  friend bool operator==(const ClockJumped&, const ClockJumped&) = default;
+};
+BOOST_DESCRIBE_STRUCT(ClockJumped, (), (wall_ms, monotonic_ms, cause))
+
+using ServerEvent = std::variant<ServerStarted, ServerStopped, RecoveryFinished, ClockJumped>;
 
 }  // namespace signalbox

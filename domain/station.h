@@ -44,8 +44,23 @@ inline constexpr std::array station_transitions = {
     StationTransition{StationStatus::running, StationFailed::tag, StationStatus::failed},
     StationTransition{StationStatus::running, StationTimedOut::tag, StationStatus::timeout},
     StationTransition{StationStatus::running, StationCanceled::tag, StationStatus::canceled},
+    StationTransition{StationStatus::running, WatchdogTimedOut::tag, StationStatus::running},
+    StationTransition{StationStatus::running, StationStalled::tag, StationStatus::waiting},
     StationTransition{StationStatus::waiting, StationReady::tag, StationStatus::pending},
     StationTransition{StationStatus::waiting, StationCanceled::tag, StationStatus::canceled},
+    // A stalled attempt is still there, and can do what a running one can.
+    StationTransition{StationStatus::waiting, StationProgressed::tag, StationStatus::running},
+    StationTransition{StationStatus::waiting, StationStalled::tag, StationStatus::waiting},
+    StationTransition{StationStatus::waiting, StationExternalRefSet::tag, StationStatus::waiting},
+    StationTransition{StationStatus::waiting, StationHeartbeat::tag, StationStatus::waiting},
+    StationTransition{StationStatus::waiting, CancelConfirmed::tag, StationStatus::waiting},
+    StationTransition{StationStatus::waiting, CancelEscaped::tag, StationStatus::waiting},
+    StationTransition{StationStatus::waiting, WatchdogTimedOut::tag, StationStatus::waiting},
+    StationTransition{StationStatus::waiting, StationSucceeded::tag, StationStatus::succeeded},
+    StationTransition{StationStatus::waiting, StationAttemptFailed::tag, StationStatus::waiting},
+    StationTransition{StationStatus::waiting, StationDeferred::tag, StationStatus::waiting},
+    StationTransition{StationStatus::waiting, StationFailed::tag, StationStatus::failed},
+    StationTransition{StationStatus::waiting, StationTimedOut::tag, StationStatus::timeout},
 };
 
 // The status after event number `event_number`, or nullopt where the table has no such pair.
@@ -97,13 +112,25 @@ struct Attempt {
   std::int64_t lease_ms = 0;      // 0: the server itself watches the job
   Position lease_renewed_at = 0;  // the claim or its latest heartbeat
   std::int64_t started_at_ns = 0;
-  std::string job_id;        // the intent, once there is one
-  std::string external_ref;  // the executor's own id, once known
+  std::string job_id;             // the intent, once there is one
+  std::string external_ref;       // the executor's own id, once known
+  Token lock_token = 0;           // of the lock that it holds, or 0
+  std::string progress_digest;    // the latest one that it sent
+  Position last_progress_at = 0;  // when that changed; 0: never
+  std::int64_t last_progress_at_ns = 0;
+  std::uint32_t stalls = 0;  // since then
+  bool ending = false;       // a stall ended it; its job is being ended
+
+  // Since when its time is counted.
+  [[nodiscard]] Position timer_origin() const {
+    return last_progress_at > token ? last_progress_at : token;
+  }
 
   friend bool operator==(const Attempt&, const Attempt&) = default;
 };
 BOOST_DESCRIBE_STRUCT(Attempt, (),
                       (token, span_id, number, strategy, worker, lease_ms, lease_renewed_at,
-                       started_at_ns, job_id, external_ref))
+                       started_at_ns, job_id, external_ref, lock_token, progress_digest,
+                       last_progress_at, last_progress_at_ns, stalls, ending))
 
 }  // namespace signalbox

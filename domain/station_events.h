@@ -34,8 +34,8 @@ enum class ErrorClass : std::uint8_t {
 BOOST_DESCRIBE_ENUM(ErrorClass, config, transient, terminal, lost, quota)
 
 // Why a station waits. Stored as a number: append only.
-enum class WaitReason : std::uint8_t { backoff = 1, deferred = 2 };
-BOOST_DESCRIBE_ENUM(WaitReason, backoff, deferred)
+enum class WaitReason : std::uint8_t { backoff = 1, deferred = 2, stalled = 3 };
+BOOST_DESCRIBE_ENUM(WaitReason, backoff, deferred, stalled)
 
 // A file that an attempt left, kept by its content under artifacts/sha256/.
 struct Artifact {
@@ -71,16 +71,18 @@ BOOST_DESCRIBE_STRUCT(Failure, (), (outcome, error_class, code, message))
 
 // An attempt starts. The position of this event is its token.
 struct StationClaimed {
-  static constexpr EventTag tag{301, 1, "StationClaimed"};
+  static constexpr EventTag tag{301, 2, "StationClaimed"};
   std::string station;
   std::uint32_t attempt = 1;
   Strategy strategy = Strategy::original;
   std::string worker;
   std::int64_t lease_ms = 0;  // 0: held by the server itself, which watches the job
+  Token lock_token = 0;       // of the lock that the attempt holds, or 0
 
   friend bool operator==(const StationClaimed&, const StationClaimed&) = default;
 };
-BOOST_DESCRIBE_STRUCT(StationClaimed, (), (station, attempt, strategy, worker, lease_ms))
+BOOST_DESCRIBE_STRUCT(StationClaimed, (),
+                      (station, attempt, strategy, worker, lease_ms, lock_token))
 
 // A job of this id is about to be submitted. Durable before it is.
 struct StationSubmitIntended {
@@ -211,9 +213,56 @@ struct CancelEscaped {
 };
 BOOST_DESCRIBE_STRUCT(CancelEscaped, (), (station, job_id, pids))
 
+// The attempt is alive and its progress digest hasn't changed for the station's stall_after.
+struct StationStalled {
+  static constexpr EventTag tag{314, 1, "StationStalled"};
+  std::string station;
+  std::uint32_t attempt = 1;
+  std::string progress_digest;
+  std::int64_t stalled_ms = 0;
+  StallAction action = StallAction::nudge;  // what is done about it
+
+  friend bool operator==(const StationStalled&, const StationStalled&) = default;
+};
+BOOST_DESCRIBE_STRUCT(StationStalled, (), (station, attempt, progress_digest, stalled_ms, action))
+
+// A stalled attempt went on.
+struct StationProgressed {
+  static constexpr EventTag tag{315, 1, "StationProgressed"};
+  std::string station;
+  std::uint32_t attempt = 1;
+  std::string progress_digest;
+
+  friend bool operator==(const StationProgressed&, const StationProgressed&) = default;
+};
+BOOST_DESCRIBE_STRUCT(StationProgressed, (), (station, attempt, progress_digest))
+
+// Where a timeout is counted from: the later of the two.
+enum class TimerOrigin : std::uint8_t { started_at = 1, last_progress_at = 2 };
+BOOST_DESCRIBE_ENUM(TimerOrigin, started_at, last_progress_at)
+
+// The attempt ran out of time; what becomes of it is in the next event of the commit.
+struct WatchdogTimedOut {
+  static constexpr EventTag tag{316, 1, "WatchdogTimedOut"};
+  std::string station;
+  std::uint32_t attempt = 1;
+  std::int64_t elapsed_ms = 0;
+  std::int64_t timeout_ms = 0;
+  TimerOrigin timer_origin_field = TimerOrigin::started_at;
+  std::int64_t timer_origin_ns = 0;  // UTC
+  std::string worker;
+  std::string run_root;  // empty: <data>/runs/<run id>
+
+  friend bool operator==(const WatchdogTimedOut&, const WatchdogTimedOut&) = default;
+};
+BOOST_DESCRIBE_STRUCT(WatchdogTimedOut, (),
+                      (station, attempt, elapsed_ms, timeout_ms, timer_origin_field,
+                       timer_origin_ns, worker, run_root))
+
 using StationEvent =
     std::variant<StationClaimed, StationSubmitIntended, StationExternalRefSet, StationHeartbeat,
                  StationSucceeded, StationAttemptFailed, StationFailed, StationTimedOut,
-                 StationDeferred, StationReady, StationCanceled, CancelConfirmed, CancelEscaped>;
+                 StationDeferred, StationReady, StationCanceled, CancelConfirmed, CancelEscaped,
+                 StationStalled, StationProgressed, WatchdogTimedOut>;
 
 }  // namespace signalbox

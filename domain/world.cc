@@ -12,4 +12,19 @@ Run* World::find_run(const RunId& id) {
   return place == runs.end() ? nullptr : place->second.get();
 }
 
+const Lock* World::find_lock(const std::string& key) const {
+  const auto place = locks.find(key);
+  return place == locks.end() ? nullptr : &place->second;
+}
+
+const Lock* World::find_lock_by_token(Token token) const {
+  const auto place = lock_by_token.find(token);
+  return place == lock_by_token.end() ? nullptr : find_lock(place->second);
+}
+
+const Tick* World::find_tick(const std::string& loop) const {
+  const auto place = ticks.find(loop);
+  return place == ticks.end() ? nullptr : &place->second;
+}
+
 }  // namespace signalbox

@@ -14,19 +14,23 @@
 
 #include "domain/event.h"
 #include "domain/limits.h"
+#include "domain/lock.h"
 #include "domain/ready_stations.h"
 #include "domain/remembered.h"
 #include "domain/run.h"
+#include "domain/tick.h"
 
 namespace signalbox {
 
 struct ServerState {
   std::uint64_t incarnation = 0;
-  bool serving = false;  // started and not stopped: after a crash this is still true
+  bool serving = false;       // started and not stopped: after a crash this is still true
+  Position recovered_at = 0;  // the latest RecoveryFinished, or 0
+  Digest crash_report;        // its report
 
   friend bool operator==(const ServerState&, const ServerState&) = default;
 };
-BOOST_DESCRIBE_STRUCT(ServerState, (), (incarnation, serving))
+BOOST_DESCRIBE_STRUCT(ServerState, (), (incarnation, serving, recovered_at, crash_report))
 
 // What is left of a run after its end.
 struct EndedRun {
@@ -62,13 +66,21 @@ struct World {
   Remembered<RunId, EndedRun, UuidHash> ended_runs{limits::remembered_ended_runs_max};
   Remembered<std::string, RememberedCommand> commands{limits::remembered_commands_max};
   boost::unordered_flat_map<Digest, PinnedPipeline, DigestHash> pipelines;
+  boost::unordered_flat_map<std::string, Lock> locks;  // those that are held
+  Remembered<std::string, EndedLock> ended_locks{limits::remembered_ended_locks_max};
+  boost::unordered_flat_map<std::string, Tick> ticks;  // of loops that aren't idle
 
   // Derived from the above.
   boost::unordered_flat_map<std::string, RunId> run_by_idempotency_key;
   ReadyStations ready;
+  boost::unordered_flat_map<Token, std::string> lock_by_token;
 
   [[nodiscard]] const Run* find_run(const RunId& id) const;
   [[nodiscard]] Run* find_run(const RunId& id);
+  [[nodiscard]] const Lock* find_lock(const std::string& key) const;
+  // The lock that is held with this token, or nullptr.
+  [[nodiscard]] const Lock* find_lock_by_token(Token token) const;
+  [[nodiscard]] const Tick* find_tick(const std::string& loop) const;
 };
 
 }  // namespace signalbox

@@ -56,12 +56,15 @@ std::uint64_t& RunCounts::of(RunStatus status) {
       return failed;
     case RunStatus::canceled:
       return canceled;
+    case RunStatus::paused:
+      return paused;
   }
   SIGNALBOX_CHECK(!"a run has one of these statuses");
   return canceled;
 }
 
-RunIndex::RunIndex(Table& table) : table_(table), batch_(std::make_unique<Batch>(*this)) {}
+RunIndex::RunIndex(Table& table)
+    : table_(table), ticks_(table), batch_(std::make_unique<Batch>(*this)) {}
 RunIndex::~RunIndex() = default;
 
 Position RunIndex::applied() const { return table_.applied(); }

@@ -2,7 +2,8 @@
 // project, label and time, and where the events of each lie in the log.
 //
 // It follows the log in batches: each run that a batch concerns is loaded once, folded, and written
-// once. What it says is true of applied(), which lags behind the log's tail.
+// once. What it says is true of applied(), which lags behind the log's tail. The tick ledger shares
+// its table.
 #pragma once
 
 #include <cstddef>
@@ -18,6 +19,7 @@
 
 #include "projections/run_row.h"
 #include "projections/table.h"
+#include "projections/tick_ledger.h"
 
 namespace signalbox {
 
@@ -42,6 +44,7 @@ struct RunCounts {
   std::uint64_t succeeded = 0;
   std::uint64_t failed = 0;
   std::uint64_t canceled = 0;
+  std::uint64_t paused = 0;
 
   [[nodiscard]] std::uint64_t& of(RunStatus status);
   [[nodiscard]] std::uint64_t of(RunStatus status) const {
@@ -49,12 +52,12 @@ struct RunCounts {
   }
   friend bool operator==(const RunCounts&, const RunCounts&) = default;
 };
-BOOST_DESCRIBE_STRUCT(RunCounts, (), (queued, running, succeeded, failed, canceled))
+BOOST_DESCRIBE_STRUCT(RunCounts, (), (queued, running, succeeded, failed, canceled, paused))
 
 class RunIndex {
  public:
-  // The number of the layout in the table: goes up with every change of it or of RunRow.
-  static constexpr std::uint32_t format = 1;
+  // The number of the layout in the table: goes up with every change of it, of RunRow or TickRow.
+  static constexpr std::uint32_t format = 3;
   // Index entries that one page looks at, at most; then it is given with fewer rows and a cursor.
   static constexpr std::size_t page_entries_max = 10'000;
 
@@ -85,6 +88,9 @@ class RunIndex {
   // not how long it took. Empty for an unknown run.
   [[nodiscard]] Stored<std::vector<Position>> run_positions(const RunId& run_id) const;
 
+  // As of the same position.
+  [[nodiscard]] const TickLedger& ticks() const { return ticks_; }
+
  private:
   class Batch;
 
@@ -94,6 +100,7 @@ class RunIndex {
   [[nodiscard]] Stored<std::string> index_for(const RunFilter& filter) const;
 
   Table& table_;
+  TickLedger ticks_;
   std::unique_ptr<Batch> batch_;  // kept for its buffers
 };
 

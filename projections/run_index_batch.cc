@@ -33,9 +33,11 @@ void RunIndex::Batch::begin() {
   affected_.clear();
   place_of_.clear();
   hours_.clear();
+  index_.ticks_.begin();
 }
 
 Stored<void> RunIndex::Batch::take(const Record& record) {
+  if (record.stream.kind == StreamKind::tick) return index_.ticks_.take(record, out_);
   if (record.stream.kind != StreamKind::run) return {};
   if (const auto* started = event_as<RunStarted>(record.event)) return start(record, *started);
   if (event_as<StationHeartbeat>(record.event) != nullptr) return {};

@@ -10,6 +10,9 @@
 //   h <hour>                     the least and the greatest <started> of that hour
 //   d <digest>                   a pipeline's definition
 //   c                            how many runs have which status
+//   t <position>                 a row of the tick ledger, by the position of its event
+//   o <loop> <position>          -
+//   u <run id> <position>        -
 //
 // Positions and hours are 8 bytes, big endian, so that their order is that of the bytes. Texts
 // have their length in a byte before them (limits.h bounds them below 256).

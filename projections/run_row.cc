@@ -8,6 +8,7 @@ namespace {
 void end_run(RunRow& row, const Record& record) {
   row.ended_at_ns = record.recorded_at_ns;
   row.ended_position = record.position;
+  row.paused_reason.clear();
 }
 
 void take_error(RunRow& row, std::string_view code, std::string_view message) {
@@ -62,8 +63,14 @@ struct Fold {
   void operator()(const StationTimedOut&) const {}
   void operator()(const CancelConfirmed&) const {}
   void operator()(const CancelEscaped&) const {}
-  void operator()(const ServerStarted&) const {}
-  void operator()(const ServerStopped&) const {}
+  void operator()(const StationStalled&) const {}
+  void operator()(const StationProgressed&) const {}
+  void operator()(const WatchdogTimedOut&) const {}
+  void operator()(const RunPaused& event) const { row.paused_reason = event.reason; }
+  void operator()(const RunResumed&) const { row.paused_reason.clear(); }
+  template <class OfAnotherNoun>
+  requires(!EventOf<OfAnotherNoun, RunEvent> && !EventOf<OfAnotherNoun, StationEvent>) void
+  operator()(const OfAnotherNoun&) const {}
 };
 
 tl::unexpected<StoreError> misfit(const RunRow& row, const Record& record) {

@@ -40,6 +40,7 @@ struct RunRow {
   std::string error_code;     // of a failed run, or the latest failed attempt of this station
   std::string error_message;  // likewise; of a canceled run the reason
   bool cancel_requested = false;
+  std::string paused_reason;  // while it is paused
 
   std::int64_t started_at_ns = 0;  // UTC
   std::int64_t updated_at_ns = 0;  // heartbeats don't count
@@ -54,7 +55,7 @@ BOOST_DESCRIBE_STRUCT(RunRow, (),
                       (run_id, status, goal, project, labels, idempotency_key, request_digest,
                        pipeline_digest, pipeline, station, station_status, station_index, stations,
                        attempts, worker, waiting_until_ns, error_code, error_message,
-                       cancel_requested, started_at_ns, updated_at_ns, ended_at_ns,
+                       cancel_requested, paused_reason, started_at_ns, updated_at_ns, ended_at_ns,
                        started_position, last_position, ended_position))
 
 // The row of a run that has just started.

@@ -49,6 +49,7 @@ class Fold {
     attempt.strategy = event.strategy;
     attempt.worker = event.worker;
     attempt.token = record_->position;
+    attempt.lock_token = event.lock_token;
     attempt.span_id = record_->span_id;
     attempt.started_at_ns = record_->recorded_at_ns;
   }
@@ -93,8 +94,17 @@ class Fold {
   void operator()(const CancelEscaped& event) {
     if (timeline_.cancel) timeline_.cancel->escaped_pids = event.pids;
   }
-  void operator()(const ServerStarted&) {}
-  void operator()(const ServerStopped&) {}
+  void operator()(const StationStalled& event) {
+    attempt().stalls.push_back({record_->recorded_at_ns, event.action, event.stalled_ms});
+    wait(WaitReason::stalled, 0);
+  }
+  void operator()(const StationProgressed&) { stop_waiting(); }
+  void operator()(const WatchdogTimedOut& event) { attempt().timed_out = event; }
+  void operator()(const RunPaused& event) { timeline_.paused_reason = event.reason; }
+  void operator()(const RunResumed&) { timeline_.paused_reason.clear(); }
+  template <class OfAnotherNoun>
+  requires(!EventOf<OfAnotherNoun, RunEvent> && !EventOf<OfAnotherNoun, StationEvent>) void
+  operator()(const OfAnotherNoun&) {}
 
  private:
   TimelineStation& station() { return timeline_.stations.at(current_); }
@@ -109,6 +119,7 @@ class Fold {
   }
 
   void end_attempt(Outcome outcome, const AttemptResult& result) {
+    stop_waiting();
     TimelineAttempt& ended = attempt();
     const std::string external_ref = ended.result.external_ref;
     ended.outcome = outcome;

@@ -12,6 +12,14 @@
 
 namespace signalbox {
 
+struct TimelineStall {
+  std::int64_t at_ns = 0;
+  StallAction action = StallAction::nudge;
+  std::int64_t stalled_ms = 0;
+
+  friend bool operator==(const TimelineStall&, const TimelineStall&) = default;
+};
+
 struct TimelineAttempt {
   std::uint32_t number = 0;
   Strategy strategy = Strategy::original;
@@ -24,6 +32,9 @@ struct TimelineAttempt {
   bool deferred = false;           // the worker gave it back
   std::string deferred_note;
   std::optional<Failure> failure;
+  Token lock_token = 0;  // of the lock that it held, or 0
+  std::vector<TimelineStall> stalls;
+  std::optional<WatchdogTimedOut> timed_out;
   std::string job_id;    // the intent to submit it, if there was one
   AttemptResult result;  // external_ref is there as soon as it is known
 
@@ -62,6 +73,7 @@ struct RunTimeline {
   std::int64_t started_at_ns = 0;
   std::int64_t ended_at_ns = 0;  // 0: open
   std::optional<RunFailed> failure;
+  std::string paused_reason;  // while it is paused
   std::optional<TimelineCancel> cancel;
   std::vector<TimelineStation> stations;  // of the pipeline, in order
 

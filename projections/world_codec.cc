@@ -85,6 +85,31 @@ void read_remembered(Reader& reader, Remembered& remembered, Put&& put) {
   }
 }
 
+template <class Map>
+void write_map(Writer& writer, const Map& map) {
+  write_count(writer, map.size());
+  for (const auto* entry : sorted(map)) writer.write(entry->second);
+}
+
+void read_locks(Reader& reader, World& world) {
+  for (std::uint64_t left = read_count(reader); left > 0; --left) {
+    Lock lock;
+    reader.read(lock);
+    world.lock_by_token.insert_or_assign(lock.token, lock.key);
+    std::string key = lock.key;
+    world.locks.insert_or_assign(std::move(key), std::move(lock));
+  }
+}
+
+void read_ticks(Reader& reader, World& world) {
+  for (std::uint64_t left = read_count(reader); left > 0; --left) {
+    Tick tick;
+    reader.read(tick);
+    std::string loop = tick.loop;
+    world.ticks.insert_or_assign(std::move(loop), std::move(tick));
+  }
+}
+
 void read_runs(Reader& reader, World& world) {
   for (std::uint64_t left = read_count(reader); left > 0; --left) {
     auto run = std::make_unique<Run>();
@@ -114,10 +139,8 @@ void read_runs(Reader& reader, World& world) {
 
 std::string encode_world(const World& world) {
   std::string bytes;
-  described::StringSink sink;
-  sink.reset(bytes);
-  std::ostream stream(&sink);
-  Writer writer(stream);
+  Writer writer;
+  writer.begin(bytes);
   writer.write(world.position);
   writer.write(world.server);
   write_pipelines(writer, world);
@@ -125,6 +148,9 @@ std::string encode_world(const World& world) {
   write_remembered(writer, world.commands);
   write_count(writer, world.runs.size());
   for (const auto* entry : sorted(world.runs)) writer.write(*entry->second);
+  write_map(writer, world.locks);
+  write_remembered(writer, world.ended_locks);
+  write_map(writer, world.ticks);
   return bytes;
 }
 
@@ -148,6 +174,12 @@ Stored<World> decode_world(std::string_view bytes) {
             world.commands.put(id, std::move(command));
           });
       read_runs(reader, world);
+      read_locks(reader, world);
+      read_remembered<std::string, EndedLock>(reader, world.ended_locks,
+                                              [&world](const std::string& key, EndedLock&& ended) {
+                                                world.ended_locks.put(key, std::move(ended));
+                                              });
+      read_ticks(reader, world);
     });
   } catch (const std::exception& malformed) {
     StoreError error;

@@ -59,6 +59,17 @@ void append_pipelines(std::string& out, const World& world) {
   }
 }
 
+// Locks and ticks know their names. There are few of them beside what is in the sets.
+template <class Map>
+void append_named(std::string& out, const Map& map) {
+  std::vector<const typename Map::value_type*> sorted;
+  for (const auto& entry : map) sorted.push_back(&entry);
+  std::sort(sorted.begin(), sorted.end(),
+            [](const auto* a, const auto* b) { return a->first < b->first; });
+  append_integer(out, static_cast<std::uint64_t>(sorted.size()));
+  for (const auto* entry : sorted) described::encode(entry->second, out);
+}
+
 }  // namespace
 
 struct WorldDigest::Hashing {
@@ -129,10 +140,17 @@ Digest WorldDigest::of(const World& world) {
       sum_of(ended_runs_, world.ended_runs, [](const EndedRun& ended) { return ended.ended_at; });
   const Sum& commands = sum_of(commands_, world.commands,
                                [](const RememberedCommand& command) { return command.position; });
-  std::string bytes = "signalbox world v1";
+  std::string bytes = "signalbox world v2";
   append_integer(bytes, world.position);
   described::encode(world.server, bytes);
   append_pipelines(bytes, world);
+  append_named(bytes, world.locks);
+  append_named(bytes, world.ticks);
+  append_integer(bytes, static_cast<std::uint64_t>(world.ended_locks.size()));
+  world.ended_locks.for_each([&bytes](const std::string& key, const EndedLock& ended) {
+    append_key(bytes, key);
+    described::encode(ended, bytes);
+  });
   append_set(bytes, world.runs.size(), runs);
   append_set(bytes, world.ended_runs.size(), ended_runs);
   append_set(bytes, world.commands.size(), commands);

@@ -4,15 +4,30 @@
 
 #include <set>
 
+#include "server/rpc/time_text.h"
+
 namespace signalbox {
 namespace {
 
 const std::set<std::string_view> log_levels = {"debug", "info", "warn", "error"};
 const std::set<std::string_view> log_formats = {"text", "json"};
 
+constexpr std::int64_t watchdog_interval_ms_min = 100;
+constexpr std::int64_t watchdog_interval_ms_max = 60 * 60 * 1000;
+
 std::string at_line(const std::filesystem::path& file, const toml::node& node,
                     const std::string& what) {
   return file.string() + ":" + std::to_string(node.source().begin.line) + ": " + what;
+}
+
+tl::expected<void, std::string> read_watchdog_interval(const std::string& text, Config& config) {
+  const auto interval_ms = parse_duration_ms(text);
+  if (!interval_ms || *interval_ms < watchdog_interval_ms_min ||
+      *interval_ms > watchdog_interval_ms_max) {
+    return tl::unexpected("watchdog_interval must be a duration from 100ms to 1h; not " + text);
+  }
+  config.watchdog_interval_ms = *interval_ms;
+  return {};
 }
 
 tl::expected<void, std::string> read_key(const std::filesystem::path& file, std::string_view key,
@@ -44,11 +59,18 @@ tl::expected<void, std::string> read_key(const std::filesystem::path& file, std:
   if (key == "log_level") return text(config.log_level);
   if (key == "log_format") return text(config.log_format);
   if (key == "jobs_max") return number(config.jobs_max, 1, 10'000);
+  if (key == "watchdog_interval") {
+    std::string duration;
+    auto ok = text(duration);
+    if (ok) ok = read_watchdog_interval(duration, config);
+    if (!ok) return tl::unexpected(at_line(file, node, ok.error()));
+    return ok;
+  }
   if (key == "snapshot_events") return number(config.snapshot_events, 1000, 1'000'000'000);
   return tl::unexpected(at_line(file, node,
                                 "there is no setting " + std::string(key) +
                                     "; there are socket, listen, log_level, log_format, "
-                                    "jobs_max, snapshot_events"));
+                                    "jobs_max, snapshot_events, watchdog_interval"));
 }
 
 tl::expected<void, std::string> read_file(const std::filesystem::path& file, Config& config) {
@@ -83,6 +105,11 @@ tl::expected<Config, std::string> load_config(const ServeOptions& options) {
   config.log_format = options.log_format.value_or(config.log_format);
   config.jobs_max = options.jobs_max.value_or(config.jobs_max);
   config.snapshot_events = options.snapshot_events.value_or(config.snapshot_events);
+  if (options.watchdog_interval) {
+    if (auto ok = read_watchdog_interval(*options.watchdog_interval, config); !ok) {
+      return tl::unexpected(ok.error());
+    }
+  }
   if (!log_levels.contains(config.log_level)) {
     return tl::unexpected("log_level is one of debug, info, warn, error; not " + config.log_level);
   }

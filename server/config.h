@@ -19,6 +19,7 @@ struct Config {
   std::string log_format = "text";
   std::uint32_t jobs_max = 8;
   std::uint64_t snapshot_events = 250'000;
+  std::int64_t watchdog_interval_ms = 5000;
 };
 
 // Reads the file, if there is one. An error is a sentence that names file, line and key.

@@ -9,7 +9,7 @@
 #include "projections/rocks_table.h"
 #include "server/config.h"
 #include "server/logging.h"
-#include "server/recovery.h"
+#include "server/recovery/recovery.h"
 #include "server/server.h"
 
 namespace signalbox {
@@ -93,8 +93,7 @@ int serve(const Config& config, spdlog::logger& logger) {
 
   int exit_code = 0;
   {
-    Server server(config, *recovered->log, index, std::move(recovered->world),
-                  recovered->snapshot_position, logger);
+    Server server(config, *recovered, index, logger);
     exit_code = server.run();
   }
   if (auto closed = recovered->log->close(); !closed && exit_code == 0) {

@@ -18,6 +18,7 @@ struct ServeOptions {
   std::optional<std::string> log_format;         // text, json
   std::optional<std::uint32_t> jobs_max;         // jobs of the service itself at one time
   std::optional<std::uint64_t> snapshot_events;  // events between two snapshots
+  std::optional<std::string> watchdog_interval;  // a duration, between two looks of the watchdog
 };
 
 // Serves until SIGTERM or SIGINT. Gives the exit code: 0 after a clean stop, 74 the log couldn't be

@@ -8,7 +8,7 @@
 
 #include <boost/asio/post.hpp>
 
-#include "server/recovery.h"
+#include "server/recovery/crash_report.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/results.h"
 
@@ -18,6 +18,7 @@ namespace {
 namespace asio = boost::asio;
 
 const Origin by_the_service{"signalbox", {}, {}};
+constexpr std::size_t job_threads = 2;
 constexpr std::chrono::seconds space_pause{1};
 // More than one batch of commits needs, so that leaving the state isn't followed by entering it.
 constexpr std::uint64_t space_bytes_needed = 64 * 1024 * 1024;
@@ -32,37 +33,51 @@ std::string short_span(const Uuid& span) { return "[" + to_string(span).substr(0
 
 }  // namespace
 
-Server::Server(const Config& config, EventLog& log, RunIndex& index, World world,
-               Position snapshot_position, spdlog::logger& logger)
+Server::Server(const Config& config, Recovered& recovered, RunIndex& index, spdlog::logger& logger)
     : config_(config),
-      log_(log),
+      torn_bytes_(recovered.torn_bytes),
+      log_(*recovered.log),
       logger_(logger),
+      clock_watch_(clock_.wall_ns(), clock_.monotonic_ns()),
       artifacts_(config.data / "artifacts"),
       executor_({config.data / "jobs", std::filesystem::read_symlink("/proc/self/exe"),
                  config.socket, own_environment()},
                 artifacts_),
-      engine_(std::move(world), clock_, hooks()),
-      projector_(log, index, [this](const StoreError& error) { fail_from_thread(error); }),
-      snapshotter_(log, snapshots_directory(config.data), config.snapshot_events, snapshot_position,
+      engine_(std::move(recovered.world), clock_, hooks()),
+      watchdog_sweep_(config.watchdog_interval_ms),
+      watchdog_(engine_, clock_, config.watchdog_interval_ms, WatchdogSweep::has_work,
+                [this] { end_overdue(); }),
+      projector_(log_, index, [this](const StoreError& error) { fail_from_thread(error); }),
+      snapshotter_(log_, snapshots_directory(config.data), config.snapshot_events,
+                   recovered.snapshot_position,
                    [this](bool ok, const std::string& text) {
                      logger_.log(ok ? spdlog::level::debug : spdlog::level::warn, text);
                    }),
+      run_roots_(log_, projector_, config.data,
+                 [this](bool ok, const std::string& text) {
+                   logger_.log(ok ? spdlog::level::info : spdlog::level::warn, text);
+                 }),
       claims_(
           engine_, ids_,
           [this](std::span<const Record> records) { return claim_result(api_, records); },
           [this](const Origin& origin, const Responder& responder) {
             Call call{{}, origin, responder};
             answered_before(api_, call, claim_result);
-          }),
+          },
+          [this] { schedule_turn(); }),
+      locks_(api_, [this] { schedule_turn(); }),
       feed_(
-          log, [this](const StoreError& error) { fail_from_thread(error); },
+          log_, [this](const StoreError& error) { fail_from_thread(error); },
           [this](std::function<void()> action) { asio::post(io_, std::move(action)); }),
       api_(api()),
       dispatcher_(api_),
-      listener_(
-          io_,
-          [this](std::string_view line, const std::string& actor,
-                 const std::shared_ptr<Peer>& peer) { dispatcher_.handle(line, actor, peer); }),
+      listener_(io_,
+                [this](std::string_view line, const std::string& actor,
+                       const std::shared_ptr<Peer>& peer) {
+                  // Before anything judges a lease: we may have been stopped ourselves.
+                  watch_clock();
+                  dispatcher_.handle(line, actor, peer);
+                }),
       signals_(io_, SIGTERM, SIGINT),
       clock_timer_(io_),
       space_timer_(io_) {}
@@ -73,14 +88,22 @@ Engine::Hooks Server::hooks() {
   return {
       [this](std::span<const Record> records) {
         timers_.observe(engine_.world(), records, clock_.wall_ns(), clock_.monotonic_ns());
+        locks_.observe(records);
+        watchdog_sweep_.observe(records);
+        watchdog_.observe(records);
         schedule_turn();
       },
       [this](const CommitOutcome& outcome) {
-        for (const Commit& commit : outcome.batch) jobs_->observe(commit);
+        for (const Commit& commit : outcome.batch) {
+          jobs_->observe(commit);
+          set_job_pauses(job_pauses_of(engine_.world(), commit));
+        }
         projector_.notify();
+        run_roots_.observe(engine_.world(), outcome.batch);
         feed_.publish(outcome.batch);
         snapshotter_.offer(outcome.frontier);
-        if (stopping_) stop_when_idle();
+        // Later: what is released with this commit may have a last word for the log.
+        if (stopping_) asio::post(io_, [this] { stop_when_idle(); });
       },
       [this](const std::string& why) { fail(74, "the log can't be written: " + why); },
       [this](const std::string& why) { return roll_back(why); },
@@ -92,6 +115,7 @@ Api Server::api() {
           log_,
           projector_,
           claims_,
+          locks_,
           feed_,
           artifacts_,
           clock_,
@@ -101,7 +125,9 @@ Api Server::api() {
             asio::post(blocking_, [this, work = std::move(work)] { asio::post(io_, work()); });
           },
           [this](std::function<void()> action) { asio::post(io_, std::move(action)); },
-          [this] { return digest_.of(engine_.world()); }};
+          timers_,
+          [this] { return digest_.of(engine_.world()); },
+          &run_roots_};
 }
 
 bool Server::listen() {
@@ -120,6 +146,56 @@ bool Server::listen() {
   return true;
 }
 
+bool Server::begin_incarnation() {
+  auto transaction = engine_.begin(by_the_service);
+  const bool crashed = engine_.world().server.serving;
+  const Position last_durable = engine_.world().position;
+  transaction.apply(StartServer{SIGNALBOX_VERSION}).value();
+  incarnation_ = engine_.world().server.incarnation;
+  if (!crashed) return true;
+
+  const auto verdicts = crash_verdicts(engine_.world(), [this](const Run& run) {
+    return executor_.poll(job_of(run, config_.data / "runs"));
+  });
+  const auto report = artifacts_.put("crash_report.json", "application/json",
+                                     crash_report({engine_.world().server.incarnation,
+                                                   clock_.wall_ns(), last_durable, torn_bytes_},
+                                                  verdicts));
+  if (!report) {
+    fail(74, "the crash report can't be written: " + report.error().message);
+    return false;
+  }
+  FinishRecovery finish{last_durable, torn_bytes_, {}, report->sha256};
+  for (const CrashVerdict& verdict : verdicts) {
+    finish.items.push_back(verdict.item);
+    if (verdict.item.kind == RecoveredKind::tick && verdict.item.verdict == Verdict::requeue) {
+      transaction.apply(RecoverTick{verdict.item.name, verdict.item.evidence, true}).value();
+    }
+    if (verdict.item.verdict == Verdict::needs_operator) {
+      logger_.warn("after the crash: {}: {}; {}", verdict.item.name, verdict.item.evidence,
+                   verdict.next_commands.back());
+    }
+  }
+  transaction.apply(finish).value();
+  logger_.info("the crash left {} in flight at position {}; report: {}", verdicts.size(),
+               last_durable, artifacts_.path_of(report->sha256).string());
+  return true;
+}
+
+void Server::watch_clock() {
+  const std::int64_t monotonic_ns = clock_.monotonic_ns();
+  if (monotonic_ns < clock_watch_.next_look_ns()) return;
+  const auto jump = clock_watch_.look(clock_.wall_ns(), monotonic_ns);
+  if (!jump) return;
+  logger_.warn("{}: {} ms by the wall clock, {} ms by the monotonic one; all leases start anew",
+               jump->cause, jump->wall_ms, jump->monotonic_ms);
+  timers_.restart_leases(engine_.world(), monotonic_ns);
+  watchdog_sweep_.forget();
+  if (stopping_) return;
+  (void)engine_.begin(by_the_service)
+      .apply(NoteClockJump{jump->wall_ms, jump->monotonic_ms, jump->cause});
+}
+
 int Server::run() {
   committer_ = std::make_unique<CommitThread>(log_, [this](CommitOutcome outcome) {
     asio::post(io_, [this, outcome = std::move(outcome)]() mutable {
@@ -128,7 +204,10 @@ int Server::run() {
   });
   engine_.set_committer(*committer_);
   jobs_ = std::make_unique<StationJobs>(
-      engine_, ids_, executor_,
+      engine_, ids_,
+      [this](JobReports reports) {
+        return std::make_unique<JobThreads>(executor_, std::move(reports), job_threads);
+      },
       [this](std::function<void()> action) {
         asio::post(io_, [this, action = std::move(action)] {
           if (!stopping_) action();
@@ -137,12 +216,14 @@ int Server::run() {
       [this](const Job& job, const std::string& text) {
         logger_.warn("{} job {}: {}", short_span(job.span_id), job.id, text);
       },
-      StationJobs::Settings{config_.data / "runs", config_.jobs_max, 2});
+      StationJobs::Settings{config_.data / "runs", config_.jobs_max});
   projector_.start();
-  engine_.begin(by_the_service).apply(StartServer{SIGNALBOX_VERSION}).value();
-  timers_.arm_all(engine_.world(), clock_.wall_ns(), clock_.monotonic_ns());
+  run_roots_.start(engine_.world());
+  const bool begun = begin_incarnation();
+  arm_deadlines();
+  set_job_pauses(all_job_pauses(engine_.world()));
   jobs_->adopt();
-  if (listen()) {
+  if (begun && listen()) {
     signals_.async_wait([this](const boost::system::error_code& error, int signal) {
       if (error) return;
       stop(std::string("signal ") + strsignal(signal));
@@ -157,6 +238,7 @@ int Server::run() {
   jobs_.reset();
   committer_.reset();
   blocking_.join();
+  run_roots_.stop();
   listener_.close();
   return exit_code_;
 }
@@ -173,31 +255,69 @@ void Server::turn() {
   if (!stopping_) {
     jobs_->dispatch_ready();
     claims_.serve(clock_.monotonic_ns());
+    locks_.serve(clock_.monotonic_ns());
   }
   engine_.flush();
   wait_for_time();
 }
 
+// For their full length from now.
+void Server::arm_deadlines() {
+  timers_.arm_all(engine_.world(), clock_.wall_ns(), clock_.monotonic_ns());
+  watchdog_sweep_.forget();
+  watchdog_.arm();
+}
+
 void Server::wait_for_time() {
-  auto next = timers_.next_due_ns();
-  const auto claim = claims_.next_due_ns();
-  if (claim && (!next || *claim < *next)) next = claim;
-  if (!next || stopping_) return;
-  const auto left = std::chrono::nanoseconds(*next - clock_.monotonic_ns());
-  // At most a second: the machine may sleep, which this timer doesn't count and the clock does.
-  clock_timer_.expires_after(
-      std::clamp<std::chrono::nanoseconds>(left, {}, std::chrono::seconds(1)));
+  if (stopping_) return;
+  std::int64_t due_ns = clock_watch_.next_look_ns();
+  const auto not_later_than = [&due_ns](const std::optional<std::int64_t>& next_ns) {
+    if (next_ns) due_ns = std::min(due_ns, *next_ns);
+  };
+  not_later_than(claims_.next_due_ns());
+  not_later_than(locks_.next_due_ns());
+  // Without space nothing can be decided; who waits for a claim or a lock is told at the end of
+  // that wait.
+  if (!engine_.storage_full()) {
+    not_later_than(timers_.next_due_ns());
+    not_later_than(watchdog_.next_due_ns());
+  }
+  const std::chrono::nanoseconds left(due_ns - clock_.monotonic_ns());
+  clock_timer_.expires_after(std::max<std::chrono::nanoseconds>(left, {}));
   clock_timer_.async_wait([this](const boost::system::error_code& error) {
     if (!error) fire_timers();
   });
 }
 
 void Server::fire_timers() {
-  if (stopping_ || engine_.storage_full()) return;
-  for (const Command& command : timers_.take_due(engine_.world(), clock_.monotonic_ns())) {
-    (void)engine_.begin(by_the_service).apply(command);
+  if (stopping_) return;
+  watch_clock();
+  if (!engine_.storage_full()) {
+    locks_.serve(clock_.monotonic_ns());  // takes over what timers would let go
+    for (const Command& command : timers_.take_due(engine_.world(), clock_.monotonic_ns())) {
+      (void)engine_.begin(by_the_service).apply(command);
+    }
+    watchdog_.run_if_due();
   }
   schedule_turn();
+}
+
+// What the watchdog finds was missed by what should have ended it.
+void Server::end_overdue() {
+  for (const OverdueItem& item : watchdog_sweep_.look(engine_.world(), clock_.monotonic_ns())) {
+    logger_.warn("watchdog: {}", item.what);
+    if (item.command) (void)engine_.begin(by_the_service).apply(*item.command);
+    if (!item.job_id.empty()) jobs_->end_overdue(item.job_id);
+  }
+  // Again: a job may have got its directory only after its run was paused.
+  set_job_pauses(all_job_pauses(engine_.world()));
+}
+
+void Server::set_job_pauses(std::vector<JobPause> pauses) {
+  if (pauses.empty()) return;
+  asio::post(blocking_, [jobs = config_.data / "jobs", pauses = std::move(pauses)] {
+    for (const JobPause& pause : pauses) set_job_pause(jobs, pause);
+  });
 }
 
 World Server::roll_back(const std::string& why) {
@@ -208,7 +328,12 @@ World Server::roll_back(const std::string& why) {
     std::_Exit(78);  // there is no state to go on with
   }
   digest_.forget();
-  watch_for_space();
+  projector_.roll_back(world->position);
+  if (stopping_) {
+    asio::post(io_, [this] { stop_when_idle(); });  // there is nothing left to wait for
+  } else {
+    watch_for_space();
+  }
   return std::move(*world);
 }
 
@@ -222,7 +347,9 @@ void Server::watch_for_space() {
     if (!enough) return watch_for_space();
     logger_.info("there is space again; taking up what was left");
     engine_.leave_storage_full();
-    timers_.arm_all(engine_.world(), clock_.wall_ns(), clock_.monotonic_ns());
+    // The start itself may be among what was rolled back, and all that follows is of this life.
+    if (engine_.world().server.incarnation != incarnation_ && !begin_incarnation()) return;
+    arm_deadlines();
     jobs_->adopt();
     schedule_turn();
   });
@@ -238,6 +365,7 @@ void Server::stop(const std::string& why) {
       ErrorCode::SHUTTING_DOWN, "the server is stopping; connect again", {}, {"signalbox status"}};
   dispatcher_.refuse_all(stopping);
   claims_.refuse_all(stopping);
+  locks_.refuse_all(stopping);
   listener_.finish();
   engine_.flush();
   stop_when_idle();
@@ -250,8 +378,11 @@ void Server::stop_when_idle() {
     (void)engine_.begin(by_the_service).apply(StopServer{});
     return engine_.flush();
   }
-  // What was released with the last commit is on its way to the sockets; it goes first.
-  asio::post(io_, [this] { asio::post(io_, [this] { io_.stop(); }); });
+  // What was released with the last commit, or waits for files of it, is on its way to the sockets;
+  // it goes first.
+  run_roots_.when_written(engine_.durable_position(), [this](const std::string&) {
+    asio::post(io_, [this] { asio::post(io_, [this] { io_.stop(); }); });
+  });
 }
 
 void Server::fail(int exit_code, const std::string& why) {

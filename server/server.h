@@ -17,38 +17,52 @@
 #include "projections/world_digest.h"
 #include "server/artifacts/artifact_store.h"
 #include "server/clock.h"
+#include "server/clock_watch.h"
 #include "server/config.h"
 #include "server/engine/engine.h"
 #include "server/engine/timers.h"
 #include "server/executors/process_executor.h"
 #include "server/follow/projector.h"
 #include "server/follow/snapshotter.h"
+#include "server/jobs/job_pause.h"
 #include "server/jobs/station_jobs.h"
+#include "server/loops/watchdog_loop.h"
+#include "server/loops/watchdog_sweep.h"
+#include "server/recovery/recovery.h"
 #include "server/rpc/dispatcher.h"
+#include "server/rpc/lock_queue.h"
+#include "server/run_root/run_root_writer.h"
 #include "server/socket/listener.h"
 
 namespace signalbox {
 
 class Server {
  public:
-  // `world` is the fold of the whole log; the read models are up with it. `snapshot_position` is
-  // that of the newest good snapshot.
-  Server(const Config& config, EventLog& log, RunIndex& index, World world,
-         Position snapshot_position, spdlog::logger& logger);
+  // `recovered` has the world that is the fold of the whole log; the read models are up with it.
+  // Takes the world out of it; the log stays.
+  Server(const Config& config, Recovered& recovered, RunIndex& index, spdlog::logger& logger);
   ~Server();
 
   // Serves until a signal or a fatal error. Gives the exit code.
   int run();
 
  private:
+  // The events of a start; after a crash, with a verdict for everything that was in flight.
+  // False if the crash report couldn't be written.
+  bool begin_incarnation();
+  // Sets all deadlines anew if time didn't go by as it should have.
+  void watch_clock();
   Engine::Hooks hooks();
   Api api();
   bool listen();
   // Once after everything that came in together: ready stations, waiting claims, then the log.
   void schedule_turn();
   void turn();
+  void arm_deadlines();
   void wait_for_time();
   void fire_timers();
+  void end_overdue();
+  void set_job_pauses(std::vector<JobPause> pauses);
   World roll_back(const std::string& why);
   void watch_for_space();
   void stop(const std::string& why);
@@ -57,20 +71,26 @@ class Server {
   void fail_from_thread(const StoreError& error);
 
   const Config& config_;
+  const std::uint64_t torn_bytes_;
   EventLog& log_;
   spdlog::logger& logger_;
   boost::asio::io_context io_{1};
   boost::asio::thread_pool blocking_{1};
   SystemClock clock_;
+  ClockWatch clock_watch_;
   RandomIdSource ids_;
   ArtifactStore artifacts_;
   ProcessExecutor executor_;
   Engine engine_;
   WorldDigest digest_;
   Timers timers_;
+  WatchdogSweep watchdog_sweep_;
+  WatchdogLoop watchdog_;
   Projector projector_;
   Snapshotter snapshotter_;
+  RunRootWriter run_roots_;
   ClaimQueue claims_;
+  LockQueue locks_;
   EventFeed feed_;
   Api api_;
   Dispatcher dispatcher_;
@@ -82,6 +102,7 @@ class Server {
   bool stopping_ = false;
   bool stopped_ = false;  // ServerStopped is on its way to the log
   int exit_code_ = 0;
+  std::uint64_t incarnation_ = 0;            // this one's number
   std::unique_ptr<StationJobs> jobs_;        // threads that post to io_
   std::unique_ptr<CommitThread> committer_;  // likewise
 };

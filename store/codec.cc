@@ -8,7 +8,9 @@
 
 #include "store/described_archive.h"
 #include "store/history.h"
+#include "store/run_started_v1.h"
 #include "store/sha256.h"
+#include "store/station_claimed_v1.h"
 
 namespace signalbox {
 namespace {

@@ -1,8 +1,8 @@
-// Payloads: cereal's portable binary archive, walked over a struct's Boost.Describe listing.
+// Payloads: cereal's portable binary format, walked over a struct's Boost.Describe listing.
 //
-// Internal: sources include it, headers don't. cereal gives byte order and scalars; the walk is
-// ours, because lengths are 32-bit (cereal's own are size_t widened) and because each one is
-// compared with the bytes that are left before anything is allocated for it.
+// Internal: sources include it, headers don't. A cereal archive (memory_archive.h) gives byte order
+// and scalars; the walk is ours, because lengths are 32-bit (cereal's own are size_t widened) and
+// because each one is compared with the bytes that are left before anything is allocated for it.
 //
 // On disk a payload is one byte of byte order (1, little endian), then the fields in the order of
 // the listing: integers at their width, bool as one byte, an enum as its underlying integer;
@@ -14,13 +14,9 @@
 #include <concepts>
 #include <cstdint>
 #include <cstring>
-#include <istream>
 #include <limits>
 #include <map>
 #include <optional>
-#include <ostream>
-#include <stdexcept>
-#include <streambuf>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -29,55 +25,12 @@
 #include <boost/describe/enumerators.hpp>
 #include <boost/describe/members.hpp>
 #include <boost/mp11/algorithm.hpp>
-#include <cereal/archives/portable_binary.hpp>
 
 #include "domain/check.h"
 #include "domain/ids.h"
+#include "store/memory_archive.h"
 
 namespace signalbox::described {
-
-// The bytes don't spell a value of the type. Thrown within a decode and caught at its end.
-struct Malformed : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
-// Appends what is written to a string.
-class StringSink final : public std::streambuf {
- public:
-  void reset(std::string& out) { out_ = &out; }
-
- protected:
-  std::streamsize xsputn(const char* bytes, std::streamsize size) override {
-    out_->append(bytes, static_cast<std::size_t>(size));
-    return size;
-  }
-  int_type overflow(int_type byte) override {
-    out_->push_back(traits_type::to_char_type(byte));
-    return byte;
-  }
-
- private:
-  std::string* out_ = nullptr;
-};
-
-// Reads from a string that outlives the reading.
-class StringSource final : public std::streambuf {
- public:
-  void reset(std::string_view bytes) {
-    // The get area is typed for writing too; nothing here writes to it.
-    auto* data = const_cast<char*>(bytes.data());
-    setg(data, data, data + bytes.size());
-  }
-  [[nodiscard]] std::size_t left() const { return static_cast<std::size_t>(egptr() - gptr()); }
-
- protected:
-  std::streamsize xsgetn(char* bytes, std::streamsize size) override {
-    if (static_cast<std::size_t>(size) > left()) return 0;
-    std::memcpy(bytes, gptr(), static_cast<std::size_t>(size));
-    setg(eback(), gptr() + size, egptr());
-    return size;
-  }
-};
 
 template <class T>
 concept Described = std::is_class_v<T> && boost::describe::has_describe_members<T>::value;
@@ -96,8 +49,8 @@ inline std::uint32_t count_of(std::size_t size) {
 // One archive's worth of writing.
 class Writer {
  public:
-  explicit Writer(std::ostream& stream)
-      : archive_(stream, cereal::PortableBinaryOutputArchive::Options::LittleEndian()) {}
+  // Appends a payload to `out`, which must last until the last write of it.
+  void begin(std::string& out) { archive_.begin(out); }
 
   template <std::integral T>
   void write(T value) {
@@ -108,11 +61,11 @@ class Writer {
   void write(T value) { archive_(static_cast<std::underlying_type_t<T>>(value)); }
   template <RawBytes T>
   void write(const T& value) {
-    write_raw(value.bytes.data(), value.bytes.size());
+    archive_.put(value.bytes.data(), value.bytes.size());
   }
   void write(const std::string& value) {
     archive_(count_of(value.size()));
-    if (!value.empty()) write_raw(value.data(), value.size());
+    archive_.put(value.data(), value.size());
   }
   template <class T>
   void write(const std::vector<T>& values) {
@@ -138,19 +91,17 @@ class Writer {
   }
 
  private:
-  void write_raw(const void* bytes, std::size_t size) {
-    archive_.template saveBinary<1>(bytes, static_cast<std::streamsize>(size));
-  }
-
-  cereal::PortableBinaryOutputArchive archive_;
+  MemoryOutput archive_;
 };
 
-// One archive's worth of reading; throws Malformed, or what cereal throws where bytes are missing.
+// One archive's worth of reading; throws Malformed.
 class Reader {
  public:
-  Reader(std::istream& stream, const StringSource& source)
-      : source_(source),
-        archive_(stream, cereal::PortableBinaryInputArchive::Options::LittleEndian()) {}
+  // Reads the payload in `bytes`, which must last until the last read of it.
+  void begin(std::string_view bytes) { archive_.begin(bytes); }
+  void end() const {
+    if (archive_.left() != 0) throw Malformed("bytes after its last field");
+  }
 
   template <std::integral T>
   void read(T& value) {
@@ -170,11 +121,17 @@ class Reader {
   }
   template <RawBytes T>
   void read(T& value) {
-    read_raw(value.bytes.data(), value.bytes.size());
+    const std::string_view bytes = archive_.take(value.bytes.size());
+    std::memcpy(value.bytes.data(), bytes.data(), bytes.size());
   }
   void read(std::string& value) {
-    value.resize(read_count());
-    if (!value.empty()) read_raw(value.data(), value.size());
+    const std::string_view bytes = archive_.take(read_count());
+    // Most are empty, and clear() is far cheaper than assigning nothing.
+    if (bytes.empty()) {
+      value.clear();
+    } else {
+      value.assign(bytes);
+    }
   }
   template <class T>
   void read(std::vector<T>& values) {
@@ -212,42 +169,28 @@ class Reader {
   std::size_t read_count() {
     std::uint32_t count = 0;
     archive_(count);
-    if (count > source_.left()) throw Malformed("a length past the end of the payload");
+    if (count > archive_.left()) throw Malformed("a length past the end of the payload");
     return count;
   }
-  void read_raw(void* bytes, std::size_t size) {
-    archive_.template loadBinary<1>(bytes, static_cast<std::streamsize>(size));
-  }
 
-  const StringSource& source_;
-  cereal::PortableBinaryInputArchive archive_;
+  MemoryInput archive_;
 };
 
 // Appends the payload of `value`.
 template <Described T>
 void encode(const T& value, std::string& out) {
-  // A std::ostream takes a locale, which costs more than most payloads; so each thread keeps one.
-  struct Stream {
-    StringSink sink;
-    std::ostream stream{&sink};
-  };
-  thread_local Stream kept;
-  kept.sink.reset(out);
-  Writer(kept.stream).write(value);
+  thread_local Writer kept;
+  kept.begin(out);
+  kept.write(value);
 }
 
 // Calls `read(Reader&)`, which must use up all of `bytes`. Throws as Reader does.
 template <class Read>
 void decode(std::string_view bytes, Read&& read) {
-  struct Stream {
-    StringSource source;
-    std::istream stream{&source};
-  };
-  thread_local Stream kept;
-  kept.source.reset(bytes);
-  Reader reader(kept.stream, kept.source);
-  read(reader);
-  if (kept.source.left() != 0) throw Malformed("bytes after its last field");
+  thread_local Reader kept;
+  kept.begin(bytes);
+  read(kept);
+  kept.end();
 }
 
 }  // namespace signalbox::described

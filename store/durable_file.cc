@@ -78,4 +78,21 @@ Stored<void> sync_directory(const std::filesystem::path& directory) {
   return {};
 }
 
+Stored<void> sync_way_to(const std::filesystem::path& directory) {
+  std::error_code failed;
+  std::filesystem::path path = std::filesystem::absolute(directory, failed);
+  struct stat own {};
+  if (failed || ::stat(path.c_str(), &own) != 0) {
+    return tl::unexpected(system_error("find", directory));
+  }
+  while (path != path.root_path()) {
+    path = path.parent_path();
+    struct stat status {};
+    if (::stat(path.c_str(), &status) != 0 || status.st_dev != own.st_dev) return {};
+    if (::access(path.c_str(), R_OK) != 0) continue;
+    if (auto synced = sync_directory(path); !synced) return synced;
+  }
+  return {};
+}
+
 }  // namespace signalbox

@@ -20,4 +20,8 @@ Stored<std::string> read_file(const std::filesystem::path& path, std::size_t byt
 // Makes what was created, renamed or removed in a directory durable.
 Stored<void> sync_directory(const std::filesystem::path& directory);
 
+// Makes the directory's own way from the root of its file system durable, whoever made it. A
+// directory on it that we may not read wasn't made for us: it is passed over.
+Stored<void> sync_way_to(const std::filesystem::path& directory);
+
 }  // namespace signalbox

@@ -1,6 +1,8 @@
 #include "store/frame.h"
 
 #include <algorithm>
+#include <array>
+#include <concepts>
 #include <cstring>
 #include <limits>
 
@@ -67,14 +69,25 @@ void assign_raw(Raw& raw, std::string_view bytes) {
   }
 }
 
+// Most texts of a header are empty or, as the actor, those of the record before.
+void assign_text(std::string& text, std::string_view bytes) {
+  if (bytes.empty()) {
+    text.clear();
+  } else if (text != bytes) {
+    text.assign(bytes);
+  }
+}
+
 void append_text(std::string& out, std::string_view text) {
   SIGNALBOX_CHECK(text.size() <= std::numeric_limits<std::uint16_t>::max());
   append_integer(out, static_cast<std::uint16_t>(text.size()));
   out.append(text);
 }
 
-void store_integer(std::string& out, std::size_t offset, std::uint32_t value) {
-  std::memcpy(out.data() + offset, &value, sizeof value);
+// `bytes` is long enough.
+template <class Bytes, std::integral T>
+void put_integer(Bytes& bytes, std::size_t offset, T value) {
+  std::memcpy(bytes.data() + offset, &value, sizeof value);
 }
 
 // Takes the optional fields one by one off the front; past the end it says so and gives nothing.
@@ -122,15 +135,15 @@ Frame encode_record(const Record& record, const Salt& salt, std::string& out) {
   const EventTag tag = tag_of(record.event);
   const std::uint8_t fields = fields_of(record);
 
-  append_integer(out, std::uint32_t{0});  // checksum and length: known at the end
-  append_integer(out, std::uint32_t{0});
-  append_integer(out, format_current);
-  append_integer(out, fields);
-  append_integer(out, static_cast<std::uint8_t>(record.stream.kind));
-  append_integer(out, tag.number);
-  append_integer(out, tag.version);
-  append_integer(out, record.position);
-  append_integer(out, record.recorded_at_ns);
+  std::array<char, optional_offset> fixed{};  // checksum and length: known at the end
+  put_integer(fixed, format_offset, format_current);
+  put_integer(fixed, fields_offset, fields);
+  put_integer(fixed, stream_offset, static_cast<std::uint8_t>(record.stream.kind));
+  put_integer(fixed, number_offset, tag.number);
+  put_integer(fixed, version_offset, tag.version);
+  put_integer(fixed, position_offset, record.position);
+  put_integer(fixed, recorded_at_offset, record.recorded_at_ns);
+  out.append(fixed.data(), fixed.size());
   if ((fields & has_run_id) != 0) out.append(raw_view(record.stream.run_id));
   if ((fields & has_stream_name) != 0) append_text(out, record.stream.name);
   if ((fields & has_actor) != 0) append_text(out, record.actor);
@@ -144,9 +157,9 @@ Frame encode_record(const Record& record, const Salt& salt, std::string& out) {
 
   const std::size_t bytes = out.size() - begin;
   SIGNALBOX_CHECK(bytes <= limits::record_bytes_max);
-  store_integer(out, begin + length_offset, static_cast<std::uint32_t>(bytes));
+  put_integer(out, begin + length_offset, static_cast<std::uint32_t>(bytes));
   const std::string_view written = std::string_view(out).substr(begin);
-  store_integer(out, begin + crc_offset, crc32c(written.substr(length_offset)));
+  put_integer(out, begin + crc_offset, crc32c(written.substr(length_offset)));
 
   Frame frame;
   frame.bytes = bytes;
@@ -214,6 +227,8 @@ Stored<void> decode_frame(const Frame& frame, Record& record) {
   switch (frame.stream) {
     case StreamKind::server:
     case StreamKind::run:
+    case StreamKind::lock:
+    case StreamKind::tick:
       break;
     default:  // a number from the disk, not one of ours
       return failure(StoreError::Kind::unsupported, frame.position,
@@ -222,10 +237,10 @@ Stored<void> decode_frame(const Frame& frame, Record& record) {
   record.position = frame.position;
   record.stream.kind = frame.stream;
   assign_raw(record.stream.run_id, frame.run_id);
-  record.stream.name = frame.stream_name;
+  assign_text(record.stream.name, frame.stream_name);
   record.recorded_at_ns = frame.recorded_at_ns;
-  record.actor = frame.actor;
-  record.command_id = frame.command_id;
+  assign_text(record.actor, frame.actor);
+  assign_text(record.command_id, frame.command_id);
   assign_raw(record.request_digest, frame.request_digest);
   record.cause = frame.cause;
   assign_raw(record.span_id, frame.span_id);
@@ -246,9 +261,13 @@ Stored<Record> decode_record(std::string_view bytes, std::size_t& consumed) {
   return record;
 }
 
+Digest leaf_hash(std::string_view header, std::string_view salted_payload, Sha256& sha256) {
+  const Digest payload = sha256.update(salted_payload).finish();
+  return sha256.update(std::string_view("\0", 1)).update(header).update(payload).finish();
+}
+
 Digest leaf_hash(const Frame& frame, Sha256& sha256) {
-  const Digest payload = sha256.update(frame.salted_payload).finish();
-  return sha256.update(std::string_view("\0", 1)).update(frame.header).update(payload).finish();
+  return leaf_hash(frame.header, frame.salted_payload, sha256);
 }
 
 }  // namespace signalbox

@@ -52,6 +52,7 @@ Stored<Record> decode_record(std::string_view bytes, std::size_t& consumed);
 
 // SHA-256(0x00 ‖ header ‖ SHA-256(salt ‖ payload)): the record's leaf in the Merkle tree. A proof
 // binds the whole record, yet still holds when salt and payload are withheld.
+Digest leaf_hash(std::string_view header, std::string_view salted_payload, Sha256& sha256);
 Digest leaf_hash(const Frame& frame, Sha256& sha256);
 
 }  // namespace signalbox

@@ -6,11 +6,41 @@
 
 #include "domain/check.h"
 #include "store/merkle_tree.h"
+#include "store/read_ahead.h"
 
 namespace signalbox {
 namespace {
 
 constexpr Position everything = std::numeric_limits<Position>::max();
+
+// A short walk isn't worth a thread.
+constexpr std::size_t bytes_before_reading_ahead = 256 * 1024;
+
+// Sees to it that entries follow one another, and visits them.
+struct Walk {
+  const Position from;
+  const Position to;
+  const VisitEntry& visit;
+  Position next;  // the record that comes next
+
+  // False at the end of the walk.
+  Stored<bool> step(std::string_view key, std::string_view value) {
+    const auto first = entry_position(key);
+    if (!first) return tl::unexpected(first.error());
+    if (*first > next) {
+      return tl::unexpected(damaged_at(next, "record " + std::to_string(next) +
+                                                 " is missing: the next one is " +
+                                                 std::to_string(*first)));
+    }
+    const auto end = visit(value, *first);
+    if (!end) return tl::unexpected(end.error());
+    if (*first < next && next != from) {
+      return tl::unexpected(damaged_at(*first, "two entries of the log overlap"));
+    }
+    next = std::max(next, end->next);
+    return !end->stopped && next <= to;
+  }
+};
 
 StoreError damaged_in(const std::filesystem::path& file, Position position, std::string message) {
   StoreError error = damaged_at(position, std::move(message));
@@ -39,31 +69,33 @@ StoreError root_differs(const std::filesystem::path& data, Position position,
 Stored<Position> walk_entries(const RocksDatabase& database, Position from, Position to,
                               const VisitEntry& visit) {
   const std::unique_ptr<rocksdb::Iterator> entries = database.entries(/*whole_log=*/true);
-  Position next = from;
+  Walk walk{from, to, visit, from};
   entries->SeekForPrev(entry_key(from));
   if (!entries->Valid() && entries->status().ok()) entries->SeekToFirst();
-  for (; next <= to && entries->Valid(); entries->Next()) {
-    const auto first = entry_position(entries->key());
-    if (!first) return tl::unexpected(first.error());
-    if (*first > next) {
-      return tl::unexpected(damaged_at(next, "record " + std::to_string(next) +
-                                                 " is missing: the next one is " +
-                                                 std::to_string(*first)));
-    }
-    const auto end = visit(entries->value().ToStringView(), *first);
-    if (!end) return tl::unexpected(end.error());
-    if (*first < next && next != from) {
-      return tl::unexpected(damaged_at(*first, "two entries of the log overlap"));
-    }
-    next = std::max(next, end->next);
-    if (end->stopped) return next;
+  Stored<bool> more = from <= to;
+  std::size_t bytes = 0;
+  for (; more && *more && entries->Valid() && bytes < bytes_before_reading_ahead; entries->Next()) {
+    bytes += entries->value().size();
+    more = walk.step(entries->key().ToStringView(), entries->value().ToStringView());
   }
-  if (!entries->status().ok()) {
+  if (more && *more && entries->Valid()) {
+    ReadAhead ahead(*entries, entry_key(to));
+    while (more && *more) {
+      const ReadAhead::Chunk& chunk = ahead.next();
+      if (chunk.entries.empty()) break;
+      for (const auto& entry : chunk.entries) {
+        more = walk.step(chunk.key(entry), chunk.value(entry));
+        if (!more || !*more) break;
+      }
+    }
+  }
+  if (!more) return tl::unexpected(more.error());
+  if (*more && !entries->status().ok()) {
     StoreError error = database.error(entries->status());
-    error.position = next;
+    error.position = walk.next;
     return tl::unexpected(std::move(error));
   }
-  return next;
+  return walk.next;
 }
 
 std::filesystem::path log_directory(const std::filesystem::path& data) { return data / "log"; }

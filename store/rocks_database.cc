@@ -1,6 +1,7 @@
 #include "store/rocks_database.h"
 
 #include <rocksdb/file_checksum.h>
+#include <rocksdb/listener.h>
 #include <rocksdb/options.h>
 #include <rocksdb/table.h>
 
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "store/head.h"
+#include "store/rocks_info_log.h"
 
 namespace signalbox {
 namespace {
@@ -19,6 +21,17 @@ constexpr std::size_t mebibyte = 1024 * 1024;
 constexpr const char* head_family = "head";
 constexpr const char* head_key = "head";
 constexpr std::size_t protection_bytes = 8;
+
+// When a table couldn't be written for lack of space, RocksDB waits for space and then tries again,
+// in a thread that an atomic flush and the closing of the database wait for in turn, for ever. We
+// close and open it ourselves (rocks_event_log).
+class WithoutRecovery final : public rocksdb::EventListener {
+ public:
+  void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason /*reason*/, rocksdb::Status /*error*/,
+                            bool* automatic) override {
+    *automatic = false;
+  }
+};
 
 rocksdb::DBOptions database_options(RocksDatabase::Mode mode, rocksdb::Env* env) {
   rocksdb::DBOptions options;
@@ -35,6 +48,9 @@ rocksdb::DBOptions database_options(RocksDatabase::Mode mode, rocksdb::Env* env)
   options.avoid_flush_during_recovery = mode == RocksDatabase::Mode::resume;
   // Each table file's checksum goes into the manifest, for verify_files().
   options.file_checksum_gen_factory = rocksdb::GetFileChecksumGenCrc32cFactory();
+
+  options.listeners.push_back(std::make_shared<WithoutRecovery>());
+  options.max_bgerror_resume_count = 0;
 
   // These stay off. A write must be in the file when write() returns; batches must become visible
   // in order; a damaged log must not be repaired by dropping; a compressed write-ahead log can't be
@@ -59,13 +75,10 @@ rocksdb::DBOptions database_options(RocksDatabase::Mode mode, rocksdb::Env* env)
   // every write-ahead log since its last table, and opening would read them all.
   options.atomic_flush = true;
   options.max_total_wal_size = 256 * mebibyte;
-  options.info_log_level = rocksdb::InfoLogLevel::WARN_LEVEL;
-  options.max_log_file_size = mebibyte;
-  options.keep_log_file_num = 4;
   return options;
 }
 
-rocksdb::ColumnFamilyOptions family_options() {
+rocksdb::ColumnFamilyOptions family_options(std::size_t buffer_bytes) {
   rocksdb::ColumnFamilyOptions options;
   // A checksum for each key in memory, from the batch to the table file.
   options.memtable_protection_bytes_per_key = protection_bytes;
@@ -73,9 +86,8 @@ rocksdb::ColumnFamilyOptions family_options() {
   options.paranoid_file_checks = true;
   options.force_consistency_checks = true;
 
-  // At 200,000 events a second of 200 bytes a buffer lasts more than a second; writing one takes a
-  // fraction of that, so two in reserve never stall an append.
-  options.write_buffer_size = 64 * mebibyte;
+  // We begin the tables, see write(); by itself RocksDB would at twice that.
+  options.write_buffer_size = 2 * buffer_bytes;
   options.max_write_buffer_number = 3;
   // Ascending keys make files that don't overlap: compaction renames them and rewrites nothing.
   options.compaction_style = rocksdb::kCompactionStyleLevel;
@@ -155,10 +167,13 @@ StoreError store_error(const rocksdb::Status& status, const std::filesystem::pat
 }
 
 Stored<std::unique_ptr<RocksDatabase>> RocksDatabase::open(const std::filesystem::path& directory,
-                                                           Mode mode, rocksdb::Env* env) {
-  const rocksdb::DBOptions options = database_options(mode, env);
+                                                           Mode mode, rocksdb::Env* env,
+                                                           std::size_t buffer_bytes) {
+  rocksdb::DBOptions options = database_options(mode, env);
+  if (mode != Mode::read_only) options.info_log = rocks_info_log(directory);
   const std::vector<rocksdb::ColumnFamilyDescriptor> families = {
-      {rocksdb::kDefaultColumnFamilyName, family_options()}, {head_family, family_options()}};
+      {rocksdb::kDefaultColumnFamilyName, family_options(buffer_bytes)},
+      {head_family, family_options(buffer_bytes)}};
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   rocksdb::DB* database = nullptr;
   const rocksdb::Status status =
@@ -172,6 +187,7 @@ Stored<std::unique_ptr<RocksDatabase>> RocksDatabase::open(const std::filesystem
   opened->database_.reset(database);
   opened->entries_ = handles[0];
   opened->head_ = handles[1];
+  opened->buffer_bytes_ = buffer_bytes;
   return opened;
 }
 
@@ -236,7 +252,21 @@ rocksdb::Status RocksDatabase::write(rocksdb::WriteBatch& batch) {
   rocksdb::WriteOptions options;
   options.sync = true;
   options.protection_bytes_per_key = protection_bytes;
-  return database_->Write(options, &batch);
+  const std::size_t bytes = batch.GetDataSize();
+  rocksdb::Status written = database_->Write(options, &batch);
+  if (!written.ok()) return written;
+  // Begun here and not by RocksDB within a write: where the new write-ahead log that goes with it
+  // can't be created, an atomic flush of its own making loses count of who uses a column family,
+  // and closing the database then aborts the process. A failure here is told by the next write.
+  gathered_bytes_ += bytes;
+  if (gathered_bytes_ >= buffer_bytes_) {
+    gathered_bytes_ = 0;
+    rocksdb::FlushOptions flush;
+    flush.wait = false;
+    flush.allow_write_stall = true;
+    database_->Flush(flush, {entries_, head_}).PermitUncheckedError();
+  }
+  return written;
 }
 
 Stored<void> RocksDatabase::verify_files() const {

@@ -14,7 +14,9 @@
 
 #include "domain/check.h"
 #include "store/anchor.h"
+#include "store/batch_encoder.h"
 #include "store/directory_lock.h"
+#include "store/durable_file.h"
 #include "store/entry.h"
 #include "store/file_descriptor.h"
 #include "store/head.h"
@@ -30,7 +32,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto anchor_interval = std::chrono::seconds(1);
 // Trying to write again keeps readers waiting; each try in vain doubles the pause before the next.
-constexpr Clock::duration full_pause_min = std::chrono::seconds(1);
 constexpr Clock::duration full_pause_max = std::chrono::seconds(30);
 // With less than this it is in vain for sure.
 constexpr std::uintmax_t resume_bytes_min = 16 * 1024 * 1024;
@@ -75,11 +76,12 @@ struct RocksEventLog::State {
   // The rest belongs to the appending thread.
   MerkleFrontier frontier;
   Sha256 sha256;
+  BatchEncoder encoder;
   Writing writing = Writing::possible;
   std::string failure;              // why writing isn't possible
   std::uint64_t last_sequence = 0;  // of the last append that succeeded
   Clock::time_point full_tried_at{};
-  Clock::duration full_pause = full_pause_min;
+  Clock::duration full_pause{};
   Position anchored = 0;
   Clock::time_point anchored_at{};
   bool closed = false;
@@ -88,6 +90,7 @@ struct RocksEventLog::State {
   [[nodiscard]] StoreError located(StoreError error) const;
   Stored<void> open_database(RocksDatabase::Mode mode);
   Stored<void> recover();
+  Stored<void> settle();
   Stored<void> anchor_tail();
   AppendResult wrote(MerkleFrontier next);
   AppendResult failed(const StoreError& error);
@@ -105,7 +108,10 @@ StoreError RocksEventLog::State::located(StoreError error) const {
 }
 
 Stored<void> RocksEventLog::State::open_database(RocksDatabase::Mode mode) {
-  auto opened = RocksDatabase::open(log_directory(data), mode, options.env);
+  auto opened =
+      options.buffer_bytes == 0
+          ? RocksDatabase::open(log_directory(data), mode, options.env)
+          : RocksDatabase::open(log_directory(data), mode, options.env, options.buffer_bytes);
   if (!opened) return tl::unexpected(opened.error());
   database = std::move(*opened);
   return {};
@@ -128,10 +134,19 @@ Stored<void> RocksEventLog::State::recover() {
     const auto torn = inspect_wal_files(log_directory(data));
     if (!torn) return tl::unexpected(torn.error());
     report.torn_bytes = torn->bytes;
+    if (!options.read_only) {
+      if (auto cut = cut_torn_tail(log_directory(data), *torn); !cut) return cut;
+    }
   }
-  auto opened = open_database(*create             ? RocksDatabase::Mode::create
-                              : options.read_only ? RocksDatabase::Mode::read_only
-                                                  : RocksDatabase::Mode::read_write);
+  // Without an anchor no opening came to its end yet: a creation that a crash cut short is
+  // finished.
+  const bool finished = anchor->has_value();
+  if (!finished && !options.read_only) {
+    if (auto synced = sync_way_to(data); !synced) return synced;
+  }
+  auto opened = open_database(options.read_only ? RocksDatabase::Mode::read_only
+                              : finished        ? RocksDatabase::Mode::read_write
+                                                : RocksDatabase::Mode::create);
   if (!opened) return opened;
   auto head = verify_log(*database, options.verified, *anchor, data);
   if (!head) return tl::unexpected(located(std::move(head.error())));
@@ -144,6 +159,14 @@ Stored<void> RocksEventLog::State::recover() {
   report.records_verified = tail - (options.verified ? options.verified->position : 0);
   anchored = report.anchor;
   return {};
+}
+
+Stored<void> RocksEventLog::State::settle() {
+  // Write-ahead logs that recovery put into tables are removed. Should a power loss bring one back,
+  // then before there are later batches: it may have been read from memory only, after a sync that
+  // failed.
+  if (auto removed = sync_directory(log_directory(data)); !removed) return removed;
+  return anchor_tail();
 }
 
 Stored<void> RocksEventLog::State::anchor_tail() {
@@ -183,8 +206,8 @@ Stored<std::unique_ptr<RocksEventLog>> RocksEventLog::open(const std::filesystem
     state->lock = std::move(lock);
     if (read_only) {
       state->writing = Writing::never;
-    } else if (auto anchored = state->anchor_tail(); !anchored) {
-      return tl::unexpected(anchored.error());
+    } else if (auto settled = state->settle(); !settled) {
+      return tl::unexpected(settled.error());
     }
     return std::unique_ptr<RocksEventLog>(new RocksEventLog(std::move(state)));
   }
@@ -209,17 +232,17 @@ AppendResult RocksEventLog::append(Position expected_tail, std::span<const Commi
                                                        : AppendStatus::unknown);
   }
 
+  BatchEncoder& encoder = state.encoder;
   MerkleFrontier frontier = state.frontier;
-  rocksdb::WriteBatch batch = RocksDatabase::batch(/*bytes=*/4096);
-  std::string bytes;
-  for (const Commit& commit : commits) {
-    bytes.clear();
-    encode_entry(commit, state.options.random, state.sha256, frontier, bytes);
-    state.database->put_entry(batch, commit.front().position, bytes);
+  encoder.begin(commits, state.options.random);
+  rocksdb::WriteBatch batch = RocksDatabase::batch(encoder.bytes().size());
+  for (std::size_t index = 0; index < commits.size(); ++index) {
+    state.database->put_entry(batch, commits[index].front().position, encoder.entry(index));
   }
-  bytes.clear();
-  encode_head(frontier, bytes);
-  state.database->put_head(batch, bytes);
+  encoder.end(state.sha256, frontier);
+  std::string head;
+  encode_head(frontier, head);
+  state.database->put_head(batch, head);
 
   const rocksdb::Status status = state.database->write(batch);
   if (!status.ok()) return state.failed(state.database->error(status));
@@ -247,7 +270,7 @@ AppendResult RocksEventLog::State::failed(const StoreError& error) {
   database.reset();
   writing = Writing::full;
   full_tried_at = Clock::now();
-  full_pause = full_pause_min;
+  full_pause = options.full_pause;
   if (auto cut = cut_wal_files_after(log_directory(data), last_sequence); !cut) {
     failure += "; " + cut.error().message;
     writing = Writing::unknown;

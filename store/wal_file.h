@@ -6,9 +6,11 @@
 // RocksDB might otherwise recover, although its command was told that nothing was written.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <vector>
 
 #include "store/store_error.h"
 
@@ -16,14 +18,25 @@ namespace signalbox {
 
 // What a crash left at the ends of the files in a database directory.
 struct TornTail {
-  std::uint64_t bytes = 0;  // at the end of the last file with a batch in it; 0: nothing was torn
+  struct File {
+    std::filesystem::path path;
+    std::size_t whole_bytes = 0;  // before what is torn
+  };
+  std::uint64_t bytes = 0;  // 0: nothing was torn
+  std::vector<File> files;  // that end in them
 };
 
 // `damaged`, naming file and offset, for a batch that can't be read though another follows it.
 Stored<TornTail> inspect_wal_files(const std::filesystem::path& directory);
 
-// Cuts every batch off whose RocksDB sequence number is above last_sequence. The database must be
-// closed.
+// Takes it off before RocksDB sees it: RocksDB refuses some of what a power loss leaves (zeros,
+// with more of the batch behind them), and keeps the file while others are written, where the next
+// inspection would find later batches behind a torn one. Afterwards all the files are durable as
+// they are. The database must be closed.
+Stored<void> cut_torn_tail(const std::filesystem::path& directory, const TornTail& torn);
+
+// Cuts every batch off whose RocksDB sequence number is above last_sequence, durably. The database
+// must be closed.
 Stored<void> cut_wal_files_after(const std::filesystem::path& directory,
                                  std::uint64_t last_sequence);
 

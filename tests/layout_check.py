@@ -29,9 +29,13 @@ HEAVY = re.compile(r"<(boost/(asio|beast|json)\b|spdlog/|cereal/|rocksdb/|openss
 # Headers that only sources include: their names are the exception that the next check holds.
 INTERNAL = {
     "store/described_archive.h",
+    "store/memory_archive.h",
+    "store/read_ahead.h",
     "store/rocks_database.h",
     "store/history.h",
     "store/log_opening.h",
+    "store/run_started_v1.h",
+    "store/station_claimed_v1.h",
     "projections/row_codec.h",
 }
 

@@ -15,6 +15,7 @@ constexpr int usage_number = -32090;
 constexpr int unreachable_number = -32091;
 constexpr int io_number = -32092;
 constexpr int in_use_number = -32093;
+constexpr int timed_out_number = -32094;
 
 ExitCode exit_code_of(std::string_view code) {
   if (code == "PARSE_ERROR" || code == "INVALID_REQUEST" || code == "METHOD_NOT_FOUND" ||
@@ -23,6 +24,7 @@ ExitCode exit_code_of(std::string_view code) {
   }
   if (code == "UNKNOWN_OUTCOME" || code == "STORAGE_FULL") return ExitCode::io;
   if (code == "OVERLOADED" || code == "SHUTTING_DOWN") return ExitCode::try_again;
+  if (code == "TICK_IN_PROGRESS") return ExitCode::try_again;
   if (code == "NOT_ALLOWED") return ExitCode::not_allowed;
   if (code == "STORAGE_DAMAGED") return ExitCode::damaged;
   return ExitCode::refused;
@@ -65,6 +67,11 @@ CallError unreachable(std::string message, std::vector<std::string> next_command
                      std::move(next_commands), ExitCode::unreachable);
 }
 
+CallError timed_out(std::string message) {
+  return local_error(timed_out_number, "TIMED_OUT", std::move(message), {"signalbox status"},
+                     ExitCode::unreachable);
+}
+
 CallError io_error(std::string message) {
   return local_error(io_number, "IO_FAILED", std::move(message), {}, ExitCode::io);
 }
@@ -97,6 +104,8 @@ CallError from_store_error(const StoreError& error) {
   called.error["data"].as_object()["details"] = std::move(details);
   return called;
 }
+
+std::string code_of(const CallError& error) { return std::string(name_in(error.error)); }
 
 std::string describe(const CallError& error) {
   std::string text = "signalbox: ";

@@ -30,9 +30,14 @@ CallError refused_by_server(boost::json::object error);
 // Failures of this side have names of their own, and numbers that the server never uses.
 CallError usage_error(std::string message, std::vector<std::string> next_commands = {});
 CallError unreachable(std::string message, std::vector<std::string> next_commands);
+// The server is there and says nothing.
+CallError timed_out(std::string message);
 CallError io_error(std::string message);
 CallError from_rejection(const Rejection& rejection);
 CallError from_store_error(const StoreError& error);
+
+// `data.code`, or "".
+std::string code_of(const CallError& error);
 
 // The message, what is wrong in detail, and what to try: for a person.
 std::string describe(const CallError& error);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 #include <boost/json/parse.hpp>
@@ -25,9 +26,19 @@ std::string start_command(const std::filesystem::path& socket) {
   return command;
 }
 
+void set_timeout(int file_descriptor, std::chrono::milliseconds timeout) {
+  if (timeout.count() <= 0) return;
+  timeval time{};
+  time.tv_sec = timeout.count() / 1000;
+  time.tv_usec = timeout.count() % 1000 * 1000;
+  ::setsockopt(file_descriptor, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof time);
+  ::setsockopt(file_descriptor, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof time);
+}
+
 }  // namespace
 
-Called<Client> Client::connect(const std::filesystem::path& socket) {
+Called<Client> Client::connect(const std::filesystem::path& socket,
+                               std::chrono::milliseconds timeout) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   const std::string path = socket.string();
@@ -39,6 +50,7 @@ Called<Client> Client::connect(const std::filesystem::path& socket) {
   std::memcpy(address.sun_path, path.data(), path.size());
   const int file_descriptor = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (file_descriptor < 0) return tl::unexpected(io_error(std::strerror(errno)));
+  set_timeout(file_descriptor, timeout);
   int result = 0;
   do {
     result = ::connect(file_descriptor, reinterpret_cast<sockaddr*>(&address), sizeof address);
@@ -46,6 +58,9 @@ Called<Client> Client::connect(const std::filesystem::path& socket) {
   if (result != 0) {
     const int error = errno;
     ::close(file_descriptor);
+    if (error == EAGAIN || error == EINPROGRESS) {
+      return tl::unexpected(timed_out("the server at " + path + " takes no connection"));
+    }
     if (error == EACCES || error == EPERM) {
       CallError denied = unreachable("not allowed to connect to " + path, {"ls -l " + path});
       denied.exit_code = ExitCode::not_allowed;
@@ -116,7 +131,7 @@ Called<void> Client::send(std::string_view line) {
   while (!line.empty()) {
     const ssize_t sent = ::send(file_descriptor_, line.data(), line.size(), MSG_NOSIGNAL);
     if (sent < 0 && errno == EINTR) continue;
-    if (sent < 0) return tl::unexpected(gone(std::strerror(errno)));
+    if (sent < 0) return tl::unexpected(failed(errno));
     line.remove_prefix(static_cast<std::size_t>(sent));
   }
   return {};
@@ -138,10 +153,17 @@ Called<json::object> Client::receive() {
     char buffer[64 * 1024];
     const ssize_t got = ::recv(file_descriptor_, buffer, sizeof buffer, 0);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return tl::unexpected(gone(std::strerror(errno)));
+    if (got < 0) return tl::unexpected(failed(errno));
     if (got == 0) return tl::unexpected(gone("it closed the connection"));
     received_.append(buffer, static_cast<std::size_t>(got));
   }
+}
+
+void Client::interrupt() const { ::shutdown(file_descriptor_, SHUT_RDWR); }
+
+CallError Client::failed(int error) const {
+  if (error != EAGAIN) return gone(std::strerror(error));
+  return timed_out("the server at " + socket_.string() + " doesn't answer");
 }
 
 CallError Client::gone(const std::string& why) const {

@@ -1,6 +1,7 @@
 // The other end of the socket: one connection, one question at a time, over JSON-RPC 2.0 lines.
 #pragma once
 
+#include <chrono>
 #include <deque>
 #include <filesystem>
 #include <string>
@@ -16,7 +17,10 @@ namespace signalbox {
 class Client {
  public:
   // `unreachable` if no server listens there, with the command that starts one.
-  static Called<Client> connect(const std::filesystem::path& socket);
+  // With a `timeout` neither this nor a call waits longer than that for the server to take or to
+  // say something: it is TIMED_OUT then, and the connection is of no more use.
+  static Called<Client> connect(const std::filesystem::path& socket,
+                                std::chrono::milliseconds timeout = {});
 
   Client(Client&& other) noexcept;
   Client& operator=(Client&&) = delete;
@@ -25,6 +29,9 @@ class Client {
   // The result, or the error that the server answered with. `unreachable` if the connection ends
   // before the answer: then a mutating method may or may not have been carried out.
   Called<boost::json::object> call(std::string_view method, boost::json::object params);
+
+  // From another thread: what waits for the server fails at once, and so does what follows.
+  void interrupt() const;
 
   // The next message that isn't an answer: {"method", "params"}.
   Called<boost::json::object> next_notification();
@@ -35,6 +42,8 @@ class Client {
   Called<void> send(std::string_view line);
   Called<boost::json::object> receive();
   [[nodiscard]] CallError gone(const std::string& why) const;
+
+  [[nodiscard]] CallError failed(int error) const;
 
   int file_descriptor_;
   std::filesystem::path socket_;

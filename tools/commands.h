@@ -13,6 +13,10 @@ namespace signalbox {
 void add_serve_command(CLI::App& app, Invocation& invocation);
 void add_run_commands(CLI::App& app, Invocation& invocation);
 void add_station_commands(CLI::App& app, Invocation& invocation);
+void add_lock_commands(CLI::App& app, Invocation& invocation);
+void add_tick_commands(CLI::App& app, Invocation& invocation);
+void add_watchdog_commands(CLI::App& app, Invocation& invocation);
+void add_artifacts_command(CLI::App& app, Invocation& invocation);
 void add_events_command(CLI::App& app, Invocation& invocation);
 void add_server_commands(CLI::App& app, Invocation& invocation);
 void add_rpc_command(CLI::App& app, Invocation& invocation);
@@ -20,9 +24,10 @@ void add_replay_command(CLI::App& app, Invocation& invocation);
 void add_bench_command(CLI::App& app, Invocation& invocation);
 void add_completion_command(CLI::App& app, Invocation& invocation);
 
-// Of `run` and `station`; in files of their own.
+// Of `run`, `station` and `lock`; in files of their own.
 void add_run_start_command(CLI::App& run, Invocation& invocation);
 void add_run_watch_command(CLI::App& run, Invocation& invocation);
 void add_station_complete_command(CLI::App& station, Invocation& invocation);
+void add_lock_exec_command(CLI::App& lock, Invocation& invocation);
 
 }  // namespace signalbox

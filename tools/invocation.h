@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include <boost/json/object.hpp>
 
@@ -17,6 +19,9 @@ struct Invocation {
   bool json = false;
   std::string data;    // --data, or empty
   std::string socket;  // --socket, or empty
+
+  // What stands after "--", word by word, for a command that runs another.
+  std::optional<std::vector<std::string>> command_words;
 
   // Set by the command that was given; called once the whole command line has been read.
   std::function<ExitCode()> action;

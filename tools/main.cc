@@ -1,6 +1,8 @@
 // The `signalbox` command: wires its commands and gives the exit code.
 #include <algorithm>
+#include <array>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -27,6 +29,10 @@ void add_commands(CLI::App& app, Invocation& invocation) {
   add_serve_command(app, invocation);
   add_run_commands(app, invocation);
   add_station_commands(app, invocation);
+  add_lock_commands(app, invocation);
+  add_tick_commands(app, invocation);
+  add_watchdog_commands(app, invocation);
+  add_artifacts_command(app, invocation);
   add_events_command(app, invocation);
   add_server_commands(app, invocation);
   add_rpc_command(app, invocation);
@@ -43,10 +49,24 @@ void add_commands(CLI::App& app, Invocation& invocation) {
       "  signalbox run list --status running --json");
 }
 
+// Takes what `lock exec` runs off the end of the command line: those words are nobody else's to
+// interpret.
+int take_command_words(int argc, char** argv, Invocation& invocation) {
+  char** const end = argv + argc;
+  char** const dashes = std::find(argv, end, std::string_view("--"));
+  const std::array<std::string_view, 2> lock_exec = {"lock", "exec"};
+  if (dashes == end || std::search(argv, dashes, lock_exec.begin(), lock_exec.end()) == dashes) {
+    return argc;
+  }
+  invocation.command_words.emplace(dashes + 1, end);
+  return static_cast<int>(dashes - argv);
+}
+
 int run(int argc, char** argv) {
   CLI::App app("An event-sourced register for autonomous runs", "signalbox");
   Invocation invocation;
   add_commands(app, invocation);
+  argc = take_command_words(argc, argv, invocation);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

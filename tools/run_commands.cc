@@ -1,4 +1,5 @@
-// `signalbox run …`: get, list, cancel, artifact; start and watch are in files of their own.
+// `signalbox run …`: get, list, cancel, pause, resume, artifact; start and watch are in files of
+// their own.
 #include <memory>
 #include <optional>
 
@@ -79,7 +80,7 @@ void add_list(CLI::App& run, Invocation& invocation) {
   CLI::App* command = run.add_subcommand("list", "Runs, the newest first");
   const auto options = std::make_shared<ListOptions>();
   command->add_option("--status", options->status, "Only runs of this status")
-      ->check(CLI::IsMember({"queued", "running", "succeeded", "failed", "canceled"}));
+      ->check(CLI::IsMember({"queued", "running", "paused", "succeeded", "failed", "canceled"}));
   command->add_option("--project", options->project, "Only runs of this project");
   command->add_option("--label", options->label, "Only runs with this label")
       ->type_name("NAME=VALUE");
@@ -134,6 +135,29 @@ void add_cancel(CLI::App& run, Invocation& invocation) {
   });
 }
 
+// `pause` and `resume`, which differ in their words only.
+void add_pause_or_resume(CLI::App& run, Invocation& invocation, const std::string& verb,
+                         const std::string& about, const std::string& example) {
+  CLI::App* command = run.add_subcommand(verb, about);
+  const auto options = std::make_shared<RunOptions>();
+  command->add_option("RUN", options->run_id, "Its id")->required();
+  command->add_option("--reason", options->reason, "Why; kept in the log");
+  add_command_id(*command, options->command_id);
+  command->footer("Examples:\n  signalbox run " + verb + " \"$run\"\n  " + example);
+  command->callback([options, verb, &invocation] {
+    invocation.action = [options, verb, &invocation] {
+      json::object params{{"run_id", options->run_id}};
+      set_param(params, "reason", options->reason);
+      set_param(params, "command_id", options->command_id);
+      return call_and_answer(invocation, "run." + verb, std::move(params),
+                             [](const json::object& result, const Terminal&) {
+                               return text_at(result, "status") +
+                                      (true_at(result, "changed") ? "\n" : " (as before)\n");
+                             });
+    };
+  });
+}
+
 ExitCode artifact(const Invocation& invocation, const RunOptions& options) {
   auto result =
       call_server(invocation, "run.artifact", {{"run_id", options.run_id}, {"name", options.name}});
@@ -165,7 +189,8 @@ void add_artifact(CLI::App& run, Invocation& invocation) {
 }  // namespace
 
 void add_run_commands(CLI::App& app, Invocation& invocation) {
-  CLI::App* run = app.add_subcommand("run", "Runs: start, get, list, cancel, watch, artifact");
+  CLI::App* run =
+      app.add_subcommand("run", "Runs: start, get, list, cancel, pause, resume, watch, artifact");
   run->require_subcommand(1);
   run->footer(
       "Examples:\n"
@@ -175,6 +200,11 @@ void add_run_commands(CLI::App& app, Invocation& invocation) {
   add_get(*run, invocation);
   add_list(*run, invocation);
   add_cancel(*run, invocation);
+  add_pause_or_resume(*run, invocation, "pause",
+                      "Start no further attempt of a run; one under way finishes",
+                      "signalbox run pause \"$run\" --reason \"the API is down\"");
+  add_pause_or_resume(*run, invocation, "resume", "Let a paused run go on",
+                      "signalbox run resume \"$run\" --json");
   add_run_watch_command(*run, invocation);
   add_artifact(*run, invocation);
 }

@@ -27,6 +27,12 @@ std::string labels_text(const json::object& run) {
   return text;
 }
 
+// "paused: the API is down".
+std::string status_text(const json::object& run) {
+  const std::string reason = text_at(run, "paused_reason");
+  return text_at(run, "status") + (reason.empty() ? "" : ": " + reason);
+}
+
 Cell status_cell(const std::string& status) { return {status, style_of_status(status)}; }
 
 // One row for each attempt, or one for a station that has none yet.
@@ -120,7 +126,7 @@ std::string view_run_list(const json::object& result, const Terminal& terminal,
     if (!station.empty() && !station_status.empty()) station += " " + station_status;
     const bool ended = !text_at(run, "ended_at").empty();
     table.add({{text_at(run, "run_id")},
-               status_cell(text_at(run, "status")),
+               {status_text(run), style_of_status(text_at(run, "status"))},
                {ended && text_at(run, "status") == "succeeded" ? std::string() : station},
                {text_at(run, "project")},
                {short_age(started, now_ns)},
@@ -138,7 +144,7 @@ std::string view_run(const json::object& result, const Terminal& terminal, std::
   const json::object& run = object_at(result, "run");
   const std::string started = text_at(run, "started_at");
   const std::string ended = text_at(run, "ended_at");
-  std::string status = text_at(run, "status");
+  std::string status = status_text(run);
   if (true_at(run, "cancel_requested") && ended.empty()) status += " (cancel requested)";
   std::string times = clock_time(started, now_ns);
   if (!started.empty()) {

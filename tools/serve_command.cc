@@ -22,6 +22,10 @@ void add_serve_command(CLI::App& app, Invocation& invocation) {
   serve->add_option("--jobs-max", options->jobs_max, "Jobs that run at the same time");
   serve->add_option("--snapshot-events", options->snapshot_events,
                     "Make a snapshot of the state every so many events");
+  serve
+      ->add_option("--watchdog-interval", options->watchdog_interval,
+                   "How often the watchdog looks at all that runs; else 5s")
+      ->type_name("DURATION");
   serve->footer(
       "Examples:\n"
       "  signalbox serve\n"

@@ -17,6 +17,9 @@ std::string view_status(const json::object& status, const Terminal& terminal) {
   const std::string position = text_at(status, "position");
   const std::string durable = text_at(status, "durable_position");
   const std::string started = text_at(status, "started_at");
+  const json::array& failures = array_at(status, "run_root_failures");
+  const std::string run_roots =
+      failures.empty() ? "ok" : "can't be written: " + scalar_text(failures.front());
   return named_values(
       {
           {"version", {text_at(status, "version")}},
@@ -27,11 +30,14 @@ std::string view_status(const json::object& status, const Terminal& terminal) {
           {"open runs", {text_at(status, "open_runs")}},
           {"ready stations", {text_at(status, "ready_stations")}},
           {"waiting claims", {text_at(status, "waiting_claims")}},
+          {"held locks", {text_at(status, "held_locks")}},
+          {"waiting for locks", {text_at(status, "waiting_locks")}},
           {"subscriptions", {text_at(status, "subscriptions")}},
           {"read models at", {text_at(status, "read_models_position")}},
           {"storage",
            {true_at(status, "storage_full") ? "full: nothing is taken" : "ok",
             true_at(status, "storage_full") ? Style::bad : Style::good}},
+          {"run roots", {run_roots, failures.empty() ? Style::good : Style::bad}},
           {"data", {text_at(status, "data_directory")}},
           {"socket", {text_at(status, "socket")}},
       },
@@ -57,19 +63,70 @@ void add_status(CLI::App& parent, Invocation& invocation) {
   });
 }
 
+Style style_of_verdict(const std::string& verdict) {
+  if (verdict == "needs_operator") return Style::bad;
+  return verdict == "expired" ? Style::busy : Style::good;
+}
+
+std::string view_crash_report(const json::object& result, const Terminal& terminal) {
+  const json::object& report = object_at(result, "report");
+  const std::int64_t now_ns = wall_clock_ns();
+  const std::string torn = text_at(report, "torn_bytes");
+  std::string text = named_values(
+      {
+          {"recovered", {clock_time(text_at(report, "created_at"), now_ns)}},
+          {"incarnation", {text_at(report, "incarnation")}},
+          {"last durable position", {text_at(report, "last_durable_position")}},
+          {"torn bytes", {torn + (torn == "0" ? "" : " (of which nothing was acknowledged)")}},
+          {"in flight", {text_at(report, "items_total")}},
+          {"report", {text_at(result, "path")}},
+      },
+      terminal);
+  TextTable table({{"kind"}, {"name"}, {"token", TextTable::Align::right}, {"verdict"}, {"why"}});
+  std::string commands;
+  for (const json::value& each : array_at(report, "items")) {
+    const json::object& item = each.as_object();
+    const std::string verdict = text_at(item, "verdict");
+    table.add({{text_at(item, "kind")},
+               {text_at(item, "name")},
+               {text_at(item, "token")},
+               {verdict, style_of_verdict(verdict)},
+               {text_at(item, "evidence")}});
+    if (verdict != "needs_operator") continue;
+    for (const json::value& command : array_at(item, "next_commands")) {
+      commands += "  " + scalar_text(command) + "\n";
+    }
+  }
+  if (!table.empty()) text += "\n" + table.text(terminal);
+  if (!commands.empty()) text += "\nTo do:\n" + commands;
+  return text;
+}
+
 }  // namespace
 
 void add_server_commands(CLI::App& app, Invocation& invocation) {
   add_status(app, invocation);
-  CLI::App* server = app.add_subcommand("server", "The server: status and limits");
+  CLI::App* server = app.add_subcommand("server", "The server: status, limits, the latest crash");
   server->require_subcommand(1);
-  server->footer("Examples:\n  signalbox server status\n  signalbox server limits");
+  server->footer(
+      "Examples:\n  signalbox server status\n  signalbox server limits\n"
+      "  signalbox server crash-report");
   add_status(*server, invocation);
   CLI::App* limits = server->add_subcommand("limits", "Every bound, with its unit in its name");
   limits->footer("Examples:\n  signalbox server limits\n  signalbox server limits --json");
   limits->callback([&invocation] {
     invocation.action = [&invocation] {
       return call_and_answer(invocation, "server.limits", {}, view_limits);
+    };
+  });
+  CLI::App* crash = server->add_subcommand(
+      "crash-report", "What the latest crash left in flight, and what became of each");
+  crash->footer(
+      "Examples:\n  signalbox server crash-report\n"
+      "  signalbox server crash-report --json | jq '.result.report.items'");
+  crash->callback([&invocation] {
+    invocation.action = [&invocation] {
+      return call_and_answer(invocation, "server.crash_report", {}, view_crash_report);
     };
   });
 }

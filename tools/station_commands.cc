@@ -24,6 +24,7 @@ void add_claim(CLI::App& station, Invocation& invocation) {
     std::vector<std::string> stations;
     std::optional<std::string> run_id, command_id;
     std::optional<std::int64_t> lease_ms, wait_ms;
+    std::optional<std::uint64_t> lock_token;
   };
   CLI::App* command = station.add_subcommand("claim", "Take the station that waits longest");
   const auto options = std::make_shared<Options>();
@@ -34,6 +35,8 @@ void add_claim(CLI::App& station, Invocation& invocation) {
   command->add_option("--run", options->run_id, "Only this run's station");
   command->add_option("--lease-ms", options->lease_ms, "How long without a heartbeat");
   command->add_option("--wait-ms", options->wait_ms, "How long to wait for one");
+  command->add_option("--lock-token", options->lock_token,
+                      "Of a lock that is held; the attempt fails when it is lost");
   add_command_id(*command, options->command_id);
   command->footer(
       "Examples:\n"
@@ -48,6 +51,7 @@ void add_claim(CLI::App& station, Invocation& invocation) {
       set_param(params, "run_id", options->run_id);
       set_param(params, "lease_ms", options->lease_ms);
       set_param(params, "wait_ms", options->wait_ms);
+      set_param(params, "lock_token", options->lock_token);
       set_param(params, "command_id", options->command_id);
       return call_and_answer(invocation, "station.claim", std::move(params), view_claim);
     };
@@ -76,9 +80,13 @@ void add_heartbeat(CLI::App& station, Invocation& invocation) {
       set_param(params, "progress_digest", options->progress_digest);
       return call_and_answer(invocation, "station.heartbeat", std::move(params),
                              [](const json::object& result, const Terminal&) {
-                               return "lease until " +
-                                      clock_time(text_at(result, "expires_at"), wall_clock_ns()) +
-                                      "\n";
+                               std::string text =
+                                   "lease until " +
+                                   clock_time(text_at(result, "expires_at"), wall_clock_ns());
+                               if (true_at(result, "stalled")) {
+                                 text += "; stalled: " + text_at(result, "action");
+                               }
+                               return text + "\n";
                              });
     };
   });

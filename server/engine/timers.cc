@@ -10,66 +10,137 @@ constexpr std::int64_t ns_per_ms = 1'000'000;
 bool sets_deadline(const Event& event) {
   return event_as<StationClaimed>(event) != nullptr ||
          event_as<StationAttemptFailed>(event) != nullptr ||
-         event_as<StationDeferred>(event) != nullptr;
+         event_as<StationDeferred>(event) != nullptr || event_as<RunResumed>(event) != nullptr;
+}
+
+// The soonest of two times, of which either may be none.
+std::optional<std::int64_t> soonest(std::optional<std::int64_t> a, std::optional<std::int64_t> b) {
+  if (!a || !b) return a ? a : b;
+  return std::min(*a, *b);
+}
+
+// The end of a tick whose lease was over at `due_ns`.
+std::optional<TimeOutTick> time_out(const World& world, const std::string& loop,
+                                    std::int64_t due_ns, std::int64_t monotonic_ns) {
+  const Tick* tick = world.find_tick(loop);
+  if (tick == nullptr || tick->status != TickStatus::running) return std::nullopt;
+  return TimeOutTick{loop, tick->token, tick->lease_ms + (monotonic_ns - due_ns) / ns_per_ms};
 }
 
 }  // namespace
 
-void Timers::arm(const Key& key, std::int64_t due_ns) {
-  const auto [place, inserted] = timers_.try_emplace(key, Timer{due_ns, due_ns});
-  if (inserted) {
-    queue_.emplace(due_ns, key);
-    return;
-  }
-  Timer& timer = place->second;
-  timer.due_ns = due_ns;
-  if (due_ns < timer.queued_ns) {
-    queue_.erase({timer.queued_ns, key});
-    timer.queued_ns = due_ns;
-    queue_.emplace(due_ns, key);
-  }
-}
-
-void Timers::disarm(const Key& key) {
-  const auto place = timers_.find(key);
-  if (place == timers_.end()) return;
-  queue_.erase({place->second.queued_ns, key});
-  timers_.erase(place);
-}
-
 void Timers::disarm_run(const RunId& run_id) {
-  disarm({run_id, Kind::lease});
-  disarm({run_id, Kind::timeout});
-  disarm({run_id, Kind::wait});
+  for (const RunKind kind : {RunKind::lease, RunKind::timeout, RunKind::wait, RunKind::stall}) {
+    runs_.disarm({run_id, kind});
+  }
 }
 
-// A job that the service itself watches has no lease, and its shim keeps its timeout.
-void Timers::arm_run(const Run& run, std::int64_t wall_ns, std::int64_t monotonic_ns) {
-  if (run.attempt && run.attempt->lease_ms > 0) {
-    arm({run.id, Kind::lease}, monotonic_ns + run.attempt->lease_ms * ns_per_ms);
-    arm({run.id, Kind::timeout}, monotonic_ns + run.definition().timeout_ms * ns_per_ms);
+// What counts from the latest progress. A job that the service itself watches has its timeout kept
+// by its shim.
+void Timers::arm_progress(const Run& run, std::int64_t monotonic_ns) {
+  const StationDefinition& definition = run.definition();
+  if (run.attempt->lease_ms > 0) {
+    runs_.arm({run.id, RunKind::timeout}, monotonic_ns + definition.timeout_ms * ns_per_ms);
   }
-  if (run.station().status == StationStatus::waiting) {
+  if (definition.stall_after_ms > 0 && !run.attempt->progress_digest.empty()) {
+    runs_.arm({run.id, RunKind::stall}, monotonic_ns + definition.stall_after_ms * ns_per_ms);
+  }
+}
+
+void Timers::arm_attempt(const Run& run, std::int64_t monotonic_ns) {
+  if (run.attempt->lease_ms > 0) {
+    runs_.arm({run.id, RunKind::lease}, monotonic_ns + run.attempt->lease_ms * ns_per_ms);
+  }
+  arm_progress(run, monotonic_ns);
+}
+
+void Timers::arm_run(const Run& run, std::int64_t wall_ns, std::int64_t monotonic_ns) {
+  if (run.attempt) {
+    arm_attempt(run, monotonic_ns);
+  } else if (run.station().status == StationStatus::waiting) {
     const std::int64_t left_ns = run.station().waiting_until_ns - wall_ns;
-    arm({run.id, Kind::wait}, monotonic_ns + std::max<std::int64_t>(left_ns, 0));
+    runs_.arm({run.id, RunKind::wait}, monotonic_ns + std::max<std::int64_t>(left_ns, 0));
   }
 }
 
 void Timers::arm_all(const World& world, std::int64_t wall_ns, std::int64_t monotonic_ns) {
-  timers_.clear();
-  queue_.clear();
-  for (const auto& [id, run] : world.runs) arm_run(*run, wall_ns, monotonic_ns);
+  runs_.clear();
+  locks_.clear();
+  lease_end_ns_.clear();
+  ticks_.clear();
+  for (const auto& [id, run] : world.runs) {
+    if (!run->attempt) arm_run(*run, wall_ns, monotonic_ns);
+  }
+  restart_leases(world, monotonic_ns);
+}
+
+void Timers::restart_leases(const World& world, std::int64_t monotonic_ns) {
+  for (const auto& [id, run] : world.runs) {
+    if (run->attempt) arm_attempt(*run, monotonic_ns);
+  }
+  for (const auto& [key, lock] : world.locks) {
+    const std::int64_t end_ns = monotonic_ns + lock.lease_ms * ns_per_ms;
+    lease_end_ns_.insert_or_assign(key, end_ns);
+    locks_.arm(key, end_ns);
+  }
+  for (const auto& [loop, tick] : world.ticks) {
+    if (tick.status == TickStatus::running) {
+      ticks_.arm(loop, monotonic_ns + tick.lease_ms * ns_per_ms);
+    }
+  }
+}
+
+void Timers::observe_lock(const World& world, const Record& record, std::int64_t monotonic_ns) {
+  const std::string& key = record.stream.name;
+  const Lock* lock = world.find_lock(key);
+  if (lock == nullptr) {
+    locks_.disarm(key);
+    lease_end_ns_.erase(key);
+  } else if (lock->renewed_at == record.position) {
+    const std::int64_t end_ns = monotonic_ns + lock->lease_ms * ns_per_ms;
+    lease_end_ns_.insert_or_assign(key, end_ns);
+    locks_.arm(key, end_ns);
+  }
+}
+
+void Timers::observe_tick(const World& world, const Record& record, std::int64_t monotonic_ns) {
+  const std::string& loop = record.stream.name;
+  const Tick* tick = world.find_tick(loop);
+  if (tick == nullptr || tick->status != TickStatus::running) {
+    ticks_.disarm(loop);
+  } else if (tick->token == record.position) {
+    ticks_.arm(loop, monotonic_ns + tick->lease_ms * ns_per_ms);
+  }
 }
 
 void Timers::observe(const World& world, std::span<const Record> records, std::int64_t wall_ns,
                      std::int64_t monotonic_ns) {
   for (const Record& record : records) {
-    if (record.stream.kind != StreamKind::run) continue;
+    switch (record.stream.kind) {
+      case StreamKind::server:
+        continue;
+      case StreamKind::lock:
+        observe_lock(world, record, monotonic_ns);
+        continue;
+      case StreamKind::tick:
+        observe_tick(world, record, monotonic_ns);
+        continue;
+      case StreamKind::run:
+        break;
+    }
     const Run* run = world.find_run(record.stream.run_id);
     if (run == nullptr) {
       disarm_run(record.stream.run_id);
     } else if (const auto* beat = event_as<StationHeartbeat>(record.event)) {
-      arm({run->id, Kind::lease}, monotonic_ns + beat->lease_ms * ns_per_ms);
+      if (beat->lease_ms > 0) {
+        runs_.arm({run->id, RunKind::lease}, monotonic_ns + beat->lease_ms * ns_per_ms);
+      }
+      if (run->attempt && run->attempt->last_progress_at == record.position) {
+        arm_progress(*run, monotonic_ns);
+      }
+    } else if (event_as<StationStalled>(record.event) != nullptr && run->attempt) {
+      runs_.arm({run->id, RunKind::stall},
+                monotonic_ns + run->definition().stall_after_ms * ns_per_ms);
     } else if (sets_deadline(record.event)) {
       // Timers of an attempt that is over are left to be looked at when their time comes: the next
       // attempt of the run, usually at once, takes their place.
@@ -78,43 +149,91 @@ void Timers::observe(const World& world, std::span<const Record> records, std::i
   }
 }
 
-std::optional<Command> Timers::command_for(const World& world, const Key& key) {
+std::optional<Command> Timers::command_for(const World& world, const RunKey& key,
+                                           std::int64_t late_ms) {
   const Run* run = world.find_run(key.run_id);
   if (run == nullptr) return std::nullopt;
+  if (key.kind == RunKind::wait) {
+    if (run->attempt || run->station().status != StationStatus::waiting) return std::nullopt;
+    return WakeStation{run->id};
+  }
+  if (!run->attempt) return std::nullopt;
+  const Attempt& attempt = *run->attempt;
   switch (key.kind) {
-    case Kind::lease:
-      if (!run->attempt || run->attempt->lease_ms == 0) return std::nullopt;
-      return ExpireLease{run->id, run->attempt->token, run->attempt->lease_renewed_at};
-    case Kind::timeout:
-      if (!run->attempt || run->attempt->lease_ms == 0) return std::nullopt;
-      return TimeOutStation{run->id, run->attempt->token};
-    case Kind::wait:
-      if (run->station().status != StationStatus::waiting) return std::nullopt;
-      return WakeStation{run->id};
+    case RunKind::lease:
+      if (attempt.lease_ms == 0) return std::nullopt;
+      return ExpireLease{run->id, attempt.token, attempt.lease_renewed_at};
+    case RunKind::timeout:
+      if (attempt.lease_ms == 0) return std::nullopt;
+      return TimeOutStation{run->id, attempt.token, attempt.timer_origin(),
+                            run->definition().timeout_ms + late_ms};
+    case RunKind::stall:
+      if (attempt.progress_digest.empty()) return std::nullopt;
+      return StallStation{run->id, attempt.token, attempt.last_progress_at, attempt.stalls,
+                          run->definition().stall_after_ms * (attempt.stalls + 1) + late_ms};
+    case RunKind::wait:
+      break;
   }
   return std::nullopt;
 }
 
 std::vector<Command> Timers::take_due(const World& world, std::int64_t monotonic_ns) {
   std::vector<Command> due;
-  while (!queue_.empty() && std::get<0>(*queue_.begin()) <= monotonic_ns) {
-    const Key key = std::get<1>(*queue_.begin());
-    queue_.erase(queue_.begin());
-    const auto place = timers_.find(key);
-    if (place->second.due_ns > monotonic_ns) {
-      place->second.queued_ns = place->second.due_ns;
-      queue_.emplace(place->second.due_ns, key);
+  while (const auto taken = runs_.take_due(monotonic_ns)) {
+    const std::int64_t late_ms = (monotonic_ns - taken->first) / ns_per_ms;
+    if (auto command = command_for(world, taken->second, late_ms)) {
+      due.push_back(std::move(*command));
+    }
+  }
+  while (const auto taken = locks_.take_due(monotonic_ns)) {
+    const Lock* lock = world.find_lock(taken->second);
+    if (lock == nullptr) continue;
+    const std::int64_t end_ns =
+        lease_end_ns_.find(taken->second)->second + limits::lock_linger_ms_max * ns_per_ms;
+    if (lock->runs.empty() && lock->loops.empty() && monotonic_ns < end_ns) {
+      locks_.arm(taken->second, end_ns);
       continue;
     }
-    timers_.erase(place);
-    if (auto command = command_for(world, key)) due.push_back(std::move(*command));
+    due.push_back(ExpireLock{lock->key, lock->token, lock->renewed_at});
+  }
+  while (const auto taken = ticks_.take_due(monotonic_ns)) {
+    if (auto command = time_out(world, taken->second, taken->first, monotonic_ns)) {
+      due.push_back(std::move(*command));
+    }
   }
   return due;
 }
 
 std::optional<std::int64_t> Timers::next_due_ns() const {
-  if (queue_.empty()) return std::nullopt;
-  return std::get<0>(*queue_.begin());
+  return soonest(soonest(runs_.next_look_ns(), locks_.next_look_ns()), ticks_.next_look_ns());
+}
+
+std::optional<std::int64_t> Timers::lease_end_ns(const std::string& key) const {
+  const auto place = lease_end_ns_.find(key);
+  if (place == lease_end_ns_.end()) return std::nullopt;
+  return place->second;
+}
+
+std::optional<ExpireLock> Timers::expired_lock(const World& world, const std::string& key,
+                                               std::int64_t monotonic_ns) const {
+  const Lock* lock = world.find_lock(key);
+  const auto end_ns = lease_end_ns(key);
+  if (lock == nullptr || !end_ns || monotonic_ns < *end_ns) return std::nullopt;
+  return ExpireLock{lock->key, lock->token, lock->renewed_at};
+}
+
+std::optional<TimeOutTick> Timers::expired_tick(const World& world, const std::string& loop,
+                                                std::int64_t monotonic_ns) const {
+  const auto due_ns = ticks_.due_of(loop);
+  if (!due_ns || monotonic_ns < *due_ns) return std::nullopt;
+  return time_out(world, loop, *due_ns, monotonic_ns);
+}
+
+std::optional<std::int64_t> Timers::elapsed_ms(const Run& run, std::int64_t monotonic_ns) const {
+  if (!run.attempt) return std::nullopt;
+  const auto due_ns = runs_.due_of({run.id, RunKind::timeout});
+  if (!due_ns) return std::nullopt;
+  return run.definition().timeout_ms - (*due_ns - monotonic_ns) / ns_per_ms;
 }
 
 }  // namespace signalbox

@@ -3,6 +3,7 @@
 //   spec.json    what to run; written before the shim starts
 //   shim.lock    made by the shim that executes the job, locked while it lives: at most one ever is
 //   cancel       somebody wants the job to end
+//   paused       its run is paused: the job isn't ended for its time
 //   stdout.log, stderr.log   bounded (bounded_log.h)
 //   artifacts/   what the job leaves
 //   result.json  how it ended (shim_result.h); written last, atomically
@@ -23,6 +24,7 @@ struct JobDirectory {
   [[nodiscard]] std::filesystem::path spec() const { return root / "spec.json"; }
   [[nodiscard]] std::filesystem::path lock() const { return root / "shim.lock"; }
   [[nodiscard]] std::filesystem::path cancel() const { return root / "cancel"; }
+  [[nodiscard]] std::filesystem::path paused() const { return root / "paused"; }
   [[nodiscard]] std::filesystem::path stdout_log() const { return root / "stdout.log"; }
   [[nodiscard]] std::filesystem::path stderr_log() const { return root / "stderr.log"; }
   [[nodiscard]] std::filesystem::path artifacts() const { return root / "artifacts"; }

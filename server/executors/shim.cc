@@ -47,7 +47,7 @@ ShimResult execute(const JobDirectory& job, const Clock& clock) {
   auto stderr_log = BoundedLog::create(job.stderr_log());
   if (!stderr_log) return not_started(clock, stderr_log.error());
   return Supervision(*spec, std::move(*stdout_log), std::move(*stderr_log),
-                     CancelWatch(job.cancel()), clock)
+                     CancelWatch(job.cancel()), job.paused(), clock)
       .run();
 }
 

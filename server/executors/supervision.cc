@@ -58,10 +58,12 @@ void describe_failed_start(const JobSpec& spec, int error, ShimResult& result) {
 }  // namespace
 
 Supervision::Supervision(const JobSpec& spec, BoundedLog stdout_log, BoundedLog stderr_log,
-                         CancelWatch cancel_watch, const Clock& clock)
+                         CancelWatch cancel_watch, std::filesystem::path paused_file,
+                         const Clock& clock)
     : spec_(spec),
       clock_(clock),
       cancel_watch_(std::move(cancel_watch)),
+      paused_file_(std::move(paused_file)),
       stdout_{std::move(stdout_log), {}},
       stderr_{std::move(stderr_log), {}},
       child_signals_(child_signals()) {}
@@ -155,6 +157,12 @@ void Supervision::advance() {
       } else if (cancel_watch_.requested()) {
         result_.canceled = true;
         begin_ending();
+      } else if (over && ::access(paused_file_.c_str(), F_OK) == 0) {
+        was_paused_ = true;
+        deadline_ms_ = now_ms() + look_interval_ms;
+      } else if (over && was_paused_) {
+        was_paused_ = false;
+        deadline_ms_ = now_ms() + spec_.timeout_ms;  // its time starts anew
       } else if (over) {
         result_.timed_out = true;
         begin_ending();

@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <set>
 
 #include "server/clock.h"
@@ -26,9 +27,10 @@ inline constexpr std::int64_t kill_patience_ms = 10'000;
 class Supervision {
  public:
   Supervision(const JobSpec& spec, BoundedLog stdout_log, BoundedLog stderr_log,
-              CancelWatch cancel_watch, const Clock& clock);
+              CancelWatch cancel_watch, std::filesystem::path paused_file, const Clock& clock);
 
-  // Blocks until the end: at the latest timeout + grace + kill_patience_ms after the call.
+  // Blocks until the end: at the latest timeout + grace + kill_patience_ms after the call, or after
+  // the file `paused` was there last.
   ShimResult run();
 
  private:
@@ -52,6 +54,8 @@ class Supervision {
   const JobSpec& spec_;
   const Clock& clock_;
   CancelWatch cancel_watch_;
+  std::filesystem::path paused_file_;
+  bool was_paused_ = false;  // when its time was over
   Stream stdout_;
   Stream stderr_;
   FileDescriptor child_signals_;

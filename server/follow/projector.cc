@@ -26,7 +26,11 @@ Projector::~Projector() {
   if (thread_.joinable()) thread_.join();
 }
 
-Stored<void> Projector::catch_up() { return apply_up_to(log_.tail()); }
+Stored<void> Projector::catch_up() {
+  if (auto ok = apply_up_to(log_.tail()); !ok) return ok;
+  answer_queries();
+  return {};
+}
 
 void Projector::start() {
   thread_ = std::thread([this] { run(); });
@@ -49,7 +53,17 @@ void Projector::query(Position position, Query query) {
   changed_.notify_one();
 }
 
+void Projector::roll_back(Position tail) {
+  {
+    const std::lock_guard lock(mutex_);
+    for (Waiting& waiting : queries_) waiting.position = std::min(waiting.position, tail);
+    wanted_ = std::min(wanted_, tail);
+  }
+  changed_.notify_one();
+}
+
 bool Projector::wait_for(Position position) {
+  if (!thread_.joinable()) return applied_.load() >= position || catch_up().has_value();
   std::unique_lock lock(mutex_);
   wanted_ = std::max(wanted_, position);
   changed_.notify_one();

@@ -24,7 +24,8 @@ class Projector {
   Projector(const EventLog& log, RunIndex& index, std::function<void(const StoreError&)> failed);
   ~Projector();
 
-  // Applies everything up to the log's tail before it returns. For the start.
+  // Applies everything up to the log's tail before it returns, and answers who waits for it. For
+  // the start, and for those who never start the thread and so follow at moments of their own.
   Stored<void> catch_up();
   void start();
 
@@ -35,6 +36,10 @@ class Projector {
   // thread. Queries are answered in order.
   using Query = std::function<void(const RunIndex& index)>;
   void query(Position position, Query query);
+
+  // What was decided after `tail` won't be in the log: nobody has to wait for it any more. Any
+  // thread.
+  void roll_back(Position tail);
 
   // Waits until everything up to `position` is applied; false if the projector has failed.
   bool wait_for(Position position);

@@ -1,9 +1,5 @@
-// Carries jobs from intent to result: looks each up, submits it if it isn't there, polls it,
-// fetches its result, cancels it. The same way for a job decided a moment ago and for one that a
-// crash left.
-//
-// A few threads, each with its own jobs (by a hash of the id), so that one job's calls never
-// overlap. What happened is reported through Reports, on those threads.
+// Carries jobs from intent to result: the same way for a job decided a moment ago and for one that
+// a crash left. What happened is reported through JobReports.
 #pragma once
 
 #include <condition_variable>
@@ -15,30 +11,32 @@
 #include <unordered_map>
 #include <vector>
 
-#include "server/executors/executor.h"
+#include "server/jobs/job_step.h"
 
 namespace signalbox {
 
 class JobRunner {
  public:
-  struct Reports {
-    // The executor's own id of the job is known.
-    std::function<void(const Job& job, const std::string& external_ref)> submitted;
-    // The job is over. `canceled` results mean that nothing of it is left but escaped_pids.
-    std::function<void(const Job& job, const JobResult& result)> finished;
-    // The executor couldn't be asked; it is asked again.
-    std::function<void(const Job& job, const ExecutorError& error)> trouble;
-  };
-
-  JobRunner(Executor& executor, Reports reports, std::size_t threads);
-  ~JobRunner();
+  JobRunner() = default;
   JobRunner(const JobRunner&) = delete;
   JobRunner& operator=(const JobRunner&) = delete;
+  virtual ~JobRunner() = default;
 
   // Takes care of the job until it is reported as finished. Again for the same job: no change.
-  void track(Job job);
+  virtual void track(Job job) = 0;
   // Ends a tracked job. One that was never submitted won't be.
-  void cancel(const std::string& job_id);
+  virtual void cancel(const std::string& job_id) = 0;
+};
+
+// A few threads, each with its own jobs (by a hash of the id), so that one job's calls never
+// overlap. The reports come on those threads.
+class JobThreads final : public JobRunner {
+ public:
+  JobThreads(Executor& executor, JobReports reports, std::size_t threads);
+  ~JobThreads() override;
+
+  void track(Job job) override;
+  void cancel(const std::string& job_id) override;
 
  private:
   struct Tracked;
@@ -46,7 +44,7 @@ class JobRunner {
 
   Lane& lane_of(const std::string& job_id);
 
-  Reports reports_;  // before the lanes, which use it
+  JobReports reports_;  // before the lanes, which use it
   std::vector<std::unique_ptr<Lane>> lanes_;
 };
 

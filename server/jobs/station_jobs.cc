@@ -29,26 +29,7 @@ CompleteStation completion_of(const Job& job, const JobResult& result) {
 
 }  // namespace
 
-StationJobs::StationJobs(Engine& engine, IdSource& ids, Executor& executor, Post post, Log trouble,
-                         Settings settings)
-    : engine_(engine),
-      ids_(ids),
-      post_(std::move(post)),
-      trouble_(std::move(trouble)),
-      settings_(std::move(settings)),
-      runner_(executor,
-              {[this](const Job& job, const std::string& external_ref) {
-                 post_([this, job, external_ref] { on_submitted(job, external_ref); });
-               },
-               [this](const Job& job, const JobResult& result) {
-                 post_([this, job, result] { on_finished(job, result); });
-               },
-               [this](const Job& job, const ExecutorError& error) {
-                 trouble_(job, error.code + ": " + error.message);
-               }},
-              settings_.threads) {}
-
-void StationJobs::take_up(const Run& run) {
+Job job_of(const Run& run, const std::filesystem::path& runs_root) {
   const Attempt& attempt = *run.attempt;
   Job job;
   job.id = attempt.job_id;
@@ -60,21 +41,43 @@ void StationJobs::take_up(const Run& run) {
   job.goal = run.goal;
   job.input = run.input;
   job.previous = run.previous;
-  job.run_root =
-      run.run_root.empty() ? (settings_.runs_root / to_string(run.id)).string() : run.run_root;
+  job.run_root = run.run_root.empty() ? (runs_root / to_string(run.id)).string() : run.run_root;
   job.repository = run.repository;
   job.base = run.base;
   job.definition = run.definition();
+  return job;
+}
+
+StationJobs::StationJobs(Engine& engine, IdSource& ids, const MakeRunner& make_runner, Post post,
+                         Log trouble, Settings settings)
+    : engine_(engine),
+      ids_(ids),
+      post_(std::move(post)),
+      trouble_(std::move(trouble)),
+      settings_(std::move(settings)),
+      runner_(make_runner({[this](const Job& job, const std::string& external_ref) {
+                             post_([this, job, external_ref] { on_submitted(job, external_ref); });
+                           },
+                           [this](const Job& job, const JobResult& result) {
+                             post_([this, job, result] { on_finished(job, result); });
+                           },
+                           [this](const Job& job, const ExecutorError& error) {
+                             trouble_(job, error.code + ": " + error.message);
+                           }})) {}
+
+void StationJobs::take_up(const Run& run) {
+  Job job = job_of(run, settings_.runs_root);
   running_.insert(job.id);
-  runner_.track(std::move(job));
+  runner_->track(std::move(job));
 }
 
 void StationJobs::adopt() {
   running_.clear();  // of what was rolled back nothing runs
+  overdue_.clear();
   for (const auto& [id, run] : engine_.world().runs) {
     if (!run->attempt || run->attempt->job_id.empty()) continue;
     take_up(*run);
-    if (run->cancel_requested) runner_.cancel(run->attempt->job_id);
+    if (run->cancel_requested || run->attempt->ending) runner_->cancel(run->attempt->job_id);
   }
 }
 
@@ -94,13 +97,22 @@ void StationJobs::dispatch_ready() {
 void StationJobs::observe(const Commit& commit) {
   for (const Record& record : commit) {
     const bool intended = event_as<StationSubmitIntended>(record.event) != nullptr;
-    const bool cancel = event_as<RunCancelRequested>(record.event) != nullptr;
+    // A stall that ends an attempt ends its job first.
+    const bool cancel = event_as<RunCancelRequested>(record.event) != nullptr ||
+                        event_as<StationStalled>(record.event) != nullptr;
     if (!intended && !cancel) continue;
     const Run* run = engine_.world().find_run(record.stream.run_id);
     if (run == nullptr || !run->attempt || run->attempt->job_id.empty()) continue;
     if (intended) take_up(*run);
-    if (cancel) runner_.cancel(run->attempt->job_id);
+    if (cancel && (run->cancel_requested || run->attempt->ending)) {
+      runner_->cancel(run->attempt->job_id);
+    }
   }
+}
+
+void StationJobs::end_overdue(const std::string& job_id) {
+  if (!running_.contains(job_id) || !overdue_.insert(job_id).second) return;
+  runner_->cancel(job_id);
 }
 
 void StationJobs::on_submitted(const Job& job, const std::string& external_ref) {
@@ -112,13 +124,21 @@ void StationJobs::on_submitted(const Job& job, const std::string& external_ref) 
 void StationJobs::on_finished(const Job& job, const JobResult& result) {
   if (engine_.storage_full()) return;  // it stays in running_, and is adopted again with the space
   running_.erase(job.id);
+  const bool overdue = overdue_.erase(job.id) > 0;
   auto transaction = engine_.begin(by_the_service);
   const Run* run = engine_.world().find_run(job.run_id);
   if (run != nullptr && run->cancel_requested) {
     (void)transaction.apply(ConfirmCancel{job.run_id, job.token, result.escaped_pids});
     return;
   }
-  const auto applied = transaction.apply(completion_of(job, result));
+  CompleteStation completion = completion_of(job, result);
+  if (overdue && result.canceled) {
+    completion.outcome = Outcome::timeout;
+    completion.error_class = ErrorClass::transient;
+    completion.error_code = "TIMEOUT";
+    completion.error_message = "its supervisor didn't end it in time; the watchdog did";
+  }
+  const auto applied = transaction.apply(completion);
   if (!applied) trouble_(job, "its result was refused: " + applied.error().message);
 }
 

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <string>
 #include <unordered_set>
 
@@ -12,6 +13,9 @@
 #include "server/jobs/job_runner.h"
 
 namespace signalbox {
+
+// What the executor is told about the attempt under way of a run that has an intent.
+Job job_of(const Run& run, const std::filesystem::path& runs_root);
 
 class StationJobs {
  public:
@@ -22,18 +26,22 @@ class StationJobs {
   struct Settings {
     std::filesystem::path runs_root;  // <data>/runs
     std::size_t jobs_max = 8;         // at one time
-    std::size_t threads = 2;
   };
+  using MakeRunner = std::function<std::unique_ptr<JobRunner>(JobReports reports)>;
 
-  StationJobs(Engine& engine, IdSource& ids, Executor& executor, Post post, Log trouble,
+  // The runner reports from whatever thread it likes; `post` brings that to the engine's.
+  StationJobs(Engine& engine, IdSource& ids, const MakeRunner& make_runner, Post post, Log trouble,
               Settings settings);
 
   // After a start: takes up every job that the log knows of.
   void adopt();
   // Claims ready stations of the executors `process` and `builtin`, at most jobs_max at a time.
   void dispatch_ready();
-  // Follows durable records: submits what was intended, cancels what was asked to be.
+  // Follows durable records: submits what was intended, cancels what was asked to be or stalled.
   void observe(const Commit& commit);
+
+  // Ends a job that should have ended by itself long ago: its attempt has timed out.
+  void end_overdue(const std::string& job_id);
 
   [[nodiscard]] std::size_t running() const { return running_.size(); }
 
@@ -48,7 +56,8 @@ class StationJobs {
   Log trouble_;
   Settings settings_;
   std::unordered_set<std::string> running_;  // job ids, from the claim to the result
-  JobRunner runner_;                         // last: its threads use the rest
+  std::unordered_set<std::string> overdue_;  // of those: canceled for their time
+  std::unique_ptr<JobRunner> runner_;        // last: its threads use the rest
 };
 
 }  // namespace signalbox

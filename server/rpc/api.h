@@ -7,12 +7,16 @@
 #include "server/artifacts/artifact_store.h"
 #include "server/clock.h"
 #include "server/engine/engine.h"
+#include "server/engine/timers.h"
 #include "server/follow/projector.h"
 #include "server/rpc/claim_queue.h"
 #include "server/rpc/event_feed.h"
 #include "store/event_log.h"
 
 namespace signalbox {
+
+class LockQueue;
+class RunRootWriter;
 
 // Facts about this process that `server.status` tells.
 struct ServerFacts {
@@ -26,6 +30,7 @@ struct Api {
   EventLog& log;
   Projector& projector;
   ClaimQueue& claims;
+  LockQueue& locks;
   EventFeed& feed;
   ArtifactStore& artifacts;
   Clock& clock;
@@ -35,8 +40,11 @@ struct Api {
   std::function<void(std::function<std::function<void()>()> work)> run_blocking;
   // Runs `action` on the engine's thread.
   std::function<void(std::function<void()> action)> post;
+  Timers& timers;
   // The digest of the world as it is, see projections/world_digest.h.
   std::function<Digest()> world_digest;
+  // What writes the files in run roots; nullptr where there are none, as in tests.
+  RunRootWriter* run_roots = nullptr;
 };
 
 }  // namespace signalbox

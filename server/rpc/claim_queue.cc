@@ -13,6 +13,7 @@ Decided<void> ClaimQueue::wait(ClaimStation command, Origin origin, Responder re
                   {"signalbox rpc server.status"});
   }
   waiting_.push_back({std::move(command), std::move(origin), std::move(responder), deadline_ns});
+  began_to_wait_();
   return {};
 }
 

@@ -22,11 +22,15 @@ class ClaimQueue {
   // likely, on another connection.
   using AnswerAgain = std::function<void(const Origin&, const Responder&)>;
 
-  ClaimQueue(Engine& engine, IdSource& ids, Render render, AnswerAgain answer_again)
+  // `began_to_wait` is called when there is a new deadline to look at: nothing else may happen on
+  // an idle service until then.
+  ClaimQueue(Engine& engine, IdSource& ids, Render render, AnswerAgain answer_again,
+             std::function<void()> began_to_wait)
       : engine_(engine),
         ids_(ids),
         render_(std::move(render)),
-        answer_again_(std::move(answer_again)) {}
+        answer_again_(std::move(answer_again)),
+        began_to_wait_(std::move(began_to_wait)) {}
 
   // OVERLOADED when full; nothing is kept then.
   Decided<void> wait(ClaimStation command, Origin origin, Responder responder,
@@ -57,6 +61,7 @@ class ClaimQueue {
   IdSource& ids_;
   Render render_;
   AnswerAgain answer_again_;
+  std::function<void()> began_to_wait_;
   std::deque<Waiting> waiting_;
   Position served_at_ = 0;  // nothing new can be ready while the world hasn't moved
 };

@@ -1,6 +1,7 @@
 #include "server/rpc/command_call.h"
 
 #include "domain/refusals.h"
+#include "server/run_root/run_root_writer.h"
 
 namespace signalbox {
 
@@ -49,6 +50,23 @@ Rejection with_ended_run(Api& api, Rejection rejection) {
           "run " + *text + " has ended: " + name_of((*row)->status),
           {{"run_id", *text}, {"status", std::string(name_of((*row)->status))}},
           {"signalbox run get " + *text}};
+}
+
+void answer_with_files(Api& api, const Responder& responder, Decided<boost::json::object> outcome) {
+  if (api.run_roots == nullptr) return responder.answer(std::move(outcome));
+  const Position position = api.engine.world().position;
+  api.engine.release_when_durable(
+      [&api, responder, position, outcome = std::move(outcome)](Durability durability) {
+        // Of what isn't durable there are no files.
+        if (durability != Durability::durable) return responder.reject(not_durable(durability));
+        api.run_roots->when_written(position, [&api, responder, outcome](const std::string& error) {
+          api.post([responder, outcome, error] {
+            Decided<boost::json::object> answer = outcome;
+            if (answer && !error.empty()) (*answer)["files_error"] = error;
+            responder.answer(std::move(answer));
+          });
+        });
+      });
 }
 
 }  // namespace signalbox

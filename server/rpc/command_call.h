@@ -29,6 +29,11 @@ std::vector<std::string> field_names() {
   return names;
 }
 
+// Answers once the files in run roots that follow from the events so far are written, too: whoever
+// gets the answer finds them there. A file that can't be written is told as `files_error` in the
+// result: the command itself succeeded.
+void answer_with_files(Api& api, const Responder& responder, Decided<boost::json::object> outcome);
+
 // Applies one command in a commit of its own and answers with result_of its events.
 template <class T>
 void apply_command(Api& api, Call& call, const T& command, ResultOf result_of) {

@@ -3,11 +3,45 @@
 #include <boost/describe/enum_to_string.hpp>
 #include <boost/json/array.hpp>
 
+#include "server/rpc/json_text.h"
+#include "server/rpc/time_text.h"
+
 namespace signalbox {
 
 namespace json = boost::json;
 
 const char* name_of(ErrorCode code) { return boost::describe::enum_to_string(code, "INTERNAL"); }
+
+namespace {
+
+// The core counts; clients read times.
+void add_number(json::object& details, const std::string& key, std::int64_t value) {
+  if (key.ends_with("_ns")) {
+    details[key.substr(0, key.size() - 3)] =
+        value == 0 ? json::value(nullptr) : json::value(format_time(value));
+  } else if (key.ends_with("_age_ms") && value < 0) {
+    details[key] = nullptr;  // unknown
+  } else {
+    details[key] = value;
+  }
+}
+
+// A marker is shown as the object that it holds, as far as it can be read as one.
+void add_text(json::object& details, const std::string& key, const std::string& value) {
+  if (key != "marker" && key != "marker_path") {
+    details[key] = value;
+    return;
+  }
+  if (value.empty()) {
+    details[key] = nullptr;
+    return;
+  }
+  details[key] = value;
+  if (key == "marker_path") return;
+  if (auto parsed = parse_json(value); parsed && parsed->is_object()) details[key] = *parsed;
+}
+
+}  // namespace
 
 json::object rejection_data(const Rejection& rejection) {
   json::object details;
@@ -15,7 +49,11 @@ json::object rejection_data(const Rejection& rejection) {
     std::visit(
         [&](const auto& value) {
           using Value = std::remove_cvref_t<decltype(value)>;
-          if constexpr (std::is_same_v<Value, std::vector<std::string>>) {
+          if constexpr (std::is_same_v<Value, std::int64_t>) {
+            add_number(details, detail.key, value);
+          } else if constexpr (std::is_same_v<Value, std::string>) {
+            add_text(details, detail.key, value);
+          } else if constexpr (std::is_same_v<Value, std::vector<std::string>>) {
             details[detail.key] = json::array(value.begin(), value.end());
           } else {
             details[detail.key] = value;

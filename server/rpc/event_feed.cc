@@ -4,6 +4,7 @@
 
 #include <boost/json/serialize.hpp>
 
+#include "server/rpc/broadcasts.h"
 #include "server/rpc/record_json.h"
 
 namespace signalbox {
@@ -34,11 +35,21 @@ void EventFeed::subscribe(std::shared_ptr<Peer> peer, std::string subscription, 
   pump(subscriber);
 }
 
+bool EventFilter::wants_broadcast(std::string_view name) const {
+  return !run_id && (types.empty() || types.contains(name));
+}
+
 void EventFeed::send(Subscriber& subscriber, const Record& record) {
-  if (!subscriber.filter.matches(record)) return;
-  boost::json::object params = record_to_json(record);
-  params["subscription"] = subscriber.subscription;
-  subscriber.peer->deliver(notification("event", params));
+  if (subscriber.filter.matches(record)) {
+    boost::json::object params = record_to_json(record);
+    params["subscription"] = subscriber.subscription;
+    subscriber.peer->deliver(notification("event", params));
+  }
+  auto broadcast = broadcast_of(record);
+  if (broadcast && subscriber.filter.wants_broadcast(broadcast->name)) {
+    broadcast->params["subscription"] = subscriber.subscription;
+    subscriber.peer->deliver(notification(broadcast->name.data(), broadcast->params));
+  }
 }
 
 // Reads on for one subscriber until it has all, or its peer has to take some first; a little at a

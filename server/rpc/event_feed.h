@@ -9,6 +9,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "server/rpc/peer.h"
@@ -22,9 +23,10 @@ inline constexpr std::size_t subscriptions_max = 1000;
 
 struct EventFilter {
   std::optional<RunId> run_id;
-  std::set<std::string, std::less<>> types;  // names; empty: all
+  std::set<std::string, std::less<>> types;  // of events and broadcasts, by name; empty: all
 
   [[nodiscard]] bool matches(const Record& record) const;
+  [[nodiscard]] bool wants_broadcast(std::string_view name) const;
 };
 
 class EventFeed {

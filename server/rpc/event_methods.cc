@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "domain/limits.h"
+#include "server/rpc/broadcasts.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/record_json.h"
 #include "store/codec.h"
@@ -33,8 +34,8 @@ struct SubscribeEvents {
 BOOST_DESCRIBE_STRUCT(SubscribeEvents, (), (from, run_id, types))
 
 Decided<EventFilter> filter_from(const std::optional<RunId>& run_id,
-                                 const std::vector<std::string>& types) {
-  std::vector<std::string> known;
+                                 const std::vector<std::string>& types,
+                                 std::vector<std::string> known = {}) {
   for (const EventTag& tag : event_tags()) known.emplace_back(tag.name);
   for (const std::string& type : types) {
     if (std::find(known.begin(), known.end(), type) == known.end()) {
@@ -110,7 +111,7 @@ void read(Api& api, Call& call) {
 void subscribe(Api& api, Call& call) {
   const auto params = from_json<SubscribeEvents>(call.params);
   if (!params) return call.responder.reject(params.error());
-  auto filter = filter_from(params->run_id, params->types);
+  auto filter = filter_from(params->run_id, params->types, broadcast_names());
   if (!filter) return call.responder.reject(filter.error());
   const Position tail = api.engine.world().position;
   const Position from = std::max<Position>(params->from.value_or(tail + 1), 1);
@@ -135,7 +136,8 @@ void subscribe(Api& api, Call& call) {
   result["from"] = from;
   call.responder.result(std::move(result));
   api.engine.release_when_durable([&api, responder = call.responder, subscription, from,
-                                   filter = std::move(*filter)](Durability) {
+                                   filter = std::move(*filter)](Durability durability) {
+    if (durability != Durability::durable) return;  // the answer was a refusal
     api.feed.subscribe(responder.peer(), subscription, from, filter);
   });
 }

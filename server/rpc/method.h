@@ -29,6 +29,9 @@ struct Method {
 // Every method, by noun.
 std::vector<Method> run_methods();
 std::vector<Method> station_methods();
+std::vector<Method> lock_methods();
+std::vector<Method> tick_methods();
+std::vector<Method> artifact_methods();
 std::vector<Method> event_methods();
 std::vector<Method> server_methods();
 

@@ -32,10 +32,12 @@ struct StationTable {
   std::vector<std::string> environment;
   std::optional<std::string> remote;
   std::optional<RetryTable> retry;
+  std::optional<std::string> stall_after;
+  std::vector<StallAction> stall_actions;
 };
 BOOST_DESCRIBE_STRUCT(StationTable, (),
                       (name, executor, command, timeout, heartbeat_timeout, cancel_grace,
-                       require_result, environment, remote, retry))
+                       require_result, environment, remote, retry, stall_after, stall_actions))
 
 struct PipelineTable {
   std::string name;
@@ -79,6 +81,10 @@ Decided<StationDefinition> station_from(StationTable& table) {
   if (auto ok = duration(table.cancel_grace, "cancel_grace", station.cancel_grace_ms); !ok) {
     return tl::unexpected(ok.error());
   }
+  if (auto ok = duration(table.stall_after, "stall_after", station.stall_after_ms); !ok) {
+    return tl::unexpected(ok.error());
+  }
+  if (!table.stall_actions.empty()) station.stall_actions = table.stall_actions;
   if (table.retry) {
     if (auto ok = duration(table.retry->backoff, "retry.backoff", station.retry.backoff_ms); !ok) {
       return tl::unexpected(ok.error());
@@ -117,7 +123,10 @@ json::object pipeline_to_json(const PipelineDefinition& pipeline) {
          format_duration_ms(station.cancel_grace_ms), station.require_result, station.environment,
          station.remote,
          RetryTable{station.retry.max_retries, format_duration_ms(station.retry.backoff_ms),
-                    station.retry.strategies}});
+                    station.retry.strategies},
+         station.stall_after_ms == 0 ? std::nullopt
+                                     : std::optional(format_duration_ms(station.stall_after_ms)),
+         station.stall_actions});
   }
   return to_json(table).as_object();
 }

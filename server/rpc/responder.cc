@@ -5,8 +5,6 @@
 #include "server/rpc/error_json.h"
 
 namespace signalbox {
-namespace {
-
 Rejection not_durable(Durability durability) {
   if (durability == Durability::storage_full) {
     return {ErrorCode::STORAGE_FULL,
@@ -20,8 +18,6 @@ Rejection not_durable(Durability durability) {
           {},
           {"signalbox serve"}};
 }
-
-}  // namespace
 
 std::string error_line(const std::string& id_text, const Rejection& rejection) {
   std::string line = R"({"jsonrpc":"2.0","id":)";

@@ -37,6 +37,9 @@ class Responder {
   std::size_t weight_;
 };
 
+// The answer where what was decided isn't durable, and won't be.
+Rejection not_durable(Durability durability);
+
 // {"jsonrpc":"2.0","id":…,"error":{…}} as one line.
 std::string error_line(const std::string& id_text, const Rejection& rejection);
 

@@ -1,9 +1,10 @@
 #include "server/rpc/results.h"
 
 #include <boost/describe/enum_to_string.hpp>
-#include <boost/json/parse.hpp>
 
+#include "domain/attempt_end.h"
 #include "domain/refusals.h"
+#include "server/rpc/assignment.h"
 #include "server/rpc/described_json.h"
 #include "server/rpc/time_text.h"
 
@@ -14,40 +15,6 @@ namespace json = boost::json;
 
 std::string expiry(const Record& record, std::int64_t lease_ms) {
   return format_time(record.recorded_at_ns + lease_ms * 1'000'000);
-}
-
-json::value json_or_null(const std::string& text) {
-  if (text.empty()) return nullptr;
-  json::error_code error;
-  json::value value = json::parse(text, error);
-  return error ? json::value(text) : value;
-}
-
-void add_assignment(json::object& claim, const RunId& id, const std::string& goal,
-                    const std::string& input, const std::string& run_root,
-                    const std::string& data_directory) {
-  claim["goal"] = goal;
-  claim["input"] = json_or_null(input);
-  claim["run_root"] = run_root.empty() ? data_directory + "/runs/" + to_string(id) : run_root;
-}
-
-// What the run is about: from the world, or, for a repeated answer about a run that has ended, from
-// its first event.
-void add_assignment(const Api& api, json::object& claim, const RunId& id) {
-  if (const Run* run = api.engine.world().find_run(id)) {
-    add_assignment(claim, id, run->goal, run->input, run->run_root, api.facts.data_directory);
-    claim["previous"] = run->previous.empty() ? json::value(nullptr) : json::value(run->previous);
-    return;
-  }
-  const auto row = api.projector.index().find(id);
-  if (!row || !*row) return;
-  const auto first = api.log.read((*row)->started_position, 1);
-  if (!first || first->empty()) return;
-  if (const auto* started = event_as<RunStarted>(first->front().event)) {
-    add_assignment(claim, id, started->goal, started->input, started->run_root,
-                   api.facts.data_directory);
-    claim["previous"] = nullptr;
-  }
 }
 
 json::value claim_json(const Api& api, std::span<const Record> records) {
@@ -63,7 +30,7 @@ json::value claim_json(const Api& api, std::span<const Record> records) {
     claim["span_id"] = to_string(record.span_id);
     claim["lease_ms"] = claimed->lease_ms;
     claim["expires_at"] = expiry(record, claimed->lease_ms);
-    add_assignment(api, claim, record.stream.run_id);
+    add_assignment(api, record, claim);
     return claim;
   }
   return nullptr;
@@ -94,6 +61,38 @@ EndStatuses statuses_after(std::span<const Record> records) {
   return statuses;
 }
 
+std::optional<StallAction> present_stall(const Run& run) {
+  if (!run.attempt || run.attempt->stalls == 0) return std::nullopt;
+  if (run.station().status != StationStatus::waiting) return std::nullopt;
+  return stall_action(run.definition(), run.attempt->stalls - 1);
+}
+
+// Of a beat of some time ago: by what the log says of its run right before it.
+std::optional<StallAction> stall_before(const Api& api, const Record& beat) {
+  if (!api.projector.wait_for(beat.position)) return std::nullopt;
+  const auto positions = api.projector.index().run_positions(beat.stream.run_id);
+  if (!positions) return std::nullopt;
+  for (auto position = positions->rbegin(); position != positions->rend(); ++position) {
+    if (*position > beat.position) continue;
+    const auto record = api.log.read(*position, 1);
+    if (!record || record->empty()) return std::nullopt;
+    const Event& event = record->front().event;
+    if (const auto* stalled = event_as<StationStalled>(event)) return stalled->action;
+    if (event_as<StationProgressed>(event) != nullptr) return std::nullopt;
+    if (event_as<StationClaimed>(event) != nullptr) return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+// What was done about the stall that a beat met; nothing if it met none, or ended it.
+std::optional<StallAction> stall_of(const Api& api, std::span<const Record> records) {
+  if (records.size() > 1) return std::nullopt;  // with StationProgressed
+  const Record& beat = records.front();
+  const Run* run = api.engine.world().find_run(beat.stream.run_id);
+  const bool now = run != nullptr && run->changed_at == beat.position;
+  return now ? present_stall(*run) : stall_before(api, beat);
+}
+
 }  // namespace
 
 json::object start_result(const Api&, std::span<const Record> records) {
@@ -101,6 +100,22 @@ json::object start_result(const Api&, std::span<const Record> records) {
   result["run_id"] = to_string(records.front().stream.run_id);
   result["status"] = "queued";
   result["replayed"] = false;
+  return result;
+}
+
+json::object pause_result(const Api&, std::span<const Record> records) {
+  return pause_answer(records.front().stream.run_id, "paused", true);
+}
+
+json::object resume_result(const Api&, std::span<const Record> records) {
+  return pause_answer(records.front().stream.run_id, "running", true);
+}
+
+json::object pause_answer(const RunId& run_id, const char* status, bool changed) {
+  json::object result;
+  result["run_id"] = to_string(run_id);
+  result["status"] = status;
+  result["changed"] = changed;
   return result;
 }
 
@@ -121,12 +136,15 @@ json::object claim_result(const Api& api, std::span<const Record> records) {
   return result;
 }
 
-json::object heartbeat_result(const Api&, std::span<const Record> records) {
+json::object heartbeat_result(const Api& api, std::span<const Record> records) {
   json::object result;
   for (const Record& record : records) {
     if (const auto* beat = event_as<StationHeartbeat>(record.event)) {
       result["lease_ms"] = beat->lease_ms;
       result["expires_at"] = expiry(record, beat->lease_ms);
+      const auto action = stall_of(api, records);
+      result["stalled"] = action.has_value();
+      if (action) result["action"] = boost::describe::enum_to_string(*action, "?");
     }
   }
   return result;

@@ -12,6 +12,10 @@
 namespace signalbox {
 
 boost::json::object start_result(const Api& api, std::span<const Record> records);
+boost::json::object pause_result(const Api& api, std::span<const Record> records);
+boost::json::object resume_result(const Api& api, std::span<const Record> records);
+// The answer of both; `changed` is false where the run was as it was asked to be.
+boost::json::object pause_answer(const RunId& run_id, const char* status, bool changed);
 boost::json::object cancel_result(const Api& api, std::span<const Record> records);
 // {"claim": {…}}, or {"claim": null} where the records hold no StationClaimed.
 boost::json::object claim_result(const Api& api, std::span<const Record> records);

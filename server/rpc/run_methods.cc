@@ -1,4 +1,4 @@
-// `run.*`: start, look at, list and cancel runs.
+// `run.*`: start, look at, list, pause, resume and cancel runs.
 #include <algorithm>
 
 #include <boost/json/serialize.hpp>
@@ -114,6 +114,28 @@ void cancel(Api& api, Call& call) {
   apply_command(api, call, *command, cancel_result);
 }
 
+void pause(Api& api, Call& call) {
+  const auto command = from_json<PauseRun>(call.params);
+  if (!command) return call.responder.reject(command.error());
+  const Run* run = api.engine.world().find_run(command->run_id);
+  if (run != nullptr && run->status == RunStatus::paused) {
+    if (answered_before(api, call, pause_result)) return;
+    return call.responder.result(pause_answer(run->id, name_of(run->status), false));
+  }
+  apply_command(api, call, *command, pause_result);
+}
+
+void resume(Api& api, Call& call) {
+  const auto command = from_json<ResumeRun>(call.params);
+  if (!command) return call.responder.reject(command.error());
+  const Run* run = api.engine.world().find_run(command->run_id);
+  if (run != nullptr && run->status != RunStatus::paused) {
+    if (answered_before(api, call, resume_result)) return;
+    return call.responder.result(pause_answer(run->id, name_of(run->status), false));
+  }
+  apply_command(api, call, *command, resume_result);
+}
+
 struct GetRun {
   RunId run_id{};
 };
@@ -213,6 +235,8 @@ std::vector<Method> run_methods() {
       {"run.get", false, field_names<GetRun>(), get},
       {"run.list", false, field_names<ListRuns>(), list},
       {"run.cancel", true, field_names<CancelRun>(), cancel},
+      {"run.pause", true, field_names<PauseRun>(), pause},
+      {"run.resume", true, field_names<ResumeRun>(), resume},
       {"run.artifact", false, field_names<GetArtifact>(), artifact},
   };
 }

@@ -3,13 +3,17 @@
 #include "server/rpc/described_json.h"
 #include "server/rpc/json_text.h"
 #include "server/rpc/line_limits.h"
+#include "server/rpc/lock_queue.h"
 #include "server/rpc/method.h"
 #include "server/rpc/time_text.h"
+#include "server/run_root/run_root_writer.h"
 
 namespace signalbox {
 namespace {
 
 namespace json = boost::json;
+
+constexpr std::size_t run_root_failures_shown = 16;
 
 void status(Api& api, Call& call) {
   const World& world = api.engine.world();
@@ -21,13 +25,49 @@ void status(Api& api, Call& call) {
   result["open_runs"] = world.runs.size();
   result["ready_stations"] = world.ready.size();
   result["waiting_claims"] = api.claims.size();
+  result["held_locks"] = world.locks.size();
+  result["waiting_locks"] = api.locks.size();
   result["subscriptions"] = api.feed.size();
   result["storage_full"] = api.engine.storage_full();
   result["read_models_position"] = api.projector.applied();
+  if (api.run_roots != nullptr) {
+    const auto failures = api.run_roots->failures(run_root_failures_shown);
+    result["run_roots_position"] = api.run_roots->written();
+    result["run_root_failures"] = json::array(failures.begin(), failures.end());
+  }
   result["started_at"] = format_time(api.facts.started_at_ns);
   result["data_directory"] = api.facts.data_directory;
   result["socket"] = api.facts.socket_path;
   call.responder.result(std::move(result));
+}
+
+// The report of the latest crash, read off the engine's thread.
+void crash_report_method(Api& api, Call& call) {
+  const ServerState& server = api.engine.world().server;
+  if (server.recovered_at == 0) {
+    return call.responder.reject(
+        {ErrorCode::ARTIFACT_NOT_FOUND, "the log knows of no crash", {}, {"signalbox status"}});
+  }
+  api.run_blocking([&api, digest = server.crash_report, position = server.recovered_at,
+                    responder = call.responder]() -> std::function<void()> {
+    const auto text = api.artifacts.get(digest);
+    return [&api, text, digest, position, responder]() mutable {
+      auto report = text ? parse_json(*text) : Decided<json::value>();
+      if (!text || !report || !report->is_object()) {
+        return responder.reject(
+            {ErrorCode::ARTIFACT_NOT_FOUND,
+             "the crash report can't be read: " +
+                 (text ? std::string("it isn't one") : text.error().message),
+             {{"path", api.artifacts.path_of(digest).string()}},
+             {"signalbox events --from " + std::to_string(position) + " --limit 1"}});
+      }
+      json::object result;
+      result["recovered_at"] = position;
+      result["path"] = api.artifacts.path_of(digest).string();
+      result["report"] = std::move(*report);
+      responder.result(std::move(result));
+    };
+  });
 }
 
 void limits_method(Api&, Call& call) {
@@ -46,6 +86,7 @@ void limits_method(Api&, Call& call) {
   SIGNALBOX_LIMIT(pipeline_bytes_max);
   SIGNALBOX_LIMIT(retries_max);
   SIGNALBOX_LIMIT(strategies_max);
+  SIGNALBOX_LIMIT(stall_actions_max);
   SIGNALBOX_LIMIT(summary_bytes_max);
   SIGNALBOX_LIMIT(logs_inline_bytes_max);
   SIGNALBOX_LIMIT(metadata_bytes_max);
@@ -54,12 +95,24 @@ void limits_method(Api&, Call& call) {
   SIGNALBOX_LIMIT(artifact_inline_bytes_max);
   SIGNALBOX_LIMIT(lease_ms_min);
   SIGNALBOX_LIMIT(lease_ms_max);
+  SIGNALBOX_LIMIT(lock_lease_ms_default);
+  SIGNALBOX_LIMIT(tick_lease_ms_default);
+  SIGNALBOX_LIMIT(lock_linger_ms_max);
+  SIGNALBOX_LIMIT(foreign_marker_fresh_ms_max);
+  SIGNALBOX_LIMIT(marker_bytes_max);
+  SIGNALBOX_LIMIT(locks_max);
+  SIGNALBOX_LIMIT(loops_max);
+  SIGNALBOX_LIMIT(recovered_items_max);
+  SIGNALBOX_LIMIT(evidence_bytes_max);
   SIGNALBOX_LIMIT(claim_wait_ms_max);
+  SIGNALBOX_LIMIT(lock_wait_ms_max);
   SIGNALBOX_LIMIT(defer_ms_max);
   SIGNALBOX_LIMIT(timeout_ms_max);
   SIGNALBOX_LIMIT(backoff_ms_max);
   SIGNALBOX_LIMIT(remembered_commands_max);
   SIGNALBOX_LIMIT(remembered_ended_runs_max);
+  SIGNALBOX_LIMIT(remembered_ended_locks_max);
+  SIGNALBOX_LIMIT(failing_owners_max);
   SIGNALBOX_LIMIT(idle_pipelines_max);
 #undef SIGNALBOX_LIMIT
   result["line_bytes_max"] = line_bytes_max;
@@ -69,6 +122,7 @@ void limits_method(Api&, Call& call) {
   result["outgoing_bytes_max"] = outgoing_bytes_max;
   result["connections_max"] = connections_max;
   result["waiting_claims_max"] = waiting_claims_max;
+  result["waiting_locks_max"] = waiting_locks_max;
   result["subscriptions_max"] = subscriptions_max;
   result["subscriber_lag_events_max"] = subscriber_lag_events_max;
   call.responder.result(std::move(result));
@@ -80,6 +134,7 @@ std::vector<Method> server_methods() {
   return {
       {"server.status", false, {}, status},
       {"server.limits", false, {}, limits_method},
+      {"server.crash_report", false, {}, crash_report_method},
   };
 }
 

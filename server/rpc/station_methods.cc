@@ -5,6 +5,7 @@
 
 #include "domain/limits.h"
 #include "server/rpc/command_call.h"
+#include "server/rpc/due_leases.h"
 #include "server/rpc/results.h"
 
 namespace signalbox {
@@ -19,6 +20,7 @@ void claim(Api& api, Call& call) {
   const std::int64_t wait_ms =
       std::clamp<std::int64_t>(command->wait_ms.value_or(0), 0, limits::claim_wait_ms_max);
   command->span_id = api.ids.next_span_id();
+  end_due_lock(api, command->lock_token);
   Decided<json::object> outcome;
   {
     auto transaction = api.engine.begin(call.origin);
@@ -39,6 +41,10 @@ void claim(Api& api, Call& call) {
 
 void apply_complete(Api& api, Call& call, CompleteStation& command) {
   if (answered_before(api, call, complete_result)) return;
+  if (const Run* run = api.engine.world().find_run(command.run_id);
+      run != nullptr && run->attempt) {
+    end_due_lock(api, run->attempt->lock_token);
+  }
   Decided<json::object> outcome;
   {
     auto transaction = api.engine.begin(call.origin);

@@ -42,6 +42,17 @@ json::object attempt_to_json(const TimelineAttempt& attempt,
                        {"code", attempt.failure->code},
                        {"message", attempt.failure->message}};
   }
+  if (attempt.lock_token != 0) object["lock_token"] = attempt.lock_token;
+  if (!attempt.stalls.empty()) {
+    json::array stalls;
+    for (const TimelineStall& stall : attempt.stalls) {
+      stalls.push_back({{"at", format_time(stall.at_ns)},
+                        {"action", to_json(stall.action)},
+                        {"stalled_ms", stall.stalled_ms}});
+    }
+    object["stalls"] = std::move(stalls);
+  }
+  if (attempt.timed_out) object["timed_out_after_ms"] = attempt.timed_out->elapsed_ms;
   add_text(object, "summary", attempt.result.summary);
   add_text(object, "logs_inline", attempt.result.logs_inline);
   add_text(object, "job_id", attempt.job_id);
@@ -97,6 +108,7 @@ json::object row_to_json(const RunRow& row) {
   object["stations_total"] = row.stations;
   add_text(object, "worker", row.worker);
   object["cancel_requested"] = row.cancel_requested;
+  if (row.status == RunStatus::paused) object["paused_reason"] = row.paused_reason;
   add_time(object, "started_at", row.started_at_ns);
   add_time(object, "updated_at", row.updated_at_ns);
   add_time(object, "ended_at", row.ended_at_ns);

@@ -58,11 +58,12 @@ inline Event started(PipelineDefinition pipeline, std::string idempotency_key = 
 }
 inline Event claimed(std::string station, std::uint32_t attempt = 1,
                      Strategy strategy = Strategy::original, std::int64_t lease_ms = 1000) {
-  return StationEvent{StationClaimed{std::move(station), attempt, strategy, "ann", lease_ms}};
+  return StationEvent{
+      StationClaimed{std::move(station), attempt, strategy, "ann", lease_ms, /*lock_token=*/0}};
 }
 inline Event dispatched(std::string station, std::uint32_t attempt = 1) {
   return StationEvent{
-      StationClaimed{std::move(station), attempt, Strategy::original, "signalbox", 0}};
+      StationClaimed{std::move(station), attempt, Strategy::original, "signalbox", 0, 0}};
 }
 inline Event intended(std::string station, std::string job_id = "job") {
   return StationEvent{StationSubmitIntended{std::move(station), std::move(job_id)}};
@@ -130,7 +131,20 @@ class GivenWhenThen : public ::testing::Test {
 
  private:
   [[nodiscard]] Stream stream_of(const Event& event) const {
-    return std::holds_alternative<ServerEvent>(event) ? Stream::server() : Stream::run(run);
+    return std::visit(
+        [this](const auto& noun) {
+          using Noun = std::remove_cvref_t<decltype(noun)>;
+          if constexpr (std::is_same_v<Noun, ServerEvent>) {
+            return Stream::server();
+          } else if constexpr (std::is_same_v<Noun, LockEvent>) {
+            return Stream::lock(std::visit([](const auto& each) { return each.key; }, noun));
+          } else if constexpr (std::is_same_v<Noun, TickEvent>) {
+            return Stream::tick(std::visit([](const auto& each) { return each.loop; }, noun));
+          } else {
+            return Stream::run(run);
+          }
+        },
+        event);
   }
 
   void record(const NewEvent& event, const std::string& command_id) {

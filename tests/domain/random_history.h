@@ -94,7 +94,7 @@ class RandomHistory {
   Command command_of(const Step& step) {
     const RunId run_id = run_of(step);
     const auto [station, token] = held(step);
-    switch (step.kind % 16) {
+    switch (step.kind % 24) {
       case 0:
       case 1:
         return start(step);
@@ -106,7 +106,8 @@ class RandomHistory {
         claim.worker = "w" + std::to_string(step.choice % 3);
         claim.lease_ms = 10 + step.choice;
         claim.span_id = next_uuid(4);
-        if (step.kind % 16 == 5) claim.run_id = run_id;
+        if (step.kind % 24 == 5) claim.run_id = run_id;
+        if (step.choice % 5 == 0) claim.lock_token = token_of_lock(step);
         return claim;
       }
       case 6:
@@ -117,7 +118,7 @@ class RandomHistory {
       case 10:
         return complete(step);
       case 11:
-        return HeartbeatStation{run_id, station, token, {}, {}};
+        return HeartbeatStation{run_id, station, token, {}, progress(step)};
       case 12:
         return step.choice % 2 == 0 ? Command{SetExternalRef{run_id, station, token, "ref", true}}
                                     : Command{DeferStation{run_id, station, token, 5, "later"}};
@@ -127,14 +128,105 @@ class RandomHistory {
         return step.choice % 4 == 0   ? Command{CancelRun{run_id, "enough"}}
                : step.choice % 4 == 1 ? Command{ConfirmCancel{run_id, token, {}}}
                                       : Command{ConfirmCancel{run_id, token, {step.choice, 7}}};
+      case 15:
+        return step.choice % 3 == 0 ? Command{PauseRun{run_id, "wait"}}
+                                    : Command{ResumeRun{run_id, {}}};
+      case 16: {
+        const Run* run = world.find_run(run_id);
+        if (run == nullptr || !run->attempt) return PauseRun{run_id, {}};
+        return StallStation{run_id, token, run->attempt->last_progress_at, run->attempt->stalls,
+                            1000};
+      }
+      case 17:
+      case 18:
+        return lock_command(step);
+      case 19:
+        return lock_end(step);
+      case 20:
+      case 21:
+        return begin_tick(step);
+      case 22:
+        return tick_end(step);
       default: {
         const Run* run = world.find_run(run_id);
         if (step.choice % 5 == 0) return StartServer{"test"};
         if (step.choice % 5 == 1) return StopServer{};
-        if (step.choice % 5 == 2) return TimeOutStation{run_id, token};
+        if (step.choice % 5 == 2) {
+          return TimeOutStation{run_id, token,
+                                run != nullptr && run->attempt ? run->attempt->timer_origin() : 0,
+                                5000};
+        }
         return ExpireLease{run_id, token,
                            run != nullptr && run->attempt ? run->attempt->lease_renewed_at : 0};
       }
+    }
+  }
+
+  static std::optional<std::string> progress(const Step& step) {
+    if (step.choice % 3 == 0) return std::nullopt;
+    return "at " + std::to_string(step.choice % 5);
+  }
+
+  static std::string key_of(const Step& step) { return "key-" + std::to_string(step.which % 3); }
+  static std::string loop_of(const Step& step) { return "loop-" + std::to_string(step.which % 3); }
+  // That of the holder; now and then another one.
+  [[nodiscard]] Token token_of_lock(const Step& step) const {
+    const Lock* lock = world.find_lock(key_of(step));
+    return lock == nullptr ? 1 : lock->token - (step.choice % 7 == 6 ? 1 : 0);
+  }
+  [[nodiscard]] Token token_of_tick(const Step& step) const {
+    const Tick* tick = world.find_tick(loop_of(step));
+    return tick == nullptr ? 1 : tick->token - (step.choice % 7 == 6 && tick->token > 0 ? 1 : 0);
+  }
+
+  Command lock_command(const Step& step) const {
+    if (step.choice % 4 == 3) return RefreshLock{key_of(step), token_of_lock(step), {}, {}};
+    AcquireLock acquire;
+    acquire.key = key_of(step);
+    acquire.owner = "owner-" + std::to_string(step.choice % 3);
+    acquire.lease_ms = 10 + step.choice;
+    if (step.choice % 5 == 0) acquire.run_root = "/root";
+    acquire.file.kind = static_cast<FoundLockFile::Kind>(step.choice % 4);
+    acquire.file.owner = "stranger";
+    return acquire;
+  }
+  Command lock_end(const Step& step) const {
+    const Lock* lock = world.find_lock(key_of(step));
+    switch (step.choice % 3) {
+      case 0:
+        return ReleaseLock{key_of(step), token_of_lock(step), {}};
+      case 1:
+        return ExpireLock{key_of(step), token_of_lock(step),
+                          lock == nullptr ? 0 : lock->renewed_at};
+      default:
+        return NoteRefreshFailure{key_of(step), token_of_lock(step) - 1,
+                                  "owner-" + std::to_string(step.choice % 3)};
+    }
+  }
+  Command begin_tick(const Step& step) const {
+    BeginTick begin;
+    begin.loop = loop_of(step);
+    begin.lease_ms = 10 + step.choice;
+    if (step.choice % 4 == 0) begin.lock_token = token_of_lock(step);
+    if (step.choice % 5 == 0) begin.marker.kind = FoundMarker::Kind::unreadable;
+    const Tick* tick = world.find_tick(begin.loop);
+    begin.own_loop = step.choice % 6 == 5 && tick != nullptr;
+    if (step.choice % 9 == 8) return NoteTickIncomplete{begin};
+    if (step.choice % 9 == 7 && (tick == nullptr || tick->status == TickStatus::running)) {
+      return NoteTickSkipped{begin};
+    }
+    return begin;
+  }
+  Command tick_end(const Step& step) const {
+    switch (step.choice % 5) {
+      case 0:
+        return RecoverTick{loop_of(step), "checked", step.choice % 2 == 0};
+      case 1:
+        return TimeOutTick{loop_of(step), token_of_tick(step), 100};
+      case 2:
+        return EndTick{loop_of(step), token_of_tick(step), TickOutcome::failed, "it broke"};
+      default:
+        return EndTick{loop_of(step), token_of_tick(step), TickOutcome::succeeded, {}};
     }
   }
 

@@ -45,5 +45,13 @@ TEST(ReadmeTest, DrawsTheStationTable) {
   EXPECT_EQ(rows_under("### Station"), rows_of(station_transitions));
 }
 
+TEST(ReadmeTest, DrawsTheLockTable) {
+  EXPECT_EQ(rows_under("### Lock"), rows_of(lock_transitions));
+}
+
+TEST(ReadmeTest, DrawsTheTickTable) {
+  EXPECT_EQ(rows_under("### Tick"), rows_of(tick_transitions));
+}
+
 }  // namespace
 }  // namespace signalbox

@@ -36,7 +36,7 @@ TEST_F(TimersTest, TimersOfAnEndedAttemptAreTooLate) {
          StationEvent{StationReady{"a"}}, claimed("a", 2)});
   when(ExpireLease{run, 2, 2});
   then_nothing();
-  when(TimeOutStation{run, 2});
+  when(TimeOutStation{run, 2, 2, 5000});
   then_nothing();
   when(WakeStation{run});
   then_nothing();
@@ -47,7 +47,7 @@ TEST_F(TimersTest, TimersOfAnEndedRunAreTooLate) {
   given({started(worker), claimed("a"), succeeded("a"), run_succeeded()});
   when(ExpireLease{run, 2, 2});
   then_nothing();
-  when(TimeOutStation{run, 2});
+  when(TimeOutStation{run, 2, 2, 5000});
   then_nothing();
   when(WakeStation{run});
   then_nothing();
@@ -57,20 +57,21 @@ TEST_F(TimersTest, TimersOfAnEndedRunAreTooLate) {
 
 TEST_F(TimersTest, AnAttemptThatTakesTooLongTimesOut) {
   given({started(worker), claimed("a")});
-  when(TimeOutStation{run, 2});
-  then_names({"StationAttemptFailed"});
-  EXPECT_EQ(event_as<StationAttemptFailed>(events[0].event)->failure.outcome, Outcome::timeout);
+  when(TimeOutStation{run, 2, 2, 5000});
+  then_names({"WatchdogTimedOut", "StationAttemptFailed"});  // W3
+  EXPECT_EQ(event_as<WatchdogTimedOut>(events[0].event)->elapsed_ms, 5000);
+  EXPECT_EQ(event_as<StationAttemptFailed>(events[1].event)->failure.outcome, Outcome::timeout);
   when(WakeStation{run});
   when(claim_by("ann"));
-  when(TimeOutStation{run, world.position});
-  then_names({"StationTimedOut", "RunFailed"});  // S4
+  when(TimeOutStation{run, world.position, world.position, 5000});
+  then_names({"WatchdogTimedOut", "StationTimedOut", "RunFailed"});  // S4
 }
 
 TEST_F(TimersTest, WhatTheServiceWatchesItselfHasNoLease) {
   given({started({"p", {process_station("p")}}), dispatched("p"), intended("p")});
   when(ExpireLease{run, 2, 2});
   then_nothing();
-  when(TimeOutStation{run, 2});
+  when(TimeOutStation{run, 2, 2, 5000});
   then_nothing();
 }
 

@@ -1,4 +1,5 @@
-// The two transition tables, pair by pair: what they say, and that evolve() does just that.
+// The transition tables of runs and stations, pair by pair: what they say, and that evolve() does
+// just that.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -16,8 +17,8 @@ constexpr std::array station_statuses = {StationStatus::pending, StationStatus::
                                          StationStatus::waiting, StationStatus::succeeded,
                                          StationStatus::failed,  StationStatus::canceled,
                                          StationStatus::timeout};
-constexpr std::array run_statuses = {RunStatus::queued, RunStatus::running, RunStatus::succeeded,
-                                     RunStatus::failed, RunStatus::canceled};
+constexpr std::array run_statuses = {RunStatus::queued, RunStatus::running,  RunStatus::succeeded,
+                                     RunStatus::failed, RunStatus::canceled, RunStatus::paused};
 
 // One of each event, such that only the status can be in its way.
 std::vector<Event> station_events(std::uint32_t attempts) {
@@ -35,17 +36,25 @@ std::vector<Event> station_events(std::uint32_t attempts) {
           StationEvent{StationReady{name}},
           StationEvent{StationCanceled{name}},
           StationEvent{CancelConfirmed{name, "job"}},
-          StationEvent{CancelEscaped{name, "job", {7}}}};
+          StationEvent{CancelEscaped{name, "job", {7}}},
+          StationEvent{StationStalled{name, attempts, "digest", 1000, StallAction::nudge}},
+          StationEvent{StationProgressed{name, attempts, "digest"}},
+          StationEvent{
+              WatchdogTimedOut{name, attempts, 2000, 1000, TimerOrigin::started_at, 5, "ann", ""}}};
 }
 
 std::vector<Event> run_events() {
-  return {started({"one", {worker_station("a")}}), run_succeeded(),
+  return {started({"one", {worker_station("a")}}),
+          run_succeeded(),
           RunEvent{RunFailed{"a", ErrorClass::terminal, "X", ""}},
-          RunEvent{RunCancelRequested{"why"}}, RunEvent{RunCanceled{"why"}}};
+          RunEvent{RunCancelRequested{"why"}},
+          RunEvent{RunCanceled{"why"}},
+          RunEvent{RunPaused{"why"}},
+          RunEvent{RunResumed{"why"}}};
 }
 
-static_assert(std::variant_size_v<StationEvent> == 13, "station_events() has one of each");
-static_assert(std::variant_size_v<RunEvent> == 5, "run_events() has one of each");
+static_assert(std::variant_size_v<StationEvent> == 16, "station_events() has one of each");
+static_assert(std::variant_size_v<RunEvent> == 7, "run_events() has one of each");
 
 class TransitionsTest : public GivenWhenThen {
  protected:
@@ -62,7 +71,9 @@ class TransitionsTest : public GivenWhenThen {
       case StationStatus::running:
         return;
       case StationStatus::waiting:
-        return apply_event(StationEvent{StationDeferred{"a", 1, WaitReason::deferred, 5, ""}});
+        // Of the two ways to wait, the one with an attempt: then only the status is in the way.
+        return apply_event(
+            StationEvent{StationStalled{"a", 1, "digest", 1000, StallAction::nudge}});
       case StationStatus::succeeded:
         return apply_event(succeeded("a"));
       case StationStatus::failed:
@@ -91,6 +102,8 @@ class TransitionsTest : public GivenWhenThen {
       case RunStatus::canceled:
         apply_event(StationEvent{StationCanceled{"a"}});
         return apply_event(RunEvent{RunCanceled{}});
+      case RunStatus::paused:
+        return apply_event(RunEvent{RunPaused{}});
     }
   }
 
@@ -114,7 +127,14 @@ TEST_F(TransitionsTest, TheStationTableSaysWhatIsMeant) {
       {{running, "StationAttemptFailed"}, waiting},  {{running, "StationDeferred"}, waiting},
       {{running, "StationFailed"}, failed},          {{running, "StationTimedOut"}, timeout},
       {{running, "StationCanceled"}, canceled},      {{waiting, "StationReady"}, pending},
-      {{waiting, "StationCanceled"}, canceled}};
+      {{waiting, "StationCanceled"}, canceled},      {{running, "StationStalled"}, waiting},
+      {{running, "WatchdogTimedOut"}, running},      {{waiting, "WatchdogTimedOut"}, waiting},
+      {{waiting, "StationStalled"}, waiting},        {{waiting, "StationProgressed"}, running},
+      {{waiting, "StationExternalRefSet"}, waiting}, {{waiting, "StationHeartbeat"}, waiting},
+      {{waiting, "CancelConfirmed"}, waiting},       {{waiting, "CancelEscaped"}, waiting},
+      {{waiting, "StationSucceeded"}, succeeded},    {{waiting, "StationAttemptFailed"}, waiting},
+      {{waiting, "StationDeferred"}, waiting},       {{waiting, "StationFailed"}, failed},
+      {{waiting, "StationTimedOut"}, timeout}};
   std::size_t pairs = 0;
   for (const StationStatus from : station_statuses) {
     for (const Event& event : station_events(0)) {
@@ -134,10 +154,13 @@ TEST_F(TransitionsTest, TheStationTableSaysWhatIsMeant) {
 TEST_F(TransitionsTest, TheRunTableSaysWhatIsMeant) {
   using enum RunStatus;
   const std::map<std::pair<RunStatus, std::string>, RunStatus> meant = {
-      {{queued, "StationClaimed"}, running},  {{queued, "RunCanceled"}, canceled},
-      {{running, "StationClaimed"}, running}, {{running, "RunSucceeded"}, succeeded},
-      {{running, "RunFailed"}, failed},       {{running, "RunCancelRequested"}, running},
-      {{running, "RunCanceled"}, canceled}};
+      {{queued, "StationClaimed"}, running},    {{queued, "RunCanceled"}, canceled},
+      {{running, "StationClaimed"}, running},   {{running, "RunSucceeded"}, succeeded},
+      {{running, "RunFailed"}, failed},         {{running, "RunCancelRequested"}, running},
+      {{running, "RunCanceled"}, canceled},     {{queued, "RunPaused"}, paused},
+      {{running, "RunPaused"}, paused},         {{paused, "RunResumed"}, running},
+      {{paused, "RunSucceeded"}, succeeded},    {{paused, "RunFailed"}, failed},
+      {{paused, "RunCancelRequested"}, paused}, {{paused, "RunCanceled"}, canceled}};
   std::vector<Event> all = run_events();
   for (const Event& event : station_events(0)) all.push_back(event);
   std::size_t pairs = 0;
@@ -187,7 +210,7 @@ TEST_F(TransitionsTest, EvolveFollowsTheRunTableAndAbortsOnEveryOtherPair) {
         EXPECT_DEATH(apply_event(event), "not true") << shown(from) << shown(event);
         continue;
       }
-      if (is_terminal(*next) && from == RunStatus::running) {
+      if (is_terminal(*next) && from != RunStatus::queued) {
         apply_event(StationEvent{StationCanceled{"a"}});  // an attempt ends before its run
       }
       apply_event(event);

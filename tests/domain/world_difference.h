@@ -63,6 +63,10 @@ inline std::string difference(const World& a, const World& b) {
       return "pipeline " + to_hex(digest);
     }
   }
+  if (!(a.locks == b.locks)) return "locks";
+  if (!equal(a.ended_locks, b.ended_locks)) return "ended locks";
+  if (!(a.ticks == b.ticks)) return "ticks";
+  if (!(a.lock_by_token == b.lock_by_token)) return "tokens of locks";
   if (!(a.run_by_idempotency_key == b.run_by_idempotency_key)) return "idempotency keys";
   for (const auto executor : {ExecutorKind::worker, ExecutorKind::process, ExecutorKind::builtin}) {
     if (claim_order(a, executor) != claim_order(b, executor)) return "ready stations";

@@ -209,7 +209,7 @@ TEST(RunIndexPagingTest, TimesAreFoundOverManyHoursAndWhenTheClockJumpsBack) {
 TEST(RunIndexTest, HeartbeatsLeaveNoTrace) {
   RandomHistory history;
   history.take({0, 0, 0});
-  history.take({2, 0, 0});
+  history.take({2, 0, 1});  // without a lock
   const auto rows_before = history.records.size();
   for (int i = 0; i < 100; ++i) history.take({11, 0, 0});
   ASSERT_EQ(history.records.size(), rows_before + 100);

@@ -46,6 +46,11 @@ TEST_F(CliTest, ARunIsWorkedOnAndShown) {
             "ID failed implement failed AGE SPAN make it work\n");
 }
 
+TEST_F(CliTest, AClaimOfAnIdleServiceEndsWithItsWait) {
+  const auto none = result({"station", "claim", "--worker", "w", "--wait-ms", "100"});
+  EXPECT_TRUE(none.at("claim").is_null());
+}
+
 TEST_F(CliTest, AnArtifactIsPrintedAsItIs) {
   const std::string run = start_run("leave a file");
   const std::string file = (scratch_.path() / "plan.md").string();

@@ -49,6 +49,9 @@ TEST(Readme, TheTourWorksWhenPasted) {
   EXPECT_NE(text.find("\ndone\n"), std::string::npos) << "the artifact's content\n" << text;
   EXPECT_EQ(count(text, "RunStarted"), 1u) << "the key was used twice, the run is one\n" << text;
 
+  EXPECT_TRUE(std::regex_search(text, std::regex("\ndeploying with token [0-9]+\n"))) << text;
+  EXPECT_TRUE(std::regex_search(text, std::regex("\nreason +release 1.4\n"))) << text;
+
   std::smatch digest;
   ASSERT_TRUE(std::regex_search(text, digest, std::regex("state digest +([0-9a-f]{64})"))) << text;
   EXPECT_EQ(count(text, digest[1].str()), 2u) << "of the living server and of replay\n" << text;

@@ -50,6 +50,7 @@ TEST_F(EngineClaimQueue, TheOldestIsServedFirst) {
 TEST_F(EngineClaimQueue, WhoseTimeIsOverGetsNothing) {
   const auto early = claim(R"({"worker":"a","wait_ms":10})");
   const auto late = claim(R"({"worker":"b","wait_ms":20})");
+  EXPECT_EQ(claims_begun, 2) << "nobody would look at the deadlines of an idle service";
   EXPECT_EQ(claims.next_due_ns(), clock.monotonic_ns() + 10'000'000);
   clock.advance_ms(10);
   serve();

@@ -17,6 +17,7 @@
 #include "projections/memory_table.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/dispatcher.h"
+#include "server/rpc/lock_queue.h"
 #include "server/rpc/results.h"
 #include "store/memory_event_log.h"
 
@@ -130,10 +131,15 @@ class RpcSite {
   MemoryEventLog log;
   std::vector<std::string> fatal;
   std::vector<Position> durable;  // the tail after each batch
+  int claims_begun = 0;           // to wait
   HeldCommitter committer;
+  Timers timers;
   Engine engine{World{},
                 clock,
-                {[](std::span<const Record>) {},
+                {[this](std::span<const Record> records) {
+                   timers.observe(engine.world(), records, clock.wall_ns(), clock.monotonic_ns());
+                   locks.observe(records);
+                 },
                  [this](const CommitOutcome& outcome) { durable.push_back(outcome.result.tail); },
                  [this](const std::string& why) { fatal.push_back(why); },
                  [this](const std::string&) { return fold(); }}};
@@ -148,11 +154,14 @@ class RpcSite {
                     [this](const Origin& origin, const Responder& responder) {
                       Call call{{}, origin, responder};
                       answered_before(api, call, claim_result);
-                    }};
+                    },
+                    [this] { ++claims_begun; }};
+  LockQueue locks{api, [] {}};
   Api api{engine,
           log,
           projector,
           claims,
+          locks,
           feed,
           artifacts,
           clock,
@@ -160,6 +169,7 @@ class RpcSite {
           {"/data", "/data/signalbox.sock", 0},
           [](const std::function<std::function<void()>()>& work) { work()(); },
           [](const std::function<void()>& action) { action(); },
+          timers,
           [] { return Digest{}; }};
   Dispatcher dispatcher{api};
   std::shared_ptr<ListeningPeer> peer = std::make_shared<ListeningPeer>();

@@ -28,7 +28,6 @@ class TimersTest : public ::testing::Test, protected RpcSite {
     auto transaction = engine.begin({"uid:1", {}, {}});
     const auto applied = transaction.apply(command);
     EXPECT_TRUE(applied) << (applied ? "" : applied.error().message);
-    timers.observe(engine.world(), transaction.records(), clock.wall_ns(), clock.monotonic_ns());
     return applied.value_or(0);
   }
   Token claim(std::int64_t lease_ms) {
@@ -61,7 +60,6 @@ class TimersTest : public ::testing::Test, protected RpcSite {
 
   using Names = std::vector<std::string>;
   RunId run{};
-  Timers timers;
 };
 
 TEST_F(TimersTest, NothingIsSetForWhatWaitsForAWorker) {

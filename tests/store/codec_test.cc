@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <sstream>
+
+#include <cereal/archives/portable_binary.hpp>
+
 #include "tests/store/sample_events.h"
 
 namespace signalbox::test {
@@ -44,6 +48,34 @@ TEST(Codec, LaysIntegersOutLittleEndianAndTextsBehindTheirLengths) {
                                "\x02\x01\0\0\0\0\0\0"
                                "\0\0\0\0",
                                19));
+}
+
+TEST(Codec, WritesWhatCerealsOwnPortableArchiveReads) {
+  std::istringstream bytes(payload_of(StationEvent(StationHeartbeat{"ab", 0x0102, "c"})));
+  cereal::PortableBinaryInputArchive archive(bytes);
+  const auto read_text = [&archive] {
+    std::uint32_t size = 0;
+    archive(size);
+    std::string text(size, '\0');
+    archive(cereal::binary_data(text.data(), text.size()));
+    return text;
+  };
+  EXPECT_EQ(read_text(), "ab");
+  std::int64_t lease_ms = 0;
+  archive(lease_ms);
+  EXPECT_EQ(lease_ms, 0x0102);
+  EXPECT_EQ(read_text(), "c");
+  EXPECT_EQ(bytes.peek(), std::istringstream::traits_type::eof());
+}
+
+TEST(Codec, TakesAnotherByteOrderForDamage) {
+  for (const char order : {'\0', '\2', '\xff'}) {
+    std::string bytes = payload_of(RunEvent(RunSucceeded{}));
+    bytes[0] = order;
+    const auto decoded = decode_payload(RunSucceeded::tag.number, 1, bytes);
+    ASSERT_FALSE(decoded);
+    EXPECT_EQ(decoded.error().kind, StoreError::Kind::damaged);
+  }
 }
 
 TEST(Codec, TakesUnknownNumbersAndVersionsForNewer) {

@@ -1,5 +1,5 @@
-// The way of old versions, shown with an event that only this test has: no stored event has a
-// second version yet.
+// The way of old versions, shown with an event that only this test has; and what the stored events
+// that have a second version became.
 #include "store/history.h"
 
 #include <gtest/gtest.h>
@@ -7,6 +7,9 @@
 #include <boost/describe/class.hpp>
 
 #include "domain/event_tag.h"
+#include "store/codec.h"
+#include "store/run_started_v1.h"
+#include "store/station_claimed_v1.h"
 
 namespace signalbox {
 
@@ -62,6 +65,49 @@ TEST(History, DoesNotTakeOneVersionForAnother) {
   EXPECT_THROW(through_bytes(SignalSetV1{"home"}, 2), std::exception);
   EXPECT_THROW(through_bytes(SignalSetV2{"home", 7}, 1), std::exception);
   EXPECT_THROW(through_bytes(SignalSetV2{"home", 7}, 3), std::exception);
+}
+
+template <class T>
+Event decoded(const T& stored, std::uint16_t number, std::uint16_t version) {
+  std::string bytes;
+  described::encode(stored, bytes);
+  const auto event = decode_payload(number, version, bytes);
+  EXPECT_TRUE(event) << (event ? "" : event.error().message);
+  return event.value_or(Event{});
+}
+
+TEST(History, AStationClaimedWithoutALockHasNone) {
+  const Event event =
+      decoded(StationClaimedV1{"plan", 2, Strategy::simplified, "ann", 5000}, 301, 1);
+  EXPECT_EQ(*event_as<StationClaimed>(event),
+            (StationClaimed{"plan", 2, Strategy::simplified, "ann", 5000, 0}));
+}
+
+TEST(History, AStationThatKnewNoStallIsNeverTakenForStalled) {
+  RunStartedV1 old;
+  old.goal = "goal";
+  old.labels = {{"team", "red"}};
+  old.pipeline = PipelineDefinitionV1{
+      "one", {{"plan", ExecutorKind::process, {"true"}, 1, 2, 3, true, {"HOME"}, "origin", {}}}};
+  old.run_root = "/root";
+  const Event event = decoded(old, 201, 1);
+  const auto* started = event_as<RunStarted>(event);
+  ASSERT_NE(started, nullptr);
+  EXPECT_EQ(started->goal, "goal");
+  EXPECT_EQ(started->labels, old.labels);
+  EXPECT_EQ(started->run_root, "/root");
+  ASSERT_TRUE(started->pipeline);
+  const StationDefinition& station = started->pipeline->stations.at(0);
+  EXPECT_EQ(station.name, "plan");
+  EXPECT_EQ(station.executor, ExecutorKind::process);
+  EXPECT_EQ(station.command, (std::vector<std::string>{"true"}));
+  EXPECT_EQ(station.timeout_ms, 1);
+  EXPECT_EQ(station.heartbeat_timeout_ms, 2);
+  EXPECT_EQ(station.cancel_grace_ms, 3);
+  EXPECT_TRUE(station.require_result);
+  EXPECT_EQ(station.environment, (std::vector<std::string>{"HOME"}));
+  EXPECT_EQ(station.remote, "origin");
+  EXPECT_EQ(station.stall_after_ms, 0);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <algorithm>
 #include <bit>
 #include <span>
 #include <string>
@@ -49,6 +50,21 @@ TEST(Sha256, GivesThePublishedDigests) {
   EXPECT_EQ(to_hex(sha256("")), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   EXPECT_EQ(to_hex(sha256("abc")),
             "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+}
+
+TEST(Sha256, OfAMillionLettersIsThePublishedOneInWhateverPieces) {
+  for (const std::size_t piece : {1U, 63U, 511U, 512U, 513U, 700U, 10'000U, 1'000'000U}) {
+    const std::string letters(piece, 'a');
+    Sha256 hasher;
+    for (std::size_t left = 1'000'000; left > 0;) {
+      const std::size_t size = std::min(left, piece);
+      hasher.update(std::string_view(letters).substr(0, size));
+      left -= size;
+    }
+    EXPECT_EQ(to_hex(hasher.finish()),
+              "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0")
+        << piece;
+  }
 }
 
 TEST(Sha256, BeginsAnewAfterEachDigest) {

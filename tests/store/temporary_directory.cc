@@ -8,8 +8,11 @@
 
 namespace signalbox::test {
 
-TemporaryDirectory::TemporaryDirectory() {
-  std::string name = (std::filesystem::temp_directory_path() / "signalbox-store-XXXXXX").string();
+TemporaryDirectory::TemporaryDirectory()
+    : TemporaryDirectory(std::filesystem::temp_directory_path()) {}
+
+TemporaryDirectory::TemporaryDirectory(const std::filesystem::path& base) {
+  std::string name = (base / "signalbox-store-XXXXXX").string();
   SIGNALBOX_CHECK(::mkdtemp(name.data()) != nullptr);
   path_ = name;
 }

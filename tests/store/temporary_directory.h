@@ -8,6 +8,8 @@ namespace signalbox::test {
 class TemporaryDirectory {
  public:
   TemporaryDirectory();
+  // In `base` instead of where temporary files usually go.
+  explicit TemporaryDirectory(const std::filesystem::path& base);
   ~TemporaryDirectory();
   TemporaryDirectory(const TemporaryDirectory&) = delete;
   TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;

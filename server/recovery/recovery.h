@@ -20,6 +20,7 @@ struct Recovered {
   std::unique_ptr<RocksEventLog> log;
   World world;
   Position snapshot_position = 0;  // 0: from the first event
+  std::uint64_t torn_bytes = 0;    // that a crash left behind the log's end; they are cut off
   std::vector<std::string> notes;  // snapshots that were passed over, bytes that were cut
 };
 

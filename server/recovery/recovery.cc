@@ -1,4 +1,4 @@
-#include "server/recovery.h"
+#include "server/recovery/recovery.h"
 
 #include <limits>
 #include <utility>
@@ -67,7 +67,8 @@ Stored<Recovered> recover(const std::filesystem::path& data) {
     recovered.world = std::move(loaded.snapshot->world);
   }
   if (auto ok = fold_tail(*recovered.log, recovered.world); !ok) return tl::unexpected(ok.error());
-  if (const std::uint64_t torn = recovered.log->report().torn_bytes; torn > 0) {
+  recovered.torn_bytes = recovered.log->report().torn_bytes;
+  if (const std::uint64_t torn = recovered.torn_bytes; torn > 0) {
     recovered.notes.push_back("a write that a crash cut short was taken off the log: " +
                               std::to_string(torn) + " bytes, of which nothing was acknowledged");
   }

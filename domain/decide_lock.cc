@@ -1,0 +1,223 @@
+// Decisions about locks. Whether a lease is over isn't decided here but by a timer, whose
+// ExpireLock comes before: so these know no time.
+#include <algorithm>
+
+#include "domain/attempt_end.h"
+#include "domain/check.h"
+#include "domain/decide.h"
+#include "domain/limits.h"
+#include "domain/refusals.h"
+
+namespace signalbox {
+namespace {
+
+std::vector<std::string> look_at(const std::string& key) {
+  return {"signalbox lock get " + shell_word(key)};
+}
+
+Decided<void> require_lease(const std::optional<std::int64_t>& lease_ms) {
+  if (!lease_ms) return {};
+  return require_between("lease_ms", *lease_ms, limits::lease_ms_min, limits::lease_ms_max);
+}
+
+Decided<void> validate(const AcquireLock& command) {
+  if (auto ok = require_line("key", command.key, limits::name_bytes_max); !ok) return ok;
+  if (auto ok = require_line("owner", command.owner, limits::name_bytes_max); !ok) return ok;
+  if (auto ok = require_lease(command.lease_ms); !ok) return ok;
+  if (auto ok = require_at_most("reason", command.reason.value_or(""), limits::reason_bytes_max);
+      !ok) {
+    return ok;
+  }
+  return require_absolute("run_root", command.run_root);
+}
+
+tl::unexpected<Rejection> held_by(const Lock& lock) {
+  return reject(ErrorCode::LOCK_HELD, lock.owner + " holds " + lock.key,
+                {{"key", lock.key},
+                 {"owner", lock.owner},
+                 {"token", static_cast<std::int64_t>(lock.token)},
+                 {"reason", lock.reason},
+                 {"expires_at_ns", lock.expires_at_ns},
+                 {"acquired_at_ns", lock.acquired_at_ns}},
+                look_at(lock.key));
+}
+
+// Somebody who takes locks by the file alone, without this service.
+tl::unexpected<Rejection> held_by_file(const std::string& key, const FoundLockFile& file) {
+  return reject(ErrorCode::LOCK_HELD, file.owner + " holds " + key + ", says " + file.path,
+                {{"key", key},
+                 {"owner", file.owner},
+                 {"token", std::int64_t{0}},
+                 {"reason", file.reason},
+                 {"expires_at_ns", file.expires_at_ns},
+                 {"acquired_at_ns", std::int64_t{0}},
+                 {"lock_file", file.path}},
+                {"cat " + shell_word(file.path)});
+}
+
+// Who had `token`, as far as the world or, through the command, the log tells.
+std::string owner_of(const World& world, const std::string& key, Token token,
+                     const std::string& token_owner) {
+  const EndedLock* ended = world.ended_locks.find(key);
+  return ended != nullptr && ended->token == token ? ended->owner : token_owner;
+}
+
+tl::unexpected<Rejection> not_owned(const World& world, const std::string& key, Token token,
+                                    const std::string& token_owner) {
+  const Lock* lock = world.find_lock(key);
+  const std::string owner = owner_of(world, key, token, token_owner);
+  const std::string current = lock == nullptr ? "nobody" : lock->owner;
+  return reject(ErrorCode::LOCK_NOT_OWNED,
+                "this token doesn't hold " + key + "; " + current + " does",
+                {{"key", key},
+                 {"owner", owner},
+                 {"token", static_cast<std::int64_t>(token)},
+                 {"current_owner", lock == nullptr ? std::string() : lock->owner},
+                 {"current_token", static_cast<std::int64_t>(lock == nullptr ? 0 : lock->token)}},
+                look_at(key));
+}
+
+// The ends of what needed `lock`, which is lost with the event at the front of `events`.
+void end_dependents(const World& world, const Lock& lock, const Now& now, NewEvents& events) {
+  const std::string why = "lock " + lock.key + " was lost";
+  for (const RunId& id : lock.runs) {
+    const Run* run = world.find_run(id);
+    SIGNALBOX_CHECK(run != nullptr);
+    for (NewEvent& event :
+         end_attempt(*run, {Outcome::failed, ErrorClass::lost, "LOCK_LOST", why}, {}, now)) {
+      events.push_back(std::move(event));
+    }
+  }
+  for (const std::string& loop : lock.loops) {
+    const Tick* tick = world.find_tick(loop);
+    SIGNALBOX_CHECK(tick != nullptr);
+    events.push_back({Stream::tick(loop),
+                      {},
+                      tick->token,
+                      TickEvent{TickFailed{loop, tick->token, "LOCK_LOST", why, tick->run_root}}});
+  }
+}
+
+}  // namespace
+
+Decided<NewEvents> decide(const World& world, const AcquireLock& command, const Now& now) {
+  if (auto ok = validate(command); !ok) return tl::unexpected(ok.error());
+  const Stream stream = Stream::lock(command.key);
+  const std::int64_t lease_ms = command.lease_ms.value_or(limits::lock_lease_ms_default);
+  if (const Lock* lock = world.find_lock(command.key)) {
+    if (lock->owner != command.owner) return held_by(*lock);
+    return NewEvents{{stream,
+                      {},
+                      lock->token,
+                      LockEvent{LockRefreshed{lock->key, lock->owner, lock->token, lease_ms}}}};
+  }
+  if (world.locks.size() >= limits::locks_max) {
+    return reject(ErrorCode::LIMIT_EXCEEDED, "too many locks are held",
+                  {{"locks_max", static_cast<std::int64_t>(limits::locks_max)}},
+                  {"signalbox lock list"});
+  }
+  NewEvents events;
+  const FoundLockFile& file = command.file;
+  switch (file.kind) {
+    case FoundLockFile::Kind::none:
+    case FoundLockFile::Kind::known:
+      break;
+    case FoundLockFile::Kind::foreign:
+      // All that is known of its lease is a time on the wall clock.
+      if (file.owner != command.owner && now.wall_ns < file.expires_at_ns) {
+        return held_by_file(command.key, file);
+      }
+      events.push_back(
+          {stream,
+           {},
+           0,
+           LockEvent{LockFileReplaced{command.key, file.path,
+                                      file.owner == command.owner ? "of the same owner" : "expired",
+                                      file.digest}}});
+      break;
+    case FoundLockFile::Kind::stale:
+      events.push_back(
+          {stream,
+           {},
+           0,
+           LockEvent{LockFileReplaced{command.key, file.path, file.problem, file.digest}}});
+      break;
+  }
+  events.push_back(
+      {stream,
+       {},
+       0,
+       LockEvent{LockAcquired{command.key, command.owner, lease_ms, command.reason.value_or(""),
+                              command.run_root.value_or("")}}});
+  return events;
+}
+
+Decided<NewEvents> decide(const World& world, const RefreshLock& command, const Now&) {
+  if (auto ok = require_line("key", command.key, limits::name_bytes_max); !ok) {
+    return tl::unexpected(ok.error());
+  }
+  if (auto ok = require_lease(command.lease_ms); !ok) return tl::unexpected(ok.error());
+  const Lock* lock = world.find_lock(command.key);
+  if (lock == nullptr || lock->token != command.token) {
+    return not_owned(world, command.key, command.token, command.token_owner);
+  }
+  return NewEvents{{Stream::lock(lock->key),
+                    {},
+                    lock->token,
+                    LockEvent{LockRefreshed{lock->key, lock->owner, lock->token,
+                                            command.lease_ms.value_or(lock->lease_ms)}}}};
+}
+
+Decided<NewEvents> decide(const World& world, const ReleaseLock& command, const Now& now) {
+  if (auto ok = require_line("key", command.key, limits::name_bytes_max); !ok) {
+    return tl::unexpected(ok.error());
+  }
+  const Lock* lock = world.find_lock(command.key);
+  if (lock == nullptr) {
+    // Released before is what was wanted; expired isn't: the holder ought to hear of it.
+    const EndedLock* ended = world.ended_locks.find(command.key);
+    if (ended != nullptr && ended->token == command.token && ended->expired) {
+      return not_owned(world, command.key, command.token, command.token_owner);
+    }
+    return NewEvents{};
+  }
+  if (lock->token != command.token) {
+    return not_owned(world, command.key, command.token, command.token_owner);
+  }
+  NewEvents events{{Stream::lock(lock->key),
+                    {},
+                    lock->token,
+                    LockEvent{LockReleased{lock->key, lock->owner, lock->token, lock->run_root}}}};
+  end_dependents(world, *lock, now, events);
+  return events;
+}
+
+Decided<NewEvents> decide(const World& world, const ExpireLock& command, const Now& now) {
+  const Lock* lock = world.find_lock(command.key);
+  if (lock == nullptr || lock->token != command.token || lock->renewed_at != command.renewed_at) {
+    return NewEvents{};
+  }
+  NewEvents events{{Stream::lock(lock->key),
+                    {},
+                    lock->token,
+                    LockEvent{LockExpired{lock->key, lock->owner, lock->token, lock->run_root}}}};
+  end_dependents(world, *lock, now, events);
+  return events;
+}
+
+Decided<NewEvents> decide(const World& world, const NoteRefreshFailure& command, const Now&) {
+  const Lock* lock = world.find_lock(command.key);
+  const EndedLock* ended = world.ended_locks.find(command.key);
+  if (lock == nullptr && ended == nullptr) return NewEvents{};  // there never was one, or long ago
+  const std::string owner = owner_of(world, command.key, command.token, command.token_owner);
+  const auto& known = lock != nullptr ? lock->failing_owners : ended->failing_owners;
+  if (std::find(known.begin(), known.end(), owner) != known.end()) return NewEvents{};
+  return NewEvents{{Stream::lock(command.key),
+                    {},
+                    lock != nullptr ? lock->token : ended->ended_at,
+                    LockEvent{LockRefreshFailed{command.key, owner, command.token,
+                                                lock != nullptr ? lock->owner : std::string(),
+                                                lock != nullptr ? lock->token : 0}}}};
+}
+
+}  // namespace signalbox

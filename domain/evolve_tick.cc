@@ -1,0 +1,80 @@
+#include <utility>
+
+#include "domain/check.h"
+#include "domain/evolve_noun.h"
+
+namespace signalbox {
+namespace {
+
+void release_lock(World& world, Tick& tick) {
+  if (tick.lock_token != 0) forget_dependent(world, tick.lock_token, tick.loop);
+  tick.lock_token = 0;
+}
+
+void end_tick(World& world, Tick& tick, Token token) {
+  SIGNALBOX_CHECK(tick.token == token);
+  release_lock(world, tick);
+  const std::string loop = tick.loop;
+  world.ticks.erase(loop);
+}
+
+void fold(World& world, Tick& tick, const Record& record, const TickStarted& event) {
+  tick.token = record.position;
+  tick.incarnation = world.server.incarnation;
+  tick.stage = event.stage;
+  tick.reason = event.reason;
+  tick.lease_ms = event.lease_ms;
+  tick.started_at_ns = record.recorded_at_ns;
+  tick.run_id = event.run_id;
+  tick.run_root = event.run_root;
+  tick.lock_token = event.lock_token;
+  if (event.lock_token != 0) add_dependent(world, event.lock_token, tick.loop);
+}
+
+void fold(World& world, Tick& tick, const Record&, const TickSucceeded& event) {
+  end_tick(world, tick, event.token);
+}
+void fold(World& world, Tick& tick, const Record&, const TickFailed& event) {
+  end_tick(world, tick, event.token);
+}
+void fold(World& world, Tick& tick, const Record&, const TickRecovered& event) {
+  end_tick(world, tick, event.token);
+}
+void fold(World& world, Tick& tick, const Record&, const TickTimedOut& event) {
+  SIGNALBOX_CHECK(tick.token == event.token);
+  release_lock(world, tick);
+}
+void fold(World& world, Tick& tick, const Record& record, const TickIncompleteDetected& event) {
+  SIGNALBOX_CHECK(tick.token == event.token);
+  release_lock(world, tick);
+  tick.halted_at = record.position;
+  if (event.token == 0) {  // all that is known of it is a marker
+    tick.run_id = event.run_id;
+    tick.run_root = event.run_root;
+  }
+}
+
+}  // namespace
+
+// A loop that is idle isn't in the world: the state made here goes again unless the event keeps it.
+void evolve_noun(World& world, const Record& record, const TickEvent& noun) {
+  const std::string& loop = record.stream.name;
+  const auto place = world.ticks.find(loop);
+  const TickStatus status = place == world.ticks.end() ? TickStatus::idle : place->second.status;
+  const std::uint16_t number = std::visit([](const auto& event) { return event.tag.number; }, noun);
+  const auto next = next_status(status, number);
+  SIGNALBOX_CHECK(next.has_value());
+  if (std::holds_alternative<TickSkipped>(noun)) return;
+  Tick& tick = world.ticks.try_emplace(loop).first->second;
+  tick.loop = loop;
+  tick.status = *next;
+  std::visit(
+      [&](const auto& event) {
+        if constexpr (!std::is_same_v<std::remove_cvref_t<decltype(event)>, TickSkipped>) {
+          fold(world, tick, record, event);
+        }
+      },
+      noun);
+}
+
+}  // namespace signalbox

@@ -1,0 +1,80 @@
+// The state of a held lock, and its transition table.
+//
+// A lock that nobody holds isn't there; what its end left is remembered for a while (EndedLock).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <boost/describe/class.hpp>
+#include <boost/describe/enum.hpp>
+
+#include "domain/event.h"
+
+namespace signalbox {
+
+enum class LockStatus : std::uint8_t { free = 1, held = 2 };
+BOOST_DESCRIBE_ENUM(LockStatus, free, held)
+
+struct LockTransition {
+  LockStatus from;
+  EventTag on;
+  LockStatus to;
+};
+
+// Drawn in README.md. A pair that is not here can't happen.
+inline constexpr std::array lock_transitions = {
+    LockTransition{LockStatus::free, LockFileReplaced::tag, LockStatus::free},
+    LockTransition{LockStatus::free, LockRefreshFailed::tag, LockStatus::free},
+    LockTransition{LockStatus::free, LockAcquired::tag, LockStatus::held},
+    LockTransition{LockStatus::held, LockRefreshed::tag, LockStatus::held},
+    LockTransition{LockStatus::held, LockRefreshFailed::tag, LockStatus::held},
+    LockTransition{LockStatus::held, LockReleased::tag, LockStatus::free},
+    LockTransition{LockStatus::held, LockExpired::tag, LockStatus::free},
+};
+
+constexpr std::optional<LockStatus> next_status(LockStatus from, std::uint16_t event_number) {
+  for (const LockTransition& row : lock_transitions) {
+    if (row.from == from && row.on.number == event_number) return row.to;
+  }
+  return std::nullopt;
+}
+
+struct Lock {
+  std::string key;
+  std::string owner;
+  Token token = 0;
+  std::int64_t lease_ms = 0;
+  Position renewed_at = 0;  // the grant or its latest refresh
+  std::int64_t acquired_at_ns = 0;
+  std::int64_t expires_at_ns = 0;  // UTC, for people; the lease itself runs on a monotonic clock
+  std::string reason;
+  std::string run_root;
+  // What fails with LOCK_LOST when the lock is lost, in order.
+  std::vector<RunId> runs;
+  std::vector<std::string> loops;
+  // Owners whose vain attempts to refresh are in the log already, see LockRefreshFailed.
+  std::vector<std::string> failing_owners;
+
+  friend bool operator==(const Lock&, const Lock&) = default;
+};
+BOOST_DESCRIBE_STRUCT(Lock, (),
+                      (key, owner, token, lease_ms, renewed_at, acquired_at_ns, expires_at_ns,
+                       reason, run_root, runs, loops, failing_owners))
+
+// What is left of a lock after its end.
+struct EndedLock {
+  std::string owner;
+  Token token = 0;
+  Position ended_at = 0;  // its LockReleased or LockExpired
+  bool expired = false;
+  std::vector<std::string> failing_owners;
+
+  friend bool operator==(const EndedLock&, const EndedLock&) = default;
+};
+BOOST_DESCRIBE_STRUCT(EndedLock, (), (owner, token, ended_at, expired, failing_owners))
+
+}  // namespace signalbox

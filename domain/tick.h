@@ -1,0 +1,75 @@
+// The state of a loop whose tick is under way or was left without an end, and its transition table.
+//
+// A loop that is idle isn't there.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include <boost/describe/class.hpp>
+#include <boost/describe/enum.hpp>
+
+#include "domain/event.h"
+
+namespace signalbox {
+
+enum class TickStatus : std::uint8_t {
+  idle = 1,
+  running = 2,
+  timed_out = 3,  // its lease is over and it didn't end
+  halted = 4,     // a begin found that it has no end
+};
+BOOST_DESCRIBE_ENUM(TickStatus, idle, running, timed_out, halted)
+
+struct TickTransition {
+  TickStatus from;
+  EventTag on;
+  TickStatus to;
+};
+
+// Drawn in README.md. A pair that is not here can't happen.
+inline constexpr std::array tick_transitions = {
+    TickTransition{TickStatus::idle, TickStarted::tag, TickStatus::running},
+    TickTransition{TickStatus::idle, TickSkipped::tag, TickStatus::idle},
+    TickTransition{TickStatus::idle, TickIncompleteDetected::tag, TickStatus::halted},
+    TickTransition{TickStatus::running, TickSucceeded::tag, TickStatus::idle},
+    TickTransition{TickStatus::running, TickFailed::tag, TickStatus::idle},
+    TickTransition{TickStatus::running, TickSkipped::tag, TickStatus::running},
+    TickTransition{TickStatus::running, TickTimedOut::tag, TickStatus::timed_out},
+    TickTransition{TickStatus::running, TickIncompleteDetected::tag, TickStatus::halted},
+    TickTransition{TickStatus::running, TickRecovered::tag, TickStatus::idle},
+    TickTransition{TickStatus::timed_out, TickIncompleteDetected::tag, TickStatus::halted},
+    TickTransition{TickStatus::timed_out, TickRecovered::tag, TickStatus::idle},
+    TickTransition{TickStatus::halted, TickRecovered::tag, TickStatus::idle},
+};
+
+constexpr std::optional<TickStatus> next_status(TickStatus from, std::uint16_t event_number) {
+  for (const TickTransition& row : tick_transitions) {
+    if (row.from == from && row.on.number == event_number) return row.to;
+  }
+  return std::nullopt;
+}
+
+struct Tick {
+  std::string loop;
+  TickStatus status = TickStatus::idle;
+  Token token = 0;                // 0: halted by a marker file that the log knows nothing of
+  std::uint64_t incarnation = 0;  // of the service that granted it
+  std::string stage;
+  std::string reason;
+  std::int64_t lease_ms = 0;
+  std::int64_t started_at_ns = 0;
+  RunId run_id{};
+  std::string run_root;
+  Token lock_token = 0;    // of the lock that it holds while it runs, or 0
+  Position halted_at = 0;  // its TickIncompleteDetected, or 0
+
+  friend bool operator==(const Tick&, const Tick&) = default;
+};
+BOOST_DESCRIBE_STRUCT(Tick, (),
+                      (loop, status, token, incarnation, stage, reason, lease_ms, started_at_ns,
+                       run_id, run_root, lock_token, halted_at))
+
+}  // namespace signalbox

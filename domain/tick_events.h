@@ -1,0 +1,119 @@
+// What can happen to a loop's ticks. Every event lies in the loop's stream, `tick/<loop>`.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+
+#include <boost/describe/class.hpp>
+
+#include "domain/event_tag.h"
+#include "domain/ids.h"
+
+namespace signalbox {
+
+// A tick begins. The position of this event is its token.
+struct TickStarted {
+  static constexpr EventTag tag{501, 1, "TickStarted"};
+  std::string loop;
+  std::string stage;
+  std::string reason;
+  std::int64_t lease_ms = 0;
+  RunId run_id{};        // the run that the tick drives, or nil
+  std::string run_root;  // where its marker lies, or empty
+  Token lock_token = 0;  // of the lock that it holds, or 0
+
+  friend bool operator==(const TickStarted&, const TickStarted&) = default;
+};
+BOOST_DESCRIBE_STRUCT(TickStarted, (),
+                      (loop, stage, reason, lease_ms, run_id, run_root, lock_token))
+
+struct TickSucceeded {
+  static constexpr EventTag tag{502, 1, "TickSucceeded"};
+  std::string loop;
+  Token token = 0;
+  std::string run_root;
+
+  friend bool operator==(const TickSucceeded&, const TickSucceeded&) = default;
+};
+BOOST_DESCRIBE_STRUCT(TickSucceeded, (), (loop, token, run_root))
+
+struct TickFailed {
+  static constexpr EventTag tag{503, 1, "TickFailed"};
+  std::string loop;
+  Token token = 0;
+  std::string code;  // e.g. FAILED, LOCK_LOST
+  std::string error;
+  std::string run_root;
+
+  friend bool operator==(const TickFailed&, const TickFailed&) = default;
+};
+BOOST_DESCRIBE_STRUCT(TickFailed, (), (loop, token, code, error, run_root))
+
+// A tick was due and didn't begin.
+struct TickSkipped {
+  static constexpr EventTag tag{504, 1, "TickSkipped"};
+  std::string loop;
+  std::string stage;
+  std::string reason;  // "tick_in_progress"
+  Token token = 0;     // of the tick that was in the way, if the log knows it
+
+  friend bool operator==(const TickSkipped&, const TickSkipped&) = default;
+};
+BOOST_DESCRIBE_STRUCT(TickSkipped, (), (loop, stage, reason, token))
+
+// A begin found a tick that has no end: the loop halts until it is recovered.
+struct TickIncompleteDetected {
+  static constexpr EventTag tag{505, 1, "TickIncompleteDetected"};
+  std::string loop;
+  std::string stage;  // of the tick without an end
+  Token token = 0;    // likewise; 0 if only a marker file tells of it
+  RunId run_id{};
+  std::string run_root;
+  std::string marker_path;
+  std::string marker;               // its text, as far as it fits
+  std::int64_t marker_age_ms = -1;  // -1: unknown
+  std::int64_t stale_after_ms = 0;  // the lease, or the age at which a foreign marker is stale
+  std::string evidence;             // "lease_over", "earlier_incarnation", "foreign_marker", …
+  std::int64_t started_at_ns = 0;   // UTC; 0: unknown
+
+  friend bool operator==(const TickIncompleteDetected&, const TickIncompleteDetected&) = default;
+};
+BOOST_DESCRIBE_STRUCT(TickIncompleteDetected, (),
+                      (loop, stage, token, run_id, run_root, marker_path, marker, marker_age_ms,
+                       stale_after_ms, evidence, started_at_ns))
+
+// Somebody, or the service for a loop of its own, took the halt away.
+struct TickRecovered {
+  static constexpr EventTag tag{506, 1, "TickRecovered"};
+  std::string loop;
+  Token token = 0;
+  std::string reason;
+  std::string run_root;
+
+  friend bool operator==(const TickRecovered&, const TickRecovered&) = default;
+};
+BOOST_DESCRIBE_STRUCT(TickRecovered, (), (loop, token, reason, run_root))
+
+// The lease of a tick ended and the tick didn't: the watchdog saw it hang.
+struct TickTimedOut {
+  static constexpr EventTag tag{507, 1, "TickTimedOut"};
+  std::string loop;
+  Token token = 0;
+  std::string stage;
+  std::int64_t elapsed_ms = 0;
+  std::int64_t timeout_ms = 0;
+  std::int64_t timer_origin_ns = 0;  // UTC
+  RunId run_id{};
+  std::string run_root;
+
+  friend bool operator==(const TickTimedOut&, const TickTimedOut&) = default;
+};
+BOOST_DESCRIBE_STRUCT(TickTimedOut, (),
+                      (loop, token, stage, elapsed_ms, timeout_ms, timer_origin_ns, run_id,
+                       run_root))
+
+using TickEvent = std::variant<TickStarted, TickSucceeded, TickFailed, TickSkipped,
+                               TickIncompleteDetected, TickRecovered, TickTimedOut>;
+
+}  // namespace signalbox

@@ -1,0 +1,56 @@
+// One row of the tick ledger: what happened to a tick, beginning with its start and ending with its
+// finish. The same rows lie in a run root as `logs/ticks.jsonl`, schema tick_ledger.v1.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <boost/describe/class.hpp>
+#include <boost/describe/enum.hpp>
+
+#include "domain/event.h"
+
+namespace signalbox {
+
+// Stored as a number: append only.
+enum class TickRowKind : std::uint8_t {
+  start = 1,
+  finish = 2,
+  skipped = 3,  // another begin, while this tick was in progress
+  timed_out = 4,
+  incomplete = 5,
+  recovered = 6,
+};
+BOOST_DESCRIBE_ENUM(TickRowKind, start, finish, skipped, timed_out, incomplete, recovered)
+
+struct TickRow {
+  TickRowKind kind = TickRowKind::start;
+  Position position = 0;
+  std::int64_t recorded_at_ns = 0;  // UTC
+  std::string actor;
+  std::string loop;
+  Token token = 0;     // 0: of a tick that the log doesn't know
+  std::string stage;   // as its start said
+  std::string reason;  // likewise; of a recovery, what was said then
+  std::int64_t lease_ms = 0;
+  RunId run_id{};
+  std::string run_root;  // empty: the run's own, if there is a run
+  std::string outcome;   // of a finish: succeeded, failed
+  std::string code;      // of what went wrong
+  std::string error;     // likewise, for a person
+  std::int64_t duration_ms = 0;
+
+  friend bool operator==(const TickRow&, const TickRow&) = default;
+};
+BOOST_DESCRIBE_STRUCT(TickRow, (),
+                      (kind, position, recorded_at_ns, actor, loop, token, stage, reason, lease_ms,
+                       run_id, run_root, outcome, code, error, duration_ms))
+
+// The token of the tick that an event of a loop is about; 0 if the log doesn't know it.
+Token tick_token(const Record& record);
+
+// The row of an event of a loop. `start` is the row of that tick's start; nullptr for the start
+// itself, and for a tick that the log doesn't know.
+TickRow tick_row(const Record& record, const TickRow* start);
+
+}  // namespace signalbox

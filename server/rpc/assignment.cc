@@ -1,0 +1,77 @@
+#include "server/rpc/assignment.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <boost/json/parse.hpp>
+
+#include "domain/attempt_end.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+json::value json_or_null(const std::string& text) {
+  if (text.empty()) return nullptr;
+  json::error_code error;
+  json::value value = json::parse(text, error);
+  return error ? json::value(text) : value;
+}
+
+void add_texts(const Api& api, const RunId& id, const std::string& goal, const std::string& input,
+               const std::string& run_root, const std::string& previous, json::object& claim) {
+  claim["goal"] = goal;
+  claim["input"] = json_or_null(input);
+  claim["run_root"] =
+      run_root.empty() ? api.facts.data_directory + "/runs/" + to_string(id) : run_root;
+  claim["previous"] = previous.empty() ? json::value(nullptr) : json::value(previous);
+}
+
+// What Run::previous was when the claim was granted, read backwards from there.
+std::string previous_before(const Api& api, const Record& claimed) {
+  const auto positions = api.projector.index().run_positions(claimed.stream.run_id);
+  if (!positions) return {};
+  auto before = std::lower_bound(positions->begin(), positions->end(), claimed.position);
+  while (before != positions->begin()) {
+    const auto record = api.log.read(*--before, 1);
+    if (!record || record->empty()) return {};
+    const Event& event = record->front().event;
+    if (const auto* failed = event_as<StationAttemptFailed>(event)) {
+      return previous_text(failed->failure, failed->result);
+    }
+    if (const auto* deferred = event_as<StationDeferred>(event)) {
+      if (!deferred->note.empty()) return deferred->note;
+    }
+    if (event_as<StationSucceeded>(event) != nullptr) return {};
+  }
+  return {};
+}
+
+// Of an attempt that is over, what the register says: the run may have ended, or gone on.
+void add_from_register(const Api& api, const Record& claimed, json::object& claim) {
+  // The read models follow the log by up to a second.
+  if (!api.projector.wait_for(claimed.position)) return;
+  const RunId& id = claimed.stream.run_id;
+  const auto row = api.projector.index().find(id);
+  if (!row || !*row) return;
+  const auto first = api.log.read((*row)->started_position, 1);
+  if (!first || first->empty()) return;
+  const auto* started = event_as<RunStarted>(first->front().event);
+  if (started == nullptr) return;
+  add_texts(api, id, started->goal, started->input, started->run_root,
+            previous_before(api, claimed), claim);
+}
+
+}  // namespace
+
+void add_assignment(const Api& api, const Record& claimed, json::object& claim) {
+  const Run* run = api.engine.world().find_run(claimed.stream.run_id);
+  // Nothing of it changes while the attempt is under way.
+  const bool under_way = run != nullptr && run->attempt && run->attempt->token == claimed.position;
+  if (!under_way) return add_from_register(api, claimed, claim);
+  add_texts(api, run->id, run->goal, run->input, run->run_root, run->previous, claim);
+}
+
+}  // namespace signalbox

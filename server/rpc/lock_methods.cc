@@ -1,0 +1,126 @@
+// `lock.*`: exclusive leases on a key.
+#include <algorithm>
+
+#include "server/rpc/command_call.h"
+#include "server/rpc/lock_queue.h"
+#include "server/rpc/lock_results.h"
+#include "server/rpc/lock_views.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+void acquire(Api& api, Call& call) {
+  auto command = from_json<AcquireLock>(call.params);
+  if (!command) return call.responder.reject(command.error());
+  if (answered_before(api, call, acquire_result)) return;
+  api.locks.acquire(std::move(*command), call.origin, call.responder);
+}
+
+// Applies a RefreshLock or ReleaseLock, and what its refusal is worth.
+template <class T>
+void apply_word(Api& api, const Call& call, const T& command, ResultOf result_of) {
+  const World& world = api.engine.world();
+  const auto expired = api.timers.expired_lock(world, command.key, api.clock.monotonic_ns());
+  const bool refused =
+      expired.has_value() || !decide(world, command, Now{api.clock.wall_ns()}).has_value();
+  // What is noted of a refusal isn't the result of the command: asked again, it is decided again.
+  Origin origin = call.origin;
+  if (refused) origin = {call.origin.actor, {}, {}};
+  Decided<json::object> outcome;
+  {
+    auto transaction = api.engine.begin(std::move(origin));
+    if (expired) (void)transaction.apply(*expired);
+    const auto applied = transaction.apply(command);
+    if (applied) {
+      outcome = result_of(api, transaction.records());
+    } else {
+      if (applied.error().code == ErrorCode::LOCK_NOT_OWNED) {
+        (void)transaction.apply(
+            NoteRefreshFailure{command.key, command.token, command.token_owner});
+      }
+      outcome = tl::unexpected(applied.error());
+    }
+  }
+  answer_with_files(api, call.responder, std::move(outcome));
+}
+
+// Who was granted `token`, if it was one of `key`.
+std::string owner_in_log(const EventLog& log, const std::string& key, Token token) {
+  if (token == 0 || token > log.tail()) return {};
+  const auto records = log.read(token, 1);
+  if (!records || records->empty()) return {};
+  const auto* acquired = event_as<LockAcquired>(records->front().event);
+  return acquired != nullptr && acquired->key == key ? acquired->owner : std::string();
+}
+
+// Whether only the log can tell whose token this was.
+template <class T>
+bool is_forgotten(const World& world, const T& command) {
+  const Lock* lock = world.find_lock(command.key);
+  const EndedLock* ended = world.ended_locks.find(command.key);
+  return (lock == nullptr || lock->token != command.token) &&
+         (ended == nullptr || ended->token != command.token);
+}
+
+template <class T, ResultOf result_of>
+void handle_word(Api& api, Call& call) {
+  auto command = from_json<T>(call.params);
+  if (!command) return call.responder.reject(command.error());
+  if (answered_before(api, call, result_of)) return;
+  if (!is_forgotten(api.engine.world(), *command)) {
+    return apply_word(api, call, *command, result_of);
+  }
+  api.run_blocking([&api, call = Call{{}, call.origin, call.responder},
+                    command = std::move(*command)]() mutable -> std::function<void()> {
+    command.token_owner = owner_in_log(api.log, command.key, command.token);
+    return [&api, call, command]() mutable {
+      if (!answered_before(api, call, result_of)) apply_word(api, call, command, result_of);
+    };
+  });
+}
+
+struct GetLock {
+  std::string key;
+};
+BOOST_DESCRIBE_STRUCT(GetLock, (), (key))
+
+struct ListLocks {
+  std::optional<std::string> prefix;
+  std::optional<std::string> owner;
+  std::optional<std::uint32_t> limit;
+  std::optional<std::string> cursor;
+};
+BOOST_DESCRIBE_STRUCT(ListLocks, (), (prefix, owner, limit, cursor))
+
+void get(Api& api, Call& call) {
+  const auto params = from_json<GetLock>(call.params);
+  if (!params) return call.responder.reject(params.error());
+  call.responder.result(lock_view(api, params->key));
+}
+
+void list(Api& api, Call& call) {
+  const auto params = from_json<ListLocks>(call.params);
+  if (!params) return call.responder.reject(params.error());
+  LockFilter filter;
+  filter.prefix = params->prefix.value_or("");
+  filter.owner = params->owner;
+  filter.cursor = params->cursor.value_or("");
+  filter.limit = std::clamp<std::uint32_t>(params->limit.value_or(100), 1, 1000);
+  call.responder.result(lock_list_view(api, filter));
+}
+
+}  // namespace
+
+std::vector<Method> lock_methods() {
+  return {
+      {"lock.acquire", true, field_names<AcquireLock>(), acquire},
+      {"lock.refresh", true, field_names<RefreshLock>(), handle_word<RefreshLock, refresh_result>},
+      {"lock.release", true, field_names<ReleaseLock>(), handle_word<ReleaseLock, release_result>},
+      {"lock.get", false, field_names<GetLock>(), get},
+      {"lock.list", false, field_names<ListLocks>(), list},
+  };
+}
+
+}  // namespace signalbox

@@ -1,0 +1,210 @@
+#include "server/rpc/lock_queue.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "server/rpc/api.h"
+#include "server/rpc/command_call.h"
+#include "server/rpc/lock_results.h"
+#include "server/rpc/lock_views.h"
+
+namespace signalbox {
+namespace {
+
+constexpr std::int64_t ns_per_ms = 1'000'000;
+
+}  // namespace
+
+void LockQueue::acquire(AcquireLock command, Origin origin, Responder responder) {
+  // What is wrong with it by itself is said before it waits or a file is read.
+  const auto decided = decide(api_.engine.world(), command, Now{api_.clock.wall_ns()});
+  if (!decided && decided.error().code != ErrorCode::LOCK_HELD) {
+    return responder.reject(decided.error());
+  }
+  const std::int64_t now_ns = api_.clock.monotonic_ns();
+  const std::int64_t wait_ms =
+      std::clamp<std::int64_t>(command.wait_ms.value_or(0), 0, limits::lock_wait_ms_max);
+  if (wait_ms > 0 && size_ >= waiting_locks_max) drop_closed(now_ns);
+  if (wait_ms > 0 && size_ >= waiting_locks_max) {
+    return responder.reject({ErrorCode::OVERLOADED,
+                             "too many wait for locks already",
+                             {{"waiting_locks_max", static_cast<std::int64_t>(waiting_locks_max)}},
+                             {"signalbox lock list"}});
+  }
+  const std::string key = command.key;
+  const std::int64_t deadline_ns = now_ns + wait_ms * ns_per_ms;
+  Waiting waiting{next_number_++, std::move(command), std::move(origin), std::move(responder),
+                  deadline_ns};
+  // While another holds it there is nothing to decide for those who came before.
+  const bool is_held =
+      !decided && !api_.timers.expired_lock(api_.engine.world(), key, now_ns).has_value();
+  if (is_held && wait_ms == 0) return refuse(waiting, decided.error());
+  queues_[key].waiting.push_back(std::move(waiting));
+  ++size_;
+  if (!is_held) return serve_key(key, now_ns);
+  std::int64_t look_ns = deadline_ns;
+  if (const auto end_ns = api_.timers.lease_end_ns(key)) look_ns = std::min(look_ns, *end_ns);
+  if (const auto due_ns = looks_.due_of(key)) look_ns = std::min(look_ns, *due_ns);
+  looks_.arm(key, look_ns);
+  waits_();
+}
+
+std::size_t LockQueue::waiting_for(const std::string& key) const {
+  const auto place = queues_.find(key);
+  return place == queues_.end() ? 0 : place->second.waiting.size();
+}
+
+void LockQueue::observe(std::span<const Record> records) {
+  for (const Record& record : records) {
+    if (record.stream.kind != StreamKind::lock) continue;
+    const std::string& key = record.stream.name;
+    if (!queues_.contains(key)) continue;
+    if (event_as<LockRefreshed>(record.event) == nullptr) {
+      touched_.push_back(key);
+      continue;
+    }
+    // Its lease may be shorter now; that it is longer is seen when the old end has come.
+    const auto end_ns = api_.timers.lease_end_ns(key);
+    const auto look_ns = looks_.due_of(key);
+    if (end_ns && look_ns && *end_ns < *look_ns) looks_.arm(key, *end_ns);
+  }
+}
+
+void LockQueue::serve(std::int64_t monotonic_ns) {
+  for (const std::string& key : std::exchange(touched_, {})) serve_key(key, monotonic_ns);
+  while (const auto due = looks_.take_due(monotonic_ns)) serve_key(due->second, monotonic_ns);
+}
+
+// Whoever is gone isn't waited for, but takes a place until its turn or its time.
+void LockQueue::drop_closed(std::int64_t monotonic_ns) {
+  std::vector<std::string> keys;
+  for (const auto& [key, queue] : queues_) keys.push_back(key);
+  for (const std::string& key : keys) serve_key(key, monotonic_ns);
+}
+
+void LockQueue::serve_key(const std::string& key, std::int64_t monotonic_ns) {
+  const auto place = queues_.find(key);
+  if (place == queues_.end() || place->second.reading) return;
+  KeyQueue& queue = place->second;
+  const Waiting* reader = nullptr;
+  for (auto each = queue.waiting.begin(); each != queue.waiting.end() && reader == nullptr;) {
+    const Verdict verdict = settle(*each, monotonic_ns);
+    if (verdict == Verdict::needs_file) reader = &*each;
+    if (verdict == Verdict::settled) {
+      each = queue.waiting.erase(each);
+      --size_;
+    } else {
+      ++each;
+    }
+  }
+  if (queue.waiting.empty()) {
+    looks_.disarm(key);
+    queues_.erase(place);
+  } else if (reader != nullptr) {
+    queue.reading = true;
+    read_file(key, reader->number, *reader->command.run_root);
+  } else {
+    arm(key, queue, monotonic_ns);
+  }
+}
+
+LockQueue::Verdict LockQueue::settle(Waiting& waiting, std::int64_t monotonic_ns) {
+  if (waiting.responder.peer()->closed()) return Verdict::settled;
+  const World& world = api_.engine.world();
+  const AcquireLock& command = waiting.command;
+  const Lock* lock = world.find_lock(command.key);
+  const bool is_free =
+      lock == nullptr || api_.timers.expired_lock(world, command.key, monotonic_ns).has_value();
+  if (!is_free && lock->owner != command.owner) {
+    if (waiting.deadline_ns > monotonic_ns) return Verdict::waits;
+    const auto decided = decide(world, command, Now{api_.clock.wall_ns()});
+    refuse(waiting, decided.error());
+    return Verdict::settled;
+  }
+  // The same command came over another connection, too, and was carried out there.
+  Call again{{}, waiting.origin, waiting.responder};
+  if (answered_before(api_, again, acquire_result)) return Verdict::settled;
+  if (is_free && command.run_root && !waiting.file_is_read) {
+    return waiting.look_again_ns > monotonic_ns ? Verdict::waits : Verdict::needs_file;
+  }
+  return take(waiting, monotonic_ns);
+}
+
+LockQueue::Verdict LockQueue::take(Waiting& waiting, std::int64_t monotonic_ns) {
+  Decided<boost::json::object> outcome;
+  {
+    auto transaction = api_.engine.begin(waiting.origin);
+    if (const auto expired =
+            api_.timers.expired_lock(api_.engine.world(), waiting.command.key, monotonic_ns)) {
+      (void)transaction.apply(*expired);
+    }
+    const auto applied = transaction.apply(waiting.command);
+    if (applied) {
+      outcome = acquire_result(api_, transaction.records());
+    } else {
+      outcome = tl::unexpected(applied.error());
+    }
+  }
+  if (outcome) {
+    answer_with_files(api_, waiting.responder, std::move(outcome));
+    return Verdict::settled;
+  }
+  if (outcome.error().code == ErrorCode::LOCK_HELD && waiting.deadline_ns > monotonic_ns) {
+    // By the file of somebody whose end no event will tell.
+    waiting.file_is_read = false;
+    waiting.look_again_ns =
+        std::min(waiting.deadline_ns, monotonic_ns + lock_file_pause_ms * ns_per_ms);
+    return Verdict::waits;
+  }
+  refuse(waiting, outcome.error());
+  return Verdict::settled;
+}
+
+void LockQueue::refuse(const Waiting& waiting, Rejection rejection) const {
+  waiting.responder.reject(with_lease_end(api_, waiting.command.key, std::move(rejection)));
+}
+
+void LockQueue::arm(const std::string& key, const KeyQueue& queue, std::int64_t monotonic_ns) {
+  std::int64_t look_ns = queue.waiting.front().deadline_ns;
+  for (const Waiting& waiting : queue.waiting) {
+    look_ns = std::min(look_ns, waiting.deadline_ns);
+    if (waiting.look_again_ns > monotonic_ns) look_ns = std::min(look_ns, waiting.look_again_ns);
+  }
+  if (const auto end_ns = api_.timers.lease_end_ns(key)) look_ns = std::min(look_ns, *end_ns);
+  looks_.arm(key, look_ns);
+  waits_();
+}
+
+void LockQueue::read_file(const std::string& key, std::uint64_t number,
+                          const std::string& run_root) {
+  api_.run_blocking([this, key, number, run_root]() -> std::function<void()> {
+    return [this, key, number, file = read_lock_file(run_root, api_.log)] {
+      on_file(key, number, file);
+    };
+  });
+}
+
+void LockQueue::on_file(const std::string& key, std::uint64_t number, const LockFile& file) {
+  const auto place = queues_.find(key);
+  if (place == queues_.end()) return;
+  KeyQueue& queue = place->second;
+  queue.reading = false;
+  for (Waiting& waiting : queue.waiting) {
+    if (waiting.number != number) continue;
+    const bool is_held = api_.engine.world().find_lock_by_token(file.token) != nullptr;
+    waiting.command.file = meaning_of(file, key, is_held);
+    waiting.file_is_read = true;
+  }
+  serve_key(key, api_.clock.monotonic_ns());
+}
+
+void LockQueue::refuse_all(const Rejection& why) {
+  for (const auto& [key, queue] : std::exchange(queues_, {})) {
+    for (const Waiting& waiting : queue.waiting) waiting.responder.reject(why);
+  }
+  looks_.clear();
+  touched_.clear();
+  size_ = 0;
+}
+
+}  // namespace signalbox

@@ -1,0 +1,104 @@
+#include "server/rpc/lock_views.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <vector>
+
+#include <boost/json/array.hpp>
+
+#include "server/rpc/lock_queue.h"
+#include "server/rpc/time_text.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+// The two clocks are read one after the other; less than this apart is the same moment.
+constexpr std::int64_t same_moment_ns = 50'000'000;
+
+json::object held_lock(const Api& api, const Lock& lock) {
+  const bool is_over =
+      api.timers.expired_lock(api.engine.world(), lock.key, api.clock.monotonic_ns()).has_value();
+  json::object object;
+  object["key"] = lock.key;
+  // One whose lease is over is there for a taker to find; its holder has lost it.
+  object["status"] = is_over ? "expired" : "held";
+  object["owner"] = lock.owner;
+  object["token"] = lock.token;
+  object["lease_ms"] = lock.lease_ms;
+  object["acquired_at"] = format_time(lock.acquired_at_ns);
+  object["expires_at"] = format_time(lease_end_utc_ns(api, lock));
+  object["reason"] = lock.reason;
+  object["run_root"] = lock.run_root.empty() ? json::value(nullptr) : json::value(lock.run_root);
+  json::array runs;
+  for (const RunId& id : lock.runs) runs.emplace_back(to_string(id));
+  object["runs"] = std::move(runs);
+  object["loops"] = json::array(lock.loops.begin(), lock.loops.end());
+  object["waiting"] = api.locks.waiting_for(lock.key);
+  return object;
+}
+
+}  // namespace
+
+std::int64_t lease_end_utc_ns(const Api& api, const Lock& lock) {
+  const auto end_ns = api.timers.lease_end_ns(lock.key);
+  if (!end_ns) return lock.expires_at_ns;
+  const std::int64_t utc_ns = api.clock.wall_ns() + (*end_ns - api.clock.monotonic_ns());
+  return std::abs(utc_ns - lock.expires_at_ns) < same_moment_ns ? lock.expires_at_ns : utc_ns;
+}
+
+Rejection with_lease_end(const Api& api, const std::string& key, Rejection rejection) {
+  const Lock* lock = api.engine.world().find_lock(key);
+  if (rejection.code != ErrorCode::LOCK_HELD || lock == nullptr) return rejection;
+  for (Detail& detail : rejection.details) {
+    if (detail.key == "expires_at_ns") detail.value = lease_end_utc_ns(api, *lock);
+  }
+  return rejection;
+}
+
+json::object lock_view(const Api& api, const std::string& key) {
+  const World& world = api.engine.world();
+  json::object result;
+  result["key"] = key;
+  const Lock* lock = world.find_lock(key);
+  result["lock"] = lock == nullptr ? json::value(nullptr) : json::value(held_lock(api, *lock));
+  const EndedLock* ended = world.ended_locks.find(key);
+  if (ended == nullptr) {
+    result["last"] = nullptr;
+  } else {
+    json::object last;
+    last["owner"] = ended->owner;
+    last["token"] = ended->token;
+    last["ended"] = ended->expired ? "expired" : "released";
+    last["ended_position"] = ended->ended_at;
+    result["last"] = std::move(last);
+  }
+  result["waiting"] = api.locks.waiting_for(key);
+  return result;
+}
+
+json::object lock_list_view(const Api& api, const LockFilter& filter) {
+  std::vector<const Lock*> found;
+  for (const auto& [key, lock] : api.engine.world().locks) {
+    if (key > filter.cursor && key.starts_with(filter.prefix) &&
+        (!filter.owner || *filter.owner == lock.owner)) {
+      found.push_back(&lock);
+    }
+  }
+  const std::size_t size = std::min(filter.limit, found.size());
+  const auto by_key = [](const Lock* a, const Lock* b) { return a->key < b->key; };
+  std::partial_sort(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(size), found.end(),
+                    by_key);
+  json::object result;
+  json::array locks;
+  for (std::size_t index = 0; index < size; ++index) {
+    locks.push_back(held_lock(api, *found[index]));
+  }
+  result["locks"] = std::move(locks);
+  result["next_cursor"] =
+      size < found.size() ? json::value(found[size - 1]->key) : json::value(nullptr);
+  return result;
+}
+
+}  // namespace signalbox

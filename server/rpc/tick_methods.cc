@@ -1,0 +1,167 @@
+// `tick.*` and `watchdog.*`: the turns of a loop, and what watches over them.
+#include <algorithm>
+
+#include "domain/refusals.h"
+#include "server/loops/own_loops.h"
+#include "server/rpc/command_call.h"
+#include "server/rpc/due_leases.h"
+#include "server/rpc/tick_results.h"
+#include "server/rpc/watchdog_check.h"
+#include "server/run_root/tick_marker.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::uint32_t list_limit_default = 50;
+constexpr std::uint32_t list_limit_max = 500;
+
+// The ticks of the service's own loops are its own business.
+bool refused_own_loop(const Call& call, const std::string& loop) {
+  if (!is_own_loop(loop)) return false;
+  call.responder.reject({ErrorCode::NOT_ALLOWED,
+                         "loop " + loop + " is the service's own",
+                         {{"loop", loop}},
+                         {"signalbox tick list --loop " + shell_word(loop)}});
+  return true;
+}
+
+// Where the loop's marker lies: of the tick that the log knows of, else of the one that is to
+// begin. Empty if there is none to look for.
+std::string root_of_marker(const Api& api, const BeginTick& command) {
+  const World& world = api.engine.world();
+  if (const Tick* tick = world.find_tick(command.loop)) {
+    return run_root_of(api, tick->run_root, tick->run_id);
+  }
+  std::string root = command.run_root.value_or("");
+  if (root.empty() && command.run_id) {
+    const Run* run = world.find_run(*command.run_id);
+    if (run != nullptr) root = run_root_of(api, run->run_root, run->id);
+  }
+  return root.starts_with('/') ? root : std::string();
+}
+
+// The refusal becomes an event, without the client's command id: that would be answered by it.
+void note_refusal(Api& api, const Call& call, const BeginTick& command, const TickMarker& marker,
+                  Rejection& refusal) {
+  auto transaction = api.engine.begin({call.origin.actor, {}, {}});
+  if (refusal.code == ErrorCode::TICK_IN_PROGRESS) {
+    (void)transaction.apply(NoteTickSkipped{command});
+  } else if (refusal.code == ErrorCode::PREVIOUS_TICK_INCOMPLETE) {
+    (void)transaction.apply(NoteTickIncomplete{command});
+    if (!marker.problem.empty()) refusal.details.push_back({"marker_problem", marker.problem});
+  }
+}
+
+void decide_begin(Api& api, Call& call, BeginTick& command, const TickMarker& marker) {
+  if (answered_before(api, call, begin_tick_result)) return;
+  command.marker = marker.found;
+  end_due_tick(api, command.loop);
+  end_due_lock(api, command.lock_token);
+  Decided<json::object> outcome;
+  {
+    auto transaction = api.engine.begin(call.origin);
+    const auto applied = transaction.apply(command);
+    if (applied) {
+      outcome = begin_tick_result(api, transaction.records());
+    } else {
+      outcome = tl::unexpected(with_ended_run(api, applied.error()));
+    }
+  }
+  if (!outcome) note_refusal(api, call, command, marker, outcome.error());
+  answer_with_files(api, call.responder, std::move(outcome));
+}
+
+void look_and_begin(Api& api, Call& call, BeginTick command) {
+  const std::string root = root_of_marker(api, command);
+  if (root.empty()) return decide_begin(api, call, command, {});
+  api.run_blocking([&api, root, call = Call{{}, call.origin, call.responder},
+                    command = std::move(command),
+                    wall_ns = api.clock.wall_ns()]() mutable -> std::function<void()> {
+    return [&api, root, call, command = std::move(command),
+            marker = look_at_tick_marker(root, api.log, wall_ns)]() mutable {
+      // Meanwhile another tick may have begun or ended: then the marker to look at is another one.
+      if (root_of_marker(api, command) != root) return look_and_begin(api, call, command);
+      decide_begin(api, call, command, marker);
+    };
+  });
+}
+
+void begin(Api& api, Call& call) {
+  auto command = from_json<BeginTick>(call.params);
+  if (!command) return call.responder.reject(command.error());
+  if (refused_own_loop(call, command->loop)) return;
+  look_and_begin(api, call, std::move(*command));
+}
+
+// Of commands that end a tick.
+template <class T>
+void end_by(Api& api, Call& call, const T& command, ResultOf result_of) {
+  if (answered_before(api, call, result_of)) return;
+  end_due_tick(api, command.loop);
+  Decided<json::object> outcome;
+  {
+    auto transaction = api.engine.begin(call.origin);
+    const auto applied = transaction.apply(command);
+    if (applied) {
+      outcome = result_of(api, transaction.records());
+    } else {
+      outcome = tl::unexpected(applied.error());
+    }
+  }
+  answer_with_files(api, call.responder, std::move(outcome));
+}
+
+void end(Api& api, Call& call) {
+  const auto command = from_json<EndTick>(call.params);
+  if (!command) return call.responder.reject(command.error());
+  if (refused_own_loop(call, command->loop)) return;
+  end_by(api, call, *command, end_tick_result);
+}
+
+void recover(Api& api, Call& call) {
+  const auto command = from_json<RecoverTick>(call.params);
+  if (!command) return call.responder.reject(command.error());
+  end_by(api, call, *command, recover_tick_result);
+}
+
+struct ListTicks {
+  std::optional<std::string> loop;
+  std::optional<RunId> run_id;
+  std::optional<std::uint32_t> limit;
+  std::optional<Position> cursor;
+};
+BOOST_DESCRIBE_STRUCT(ListTicks, (), (loop, run_id, limit, cursor))
+
+void list(Api& api, Call& call) {
+  auto params = from_json<ListTicks>(call.params);
+  if (!params) return call.responder.reject(params.error());
+  const TickFilter filter{std::move(params->loop), params->run_id};
+  const std::size_t limit =
+      std::clamp<std::uint32_t>(params->limit.value_or(list_limit_default), 1, list_limit_max);
+  const Position cursor = params->cursor.value_or(0);
+  json::object open = open_ticks(api, filter, limit);
+  api.projector.query(api.engine.world().position, [&api, responder = call.responder, filter, limit,
+                                                    cursor,
+                                                    open = std::move(open)](const RunIndex& index) {
+    api.post([responder,
+              outcome = tick_list_view(api, index.ticks(), filter, limit, cursor, open)]() mutable {
+      responder.answer(std::move(outcome));
+    });
+  });
+}
+
+}  // namespace
+
+std::vector<Method> tick_methods() {
+  return {
+      {"tick.begin", true, field_names<BeginTick>(), begin},
+      {"tick.end", true, field_names<EndTick>(), end},
+      {"tick.recover", true, field_names<RecoverTick>(), recover},
+      {"tick.list", false, field_names<ListTicks>(), list},
+      {"watchdog.check", true, field_names<CheckWatchdog>(), check_watchdog},
+  };
+}
+
+}  // namespace signalbox

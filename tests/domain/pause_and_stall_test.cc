@@ -1,0 +1,209 @@
+// A paused run starts nothing and never times out; an attempt that doesn't get on is dealt with
+// step by step.
+#include <gtest/gtest.h>
+
+#include "tests/domain/given_when_then.h"
+
+namespace signalbox {
+namespace {
+
+const Uuid span = uuid_of(0x50);
+
+StationDefinition watched(std::string name) {
+  StationDefinition station =
+      worker_station(std::move(name), {5, 0, {Strategy::original, Strategy::simplified}});
+  station.stall_after_ms = 1000;
+  return station;
+}
+
+class PauseTest : public GivenWhenThen {};
+
+TEST_F(PauseTest, StartsNoAttemptUntilItIsResumed) {  // S11
+  given({started({"two", {worker_station("a"), worker_station("b")}})});
+  when(PauseRun{run, "lunch"});
+  then({RunEvent{RunPaused{"lunch"}}});
+  when(claim_by("ann"));
+  then_nothing();
+  when(PauseRun{run, {}});
+  then_nothing();
+  when(ResumeRun{run, {}});
+  then({RunEvent{RunResumed{""}}});
+  when(claim_by("ann"));
+  then_names({"StationClaimed"});
+  when(ResumeRun{run, {}});
+  then_nothing();
+}
+
+TEST_F(PauseTest, AnAttemptUnderWayFinishesAndTheNextStationWaits) {  // S11
+  given({started({"two", {worker_station("a"), worker_station("b")}}), claimed("a")});
+  when(PauseRun{run, {}});
+  CompleteStation complete;
+  complete.run_id = run;
+  complete.station = "a";
+  complete.token = 2;
+  when(complete);
+  then_names({"StationSucceeded"});
+  when(claim_by("ann"));
+  then_nothing();
+  when(ResumeRun{run, {}});
+  when(claim_by("ann"));
+  then_names({"StationClaimed"});
+}
+
+TEST_F(PauseTest, NeverTimesOut) {  // W2
+  given({started({"one", {worker_station("a")}}), claimed("a")});
+  when(PauseRun{run, {}});
+  when(TimeOutStation{run, 2, 2, 10'000});
+  then_nothing();
+}
+
+TEST_F(PauseTest, ARetryThatIsDueWaitsToo) {
+  given({started({"one", {watched("a")}}), claimed("a"),
+         StationEvent{StationDeferred{"a", 1, WaitReason::deferred, 5, ""}}});
+  when(PauseRun{run, {}});
+  when(WakeStation{run});
+  then_names({"StationReady"});
+  when(claim_by("ann"));
+  then_nothing();
+  when(ResumeRun{run, {}});
+  when(claim_by("ann"));
+  then_names({"StationClaimed"});
+}
+
+class WatchdogTest : public GivenWhenThen {};
+
+TEST_F(WatchdogTest, CountsFromTheLaterOfStartAndProgress) {  // W2
+  given({started({"one", {worker_station("a")}}), claimed("a")});
+  now.wall_ns += 7'000'000;
+  when(HeartbeatStation{run, "a", 2, {}, "10 %"});
+  when(TimeOutStation{run, 2, 2, 10'000});
+  then_nothing();                                   // the timer was set before the progress
+  when(HeartbeatStation{run, "a", 2, {}, "10 %"});  // no progress
+  when(TimeOutStation{run, 2, 3, 10'000});
+  ASSERT_FALSE(events.empty());
+  const auto* timed_out = event_as<WatchdogTimedOut>(events[0].event);
+  ASSERT_NE(timed_out, nullptr);
+  EXPECT_EQ(timed_out->timer_origin_field, TimerOrigin::last_progress_at);
+  EXPECT_EQ(timed_out->timer_origin_ns, now.wall_ns);
+  EXPECT_EQ(timed_out->elapsed_ms, 10'000);
+}
+
+TEST_F(WatchdogTest, AHeartbeatWithoutADigestIsNoProgress) {  // W2
+  given({started({"one", {worker_station("a")}}), claimed("a")});
+  when(HeartbeatStation{run, "a", 2, {}, {}});
+  when(TimeOutStation{run, 2, 2, 10'000});
+  ASSERT_FALSE(events.empty());
+  EXPECT_EQ(event_as<WatchdogTimedOut>(events[0].event)->timer_origin_field,
+            TimerOrigin::started_at);
+}
+
+TEST_F(WatchdogTest, WhatTheShimTimedOutHasItsCheckpointToo) {  // W3
+  given({started({"one", {process_station("a")}}), dispatched("a"), intended("a")});
+  now.wall_ns += 3'000'000'000;
+  CompleteStation complete;
+  complete.run_id = run;
+  complete.station = "a";
+  complete.token = 2;
+  complete.outcome = Outcome::timeout;
+  complete.from_executor = true;
+  when(complete);
+  then_names({"WatchdogTimedOut", "StationAttemptFailed"});
+  EXPECT_EQ(event_as<WatchdogTimedOut>(events[0].event)->elapsed_ms, 3000);
+}
+
+class StallTest : public GivenWhenThen {
+ protected:
+  void given_a_beat(StationDefinition station) {
+    given({started({"one", {std::move(station)}}), claimed("a")});
+    when(HeartbeatStation{run, "a", 2, {}, "same"});
+  }
+  void when_it_stalls() {
+    const Attempt& attempt = *the_run().attempt;
+    when(StallStation{run, attempt.token, attempt.last_progress_at, attempt.stalls, 1000});
+  }
+};
+
+TEST_F(StallTest, IsNudgedFirstAndGoesOnWhenItProgresses) {  // W5
+  given_a_beat(watched("a"));
+  when_it_stalls();
+  then({StationEvent{StationStalled{"a", 1, "same", 1000, StallAction::nudge}}});
+  EXPECT_EQ(the_run().station().status, StationStatus::waiting);
+  EXPECT_EQ(the_run().station().waiting, WaitReason::stalled);
+  when(HeartbeatStation{run, "a", 2, {}, "same"});
+  then_names({"StationHeartbeat"});
+  when(HeartbeatStation{run, "a", 2, {}, "further"});
+  then_names({"StationHeartbeat", "StationProgressed"});
+  EXPECT_EQ(the_run().station().status, StationStatus::running);
+  EXPECT_EQ(the_run().attempt->stalls, 0U);
+}
+
+TEST_F(StallTest, GoesDownTheLadder) {  // W5
+  given_a_beat(watched("a"));
+  when_it_stalls();
+  when_it_stalls();
+  then_names({"StationStalled", "StationAttemptFailed"});
+  const auto* failed = event_as<StationAttemptFailed>(events[1].event);
+  EXPECT_EQ(failed->failure.code, "STALLED");
+  EXPECT_EQ(failed->next_strategy, Strategy::simplified);
+}
+
+TEST_F(StallTest, FailMeansTheEnd) {  // W5
+  StationDefinition station = watched("a");
+  station.stall_actions = {StallAction::fail};
+  given_a_beat(station);
+  when_it_stalls();
+  then_names({"StationStalled", "StationFailed", "RunFailed"});
+}
+
+TEST_F(StallTest, AJobIsEndedBeforeItsAttempt) {  // W5
+  StationDefinition station = process_station("a");
+  station.stall_after_ms = 1000;
+  station.stall_actions = {StallAction::next_strategy};
+  station.retry = {3, 0, {Strategy::original, Strategy::simplified}};
+  given({started({"one", {station}}), dispatched("a"), intended("a")});
+  when(HeartbeatStation{run, "a", 2, {}, "same"});
+  when_it_stalls();
+  then_names({"StationStalled"});
+  EXPECT_TRUE(the_run().attempt->ending);
+  when_it_stalls();
+  then_nothing();
+  CompleteStation complete;
+  complete.run_id = run;
+  complete.station = "a";
+  complete.token = 2;
+  complete.outcome = Outcome::canceled;
+  complete.from_executor = true;
+  when(complete);
+  then_names({"StationAttemptFailed"});
+  EXPECT_EQ(event_as<StationAttemptFailed>(events[0].event)->failure.code, "STALLED");
+}
+
+TEST_F(StallTest, ProgressThatComesTooLateDoesntSaveAJobThatIsBeingEnded) {
+  StationDefinition station = process_station("a");
+  station.stall_after_ms = 1000;
+  station.stall_actions = {StallAction::fail};
+  given({started({"one", {station}}), dispatched("a"), intended("a")});
+  when(HeartbeatStation{run, "a", 2, {}, "same"});
+  when_it_stalls();
+  when(HeartbeatStation{run, "a", 2, {}, "further"});
+  then_names({"StationHeartbeat"});
+  CompleteStation complete;
+  complete.run_id = run;
+  complete.station = "a";
+  complete.token = 2;
+  complete.outcome = Outcome::canceled;
+  complete.from_executor = true;
+  when(complete);
+  then_names({"StationFailed", "RunFailed"});
+}
+
+TEST_F(StallTest, ATimerThatComesAfterProgressIsTooLate) {
+  given_a_beat(watched("a"));
+  const Position before = the_run().attempt->last_progress_at;
+  when(HeartbeatStation{run, "a", 2, {}, "further"});
+  when(StallStation{run, 2, before, 0, 1000});
+  then_nothing();
+}
+
+}  // namespace
+}  // namespace signalbox

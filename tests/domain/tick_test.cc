@@ -1,0 +1,266 @@
+// Ticks: one at a time, none after one without an end, and how a halt is lifted.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <map>
+
+#include "tests/domain/given_when_then.h"
+
+namespace signalbox {
+namespace {
+
+Event tick_started(std::string loop = "nightly") {
+  return TickEvent{TickStarted{std::move(loop), "plan", "cron", 1000, {}, "/root", 0}};
+}
+
+BeginTick begin_of(std::string loop = "nightly") {
+  BeginTick command;
+  command.loop = std::move(loop);
+  command.stage = "plan";
+  command.reason = "cron";
+  command.lease_ms = 1000;
+  command.run_root = "/root";
+  command.marker.path = "/root/logs/tick-in-progress.json";
+  return command;
+}
+
+class TickTest : public GivenWhenThen {
+ protected:
+  [[nodiscard]] std::string evidence() const {
+    for (const Detail& detail : rejection->details) {
+      if (detail.key == "evidence") return std::get<std::string>(detail.value);
+    }
+    return "none";
+  }
+};
+
+TEST_F(TickTest, BeginsAndEnds) {  // T1
+  when(begin_of());
+  then({tick_started()});
+  when(EndTick{"nightly", 1, TickOutcome::succeeded, {}});
+  then({TickEvent{TickSucceeded{"nightly", 1, "/root"}}});
+  EXPECT_EQ(world.find_tick("nightly"), nullptr) << "an idle loop isn't kept";
+  when(begin_of());
+  when(EndTick{"nightly", 3, TickOutcome::failed, "no disk"});
+  then({TickEvent{TickFailed{"nightly", 3, "FAILED", "no disk", "/root"}}});
+  when(begin_of());  // T3: free after an error as after a success
+  then({tick_started()});
+}
+
+TEST_F(TickTest, ASecondBeginIsSkipped) {  // T3
+  given({tick_started()});
+  when(begin_of());
+  then_rejected(ErrorCode::TICK_IN_PROGRESS);
+  when(NoteTickSkipped{begin_of()});
+  then({TickEvent{TickSkipped{"nightly", "plan", "tick_in_progress", 1}}});
+  when(EndTick{"nightly", 1, TickOutcome::succeeded, {}});
+  then_names({"TickSucceeded"});
+}
+
+TEST_F(TickTest, AfterALeaseThatIsOverTheNextBeginHalts) {  // T4, W4
+  given({tick_started()});
+  when(TimeOutTick{"nightly", 1, 1200});
+  then({TickEvent{TickTimedOut{"nightly", 1, "plan", 1200, 1000, now.wall_ns, {}, "/root"}}});
+  when(EndTick{"nightly", 1, TickOutcome::succeeded, {}});
+  then_rejected(ErrorCode::STALE_TOKEN);
+  when(begin_of());
+  then_rejected(ErrorCode::PREVIOUS_TICK_INCOMPLETE);
+  EXPECT_EQ(evidence(), "lease_over");
+  when(NoteTickIncomplete{begin_of()});
+  then_names({"TickIncompleteDetected"});
+  when(begin_of());
+  then_rejected(ErrorCode::PREVIOUS_TICK_INCOMPLETE);
+  when(NoteTickIncomplete{begin_of()});
+  then_nothing();                                    // one for each halt
+  when(RecoverTick{"nightly", "looked at it", {}});  // T5
+  then({TickEvent{TickRecovered{"nightly", 1, "looked at it", "/root"}}});
+  when(begin_of());
+  then_names({"TickStarted"});
+}
+
+TEST_F(TickTest, ATickOfAnEarlierIncarnationIsIncomplete) {  // T4
+  given({ServerEvent{ServerStarted{1, "x", PreviousEnd::none}}, tick_started(),
+         ServerEvent{ServerStarted{2, "x", PreviousEnd::crashed}}});
+  when(begin_of());
+  then_rejected(ErrorCode::PREVIOUS_TICK_INCOMPLETE);
+  EXPECT_EQ(evidence(), "earlier_incarnation");
+  // Its end still counts: the orchestrator may have outlived the service.
+  when(EndTick{"nightly", 2, TickOutcome::succeeded, {}});
+  then_names({"TickSucceeded"});
+}
+
+TEST_F(TickTest, AMarkerThatTheLogDoesntKnow) {  // T4
+  BeginTick command = begin_of();
+  command.marker.kind = FoundMarker::Kind::foreign;
+  command.marker.text = "{}";
+  command.marker.age_ms = limits::foreign_marker_fresh_ms_max - 1;
+  when(command);
+  then_rejected(ErrorCode::TICK_IN_PROGRESS);
+  command.marker.age_ms = limits::foreign_marker_fresh_ms_max;
+  when(command);
+  then_rejected(ErrorCode::PREVIOUS_TICK_INCOMPLETE);
+  EXPECT_EQ(evidence(), "foreign_marker");
+  when(NoteTickIncomplete{command});
+  then_names({"TickIncompleteDetected"});
+  EXPECT_EQ(world.find_tick("nightly")->status, TickStatus::halted);
+  when(RecoverTick{"nightly", "mine", {}});
+  then({TickEvent{TickRecovered{"nightly", 0, "mine", "/root"}}});
+  command.marker.kind = FoundMarker::Kind::unreadable;
+  when(command);
+  then_rejected(ErrorCode::PREVIOUS_TICK_INCOMPLETE);
+  EXPECT_EQ(evidence(), "unreadable_marker");
+  command.marker.kind = FoundMarker::Kind::known;
+  when(command);
+  then_names({"TickStarted"});
+}
+
+TEST_F(TickTest, WhatMayBeAliveIsRecoveredByForceOnly) {  // T5
+  given({tick_started()});
+  when(RecoverTick{"nightly", "sure", {}});
+  then_rejected(ErrorCode::TICK_IN_PROGRESS);
+  when(RecoverTick{"nightly", "sure", true});
+  then_names({"TickRecovered"});
+  when(RecoverTick{"nightly", "sure", {}});
+  then_nothing();
+}
+
+TEST_F(TickTest, ALoopOfTheServiceRecoversByItself) {  // T5
+  given({ServerEvent{ServerStarted{1, "x", PreviousEnd::none}}, tick_started(),
+         ServerEvent{ServerStarted{2, "x", PreviousEnd::crashed}}});
+  BeginTick command = begin_of();
+  command.own_loop = true;
+  when(command);
+  then_names({"TickRecovered", "TickStarted"});
+  when(command);
+  then_rejected(ErrorCode::TICK_IN_PROGRESS);
+}
+
+TEST_F(TickTest, ARunThatEndedIsNotDriven) {
+  given({started({"one", {worker_station("a")}}), claimed("a"), succeeded("a"), run_succeeded()});
+  BeginTick command = begin_of();
+  command.run_id = run;
+  when(command);
+  then_rejected(ErrorCode::RUN_TERMINAL);
+}
+
+constexpr std::array tick_statuses = {TickStatus::idle, TickStatus::running, TickStatus::timed_out,
+                                      TickStatus::halted};
+
+std::vector<Event> tick_events() {
+  TickIncompleteDetected incomplete;
+  incomplete.loop = "nightly";
+  return {tick_started(),
+          TickEvent{TickSucceeded{"nightly", 0, ""}},
+          TickEvent{TickFailed{"nightly", 0, "X", "", ""}},
+          TickEvent{TickSkipped{"nightly", "", "", 0}},
+          TickEvent{incomplete},
+          TickEvent{TickRecovered{"nightly", 0, "", ""}},
+          TickEvent{TickTimedOut{"nightly", 0, "", 1, 1, 1, {}, ""}}};
+}
+static_assert(std::variant_size_v<TickEvent> == 7, "tick_events() has one of each");
+
+std::vector<Event> lock_events() {
+  return {LockEvent{LockAcquired{"deploy", "ann", 1000, "", ""}},
+          LockEvent{LockRefreshed{"deploy", "ann", 1, 1000}},
+          LockEvent{LockReleased{"deploy", "ann", 1, ""}},
+          LockEvent{LockExpired{"deploy", "ann", 1, ""}},
+          LockEvent{LockRefreshFailed{"deploy", "bob", 9, "ann", 1}},
+          LockEvent{LockFileReplaced{"deploy", "/root/.lock", "empty", {}}}};
+}
+static_assert(std::variant_size_v<LockEvent> == 6, "lock_events() has one of each");
+
+// Written a second time on purpose: a change of a table is a change of the contract.
+TEST(TickTransitions, TheTableSaysWhatIsMeant) {
+  using enum TickStatus;
+  const std::map<std::pair<TickStatus, std::string>, TickStatus> meant = {
+      {{idle, "TickStarted"}, running},
+      {{idle, "TickSkipped"}, idle},
+      {{idle, "TickIncompleteDetected"}, halted},
+      {{running, "TickSucceeded"}, idle},
+      {{running, "TickFailed"}, idle},
+      {{running, "TickSkipped"}, running},
+      {{running, "TickTimedOut"}, timed_out},
+      {{running, "TickIncompleteDetected"}, halted},
+      {{running, "TickRecovered"}, idle},
+      {{timed_out, "TickIncompleteDetected"}, halted},
+      {{timed_out, "TickRecovered"}, idle},
+      {{halted, "TickRecovered"}, idle}};
+  for (const TickStatus from : tick_statuses) {
+    for (const Event& event : tick_events()) {
+      const EventTag tag = tag_of(event);
+      const auto row = meant.find({from, std::string(tag.name)});
+      EXPECT_EQ(next_status(from, tag.number),
+                row == meant.end() ? std::nullopt : std::optional(row->second))
+          << shown(from) << " " << tag.name;
+    }
+  }
+  EXPECT_EQ(meant.size(), tick_transitions.size());
+}
+
+TEST(LockTransitions, TheTableSaysWhatIsMeant) {
+  using enum LockStatus;
+  const std::map<std::pair<LockStatus, std::string>, LockStatus> meant = {
+      {{free, "LockFileReplaced"}, free},  {{free, "LockRefreshFailed"}, free},
+      {{free, "LockAcquired"}, held},      {{held, "LockRefreshed"}, held},
+      {{held, "LockRefreshFailed"}, held}, {{held, "LockReleased"}, free},
+      {{held, "LockExpired"}, free}};
+  for (const LockStatus from : {free, held}) {
+    for (const Event& event : lock_events()) {
+      const EventTag tag = tag_of(event);
+      const auto row = meant.find({from, std::string(tag.name)});
+      EXPECT_EQ(next_status(from, tag.number),
+                row == meant.end() ? std::nullopt : std::optional(row->second))
+          << shown(from) << " " << tag.name;
+    }
+  }
+  EXPECT_EQ(meant.size(), lock_transitions.size());
+}
+
+class EvolveAborts : public GivenWhenThen {
+ protected:
+  EvolveAborts() { GTEST_FLAG_SET(death_test_style, "fast"); }
+
+  void apply_to(Stream stream, const Event& event) {
+    Record record;
+    record.position = world.position + 1;
+    record.stream = std::move(stream);
+    record.event = event;
+    evolve(world, record);
+  }
+};
+
+TEST_F(EvolveAborts, OnEveryPairThatNoTickTableHas) {
+  for (const TickStatus from : tick_statuses) {
+    for (const Event& event : tick_events()) {
+      if (next_status(from, tag_of(event).number)) continue;
+      world = World{};
+      const Stream stream = Stream::tick("nightly");
+      if (from != TickStatus::idle) apply_to(stream, tick_started());
+      if (from == TickStatus::timed_out) {
+        apply_to(stream, TickEvent{TickTimedOut{"nightly", 1, "", 1, 1, 1, {}, ""}});
+      }
+      if (from == TickStatus::halted) {
+        TickIncompleteDetected incomplete;
+        incomplete.loop = "nightly";
+        incomplete.token = 1;
+        apply_to(stream, TickEvent{incomplete});
+      }
+      EXPECT_DEATH(apply_to(stream, event), "not true") << shown(from) << shown(event);
+    }
+  }
+}
+
+TEST_F(EvolveAborts, OnEveryPairThatNoLockTableHas) {
+  for (const LockStatus from : {LockStatus::free, LockStatus::held}) {
+    for (const Event& event : lock_events()) {
+      if (next_status(from, tag_of(event).number)) continue;
+      world = World{};
+      const Stream stream = Stream::lock("deploy");
+      if (from == LockStatus::held) apply_to(stream, lock_events().front());
+      EXPECT_DEATH(apply_to(stream, event), "not true") << shown(from) << shown(event);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace signalbox

@@ -1,0 +1,237 @@
+// `signalbox lock exec`: a real command under a real lock, and all that can go wrong meanwhile.
+#include "tests/scenarios/lock_fixture.h"
+
+namespace signalbox {
+namespace {
+
+TEST_F(LockCliTest, ExecRunsTheCommandWithItsTokenAndReleases) {  // L7
+  const Output ran = exec({"--owner", "me", "--reason", "why not"},
+                          {"sh", "-c",
+                           "echo $SIGNALBOX_LOCK_KEY $SIGNALBOX_TOKEN; " SIGNALBOX_BINARY
+                           " lock get deploy | grep -e owner -e reason; exit 7"});
+  EXPECT_EQ(ran.exit_code, 7) << ran.err;
+  EXPECT_EQ(ran.err, "");
+  const std::string granted =
+      boost::json::serialize(result({"lock", "get", "deploy"}).at("last").at("token"));
+  EXPECT_TRUE(ran.out.starts_with("deploy " + granted + "\n")) << ran.out;
+  EXPECT_NE(ran.out.find("me\n"), std::string::npos) << ran.out;
+  EXPECT_NE(ran.out.find("why not\n"), std::string::npos) << ran.out;
+  EXPECT_EQ(events_of_lock(), (std::vector<std::string>{"LockAcquired", "LockReleased"}));
+}
+
+TEST_F(LockCliTest, ExecPassesTheWordsOfItsCommandAsTheyAre) {
+  const Output ran = exec({}, {"printf", "%s|", "[a,b]", "--json", "--", "run list", "", "lock",
+                               "exec", "--owner", "x"});
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_EQ(ran.out, "[a,b]|--json|--|run list||lock|exec|--owner|x|");
+}
+
+TEST_F(LockCliTest, ExecGivesACommandThatWasKilledAs128AndTheSignal) {  // L7
+  EXPECT_EQ(exec({}, {"sh", "-c", "kill -9 $$"}).exit_code, 137);
+  EXPECT_EQ(holder(), "");
+}
+
+TEST_F(LockCliTest, ExecOfWhatCantBeRunReleasesAndSaysSo) {
+  const Output missing = exec({}, {"/not/there"});
+  EXPECT_EQ(missing.exit_code, 127);
+  EXPECT_NE(missing.err.find("can't run /not/there"), std::string::npos) << missing.err;
+  EXPECT_EQ(exec({}, {"/etc"}).exit_code, 126);
+  EXPECT_EQ(holder(), "");
+}
+
+TEST_F(LockCliTest, ExecIsRefusedWhileAnotherHolds) {  // L2
+  result({"lock", "acquire", "deploy", "--owner", "ann", "--reason", "release 1.4"});
+  const Output refused = exec({}, {"touch", path_of("ran")});
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_NE(refused.err.find("ann holds deploy"), std::string::npos) << refused.err;
+  EXPECT_NE(refused.err.find("try: signalbox lock get deploy"), std::string::npos) << refused.err;
+  EXPECT_FALSE(std::filesystem::exists(path_of("ran")));
+  EXPECT_EQ(exec({"--conflict-exit-code", "99"}, {"true"}).exit_code, 99);
+  EXPECT_EQ(exec({"--json"}, {"true"}).exit_code, 1);
+  EXPECT_TRUE(one_object(exec({"--json"}, {"true"})).contains("error"));
+}
+
+TEST_F(LockCliTest, ExecWaitsItsTurn) {
+  const auto first = start_exec(
+      "first", {}, {"sh", "-c", "while [ ! -e '" + path_of("go") + "' ]; do sleep 0.02; done"});
+  ASSERT_TRUE(eventually([this] { return !holder().empty(); }));
+  const std::string order = "echo $0 >> '" + path_of("order") + "'";
+  std::vector<std::unique_ptr<BackgroundCommand>> waiting;
+  for (int number = 0; number < 4; ++number) {
+    const std::string name = std::to_string(number);
+    waiting.push_back(
+        start_exec("waits-" + name, {"--wait-ms", "60000"}, {"sh", "-c", order, name}));
+    ASSERT_TRUE(eventually([&] {
+      return result({"lock", "get", "deploy"}).at("waiting") == number + 1;
+    }));
+  }
+  // Who is gone loses its place.
+  waiting[1]->send(SIGKILL);
+  EXPECT_EQ(waiting[1]->wait(), 137);
+  ASSERT_TRUE(eventually([&] { return !is_alive(waiting[1]->pid()); }));
+  std::ofstream(path_of("go")) << "\n";
+  EXPECT_EQ(first->wait(), 0);
+  for (const int number : {0, 2, 3})
+    EXPECT_EQ(waiting[static_cast<std::size_t>(number)]->wait(), 0);
+  EXPECT_EQ(read_whole_file(path_of("order")), "0\n2\n3\n");
+}
+
+TEST_F(LockCliTest, ExecBeatsEvery25Milliseconds) {  // L7
+  const Output ran = exec({"--lease-ms", "2000", "--interval-ms", "25"}, {"sleep", "1"});
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_EQ(ran.err, "");
+  const auto events = events_of_lock();
+  // 39 on an idle machine; a busy one beats late, and never too early.
+  const auto beats = std::count(events.begin(), events.end(), "LockRefreshed");
+  EXPECT_GE(beats, 10);
+  EXPECT_LE(beats, 60);
+  EXPECT_EQ(events.back(), "LockReleased");
+}
+
+TEST_F(LockCliTest, ExecHoldsForLongerThanItsLease) {  // L7
+  const auto running = start_exec("exec", {"--owner", "me", "--lease-ms", "600"}, {"sleep", "2"});
+  ASSERT_TRUE(eventually([this] { return holder() == "me"; }));
+  EXPECT_EQ(running->wait(), 0) << running->err();
+  const auto events = events_of_lock();
+  EXPECT_EQ(std::count(events.begin(), events.end(), "LockExpired"), 0);
+}
+
+// A command that notes its pid and that of a child in the background, and hears no TERM.
+std::vector<std::string> stubborn(const std::string& pids) {
+  return {"sh", "-c",
+          "trap '' TERM; sleep 600 & echo $! > '" + pids + ".child'; echo $$ > '" + pids +
+              "'; wait; sleep 600"};
+}
+
+TEST_F(LockCliTest, ExecEndsItsCommandWhenTheLockIsLost) {  // L7
+  const auto running = start_exec(
+      "exec", {"--json", "--lease-ms", "2000", "--interval-ms", "50", "--kill-grace-ms", "100"},
+      stubborn(path_of("pid")));
+  const pid_t pid = pid_in("pid");
+  const pid_t grandchild = pid_in("pid.child");
+  const auto lock = result({"lock", "get", "deploy"}).at("lock").as_object();
+  result({"lock", "release", "deploy", "--token", token_of(lock)});
+  EXPECT_EQ(running->wait(), 75);
+  EXPECT_FALSE(is_alive(pid));
+  EXPECT_TRUE(eventually([&] { return !is_alive(grandchild); }));
+  const auto told = failures(running->err());
+  ASSERT_EQ(told.size(), 1U) << running->err();
+  EXPECT_EQ(told[0].at("code"), "LOCK_NOT_OWNED");
+  EXPECT_TRUE(told[0].at("message").is_string());
+  EXPECT_EQ(told[0].at("details").at("owner"), lock.at("owner"));
+  EXPECT_EQ(told[0].at("details").at("current_owner"), "");
+}
+
+TEST_F(LockCliTest, ExecTellsEveryFailureUpToTheLast) {  // L7
+  const auto running = start_exec(
+      "exec", {"--json", "--max-failures", "3.9", "--lease-ms", "5000", "--interval-ms", "25"},
+      {"sleep", "600"});
+  ASSERT_TRUE(eventually([this] { return !holder().empty(); }));
+  server_.kill();
+  EXPECT_EQ(running->wait(), 75);
+  const auto told = failures(running->err());
+  ASSERT_EQ(told.size(), 3U) << running->err();
+  for (const auto& each : told) EXPECT_EQ(each.at("code"), "NOT_REACHABLE");
+}
+
+TEST_F(LockCliTest, ExecTakesWhatIsNoNumberOfFailuresForOne) {  // L7
+  for (const char* number : {"0", "-5", "many", "", "NaN", "1e999"}) {
+    const auto running = start_exec(
+        std::string("exec") + number,
+        {"--max-failures", number, "--lease-ms", "5000", "--interval-ms", "25"}, {"sleep", "600"});
+    ASSERT_TRUE(eventually([this] { return !holder().empty(); })) << running->err();
+    const auto lock = result({"lock", "get", "deploy"}).at("lock").as_object();
+    result({"lock", "release", "deploy", "--token", token_of(lock)});
+    EXPECT_EQ(running->wait(), 75) << number;
+    const std::string err = running->err();
+    EXPECT_NE(err.find("beat failed (1 of 1)"), std::string::npos) << number << ": " << err;
+    EXPECT_EQ(std::count(err.begin(), err.end(), '\n'), 1) << err;
+  }
+}
+
+TEST_F(LockCliTest, ExecNoticesAServerThatSaysNothingBeforeItsLeaseIsOver) {  // L7
+  const auto running = start_exec("exec", {"--json", "--lease-ms", "4000", "--interval-ms", "100"},
+                                  {"sleep", "600"});
+  ASSERT_TRUE(eventually([this] { return !holder().empty(); }));
+  const auto stopped_at = std::chrono::steady_clock::now();
+  ::kill(server_.pid(), SIGSTOP);
+  EXPECT_EQ(running->wait(), 75);
+  EXPECT_LT(std::chrono::steady_clock::now() - stopped_at, std::chrono::milliseconds(4000));
+  ::kill(server_.pid(), SIGCONT);
+  const auto told = failures(running->err());
+  ASSERT_EQ(told.size(), 1U) << running->err();
+  EXPECT_EQ(told[0].at("code"), "TIMED_OUT");
+}
+
+TEST_F(LockCliTest, ExecOutlivesARestartOfTheServer) {
+  const auto running = start_exec(
+      "exec",
+      {"--owner", "me", "--max-failures", "1e6", "--lease-ms", "20000", "--interval-ms", "50"},
+      {"sh", "-c", "while [ ! -e '" + path_of("go") + "' ]; do sleep 0.02; done"});
+  ASSERT_TRUE(eventually([this] { return holder() == "me"; }));
+  const auto token = result({"lock", "get", "deploy"}).at("lock").at("token");
+  server_.kill();
+  server_.start();
+  const auto refreshes = [this] {
+    const auto events = events_of_lock();
+    return std::count(events.begin(), events.end(), "LockRefreshed");
+  };
+  const auto before = refreshes();
+  EXPECT_TRUE(eventually([&] { return refreshes() > before; })) << running->err();
+  EXPECT_EQ(result({"lock", "get", "deploy"}).at("lock").at("token"), token);
+  std::ofstream(path_of("go")) << "\n";
+  EXPECT_EQ(running->wait(), 0) << running->err();
+  EXPECT_EQ(holder(), "");
+}
+
+TEST_F(LockCliTest, ExecPassesSignalsOnAndReleases) {  // L7
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
+    const std::string name = "ready" + std::to_string(signal);
+    const auto running = start_exec("exec" + name, {},
+                                    {"sh", "-c",
+                                     "trap 'exit 33' TERM INT HUP; echo $$ > '" + path_of(name) +
+                                         "'; while :; do sleep 0.02; done"});
+    (void)pid_in(name);
+    running->send(signal);
+    EXPECT_EQ(running->wait(), 33) << signal << running->err();
+    EXPECT_EQ(holder(), "");
+  }
+  const auto running = start_exec(
+      "plain", {}, {"sh", "-c", "echo $$ > '" + path_of("plain.pid") + "'; exec sleep 600"});
+  (void)pid_in("plain.pid");
+  running->send(SIGTERM);
+  EXPECT_EQ(running->wait(), 143);
+  EXPECT_EQ(holder(), "");
+}
+
+TEST_F(LockCliTest, ExecThatIsKilledTakesItsCommandWithIt) {  // L7
+  const auto running =
+      start_exec("exec", {"--lease-ms", "500", "--kill-grace-ms", "100"}, stubborn(path_of("pid")));
+  const pid_t pid = pid_in("pid");
+  const pid_t grandchild = pid_in("pid.child");
+  running->send(SIGKILL);
+  EXPECT_EQ(running->wait(), 137);
+  EXPECT_TRUE(eventually([&] { return !is_alive(pid) && !is_alive(grandchild); }));
+  EXPECT_TRUE(eventually([this] { return holder().empty(); }));
+}
+
+TEST_F(LockCliTest, ExecSaysSoWhenTheLockWasntHeldAtTheEnd) {
+  const Output ran = exec({"--json", "--lease-ms", "60000"},
+                          {"sh", "-c", SIGNALBOX_BINARY " lock release deploy"});
+  EXPECT_EQ(ran.exit_code, 75);
+  const auto told = failures(ran.err);
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_EQ(told[0].at("code"), "LOCK_NOT_OWNED");
+}
+
+TEST_F(LockCliTest, ExecWithoutACommandOrWithABadIntervalIsAMistake) {
+  EXPECT_EQ(server_.cli({"lock", "exec", "deploy"}).exit_code, 2);
+  EXPECT_EQ(exec({}, {}).exit_code, 2);
+  EXPECT_EQ(exec({"--lease-ms", "100", "--interval-ms", "100"}, {"true"}).exit_code, 2);
+  EXPECT_EQ(exec({"--interval-ms", "0"}, {"true"}).exit_code, 2);
+  EXPECT_EQ(exec({"--lease-ms", "1"}, {"true"}).exit_code, 2);
+  EXPECT_TRUE(events_of_lock().empty());
+}
+
+}  // namespace
+}  // namespace signalbox

@@ -1,0 +1,123 @@
+// Tests of locks against one real server, with real holders.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <thread>
+
+#include "tests/scenarios/cli_fixture.h"
+
+namespace signalbox {
+
+// Waits for a condition, for at most half a minute.
+inline bool eventually(const std::function<bool()>& condition) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > until) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return true;
+}
+
+// A command in the background, with what it prints.
+class BackgroundCommand {
+ public:
+  BackgroundCommand(std::vector<std::string> argv, const std::filesystem::path& files)
+      : out_(files.string() + ".out"),
+        err_(files.string() + ".err"),
+        pid_(spawn_process(std::move(argv), out_, err_)) {}
+  BackgroundCommand(const BackgroundCommand&) = delete;
+  BackgroundCommand& operator=(const BackgroundCommand&) = delete;
+  ~BackgroundCommand() {
+    if (pid_ <= 0) return;
+    ::kill(pid_, SIGKILL);
+    wait_for_exit(pid_);
+  }
+  [[nodiscard]] pid_t pid() const { return pid_; }
+  [[nodiscard]] std::string out() const { return read_whole_file(out_); }
+  [[nodiscard]] std::string err() const { return read_whole_file(err_); }
+  void send(int signal) const { ::kill(pid_, signal); }
+  int wait() { return wait_for_exit(std::exchange(pid_, -1)); }
+
+ private:
+  std::filesystem::path out_;
+  std::filesystem::path err_;
+  pid_t pid_;
+};
+
+class LockCliTest : public CliTest {
+ protected:
+  void TearDown() override {
+    // A stopped server can't be waited for.
+    if (server_.running()) ::kill(server_.pid(), SIGCONT);
+  }
+
+  // `signalbox lock exec deploy OPTIONS… --data … -- COMMAND…`
+  [[nodiscard]] std::vector<std::string> exec_words(std::vector<std::string> options,
+                                                    std::vector<std::string> command) const {
+    std::vector<std::string> words = {SIGNALBOX_BINARY, "lock",   "exec",
+                                      "deploy",         "--data", server_.data().string()};
+    words.insert(words.end(), options.begin(), options.end());
+    words.emplace_back("--");
+    words.insert(words.end(), command.begin(), command.end());
+    return words;
+  }
+  [[nodiscard]] Output exec(std::vector<std::string> options,
+                            std::vector<std::string> command) const {
+    return run_process(exec_words(std::move(options), std::move(command)));
+  }
+  [[nodiscard]] std::unique_ptr<BackgroundCommand> start_exec(
+      const std::string& name, std::vector<std::string> options,
+      std::vector<std::string> command) const {
+    return std::make_unique<BackgroundCommand>(exec_words(std::move(options), std::move(command)),
+                                               scratch_.path() / name);
+  }
+
+  // Who holds it, or "".
+  [[nodiscard]] std::string holder(const std::string& key = "deploy") const {
+    const auto state = result({"lock", "get", key});
+    if (!state.at("lock").is_object()) return {};
+    const auto& lock = state.at("lock").get_object();
+    return lock.at("status") == "held" ? text(lock, "owner") : std::string();
+  }
+  [[nodiscard]] std::string token_of(const boost::json::object& granted) const {
+    return boost::json::serialize(granted.at("token"));
+  }
+  // The types of all events of the lock "deploy", in order.
+  [[nodiscard]] std::vector<std::string> events_of_lock() const {
+    std::vector<std::string> types;
+    const auto page = result({"events", "--limit", "1000"});
+    for (const auto& each : page.at("events").as_array()) {
+      if (each.at("stream") == "lock/deploy") types.emplace_back(each.at("type").as_string());
+    }
+    return types;
+  }
+  // The failures that were told on stderr, as JSON lines.
+  static std::vector<boost::json::object> failures(const std::string& err) {
+    std::vector<boost::json::object> told;
+    std::istringstream lines(err);
+    for (std::string line; std::getline(lines, line);) {
+      boost::json::error_code error;
+      const auto value = boost::json::parse(line, error);
+      EXPECT_FALSE(error) << line;
+      if (value.is_object()) told.push_back(value.get_object());
+    }
+    return told;
+  }
+  [[nodiscard]] static bool is_alive(pid_t pid) {
+    // One that has ended and isn't reaped yet is no more than a number.
+    const std::string status = read_whole_file("/proc/" + std::to_string(pid) + "/status");
+    return !status.empty() && status.find("State:\tZ") == std::string::npos;
+  }
+  // What the command wrote there, once it did.
+  [[nodiscard]] pid_t pid_in(const std::string& name) const {
+    const auto file = scratch_.path() / name;
+    EXPECT_TRUE(eventually([&] { return read_whole_file(file).ends_with('\n'); })) << file;
+    return static_cast<pid_t>(std::stol("0" + read_whole_file(file)));
+  }
+  [[nodiscard]] std::string path_of(const std::string& name) const {
+    return (scratch_.path() / name).string();
+  }
+};
+
+}  // namespace signalbox

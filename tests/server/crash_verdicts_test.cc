@@ -1,0 +1,132 @@
+// The verdict of each thing that a crash left in flight. // T8
+#include "server/recovery/crash_verdicts.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include <boost/json/parse.hpp>
+
+#include "server/recovery/crash_report.h"
+#include "tests/server/rpc_site.h"
+
+namespace signalbox {
+namespace {
+
+class CrashVerdictsTest : public ::testing::Test, protected RpcSite {
+ protected:
+  void take(const Command& command) {
+    const auto applied = engine.begin({"uid:1", {}, {}}).apply(command);
+    ASSERT_TRUE(applied) << applied.error().message;
+  }
+  RunId start(ExecutorKind executor) {
+    StationDefinition station;
+    station.name = "work";
+    station.executor = executor;
+    if (executor == ExecutorKind::process) station.command = {"true"};
+    StartRun command;
+    command.goal = "g";
+    command.pipeline = PipelineDefinition{"p", {station}};
+    command.pipeline_digest.bytes[0] = static_cast<std::uint8_t>(executor);
+    command.run_id = ids.next_run_id(0);
+    take(command);
+    return command.run_id;
+  }
+  void begin_tick(const std::string& loop) {
+    BeginTick begin;
+    begin.loop = loop;
+    begin.lease_ms = 1000;
+    take(begin);
+  }
+  std::vector<CrashVerdict> judge() {
+    return crash_verdicts(engine.world(), [this](const signalbox::Run&) { return found; });
+  }
+  CrashVerdict only() {
+    const auto all = judge();
+    EXPECT_EQ(all.size(), 1U);
+    return all.empty() ? CrashVerdict{} : all.front();
+  }
+  Executed<JobState> found = JobState::running;
+};
+
+TEST_F(CrashVerdictsTest, NothingInFlightHasNoVerdict) {
+  start(ExecutorKind::worker);
+  EXPECT_TRUE(judge().empty());
+}
+
+TEST_F(CrashVerdictsTest, AWorkerIsListenedToForItsFullLease) {
+  const RunId run = start(ExecutorKind::worker);
+  ClaimStation claim;
+  claim.worker = "ann";
+  claim.lease_ms = 5000;
+  take(claim);
+  const CrashVerdict verdict = only();
+  EXPECT_EQ(verdict.item.kind, RecoveredKind::claim);
+  EXPECT_EQ(verdict.item.name, to_string(run) + "/work");
+  EXPECT_EQ(verdict.item.token, 2U);
+  EXPECT_EQ(verdict.item.verdict, Verdict::poll);
+  EXPECT_NE(verdict.item.evidence.find("5000 ms"), std::string::npos);
+}
+
+TEST_F(CrashVerdictsTest, AJobIsJudgedByWhatIsFoundOfIt) {
+  const RunId run = start(ExecutorKind::process);
+  take(DispatchStation{run, {}});
+  const std::vector<std::pair<Executed<JobState>, Verdict>> cases = {
+      {JobState::running, Verdict::poll},
+      {JobState::finished, Verdict::poll},
+      {JobState::absent, Verdict::requeue},
+      {JobState::lost, Verdict::requeue},
+      {tl::unexpected(ExecutorError{ErrorClass::transient, "IO", "no permission"}),
+       Verdict::needs_operator}};
+  for (const auto& [state, expected] : cases) {
+    found = state;
+    const CrashVerdict verdict = only();
+    EXPECT_EQ(verdict.item.kind, RecoveredKind::job);
+    EXPECT_EQ(verdict.item.name, to_string(run) + "-work-1");
+    EXPECT_EQ(verdict.item.verdict, expected) << verdict.item.evidence;
+    EXPECT_FALSE(verdict.next_commands.empty());
+  }
+}
+
+TEST_F(CrashVerdictsTest, TicksOfOthersNeedTheirOperator) {
+  begin_tick("nightly");
+  begin_tick("it's late");
+  begin_tick("watchdog");
+  take(TimeOutTick{"it's late", 2, 1200});
+  std::map<std::string, CrashVerdict> by_loop;
+  for (CrashVerdict& each : judge()) by_loop[each.item.name] = each;
+  ASSERT_EQ(by_loop.size(), 3U);
+  EXPECT_EQ(by_loop["nightly"].item.verdict, Verdict::needs_operator);
+  EXPECT_EQ(by_loop["nightly"].next_commands.back(),
+            "signalbox tick recover nightly --reason checked");
+  EXPECT_EQ(by_loop["it's late"].item.verdict, Verdict::expired);
+  EXPECT_EQ(by_loop["it's late"].next_commands.back(),
+            R"(signalbox tick recover 'it'\''s late' --reason checked)");
+  EXPECT_EQ(by_loop["watchdog"].item.verdict, Verdict::requeue);
+}
+
+TEST_F(CrashVerdictsTest, TheReportHasThemAll) {
+  begin_tick("nightly");
+  AcquireLock acquire;
+  acquire.key = "deploy";
+  acquire.owner = "ann";
+  take(acquire);
+  const auto verdicts = judge();
+  const auto report =
+      boost::json::parse(crash_report({7, 1'700'000'000'000'000'000, 2, 19}, verdicts)).as_object();
+  EXPECT_EQ(report.at("schema_version"), "crash_report.v1");
+  EXPECT_EQ(report.at("incarnation").to_number<int>(), 7);
+  EXPECT_EQ(report.at("last_durable_position").to_number<int>(), 2);
+  EXPECT_EQ(report.at("torn_bytes").to_number<int>(), 19);
+  EXPECT_EQ(report.at("items_total").to_number<int>(), 2);
+  EXPECT_EQ(report.at("verdicts").at("poll").to_number<int>(), 1);
+  EXPECT_EQ(report.at("verdicts").at("needs_operator").to_number<int>(), 1);
+  const auto& lock = report.at("items").at(0).as_object();
+  EXPECT_EQ(lock.at("kind"), "lock");
+  EXPECT_EQ(lock.at("name"), "deploy");
+  EXPECT_EQ(lock.at("verdict"), "poll");
+  EXPECT_EQ(report.at("items").at(1).at("kind"), "tick");
+}
+
+}  // namespace
+}  // namespace signalbox

@@ -1,0 +1,95 @@
+// A claim that is asked for again gets its first answer, whatever became of the attempt: a worker
+// that lost the reply must not be told another story. S2
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include <boost/json/serialize.hpp>
+
+#include "tests/server/rpc_site.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+class RepeatedClaim : public ::testing::Test, protected RpcSite {
+ protected:
+  void SetUp() override {
+    const auto started = ask("run.start", R"({"goal":"g","input":{"a":1},"pipeline":{"name":"p",
+        "station":[{"name":"only","retry":{"max_retries":1,"backoff":"0s"}}]}})");
+    run = std::string(started.at("result").at("run_id").as_string());
+    first = claim("first");
+  }
+  json::value claim(const std::string& command_id) {
+    const auto answer =
+        ask("station.claim", R"({"worker":"w","command_id":")" + command_id + R"("})");
+    return answer.at("result").at("claim");
+  }
+  // Ends the attempt of `held` as failed; the station is ready again if it may be tried again.
+  void fail(const json::value& held) {
+    json::object params{
+        {"run_id", run},       {"station", "only"},          {"token", held.at("token")},
+        {"outcome", "failed"}, {"error_class", "transient"}, {"error_code", "FELL"}};
+    ASSERT_EQ(code_of(ask("station.complete", json::serialize(params))), "");
+    const auto id = parse_uuid(run);
+    ASSERT_TRUE(engine.begin({"signalbox", {}, {}}).apply(WakeStation{*id}));
+    commit_all();
+  }
+
+  std::string run;
+  json::value first;
+};
+
+TEST_F(RepeatedClaim, IsTheSameWhileTheAttemptIsUnderWay) {
+  EXPECT_EQ(first.at("goal"), "g");
+  EXPECT_EQ(first.at("input"), (json::object{{"a", 1}}));
+  EXPECT_EQ(first.at("previous"), nullptr);
+  EXPECT_EQ(claim("first"), first);
+}
+
+TEST_F(RepeatedClaim, DoesntTellHowItsOwnAttemptEnded) {
+  fail(first);
+  EXPECT_EQ(claim("first"), first);
+  const json::value second = claim("second");
+  EXPECT_EQ(second.at("attempt"), 2);
+  EXPECT_EQ(second.at("previous"), "FELL");
+  EXPECT_EQ(claim("first"), first);
+  EXPECT_EQ(claim("second"), second);
+}
+
+TEST_F(RepeatedClaim, IsWholeAfterTheRunHasEnded) {
+  fail(first);
+  const json::value second = claim("second");
+  fail(second);
+  ASSERT_TRUE(engine.world().runs.empty());
+  ASSERT_LT(projector.applied(), log.tail()) << "the read models are behind";
+  EXPECT_EQ(claim("second"), second);
+  EXPECT_EQ(claim("first"), first);
+}
+
+TEST_F(RepeatedClaim, KeepsWhatADeferringWorkerNoted) {
+  const auto defer = [this](const json::value& held, const char* note) {
+    json::object params{{"run_id", run},
+                        {"station", "only"},
+                        {"token", held.at("token")},
+                        {"delay_ms", 0},
+                        {"note", note}};
+    if (*note == '\0') params.erase("note");
+    ASSERT_EQ(code_of(ask("station.defer", json::serialize(params))), "");
+    ASSERT_TRUE(engine.begin({"signalbox", {}, {}}).apply(WakeStation{*parse_uuid(run)}));
+    commit_all();
+  };
+  defer(first, "the door is locked");
+  const json::value second = claim("second");
+  EXPECT_EQ(second.at("previous"), "the door is locked");
+  defer(second, "");  // says nothing new
+  const json::value third = claim("third");
+  EXPECT_EQ(third.at("previous"), "the door is locked");
+  fail(third);
+  EXPECT_EQ(claim("second"), second);
+  EXPECT_EQ(claim("third"), third);
+}
+
+}  // namespace
+}  // namespace signalbox

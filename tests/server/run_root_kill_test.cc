@@ -1,0 +1,157 @@
+// T7: the process that writes run roots is killed at random moments, again and again. Each file is
+// whole at any time, and after the next start the files are what the log says.
+//
+//   SIGNALBOX_KILLS=200 SIGNALBOX_SEED=7 test_server --gtest_filter='RunRootKill.*'
+#include <gtest/gtest.h>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <iostream>
+#include <random>
+#include <thread>
+
+#include "store/rocks_event_log.h"
+#include "tests/server/run_root_site.h"
+
+namespace signalbox {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kills_default = 12;
+
+std::uint64_t number_from_environment(const char* name, std::uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text == nullptr || *text == '\0' ? otherwise : std::stoull(text);
+}
+
+// One random thing that can happen to the loop and the lock, as they are.
+std::vector<Command> next_commands(const World& world, const std::string& root,
+                                   std::mt19937_64& random) {
+  std::vector<Command> commands;
+  if (const Lock* lock = world.find_lock("deploy")) {
+    switch (random() % 3) {
+      case 0:
+        commands.push_back(RefreshLock{"deploy", lock->token, 50, {}});
+        break;
+      case 1:
+        commands.push_back(ReleaseLock{"deploy", lock->token, {}});
+        break;
+      default:
+        commands.push_back(ExpireLock{"deploy", lock->token, lock->renewed_at});
+        commands.push_back(acquire_lock("deploy", "next", root));
+    }
+  } else {
+    commands.push_back(acquire_lock("deploy", "first", root));
+  }
+  const Tick* tick = world.find_tick("loop");
+  if (tick == nullptr) {
+    commands.push_back(begin_tick("loop", root));
+  } else if (tick->status == TickStatus::running && random() % 2 == 0) {
+    EndTick end;
+    end.loop = "loop";
+    end.token = tick->token;
+    commands.push_back(end);
+  } else if (tick->status == TickStatus::running) {
+    commands.push_back(TimeOutTick{"loop", tick->token, 1'000});
+    commands.push_back(NoteTickIncomplete{begin_tick("loop", root)});
+  } else {
+    commands.push_back(RecoverTick{"loop", "checked", std::nullopt});
+  }
+  return commands;
+}
+
+// Forked, so that this process never has threads of the log's. Gives its id.
+template <class Life>
+pid_t in_child(const Life& life) {
+  const pid_t pid = ::fork();
+  if (pid != 0) return pid;
+  life();
+  ::_exit(testing::Test::HasFailure() ? 1 : 0);
+}
+
+void live(const fs::path& data, const std::string& root, std::uint64_t seed) {
+  auto log = RocksEventLog::open(data, {});
+  ASSERT_TRUE(log) << log.error().message;
+  RunRootSite site(**log, data);
+  site.start();
+  std::mt19937_64 random(seed);
+  for (;;) {
+    const std::vector<Commit> batch = {site.append(next_commands(site.world, root, random))};
+    site.writer->observe(site.world, batch);
+    if (random() % 4 == 0) site.written();
+  }
+}
+
+void check(const fs::path& data, const std::string& root) {
+  auto log = RocksEventLog::open(data, {});
+  ASSERT_TRUE(log) << log.error().message;
+  RunRootSite site(**log, data);
+  site.start();
+  EXPECT_EQ(site.written(), "");
+  auto files = files_on_disk(root);
+  std::erase_if(files, [](const auto& file) { return file.first.ends_with(".signalbox-tmp"); });
+  EXPECT_EQ(files, files_from_log(**log, data, root));
+  EXPECT_EQ(files.contains(".lock"), site.world.find_lock("deploy") != nullptr);
+  EXPECT_EQ(files.contains("logs/tick-in-progress.json"), site.world.find_tick("loop") != nullptr);
+}
+
+// Whole, and of a schema that is known.
+void expect_whole(const std::string& path, const std::string& text) {
+  if (path.ends_with(".signalbox-tmp")) return;
+  ASSERT_TRUE(text.ends_with("\n")) << path << ": " << text;
+  if (path.ends_with(".md")) {
+    EXPECT_TRUE(text.ends_with("```\n")) << text;
+    return;
+  }
+  static const std::map<std::string, std::string> schemas = {
+      {".lock", "lock.v1"},
+      {"logs/tick-in-progress.json", "tick_in_progress.v1"},
+      {"logs/ticks.jsonl", "tick_ledger.v1"},
+      {"logs/timeout-checkpoint.json", "timeout_checkpoint.v1"}};
+  const auto known = schemas.find(path);
+  const std::string schema = known == schemas.end() ? "halt.v1" : known->second;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    boost::json::error_code error;
+    const auto value = boost::json::parse(line, error);
+    ASSERT_TRUE(!error && value.is_object()) << path << ": " << line;
+    EXPECT_EQ(value.at("schema_version").as_string(), schema) << path;
+  }
+}
+
+TEST(RunRootKill, FilesAreWholeAndFollowTheLog) {  // T7
+  const std::uint64_t seed =
+      number_from_environment("SIGNALBOX_SEED", std::random_device{}() % 1'000'000);
+  const std::uint64_t kills = number_from_environment("SIGNALBOX_KILLS", kills_default);
+  std::cout << "again with: SIGNALBOX_SEED=" << seed << " SIGNALBOX_KILLS=" << kills
+            << " test_server --gtest_filter='RunRootKill.*'" << std::endl;
+  const TemporaryDirectory directory;
+  const fs::path data = directory.path() / "data";
+  const std::string root = (directory.path() / "root").string();
+  fs::create_directories(data);
+  std::mt19937_64 random(seed);
+  std::size_t files_seen = 0;
+  for (std::uint64_t kill = 0; kill < kills && !HasFailure(); ++kill) {
+    const std::uint64_t own_seed = random();
+    const pid_t writer = in_child([&] { live(data, root, own_seed); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(20 + random() % 250));
+    ::kill(writer, SIGKILL);
+    int status = 0;
+    ASSERT_EQ(::waitpid(writer, &status, 0), writer);
+    ASSERT_TRUE(WIFSIGNALED(status)) << "it ended by itself";
+    const auto files = files_on_disk(root);
+    files_seen += files.size();
+    for (const auto& [path, text] : files) expect_whole(path, text);
+    const pid_t checker = in_child([&] { check(data, root); });
+    ASSERT_EQ(::waitpid(checker, &status, 0), checker);
+    ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "after kill " << kill + 1;
+  }
+  EXPECT_GT(files_seen, 0U) << "no file was ever written: this proves nothing";
+}
+
+}  // namespace
+}  // namespace signalbox
