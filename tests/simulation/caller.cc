@@ -1,0 +1,73 @@
+#include "tests/simulation/caller.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+
+namespace signalbox::simulation {
+namespace {
+
+namespace json = boost::json;
+
+// Refusals that say nothing about the question: it is worth asking again.
+bool passes(const std::string& code) {
+  constexpr std::array passing{"UNKNOWN_OUTCOME", "STORAGE_FULL", "SHUTTING_DOWN", "OVERLOADED"};
+  return std::find(passing.begin(), passing.end(), code) != passing.end();
+}
+
+}  // namespace
+
+void Caller::ask(const std::string& method, const json::object& params, std::int64_t patience_ms,
+                 Answer answer) {
+  id_ = name_ + "-" + std::to_string(++questions_);
+  book_.sent(id_, method, params);
+  json::object identified = params;
+  identified["command_id"] = id_;
+  line_ = json::serialize(
+      json::object{{"jsonrpc", "2.0"}, {"id", id_}, {"method", method}, {"params", identified}});
+  patience_ns_ = patience_ms * ns_per_ms;
+  answer_ = std::move(answer);
+  send();
+}
+
+void Caller::repeat_last() {
+  if (answer_ == nullptr && !line_.empty()) network_.send(name_, *this, line_);
+}
+
+void Caller::send() {
+  network_.send(name_, *this, line_);
+  environment_.schedule.after(patience_ns_, outside, [this, now = ++tries_] {
+    if (answer_ == nullptr || now != tries_) return;
+    if (!environment_.faults.stopped() && environment_.random.one_in(8)) {
+      return finish({"GAVE_UP", {}});
+    }
+    send();
+  });
+}
+
+void Caller::send_later(std::int64_t delay_ns) {
+  environment_.schedule.after(delay_ns, outside, [this, now = ++tries_] {
+    if (answer_ != nullptr && now == tries_) send();
+  });
+}
+
+void Caller::finish(const Reply& reply) {
+  const Answer answer = std::exchange(answer_, nullptr);
+  answer(reply);
+}
+
+void Caller::receive(const std::string& line) {
+  const json::object answer = json::parse(line).as_object();
+  if (answer_ == nullptr || answer.at("id").as_string() != id_) return;  // an old one, or a copy
+  if (const json::value* result = answer.if_contains("result")) {
+    return finish({{}, result->as_object()});
+  }
+  const std::string code(answer.at("error").at("data").at("code").as_string());
+  if (passes(code)) return send_later(environment_.random.between(100, 1000) * ns_per_ms);
+  finish({code, {}});
+}
+
+}  // namespace signalbox::simulation

@@ -1,0 +1,58 @@
+#include "tests/simulation/command_book.h"
+
+#include <utility>
+
+#include <boost/json/serialize.hpp>
+
+namespace signalbox::simulation {
+namespace {
+
+// A command that changed nothing leaves no event, so it may be answered anew each time. (A start or
+// a cancellation is `replayed` also where another command did it before.)
+bool tells_of_events(const std::string& method, const boost::json::object& result) {
+  if (method == "run.get" || method == "run.list" || method == "events.subscribe") return false;
+  if (method == "run.start") return !result.at("replayed").as_bool();
+  if (method == "run.cancel") return !result.contains("replayed");
+  if (method == "station.claim") return !result.at("claim").is_null();
+  if (method == "station.set_external_ref") return result.at("changed").as_bool();
+  return true;
+}
+
+}  // namespace
+
+void CommandBook::sent(const std::string& id, const std::string& method,
+                       const boost::json::object& params) {
+  SentCommand command{method, params, 0, std::nullopt};
+  if (const auto* token = params.if_contains("token")) command.token = token->to_number<Token>();
+  commands_.emplace(id, std::move(command));
+}
+
+const SentCommand* CommandBook::find(const std::string& id) const {
+  const auto place = commands_.find(id);
+  return place == commands_.end() ? nullptr : &place->second;
+}
+
+bool CommandBook::answered(const std::string& id, boost::json::object result) {
+  const auto place = commands_.find(id);
+  if (place == commands_.end()) {
+    environment_.violate("an answer to " + id + ", which nobody sent");
+    return false;
+  }
+  SentCommand& command = place->second;
+  // The first result of a command is what a repeated one gets, but for two words.
+  result.erase("position");
+  const bool tells = command.result || tells_of_events(command.method, result);
+  result.erase("replayed");
+  if (!tells) return false;
+  if (!command.result) {
+    command.result = std::move(result);
+    ++acknowledged_;
+  } else if (*command.result != result) {
+    environment_.violate("command " + id + " (" + command.method + ") was first answered " +
+                         boost::json::serialize(*command.result) + " and then " +
+                         boost::json::serialize(result));
+  }
+  return true;
+}
+
+}  // namespace signalbox::simulation

@@ -1,0 +1,47 @@
+// What everything in a simulation shares: chance, time, faults, the trace, and the verdict.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "tests/simulation/faults.h"
+#include "tests/simulation/mutant.h"
+#include "tests/simulation/schedule.h"
+#include "tests/simulation/seeded_random.h"
+#include "tests/simulation/trace.h"
+
+namespace signalbox::simulation {
+
+struct Environment {
+  Environment(std::uint64_t seed, Mutant seeded_bug, std::size_t trace_lines)
+      : random(seed), faults(random), trace(trace_lines), mutant(seeded_bug) {}
+
+  void note(std::string_view what) { trace.note(schedule.monotonic_ns(), what); }
+
+  // Something that must never be so, is. The first counts.
+  void violate(const std::string& what) {
+    note("VIOLATION " + what);
+    if (!violation) violation = what;
+  }
+  void expect(bool fact, const std::string& what) {
+    if (!fact) violate(what);
+  }
+
+  // The server process is killed after the present step.
+  void crash(std::string_view why) {
+    note("crash: " + std::string(why));
+    crash_wanted = true;
+  }
+
+  SeededRandom random;
+  Schedule schedule;
+  Faults faults;
+  Trace trace;
+  Mutant mutant;
+  std::optional<std::string> violation;
+  bool crash_wanted = false;
+};
+
+}  // namespace signalbox::simulation

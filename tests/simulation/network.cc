@@ -1,0 +1,105 @@
+#include "tests/simulation/network.h"
+
+#include <algorithm>
+#include <list>
+
+#include <boost/json/parse.hpp>
+
+#include "tests/simulation/simulated_server.h"
+
+namespace signalbox::simulation {
+
+namespace {
+
+// The longest claim_wait of our workers, the longest stall of a server, and some.
+constexpr std::int64_t answer_ns_max = 10 * ns_per_s;
+
+}  // namespace
+
+class Network::Connection final : public Peer {
+ public:
+  Connection(Network& network, Recipient& recipient)
+      : network_(network), environment_(network.environment_), recipient_(recipient) {}
+
+  void asked(std::string id) {
+    unanswered_.push_back({std::move(id), environment_.schedule.monotonic_ns()});
+  }
+  void examine() const {
+    if (unanswered_.empty()) return;
+    const Unanswered& oldest = unanswered_.front();
+    environment_.expect(environment_.schedule.monotonic_ns() - oldest.since_ns < answer_ns_max,
+                        "no answer to " + oldest.id);
+  }
+
+  void expect_answer(std::size_t) override {}
+  void answer(std::string line, std::size_t) override {
+    if (line.empty()) return;
+    const std::string id = network_.oracle_.answered(line);
+    const auto place = std::find_if(unanswered_.begin(), unanswered_.end(),
+                                    [&id](const Unanswered& each) { return each.id == id; });
+    if (place == unanswered_.end()) return environment_.violate("a second answer to " + id);
+    unanswered_.erase(place);
+    environment_.note("answer " + line);
+    if (closed_ || environment_.faults.strikes(Fault::reply_lost)) return;
+    environment_.schedule.after(
+        environment_.random.between(50, 5000) * ns_per_us, outside,
+        [&recipient = recipient_, line = std::move(line)] { recipient.receive(line); });
+  }
+  void deliver(std::string line) override {
+    network_.oracle_.delivered(line);
+    if (closed_) return;
+    recipient_.receive_event(line);
+  }
+  void keep_open() override {}
+  [[nodiscard]] std::size_t outgoing_bytes() const override { return 0; }
+  void on_drained(std::function<void()>) override {}
+  void close_after_flush() override { closed_ = true; }
+  [[nodiscard]] bool closed() const override { return closed_; }
+
+ private:
+  struct Unanswered {
+    std::string id;
+    std::int64_t since_ns;
+  };
+
+  Network& network_;
+  Environment& environment_;
+  Recipient& recipient_;
+  std::list<Unanswered> unanswered_;  // the oldest first
+  bool closed_ = false;
+};
+
+void Network::connect(SimulatedServer* server) {
+  server_ = server;
+  for (auto& [client, connection] : connections_) connection->close_after_flush();
+  connections_.clear();
+}
+
+void Network::examine() {
+  for (const auto& [client, connection] : connections_) connection->examine();
+}
+
+void Network::send(const std::string& client, Recipient& recipient, const std::string& line) {
+  if (environment_.faults.strikes(Fault::connection_lost) && connections_.contains(client)) {
+    connections_[client]->close_after_flush();
+    connections_.erase(client);
+  }
+  if (environment_.faults.strikes(Fault::request_lost)) return;
+  const int copies = environment_.faults.strikes(Fault::request_repeated) ? 2 : 1;
+  for (int copy = 0; copy < copies; ++copy) {
+    environment_.schedule.after(
+        environment_.random.between(50, 5000) * ns_per_us, outside,
+        [this, client, &recipient, line] { deliver(client, recipient, line); });
+  }
+}
+
+void Network::deliver(const std::string& client, Recipient& recipient, const std::string& line) {
+  if (server_ == nullptr) return;
+  environment_.note(client + " asks " + line);
+  auto& connection = connections_[client];
+  if (connection == nullptr) connection = std::make_shared<Connection>(*this, recipient);
+  connection->asked(std::string(boost::json::parse(line).at("id").as_string()));
+  server_->handle(line, client, connection);
+}
+
+}  // namespace signalbox::simulation

@@ -1,0 +1,99 @@
+#include "tests/simulation/oracle.h"
+
+#include <algorithm>
+
+#include <boost/json/parse.hpp>
+
+namespace signalbox::simulation {
+namespace {
+
+namespace json = boost::json;
+
+// A position reads as a number, whatever JSON made of it.
+Position position_in(const json::object& result) {
+  const json::value* position = result.if_contains("position");
+  return position == nullptr ? 0 : position->to_number<Position>();
+}
+
+}  // namespace
+
+void Oracle::applied(const World&, std::span<const Record> records) {
+  for (const Record& record : records) {
+    environment_.note("#" + std::to_string(record.position) + " " +
+                      std::string(tag_of(record.event).name) + " " + to_string(record.stream) +
+                      " " + record.command_id);
+    leases_.applied(record);
+    accepted_.push_back(record);
+  }
+}
+
+void Oracle::durable(const EventLog& log) {
+  const auto read = log.scan(audit_.tail() + 1, log.tail(), [this](Record&& record) {
+    if (accepted_.empty() || accepted_.front() != record) {
+      environment_.violate("the log has at " + std::to_string(record.position) +
+                           " what the service never accepted there");
+    } else {
+      accepted_.pop_front();
+    }
+    leases_.durable(record);
+    audit_.read(record);
+    return true;
+  });
+  environment_.expect(read.has_value(), "the log can't be read");
+}
+
+void Oracle::rolled_back() {
+  accepted_.clear();
+  leases_.begin_anew();
+}
+
+void Oracle::recovered(const EventLog& log) {
+  durable(log);  // a batch whose fate nobody knew may be there, as a whole or its first commits
+  accepted_.clear();
+  leases_.begin_anew();
+  check_jobs();
+}
+
+void Oracle::check_jobs() {
+  for (const auto& [id, token] : machine_.started()) {
+    const auto intent = audit_.intents().find(id);
+    environment_.expect(intent != audit_.intents().end() && intent->second == token,
+                        "job " + id + " was submitted, and the log has no such intent of token " +
+                            std::to_string(token));
+  }
+  for (const std::string& id : audit_.succeeded_jobs()) {
+    environment_.expect(machine_.has_succeeded(id),
+                        "job " + id + " is recorded as succeeded, and it wasn't");
+  }
+}
+
+std::string Oracle::answered(const std::string& line) {
+  const json::object answer = json::parse(line).as_object();
+  std::string id(answer.at("id").as_string());
+  const json::value* result = answer.if_contains("result");
+  if (result == nullptr) return id;
+  const Position position = position_in(result->as_object());
+  environment_.expect(position <= audit_.tail(), "the answer to " + id + " tells of position " +
+                                                     std::to_string(position) +
+                                                     ", which isn't durable");
+  if (book_.answered(id, result->as_object())) {
+    environment_.expect(audit_.has_command(id),
+                        "command " + id + " was acknowledged, and the log doesn't have it");
+  }
+  return id;
+}
+
+void Oracle::delivered(const std::string& line) {
+  const json::object event = json::parse(line).at("params").as_object();
+  environment_.expect(position_in(event) <= audit_.tail(),
+                      "a subscriber is told what isn't durable: " + line);
+}
+
+void Oracle::finished() {
+  check_jobs();
+  environment_.expect(audit_.open_runs() == 0,
+                      std::to_string(audit_.open_runs()) + " runs never came to an end");
+  environment_.expect(machine_.running() == 0, "a job outlived all runs");
+}
+
+}  // namespace signalbox::simulation

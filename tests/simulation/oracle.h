@@ -1,0 +1,55 @@
+// Judges the service from outside: by what clients were told, what the register says, and what the
+// machine did.
+#pragma once
+
+#include <deque>
+#include <span>
+#include <string>
+
+#include "domain/world.h"
+#include "store/event_log.h"
+#include "tests/simulation/lease_watch.h"
+#include "tests/simulation/register_audit.h"
+#include "tests/simulation/simulated_machine.h"
+
+namespace signalbox::simulation {
+
+class Oracle {
+ public:
+  Oracle(Environment& environment, const SimulatedMachine& machine)
+      : environment_(environment),
+        machine_(machine),
+        book_(environment),
+        audit_(environment, book_),
+        leases_(environment) {}
+
+  [[nodiscard]] CommandBook& book() { return book_; }
+  [[nodiscard]] const RegisterAudit& audit() const { return audit_; }
+
+  // Decided and applied, not durable yet.
+  void applied(const World& world, std::span<const Record> records);
+  // The log has grown.
+  void durable(const EventLog& log);
+  // No space: what wasn't durable is gone.
+  void rolled_back();
+  // A new life of the server has opened the log.
+  void recovered(const EventLog& log);
+  // An answer leaves for a client. Gives the id of what it answers.
+  std::string answered(const std::string& line);
+  // An event leaves for a subscriber.
+  void delivered(const std::string& line);
+  // Everything has come to rest.
+  void finished();
+
+ private:
+  void check_jobs();
+
+  Environment& environment_;
+  const SimulatedMachine& machine_;
+  CommandBook book_;
+  RegisterAudit audit_;
+  std::deque<Record> accepted_;  // applied and not known to be durable, in order
+  LeaseWatch leases_;
+};
+
+}  // namespace signalbox::simulation

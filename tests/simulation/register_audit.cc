@@ -1,0 +1,191 @@
+#include "tests/simulation/register_audit.h"
+
+#include <algorithm>
+
+namespace signalbox::simulation {
+
+std::size_t RegisterAudit::open_runs() const {
+  return static_cast<std::size_t>(std::count_if(
+      runs_.begin(), runs_.end(), [](const auto& entry) { return !entry.second.terminal; }));
+}
+
+void RegisterAudit::wrong(const Record& record, const std::string& what) {
+  environment_.violate("position " + std::to_string(record.position) + ", " +
+                       std::string(tag_of(record.event).name) + " of " + to_string(record.stream) +
+                       ": " + what);
+}
+
+void RegisterAudit::read(const Record& record) {
+  if (record.position != tail_ + 1) wrong(record, "the register has a hole before it");
+  tail_ = record.position;
+  if (!record.command_id.empty()) read_command(record);
+  if (record.stream.kind == StreamKind::server) return read_server(record);
+  if (record.stream.kind == StreamKind::lock) return read_lock(record);
+  if (record.stream.kind == StreamKind::tick) return read_tick(record);
+  if (record.stream.kind != StreamKind::run) return;
+  if (const auto* started = event_as<RunStarted>(record.event)) return start(record, *started);
+  const auto place = runs_.find(record.stream.run_id);
+  if (place == runs_.end()) return wrong(record, "its run was never started");
+  if (place->second.terminal) return wrong(record, "its run had ended");
+  read_run(record, place->second);
+}
+
+void RegisterAudit::read_command(const Record& record) {
+  const SentCommand* sent = book_.find(record.command_id);
+  if (sent == nullptr) return wrong(record, "nobody sent command " + record.command_id);
+  const auto [place, first] = commands_.try_emplace(record.command_id, record.position);
+  if (!first && place->second + 1 != record.position) {
+    wrong(record,
+          "command " + record.command_id + " was done before, at " + std::to_string(place->second));
+  }
+  place->second = record.position;
+  // What the next claim of a completion grants is news of another attempt.
+  if (sent->token != 0 && event_as<StationClaimed>(record.event) == nullptr &&
+      record.cause != sent->token) {
+    wrong(record, "command " + record.command_id + " showed token " + std::to_string(sent->token) +
+                      " and was taken for that of " + std::to_string(record.cause));
+  }
+}
+
+void RegisterAudit::start(const Record& record, const RunStarted& started) {
+  if (started.pipeline) pipelines_[started.pipeline_digest] = started.pipeline->stations;
+  AuditedRun run;
+  run.stations = pipelines_[started.pipeline_digest];
+  run.attempts.resize(run.stations.size());
+  if (run.stations.empty()) wrong(record, "its pipeline isn't in the register");
+  if (!runs_.emplace(record.stream.run_id, std::move(run)).second)
+    wrong(record, "for the second time");
+  if (started.idempotency_key.empty()) return;
+  if (!idempotency_keys_.emplace(started.idempotency_key, record.stream.run_id).second) {
+    wrong(record, "a second run of idempotency key " + started.idempotency_key);
+  }
+}
+
+void RegisterAudit::claim(const Record& record, AuditedRun& run, const StationClaimed& claimed) {
+  if (run.holder != 0) wrong(record, "token " + std::to_string(run.holder) + " holds it");
+  if (run.current >= run.stations.size() || claimed.station != run.stations[run.current].name) {
+    return wrong(record, "station " + claimed.station + " is not the one in turn");
+  }
+  if (claimed.attempt != ++run.attempts[run.current]) wrong(record, "attempts have no gaps");
+  run.holder = record.position;
+  run.job_id.clear();
+}
+
+void RegisterAudit::word(const Record& record, const AuditedRun& run, const std::string& station) {
+  if (run.holder == 0) wrong(record, "nobody holds the station");
+  if (record.cause != run.holder) {
+    wrong(record, "the word of token " + std::to_string(record.cause) + ", while " +
+                      std::to_string(run.holder) + " holds the station");
+  }
+  if (run.current >= run.stations.size() || station != run.stations[run.current].name) {
+    wrong(record, "station " + station + " is not the one in turn");
+  }
+}
+
+// T8
+void RegisterAudit::read_server(const Record& record) {
+  if (const auto* started = event_as<ServerStarted>(record.event)) {
+    if (started->previous != next_start_finds_)
+      wrong(record, "it doesn't say how the life before ended");
+    next_start_finds_ = PreviousEnd::crashed;
+  } else if (event_as<ServerStopped>(record.event) != nullptr) {
+    next_start_finds_ = PreviousEnd::clean;
+  }
+}
+
+void RegisterAudit::read_lock(const Record& record) {
+  Token& holder = lock_holders_[record.stream.name];
+  const auto word_of = [&](Token token) {
+    if (token == 0 || token != holder) {
+      wrong(record, "the word of token " + std::to_string(token) + ", while " +
+                        std::to_string(holder) + " holds the lock");
+    }
+  };
+  if (event_as<LockAcquired>(record.event) != nullptr) {
+    if (holder != 0) wrong(record, "token " + std::to_string(holder) + " holds it");
+    holder = record.position;
+  } else if (const auto* refreshed = event_as<LockRefreshed>(record.event)) {
+    word_of(refreshed->token);
+  } else if (const auto* released = event_as<LockReleased>(record.event)) {
+    word_of(released->token);
+    holder = 0;
+  } else if (const auto* expired = event_as<LockExpired>(record.event)) {
+    word_of(expired->token);
+    holder = 0;
+  }
+}
+
+void RegisterAudit::read_tick(const Record& record) {
+  Token& open = ticks_[record.stream.name];
+  const auto end = [&](Token token) {
+    if (token == 0 || token != open) {
+      wrong(record, "the end of tick " + std::to_string(token) + ", while " + std::to_string(open) +
+                        " is the one without an end");
+    }
+    open = 0;
+  };
+  if (event_as<TickStarted>(record.event) != nullptr) {
+    if (open != 0) wrong(record, "tick " + std::to_string(open) + " has no end");
+    open = record.position;
+  } else if (const auto* succeeded = event_as<TickSucceeded>(record.event)) {
+    end(succeeded->token);
+  } else if (const auto* failed = event_as<TickFailed>(record.event)) {
+    end(failed->token);
+  } else if (const auto* recovered = event_as<TickRecovered>(record.event)) {
+    end(recovered->token);
+  }
+}
+
+void RegisterAudit::read_run(const Record& record, AuditedRun& run) {
+  if (const auto* claimed = event_as<StationClaimed>(record.event)) {
+    claim(record, run, *claimed);
+  } else if (const auto* intended = event_as<StationSubmitIntended>(record.event)) {
+    if (run.holder == 0) wrong(record, "nobody holds the station");
+    if (!intents_.emplace(intended->job_id, run.holder).second) {
+      wrong(record, "job " + intended->job_id + " was intended before");
+    }
+    run.job_id = intended->job_id;
+  } else if (const auto* ref = event_as<StationExternalRefSet>(record.event)) {
+    word(record, run, ref->station);
+  } else if (const auto* beat = event_as<StationHeartbeat>(record.event)) {
+    word(record, run, beat->station);
+  } else if (const auto* stalled = event_as<StationStalled>(record.event)) {
+    word(record, run, stalled->station);
+  } else if (const auto* progressed = event_as<StationProgressed>(record.event)) {
+    word(record, run, progressed->station);
+  } else if (const auto* watched = event_as<WatchdogTimedOut>(record.event)) {
+    word(record, run, watched->station);
+  } else if (const auto* succeeded = event_as<StationSucceeded>(record.event)) {
+    word(record, run, succeeded->station);
+    if (!run.job_id.empty()) succeeded_jobs_.insert(run.job_id);
+    ++run.current;
+    run.failures = 0;
+    run.holder = 0;
+  } else if (const auto* failed = event_as<StationAttemptFailed>(record.event)) {
+    word(record, run, failed->station);
+    if (++run.failures > run.stations[run.current].retry.max_retries) {
+      wrong(record, "more retries than the pipeline allows");
+    }
+    run.holder = 0;
+  } else if (const auto* gave_up = event_as<StationFailed>(record.event)) {
+    word(record, run, gave_up->station);
+    run.holder = 0;
+  } else if (const auto* timed_out = event_as<StationTimedOut>(record.event)) {
+    word(record, run, timed_out->station);
+    run.holder = 0;
+  } else if (const auto* deferred = event_as<StationDeferred>(record.event)) {
+    word(record, run, deferred->station);
+    run.holder = 0;
+  } else if (event_as<StationCanceled>(record.event) != nullptr) {
+    run.holder = 0;
+  } else if (event_as<RunSucceeded>(record.event) != nullptr) {
+    if (run.current != run.stations.size()) wrong(record, "a station hasn't succeeded");
+    run.terminal = true;
+  } else if (event_as<RunFailed>(record.event) != nullptr ||
+             event_as<RunCanceled>(record.event) != nullptr) {
+    if (run.holder != 0) wrong(record, "somebody holds its station");
+    run.terminal = true;
+  }
+}
+
+}  // namespace signalbox::simulation

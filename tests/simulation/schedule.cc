@@ -1,0 +1,42 @@
+#include "tests/simulation/schedule.h"
+
+namespace signalbox::simulation {
+namespace {
+
+constexpr std::int64_t epoch_ns = 1'800'000'000 * ns_per_s;
+
+}  // namespace
+
+std::int64_t Schedule::wall_ns() const { return epoch_ns + now_ns_ + wall_offset_ns_; }
+
+void Schedule::after(std::int64_t delay_ns, Owner owner, Action action) {
+  planned_.emplace(Moment{now_ns_ + delay_ns, ++count_}, Planned{owner, std::move(action)});
+}
+
+bool Schedule::step() {
+  while (!planned_.empty()) {
+    auto first = planned_.extract(planned_.begin());
+    const std::int64_t time_ns = first.key().first;
+    if (first.mapped().owner != outside && first.mapped().owner == stalled_ &&
+        time_ns < stalled_until_ns_) {
+      first.key().first = stalled_until_ns_;
+      planned_.insert(std::move(first));
+      continue;
+    }
+    now_ns_ = time_ns;
+    first.mapped().action();
+    return true;
+  }
+  return false;
+}
+
+void Schedule::kill(Owner owner) {
+  std::erase_if(planned_, [owner](const auto& entry) { return entry.second.owner == owner; });
+}
+
+void Schedule::stall(Owner owner, std::int64_t duration_ns) {
+  stalled_ = owner;
+  stalled_until_ns_ = now_ns_ + duration_ns;
+}
+
+}  // namespace signalbox::simulation

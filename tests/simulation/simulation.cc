@@ -1,0 +1,264 @@
+#include "tests/simulation/simulation.h"
+
+#include <deque>
+#include <limits>
+#include <memory>
+#include <utility>
+
+#include "domain/check.h"
+#include "domain/evolve.h"
+#include "domain/invariants.h"
+#include "projections/world_codec.h"
+#include "tests/simulation/lock_client.h"
+#include "tests/simulation/network.h"
+#include "tests/simulation/operator_client.h"
+#include "tests/simulation/simulated_server.h"
+#include "tests/simulation/tick_client.h"
+#include "tests/simulation/worker_client.h"
+
+namespace signalbox::simulation {
+namespace {
+
+constexpr std::uint64_t steps_between_digests = 150;
+// Within this all must have come to rest once nothing goes wrong any more: the longest timeouts and
+// retries, and the clock that was set back.
+constexpr std::int64_t rest_ns_max = 20 * 60 * ns_per_s;
+// One stall after the other would be more than clients have patience for.
+constexpr std::int64_t stall_pause_ns = 15 * ns_per_s;
+// A stall, and a commit or two.
+constexpr std::int64_t stop_ns_max = 10 * ns_per_s;
+constexpr std::int64_t clock_jump_ms_max = 90'000;
+
+class Simulation {
+ public:
+  explicit Simulation(const SimulationOptions& options)
+      : options_(options), environment_(options.seed, options.mutant, options.trace_lines) {
+    for (const char* name : {"worker-a", "worker-b", "worker-c"}) {
+      workers_.emplace_back(environment_, network_, oracle_.book(), name);
+    }
+    for (const char* name : {"operator-a", "operator-b"}) {
+      operators_.emplace_back(environment_, network_, oracle_.book(), name);
+    }
+    for (const char* name : {"locker-a", "locker-b", "locker-c"}) {
+      lockers_.emplace_back(environment_, desk_, held_locks_, name);
+    }
+    for (const char* name : {"ticker-a", "ticker-b"}) {
+      tickers_.emplace_back(environment_, desk_, run_roots_, ended_ticks_, name, "merge");
+    }
+    tickers_.emplace_back(environment_, desk_, run_roots_, ended_ticks_, "ticker-c", "sweep");
+  }
+
+  SimulationResult run() {
+    start_server();
+    for (WorkerClient& worker : workers_) worker.begin();
+    for (OperatorClient& each : operators_) each.begin();
+    for (LockClient& locker : lockers_) locker.begin();
+    for (TickClient& ticker : tickers_) ticker.begin();
+    while (steps_ < options_.steps && !environment_.violation) {
+      misfortune();
+      step();
+    }
+    if (!environment_.violation) come_to_rest();
+    return result();
+  }
+
+ private:
+  void step() {
+    ++steps_;
+    SIGNALBOX_CHECK(environment_.schedule.step());
+    if (environment_.crash_wanted) return crash();
+    if (server_ != nullptr && server_->ended()) return end_server();
+    environment_.expect(server_ == nullptr || environment_.schedule.monotonic_ns() < stop_by_ns_,
+                        "the server was told to stop and doesn't");
+    network_.examine();
+    if (server_ != nullptr) examine();
+  }
+
+  // What comes from outside and at no particular point.
+  void misfortune() {
+    Faults& faults = environment_.faults;
+    if (server_ != nullptr && faults.strikes(Fault::crash_anywhere)) {
+      environment_.crash("somewhere");
+      crash();
+    }
+    if (server_ != nullptr && faults.strikes(Fault::clean_stop)) stop();
+    if (faults.strikes(Fault::clock_jump)) {
+      const std::int64_t by_ms = environment_.random.between(-clock_jump_ms_max, clock_jump_ms_max);
+      environment_.note("the clock jumps by " + std::to_string(by_ms) + " ms");
+      environment_.schedule.jump_wall(by_ms * ns_per_ms);
+    }
+    const std::int64_t now_ns = environment_.schedule.monotonic_ns();
+    if (server_ != nullptr && now_ns >= next_stall_ns_ && faults.strikes(Fault::stall)) {
+      environment_.note("the server stalls");
+      next_stall_ns_ = now_ns + stall_pause_ns;
+      environment_.schedule.stall(life_, environment_.random.between(50, 4000) * ns_per_ms);
+    }
+  }
+
+  void start_server() {
+    ++life_;
+    disk_.reopen();
+    oracle_.recovered(disk_.log());
+    environment_.note("start " + std::to_string(life_) + " at " +
+                      std::to_string(disk_.log().tail()));
+    World world = recover();
+    if (environment_.violation) return;
+    server_ = std::make_unique<SimulatedServer>(environment_, disk_, machine_, oracle_, run_roots_,
+                                                life_, std::move(world));
+    server_->start();
+    network_.connect(server_.get());
+    desk_.connect(server_.get());
+    if (environment_.faults.strikes(Fault::crash_at_start)) environment_.crash("at the start");
+    checked_position_ = 0;
+  }
+
+  // From the snapshot, as a start does, and from the beginning: they must agree.
+  World recover() {
+    World whole = fold(disk_.log(), options_.mutant);
+    if (snapshot_.empty()) return whole;
+    auto world = decode_world(snapshot_);
+    SIGNALBOX_CHECK(world.has_value());
+    const auto scanned =
+        disk_.log().scan(world->position + 1, disk_.log().tail(), [&world](Record&& record) {
+          evolve(*world, record);
+          return true;
+        });
+    SIGNALBOX_CHECK(scanned.has_value());
+    if (options_.mutant == Mutant::dropped_dedupe) return whole;  // a snapshot remembers
+    environment_.expect(world_digest(*world) == world_digest(whole),
+                        "a snapshot and its tail don't give the digest of the whole log");
+    return std::move(*world);
+  }
+
+  void stop() {
+    environment_.note("stop");
+    stop_by_ns_ = environment_.schedule.monotonic_ns() + stop_ns_max;
+    server_->stop();
+    if (server_->ended()) end_server();
+  }
+
+  void crash() {
+    environment_.crash_wanted = false;
+    end_server();
+  }
+
+  void end_server() {
+    environment_.note("the server is gone");
+    stop_by_ns_ = std::numeric_limits<std::int64_t>::max();
+    network_.connect(nullptr);
+    desk_.connect(nullptr);
+    environment_.schedule.kill(life_);
+    server_.reset();
+    const bool calm = environment_.faults.stopped();
+    environment_.schedule.after(environment_.random.between(5, calm ? 100 : 8000) * ns_per_ms,
+                                outside, [this] { start_server(); });
+  }
+
+  // After every step of the server.
+  void examine() {
+    const World& world = server_->engine().world();
+    if (world.position != checked_position_) {
+      checked_position_ = world.position;
+      for (const std::string& sentence : broken_invariants(world)) {
+        environment_.violate("invariant broken: " + sentence);
+      }
+    }
+    if (steps_ - compared_at_step_ >= steps_between_digests) compare_digests();
+  }
+
+  // Possible only while nothing is on its way to the disk.
+  void compare_digests() {
+    if (server_ == nullptr || !server_->engine().idle()) return;
+    compared_at_step_ = steps_;
+    const World& world = server_->engine().world();
+    run_roots_.examine(world);
+    const Digest live = server_->digest();
+    environment_.note("digest " + to_hex(live));
+    environment_.expect(live == world_digest(fold(disk_.log(), options_.mutant)),
+                        "the digest of the replay isn't the living one");
+    environment_.expect(live == world_digest(world), "the kept digest isn't the world's");
+    if (environment_.random.one_in(4)) snapshot_ = encode_world(world);
+  }
+
+  void come_to_rest() {
+    environment_.note("calm");
+    environment_.faults.stop();
+    environment_.schedule.set_wall_right();
+    const std::int64_t end_ns = environment_.schedule.monotonic_ns() + rest_ns_max;
+    while (!environment_.violation && environment_.schedule.monotonic_ns() < end_ns) {
+      step();
+      if (at_rest()) break;
+    }
+    if (environment_.violation) return;
+    oracle_.finished();
+    compare_digests();
+    environment_.expect(server_ != nullptr, "the server never came back");
+  }
+
+  [[nodiscard]] bool at_rest() const {
+    if (server_ == nullptr || !server_->engine().idle()) return false;
+    const World& world = server_->engine().world();
+    return world.runs.empty() && world.locks.empty() && world.ticks.empty() &&
+           machine_.running() == 0;
+  }
+
+  SimulationResult result() {
+    SimulationResult result;
+    result.violation = environment_.violation;
+    result.last_lines.assign(environment_.trace.last_lines().begin(),
+                             environment_.trace.last_lines().end());
+    result.trace_digest = environment_.trace.digest();
+    result.steps = steps_;
+    result.events = disk_.log().tail();
+    result.runs = oracle_.audit().runs();
+    result.commands = oracle_.book().size();
+    result.acknowledged = oracle_.book().acknowledged();
+    result.lives = life_;
+    result.faults = environment_.faults.counts();
+    return result;
+  }
+
+  const SimulationOptions options_;
+  Environment environment_;
+  SimulatedDisk disk_{environment_};
+  SimulatedMachine machine_{environment_};
+  Oracle oracle_{environment_, machine_};
+  Network network_{environment_, oracle_};
+  Desk desk_{environment_};
+  HeldLocks held_locks_{environment_};
+  RunRoots run_roots_{environment_};
+  EndedTicks ended_ticks_;
+  std::unique_ptr<SimulatedServer> server_;
+  std::deque<WorkerClient> workers_;
+  std::deque<OperatorClient> operators_;
+  std::deque<LockClient> lockers_;
+  std::deque<TickClient> tickers_;
+  Owner life_ = outside;
+  std::uint64_t steps_ = 0;
+  std::uint64_t compared_at_step_ = 0;
+  Position checked_position_ = 0;
+  std::int64_t next_stall_ns_ = 0;
+  std::int64_t stop_by_ns_ = std::numeric_limits<std::int64_t>::max();
+  std::string snapshot_;  // a world as bytes; empty: none was taken
+};
+
+}  // namespace
+
+SimulationResult simulate(const SimulationOptions& options) { return Simulation(options).run(); }
+
+std::string repeat_line(const SimulationOptions& options) {
+  std::string line = "build/simulate --seed " + std::to_string(options.seed) +
+                     " --seeds 1 --steps " + std::to_string(options.steps);
+  if (options.mutant != Mutant::none) line += " --mutant " + std::string(name_of(options.mutant));
+  return line;
+}
+
+std::string failure_text(const SimulationOptions& options, const SimulationResult& result) {
+  std::string text;
+  for (const std::string& line : result.last_lines) text += line + "\n";
+  return text + "\nseed " + std::to_string(options.seed) + " failed after " +
+         std::to_string(result.steps) + " steps: " + result.violation.value_or("nothing") +
+         "\nrepeat with: " + repeat_line(options) + "\n";
+}
+
+}  // namespace signalbox::simulation
