@@ -1,0 +1,207 @@
+#include "tests/store/power_loss_session.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <span>
+#include <thread>
+
+#include "tests/store/log_directory.h"
+#include "tests/store/sample_events.h"
+
+namespace signalbox::test {
+namespace {
+
+// Each line an append: a list of commands, each a list of its records' sizes. Small ones, a group
+// of many commands, one that is longer than a block of the write-ahead log, enough of them to fill
+// buffers and change files.
+using Append = std::vector<std::vector<std::size_t>>;
+
+std::vector<Append> script_of_life(int life) {
+  const Append small{{40, 60, 80}};
+  const Append group{{30}, {30, 30}, {3000}, {10, 20}, {50}};
+  const Append large{{45'000, 200}, {30'000}};
+  if (life == 0) return {small, group, large, small, large, group, large, small};
+  if (life == 1) return {small, large, group, small};
+  return {group, small};
+}
+
+std::string name_of(StoreError::Kind kind) {
+  switch (kind) {
+    case StoreError::Kind::damaged:
+      return "damaged";
+    case StoreError::Kind::in_use:
+      return "in use";
+    case StoreError::Kind::unsupported:
+      return "unsupported";
+    case StoreError::Kind::full:
+      return "full";
+    case StoreError::Kind::io:
+      return "I/O error";
+    case StoreError::Kind::not_found:
+      return "not found";
+  }
+  return "";
+}
+
+std::vector<Commit> commits_after(Position tail, const Append& append, std::size_t& number) {
+  std::vector<Commit> commits;
+  for (const auto& record_bytes : append) {
+    commits.push_back(sized_commit(tail + 1, record_bytes, ++number));
+    tail = commits.back().back().position;
+  }
+  return commits;
+}
+
+}  // namespace
+
+Commit sized_commit(Position first, const std::vector<std::size_t>& record_bytes,
+                    std::size_t number) {
+  Commit commit;
+  for (const std::size_t bytes : record_bytes) {
+    RunStarted started;
+    started.goal.assign(bytes, static_cast<char>('a' + number % 26));
+    commit.push_back(sample_record(first++, RunEvent(std::move(started))));
+    commit.back().command_id = "sent " + std::to_string(number);
+  }
+  return commit;
+}
+
+RocksEventLog::Options PowerLossSession::options() {
+  RocksEventLog::Options options;
+  options.buffer_bytes = 64 * 1024;
+  options.full_pause = std::chrono::milliseconds(0);
+  return options;
+}
+
+std::unique_ptr<RocksEventLog> PowerLossSession::open(const std::string& about) {
+  const std::filesystem::path data = disk_.root() / "data";
+  auto log = RocksEventLog::open(data, options());
+  if (!log) {
+    const StoreError::Kind kind = log.error().kind;
+    EXPECT_GT(disk_.faults(), 0U) << about << ": " << log.error().message;
+    EXPECT_TRUE(kind == StoreError::Kind::io || kind == StoreError::Kind::full)
+        << about << ": " << name_of(kind) << ": " << log.error().message;
+    disk_.heal();
+    log = RocksEventLog::open(data, options());
+  }
+  if (!log) {
+    ADD_FAILURE() << about << ", opened again: " << log.error().message;
+    return nullptr;
+  }
+  check_opened(**log, about);
+  return std::move(*log);
+}
+
+void PowerLossSession::check_opened(const RocksEventLog& log, const std::string& about) {
+  const ExpectedLog expected = expected_after(disk_.operations());
+  const auto records = all_records(log);
+  ASSERT_TRUE(records) << about << ": " << records.error().message;
+  EXPECT_GE(log.tail(), expected.acknowledged) << about;
+  ASSERT_LE(records->size(), expected.sent.size()) << about;
+  EXPECT_TRUE(std::equal(records->begin(), records->end(), expected.sent.begin())) << about;
+  book_.push_back({Entry::Kind::opened,
+                   disk_.operations(),
+                   disk_.operations(),
+                   log.tail(),
+                   AppendStatus::ok,
+                   {}});
+}
+
+bool PowerLossSession::append(RocksEventLog& log, const Append& append, const std::string& about) {
+  // Twice in vain while the disk is full, then it has space again.
+  for (int attempt = 1;; ++attempt) {
+    Entry entry{Entry::Kind::appended,
+                disk_.operations(),
+                0,
+                0,
+                AppendStatus::ok,
+                commits_after(log.tail(), append, appends_)};
+    const Position tail = log.tail();
+    // In the book before it is sent: it may be found from now on.
+    const AppendResult result = log.append(tail, entry.commits);
+    entry.operations_after = disk_.operations();
+    entry.status = result.status;
+    book_.push_back(std::move(entry));
+    if (result.status == AppendStatus::ok) return true;
+    EXPECT_GT(disk_.faults(), 0U) << about << ": " << result.message;
+    EXPECT_EQ(log.tail(), tail) << about;
+    if (result.status != AppendStatus::full) return false;
+    const auto records = all_records(log);
+    EXPECT_TRUE(records && records->size() == tail) << about << ": full, and not readable";
+    if (attempt == 3) disk_.heal();
+    if (attempt > 3) std::this_thread::sleep_for(std::chrono::milliseconds(attempt));
+    if (attempt == 100) {
+      ADD_FAILURE() << about << ": it never took an append again: " << result.message;
+      return false;
+    }
+  }
+}
+
+void PowerLossSession::run(const std::string& about) {
+  for (int life = 0; life < 3; ++life) {
+    const auto log = open(about + ", life " + std::to_string(life));
+    if (!log) return;
+    for (const Append& each : script_of_life(life)) {
+      if (!append(*log, each, about + ", life " + std::to_string(life))) break;
+    }
+  }
+}
+
+ExpectedLog PowerLossSession::expected_after(std::size_t operations) const {
+  ExpectedLog expected;
+  for (const Entry& entry : book_) {
+    if (entry.operations_before > operations) break;
+    if (entry.kind == Entry::Kind::opened) {
+      // What was found then was served since, and what wasn't found is gone.
+      expected.sent.resize(std::min<std::size_t>(expected.sent.size(), entry.tail));
+      expected.acknowledged = entry.tail;
+      std::erase_if(expected.ends, [&](Position end) { return end > entry.tail; });
+      continue;
+    }
+    const bool answered = entry.operations_after <= operations;
+    if (answered && entry.status == AppendStatus::full) continue;
+    for (const Commit& commit : entry.commits) {
+      expected.sent.insert(expected.sent.end(), commit.begin(), commit.end());
+      expected.ends.push_back(commit.back().position);
+    }
+    if (answered && entry.status == AppendStatus::ok) {
+      expected.acknowledged = expected.sent.size();
+    }
+  }
+  return expected;
+}
+
+void check_recovery(const std::filesystem::path& data, const ExpectedLog& expected,
+                    const std::string& about) {
+  auto log = RocksEventLog::open(data, PowerLossSession::options());
+  ASSERT_TRUE(log) << about << ": " << name_of(log.error().kind) << ": " << log.error().message;
+  const Position tail = (*log)->tail();
+  EXPECT_GE(tail, expected.acknowledged) << about << ": acknowledged, and gone";
+  EXPECT_TRUE(tail == 0 || std::ranges::count(expected.ends, tail) == 1)
+      << about << ": the log ends at " << tail << ", within a command";
+  const auto records = all_records(**log);
+  ASSERT_TRUE(records) << about << ": " << records.error().message;
+  ASSERT_LE(records->size(), expected.sent.size()) << about << ": more than was sent";
+  EXPECT_TRUE(std::equal(records->begin(), records->end(), expected.sent.begin()))
+      << about << ": something else than was sent";
+
+  const Commit more = sized_commit(tail + 1, {100, 20'000}, 1000);
+  const AppendResult appended = (*log)->append(tail, {&more, 1});
+  ASSERT_EQ(appended.status, AppendStatus::ok) << about << ": " << appended.message;
+  const auto verified = (*log)->verify(appended.tail);
+  EXPECT_TRUE(verified) << about << ": " << verified.error().message;
+  const auto closed = (*log)->close();
+  EXPECT_TRUE(closed) << about << ": " << closed.error().message;
+  RocksEventLog::Options reading = PowerLossSession::options();
+  reading.read_only = true;
+  const auto again = RocksEventLog::open(data, reading);
+  ASSERT_TRUE(again) << about << ", again: " << again.error().message;
+  const auto all = all_records(**again);
+  ASSERT_TRUE(all) << about << ", again: " << all.error().message;
+  ASSERT_EQ(all->size(), tail + more.size()) << about;
+  EXPECT_TRUE(std::equal(more.begin(), more.end(), all->end() - 2)) << about;
+}
+
+}  // namespace signalbox::test
