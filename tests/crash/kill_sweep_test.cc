@@ -1,7 +1,9 @@
 // The real server, killed at random moments under load (T9, S6): what was acknowledged is there,
 // once; nothing is there that wasn't sent; and the state is the fold of the log.
 //
-//   SIGNALBOX_KILLS=500 SIGNALBOX_SEED=7 test_crash --gtest_filter='KillSweep.*'
+//   tests/crash/sweep --kills 500 --seed 7, or
+//   SIGNALBOX_KILLS=500 SIGNALBOX_SEED=7 SIGNALBOX_WORKERS=32 test_crash
+//   --gtest_filter='KillSweep.*'
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -18,7 +20,7 @@
 #include "tests/crash/offline_fold.h"
 #include "tests/crash/server_process.h"
 #include "tests/crash/sweep_oracle.h"
-#include "tests/crash/sweep_worker.h"
+#include "tests/crash/sweep_workers.h"
 
 namespace signalbox::test {
 namespace {
@@ -26,7 +28,7 @@ namespace {
 namespace json = boost::json;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t workers_count = 32;
+constexpr std::size_t workers_default = 32;
 constexpr std::size_t kills_default = 50;
 constexpr std::chrono::seconds time_max_default{60};  // of the killing, unless a number is given
 
@@ -34,40 +36,6 @@ std::optional<std::uint64_t> number_from_environment(const char* name) {
   const char* text = std::getenv(name);
   if (text == nullptr || *text == '\0') return std::nullopt;
   return std::stoull(text);
-}
-
-class Workers {
- public:
-  Workers(std::uint64_t seed, const SweepWorker::Plan& plan, SweepRecord& record) {
-    for (std::size_t number = 0; number < workers_count; ++number) {
-      SweepWorker::Plan own = plan;
-      own.process_runs_max = number < 4 ? 6 : 0;
-      threads_.emplace_back([this, number, seed, own, &record] {
-        SweepWorker(number, seed, own, record).run(stop_);
-      });
-    }
-  }
-  // Every command is answered when this returns, if a server is there.
-  void finish() {
-    stop_ = true;
-    for (std::thread& each : threads_) {
-      if (each.joinable()) each.join();
-    }
-  }
-  ~Workers() { finish(); }
-
- private:
-  std::atomic<bool> stop_ = false;
-  std::vector<std::thread> threads_;
-};
-
-// The digest that the server tells is the one of the log folded elsewhere.
-void check_digest(Connection& connection, OfflineFold& fold) {
-  const json::object status = result_of(connection.call("server.status", {}));
-  ASSERT_FALSE(status.empty());
-  const auto digest = fold.digest_at(number_of(status.at("position")));
-  ASSERT_TRUE(digest);
-  EXPECT_EQ(to_hex(*digest), status.at("state_digest").as_string());
 }
 
 std::size_t running_runs(Connection& connection) {
@@ -113,7 +81,9 @@ TEST(KillSweep, AcknowledgedIsRecoveredAndNothingIsDoneTwice) {
     return std::uniform_int_distribution<int>(from, to)(random);
   };
   ASSERT_TRUE(server.start()) << server.log();
-  Workers workers(seed, {server.socket(), count_file}, record);
+  const std::size_t workers_count =
+      number_from_environment("SIGNALBOX_WORKERS").value_or(workers_default);
+  SweepWorkers workers(workers_count, seed, {server.socket(), count_file, 6}, record);
 
   const auto began = Clock::now();
   std::size_t killed = 0;
@@ -130,7 +100,7 @@ TEST(KillSweep, AcknowledgedIsRecoveredAndNothingIsDoneTwice) {
     auto connection = Connection::open(server.socket());
     ASSERT_TRUE(connection);
     ASSERT_TRUE(oracle.check(*connection)) << server.log();
-    check_digest(*connection, fold);
+    fold.check_digest(*connection);
   }
 
   workers.finish();
@@ -142,7 +112,7 @@ TEST(KillSweep, AcknowledgedIsRecoveredAndNothingIsDoneTwice) {
   }
   EXPECT_EQ(running_runs(*connection), 0U) << "a run with jobs doesn't end";
   ASSERT_TRUE(oracle.check(*connection));
-  check_digest(*connection, fold);
+  fold.check_digest(*connection);
 
   // Everything once more, from the first event, by a judge who has seen nothing yet.
   SweepOracle again(record);

@@ -37,4 +37,12 @@ std::optional<Digest> OfflineFold::digest_at(Position position) {
   return digest;
 }
 
+void OfflineFold::check_digest(Connection& server) {
+  const boost::json::object status = result_of(server.call("server.status", {}));
+  ASSERT_FALSE(status.empty());
+  const auto digest = digest_at(number_of(status.at("position")));
+  ASSERT_TRUE(digest);
+  EXPECT_EQ(to_hex(*digest), status.at("state_digest").as_string());
+}
+
 }  // namespace signalbox::test

@@ -7,6 +7,7 @@
 
 #include "domain/world.h"
 #include "store/merkle_frontier.h"
+#include "tests/crash/connection.h"
 
 namespace signalbox::test {
 
@@ -18,6 +19,10 @@ class OfflineFold {
   // part folded before is held against the log by its Merkle tree. nullopt, and a test failure, if
   // the log can't be read, isn't the one of before, or breaks an invariant.
   std::optional<Digest> digest_at(Position position);
+
+  // Whether the digest that the server tells is the one of its log, folded here; a test failure if
+  // it isn't.
+  void check_digest(Connection& server);
 
   [[nodiscard]] const World& world() const { return world_; }
 

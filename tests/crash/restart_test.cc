@@ -87,7 +87,9 @@ TEST_F(Restart, ACleanStopIsRecordedAndTheNextStartKnows) {
   EXPECT_EQ(all[2].at("data").at("incarnation"), 2);
   crash_and_start();
   EXPECT_EQ(previous(), "crashed");
-  EXPECT_EQ(events().size(), 4U);  // of a crash nothing is recorded but the start after it
+  // Of a crash nothing is recorded but the start after it, and what that found.
+  ASSERT_EQ(events().size(), 5U);
+  EXPECT_EQ(events()[4].at("type"), "RecoveryFinished");
 }
 
 TEST_F(Restart, AStopAnswersWhoWaits) {

@@ -12,6 +12,8 @@
 #include <sstream>
 #include <thread>
 
+#include <gtest/gtest.h>
+
 #include "domain/check.h"
 #include "tests/crash/connection.h"
 
@@ -100,11 +102,46 @@ ServerProcess::ServerProcess(std::filesystem::path data, std::vector<std::string
 
 ServerProcess::~ServerProcess() { kill(); }
 
-void ServerProcess::launch() {
-  SIGNALBOX_CHECK(pid_ < 0);
+std::vector<std::string> ServerProcess::command() const {
   std::vector<std::string> argv{SIGNALBOX_BINARY, "serve", "--data", data_.string()};
   argv.insert(argv.end(), options_.begin(), options_.end());
+  return argv;
+}
+
+void ServerProcess::launch() {
+  SIGNALBOX_CHECK(pid_ < 0);
+  pid_ = spawn(command(), data_ / "server.log");
+}
+
+bool ServerProcess::launch_traced(const std::vector<std::string>& strace_options) {
+  SIGNALBOX_CHECK(pid_ < 0);
+  // -D: strace is the grandchild. Not --seccomp-bpf: at its
+  // stops, signals aren't delivered. Leaks can't be looked for under a tracer.
+  std::vector<std::string> argv{"strace", "-D",
+                                "-f",     "-qq",
+                                "-E",     "ASAN_OPTIONS=detect_leaks=0",
+                                "-o",     (data_ / "strace.log").string()};
+  argv.insert(argv.end(), strace_options.begin(), strace_options.end());
+  const auto own = command();
+  argv.insert(argv.end(), own.begin(), own.end());
   pid_ = spawn(argv, data_ / "server.log");
+  const auto give_up = std::chrono::steady_clock::now() + patience;
+  while (running() && std::chrono::steady_clock::now() < give_up) {
+    if (tracer() > 0) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  ADD_FAILURE() << "strace can't trace here: it isn't installed (tools/check does that), or ptrace "
+                   "isn't permitted (in a container: --cap-add=SYS_PTRACE). It says: "
+                << log();
+  return false;
+}
+
+pid_t ServerProcess::tracer() const {
+  std::ifstream status("/proc/" + std::to_string(pid_) + "/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("TracerPid:")) return std::stoi(line.substr(10));
+  }
+  return 0;
 }
 
 bool ServerProcess::wait_until_ready() {

@@ -60,6 +60,9 @@ class ServerProcess {
 
   // Starts it and doesn't wait for anything.
   void launch();
+  // The same under strace with these options, e.g. to let system calls fail. The process id is the
+  // server's own. Fails the test, and gives false, where tracing isn't possible.
+  bool launch_traced(const std::vector<std::string>& strace_options);
   // Waits until it answers; false if it ended or didn't within half a minute.
   bool wait_until_ready();
   bool start() {
@@ -82,6 +85,9 @@ class ServerProcess {
   [[nodiscard]] std::string log() const;
 
  private:
+  [[nodiscard]] std::vector<std::string> command() const;
+  [[nodiscard]] pid_t tracer() const;
+
   std::filesystem::path data_;
   std::vector<std::string> options_;
   pid_t pid_ = -1;

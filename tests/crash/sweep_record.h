@@ -35,10 +35,10 @@ class SweepRecord {
     const std::lock_guard lock(mutex_);
     answered_.push_back({command_id, sent_.at(command_id), std::move(answer)});
   }
-  // A command that was sent again because its first answer never came.
-  void repeated() {
+  // A command that is sent again because its answer never came, or was this error.
+  void repeated(const std::string& code) {
     const std::lock_guard lock(mutex_);
-    ++repeated_;
+    ++repeated_[code];
   }
 
   [[nodiscard]] std::optional<SentCommand> find_sent(const std::string& command_id) const {
@@ -58,14 +58,22 @@ class SweepRecord {
   }
   [[nodiscard]] std::size_t repeated_count() const {
     const std::lock_guard lock(mutex_);
-    return repeated_;
+    std::size_t count = 0;
+    for (const auto& [code, times] : repeated_) count += times;
+    return count;
+  }
+  // Because of this error; "" for no answer.
+  [[nodiscard]] std::size_t repeated_count(const std::string& code) const {
+    const std::lock_guard lock(mutex_);
+    const auto place = repeated_.find(code);
+    return place == repeated_.end() ? 0 : place->second;
   }
 
  private:
   mutable std::mutex mutex_;
   std::map<std::string, SentCommand> sent_;
   std::vector<AnsweredCommand> answered_;
-  std::size_t repeated_ = 0;
+  std::map<std::string, std::size_t> repeated_;
 };
 
 }  // namespace signalbox::test

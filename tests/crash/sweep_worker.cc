@@ -52,9 +52,15 @@ void SweepWorker::run(const std::atomic<bool>& stop) {
       record_.sent(pending_->command_id, pending_->command);
     }
     const auto answer = connection_->call(pending_->command.method, pending_->command.params);
-    if (!answer || error_code_of(*answer) == "SHUTTING_DOWN") {
+    const std::string code = answer ? error_code_of(*answer) : "";
+    if (code == "STORAGE_FULL") {
+      record_.repeated(code);
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      continue;
+    }
+    if (!answer || code == "SHUTTING_DOWN" || code == "UNKNOWN_OUTCOME") {
       connection_.reset();
-      record_.repeated();
+      record_.repeated(code);
       continue;
     }
     record_.answered(pending_->command_id, *answer);

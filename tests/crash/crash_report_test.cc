@@ -1,0 +1,183 @@
+// What a start says about the crash before it, and what a stopped or wrongly set clock must not do.
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+#include <thread>
+
+#include "tests/crash/connection.h"
+#include "tests/crash/server_process.h"
+
+namespace signalbox::test {
+namespace {
+
+namespace json = boost::json;
+
+class CrashReport : public ::testing::Test {
+ protected:
+  json::object call(const char* method, json::object params = {}) {
+    auto connection = Connection::open(server_.socket());
+    return result_of(connection ? connection->call(method, std::move(params)) : std::nullopt);
+  }
+  std::string refusal(const char* method, json::object params = {}) {
+    auto connection = Connection::open(server_.socket());
+    const auto answer = connection ? connection->call(method, std::move(params)) : std::nullopt;
+    return answer ? error_code_of(*answer) : "no answer";
+  }
+  json::array events(const char* type) {
+    return call("events.read", {{"types", {type}}, {"limit", 1000}}).at("events").as_array();
+  }
+  std::string start_run(json::object station) {
+    station["name"] = "work";
+    return std::string(
+        call("run.start", {{"goal", "g"}, {"pipeline", {{"name", "one"}, {"station", {station}}}}})
+            .at("run_id")
+            .as_string());
+  }
+  json::object claim(const std::string& run_id, std::int64_t lease_ms) {
+    return call("station.claim", {{"worker", "ann"}, {"run_id", run_id}, {"lease_ms", lease_ms}})
+        .at("claim")
+        .as_object();
+  }
+  // Until `done` or for as long as a start may take.
+  template <class Done>
+  bool wait_until(Done&& done) {
+    for (int i = 0; i < 300 * slowness; ++i) {
+      if (done()) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    return false;
+  }
+
+  ScratchDirectory scratch_;
+  ServerProcess server_{scratch_.path() / "box"};
+};
+
+TEST_F(CrashReport, HasOneVerdictForEachThingInFlight) {  // T8
+  ASSERT_TRUE(server_.start()) << server_.log();
+  EXPECT_EQ(refusal("server.crash_report"), "ARTIFACT_NOT_FOUND");
+  const std::string claimed = start_run({{"executor", "worker"}});
+  claim(claimed, 60'000);
+  const std::string going =
+      start_run({{"executor", "process"}, {"command", {"sleep", "20"}}, {"cancel_grace", "100ms"}});
+  ASSERT_TRUE(wait_until([this] { return events("StationExternalRefSet").size() == 1; }));
+  const std::uint64_t last = number_of(call("server.status").at("position"));
+  server_.kill();
+  ASSERT_TRUE(server_.start()) << server_.log();
+
+  const json::object result = call("server.crash_report");
+  const json::object& report = result.at("report").as_object();
+  EXPECT_EQ(report.at("schema_version"), "crash_report.v1");
+  EXPECT_EQ(number_of(report.at("last_durable_position")), last);
+  EXPECT_EQ(number_of(report.at("incarnation")), 2U);
+  std::map<std::string, json::object> items;
+  for (const json::value& item : report.at("items").as_array()) {
+    EXPECT_TRUE(items.emplace(std::string(item.at("name").as_string()), item.as_object()).second)
+        << "a second verdict for " << item.at("name");
+  }
+  ASSERT_EQ(items.size(), 2U);
+  EXPECT_EQ(items.at(claimed + "/work").at("verdict"), "poll");
+  EXPECT_EQ(items.at(claimed + "/work").at("kind"), "claim");
+  EXPECT_EQ(items.at(going + "-work-1").at("verdict"), "poll");
+  EXPECT_EQ(items.at(going + "-work-1").at("kind"), "job");
+  EXPECT_TRUE(std::filesystem::exists(std::string(result.at("path").as_string())));
+
+  const json::array finished = events("RecoveryFinished");
+  ASSERT_EQ(finished.size(), 1U);
+  EXPECT_EQ(number_of(finished[0].at("position")), number_of(result.at("recovered_at")));
+  EXPECT_EQ(number_of(finished[0].at("data").at("items_total")), 2U);
+  // Before anything was served: right behind the start.
+  EXPECT_EQ(number_of(finished[0].at("position")), last + 2);
+
+  call("run.cancel", {{"run_id", going}});
+  EXPECT_TRUE(wait_until([this] { return events("CancelConfirmed").size() == 1; }));
+}
+
+TEST_F(CrashReport, ACleanStopHasNone) {  // T8
+  ASSERT_TRUE(server_.start()) << server_.log();
+  claim(start_run({{"executor", "worker"}}), 60'000);
+  server_.stop();
+  ASSERT_TRUE(server_.start()) << server_.log();
+  EXPECT_EQ(refusal("server.crash_report"), "ARTIFACT_NOT_FOUND");
+  EXPECT_TRUE(events("RecoveryFinished").empty());
+  EXPECT_EQ(events("ServerStarted").back().at("data").at("previous"), "clean");
+}
+
+TEST_F(CrashReport, AStoppedServerMakesNobodyPayForIt) {
+  ASSERT_TRUE(server_.start()) << server_.log();
+  const json::object held = claim(start_run({{"executor", "worker"}}), 1500);
+  ASSERT_EQ(kill(server_.pid(), SIGSTOP), 0);
+  std::this_thread::sleep_for(std::chrono::milliseconds(4000));
+  ASSERT_EQ(kill(server_.pid(), SIGCONT), 0);
+  json::object beat;
+  for (const char* field : {"run_id", "station", "token"}) beat[field] = held.at(field);
+  EXPECT_EQ(refusal("station.heartbeat", beat), "") << "its lease ended while we were stopped";
+  const json::array jumps = events("ClockJumped");
+  ASSERT_GE(jumps.size(), 1U);
+  EXPECT_EQ(jumps[0].at("data").at("cause"), "stopped");
+  EXPECT_TRUE(events("StationAttemptFailed").empty());
+}
+
+// The wall clock of the server alone is set, through libfaketime.
+class ClockSet : public CrashReport {
+ protected:
+  ClockSet() {
+    for (const char* directory : {"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu"}) {
+      const auto file = std::filesystem::path(directory) / "faketime/libfaketimeMT.so.1";
+      if (std::filesystem::exists(file)) library_ = file;
+    }
+    set("+0s");
+  }
+  void set(const std::string& offset) {
+    const auto next = scratch_.path() / "offset.next";
+    std::ofstream(next) << offset << '\n';
+    std::filesystem::rename(next, offset_);
+  }
+  bool start_with_fake_wall_clock() {
+    const std::map<std::string, std::string> environment = {
+        {"LD_PRELOAD", library_},     {"FAKETIME_TIMESTAMP_FILE", offset_},
+        {"FAKETIME_NO_CACHE", "1"},   {"FAKETIME_DONT_FAKE_MONOTONIC", "1"},
+        {"DONT_FAKE_MONOTONIC", "1"}, {"ASAN_OPTIONS", "verify_asan_link_order=0"}};
+    for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
+    server_.launch();
+    for (const auto& [name, value] : environment) unsetenv(name.c_str());
+    return server_.wait_until_ready();
+  }
+
+  const std::filesystem::path offset_ = scratch_.path() / "offset";
+  std::string library_;
+};
+
+TEST_F(ClockSet, ExpiresNoLeaseAndIsTold) {
+  ASSERT_FALSE(library_.empty()) << "libfaketime is missing: tools/packages faketime";
+  ASSERT_TRUE(start_with_fake_wall_clock()) << server_.log();
+  const json::object held = claim(start_run({{"executor", "worker"}}), 20'000 * slowness);
+  json::object beat;
+  for (const char* field : {"run_id", "station", "token"}) beat[field] = held.at(field);
+
+  std::size_t jumps = 0;
+  for (const char* offset : {"+1h", "-2h", "+0s"}) {
+    set(offset);
+    ++jumps;
+    ASSERT_TRUE(wait_until([&] { return events("ClockJumped").size() >= jumps; })) << offset;
+    EXPECT_EQ(refusal("station.heartbeat", beat), "") << offset;
+  }
+  const json::array told = events("ClockJumped");
+  ASSERT_GE(told.size(), 3U);
+  EXPECT_EQ(told[0].at("data").at("cause"), "wall clock set");
+  const auto hours = [&](std::size_t index) {
+    return told[index].at("data").at("wall_ms").to_number<double>() / 3'600'000.0;
+  };
+  EXPECT_NEAR(hours(0), 1.0, 0.05);
+  EXPECT_NEAR(hours(1), -3.0, 0.05);
+  EXPECT_NEAR(hours(2), 2.0, 0.05);
+  EXPECT_TRUE(events("StationAttemptFailed").empty());
+  EXPECT_TRUE(events("WatchdogTimedOut").empty());
+}
+
+}  // namespace
+}  // namespace signalbox::test
