@@ -180,9 +180,11 @@ Decided<NewEvents> decide(const World& world, const ClaimStation& command, const
     SIGNALBOX_CHECK(run != nullptr);
   }
   const std::int64_t lease_ms = command.lease_ms.value_or(run->definition().heartbeat_timeout_ms);
-  return NewEvents{
+  NewEvents events;  // a braced list would copy it
+  events.push_back(
       {Stream::run(run->id), command.span_id, 0,
-       StationEvent{claim_of(*run, command.worker, lease_ms, command.lock_token.value_or(0))}}};
+       StationEvent{claim_of(*run, command.worker, lease_ms, command.lock_token.value_or(0))}});
+  return events;
 }
 
 Decided<NewEvents> decide(const World& world, const DispatchStation& command, const Now&) {

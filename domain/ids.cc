@@ -19,12 +19,12 @@ constexpr bool dash_before(std::size_t byte_index) {
 }  // namespace
 
 std::string to_string(const Uuid& uuid) {
-  std::string text;
-  text.reserve(36);
+  std::string text(36, '-');
+  std::size_t at = 0;
   for (std::size_t index = 0; index < uuid.bytes.size(); ++index) {
-    if (dash_before(index)) text.push_back('-');
-    text.push_back(hex_digits[uuid.bytes[index] >> 4U]);
-    text.push_back(hex_digits[uuid.bytes[index] & 0x0FU]);
+    if (dash_before(index)) ++at;
+    text[at++] = hex_digits[uuid.bytes[index] >> 4U];
+    text[at++] = hex_digits[uuid.bytes[index] & 0x0FU];
   }
   return text;
 }

@@ -1,5 +1,6 @@
 #include "server/engine/engine.h"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -8,6 +9,12 @@
 #include "domain/invariants.h"
 
 namespace signalbox {
+namespace {
+
+// A completion, the end of the run and the next claim.
+constexpr std::size_t commit_records_usual = 3;
+
+}  // namespace
 
 Engine::Engine(World world, const Clock& clock, Hooks hooks)
     : world_(std::move(world)),
@@ -26,6 +33,8 @@ Decided<std::size_t> Engine::Transaction::apply(const Command& command) {
   const std::int64_t now_ns = engine_.clock_.wall_ns();
   auto decided = decide(engine_.world_, command, Now{now_ns});
   if (!decided) return tl::unexpected(std::move(decided.error()));
+  // Records are large, and growing moves them: room for what nearly all commits hold.
+  if (records_.empty()) records_.reserve(std::max(decided->size(), commit_records_usual));
   for (NewEvent& event : *decided) {
     Record& record = records_.emplace_back();
     record.position = engine_.world_.position + 1;
