@@ -282,10 +282,16 @@ void Server::wait_for_time() {
     not_later_than(timers_.next_due_ns());
     not_later_than(watchdog_.next_due_ns());
   }
+  // Called after every turn; most leave the soonest time as it was, and one that was put off is
+  // looked at again when it has come.
+  if (clock_timer_due_ns_ <= due_ns) return;
+  clock_timer_due_ns_ = due_ns;
   const std::chrono::nanoseconds left(due_ns - clock_.monotonic_ns());
   clock_timer_.expires_after(std::max<std::chrono::nanoseconds>(left, {}));
   clock_timer_.async_wait([this](const boost::system::error_code& error) {
-    if (!error) fire_timers();
+    if (error) return;
+    clock_timer_due_ns_ = no_time;
+    fire_timers();
   });
 }
 

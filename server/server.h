@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <limits>
 #include <memory>
 #include <string>
 
@@ -98,6 +99,8 @@ class Server {
   boost::asio::signal_set signals_;
   boost::asio::steady_timer clock_timer_;
   boost::asio::steady_timer space_timer_;
+  static constexpr std::int64_t no_time = std::numeric_limits<std::int64_t>::max();
+  std::int64_t clock_timer_due_ns_ = no_time;  // what clock_timer_ is set to (monotonic)
   bool turn_scheduled_ = false;
   bool stopping_ = false;
   bool stopped_ = false;  // ServerStopped is on its way to the log
