@@ -11,6 +11,7 @@
 #include "server/follow/projector.h"
 #include "server/rpc/claim_queue.h"
 #include "server/rpc/event_feed.h"
+#include "server/rpc/known_pipeline.h"
 #include "store/event_log.h"
 
 namespace signalbox {
@@ -45,6 +46,7 @@ struct Api {
   std::function<Digest()> world_digest;
   // What writes the files in run roots; nullptr where there are none, as in tests.
   RunRootWriter* run_roots = nullptr;
+  KnownPipeline known_pipeline{};  // of the latest run.start that brought one
 };
 
 }  // namespace signalbox

@@ -7,7 +7,6 @@
 #include "domain/refusals.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/command_identity.h"
-#include "server/rpc/pipeline_json.h"
 #include "server/rpc/results.h"
 #include "server/rpc/run_views.h"
 #include "server/rpc/time_text.h"
@@ -51,28 +50,32 @@ json::object known_run(const World& world, const StartRun& command) {
   return replayed(id, name_of(run != nullptr ? run->status : world.ended_runs.find(id)->status));
 }
 
-Decided<StartRun> read_start(json::object& params) {
-  json::object identity = params;
-  identity.erase("idempotency_key");
-  const bool has_key = params.contains("idempotency_key");
-  std::optional<PipelineDefinition> pipeline;
+Decided<StartRun> read_start(KnownPipeline& known, json::object& params) {
+  Digest identity;
+  if (params.contains("idempotency_key")) {
+    json::object same = params;
+    same.erase("idempotency_key");
+    identity = request_digest("run.start", same);
+  }
+  const PinnedDefinition* pipeline = nullptr;
   if (const json::value* tables = params.if_contains("pipeline")) {
-    auto read = pipeline_from_json(*tables);
+    const auto read = known.read(*tables);
     if (!read) return tl::unexpected(read.error());
-    pipeline = std::move(*read);
+    pipeline = *read;
     params.erase("pipeline");
   }
   if (json::value* input = params.if_contains("input")) *input = json::serialize(*input);
   auto command = from_json<StartRun>(params);
   if (!command) return command;
-  if (has_key) command->request_digest = request_digest("run.start", identity);
-  command->pipeline = pipeline ? std::move(*pipeline) : default_pipeline();
-  command->pipeline_digest = pipeline_digest(*command->pipeline);
+  command->request_digest = identity;
+  command->pipeline = pipeline != nullptr ? pipeline->definition : default_pipeline();
+  command->pipeline_digest =
+      pipeline != nullptr ? pipeline->digest : pipeline_digest(*command->pipeline);
   return command;
 }
 
 void start(Api& api, Call& call) {
-  auto command = read_start(call.params);
+  auto command = read_start(api.known_pipeline, call.params);
   if (!command) return call.responder.reject(command.error());
   if (answered_before(api, call, start_result)) return;
   if (command->idempotency_key && command->idempotency_key->empty()) {

@@ -1,0 +1,21 @@
+#include "server/rpc/known_pipeline.h"
+
+#include <utility>
+
+#include "server/rpc/pipeline_json.h"
+#include "store/codec.h"
+
+namespace signalbox {
+
+Decided<const PinnedDefinition*> KnownPipeline::read(const boost::json::value& tables) {
+  if (!tables_.is_null() && tables_ == tables) return &pinned_;
+  auto definition = pipeline_from_json(tables);
+  if (!definition) return tl::unexpected(std::move(definition.error()));
+  tables_ = nullptr;  // should what follows throw, nothing is known
+  pinned_.definition = std::move(*definition);
+  pinned_.digest = pipeline_digest(pinned_.definition);
+  tables_ = tables;
+  return &pinned_;
+}
+
+}  // namespace signalbox
