@@ -59,9 +59,7 @@ template <class T>
 Decided<void> read(const json::value& value, const std::string& path, T& out);
 
 template <class T>
-Decided<void> read_struct(const json::value& value, const std::string& path, T& out) {
-  const json::object* object = value.if_object();
-  if (object == nullptr) return wrong(path, "an object");
+Decided<void> read_struct(const json::object& object, const std::string& path, T& out) {
   Decided<void> result;
   std::size_t known = 0;
   const auto path_of = [&path](const char* name) {
@@ -71,7 +69,7 @@ Decided<void> read_struct(const json::value& value, const std::string& path, T& 
   boost::mp11::mp_for_each<Members>([&](auto member) {
     if (!result) return;
     using Field = std::remove_cvref_t<decltype(out.*member.pointer)>;
-    const json::value* field = object->if_contains(member.name);
+    const json::value* field = object.if_contains(member.name);
     if (field == nullptr) {
       if constexpr (is_required<Field>) {
         result = reject(ErrorCode::INVALID_PARAMS, path_of(member.name) + " is missing",
@@ -82,10 +80,10 @@ Decided<void> read_struct(const json::value& value, const std::string& path, T& 
     ++known;
     result = read(*field, path_of(member.name), out.*member.pointer);
   });
-  if (!result || known == object->size()) return result;
+  if (!result || known == object.size()) return result;
   std::vector<std::string> fields;
   boost::mp11::mp_for_each<Members>([&](auto member) { fields.emplace_back(member.name); });
-  for (const auto& each : *object) {
+  for (const auto& each : object) {
     const std::string key(each.key());
     if (std::find(fields.begin(), fields.end(), key) == fields.end()) {
       return reject(ErrorCode::INVALID_PARAMS, "there is no field " + path_of(key.c_str()),
@@ -181,7 +179,9 @@ Decided<void> read(const json::value& value, const std::string& path, T& out) {
     }
     return {};
   } else {
-    return read_struct(value, path, out);
+    const json::object* object = value.if_object();
+    if (object == nullptr) return wrong(path, "an object");
+    return read_struct(*object, path, out);
   }
 }
 
@@ -241,6 +241,16 @@ template <class T>
 Decided<T> from_json(const boost::json::value& value, const std::string& path = {}) {
   T out{};
   if (auto ok = described_json::read(value, path, out); !ok) return tl::unexpected(ok.error());
+  return out;
+}
+
+// Likewise; made into a value, the object would be copied.
+template <class T>
+Decided<T> from_json(const boost::json::object& object, const std::string& path = {}) {
+  T out{};
+  if (auto ok = described_json::read_struct(object, path, out); !ok) {
+    return tl::unexpected(ok.error());
+  }
   return out;
 }
 

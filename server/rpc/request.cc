@@ -23,8 +23,9 @@ tl::unexpected<BadRequest> invalid(std::string id_text, std::string message) {
 
 }  // namespace
 
-tl::expected<Request, BadRequest> read_request(std::string_view line, json::storage_ptr storage) {
-  auto parsed = parse_json(line, std::move(storage));
+tl::expected<Request, BadRequest> read_request(std::string_view line,
+                                               const json::storage_ptr& storage) {
+  auto parsed = parse_json(line, storage);
   if (!parsed) return tl::unexpected(BadRequest{"null", std::move(parsed.error())});
   json::object* object = parsed->if_object();
   if (object == nullptr) {
@@ -32,7 +33,7 @@ tl::expected<Request, BadRequest> read_request(std::string_view line, json::stor
                                               : "a request is a JSON object");
   }
 
-  Request request;
+  Request request{{}, {}, json::object(storage), {}};
   if (const json::value* id = object->if_contains("id")) {
     if (id->is_structured() || id->is_bool() || id->is_double()) {
       return invalid("null", "id must be a string, a whole number or null");

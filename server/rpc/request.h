@@ -24,8 +24,9 @@ struct BadRequest {
   Rejection rejection;
 };
 
-// PARSE_ERROR or INVALID_REQUEST (a batch is one: here it is one object a line).
+// PARSE_ERROR or INVALID_REQUEST (a batch is one: here it is one object a line). The params lie in
+// `storage`.
 tl::expected<Request, BadRequest> read_request(std::string_view line,
-                                               boost::json::storage_ptr storage);
+                                               const boost::json::storage_ptr& storage);
 
 }  // namespace signalbox

@@ -13,15 +13,21 @@ namespace {
 
 namespace json = boost::json;
 
+// With the position that every answer gets.
+constexpr std::size_t complete_fields = 4;
+// Room for all fields at once, of the claim itself and of add_assignment.
+constexpr std::size_t claim_fields = 12;
+
 std::string expiry(const Record& record, std::int64_t lease_ms) {
   return format_time(record.recorded_at_ns + lease_ms * 1'000'000);
 }
 
-json::value claim_json(const Api& api, std::span<const Record> records) {
+json::value claim_json(const json::storage_ptr& storage, const Api& api,
+                       std::span<const Record> records) {
   for (const Record& record : records) {
     const auto* claimed = event_as<StationClaimed>(record.event);
     if (claimed == nullptr) continue;
-    json::object claim;
+    json::object claim(claim_fields, storage);
     claim["run_id"] = to_string(record.stream.run_id);
     claim["station"] = claimed->station;
     claim["attempt"] = claimed->attempt;
@@ -132,7 +138,7 @@ json::object cancel_result(const Api&, std::span<const Record> records) {
 
 json::object claim_result(const Api& api, std::span<const Record> records) {
   json::object result;
-  result["claim"] = claim_json(api, records);
+  result["claim"] = claim_json({}, api, records);
   return result;
 }
 
@@ -157,13 +163,18 @@ json::object external_ref_result(const Api&, std::span<const Record> records) {
 }
 
 json::object complete_result(const Api& api, std::span<const Record> records) {
+  return complete_result_in({}, api, records);
+}
+
+json::object complete_result_in(const json::storage_ptr& storage, const Api& api,
+                                std::span<const Record> records) {
   const EndStatuses statuses = statuses_after(records);
-  json::object result;
+  json::object result(complete_fields, storage);
   result["run_status"] = statuses.run;
   result["station_status"] = statuses.station;
   if (records.size() > 1) {
-    json::value claim = claim_json(api, records);
-    if (!claim.is_null()) result["claim"] = std::move(claim);
+    json::value claim = claim_json(storage, api, records);
+    if (!claim.is_null()) result.emplace("claim", std::move(claim));
   }
   return result;
 }

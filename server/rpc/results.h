@@ -23,6 +23,9 @@ boost::json::object heartbeat_result(const Api& api, std::span<const Record> rec
 boost::json::object external_ref_result(const Api& api, std::span<const Record> records);
 // {"run_status", "station_status", "claim"?}.
 boost::json::object complete_result(const Api& api, std::span<const Record> records);
+// Likewise, in `storage`: of all answers this is the one that is made most often.
+boost::json::object complete_result_in(const boost::json::storage_ptr& storage, const Api& api,
+                                       std::span<const Record> records);
 boost::json::object defer_result(const Api& api, std::span<const Record> records);
 
 }  // namespace signalbox

@@ -1,5 +1,6 @@
 // `station.*`: what outside workers say. The service's own executors take the same decisions.
 #include <algorithm>
+#include <optional>
 
 #include <boost/json/serialize.hpp>
 
@@ -45,27 +46,29 @@ void apply_complete(Api& api, Call& call, CompleteStation& command) {
       run != nullptr && run->attempt) {
     end_due_lock(api, run->attempt->lock_token);
   }
-  Decided<json::object> outcome;
+  // Not assigned: what is moved into an object of another storage is copied.
+  std::optional<Decided<json::object>> outcome;
   {
     auto transaction = api.engine.begin(call.origin);
     const Run* run = api.engine.world().find_run(command.run_id);
     ClaimStation next;
     next.worker = run != nullptr && run->attempt ? run->attempt->worker : std::string();
-    const auto applied = transaction.apply(command);
+    const bool claim_next = command.claim_next.value_or(false);
+    next.stations = std::move(command.stations);
+    next.lease_ms = command.lease_ms;
+    const auto applied = transaction.apply(std::move(command));
     if (applied) {
-      if (command.claim_next.value_or(false)) {
+      if (claim_next) {
         // Nothing ready, or a claim that can't be: the completion stands, without a claim.
-        next.stations = std::move(command.stations);
-        next.lease_ms = command.lease_ms;
         next.span_id = api.ids.next_span_id();
-        (void)transaction.apply(next);
+        (void)transaction.apply(std::move(next));
       }
-      outcome = complete_result(api, transaction.records());
+      outcome.emplace(complete_result_in(call.params.storage(), api, transaction.records()));
     } else {
-      outcome = tl::unexpected(with_ended_run(api, applied.error()));
+      outcome.emplace(tl::unexpected(with_ended_run(api, applied.error())));
     }
   }
-  call.responder.answer(std::move(outcome));
+  call.responder.answer(std::move(*outcome));
 }
 
 // The files come with the request; they are in the store before the event that names them.
