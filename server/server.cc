@@ -69,15 +69,21 @@ Server::Server(const Config& config, Recovered& recovered, RunIndex& index, spdl
       feed_(
           log_, [this](const StoreError& error) { fail_from_thread(error); },
           [this](std::function<void()> action) { asio::post(io_, std::move(action)); }),
+      authentication_(engine_, clock_, {geteuid(), Role::viewer, {}}),
       api_(api()),
       dispatcher_(api_),
-      listener_(io_,
-                [this](std::string_view line, const std::string& actor,
-                       const std::shared_ptr<Peer>& peer) {
-                  // Before anything judges a lease: we may have been stopped ourselves.
-                  watch_clock();
-                  dispatcher_.handle(line, actor, peer);
-                }),
+      listener_(
+          io_,
+          [this](std::string_view line, const Caller& caller, const std::shared_ptr<Peer>& peer) {
+            // Before anything judges a lease: we may have been stopped ourselves.
+            watch_clock();
+            const auto principal = authentication_.of(caller);
+            if (principal) {
+              dispatcher_.handle(line, *principal, peer);
+            } else {
+              dispatcher_.handle_unknown(line, caller.actor(), principal.error(), peer);
+            }
+          }),
       signals_(io_, SIGTERM, SIGINT),
       clock_timer_(io_),
       space_timer_(io_) {}
@@ -127,7 +133,8 @@ Api Server::api() {
           [this](std::function<void()> action) { asio::post(io_, std::move(action)); },
           timers_,
           [this] { return digest_.of(engine_.world()); },
-          &run_roots_};
+          &run_roots_,
+          &authentication_};
 }
 
 bool Server::listen() {

@@ -15,6 +15,7 @@
 
 namespace signalbox {
 
+class Authentication;
 class LockQueue;
 class RunRootWriter;
 
@@ -45,6 +46,8 @@ struct Api {
   std::function<Digest()> world_digest;
   // What writes the files in run roots; nullptr where there are none, as in tests.
   RunRootWriter* run_roots = nullptr;
+  // Who is who; nullptr where everybody is who they are said to be, as in tests.
+  Authentication* authentication = nullptr;
 };
 
 }  // namespace signalbox

@@ -22,8 +22,19 @@ Dispatcher::Dispatcher(Api& api) : api_(api) {
   for (const Method& method : methods_) by_name_.emplace(method.name, &method);
 }
 
-void Dispatcher::handle(std::string_view line, const std::string& actor,
+void Dispatcher::handle(std::string_view line, const Principal& principal,
                         const std::shared_ptr<Peer>& peer) {
+  route(line, principal.actor, principal.role, nullptr, peer);
+}
+
+void Dispatcher::handle_unknown(std::string_view line, const std::string& actor,
+                                const Rejection& why, const std::shared_ptr<Peer>& peer) {
+  route(line, actor, std::nullopt, &why, peer);
+}
+
+// `role` is none, and `why` tells why, for somebody who isn't known.
+void Dispatcher::route(std::string_view line, const std::string& actor, std::optional<Role> role,
+                       const Rejection* why, const std::shared_ptr<Peer>& peer) {
   // Most requests fit, so that reading one allocates nothing.
   std::array<unsigned char, 8192> buffer;
   boost::json::monotonic_resource resource(buffer.data(), buffer.size());
@@ -40,6 +51,7 @@ void Dispatcher::handle(std::string_view line, const std::string& actor,
   const bool is_query = found != by_name_.end() && !found->second->mutates;
   Responder responder(api_.engine, peer, std::move(request->id_text), is_query ? query_weight : 1);
   if (refusal_) return responder.reject(*refusal_);
+  if (!role) return responder.reject(*why);
   if (found == by_name_.end()) {
     std::vector<std::string> names;
     for (const Method& method : methods_) names.emplace_back(method.name);

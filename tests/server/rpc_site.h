@@ -118,7 +118,7 @@ class RpcSite {
     engine.flush();
     while (committer.held) finish();
   }
-  void send(const std::string& line) { dispatcher.handle(line, "uid:1", peer); }
+  void send(const std::string& line) { dispatcher.handle(line, {"uid:1", Role::admin}, peer); }
   // One request, committed, and its answer.
   boost::json::object ask(const std::string& method, const std::string& params = "{}") {
     send(R"({"jsonrpc":"2.0","id":1,"method":")" + method + R"(","params":)" + params + "}");
