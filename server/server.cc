@@ -8,6 +8,7 @@
 
 #include <boost/asio/post.hpp>
 
+#include "server/access/access_settings.h"
 #include "server/recovery/crash_report.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/results.h"
@@ -69,7 +70,7 @@ Server::Server(const Config& config, Recovered& recovered, RunIndex& index, spdl
       feed_(
           log_, [this](const StoreError& error) { fail_from_thread(error); },
           [this](std::function<void()> action) { asio::post(io_, std::move(action)); }),
-      authentication_(engine_, clock_, {geteuid(), Role::viewer, {}}),
+      authentication_(engine_, clock_, config.access),
       api_(api()),
       dispatcher_(api_),
       listener_(
@@ -95,6 +96,11 @@ Engine::Hooks Server::hooks() {
       [this](std::span<const Record> records) {
         timers_.observe(engine_.world(), records, clock_.wall_ns(), clock_.monotonic_ns());
         locks_.observe(records);
+        for (const Record& record : records) {
+          if (const auto* denied = event_as<AccessDenied>(record.event)) {
+            logger_.warn("{}", denial_text(*denied));
+          }
+        }
         watchdog_sweep_.observe(records);
         watchdog_.observe(records);
         schedule_turn();
@@ -150,6 +156,7 @@ bool Server::listen() {
     return false;
   }
   logger_.info("listening on {}", *address);
+  logger_.info("{}", who_may_over_tcp(authentication_, engine_.world().access));
   return true;
 }
 

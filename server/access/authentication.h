@@ -40,9 +40,14 @@ class Authentication {
   [[nodiscard]] Decided<Principal> of(const Caller& caller) const;
   // The id of the access token that `secret` belongs to. UNAUTHENTICATED as above.
   [[nodiscard]] Decided<Uuid> token_of(std::string_view secret) const;
+  // What a loopback TCP peer is without a secret, as things are; nothing: it needs one.
+  [[nodiscard]] std::optional<Role> loopback_role() const;
+  [[nodiscard]] bool loopback_role_is_set() const { return settings_.loopback_role.has_value(); }
+  [[nodiscard]] Role other_user_role() const { return settings_.other_user_role; }
 
  private:
-  [[nodiscard]] Decided<Principal> principal_of(const Uuid& token_id) const;
+  [[nodiscard]] Decided<Principal> by_secret(std::string_view secret) const;
+  [[nodiscard]] Decided<Principal> by_token(const Uuid& token_id) const;
 
   const Engine& engine_;
   const Clock& clock_;

@@ -12,6 +12,7 @@
 #include "server/rpc/claim_queue.h"
 #include "server/rpc/event_feed.h"
 #include "store/event_log.h"
+#include "store/random_source.h"
 
 namespace signalbox {
 
@@ -48,6 +49,8 @@ struct Api {
   RunRootWriter* run_roots = nullptr;
   // Who is who; nullptr where everybody is who they are said to be, as in tests.
   Authentication* authentication = nullptr;
+  // What secrets are made of.
+  RandomSource random = secure_random();
 };
 
 }  // namespace signalbox

@@ -13,9 +13,24 @@
 
 namespace signalbox {
 
+namespace {
+
+Rejection forbidden(const std::string& actor, const Method& method, Role role) {
+  const std::string needs = name_of(*method.needs);
+  return {ErrorCode::FORBIDDEN,
+          actor + " is " + name_of(role) + "; " + std::string(method.name) + " needs " + needs,
+          {{"actor", actor},
+           {"method", std::string(method.name)},
+           {"role", std::string(name_of(role))},
+           {"needs", needs}},
+          {"signalbox access issue my-" + needs + " --role " + needs}};
+}
+
+}  // namespace
+
 Dispatcher::Dispatcher(Api& api) : api_(api) {
   for (auto family : {run_methods, station_methods, lock_methods, tick_methods, artifact_methods,
-                      event_methods, server_methods}) {
+                      event_methods, server_methods, access_methods}) {
     std::vector<Method> rows = family();
     std::move(rows.begin(), rows.end(), std::back_inserter(methods_));
   }
@@ -51,8 +66,8 @@ void Dispatcher::route(std::string_view line, const std::string& actor, std::opt
   const bool is_query = found != by_name_.end() && !found->second->mutates;
   Responder responder(api_.engine, peer, std::move(request->id_text), is_query ? query_weight : 1);
   if (refusal_) return responder.reject(*refusal_);
-  if (!role) return responder.reject(*why);
   if (found == by_name_.end()) {
+    if (!role) return responder.reject(*why);
     std::vector<std::string> names;
     for (const Method& method : methods_) names.emplace_back(method.name);
     return responder.reject(
@@ -62,6 +77,12 @@ void Dispatcher::route(std::string_view line, const std::string& actor, std::opt
          {"signalbox --help"}});
   }
   const Method& method = *found->second;
+  if (method.needs && (!role || !may(*role, *method.needs))) {
+    // Worth an event; where there is no space for one, the refusal stands all the same.
+    (void)api_.engine.begin({actor, {}, {}})
+        .apply(NoteAccessDenied{actor, std::string(method.name), role, *method.needs});
+    return responder.reject(role ? forbidden(actor, method, *role) : *why);
+  }
   Call call{std::move(request->params), {actor, {}, {}}, std::move(responder)};
   if (method.mutates && !request->command_id.empty()) {
     call.origin.command_id = std::move(request->command_id);
