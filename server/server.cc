@@ -8,6 +8,7 @@
 
 #include <boost/asio/post.hpp>
 
+#include "server/access/access_settings.h"
 #include "server/recovery/crash_report.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/results.h"
@@ -69,15 +70,21 @@ Server::Server(const Config& config, Recovered& recovered, RunIndex& index, spdl
       feed_(
           log_, [this](const StoreError& error) { fail_from_thread(error); },
           [this](std::function<void()> action) { asio::post(io_, std::move(action)); }),
+      authentication_(engine_, clock_, config.access),
       api_(api()),
       dispatcher_(api_),
-      listener_(io_,
-                [this](std::string_view line, const std::string& actor,
-                       const std::shared_ptr<Peer>& peer) {
-                  // Before anything judges a lease: we may have been stopped ourselves.
-                  watch_clock();
-                  dispatcher_.handle(line, actor, peer);
-                }),
+      listener_(
+          io_,
+          [this](std::string_view line, const Caller& caller, const std::shared_ptr<Peer>& peer) {
+            // Before anything judges a lease: we may have been stopped ourselves.
+            watch_clock();
+            const auto principal = authentication_.of(caller);
+            if (principal) {
+              dispatcher_.handle(line, *principal, peer);
+            } else {
+              dispatcher_.handle_unknown(line, caller.actor(), principal.error(), peer);
+            }
+          }),
       signals_(io_, SIGTERM, SIGINT),
       clock_timer_(io_),
       space_timer_(io_) {}
@@ -89,6 +96,11 @@ Engine::Hooks Server::hooks() {
       [this](std::span<const Record> records) {
         timers_.observe(engine_.world(), records, clock_.wall_ns(), clock_.monotonic_ns());
         locks_.observe(records);
+        for (const Record& record : records) {
+          if (const auto* denied = event_as<AccessDenied>(record.event)) {
+            logger_.warn("{}", denial_text(*denied));
+          }
+        }
         watchdog_sweep_.observe(records);
         watchdog_.observe(records);
         schedule_turn();
@@ -127,7 +139,8 @@ Api Server::api() {
           [this](std::function<void()> action) { asio::post(io_, std::move(action)); },
           timers_,
           [this] { return digest_.of(engine_.world()); },
-          &run_roots_};
+          &run_roots_,
+          &authentication_};
 }
 
 bool Server::listen() {
@@ -143,6 +156,7 @@ bool Server::listen() {
     return false;
   }
   logger_.info("listening on {}", *address);
+  logger_.info("{}", who_may_over_tcp(authentication_, engine_.world().access));
   return true;
 }
 

@@ -16,6 +16,7 @@
 #include <boost/asio/thread_pool.hpp>
 
 #include "projections/world_digest.h"
+#include "server/access/authentication.h"
 #include "server/artifacts/artifact_store.h"
 #include "server/clock.h"
 #include "server/clock_watch.h"
@@ -93,6 +94,7 @@ class Server {
   ClaimQueue claims_;
   LockQueue locks_;
   EventFeed feed_;
+  Authentication authentication_;
   Api api_;
   Dispatcher dispatcher_;
   Listener listener_;

@@ -13,9 +13,11 @@
 #include "server/rpc/event_feed.h"
 #include "server/rpc/known_pipeline.h"
 #include "store/event_log.h"
+#include "store/random_source.h"
 
 namespace signalbox {
 
+class Authentication;
 class LockQueue;
 class RunRootWriter;
 
@@ -47,6 +49,10 @@ struct Api {
   // What writes the files in run roots; nullptr where there are none, as in tests.
   RunRootWriter* run_roots = nullptr;
   KnownPipeline known_pipeline{};  // of the latest run.start that brought one
+  // Who is who; nullptr where everybody is who they are said to be, as in tests.
+  Authentication* authentication = nullptr;
+  // What secrets are made of.
+  RandomSource random = secure_random();
 };
 
 }  // namespace signalbox

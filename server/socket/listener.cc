@@ -20,7 +20,8 @@ namespace {
 namespace asio = boost::asio;
 using Protocol = asio::generic::stream_protocol;
 
-std::string actor_of(Session::Socket& socket) {
+Caller caller_of(Session::Socket& socket) {
+  Caller caller;
   ucred credentials{};
   socklen_t size = sizeof credentials;
   sockaddr_storage address{};
@@ -29,15 +30,18 @@ std::string actor_of(Session::Socket& socket) {
           0 &&
       address.ss_family == AF_UNIX &&
       getsockopt(socket.native_handle(), SOL_SOCKET, SO_PEERCRED, &credentials, &size) == 0) {
-    return "uid:" + std::to_string(credentials.uid);
+    caller.uid = credentials.uid;
+    return caller;
   }
   boost::system::error_code error;
   const auto remote = socket.remote_endpoint(error);
-  if (error) return "tcp";
+  if (error) return caller;
   asio::ip::tcp::endpoint endpoint;
   endpoint.resize(remote.size());
   std::memcpy(endpoint.data(), remote.data(), remote.size());
-  return "tcp:" + endpoint.address().to_string();
+  caller.address = endpoint.address().to_string();
+  caller.loopback = endpoint.address().is_loopback();
+  return caller;
 }
 
 }  // namespace
@@ -71,8 +75,8 @@ class Listener::Acceptor {
         });
         return;
       }
-      std::string actor = actor_of(socket);
-      listener_.add(std::move(socket), std::move(actor));
+      Caller caller = caller_of(socket);
+      listener_.add(std::move(socket), std::move(caller));
       accept();
     });
   }
@@ -166,14 +170,14 @@ tl::expected<std::string, std::string> Listener::listen_tcp(const std::string& a
   return local;
 }
 
-void Listener::add(Session::Socket socket, std::string actor) {
+void Listener::add(Session::Socket socket, Caller caller) {
   if (sessions_.size() >= connections_max) {
     boost::system::error_code ignored;
     socket.close(ignored);
     return;
   }
   auto session = std::make_shared<Session>(
-      std::move(socket), std::move(actor), handle_line_,
+      std::move(socket), std::move(caller), handle_line_,
       [this](const std::shared_ptr<Session>& ended) { sessions_.erase(ended); });
   sessions_.insert(session);
   session->start();

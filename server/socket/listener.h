@@ -34,7 +34,7 @@ class Listener {
  private:
   class Acceptor;
 
-  void add(Session::Socket socket, std::string actor);
+  void add(Session::Socket socket, Caller caller);
 
   boost::asio::io_context& io_;
   Session::HandleLine handle_line_;

@@ -32,10 +32,10 @@ Rejection line_too_long() {
 
 }  // namespace
 
-Session::Session(Socket socket, std::string actor, HandleLine handle_line,
+Session::Session(Socket socket, Caller caller, HandleLine handle_line,
                  std::function<void(const std::shared_ptr<Session>&)> ended)
     : socket_(std::move(socket)),
-      actor_(std::move(actor)),
+      caller_(std::move(caller)),
       handle_line_(std::move(handle_line)),
       ended_(std::move(ended)),
       close_timer_(socket_.get_executor()) {}
@@ -124,7 +124,7 @@ void Session::take_line(std::string_view line) {
     answer(error_line("null", line_too_long()), 1);
     return;
   }
-  handle_line_(line, actor_, shared_from_this());
+  handle_line_(line, caller_, shared_from_this());
 }
 
 // The peer sends no more; a last line without its line break is a line too.

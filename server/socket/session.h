@@ -13,6 +13,7 @@
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "server/access/caller.h"
 #include "server/rpc/peer.h"
 
 namespace signalbox {
@@ -20,11 +21,11 @@ namespace signalbox {
 class Session final : public Peer, public std::enable_shared_from_this<Session> {
  public:
   using Socket = boost::asio::generic::stream_protocol::socket;
-  using HandleLine = std::function<void(std::string_view line, const std::string& actor,
+  using HandleLine = std::function<void(std::string_view line, const Caller& caller,
                                         const std::shared_ptr<Peer>& peer)>;
 
   // `ended` is called once, when the connection is gone.
-  Session(Socket socket, std::string actor, HandleLine handle_line,
+  Session(Socket socket, Caller caller, HandleLine handle_line,
           std::function<void(const std::shared_ptr<Session>&)> ended);
 
   void start();
@@ -36,6 +37,10 @@ class Session final : public Peer, public std::enable_shared_from_this<Session> 
   void answer(std::string line, std::size_t weight) override;
   void deliver(std::string line) override;
   void keep_open() override { keep_open_ = true; }
+  bool use_token(const Uuid& token_id) override {
+    caller_.token_id = token_id;
+    return true;
+  }
   [[nodiscard]] std::size_t outgoing_bytes() const override { return out_.size() - written_; }
   void on_drained(std::function<void()> action) override { drained_.push_back(std::move(action)); }
   void close_after_flush() override;
@@ -55,7 +60,7 @@ class Session final : public Peer, public std::enable_shared_from_this<Session> 
   void watch_for_hang_up();
 
   Socket socket_;
-  std::string actor_;
+  Caller caller_;
   HandleLine handle_line_;
   std::function<void(const std::shared_ptr<Session>&)> ended_;
 
