@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "server/http/host_rule.h"
 #include "server/rpc/time_text.h"
 
 namespace signalbox {
@@ -27,6 +28,35 @@ tl::expected<void, std::string> read_watchdog_interval(const std::string& text, 
     return tl::unexpected("watchdog_interval must be a duration from 100ms to 1h; not " + text);
   }
   config.watchdog_interval_ms = *interval_ms;
+  return {};
+}
+
+// Relative to the file that names it.
+tl::expected<void, std::string> read_path(const std::filesystem::path& file, std::string_view key,
+                                          const toml::node& node, std::filesystem::path& out) {
+  const auto value = node.value_exact<std::string>();
+  if (!value || value->empty()) {
+    return tl::unexpected(
+        at_line(file, node, std::string(key) + " must be the path of a PEM file"));
+  }
+  out = std::filesystem::absolute(file).parent_path() / *value;
+  return {};
+}
+
+tl::expected<void, std::string> read_hosts(const std::filesystem::path& file,
+                                           const toml::node& node, std::vector<std::string>& out) {
+  const toml::array* names = node.as_array();
+  if (names == nullptr) {
+    return tl::unexpected(at_line(file, node, "http_hosts must be an array of host names"));
+  }
+  for (const toml::node& each : *names) {
+    const auto name = each.value_exact<std::string>();
+    if (!name || host_name(*name).empty() || name->find(':') != std::string::npos) {
+      return tl::unexpected(
+          at_line(file, each, "http_hosts has names such as box.example.org, without a port"));
+    }
+    out.push_back(*name);
+  }
   return {};
 }
 
@@ -56,6 +86,9 @@ tl::expected<void, std::string> read_key(const std::filesystem::path& file, std:
     return ok;
   }
   if (key == "listen") return text(config.listen);
+  if (key == "tls_certificate") return read_path(file, key, node, config.tls_certificate);
+  if (key == "tls_key") return read_path(file, key, node, config.tls_key);
+  if (key == "http_hosts") return read_hosts(file, node, config.http_hosts);
   if (key == "log_level") return text(config.log_level);
   if (key == "log_format") return text(config.log_format);
   if (key == "jobs_max") return number(config.jobs_max, 1, 10'000);
@@ -70,7 +103,8 @@ tl::expected<void, std::string> read_key(const std::filesystem::path& file, std:
   return tl::unexpected(at_line(file, node,
                                 "there is no setting " + std::string(key) +
                                     "; there are socket, listen, log_level, log_format, "
-                                    "jobs_max, snapshot_events, watchdog_interval"));
+                                    "jobs_max, snapshot_events, watchdog_interval, "
+                                    "tls_certificate, tls_key, http_hosts"));
 }
 
 tl::expected<void, std::string> read_file(const std::filesystem::path& file, Config& config) {
@@ -109,6 +143,10 @@ tl::expected<Config, std::string> load_config(const ServeOptions& options) {
     if (auto ok = read_watchdog_interval(*options.watchdog_interval, config); !ok) {
       return tl::unexpected(ok.error());
     }
+  }
+  if (config.tls_certificate.empty() != config.tls_key.empty()) {
+    return tl::unexpected(
+        std::string("tls_certificate and tls_key are given together, or neither of them"));
   }
   if (!log_levels.contains(config.log_level)) {
     return tl::unexpected("log_level is one of debug, info, warn, error; not " + config.log_level);

@@ -23,6 +23,9 @@ constexpr std::chrono::seconds space_pause{1};
 // More than one batch of commits needs, so that leaving the state isn't followed by entering it.
 constexpr std::uint64_t space_bytes_needed = 64 * 1024 * 1024;
 
+const Rejection stopping{
+    ErrorCode::SHUTTING_DOWN, "the server is stopping; connect again", {}, {"signalbox status"}};
+
 std::vector<std::string> own_environment() {
   std::vector<std::string> variables;
   for (char** each = environ; *each != nullptr; ++each) variables.emplace_back(*each);
@@ -71,13 +74,7 @@ Server::Server(const Config& config, Recovered& recovered, RunIndex& index, spdl
           [this](std::function<void()> action) { asio::post(io_, std::move(action)); }),
       api_(api()),
       dispatcher_(api_),
-      listener_(io_,
-                [this](std::string_view line, const std::string& actor,
-                       const std::shared_ptr<Peer>& peer) {
-                  // Before anything judges a lease: we may have been stopped ourselves.
-                  watch_clock();
-                  dispatcher_.handle(line, actor, peer);
-                }),
+      listener_(io_, http_service()),
       signals_(io_, SIGTERM, SIGINT),
       clock_timer_(io_),
       space_timer_(io_) {}
@@ -121,13 +118,33 @@ Api Server::api() {
           clock_,
           ids_,
           {config_.data.string(), config_.socket.string(), clock_.wall_ns()},
-          [this](std::function<std::function<void()>()> work) {
-            asio::post(blocking_, [this, work = std::move(work)] { asio::post(io_, work()); });
-          },
+          [this](std::function<std::function<void()>()> work) { run_blocking(std::move(work)); },
           [this](std::function<void()> action) { asio::post(io_, std::move(action)); },
           timers_,
           [this] { return digest_.of(engine_.world()); },
           &run_roots_};
+}
+
+HttpService Server::http_service() {
+  return {
+      [this](std::string_view line, const std::string& actor, const std::shared_ptr<Peer>& peer) {
+        // Before anything judges a lease: we may have been stopped ourselves.
+        watch_clock();
+        dispatcher_.handle(line, actor, peer);
+      },
+      [this] { return not_ready(); },
+      [this](std::function<std::function<void()>()> work) { run_blocking(std::move(work)); },
+      HostRule(config_.http_hosts)};
+}
+
+std::optional<Rejection> Server::not_ready() const {
+  if (stopping_) return stopping;
+  if (engine_.storage_full()) return not_durable(Durability::storage_full);
+  return std::nullopt;
+}
+
+void Server::run_blocking(std::function<std::function<void()>()> work) {
+  asio::post(blocking_, [this, work = std::move(work)] { asio::post(io_, work()); });
 }
 
 bool Server::listen() {
@@ -137,12 +154,21 @@ bool Server::listen() {
   }
   logger_.info("listening on {}", config_.socket.string());
   if (config_.listen.empty()) return true;
-  const auto address = listener_.listen_tcp(config_.listen);
+  TlsContext tls;
+  if (!config_.tls_key.empty()) {
+    auto made = make_tls_context(config_.tls_certificate, config_.tls_key);
+    if (!made) {
+      fail(78, made.error());
+      return false;
+    }
+    tls = std::move(*made);
+  }
+  const auto address = listener_.listen_tcp(config_.listen, tls);
   if (!address) {
     fail(78, address.error());
     return false;
   }
-  logger_.info("listening on {}", *address);
+  logger_.info("listening on {}{}", *address, tls ? " with TLS" : "");
   return true;
 }
 
@@ -361,8 +387,6 @@ void Server::stop(const std::string& why) {
   logger_.info("stopping: {}", why);
   clock_timer_.cancel();
   space_timer_.cancel();
-  const Rejection stopping{
-      ErrorCode::SHUTTING_DOWN, "the server is stopping; connect again", {}, {"signalbox status"}};
   dispatcher_.refuse_all(stopping);
   claims_.refuse_all(stopping);
   locks_.refuse_all(stopping);

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <spdlog/logger.h>
@@ -54,6 +55,10 @@ class Server {
   void watch_clock();
   Engine::Hooks hooks();
   Api api();
+  HttpService http_service();
+  // Why no command is taken now; nullopt where they are.
+  [[nodiscard]] std::optional<Rejection> not_ready() const;
+  void run_blocking(std::function<std::function<void()>()> work);
   bool listen();
   // Once after everything that came in together: ready stations, waiting claims, then the log.
   void schedule_turn();
