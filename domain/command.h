@@ -12,6 +12,7 @@
 
 #include <boost/describe/class.hpp>
 
+#include "domain/access.h"
 #include "domain/ids.h"
 #include "domain/pipeline.h"
 #include "domain/server_events.h"
@@ -223,6 +224,22 @@ struct RecoverTick {
 };
 BOOST_DESCRIBE_STRUCT(RecoverTick, (), (loop, reason, force))
 
+struct IssueAccessToken {
+  std::string name;
+  Role role = Role::viewer;
+  std::optional<std::int64_t> expires_in_ms;
+
+  Uuid id{};
+  Digest secret_sha256;
+};
+BOOST_DESCRIBE_STRUCT(IssueAccessToken, (), (name, role, expires_in_ms))
+
+struct RevokeAccessToken {
+  Uuid id{};
+  std::string reason;
+};
+BOOST_DESCRIBE_STRUCT(RevokeAccessToken, (), (id, reason))
+
 // The service's own commands follow; no client can send them.
 
 // Starts an attempt of a station that the service executes, with the intent to submit its job.
@@ -296,6 +313,14 @@ struct ConfirmCancel {
   std::vector<std::int32_t> escaped_pids;
 };
 
+// A request was refused for who asked: that is worth an event, once for each streak.
+struct NoteAccessDenied {
+  std::string actor;
+  std::string method;
+  std::optional<Role> role;  // none: it wasn't known who they are
+  Role needs = Role::viewer;
+};
+
 struct StartServer {
   std::string version;
 };
@@ -321,6 +346,7 @@ using Command =
                  WakeStation, ConfirmCancel, StartServer, StopServer, PauseRun, ResumeRun,
                  StallStation, AcquireLock, RefreshLock, ReleaseLock, ExpireLock,
                  NoteRefreshFailure, BeginTick, EndTick, RecoverTick, TimeOutTick, NoteTickSkipped,
-                 NoteTickIncomplete, FinishRecovery, NoteClockJump>;
+                 NoteTickIncomplete, FinishRecovery, NoteClockJump, IssueAccessToken,
+                 RevokeAccessToken, NoteAccessDenied>;
 
 }  // namespace signalbox

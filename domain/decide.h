@@ -76,6 +76,13 @@ Decided<NewEvents> decide(const World&, const RecoverTick&, const Now&);
 Decided<NewEvents> decide(const World&, const NoteTickSkipped&, const Now&);
 Decided<NewEvents> decide(const World&, const NoteTickIncomplete&, const Now&);
 
+// Access family. ACCESS_TOKEN_EXISTS, LIMIT_EXCEEDED.
+Decided<NewEvents> decide(const World&, const IssueAccessToken&, const Now&);
+// ACCESS_TOKEN_NOT_FOUND; no events if it was revoked before.
+Decided<NewEvents> decide(const World&, const RevokeAccessToken&, const Now&);
+// No events within a streak that was noted.
+Decided<NewEvents> decide(const World&, const NoteAccessDenied&, const Now&);
+
 // Server family.
 Decided<NewEvents> decide(const World&, const StartServer&, const Now&);
 Decided<NewEvents> decide(const World&, const StopServer&, const Now&);

@@ -16,6 +16,8 @@ std::string to_string(const Stream& stream) {
       return "lock/" + stream.name;
     case StreamKind::tick:
       return "tick/" + stream.name;
+    case StreamKind::access:
+      return "access";
   }
   return {};
 }

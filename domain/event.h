@@ -14,6 +14,7 @@
 #include <boost/mp11/algorithm.hpp>
 #include <boost/mp11/bind.hpp>
 
+#include "domain/access_events.h"
 #include "domain/ids.h"
 #include "domain/lock_events.h"
 #include "domain/run_events.h"
@@ -23,7 +24,7 @@
 
 namespace signalbox {
 
-using Event = std::variant<ServerEvent, RunEvent, StationEvent, LockEvent, TickEvent>;
+using Event = std::variant<ServerEvent, RunEvent, StationEvent, LockEvent, TickEvent, AccessEvent>;
 
 // Calls `visitor` with the event itself, whatever noun it belongs to. The visitor must take all.
 template <class Visitor, class AnyEvent>
@@ -54,22 +55,23 @@ const T* event_as(const Event& event) {
 }
 
 // Which history an event belongs to. Stored as a number: append only.
-enum class StreamKind : std::uint8_t { server = 1, run = 2, lock = 3, tick = 4 };
-BOOST_DESCRIBE_ENUM(StreamKind, server, run, lock, tick)
+enum class StreamKind : std::uint8_t { server = 1, run = 2, lock = 3, tick = 4, access = 9 };
+BOOST_DESCRIBE_ENUM(StreamKind, server, run, lock, tick, access)
 
 struct Stream {
   StreamKind kind = StreamKind::server;
   RunId run_id{};    // run only
-  std::string name;  // a lock's key, a tick's loop; empty for server and run
+  std::string name;  // a lock's key, a tick's loop; empty for the others
 
   static Stream server() { return {}; }
   static Stream run(const RunId& id) { return {StreamKind::run, id, {}}; }
   static Stream lock(std::string key) { return {StreamKind::lock, {}, std::move(key)}; }
   static Stream tick(std::string loop) { return {StreamKind::tick, {}, std::move(loop)}; }
+  static Stream access() { return {StreamKind::access, {}, {}}; }
   friend bool operator==(const Stream&, const Stream&) = default;
 };
 
-// "server", "run/<id>", "lock/<key>", "tick/<loop>".
+// "server", "run/<id>", "lock/<key>", "tick/<loop>", "access".
 std::string to_string(const Stream& stream);
 
 // One entry of the register.

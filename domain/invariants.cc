@@ -110,6 +110,19 @@ void examine(const World& world, const Tick& tick, Findings& findings) {
   }
 }
 
+void examine(const World& world, const AccessState& access, Findings& findings) {
+  findings.expect(access.tokens.size() <= limits::access_tokens_max &&
+                      access.denials.size() <= limits::denial_streaks_max,
+                  "what is known of access is bounded");
+  findings.expect(access.issued_total >= access.tokens.size(), "each access token was issued");
+  for (const AccessToken& token : access.tokens) {
+    findings.expect(access.find(token.id) == &token, "no two access tokens have one id");
+    findings.expect(token.status != AccessTokenStatus::absent && token.issued_at != 0 &&
+                        token.issued_at <= world.position,
+                    "an access token was issued at a position of the log");
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> broken_invariants(const World& world) {
@@ -143,6 +156,7 @@ std::vector<std::string> broken_invariants(const World& world) {
     findings.expect(loop == tick.loop, tick, "it is found by its name");
     examine(world, tick, findings);
   }
+  examine(world, world.access, findings);
   return findings.list;
 }
 

@@ -65,6 +65,15 @@ inline constexpr std::size_t failing_owners_max = 8;
 // fold: pipelines without an open run that are kept for the next run of the same kind.
 inline constexpr std::size_t idle_pipelines_max = 256;
 
+// fold: access tokens that can be used, or could until they were revoked or expired.
+inline constexpr std::size_t access_tokens_max = 1024;
+inline constexpr std::int64_t access_token_life_ms_min = 1000;
+inline constexpr std::int64_t access_token_life_ms_max = 10LL * 366 * 24 * 60 * 60 * 1000;
+// fold: refusals, by actor and method, whose streaks are known.
+inline constexpr std::size_t denial_streaks_max = 256;
+// For so long after it was noted a refusal isn't noted again.
+inline constexpr std::int64_t denial_streak_ms_max = 60 * 1000;
+
 static_assert(goal_bytes_max + input_bytes_max + pipeline_bytes_max + 3 * path_bytes_max +
                       labels_max * 2 * label_bytes_max + 8 * name_bytes_max <
                   record_bytes_max,

@@ -22,6 +22,13 @@ const Lock* World::find_lock_by_token(Token token) const {
   return place == lock_by_token.end() ? nullptr : find_lock(place->second);
 }
 
+const AccessToken* AccessState::find(const Uuid& id) const {
+  for (const AccessToken& token : tokens) {
+    if (token.id == id) return &token;
+  }
+  return nullptr;
+}
+
 const Tick* World::find_tick(const std::string& loop) const {
   const auto place = ticks.find(loop);
   return place == ticks.end() ? nullptr : &place->second;

@@ -12,6 +12,7 @@
 #include <boost/describe/class.hpp>
 #include <boost/unordered/unordered_flat_map.hpp>
 
+#include "domain/access_token.h"
 #include "domain/event.h"
 #include "domain/limits.h"
 #include "domain/lock.h"
@@ -69,6 +70,8 @@ struct World {
   boost::unordered_flat_map<std::string, Lock> locks;  // those that are held
   Remembered<std::string, EndedLock> ended_locks{limits::remembered_ended_locks_max};
   boost::unordered_flat_map<std::string, Tick> ticks;  // of loops that aren't idle
+
+  AccessState access;
 
   // Derived from the above.
   boost::unordered_flat_map<std::string, RunId> run_by_idempotency_key;

@@ -151,6 +151,7 @@ std::string encode_world(const World& world) {
   write_map(writer, world.locks);
   write_remembered(writer, world.ended_locks);
   write_map(writer, world.ticks);
+  writer.write(world.access);
   return bytes;
 }
 
@@ -180,6 +181,7 @@ Stored<World> decode_world(std::string_view bytes) {
                                                 world.ended_locks.put(key, std::move(ended));
                                               });
       read_ticks(reader, world);
+      reader.read(world.access);
     });
   } catch (const std::exception& malformed) {
     StoreError error;

@@ -140,7 +140,7 @@ Digest WorldDigest::of(const World& world) {
       sum_of(ended_runs_, world.ended_runs, [](const EndedRun& ended) { return ended.ended_at; });
   const Sum& commands = sum_of(commands_, world.commands,
                                [](const RememberedCommand& command) { return command.position; });
-  std::string bytes = "signalbox world v2";
+  std::string bytes = "signalbox world v3";
   append_integer(bytes, world.position);
   described::encode(world.server, bytes);
   append_pipelines(bytes, world);
@@ -151,6 +151,7 @@ Digest WorldDigest::of(const World& world) {
     append_key(bytes, key);
     described::encode(ended, bytes);
   });
+  described::encode(world.access, bytes);
   append_set(bytes, world.runs.size(), runs);
   append_set(bytes, world.ended_runs.size(), ended_runs);
   append_set(bytes, world.commands.size(), commands);

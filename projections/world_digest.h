@@ -1,12 +1,12 @@
 // The digest of a world: equal for two folds of one log, and for a snapshot and what it was made
 // of.
 //
-// SHA-256 over "signalbox world v2", the position, the server's state, the pipelines (by digest),
-// the locks and the ticks (by name), the locks that ended (oldest first), and three sets: open
-// runs, ended runs, command ids. A set's hash is its size and the sum, lane by lane in four 64-bit
-// lanes, of the SHA-256 of each of its members. So it doesn't depend on the order of a hash table,
-// and what hasn't changed isn't hashed again. Ended runs and command ids carry the position that
-// put them there, which is their order.
+// SHA-256 over "signalbox world v3", the position, the server's state, the pipelines (by digest),
+// the locks and the ticks (by name), the locks that ended (oldest first), access, and three sets:
+// open runs, ended runs, command ids. A set's hash is its size and the sum, lane by lane in four
+// 64-bit lanes, of the SHA-256 of each of its members. So it doesn't depend on the order of a hash
+// table, and what hasn't changed isn't hashed again. Ended runs and command ids carry the position
+// that put them there, which is their order.
 //
 // A sum can be forged by somebody who chooses the members to that end. That is no matter here: the
 // digest tells whether two programs folded alike, and both have the whole log before them. Evidence

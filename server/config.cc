@@ -1,9 +1,11 @@
 #include "server/config.h"
 
 #include <toml++/toml.h>
+#include <unistd.h>
 
 #include <set>
 
+#include "server/access/access_settings.h"
 #include "server/http/host_rule.h"
 #include "server/rpc/time_text.h"
 
@@ -99,12 +101,19 @@ tl::expected<void, std::string> read_key(const std::filesystem::path& file, std:
     if (!ok) return tl::unexpected(at_line(file, node, ok.error()));
     return ok;
   }
+  if (key == "loopback_role" || key == "socket_role") {
+    std::string role;
+    auto ok = text(role);
+    if (ok) ok = set_access(key, role, config.access);
+    if (!ok) return tl::unexpected(at_line(file, node, ok.error()));
+    return ok;
+  }
   if (key == "snapshot_events") return number(config.snapshot_events, 1000, 1'000'000'000);
   return tl::unexpected(at_line(file, node,
                                 "there is no setting " + std::string(key) +
                                     "; there are socket, listen, log_level, log_format, "
-                                    "jobs_max, snapshot_events, watchdog_interval, "
-                                    "tls_certificate, tls_key, http_hosts"));
+                                    "jobs_max, snapshot_events, watchdog_interval, loopback_role, "
+                                    "socket_role, tls_certificate, tls_key, http_hosts"));
 }
 
 tl::expected<void, std::string> read_file(const std::filesystem::path& file, Config& config) {
@@ -144,15 +153,15 @@ tl::expected<Config, std::string> load_config(const ServeOptions& options) {
       return tl::unexpected(ok.error());
     }
   }
-  if (config.tls_certificate.empty() != config.tls_key.empty()) {
-    return tl::unexpected(
-        std::string("tls_certificate and tls_key are given together, or neither of them"));
-  }
   if (!log_levels.contains(config.log_level)) {
     return tl::unexpected("log_level is one of debug, info, warn, error; not " + config.log_level);
   }
   if (!log_formats.contains(config.log_format)) {
     return tl::unexpected("log_format is text or json; not " + config.log_format);
+  }
+  config.access.server_uid = geteuid();
+  if (auto ok = require_protected(config.listen, config.tls_certificate, config.tls_key); !ok) {
+    return tl::unexpected(ok.error());
   }
   return config;
 }

@@ -8,6 +8,7 @@
 
 #include <tl/expected.hpp>
 
+#include "server/access/authentication.h"
 #include "server/serve.h"
 
 namespace signalbox {
@@ -25,6 +26,7 @@ struct Config {
   std::uint32_t jobs_max = 8;
   std::uint64_t snapshot_events = 250'000;
   std::int64_t watchdog_interval_ms = 5000;
+  Authentication::Settings access;
 };
 
 // Reads the file, if there is one. An error is a sentence that names file, line and key.

@@ -13,7 +13,7 @@ struct ServeOptions {
   std::filesystem::path data;
   std::filesystem::path socket;                  // empty: <data>/signalbox.sock
   std::optional<std::filesystem::path> config;   // else <data>/signalbox.toml, if it is there
-  std::optional<std::string> listen;             // a loopback address and port
+  std::optional<std::string> listen;             // an address and port
   std::optional<std::string> log_level;          // debug, info, warn, error
   std::optional<std::string> log_format;         // text, json
   std::optional<std::uint32_t> jobs_max;         // jobs of the service itself at one time

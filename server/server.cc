@@ -8,6 +8,7 @@
 
 #include <boost/asio/post.hpp>
 
+#include "server/access/access_settings.h"
 #include "server/recovery/crash_report.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/results.h"
@@ -72,6 +73,7 @@ Server::Server(const Config& config, Recovered& recovered, RunIndex& index, spdl
       feed_(
           log_, [this](const StoreError& error) { fail_from_thread(error); },
           [this](std::function<void()> action) { asio::post(io_, std::move(action)); }),
+      authentication_(engine_, clock_, config.access),
       api_(api()),
       dispatcher_(api_),
       listener_(io_, http_service()),
@@ -86,6 +88,11 @@ Engine::Hooks Server::hooks() {
       [this](std::span<const Record> records) {
         timers_.observe(engine_.world(), records, clock_.wall_ns(), clock_.monotonic_ns());
         locks_.observe(records);
+        for (const Record& record : records) {
+          if (const auto* denied = event_as<AccessDenied>(record.event)) {
+            logger_.warn("{}", denial_text(*denied));
+          }
+        }
         watchdog_sweep_.observe(records);
         watchdog_.observe(records);
         schedule_turn();
@@ -122,19 +129,35 @@ Api Server::api() {
           [this](std::function<void()> action) { asio::post(io_, std::move(action)); },
           timers_,
           [this] { return digest_.of(engine_.world()); },
-          &run_roots_};
+          &run_roots_,
+          &authentication_};
 }
 
 HttpService Server::http_service() {
-  return {
-      [this](std::string_view line, const std::string& actor, const std::shared_ptr<Peer>& peer) {
-        // Before anything judges a lease: we may have been stopped ourselves.
-        watch_clock();
-        dispatcher_.handle(line, actor, peer);
-      },
-      [this] { return not_ready(); },
-      [this](std::function<std::function<void()>()> work) { run_blocking(std::move(work)); },
-      HostRule(config_.http_hosts)};
+  return {[this](std::string_view line, const Caller& caller, const std::shared_ptr<Peer>& peer) {
+            handle(line, caller, authentication_.of(caller), peer);
+          },
+          [this](std::string_view line, const Caller& caller,
+                 std::optional<std::string_view> secret, const std::shared_ptr<Peer>& peer) {
+            const auto principal =
+                caller.uid ? authentication_.unix_peer(*caller.uid, secret)
+                           : authentication_.tcp_peer(caller.address, caller.loopback, secret);
+            handle(line, caller, principal, peer);
+          },
+          [this] { return not_ready(); },
+          [this](std::function<std::function<void()>()> work) { run_blocking(std::move(work)); },
+          HostRule(config_.http_hosts)};
+}
+
+void Server::handle(std::string_view line, const Caller& caller,
+                    const Decided<Principal>& principal, const std::shared_ptr<Peer>& peer) {
+  // Before anything judges a lease: we may have been stopped ourselves.
+  watch_clock();
+  if (principal) {
+    dispatcher_.handle(line, *principal, peer);
+  } else {
+    dispatcher_.handle_unknown(line, caller.actor(), principal.error(), peer);
+  }
 }
 
 std::optional<Rejection> Server::not_ready() const {
@@ -169,6 +192,7 @@ bool Server::listen() {
     return false;
   }
   logger_.info("listening on {}{}", *address, tls ? " with TLS" : "");
+  logger_.info("{}", who_may_over_tcp(authentication_, engine_.world().access));
   return true;
 }
 

@@ -16,6 +16,7 @@
 #include <boost/asio/thread_pool.hpp>
 
 #include "projections/world_digest.h"
+#include "server/access/authentication.h"
 #include "server/artifacts/artifact_store.h"
 #include "server/clock.h"
 #include "server/clock_watch.h"
@@ -56,6 +57,8 @@ class Server {
   Engine::Hooks hooks();
   Api api();
   HttpService http_service();
+  void handle(std::string_view line, const Caller& caller, const Decided<Principal>& principal,
+              const std::shared_ptr<Peer>& peer);
   // Why no command is taken now; nullopt where they are.
   [[nodiscard]] std::optional<Rejection> not_ready() const;
   void run_blocking(std::function<std::function<void()>()> work);
@@ -97,6 +100,7 @@ class Server {
   ClaimQueue claims_;
   LockQueue locks_;
   EventFeed feed_;
+  Authentication authentication_;
   Api api_;
   Dispatcher dispatcher_;
   Listener listener_;

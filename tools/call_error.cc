@@ -10,7 +10,7 @@ namespace {
 
 namespace json = boost::json;
 
-// Of this side; the server's own end at -32060.
+// Of this side; the server's own end before -32090.
 constexpr int usage_number = -32090;
 constexpr int unreachable_number = -32091;
 constexpr int io_number = -32092;
@@ -25,7 +25,9 @@ ExitCode exit_code_of(std::string_view code) {
   if (code == "UNKNOWN_OUTCOME" || code == "STORAGE_FULL") return ExitCode::io;
   if (code == "OVERLOADED" || code == "SHUTTING_DOWN") return ExitCode::try_again;
   if (code == "TICK_IN_PROGRESS") return ExitCode::try_again;
-  if (code == "NOT_ALLOWED") return ExitCode::not_allowed;
+  if (code == "NOT_ALLOWED" || code == "FORBIDDEN" || code == "UNAUTHENTICATED") {
+    return ExitCode::not_allowed;
+  }
   if (code == "STORAGE_DAMAGED") return ExitCode::damaged;
   return ExitCode::refused;
 }

@@ -5,8 +5,6 @@
 #include <utility>
 
 #include <sys/socket.h>
-#include <sys/time.h>
-#include <sys/un.h>
 #include <unistd.h>
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
@@ -19,65 +17,26 @@ namespace json = boost::json;
 // Far beyond any answer; only something that is no Signalbox server sends more.
 constexpr std::size_t answer_bytes_max = 64 * 1024 * 1024;
 
-std::string start_command(const std::filesystem::path& socket) {
-  const std::string data = socket.parent_path().string();
-  std::string command = "signalbox serve --data " + (data.empty() ? std::string(".") : data);
-  if (socket.filename() != "signalbox.sock") command += " --socket " + socket.string();
-  return command;
-}
-
-void set_timeout(int file_descriptor, std::chrono::milliseconds timeout) {
-  if (timeout.count() <= 0) return;
-  timeval time{};
-  time.tv_sec = timeout.count() / 1000;
-  time.tv_usec = timeout.count() % 1000 * 1000;
-  ::setsockopt(file_descriptor, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof time);
-  ::setsockopt(file_descriptor, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof time);
-}
-
 }  // namespace
 
-Called<Client> Client::connect(const std::filesystem::path& socket,
-                               std::chrono::milliseconds timeout) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  const std::string path = socket.string();
-  if (path.size() >= sizeof address.sun_path) {
-    return tl::unexpected(usage_error("the path of the socket is too long for the kernel (" +
-                                      std::to_string(sizeof address.sun_path - 1) +
-                                      " bytes): " + path));
+Called<Client> Client::connect(const ServerAddress& server, std::chrono::milliseconds timeout) {
+  const auto file_descriptor = connect_to(server, timeout);
+  if (!file_descriptor) return tl::unexpected(file_descriptor.error());
+  Client client(*file_descriptor, server);
+  client.server_.secret.clear();
+  if (!server.secret.empty()) {
+    auto known = client.call("server.authenticate", {{"secret", server.secret}});
+    if (!known) return tl::unexpected(std::move(known.error()));
   }
-  std::memcpy(address.sun_path, path.data(), path.size());
-  const int file_descriptor = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (file_descriptor < 0) return tl::unexpected(io_error(std::strerror(errno)));
-  set_timeout(file_descriptor, timeout);
-  int result = 0;
-  do {
-    result = ::connect(file_descriptor, reinterpret_cast<sockaddr*>(&address), sizeof address);
-  } while (result != 0 && errno == EINTR);
-  if (result != 0) {
-    const int error = errno;
-    ::close(file_descriptor);
-    if (error == EAGAIN || error == EINPROGRESS) {
-      return tl::unexpected(timed_out("the server at " + path + " takes no connection"));
-    }
-    if (error == EACCES || error == EPERM) {
-      CallError denied = unreachable("not allowed to connect to " + path, {"ls -l " + path});
-      denied.exit_code = ExitCode::not_allowed;
-      return tl::unexpected(std::move(denied));
-    }
-    return tl::unexpected(unreachable("no server answers at " + path + ": " + std::strerror(error),
-                                      {start_command(socket)}));
-  }
-  return Client(file_descriptor, socket);
+  return client;
 }
 
-Client::Client(int file_descriptor, std::filesystem::path socket)
-    : file_descriptor_(file_descriptor), socket_(std::move(socket)) {}
+Client::Client(int file_descriptor, ServerAddress server)
+    : file_descriptor_(file_descriptor), server_(std::move(server)) {}
 
 Client::Client(Client&& other) noexcept
     : file_descriptor_(std::exchange(other.file_descriptor_, -1)),
-      socket_(std::move(other.socket_)),
+      server_(std::move(other.server_)),
       received_(std::move(other.received_)),
       notifications_(std::move(other.notifications_)),
       next_id_(other.next_id_) {}
@@ -163,13 +122,13 @@ void Client::interrupt() const { ::shutdown(file_descriptor_, SHUT_RDWR); }
 
 CallError Client::failed(int error) const {
   if (error != EAGAIN) return gone(std::strerror(error));
-  return timed_out("the server at " + socket_.string() + " doesn't answer");
+  return timed_out("the server at " + server_.text() + " doesn't answer");
 }
 
 CallError Client::gone(const std::string& why) const {
-  return unreachable("the server at " + socket_.string() + " went away before it answered (" + why +
+  return unreachable("the server at " + server_.text() + " went away before it answered (" + why +
                          "); a change that was asked for may have been made",
-                     {"signalbox status", start_command(socket_)});
+                     {"signalbox status", server_.start_command()});
 }
 
 }  // namespace signalbox

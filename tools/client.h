@@ -3,23 +3,24 @@
 
 #include <chrono>
 #include <deque>
-#include <filesystem>
 #include <string>
 #include <string_view>
 
 #include <boost/json/object.hpp>
 
 #include "tools/call_error.h"
+#include "tools/server_address.h"
 
 namespace signalbox {
 
 // Blocks. One thread at a time.
 class Client {
  public:
-  // `unreachable` if no server listens there, with the command that starts one.
+  // `unreachable` if no server listens there, with the command that starts one. With a secret the
+  // server is told it first; what it answers where it doesn't know it is the error.
   // With a `timeout` neither this nor a call waits longer than that for the server to take or to
   // say something: it is TIMED_OUT then, and the connection is of no more use.
-  static Called<Client> connect(const std::filesystem::path& socket,
+  static Called<Client> connect(const ServerAddress& server,
                                 std::chrono::milliseconds timeout = {});
 
   Client(Client&& other) noexcept;
@@ -37,7 +38,7 @@ class Client {
   Called<boost::json::object> next_notification();
 
  private:
-  Client(int file_descriptor, std::filesystem::path socket);
+  Client(int file_descriptor, ServerAddress server);
 
   Called<void> send(std::string_view line);
   Called<boost::json::object> receive();
@@ -46,7 +47,7 @@ class Client {
   [[nodiscard]] CallError failed(int error) const;
 
   int file_descriptor_;
-  std::filesystem::path socket_;
+  ServerAddress server_;  // without the secret
   std::string received_;  // what lies beyond the last line taken
   std::deque<boost::json::object> notifications_;
   std::int64_t next_id_ = 1;

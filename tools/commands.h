@@ -18,6 +18,7 @@ void add_tick_commands(CLI::App& app, Invocation& invocation);
 void add_watchdog_commands(CLI::App& app, Invocation& invocation);
 void add_artifacts_command(CLI::App& app, Invocation& invocation);
 void add_events_command(CLI::App& app, Invocation& invocation);
+void add_access_commands(CLI::App& app, Invocation& invocation);
 void add_server_commands(CLI::App& app, Invocation& invocation);
 void add_rpc_command(CLI::App& app, Invocation& invocation);
 void add_replay_command(CLI::App& app, Invocation& invocation);

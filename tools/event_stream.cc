@@ -37,10 +37,10 @@ Called<Ended> follow_once(Client& client, json::object& params,
   }
 }
 
-Called<Client> connect_again(const std::filesystem::path& socket) {
+Called<Client> connect_again(const ServerAddress& server) {
   const auto end = std::chrono::steady_clock::now() + patience;
   for (;;) {
-    auto client = Client::connect(socket);
+    auto client = Client::connect(server);
     if (client || std::chrono::steady_clock::now() > end) return client;
     std::this_thread::sleep_for(pause_between_connects);
   }
@@ -54,7 +54,9 @@ bool may_pass(const CallError& error) {
 
 Called<void> follow_events(const Invocation& invocation, json::object params,
                            const std::function<bool(const json::object&)>& visit) {
-  auto connected = Client::connect(invocation.socket_path());
+  const auto server = invocation.server_address();
+  if (!server) return tl::unexpected(server.error());
+  auto connected = Client::connect(*server);
   if (!connected) return tl::unexpected(std::move(connected.error()));
   std::optional<Client> client(std::move(*connected));
   for (bool first = true;; first = false) {
@@ -62,7 +64,7 @@ Called<void> follow_events(const Invocation& invocation, json::object params,
     if (!ended && (first || !may_pass(ended.error()))) return tl::unexpected(ended.error());
     if (ended && *ended == Ended::by_visitor) return {};
     write_message("the server went away; waiting for it\n");
-    auto again = connect_again(invocation.socket_path());
+    auto again = connect_again(*server);
     if (!again) return tl::unexpected(std::move(again.error()));
     client.emplace(std::move(*again));
   }

@@ -15,8 +15,9 @@ namespace json = boost::json;
 constexpr std::size_t value_columns_max = 60;
 
 // For programs, or too long for a line.
-constexpr std::array<std::string_view, 6> not_shown = {
-    "request_digest", "pipeline_digest", "pipeline", "logs_inline", "sha256", "media_type"};
+constexpr std::array<std::string_view, 7> not_shown = {
+    "request_digest", "pipeline_digest", "pipeline",     "logs_inline",
+    "sha256",         "media_type",      "secret_sha256"};
 
 std::string quoted(const std::string& text) {
   const std::string short_text = cut(printable(text), value_columns_max);
@@ -49,7 +50,8 @@ void append_fields(const json::object& object, std::string& out) {
 
 Style style_of_type(std::string_view type) {
   if (type.ends_with("Succeeded")) return Style::good;
-  if (type.ends_with("Failed") || type.ends_with("TimedOut") || type.ends_with("Escaped")) {
+  if (type.ends_with("Failed") || type.ends_with("TimedOut") || type.ends_with("Escaped") ||
+      type.ends_with("Denied")) {
     return Style::bad;
   }
   if (type.ends_with("Claimed") || type.ends_with("Started")) return Style::busy;

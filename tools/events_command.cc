@@ -42,7 +42,9 @@ json::object filter_params(const EventsOptions& options) {
 
 // As many pages as it takes: the server may give one with fewer events, or none, and more to come.
 Called<json::object> read_events(const Invocation& invocation, const EventsOptions& options) {
-  auto client = Client::connect(invocation.socket_path());
+  const auto server = invocation.server_address();
+  if (!server) return tl::unexpected(server.error());
+  auto client = Client::connect(*server);
   if (!client) return tl::unexpected(std::move(client.error()));
   json::object params = filter_params(options);
   json::array events;

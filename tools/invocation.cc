@@ -6,6 +6,8 @@
 #include <unistd.h>
 #include <boost/json/serialize.hpp>
 
+#include "tools/text_source.h"
+
 namespace signalbox {
 namespace {
 
@@ -41,6 +43,30 @@ std::filesystem::path Invocation::socket_path() const {
       return absolute_path(given);
   }
   return data_directory() / "signalbox.sock";
+}
+
+namespace {
+
+// Never an argument: those others can read in /proc.
+Called<std::string> access_secret(const std::string& token_file) {
+  if (token_file.empty()) return environment("SIGNALBOX_ACCESS_TOKEN");
+  auto text = read_file(token_file);
+  if (!text) return text;
+  while (!text->empty() && (text->back() == '\n' || text->back() == '\r')) text->pop_back();
+  if (text->empty()) return tl::unexpected(usage_error(token_file + " holds no access token"));
+  return text;
+}
+
+}  // namespace
+
+Called<ServerAddress> Invocation::server_address() const {
+  auto secret = access_secret(token_file);
+  if (!secret) return tl::unexpected(std::move(secret.error()));
+  std::string tcp = server;
+  if (tcp.empty() && socket.empty() && data.empty()) tcp = environment("SIGNALBOX_SERVER");
+  auto address = tcp.empty() ? Called<ServerAddress>(socket_path()) : ServerAddress::parse_tcp(tcp);
+  if (address) address->secret = std::move(*secret);
+  return address;
 }
 
 ExitCode answer(const Invocation& invocation, const Called<json::object>& result,

@@ -11,14 +11,17 @@
 #include <boost/json/object.hpp>
 
 #include "tools/call_error.h"
+#include "tools/server_address.h"
 #include "tools/terminal.h"
 
 namespace signalbox {
 
 struct Invocation {
   bool json = false;
-  std::string data;    // --data, or empty
-  std::string socket;  // --socket, or empty
+  std::string data;        // --data, or empty
+  std::string socket;      // --socket, or empty
+  std::string server;      // --server, or empty
+  std::string token_file;  // --token-file, or empty
 
   // What stands after "--", word by word, for a command that runs another.
   std::optional<std::vector<std::string>> command_words;
@@ -31,6 +34,9 @@ struct Invocation {
   // --socket, else SIGNALBOX_SOCKET (unless --data is given), else signalbox.sock in the data
   // directory.
   [[nodiscard]] std::filesystem::path socket_path() const;
+  // --server, else (unless --socket or --data is given) SIGNALBOX_SERVER, else the socket; with the
+  // access token in --token-file, else in SIGNALBOX_ACCESS_TOKEN, if there is one.
+  [[nodiscard]] Called<ServerAddress> server_address() const;
 };
 
 // Text for a person, made from a result.

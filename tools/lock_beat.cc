@@ -108,7 +108,7 @@ Called<void> LockBeat::beat() {
 }
 
 Called<void> LockBeat::connect() {
-  auto client = Client::connect(settings_.socket, patience(settings_));
+  auto client = Client::connect(settings_.server, patience(settings_));
   if (!client) return tl::unexpected(std::move(client.error()));
   const std::lock_guard guard(mutex_);
   client_ = std::make_unique<Client>(std::move(*client));

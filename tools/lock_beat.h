@@ -20,7 +20,7 @@ namespace signalbox {
 class LockBeat {
  public:
   struct Settings {
-    std::filesystem::path socket;
+    ServerAddress server;
     std::string key;
     std::uint64_t token = 0;
     std::int64_t lease_ms = 0;

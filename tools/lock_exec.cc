@@ -67,10 +67,9 @@ void report(const Invocation& invocation, const std::string& key, const CallErro
                 printable(text_at(told, "message")) + " (" + text_at(told, "code") + ")\n");
 }
 
-Called<json::object> acquire(const Invocation& invocation, const ExecOptions& options) {
-  auto client =
-      Client::connect(invocation.socket_path(),
-                      milliseconds(std::max<std::int64_t>(options.wait_ms, 0)) + acquire_patience);
+Called<json::object> acquire(const ServerAddress& server, const ExecOptions& options) {
+  auto client = Client::connect(
+      server, milliseconds(std::max<std::int64_t>(options.wait_ms, 0)) + acquire_patience);
   if (!client) return tl::unexpected(std::move(client.error()));
   json::object params{{"key", options.key},
                       {"owner", options.owner.value_or(lock_owner_of(::getpid()))},
@@ -83,7 +82,7 @@ Called<json::object> acquire(const Invocation& invocation, const ExecOptions& op
 
 // False if the lock turned out to be somebody else's, or nobody's, by now.
 bool release(const Invocation& invocation, const LockBeat::Settings& held) {
-  auto client = Client::connect(held.socket, std::min(release_patience, LockBeat::patience(held)));
+  auto client = Client::connect(held.server, std::min(release_patience, LockBeat::patience(held)));
   auto released = client ? client->call("lock.release", {{"key", held.key}, {"token", held.token}})
                          : tl::unexpected(client.error());
   if (released && true_at(*released, "released")) return true;
@@ -156,7 +155,7 @@ ExitCode run_command(const Invocation& invocation, const ExecOptions& options,
   auto child = LockChild::start(
       {*invocation.command_words,
        {"SIGNALBOX_TOKEN=" + std::to_string(held.token), "SIGNALBOX_LOCK_KEY=" + held.key,
-        "SIGNALBOX_SOCKET=" + held.socket.string()},
+        (held.server.is_unix() ? "SIGNALBOX_SOCKET=" : "SIGNALBOX_SERVER=") + held.server.text()},
        options.kill_grace_ms});
   if (!child) {
     (void)release(invocation, held);
@@ -181,11 +180,13 @@ ExitCode run_command(const Invocation& invocation, const ExecOptions& options,
 
 ExitCode exec(const Invocation& invocation, const ExecOptions& options) {
   LockBeat::Settings held;
-  held.socket = invocation.socket_path();
   held.key = options.key;
   held.lease_ms = options.lease_ms;
   held.interval_ms = options.interval_ms.value_or(std::max<std::int64_t>(options.lease_ms / 3, 1));
   held.failures_max = failures_max_from(options.failures_max);
+  const auto server = invocation.server_address();
+  if (!server) return answer(invocation, tl::unexpected(server.error()), {});
+  held.server = *server;
   const auto refuse = [&](const CallError& error) {
     return answer(invocation, tl::unexpected(error), {});
   };
@@ -197,7 +198,7 @@ ExitCode exec(const Invocation& invocation, const ExecOptions& options) {
                               std::to_string(held.lease_ms) + " ms"));
   }
   if (options.kill_grace_ms < 0) return refuse(usage_error("--kill-grace-ms must not be negative"));
-  const auto acquired = acquire(invocation, options);
+  const auto acquired = acquire(held.server, options);
   if (!acquired) {
     const ExitCode code = refuse(acquired.error());
     return code_of(acquired.error()) == "LOCK_HELD"

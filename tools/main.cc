@@ -25,6 +25,12 @@ void add_commands(CLI::App& app, Invocation& invocation) {
   app.add_option("--socket", invocation.socket,
                  "The server's socket [SIGNALBOX_SOCKET, else <data>/signalbox.sock]")
       ->type_name("PATH");
+  app.add_option("--server", invocation.server,
+                 "The server over TCP, tcp://HOST:PORT [SIGNALBOX_SERVER]; else over its socket")
+      ->type_name("ADDRESS");
+  app.add_option("--token-file", invocation.token_file,
+                 "The file that holds the access token [else SIGNALBOX_ACCESS_TOKEN holds it]")
+      ->type_name("FILE");
   app.add_flag("--json", invocation.json, "Exactly one JSON object on stdout, for programs");
   add_serve_command(app, invocation);
   add_run_commands(app, invocation);
@@ -34,13 +40,15 @@ void add_commands(CLI::App& app, Invocation& invocation) {
   add_watchdog_commands(app, invocation);
   add_artifacts_command(app, invocation);
   add_events_command(app, invocation);
+  add_access_commands(app, invocation);
   add_server_commands(app, invocation);
   add_rpc_command(app, invocation);
   add_replay_command(app, invocation);
   add_bench_command(app, invocation);
   add_completion_command(app, invocation);
   app.footer(
-      "--data, --socket and --json are for every command and may stand after it.\n"
+      "--data, --socket, --server, --token-file and --json are for every command and may stand "
+      "after it.\n"
       "Exit codes: 0 done, 1 refused, 2 usage, 69 no server, 74 I/O, 75 try again, 77 not "
       "allowed,\n78 bad configuration or damaged data.\n\n"
       "Examples:\n"

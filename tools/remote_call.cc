@@ -8,7 +8,9 @@ namespace signalbox {
 
 Called<boost::json::object> call_server(const Invocation& invocation, std::string_view method,
                                         boost::json::object params) {
-  auto client = Client::connect(invocation.socket_path());
+  const auto server = invocation.server_address();
+  if (!server) return tl::unexpected(server.error());
+  auto client = Client::connect(*server);
   if (!client) return tl::unexpected(std::move(client.error()));
   return client->call(method, std::move(params));
 }

@@ -11,7 +11,7 @@ namespace signalbox {
 void add_serve_command(CLI::App& app, Invocation& invocation) {
   CLI::App* serve = app.add_subcommand("serve", "Run the server, until SIGTERM or SIGINT");
   const auto options = std::make_shared<ServeOptions>();
-  serve->add_option("--listen", options->listen, "Serve TCP as well, on a loopback address")
+  serve->add_option("--listen", options->listen, "Serve TCP as well; others than loopback need TLS")
       ->type_name("HOST:PORT");
   serve->add_option("--config", options->config, "A TOML file; flags have the last word")
       ->type_name("FILE");

@@ -118,6 +118,7 @@ void Timers::observe(const World& world, std::span<const Record> records, std::i
   for (const Record& record : records) {
     switch (record.stream.kind) {
       case StreamKind::server:
+      case StreamKind::access:
         continue;
       case StreamKind::lock:
         observe_lock(world, record, monotonic_ns);

@@ -1,5 +1,7 @@
 #include "server/http/http_exchange.h"
 
+#include <algorithm>
+
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
@@ -44,7 +46,8 @@ class CallPeer final : public OneAnswerPeer {
   const Target target_;
 };
 
-// JSON-RPC has errors of its own, in answers that have arrived as they should.
+// JSON-RPC has errors of its own, in answers that have arrived as they should. Who isn't known is
+// told so by HTTP.
 class RpcPeer final : public OneAnswerPeer {
  public:
   using OneAnswerPeer::OneAnswerPeer;
@@ -55,6 +58,13 @@ class RpcPeer final : public OneAnswerPeer {
       HttpAnswer nothing;
       nothing.status = 204;
       return session().respond(std::move(nothing));
+    }
+    if (line.find("\"UNAUTHENTICATED\"") != std::string::npos) {
+      const json::object answer = json::parse(line).as_object();
+      const json::value* error = answer.if_contains("error");
+      if (error != nullptr && error->at("data").at("code") == "UNAUTHENTICATED") {
+        return session().respond(problem(error->as_object()));
+      }
     }
     session().respond(json_answer(200, line + "\n"));
   }
@@ -77,11 +87,21 @@ std::string_view header_of(const HttpRequest& request, boost::beast::string_view
   return {value.data(), value.size()};
 }
 
+// Another scheme than Bearer is a secret that nobody has.
+std::optional<std::string_view> secret_of(const HttpRequest& request) {
+  if (request.count(boost::beast::http::field::authorization) == 0) return std::nullopt;
+  const std::string_view value = header_of(request, "Authorization");
+  constexpr std::string_view scheme = "bearer ";
+  const boost::beast::string_view begins(value.data(), std::min(value.size(), scheme.size()));
+  if (!boost::beast::iequals(begins, {scheme.data(), scheme.size()})) return "";
+  return value.substr(scheme.size());
+}
+
 template <class P>
-void ask(const std::shared_ptr<HttpSession>& session, const std::string& line,
-         const std::shared_ptr<P>& peer) {
+void ask(const std::shared_ptr<HttpSession>& session, const HttpRequest& request,
+         const std::string& line, const std::shared_ptr<P>& peer) {
   session->host(peer);
-  session->service().handle_line(line, session->origin().actor, peer);
+  session->service().handle_request(line, session->origin().caller, secret_of(request), peer);
   session->watch_for_hang_up();
 }
 
@@ -109,7 +129,7 @@ void answer_request(const std::shared_ptr<HttpSession>& session, const AskedRout
     case RouteKind::openapi:
       return session->respond(json_answer(200, std::string(openapi_text())));
     case RouteKind::rpc:
-      return ask(session, request.body(), std::make_shared<RpcPeer>(session));
+      return ask(session, request, request.body(), std::make_shared<RpcPeer>(session));
     case RouteKind::call:
     case RouteKind::download:
     case RouteKind::stream:
@@ -120,16 +140,16 @@ void answer_request(const std::shared_ptr<HttpSession>& session, const AskedRout
       {header_of(request, "Idempotency-Key"), header_of(request, "Last-Event-ID")}, request.body());
   if (!line) return session->respond(problem(line.error()));
   if (route.kind == RouteKind::call) {
-    return ask(session, *line, std::make_shared<CallPeer>(session, route, asked.target));
+    return ask(session, request, *line, std::make_shared<CallPeer>(session, route, asked.target));
   }
   if (route.kind == RouteKind::download) {
     const DownloadHeaders headers{std::string(header_of(request, "If-None-Match")),
                                   std::string(header_of(request, "Range")),
                                   std::string(header_of(request, "If-Range"))};
-    return ask(session, *line, std::make_shared<ArtifactDownload>(session, headers));
+    return ask(session, request, *line, std::make_shared<ArtifactDownload>(session, headers));
   }
   if (session->is_head()) return session->respond(event_stream_answer());
-  ask(session, *line, std::make_shared<SseStream>(session));
+  ask(session, request, *line, std::make_shared<SseStream>(session));
 }
 
 }  // namespace signalbox

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "domain/error.h"
+#include "server/access/caller.h"
 #include "server/http/host_rule.h"
 #include "server/http/http_limits.h"
 #include "server/rpc/peer.h"
@@ -15,10 +16,14 @@
 namespace signalbox {
 
 struct HttpService {
-  // The same that a line of the socket is handed to.
-  std::function<void(std::string_view line, const std::string& actor,
+  // A line of the socket, by who its connection is.
+  std::function<void(std::string_view line, const Caller& caller,
                      const std::shared_ptr<Peer>& peer)>
       handle_line;
+  // The line that a request stands for, with the secret that came with it.
+  std::function<void(std::string_view line, const Caller& caller,
+                     std::optional<std::string_view> secret, const std::shared_ptr<Peer>& peer)>
+      handle_request;
   // Why no command would be taken now, as `/readyz` tells; nullopt: it is ready.
   std::function<std::optional<Rejection>()> not_ready;
   // Runs `work` on a thread that may block, then what it returns on this one.

@@ -27,6 +27,7 @@ HttpAnswer problem_of(unsigned status, json::string_view message, const json::ob
   answer.status = status;
   answer.media_type = "application/problem+json";
   answer.body = json::serialize(object) + "\n";
+  if (status == 401) answer.headers.emplace_back("WWW-Authenticate", "Bearer realm=\"signalbox\"");
   if (status == 429 || status == 503) answer.headers.emplace_back("Retry-After", retry_after_s);
   return answer;
 }
@@ -42,13 +43,17 @@ unsigned status_of(ErrorCode code) {
     case ErrorCode::PIPELINE_INVALID:
     case ErrorCode::LIMIT_EXCEEDED:
       return 422;
+    case ErrorCode::UNAUTHENTICATED:
+      return 401;
     case ErrorCode::NOT_ALLOWED:
+    case ErrorCode::FORBIDDEN:
       return 403;
     case ErrorCode::METHOD_NOT_FOUND:
     case ErrorCode::RUN_NOT_FOUND:
     case ErrorCode::STATION_NOT_FOUND:
     case ErrorCode::POSITION_NOT_FOUND:
     case ErrorCode::ARTIFACT_NOT_FOUND:
+    case ErrorCode::ACCESS_TOKEN_NOT_FOUND:
       return 404;
     case ErrorCode::RUN_TERMINAL:
     case ErrorCode::STATION_ORDER:
@@ -57,6 +62,7 @@ unsigned status_of(ErrorCode code) {
     case ErrorCode::STATION_NOT_CLAIMABLE:
     case ErrorCode::STALE_TOKEN:
     case ErrorCode::IDEMPOTENCY_CONFLICT:
+    case ErrorCode::ACCESS_TOKEN_EXISTS:
     case ErrorCode::LOCK_HELD:
     case ErrorCode::LOCK_NOT_OWNED:
     case ErrorCode::LOCK_LOST:

@@ -12,9 +12,11 @@
 #include "server/rpc/claim_queue.h"
 #include "server/rpc/event_feed.h"
 #include "store/event_log.h"
+#include "store/random_source.h"
 
 namespace signalbox {
 
+class Authentication;
 class LockQueue;
 class RunRootWriter;
 
@@ -45,6 +47,10 @@ struct Api {
   std::function<Digest()> world_digest;
   // What writes the files in run roots; nullptr where there are none, as in tests.
   RunRootWriter* run_roots = nullptr;
+  // Who is who; nullptr where everybody is who they are said to be, as in tests.
+  Authentication* authentication = nullptr;
+  // What secrets are made of.
+  RandomSource random = secure_random();
 };
 
 }  // namespace signalbox

@@ -93,7 +93,8 @@ void rebuild(Api& api, Call& call) {
 }  // namespace
 
 std::vector<Method> artifact_methods() {
-  return {{"run.rebuild_artifacts", false, field_names<RebuildArtifacts>(), rebuild}};
+  return {
+      {"run.rebuild_artifacts", false, Role::operator_, field_names<RebuildArtifacts>(), rebuild}};
 }
 
 }  // namespace signalbox

@@ -13,17 +13,43 @@
 
 namespace signalbox {
 
+namespace {
+
+Rejection forbidden(const std::string& actor, const Method& method, Role role) {
+  const std::string needs = name_of(*method.needs);
+  return {ErrorCode::FORBIDDEN,
+          actor + " is " + name_of(role) + "; " + std::string(method.name) + " needs " + needs,
+          {{"actor", actor},
+           {"method", std::string(method.name)},
+           {"role", std::string(name_of(role))},
+           {"needs", needs}},
+          {"signalbox access issue my-" + needs + " --role " + needs}};
+}
+
+}  // namespace
+
 Dispatcher::Dispatcher(Api& api) : api_(api) {
   for (auto family : {run_methods, station_methods, lock_methods, tick_methods, artifact_methods,
-                      event_methods, server_methods}) {
+                      event_methods, server_methods, access_methods}) {
     std::vector<Method> rows = family();
     std::move(rows.begin(), rows.end(), std::back_inserter(methods_));
   }
   for (const Method& method : methods_) by_name_.emplace(method.name, &method);
 }
 
-void Dispatcher::handle(std::string_view line, const std::string& actor,
+void Dispatcher::handle(std::string_view line, const Principal& principal,
                         const std::shared_ptr<Peer>& peer) {
+  route(line, principal.actor, principal.role, nullptr, peer);
+}
+
+void Dispatcher::handle_unknown(std::string_view line, const std::string& actor,
+                                const Rejection& why, const std::shared_ptr<Peer>& peer) {
+  route(line, actor, std::nullopt, &why, peer);
+}
+
+// `role` is none, and `why` tells why, for somebody who isn't known.
+void Dispatcher::route(std::string_view line, const std::string& actor, std::optional<Role> role,
+                       const Rejection* why, const std::shared_ptr<Peer>& peer) {
   // Most requests fit, so that reading one allocates nothing.
   std::array<unsigned char, 8192> buffer;
   boost::json::monotonic_resource resource(buffer.data(), buffer.size());
@@ -41,6 +67,7 @@ void Dispatcher::handle(std::string_view line, const std::string& actor,
   Responder responder(api_.engine, peer, std::move(request->id_text), is_query ? query_weight : 1);
   if (refusal_) return responder.reject(*refusal_);
   if (found == by_name_.end()) {
+    if (!role) return responder.reject(*why);
     std::vector<std::string> names;
     for (const Method& method : methods_) names.emplace_back(method.name);
     return responder.reject(
@@ -50,6 +77,12 @@ void Dispatcher::handle(std::string_view line, const std::string& actor,
          {"signalbox --help"}});
   }
   const Method& method = *found->second;
+  if (method.needs && (!role || !may(*role, *method.needs))) {
+    // Worth an event; where there is no space for one, the refusal stands all the same.
+    (void)api_.engine.begin({actor, {}, {}})
+        .apply(NoteAccessDenied{actor, std::string(method.name), role, *method.needs});
+    return responder.reject(role ? forbidden(actor, method, *role) : *why);
+  }
   Call call{std::move(request->params), {actor, {}, {}}, std::move(responder)};
   if (method.mutates && !request->command_id.empty()) {
     call.origin.command_id = std::move(request->command_id);

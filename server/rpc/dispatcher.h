@@ -9,6 +9,7 @@
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
+#include "server/access/principal.h"
 #include "server/rpc/method.h"
 
 namespace signalbox {
@@ -17,8 +18,13 @@ class Dispatcher {
  public:
   explicit Dispatcher(Api& api);
 
-  // Handles one line from `peer`; the answer goes there, now or later.
-  void handle(std::string_view line, const std::string& actor, const std::shared_ptr<Peer>& peer);
+  // Handles one line from `peer`; the answer goes there, now or later. FORBIDDEN where the method
+  // needs more than the principal's role.
+  void handle(std::string_view line, const Principal& principal, const std::shared_ptr<Peer>& peer);
+  // A line from somebody who isn't known, for the reason `why` (as Authentication gives it): it is
+  // the answer, but to the one method that needs no role, server.authenticate.
+  void handle_unknown(std::string_view line, const std::string& actor, const Rejection& why,
+                      const std::shared_ptr<Peer>& peer);
 
   // From now on every request is answered with `why`.
   void refuse_all(Rejection why) { refusal_ = std::move(why); }
@@ -27,6 +33,9 @@ class Dispatcher {
   [[nodiscard]] const std::vector<Method>& methods() const { return methods_; }
 
  private:
+  void route(std::string_view line, const std::string& actor, std::optional<Role> role,
+             const Rejection* why, const std::shared_ptr<Peer>& peer);
+
   Api& api_;
   std::optional<Rejection> refusal_;
   std::vector<Method> methods_;

@@ -153,8 +153,8 @@ void subscribe(Api& api, Call& call) {
 
 std::vector<Method> event_methods() {
   return {
-      {"events.read", false, field_names<ReadEvents>(), read},
-      {"events.subscribe", false, field_names<SubscribeEvents>(), subscribe},
+      {"events.read", false, Role::viewer, field_names<ReadEvents>(), read},
+      {"events.subscribe", false, Role::viewer, field_names<SubscribeEvents>(), subscribe},
   };
 }
 

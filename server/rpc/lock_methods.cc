@@ -115,11 +115,13 @@ void list(Api& api, Call& call) {
 
 std::vector<Method> lock_methods() {
   return {
-      {"lock.acquire", true, field_names<AcquireLock>(), acquire},
-      {"lock.refresh", true, field_names<RefreshLock>(), handle_word<RefreshLock, refresh_result>},
-      {"lock.release", true, field_names<ReleaseLock>(), handle_word<ReleaseLock, release_result>},
-      {"lock.get", false, field_names<GetLock>(), get},
-      {"lock.list", false, field_names<ListLocks>(), list},
+      {"lock.acquire", true, Role::worker, field_names<AcquireLock>(), acquire},
+      {"lock.refresh", true, Role::worker, field_names<RefreshLock>(),
+       handle_word<RefreshLock, refresh_result>},
+      {"lock.release", true, Role::worker, field_names<ReleaseLock>(),
+       handle_word<ReleaseLock, release_result>},
+      {"lock.get", false, Role::viewer, field_names<GetLock>(), get},
+      {"lock.list", false, Role::viewer, field_names<ListLocks>(), list},
   };
 }
 

@@ -1,6 +1,7 @@
 // One row of the dispatch table, and what its handler is given.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -8,6 +9,7 @@
 
 #include <boost/json/object.hpp>
 
+#include "domain/access.h"
 #include "server/rpc/api.h"
 #include "server/rpc/responder.h"
 
@@ -22,6 +24,7 @@ struct Call {
 struct Method {
   std::string_view name;
   bool mutates;                     // takes a command_id
+  std::optional<Role> needs;        // the least role that may; none: anybody, known or not
   std::vector<std::string> params;  // names, as PROTOCOL.md lists them
   void (*handle)(Api& api, Call& call);
 };
@@ -34,5 +37,6 @@ std::vector<Method> tick_methods();
 std::vector<Method> artifact_methods();
 std::vector<Method> event_methods();
 std::vector<Method> server_methods();
+std::vector<Method> access_methods();
 
 }  // namespace signalbox

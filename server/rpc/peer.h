@@ -8,6 +8,8 @@
 
 #include <boost/json/object.hpp>
 
+#include "domain/ids.h"
+
 namespace signalbox {
 
 class Peer {
@@ -30,6 +32,12 @@ class Peer {
                       bool is_last_of_position);
   // There is more to come even when all requests are answered and the input has ended.
   virtual void keep_open() = 0;
+  // The connection's further requests come with this access token. False where each request
+  // brings its own, as over HTTP.
+  virtual bool use_token(const Uuid& token_id) {
+    (void)token_id;
+    return false;
+  }
   // What is queued and not taken by the kernel yet.
   [[nodiscard]] virtual std::size_t outgoing_bytes() const = 0;
   // Calls `action` once, when the queue has emptied next.

@@ -231,13 +231,13 @@ void list(Api& api, Call& call) {
 
 std::vector<Method> run_methods() {
   return {
-      {"run.start", true, field_names<StartRun>(), start},
-      {"run.get", false, field_names<GetRun>(), get},
-      {"run.list", false, field_names<ListRuns>(), list},
-      {"run.cancel", true, field_names<CancelRun>(), cancel},
-      {"run.pause", true, field_names<PauseRun>(), pause},
-      {"run.resume", true, field_names<ResumeRun>(), resume},
-      {"run.artifact", false, field_names<GetArtifact>(), artifact},
+      {"run.start", true, Role::operator_, field_names<StartRun>(), start},
+      {"run.get", false, Role::viewer, field_names<GetRun>(), get},
+      {"run.list", false, Role::viewer, field_names<ListRuns>(), list},
+      {"run.cancel", true, Role::operator_, field_names<CancelRun>(), cancel},
+      {"run.pause", true, Role::operator_, field_names<PauseRun>(), pause},
+      {"run.resume", true, Role::operator_, field_names<ResumeRun>(), resume},
+      {"run.artifact", false, Role::viewer, field_names<GetArtifact>(), artifact},
   };
 }
 

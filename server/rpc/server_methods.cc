@@ -115,6 +115,11 @@ void limits_method(Api&, Call& call) {
   SIGNALBOX_LIMIT(remembered_ended_locks_max);
   SIGNALBOX_LIMIT(failing_owners_max);
   SIGNALBOX_LIMIT(idle_pipelines_max);
+  SIGNALBOX_LIMIT(access_tokens_max);
+  SIGNALBOX_LIMIT(access_token_life_ms_min);
+  SIGNALBOX_LIMIT(access_token_life_ms_max);
+  SIGNALBOX_LIMIT(denial_streaks_max);
+  SIGNALBOX_LIMIT(denial_streak_ms_max);
 #undef SIGNALBOX_LIMIT
   result["line_bytes_max"] = line_bytes_max;
   result["json_depth_max"] = json_depth_max;
@@ -142,9 +147,9 @@ void limits_method(Api&, Call& call) {
 
 std::vector<Method> server_methods() {
   return {
-      {"server.status", false, {}, status},
-      {"server.limits", false, {}, limits_method},
-      {"server.crash_report", false, {}, crash_report_method},
+      {"server.status", false, Role::viewer, {}, status},
+      {"server.limits", false, Role::viewer, {}, limits_method},
+      {"server.crash_report", false, Role::viewer, {}, crash_report_method},
   };
 }
 

@@ -127,13 +127,13 @@ void complete(Api& api, Call& call) {
 
 std::vector<Method> station_methods() {
   return {
-      {"station.claim", true, field_names<ClaimStation>(), claim},
-      {"station.heartbeat", true, field_names<HeartbeatStation>(),
+      {"station.claim", true, Role::worker, field_names<ClaimStation>(), claim},
+      {"station.heartbeat", true, Role::worker, field_names<HeartbeatStation>(),
        handle_command<HeartbeatStation, heartbeat_result>},
-      {"station.set_external_ref", true, field_names<SetExternalRef>(),
+      {"station.set_external_ref", true, Role::worker, field_names<SetExternalRef>(),
        handle_command<SetExternalRef, external_ref_result>},
-      {"station.complete", true, field_names<CompleteStation>(), complete},
-      {"station.defer", true, field_names<DeferStation>(),
+      {"station.complete", true, Role::worker, field_names<CompleteStation>(), complete},
+      {"station.defer", true, Role::worker, field_names<DeferStation>(),
        handle_command<DeferStation, defer_result>},
   };
 }

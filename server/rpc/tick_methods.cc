@@ -156,11 +156,11 @@ void list(Api& api, Call& call) {
 
 std::vector<Method> tick_methods() {
   return {
-      {"tick.begin", true, field_names<BeginTick>(), begin},
-      {"tick.end", true, field_names<EndTick>(), end},
-      {"tick.recover", true, field_names<RecoverTick>(), recover},
-      {"tick.list", false, field_names<ListTicks>(), list},
-      {"watchdog.check", true, field_names<CheckWatchdog>(), check_watchdog},
+      {"tick.begin", true, Role::worker, field_names<BeginTick>(), begin},
+      {"tick.end", true, Role::worker, field_names<EndTick>(), end},
+      {"tick.recover", true, Role::operator_, field_names<RecoverTick>(), recover},
+      {"tick.list", false, Role::viewer, field_names<ListTicks>(), list},
+      {"watchdog.check", true, Role::operator_, field_names<CheckWatchdog>(), check_watchdog},
   };
 }
 

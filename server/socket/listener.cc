@@ -42,13 +42,15 @@ ConnectionOrigin origin_of(Socket& socket) {
   const auto local = socket.local_endpoint(error);
   if (!error && local.protocol().family() == AF_UNIX &&
       getsockopt(socket.native_handle(), SOL_SOCKET, SO_PEERCRED, &credentials, &size) == 0) {
-    origin.actor = "uid:" + std::to_string(credentials.uid);
+    origin.caller.uid = credentials.uid;
     return origin;
   }
   origin.is_tcp = true;
   if (!error) origin.local_address = address_of(local).to_string();
   const auto remote = socket.remote_endpoint(error);
-  origin.actor = error ? "tcp" : "tcp:" + address_of(remote).to_string();
+  if (error) return origin;
+  origin.caller.address = address_of(remote).to_string();
+  origin.caller.loopback = address_of(remote).is_loopback();
   return origin;
 }
 
@@ -182,7 +184,7 @@ tl::expected<std::string, std::string> Listener::listen_tcp(const std::string& a
     return tl::unexpected(
         std::string("--listen takes an address and a port, such as 127.0.0.1:7070"));
   }
-  if (!ip.is_loopback()) {
+  if (!ip.is_loopback() && !tls) {
     return tl::unexpected(host +
                           " is not a loopback address: whoever reaches it could do "
                           "everything; listen on 127.0.0.1 or [::1]");
@@ -233,7 +235,7 @@ void Listener::on_decided(SpokenProtocol protocol, Socket socket, ConnectionOrig
         std::make_shared<HttpSession>(std::move(socket), std::move(origin), service_, forget()));
   }
   // Bytes of TLS where there is none are a line that can't be read.
-  keep(std::make_shared<Session>(std::move(socket), std::move(origin.actor), service_.handle_line,
+  keep(std::make_shared<Session>(std::move(socket), std::move(origin.caller), service_.handle_line,
                                  forget()));
 }
 

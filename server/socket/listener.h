@@ -26,7 +26,7 @@ class Listener {
   // Takes the path over from a server that is gone (the data directory's lock has told that no
   // other one lives), mode 0600. An error is a sentence.
   tl::expected<void, std::string> listen_unix(const std::filesystem::path& path);
-  // "127.0.0.1:7070", "[::1]:7070". An address that isn't loopback is refused. With `tls` nothing
+  // "127.0.0.1:7070", "[::1]:7070". An address that isn't loopback needs `tls`. With it nothing
   // but TLS is taken there.
   tl::expected<std::string, std::string> listen_tcp(const std::string& address,
                                                     TlsContext tls = nullptr);

@@ -7,6 +7,8 @@
 
 #include <boost/asio/generic/stream_protocol.hpp>
 
+#include "server/access/caller.h"
+
 namespace signalbox {
 
 class OpenConnection {
@@ -24,7 +26,7 @@ class OpenConnection {
 
 // Who is at the other end, as the transport tells.
 struct ConnectionOrigin {
-  std::string actor;          // "uid:1000", "tcp:127.0.0.1"
+  Caller caller;
   std::string local_address;  // of TCP, without the port and without brackets; else empty
   bool is_tcp = false;
   bool is_encrypted = false;

@@ -32,9 +32,9 @@ Rejection line_too_long() {
 
 }  // namespace
 
-Session::Session(Socket socket, std::string actor, HandleLine handle_line, Ended ended)
+Session::Session(Socket socket, Caller caller, HandleLine handle_line, Ended ended)
     : socket_(std::move(socket)),
-      actor_(std::move(actor)),
+      caller_(std::move(caller)),
       handle_line_(std::move(handle_line)),
       ended_(std::move(ended)),
       close_timer_(socket_.get_executor()) {}
@@ -123,7 +123,7 @@ void Session::take_line(std::string_view line) {
     answer(error_line("null", line_too_long()), 1);
     return;
   }
-  handle_line_(line, actor_, shared_from_this());
+  handle_line_(line, caller_, shared_from_this());
 }
 
 // The peer sends no more; a last line without its line break is a line too.

@@ -12,6 +12,7 @@
 
 #include <boost/asio/steady_timer.hpp>
 
+#include "server/access/caller.h"
 #include "server/rpc/peer.h"
 #include "server/socket/open_connection.h"
 
@@ -21,10 +22,10 @@ class Session final : public Peer,
                       public OpenConnection,
                       public std::enable_shared_from_this<Session> {
  public:
-  using HandleLine = std::function<void(std::string_view line, const std::string& actor,
+  using HandleLine = std::function<void(std::string_view line, const Caller& caller,
                                         const std::shared_ptr<Peer>& peer)>;
 
-  Session(Socket socket, std::string actor, HandleLine handle_line, Ended ended);
+  Session(Socket socket, Caller caller, HandleLine handle_line, Ended ended);
 
   void start();
   void finish() override;
@@ -34,6 +35,10 @@ class Session final : public Peer,
   void answer(std::string line, std::size_t weight) override;
   void deliver(std::string line) override;
   void keep_open() override { keep_open_ = true; }
+  bool use_token(const Uuid& token_id) override {
+    caller_.token_id = token_id;
+    return true;
+  }
   [[nodiscard]] std::size_t outgoing_bytes() const override { return out_.size() - written_; }
   void on_drained(std::function<void()> action) override { drained_.push_back(std::move(action)); }
   void close_after_flush() override;
@@ -53,7 +58,7 @@ class Session final : public Peer,
   void watch_for_hang_up();
 
   Socket socket_;
-  std::string actor_;
+  Caller caller_;
   HandleLine handle_line_;
   Ended ended_;
 

@@ -140,6 +140,8 @@ class GivenWhenThen : public ::testing::Test {
             return Stream::lock(std::visit([](const auto& each) { return each.key; }, noun));
           } else if constexpr (std::is_same_v<Noun, TickEvent>) {
             return Stream::tick(std::visit([](const auto& each) { return each.loop; }, noun));
+          } else if constexpr (std::is_same_v<Noun, AccessEvent>) {
+            return Stream::access();
           } else {
             return Stream::run(run);
           }

@@ -94,7 +94,7 @@ class RandomHistory {
   Command command_of(const Step& step) {
     const RunId run_id = run_of(step);
     const auto [station, token] = held(step);
-    switch (step.kind % 24) {
+    switch (step.kind % 26) {
       case 0:
       case 1:
         return start(step);
@@ -106,7 +106,7 @@ class RandomHistory {
         claim.worker = "w" + std::to_string(step.choice % 3);
         claim.lease_ms = 10 + step.choice;
         claim.span_id = next_uuid(4);
-        if (step.kind % 24 == 5) claim.run_id = run_id;
+        if (step.kind % 26 == 5) claim.run_id = run_id;
         if (step.choice % 5 == 0) claim.lock_token = token_of_lock(step);
         return claim;
       }
@@ -147,6 +147,9 @@ class RandomHistory {
         return begin_tick(step);
       case 22:
         return tick_end(step);
+      case 23:
+      case 24:
+        return access_command(step);
       default: {
         const Run* run = world.find_run(run_id);
         if (step.choice % 5 == 0) return StartServer{"test"};
@@ -227,6 +230,27 @@ class RandomHistory {
         return EndTick{loop_of(step), token_of_tick(step), TickOutcome::failed, "it broke"};
       default:
         return EndTick{loop_of(step), token_of_tick(step), TickOutcome::succeeded, {}};
+    }
+  }
+
+  Command access_command(const Step& step) {
+    const auto& tokens = world.access.tokens;
+    switch (step.choice % 4) {
+      case 0:
+        return NoteAccessDenied{"owner-" + std::to_string(step.which % 3), "run.start",
+                                Role::viewer, Role::operator_};
+      case 1:
+        return RevokeAccessToken{tokens.empty() ? Uuid{} : tokens[step.which % tokens.size()].id,
+                                 "lost"};
+      default: {
+        IssueAccessToken issue;
+        issue.name = "token-" + std::to_string(step.which % 4);
+        issue.role = static_cast<Role>(1 + step.choice % 4);
+        if (step.choice % 3 == 0) issue.expires_in_ms = 1000 + step.choice;
+        issue.id = next_uuid(7);
+        issue.secret_sha256.bytes[0] = step.choice;
+        return issue;
+      }
     }
   }
 

@@ -53,5 +53,9 @@ TEST(ReadmeTest, DrawsTheTickTable) {
   EXPECT_EQ(rows_under("### Tick"), rows_of(tick_transitions));
 }
 
+TEST(ReadmeTest, DrawsTheAccessTokenTable) {
+  EXPECT_EQ(rows_under("### Access token"), rows_of(access_token_transitions));
+}
+
 }  // namespace
 }  // namespace signalbox

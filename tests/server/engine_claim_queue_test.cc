@@ -11,8 +11,8 @@ class EngineClaimQueue : public ::testing::Test, protected RpcSite {
   std::shared_ptr<ListeningPeer> claim(const std::string& params) {
     auto worker = std::make_shared<ListeningPeer>();
     dispatcher.handle(
-        R"({"jsonrpc":"2.0","id":1,"method":"station.claim","params":)" + params + "}", "uid:1",
-        worker);
+        R"({"jsonrpc":"2.0","id":1,"method":"station.claim","params":)" + params + "}",
+        {"uid:1", Role::admin}, worker);
     return worker;
   }
   std::string start_run() {

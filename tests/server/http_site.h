@@ -28,11 +28,15 @@ class HttpSite {
   // `adjust` may change what the sessions work with.
   explicit HttpSite(const std::function<void(HttpService&)>& adjust = {}) {
     HttpService service;
-    service.handle_line = [this](std::string_view line, const std::string& actor,
+    service.handle_line = [this](std::string_view line, const Caller& caller,
                                  const std::shared_ptr<Peer>& peer) {
-      rpc.dispatcher.handle(line, actor, peer);
+      rpc.dispatcher.handle(line, {caller.actor(), Role::admin}, peer);
       boost::asio::post(io_, [this] { rpc.commit_all(); });
     };
+    service.handle_request = [handle = service.handle_line](
+                                 std::string_view line, const Caller& caller,
+                                 std::optional<std::string_view>,
+                                 const std::shared_ptr<Peer>& peer) { handle(line, caller, peer); };
     service.not_ready = [this] { return not_ready; };
     service.run_blocking = [](const std::function<std::function<void()>()>& work) { work()(); };
     if (adjust) adjust(service);

@@ -68,6 +68,31 @@ TEST(ProtocolDocument, SaysOfEachMethodWhetherItMutates) {
   }
 }
 
+// Under "Who may what" each method stands in the row of the least role that it needs.
+TEST(ProtocolDocument, SaysOfEachMethodWhoMay) {
+  RpcSite site;
+  std::map<std::string, std::string> documented;
+  bool in_table = false;
+  static const std::regex row(R"(\| `?(\w+)`? \|(.*)\|)");
+  static const std::regex name(R"(`(\w+\.\w+)`)");
+  for (const std::string& line : lines_of("server/PROTOCOL.md")) {
+    if (line.starts_with("| role | methods |")) in_table = true;
+    if (!line.starts_with("|")) in_table = false;
+    std::smatch found;
+    if (!in_table || !std::regex_match(line, found, row)) continue;
+    const std::string role = found[1];
+    const std::string names = found[2];
+    for (std::sregex_iterator each(names.begin(), names.end(), name), end; each != end; ++each) {
+      EXPECT_TRUE(documented.emplace((*each)[1], role).second) << (*each)[1] << " is there twice";
+    }
+  }
+  std::map<std::string, std::string> needed;
+  for (const Method& method : site.dispatcher.methods()) {
+    needed[std::string(method.name)] = method.needs ? name_of(*method.needs) : "anybody";
+  }
+  EXPECT_EQ(needed, documented);
+}
+
 TEST(ProtocolDocument, HasEveryErrorWithItsNumber) {
   std::map<std::string, int> documented;
   static const std::regex row(R"(\| `([A-Z_]+)` \| (-\d+) \|.*)");

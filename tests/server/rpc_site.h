@@ -15,6 +15,7 @@
 
 #include "domain/evolve.h"
 #include "projections/memory_table.h"
+#include "server/access/authentication.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/dispatcher.h"
 #include "server/rpc/lock_queue.h"
@@ -59,7 +60,7 @@ class HeldCommitter final : public Committer {
   int batches = 0;
 };
 
-class ListeningPeer final : public Peer {
+class ListeningPeer : public Peer {
  public:
   void expect_answer(std::size_t weight) override { unanswered += weight; }
   void answer(std::string line, std::size_t weight) override {
@@ -118,7 +119,7 @@ class RpcSite {
     engine.flush();
     while (committer.held) finish();
   }
-  void send(const std::string& line) { dispatcher.handle(line, "uid:1", peer); }
+  void send(const std::string& line) { dispatcher.handle(line, {"uid:1", Role::admin}, peer); }
   // One request, committed, and its answer.
   boost::json::object ask(const std::string& method, const std::string& params = "{}") {
     send(R"({"jsonrpc":"2.0","id":1,"method":")" + method + R"(","params":)" + params + "}");
@@ -157,6 +158,7 @@ class RpcSite {
                     },
                     [this] { ++claims_begun; }};
   LockQueue locks{api, [] {}};
+  Authentication authentication{engine, clock, {}};
   Api api{engine,
           log,
           projector,
@@ -170,7 +172,9 @@ class RpcSite {
           [](const std::function<std::function<void()>()>& work) { work()(); },
           [](const std::function<void()>& action) { action(); },
           timers,
-          [] { return Digest{}; }};
+          [] { return Digest{}; },
+          nullptr,
+          &authentication};
   Dispatcher dispatcher{api};
   std::shared_ptr<ListeningPeer> peer = std::make_shared<ListeningPeer>();
 

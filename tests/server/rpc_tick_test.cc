@@ -75,10 +75,11 @@ TEST_F(RpcTick, ASecondBeginIsSkippedAndSaysSo) {  // T3
   begin();
   const auto listener = std::make_shared<ListeningPeer>();
   const auto only_broadcasts = std::make_shared<ListeningPeer>();
-  dispatcher.handle(R"({"jsonrpc":"2.0","id":1,"method":"events.subscribe"})", "uid:1", listener);
+  dispatcher.handle(R"({"jsonrpc":"2.0","id":1,"method":"events.subscribe"})",
+                    {"uid:1", Role::admin}, listener);
   dispatcher.handle(
       R"({"jsonrpc":"2.0","id":1,"method":"events.subscribe","params":{"types":["heartbeat.skipped"]}})",
-      "uid:1", only_broadcasts);
+      {"uid:1", Role::admin}, only_broadcasts);
   const auto skipped = begin();
   EXPECT_EQ(code_of(skipped), "TICK_IN_PROGRESS");
   EXPECT_EQ(details_of(skipped).at("token"), 1);

@@ -200,7 +200,8 @@ void SimulatedServer::handle(const std::string& line, const std::string& actor,
                              const std::shared_ptr<Peer>& peer) {
   project_later();  // for queries
   const bool blind = environment_.mutant == Mutant::missing_token_check;
-  dispatcher_.handle(blind ? with_present_token(engine_.world(), line) : line, actor, peer);
+  dispatcher_.handle(blind ? with_present_token(engine_.world(), line) : line, {actor, Role::admin},
+                     peer);
 }
 
 void SimulatedServer::decide(const Command& command, const std::string& actor,

@@ -1,0 +1,44 @@
+// Who may do what: the four roles. Each one may do all that those before it may.
+//
+// `operator` is a keyword of C++, so the enumerator has an underscore; its name for everything
+// outside (JSON, tables, documents) is "operator", and the description below says so.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include <boost/describe/enum.hpp>
+#include <boost/describe/enum_to_string.hpp>
+
+namespace signalbox {
+
+// Stored as a number: append only, in the order of what they may.
+enum class Role : std::uint8_t {
+  viewer = 1,     // looks
+  worker = 2,     // does the work: claims, locks, ticks
+  operator_ = 3,  // says what is done: runs, recovery
+  admin = 4,      // says who may
+};
+
+// clang-format off
+BOOST_DESCRIBE_ENUM_BEGIN(Role)
+BOOST_DESCRIBE_ENUM_ENTRY(Role, viewer)
+BOOST_DESCRIBE_ENUM_ENTRY(Role, worker)
+, [] {
+  struct Operator {
+    static constexpr auto value() noexcept { return Role::operator_; }
+    static constexpr auto name() noexcept { return "operator"; }
+  };
+  return Operator();
+}()
+BOOST_DESCRIBE_ENUM_ENTRY(Role, admin)
+BOOST_DESCRIBE_ENUM_END(Role)
+    // clang-format on
+
+    inline const char* name_of(Role role) {
+  return boost::describe::enum_to_string(role, "?");
+}
+
+[[nodiscard]] constexpr bool may(Role role, Role needs) { return role >= needs; }
+
+}  // namespace signalbox

@@ -1,0 +1,57 @@
+// What can happen to access: who may reach the service, and who tried what they may not. Every
+// event lies in the one stream `access`.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include <boost/describe/class.hpp>
+
+#include "domain/access.h"
+#include "domain/event_tag.h"
+#include "domain/ids.h"
+
+namespace signalbox {
+
+// A secret was made that stands for a name and a role. What is kept of it is its plain SHA-256,
+// without salt or stretching: those make the guessing of words that people choose costly, or the
+// preparing of tables of them, but a secret is 256 random bits, which nobody guesses and no table
+// holds. So the log may be read by those who may not use the token.
+struct AccessTokenIssued {
+  static constexpr EventTag tag{901, 1, "AccessTokenIssued"};
+  Uuid id{};
+  std::string name;
+  Role role = Role::viewer;
+  Digest secret_sha256;
+  std::optional<std::int64_t> expires_at_ns;  // UTC
+
+  friend bool operator==(const AccessTokenIssued&, const AccessTokenIssued&) = default;
+};
+BOOST_DESCRIBE_STRUCT(AccessTokenIssued, (), (id, name, role, secret_sha256, expires_at_ns))
+
+struct AccessTokenRevoked {
+  static constexpr EventTag tag{902, 1, "AccessTokenRevoked"};
+  Uuid id{};
+  std::string reason;
+
+  friend bool operator==(const AccessTokenRevoked&, const AccessTokenRevoked&) = default;
+};
+BOOST_DESCRIBE_STRUCT(AccessTokenRevoked, (), (id, reason))
+
+// Somebody asked for what they may not. One for each streak of an actor and method, and minute.
+struct AccessDenied {
+  static constexpr EventTag tag{903, 1, "AccessDenied"};
+  std::string actor;
+  std::string method;
+  std::optional<Role> role;  // none: it wasn't known who they are
+  Role needs = Role::viewer;
+
+  friend bool operator==(const AccessDenied&, const AccessDenied&) = default;
+};
+BOOST_DESCRIBE_STRUCT(AccessDenied, (), (actor, method, role, needs))
+
+using AccessEvent = std::variant<AccessTokenIssued, AccessTokenRevoked, AccessDenied>;
+
+}  // namespace signalbox

@@ -1,0 +1,92 @@
+// The state of access: the tokens that were issued, and which refusals are in the log already.
+//
+// Whether a token's time is over isn't a status: it is compared with the wall clock at each use, so
+// nothing has to happen for it to end.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <boost/describe/class.hpp>
+#include <boost/describe/enum.hpp>
+
+#include "domain/event.h"
+
+namespace signalbox {
+
+enum class AccessTokenStatus : std::uint8_t { absent = 1, issued = 2, revoked = 3 };
+BOOST_DESCRIBE_ENUM(AccessTokenStatus, absent, issued, revoked)
+
+struct AccessTokenTransition {
+  AccessTokenStatus from;
+  EventTag on;
+  AccessTokenStatus to;
+};
+
+// Drawn in README.md. A pair that is not here can't happen.
+inline constexpr std::array access_token_transitions = {
+    AccessTokenTransition{AccessTokenStatus::absent, AccessTokenIssued::tag,
+                          AccessTokenStatus::issued},
+    AccessTokenTransition{AccessTokenStatus::issued, AccessTokenRevoked::tag,
+                          AccessTokenStatus::revoked},
+};
+
+constexpr std::optional<AccessTokenStatus> next_status(AccessTokenStatus from,
+                                                       std::uint16_t event_number) {
+  for (const AccessTokenTransition& row : access_token_transitions) {
+    if (row.from == from && row.on.number == event_number) return row.to;
+  }
+  return std::nullopt;
+}
+
+struct AccessToken {
+  Uuid id{};
+  AccessTokenStatus status = AccessTokenStatus::absent;
+  std::string name;
+  Role role = Role::viewer;
+  Digest secret_sha256;
+  std::optional<std::int64_t> expires_at_ns;  // UTC
+  std::int64_t issued_at_ns = 0;
+  Position issued_at = 0;
+  std::string issued_by;  // the actor
+  std::int64_t revoked_at_ns = 0;
+  std::string revoked_reason;
+
+  [[nodiscard]] bool expired(std::int64_t wall_ns) const {
+    return expires_at_ns && *expires_at_ns <= wall_ns;
+  }
+  [[nodiscard]] bool usable(std::int64_t wall_ns) const {
+    return status == AccessTokenStatus::issued && !expired(wall_ns);
+  }
+  friend bool operator==(const AccessToken&, const AccessToken&) = default;
+};
+BOOST_DESCRIBE_STRUCT(AccessToken, (),
+                      (id, status, name, role, secret_sha256, expires_at_ns, issued_at_ns,
+                       issued_at, issued_by, revoked_at_ns, revoked_reason))
+
+// The latest AccessDenied of an actor and method.
+struct DenialStreak {
+  std::string actor;
+  std::string method;
+  std::int64_t noted_at_ns = 0;
+
+  friend bool operator==(const DenialStreak&, const DenialStreak&) = default;
+};
+BOOST_DESCRIBE_STRUCT(DenialStreak, (), (actor, method, noted_at_ns))
+
+struct AccessState {
+  // In the order in which they were issued. Where there are too many, the oldest of those that
+  // are of no use any more go.
+  std::vector<AccessToken> tokens;
+  std::vector<DenialStreak> denials;  // the one noted last is the last
+  std::uint64_t issued_total = 0;     // tokens, ever
+
+  [[nodiscard]] const AccessToken* find(const Uuid& id) const;
+  friend bool operator==(const AccessState&, const AccessState&) = default;
+};
+BOOST_DESCRIBE_STRUCT(AccessState, (), (tokens, denials, issued_total))
+
+}  // namespace signalbox

@@ -1,0 +1,94 @@
+// Decisions about access. Whether the one who asks may do so isn't decided here: a command that
+// comes this far was allowed.
+#include <algorithm>
+
+#include "domain/decide.h"
+#include "domain/limits.h"
+#include "domain/refusals.h"
+
+namespace signalbox {
+namespace {
+
+constexpr std::int64_t ns_per_ms = 1'000'000;
+
+}  // namespace
+
+Decided<NewEvents> decide(const World& world, const IssueAccessToken& command, const Now& now) {
+  if (auto ok = require_line("name", command.name, limits::name_bytes_max); !ok) {
+    return tl::unexpected(ok.error());
+  }
+  if (command.expires_in_ms) {
+    if (auto ok =
+            require_between("expires_in_ms", *command.expires_in_ms,
+                            limits::access_token_life_ms_min, limits::access_token_life_ms_max);
+        !ok) {
+      return tl::unexpected(ok.error());
+    }
+  }
+  std::size_t usable = 0;
+  for (const AccessToken& token : world.access.tokens) {
+    if (!token.usable(now.wall_ns)) continue;
+    ++usable;
+    if (token.name == command.name) {
+      return reject(ErrorCode::ACCESS_TOKEN_EXISTS,
+                    "there is an access token of the name " + command.name,
+                    {{"name", command.name}, {"id", to_string(token.id)}},
+                    {"signalbox access list", "signalbox access revoke " + to_string(token.id) +
+                                                  " --reason \"another takes its name\""});
+    }
+  }
+  if (usable >= limits::access_tokens_max) {
+    return reject(ErrorCode::LIMIT_EXCEEDED, "too many access tokens are in use",
+                  {{"access_tokens_max", static_cast<std::int64_t>(limits::access_tokens_max)}},
+                  {"signalbox access list"});
+  }
+  AccessTokenIssued issued{command.id, command.name, command.role, command.secret_sha256, {}};
+  if (command.expires_in_ms) {
+    issued.expires_at_ns = now.wall_ns + *command.expires_in_ms * ns_per_ms;
+  }
+  return NewEvents{{Stream::access(), {}, 0, AccessEvent{std::move(issued)}}};
+}
+
+Decided<NewEvents> decide(const World& world, const RevokeAccessToken& command, const Now&) {
+  if (auto ok = require_at_most("reason", command.reason, limits::reason_bytes_max); !ok) {
+    return tl::unexpected(ok.error());
+  }
+  const AccessToken* token = world.access.find(command.id);
+  if (token == nullptr) {
+    return reject(ErrorCode::ACCESS_TOKEN_NOT_FOUND,
+                  "there is no access token " + to_string(command.id),
+                  {{"id", to_string(command.id)}}, {"signalbox access list"});
+  }
+  if (token->status == AccessTokenStatus::revoked) return NewEvents{};
+  return NewEvents{{Stream::access(),
+                    {},
+                    token->issued_at,
+                    AccessEvent{AccessTokenRevoked{command.id, command.reason}}}};
+}
+
+// A streak is over when a minute went by since it was noted last; by the wall clock, so that this
+// holds over restarts. Of more actors than are remembered nothing is noted until there is room:
+// whoever comes from many addresses can't fill the log.
+Decided<NewEvents> decide(const World& world, const NoteAccessDenied& command, const Now& now) {
+  const auto is_fresh = [&now](const DenialStreak& streak) {
+    const std::int64_t age_ns = now.wall_ns - streak.noted_at_ns;
+    return age_ns >= 0 && age_ns < limits::denial_streak_ms_max * ns_per_ms;
+  };
+  const auto& denials = world.access.denials;
+  const auto same =
+      std::find_if(denials.begin(), denials.end(), [&command](const DenialStreak& each) {
+        return each.actor == command.actor && each.method == command.method;
+      });
+  if (same != denials.end()
+          ? is_fresh(*same)
+          : denials.size() >= limits::denial_streaks_max && is_fresh(denials.front())) {
+    return NewEvents{};
+  }
+  return NewEvents{
+      {Stream::access(),
+       {},
+       0,
+       AccessEvent{AccessDenied{command.actor, command.method, command.role, command.needs}}}};
+}
+
+}  // namespace signalbox

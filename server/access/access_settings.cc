@@ -1,0 +1,88 @@
+#include "server/access/access_settings.h"
+
+#include <arpa/inet.h>
+
+#include <boost/describe/enum_from_string.hpp>
+
+namespace signalbox {
+namespace {
+
+// The host of "host:port" or "[host]:port".
+std::string host_of(const std::string& listen) {
+  std::string host = listen.substr(0, listen.rfind(':'));
+  if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
+    host = host.substr(1, host.size() - 2);
+  }
+  return host;
+}
+
+bool is_address(const std::string& host) {
+  in6_addr address{};
+  return inet_pton(AF_INET, host.c_str(), &address) == 1 ||
+         inet_pton(AF_INET6, host.c_str(), &address) == 1;
+}
+
+bool is_loopback(const std::string& host) {
+  in_addr v4{};
+  if (inet_pton(AF_INET, host.c_str(), &v4) == 1) return (ntohl(v4.s_addr) >> 24U) == 127;
+  in6_addr v6{};
+  return inet_pton(AF_INET6, host.c_str(), &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
+}
+
+}  // namespace
+
+tl::expected<void, std::string> set_access(std::string_view key, const std::string& value,
+                                           Authentication::Settings& settings) {
+  Role role{};
+  const bool known = boost::describe::enum_from_string(value.c_str(), role);
+  if (key == "loopback_role") {
+    if (!known && value != "none") {
+      return tl::unexpected("loopback_role is one of viewer, worker, operator, admin, none; not " +
+                            value);
+    }
+    settings.loopback_role = known ? std::optional(role) : std::nullopt;
+    return {};
+  }
+  if (!known) {
+    return tl::unexpected("socket_role is one of viewer, worker, operator, admin; not " + value);
+  }
+  settings.other_user_role = role;
+  return {};
+}
+
+tl::expected<void, std::string> require_protected(const std::string& listen,
+                                                  const std::filesystem::path& tls_certificate,
+                                                  const std::filesystem::path& tls_key) {
+  if (tls_certificate.empty() != tls_key.empty()) {
+    return tl::unexpected(
+        std::string("tls_certificate and tls_key go together: set both to PEM "
+                    "files, or none"));
+  }
+  const std::string host = host_of(listen);
+  if (listen.empty() || !is_address(host) || is_loopback(host) || !tls_key.empty()) return {};
+  return tl::unexpected(host +
+                        " is not a loopback address, and without TLS everybody on the way could "
+                        "read the access tokens: set tls_certificate and tls_key in the "
+                        "configuration file, or listen on 127.0.0.1 or [::1]");
+}
+
+std::string who_may_over_tcp(const Authentication& authentication, const AccessState& access) {
+  const auto role = authentication.loopback_role();
+  std::string text = "over TCP, who brings no access token is ";
+  text += role ? std::string(name_of(*role)) + " from a loopback address" : "refused";
+  if (access.issued_total == 0) {
+    text += authentication.loopback_role_is_set()
+                ? "; no token was issued so far: signalbox access issue NAME --role ROLE"
+                : ", until the first token is issued: signalbox access issue NAME --role ROLE";
+  }
+  return text;
+}
+
+std::string denial_text(const AccessDenied& denied) {
+  return "denied: " + denied.actor +
+         (denied.role ? std::string(", ") + name_of(*denied.role) : "") + ", asked for " +
+         denied.method + ", which needs " + (denied.role ? "" : "an access token of at least ") +
+         name_of(denied.needs);
+}
+
+}  // namespace signalbox

@@ -1,0 +1,281 @@
+// Access tokens with the real binary over TCP: issued, used, refused and revoked, with restarts and
+// kills in between; and that a secret is nowhere but where it was written to.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+
+#include "tests/scenarios/real_server.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+class AccessTest : public testing::Test {
+ protected:
+  void SetUp() override { server_.start(); }
+
+  // Where the present server listens, as --server takes it.
+  [[nodiscard]] std::string address() const {
+    constexpr std::string_view words = "listening on 127.0.0.1:";
+    const std::string messages = server_.messages();
+    const std::size_t found = messages.rfind(words);
+    if (found == std::string::npos) throw std::runtime_error("it doesn't listen: " + messages);
+    const std::size_t port = found + words.size();
+    return "tcp://127.0.0.1:" + messages.substr(port, messages.find('\n', port) - port);
+  }
+
+  // Issues a token and keeps its secret in a file, as a person would; gives the file.
+  std::string issue(const std::string& name, const std::string& role,
+                    const std::vector<std::string>& more = {}) {
+    std::vector<std::string> words = {"access", "issue", name, "--role", role};
+    words.insert(words.end(), more.begin(), more.end());
+    const Output issued = server_.cli(words);
+    EXPECT_EQ(issued.exit_code, 0) << issued.err;
+    EXPECT_EQ(issued.out.size(), 4U + 64U + 1U) << issued.out;
+    const std::string file = (scratch_.path() / (name + ".token")).string();
+    std::ofstream(file) << issued.out;
+    secrets_.push_back(issued.out.substr(0, issued.out.size() - 1));
+    return file;
+  }
+
+  [[nodiscard]] Output over_tcp(std::vector<std::string> words,
+                                const std::optional<std::string>& token_file = {}) const {
+    words.insert(words.begin(), SIGNALBOX_BINARY);
+    words.insert(words.end(), {"--server", address()});
+    if (token_file) words.insert(words.end(), {"--token-file", *token_file});
+    return run_process(std::move(words));
+  }
+
+  void restart() {
+    EXPECT_EQ(server_.stop(), 0);
+    server_.start();
+  }
+  void kill_and_restart() {
+    server_.kill();
+    server_.start();
+  }
+
+  // No file of the server holds any secret: not the log, not a snapshot, not its messages.
+  void expect_no_secret_on_disk() const {
+    std::size_t files = 0;
+    for (const auto& each : std::filesystem::recursive_directory_iterator(server_.data())) {
+      if (!each.is_regular_file()) continue;
+      ++files;
+      const std::string bytes = read_whole_file(each.path());
+      for (const std::string& secret : secrets_) {
+        EXPECT_EQ(bytes.find(secret.substr(4)), std::string::npos) << each.path();
+      }
+    }
+    EXPECT_GT(files, 3U);
+    for (const std::string& secret : secrets_) {
+      EXPECT_EQ(server_.messages().find(secret.substr(4)), std::string::npos);
+    }
+  }
+
+  [[nodiscard]] json::array events(const std::string& type) const {
+    const Output output = server_.cli({"events", "--type", type, "--json"});
+    EXPECT_EQ(output.exit_code, 0) << output.err;
+    return json::parse(output.out).at("result").at("events").as_array();
+  }
+
+  RealServer server_{{"--listen", "127.0.0.1:0"}};
+  ScratchDirectory scratch_;
+  std::vector<std::string> secrets_;
+};
+
+TEST_F(AccessTest, ATokenIsIssuedUsedDeniedAndRevokedOverRestarts) {
+  EXPECT_EQ(over_tcp({"lock", "list"}).exit_code, 0);  // loopback is operator, so far
+  const std::string token = issue("ci", "worker");
+  const Output stranger = over_tcp({"lock", "list"});
+  EXPECT_EQ(stranger.exit_code, 77);
+  EXPECT_NE(stranger.err.find("UNAUTHENTICATED"), std::string::npos) << stranger.err;
+
+  EXPECT_EQ(over_tcp({"lock", "acquire", "deploy", "--owner", "ci"}, token).exit_code, 0);
+  const Output denied = over_tcp({"run", "start", "anything"}, token);
+  EXPECT_EQ(denied.exit_code, 77);
+  EXPECT_NE(denied.err.find("FORBIDDEN"), std::string::npos) << denied.err;
+  EXPECT_NE(denied.err.find("operator"), std::string::npos) << denied.err;
+  kill_and_restart();
+  EXPECT_EQ(over_tcp({"lock", "get", "deploy"}, token).exit_code, 0);
+  restart();
+  EXPECT_EQ(over_tcp({"lock", "list"}).exit_code, 77);
+
+  const Output revoked = server_.cli({"access", "revoke", "ci", "--reason", "the machine is gone"});
+  EXPECT_EQ(revoked.exit_code, 0) << revoked.err;
+  EXPECT_EQ(over_tcp({"lock", "list"}, token).exit_code, 77);
+  const Output again = server_.cli({"access", "revoke", "ci", "--reason", "twice"});
+  EXPECT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_EQ(again.out, "it was revoked before\n");
+  kill_and_restart();
+  const Output ended = over_tcp({"lock", "list"}, token);
+  EXPECT_EQ(ended.exit_code, 77);
+  EXPECT_NE(ended.err.find("revoked"), std::string::npos) << ended.err;
+
+  const Output listed = server_.cli({"access", "list"});
+  for (const char* expected : {"ci", "worker", "revoked", "the machine is gone", "refused"}) {
+    EXPECT_NE(listed.out.find(expected), std::string::npos) << listed.out;
+  }
+  // By whom it was done, and what was refused, stand in the log and in the server's messages.
+  ASSERT_EQ(events("LockAcquired").size(), 1U);
+  EXPECT_EQ(events("LockAcquired").at(0).at("actor").as_string(), "token:ci");
+  bool found = false;
+  for (const json::value& each : events("AccessDenied")) {
+    found = found || (each.at("data").at("actor").as_string() == "token:ci" &&
+                      each.at("data").at("method").as_string() == "run.start");
+  }
+  EXPECT_TRUE(found);
+  EXPECT_NE(server_.messages().find("denied: token:ci"), std::string::npos) << server_.messages();
+  EXPECT_EQ(events("RunStarted").size(), 0U);
+  expect_no_secret_on_disk();
+}
+
+TEST_F(AccessTest, AnExpiredTokenIsRefused) {
+  const std::string token = issue("brief", "viewer", {"--expires-in", "1s"});
+  Output last;
+  do {
+    last = over_tcp({"lock", "list"}, token);
+  } while (last.exit_code == 0);
+  EXPECT_EQ(last.exit_code, 77);
+  EXPECT_NE(last.err.find("expired"), std::string::npos) << last.err;
+}
+
+// A connection that outlives its token: the next line is refused.
+TEST_F(AccessTest, ARevokedTokenEndsOnAnOpenConnection) {
+  const std::string token = issue("follower", "worker");
+  const auto out = scratch_.path() / "out";
+  const auto err = scratch_.path() / "err";
+  const pid_t holder = spawn_process(
+      {SIGNALBOX_BINARY, "lock", "exec", "deploy", "--lease-ms", "60000", "--interval-ms", "25",
+       "--server", address(), "--token-file", token, "--", "sleep", "600"},
+      out, err);
+  while (events("LockRefreshed").empty()) {
+  }
+  EXPECT_EQ(server_.cli({"access", "revoke", "follower", "--reason", "stop"}).exit_code, 0);
+  EXPECT_EQ(wait_for_exit(holder), 75);
+  EXPECT_NE(read_whole_file(err).find("UNAUTHENTICATED"), std::string::npos)
+      << read_whole_file(err);
+}
+
+TEST_F(AccessTest, TheSecretIsInNoCommandLine) {
+  const std::string token = issue("follower", "viewer");
+  const pid_t follower = spawn_process(
+      {SIGNALBOX_BINARY, "events", "--follow", "--server", address(), "--token-file", token},
+      scratch_.path() / "out", scratch_.path() / "err");
+  const auto subscriptions = [this] {
+    const Output status = server_.cli({"status", "--json"});
+    return json::parse(status.out).at("result").at("subscriptions").to_number<int>();
+  };
+  while (subscriptions() == 0) {
+  }
+  const std::string words = read_whole_file("/proc/" + std::to_string(follower) + "/cmdline");
+  EXPECT_NE(words.find("--token-file"), std::string::npos);
+  EXPECT_EQ(words.find(secrets_.back().substr(4)), std::string::npos);
+  ::kill(follower, SIGKILL);
+  wait_for_exit(follower);
+  EXPECT_EQ(run_process({SIGNALBOX_BINARY, "lock", "list", "--token", secrets_.back()}).exit_code,
+            2);
+}
+
+TEST_F(AccessTest, AddressAndTokenComeFromTheEnvironmentToo) {
+  issue("ci", "viewer");
+  const std::vector<std::string> environment = {"SIGNALBOX_SERVER=" + address(),
+                                                "SIGNALBOX_ACCESS_TOKEN=" + secrets_.back(),
+                                                "SIGNALBOX_DATA=", "SIGNALBOX_SOCKET="};
+  EXPECT_EQ(run_process({SIGNALBOX_BINARY, "lock", "list"}, environment).exit_code, 0);
+  EXPECT_EQ(run_process({SIGNALBOX_BINARY, "run", "start", "x"}, environment).exit_code, 77);
+  // Over the Unix socket, too, a token says who one is.
+  EXPECT_EQ(
+      server_.cli({"run", "start", "x"}, {"SIGNALBOX_ACCESS_TOKEN=" + secrets_.back()}).exit_code,
+      77);
+  EXPECT_EQ(server_.cli({"access", "list"}).exit_code, 0);
+}
+
+// Killed before it could answer, or after: the token is there once at most, and its secret is told
+// once at most.
+TEST_F(AccessTest, AnIssueThatACrashCutShortIsRepeatedUnderTheSameId) {
+  for (int round = 0; round < 6; ++round) {
+    const std::string name = "t" + std::to_string(round);
+    const int descriptor = server_.connect();
+    ASSERT_GE(descriptor, 0);
+    const std::string line =
+        R"({"jsonrpc":"2.0","id":1,"method":"access.issue","params":{"name":")" + name +
+        R"(","role":"worker","command_id":"issue-)" + name + "\"}}\n";
+    ASSERT_EQ(::send(descriptor, line.data(), line.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(line.size()));
+    char byte = 0;
+    const bool answered = round % 2 == 1 && ::recv(descriptor, &byte, 1, MSG_PEEK) == 1;
+    server_.kill();
+    ::close(descriptor);
+    server_.start();
+    const Output again =
+        server_.cli({"access", "issue", name, "--role", "worker", "--command-id", "issue-" + name});
+    if (answered) {
+      EXPECT_EQ(again.exit_code, 1) << "acknowledged and forgotten";
+    }
+    if (again.exit_code == 1) {  // it had been issued: the secret is gone for good
+      EXPECT_EQ(again.out, "");
+      EXPECT_NE(again.err.find("signalbox access revoke"), std::string::npos) << again.err;
+      EXPECT_EQ(server_.cli({"access", "revoke", name, "--reason", "secret lost"}).exit_code, 0);
+      EXPECT_EQ(server_.cli({"access", "issue", name, "--role", "worker"}).exit_code, 0);
+    } else {
+      EXPECT_EQ(again.exit_code, 0) << again.err;
+      EXPECT_TRUE(again.out.starts_with("sbx_"));
+    }
+    const json::array issued = events("AccessTokenIssued");
+    const auto of_name = std::count_if(issued.begin(), issued.end(), [&name](const json::value& e) {
+      return e.at("data").at("name").as_string() == name;
+    });
+    EXPECT_EQ(of_name, again.exit_code == 1 ? 2 : 1);
+  }
+}
+
+TEST_F(AccessTest, ATokenIsNotSentToAnotherMachineInTheClear) {
+  const std::string token = issue("ci", "viewer");
+  const Output refused = run_process({SIGNALBOX_BINARY, "lock", "list", "--server",
+                                      "tcp://192.0.2.7:7070", "--token-file", token});
+  EXPECT_EQ(refused.exit_code, 2) << refused.err;
+  EXPECT_NE(refused.err.find("in the clear"), std::string::npos) << refused.err;
+}
+
+TEST_F(AccessTest, AWrongAddressOrTokenFileIsAMistakeOfTheCommandLine) {
+  for (const char* wrong : {"127.0.0.1:7070", "tcp://127.0.0.1", "tcp://:7070", "tcp://::1:70",
+                            "tcp://127.0.0.1:http"}) {
+    EXPECT_EQ(run_process({SIGNALBOX_BINARY, "lock", "list", "--server", wrong}).exit_code, 2)
+        << wrong;
+  }
+  EXPECT_EQ(over_tcp({"lock", "list"}, "/does/not/exist").exit_code, 2);
+  EXPECT_EQ(over_tcp({"lock", "list"}, "/dev/null").exit_code, 2);
+}
+
+TEST(AccessWithoutTls, AnAddressOthersCanReachIsRefusedAtStart) {
+  const ScratchDirectory scratch;
+  const Output refused = run_process(
+      {SIGNALBOX_BINARY, "serve", "--data", scratch.path().string(), "--listen", "0.0.0.0:0"});
+  EXPECT_EQ(refused.exit_code, 78);
+  for (const char* expected : {"0.0.0.0", "tls_certificate", "tls_key"}) {
+    EXPECT_NE(refused.err.find(expected), std::string::npos) << refused.err;
+  }
+}
+
+TEST(AccessAtStart, TheServerSaysWhoMayOverTcp) {
+  RealServer server({"--listen", "127.0.0.1:0"});
+  server.start();
+  EXPECT_NE(server.messages().find("operator from a loopback address, until the first token"),
+            std::string::npos)
+      << server.messages();
+  EXPECT_EQ(server.cli({"access", "issue", "ci", "--role", "viewer"}).exit_code, 0);
+  server.kill();
+  server.start();
+  EXPECT_NE(server.messages().find("who brings no access token is refused"), std::string::npos)
+      << server.messages();
+}
+
+}  // namespace
+}  // namespace signalbox
