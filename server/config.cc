@@ -6,6 +6,7 @@
 #include <set>
 
 #include "server/access/access_settings.h"
+#include "server/http/host_rule.h"
 #include "server/rpc/time_text.h"
 
 namespace signalbox {
@@ -29,6 +30,35 @@ tl::expected<void, std::string> read_watchdog_interval(const std::string& text, 
     return tl::unexpected("watchdog_interval must be a duration from 100ms to 1h; not " + text);
   }
   config.watchdog_interval_ms = *interval_ms;
+  return {};
+}
+
+// Relative to the file that names it.
+tl::expected<void, std::string> read_path(const std::filesystem::path& file, std::string_view key,
+                                          const toml::node& node, std::filesystem::path& out) {
+  const auto value = node.value_exact<std::string>();
+  if (!value || value->empty()) {
+    return tl::unexpected(
+        at_line(file, node, std::string(key) + " must be the path of a PEM file"));
+  }
+  out = std::filesystem::absolute(file).parent_path() / *value;
+  return {};
+}
+
+tl::expected<void, std::string> read_hosts(const std::filesystem::path& file,
+                                           const toml::node& node, std::vector<std::string>& out) {
+  const toml::array* names = node.as_array();
+  if (names == nullptr) {
+    return tl::unexpected(at_line(file, node, "http_hosts must be an array of host names"));
+  }
+  for (const toml::node& each : *names) {
+    const auto name = each.value_exact<std::string>();
+    if (!name || host_name(*name).empty() || name->find(':') != std::string::npos) {
+      return tl::unexpected(
+          at_line(file, each, "http_hosts has names such as box.example.org, without a port"));
+    }
+    out.push_back(*name);
+  }
   return {};
 }
 
@@ -58,6 +88,9 @@ tl::expected<void, std::string> read_key(const std::filesystem::path& file, std:
     return ok;
   }
   if (key == "listen") return text(config.listen);
+  if (key == "tls_certificate") return read_path(file, key, node, config.tls_certificate);
+  if (key == "tls_key") return read_path(file, key, node, config.tls_key);
+  if (key == "http_hosts") return read_hosts(file, node, config.http_hosts);
   if (key == "log_level") return text(config.log_level);
   if (key == "log_format") return text(config.log_format);
   if (key == "jobs_max") return number(config.jobs_max, 1, 10'000);
@@ -66,12 +99,6 @@ tl::expected<void, std::string> read_key(const std::filesystem::path& file, std:
     auto ok = text(duration);
     if (ok) ok = read_watchdog_interval(duration, config);
     if (!ok) return tl::unexpected(at_line(file, node, ok.error()));
-    return ok;
-  }
-  if (key == "tls_certificate" || key == "tls_key") {
-    std::string path;
-    auto ok = text(path);
-    if (ok) (key == "tls_key" ? config.tls_key : config.tls_certificate) = path;
     return ok;
   }
   if (key == "loopback_role" || key == "socket_role") {
@@ -86,7 +113,7 @@ tl::expected<void, std::string> read_key(const std::filesystem::path& file, std:
                                 "there is no setting " + std::string(key) +
                                     "; there are socket, listen, log_level, log_format, "
                                     "jobs_max, snapshot_events, watchdog_interval, loopback_role, "
-                                    "socket_role, tls_certificate, tls_key"));
+                                    "socket_role, tls_certificate, tls_key, http_hosts"));
 }
 
 tl::expected<void, std::string> read_file(const std::filesystem::path& file, Config& config) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include <tl/expected.hpp>
 
@@ -16,13 +17,15 @@ struct Config {
   std::filesystem::path data;    // absolute
   std::filesystem::path socket;  // absolute
   std::string listen;            // or empty
+  // Of the TCP address; both absolute, or both empty: then it speaks plainly.
+  std::filesystem::path tls_certificate;
+  std::filesystem::path tls_key;
+  std::vector<std::string> http_hosts;  // names that HTTP answers to, beside its own
   std::string log_level = "info";
   std::string log_format = "text";
   std::uint32_t jobs_max = 8;
   std::uint64_t snapshot_events = 250'000;
   std::int64_t watchdog_interval_ms = 5000;
-  std::filesystem::path tls_certificate;  // PEM files; both or none
-  std::filesystem::path tls_key;
   Authentication::Settings access;
 };
 

@@ -24,6 +24,9 @@ constexpr std::chrono::seconds space_pause{1};
 // More than one batch of commits needs, so that leaving the state isn't followed by entering it.
 constexpr std::uint64_t space_bytes_needed = 64 * 1024 * 1024;
 
+const Rejection stopping{
+    ErrorCode::SHUTTING_DOWN, "the server is stopping; connect again", {}, {"signalbox status"}};
+
 std::vector<std::string> own_environment() {
   std::vector<std::string> variables;
   for (char** each = environ; *each != nullptr; ++each) variables.emplace_back(*each);
@@ -73,18 +76,7 @@ Server::Server(const Config& config, Recovered& recovered, RunIndex& index, spdl
       authentication_(engine_, clock_, config.access),
       api_(api()),
       dispatcher_(api_),
-      listener_(
-          io_,
-          [this](std::string_view line, const Caller& caller, const std::shared_ptr<Peer>& peer) {
-            // Before anything judges a lease: we may have been stopped ourselves.
-            watch_clock();
-            const auto principal = authentication_.of(caller);
-            if (principal) {
-              dispatcher_.handle(line, *principal, peer);
-            } else {
-              dispatcher_.handle_unknown(line, caller.actor(), principal.error(), peer);
-            }
-          }),
+      listener_(io_, http_service()),
       signals_(io_, SIGTERM, SIGINT),
       clock_timer_(io_),
       space_timer_(io_) {}
@@ -133,14 +125,49 @@ Api Server::api() {
           clock_,
           ids_,
           {config_.data.string(), config_.socket.string(), clock_.wall_ns()},
-          [this](std::function<std::function<void()>()> work) {
-            asio::post(blocking_, [this, work = std::move(work)] { asio::post(io_, work()); });
-          },
+          [this](std::function<std::function<void()>()> work) { run_blocking(std::move(work)); },
           [this](std::function<void()> action) { asio::post(io_, std::move(action)); },
           timers_,
           [this] { return digest_.of(engine_.world()); },
           &run_roots_,
           &authentication_};
+}
+
+HttpService Server::http_service() {
+  return {[this](std::string_view line, const Caller& caller, const std::shared_ptr<Peer>& peer) {
+            handle(line, caller, authentication_.of(caller), peer);
+          },
+          [this](std::string_view line, const Caller& caller,
+                 std::optional<std::string_view> secret, const std::shared_ptr<Peer>& peer) {
+            const auto principal =
+                caller.uid ? authentication_.unix_peer(*caller.uid, secret)
+                           : authentication_.tcp_peer(caller.address, caller.loopback, secret);
+            handle(line, caller, principal, peer);
+          },
+          [this] { return not_ready(); },
+          [this](std::function<std::function<void()>()> work) { run_blocking(std::move(work)); },
+          HostRule(config_.http_hosts)};
+}
+
+void Server::handle(std::string_view line, const Caller& caller,
+                    const Decided<Principal>& principal, const std::shared_ptr<Peer>& peer) {
+  // Before anything judges a lease: we may have been stopped ourselves.
+  watch_clock();
+  if (principal) {
+    dispatcher_.handle(line, *principal, peer);
+  } else {
+    dispatcher_.handle_unknown(line, caller.actor(), principal.error(), peer);
+  }
+}
+
+std::optional<Rejection> Server::not_ready() const {
+  if (stopping_) return stopping;
+  if (engine_.storage_full()) return not_durable(Durability::storage_full);
+  return std::nullopt;
+}
+
+void Server::run_blocking(std::function<std::function<void()>()> work) {
+  asio::post(blocking_, [this, work = std::move(work)] { asio::post(io_, work()); });
 }
 
 bool Server::listen() {
@@ -150,12 +177,21 @@ bool Server::listen() {
   }
   logger_.info("listening on {}", config_.socket.string());
   if (config_.listen.empty()) return true;
-  const auto address = listener_.listen_tcp(config_.listen);
+  TlsContext tls;
+  if (!config_.tls_key.empty()) {
+    auto made = make_tls_context(config_.tls_certificate, config_.tls_key);
+    if (!made) {
+      fail(78, made.error());
+      return false;
+    }
+    tls = std::move(*made);
+  }
+  const auto address = listener_.listen_tcp(config_.listen, tls);
   if (!address) {
     fail(78, address.error());
     return false;
   }
-  logger_.info("listening on {}", *address);
+  logger_.info("listening on {}{}", *address, tls ? " with TLS" : "");
   logger_.info("{}", who_may_over_tcp(authentication_, engine_.world().access));
   return true;
 }
@@ -381,8 +417,6 @@ void Server::stop(const std::string& why) {
   logger_.info("stopping: {}", why);
   clock_timer_.cancel();
   space_timer_.cancel();
-  const Rejection stopping{
-      ErrorCode::SHUTTING_DOWN, "the server is stopping; connect again", {}, {"signalbox status"}};
   dispatcher_.refuse_all(stopping);
   claims_.refuse_all(stopping);
   locks_.refuse_all(stopping);

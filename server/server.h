@@ -6,6 +6,7 @@
 #include <atomic>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <spdlog/logger.h>
@@ -56,6 +57,12 @@ class Server {
   void watch_clock();
   Engine::Hooks hooks();
   Api api();
+  HttpService http_service();
+  void handle(std::string_view line, const Caller& caller, const Decided<Principal>& principal,
+              const std::shared_ptr<Peer>& peer);
+  // Why no command is taken now; nullopt where they are.
+  [[nodiscard]] std::optional<Rejection> not_ready() const;
+  void run_blocking(std::function<std::function<void()>()> work);
   bool listen();
   // Once after everything that came in together: ready stations, waiting claims, then the log.
   void schedule_turn();

@@ -27,6 +27,8 @@ void add_serve_command(CLI::App& app, Invocation& invocation) {
                    "How often the watchdog looks at all that runs; else 5s")
       ->type_name("DURATION");
   serve->footer(
+      "Settings of the file that have no flag: tls_certificate, tls_key, http_hosts.\n"
+      "\n"
       "Examples:\n"
       "  signalbox serve\n"
       "  signalbox serve --data ./box --log-format json\n"

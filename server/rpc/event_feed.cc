@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include <boost/json/serialize.hpp>
-
 #include "server/rpc/broadcasts.h"
 #include "server/rpc/record_json.h"
 
@@ -11,11 +9,6 @@ namespace signalbox {
 namespace {
 
 constexpr std::size_t read_events_at_once = 256;
-
-std::string notification(const char* method, const boost::json::object& params) {
-  return std::string(R"({"jsonrpc":"2.0","method":")") + method + R"(","params":)" +
-         boost::json::serialize(params) + '}';
-}
 
 }  // namespace
 
@@ -40,22 +33,24 @@ bool EventFilter::wants_broadcast(std::string_view name) const {
 }
 
 void EventFeed::send(Subscriber& subscriber, const Record& record) {
+  auto broadcast = broadcast_of(record);
+  if (broadcast && !subscriber.filter.wants_broadcast(broadcast->name)) broadcast.reset();
   if (subscriber.filter.matches(record)) {
     boost::json::object params = record_to_json(record);
     params["subscription"] = subscriber.subscription;
-    subscriber.peer->deliver(notification("event", params));
+    subscriber.peer->notify("event", params, !broadcast);
   }
-  auto broadcast = broadcast_of(record);
-  if (broadcast && subscriber.filter.wants_broadcast(broadcast->name)) {
+  if (broadcast) {
     broadcast->params["subscription"] = subscriber.subscription;
-    subscriber.peer->deliver(notification(broadcast->name.data(), broadcast->params));
+    subscriber.peer->notify(broadcast->name, broadcast->params, true);
   }
 }
 
 // Reads on for one subscriber until it has all, or its peer has to take some first; a little at a
 // time, since everybody else waits meanwhile.
 void EventFeed::pump(const std::shared_ptr<Subscriber>& subscriber) {
-  if (subscriber->peer->closed() || subscriber->scheduled || subscriber->paused) return;
+  if (subscriber->peer->closed() || subscriber->let_go) return;
+  if (subscriber->scheduled || subscriber->paused) return;
   if (subscriber->next <= log_.tail()) {
     if (subscriber->peer->outgoing_bytes() > subscriber_outgoing_bytes_max) {
       subscriber->paused = true;
@@ -90,9 +85,11 @@ void EventFeed::go_on_later(const std::shared_ptr<Subscriber>& subscriber) {
   });
 }
 
+// Its connection ends when it has taken what is queued, or a few seconds later.
 void EventFeed::let_go(Subscriber& subscriber) {
-  subscriber.peer->deliver(notification(
-      "lagged", {{"subscription", subscriber.subscription}, {"from", subscriber.next}}));
+  subscriber.let_go = true;
+  subscriber.peer->notify(
+      "lagged", {{"subscription", subscriber.subscription}, {"from", subscriber.next}}, true);
   subscriber.peer->close_after_flush();
 }
 
@@ -102,6 +99,7 @@ void EventFeed::publish(std::span<const Commit> batch) {
   const Position first = batch.front().front().position;
   const Position last = batch.back().back().position;
   for (const auto& subscriber : subscribers_) {
+    if (subscriber->let_go) continue;
     const bool has_room = !subscriber->paused && !subscriber->scheduled &&
                           subscriber->peer->outgoing_bytes() <= subscriber_outgoing_bytes_max;
     if (subscriber->next == first && has_room) {

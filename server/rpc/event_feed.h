@@ -62,6 +62,7 @@ class EventFeed {
     bool paused = false;     // waits for its peer to take what is queued
     bool scheduled = false;  // goes on in a moment
     bool caught_up = false;  // has had everything up to the tail at least once
+    bool let_go = false;     // has had its last word
   };
 
   void pump(const std::shared_ptr<Subscriber>& subscriber);

@@ -109,6 +109,13 @@ void read(Api& api, Call& call) {
 }
 
 void subscribe(Api& api, Call& call) {
+  if (!call.responder.peer()->takes_deliveries()) {
+    return call.responder.reject(
+        {ErrorCode::INVALID_REQUEST,
+         "this connection carries answers only; events come over GET /v1/events",
+         {},
+         {"signalbox events --follow"}});
+  }
   const auto params = from_json<SubscribeEvents>(call.params);
   if (!params) return call.responder.reject(params.error());
   auto filter = filter_from(params->run_id, params->types, broadcast_names());

@@ -4,6 +4,9 @@
 #include <cstddef>
 #include <functional>
 #include <string>
+#include <string_view>
+
+#include <boost/json/object.hpp>
 
 #include "domain/ids.h"
 
@@ -21,6 +24,12 @@ class Peer {
   virtual void answer(std::string line, std::size_t weight) = 0;
   // Queues a line that nobody asked for (an event).
   virtual void deliver(std::string line) = 0;
+  // False where only answers can be sent: then nothing is ever delivered.
+  [[nodiscard]] virtual bool takes_deliveries() const { return true; }
+  // Delivers a notification of an event feed, as a line unless the transport has a form of its own.
+  // `is_last_of_position` is false if another one tells of the same event right after it.
+  virtual void notify(std::string_view method, const boost::json::object& params,
+                      bool is_last_of_position);
   // There is more to come even when all requests are answered and the input has ended.
   virtual void keep_open() = 0;
   // The connection's further requests come with this access token. False where each request

@@ -1,5 +1,6 @@
 // `server.*`: what this service is and how it is.
 #include "domain/limits.h"
+#include "server/http/http_limits.h"
 #include "server/rpc/described_json.h"
 #include "server/rpc/json_text.h"
 #include "server/rpc/line_limits.h"
@@ -128,6 +129,15 @@ void limits_method(Api&, Call& call) {
   result["connections_max"] = connections_max;
   result["waiting_claims_max"] = waiting_claims_max;
   result["waiting_locks_max"] = waiting_locks_max;
+  result["http_header_bytes_max"] = http_header_bytes_max;
+  result["http_header_ms_max"] = http_header_ms_max;
+  result["http_body_ms_max"] = http_body_ms_max;
+  result["http_idle_ms_max"] = http_idle_ms_max;
+  result["http_write_ms_max"] = http_write_ms_max;
+  result["first_byte_ms_max"] = first_byte_ms_max;
+  result["tls_handshake_ms_max"] = tls_handshake_ms_max;
+  result["tls_close_ms_max"] = tls_close_ms_max;
+  result["event_stream_heartbeat_ms_max"] = event_stream_heartbeat_ms_max;
   result["subscriptions_max"] = subscriptions_max;
   result["subscriber_lag_events_max"] = subscriber_lag_events_max;
   call.responder.result(std::move(result));

@@ -12,7 +12,12 @@
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "server/http/http_header.h"
+#include "server/http/http_session.h"
+#include "server/http/problem.h"
 #include "server/rpc/line_limits.h"
+#include "server/rpc/responder.h"
+#include "server/socket/tls_relay.h"
 
 namespace signalbox {
 namespace {
@@ -20,36 +25,59 @@ namespace {
 namespace asio = boost::asio;
 using Protocol = asio::generic::stream_protocol;
 
-Caller caller_of(Session::Socket& socket) {
-  Caller caller;
+using Socket = OpenConnection::Socket;
+
+asio::ip::address address_of(const Protocol::endpoint& generic) {
+  asio::ip::tcp::endpoint endpoint;
+  endpoint.resize(generic.size());
+  std::memcpy(endpoint.data(), generic.data(), generic.size());
+  return endpoint.address();
+}
+
+ConnectionOrigin origin_of(Socket& socket) {
+  ConnectionOrigin origin;
   ucred credentials{};
   socklen_t size = sizeof credentials;
-  sockaddr_storage address{};
-  socklen_t address_size = sizeof address;
-  if (getsockname(socket.native_handle(), reinterpret_cast<sockaddr*>(&address), &address_size) ==
-          0 &&
-      address.ss_family == AF_UNIX &&
-      getsockopt(socket.native_handle(), SOL_SOCKET, SO_PEERCRED, &credentials, &size) == 0) {
-    caller.uid = credentials.uid;
-    return caller;
-  }
   boost::system::error_code error;
+  const auto local = socket.local_endpoint(error);
+  if (!error && local.protocol().family() == AF_UNIX &&
+      getsockopt(socket.native_handle(), SOL_SOCKET, SO_PEERCRED, &credentials, &size) == 0) {
+    origin.caller.uid = credentials.uid;
+    return origin;
+  }
+  origin.is_tcp = true;
+  if (!error) origin.local_address = address_of(local).to_string();
   const auto remote = socket.remote_endpoint(error);
-  if (error) return caller;
-  asio::ip::tcp::endpoint endpoint;
-  endpoint.resize(remote.size());
-  std::memcpy(endpoint.data(), remote.data(), remote.size());
-  caller.address = endpoint.address().to_string();
-  caller.loopback = endpoint.address().is_loopback();
-  return caller;
+  if (error) return origin;
+  origin.caller.address = address_of(remote).to_string();
+  origin.caller.loopback = address_of(remote).is_loopback();
+  return origin;
+}
+
+// To who speaks plainly where TLS is spoken, in the words that were used.
+void refuse_plain(Socket& socket, SpokenProtocol protocol) {
+  const Rejection refusal{
+      ErrorCode::NOT_ALLOWED, "this address takes TLS connections only", {}, {}};
+  std::string text = error_line("null", refusal) + "\n";
+  if (protocol == SpokenProtocol::http) {
+    const HttpAnswer answer = problem(400, refusal);
+    text = header_text(answer, std::nullopt, false) + answer.body;
+  }
+  boost::system::error_code ignored;
+  socket.send(asio::buffer(text), MSG_NOSIGNAL, ignored);
+  socket.shutdown(Socket::shutdown_send, ignored);
+  // What lies unread when a connection is closed would take the answer with it.
+  char unread[4096];
+  while (::recv(socket.native_handle(), unread, sizeof unread, MSG_DONTWAIT) > 0) {
+  }
 }
 
 }  // namespace
 
 class Listener::Acceptor {
  public:
-  Acceptor(asio::io_context& io, Listener& listener)
-      : acceptor_(io), retry_(io), listener_(listener) {}
+  Acceptor(asio::io_context& io, Listener& listener, TlsContext tls)
+      : acceptor_(io), retry_(io), listener_(listener), tls_(std::move(tls)) {}
 
   template <class Endpoint>
   tl::expected<void, std::string> open(const Endpoint& endpoint) {
@@ -65,7 +93,7 @@ class Listener::Acceptor {
   }
 
   void accept() {
-    acceptor_.async_accept([this](const boost::system::error_code& error, Session::Socket socket) {
+    acceptor_.async_accept([this](const boost::system::error_code& error, Socket socket) {
       if (error == asio::error::operation_aborted) return;
       if (error) {
         // Out of descriptors, most likely: wait for some to come free.
@@ -75,8 +103,8 @@ class Listener::Acceptor {
         });
         return;
       }
-      Caller caller = caller_of(socket);
-      listener_.add(std::move(socket), std::move(caller));
+      ConnectionOrigin origin = origin_of(socket);
+      listener_.add(std::move(socket), std::move(origin), tls_);
       accept();
     });
   }
@@ -105,11 +133,12 @@ class Listener::Acceptor {
   asio::basic_socket_acceptor<Protocol> acceptor_;
   asio::steady_timer retry_;
   Listener& listener_;
+  TlsContext tls_;
   std::error_code ignored_code_;
 };
 
-Listener::Listener(asio::io_context& io, Session::HandleLine handle_line)
-    : io_(io), handle_line_(std::move(handle_line)) {}
+Listener::Listener(asio::io_context& io, HttpService service)
+    : io_(io), service_(std::move(service)) {}
 
 Listener::~Listener() = default;
 
@@ -126,7 +155,7 @@ tl::expected<void, std::string> Listener::listen_unix(const std::filesystem::pat
     }
     std::filesystem::remove(path);
   }
-  auto acceptor = std::make_unique<Acceptor>(io_, *this);
+  auto acceptor = std::make_unique<Acceptor>(io_, *this, nullptr);
   const mode_t before = umask(0177);  // never reachable by others, not even for a moment
   auto opened =
       acceptor->open(Protocol::endpoint(asio::local::stream_protocol::endpoint(path.string())));
@@ -138,7 +167,8 @@ tl::expected<void, std::string> Listener::listen_unix(const std::filesystem::pat
   return {};
 }
 
-tl::expected<std::string, std::string> Listener::listen_tcp(const std::string& address) {
+tl::expected<std::string, std::string> Listener::listen_tcp(const std::string& address,
+                                                            TlsContext tls) {
   const std::size_t colon = address.rfind(':');
   std::string host = address.substr(0, colon);
   if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
@@ -154,12 +184,12 @@ tl::expected<std::string, std::string> Listener::listen_tcp(const std::string& a
     return tl::unexpected(
         std::string("--listen takes an address and a port, such as 127.0.0.1:7070"));
   }
-  if (!ip.is_loopback()) {
+  if (!ip.is_loopback() && !tls) {
     return tl::unexpected(host +
                           " is not a loopback address: whoever reaches it could do "
                           "everything; listen on 127.0.0.1 or [::1]");
   }
-  auto acceptor = std::make_unique<Acceptor>(io_, *this);
+  auto acceptor = std::make_unique<Acceptor>(io_, *this, std::move(tls));
   if (auto opened = acceptor->open(Protocol::endpoint(asio::ip::tcp::endpoint(ip, port)));
       !opened) {
     return tl::unexpected(address + ": " + opened.error());
@@ -170,28 +200,54 @@ tl::expected<std::string, std::string> Listener::listen_tcp(const std::string& a
   return local;
 }
 
-void Listener::add(Session::Socket socket, Caller caller) {
-  if (sessions_.size() >= connections_max) {
+OpenConnection::Ended Listener::forget() {
+  return [this](const std::shared_ptr<OpenConnection>& ended) { connections_.erase(ended); };
+}
+
+void Listener::add(Socket socket, ConnectionOrigin origin, TlsContext tls) {
+  if (connections_.size() >= connections_max) {
     boost::system::error_code ignored;
     socket.close(ignored);
     return;
   }
-  auto session = std::make_shared<Session>(
-      std::move(socket), std::move(caller), handle_line_,
-      [this](const std::shared_ptr<Session>& ended) { sessions_.erase(ended); });
-  sessions_.insert(session);
-  session->start();
+  // Whoever reaches the Unix socket could do more than to connect and keep silent.
+  const std::int64_t patience_ms = origin.is_tcp ? first_byte_ms_max : 0;
+  keep(std::make_shared<Opening>(
+      std::move(socket), patience_ms,
+      [this, origin = std::move(origin), tls = std::move(tls)](SpokenProtocol protocol,
+                                                               Socket opened) {
+        on_decided(protocol, std::move(opened), origin, tls);
+      },
+      forget()));
+}
+
+void Listener::on_decided(SpokenProtocol protocol, Socket socket, ConnectionOrigin origin,
+                          TlsContext tls) {
+  if (tls && protocol != SpokenProtocol::tls) return refuse_plain(socket, protocol);
+  if (tls) {
+    auto plain = start_tls(std::move(socket), tls);
+    if (!plain) return;  // out of descriptors
+    origin.is_encrypted = true;
+    return add(std::move(*plain), std::move(origin), nullptr);
+  }
+  if (protocol == SpokenProtocol::http) {
+    return keep(
+        std::make_shared<HttpSession>(std::move(socket), std::move(origin), service_, forget()));
+  }
+  // Bytes of TLS where there is none are a line that can't be read.
+  keep(std::make_shared<Session>(std::move(socket), std::move(origin.caller), service_.handle_line,
+                                 forget()));
 }
 
 void Listener::finish() {
   for (const auto& acceptor : acceptors_) acceptor->close();
-  const std::set<std::shared_ptr<Session>> sessions = sessions_;
-  for (const auto& session : sessions) session->finish();
+  const auto connections = connections_;
+  for (const auto& connection : connections) connection->finish();
 }
 
 void Listener::close() {
-  const std::set<std::shared_ptr<Session>> sessions = sessions_;
-  for (const auto& session : sessions) session->close();
+  const auto connections = connections_;
+  for (const auto& connection : connections) connection->close();
 }
 
 }  // namespace signalbox

@@ -1,4 +1,5 @@
-// Accepts connections on a Unix socket or a loopback TCP address and keeps their sessions.
+// Accepts connections on a Unix socket or a loopback TCP address and keeps them: of both protocols,
+// which are told apart by a connection's first byte, and of TLS where there is a certificate.
 #pragma once
 
 #include <filesystem>
@@ -10,36 +11,51 @@
 #include <boost/asio/io_context.hpp>
 #include <tl/expected.hpp>
 
+#include "server/http/http_service.h"
+#include "server/socket/opening.h"
 #include "server/socket/session.h"
+#include "server/socket/tls_context.h"
 
 namespace signalbox {
 
 class Listener {
  public:
-  Listener(boost::asio::io_context& io, Session::HandleLine handle_line);
+  Listener(boost::asio::io_context& io, HttpService service);
   ~Listener();
 
   // Takes the path over from a server that is gone (the data directory's lock has told that no
   // other one lives), mode 0600. An error is a sentence.
   tl::expected<void, std::string> listen_unix(const std::filesystem::path& path);
-  // "127.0.0.1:7070", "[::1]:7070". An address that isn't loopback is refused.
-  tl::expected<std::string, std::string> listen_tcp(const std::string& address);
+  // "127.0.0.1:7070", "[::1]:7070". An address that isn't loopback needs `tls`. With it nothing
+  // but TLS is taken there.
+  tl::expected<std::string, std::string> listen_tcp(const std::string& address,
+                                                    TlsContext tls = nullptr);
 
   // Accepts no more and lets the sessions end once they are answered.
   void finish();
   // Ends all sessions now.
   void close();
-  [[nodiscard]] std::size_t sessions() const { return sessions_.size(); }
+  // Of all kinds: connections_max bounds them together.
+  [[nodiscard]] std::size_t connections() const { return connections_.size(); }
 
  private:
   class Acceptor;
 
-  void add(Session::Socket socket, Caller caller);
+  using Socket = OpenConnection::Socket;
+
+  void add(Socket socket, ConnectionOrigin origin, TlsContext tls);
+  void on_decided(SpokenProtocol protocol, Socket socket, ConnectionOrigin origin, TlsContext tls);
+  template <class C>
+  void keep(const std::shared_ptr<C>& connection) {
+    connections_.insert(connection);
+    connection->start();
+  }
+  [[nodiscard]] OpenConnection::Ended forget();
 
   boost::asio::io_context& io_;
-  Session::HandleLine handle_line_;
+  HttpService service_;
   std::vector<std::unique_ptr<Acceptor>> acceptors_;
-  std::set<std::shared_ptr<Session>> sessions_;
+  std::set<std::shared_ptr<OpenConnection>> connections_;
 };
 
 }  // namespace signalbox

@@ -32,8 +32,7 @@ Rejection line_too_long() {
 
 }  // namespace
 
-Session::Session(Socket socket, Caller caller, HandleLine handle_line,
-                 std::function<void(const std::shared_ptr<Session>&)> ended)
+Session::Session(Socket socket, Caller caller, HandleLine handle_line, Ended ended)
     : socket_(std::move(socket)),
       caller_(std::move(caller)),
       handle_line_(std::move(handle_line)),

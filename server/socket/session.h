@@ -10,28 +10,26 @@
 #include <string_view>
 #include <vector>
 
-#include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/steady_timer.hpp>
 
 #include "server/access/caller.h"
 #include "server/rpc/peer.h"
+#include "server/socket/open_connection.h"
 
 namespace signalbox {
 
-class Session final : public Peer, public std::enable_shared_from_this<Session> {
+class Session final : public Peer,
+                      public OpenConnection,
+                      public std::enable_shared_from_this<Session> {
  public:
-  using Socket = boost::asio::generic::stream_protocol::socket;
   using HandleLine = std::function<void(std::string_view line, const Caller& caller,
                                         const std::shared_ptr<Peer>& peer)>;
 
-  // `ended` is called once, when the connection is gone.
-  Session(Socket socket, Caller caller, HandleLine handle_line,
-          std::function<void(const std::shared_ptr<Session>&)> ended);
+  Session(Socket socket, Caller caller, HandleLine handle_line, Ended ended);
 
   void start();
-  // Reads no more; closes when what was asked is answered.
-  void finish();
-  void close();
+  void finish() override;
+  void close() override;
 
   void expect_answer(std::size_t weight) override { unanswered_ += weight; }
   void answer(std::string line, std::size_t weight) override;
@@ -62,7 +60,7 @@ class Session final : public Peer, public std::enable_shared_from_this<Session> 
   Socket socket_;
   Caller caller_;
   HandleLine handle_line_;
-  std::function<void(const std::shared_ptr<Session>&)> ended_;
+  Ended ended_;
 
   std::string in_;  // capacity to read into; the first filled_ bytes are input
   std::size_t filled_ = 0;

@@ -1,0 +1,29 @@
+// Which names this service answers to. A page of a stranger can make a name of its own point here
+// (DNS rebinding), and then its browser asks in that name: so other names than ours are refused.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace signalbox {
+
+class HostRule {
+ public:
+  // `names` are allowed beside the built-in ones; host names or addresses, without a port.
+  explicit HostRule(std::vector<std::string> names = {});
+
+  // `host` is a Host header's value: localhost, 127.0.0.1, [::1], `signalbox` on the Unix socket,
+  // the address that the connection was made to, or a configured name; each with any port.
+  [[nodiscard]] bool allows(std::string_view host, bool is_tcp,
+                            std::string_view local_address) const;
+
+ private:
+  std::vector<std::string> names_;
+};
+
+// The name of "name:port", "[::1]:port" in lower case, an IPv6 address without its brackets; empty
+// if it isn't of that form.
+std::string host_name(std::string_view host);
+
+}  // namespace signalbox

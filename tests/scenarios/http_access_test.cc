@@ -1,0 +1,79 @@
+// Access tokens over HTTP, with the real server: who is known, who may, and what is open to all.
+#include <gtest/gtest.h>
+
+#include "tests/scenarios/http_client.h"
+#include "tests/scenarios/real_server.h"
+
+namespace signalbox {
+namespace {
+
+class HttpAccess : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    server_.start();
+    const std::string messages = server_.messages();
+    port_ = static_cast<std::uint16_t>(
+        std::stoi(messages.substr(messages.find("127.0.0.1:") + sizeof "127.0.0.1")));
+  }
+  std::string issue(const char* name, const char* role) {
+    const Output issued = server_.cli({"access", "issue", name, "--role", role});
+    EXPECT_EQ(issued.exit_code, 0) << issued.err;
+    return issued.out.substr(0, issued.out.find('\n'));
+  }
+  HttpReply ask(const char* verb, const char* target, const HttpHeaders& headers = {},
+                const char* body = "") {
+    return HttpClient(port_).ask(verb, target, headers, body);
+  }
+
+  RealServer server_{{"--listen", "127.0.0.1:0"}};
+  std::uint16_t port_ = 0;
+};
+
+TEST_F(HttpAccess, NeedsATokenOnceThereIsOne) {
+  EXPECT_EQ(ask("GET", "/v1/runs").status, 200U) << "no token was issued so far";
+  const std::string secret = issue("ci", "viewer");
+  const HttpReply nobody = ask("GET", "/v1/runs");
+  EXPECT_EQ(nobody.status, 401U);
+  EXPECT_EQ(nobody.code(), "UNAUTHENTICATED");
+  EXPECT_TRUE(nobody.header("WWW-Authenticate").starts_with("Bearer"));
+  for (const std::string& value :
+       {"Bearer " + secret + "0", std::string("Bearer "), "Basic " + secret, secret}) {
+    EXPECT_EQ(ask("GET", "/v1/runs", {{"Authorization", value}}).status, 401U) << value;
+  }
+  EXPECT_EQ(ask("GET", "/v1/runs", {{"Authorization", "bearer " + secret}}).status, 200U);
+  // Health needs none, and the Unix socket's owner is who the kernel says.
+  for (const char* path : {"/healthz", "/readyz", "/version", "/openapi.json"}) {
+    EXPECT_EQ(ask("GET", path).status, 200U) << path;
+  }
+  EXPECT_EQ(HttpClient(server_.socket()).get("/v1/runs").status, 200U);
+  EXPECT_EQ(HttpClient(server_.socket()).get("/v1/runs", {{"Authorization", "Bearer x"}}).status,
+            401U)
+      << "who shows a token is whom it names";
+}
+
+TEST_F(HttpAccess, ARoleIsWhatOneMayDo) {
+  const HttpHeaders viewer{{"Authorization", "Bearer " + issue("looks", "viewer")}};
+  const HttpHeaders starter{{"Authorization", "Bearer " + issue("starts", "operator")}};
+  const HttpReply refused = ask("POST", "/v1/runs", viewer, R"({"goal":"g"})");
+  EXPECT_EQ(refused.status, 403U);
+  EXPECT_EQ(refused.code(), "FORBIDDEN");
+  EXPECT_EQ(ask("POST", "/v1/runs", starter, R"({"goal":"g"})").status, 202U);
+  const Output events = server_.cli({"events", "--json"});
+  EXPECT_NE(events.out.find("token:starts"), std::string::npos) << "the actor of the run";
+  EXPECT_NE(events.out.find("AccessDenied"), std::string::npos);
+}
+
+TEST_F(HttpAccess, ARevokedTokenEndsAtItsNextRequest) {
+  const HttpHeaders headers{{"Authorization", "Bearer " + issue("ci", "operator")}};
+  HttpClient client(port_);
+  EXPECT_EQ(client.get("/v1/runs", headers).status, 200U);
+  ASSERT_EQ(server_.cli({"access", "revoke", "ci", "--reason", "over"}).exit_code, 0);
+  EXPECT_EQ(client.get("/v1/runs", headers).status, 401U);
+  const HttpReply rpc =
+      client.post("/rpc", R"({"jsonrpc":"2.0","id":1,"method":"run.list"})", headers);
+  EXPECT_EQ(rpc.status, 401U);
+  EXPECT_EQ(rpc.code(), "UNAUTHENTICATED");
+}
+
+}  // namespace
+}  // namespace signalbox

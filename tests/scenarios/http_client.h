@@ -1,0 +1,202 @@
+// The other end of an HTTP connection, over a Unix socket or TCP: whole requests and answers, and
+// raw bytes for clients of no good manners. Blocks, but never longer than its patience.
+#pragma once
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/message.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+
+namespace signalbox {
+
+using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
+
+struct HttpReply {
+  unsigned status = 0;  // 0: the connection ended, or patience did, before there was one
+  boost::beast::http::response<boost::beast::http::string_body> message;
+
+  [[nodiscard]] std::string header(std::string_view name) const {
+    const auto value = message[boost::beast::string_view(name.data(), name.size())];
+    return {value.data(), value.size()};
+  }
+  [[nodiscard]] const std::string& body() const { return message.body(); }
+  [[nodiscard]] boost::json::object json() const {
+    return boost::json::parse(message.body()).as_object();
+  }
+  // `code` of a problem.
+  [[nodiscard]] std::string code() const {
+    if (header("Content-Type") != "application/problem+json") return {};
+    return std::string(json().at("code").as_string());
+  }
+};
+
+class HttpClient {
+ public:
+  static constexpr int patience_ms = 30'000;
+
+  explicit HttpClient(const std::filesystem::path& socket) : host_("signalbox") {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::strncpy(address.sun_path, socket.c_str(), sizeof address.sun_path - 1);
+    connect(AF_UNIX, reinterpret_cast<sockaddr*>(&address), sizeof address);
+  }
+  explicit HttpClient(std::uint16_t port) : host_("127.0.0.1:" + std::to_string(port)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    connect(AF_INET, reinterpret_cast<sockaddr*>(&address), sizeof address);
+  }
+  HttpClient(HttpClient&& other) noexcept
+      : host_(std::move(other.host_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
+  HttpClient& operator=(HttpClient&&) = delete;
+  ~HttpClient() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+
+  // The text of a request; a body makes it one of JSON unless the headers say otherwise.
+  [[nodiscard]] std::string text(std::string_view verb, std::string_view target,
+                                 const HttpHeaders& headers = {},
+                                 std::string_view body = {}) const {
+    std::string request = std::string(verb) + " " + std::string(target) + " HTTP/1.1\r\n";
+    const auto has = [&headers](std::string_view name) {
+      for (const auto& [each, value] : headers) {
+        if (each == name) return true;
+      }
+      return false;
+    };
+    if (!has("Host")) request += "Host: " + host_ + "\r\n";
+    if (verb == "POST" && !has("Content-Type")) request += "Content-Type: application/json\r\n";
+    for (const auto& [name, value] : headers) request += name + ": " + value + "\r\n";
+    if (verb == "POST" && !has("Transfer-Encoding") && !has("Content-Length")) {
+      request += "Content-Length: " + std::to_string(body.size()) + "\r\n";
+    }
+    return request + "\r\n" + std::string(body);
+  }
+
+  HttpReply ask(std::string_view verb, std::string_view target, const HttpHeaders& headers = {},
+                std::string_view body = {}) {
+    send(text(verb, target, headers, body));
+    return reply(verb == "HEAD");
+  }
+  HttpReply get(std::string_view target, const HttpHeaders& headers = {}) {
+    return ask("GET", target, headers);
+  }
+  HttpReply post(std::string_view target, std::string_view body, const HttpHeaders& headers = {}) {
+    return ask("POST", target, headers, body);
+  }
+
+  // False if the server takes no more.
+  bool send(std::string_view bytes) {
+    while (!bytes.empty()) {
+      const ssize_t sent = ::send(descriptor_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+      if (sent <= 0) return false;
+      bytes.remove_prefix(static_cast<std::size_t>(sent));
+    }
+    return true;
+  }
+  void end_output() { ::shutdown(descriptor_, SHUT_WR); }
+
+  // The next answer; to a HEAD without its body.
+  HttpReply reply(bool is_head = false) {
+    namespace http = boost::beast::http;
+    http::response_parser<http::string_body> parser;
+    parser.body_limit(boost::none);
+    parser.skip(is_head);
+    boost::system::error_code error;
+    http::read(*this, buffer_, parser, error);
+    HttpReply reply;
+    if (error) return reply;
+    reply.message = parser.release();
+    reply.status = reply.message.result_int();
+    return reply;
+  }
+
+  // What comes next, up to and with `end`; what there was if the connection or patience ends.
+  std::string read_until(std::string_view end) {
+    while (true) {
+      const std::string_view have(static_cast<const char*>(buffer_.data().data()),
+                                  buffer_.data().size());
+      const std::size_t found = have.find(end);
+      if (found != std::string_view::npos) {
+        std::string text(have.substr(0, found + end.size()));
+        buffer_.consume(text.size());
+        return text;
+      }
+      boost::system::error_code error;
+      const std::size_t bytes = read_some(buffer_.prepare(64 * 1024), error);
+      if (error) return std::string(have);
+      buffer_.commit(bytes);
+    }
+  }
+  // Everything up to the end of the connection.
+  std::string read_all() { return read_until(std::string_view("\0never", 6)); }
+
+  // True once the server has closed; false if it says something, or nothing for too long.
+  bool closed_by_server() {
+    char byte = 0;
+    pollfd state{descriptor_, POLLIN, 0};
+    if (::poll(&state, 1, patience_ms) <= 0) return false;
+    return ::recv(descriptor_, &byte, 1, 0) <= 0;
+  }
+
+  // What boost::beast::http::read() reads from.
+  template <class Buffers>
+  std::size_t read_some(const Buffers& buffers, boost::system::error_code& error) {
+    const boost::asio::mutable_buffer room(*boost::asio::buffer_sequence_begin(buffers));
+    pollfd state{descriptor_, POLLIN, 0};
+    error = {};
+    if (::poll(&state, 1, patience_ms) <= 0) {
+      error = boost::asio::error::timed_out;
+      return 0;
+    }
+    const ssize_t bytes = ::recv(descriptor_, room.data(), room.size(), 0);
+    if (bytes > 0) return static_cast<std::size_t>(bytes);
+    error = boost::asio::error::connection_reset;
+    if (bytes == 0) error = boost::asio::error::eof;
+    return 0;
+  }
+  template <class Buffers>
+  std::size_t read_some(const Buffers& buffers) {
+    boost::system::error_code error;
+    const std::size_t bytes = read_some(buffers, error);
+    if (error) throw std::runtime_error(error.message());
+    return bytes;
+  }
+
+ private:
+  void connect(int family, const sockaddr* address, socklen_t size) {
+    descriptor_ = ::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (::connect(descriptor_, address, size) != 0) {
+      throw std::runtime_error(std::string("can't connect: ") + std::strerror(errno));
+    }
+  }
+
+  std::string host_;
+  int descriptor_ = -1;
+  boost::beast::flat_buffer buffer_;
+};
+
+}  // namespace signalbox

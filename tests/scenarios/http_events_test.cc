@@ -1,0 +1,172 @@
+// The event stream against the real server: what was seen, what comes after it, whatever dies in
+// between.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <thread>
+
+#include "tests/scenarios/http_client.h"
+#include "tests/scenarios/lock_fixture.h"
+#include "tests/scenarios/real_server.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+struct SeenEvent {
+  std::uint64_t id = 0;  // 0: none
+  std::string name;
+  json::object data;
+};
+
+// The next event of a stream; nullopt at its end. Comments and `retry` are passed over.
+std::optional<SeenEvent> next_event(HttpClient& client) {
+  while (true) {
+    const std::string text = client.read_until("\n\n");
+    if (!text.ends_with("\n\n")) return std::nullopt;
+    SeenEvent event;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+      if (line.starts_with("id: ")) event.id = std::stoull(line.substr(4));
+      if (line.starts_with("event: ")) event.name = line.substr(7);
+      if (line.starts_with("data: ")) event.data = json::parse(line.substr(6)).as_object();
+    }
+    if (!event.name.empty()) return event;
+  }
+}
+
+HttpClient follow(const RealServer& server, const std::string& query,
+                  const HttpHeaders& headers = {}) {
+  HttpClient client(server.socket());
+  client.send(client.text("GET", "/v1/events" + query, headers));
+  const std::string header = client.read_until("\r\n\r\n");
+  EXPECT_TRUE(header.starts_with("HTTP/1.1 200")) << header;
+  EXPECT_NE(header.find("Content-Type: text/event-stream\r\n"), std::string::npos) << header;
+  return client;
+}
+
+// Many locks, each two events.
+void make_events(const RealServer& server, int count) {
+  HttpClient client(server.socket());
+  std::string lines;
+  for (int number = 0; number < count; ++number) {
+    lines += R"({"jsonrpc":"2.0","id":1,"method":"lock.acquire","params":{"key":"k)" +
+             std::to_string(number) + R"(","owner":"o"}})" + "\n";
+  }
+  client.send(lines);
+  for (int number = 0; number < count; ++number) client.read_until("\n");
+}
+
+TEST(HttpEvents, GoOnAfterAKillWithoutLossOrRepeat) {
+  RealServer server;
+  server.start();
+  std::map<std::uint64_t, std::string> seen;
+  std::uint64_t last = 0;
+  for (int life = 0; life < 4; ++life) {
+    HttpClient stream = last == 0
+                            ? follow(server, "?from=1")
+                            : follow(server, "?from=1", {{"Last-Event-ID", std::to_string(last)}});
+    std::thread load([&server] {
+      HttpClient client(server.socket());
+      for (int number = 0; number < 2000; ++number) {
+        if (client.post("/v1/runs", R"({"goal":"g"})").status == 0) break;
+      }
+    });
+    // Killed while events come; what is on its way is read to the end.
+    for (int number = 0; number < 200; ++number) {
+      const auto event = next_event(stream);
+      ASSERT_TRUE(event) << server.messages();
+      EXPECT_EQ(event->id, last + 1) << "neither loss nor repeat";
+      EXPECT_EQ(event->data.at("position").to_number<std::uint64_t>(), event->id);
+      seen[event->id] = event->name;
+      last = event->id;
+    }
+    server.kill();
+    while (const auto event = next_event(stream)) {
+      EXPECT_EQ(event->id, last + 1);
+      seen[event->id] = event->name;
+      last = event->id;
+    }
+    load.join();
+    server.start();
+  }
+  // What was seen is what the log has: nothing was told that didn't last.
+  HttpClient client(server.socket());
+  for (std::uint64_t from = 1; from <= last;) {
+    const HttpReply page =
+        client.post("/rpc", R"({"jsonrpc":"2.0","id":1,"method":"events.read","params":{"from":)" +
+                                std::to_string(from) + R"(,"limit":500}})");
+    const json::object result = page.json().at("result").as_object();
+    for (const json::value& event : result.at("events").as_array()) {
+      const auto position = event.at("position").to_number<std::uint64_t>();
+      if (position <= last) {
+        EXPECT_EQ(seen[position], event.at("type").as_string()) << position;
+      }
+    }
+    from = result.at("next_from").to_number<std::uint64_t>();
+  }
+}
+
+TEST(HttpEvents, FiltersByRunAndType) {
+  RealServer server;
+  server.start();
+  HttpClient client(server.socket());
+  const std::string one(
+      client.post("/v1/runs", R"({"goal":"one"})").json().at("run_id").as_string());
+  client.post("/v1/runs", R"({"goal":"two"})");
+  HttpClient by_run = follow(server, "?from=1&types=RunStarted&run_id=" + one);
+  const auto event = next_event(by_run);
+  ASSERT_TRUE(event);
+  EXPECT_EQ(event->name, "RunStarted");
+  EXPECT_EQ(event->data.at("data").at("goal"), "one");
+
+  HttpClient by_type = follow(server, "?from=1&types=LockAcquired,ServerStarted");
+  EXPECT_EQ(next_event(by_type)->name, "ServerStarted");
+  make_events(server, 1);
+  EXPECT_EQ(next_event(by_type)->name, "LockAcquired");
+}
+
+TEST(HttpEvents, ABroadcastComesWithItsEvent) {
+  RealServer server;
+  server.start();
+  HttpClient stream = follow(server, "");
+  const auto begin = [&server] {
+    return server.cli({"tick", "begin", "nightly", "--lease-ms", "60000"}).exit_code;
+  };
+  EXPECT_EQ(begin(), 0);
+  EXPECT_EQ(begin(), 75);
+  const auto started = next_event(stream);
+  const auto skipped = next_event(stream);
+  const auto broadcast = next_event(stream);
+  ASSERT_TRUE(started && skipped && broadcast);
+  EXPECT_EQ(started->name, "TickStarted");
+  EXPECT_EQ(skipped->name, "TickSkipped");
+  EXPECT_EQ(skipped->id, 0U) << "who reads on after it hasn't had all of the position";
+  EXPECT_EQ(broadcast->name, "heartbeat.skipped");
+  EXPECT_EQ(broadcast->id, started->id + 1);
+}
+
+TEST(HttpEvents, RefusesAsTheSocketDoes) {
+  RealServer server;
+  server.start();
+  HttpClient client(server.socket());
+  EXPECT_EQ(client.get("/v1/events?types=NoSuch").status, 422U);
+  EXPECT_EQ(client.get("/v1/events?from=1000").status, 404U);
+  EXPECT_EQ(client.get("/v1/events?from=1000").code(), "POSITION_NOT_FOUND");
+  EXPECT_EQ(client.get("/v1/events", {{"Last-Event-ID", "x"}}).status, 422U);
+  EXPECT_EQ(client.ask("HEAD", "/v1/events").status, 200U);
+}
+
+TEST(HttpEvents, AFollowerDoesNotHoldUpTheEndOfTheServer) {
+  RealServer server;
+  server.start();
+  HttpClient stream = follow(server, "?from=1");
+  ASSERT_TRUE(next_event(stream));
+  EXPECT_EQ(server.stop(), 0);
+  while (next_event(stream)) {
+  }
+}
+
+}  // namespace
+}  // namespace signalbox

@@ -1,0 +1,285 @@
+// HTTP as it comes over the wire, to the real server: in pieces, all at once, too large, malformed,
+// sent by the wrong page or to the wrong name; and beside lines of JSON-RPC on the same sockets.
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "tests/scenarios/http_client.h"
+#include "tests/scenarios/lock_fixture.h"
+#include "tests/scenarios/real_server.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+constexpr char status_line[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server.status\"}\n";
+
+class HttpInput : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    server_.start();
+    const std::string messages = server_.messages();
+    const std::size_t at = messages.find("127.0.0.1:");
+    ASSERT_NE(at, std::string::npos) << messages;
+    port_ = static_cast<std::uint16_t>(std::stoi(messages.substr(at + sizeof "127.0.0.1")));
+  }
+  void TearDown() override {
+    EXPECT_EQ(client().get("/healthz").status, 200U);
+    EXPECT_EQ(server_.stop(), 0) << server_.messages();
+  }
+  HttpClient client() { return HttpClient(server_.socket()); }
+  HttpClient tcp_client() { return HttpClient(port_); }
+  // The status of an answer to raw bytes on a connection of their own.
+  unsigned status_of_bytes(const std::string& bytes) {
+    HttpClient raw = client();
+    raw.send(bytes);
+    return raw.reply().status;
+  }
+
+  RealServer server_{{"--listen", "127.0.0.1:0"}};
+  std::uint16_t port_ = 0;
+};
+
+TEST_F(HttpInput, TheFirstByteDecidesOnBothSockets) {
+  for (const bool is_tcp : {false, true}) {
+    HttpClient lines = is_tcp ? tcp_client() : client();
+    for (const char& byte : std::string(" \t") + status_line) lines.send({&byte, 1});
+    EXPECT_NE(lines.read_until("\n").find("\"result\""), std::string::npos);
+    HttpClient http = is_tcp ? tcp_client() : client();
+    for (const char& byte : http.text("POST", "/v1/runs", {}, R"({"goal":"byte by byte"})")) {
+      http.send({&byte, 1});
+    }
+    EXPECT_EQ(http.reply().status, 202U);
+    // It is decided once: a line is no request of HTTP, and the other way round.
+    http.send(status_line);
+    EXPECT_EQ(http.reply().status, 400U);
+    lines.send("GET /healthz HTTP/1.1\r\n");
+    EXPECT_NE(lines.read_until("\n").find("PARSE_ERROR"), std::string::npos);
+  }
+}
+
+TEST_F(HttpInput, NothingIsSaidToWhoSaysNothing) {
+  { HttpClient silent = client(); }
+  HttpClient half = client();
+  half.end_output();
+  EXPECT_TRUE(half.closed_by_server());
+  HttpClient answered = client();
+  answered.send(answered.text("GET", "/version"));
+  answered.end_output();
+  EXPECT_EQ(answered.reply().status, 200U) << "a half-close is no end";
+  EXPECT_TRUE(answered.closed_by_server());
+}
+
+TEST_F(HttpInput, PipelinedRequestsAreAnsweredInOrder) {
+  HttpClient http = client();
+  std::string requests;
+  for (int number = 0; number < 50; ++number) {
+    requests += http.text("POST", "/v1/runs", {{"Idempotency-Key", std::to_string(number)}},
+                          R"({"goal":"g"})");
+    requests += http.text("GET", "/nowhere");
+    requests += http.text("HEAD", "/version");
+  }
+  std::thread sender([&] { EXPECT_TRUE(http.send(requests)); });
+  std::uint64_t position = 0;
+  for (int number = 0; number < 50; ++number) {
+    const HttpReply started = http.reply();
+    ASSERT_EQ(started.status, 202U) << number;
+    const auto now = started.json().at("position").to_number<std::uint64_t>();
+    EXPECT_GT(now, position);
+    position = now;
+    EXPECT_EQ(http.reply().status, 404U);
+    EXPECT_EQ(http.reply(true).status, 200U);
+  }
+  sender.join();
+}
+
+TEST_F(HttpInput, ChunkedBodiesAreTaken) {
+  HttpClient http = client();
+  http.send(http.text("POST", "/v1/runs", {{"Transfer-Encoding", "chunked"}}));
+  for (const char* piece :
+       {"8;x=y\r\n{\"goal\":\r\n", "4\r\n \"g\"\r\n", "1\r\n}\r\n", "0\r\n\r\n"}) {
+    http.send(piece);
+  }
+  EXPECT_EQ(http.reply().status, 202U);
+  // One that would never end, and lengths that contradict each other.
+  HttpClient endless = client();
+  endless.send(endless.text("POST", "/v1/runs", {{"Transfer-Encoding", "chunked"}}));
+  const std::string chunk = "10000\r\n" + std::string(65536, ' ') + "\r\n";
+  for (int number = 0; number < 40 && endless.send(chunk); ++number) {
+  }
+  EXPECT_EQ(endless.reply().status, 413U);
+  EXPECT_EQ(status_of_bytes("POST /v1/runs HTTP/1.1\r\nHost: signalbox\r\nContent-Type: "
+                            "application/json\r\nContent-Length: 4\r\nTransfer-Encoding: "
+                            "chunked\r\n\r\n0\r\n\r\n"),
+            400U);
+  EXPECT_EQ(status_of_bytes("POST /v1/runs HTTP/1.1\r\nHost: signalbox\r\nContent-Length: "
+                            "2\r\nContent-Length: 3\r\n\r\n{}"),
+            400U);
+}
+
+TEST_F(HttpInput, WhatIsTooLargeIsRefusedAndSaidSo) {
+  const std::string large(1024 * 1024 + 1, ' ');
+  // More than once, over TCP too: bytes that come after the refusal must not take it with them.
+  for (int number = 0; number < 20; ++number) {
+    HttpClient http = number % 2 == 0 ? client() : tcp_client();
+    ASSERT_TRUE(http.send(http.text("POST", "/v1/runs", {}, large)));
+    const HttpReply body = http.reply();
+    ASSERT_EQ(body.status, 413U);
+    EXPECT_EQ(body.code(), "LIMIT_EXCEEDED");
+    EXPECT_EQ(body.header("Connection"), "close");
+  }
+  // One that just fits is read.
+  const std::string start = R"({"goal":"g"})";
+  HttpClient fits = client();
+  EXPECT_EQ(fits.post("/v1/runs", start + std::string(1024 * 1024 - start.size(), ' ')).status,
+            202U);
+  HttpClient headers = client();
+  EXPECT_EQ(headers.get("/healthz", {{"X-Large", std::string(20'000, 'x')}}).status, 431U);
+  HttpClient target = client();
+  EXPECT_EQ(target.get("/" + std::string(20'000, 'x')).status, 431U);
+}
+
+TEST_F(HttpInput, ABodyMayWaitForTheGoAhead) {
+  HttpClient http = client();
+  const std::string body = R"({"goal":"g"})";
+  http.send(
+      http.text("POST", "/v1/runs",
+                {{"Expect", "100-continue"}, {"Content-Length", std::to_string(body.size())}}));
+  EXPECT_EQ(http.read_until("\r\n\r\n"), "HTTP/1.1 100 Continue\r\n\r\n");
+  http.send(body);
+  EXPECT_EQ(http.reply().status, 202U);
+  // And isn't sent at all where the header is enough to refuse.
+  HttpClient refused = client();
+  refused.send(
+      refused.text("POST", "/nowhere", {{"Expect", "100-continue"}, {"Content-Length", "10"}}));
+  EXPECT_EQ(refused.reply().status, 404U);
+  EXPECT_TRUE(refused.closed_by_server());
+}
+
+TEST_F(HttpInput, OnlyItsOwnNamesAreAnswered) {
+  HttpClient http = tcp_client();
+  const std::string port = ":" + std::to_string(port_);
+  EXPECT_EQ(http.get("/healthz", {{"Host", "localhost" + port}}).status, 200U);
+  EXPECT_EQ(http.get("/healthz", {{"Host", "[::1]" + port}}).status, 200U);
+  for (const char* host : {"evil.example", "127.0.0.1.evil.example", "signalbox", ""}) {
+    const HttpReply reply = http.get("/v1/runs", {{"Host", host}});
+    EXPECT_EQ(reply.status, 421U) << host;
+    EXPECT_EQ(reply.code(), "NOT_ALLOWED");
+  }
+  EXPECT_EQ(http.get("http://evil.example/v1/runs").status, 421U);
+  EXPECT_EQ(http.get("http://localhost/v1/runs").status, 200U);
+  EXPECT_EQ(status_of_bytes("GET /v1/runs HTTP/1.1\r\n\r\n"), 400U);
+  EXPECT_EQ(status_of_bytes("GET / HTTP/1.1\r\nHost: signalbox\r\nHost: signalbox\r\n\r\n"), 400U);
+  EXPECT_EQ(status_of_bytes("GET /v1/runs HTTP/1.0\r\nHost: signalbox\r\n\r\n"), 200U);
+}
+
+TEST_F(HttpInput, PagesOfOthersGetNothing) {
+  HttpClient http = tcp_client();
+  const std::string own = "http://127.0.0.1:" + std::to_string(port_);
+  for (const HttpHeaders& headers :
+       {HttpHeaders{{"Sec-Fetch-Site", "cross-site"}}, HttpHeaders{{"Sec-Fetch-Site", "same-site"}},
+        HttpHeaders{{"Origin", "http://evil.example"}}, HttpHeaders{{"Origin", "null"}}}) {
+    EXPECT_EQ(http.get("/v1/runs", headers).status, 403U);
+    EXPECT_EQ(http.ask("OPTIONS", "/v1/runs", headers).status, 403U) << "no preflight either";
+    HttpClient page = tcp_client();
+    const HttpReply start = page.post("/v1/runs", R"({"goal":"g"})", headers);
+    EXPECT_EQ(start.status, 403U);
+    EXPECT_EQ(start.code(), "NOT_ALLOWED");
+    EXPECT_EQ(start.header("Access-Control-Allow-Origin"), "");
+  }
+  EXPECT_EQ(http.get("/v1/runs", {{"Sec-Fetch-Site", "same-origin"}}).status, 200U);
+  EXPECT_EQ(http.get("/v1/runs", {{"Origin", own}}).status, 200U);
+  // What a form of such a page can send even without being asked.
+  for (const char* type : {"text/plain", "application/x-www-form-urlencoded",
+                           "multipart/form-data; boundary=x", "", "application/jsonx"}) {
+    HttpClient form = tcp_client();
+    EXPECT_EQ(form.post("/v1/runs", R"({"goal":"g"})", {{"Content-Type", type}}).status, 415U)
+        << type;
+  }
+  EXPECT_EQ(
+      http.post("/v1/runs", "{}", {{"Content-Type", "Application/JSON; charset=utf-8"}}).status,
+      422U);
+  EXPECT_EQ(http.get("/v1/runs").json().at("runs").as_array().size(), 0U) << "nothing was started";
+}
+
+TEST_F(HttpInput, VerbsAreThoseThatAPathTakes) {
+  HttpClient http = client();
+  for (const char* verb : {"DELETE", "PUT", "PATCH", "TRACE", "BREW"}) {
+    const HttpReply reply = http.ask(verb, "/v1/runs");
+    EXPECT_EQ(reply.status, 405U) << verb;
+    EXPECT_EQ(reply.header("Allow"), "POST, GET, HEAD, OPTIONS");
+    EXPECT_EQ(reply.code(), "METHOD_NOT_FOUND");
+  }
+  EXPECT_EQ(http.get("/rpc").header("Allow"), "POST, OPTIONS");
+  const HttpReply options = http.ask("OPTIONS", "/v1/events");
+  EXPECT_EQ(options.status, 204U);
+  EXPECT_EQ(options.header("Allow"), "GET, HEAD, OPTIONS");
+  EXPECT_EQ(http.ask("OPTIONS", "*").status, 204U);
+  EXPECT_EQ(http.get("/v1/nothing").status, 404U);
+  EXPECT_EQ(http.get("/v1/runs/").status, 400U);
+  const HttpReply got = http.get("/v1/runs");
+  const HttpReply head = http.ask("HEAD", "/v1/runs");
+  EXPECT_EQ(head.status, 200U);
+  EXPECT_EQ(head.header("Content-Length"), got.header("Content-Length"));
+}
+
+TEST_F(HttpInput, WhatIsNoHttpIsToldSo) {
+  for (const char* bytes :
+       {"hello\n", "GET\r\n\r\n", "GET /healthz HTTP/2.0\r\n\r\n", "GET /a b HTTP/1.1\r\n\r\n",
+        "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "GET / HTTP/1.1\r\nbroken header\r\n\r\n"}) {
+    EXPECT_EQ(status_of_bytes(std::string(bytes) + "\r\n\r\n"), 400U) << bytes;
+  }
+  HttpClient gone = client();
+  gone.send("GET /healthz HTTP/1.1\r\nHost: sig");
+}
+
+// The document that is served describes what is answered.
+void expect_required(const json::object& document, const std::string& name,
+                     const json::value& value) {
+  const json::object& schema = document.at("components").at("schemas").at(name).as_object();
+  ASSERT_TRUE(value.is_object()) << name;
+  for (const json::value& field : schema.at("required").as_array()) {
+    EXPECT_TRUE(value.as_object().contains(field.as_string())) << name << " has no " << field;
+  }
+  for (const auto& field : schema.at("properties").as_object()) {
+    const json::value* present = value.as_object().if_contains(field.key());
+    if (present == nullptr) continue;
+    const json::object& property = field.value().as_object();
+    const auto name_of_ref = [](const json::value& ref) {
+      const std::string text(ref.as_string());
+      return text.substr(text.rfind('/') + 1);
+    };
+    if (property.contains("$ref") && present->is_object()) {
+      expect_required(document, name_of_ref(property.at("$ref")), *present);
+    }
+    if (!property.contains("type") || !present->is_array()) continue;
+    const json::object& items = property.at("items").as_object();
+    if (!items.contains("$ref")) continue;
+    for (const json::value& item : present->as_array()) {
+      expect_required(document, name_of_ref(items.at("$ref")), item);
+    }
+  }
+}
+
+TEST_F(HttpInput, AnswersAsItsOwnDescriptionSays) {
+  HttpClient http = client();
+  const json::object document = http.get("/openapi.json").json();
+  const json::object started =
+      http.post("/v1/runs", R"({"goal":"g","pipeline":{"name":"p","station":[{"name":"only"}]}})")
+          .json();
+  const std::string path = "/v1/runs/" + std::string(started.at("run_id").as_string());
+  ASSERT_EQ(server_.cli({"station", "claim", "--worker", "w"}).exit_code, 0);
+  expect_required(document, "StartedRun", started);
+  expect_required(document, "RunPage", http.get("/v1/runs").json());
+  expect_required(document, "RunDetail", http.get(path).json());
+  expect_required(document, "ArtifactList", http.get(path + "/artifacts").json());
+  expect_required(document, "Changed", http.post(path + "/pause", "{}").json());
+  expect_required(document, "Problem", http.get("/v1/runs/x").json());
+  expect_required(document, "Health", http.get("/readyz").json());
+  expect_required(document, "Version", http.get("/version").json());
+  expect_required(document, "RpcAnswer", http.post("/rpc", status_line).json());
+}
+
+}  // namespace
+}  // namespace signalbox

@@ -1,0 +1,192 @@
+// The HTTP session and the listener against clients that are slow, silent, many or gone: what is
+// waited for, and for how long.
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+#include "tests/server/http_site.h"
+
+namespace signalbox {
+namespace {
+
+constexpr std::int64_t soon_ms = 100;
+
+bool eventually(const std::function<bool()>& condition) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > until) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  return true;
+}
+
+TEST(HttpListener, AHeaderThatTakesTooLongIsCutOff) {
+  HttpSite site([](HttpService& service) { service.header_ms_max = soon_ms; });
+  HttpClient client = site.client();
+  // A byte now and then doesn't help.
+  const std::string request = client.text("GET", "/healthz");
+  std::thread drip([&] {
+    for (const char& byte : request.substr(0, request.size() - 2)) {
+      if (!client.send({&byte, 1})) break;
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+  });
+  const HttpReply reply = client.reply();
+  drip.join();
+  EXPECT_EQ(reply.status, 408U);
+  EXPECT_EQ(reply.header("Connection"), "close");
+  EXPECT_TRUE(eventually([&] { return site.connections() == 0; }));
+}
+
+TEST(HttpListener, ABodyThatTakesTooLongIsCutOff) {
+  HttpSite site([](HttpService& service) { service.body_ms_max = soon_ms; });
+  HttpClient client = site.client();
+  client.send(client.text("POST", "/v1/runs", {{"Content-Length", "10"}}, "{\"go"));
+  EXPECT_EQ(client.reply().status, 408U);
+  EXPECT_TRUE(client.closed_by_server());
+}
+
+TEST(HttpListener, AnIdleConnectionIsClosedAndABusyOneIsNot) {
+  HttpSite site([](HttpService& service) { service.idle_ms_max = soon_ms; });
+  HttpClient client = site.client();
+  EXPECT_EQ(client.get("/healthz").status, 200U);
+  EXPECT_TRUE(client.closed_by_server());
+
+  // A claim that waits is no idle connection.
+  HttpClient waiting = site.client();
+  waiting.send(waiting.text("POST", "/rpc", {},
+                            R"({"jsonrpc":"2.0","id":1,"method":"station.claim",)"
+                            R"("params":{"worker":"w","lease_ms":1000,"wait_ms":30000}})"));
+  ASSERT_TRUE(
+      eventually([&] { return site.on_thread([&] { return site.rpc.claims.size(); }) == 1; }));
+  std::this_thread::sleep_for(std::chrono::milliseconds(3 * soon_ms));
+  EXPECT_EQ(site.connections(), 1U);
+}
+
+TEST(HttpListener, WhoIsGoneWaitsForNothing) {
+  HttpSite site;
+  {
+    HttpClient client = site.client();
+    client.send(client.text("POST", "/rpc", {},
+                            R"({"jsonrpc":"2.0","id":1,"method":"station.claim",)"
+                            R"("params":{"worker":"w","lease_ms":1000,"wait_ms":30000}})"));
+    ASSERT_TRUE(
+        eventually([&] { return site.on_thread([&] { return site.rpc.claims.size(); }) == 1; }));
+  }
+  EXPECT_TRUE(eventually([&] { return site.connections() == 0; }));
+}
+
+TEST(HttpListener, CountsConnectionsOfBothProtocolsTogether) {
+  HttpSite site;
+  HttpClient http = site.client();
+  EXPECT_EQ(http.get("/healthz").status, 200U);
+  HttpClient lines = site.client();
+  lines.send("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server.limits\"}\n");
+  EXPECT_NE(lines.read_until("\n").find("\"result\""), std::string::npos);
+  HttpClient silent = site.client();
+  EXPECT_TRUE(eventually([&] { return site.connections() == 3; }));
+}
+
+TEST(HttpListener, AnEventStreamWithNothingToSayBeats) {
+  HttpSite site([](HttpService& service) { service.event_stream_heartbeat_ms = 20; });
+  HttpClient client = site.client();
+  client.send(client.text("GET", "/v1/events"));
+  EXPECT_NE(client.read_until("\r\n\r\n").find("text/event-stream"), std::string::npos);
+  EXPECT_EQ(client.read_until("\n\n"), "retry: 1000\n\n");
+  EXPECT_EQ(client.read_until("\n\n"), ": heartbeat\n\n");
+  EXPECT_EQ(client.read_until("\n\n"), ": heartbeat\n\n");
+  site.finish();
+  EXPECT_TRUE(client.closed_by_server()) << "the server stops";
+}
+
+// Far more events than a follower may fall behind, in batches of growing size.
+void publish_many(HttpSite& site) {
+  const auto publish = [&site](std::size_t count) {
+    return site.on_thread([&] {
+      Commit commit;
+      for (std::size_t index = 0; index < count; ++index) {
+        Record record;
+        record.position = site.rpc.log.tail() + 1 + index;
+        record.event = ServerStarted{};
+        commit.push_back(record);
+      }
+      const std::vector<Commit> batch{commit};
+      EXPECT_EQ(site.rpc.log.append(site.rpc.log.tail(), batch).status, AppendStatus::ok);
+      site.rpc.feed.publish(batch);
+      return 0;
+    });
+  };
+  // More than the kernel and the queue take, then more events than it may fall behind, then more.
+  for (std::size_t sent = 0; sent < 10; ++sent) publish(1000);
+  for (std::size_t sent = 0; sent < 13; ++sent) publish(10'000);
+}
+
+// Who reads then has everything up to where it was let go, is told so, and nothing after it.
+TEST(HttpListener, AStreamThatIsNotReadIsLetGo) {
+  HttpSite site;
+  HttpClient client = site.client();
+  client.send(client.text("GET", "/v1/events"));
+  client.read_until("retry: 1000\n\n");
+  publish_many(site);
+  Position next = 1;
+  std::string event = client.read_until("\n\n");
+  for (; event.starts_with("id: " + std::to_string(next) + "\n"); ++next) {
+    event = client.read_until("\n\n");
+  }
+  EXPECT_TRUE(event.starts_with("event: lagged\n")) << event;
+  EXPECT_NE(event.find("\"from\":" + std::to_string(next)), std::string::npos) << event;
+  EXPECT_GT(next, 1000U);
+  EXPECT_EQ(client.read_all(), "");
+}
+
+TEST(HttpListener, ASubscriberThatDoesNotReadIsLetGo) {
+  HttpSite site;
+  HttpClient client = site.client();
+  client.send("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"events.subscribe\"}\n");
+  client.read_until("\n");
+  publish_many(site);
+  Position next = 1;
+  std::string line = client.read_until("\n");
+  const auto is_event = [&] {
+    return line.find("\"position\":" + std::to_string(next) + ",") != std::string::npos;
+  };
+  for (; is_event(); ++next) line = client.read_until("\n");
+  EXPECT_NE(line.find("\"method\":\"lagged\""), std::string::npos) << line;
+  EXPECT_NE(line.find("\"from\":" + std::to_string(next)), std::string::npos) << line;
+  EXPECT_EQ(client.read_all(), "");
+}
+
+TEST(HttpListener, ReadyzTellsWhyNot) {
+  HttpSite site;
+  HttpClient client = site.client();
+  EXPECT_EQ(client.get("/readyz").status, 200U);
+  site.on_thread([&] {
+    site.not_ready = Rejection{ErrorCode::STORAGE_FULL, "no space", {}, {"df -h"}};
+    return 0;
+  });
+  const HttpReply reply = client.get("/readyz");
+  EXPECT_EQ(reply.status, 503U);
+  EXPECT_EQ(reply.code(), "STORAGE_FULL");
+  EXPECT_FALSE(reply.header("Retry-After").empty());
+  EXPECT_EQ(client.get("/healthz").status, 200U) << "the process lives";
+}
+
+TEST(HttpListener, AStoppingServerAnswersWhatItWasAskedAndCloses) {
+  HttpSite site;
+  HttpClient idle = site.client();
+  EXPECT_EQ(idle.get("/healthz").status, 200U);
+  HttpClient half = site.client();
+  const std::string request = half.text("GET", "/healthz");
+  half.send(request.substr(0, 10));
+  ASSERT_TRUE(eventually([&] { return site.connections() == 2; }));
+  site.finish();
+  EXPECT_TRUE(idle.closed_by_server());
+  half.send(request.substr(10));
+  const HttpReply reply = half.reply();
+  EXPECT_EQ(reply.status, 200U);
+  EXPECT_EQ(reply.header("Connection"), "close");
+  EXPECT_TRUE(half.closed_by_server());
+}
+
+}  // namespace
+}  // namespace signalbox

@@ -1,0 +1,89 @@
+// The listener with both protocols in front of the service in memory, on a thread of its own and
+// with little patience.
+#pragma once
+
+#include <future>
+#include <thread>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+
+#include "server/socket/listener.h"
+#include "tests/scenarios/child_process.h"
+#include "tests/scenarios/http_client.h"
+#include "tests/server/rpc_site.h"
+
+namespace signalbox {
+
+class HttpSite {
+ public:
+  // What `action` gives on the service's thread, where all of `rpc` lives.
+  template <class F>
+  auto on_thread(F action) {
+    std::promise<decltype(action())> result;
+    boost::asio::post(io_, [&] { result.set_value(action()); });
+    return result.get_future().get();
+  }
+  // `adjust` may change what the sessions work with.
+  explicit HttpSite(const std::function<void(HttpService&)>& adjust = {}) {
+    HttpService service;
+    service.handle_line = [this](std::string_view line, const Caller& caller,
+                                 const std::shared_ptr<Peer>& peer) {
+      rpc.dispatcher.handle(line, {caller.actor(), Role::admin}, peer);
+      boost::asio::post(io_, [this] { rpc.commit_all(); });
+    };
+    service.handle_request = [handle = service.handle_line](
+                                 std::string_view line, const Caller& caller,
+                                 std::optional<std::string_view>,
+                                 const std::shared_ptr<Peer>& peer) { handle(line, caller, peer); };
+    service.not_ready = [this] { return not_ready; };
+    service.run_blocking = [](const std::function<std::function<void()>()>& work) { work()(); };
+    if (adjust) adjust(service);
+    listener_ = std::make_unique<Listener>(io_, std::move(service));
+    if (auto ok = listener_->listen_unix(socket()); !ok) throw std::runtime_error(ok.error());
+    port_ = static_cast<std::uint16_t>(
+        std::stoi(listener_->listen_tcp("127.0.0.1:0").value().substr(sizeof "127.0.0.1")));
+    thread_ = std::thread([this] { io_.run(); });
+  }
+  ~HttpSite() {
+    on_thread([this] {
+      listener_->finish();
+      listener_->close();
+      return 0;
+    });
+    work_.reset();
+    io_.stop();
+    thread_.join();
+  }
+
+  [[nodiscard]] std::filesystem::path socket() const { return directory_.path() / "s"; }
+  [[nodiscard]] std::uint16_t port() const { return port_; }
+  [[nodiscard]] HttpClient client() const { return HttpClient(socket()); }
+  std::size_t connections() {
+    return on_thread([this] { return listener_->connections(); });
+  }
+  void finish() {
+    on_thread([this] {
+      listener_->finish();
+      return 0;
+    });
+  }
+
+ private:
+  ScratchDirectory directory_;
+  boost::asio::io_context io_;  // outlives the peers that wait in `rpc`
+
+ public:
+  RpcSite rpc;
+  std::optional<Rejection> not_ready;
+
+ private:
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_{
+      io_.get_executor()};
+  std::unique_ptr<Listener> listener_;
+  std::uint16_t port_ = 0;
+  std::thread thread_;
+};
+
+}  // namespace signalbox
