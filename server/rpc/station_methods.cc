@@ -77,11 +77,11 @@ void store_artifacts(Api& api, Call& call, CompleteStation command) {
           api.artifacts.put(artifact.name, artifact.media_type.value_or("application/octet-stream"),
                             artifact.content);
       if (!stored) {
-        return [call, message = stored.error().message] {
+        return [call, name = artifact.name, error = stored.error()] {
           call.responder.reject({ErrorCode::STORAGE_FULL,
-                                 "the artifact could not be stored: " + message,
-                                 {},
-                                 {"df -h"}});
+                                 "the artifact could not be stored: " + error.message,
+                                 {{"artifact", name}, {"path", error.file}},
+                                 {"df -h", "signalbox status"}});
         };
       }
       command.stored_artifacts.push_back(std::move(*stored));
