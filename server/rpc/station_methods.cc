@@ -1,9 +1,8 @@
 // `station.*`: what outside workers say. The service's own executors take the same decisions.
-#include <algorithm>
-
 #include <boost/json/serialize.hpp>
 
 #include "domain/limits.h"
+#include "domain/refusals.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/due_leases.h"
 #include "server/rpc/results.h"
@@ -17,8 +16,10 @@ void claim(Api& api, Call& call) {
   auto command = from_json<ClaimStation>(call.params);
   if (!command) return call.responder.reject(command.error());
   if (answered_before(api, call, claim_result)) return;
-  const std::int64_t wait_ms =
-      std::clamp<std::int64_t>(command->wait_ms.value_or(0), 0, limits::claim_wait_ms_max);
+  const std::int64_t wait_ms = command->wait_ms.value_or(0);
+  if (auto ok = require_between("wait_ms", wait_ms, 0, limits::claim_wait_ms_max); !ok) {
+    return call.responder.reject(ok.error());
+  }
   command->span_id = api.ids.next_span_id();
   end_due_lock(api, command->lock_token);
   Decided<json::object> outcome;
