@@ -23,6 +23,13 @@ bool refused_own_loop(const Call& call, const std::string& loop) {
   return true;
 }
 
+// Whether it says twice, by the run and by its path, which root it means.
+bool names_runs_own_root(const Api& api, const BeginTick& command) {
+  if (!command.run_id || !command.run_root) return false;
+  const Run* run = api.engine.world().find_run(*command.run_id);
+  return run != nullptr && *command.run_root == run_root_of(api, run->run_root, run->id);
+}
+
 // Where the loop's marker lies: of the tick that the log knows of, else of the one that is to
 // begin. Empty if there is none to look for.
 std::string root_of_marker(const Api& api, const BeginTick& command) {
@@ -88,6 +95,7 @@ void begin(Api& api, Call& call) {
   auto command = from_json<BeginTick>(call.params);
   if (!command) return call.responder.reject(command.error());
   if (refused_own_loop(call, command->loop)) return;
+  if (names_runs_own_root(api, *command)) command->run_root.reset();
   look_and_begin(api, call, std::move(*command));
 }
 
