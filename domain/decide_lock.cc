@@ -15,11 +15,6 @@ std::vector<std::string> look_at(const std::string& key) {
   return {"signalbox lock get " + shell_word(key)};
 }
 
-Decided<void> require_lease(const std::optional<std::int64_t>& lease_ms) {
-  if (!lease_ms) return {};
-  return require_between("lease_ms", *lease_ms, limits::lease_ms_min, limits::lease_ms_max);
-}
-
 Decided<void> validate(const AcquireLock& command) {
   if (auto ok = require_line("key", command.key, limits::name_bytes_max); !ok) return ok;
   if (auto ok = require_line("owner", command.owner, limits::name_bytes_max); !ok) return ok;

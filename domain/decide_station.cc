@@ -87,11 +87,6 @@ Decided<void> require_speaker(const Run& run, bool from_executor) {
                 about(run, run.definition().name), look_at(run));
 }
 
-Decided<void> require_lease(const std::optional<std::int64_t>& lease_ms) {
-  if (!lease_ms) return {};
-  return require_between("lease_ms", *lease_ms, limits::lease_ms_min, limits::lease_ms_max);
-}
-
 // As much as fits into bytes_max without cutting a UTF-8 character.
 std::string beginning_of(const std::string& text, std::size_t bytes_max) {
   std::size_t bytes = std::min(text.size(), bytes_max);

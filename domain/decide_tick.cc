@@ -138,7 +138,14 @@ Decided<NewEvents> decide(const World& world, const BeginTick& command, const No
   if (command.run_id) {
     const auto run = open_run(world, *command.run_id);
     if (!run) return tl::unexpected(run.error());
-    if (run_root.empty()) run_root = (*run)->run_root;
+    // Its checkpoints tell of the run's manifest, which is in the run's own root.
+    if (!run_root.empty() && run_root != (*run)->run_root) {
+      return reject(ErrorCode::INVALID_PARAMS,
+                    "a tick of a run has its files in the run's own root",
+                    {{"field", std::string("run_root")}, {"run_id", to_string(*command.run_id)}},
+                    {"signalbox run get " + to_string(*command.run_id)});
+    }
+    run_root = (*run)->run_root;
   }
   const auto found = incomplete(world, command);
   if (found && !command.own_loop) return refuse_incomplete(world, command, *found, now);

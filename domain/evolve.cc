@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "domain/attempt_end.h"
+#include "domain/attempt_presence.h"
 #include "domain/check.h"
 #include "domain/evolve_noun.h"
 
@@ -213,6 +214,8 @@ void fold(World& world, Run& run, const Record&, const StationTimedOut&) {
 }
 
 void fold(World& world, Run& run, const Record&, const StationDeferred& event) {
+  // To be stalled is to have an attempt.
+  SIGNALBOX_CHECK(event.reason != WaitReason::stalled);
   end_attempt(world, run);
   run.station().waiting = event.reason;
   run.station().waiting_until_ns = event.until_ns;
@@ -241,6 +244,7 @@ void evolve_run(World& world, const Record& record, const Noun& noun) {
   if constexpr (is_station_event) {
     const auto next = next_status(run->station().status, number);
     SIGNALBOX_CHECK(next.has_value());
+    SIGNALBOX_CHECK(may_happen(number, run->attempt.has_value()));
     run->station().status = *next;
   }
   const auto next = next_status(run->status, number);

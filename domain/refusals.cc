@@ -32,6 +32,11 @@ Decided<void> require_between(const char* field, std::int64_t value, std::int64_
                 {"signalbox rpc server.limits"});
 }
 
+Decided<void> require_lease(const std::optional<std::int64_t>& lease_ms) {
+  if (!lease_ms) return {};
+  return require_between("lease_ms", *lease_ms, limits::lease_ms_min, limits::lease_ms_max);
+}
+
 Decided<void> require_at_most(const char* field, const std::string& text, std::size_t bytes_max) {
   if (text.size() <= bytes_max) return {};
   return reject(ErrorCode::LIMIT_EXCEEDED,

@@ -17,6 +17,9 @@ Decided<const Run*> open_run(const World& world, const RunId& id);
 Decided<void> require_between(const char* field, std::int64_t value, std::int64_t min,
                               std::int64_t max);
 
+// require_between for a lease; none is fine.
+Decided<void> require_lease(const std::optional<std::int64_t>& lease_ms);
+
 // LIMIT_EXCEEDED if `text` is longer than `bytes_max`.
 Decided<void> require_at_most(const char* field, const std::string& text, std::size_t bytes_max);
 

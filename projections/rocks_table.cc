@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "store/little_endian.h"
+#include "store/rocks_info_log.h"
 
 namespace signalbox {
 namespace {
@@ -24,7 +25,7 @@ constexpr std::string_view state_key("\0state", 6);
 rocksdb::Slice slice(std::string_view bytes) { return {bytes.data(), bytes.size()}; }
 std::string_view view(const rocksdb::Slice& bytes) { return {bytes.data(), bytes.size()}; }
 
-rocksdb::Options table_options() {
+rocksdb::Options table_options(const std::filesystem::path& directory) {
   rocksdb::BlockBasedTableOptions blocks;
   blocks.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
   blocks.block_cache = rocksdb::NewLRUCache(32 << 20);
@@ -49,8 +50,8 @@ rocksdb::Options table_options() {
   // the tombstones of all that ran.
   options.table_properties_collector_factories.push_back(
       rocksdb::NewCompactOnDeletionCollectorFactory(4096, 2048));
-  options.max_log_file_size = 1 << 20;
-  options.keep_log_file_num = 2;
+  // RocksDB's own aborts the process at its second warning on a full disk.
+  options.info_log = rocks_info_log(directory);
   return options;
 }
 
@@ -96,7 +97,7 @@ Stored<std::unique_ptr<RocksTable::State>> RocksTable::open(const std::filesyste
   state->directory = directory;
   state->format = format;
   rocksdb::DB* database = nullptr;
-  if (auto status = rocksdb::DB::Open(table_options(), directory.string(), &database);
+  if (auto status = rocksdb::DB::Open(table_options(directory), directory.string(), &database);
       !status.ok()) {
     return tl::unexpected(error_of(status, directory));
   }

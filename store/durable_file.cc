@@ -12,19 +12,6 @@
 #include "store/file_descriptor.h"
 
 namespace signalbox {
-namespace {
-
-Stored<void> write_all(const FileDescriptor& file, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(file.get(), bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return tl::unexpected(system_error("write", {}));
-    bytes.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return {};
-}
-
-}  // namespace
 
 Stored<void> replace_file(const std::filesystem::path& path, std::string_view bytes) {
   const std::filesystem::path temporary = path.string() + ".tmp";
@@ -32,10 +19,7 @@ Stored<void> replace_file(const std::filesystem::path& path, std::string_view by
     const FileDescriptor file(
         ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
     if (!file) return tl::unexpected(system_error("create", temporary));
-    if (auto written = write_all(file, bytes); !written) {
-      written.error().file = temporary.string();
-      return written;
-    }
+    if (!write_all(file, bytes)) return tl::unexpected(system_error("write", temporary));
     if (::fsync(file.get()) != 0) return tl::unexpected(system_error("sync", temporary));
   }
   if (std::rename(temporary.c_str(), path.c_str()) != 0) {

@@ -12,6 +12,16 @@ FileDescriptor::~FileDescriptor() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
+bool write_all(const FileDescriptor& file, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(file.get(), bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return false;
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
 StoreError system_error(std::string_view verb, const std::filesystem::path& file) {
   const int number = errno;
   StoreError error;

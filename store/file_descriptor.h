@@ -1,4 +1,4 @@
-// Owns a file descriptor; and how a failed system call becomes a StoreError.
+// Owns a file descriptor; writes to it; and how a failed system call becomes a StoreError.
 #pragma once
 
 #include <filesystem>
@@ -27,6 +27,9 @@ class FileDescriptor {
  private:
   int descriptor_ = -1;
 };
+
+// Writes all of it, however often a signal comes in between; else false, and errno says why.
+bool write_all(const FileDescriptor& file, std::string_view bytes);
 
 // From errno: "can't VERB FILE: …"; ENOENT is `not_found`, ENOSPC and EDQUOT `full`, the rest `io`.
 StoreError system_error(std::string_view verb, const std::filesystem::path& file);

@@ -1,4 +1,4 @@
-// RocksDB's own diary, <data>/log/LOG: warnings and errors, for people.
+// RocksDB's own diary, LOG in the directory of each database: warnings and errors, for people.
 //
 // RocksDB's is written like its data files, and it aborts the process that writes to it again after
 // a write failed: on a full disk, the second warning ends the server. This one passes over what it

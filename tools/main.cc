@@ -70,6 +70,21 @@ int take_command_words(int argc, char** argv, Invocation& invocation) {
   return static_cast<int>(dashes - argv);
 }
 
+// The library only says that a command is required, also where there was one that doesn't exist.
+std::string what_is_wrong(const CLI::App& app, const CLI::App& command, const std::string& name,
+                          const CLI::ParseError& error) {
+  std::string known;
+  for (const CLI::App* each : command.get_subcommands([](const CLI::App*) { return true; })) {
+    known += (known.empty() ? "" : ", ") + each->get_name();
+  }
+  if (known.empty() || error.get_name() != "RequiredError") return error.what();
+  const std::vector<std::string> unknown = app.remaining(/*recurse=*/true);
+  const auto word = std::find_if(unknown.begin(), unknown.end(),
+                                 [](const std::string& each) { return !each.starts_with('-'); });
+  if (word == unknown.end()) return "`" + name + "` needs a command: " + known;
+  return "there is no `" + name + " " + *word + "`; there are " + known;
+}
+
 int run(int argc, char** argv) {
   CLI::App app("An event-sourced register for autonomous runs", "signalbox");
   Invocation invocation;
@@ -84,12 +99,13 @@ int run(int argc, char** argv) {
                                   [](const char* word) { return std::string(word) == "--json"; });
     const CLI::App* command = &app;
     while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
-    std::string help = command->get_name();
+    std::string name = command->get_name();
     for (const CLI::App* up = command->get_parent(); up != nullptr; up = up->get_parent()) {
-      help = up->get_name() + " " + help;
+      name = up->get_name() + " " + name;
     }
+    const std::string wrong = what_is_wrong(app, *command, name, error);
     return static_cast<int>(
-        answer(invocation, tl::unexpected(usage_error(error.what(), {help + " --help"})), {}));
+        answer(invocation, tl::unexpected(usage_error(wrong, {name + " --help"})), {}));
   }
   return static_cast<int>(invocation.action());
 }

@@ -13,16 +13,6 @@
 namespace signalbox {
 namespace {
 
-bool write_all(int descriptor, std::string_view content) {
-  while (!content.empty()) {
-    const ssize_t written = ::write(descriptor, content.data(), content.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return false;
-    content.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
-}
-
 // Removes the temporary file; keeps errno for the caller's message.
 tl::unexpected<StoreError> give_up(const std::string& temporary, std::string_view verb,
                                    const std::filesystem::path& path) {
@@ -38,7 +28,7 @@ Stored<void> write_file_atomically(const std::filesystem::path& path, std::strin
   std::string temporary = path.string() + ".tmp.XXXXXX";
   const FileDescriptor file(::mkostemp(temporary.data(), O_CLOEXEC));
   if (!file) return tl::unexpected(system_error("create a file beside", path));
-  if (!write_all(file.get(), content)) return give_up(temporary, "write", path);
+  if (!write_all(file, content)) return give_up(temporary, "write", path);
   if (::fsync(file.get()) != 0) return give_up(temporary, "sync", path);
   if (::rename(temporary.c_str(), path.c_str()) != 0) {
     return give_up(temporary, "rename a file to", path);

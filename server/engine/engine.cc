@@ -27,9 +27,7 @@ Decided<std::size_t> Engine::Transaction::apply(const Command& command) {
     return reject(ErrorCode::UNKNOWN_OUTCOME, "the log can't be written; the service is stopping",
                   {}, {"signalbox serve"});
   }
-  if (engine_.storage_full_) {
-    return reject(ErrorCode::STORAGE_FULL, "no space left for the log; reads go on", {}, {"df -h"});
-  }
+  if (engine_.storage_full_) return tl::unexpected(engine_.storage_full_refusal());
   const std::int64_t now_ns = engine_.clock_.wall_ns();
   auto decided = decide(engine_.world_, command, Now{now_ns});
   if (!decided) return tl::unexpected(std::move(decided.error()));
@@ -52,6 +50,14 @@ Decided<std::size_t> Engine::Transaction::apply(const Command& command) {
   check_invariants(engine_.world_);
 #endif
   return decided->size();
+}
+
+Rejection Engine::storage_full_refusal() const {
+  return {ErrorCode::STORAGE_FULL,
+          "no space left for the log; the command was not taken, reads go on",
+          {{"durable_position", static_cast<std::int64_t>(durable_)},
+           {"log_error", storage_full_because_}},
+          {"df -h", "signalbox status"}};
 }
 
 Engine::Transaction::~Transaction() {
@@ -100,10 +106,14 @@ void Engine::on_committed(CommitOutcome outcome) {
       // Of what was applied after the durable tail nothing is kept: not what was refused, and not
       // what was gathered meanwhile, since it was decided on it.
       storage_full_ = true;
+      storage_full_because_ = outcome.result.message;
       gathered_.clear();
       world_ = hooks_.roll_back(outcome.result.message);
       SIGNALBOX_CHECK(world_.position == durable_);
-      release(std::numeric_limits<Position>::max(), Durability::storage_full);
+      // Taken out first: what they ask for anew is answered by what is there now.
+      for (const Waiting& each : std::exchange(waiting_, {})) {
+        each.action(Durability::storage_full);
+      }
       return;
     case AppendStatus::conflict:
     case AppendStatus::unknown:

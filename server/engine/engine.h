@@ -56,6 +56,8 @@ class Engine {
   [[nodiscard]] const World& world() const { return world_; }
   [[nodiscard]] Position durable_position() const { return durable_; }
   [[nodiscard]] bool storage_full() const { return storage_full_; }
+  // What a command is told that there was, or is, no space for.
+  [[nodiscard]] Rejection storage_full_refusal() const;
   void leave_storage_full() { storage_full_ = false; }
   // Nothing is applied that isn't durable.
   [[nodiscard]] bool idle() const { return !committing_ && gathered_.empty(); }
@@ -109,6 +111,7 @@ class Engine {
   Position durable_;
   bool committing_ = false;
   bool storage_full_ = false;
+  std::string storage_full_because_;  // the log's own words, the latest time
   bool failed_ = false;
   std::vector<Commit> gathered_;
   std::deque<Waiting> waiting_;

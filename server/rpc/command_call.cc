@@ -58,7 +58,8 @@ void answer_with_files(Api& api, const Responder& responder, Decided<boost::json
   api.engine.release_when_durable(
       [&api, responder, position, outcome = std::move(outcome)](Durability durability) {
         // Of what isn't durable there are no files.
-        if (durability != Durability::durable) return responder.reject(not_durable(durability));
+        if (durability != Durability::durable)
+          return responder.reject(not_durable(api.engine, durability));
         api.run_roots->when_written(position, [&api, responder, outcome](const std::string& error) {
           api.post([responder, outcome, error] {
             Decided<boost::json::object> answer = outcome;

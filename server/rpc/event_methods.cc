@@ -4,6 +4,7 @@
 #include "domain/limits.h"
 #include "server/rpc/broadcasts.h"
 #include "server/rpc/command_call.h"
+#include "server/rpc/page_limit.h"
 #include "server/rpc/record_json.h"
 #include "store/codec.h"
 
@@ -12,8 +13,6 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::uint32_t read_limit_default = 100;
-constexpr std::uint32_t read_limit_max = 1000;
 // A filter may pass over much; then a page has fewer events, and says where to go on.
 constexpr Position read_scan_max = 20'000;
 constexpr std::size_t read_bytes_max = 512 * 1024;
@@ -94,18 +93,18 @@ void read(Api& api, Call& call) {
   if (!params) return call.responder.reject(params.error());
   auto filter = filter_from(params->run_id, params->types);
   if (!filter) return call.responder.reject(filter.error());
-  const std::uint32_t limit =
-      std::clamp<std::uint32_t>(params->limit.value_or(read_limit_default), 1, read_limit_max);
+  const auto limit = page_limit(params->limit, 100, events_read_rows_max);
+  if (!limit) return call.responder.reject(limit.error());
   const Position from = std::max<Position>(params->from.value_or(1), 1);
-  api.engine.release_when_durable(
-      [&api, responder = call.responder, from, limit, filter = std::move(*filter)](Durability) {
-        // Off the engine's thread: a page is up to read_scan_max records to look at.
-        api.run_blocking([&api, responder, from, limit, filter]() -> std::function<void()> {
-          return [responder, page = read_page(api.log, from, limit, filter)]() mutable {
-            responder.answer(std::move(page));
-          };
-        });
-      });
+  api.engine.release_when_durable([&api, responder = call.responder, from, limit = *limit,
+                                   filter = std::move(*filter)](Durability) {
+    // Off the engine's thread: a page is up to read_scan_max records to look at.
+    api.run_blocking([&api, responder, from, limit, filter]() -> std::function<void()> {
+      return [responder, page = read_page(api.log, from, limit, filter)]() mutable {
+        responder.answer(std::move(page));
+      };
+    });
+  });
 }
 
 void subscribe(Api& api, Call& call) {

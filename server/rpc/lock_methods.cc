@@ -1,10 +1,9 @@
 // `lock.*`: exclusive leases on a key.
-#include <algorithm>
-
 #include "server/rpc/command_call.h"
 #include "server/rpc/lock_queue.h"
 #include "server/rpc/lock_results.h"
 #include "server/rpc/lock_views.h"
+#include "server/rpc/page_limit.h"
 
 namespace signalbox {
 namespace {
@@ -103,11 +102,13 @@ void get(Api& api, Call& call) {
 void list(Api& api, Call& call) {
   const auto params = from_json<ListLocks>(call.params);
   if (!params) return call.responder.reject(params.error());
+  const auto limit = page_limit(params->limit, 100, lock_list_rows_max);
+  if (!limit) return call.responder.reject(limit.error());
   LockFilter filter;
   filter.prefix = params->prefix.value_or("");
   filter.owner = params->owner;
   filter.cursor = params->cursor.value_or("");
-  filter.limit = std::clamp<std::uint32_t>(params->limit.value_or(100), 1, 1000);
+  filter.limit = *limit;
   call.responder.result(lock_list_view(api, filter));
 }
 

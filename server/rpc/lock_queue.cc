@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "domain/limits.h"
+#include "domain/refusals.h"
 #include "server/rpc/api.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/lock_results.h"
@@ -21,9 +23,11 @@ void LockQueue::acquire(AcquireLock command, Origin origin, Responder responder)
   if (!decided && decided.error().code != ErrorCode::LOCK_HELD) {
     return responder.reject(decided.error());
   }
+  const std::int64_t wait_ms = command.wait_ms.value_or(0);
+  if (auto ok = require_between("wait_ms", wait_ms, 0, limits::lock_wait_ms_max); !ok) {
+    return responder.reject(ok.error());
+  }
   const std::int64_t now_ns = api_.clock.monotonic_ns();
-  const std::int64_t wait_ms =
-      std::clamp<std::int64_t>(command.wait_ms.value_or(0), 0, limits::lock_wait_ms_max);
   if (wait_ms > 0 && size_ >= waiting_locks_max) drop_closed(now_ns);
   if (wait_ms > 0 && size_ >= waiting_locks_max) {
     return responder.reject({ErrorCode::OVERLOADED,

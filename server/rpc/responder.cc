@@ -5,13 +5,8 @@
 #include "server/rpc/error_json.h"
 
 namespace signalbox {
-Rejection not_durable(Durability durability) {
-  if (durability == Durability::storage_full) {
-    return {ErrorCode::STORAGE_FULL,
-            "no space left for the log; the command was not taken, reads go on",
-            {},
-            {"df -h", "signalbox rpc server.status"}};
-  }
+Rejection not_durable(const Engine& engine, Durability durability) {
+  if (durability == Durability::storage_full) return engine.storage_full_refusal();
   return {ErrorCode::UNKNOWN_OUTCOME,
           "the log could not be written; whether the command was taken will be known after a "
           "restart: repeat it with the same command_id",
@@ -29,10 +24,13 @@ std::string error_line(const std::string& id_text, const Rejection& rejection) {
 }
 
 void Responder::send(std::string line) const {
-  engine_.release_when_durable([peer = peer_, id_text = id_text_, weight = weight_,
+  engine_.release_when_durable([&engine = engine_, peer = peer_, id_text = id_text_,
+                                weight = weight_, ask_again = ask_again_,
                                 line = std::move(line)](Durability durability) mutable {
+    if (ask_again && durability == Durability::storage_full) return (*ask_again)();
     const bool as_it_is = durability == Durability::durable || id_text.empty();
-    peer->answer(as_it_is ? std::move(line) : error_line(id_text, not_durable(durability)), weight);
+    peer->answer(as_it_is ? std::move(line) : error_line(id_text, not_durable(engine, durability)),
+                 weight);
   });
 }
 

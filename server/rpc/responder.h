@@ -21,6 +21,11 @@ class Responder {
     peer_->expect_answer(weight_);
   }
 
+  // For a query: `ask_again` is called instead of an answer that tells of what was rolled back.
+  void when_rolled_back(std::function<void()> ask_again) {
+    ask_again_ = std::make_shared<const std::function<void()>>(std::move(ask_again));
+  }
+
   // Adds `position`, the engine's at this moment. On the engine's thread.
   void result(boost::json::object object) const;
   void reject(const Rejection& rejection) const;
@@ -35,10 +40,11 @@ class Responder {
   std::shared_ptr<Peer> peer_;
   std::string id_text_;
   std::size_t weight_;
+  std::shared_ptr<const std::function<void()>> ask_again_;  // or nullptr
 };
 
 // The answer where what was decided isn't durable, and won't be.
-Rejection not_durable(Durability durability);
+Rejection not_durable(const Engine& engine, Durability durability);
 
 // {"jsonrpc":"2.0","id":…,"error":{…}} as one line.
 std::string error_line(const std::string& id_text, const Rejection& rejection);

@@ -1,12 +1,11 @@
 // `run.*`: start, look at, list, pause, resume and cancel runs.
-#include <algorithm>
-
 #include <boost/json/serialize.hpp>
 
 #include "domain/limits.h"
 #include "domain/refusals.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/command_identity.h"
+#include "server/rpc/page_limit.h"
 #include "server/rpc/results.h"
 #include "server/rpc/run_views.h"
 #include "server/rpc/time_text.h"
@@ -224,10 +223,12 @@ void list(Api& api, Call& call) {
   if (!params) return call.responder.reject(params.error());
   auto filter = filter_from(*params);
   if (!filter) return call.responder.reject(filter.error());
-  const std::size_t limit = std::clamp<std::uint32_t>(params->limit.value_or(50), 1, 500);
-  answer_from_index(api, call,
-                    [filter = std::move(*filter), limit, cursor = params->cursor.value_or(0)](
-                        const RunIndex& index) { return list_view(index, filter, limit, cursor); });
+  const auto limit = page_limit(params->limit, 50, run_list_rows_max);
+  if (!limit) return call.responder.reject(limit.error());
+  answer_from_index(
+      api, call,
+      [filter = std::move(*filter), limit = *limit, cursor = params->cursor.value_or(0)](
+          const RunIndex& index) { return list_view(index, filter, limit, cursor); });
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "server/rpc/line_limits.h"
 #include "server/rpc/lock_queue.h"
 #include "server/rpc/method.h"
+#include "server/rpc/page_limit.h"
 #include "server/rpc/time_text.h"
 #include "server/run_root/run_root_writer.h"
 
@@ -121,6 +122,10 @@ void limits_method(Api&, Call& call) {
   SIGNALBOX_LIMIT(denial_streaks_max);
   SIGNALBOX_LIMIT(denial_streak_ms_max);
 #undef SIGNALBOX_LIMIT
+  result["run_list_rows_max"] = run_list_rows_max;
+  result["lock_list_rows_max"] = lock_list_rows_max;
+  result["tick_list_rows_max"] = tick_list_rows_max;
+  result["events_read_rows_max"] = events_read_rows_max;
   result["line_bytes_max"] = line_bytes_max;
   result["json_depth_max"] = json_depth_max;
   result["commands_in_flight_max"] = commands_in_flight_max;

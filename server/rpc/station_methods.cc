@@ -1,10 +1,10 @@
 // `station.*`: what outside workers say. The service's own executors take the same decisions.
-#include <algorithm>
 #include <optional>
 
 #include <boost/json/serialize.hpp>
 
 #include "domain/limits.h"
+#include "domain/refusals.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/due_leases.h"
 #include "server/rpc/results.h"
@@ -18,8 +18,10 @@ void claim(Api& api, Call& call) {
   auto command = from_json<ClaimStation>(call.params);
   if (!command) return call.responder.reject(command.error());
   if (answered_before(api, call, claim_result)) return;
-  const std::int64_t wait_ms =
-      std::clamp<std::int64_t>(command->wait_ms.value_or(0), 0, limits::claim_wait_ms_max);
+  const std::int64_t wait_ms = command->wait_ms.value_or(0);
+  if (auto ok = require_between("wait_ms", wait_ms, 0, limits::claim_wait_ms_max); !ok) {
+    return call.responder.reject(ok.error());
+  }
   command->span_id = api.ids.next_span_id();
   end_due_lock(api, command->lock_token);
   Decided<json::object> outcome;
@@ -80,11 +82,11 @@ void store_artifacts(Api& api, Call& call, CompleteStation command) {
           api.artifacts.put(artifact.name, artifact.media_type.value_or("application/octet-stream"),
                             artifact.content);
       if (!stored) {
-        return [call, message = stored.error().message] {
+        return [call, name = artifact.name, error = stored.error()] {
           call.responder.reject({ErrorCode::STORAGE_FULL,
-                                 "the artifact could not be stored: " + message,
-                                 {},
-                                 {"df -h"}});
+                                 "the artifact could not be stored: " + error.message,
+                                 {{"artifact", name}, {"path", error.file}},
+                                 {"df -h", "signalbox status"}});
         };
       }
       command.stored_artifacts.push_back(std::move(*stored));

@@ -1,10 +1,9 @@
 // `tick.*` and `watchdog.*`: the turns of a loop, and what watches over them.
-#include <algorithm>
-
 #include "domain/refusals.h"
 #include "server/loops/own_loops.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/due_leases.h"
+#include "server/rpc/page_limit.h"
 #include "server/rpc/tick_results.h"
 #include "server/rpc/watchdog_check.h"
 #include "server/run_root/tick_marker.h"
@@ -14,9 +13,6 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::uint32_t list_limit_default = 50;
-constexpr std::uint32_t list_limit_max = 500;
-
 // The ticks of the service's own loops are its own business.
 bool refused_own_loop(const Call& call, const std::string& loop) {
   if (!is_own_loop(loop)) return false;
@@ -25,6 +21,13 @@ bool refused_own_loop(const Call& call, const std::string& loop) {
                          {{"loop", loop}},
                          {"signalbox tick list --loop " + shell_word(loop)}});
   return true;
+}
+
+// Whether it says twice, by the run and by its path, which root it means.
+bool names_runs_own_root(const Api& api, const BeginTick& command) {
+  if (!command.run_id || !command.run_root) return false;
+  const Run* run = api.engine.world().find_run(*command.run_id);
+  return run != nullptr && *command.run_root == run_root_of(api, run->run_root, run->id);
 }
 
 // Where the loop's marker lies: of the tick that the log knows of, else of the one that is to
@@ -92,6 +95,7 @@ void begin(Api& api, Call& call) {
   auto command = from_json<BeginTick>(call.params);
   if (!command) return call.responder.reject(command.error());
   if (refused_own_loop(call, command->loop)) return;
+  if (names_runs_own_root(api, *command)) command->run_root.reset();
   look_and_begin(api, call, std::move(*command));
 }
 
@@ -138,12 +142,12 @@ void list(Api& api, Call& call) {
   auto params = from_json<ListTicks>(call.params);
   if (!params) return call.responder.reject(params.error());
   const TickFilter filter{std::move(params->loop), params->run_id};
-  const std::size_t limit =
-      std::clamp<std::uint32_t>(params->limit.value_or(list_limit_default), 1, list_limit_max);
+  const auto limit = page_limit(params->limit, 50, tick_list_rows_max);
+  if (!limit) return call.responder.reject(limit.error());
   const Position cursor = params->cursor.value_or(0);
-  json::object open = open_ticks(api, filter, limit);
-  api.projector.query(api.engine.world().position, [&api, responder = call.responder, filter, limit,
-                                                    cursor,
+  json::object open = open_ticks(api, filter, *limit);
+  api.projector.query(api.engine.world().position, [&api, responder = call.responder, filter,
+                                                    limit = *limit, cursor,
                                                     open = std::move(open)](const RunIndex& index) {
     api.post([responder,
               outcome = tick_list_view(api, index.ticks(), filter, limit, cursor, open)]() mutable {

@@ -21,7 +21,8 @@ class RunRootApplier {
   static constexpr std::size_t errors_max = 256;
 
   using Note = std::function<void(bool ok, const std::string& text)>;
-  explicit RunRootApplier(Note note) : note_(std::move(note)) {}
+  // `tag` is temporary_tag()'s.
+  RunRootApplier(Note note, std::string tag) : note_(std::move(note)), tag_(std::move(tag)) {}
 
   // One thread, the writer's.
 
@@ -52,6 +53,7 @@ class RunRootApplier {
   void keep(const RunRootBacklog::Key& key, FileChange change, const std::string& why);
 
   const Note note_;
+  const std::string tag_;
   mutable std::mutex mutex_;  // for what other threads read; this class's own thread reads without
   std::map<RunRootBacklog::Key, Failed> failed_;
   std::deque<Error> errors_;

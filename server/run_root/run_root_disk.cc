@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -13,6 +14,7 @@
 
 #include "server/artifacts/atomic_file.h"
 #include "store/file_descriptor.h"
+#include "store/sha256.h"
 
 namespace signalbox {
 namespace {
@@ -102,20 +104,12 @@ bool is_directory(const Place& place) {
          S_ISDIR(status.st_mode);
 }
 
-bool write_all(int descriptor, std::string_view content) {
-  while (!content.empty()) {
-    const ssize_t written = ::write(descriptor, content.data(), content.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return false;
-    content.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
-}
-
-// The name is always the same: one thread writes here, and what a crash left is written over.
-Stored<void> replace(const Place& place, std::string_view content, Position position) {
+// The name is always the same: one thread of one server writes there, and what a crash left is
+// written over.
+Stored<void> replace(const Place& place, std::string_view content, const FileChange& change,
+                     const std::string& tag) {
   const int directory = place.directory.get();
-  const std::string temporary = "." + place.name + ".signalbox-tmp";
+  const std::string temporary = "." + place.name + "." + tag + ".signalbox-tmp";
   constexpr int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
   ::unlinkat(directory, temporary.c_str(), 0);
   const FileDescriptor file(::openat(directory, temporary.c_str(), flags, 0600));
@@ -126,10 +120,10 @@ Stored<void> replace(const Place& place, std::string_view content, Position posi
     errno = error;
     return failed(verb, place.shown);
   };
-  if (!write_all(file.get(), content)) return give_up("write");
+  if (!write_all(file, content)) return give_up("write");
   if (::fsync(file.get()) != 0) return give_up("sync");
   if (is_directory(place)) {
-    if (auto ok = make_way(place, position); !ok) {
+    if (auto ok = make_way(place, change.position); !ok) {
       ::unlinkat(directory, temporary.c_str(), 0);
       return ok;
     }
@@ -140,11 +134,11 @@ Stored<void> replace(const Place& place, std::string_view content, Position posi
   return sync(directory, place.shown);
 }
 
-Stored<void> write(const FileChange& change) {
+Stored<void> write(const FileChange& change, const std::string& tag) {
   const auto place = find_place(change, /*create=*/true);
   if (!place) return tl::unexpected(place.error());
   if (content_of(*place) == change.bytes) return {};
-  return replace(*place, change.bytes, change.position);
+  return replace(*place, change.bytes, change, tag);
 }
 
 Stored<void> remove(const FileChange& change) {
@@ -188,42 +182,49 @@ std::string rows_not_in(std::string_view text, std::string_view rows) {
 }
 
 // The whole ledger anew: without a row that a crash of the machine cut short.
-Stored<void> rewrite(const Place& place, const FileChange& change) {
+Stored<void> rewrite(const Place& place, const FileChange& change, const std::string& tag) {
   std::string content = content_of(place).value_or("");
   content.resize(content.rfind('\n') + 1);  // npos + 1 is 0
   content += rows_not_in(content, change.bytes);
-  return replace(place, content, change.position);
+  return replace(place, content, change, tag);
 }
 
-Stored<void> append(const FileChange& change) {
+Stored<void> append(const FileChange& change, const std::string& tag) {
   const auto place = find_place(change, /*create=*/true);
   if (!place) return tl::unexpected(place.error());
   constexpr int flags = O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
   const FileDescriptor file(::openat(place->directory.get(), place->name.c_str(), flags));
   struct stat status {};
   if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
-    return rewrite(*place, change);
+    return rewrite(*place, change, tag);
   }
   const auto size = static_cast<std::size_t>(status.st_size);
   const auto end = end_of(file.get(), size, ledger_end_bytes);
-  if (!end || end->empty() || end->back() != '\n') return rewrite(*place, change);
+  if (!end || end->empty() || end->back() != '\n') return rewrite(*place, change, tag);
   const std::string rows = rows_not_in(*end, change.bytes);
   if (rows.empty()) return {};
-  if (size / page_bytes != (size + rows.size() - 1) / page_bytes) return rewrite(*place, change);
-  if (!write_all(file.get(), rows)) return failed("write", place->shown);
+  if (size / page_bytes != (size + rows.size() - 1) / page_bytes)
+    return rewrite(*place, change, tag);
+  if (!write_all(file, rows)) return failed("write", place->shown);
   return sync(file.get(), place->shown);
 }
 
 }  // namespace
 
-Stored<void> apply_change(const FileChange& change) {
+std::string temporary_tag(const std::filesystem::path& runs) {
+  char machine[HOST_NAME_MAX + 1] = {};
+  ::gethostname(machine, HOST_NAME_MAX);
+  return to_hex(sha256(std::string(machine) + ":" + runs.string())).substr(0, 8);
+}
+
+Stored<void> apply_change(const FileChange& change, const std::string& tag) {
   switch (change.kind) {
     case FileChange::Kind::write:
-      return write(change);
+      return write(change, tag);
     case FileChange::Kind::remove:
       return remove(change);
     case FileChange::Kind::append:
-      return append(change);
+      return append(change, tag);
   }
   return {};
 }

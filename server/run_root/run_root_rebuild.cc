@@ -55,6 +55,7 @@ std::vector<RebuiltFile> RunRootRebuild::finish(bool write) const {
     if (entry.change.kind == FileChange::Kind::remove) continue;
     files[entry.change.path] = entry.change;
   }
+  const std::string tag = temporary_tag(run_files_.runs());
   std::vector<RebuiltFile> rebuilt;
   for (auto& [path, change] : files) {
     change.kind = FileChange::Kind::write;  // a ledger as well: these are all of its rows
@@ -62,7 +63,7 @@ std::vector<RebuiltFile> RunRootRebuild::finish(bool write) const {
     file.path = path;
     file.found = look_at(change);
     if (write && file.found != RebuiltFile::Found::same) {
-      if (auto written = apply_change(change); !written) file.error = written.error().message;
+      if (auto written = apply_change(change, tag); !written) file.error = written.error().message;
     }
     file.bytes = std::move(change.bytes);
   }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "server/run_root/render_run.h"
+#include "server/run_root/run_root_disk.h"
 #include "server/run_root/run_root_progress.h"
 
 namespace signalbox {
@@ -51,7 +52,7 @@ RunRootWriter::RunRootWriter(const EventLog& log, Projector& projector, std::fil
       note_(std::move(note)),
       run_files_(log, projector, data / "runs"),
       projection_({}, data / "runs"),
-      applier_(note_) {}
+      applier_(note_, temporary_tag(data / "runs")) {}
 
 RunRootWriter::~RunRootWriter() { stop(); }
 

@@ -72,12 +72,13 @@ Connection::~Connection() {
 }
 
 bool Connection::send(std::string_view bytes, std::chrono::milliseconds at_most) {
-  const auto until = Clock::now() + at_most;
+  auto until = Clock::now() + at_most;
   while (!bytes.empty()) {
     const ssize_t sent =
         ::send(file_descriptor_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent > 0) {
       bytes.remove_prefix(static_cast<std::size_t>(sent));
+      until = Clock::now() + at_most;
     } else if (errno == EAGAIN) {
       if (!ready(file_descriptor_, POLLOUT, until)) return false;
     } else if (errno != EINTR) {

@@ -12,7 +12,12 @@
 
 namespace signalbox::test {
 
-// Blocks, but never longer than `patience`. One thread at a time.
+// Blocks, but never longer than `patience` while nothing moves. One thread may send (`send`,
+// `end_output`) while another receives (`line`, `message`, `closed_by_server`): the two halves
+// share nothing but the socket. Whatever else, `call` too, is for one thread at a time.
+//
+// Who sends more than a server may owe answers for must receive meanwhile: it stops reading from
+// one who doesn't.
 class Connection {
  public:
   static constexpr std::chrono::seconds patience{30};
@@ -24,7 +29,7 @@ class Connection {
   Connection& operator=(Connection&& other) noexcept;
   ~Connection();
 
-  // All of it; false when the connection is gone or the server takes no more for too long.
+  // All of it; false when the connection is gone or the server takes nothing for so long.
   bool send(std::string_view bytes, std::chrono::milliseconds at_most = patience);
   // The next line, without its break; nullopt at the end of the connection or of patience.
   std::optional<std::string> line(std::chrono::milliseconds at_most = patience);
@@ -43,10 +48,12 @@ class Connection {
   explicit Connection(int file_descriptor) : file_descriptor_(file_descriptor) {}
 
   int file_descriptor_;
+  // The receiving half's own.
   std::string received_;
   std::size_t taken_ = 0;    // of received_, given out already
   std::size_t scanned_ = 0;  // of received_, known to hold no line break
-  std::int64_t next_id_ = 1;
+
+  std::int64_t next_id_ = 1;  // of `call`
 };
 
 // {"jsonrpc":"2.0","id":…,"method":…,"params":…}, with its line break.

@@ -2,26 +2,17 @@
 // lets the n-th system call on its write-ahead log fail, while clients work.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <chrono>
+#include <csignal>
 #include <iostream>
-#include <memory>
+#include <set>
 #include <string>
-#include <thread>
 
-#include "tests/crash/offline_fold.h"
-#include "tests/crash/server_process.h"
-#include "tests/crash/sweep_oracle.h"
-#include "tests/crash/sweep_workers.h"
+#include "tests/crash/loaded_server.h"
 
 namespace signalbox::test {
 namespace {
 
 namespace json = boost::json;
-using Clock = std::chrono::steady_clock;
-
-constexpr std::size_t workers_count = 8;
-constexpr std::chrono::seconds patience{20};
 
 // RocksDB numbers its files the same way in every new directory.
 std::string first_wal_name() {
@@ -37,7 +28,7 @@ std::string first_wal_name() {
   return name;
 }
 
-class DiskFault : public ::testing::Test {
+class DiskFault : public LoadedServer {
  protected:
   void SetUp() override {
     ASSERT_FALSE(first_wal_name().empty());
@@ -54,56 +45,7 @@ class DiskFault : public ::testing::Test {
     return server_.launch_traced(options);
   }
 
-  void start_workers() {
-    workers_ = std::make_unique<SweepWorkers>(workers_count, 1,
-                                              SweepWorker::Plan{server_.socket(), {}, 0}, record_);
-  }
-
-  // Starts it again on a good disk, lets the clients go on a while, and judges everything.
-  void recover_and_judge() {
-    ASSERT_TRUE(server_.start()) << server_.log();
-    judge();
-    const std::size_t sent = record_.sent_count();
-    wait_until([&] { return record_.sent_count() > sent + 100; }, "the clients go on");
-    workers_->finish();
-    judge();
-    EXPECT_EQ(oracle_.answers_checked(), record_.sent_count());
-    EXPECT_EQ(server_.stop().exit_code, 0) << server_.log();
-  }
-
-  void judge() {
-    auto connection = Connection::open(server_.socket());
-    ASSERT_TRUE(connection);
-    ASSERT_TRUE(oracle_.check(*connection)) << server_.log();
-    fold_.check_digest(*connection);
-  }
-
-  template <class Condition>
-  void wait_until(const Condition& condition, const char* what) {
-    const auto give_up = Clock::now() + patience;
-    while (!condition()) {
-      ASSERT_LT(Clock::now(), give_up) << what << "\n" << server_.log();
-      std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    }
-  }
-
-  json::object call(const char* method, json::object params) {
-    auto connection = Connection::open(server_.socket());
-    return result_of(connection ? connection->call(method, std::move(params)) : std::nullopt);
-  }
-  std::string refusal(const char* method, json::object params) {
-    auto connection = Connection::open(server_.socket());
-    const auto answer = connection ? connection->call(method, std::move(params)) : std::nullopt;
-    return answer ? error_code_of(*answer) : "no answer";
-  }
-
-  ScratchDirectory scratch_;
-  ServerProcess server_{scratch_.path() / "data"};
   std::string wal_;
-  SweepRecord record_;
-  SweepOracle oracle_{record_};
-  OfflineFold fold_{server_.data()};
-  std::unique_ptr<SweepWorkers> workers_;  // ends first
 };
 
 // A call on the write-ahead log, and which one of them.
@@ -134,6 +76,28 @@ TEST_P(DiskFaultAt, AnErrorIsAnUnknownOutcomeAndTheRestartFindsOut) {
   EXPECT_EQ(oracle_.lives(), 2U);
 }
 
+TEST_P(DiskFaultAt, NoSpaceIsRefusedAndTheSameServerGoesOn) {
+  ASSERT_TRUE(launch(GetParam().call, "error=ENOSPC", std::to_string(GetParam().number)));
+  start_workers();
+  wait_until([this] { return record_.repeated_count("STORAGE_FULL") > 0; }, "it is full");
+  judge();  // of what was refused nothing is there
+  const std::size_t sent = record_.sent_count();
+  wait_until([&] { return record_.sent_count() > sent + 100; }, "the clients go on");
+  workers_->finish();
+  judge();
+  EXPECT_EQ(record_.repeated_count("UNKNOWN_OUTCOME"), 0U);
+  EXPECT_EQ(oracle_.lives(), 1U) << server_.log();
+
+  const json::object last = call("server.status", {});
+  EXPECT_EQ(server_.stop().exit_code, 0) << server_.log();
+  ASSERT_TRUE(server_.start()) << server_.log();
+  const auto digest = OfflineFold(server_.data()).digest_at(number_of(last.at("position")));
+  ASSERT_TRUE(digest);
+  EXPECT_EQ(to_hex(*digest), last.at("state_digest").as_string());
+  judge();
+  EXPECT_EQ(server_.stop().exit_code, 0) << server_.log();
+}
+
 TEST_P(DiskFaultAt, AKillIsSurvived) {
   ASSERT_TRUE(launch(GetParam().call, "signal=KILL", std::to_string(GetParam().number)));
   start_workers();
@@ -143,6 +107,42 @@ TEST_P(DiskFaultAt, AKillIsSurvived) {
   EXPECT_EQ(record_.repeated_count("UNKNOWN_OUTCOME"), 0U);
   recover_and_judge();
   EXPECT_EQ(oracle_.lives(), 2U);
+}
+
+// Each time it tries there is still no space: it says so and answers reads, until there is.
+TEST_F(DiskFault, NoSpaceForLongerIsWaitedForWithReads) {
+  // The log goes on in a file with a later number each time.
+  std::vector<std::string> files;
+  const int first = std::stoi(first_wal_name());
+  for (int number = first + 1; number < first + 40; ++number) {
+    std::string name = std::to_string(number);
+    name.insert(0, 6 - name.size(), '0');
+    files.insert(files.end(), {"-P", (server_.data() / "log" / (name + ".log")).string()});
+  }
+  files.insert(files.end(), {"-e", "trace=write"});
+  ASSERT_TRUE(launch("write", "error=ENOSPC", "20..22", files));
+  ASSERT_TRUE(server_.wait_until_ready()) << server_.log();
+  start_workers();
+  std::size_t reads = 0;
+  std::set<std::string> digests;
+  wait_until(
+      [&] {
+        const json::object status = call("server.status", {});
+        if (!status.at("storage_full").as_bool()) return reads > 0 && record_.sent_count() > 500;
+        EXPECT_EQ(refusal("lock.list", {}), "");
+        EXPECT_EQ(refusal("run.list", {{"limit", 5}}), "");
+        EXPECT_EQ(refusal("events.read", {{"from", 1}, {"limit", 5}}), "");
+        digests.emplace(status.at("state_digest").as_string());
+        ++reads;
+        return false;
+      },
+      "it goes on");
+  EXPECT_EQ(digests.size(), 1U) << "the state moved while nothing was taken";
+  workers_->finish();
+  judge();
+  EXPECT_EQ(record_.repeated_count("UNKNOWN_OUTCOME"), 0U);
+  EXPECT_EQ(oracle_.lives(), 1U) << server_.log();
+  EXPECT_EQ(server_.stop().exit_code, 0) << server_.log();
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// The real binary as a child process, to be killed: started, waited for, ended by its own id.
+// The real binary as a child process, to be killed: started, waited for, ended by its own id. Also
+// what tests/scenarios begins its servers with.
 #pragma once
 
 #include <cstdint>

@@ -135,6 +135,18 @@ TEST_F(TickTest, ALoopOfTheServiceRecoversByItself) {  // T5
   then_rejected(ErrorCode::TICK_IN_PROGRESS);
 }
 
+TEST_F(TickTest, ATickOfARunHasTheRunsOwnRoot) {  // W3: its manifest lies there
+  given({started({"one", {worker_station("a")}})});
+  BeginTick command = begin_of();
+  command.run_id = run;
+  when(command);
+  then_rejected(ErrorCode::INVALID_PARAMS);
+  command.run_root.reset();
+  when(command);
+  then_names({"TickStarted"});
+  EXPECT_EQ(world.find_tick("nightly")->run_root, the_run().run_root);
+}
+
 TEST_F(TickTest, ARunThatEndedIsNotDriven) {
   given({started({"one", {worker_station("a")}}), claimed("a"), succeeded("a"), run_succeeded()});
   BeginTick command = begin_of();

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "domain/attempt_presence.h"
 #include "tests/domain/given_when_then.h"
 
 namespace signalbox {
@@ -60,7 +61,8 @@ class TransitionsTest : public GivenWhenThen {
  protected:
   TransitionsTest() { GTEST_FLAG_SET(death_test_style, "fast"); }
 
-  // Brings a run of one station to where its station has this status.
+  // Brings a run of one station to where its station has this status; of the two ways to wait, the
+  // one with an attempt.
   void given_station(StationStatus status) {
     apply_event(started({"one", {worker_station("a")}}));
     if (status == StationStatus::pending) return;
@@ -71,7 +73,6 @@ class TransitionsTest : public GivenWhenThen {
       case StationStatus::running:
         return;
       case StationStatus::waiting:
-        // Of the two ways to wait, the one with an attempt: then only the status is in the way.
         return apply_event(
             StationEvent{StationStalled{"a", 1, "digest", 1000, StallAction::nudge}});
       case StationStatus::succeeded:
@@ -83,6 +84,36 @@ class TransitionsTest : public GivenWhenThen {
       case StationStatus::timeout:
         return apply_event(StationEvent{StationTimedOut{"a", 1, failure, {}}});
     }
+  }
+
+  // The other way to wait: its first attempt failed, the second isn't due.
+  void given_backoff() {
+    given_station(StationStatus::running);
+    const Failure failure{Outcome::failed, ErrorClass::transient, "X", ""};
+    apply_event(StationEvent{StationAttemptFailed{"a", 1, failure, {}, 5, Strategy::original}});
+  }
+
+  // Each station event, where `given` brings the station: evolve() takes it if the table has it and
+  // it fits whether there is an attempt, and aborts otherwise. Gives the names of those it takes.
+  template <class Given>
+  std::set<std::string> expect_only_possible_events(const Given& given) {
+    std::set<std::string> taken;
+    for (std::size_t index = 0; index < station_events(0).size(); ++index) {
+      world = World{};
+      given();
+      const StationState before = the_run().station();
+      const Event event = station_events(before.attempts)[index];
+      const std::uint16_t number = tag_of(event).number;
+      const auto next = next_status(before.status, number);
+      if (next && may_happen(number, the_run().attempt.has_value())) {
+        taken.emplace(tag_of(event).name);
+        apply_event(event);
+        EXPECT_EQ(the_run().stations[0].status, *next) << shown(before.status) << shown(event);
+      } else {
+        EXPECT_DEATH(apply_event(event), "not true") << shown(before.status) << shown(event);
+      }
+    }
+    return taken;
   }
 
   void given_run(RunStatus status) {
@@ -181,21 +212,37 @@ TEST_F(TransitionsTest, TheRunTableSaysWhatIsMeant) {
 
 TEST_F(TransitionsTest, EvolveFollowsTheStationTableAndAbortsOnEveryOtherPair) {
   for (const StationStatus from : station_statuses) {
-    for (std::size_t index = 0; index < station_events(0).size(); ++index) {
-      world = World{};
+    if (from == StationStatus::waiting) continue;  // two states, each with a test of its own
+    const auto taken = expect_only_possible_events([&] {
       given_station(from);
-      const signalbox::Run& before = *world.find_run(run);
-      ASSERT_EQ(before.station().status, from);
-      const Event event = station_events(before.station().attempts)[index];
-      const auto next = next_status(from, tag_of(event).number);
-      if (next) {
-        apply_event(event);
-        EXPECT_EQ(the_run().stations[0].status, *next) << shown(from) << shown(event);
-      } else {
-        EXPECT_DEATH(apply_event(event), "not true") << shown(from) << shown(event);
-      }
+      ASSERT_EQ(the_run().station().status, from);
+    });
+    std::set<std::string> rows;
+    for (const StationTransition& row : station_transitions) {
+      if (row.from == from) rows.emplace(row.on.name);
     }
+    EXPECT_EQ(taken, rows) << shown(from);
   }
+}
+
+TEST_F(TransitionsTest, BetweenAttemptsNothingHappensToAnAttempt) {
+  EXPECT_EQ(expect_only_possible_events([this] { given_backoff(); }),
+            (std::set<std::string>{"StationReady", "StationCanceled"}));
+}
+
+TEST_F(TransitionsTest, AStalledAttemptIsNotReadyForAnother) {
+  EXPECT_EQ(expect_only_possible_events([this] { given_station(StationStatus::waiting); }),
+            (std::set<std::string>{"StationProgressed", "StationStalled", "StationExternalRefSet",
+                                   "StationHeartbeat", "CancelConfirmed", "CancelEscaped",
+                                   "WatchdogTimedOut", "StationSucceeded", "StationAttemptFailed",
+                                   "StationDeferred", "StationFailed", "StationTimedOut",
+                                   "StationCanceled"}));
+}
+
+TEST_F(TransitionsTest, AWaitWithoutAnAttemptIsNeverAStall) {
+  given_station(StationStatus::running);
+  EXPECT_DEATH(apply_event(StationEvent{StationDeferred{"a", 1, WaitReason::stalled, 5, ""}}),
+               "not true");
 }
 
 TEST_F(TransitionsTest, EvolveFollowsTheRunTableAndAbortsOnEveryOtherPair) {

@@ -17,28 +17,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/crash/server_process.h"
+
 namespace signalbox {
 
-// A directory that is gone when the test ends. Short, since it holds sockets.
-class ScratchDirectory {
- public:
-  ScratchDirectory() {
-    const char* base = std::getenv("TMPDIR");
-    std::string name = std::string(base != nullptr ? base : "/tmp") + "/sbx-XXXXXX";
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp " + name);
-    path_ = name;
-  }
-  ScratchDirectory(const ScratchDirectory&) = delete;
-  ScratchDirectory& operator=(const ScratchDirectory&) = delete;
-  ~ScratchDirectory() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
+using test::ScratchDirectory;
 
 inline std::string read_whole_file(const std::filesystem::path& file) {
   std::ostringstream text;

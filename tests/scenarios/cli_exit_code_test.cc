@@ -47,6 +47,18 @@ TEST_F(CliTest, AWrongCommandLineExitsWithTwo) {
   }
 }
 
+TEST_F(CliTest, ACommandThatDoesntExistIsNamedWithThoseThatDo) {
+  const auto expect = [this](std::vector<std::string> words, const std::string& said) {
+    const Output output = server_.cli(std::move(words));
+    EXPECT_EQ(output.exit_code, 2) << said;
+    EXPECT_NE(output.err.find(said), std::string::npos) << output.err;
+  };
+  expect({"run", "fly"}, "there is no `signalbox run fly`; there are start, get, list");
+  expect({"fly"}, "there is no `signalbox fly`; there are serve, run");
+  expect({"lock", "steal", "deploy"}, "there is no `signalbox lock steal`");
+  expect({"run"}, "`signalbox run` needs a command: start");
+}
+
 TEST_F(CliTest, ABadPipelineNamesFileStationAndField) {
   const std::string file = (scratch_.path() / "bad.toml").string();
   std::ofstream(file) << "name = \"bad\"\n[[station]]\nname = \"plan\"\ntimeout = \"soon\"\n";

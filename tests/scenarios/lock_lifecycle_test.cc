@@ -2,6 +2,7 @@
 #include <csignal>
 #include <thread>
 
+#include "tests/crash/connection.h"
 #include "tests/scenarios/lock_fixture.h"
 
 namespace signalbox {
@@ -154,31 +155,20 @@ TEST_F(LockCliTest, GarbageInTheRunRootMakesWay) {  // L4
 
 TEST_F(LockCliTest, TenThousandLocksAreListedQuickly) {
   // Over one connection, pipelined.
-  const int socket = server_.connect();
-  ASSERT_GE(socket, 0);
+  auto connection = test::Connection::open(server_.socket());
+  ASSERT_TRUE(connection);
   constexpr int locks = 10'000;
-  std::thread reader([socket] {
-    int lines = 0;
-    char buffer[65536];
-    while (lines < locks) {
-      const ssize_t got = ::recv(socket, buffer, sizeof buffer, 0);
-      if (got <= 0) return;
-      lines += static_cast<int>(std::count(buffer, buffer + got, '\n'));
+  std::thread sender([&connection] {
+    for (int number = 0; number < locks; ++number) {
+      EXPECT_TRUE(connection->send(test::request_line(
+          number, "lock.acquire",
+          {{"key", "lock-" + std::to_string(100'000 + number)}, {"owner", "o"}})));
     }
   });
-  for (int number = 0; number < locks; ++number) {
-    const std::string line =
-        R"({"jsonrpc":"2.0","id":1,"method":"lock.acquire","params":{"key":"lock-)" +
-        std::to_string(100'000 + number) + R"(","owner":"o"}})" + "\n";
-    std::size_t sent = 0;
-    while (sent < line.size()) {
-      const ssize_t bytes = ::send(socket, line.data() + sent, line.size() - sent, MSG_NOSIGNAL);
-      ASSERT_GT(bytes, 0);
-      sent += static_cast<std::size_t>(bytes);
-    }
-  }
-  reader.join();
-  ::close(socket);
+  int answers = 0;
+  while (answers < locks && connection->line()) ++answers;
+  sender.join();
+  ASSERT_EQ(answers, locks);
   const auto started = std::chrono::steady_clock::now();
   const auto all = result({"lock", "list", "--all", "--limit", "1000"});
   const auto took = std::chrono::steady_clock::now() - started;

@@ -28,13 +28,32 @@ TEST_F(RollBack, AQueryForWhatIsGoneIsAnswered) {
   EXPECT_EQ(answer.get(), 0U);
 }
 
-TEST_F(RollBack, ARefusedSubscriptionIsNone) {
+TEST_F(RollBack, ReadsThatSawWhatIsGoneAreAskedAgain) {
+  start_run();
+  for (const char* id : {"2", "3"}) {
+    send(R"({"jsonrpc":"2.0","method":"server.status","id":)" + std::string(id) + "}");
+  }
+  send(R"({"jsonrpc":"2.0","id":4,"method":"events.read","params":{}})");
+  EXPECT_TRUE(peer->lines.empty()) << "they saw a run that isn't durable";
+  finish(AppendStatus::full);
+  EXPECT_EQ(code_of(peer->next()), "STORAGE_FULL");
+  for (int id = 2; id <= 4; ++id) {
+    const auto answer = peer->next();
+    EXPECT_EQ(code_of(answer), "");
+    EXPECT_EQ(answer.at("id"), id);
+    EXPECT_EQ(answer.at("result").at("position"), 0) << "it tells of what was rolled back";
+  }
+  EXPECT_EQ(peer->unanswered, 0U);
+}
+
+TEST_F(RollBack, ASubscriptionBeginsWithWhatIsThere) {
   start_run();
   send(R"({"jsonrpc":"2.0","id":2,"method":"events.subscribe","params":{}})");
   finish(AppendStatus::full);
   EXPECT_EQ(code_of(peer->next()), "STORAGE_FULL");
-  EXPECT_EQ(code_of(peer->next()), "STORAGE_FULL");
-  EXPECT_EQ(feed.size(), 0U);
+  EXPECT_EQ(peer->next().at("result").at("from"), 1) << "the run's event is gone";
+  EXPECT_EQ(feed.size(), 1U);
+  EXPECT_EQ(peer->unanswered, 0U);
 }
 
 TEST_F(RollBack, AnAcceptedSubscriptionIsOne) {

@@ -1,0 +1,27 @@
+// How many rows a page of each list has at most. `server.limits` tells it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "domain/refusals.h"
+
+namespace signalbox {
+
+inline constexpr std::uint32_t run_list_rows_max = 500;
+inline constexpr std::uint32_t lock_list_rows_max = 1000;
+inline constexpr std::uint32_t tick_list_rows_max = 500;
+inline constexpr std::uint32_t events_read_rows_max = 1000;
+
+// What a query asks for, or `otherwise`. INVALID_PARAMS with the bounds for a `limit` that no page
+// has: fewer rows than were asked for would look like the end.
+inline Decided<std::uint32_t> page_limit(std::optional<std::uint32_t> limit,
+                                         std::uint32_t otherwise, std::uint32_t rows_max) {
+  const std::uint32_t rows = limit.value_or(otherwise);
+  if (auto ok = require_between("limit", rows, 1, rows_max); !ok) {
+    return tl::unexpected(ok.error());
+  }
+  return rows;
+}
+
+}  // namespace signalbox

@@ -1,0 +1,125 @@
+// The real server on a disk that is full (DESIGN §3): it refuses with STORAGE_FULL and keeps
+// nothing of what it refused, answers reads, and goes on when there is space; nothing acknowledged
+// is lost.
+//
+// A disk that really is full needs the right to mount one. Where that isn't given, strace's failing
+// system calls (disk_fault_test.cc) stand for it.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include <boost/json/serialize.hpp>
+
+#include "tests/crash/loaded_server.h"
+#include "tests/crash/small_disk.h"
+
+namespace signalbox::test {
+namespace {
+
+namespace json = boost::json;
+
+// Less than RocksDB would like to reserve for a write-ahead log, more than the server wants to see
+// free before it goes on.
+constexpr std::uint64_t disk_bytes = 112 * 1024 * 1024;
+
+class DiskFull : public LoadedServer {
+ protected:
+  void SetUp() override {
+    if (const std::string why = disk_.mount(server_.data(), disk_bytes); !why.empty()) {
+      GTEST_SKIP() << "no disk of our own can be mounted here (" << why
+                   << "): run it as root, or where user namespaces are permitted";
+    }
+    ASSERT_TRUE(server_.start()) << server_.log();
+    start_workers();
+    wait_until([this] { return record_.sent_count() > 500; }, "the clients work");
+  }
+
+  void fill_and_wait() {
+    ASSERT_TRUE(disk_.fill());
+    wait_until([this] { return record_.repeated_count("STORAGE_FULL") > 0; }, "it is full");
+    wait_until([this] { return is_full(); }, "the server says so");
+  }
+  bool is_full() { return call("server.status", {}).at("storage_full").as_bool(); }
+
+  void make_space_and_wait() {
+    disk_.make_space();
+    const std::size_t sent = record_.sent_count();
+    wait_until([&] { return record_.sent_count() > sent + 100; }, "the clients go on");
+    EXPECT_FALSE(is_full());
+  }
+
+  SmallDisk disk_;
+};
+
+TEST_F(DiskFull, IsRefusedReadFromAndTakenUpAgain) {
+  fill_and_wait();
+  ASSERT_TRUE(server_.running()) << server_.log();
+
+  const json::object started{{"goal", "too much"}, {"command_id", "refused-1"}};
+  record_.sent("refused-1", {"run.start", started});
+  const auto answer = answer_to("run.start", started);
+  ASSERT_TRUE(answer);
+  ASSERT_EQ(error_code_of(*answer), "STORAGE_FULL") << json::serialize(*answer);
+  const json::object& data = answer->at("error").at("data").as_object();
+  const json::object before = call("server.status", {});
+  EXPECT_EQ(data.at("details").at("durable_position"), before.at("durable_position"));
+  EXPECT_NE(data.at("details").at("log_error").as_string().find("No space left"), std::string::npos)
+      << json::serialize(data);
+  for (const json::value& command : data.at("next_commands").as_array()) {
+    const std::string text = "PATH=$(dirname " SIGNALBOX_BINARY "):$PATH SIGNALBOX_DATA='" +
+                             server_.data().string() + "' " + std::string(command.as_string());
+    const ProcessOutput output = run_program({"sh", "-c", text});
+    EXPECT_EQ(output.end.exit_code, 0) << text << "\n" << output.text;
+  }
+
+  // All that was acknowledged, nothing else, and read in every way.
+  judge();
+  EXPECT_EQ(before.at("position"), before.at("durable_position"));
+  EXPECT_FALSE(call("run.list", {{"limit", 5}}).at("runs").as_array().empty());
+  EXPECT_FALSE(call("events.read", {{"from", 1}}).at("events").as_array().empty());
+  EXPECT_EQ(call("lock.list", {}).at("locks").as_array().size(), 0U);
+  EXPECT_EQ(call("server.status", {}).at("state_digest"), before.at("state_digest"));
+
+  make_space_and_wait();
+  EXPECT_EQ(refusal("run.start", started), "") << "a refused command id stood for something";
+  workers_->finish();
+  judge();
+  EXPECT_EQ(record_.repeated_count("UNKNOWN_OUTCOME"), 0U);
+  EXPECT_EQ(oracle_.lives(), 1U) << server_.log();
+
+  const json::object last = call("server.status", {});
+  EXPECT_EQ(server_.stop().exit_code, 0) << server_.log();
+  ASSERT_TRUE(server_.start()) << server_.log();
+  const auto digest = OfflineFold(server_.data()).digest_at(number_of(last.at("position")));
+  ASSERT_TRUE(digest);
+  EXPECT_EQ(to_hex(*digest), last.at("state_digest").as_string());
+  judge();
+  EXPECT_EQ(server_.stop().exit_code, 0) << server_.log();
+}
+
+TEST_F(DiskFull, AKillMeanwhileLosesNothing) {
+  fill_and_wait();
+  const json::object full = call("server.status", {});
+  server_.kill();
+  disk_.make_space();
+  recover_and_judge();
+  EXPECT_EQ(oracle_.lives(), 2U);
+  const auto digest = OfflineFold(server_.data()).digest_at(number_of(full.at("position")));
+  ASSERT_TRUE(digest);
+  EXPECT_EQ(to_hex(*digest), full.at("state_digest").as_string());
+}
+
+TEST_F(DiskFull, AgainAndAgain) {
+  for (int time = 0; time < 3; ++time) {
+    fill_and_wait();
+    judge();
+    make_space_and_wait();
+  }
+  workers_->finish();
+  judge();
+  EXPECT_EQ(oracle_.lives(), 1U) << server_.log();
+  EXPECT_EQ(server_.stop().exit_code, 0) << server_.log();
+}
+
+}  // namespace
+}  // namespace signalbox::test

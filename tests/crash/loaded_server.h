@@ -1,0 +1,79 @@
+// A real server with clients who work without a pause, and the judge of what it tells: for tests
+// that let its disk fail, or fill, meanwhile.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "tests/crash/offline_fold.h"
+#include "tests/crash/server_process.h"
+#include "tests/crash/sweep_oracle.h"
+#include "tests/crash/sweep_workers.h"
+
+namespace signalbox::test {
+
+inline constexpr std::size_t loaded_workers = 8;
+inline constexpr std::chrono::seconds loaded_patience{20 * slowness};
+
+class LoadedServer : public ::testing::Test {
+ protected:
+  void start_workers() {
+    workers_ = std::make_unique<SweepWorkers>(loaded_workers, 1,
+                                              SweepWorker::Plan{server_.socket(), {}, 0}, record_);
+  }
+
+  // Starts it again on a good disk, lets the clients go on a while, and judges everything.
+  void recover_and_judge() {
+    ASSERT_TRUE(server_.start()) << server_.log();
+    judge();
+    const std::size_t sent = record_.sent_count();
+    wait_until([&] { return record_.sent_count() > sent + 100; }, "the clients go on");
+    workers_->finish();
+    judge();
+    EXPECT_EQ(oracle_.answers_checked(), record_.sent_count());
+    EXPECT_EQ(server_.stop().exit_code, 0) << server_.log();
+  }
+
+  void judge() {
+    auto connection = Connection::open(server_.socket());
+    ASSERT_TRUE(connection);
+    ASSERT_TRUE(oracle_.check(*connection)) << server_.log();
+    fold_.check_digest(*connection);
+  }
+
+  template <class Condition>
+  void wait_until(const Condition& condition, const char* what) {
+    const auto give_up = std::chrono::steady_clock::now() + loaded_patience;
+    while (!condition()) {
+      ASSERT_LT(std::chrono::steady_clock::now(), give_up) << what << "\n" << server_.log();
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+  }
+
+  // A result or an error; nullopt if nobody answers.
+  std::optional<boost::json::object> answer_to(const char* method, boost::json::object params) {
+    auto connection = Connection::open(server_.socket());
+    return connection ? connection->call(method, std::move(params)) : std::nullopt;
+  }
+  boost::json::object call(const char* method, boost::json::object params) {
+    return result_of(answer_to(method, std::move(params)));
+  }
+  std::string refusal(const char* method, boost::json::object params) {
+    const auto answer = answer_to(method, std::move(params));
+    return answer ? error_code_of(*answer) : "no answer";
+  }
+
+  ScratchDirectory scratch_;
+  ServerProcess server_{scratch_.path() / "data"};
+  SweepRecord record_;
+  SweepOracle oracle_{record_};
+  OfflineFold fold_{server_.data()};
+  std::unique_ptr<SweepWorkers> workers_;  // ends first
+};
+
+}  // namespace signalbox::test

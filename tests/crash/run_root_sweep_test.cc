@@ -1,0 +1,237 @@
+// T7 with the real server: killed at random moments under ticks, locks and runs that have files in
+// run roots. Each file is whole or absent at any time; after the next start the files are what the
+// log says; and deleted ones come back with the same bytes.
+//
+//   SIGNALBOX_KILLS=200 SIGNALBOX_SEED=7 test_crash --gtest_filter='RunRootSweep.*'
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <random>
+#include <set>
+#include <sstream>
+#include <thread>
+
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+
+#include "tests/crash/run_root_load.h"
+#include "tests/crash/server_process.h"
+
+namespace signalbox::test {
+namespace {
+
+namespace fs = std::filesystem;
+namespace json = boost::json;
+
+constexpr std::uint64_t kills_default = 20;
+constexpr std::size_t lanes = 3;
+constexpr const char* temporary_end = ".signalbox-tmp";
+
+using Files = std::map<std::string, std::string>;
+
+std::uint64_t number_from_environment(const char* name, std::uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text == nullptr || *text == '\0' ? otherwise : std::stoull(text);
+}
+
+// Below a root, without temporary files: those may be anything.
+Files files_below(const fs::path& root) {
+  Files files;
+  std::error_code error;
+  for (const auto& each : fs::recursive_directory_iterator(root, error)) {
+    if (!each.is_regular_file() || each.path().string().ends_with(temporary_end)) continue;
+    std::ostringstream text;
+    text << std::ifstream(each.path(), std::ios::binary).rdbuf();
+    files[fs::relative(each.path(), root).string()] = text.str();
+  }
+  return files;
+}
+
+std::string schema_of(const std::string& path) {
+  static const std::map<std::string, std::string> schemas = {
+      {".lock", "lock.v1"},
+      {"logs/tick-in-progress.json", "tick_in_progress.v1"},
+      {"logs/ticks.jsonl", "tick_ledger.v1"},
+      {"logs/timeout-checkpoint.json", "timeout_checkpoint.v1"},
+      {"manifest.json", "run_manifest.v1"},
+      {"run_config.json", "run_config.v1"}};
+  if (const auto known = schemas.find(path); known != schemas.end()) return known->second;
+  if (path.starts_with("operator/halt/")) return "halt.v1";
+  if (path.starts_with("prompts/")) return "attempt_prompt.v1";
+  if (path.starts_with("outputs/")) return "attempt_output.v1";
+  return "none that is known";
+}
+
+// Nothing of it is missing, and it is what its place says.
+void expect_whole(const fs::path& root, const std::string& path, const std::string& text) {
+  const std::string where = (root / path).string();
+  if (path == "logs/timeout-checkpoint.md") {
+    EXPECT_TRUE(text.starts_with("# ") && text.ends_with("```\n")) << where << ": " << text;
+    return;
+  }
+  EXPECT_TRUE(text.ends_with("\n")) << where << ": " << text;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    json::error_code error;
+    const json::value value = json::parse(line, error);
+    ASSERT_TRUE(!error && value.is_object()) << where << ": " << line;
+    EXPECT_EQ(value.at("schema_version").as_string(), schema_of(path)) << where;
+  }
+}
+
+class RunRootSweep : public ::testing::Test {
+ protected:
+  json::object call(const char* method, json::object params) {
+    auto connection = Connection::open(server_.socket());
+    return result_of(connection ? connection->call(method, std::move(params)) : std::nullopt);
+  }
+  std::uint64_t position() { return number_of(call("server.status", {}).at("position")); }
+
+  // Waits until the files have followed the log; gives the position they are at.
+  std::uint64_t followed() {
+    const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(30 * slowness);
+    for (;;) {
+      const json::object status = call("server.status", {});
+      EXPECT_TRUE(status.at("run_root_failures").as_array().empty()) << json::serialize(status);
+      const std::uint64_t log = number_of(status.at("position"));
+      if (number_of(status.at("run_roots_position")) >= log) return log;
+      if (std::chrono::steady_clock::now() > give_up) {
+        ADD_FAILURE() << "the files don't follow: " << json::serialize(status);
+        return log;
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+  }
+  // What `check` finds while the log doesn't move: a lease may end at any time.
+  template <class Check>
+  std::string while_nothing_moves(const Check& check) {
+    for (int time = 0; time < 100; ++time) {
+      const std::uint64_t before = followed();
+      std::string problem = check();
+      if (position() == before) return problem;
+    }
+    return "the log never holds still";
+  }
+  // The files are those of the log; what tells of the run as a whole comes a moment later.
+  void expect_files_of_log(const std::string& run_id, const RunRootLoad::Run& run) {
+    const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(10 * slowness);
+    for (;;) {
+      const std::string problem = while_nothing_moves([&] { return difference(run_id, run); });
+      if (problem.empty()) return;
+      if (std::chrono::steady_clock::now() > give_up) {
+        ADD_FAILURE() << problem << server_.log();
+        return;
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  }
+  // Every file that there is, of a server that is dead.
+  void look_at_files() {
+    std::error_code error;
+    for (const auto& root : fs::directory_iterator(roots_, error)) {
+      for (const auto& [path, text] : files_below(root)) {
+        expect_whole(root, path, text);
+        ++kinds_[schema_of(path)];
+        ++looked_at_;
+      }
+      for (const auto& each : fs::recursive_directory_iterator(root)) {
+        unfinished_ += each.path().string().ends_with(temporary_end) ? 1 : 0;
+      }
+    }
+  }
+
+  // How the run's files differ from what the log says, or "".
+  std::string difference(const std::string& run_id, const RunRootLoad::Run& run) {
+    const json::object told = call("run.rebuild_artifacts", {{"run_id", run_id}, {"check", true}});
+    Files on_disk = files_below(run.root);
+    std::string problem;
+    for (const json::value& file : told.at("files").as_array()) {
+      const std::string path(file.at("path").as_string());
+      const std::string found(file.at("found").as_string());
+      // What tells of the run as a whole comes with the first attempt that ends.
+      const bool comes_later = path == "manifest.json" || path == "run_config.json" ||
+                               path.starts_with("prompts/") || path.starts_with("outputs/");
+      const bool fits = found == "same" || (found == "missing" && comes_later && !run.ended);
+      if (!fits) problem += (run.root / path).string() + " is " + found + "\n";
+      on_disk.erase(path);
+    }
+    for (const auto& [path, text] : on_disk) {
+      problem += (run.root / path).string() + " isn't of the log: " + text + "\n";
+    }
+    return problem;
+  }
+  // Deletes all files of a run and has them brought back; what differs then, or "".
+  std::string rebuild(const std::string& run_id, const fs::path& root) {
+    const Files before = files_below(root);
+    for (const auto& [path, text] : before) fs::remove(root / path);
+    const ProcessOutput output = run_program(
+        {SIGNALBOX_BINARY, "artifacts", "rebuild", run_id, "--data", server_.data().string()});
+    if (output.end.exit_code != 0) return output.text;
+    Files after = files_below(root);
+    std::string problem;
+    for (const auto& [path, text] : before) {
+      if (after[path] != text) problem += path + " was\n" + text + "and is\n" + after[path];
+    }
+    return problem;
+  }
+
+  ScratchDirectory scratch_;
+  const fs::path roots_ = scratch_.path() / "roots";
+  std::map<std::string, std::size_t> kinds_;
+  std::size_t looked_at_ = 0;
+  std::size_t unfinished_ = 0;
+  // Its own loop would let the log never hold still.
+  ServerProcess server_{scratch_.path() / "data", {"--watchdog-interval", "1h"}};
+};
+
+TEST_F(RunRootSweep, FilesAreWholeAtEveryKillAndComeBackWithTheSameBytes) {  // T7
+  const std::uint64_t seed =
+      number_from_environment("SIGNALBOX_SEED", std::random_device{}() % 1'000'000);
+  const std::uint64_t kills = number_from_environment("SIGNALBOX_KILLS", kills_default);
+  std::cout << "again with: SIGNALBOX_SEED=" << seed << " SIGNALBOX_KILLS=" << kills
+            << " test_crash --gtest_filter='RunRootSweep.*'" << std::endl;
+  std::mt19937_64 random(seed);
+  ASSERT_TRUE(server_.start()) << server_.log();
+  RunRootLoad load(server_.socket(), roots_, lanes, seed);
+  std::set<std::string> settled;  // ended, and looked at since: now and then is enough
+  for (std::uint64_t kill = 0; kill < kills && !HasFailure(); ++kill) {
+    const std::size_t taken = load.taken();
+    const std::chrono::milliseconds at_random(20 + random() % 230);
+    std::this_thread::sleep_for(at_random);
+    while (load.taken() == taken && server_.running()) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    server_.kill();
+    look_at_files();
+    ASSERT_TRUE(server_.start()) << server_.log();
+    load.hold();
+    const auto runs = load.runs();
+    auto rebuilt = runs.begin();
+    std::advance(rebuilt, random() % runs.size());
+    for (const auto& [run_id, run] : runs) {
+      if (settled.contains(run_id) && random() % 20 != 0) continue;
+      expect_files_of_log(run_id, run);
+      if (run.ended) settled.insert(run_id);
+    }
+    EXPECT_EQ(while_nothing_moves([&] { return rebuild(rebuilt->first, rebuilt->second.root); }),
+              "");
+    load.go_on();
+  }
+  load.hold();
+  EXPECT_EQ(server_.stop().exit_code, 0) << server_.log();
+  std::cout << kills << " kills, " << load.taken() << " commands, " << load.runs().size()
+            << " runs, " << looked_at_ << " files looked at, " << unfinished_
+            << " unfinished ones beside them" << std::endl;
+  for (const char* schema :
+       {"lock.v1", "tick_in_progress.v1", "tick_ledger.v1", "halt.v1", "timeout_checkpoint.v1",
+        "run_manifest.v1", "run_config.v1", "attempt_prompt.v1", "attempt_output.v1"}) {
+    EXPECT_GT(kinds_[schema], 0U) << "no " << schema << " was ever seen: this proves little";
+  }
+}
+
+}  // namespace
+}  // namespace signalbox::test

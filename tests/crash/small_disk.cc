@@ -1,0 +1,74 @@
+#include "tests/crash/small_disk.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <system_error>
+
+#include "store/file_descriptor.h"
+
+namespace signalbox::test {
+namespace {
+
+std::string not_possible(const char* call) {
+  return std::string(call) + ": " + std::generic_category().message(errno);
+}
+
+// Root may mount; anybody else may as the root of a user namespace, where there are such.
+std::string enter_own_namespace() {
+  const uid_t user = ::geteuid();
+  const gid_t group = ::getegid();
+  if (user == 0) {
+    if (::unshare(CLONE_NEWNS) != 0) return not_possible("unshare(CLONE_NEWNS)");
+  } else {
+    if (::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return not_possible("unshare(CLONE_NEWUSER)");
+    std::ofstream("/proc/self/setgroups") << "deny";
+    std::ofstream("/proc/self/uid_map") << "0 " << user << " 1";
+    std::ofstream("/proc/self/gid_map") << "0 " << group << " 1";
+  }
+  // What is mounted from here on is nobody else's business.
+  if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
+    return not_possible("mount(MS_PRIVATE)");
+  }
+  return {};
+}
+
+}  // namespace
+
+SmallDisk::~SmallDisk() {
+  if (!directory_.empty()) ::umount2(directory_.c_str(), MNT_DETACH);
+}
+
+std::string SmallDisk::mount(const std::filesystem::path& directory, std::uint64_t bytes) {
+  if (std::string why = enter_own_namespace(); !why.empty()) return why;
+  const std::string options = "mode=0700,size=" + std::to_string(bytes);
+  if (::mount("tmpfs", directory.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, options.c_str()) != 0) {
+    return not_possible("mount(tmpfs)");
+  }
+  directory_ = directory;
+  return {};
+}
+
+bool SmallDisk::fill() const {
+  const FileDescriptor file(
+      ::open(ballast().c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+  if (!file) return false;
+  static constexpr std::array<char, 4096> page{};
+  for (;;) {
+    if (::write(file.get(), page.data(), page.size()) > 0) continue;
+    if (errno != EINTR) return errno == ENOSPC;
+  }
+}
+
+void SmallDisk::make_space() const {
+  std::error_code ignored;
+  std::filesystem::remove(ballast(), ignored);
+}
+
+}  // namespace signalbox::test

@@ -1,0 +1,75 @@
+// Numbers of a query or a wait that lie outside of their bounds (P7): refused with the bounds,
+// never cut to fit.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include <boost/json/serialize.hpp>
+
+#include "tests/server/rpc_site.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+struct Bound {
+  const char* method;
+  const char* field;
+  std::string others;  // of the params
+  std::int64_t min;
+  std::int64_t max;
+};
+
+const std::vector<Bound> bounds = {
+    {"run.list", "limit", "", 1, 500},
+    {"lock.list", "limit", "", 1, 1000},
+    {"tick.list", "limit", "", 1, 500},
+    {"events.read", "limit", "", 1, 1000},
+    {"station.claim", "wait_ms", R"(,"worker":"w")", 0, 60'000},
+    {"lock.acquire", "wait_ms", R"(,"key":"k","owner":"o")", 0, 24LL * 60 * 60 * 1000},
+};
+
+class RpcBounds : public ::testing::Test, protected RpcSite {
+ protected:
+  json::object ask_with(const Bound& bound, std::int64_t value) {
+    send(R"({"jsonrpc":"2.0","id":1,"method":")" + std::string(bound.method) + R"(","params":{")" +
+         bound.field + "\":" + std::to_string(value) + bound.others + "}}");
+    commit_all();
+    EXPECT_TRUE(projector.catch_up());  // lists are read from there
+    return peer->next();
+  }
+};
+
+TEST_F(RpcBounds, WhatLiesOutsideIsRefusedWithTheBounds) {  // P7
+  for (const Bound& bound : bounds) {
+    for (const std::int64_t value : {bound.min - 1, bound.max + 1}) {
+      const auto answer = ask_with(bound, value);
+      const std::string about = std::string(bound.method) + " " + json::serialize(answer);
+      ASSERT_EQ(code_of(answer), "INVALID_PARAMS") << about;
+      if (value < 0) continue;  // not even a count
+      const json::object& data = answer.at("error").at("data").as_object();
+      const json::object meant{
+          {"field", bound.field}, {"value", value}, {"min", bound.min}, {"max", bound.max}};
+      EXPECT_EQ(data.at("details"), meant) << about;
+      EXPECT_EQ(data.at("next_commands").at(0), "signalbox rpc server.limits") << about;
+    }
+  }
+  EXPECT_EQ(log.tail(), 0U);
+  EXPECT_EQ(claims.size() + locks.size(), 0U) << "somebody waits";
+}
+
+TEST_F(RpcBounds, TheBoundsThemselvesAreTaken) {
+  for (const Bound& bound : bounds) {
+    for (const std::int64_t value : {bound.min, bound.max}) {
+      const bool waits = std::string(bound.field) == "wait_ms" && value > 0;
+      if (waits && std::string(bound.method) == "station.claim") continue;  // nothing is ready
+      const auto answer = ask_with(bound, value);
+      EXPECT_EQ(code_of(answer), "") << bound.method << " " << json::serialize(answer);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace signalbox

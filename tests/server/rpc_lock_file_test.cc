@@ -1,0 +1,153 @@
+// `lock.acquire` with a run root: what the `.lock` that lies there already counts for.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include <boost/json/serialize.hpp>
+
+#include "server/rpc/time_text.h"
+#include "tests/server/executor_fixture.h"
+#include "tests/server/rpc_lock_site.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+class RpcLockFile : public RpcLock {
+ protected:
+  std::string root() const { return directory_.path().string(); }
+  std::filesystem::path file() const { return directory_.path() / ".lock"; }
+  void write(const std::string& text) const { std::ofstream(file(), std::ios::binary) << text; }
+  std::string with_root(const std::string& more = {}) const {
+    return R"(,"run_root":")" + root() + "\"" + more;
+  }
+  std::string foreign(const std::string& owner, std::int64_t expires_in_ms) const {
+    return R"({"schema_version":"lock.v1","key":"deploy","owner":")" + owner +
+           R"(","token":9,"lease_ms":1000,"acquired_at":"2020-01-01T00:00:00Z","expires_at":")" +
+           format_time(clock.wall_ns() + expires_in_ms * 1'000'000) + R"(","reason":"nightly"})" +
+           "\n";
+  }
+  // What the log says of the file that made way.
+  std::string replaced() const {
+    std::string reason = "nothing";
+    EXPECT_TRUE(log.scan(1, log.tail(), [&](Record&& record) {
+      if (const auto* event = event_as<LockFileReplaced>(record.event)) reason = event->reason;
+      return true;
+    }));
+    return reason;
+  }
+  TemporaryDirectory directory_;
+};
+
+TEST_F(RpcLockFile, WhatCantBeReadAsALockMakesWay) {  // L4
+  const std::vector<std::pair<std::string, std::string>> garbage = {
+      {"", "empty"},
+      {"{\n", "not JSON: "},
+      {std::string("\0\xff\x01", 3), "not JSON: "},
+      {"[1]", "no lock: not a JSON object"},
+      {R"({"owner":"cron"})", "no lock: it doesn't say when its lease is over"},
+      {R"({"expires_at":"2099-01-01T00:00:00Z"})", "no lock: it names no owner"},
+      {R"({"owner":"","expires_at":"2099-01-01T00:00:00Z"})", "no lock: it names no owner"},
+      {R"({"owner":"a\nb","expires_at":"2099-01-01T00:00:00Z"})", "no lock: it names no owner"},
+      {R"({"owner":"cron","expires_at":"soon"})", "no lock: it doesn't say when"},
+      {std::string(lock_file_bytes_max + 1, ' '), "too large: 65537 bytes"},
+  };
+  for (const auto& [text, reason] : garbage) {
+    write(text);
+    const auto taken = acquire("ann", with_root());
+    EXPECT_EQ(code_of(taken), "") << reason;
+    EXPECT_TRUE(replaced().starts_with(reason)) << replaced() << " for " << reason;
+    word("lock.release", token_of(taken));
+  }
+}
+
+TEST_F(RpcLockFile, WhatIsNoFileMakesWayToo) {  // L4
+  const auto taken_because = [this](const char* reason) {
+    const auto taken = acquire("ann", with_root());
+    EXPECT_EQ(code_of(taken), "");
+    EXPECT_EQ(replaced(), reason);
+    word("lock.release", token_of(taken));
+    std::filesystem::remove_all(file());
+  };
+  std::filesystem::create_directories(file() / "inside");
+  taken_because("a directory");
+  std::ofstream(directory_.path() / "elsewhere") << foreign("cron", 1000);
+  std::filesystem::create_symlink(directory_.path() / "elsewhere", file());
+  taken_because("a symbolic link");
+  ASSERT_EQ(::mkfifo(file().c_str(), 0600), 0);
+  taken_because("not a regular file");
+}
+
+TEST_F(RpcLockFile, NothingThereIsNothingReplaced) {
+  EXPECT_EQ(code_of(acquire("ann", with_root())), "");
+  EXPECT_EQ(code_of(ask("lock.acquire", R"({"key":"k","owner":"o","run_root":"/not/there"})")), "");
+  EXPECT_EQ(commits(), (std::vector<std::string>{"LockAcquired", "LockAcquired"}));
+}
+
+TEST_F(RpcLockFile, AStrangersFreshFileHoldsAndAnOverOneIsTakenOver) {  // L4
+  write(foreign("cron", 500));
+  const auto refused = acquire("ann", with_root());
+  EXPECT_EQ(code_of(refused), "LOCK_HELD");
+  EXPECT_EQ(details_of(refused).at("owner"), "cron");
+  EXPECT_EQ(details_of(refused).at("reason"), "nightly");
+  EXPECT_EQ(details_of(refused).at("lock_file"), json::value(file().string()));
+  clock.advance_ms(500);
+  EXPECT_EQ(code_of(acquire("ann", with_root())), "");
+  EXPECT_EQ(replaced(), "expired");
+  EXPECT_EQ(commits(), (std::vector<std::string>{"LockFileReplaced LockAcquired"}));
+}
+
+TEST_F(RpcLockFile, AStrangersFileIsWaitedForToo) {  // L4
+  write(foreign("cron", 60'000));
+  const auto ann = waiter("ann", with_root());
+  const auto bob = waiter("bob", with_root());
+  serve();
+  EXPECT_EQ(outcome(*ann), "waits");
+  std::filesystem::remove(file());
+  serve();
+  EXPECT_EQ(outcome(*ann), "waits") << "until it is looked at again";
+  EXPECT_EQ(locks.next_due_ns(), clock.monotonic_ns() + lock_file_pause_ms * 1'000'000);
+  clock.advance_ms(lock_file_pause_ms);
+  serve();
+  EXPECT_EQ(outcome(*ann), "ann");
+  EXPECT_EQ(outcome(*bob), "waits");
+}
+
+TEST_F(RpcLockFile, WhatThisLogGrantedCountsForNothing) {  // L4
+  const auto granted = acquire("ann", with_root()).at("result").as_object();
+  json::object mirror = granted;
+  mirror["schema_version"] = "lock.v1";
+  write(json::serialize(mirror) + "\n");
+  word("lock.release", 1);
+  // As after a crash between the release and the removal of the file.
+  EXPECT_EQ(code_of(acquire("bob", with_root())), "");
+  EXPECT_EQ(replaced(), "nothing");
+}
+
+TEST_F(RpcLockFile, AnotherKeysHolderHasTheRunRoot) {  // L4
+  json::object mirror = acquire("ann", with_root()).at("result").as_object();
+  mirror["schema_version"] = "lock.v1";
+  write(json::serialize(mirror));
+  const std::string other = R"({"key":"other","owner":"bob","run_root":")" + root() + "\"}";
+  const auto refused = ask("lock.acquire", other);
+  EXPECT_EQ(code_of(refused), "LOCK_HELD");
+  EXPECT_EQ(details_of(refused).at("owner"), "ann");
+  word("lock.release", 1);
+  EXPECT_EQ(code_of(ask("lock.acquire", other)), "");
+}
+
+TEST_F(RpcLockFile, AFileThatOnlyClaimsToBeOfThisLogIsAStrangers) {  // L4
+  json::object mirror = acquire("ann", with_root()).at("result").as_object();
+  word("lock.release", 1);
+  mirror["acquired_at"] = format_time(clock.wall_ns() + 1);
+  mirror["expires_at"] = format_time(clock.wall_ns() + 60'000'000'000);
+  write(json::serialize(mirror));
+  EXPECT_EQ(code_of(acquire("bob", with_root())), "LOCK_HELD");
+}
+
+}  // namespace
+}  // namespace signalbox
