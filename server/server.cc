@@ -130,6 +130,7 @@ Api Server::api() {
           timers_,
           [this] { return digest_.of(engine_.world()); },
           &run_roots_,
+          {},
           &authentication_};
 }
 
@@ -162,7 +163,7 @@ void Server::handle(std::string_view line, const Caller& caller,
 
 std::optional<Rejection> Server::not_ready() const {
   if (stopping_) return stopping;
-  if (engine_.storage_full()) return not_durable(Durability::storage_full);
+  if (engine_.storage_full()) return not_durable(engine_, Durability::storage_full);
   return std::nullopt;
 }
 

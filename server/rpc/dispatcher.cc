@@ -83,9 +83,9 @@ void Dispatcher::route(std::string_view line, const std::string& actor, std::opt
          {{"methods", std::move(names)}},
          {"signalbox --help"}});
   }
-  if (is_query && line.size() <= asked_again_bytes_max) {
-    responder.when_rolled_back([this, asked = std::string(line), actor, peer] {
-      handle(asked, actor, peer);
+  if (is_query && role && line.size() <= asked_again_bytes_max) {
+    responder.when_rolled_back([this, asked = std::string(line), actor, role, peer] {
+      handle(asked, {actor, *role}, peer);
       peer->answer({}, query_weight);  // the first one's place
     });
   }

@@ -174,6 +174,7 @@ class RpcSite {
           timers,
           [] { return Digest{}; },
           nullptr,
+          {},
           &authentication};
   Dispatcher dispatcher{api};
   std::shared_ptr<ListeningPeer> peer = std::make_shared<ListeningPeer>();
