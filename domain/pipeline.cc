@@ -134,6 +134,10 @@ Decided<void> validate_executor(const StationDefinition& station) {
   if (kind == ExecutorKind::modal && !station.modal) {
     return invalid(station.name, "modal.endpoint", "must be given");
   }
+  if (agent && station.coderunner && station.coderunner->mode == CoderunnerMode::modal &&
+      !station.modal) {
+    return invalid(station.name, "modal.endpoint", "must be given: its mode is modal");
+  }
   if (station.modal) {
     if (auto ok = validate_endpoint(station); !ok) return ok;
   }
