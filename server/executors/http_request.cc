@@ -129,8 +129,8 @@ tl::expected<HttpResponse, HttpFailure> send(const HttpRequest& request, const H
     next.url = hop->redirect;
     next.body.clear();
   }
-  return tl::unexpected(HttpFailure{
-      "more than " + std::to_string(http_redirects_max) + " redirects", true});
+  return tl::unexpected(
+      HttpFailure{"more than " + std::to_string(http_redirects_max) + " redirects", true});
 }
 
 std::string percent_encoded(const std::string& text) {

@@ -27,12 +27,12 @@ tl::unexpected<ExecutorError> missing(const std::string& name) {
 
 tl::unexpected<RemoteError> refused(ErrorClass error_class, std::string code, std::string message,
                                     const HttpResponse& response) {
-  return tl::unexpected(RemoteError{
-      {error_class, std::move(code),
-       shortened(message + " (HTTP " + std::to_string(response.status) + ")",
-                 limits::reason_bytes_max)},
-      response.retry_after_ms,
-      true});
+  return tl::unexpected(
+      RemoteError{{error_class, std::move(code),
+                   shortened(message + " (HTTP " + std::to_string(response.status) + ")",
+                             limits::reason_bytes_max)},
+                  response.retry_after_ms,
+                  true});
 }
 
 // What every answer but the expected ones means.
@@ -124,11 +124,10 @@ HttpRequest RemoteEndpoint::request(const Job& job, std::string method, std::str
 Remote<HttpResponse> RemoteEndpoint::send(const HttpRequest& request) const {
   auto response = signalbox::send(request, times_);
   if (response) return std::move(*response);
-  return tl::unexpected(
-      RemoteError{{ErrorClass::transient, "REMOTE_UNREACHABLE",
-                   shortened(response.error().message, limits::reason_bytes_max)},
-                  {},
-                  response.error().may_have_arrived});
+  return tl::unexpected(RemoteError{{ErrorClass::transient, "REMOTE_UNREACHABLE",
+                                     shortened(response.error().message, limits::reason_bytes_max)},
+                                    {},
+                                    response.error().may_have_arrived});
 }
 
 Remote<std::string> RemoteEndpoint::submit(const Job& job) const {
@@ -145,8 +144,8 @@ Remote<std::string> RemoteEndpoint::submit(const Job& job) const {
 }
 
 Remote<std::optional<std::string>> RemoteEndpoint::look_up(const Job& job) const {
-  const auto response = send(
-      request(job, "GET", job.definition.modal->endpoint + "?id=" + percent_encoded(job.id)));
+  const auto response =
+      send(request(job, "GET", job.definition.modal->endpoint + "?id=" + percent_encoded(job.id)));
   if (!response) return tl::unexpected(response.error());
   if (is_success(response->status)) {
     auto call_id = call_id_in(*response);

@@ -1,4 +1,5 @@
-// The protocol of a job endpoint (JOBS.md, "Remote jobs"): what is asked, and what the answers mean.
+// The protocol of a job endpoint (JOBS.md, "Remote jobs"): what is asked, and what the answers
+// mean.
 #pragma once
 
 #include <optional>

@@ -73,9 +73,9 @@ std::optional<std::string> from_base64(const std::string& text) {
 
 JobResult invalid(const std::string& why) {
   JobResult result;
-  result.failure = {Outcome::failed, ErrorClass::terminal, "RESULT_INVALID",
-                    shortened("the endpoint's result is invalid: " + why,
-                              limits::reason_bytes_max)};
+  result.failure = {
+      Outcome::failed, ErrorClass::terminal, "RESULT_INVALID",
+      shortened("the endpoint's result is invalid: " + why, limits::reason_bytes_max)};
   return result;
 }
 
@@ -87,9 +87,8 @@ std::string excerpt_of(const std::string& logs) {
   const std::string_view tail = utf8_end(logs, part);
   return "[cut to fit into " + std::to_string(limits::logs_inline_bytes_max) +
          " bytes; the original is " + std::to_string(logs.size()) + " bytes]\n" +
-         std::string(head) + "\n[cut: the first " + std::to_string(head.size()) +
-         " and the last " + std::to_string(tail.size()) + " bytes are shown]\n" +
-         std::string(tail);
+         std::string(head) + "\n[cut: the first " + std::to_string(head.size()) + " and the last " +
+         std::to_string(tail.size()) + " bytes are shown]\n" + std::string(tail);
 }
 
 // Adds what the job sent along; a problem is named, and ends the adding.
@@ -169,10 +168,9 @@ std::string canceled_remote_result(const std::string& call_id, bool unconfirmed)
   json::object result;
   result["outcome"] = "canceled";
   result["error_code"] = unconfirmed ? unconfirmed_code : "CANCELED";
-  result["error_message"] =
-      unconfirmed ? "the endpoint couldn't be made to say that call " + call_id +
-                        " is gone; it may still run there"
-                  : "canceled";
+  result["error_message"] = unconfirmed ? "the endpoint couldn't be made to say that call " +
+                                              call_id + " is gone; it may still run there"
+                                        : "canceled";
   return json::serialize(result);
 }
 
