@@ -23,7 +23,7 @@ namespace signalbox {
 struct ModalExecutorOptions {
   std::filesystem::path jobs_root;       // absolute: <data>/jobs
   std::vector<std::string> environment;  // the server's own, "NAME=VALUE"
-  HttpTimes times;
+  HttpTimes times = {};
   std::chrono::milliseconds backoff_min{1000};  // after an error; doubled for each further one
   std::chrono::milliseconds backoff_max{60'000};
   // How long a canceled job may go on before it is given up as unconfirmed.
