@@ -1,6 +1,7 @@
 // Jobs at an HTTPS endpoint, with the faults that such endpoints have. S6, S8.
 #include <sstream>
 
+#include "domain/limits.h"
 #include "server/executors/modal_executor.h"
 
 #include "tests/server/executor_fixture.h"
@@ -71,8 +72,8 @@ TEST_F(ModalExecutorTest, AJobIsSubmittedAskedForAndGivesItsResult) {
   EXPECT_EQ(endpoint.last_headers()["Modal-Key"], "ak-1");
   EXPECT_EQ(endpoint.last_headers()["Modal-Secret"], "as-2");
   EXPECT_EQ(endpoint.last_headers()["Idempotency-Key"], one.id);
-  EXPECT_EQ(endpoint.last_task().at("goal"), one.goal);
-  EXPECT_EQ(endpoint.last_task().at("schema"), "remote_job.v1");
+  EXPECT_EQ(endpoint.last_task().at("goal").as_string(), one.goal);
+  EXPECT_EQ(endpoint.last_task().at("schema").as_string(), "remote_job.v1");
 }
 
 TEST_F(ModalExecutorTest, AMissingVariableIsNamedAndItsValueNever) {
