@@ -12,10 +12,10 @@ namespace {
 constexpr std::size_t previous_bytes_max = 1024;
 
 // The strategy index of the next attempt, or nullopt if there is none.
-std::optional<std::uint8_t> next_strategy_index(const RetryPolicy& policy,
-                                                const StationState& station,
-                                                ErrorClass error_class) {
-  if (station.failures >= policy.max_retries) return std::nullopt;
+std::optional<std::uint8_t> next_strategy_index(const Run& run, ErrorClass error_class) {
+  const RetryPolicy& policy = run.definition().retry;
+  const StationState& station = run.station();
+  if (station.failures >= run.max_retries.value_or(policy.max_retries)) return std::nullopt;
   switch (error_class) {
     case ErrorClass::config:
       return std::nullopt;
@@ -46,9 +46,8 @@ NewEvents end_attempt(const Run& run, Failure failure, AttemptResult result, con
   };
 
   NewEvents events;
-  const auto next = retrying == Retrying::never
-                        ? std::nullopt
-                        : next_strategy_index(definition.retry, run.station(), failure.error_class);
+  const auto next =
+      retrying == Retrying::never ? std::nullopt : next_strategy_index(run, failure.error_class);
   if (next) {
     const std::int64_t delay_ms = backoff_ms(definition.retry, run.station().failures + 1);
     add(events, StationEvent{StationAttemptFailed{

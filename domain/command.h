@@ -30,6 +30,8 @@ struct StartRun {
   std::optional<std::string> run_root;    // absolute
   std::optional<std::string> repository;  // absolute
   std::optional<std::string> base;
+  std::optional<Budget> budget;
+  std::optional<std::uint32_t> max_retries;  // instead of what its stations say
 
   RunId run_id{};  // the id that the run gets if it is new
   Digest request_digest;
@@ -37,7 +39,7 @@ struct StartRun {
 };
 BOOST_DESCRIBE_STRUCT(StartRun, (),
                       (goal, input, project, labels, pipeline, idempotency_key, run_root,
-                       repository, base))
+                       repository, base, budget, max_retries))
 
 struct CancelRun {
   RunId run_id{};
@@ -51,11 +53,18 @@ struct PauseRun {
 };
 BOOST_DESCRIBE_STRUCT(PauseRun, (), (run_id, reason))
 
+// Of a paused run: it goes on. Of one that waits for an approval: what was decided. Of one that
+// used up its budget: what it may use from now on.
+enum class Decision : std::uint8_t { approve = 1, reject = 2 };
+BOOST_DESCRIBE_ENUM(Decision, approve, reject)
+
 struct ResumeRun {
   RunId run_id{};
   std::optional<std::string> reason;
+  std::optional<Decision> decision;
+  std::optional<Budget> budget;
 };
-BOOST_DESCRIBE_STRUCT(ResumeRun, (), (run_id, reason))
+BOOST_DESCRIBE_STRUCT(ResumeRun, (), (run_id, reason, decision, budget))
 
 // Takes the oldest station that is ready: one of `stations`, or the one of `run_id`, or any.
 struct ClaimStation {
@@ -110,6 +119,10 @@ struct CompleteStation {
   std::optional<ErrorClass> error_class;  // of a failure; terminal where none is given
   std::optional<std::string> error_code;
   std::optional<std::string> error_message;
+  // Of a failure of class quota: when the executor may be asked again. The station waits until
+  // then, and this counts as no failure.
+  std::optional<std::int64_t> quota_reset_at_ns;  // UTC
+  std::optional<Usage> usage;
   std::optional<bool> claim_next;        // claim the next ready station in the same commit
   std::vector<std::string> stations;     // for claim_next
   std::optional<std::int64_t> lease_ms;  // for claim_next
@@ -120,8 +133,8 @@ struct CompleteStation {
 };
 BOOST_DESCRIBE_STRUCT(CompleteStation, (),
                       (run_id, station, token, outcome, summary, logs_inline, external_ref,
-                       metadata, artifacts, error_class, error_code, error_message, claim_next,
-                       stations, lease_ms))
+                       metadata, artifacts, error_class, error_code, error_message,
+                       quota_reset_at_ns, usage, claim_next, stations, lease_ms))
 
 struct DeferStation {
   RunId run_id{};
@@ -310,7 +323,8 @@ struct WakeStation {
 struct ConfirmCancel {
   RunId run_id{};
   Token token = 0;
-  std::vector<std::int32_t> escaped_pids;
+  std::vector<std::int32_t> escaped_pids = {};
+  bool unconfirmed = false;  // its executor couldn't be made to say that it is gone
 };
 
 // A request was refused for who asked: that is worth an event, once for each streak.

@@ -3,6 +3,7 @@
 #include "domain/decide.h"
 #include "domain/limits.h"
 #include "domain/refusals.h"
+#include "domain/station_turn.h"
 
 namespace signalbox {
 namespace {
@@ -30,6 +31,14 @@ Decided<void> validate(const StartRun& command) {
                   {{"labels", static_cast<std::int64_t>(command.labels.size())},
                    {"labels_max", static_cast<std::int64_t>(limits::labels_max)}});
   }
+  if (command.budget) {
+    if (auto ok = validate(*command.budget); !ok) return ok;
+  }
+  if (auto ok =
+          require_between("max_retries", command.max_retries.value_or(0), 0, limits::retries_max);
+      !ok) {
+    return ok;
+  }
   for (const auto& [key, value] : command.labels) {
     if (auto ok = require_name("labels", key, limits::label_bytes_max); !ok) return ok;
     if (auto ok = require_at_most("labels", value, limits::label_bytes_max); !ok) return ok;
@@ -39,6 +48,81 @@ Decided<void> validate(const StartRun& command) {
     }
   }
   return {};
+}
+
+bool waits_for(const Run& run, WaitReason reason) {
+  return run.station().status == StationStatus::waiting && run.station().waiting == reason &&
+         !run.attempt;
+}
+
+std::string resume_command(const Run& run, const std::string& flags) {
+  return "signalbox run resume " + to_string(run.id) + " " + flags;
+}
+
+Decided<void> add_decision(const Run& run, const std::optional<Decision>& decision,
+                           const std::string& reason, NewEvents& events) {
+  const std::string& station = run.definition().name;
+  const bool asked = waits_for(run, WaitReason::approval);
+  if (!decision) {
+    if (!asked || run.status == RunStatus::paused) return {};
+    return reject(ErrorCode::DECISION_REQUIRED, "station " + station + " waits for a decision",
+                  {{"run_id", to_string(run.id)}, {"station", station}},
+                  {resume_command(run, "--decision approve"),
+                   resume_command(run, "--decision reject --reason 'why'")});
+  }
+  if (!asked) {
+    return reject(ErrorCode::NOT_WAITING_FOR_APPROVAL,
+                  "station " + station + " waits for no decision",
+                  {{"run_id", to_string(run.id)},
+                   {"station", station},
+                   {"station_status", std::string(name_of(run.station().status))}},
+                  {"signalbox run why " + to_string(run.id)});
+  }
+  const Stream stream = Stream::run(run.id);
+  switch (*decision) {
+    case Decision::approve:
+      events.push_back({stream, {}, 0, StationEvent{StationApproved{station, reason}}});
+      for (NewEvent& event : after_success(run, run.used, 0)) events.push_back(std::move(event));
+      return {};
+    case Decision::reject:
+      events.push_back({stream, {}, 0, StationEvent{StationRejected{station, reason}}});
+      events.push_back({stream,
+                        {},
+                        0,
+                        RunEvent{RunFailed{station, ErrorClass::terminal, "REJECTED",
+                                           reason.empty() ? "the approval was refused" : reason}}});
+      return {};
+  }
+  return {};
+}
+
+// A budget that is raised lets a station go that waited for that.
+Decided<void> add_budget(const Run& run, const std::optional<Budget>& budget,
+                         const std::string& reason, NewEvents& events) {
+  const bool held = waits_for(run, WaitReason::budget);
+  if (!budget && (!held || run.status == RunStatus::paused)) return {};
+  const std::string& station = run.definition().name;
+  if (const auto what = exhausted(budget.value_or(run.budget), run.used)) {
+    return reject(
+        ErrorCode::BUDGET_EXHAUSTED, "the run has used up this budget of " + *what + " already",
+        {{"run_id", to_string(run.id)},
+         {"station", station},
+         {"used_cost_microusd", run.used.cost_microusd},
+         {"used_tokens", run.used.tokens},
+         {"used_turns", run.used.turns}},
+        {resume_command(run, "--max-cost-usd 10"), "signalbox run cancel " + to_string(run.id)});
+  }
+  const Stream stream = Stream::run(run.id);
+  if (budget && *budget != run.budget) {
+    events.push_back({stream, {}, 0, RunEvent{RunBudgetRaised{*budget, reason}}});
+  }
+  if (held) events.push_back({stream, {}, 0, StationEvent{StationReady{station}}});
+  return {};
+}
+
+bool ended_by(const NewEvents& events) {
+  return !events.empty() && (event_as<RunSucceeded>(events.back().event) != nullptr ||
+                             event_as<RunFailed>(events.back().event) != nullptr);
 }
 
 Decided<void> same_request(const StartRun& command, const RunId& run_id, const Digest& first) {
@@ -75,13 +159,21 @@ Decided<NewEvents> decide(const World& world, const StartRun& command, const Now
   started.idempotency_key = command.idempotency_key.value_or("");
   started.request_digest = command.request_digest;
   started.pipeline_digest = command.pipeline_digest;
-  if (!world.pipelines.contains(command.pipeline_digest)) {
-    started.pipeline = command.pipeline ? *command.pipeline : default_pipeline();
-  }
+  const auto pinned = world.pipelines.find(command.pipeline_digest);
+  const PipelineDefinition pipeline = pinned != world.pipelines.end() ? *pinned->second.definition
+                                      : command.pipeline              ? *command.pipeline
+                                                                      : default_pipeline();
+  if (pinned == world.pipelines.end()) started.pipeline = pipeline;
+  started.budget = command.budget.value_or(pipeline.budget);
+  started.max_retries = command.max_retries;
   started.run_root = command.run_root.value_or("");
   started.repository = command.repository.value_or("");
   started.base = command.base.value_or("");
-  return NewEvents{{Stream::run(command.run_id), {}, 0, RunEvent{std::move(started)}}};
+  const auto held = held_at_turn(pipeline.stations.front(), started.budget, {});
+  const Stream stream = Stream::run(command.run_id);
+  NewEvents events{{stream, {}, 0, RunEvent{std::move(started)}}};
+  if (held) events.push_back({stream, {}, 0, StationEvent{*held}});
+  return events;
 }
 
 Decided<NewEvents> decide(const World& world, const CancelRun& command, const Now&) {
@@ -113,7 +205,7 @@ Decided<NewEvents> decide(const World& world, const ConfirmCancel& command, cons
   const Attempt& attempt = *run->attempt;
   const std::string& station = run->definition().name;
   NewEvents events;
-  if (command.escaped_pids.empty()) {
+  if (command.escaped_pids.empty() && !command.unconfirmed) {
     events.push_back({stream, attempt.span_id, attempt.token,
                       StationEvent{CancelConfirmed{station, attempt.job_id}}});
   } else {
@@ -144,8 +236,21 @@ Decided<NewEvents> decide(const World& world, const ResumeRun& command, const No
   if (auto ok = require_at_most("reason", reason, limits::reason_bytes_max); !ok) {
     return tl::unexpected(ok.error());
   }
-  if ((*found)->status != RunStatus::paused) return NewEvents{};
-  return NewEvents{{Stream::run(command.run_id), {}, 0, RunEvent{RunResumed{reason}}}};
+  const Run& run = **found;
+  if (command.budget) {
+    if (auto ok = validate(*command.budget); !ok) return tl::unexpected(ok.error());
+  }
+  NewEvents events;
+  if (auto ok = add_decision(run, command.decision, reason, events); !ok) {
+    return tl::unexpected(ok.error());
+  }
+  if (auto ok = add_budget(run, command.budget, reason, events); !ok) {
+    return tl::unexpected(ok.error());
+  }
+  if (run.status == RunStatus::paused && !ended_by(events)) {
+    events.push_back({Stream::run(run.id), {}, 0, RunEvent{RunResumed{reason}}});
+  }
+  return events;
 }
 
 }  // namespace signalbox

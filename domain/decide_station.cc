@@ -1,11 +1,13 @@
 // Decisions about the station under way: claim, heartbeat, external ref, complete, defer, dispatch.
 #include <algorithm>
+#include <iterator>
 
 #include "domain/attempt_end.h"
 #include "domain/check.h"
 #include "domain/decide.h"
 #include "domain/limits.h"
 #include "domain/refusals.h"
+#include "domain/station_turn.h"
 
 namespace signalbox {
 namespace {
@@ -140,6 +142,64 @@ Decided<void> require_fitting(const AttemptResult& result, const Failure& failur
   return {};
 }
 
+// A usage limit is nobody's failure: the station waits until it is over, if that is known.
+NewEvents wait_for_quota(const Run& run, std::int64_t reset_at_ns, const std::string& note,
+                         const Now& now) {
+  const Attempt& attempt = *run.attempt;
+  const std::int64_t until_ns =
+      std::clamp(reset_at_ns, now.wall_ns, now.wall_ns + limits::defer_ms_max * 1'000'000);
+  return {{Stream::run(run.id), attempt.span_id, attempt.token,
+           StationEvent{StationDeferred{run.definition().name, attempt.number, WaitReason::quota,
+                                        until_ns, note}}}};
+}
+
+// The worker says that it was told to stop: the run ends as canceled.
+NewEvents end_canceled(const Run& run, const std::string& reason) {
+  const Attempt& attempt = *run.attempt;
+  const Stream stream = Stream::run(run.id);
+  return {{stream, attempt.span_id, attempt.token,
+           StationEvent{StationCanceled{run.definition().name}}},
+          {stream, {}, attempt.token, RunEvent{RunCanceled{reason}}}};
+}
+
+NewEvents end_of_attempt(const Run& run, const CompleteStation& command, Failure failure,
+                         AttemptResult result, const Now& now) {
+  const Attempt& attempt = *run.attempt;
+  switch (command.outcome) {
+    case Outcome::succeeded: {
+      NewEvents events{
+          {Stream::run(run.id), attempt.span_id, attempt.token,
+           StationEvent{StationSucceeded{command.station, attempt.number, std::move(result)}}}};
+      const Usage used = run.used + command.usage.value_or(Usage{});
+      NewEvents next = after_success(run, used, attempt.token);
+      std::move(next.begin(), next.end(), std::back_inserter(events));
+      return events;
+    }
+    case Outcome::failed:
+      if (failure.code.empty()) failure.code = "FAILED";
+      if (failure.error_class == ErrorClass::quota && command.quota_reset_at_ns) {
+        return wait_for_quota(run, *command.quota_reset_at_ns, failure.message, now);
+      }
+      return end_attempt(run, std::move(failure), std::move(result), now);
+    case Outcome::timeout: {
+      failure.error_class = command.error_class.value_or(ErrorClass::transient);
+      if (failure.code.empty()) failure.code = "TIMEOUT";
+      NewEvents events;
+      if (command.from_executor) {  // its shim keeps the time
+        events.push_back(
+            watchdog_timed_out(run, (now.wall_ns - attempt.started_at_ns) / 1'000'000));
+      }
+      NewEvents end = end_attempt(run, std::move(failure), std::move(result), now);
+      std::move(end.begin(), end.end(), std::back_inserter(events));
+      return events;
+    }
+    case Outcome::canceled:
+      return end_canceled(
+          run, failure.message.empty() ? beginning_of(result.summary, 256) : failure.message);
+  }
+  SIGNALBOX_CHECK(false);
+}
+
 }  // namespace
 
 Decided<NewEvents> decide(const World& world, const ClaimStation& command, const Now&) {
@@ -241,55 +301,25 @@ Decided<NewEvents> decide(const World& world, const CompleteStation& command, co
                   command.error_code.value_or(""), command.error_message.value_or("")};
   if (auto ok = require_fitting(result, failure); !ok) return tl::unexpected(ok.error());
   if (auto ok = require_lease(command.lease_ms); !ok) return tl::unexpected(ok.error());
+  const Usage usage = command.usage.value_or(Usage{});
+  if (auto ok = validate(usage); !ok) return tl::unexpected(ok.error());
   const auto held = held_station(world, command.run_id, command.station, command.token);
   if (!held) return tl::unexpected(held.error());
   const Run& run = **held;
   if (auto ok = require_speaker(run, command.from_executor); !ok) return tl::unexpected(ok.error());
   const Attempt& attempt = *run.attempt;
-  const Stream stream = Stream::run(run.id);
-  if (run.cancel_requested) return decide(world, ConfirmCancel{run.id, attempt.token, {}}, now);
+  if (run.cancel_requested) return decide(world, ConfirmCancel{run.id, attempt.token}, now);
   if (result.external_ref.empty()) result.external_ref = attempt.external_ref;
-  if (attempt.ending && command.outcome != Outcome::succeeded) {
-    return end_stalled_attempt(run, std::move(result), now);
+  NewEvents events;
+  if (usage != Usage{}) {
+    events.push_back({Stream::run(run.id), attempt.span_id, attempt.token,
+                      StationEvent{StationUsageReported{command.station, attempt.number, usage}}});
   }
-
-  switch (command.outcome) {
-    case Outcome::succeeded: {
-      NewEvents events;
-      events.push_back(
-          {stream, attempt.span_id, attempt.token,
-           StationEvent{StationSucceeded{command.station, attempt.number, std::move(result)}}});
-      if (run.current + 1 == run.stations.size()) {
-        events.push_back({stream, {}, attempt.token, RunEvent{RunSucceeded{}}});
-      }
-      return events;
-    }
-    case Outcome::failed:
-      if (failure.code.empty()) failure.code = "FAILED";
-      return end_attempt(run, std::move(failure), std::move(result), now);
-    case Outcome::timeout:
-      failure.error_class = command.error_class.value_or(ErrorClass::transient);
-      if (failure.code.empty()) failure.code = "TIMEOUT";
-      if (command.from_executor) {  // its shim keeps the time
-        NewEvents events{
-            watchdog_timed_out(run, (now.wall_ns - attempt.started_at_ns) / 1'000'000)};
-        for (NewEvent& event : end_attempt(run, std::move(failure), std::move(result), now)) {
-          events.push_back(std::move(event));
-        }
-        return events;
-      }
-      return end_attempt(run, std::move(failure), std::move(result), now);
-    case Outcome::canceled:
-      // The worker says that it was told to stop: the run ends as canceled.
-      return NewEvents{
-          {stream, attempt.span_id, attempt.token, StationEvent{StationCanceled{command.station}}},
-          {stream,
-           {},
-           attempt.token,
-           RunEvent{RunCanceled{failure.message.empty() ? beginning_of(result.summary, 256)
-                                                        : failure.message}}}};
-  }
-  return reject(ErrorCode::INVALID_PARAMS, "unknown outcome");
+  NewEvents end = attempt.ending && command.outcome != Outcome::succeeded
+                      ? end_stalled_attempt(run, std::move(result), now)
+                      : end_of_attempt(run, command, std::move(failure), std::move(result), now);
+  std::move(end.begin(), end.end(), std::back_inserter(events));
+  return events;
 }
 
 Decided<NewEvents> decide(const World& world, const DeferStation& command, const Now& now) {

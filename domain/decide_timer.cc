@@ -2,6 +2,7 @@
 // may fire after that state has moved on; then there is nothing to decide.
 #include "domain/attempt_end.h"
 #include "domain/decide.h"
+#include "domain/station_turn.h"
 
 namespace signalbox {
 namespace {
@@ -68,8 +69,12 @@ Decided<NewEvents> decide(const World& world, const WakeStation& command, const 
   const Run* run = world.find_run(command.run_id);
   if (run == nullptr || run->station().status != StationStatus::waiting) return NewEvents{};
   if (run->attempt) return NewEvents{};  // it waits for a stalled attempt, not for a time
-  return NewEvents{
-      {Stream::run(run->id), {}, 0, StationEvent{StationReady{run->definition().name}}}};
+  if (waits_for_a_person(run->station().waiting)) return NewEvents{};
+  const Stream stream = Stream::run(run->id);
+  if (const auto held = held_at_turn(run->definition(), run->budget, run->used)) {
+    return NewEvents{{stream, {}, 0, StationEvent{*held}}};
+  }
+  return NewEvents{{stream, {}, 0, StationEvent{StationReady{run->definition().name}}}};
 }
 
 }  // namespace signalbox

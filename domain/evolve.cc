@@ -8,13 +8,15 @@
 #include "domain/attempt_presence.h"
 #include "domain/check.h"
 #include "domain/evolve_noun.h"
+#include "domain/station_turn.h"
 
 namespace signalbox {
 namespace {
 
-// A paused run has nothing to claim until it is resumed.
+// A paused run has nothing to claim until it is resumed, nor has one that waits for a person.
 void make_ready(World& world, Run& run, Position position) {
   if (run.status == RunStatus::paused) return;
+  if (held_at_turn(run.definition(), run.budget, run.used)) return;
   run.station().ready_at = position;
   world.ready.insert(run.definition().executor, run.definition().name, position, run.id);
 }
@@ -103,6 +105,8 @@ void start_run(World& world, const Record& record, const RunStarted& event) {
   run->run_root = event.run_root;
   run->repository = event.repository;
   run->base = event.base;
+  run->budget = event.budget;
+  run->max_retries = event.max_retries;
   run->idempotency_key = event.idempotency_key;
   run->request_digest = event.request_digest;
   run->pipeline_digest = event.pipeline_digest;
@@ -177,21 +181,56 @@ void fold(World&, Run& run, const Record&, const StationStalled& event) {
   run.station().waiting = WaitReason::stalled;
 }
 void fold(World&, Run&, const Record&, const StationProgressed&) {}
+void fold(World&, Run& run, const Record&, const StationUsageReported& event) {
+  run.used = run.used + event.usage;
+}
+void fold(World&, Run& run, const Record&, const RunBudgetRaised& event) {
+  run.budget = event.budget;
+}
 void fold(World&, Run&, const Record&, const WatchdogTimedOut&) {}
 void fold(World&, Run&, const Record&, const CancelConfirmed&) {}
 void fold(World&, Run&, const Record&, const CancelEscaped&) {}
 
+// On to the next station, if there is one.
+void advance(World& world, Run& run, Position position) {
+  run.previous.clear();
+  run.resume_ref.clear();
+  if (run.current + 1 == run.stations.size()) return;
+  ++run.current;
+  make_ready(world, run, position);
+}
+
 void fold(World& world, Run& run, const Record& record, const StationSucceeded&) {
   end_attempt(world, run);
-  run.previous.clear();
-  if (run.current + 1 < run.stations.size()) {
-    ++run.current;
-    make_ready(world, run, record.position);
+  advance(world, run, record.position);
+}
+void fold(World& world, Run& run, const Record&, const StationHeld& event) {
+  unmake_ready(world, run);
+  run.station().waiting = event.reason;
+  run.station().waiting_until_ns = 0;
+}
+void fold(World& world, Run& run, const Record& record, const StationApproved&) {
+  advance(world, run, record.position);
+}
+void fold(World&, Run&, const Record&, const StationRejected&) {}
+
+// An attempt that failed at its work leaves nothing that is worth going on with.
+std::string resume_ref_after(const Run& run, ErrorClass error_class) {
+  switch (error_class) {
+    case ErrorClass::transient:
+    case ErrorClass::lost:
+    case ErrorClass::quota:
+      return run.attempt->external_ref;
+    case ErrorClass::config:
+    case ErrorClass::terminal:
+      return {};
   }
+  return {};
 }
 
 void fold(World& world, Run& run, const Record&, const StationAttemptFailed& event) {
   StationState& station = run.station();
+  run.resume_ref = resume_ref_after(run, event.failure.error_class);
   end_attempt(world, run);
   ++station.failures;
   station.waiting = WaitReason::backoff;
@@ -216,6 +255,7 @@ void fold(World& world, Run& run, const Record&, const StationTimedOut&) {
 void fold(World& world, Run& run, const Record&, const StationDeferred& event) {
   // To be stalled is to have an attempt.
   SIGNALBOX_CHECK(event.reason != WaitReason::stalled);
+  run.resume_ref = run.attempt->external_ref;
   end_attempt(world, run);
   run.station().waiting = event.reason;
   run.station().waiting_until_ns = event.until_ns;

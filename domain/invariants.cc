@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "domain/check.h"
+#include "domain/station_turn.h"
 
 namespace signalbox {
 namespace {
@@ -54,9 +55,11 @@ void examine(const World& world, const Run& run, Findings& findings) {
       station.status == StationStatus::waiting && station.waiting == WaitReason::stalled;
   findings.expect((station.status == StationStatus::running || stalled) == run.attempt.has_value(),
                   run, "its station runs, or is stalled, exactly while there is an attempt");
-  findings.expect((station.status == StationStatus::pending && run.status != RunStatus::paused) ==
-                      (station.ready_at != 0),
-                  run, "its station is ready exactly while it is pending and the run isn't paused");
+  const bool may_start =
+      run.status != RunStatus::paused && !held_at_turn(run.definition(), run.budget, run.used);
+  findings.expect(
+      (station.status == StationStatus::pending && may_start) == (station.ready_at != 0), run,
+      "its station is ready exactly while it is pending and neither paused nor held");
   findings.expect(!run.attempt || run.attempt->token <= world.position, run,
                   "a token is a position of the log");
   findings.expect(!run.attempt || run.attempt->number == station.attempts, run,

@@ -27,6 +27,12 @@ inline constexpr std::uint32_t retries_max = 100;
 inline constexpr std::size_t strategies_max = 8;
 inline constexpr std::size_t stall_actions_max = 8;
 
+// Of each figure of a budget or a usage: sums of them stay far from overflow.
+inline constexpr std::int64_t usage_max = 1'000'000'000'000;
+inline constexpr std::size_t checks_max = 32;
+inline constexpr std::size_t plan_steps_max = 64;
+inline constexpr std::size_t explored_files_max = 1000;
+
 inline constexpr std::size_t summary_bytes_max = 4 * 1024;
 inline constexpr std::size_t logs_inline_bytes_max = 16 * 1024;
 inline constexpr std::size_t metadata_bytes_max = 4 * 1024;

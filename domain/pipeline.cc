@@ -4,6 +4,7 @@
 #include <set>
 
 #include "domain/limits.h"
+#include "domain/station_turn.h"
 
 namespace signalbox {
 namespace {
@@ -22,28 +23,135 @@ bool is_name(const std::string& text) {
   });
 }
 
+// A table of settings belongs to the executor of its name.
+template <class Settings>
+Decided<void> require_own(const StationDefinition& station, const char* table,
+                          const std::optional<Settings>& settings, bool belongs) {
+  if (!settings || belongs) return {};
+  return invalid(station.name, table, "belongs to another executor");
+}
+
+Decided<void> require_command(const StationDefinition& station, const std::string& field,
+                              const std::vector<std::string>& command) {
+  if (!command.empty() && !command.front().empty()) return {};
+  return invalid(station.name, field, "must name a program");
+}
+
+Decided<void> validate_endpoint(const StationDefinition& station) {
+  const std::string& endpoint = station.modal->endpoint;
+  const bool on_loopback = endpoint.starts_with("http://127.0.0.1") ||
+                           endpoint.starts_with("http://localhost") ||
+                           endpoint.starts_with("http://[::1]");
+  if (!endpoint.starts_with("https://") && !on_loopback) {
+    return invalid(station.name, "modal.endpoint",
+                   "must be an https URL; http is for loopback only");
+  }
+  if (endpoint.size() > limits::path_bytes_max) {
+    return invalid(station.name, "modal.endpoint", "is too long");
+  }
+  if (station.modal->poll_ms < 10 || station.modal->poll_ms > 10 * 60 * 1000) {
+    return invalid(station.name, "modal.poll", "must lie between 10 ms and 10 min");
+  }
+  return {};
+}
+
+Decided<void> validate_checks(const StationDefinition& station) {
+  if (station.checks->checks.size() > limits::checks_max) {
+    return invalid(station.name, "checks", "must be at most " + std::to_string(limits::checks_max));
+  }
+  std::set<std::string> names;
+  for (const CheckDefinition& check : station.checks->checks) {
+    if (check.name.empty() || check.name.size() > 64 || !names.insert(check.name).second) {
+      return invalid(station.name, "checks.name", "must be there, at most 64 bytes, and once");
+    }
+    if (auto ok = require_command(station, "checks.command of " + check.name, check.command); !ok) {
+      return ok;
+    }
+    if (check.timeout_ms < 1 || check.timeout_ms > limits::timeout_ms_max) {
+      return invalid(station.name, "checks.timeout", "must lie between 1 ms and 7 days");
+    }
+  }
+  return {};
+}
+
+Decided<void> validate_deep_work(const StationDefinition& station) {
+  const DeepWorkDefinition& work = *station.deep_work;
+  for (const PhaseDefinition* phase : {&work.explore, &work.plan, &work.step}) {
+    if (phase->worker && !phase->command.empty()) {
+      return invalid(station.name, "deep_work", "a phase has a command or a worker, not both");
+    }
+  }
+  if (work.max_steps < 1 || work.max_steps > limits::plan_steps_max) {
+    return invalid(station.name, "deep_work.max_steps",
+                   "must lie between 1 and " + std::to_string(limits::plan_steps_max));
+  }
+  if (work.max_files > limits::explored_files_max) {
+    return invalid(station.name, "deep_work.max_files",
+                   "must be at most " + std::to_string(limits::explored_files_max));
+  }
+  if (work.max_retries > limits::retries_max) {
+    return invalid(station.name, "deep_work.max_retries",
+                   "must be at most " + std::to_string(limits::retries_max));
+  }
+  for (const std::int64_t timeout_ms : {work.explore_timeout_ms, work.step_timeout_ms}) {
+    if (timeout_ms < 1 || timeout_ms > limits::timeout_ms_max) {
+      return invalid(station.name, "deep_work", "its timeouts lie between 1 ms and 7 days");
+    }
+  }
+  if (work.retry_delay_ms < 0 || work.retry_delay_ms > limits::backoff_ms_max) {
+    return invalid(station.name, "deep_work.retry_delay", "must lie between 0 and 1 h");
+  }
+  if (work.strategies.empty() || work.strategies.size() > limits::strategies_max) {
+    return invalid(station.name, "deep_work.strategies", "must name one to eight strategies");
+  }
+  return {};
+}
+
+// Each executor's own settings are there for it, are right, and are there for no other.
+Decided<void> validate_executor(const StationDefinition& station) {
+  const ExecutorKind kind = station.executor;
+  const bool agent = kind == ExecutorKind::coderunner;
+  if (auto ok = require_own(station, "coderunner", station.coderunner, agent); !ok) return ok;
+  if (auto ok = require_own(station, "modal", station.modal, agent || kind == ExecutorKind::modal);
+      !ok) {
+    return ok;
+  }
+  if (auto ok = require_own(station, "checks", station.checks, kind == ExecutorKind::checks); !ok) {
+    return ok;
+  }
+  if (auto ok =
+          require_own(station, "deep_work", station.deep_work, kind == ExecutorKind::deep_work);
+      !ok) {
+    return ok;
+  }
+  if (kind == ExecutorKind::process) return require_command(station, "command", station.command);
+  if (!station.command.empty() && !agent) {
+    return invalid(station.name, "command", "belongs to the executors process and coderunner");
+  }
+  if (kind == ExecutorKind::builtin && station.name != "intake" && station.name != "create_pr") {
+    return invalid(station.name, "executor", "builtin is there for intake and create_pr");
+  }
+  if (kind == ExecutorKind::modal && !station.modal) {
+    return invalid(station.name, "modal.endpoint", "must be given");
+  }
+  if (agent && station.coderunner && station.coderunner->mode == CoderunnerMode::modal &&
+      !station.modal) {
+    return invalid(station.name, "modal.endpoint", "must be given: its mode is modal");
+  }
+  if (station.modal) {
+    if (auto ok = validate_endpoint(station); !ok) return ok;
+  }
+  if (station.checks) return validate_checks(station);
+  if (station.deep_work) return validate_deep_work(station);
+  return {};
+}
+
 Decided<void> validate(const StationDefinition& station) {
   const std::string& name = station.name;
   if (!is_name(name)) {
     return invalid(name, "name", "must be 1 to 64 letters, digits and '_'");
   }
-  switch (station.executor) {
-    case ExecutorKind::process:
-      if (station.command.empty() || station.command.front().empty()) {
-        return invalid(name, "command", "must name a program: executor is process");
-      }
-      break;
-    case ExecutorKind::builtin:
-      if (name != "intake" && name != "create_pr") {
-        return invalid(name, "executor", "builtin is there for intake and create_pr");
-      }
-      [[fallthrough]];
-    case ExecutorKind::worker:
-      if (!station.command.empty()) {
-        return invalid(name, "command", "belongs to the executor process");
-      }
-      break;
-  }
+  if (auto ok = validate_executor(station); !ok) return ok;
   const auto in_range = [](std::int64_t value, std::int64_t max) {
     return value >= 1 && value <= max;
   };
@@ -86,6 +194,26 @@ std::size_t text_bytes(const StationDefinition& station) {
   std::size_t bytes = station.name.size() + station.remote.size() + 128;
   for (const std::string& argument : station.command) bytes += argument.size() + 8;
   for (const std::string& name : station.environment) bytes += name.size() + 8;
+  const auto add = [&bytes](const std::vector<std::string>& command) {
+    for (const std::string& argument : command) bytes += argument.size() + 8;
+  };
+  if (station.coderunner) {
+    bytes += station.coderunner->prompt.size() + station.coderunner->model.size() + 32;
+  }
+  if (station.modal) bytes += station.modal->endpoint.size() + 32;
+  if (station.checks) {
+    bytes += station.checks->instructions.size() + 32;
+    for (const CheckDefinition& check : station.checks->checks) {
+      bytes += check.name.size() + 32;
+      add(check.command);
+    }
+  }
+  if (station.deep_work) {
+    bytes += 128;
+    add(station.deep_work->explore.command);
+    add(station.deep_work->plan.command);
+    add(station.deep_work->step.command);
+  }
   return bytes;
 }
 
@@ -99,6 +227,7 @@ Decided<void> validate(const PipelineDefinition& pipeline) {
     return invalid("", "station",
                    "must be there 1 to " + std::to_string(limits::stations_max) + " times");
   }
+  if (auto ok = validate(pipeline.budget); !ok) return ok;
   std::set<std::string> names;
   std::size_t bytes = 0;
   for (const StationDefinition& station : pipeline.stations) {

@@ -37,7 +37,7 @@ class ReadyStations {
 
   static std::size_t slot(ExecutorKind executor) { return static_cast<std::size_t>(executor) - 1; }
 
-  std::array<Queues, 3> by_executor_;
+  std::array<Queues, executor_kinds> by_executor_;
   std::size_t size_ = 0;
 };
 

@@ -48,6 +48,12 @@ inline constexpr std::array run_transitions = {
     RunTransition{RunStatus::paused, RunFailed::tag, RunStatus::failed},
     RunTransition{RunStatus::paused, RunCancelRequested::tag, RunStatus::paused},
     RunTransition{RunStatus::paused, RunCanceled::tag, RunStatus::canceled},
+    // A run whose first station waits for an approval was never claimed.
+    RunTransition{RunStatus::queued, StationApproved::tag, RunStatus::running},
+    RunTransition{RunStatus::queued, StationRejected::tag, RunStatus::running},
+    RunTransition{RunStatus::running, RunBudgetRaised::tag, RunStatus::running},
+    RunTransition{RunStatus::paused, RunBudgetRaised::tag, RunStatus::paused},
+    RunTransition{RunStatus::queued, RunBudgetRaised::tag, RunStatus::queued},
 };
 
 constexpr std::optional<RunStatus> next_status(RunStatus from, std::uint16_t event_number) {
@@ -87,6 +93,12 @@ struct Run {
   Digest request_digest;
   Digest pipeline_digest;
   std::string cancel_reason;
+  Budget budget;  // what it may use up, and what it did
+  Usage used;
+  std::optional<std::uint32_t> max_retries;  // instead of what its stations say
+  // The external ref of the latest attempt of the current station, where that ended without a
+  // result: its executor may go on from there.
+  std::string resume_ref;
   std::string previous;  // how the latest attempt of the current station ended, for the next one
   std::vector<StationState> stations;
   std::optional<Attempt> attempt;  // of the current station, while it runs
@@ -105,6 +117,7 @@ struct Run {
 BOOST_DESCRIBE_STRUCT(Run, (),
                       (id, status, cancel_requested, current, started_at, goal, input, run_root,
                        repository, base, idempotency_key, request_digest, pipeline_digest,
-                       cancel_reason, previous, stations, attempt, changed_at))
+                       cancel_reason, budget, used, max_retries, resume_ref, previous, stations,
+                       attempt, changed_at))
 
 }  // namespace signalbox

@@ -30,12 +30,14 @@ struct RunStarted {
   std::string run_root;    // empty: <data>/runs/<run id>
   std::string repository;  // a git repository on this machine, or empty
   std::string base;        // the commit or branch to start from, or empty for HEAD
+  Budget budget;           // what it may use up
+  std::optional<std::uint32_t> max_retries;  // instead of what its stations say
 
   friend bool operator==(const RunStarted&, const RunStarted&) = default;
 };
 BOOST_DESCRIBE_STRUCT(RunStarted, (),
                       (goal, input, project, labels, idempotency_key, request_digest,
-                       pipeline_digest, pipeline, run_root, repository, base))
+                       pipeline_digest, pipeline, run_root, repository, base, budget, max_retries))
 
 struct RunSucceeded {
   static constexpr EventTag tag{202, 1, "RunSucceeded"};
@@ -89,7 +91,17 @@ struct RunResumed {
 };
 BOOST_DESCRIBE_STRUCT(RunResumed, (), (reason))
 
+// The run may use up this much from now on (what it used is counted in).
+struct RunBudgetRaised {
+  static constexpr EventTag tag{208, 1, "RunBudgetRaised"};
+  Budget budget;
+  std::string reason;
+
+  friend bool operator==(const RunBudgetRaised&, const RunBudgetRaised&) = default;
+};
+BOOST_DESCRIBE_STRUCT(RunBudgetRaised, (), (budget, reason))
+
 using RunEvent = std::variant<RunStarted, RunSucceeded, RunFailed, RunCancelRequested, RunCanceled,
-                              RunPaused, RunResumed>;
+                              RunPaused, RunResumed, RunBudgetRaised>;
 
 }  // namespace signalbox

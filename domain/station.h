@@ -46,6 +46,12 @@ inline constexpr std::array station_transitions = {
     StationTransition{StationStatus::running, StationCanceled::tag, StationStatus::canceled},
     StationTransition{StationStatus::running, WatchdogTimedOut::tag, StationStatus::running},
     StationTransition{StationStatus::running, StationStalled::tag, StationStatus::waiting},
+    StationTransition{StationStatus::running, StationUsageReported::tag, StationStatus::running},
+    // It waits for a person; then there is no attempt.
+    StationTransition{StationStatus::pending, StationHeld::tag, StationStatus::waiting},
+    StationTransition{StationStatus::waiting, StationHeld::tag, StationStatus::waiting},
+    StationTransition{StationStatus::waiting, StationApproved::tag, StationStatus::succeeded},
+    StationTransition{StationStatus::waiting, StationRejected::tag, StationStatus::failed},
     StationTransition{StationStatus::waiting, StationReady::tag, StationStatus::pending},
     StationTransition{StationStatus::waiting, StationCanceled::tag, StationStatus::canceled},
     // A stalled attempt is still there, and can do what a running one can.
@@ -56,6 +62,7 @@ inline constexpr std::array station_transitions = {
     StationTransition{StationStatus::waiting, CancelConfirmed::tag, StationStatus::waiting},
     StationTransition{StationStatus::waiting, CancelEscaped::tag, StationStatus::waiting},
     StationTransition{StationStatus::waiting, WatchdogTimedOut::tag, StationStatus::waiting},
+    StationTransition{StationStatus::waiting, StationUsageReported::tag, StationStatus::waiting},
     StationTransition{StationStatus::waiting, StationSucceeded::tag, StationStatus::succeeded},
     StationTransition{StationStatus::waiting, StationAttemptFailed::tag, StationStatus::waiting},
     StationTransition{StationStatus::waiting, StationDeferred::tag, StationStatus::waiting},

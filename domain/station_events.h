@@ -34,8 +34,25 @@ enum class ErrorClass : std::uint8_t {
 BOOST_DESCRIBE_ENUM(ErrorClass, config, transient, terminal, lost, quota)
 
 // Why a station waits. Stored as a number: append only.
-enum class WaitReason : std::uint8_t { backoff = 1, deferred = 2, stalled = 3 };
-BOOST_DESCRIBE_ENUM(WaitReason, backoff, deferred, stalled)
+enum class WaitReason : std::uint8_t {
+  backoff = 1,
+  deferred = 2,
+  stalled = 3,
+  quota = 4,     // a usage limit of the executor's, until it is over
+  approval = 5,  // until somebody decides
+  budget = 6     // the run used up what it may, until it may use more
+};
+BOOST_DESCRIBE_ENUM(WaitReason, backoff, deferred, stalled, quota, approval, budget)
+
+// What an attempt used up. Zeros where its executor doesn't know.
+struct Usage {
+  std::int64_t cost_microusd = 0;  // millionths of a US dollar
+  std::int64_t tokens = 0;         // read and written
+  std::int64_t turns = 0;
+
+  friend bool operator==(const Usage&, const Usage&) = default;
+};
+BOOST_DESCRIBE_STRUCT(Usage, (), (cost_microusd, tokens, turns))
 
 // A file that an attempt left, kept by its content under artifacts/sha256/.
 struct Artifact {
@@ -202,7 +219,8 @@ struct CancelConfirmed {
 };
 BOOST_DESCRIBE_STRUCT(CancelConfirmed, (), (station, job_id))
 
-// These processes outlived the cancellation of their job.
+// These processes outlived the cancellation of their job. None: whether a remote job is gone could
+// not be found out.
 struct CancelEscaped {
   static constexpr EventTag tag{313, 1, "CancelEscaped"};
   std::string station;
@@ -259,10 +277,52 @@ BOOST_DESCRIBE_STRUCT(WatchdogTimedOut, (),
                       (station, attempt, elapsed_ms, timeout_ms, timer_origin_field,
                        timer_origin_ns, worker, run_root))
 
+// What the attempt used up; comes with its end.
+struct StationUsageReported {
+  static constexpr EventTag tag{317, 1, "StationUsageReported"};
+  std::string station;
+  std::uint32_t attempt = 1;
+  Usage usage;
+
+  friend bool operator==(const StationUsageReported&, const StationUsageReported&) = default;
+};
+BOOST_DESCRIBE_STRUCT(StationUsageReported, (), (station, attempt, usage))
+
+// The station's turn has come, and it has to wait for a person: approval or budget.
+struct StationHeld {
+  static constexpr EventTag tag{318, 1, "StationHeld"};
+  std::string station;
+  WaitReason reason = WaitReason::approval;
+  std::string note;  // what is asked for
+
+  friend bool operator==(const StationHeld&, const StationHeld&) = default;
+};
+BOOST_DESCRIBE_STRUCT(StationHeld, (), (station, reason, note))
+
+// A person's decision about an approval station; the record's actor is who.
+struct StationApproved {
+  static constexpr EventTag tag{319, 1, "StationApproved"};
+  std::string station;
+  std::string reason;
+
+  friend bool operator==(const StationApproved&, const StationApproved&) = default;
+};
+BOOST_DESCRIBE_STRUCT(StationApproved, (), (station, reason))
+
+struct StationRejected {
+  static constexpr EventTag tag{320, 1, "StationRejected"};
+  std::string station;
+  std::string reason;
+
+  friend bool operator==(const StationRejected&, const StationRejected&) = default;
+};
+BOOST_DESCRIBE_STRUCT(StationRejected, (), (station, reason))
+
 using StationEvent =
     std::variant<StationClaimed, StationSubmitIntended, StationExternalRefSet, StationHeartbeat,
                  StationSucceeded, StationAttemptFailed, StationFailed, StationTimedOut,
                  StationDeferred, StationReady, StationCanceled, CancelConfirmed, CancelEscaped,
-                 StationStalled, StationProgressed, WatchdogTimedOut>;
+                 StationStalled, StationProgressed, WatchdogTimedOut, StationUsageReported,
+                 StationHeld, StationApproved, StationRejected>;
 
 }  // namespace signalbox

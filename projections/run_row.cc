@@ -40,7 +40,13 @@ struct Fold {
     row.attempts = event.attempt;
     row.worker = event.worker;
   }
-  void operator()(const StationSucceeded&) const {
+  void operator()(const StationSucceeded&) const { advance(); }
+  void operator()(const StationApproved&) const { advance(); }
+  void operator()(const StationRejected&) const {}
+  void operator()(const StationHeld&) const { row.waiting_until_ns = 0; }
+  void operator()(const StationUsageReported&) const {}
+  void operator()(const RunBudgetRaised&) const {}
+  void advance() const {
     take_error(row, "", "");
     if (row.station_index + 1 == row.stations) return;
     ++row.station_index;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "domain/check.h"
+#include "domain/station_turn.h"
 
 namespace signalbox {
 namespace {
@@ -26,6 +27,7 @@ class Fold {
     timeline_.pipeline = pipeline_.name;
     timeline_.started_position = record_->position;
     timeline_.started_at_ns = record_->recorded_at_ns;
+    timeline_.budget = event.budget;
     for (const StationDefinition& definition : pipeline_.stations) {
       TimelineStation& station = timeline_.stations.emplace_back();
       station.name = definition.name;
@@ -60,8 +62,19 @@ class Fold {
   void operator()(const StationHeartbeat&) {}
   void operator()(const StationSucceeded& event) {
     end_attempt(Outcome::succeeded, event.result);
-    if (current_ + 1 < timeline_.stations.size()) ++current_;
+    advance();
   }
+  void operator()(const StationUsageReported& event) {
+    attempt().usage = event.usage;
+    timeline_.used = timeline_.used + event.usage;
+  }
+  void operator()(const StationHeld& event) { wait(event.reason, 0); }
+  void operator()(const StationApproved& event) {
+    decide(Decision::approve, event.reason);
+    advance();
+  }
+  void operator()(const StationRejected& event) { decide(Decision::reject, event.reason); }
+  void operator()(const RunBudgetRaised& event) { timeline_.budget = event.budget; }
   void operator()(const StationAttemptFailed& event) {
     end_attempt(event.failure.outcome, event.result);
     attempt().failure = event.failure;
@@ -109,6 +122,14 @@ class Fold {
  private:
   TimelineStation& station() { return timeline_.stations.at(current_); }
   TimelineAttempt& attempt() { return station().attempts.back(); }
+
+  void advance() {
+    if (current_ + 1 < timeline_.stations.size()) ++current_;
+  }
+  void decide(Decision decision, const std::string& reason) {
+    stop_waiting();
+    station().decided = {decision, record_->recorded_at_ns, record_->actor, reason};
+  }
 
   // As the domain's tables say; before the event itself, while its station is the current one.
   void move_statuses() {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "domain/command.h"
 #include "domain/event.h"
 #include "domain/run.h"
 
@@ -37,8 +38,19 @@ struct TimelineAttempt {
   std::optional<WatchdogTimedOut> timed_out;
   std::string job_id;    // the intent to submit it, if there was one
   AttemptResult result;  // external_ref is there as soon as it is known
+  Usage usage;
 
   friend bool operator==(const TimelineAttempt&, const TimelineAttempt&) = default;
+};
+
+// What a person decided about an approval station.
+struct TimelineDecision {
+  Decision decision = Decision::approve;
+  std::int64_t at_ns = 0;
+  std::string actor;
+  std::string reason;
+
+  friend bool operator==(const TimelineDecision&, const TimelineDecision&) = default;
 };
 
 struct TimelineStation {
@@ -48,6 +60,7 @@ struct TimelineStation {
   std::optional<WaitReason> waiting;  // while it waits
   std::int64_t waiting_until_ns = 0;
   std::vector<TimelineAttempt> attempts;
+  std::optional<TimelineDecision> decided;
 
   friend bool operator==(const TimelineStation&, const TimelineStation&) = default;
 };
@@ -74,6 +87,8 @@ struct RunTimeline {
   std::int64_t ended_at_ns = 0;  // 0: open
   std::optional<RunFailed> failure;
   std::string paused_reason;  // while it is paused
+  Budget budget;              // what it may use up, and what it did
+  Usage used;
   std::optional<TimelineCancel> cancel;
   std::vector<TimelineStation> stations;  // of the pipeline, in order
 

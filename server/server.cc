@@ -19,7 +19,6 @@ namespace {
 namespace asio = boost::asio;
 
 const Origin by_the_service{"signalbox", {}, {}};
-constexpr std::size_t job_threads = 2;
 constexpr std::chrono::seconds space_pause{1};
 // More than one batch of commits needs, so that leaving the state isn't followed by entering it.
 constexpr std::uint64_t space_bytes_needed = 64 * 1024 * 1024;
@@ -44,9 +43,11 @@ Server::Server(const Config& config, Recovered& recovered, RunIndex& index, spdl
       logger_(logger),
       clock_watch_(clock_.wall_ns(), clock_.monotonic_ns()),
       artifacts_(config.data / "artifacts"),
-      executor_({config.data / "jobs", std::filesystem::read_symlink("/proc/self/exe"),
-                 config.socket, own_environment()},
-                artifacts_),
+      processes_({config.data / "jobs", std::filesystem::read_symlink("/proc/self/exe"),
+                  config.socket, own_environment()},
+                 artifacts_),
+      modal_({config.data / "jobs", own_environment()}, artifacts_),
+      executor_(processes_, modal_),
       engine_(std::move(recovered.world), clock_, hooks()),
       watchdog_sweep_(config.watchdog_interval_ms),
       watchdog_(engine_, clock_, config.watchdog_interval_ms, WatchdogSweep::has_work,
@@ -257,7 +258,7 @@ int Server::run() {
   jobs_ = std::make_unique<StationJobs>(
       engine_, ids_,
       [this](JobReports reports) {
-        return std::make_unique<JobThreads>(executor_, std::move(reports), job_threads);
+        return std::make_unique<JobThreads>(executor_, std::move(reports), JobLanes{});
       },
       [this](std::function<void()> action) {
         asio::post(io_, [this, action = std::move(action)] {

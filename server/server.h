@@ -24,6 +24,8 @@
 #include "server/config.h"
 #include "server/engine/engine.h"
 #include "server/engine/timers.h"
+#include "server/executors/executor_set.h"
+#include "server/executors/modal_executor.h"
 #include "server/executors/process_executor.h"
 #include "server/follow/projector.h"
 #include "server/follow/snapshotter.h"
@@ -89,7 +91,9 @@ class Server {
   ClockWatch clock_watch_;
   RandomIdSource ids_;
   ArtifactStore artifacts_;
-  ProcessExecutor executor_;
+  ProcessExecutor processes_;
+  ModalExecutor modal_;
+  ExecutorSet executor_;
   Engine engine_;
   WorldDigest digest_;
   Timers timers_;

@@ -1,4 +1,5 @@
-// RunStarted as it was stored before a station had a stall_after. Frozen: bytes of this shape lie
+// RunStarted as it was stored before a station had a stall_after, or settings of an executor of
+// its own. Frozen: bytes of this shape lie
 // on people's disks.
 #pragma once
 

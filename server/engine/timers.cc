@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "domain/station_turn.h"
+
 namespace signalbox {
 namespace {
 
@@ -57,7 +59,8 @@ void Timers::arm_attempt(const Run& run, std::int64_t monotonic_ns) {
 void Timers::arm_run(const Run& run, std::int64_t wall_ns, std::int64_t monotonic_ns) {
   if (run.attempt) {
     arm_attempt(run, monotonic_ns);
-  } else if (run.station().status == StationStatus::waiting) {
+  } else if (run.station().status == StationStatus::waiting &&
+             !waits_for_a_person(run.station().waiting)) {
     const std::int64_t left_ns = run.station().waiting_until_ns - wall_ns;
     runs_.arm({run.id, RunKind::wait}, monotonic_ns + std::max<std::int64_t>(left_ns, 0));
   }

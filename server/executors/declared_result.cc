@@ -56,6 +56,25 @@ std::string wrong_field(const DeclaredResult& result) {
 
 }  // namespace
 
+Decided<DeclaredResult> declared_result_from(json::value value) {
+  const auto wrong = [](const std::string& why) {
+    return reject(ErrorCode::INVALID_PARAMS, why.starts_with(' ') ? "it" + why : why);
+  };
+  std::optional<std::string> metadata;
+  if (json::object* object = value.if_object()) {
+    if (const json::value* given = object->if_contains("metadata"); given && !given->is_null()) {
+      if (!given->is_object()) return wrong("metadata must be an object");
+      metadata = json::serialize(*given);
+    }
+    object->erase("metadata");
+  }
+  auto result = from_json<DeclaredResult>(value);
+  if (!result) return wrong(result.error().message);
+  result->metadata = std::move(metadata);
+  if (const std::string field = wrong_field(*result); !field.empty()) return wrong(field);
+  return result;
+}
+
 Stored<DeclaredResult> read_declared_result(const std::filesystem::path& path) {
   struct stat status {};
   if (::lstat(path.c_str(), &status) != 0) {
@@ -68,24 +87,9 @@ Stored<DeclaredResult> read_declared_result(const std::filesystem::path& path) {
   const auto text = read_regular_file(path, declared_result_bytes_max);
   if (!text) return tl::unexpected(text.error());
 
-  auto value = parse_json(*text);
-  if (!value) return invalid(path, value.error().message);
-  std::optional<std::string> metadata;
-  if (json::object* object = value->if_object()) {
-    if (const json::value* given = object->if_contains("metadata"); given && !given->is_null()) {
-      if (!given->is_object()) return invalid(path, "metadata must be an object");
-      metadata = json::serialize(*given);
-    }
-    object->erase("metadata");
-  }
-  auto result = from_json<DeclaredResult>(*value);
-  if (!result) {
-    const std::string& message = result.error().message;
-    return invalid(path, message.starts_with(' ') ? "it" + message : message);
-  }
-  result->metadata = std::move(metadata);
-  if (const std::string wrong = wrong_field(*result); !wrong.empty()) return invalid(path, wrong);
-  return *result;
+  auto result = parse_json(*text).and_then(declared_result_from);
+  if (!result) return invalid(path, result.error().message);
+  return std::move(*result);
 }
 
 Stored<void> write_declared_result(const std::filesystem::path& path,

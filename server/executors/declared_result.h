@@ -6,7 +6,9 @@
 #include <string>
 
 #include <boost/describe/class.hpp>
+#include <boost/json/value.hpp>
 
+#include "domain/error.h"
 #include "domain/station_events.h"
 #include "store/store_error.h"
 
@@ -25,6 +27,10 @@ struct DeclaredResult {
 };
 BOOST_DESCRIBE_STRUCT(DeclaredResult, (),
                       (outcome, summary, error_class, error_code, error_message, external_ref))
+
+// INVALID_PARAMS with what is wrong: an unknown or a missing field, a value that is too long for
+// the log.
+Decided<DeclaredResult> declared_result_from(boost::json::value value);
 
 // `not_found`, or `damaged` with what is wrong: not a regular file, too long, not strict JSON, an
 // unknown or a missing field, a value that is too long for the log. Other kinds: the disk.

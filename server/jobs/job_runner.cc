@@ -3,6 +3,8 @@
 #include <chrono>
 #include <utility>
 
+#include "server/executors/executor_set.h"
+
 namespace signalbox {
 namespace {
 
@@ -110,24 +112,29 @@ class JobThreads::Lane {
   std::thread thread_;
 };
 
-JobThreads::JobThreads(Executor& executor, JobReports reports, std::size_t threads)
+JobThreads::JobThreads(Executor& executor, JobReports reports, JobLanes lanes)
     : reports_(std::move(reports)) {
-  for (std::size_t index = 0; index < threads; ++index) {
-    lanes_.push_back(std::make_unique<Lane>(executor, reports_));
+  while (local_.size() < lanes.local) local_.push_back(std::make_unique<Lane>(executor, reports_));
+  while (remote_.size() < lanes.remote) {
+    remote_.push_back(std::make_unique<Lane>(executor, reports_));
   }
 }
 
 JobThreads::~JobThreads() = default;
 
-JobThreads::Lane& JobThreads::lane_of(const std::string& job_id) {
-  return *lanes_[std::hash<std::string>{}(job_id) % lanes_.size()];
+JobThreads::Lane& JobThreads::lane_of(Lanes& lanes, const std::string& job_id) {
+  return *lanes[std::hash<std::string>{}(job_id) % lanes.size()];
 }
 
 void JobThreads::track(Job job) {
-  Lane& lane = lane_of(job.id);
+  Lane& lane = lane_of(is_remote(job) ? remote_ : local_, job.id);
   lane.track(std::move(job));
 }
 
-void JobThreads::cancel(const std::string& job_id) { lane_of(job_id).cancel(job_id); }
+// A lane that doesn't know the job does nothing.
+void JobThreads::cancel(const std::string& job_id) {
+  lane_of(local_, job_id).cancel(job_id);
+  lane_of(remote_, job_id).cancel(job_id);
+}
 
 }  // namespace signalbox

@@ -28,11 +28,17 @@ class JobRunner {
   virtual void cancel(const std::string& job_id) = 0;
 };
 
+struct JobLanes {
+  std::size_t local = 2;
+  std::size_t remote = 4;  // a slow endpoint holds up no local job
+};
+
 // A few threads, each with its own jobs (by a hash of the id), so that one job's calls never
-// overlap. The reports come on those threads.
+// overlap; remote jobs (executor_set.h) have threads of their own. The reports come on those
+// threads.
 class JobThreads final : public JobRunner {
  public:
-  JobThreads(Executor& executor, JobReports reports, std::size_t threads);
+  JobThreads(Executor& executor, JobReports reports, JobLanes lanes);
   ~JobThreads() override;
 
   void track(Job job) override;
@@ -42,10 +48,13 @@ class JobThreads final : public JobRunner {
   struct Tracked;
   class Lane;
 
-  Lane& lane_of(const std::string& job_id);
+  using Lanes = std::vector<std::unique_ptr<Lane>>;
+
+  static Lane& lane_of(Lanes& lanes, const std::string& job_id);
 
   JobReports reports_;  // before the lanes, which use it
-  std::vector<std::unique_ptr<Lane>> lanes_;
+  Lanes local_;
+  Lanes remote_;
 };
 
 }  // namespace signalbox

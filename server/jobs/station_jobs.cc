@@ -1,11 +1,20 @@
 #include "server/jobs/station_jobs.h"
 
+#include <array>
 #include <utility>
+
+#include "domain/station_turn.h"
 
 namespace signalbox {
 namespace {
 
 const Origin by_the_service{"signalbox", {}, {}};
+
+// Of the stations that the service executes itself. Short ones come first.
+constexpr std::array own_kinds = {ExecutorKind::builtin, ExecutorKind::checks,
+                                  ExecutorKind::process, ExecutorKind::coderunner,
+                                  ExecutorKind::modal,   ExecutorKind::deep_work};
+static_assert(own_kinds.size() + 2 == executor_kinds, "all but worker and approval");
 
 CompleteStation completion_of(const Job& job, const JobResult& result) {
   CompleteStation command;
@@ -19,10 +28,12 @@ CompleteStation completion_of(const Job& job, const JobResult& result) {
   command.external_ref = result.result.external_ref;
   command.metadata = result.result.metadata;
   command.stored_artifacts = result.result.artifacts;
+  command.usage = result.usage;
   if (result.outcome != Outcome::succeeded) {
     command.error_class = result.failure.error_class;
     command.error_code = result.failure.code;
     command.error_message = result.failure.message;
+    command.quota_reset_at_ns = result.quota_reset_at_ns;
   }
   return command;
 }
@@ -40,6 +51,9 @@ Job job_of(const Run& run, const std::filesystem::path& runs_root) {
   job.span_id = attempt.span_id;
   job.goal = run.goal;
   job.input = run.input;
+  job.external_ref = attempt.external_ref;
+  job.resume_ref = run.resume_ref;
+  job.budget_left = left_of(run.budget, run.used);
   job.previous = run.previous;
   job.run_root = run.run_root.empty() ? (runs_root / to_string(run.id)).string() : run.run_root;
   job.repository = run.repository;
@@ -82,7 +96,7 @@ void StationJobs::adopt() {
 }
 
 void StationJobs::dispatch_ready() {
-  for (const ExecutorKind kind : {ExecutorKind::builtin, ExecutorKind::process}) {
+  for (const ExecutorKind kind : own_kinds) {
     while (running_.size() < settings_.jobs_max) {
       const auto run_id = engine_.world().ready.oldest(kind, {});
       if (!run_id) break;
@@ -128,7 +142,8 @@ void StationJobs::on_finished(const Job& job, const JobResult& result) {
   auto transaction = engine_.begin(by_the_service);
   const Run* run = engine_.world().find_run(job.run_id);
   if (run != nullptr && run->cancel_requested) {
-    (void)transaction.apply(ConfirmCancel{job.run_id, job.token, result.escaped_pids});
+    (void)transaction.apply(
+        ConfirmCancel{job.run_id, job.token, result.escaped_pids, result.cancel_unconfirmed});
     return;
   }
   CompleteStation completion = completion_of(job, result);

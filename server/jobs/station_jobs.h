@@ -35,7 +35,7 @@ class StationJobs {
 
   // After a start: takes up every job that the log knows of.
   void adopt();
-  // Claims ready stations of the executors `process` and `builtin`, at most jobs_max at a time.
+  // Claims ready stations that the service executes itself, at most jobs_max at a time.
   void dispatch_ready();
   // Follows durable records: submits what was intended, cancels what was asked to be or stalled.
   void observe(const Commit& commit);

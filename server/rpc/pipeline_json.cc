@@ -21,6 +21,49 @@ struct RetryTable {
 };
 BOOST_DESCRIBE_STRUCT(RetryTable, (), (max_retries, backoff, strategies))
 
+struct RemoteJobTable {
+  std::string endpoint;
+  std::optional<std::string> poll;
+};
+BOOST_DESCRIBE_STRUCT(RemoteJobTable, (), (endpoint, poll))
+
+struct CoderunnerTable {
+  std::optional<Agent> agent;
+  std::optional<CoderunnerMode> mode;
+  std::optional<std::string> prompt;
+  std::optional<std::string> model;
+};
+BOOST_DESCRIBE_STRUCT(CoderunnerTable, (), (agent, mode, prompt, model))
+
+struct CheckTable {
+  std::string name;
+  std::vector<std::string> command;
+  std::optional<std::string> timeout;
+};
+BOOST_DESCRIBE_STRUCT(CheckTable, (), (name, command, timeout))
+
+struct PhaseTable {
+  std::vector<std::string> command;
+  std::optional<bool> worker;
+};
+BOOST_DESCRIBE_STRUCT(PhaseTable, (), (command, worker))
+
+struct DeepWorkTable {
+  std::optional<PhaseTable> explore;
+  std::optional<PhaseTable> plan;
+  std::optional<PhaseTable> step;
+  std::optional<std::uint32_t> max_files;
+  std::optional<std::string> explore_timeout;
+  std::optional<std::uint32_t> max_steps;
+  std::optional<std::uint32_t> max_retries;
+  std::optional<std::string> retry_delay;
+  std::optional<std::string> step_timeout;
+  std::vector<Strategy> strategies;
+};
+BOOST_DESCRIBE_STRUCT(DeepWorkTable, (),
+                      (explore, plan, step, max_files, explore_timeout, max_steps, max_retries,
+                       retry_delay, step_timeout, strategies))
+
 struct StationTable {
   std::string name;
   std::optional<ExecutorKind> executor;
@@ -34,16 +77,30 @@ struct StationTable {
   std::optional<RetryTable> retry;
   std::optional<std::string> stall_after;
   std::vector<StallAction> stall_actions;
+  std::optional<CoderunnerTable> coderunner;
+  std::optional<RemoteJobTable> modal;
+  std::vector<CheckTable> checks;
+  std::optional<std::string> instructions;  // of checks: the file that names them
+  std::optional<DeepWorkTable> deep_work;
 };
 BOOST_DESCRIBE_STRUCT(StationTable, (),
                       (name, executor, command, timeout, heartbeat_timeout, cancel_grace,
-                       require_result, environment, remote, retry, stall_after, stall_actions))
+                       require_result, environment, remote, retry, stall_after, stall_actions,
+                       coderunner, modal, checks, instructions, deep_work))
+
+struct BudgetTable {
+  std::optional<std::int64_t> cost_microusd;
+  std::optional<std::int64_t> tokens;
+  std::optional<std::int64_t> turns;
+};
+BOOST_DESCRIBE_STRUCT(BudgetTable, (), (cost_microusd, tokens, turns))
 
 struct PipelineTable {
   std::string name;
   std::vector<StationTable> station;
+  std::optional<BudgetTable> budget;
 };
-BOOST_DESCRIBE_STRUCT(PipelineTable, (), (name, station))
+BOOST_DESCRIBE_STRUCT(PipelineTable, (), (name, station, budget))
 
 Decided<void> read_duration(const std::optional<std::string>& text, const std::string& station,
                             const char* field, std::int64_t& ms) {
@@ -56,6 +113,101 @@ Decided<void> read_duration(const std::optional<std::string>& text, const std::s
   }
   ms = *parsed;
   return {};
+}
+
+PhaseDefinition phase_from(std::optional<PhaseTable>& table) {
+  if (!table) return {};
+  return {std::move(table->command), table->worker.value_or(false)};
+}
+
+Decided<void> read_deep_work(DeepWorkTable& table, const std::string& station,
+                             DeepWorkDefinition& work) {
+  work.explore = phase_from(table.explore);
+  work.plan = phase_from(table.plan);
+  work.step = phase_from(table.step);
+  work.max_files = table.max_files.value_or(work.max_files);
+  work.max_steps = table.max_steps.value_or(work.max_steps);
+  work.max_retries = table.max_retries.value_or(work.max_retries);
+  if (!table.strategies.empty()) work.strategies = std::move(table.strategies);
+  const std::tuple<const std::optional<std::string>&, const char*, std::int64_t&> durations[] = {
+      {table.explore_timeout, "deep_work.explore_timeout", work.explore_timeout_ms},
+      {table.retry_delay, "deep_work.retry_delay", work.retry_delay_ms},
+      {table.step_timeout, "deep_work.step_timeout", work.step_timeout_ms}};
+  for (const auto& [text, field, ms] : durations) {
+    if (auto ok = read_duration(text, station, field, ms); !ok) return ok;
+  }
+  return {};
+}
+
+Decided<void> read_checks(std::vector<CheckTable>& tables, const std::string& station,
+                          ChecksDefinition& checks) {
+  for (CheckTable& table : tables) {
+    CheckDefinition& check = checks.checks.emplace_back();
+    check.name = std::move(table.name);
+    check.command = std::move(table.command);
+    if (auto ok = read_duration(table.timeout, station, "checks.timeout", check.timeout_ms); !ok) {
+      return ok;
+    }
+  }
+  return {};
+}
+
+// The settings of one executor. An executor that can do without them has its defaults.
+Decided<void> read_executor(StationTable& table, StationDefinition& station) {
+  if (table.coderunner || station.executor == ExecutorKind::coderunner) {
+    const CoderunnerTable own = table.coderunner.value_or(CoderunnerTable{});
+    station.coderunner = {own.agent.value_or(Agent::claude), own.mode, own.prompt.value_or(""),
+                          own.model.value_or("")};
+  }
+  if (table.modal) {
+    RemoteJobDefinition& remote = station.modal.emplace();
+    remote.endpoint = table.modal->endpoint;
+    if (auto ok = read_duration(table.modal->poll, station.name, "modal.poll", remote.poll_ms);
+        !ok) {
+      return ok;
+    }
+  }
+  if (!table.checks.empty() || table.instructions || station.executor == ExecutorKind::checks) {
+    station.checks.emplace().instructions = table.instructions.value_or("");
+    if (auto ok = read_checks(table.checks, station.name, *station.checks); !ok) return ok;
+  }
+  if (table.deep_work || station.executor == ExecutorKind::deep_work) {
+    DeepWorkTable own = table.deep_work.value_or(DeepWorkTable{});
+    return read_deep_work(own, station.name, station.deep_work.emplace());
+  }
+  return {};
+}
+
+// As it was written, but for what was left out.
+void write_executor(const StationDefinition& station, StationTable& table) {
+  if (station.coderunner) {
+    table.coderunner = {station.coderunner->agent, station.coderunner->mode,
+                        station.coderunner->prompt, station.coderunner->model};
+  }
+  if (station.modal) {
+    table.modal = {station.modal->endpoint, format_duration_ms(station.modal->poll_ms)};
+  }
+  if (station.checks) {
+    for (const CheckDefinition& check : station.checks->checks) {
+      table.checks.push_back({check.name, check.command, format_duration_ms(check.timeout_ms)});
+    }
+    table.instructions = station.checks->instructions;
+  }
+  if (!station.deep_work) return;
+  const DeepWorkDefinition& work = *station.deep_work;
+  const auto phase = [](const PhaseDefinition& each) {
+    return PhaseTable{each.command, each.worker};
+  };
+  table.deep_work = {phase(work.explore),
+                     phase(work.plan),
+                     phase(work.step),
+                     work.max_files,
+                     format_duration_ms(work.explore_timeout_ms),
+                     work.max_steps,
+                     work.max_retries,
+                     format_duration_ms(work.retry_delay_ms),
+                     format_duration_ms(work.step_timeout_ms),
+                     work.strategies};
 }
 
 Decided<StationDefinition> station_from(StationTable& table) {
@@ -85,6 +237,7 @@ Decided<StationDefinition> station_from(StationTable& table) {
     return tl::unexpected(ok.error());
   }
   if (!table.stall_actions.empty()) station.stall_actions = table.stall_actions;
+  if (auto ok = read_executor(table, station); !ok) return tl::unexpected(ok.error());
   if (table.retry) {
     if (auto ok = duration(table.retry->backoff, "retry.backoff", station.retry.backoff_ms); !ok) {
       return tl::unexpected(ok.error());
@@ -105,6 +258,10 @@ Decided<PipelineDefinition> pipeline_from_json(const json::value& tables) {
   }
   PipelineDefinition pipeline;
   pipeline.name = table->name;
+  if (table->budget) {
+    pipeline.budget = {table->budget->cost_microusd.value_or(0), table->budget->tokens.value_or(0),
+                       table->budget->turns.value_or(0)};
+  }
   for (StationTable& each : table->station) {
     auto station = station_from(each);
     if (!station) return tl::unexpected(station.error());
@@ -115,18 +272,32 @@ Decided<PipelineDefinition> pipeline_from_json(const json::value& tables) {
 }
 
 json::object pipeline_to_json(const PipelineDefinition& pipeline) {
-  PipelineTable table{pipeline.name, {}};
+  PipelineTable table{pipeline.name, {}, {}};
+  if (pipeline.budget != Budget{}) {
+    table.budget = {pipeline.budget.cost_microusd, pipeline.budget.tokens, pipeline.budget.turns};
+  }
   for (const StationDefinition& station : pipeline.stations) {
-    table.station.push_back(
-        {station.name, station.executor, station.command, format_duration_ms(station.timeout_ms),
-         format_duration_ms(station.heartbeat_timeout_ms),
-         format_duration_ms(station.cancel_grace_ms), station.require_result, station.environment,
-         station.remote,
-         RetryTable{station.retry.max_retries, format_duration_ms(station.retry.backoff_ms),
-                    station.retry.strategies},
-         station.stall_after_ms == 0 ? std::nullopt
-                                     : std::optional(format_duration_ms(station.stall_after_ms)),
-         station.stall_actions});
+    StationTable& own = table.station.emplace_back(StationTable{
+        station.name,
+        station.executor,
+        station.command,
+        format_duration_ms(station.timeout_ms),
+        format_duration_ms(station.heartbeat_timeout_ms),
+        format_duration_ms(station.cancel_grace_ms),
+        station.require_result,
+        station.environment,
+        station.remote,
+        RetryTable{station.retry.max_retries, format_duration_ms(station.retry.backoff_ms),
+                   station.retry.strategies},
+        station.stall_after_ms == 0 ? std::nullopt
+                                    : std::optional(format_duration_ms(station.stall_after_ms)),
+        station.stall_actions,
+        {},
+        {},
+        {},
+        {},
+        {}});
+    write_executor(station, own);
   }
   return to_json(table).as_object();
 }

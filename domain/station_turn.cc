@@ -1,0 +1,73 @@
+#include "domain/station_turn.h"
+
+#include <algorithm>
+
+#include "domain/limits.h"
+#include "domain/refusals.h"
+
+namespace signalbox {
+namespace {
+
+// Budget and Usage have the same fields.
+template <class Figures>
+Decided<void> require_figures(const char* cost, const char* tokens, const char* turns,
+                              const Figures& figures) {
+  if (auto ok = require_between(cost, figures.cost_microusd, 0, limits::usage_max); !ok) return ok;
+  if (auto ok = require_between(tokens, figures.tokens, 0, limits::usage_max); !ok) return ok;
+  return require_between(turns, figures.turns, 0, limits::usage_max);
+}
+
+}  // namespace
+
+Decided<void> validate(const Budget& budget) {
+  return require_figures("budget.cost_microusd", "budget.tokens", "budget.turns", budget);
+}
+Decided<void> validate(const Usage& usage) {
+  return require_figures("usage.cost_microusd", "usage.tokens", "usage.turns", usage);
+}
+
+std::optional<std::string> exhausted(const Budget& budget, const Usage& used) {
+  if (budget.cost_microusd > 0 && used.cost_microusd >= budget.cost_microusd) return "cost";
+  if (budget.tokens > 0 && used.tokens >= budget.tokens) return "tokens";
+  if (budget.turns > 0 && used.turns >= budget.turns) return "turns";
+  return std::nullopt;
+}
+
+std::optional<StationHeld> held_at_turn(const StationDefinition& station, const Budget& budget,
+                                        const Usage& used) {
+  if (station.executor == ExecutorKind::approval) {
+    return StationHeld{station.name, WaitReason::approval, "a decision is asked for"};
+  }
+  if (const auto what = exhausted(budget, used)) {
+    return StationHeld{station.name, WaitReason::budget,
+                       "the run's budget of " + *what + " is used up"};
+  }
+  return std::nullopt;
+}
+
+NewEvents after_success(const Run& run, const Usage& used, Position cause) {
+  const Stream stream = Stream::run(run.id);
+  if (run.current + 1 == run.stations.size()) {
+    return NewEvents{{stream, {}, cause, RunEvent{RunSucceeded{}}}};
+  }
+  const StationDefinition& next = run.pipeline->stations[run.current + 1];
+  if (const auto held = held_at_turn(next, run.budget, used)) {
+    return NewEvents{{stream, {}, cause, StationEvent{*held}}};
+  }
+  return {};
+}
+
+Budget left_of(const Budget& budget, const Usage& used) {
+  const auto left = [](std::int64_t bound, std::int64_t figure) {
+    return bound == 0 ? 0 : std::max<std::int64_t>(bound - figure, 1);
+  };
+  return {left(budget.cost_microusd, used.cost_microusd), left(budget.tokens, used.tokens),
+          left(budget.turns, used.turns)};
+}
+
+Usage operator+(const Usage& left, const Usage& right) {
+  return {left.cost_microusd + right.cost_microusd, left.tokens + right.tokens,
+          left.turns + right.turns};
+}
+
+}  // namespace signalbox

@@ -1,0 +1,31 @@
+// All executors behind one: a job goes to the one that its station names.
+#pragma once
+
+#include "server/executors/executor.h"
+
+namespace signalbox {
+
+// Whether the job is done on another machine: `modal`, and `coderunner` in that mode.
+bool is_remote(const Job& job);
+
+class ExecutorSet final : public Executor {
+ public:
+  // Both must outlive this.
+  ExecutorSet(Executor& local, Executor& remote) : local_(local), remote_(remote) {}
+
+  Executed<std::string> submit(const Job& job) override { return of(job).submit(job); }
+  Executed<JobState> poll(const Job& job) override { return of(job).poll(job); }
+  Executed<JobResult> fetch_result(const Job& job) override { return of(job).fetch_result(job); }
+  Executed<void> cancel(const Job& job) override { return of(job).cancel(job); }
+  Executed<std::vector<std::int32_t>> clean_up_lost(const Job& job) override {
+    return of(job).clean_up_lost(job);
+  }
+
+ private:
+  Executor& of(const Job& job) { return is_remote(job) ? remote_ : local_; }
+
+  Executor& local_;
+  Executor& remote_;
+};
+
+}  // namespace signalbox

@@ -1,0 +1,342 @@
+// Jobs at an HTTPS endpoint, with the faults that such endpoints have. S6, S8.
+#include <sstream>
+
+#include "domain/limits.h"
+#include "server/executors/modal_executor.h"
+
+#include "tests/server/executor_fixture.h"
+#include "tests/server/job_endpoint.h"
+
+namespace signalbox {
+namespace {
+
+using std::chrono::milliseconds;
+using test::JobEndpoint;
+
+class ModalExecutorTest : public ::testing::Test {
+ protected:
+  // A new one each time, as after a restart.
+  std::unique_ptr<ModalExecutor> executor() {
+    ModalExecutorOptions options;
+    options.jobs_root = site.root() / "jobs";
+    options.environment = environment;
+    options.times = {2'000, 5'000};
+    options.backoff_min = milliseconds(5);
+    options.backoff_max = milliseconds(40);
+    options.cancel_confirm_max = milliseconds(400);
+    return std::make_unique<ModalExecutor>(options, site.artifacts());
+  }
+  Job job() {
+    Job job = site.job("implement");
+    job.definition.executor = ExecutorKind::modal;
+    job.definition.modal = RemoteJobDefinition{endpoint.url(), 10};
+    return job;
+  }
+  // Until poll() gives it; what it couldn't do is tried again, as the job runner does.
+  static bool reaches(Executor& executor, const Job& job, JobState state) {
+    return eventually([&] {
+      const auto now = executor.poll(job);
+      return now && *now == state;
+    });
+  }
+  JobResult result_of(const Job& job) {
+    const auto modal = executor();
+    EXPECT_TRUE(modal->submit(job).has_value());
+    EXPECT_TRUE(reaches(*modal, job, JobState::finished));
+    return modal->fetch_result(job).value();
+  }
+
+  ExecutorSite site;
+  JobEndpoint endpoint;
+  std::vector<std::string> environment = {"MODAL_TOKEN_ID=ak-1", "MODAL_TOKEN_SECRET=as-2"};
+};
+
+TEST_F(ModalExecutorTest, AJobIsSubmittedAskedForAndGivesItsResult) {
+  endpoint.result(R"({"outcome":"succeeded","summary":"did it","logs":"line 1\nline 2\n",
+      "metadata":{"pages":3},
+      "artifacts":[{"name":"report.md","text":"# Report\n"},
+                   {"name":"picture.png","media_type":"image/png","base64":"iVBORw=="}]})");
+  const Job one = job();
+  const JobResult result = result_of(one);
+  EXPECT_EQ(result.outcome, Outcome::succeeded);
+  EXPECT_EQ(result.result.summary, "did it");
+  EXPECT_EQ(result.result.logs_inline, "line 1\nline 2\n");
+  EXPECT_EQ(result.result.metadata, R"({"pages":3})");
+  EXPECT_EQ(result.result.external_ref, "call-1");
+  std::vector<std::string> names;
+  for (const Artifact& artifact : result.result.artifacts) names.push_back(artifact.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"report.md", "picture.png", "implement_summary",
+                                             "runner_logs_excerpt"}));
+  EXPECT_EQ(site.artifacts().get(result.result.artifacts[1].sha256).value(), "\x89PNG");
+  EXPECT_EQ(endpoint.submissions(one.id), 1);
+  EXPECT_EQ(endpoint.last_headers()["Modal-Key"], "ak-1");
+  EXPECT_EQ(endpoint.last_headers()["Modal-Secret"], "as-2");
+  EXPECT_EQ(endpoint.last_headers()["Idempotency-Key"], one.id);
+  EXPECT_EQ(endpoint.last_task().at("goal").as_string(), one.goal);
+  EXPECT_EQ(endpoint.last_task().at("schema").as_string(), "remote_job.v1");
+}
+
+TEST_F(ModalExecutorTest, AMissingVariableIsNamedAndItsValueNever) {
+  for (const std::string name : {"MODAL_TOKEN_ID", "MODAL_TOKEN_SECRET"}) {
+    environment = {"MODAL_TOKEN_ID=ak-1", "MODAL_TOKEN_SECRET=as-2"};
+    std::erase_if(environment, [&](const std::string& entry) { return entry.starts_with(name); });
+    const auto submitted = executor()->submit(job());
+    ASSERT_FALSE(submitted);
+    EXPECT_EQ(submitted.error().error_class, ErrorClass::config);
+    EXPECT_EQ(submitted.error().code, "CONFIG_MISSING");
+    EXPECT_NE(submitted.error().message.find(name), std::string::npos);
+    EXPECT_EQ(submitted.error().message.find("ak-1"), std::string::npos);
+    EXPECT_EQ(submitted.error().message.find("as-2"), std::string::npos);
+  }
+  EXPECT_EQ(endpoint.submissions(), 0);
+}
+
+struct Answer {
+  unsigned status;
+  ErrorClass error_class;
+  std::string code;
+};
+
+TEST_F(ModalExecutorTest, ErrorsOfASubmitHaveTheirClass) {
+  const std::vector<Answer> answers = {{401, ErrorClass::config, "REMOTE_UNAUTHENTICATED"},
+                                       {403, ErrorClass::config, "REMOTE_FORBIDDEN"},
+                                       {404, ErrorClass::config, "REMOTE_NOT_FOUND"},
+                                       {410, ErrorClass::config, "REMOTE_NOT_FOUND"},
+                                       {422, ErrorClass::terminal, "REMOTE_REFUSED"},
+                                       {429, ErrorClass::transient, "REMOTE_BUSY"},
+                                       {500, ErrorClass::transient, "REMOTE_ERROR"},
+                                       {503, ErrorClass::transient, "REMOTE_ERROR"}};
+  for (const Answer& answer : answers) {
+    endpoint.fail_next({"POST", answer.status});
+    const auto submitted = executor()->submit(job());
+    ASSERT_FALSE(submitted) << answer.status;
+    EXPECT_EQ(submitted.error().error_class, answer.error_class) << answer.status;
+    EXPECT_EQ(submitted.error().code, answer.code) << answer.status;
+  }
+  EXPECT_EQ(endpoint.submissions(), 0);
+}
+
+TEST_F(ModalExecutorTest, AnEndpointThatIsBusyIsAskedAgainLater) {
+  endpoint.hold();
+  const Job one = job();
+  const auto modal = executor();
+  ASSERT_TRUE(modal->submit(one));
+  for (const unsigned status : {429U, 500U, 502U, 503U, 401U, 403U}) {
+    endpoint.fail_next({"GET", status});
+  }
+  endpoint.fail_next({.method = "GET", .cut = true});
+  std::vector<std::string> codes;
+  ASSERT_TRUE(eventually([&] {
+    const auto state = modal->poll(one);
+    if (!state) codes.push_back(state.error().code);
+    return codes.size() == 7;
+  }));
+  EXPECT_EQ(codes, (std::vector<std::string>{"REMOTE_BUSY", "REMOTE_ERROR", "REMOTE_ERROR",
+                                             "REMOTE_ERROR", "REMOTE_UNAUTHENTICATED",
+                                             "REMOTE_FORBIDDEN", "REMOTE_UNREACHABLE"}));
+  endpoint.let_go();
+  EXPECT_TRUE(reaches(*modal, one, JobState::finished));
+  EXPECT_EQ(endpoint.submissions(one.id), 1);
+}
+
+TEST_F(ModalExecutorTest, RetryAfterIsHonouredWithinItsBound) {
+  const Job one = job();
+  const auto modal = executor();
+  endpoint.hold();
+  ASSERT_TRUE(modal->submit(one));
+  endpoint.fail_next({.method = "GET", .status = 429, .retry_after_s = 3600});
+  const auto before = std::chrono::steady_clock::now();
+  EXPECT_FALSE(modal->poll(one));
+  EXPECT_EQ(modal->poll(one).value(), JobState::running);  // not asked
+  EXPECT_EQ(endpoint.requests("GET"), 1);
+  endpoint.let_go();
+  EXPECT_TRUE(reaches(*modal, one, JobState::finished));
+  EXPECT_GE(std::chrono::steady_clock::now() - before, milliseconds(40));
+}
+
+TEST_F(ModalExecutorTest, ARedirectIsFollowed) {
+  const Job one = job();
+  const auto modal = executor();
+  ASSERT_TRUE(modal->submit(one));
+  for (int hop = 0; hop < 3; ++hop) endpoint.fail_next({.method = "GET", .redirect = true});
+  EXPECT_TRUE(reaches(*modal, one, JobState::finished));
+  EXPECT_EQ(endpoint.last_headers()["Modal-Key"], "ak-1");  // the same origin
+  EXPECT_EQ(endpoint.requests("GET"), 4);
+}
+
+TEST_F(ModalExecutorTest, TooManyRedirectsAreAnError) {
+  const Job one = job();
+  const auto modal = executor();
+  ASSERT_TRUE(modal->submit(one));
+  for (int hop = 0; hop <= http_redirects_max; ++hop) {
+    endpoint.fail_next({.method = "GET", .redirect = true});
+  }
+  const auto state = modal->poll(one);
+  ASSERT_FALSE(state);
+  EXPECT_EQ(state.error().code, "REMOTE_UNREACHABLE");
+  EXPECT_TRUE(reaches(*modal, one, JobState::finished));
+}
+
+TEST_F(ModalExecutorTest, ASlowBodyIsWaitedFor) {
+  const Job one = job();
+  const auto modal = executor();
+  ASSERT_TRUE(modal->submit(one));
+  endpoint.fail_next({.method = "GET", .slow = milliseconds(100)});
+  EXPECT_EQ(modal->poll(one).value(), JobState::finished);
+}
+
+// The request arrived and the answer didn't: the job is found, not submitted again.
+TEST_F(ModalExecutorTest, AConnectionCutAfterTheRequestSubmitsOnce) {
+  const Job one = job();
+  const auto modal = executor();
+  endpoint.fail_next({.method = "POST", .cut = true});
+  const auto submitted = modal->submit(one);
+  ASSERT_FALSE(submitted);
+  EXPECT_EQ(submitted.error().code, "REMOTE_UNREACHABLE");
+  EXPECT_EQ(endpoint.submissions(one.id), 1);
+  EXPECT_TRUE(reaches(*modal, one, JobState::absent));
+  EXPECT_EQ(modal->submit(one).value(), "call-1");
+  EXPECT_EQ(endpoint.requests("POST"), 1);
+  EXPECT_EQ(executor()->submit(one).value(), "call-1");
+  EXPECT_EQ(endpoint.requests("POST"), 1);
+}
+
+// While the endpoint can't say what became of it, the job isn't given up.
+TEST_F(ModalExecutorTest, AnUnknownSubmitIsAskedForUntilItIsKnown) {
+  const Job one = job();
+  const auto modal = executor();
+  endpoint.fail_next({.method = "POST", .cut = true});
+  ASSERT_FALSE(modal->submit(one));
+  for (int fault = 0; fault < 5; ++fault) endpoint.fail_next({"GET", 503});
+  int errors = 0;
+  ASSERT_TRUE(eventually([&] {
+    const auto state = modal->poll(one);
+    errors += state ? 0 : 1;
+    return state && *state == JobState::absent;
+  }));
+  EXPECT_EQ(errors, 5);
+  EXPECT_EQ(modal->submit(one).value(), "call-1");
+  EXPECT_EQ(endpoint.submissions(one.id), 1);
+}
+
+TEST_F(ModalExecutorTest, AfterARestartItIsOnlyAskedFor) {
+  endpoint.hold();
+  Job one = job();
+  ASSERT_TRUE(executor()->submit(one));
+  for (int restart = 0; restart < 5; ++restart) {
+    EXPECT_EQ(executor()->poll(one).value(), JobState::running);
+  }
+  // And where its directory is gone, with the ref that the log has.
+  std::filesystem::remove_all(site.root() / "jobs" / one.id);
+  one.external_ref = "call-1";
+  EXPECT_EQ(executor()->poll(one).value(), JobState::running);
+  endpoint.let_go();
+  EXPECT_EQ(executor()->poll(one).value(), JobState::finished);
+  EXPECT_EQ(endpoint.submissions(one.id), 1);
+  EXPECT_EQ(endpoint.requests("POST"), 1);
+}
+
+TEST_F(ModalExecutorTest, ItsResultIsKeptWhenTheEndpointForgetsIt) {
+  const Job one = job();
+  const JobResult first = result_of(one);
+  endpoint.forget_all();
+  EXPECT_EQ(executor()->poll(one).value(), JobState::finished);
+  EXPECT_EQ(executor()->fetch_result(one).value().result, first.result);
+}
+
+TEST_F(ModalExecutorTest, AJobThatTheEndpointForgotIsLost) {
+  endpoint.hold();
+  const Job one = job();
+  const auto modal = executor();
+  ASSERT_TRUE(modal->submit(one));
+  endpoint.forget_all();
+  EXPECT_EQ(modal->poll(one).value(), JobState::lost);
+  EXPECT_TRUE(modal->clean_up_lost(one).value().empty());
+}
+
+TEST_F(ModalExecutorTest, CancelEndsItAndIsConfirmed) {
+  endpoint.hold();
+  const Job one = job();
+  const auto modal = executor();
+  ASSERT_TRUE(modal->submit(one));
+  ASSERT_TRUE(modal->cancel(one));
+  EXPECT_TRUE(endpoint.was_canceled("call-1"));
+  ASSERT_TRUE(reaches(*modal, one, JobState::finished));
+  const JobResult result = modal->fetch_result(one).value();
+  EXPECT_EQ(result.outcome, Outcome::canceled);
+  EXPECT_TRUE(result.canceled);
+  EXPECT_FALSE(result.cancel_unconfirmed);
+  EXPECT_EQ(executor()->fetch_result(one).value().result, result.result);  // after a restart
+}
+
+TEST_F(ModalExecutorTest, CancelOfASubmitWithoutAnAnswerFindsTheJob) {
+  endpoint.hold();
+  const Job one = job();
+  endpoint.fail_next({.method = "POST", .cut = true});
+  ASSERT_FALSE(executor()->submit(one));
+  const auto modal = executor();
+  ASSERT_TRUE(modal->cancel(one));
+  EXPECT_TRUE(endpoint.was_canceled("call-1"));
+  EXPECT_TRUE(reaches(*modal, one, JobState::finished));
+}
+
+TEST_F(ModalExecutorTest, ACancelThatNobodyConfirmsIsGivenUpAndSaidSo) {
+  endpoint.hold();
+  const Job one = job();
+  const auto modal = executor();
+  ASSERT_TRUE(modal->submit(one));
+  for (int fault = 0; fault < 1000; ++fault) endpoint.fail_next({"DELETE", 503});
+  ASSERT_TRUE(eventually([&] {
+    (void)modal->cancel(one);
+    const auto state = modal->poll(one);
+    return state && *state == JobState::finished;
+  }));
+  const JobResult result = modal->fetch_result(one).value();
+  EXPECT_EQ(result.outcome, Outcome::canceled);
+  EXPECT_TRUE(result.cancel_unconfirmed);
+  EXPECT_NE(result.failure.message.find("call-1"), std::string::npos) << result.failure.message;
+}
+
+TEST_F(ModalExecutorTest, AFailureOfTheJobIsItsOwn) {
+  endpoint.result(R"({"outcome":"failed","error_class":"transient","error_code":"GPU_GONE",
+      "error_message":"the machine was taken away"})");
+  const JobResult result = result_of(job());
+  EXPECT_EQ(result.outcome, Outcome::failed);
+  EXPECT_EQ(result.failure, (Failure{Outcome::failed, ErrorClass::transient, "GPU_GONE",
+                                     "the machine was taken away"}));
+}
+
+TEST_F(ModalExecutorTest, WhatIsNoResultIsATypedFailure) {
+  for (const std::string text :
+       {"", "<html>busy</html>", "[]", R"({"summary":"no outcome"})",
+        R"({"outcome":"succeeded","artifacts":[{"name":"a"}]})",
+        R"({"outcome":"succeeded","artifacts":[{"name":"a","base64":"?"}]})",
+        R"({"outcome":"succeeded","surprise":1})"}) {
+    endpoint.result(text);
+    const JobResult result = result_of(job());
+    EXPECT_EQ(result.outcome, Outcome::failed) << text;
+    EXPECT_EQ(result.failure.error_class, ErrorClass::terminal) << text;
+    EXPECT_EQ(result.failure.code, "RESULT_INVALID") << text;
+  }
+}
+
+TEST_F(ModalExecutorTest, LogsThatAreTooLongSaySo) {
+  const std::string logs(100'000, 'x');
+  endpoint.result(R"({"outcome":"succeeded","logs":")" + logs + "\"}");
+  const JobResult result = result_of(job());
+  EXPECT_LE(result.result.logs_inline.size(), limits::logs_inline_bytes_max);
+  EXPECT_NE(result.result.logs_inline.find("the original is 100000 bytes"), std::string::npos);
+}
+
+TEST_F(ModalExecutorTest, ConcurrentSubmitsAreOne) {
+  const Job one = job();
+  std::vector<std::thread> submitters;
+  for (int index = 0; index < 8; ++index) {
+    submitters.emplace_back([&] { EXPECT_EQ(executor()->submit(one).value(), "call-1"); });
+  }
+  for (std::thread& submitter : submitters) submitter.join();
+  EXPECT_EQ(endpoint.requests("POST"), 1);
+}
+
+}  // namespace
+}  // namespace signalbox
