@@ -7,6 +7,7 @@
 
 #include <tl/expected.hpp>
 
+#include "domain/pipeline.h"
 #include "server/serve.h"
 
 namespace signalbox {
@@ -20,6 +21,8 @@ struct Config {
   std::uint32_t jobs_max = 8;
   std::uint64_t snapshot_events = 250'000;
   std::int64_t watchdog_interval_ms = 5000;
+  // Of coderunner stations that name none: the environment's CODERUNNER_MODE.
+  CoderunnerMode coderunner_mode = CoderunnerMode::mock;
 };
 
 // Reads the file, if there is one. An error is a sentence that names file, line and key.

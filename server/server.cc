@@ -127,7 +127,8 @@ Api Server::api() {
           [this](std::function<void()> action) { asio::post(io_, std::move(action)); },
           timers_,
           [this] { return digest_.of(engine_.world()); },
-          &run_roots_};
+          &run_roots_,
+          config_.coderunner_mode};
 }
 
 bool Server::listen() {

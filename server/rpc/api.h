@@ -45,6 +45,8 @@ struct Api {
   std::function<Digest()> world_digest;
   // What writes the files in run roots; nullptr where there are none, as in tests.
   RunRootWriter* run_roots = nullptr;
+  // Pinned in runs whose coderunner stations name none.
+  CoderunnerMode coderunner_mode = CoderunnerMode::mock;
 };
 
 }  // namespace signalbox

@@ -51,7 +51,14 @@ json::object known_run(const World& world, const StartRun& command) {
   return replayed(id, name_of(run != nullptr ? run->status : world.ended_runs.find(id)->status));
 }
 
-Decided<StartRun> read_start(json::object& params) {
+// As pinned for the run's whole life: another server, with another mode, changes nothing of it.
+void pin_mode(PipelineDefinition& pipeline, CoderunnerMode mode) {
+  for (StationDefinition& station : pipeline.stations) {
+    if (station.coderunner && !station.coderunner->mode) station.coderunner->mode = mode;
+  }
+}
+
+Decided<StartRun> read_start(const Api& api, json::object& params) {
   json::object identity = params;
   identity.erase("idempotency_key");
   const bool has_key = params.contains("idempotency_key");
@@ -67,12 +74,13 @@ Decided<StartRun> read_start(json::object& params) {
   if (!command) return command;
   if (has_key) command->request_digest = request_digest("run.start", identity);
   command->pipeline = pipeline ? std::move(*pipeline) : default_pipeline();
+  pin_mode(*command->pipeline, api.coderunner_mode);
   command->pipeline_digest = pipeline_digest(*command->pipeline);
   return command;
 }
 
 void start(Api& api, Call& call) {
-  auto command = read_start(call.params);
+  auto command = read_start(api, call.params);
   if (!command) return call.responder.reject(command.error());
   if (answered_before(api, call, start_result)) return;
   if (command->idempotency_key && command->idempotency_key->empty()) {
