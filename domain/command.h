@@ -308,7 +308,8 @@ struct WakeStation {
 struct ConfirmCancel {
   RunId run_id{};
   Token token = 0;
-  std::vector<std::int32_t> escaped_pids;
+  std::vector<std::int32_t> escaped_pids = {};
+  bool unconfirmed = false;  // its executor couldn't be made to say that it is gone
 };
 
 struct StartServer {

@@ -205,7 +205,7 @@ Decided<NewEvents> decide(const World& world, const ConfirmCancel& command, cons
   const Attempt& attempt = *run->attempt;
   const std::string& station = run->definition().name;
   NewEvents events;
-  if (command.escaped_pids.empty()) {
+  if (command.escaped_pids.empty() && !command.unconfirmed) {
     events.push_back({stream, attempt.span_id, attempt.token,
                       StationEvent{CancelConfirmed{station, attempt.job_id}}});
   } else {

@@ -317,7 +317,7 @@ Decided<NewEvents> decide(const World& world, const CompleteStation& command, co
   const Run& run = **held;
   if (auto ok = require_speaker(run, command.from_executor); !ok) return tl::unexpected(ok.error());
   const Attempt& attempt = *run.attempt;
-  if (run.cancel_requested) return decide(world, ConfirmCancel{run.id, attempt.token, {}}, now);
+  if (run.cancel_requested) return decide(world, ConfirmCancel{run.id, attempt.token}, now);
   if (result.external_ref.empty()) result.external_ref = attempt.external_ref;
   NewEvents events;
   if (usage != Usage{}) {

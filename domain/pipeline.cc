@@ -44,6 +44,9 @@ Decided<void> validate_coderunner(const StationDefinition& station) {
                    "has the unknown placeholder " + *unknown +
                        "; there are {{goal}}, {{input}}, {{previous}}, {{strategy}}, {{station}}");
   }
+  if (station.coderunner->mode == CoderunnerMode::modal && !station.modal) {
+    return invalid(station.name, "modal.endpoint", "must be given: its mode is modal");
+  }
   if (!station.command.empty()) return require_command(station, "command", station.command);
   return {};
 }

@@ -168,7 +168,7 @@ BOOST_DESCRIBE_STRUCT(StationDefinition, (),
 struct PipelineDefinition {
   std::string name;
   std::vector<StationDefinition> stations;
-  Budget budget;  // of each run, unless it brings its own
+  Budget budget = {};  // of each run, unless it brings its own
 
   friend bool operator==(const PipelineDefinition&, const PipelineDefinition&) = default;
 };

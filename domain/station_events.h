@@ -219,7 +219,8 @@ struct CancelConfirmed {
 };
 BOOST_DESCRIBE_STRUCT(CancelConfirmed, (), (station, job_id))
 
-// These processes outlived the cancellation of their job.
+// These processes outlived the cancellation of their job. None: whether a remote job is gone could
+// not be found out.
 struct CancelEscaped {
   static constexpr EventTag tag{313, 1, "CancelEscaped"};
   std::string station;

@@ -25,11 +25,12 @@ struct Job {
   Uuid span_id{};
   std::string goal;
   std::string input;
-  std::string resume_ref;  // of an attempt before this one that ended without a result, or empty
-  Budget budget_left;      // what the run may still use up; 0: no bound
-  std::string previous;    // how the attempt before this one ended, or empty
-  std::string run_root;    // absolute
-  std::string repository;  // absolute, or empty
+  std::string external_ref;  // of this job, where the log knows it
+  std::string resume_ref;    // of an attempt before this one that ended without a result, or empty
+  Budget budget_left;        // what the run may still use up; 0: no bound
+  std::string previous;      // how the attempt before this one ended, or empty
+  std::string run_root;      // absolute
+  std::string repository;    // absolute, or empty
   std::string base;
   StationDefinition definition;
 };
@@ -49,6 +50,7 @@ struct JobResult {
   std::optional<std::int64_t> quota_reset_at_ns;  // of a failure of class quota, if it is known
   bool canceled = false;                          // it ended because cancel() was called
   std::vector<std::int32_t> escaped_pids;         // processes that outlived it
+  bool cancel_unconfirmed = false;  // it was canceled, and nobody could say that it is gone
 };
 
 // An executor's own failure; a job's failure is a JobResult.

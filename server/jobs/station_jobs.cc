@@ -52,6 +52,7 @@ Job job_of(const Run& run, const std::filesystem::path& runs_root) {
   job.span_id = attempt.span_id;
   job.goal = run.goal;
   job.input = run.input;
+  job.external_ref = attempt.external_ref;
   job.resume_ref = run.resume_ref;
   job.budget_left = left_of(run.budget, run.used);
   job.previous = run.previous;
@@ -147,7 +148,8 @@ void StationJobs::on_finished(const Job& job, const JobResult& result) {
   auto transaction = engine_.begin(by_the_service);
   const Run* run = engine_.world().find_run(job.run_id);
   if (run != nullptr && run->cancel_requested) {
-    (void)transaction.apply(ConfirmCancel{job.run_id, job.token, result.escaped_pids});
+    (void)transaction.apply(
+        ConfirmCancel{job.run_id, job.token, result.escaped_pids, result.cancel_unconfirmed});
     return;
   }
   CompleteStation completion = completion_of(job, result);

@@ -26,11 +26,11 @@ TEST_F(PauseTest, StartsNoAttemptUntilItIsResumed) {  // S11
   then_nothing();
   when(PauseRun{run, {}});
   then_nothing();
-  when(ResumeRun{run, {}});
+  when(ResumeRun{run, {}, {}, {}});
   then({RunEvent{RunResumed{""}}});
   when(claim_by("ann"));
   then_names({"StationClaimed"});
-  when(ResumeRun{run, {}});
+  when(ResumeRun{run, {}, {}, {}});
   then_nothing();
 }
 
@@ -45,7 +45,7 @@ TEST_F(PauseTest, AnAttemptUnderWayFinishesAndTheNextStationWaits) {  // S11
   then_names({"StationSucceeded"});
   when(claim_by("ann"));
   then_nothing();
-  when(ResumeRun{run, {}});
+  when(ResumeRun{run, {}, {}, {}});
   when(claim_by("ann"));
   then_names({"StationClaimed"});
 }
@@ -65,7 +65,7 @@ TEST_F(PauseTest, ARetryThatIsDueWaitsToo) {
   then_names({"StationReady"});
   when(claim_by("ann"));
   then_nothing();
-  when(ResumeRun{run, {}});
+  when(ResumeRun{run, {}, {}, {}});
   when(claim_by("ann"));
   then_names({"StationClaimed"});
 }

@@ -130,7 +130,7 @@ class RandomHistory {
                                       : Command{ConfirmCancel{run_id, token, {step.choice, 7}}};
       case 15:
         return step.choice % 3 == 0 ? Command{PauseRun{run_id, "wait"}}
-                                    : Command{ResumeRun{run_id, {}}};
+                                    : Command{ResumeRun{run_id, {}, {}, {}}};
       case 16: {
         const Run* run = world.find_run(run_id);
         if (run == nullptr || !run->attempt) return PauseRun{run_id, {}};

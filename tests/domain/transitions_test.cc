@@ -39,6 +39,10 @@ std::vector<Event> station_events(std::uint32_t attempts) {
           StationEvent{CancelEscaped{name, "job", {7}}},
           StationEvent{StationStalled{name, attempts, "digest", 1000, StallAction::nudge}},
           StationEvent{StationProgressed{name, attempts, "digest"}},
+          StationEvent{StationUsageReported{name, attempts, {1, 2, 3}}},
+          StationEvent{StationHeld{name, WaitReason::approval, "asked"}},
+          StationEvent{StationApproved{name, "fine"}},
+          StationEvent{StationRejected{name, "not fine"}},
           StationEvent{
               WatchdogTimedOut{name, attempts, 2000, 1000, TimerOrigin::started_at, 5, "ann", ""}}};
 }
@@ -50,11 +54,12 @@ std::vector<Event> run_events() {
           RunEvent{RunCancelRequested{"why"}},
           RunEvent{RunCanceled{"why"}},
           RunEvent{RunPaused{"why"}},
-          RunEvent{RunResumed{"why"}}};
+          RunEvent{RunResumed{"why"}},
+          RunEvent{RunBudgetRaised{{1, 2, 3}, "why"}}};
 }
 
-static_assert(std::variant_size_v<StationEvent> == 16, "station_events() has one of each");
-static_assert(std::variant_size_v<RunEvent> == 7, "run_events() has one of each");
+static_assert(std::variant_size_v<StationEvent> == 20, "station_events() has one of each");
+static_assert(std::variant_size_v<RunEvent> == 8, "run_events() has one of each");
 
 class TransitionsTest : public GivenWhenThen {
  protected:
