@@ -171,7 +171,9 @@ class Call {
   // Also after an orderly exit: the next attempt has to be alone in its workspace.
   void end_descendants() const {
     const auto find = [] { return descendants_of(::getpid()); };
-    if (!find().empty()) (void)end_processes(find, call_.grace_ms);
+    // Whoever told us to stop has the same patience with us, and a result is still to be written.
+    const std::int64_t grace_ms = end_.interrupted ? call_.grace_ms / 2 : call_.grace_ms;
+    if (!find().empty()) (void)end_processes(find, grace_ms);
   }
 
   void read_rest() {

@@ -1,5 +1,8 @@
 #include "server/coderunner/agent_session.h"
 
+#include <algorithm>
+#include <cctype>
+
 #include <boost/describe/enum_to_string.hpp>
 
 #include "domain/limits.h"
@@ -24,7 +27,13 @@ std::string session_ref(Agent agent, const std::string& session) {
 
 std::string session_of(Agent agent, const std::string& ref) {
   const std::string prefix = prefix_of(agent);
-  return ref.starts_with(prefix) ? ref.substr(prefix.size()) : std::string();
+  if (!ref.starts_with(prefix)) return {};
+  std::string session = ref.substr(prefix.size());
+  // It becomes an argument, and was told by the agent.
+  const bool is_word = std::all_of(session.begin(), session.end(), [](unsigned char letter) {
+    return std::isalnum(letter) != 0 || letter == '-' || letter == '_' || letter == '.';
+  });
+  return is_word && !session.starts_with('-') ? session : std::string();
 }
 
 std::string session_ref_at_start(const StationDefinition& station, const Uuid& span_id,

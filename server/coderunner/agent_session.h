@@ -11,7 +11,7 @@
 namespace signalbox {
 
 std::string session_ref(Agent agent, const std::string& session);
-// The session's id if `ref` is one of this agent's, else empty.
+// The session's id if `ref` is one of this agent's and can't be taken for an option, else empty.
 std::string session_of(Agent agent, const std::string& ref);
 
 // What the attempt of `span_id` will be called, known before its agent starts: the session that is

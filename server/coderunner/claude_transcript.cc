@@ -5,6 +5,7 @@
 
 #include "server/coderunner/agent_fields.h"
 #include "server/coderunner/agent_transcript.h"
+#include "server/coderunner/usage_limit.h"
 
 namespace signalbox {
 namespace {
@@ -69,8 +70,7 @@ class ClaudeTranscript final : public AgentTranscript {
     const json::object* info = object_field(event, "rate_limit_info");
     if (info == nullptr || text_field(*info, "status") != "rejected") return;
     report_.quota_refused = true;
-    const std::int64_t resets_at_s = figure_field(*info, "resetsAt");
-    if (resets_at_s > 0) report_.quota_reset_at_ns = resets_at_s * 1'000'000'000;
+    report_.quota_reset_at_ns = utc_ns_of_epoch(figure_field(*info, "resetsAt"));
   }
 
   void result(const json::object& event) {

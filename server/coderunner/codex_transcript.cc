@@ -3,6 +3,7 @@
 
 #include "server/coderunner/agent_fields.h"
 #include "server/coderunner/agent_transcript.h"
+#include "server/coderunner/usage_limit.h"
 
 namespace signalbox {
 namespace {
@@ -59,8 +60,7 @@ class CodexTranscript final : public AgentTranscript {
     if (error == nullptr || text_field(*error, "type") != "usage_limit_reached") return;
     report_.quota_refused = true;
     report_.error_text = text_field(*error, "message");
-    const std::int64_t resets_at_s = figure_field(*error, "resets_at");
-    if (resets_at_s > 0) report_.quota_reset_at_ns = resets_at_s * 1'000'000'000;
+    report_.quota_reset_at_ns = utc_ns_of_epoch(figure_field(*error, "resets_at"));
   }
 };
 

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
+#include <limits>
 #include <regex>
 #include <string_view>
 
@@ -33,10 +34,10 @@ std::optional<std::smatch> find(const std::string& text, const char* pattern) {
 
 std::optional<std::int64_t> as_data(const std::string& text, std::int64_t now_ns) {
   if (const auto match = find(text, R"(limit reached\s*\|\s*(\d{9,11}))")) {
-    return std::stoll((*match)[1]) * ns_per_s;
+    return utc_ns_of_epoch(std::stoll((*match)[1]));
   }
   if (const auto match = find(text, R"(resets?_?at\\?"?\s*[:=]\s*(\d{9,11}))")) {
-    return std::stoll((*match)[1]) * ns_per_s;
+    return utc_ns_of_epoch(std::stoll((*match)[1]));
   }
   if (const auto match = find(text, R"(resets?_in_seconds\\?"?\s*[:=]\s*(\d{1,8}))")) {
     return now_ns + std::stoll((*match)[1]) * ns_per_s;
@@ -147,6 +148,13 @@ std::optional<std::int64_t> as_time_of_day(const std::string& text, const std::s
 }
 
 }  // namespace
+
+std::optional<std::int64_t> utc_ns_of_epoch(std::int64_t seconds) {
+  if (seconds <= 0 || seconds > std::numeric_limits<std::int64_t>::max() / ns_per_s) {
+    return std::nullopt;
+  }
+  return seconds * ns_per_s;
+}
 
 bool tells_of_usage_limit(const std::string& text) {
   static constexpr std::array<std::string_view, 10> words = {

@@ -222,7 +222,7 @@ TEST_F(AgentStation, WhatATimedOutAttemptUsedIsKnown) {
   Job job = agent_job(
       says(
           R"({"type":"assistant","message":{"id":"m","content":[],"usage":{"input_tokens":900,"output_tokens":100}}})") +
-      "while true; do sleep 1; done");
+      "trap '' TERM; while true; do sleep 0.1; done");
   job.definition.timeout_ms = 1500;
   const JobResult result = end_of(job);
   EXPECT_EQ(result.outcome, Outcome::timeout);
@@ -277,6 +277,7 @@ TEST(SessionRef, IsKnownAtTheStartWhereItCanBe) {
   EXPECT_EQ(session_ref_at_start(station, span, ""), "claude:" + to_string(span));
   EXPECT_EQ(session_ref_at_start(station, span, "claude:before"), "claude:before");
   EXPECT_EQ(session_ref_at_start(station, span, "codex:other"), "claude:" + to_string(span));
+  EXPECT_EQ(session_ref_at_start(station, span, "claude:--print"), "claude:" + to_string(span));
   station.coderunner->agent = Agent::codex;
   EXPECT_EQ(session_ref_at_start(station, span, ""), "");
   EXPECT_EQ(session_ref_at_start(station, span, "codex:before"), "codex:before");

@@ -262,6 +262,7 @@ TEST(UsageLimit, ReadsResetTimes) {
     EXPECT_EQ(time ? format_time(*time) : "none", expected) << text;
   }
   EXPECT_FALSE(usage_limit_reset_at_ns("resets 2pm (No/Such_Zone)", now_ns));
+  EXPECT_FALSE(usage_limit_reset_at_ns("limit reached|99999999999", now_ns)) << "no such time";
   EXPECT_FALSE(usage_limit_reset_at_ns("wait for limits to reset (every 5h)", now_ns));
   if (std::filesystem::exists("/usr/share/zoneinfo/Asia/Dhaka")) {  // UTC+6
     EXPECT_EQ(format_time(*usage_limit_reset_at_ns("resets 3pm (Asia/Dhaka)", now_ns)),
