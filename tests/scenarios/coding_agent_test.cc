@@ -106,6 +106,7 @@ TEST_F(CodingAgents, TheSessionIsInTheLogBeforeTheAgentStarts) {
   EXPECT_EQ(refs.at(0).at("position").to_number<int>(),
             intended.at("position").to_number<int>() + 1)
       << "in the commit of the intent";
+  EXPECT_EQ(text(refs.at(0).as_object(), "recorded_at"), text(intended, "recorded_at"));
   EXPECT_NE(calls().front().find("--session-id " + session), std::string::npos);
   EXPECT_EQ(text(attempt(id, 1), "summary"), "done by call 1");
   const json::array usage = events(id, "StationUsageReported");
