@@ -18,6 +18,9 @@ constexpr AttemptPresence attempt_presence(std::uint16_t event_number) {
   switch (event_number) {
     case StationClaimed::tag.number:
     case StationReady::tag.number:
+    case StationHeld::tag.number:
+    case StationApproved::tag.number:
+    case StationRejected::tag.number:
       return AttemptPresence::none;
     case StationCanceled::tag.number:
       return AttemptPresence::either;

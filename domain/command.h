@@ -259,6 +259,8 @@ BOOST_DESCRIBE_STRUCT(RevokeAccessToken, (), (id, reason))
 struct DispatchStation {
   RunId run_id{};
   Uuid span_id{};
+  // What the job will be called by its executor, where that is known before it exists; or empty.
+  std::string external_ref{};
 };
 
 // The lease of `token` ran out, unless it was renewed after `lease_renewed_at`.

@@ -185,7 +185,8 @@ NewEvents end_of_attempt(const Run& run, const CompleteStation& command, Failure
       failure.error_class = command.error_class.value_or(ErrorClass::transient);
       if (failure.code.empty()) failure.code = "TIMEOUT";
       NewEvents events;
-      if (command.from_executor) {  // its shim keeps the time
+      // Its shim keeps the time. A timeout of something inside the job has a code of its own.
+      if (command.from_executor && failure.code == "TIMEOUT") {
         events.push_back(
             watchdog_timed_out(run, (now.wall_ns - attempt.started_at_ns) / 1'000'000));
       }
@@ -250,9 +251,14 @@ Decided<NewEvents> decide(const World& world, const DispatchStation& command, co
   const std::string job_id =
       to_string(run->id) + "-" + claim.station + "-" + std::to_string(claim.attempt);
   const Stream stream = Stream::run(run->id);
-  return NewEvents{
+  NewEvents events{
       {stream, command.span_id, 0, StationEvent{claim}},
       {stream, command.span_id, 0, StationEvent{StationSubmitIntended{claim.station, job_id}}}};
+  if (!command.external_ref.empty()) {
+    events.push_back({stream, command.span_id, 0,
+                      StationEvent{StationExternalRefSet{claim.station, command.external_ref}}});
+  }
+  return events;
 }
 
 Decided<NewEvents> decide(const World& world, const HeartbeatStation& command, const Now&) {

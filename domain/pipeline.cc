@@ -4,6 +4,7 @@
 #include <set>
 
 #include "domain/limits.h"
+#include "domain/prompt_template.h"
 #include "domain/station_turn.h"
 
 namespace signalbox {
@@ -35,6 +36,19 @@ Decided<void> require_command(const StationDefinition& station, const std::strin
                               const std::vector<std::string>& command) {
   if (!command.empty() && !command.front().empty()) return {};
   return invalid(station.name, field, "must name a program");
+}
+
+Decided<void> validate_coderunner(const StationDefinition& station) {
+  if (const auto unknown = unknown_placeholder(station.coderunner->prompt)) {
+    return invalid(station.name, "coderunner.prompt",
+                   "has the unknown placeholder " + *unknown +
+                       "; there are {{goal}}, {{input}}, {{previous}}, {{strategy}}, {{station}}");
+  }
+  if (station.coderunner->mode == CoderunnerMode::modal && !station.modal) {
+    return invalid(station.name, "modal.endpoint", "must be given: its mode is modal");
+  }
+  if (!station.command.empty()) return require_command(station, "command", station.command);
+  return {};
 }
 
 Decided<void> validate_endpoint(const StationDefinition& station) {
@@ -134,9 +148,8 @@ Decided<void> validate_executor(const StationDefinition& station) {
   if (kind == ExecutorKind::modal && !station.modal) {
     return invalid(station.name, "modal.endpoint", "must be given");
   }
-  if (agent && station.coderunner && station.coderunner->mode == CoderunnerMode::modal &&
-      !station.modal) {
-    return invalid(station.name, "modal.endpoint", "must be given: its mode is modal");
+  if (station.coderunner) {
+    if (auto ok = validate_coderunner(station); !ok) return ok;
   }
   if (station.modal) {
     if (auto ok = validate_endpoint(station); !ok) return ok;

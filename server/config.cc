@@ -3,7 +3,10 @@
 #include <toml++/toml.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <set>
+
+#include <boost/describe/enum_from_string.hpp>
 
 #include "server/access/access_settings.h"
 #include "server/http/host_rule.h"
@@ -152,6 +155,11 @@ tl::expected<Config, std::string> load_config(const ServeOptions& options) {
     if (auto ok = read_watchdog_interval(*options.watchdog_interval, config); !ok) {
       return tl::unexpected(ok.error());
     }
+  }
+  const char* const mode = std::getenv("CODERUNNER_MODE");
+  if (mode != nullptr && *mode != '\0' &&
+      !boost::describe::enum_from_string(mode, config.coderunner_mode)) {
+    return tl::unexpected("CODERUNNER_MODE is mock, process or modal; not " + std::string(mode));
   }
   if (!log_levels.contains(config.log_level)) {
     return tl::unexpected("log_level is one of debug, info, warn, error; not " + config.log_level);

@@ -9,6 +9,7 @@
 #include <tl/expected.hpp>
 
 #include "server/access/authentication.h"
+#include "domain/pipeline.h"
 #include "server/serve.h"
 
 namespace signalbox {
@@ -27,6 +28,8 @@ struct Config {
   std::uint64_t snapshot_events = 250'000;
   std::int64_t watchdog_interval_ms = 5000;
   Authentication::Settings access;
+  // Of coderunner stations that name none: the environment's CODERUNNER_MODE.
+  CoderunnerMode coderunner_mode = CoderunnerMode::mock;
 };
 
 // Reads the file, if there is one. An error is a sentence that names file, line and key.

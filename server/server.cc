@@ -131,7 +131,7 @@ Api Server::api() {
           timers_,
           [this] { return digest_.of(engine_.world()); },
           &run_roots_,
-          {},
+          KnownPipeline(config_.coderunner_mode),
           &authentication_};
 }
 

@@ -9,9 +9,11 @@
 #include <boost/json/serialize.hpp>
 
 #include "domain/limits.h"
+#include "domain/station_turn.h"
 #include "server/artifacts/atomic_file.h"
 #include "server/rpc/described_json.h"
 #include "server/rpc/json_text.h"
+#include "server/rpc/time_text.h"
 #include "store/file_descriptor.h"
 
 namespace signalbox {
@@ -51,6 +53,12 @@ std::string wrong_field(const DeclaredResult& result) {
   if (result.external_ref && result.external_ref->size() > limits::path_bytes_max) {
     return "external_ref takes more than " + std::to_string(limits::path_bytes_max) + " bytes";
   }
+  if (!validate(result.used())) {
+    return "usage must be figures from 0 to " + std::to_string(limits::usage_max);
+  }
+  if (result.quota_reset_at && !result.quota_reset_at_ns()) {
+    return "quota_reset_at must be a time such as 2026-01-31T23:59:59Z";
+  }
   return {};
 }
 
@@ -73,6 +81,15 @@ Decided<DeclaredResult> declared_result_from(json::value value) {
   result->metadata = std::move(metadata);
   if (const std::string field = wrong_field(*result); !field.empty()) return wrong(field);
   return result;
+}
+
+Usage DeclaredResult::used() const {
+  if (!usage) return {};
+  return {usage->cost_microusd.value_or(0), usage->tokens.value_or(0), usage->turns.value_or(0)};
+}
+
+std::optional<std::int64_t> DeclaredResult::quota_reset_at_ns() const {
+  return quota_reset_at ? parse_time(*quota_reset_at) : std::nullopt;
 }
 
 Stored<DeclaredResult> read_declared_result(const std::filesystem::path& path) {

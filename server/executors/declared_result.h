@@ -16,6 +16,14 @@ namespace signalbox {
 
 inline constexpr std::size_t declared_result_bytes_max = 256 * 1024;
 
+// What the job used up; what it leaves out is 0.
+struct DeclaredUsage {
+  std::optional<std::int64_t> cost_microusd;  // millionths of a US dollar
+  std::optional<std::int64_t> tokens;         // read and written
+  std::optional<std::int64_t> turns;
+};
+BOOST_DESCRIBE_STRUCT(DeclaredUsage, (), (cost_microusd, tokens, turns))
+
 struct DeclaredResult {
   Outcome outcome = Outcome::failed;
   std::optional<std::string> summary;  // as long as it likes; it is shortened where it is stored
@@ -24,9 +32,15 @@ struct DeclaredResult {
   std::optional<std::string> error_message;
   std::optional<std::string> metadata;  // a JSON object as text
   std::optional<std::string> external_ref;
+  std::optional<DeclaredUsage> usage;
+  std::optional<std::string> quota_reset_at;  // RFC 3339; with error_class quota
+
+  [[nodiscard]] Usage used() const;
+  [[nodiscard]] std::optional<std::int64_t> quota_reset_at_ns() const;
 };
 BOOST_DESCRIBE_STRUCT(DeclaredResult, (),
-                      (outcome, summary, error_class, error_code, error_message, external_ref))
+                      (outcome, summary, error_class, error_code, error_message, external_ref,
+                       usage, quota_reset_at))
 
 // INVALID_PARAMS with what is wrong: an unknown or a missing field, a value that is too long for
 // the log.

@@ -76,6 +76,9 @@ class Executor {
 
   virtual Executed<JobState> poll(const Job& job) = 0;
 
+  // What the executor has come to call the job since its submit, if that is another ref; or empty.
+  virtual Executed<std::string> learned_ref(const Job&) { return std::string(); }
+
   // Only after poll() said finished. Gives the same result each time.
   virtual Executed<JobResult> fetch_result(const Job& job) = 0;
 

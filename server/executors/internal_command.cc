@@ -3,6 +3,8 @@
 #include <string_view>
 #include <vector>
 
+#include "server/checks/checks_station.h"
+#include "server/coderunner/coderunner_station.h"
 #include "server/executors/builtin_station.h"
 #include "server/executors/shim.h"
 
@@ -14,6 +16,12 @@ std::optional<int> run_internal_command(int argc, char** argv) {
     return run_shim(arguments[2]);
   }
   if (arguments.size() == 2 && arguments[0] == "builtin") return run_builtin(arguments[1]);
+  if (arguments.size() == 3 && arguments[0] == "coderunner" && arguments[1] == "--job-dir") {
+    return run_coderunner(arguments[2]);
+  }
+  if (arguments.size() == 3 && arguments[0] == "checks" && arguments[1] == "--job-dir") {
+    return run_checks_station(arguments[2]);
+  }
   return std::nullopt;
 }
 

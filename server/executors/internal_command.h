@@ -1,4 +1,5 @@
-// The commands of this binary that Signalbox runs itself and people don't: `shim` and `builtin`.
+// The commands of this binary that Signalbox runs itself and people don't: `shim`, and what
+// stations of the kinds `builtin`, `coderunner` and `checks` run under it.
 #pragma once
 
 #include <optional>

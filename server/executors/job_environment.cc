@@ -6,6 +6,8 @@
 
 #include <boost/describe/enum_to_string.hpp>
 
+#include "server/coderunner/agent_command.h"
+
 namespace signalbox {
 namespace {
 
@@ -15,6 +17,13 @@ bool is_always_passed(std::string_view name) {
   static constexpr std::array<std::string_view, 8> names{"PATH",  "HOME", "USER", "LOGNAME",
                                                          "SHELL", "LANG", "TZ",   "TMPDIR"};
   return name.starts_with("LC_") || std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// A coding agent's own credentials, for the station that runs it in earnest.
+std::vector<std::string> passed_if_there(const StationDefinition& station) {
+  const bool agent = station.executor == ExecutorKind::coderunner && station.coderunner &&
+                     station.coderunner->mode == CoderunnerMode::process;
+  return agent ? agent_variables(station.coderunner->agent) : std::vector<std::string>{};
 }
 
 Variables parse(const std::vector<std::string>& entries) {
@@ -80,6 +89,9 @@ Executed<std::vector<std::string>> job_environment(
   Variables variables = of_the_run(job, artifacts_dir, socket_path);
   for (const auto& [name, value] : server) {
     if (is_always_passed(name)) variables.emplace(name, value);
+  }
+  for (const std::string& name : passed_if_there(job.definition)) {
+    if (const auto found = server.find(name); found != server.end()) variables.insert(*found);
   }
   for (const std::string& name : job.definition.environment) {
     if (variables.contains(name)) continue;

@@ -92,6 +92,12 @@ Stored<JobResult> report_job(const Job& job, const JobDirectory& directory, Arti
   report.result.external_ref = job.id;
   if (declared && declared->external_ref) report.result.external_ref = *declared->external_ref;
   if (declared && declared->metadata) report.result.metadata = *declared->metadata;
+  if (declared) {
+    report.usage = declared->used();
+    if (report.failure.error_class == ErrorClass::quota) {
+      report.quota_reset_at_ns = declared->quota_reset_at_ns();
+    }
+  }
   report.result.artifacts = std::move(collected->artifacts);
   report.result.artifacts.push_back(std::move(*summary));
   report.result.artifacts.push_back(std::move(*logs));

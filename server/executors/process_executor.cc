@@ -9,6 +9,9 @@
 
 #include "domain/check.h"
 #include "server/artifacts/atomic_file.h"
+#include "server/checks/checks_task.h"
+#include "server/coderunner/agent_session.h"
+#include "server/coderunner/agent_task.h"
 #include "server/executors/end_processes.h"
 #include "server/executors/job_environment.h"
 #include "server/executors/job_report.h"
@@ -42,6 +45,23 @@ std::filesystem::path cwd_of(const Job& job) {
   return makes_workspace ? std::filesystem::path(job.run_root) : workspace_of(job);
 }
 
+// A conversation with an agent has an id of its own; of every other job the job's is the ref.
+std::string ref_at_start(const Job& job) {
+  std::string session = session_ref_at_start(job.definition, job.span_id, job.resume_ref);
+  return session.empty() ? job.id : session;
+}
+
+// What the station's command has to know beside its environment.
+Stored<void> write_task(const Job& job, const std::filesystem::path& job_directory) {
+  if (job.definition.executor == ExecutorKind::coderunner) {
+    return write_agent_task(job_directory, agent_task(job));
+  }
+  if (job.definition.executor == ExecutorKind::checks) {
+    return write_checks_task(job_directory, checks_task(job));
+  }
+  return {};
+}
+
 }  // namespace
 
 ProcessExecutor::ProcessExecutor(ProcessExecutorOptions options, ArtifactStore& artifacts)
@@ -57,15 +77,29 @@ JobDirectory ProcessExecutor::directory_of(const Job& job) const {
 }
 
 std::vector<std::string> ProcessExecutor::argv_of(const Job& job) const {
-  if (job.definition.executor != ExecutorKind::builtin) return job.definition.command;
-  return {options_.binary.string(), "builtin", job.definition.name};
+  const std::string binary = options_.binary.string();
+  switch (job.definition.executor) {
+    case ExecutorKind::builtin:
+      return {binary, "builtin", job.definition.name};
+    case ExecutorKind::coderunner:
+      return {binary, "coderunner", "--job-dir", directory_of(job).root.string()};
+    case ExecutorKind::checks:
+      return {binary, "checks", "--job-dir", directory_of(job).root.string()};
+    case ExecutorKind::process:
+    case ExecutorKind::worker:
+    case ExecutorKind::modal:
+    case ExecutorKind::deep_work:
+    case ExecutorKind::approval:
+      break;
+  }
+  return job.definition.command;
 }
 
 Executed<std::string> ProcessExecutor::submit(const Job& job) {
   const JobDirectory directory = directory_of(job);
   const auto before = directory.state();
   if (!before) return storage_error(before.error());
-  if (*before != JobState::absent) return job.id;
+  if (*before != JobState::absent) return ref_at_start(job);
 
   const auto environment =
       job_environment(job, directory.artifacts(), options_.socket, options_.environment);
@@ -76,7 +110,14 @@ Executed<std::string> ProcessExecutor::submit(const Job& job) {
   if (auto started = start_shim(directory, *environment); !started) {
     return tl::unexpected(std::move(started).error());
   }
-  return job.id;
+  return ref_at_start(job);
+}
+
+Executed<std::string> ProcessExecutor::learned_ref(const Job& job) {
+  if (job.definition.executor != ExecutorKind::coderunner) return std::string();
+  auto ref = read_learned_session(directory_of(job).root);
+  if (!ref) return storage_error(ref.error());
+  return *ref;
 }
 
 Executed<void> ProcessExecutor::prepare(const Job& job, const JobDirectory& directory) const {
@@ -93,6 +134,9 @@ Executed<void> ProcessExecutor::prepare(const Job& job, const JobDirectory& dire
   // The artifacts directory's parent is the job's own, which so is there and durable too.
   for (const auto& needed : {directory.artifacts(), cwd_of(job)}) {
     if (auto made = make_directories(needed); !made) return storage_error(made.error());
+  }
+  if (auto written = write_task(job, directory.root); !written) {
+    return storage_error(written.error());
   }
   // Another submit of the same job writes the same, so that it doesn't matter which one a shim
   // reads.
@@ -133,6 +177,11 @@ Executed<JobState> ProcessExecutor::poll(const Job& job) {
 Executed<JobResult> ProcessExecutor::fetch_result(const Job& job) {
   auto report = report_job(job, directory_of(job), artifacts_);
   if (!report) return storage_error(report.error());
+  if (report->result.external_ref == job.id) {  // it said nothing else itself
+    const auto learned = learned_ref(job);
+    if (!learned) return tl::unexpected(learned.error());
+    report->result.external_ref = learned->empty() ? ref_at_start(job) : *learned;
+  }
   return std::move(*report);
 }
 

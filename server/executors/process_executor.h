@@ -1,4 +1,5 @@
-// Runs a station's command, or a built-in station, as a local process under a shim (shim.h).
+// Runs a station's command, a built-in station, a coding agent or checks as a local process under a
+// shim (shim.h).
 //
 // The executor keeps nothing in memory: all that it knows of a job is in the job's directory, so a
 // later server goes on where this one was killed. Built-in stations are commands of this binary, so
@@ -28,10 +29,13 @@ class ProcessExecutor final : public Executor {
   // `artifacts` must outlive this.
   ProcessExecutor(ProcessExecutorOptions options, ArtifactStore& artifacts);
 
-  // The external ref is the job's id. When it returns, a shim holds the job, or has already
-  // finished it. The process must not ignore SIGCHLD: a short-lived child is waited for.
+  // The external ref is the job's id, or a coding agent's session. When it returns, a shim holds
+  // the job, or has already finished it. The process must not ignore SIGCHLD: a short-lived child
+  // is waited for.
   Executed<std::string> submit(const Job& job) override;
   Executed<JobState> poll(const Job& job) override;
+  // A coding agent's session, once the agent has told its id.
+  Executed<std::string> learned_ref(const Job& job) override;
   Executed<JobResult> fetch_result(const Job& job) override;
   Executed<void> cancel(const Job& job) override;
   // Finds the leftovers by SIGNALBOX_SPAN_ID in their environment. Blocks for up to the station's

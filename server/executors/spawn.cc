@@ -68,7 +68,11 @@ std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
 
 tl::expected<pid_t, int> spawn(const Spawn& what) {
   FileActions actions;
-  posix_spawn_file_actions_addopen(actions.get(), STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  if (what.stdin_descriptor < 0) {
+    posix_spawn_file_actions_addopen(actions.get(), STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  } else {
+    posix_spawn_file_actions_adddup2(actions.get(), what.stdin_descriptor, STDIN_FILENO);
+  }
   actions.send_to(STDOUT_FILENO, what.stdout_descriptor);
   actions.send_to(STDERR_FILENO, what.stderr_descriptor);
   posix_spawn_file_actions_addclosefrom_np(actions.get(), 3);

@@ -18,7 +18,8 @@ struct Spawn {
   const std::vector<std::string>* environment = nullptr;  // "NAME=VALUE"; null: the caller's
   bool new_session = false;
   bool new_process_group = false;
-  int stdout_descriptor = -1;  // -1: /dev/null, as stdin always is
+  int stdin_descriptor = -1;  // -1: /dev/null, likewise below
+  int stdout_descriptor = -1;
   int stderr_descriptor = -1;
 };
 

@@ -44,6 +44,10 @@ class Stepper {
     }
     const auto state = executor_.poll(job_);
     if (!state) return trouble(state.error());
+    // Before its end is told: what comes after it may go on from there.
+    if (*state != JobState::absent) {
+      if (const auto told = report_learned_ref(); !told) return trouble(told.error());
+    }
     switch (*state) {
       case JobState::running:
         return JobStep::going_on;
@@ -62,6 +66,15 @@ class Stepper {
   }
 
  private:
+  Executed<void> report_learned_ref() {
+    const auto ref = executor_.learned_ref(job_);
+    if (!ref) return tl::unexpected(ref.error());
+    if (ref->empty() || *ref == progress_.learned_ref) return {};
+    progress_.learned_ref = *ref;
+    reports_.submitted(job_, *ref);
+    return {};
+  }
+
   // A submit that fails may still have started the job, so the next step polls first. Only one that
   // is absent after the last try, or can't succeed, is given up.
   JobStep submit() {

@@ -26,6 +26,7 @@ struct JobProgress {
   bool cancel_sent = false;
   int submits = 0;
   ExecutorError submit_error;  // of the latest one, if it failed
+  std::string learned_ref;     // reported
 };
 
 enum class JobStep : std::uint8_t {

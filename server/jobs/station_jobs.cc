@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "domain/station_turn.h"
+#include "server/coderunner/agent_session.h"
 
 namespace signalbox {
 namespace {
@@ -100,8 +101,13 @@ void StationJobs::dispatch_ready() {
     while (running_.size() < settings_.jobs_max) {
       const auto run_id = engine_.world().ready.oldest(kind, {});
       if (!run_id) break;
+      const Run& run = *engine_.world().find_run(*run_id);
+      const Uuid span_id = ids_.next_span_id();
+      // In the commit that says the job is about to be submitted: whatever is killed after it, the
+      // next attempt knows which session to go on with.
+      const std::string session = session_ref_at_start(run.definition(), span_id, run.resume_ref);
       auto transaction = engine_.begin(by_the_service);
-      const auto applied = transaction.apply(DispatchStation{*run_id, ids_.next_span_id()});
+      const auto applied = transaction.apply(DispatchStation{*run_id, span_id, session});
       if (!applied || *applied == 0) return;  // refused: no space for the log
       running_.insert(engine_.world().find_run(*run_id)->attempt->job_id);
     }

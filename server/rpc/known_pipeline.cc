@@ -12,6 +12,9 @@ Decided<const PinnedDefinition*> KnownPipeline::read(const boost::json::value& t
   auto definition = pipeline_from_json(tables);
   if (!definition) return tl::unexpected(std::move(definition.error()));
   tables_ = nullptr;  // should what follows throw, nothing is known
+  for (StationDefinition& station : definition->stations) {
+    if (station.coderunner && !station.coderunner->mode) station.coderunner->mode = mode_;
+  }
   pinned_.definition = std::move(*definition);
   pinned_.digest = pipeline_digest(pinned_.definition);
   tables_ = tables;

@@ -130,6 +130,15 @@ TEST_F(ClaimTest, WhatTheServiceExecutesIsNotGivenToWorkers) {
   then_nothing();
 }
 
+// A ref that is known before the job exists is in the commit of the intent: no kill comes between.
+TEST_F(ClaimTest, AKnownRefIsSetWithTheIntent) {
+  given_run(1, {"p", {process_station("p")}});
+  when(DispatchStation{run, uuid_of(0x77), "claude:session"});
+  then({dispatched("p"), intended("p", to_string(run) + "-p-1"),
+        StationEvent{StationExternalRefSet{"p", "claude:session"}}});
+  EXPECT_EQ(the_run().attempt->external_ref, "claude:session");
+}
+
 TEST_F(ClaimTest, WhatWorkersDoIsNotDispatched) {
   given_run(1, one);
   when(DispatchStation{run, uuid_of(0x77)});

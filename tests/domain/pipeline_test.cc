@@ -5,6 +5,7 @@
 
 #include "domain/limits.h"
 #include "domain/pipeline.h"
+#include "domain/prompt_template.h"
 #include "tests/domain/given_when_then.h"
 
 namespace signalbox {
@@ -74,6 +75,32 @@ TEST(PipelineTest, EachFaultIsRefusedWithItsStationAndField) {
     EXPECT_EQ(std::get<std::string>(result.error().details[1].value), fault.field)
         << result.error().message;
   }
+}
+
+TEST(PipelineTest, AnAgentsPromptHasKnownPlaceholdersOnly) {
+  PipelineDefinition pipeline{"one", {worker_station("a")}};
+  StationDefinition& station = pipeline.stations.front();
+  station.executor = ExecutorKind::coderunner;
+  CoderunnerDefinition& agent = station.coderunner.emplace();
+  for (const char* prompt : {"", "plain", "{{goal}} {{ input }}{{previous}}{{strategy}}{{station}}",
+                             "a {single} brace", "an open {{goal"}) {
+    agent.prompt = prompt;
+    EXPECT_TRUE(validate(pipeline).has_value()) << prompt;
+  }
+  for (const char* prompt : {"{{gaol}}", "{{}}", "{{goal}} and {{token}}"}) {
+    agent.prompt = prompt;
+    const auto result = validate(pipeline);
+    ASSERT_FALSE(result.has_value()) << prompt;
+    EXPECT_EQ(result.error().code, ErrorCode::PIPELINE_INVALID);
+  }
+}
+
+TEST(PromptTemplate, FillsOnceAndLeavesValuesAlone) {
+  const PromptValues values{"the {{input}} goal", "in", "before", "so", "plan"};
+  EXPECT_EQ(fill_prompt("{{goal}}|{{ input }}|{{previous}}|{{strategy}}|{{station}}", values),
+            "the {{input}} goal|in|before|so|plan");
+  EXPECT_EQ(fill_prompt("{{other}} {{goal", values), "{{other}} {{goal");
+  EXPECT_EQ(unknown_placeholder("{{goal}} {{other}}"), "{{other}}");
 }
 
 TEST(PipelineTest, BackoffDoublesUpToItsLimit) {

@@ -63,6 +63,49 @@ ExecutorKindUnderTest builtin_intake() {
           [](ExecutorSite& site) { return intake_job(site, "while true; do sleep 1; done"); }};
 }
 
+// An agent of our own making, that does `work` and then tells a result.
+Job coderunner_job(ExecutorSite& site, const std::string& work) {
+  const std::filesystem::path program = site.root() / "agent";
+  write_text(program, "#!/bin/sh\n" + work +
+                          "\necho '{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,"
+                          "\"result\":\"done\"}'\n");
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  Job job = site.job("implement");
+  job.definition.executor = ExecutorKind::coderunner;
+  job.definition.coderunner = {Agent::claude, CoderunnerMode::process, "", ""};
+  job.definition.command = {program.string()};
+  return job;
+}
+
+ExecutorKindUnderTest coderunner() {
+  return {"coderunner",
+          [](ExecutorSite& site) {
+            return coderunner_job(site, "echo executed >> \"$SIGNALBOX_RUN_ROOT/executions\"");
+          },
+          [](ExecutorSite&, const Job& job) {
+            return lines_of(std::filesystem::path(job.run_root) / "executions");
+          },
+          [](ExecutorSite& site) { return coderunner_job(site, "while true; do sleep 1; done"); }};
+}
+
+Job checks_job(ExecutorSite& site, const std::string& script) {
+  Job job = site.job("verify");
+  job.definition.executor = ExecutorKind::checks;
+  job.definition.checks.emplace().checks = {{"only", {"sh", "-c", script}, 60'000}};
+  return job;
+}
+
+ExecutorKindUnderTest checks() {
+  return {"checks",
+          [](ExecutorSite& site) {
+            return checks_job(site, "echo executed >> \"$SIGNALBOX_RUN_ROOT/executions\"");
+          },
+          [](ExecutorSite&, const Job& job) {
+            return lines_of(std::filesystem::path(job.run_root) / "executions");
+          },
+          [](ExecutorSite& site) { return checks_job(site, "while true; do sleep 1; done"); }};
+}
+
 class ExecutorConformance : public ::testing::TestWithParam<ExecutorKindUnderTest> {
  protected:
   ExecutorSite site;
@@ -197,7 +240,8 @@ TEST_P(ExecutorConformance, SubmitResumesAfterACrashAtAnyPoint) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, ExecutorConformance,
-                         ::testing::Values(process_command(), builtin_intake()),
+                         ::testing::Values(process_command(), builtin_intake(), coderunner(),
+                                           checks()),
                          [](const auto& each) { return each.param.name; });
 
 }  // namespace

@@ -76,6 +76,7 @@ class ExecutorSite {
     options.jobs_root = root() / "jobs";
     options.binary = SIGNALBOX_BINARY;
     options.socket = root() / "signalbox.sock";
+    if (!path.empty()) options.environment.push_back("PATH=" + path);  // the first one counts
     for (char** entry = environ; *entry != nullptr; ++entry) options.environment.push_back(*entry);
     options.environment.insert(options.environment.end(), extra_environment.begin(),
                                extra_environment.end());
@@ -104,6 +105,7 @@ class ExecutorSite {
   }
 
   std::vector<std::string> extra_environment;
+  std::string path;  // instead of the test's own PATH
 
  private:
   TemporaryDirectory directory_;

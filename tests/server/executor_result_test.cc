@@ -43,6 +43,24 @@ TEST_F(JobReport, ExitCodesHaveClasses) {
   }
 }
 
+TEST_F(JobReport, UsageCountsWhateverTheEndAndALimitHasItsReset) {
+  const std::string usage = R"("usage":{"cost_microusd":250000,"tokens":12})";
+  JobResult result = declaring(R"({"outcome":"succeeded",)" + usage + "}");
+  EXPECT_EQ(result.usage, (Usage{250'000, 12, 0}));
+  result = declaring(R"({"outcome":"failed","error_class":"quota",)" + usage +
+                     R"(,"quota_reset_at":"2026-01-31T23:59:59Z"})");
+  EXPECT_EQ(result.usage, (Usage{250'000, 12, 0}));
+  EXPECT_EQ(result.quota_reset_at_ns, 1'769'903'999'000'000'000);
+  result = declaring(R"({"outcome":"failed","quota_reset_at":"2026-01-31T23:59:59Z"})");
+  EXPECT_FALSE(result.quota_reset_at_ns) << "of a failure of class quota only";
+  for (const char* wrong : {R"({"outcome":"succeeded","usage":{"tokens":-1}})",
+                            R"({"outcome":"succeeded","usage":{"tokens":2000000000000}})",
+                            R"({"outcome":"succeeded","usage":{"words":1}})",
+                            R"({"outcome":"failed","quota_reset_at":"tomorrow"})"}) {
+    EXPECT_EQ(declaring(wrong).failure.code, "RESULT_INVALID") << wrong;
+  }
+}
+
 TEST_F(JobReport, DeathBySignalIsTransient) {
   const JobResult result = running("kill -KILL $$");
   EXPECT_EQ(result.failure.code, "KILLED_BY_SIGNAL");

@@ -41,6 +41,9 @@ class ScriptedExecutor final : public Executor {
     return std::vector<std::int32_t>{};
   }
 
+  Executed<std::string> learned_ref(const Job&) override { return learned; }
+
+  std::string learned;
   std::deque<ExecutorError> submits;  // what the next submits fail with
   JobState state = JobState::absent;
   Words asked;
@@ -76,6 +79,21 @@ TEST_F(JobSteps, LookBeforeTheySubmit) {
 TEST_F(JobSteps, SubmitWhatIsAbsent) {
   EXPECT_EQ(step(), JobStep::going_on);
   EXPECT_EQ(told, Words{"submitted ref"});
+}
+
+// Once each, and before the end, so that what follows it can go on from there.
+TEST_F(JobSteps, ALearnedRefIsToldBeforeTheEnd) {
+  executor.state = JobState::running;
+  EXPECT_EQ(step(), JobStep::going_on);
+  EXPECT_EQ(told, Words{});
+  executor.learned = "codex:1";
+  EXPECT_EQ(step(), JobStep::going_on);
+  EXPECT_EQ(step(), JobStep::going_on);
+  EXPECT_EQ(told, Words{"submitted codex:1"});
+  executor.learned = "codex:2";
+  executor.state = JobState::lost;
+  EXPECT_EQ(step(), JobStep::over);
+  EXPECT_EQ(told, (Words{"submitted codex:1", "submitted codex:2", "finished JOB_LOST"}));
 }
 
 TEST_F(JobSteps, AFailedSubmitMayHaveStartedTheJob) {

@@ -1,0 +1,191 @@
+#include "server/checks/check_run.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
+#include "server/clock.h"
+#include "server/executors/end_processes.h"
+#include "server/executors/spawn.h"
+#include "server/executors/utf8_text.h"
+#include "store/file_descriptor.h"
+
+namespace signalbox {
+namespace {
+
+// What a shell says of a program that isn't there or can't be run.
+constexpr std::int32_t exit_not_executable = 126;
+constexpr std::int32_t exit_not_found = 127;
+// A pidfd isn't there on every kernel; so the end is looked for now and then as well.
+constexpr std::int64_t look_interval_ms = 100;
+constexpr int reads_at_end_max = 64;
+
+// The first and the last bytes of a stream.
+class OutputEnds {
+ public:
+  void add(std::string_view bytes) {
+    bytes_ += bytes.size();
+    const std::size_t room = half - std::min(half, head_.size());
+    head_ += bytes.substr(0, room);
+    tail_ += bytes.substr(std::min(room, bytes.size()));
+    if (tail_.size() > 2 * half) tail_.erase(0, tail_.size() - half);
+  }
+  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+  [[nodiscard]] std::string text() const {
+    const std::string_view tail =
+        std::string_view(tail_).substr(tail_.size() - std::min(half, tail_.size()));
+    if (head_.size() + tail.size() == bytes_) return with_replacements(head_ + std::string(tail));
+    return with_replacements(head_) + "\n[cut: the first " + std::to_string(head_.size()) +
+           " and the last " + std::to_string(tail.size()) + " of " + std::to_string(bytes_) +
+           " bytes are shown]\n" + with_replacements(tail);
+  }
+
+ private:
+  static constexpr std::size_t half = check_output_bytes_max / 2;
+  std::string head_;
+  std::string tail_;
+  std::uint64_t bytes_ = 0;
+};
+
+class CheckRun {
+ public:
+  CheckRun(const CheckDefinition& check, const std::filesystem::path& workspace,
+           std::int64_t grace_ms)
+      : check_(check), workspace_(workspace), grace_ms_(grace_ms) {
+    result_.name = check.name;
+    result_.command = check.command;
+  }
+
+  CheckResult run() {
+    const std::int64_t started_ms = now_ms();
+    if (start()) {
+      const std::int64_t deadline_ms = started_ms + check_.timeout_ms;
+      while (!reap() && now_ms() < deadline_ms) wait(deadline_ms);
+      result_.timed_out = !ended_;
+      end_descendants();
+      while (!ended_ && !reap()) ::poll(nullptr, 0, 1);
+      read_available(reads_at_end_max);
+    }
+    result_.duration_ms = now_ms() - started_ms;
+    result_.output = output_.text();
+    result_.output_bytes = output_.bytes();
+    const std::int32_t exit_code = result_.exit_code.value_or(-1);
+    result_.ok = !result_.timed_out && exit_code == 0;
+    if (!result_.timed_out && (exit_code == exit_not_executable || exit_code == exit_not_found)) {
+      result_.program_missing = true;
+    }
+    return std::move(result_);
+  }
+
+ private:
+  bool start() {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) return not_started(errno);
+    pipe_ = FileDescriptor(ends[0]);
+    const FileDescriptor writer(ends[1]);
+    ::fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    Spawn what;
+    what.argv = check_.command;
+    what.cwd = workspace_;
+    what.new_process_group = true;
+    what.stdout_descriptor = writer.get();
+    what.stderr_descriptor = writer.get();
+    const auto pid = spawn(what);
+    if (!pid) return not_started(pid.error());
+    pid_ = *pid;
+    return true;
+  }
+
+  bool not_started(int error) {
+    result_.not_started = std::generic_category().message(error);
+    result_.program_missing = error != EAGAIN && error != ENOMEM && error != EMFILE &&
+                              error != ENFILE && error != ETXTBSY;
+    return false;
+  }
+
+  bool reap() {
+    int status = 0;
+    pid_t pid = 0;
+    while ((pid = ::waitpid(-1, &status, WNOHANG)) > 0 || (pid < 0 && errno == EINTR)) {
+      if (pid != pid_) continue;
+      ended_ = true;
+      if (result_.timed_out) continue;  // how it ended then is our doing
+      if (WIFEXITED(status)) result_.exit_code = WEXITSTATUS(status);
+      if (WIFSIGNALED(status)) result_.signal = WTERMSIG(status);
+    }
+    return ended_;
+  }
+
+  void wait(std::int64_t deadline_ms) {
+    const std::int64_t left_ms =
+        std::clamp<std::int64_t>(deadline_ms - now_ms(), 0, look_interval_ms);
+    if (process_.get() < 0) process_ = open_process(identity());
+    std::array<pollfd, 2> polled{{{process_.get(), POLLIN, 0}, {pipe_.get(), POLLIN, 0}}};
+    ::poll(polled.data(), polled.size(), static_cast<int>(left_ms));
+    read_available(16);
+  }
+
+  [[nodiscard]] ProcessIdentity identity() const {
+    const auto process = read_process(pid_);
+    return process ? process->identity : ProcessIdentity{pid_, 0};
+  }
+
+  // The next check has to be alone in the workspace.
+  void end_descendants() const {
+    const auto find = [] { return descendants_of(::getpid()); };
+    if (!find().empty()) (void)end_processes(find, grace_ms_);
+  }
+
+  void read_available(int reads_max) {
+    std::array<char, 64 * 1024> buffer;
+    for (int reads = 0; pipe_ && reads < reads_max; ++reads) {
+      const ssize_t got = ::read(pipe_.get(), buffer.data(), buffer.size());
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) return;
+      if (got == 0) {
+        pipe_ = {};
+        return;
+      }
+      output_.add({buffer.data(), static_cast<std::size_t>(got)});
+    }
+  }
+
+  [[nodiscard]] std::int64_t now_ms() const { return clock_.monotonic_ns() / 1'000'000; }
+
+  const CheckDefinition& check_;
+  const std::filesystem::path& workspace_;
+  std::int64_t grace_ms_;
+  const SystemClock clock_;
+  FileDescriptor pipe_;
+  FileDescriptor process_;
+  pid_t pid_ = 0;
+  bool ended_ = false;
+  OutputEnds output_;
+  CheckResult result_;
+};
+
+}  // namespace
+
+CheckResult run_check(const CheckDefinition& check, const std::filesystem::path& workspace,
+                      std::int64_t grace_ms) {
+  return CheckRun(check, workspace, grace_ms).run();
+}
+
+std::string outcome_text(const CheckResult& result) {
+  if (result.ok) return "ok";
+  if (result.not_started) return "can't be run: " + *result.not_started;
+  if (result.signal) {
+    return "killed by signal " + std::to_string(*result.signal) + " (" + strsignal(*result.signal) +
+           ")";
+  }
+  return "exit code " + std::to_string(result.exit_code.value_or(-1));
+}
+
+}  // namespace signalbox

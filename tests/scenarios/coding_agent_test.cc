@@ -1,0 +1,298 @@
+// Runs whose stations are coding agents and checks, with the real server and agents of our own
+// making: modes, resumed sessions after kills, usage limits, budgets. S7 S9 S10
+#include <filesystem>
+
+#include "tests/scenarios/cli_fixture.h"
+
+namespace signalbox {
+namespace {
+
+namespace fs = std::filesystem;
+namespace json = boost::json;
+
+// Counts its calls in `calls` (one line each: its arguments) and does what the file `do-N` says in
+// its N-th call, or tells a success.
+constexpr const char* agent_script = R"(#!/bin/sh
+place=$(dirname "$0")
+call=$(($(cat "$place/calls" 2>/dev/null | wc -l) + 1))
+cat >"$place/prompt-$call"
+echo "$@" >>"$place/calls"
+if [ -e "$place/do-$call" ]; then . "$place/do-$call"; fi
+echo '{"type":"result","subtype":"success","is_error":false,"result":"done by call '$call'","num_turns":2,"total_cost_usd":0.5,"usage":{"input_tokens":50,"output_tokens":50}}'
+)";
+
+class CodingAgents : public CliTest {
+ protected:
+  void SetUp() override {
+    ::unsetenv("CODERUNNER_MODE");
+    CliTest::SetUp();
+    std::ofstream(agent()) << agent_script;
+    fs::permissions(agent(), fs::perms::owner_all);
+  }
+  [[nodiscard]] fs::path agent() const { return scratch_.path() / "agent"; }
+  void in_call(int number, const std::string& script) const {
+    std::ofstream(scratch_.path() / ("do-" + std::to_string(number))) << script << "\n";
+  }
+  [[nodiscard]] std::vector<std::string> calls() const {
+    std::ifstream file(scratch_.path() / "calls");
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(file, line);) lines.push_back(line);
+    return lines;
+  }
+  [[nodiscard]] std::string prompt(int call) const {
+    return read_whole_file(scratch_.path() / ("prompt-" + std::to_string(call)));
+  }
+  // A pipeline of one station `implement` with our agent; `more` goes into its tables.
+  std::string start(const std::string& more, const std::string& head = "",
+                    const std::string& kind = "claude") const {
+    const std::string file = (scratch_.path() / "agent.toml").string();
+    std::ofstream(file) << "name = \"agents\"\n"
+                        << head
+                        << "\n[[station]]\nname = \"implement\"\nexecutor = \"coderunner\"\n"
+                        << "command = [\"" << agent().string() << "\"]\ncancel_grace = \"200ms\"\n"
+                        << more << "\n[station.coderunner]\nagent = \"" << kind
+                        << "\"\nmode = \"process\"\n[station.retry]\nbackoff = \"10ms\"\n";
+    return text(result({"run", "start", "make it work", "--pipeline", file}), "run_id");
+  }
+  [[nodiscard]] json::object run(const std::string& run_id) const {
+    return result({"run", "get", run_id}).at("run").as_object();
+  }
+  [[nodiscard]] json::object station(const std::string& run_id) const {
+    return run(run_id).at("stations").as_array().at(0).as_object();
+  }
+  [[nodiscard]] json::object attempt(const std::string& run_id, std::size_t number) const {
+    return station(run_id).at("attempts").as_array().at(number - 1).as_object();
+  }
+  // The events of one type of a run, oldest first.
+  [[nodiscard]] json::array events(const std::string& run_id, const std::string& type) const {
+    const auto page =
+        result({"rpc", "events.read",
+                json::serialize(json::object{
+                    {"run_id", run_id}, {"types", json::array{type}}, {"limit", 1000}})});
+    return page.at("events").as_array();
+  }
+  static void await(const std::function<bool()>& condition) {
+    const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (!condition()) {
+      ASSERT_LT(std::chrono::steady_clock::now(), give_up);
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  }
+  void await_status(const std::string& run_id, const std::string& status) const {
+    await([&] { return text(run(run_id), "status") == status; });
+  }
+  // Whatever of the run's attempts is still alive: by its environment, as no name is sure.
+  static void kill_processes_of(const std::string& run_id) {
+    for (const auto& entry : fs::directory_iterator("/proc")) {
+      const std::string pid = entry.path().filename();
+      if (pid.find_first_not_of("0123456789") != std::string::npos) continue;
+      const std::string environment = read_whole_file(entry.path() / "environ");
+      if (environment.find("SIGNALBOX_RUN_ID=" + run_id) == std::string::npos) continue;
+      ::kill(std::stoi(pid), SIGKILL);
+    }
+  }
+};
+
+TEST_F(CodingAgents, TheSessionIsInTheLogBeforeTheAgentStarts) {
+  const std::string id = start("");
+  await_status(id, "succeeded");
+  ASSERT_EQ(calls().size(), 1U);
+  const json::object claimed = events(id, "StationClaimed").at(0).as_object();
+  const json::object intended = events(id, "StationSubmitIntended").at(0).as_object();
+  const json::array refs = events(id, "StationExternalRefSet");
+  ASSERT_EQ(refs.size(), 1U);
+  const std::string session = text(claimed, "span_id");
+  EXPECT_EQ(text(refs.at(0).at("data").as_object(), "external_ref"), "claude:" + session);
+  EXPECT_EQ(refs.at(0).at("position").to_number<int>(),
+            intended.at("position").to_number<int>() + 1)
+      << "in the commit of the intent";
+  EXPECT_EQ(text(refs.at(0).as_object(), "recorded_at"), text(intended, "recorded_at"));
+  EXPECT_NE(calls().front().find("--session-id " + session), std::string::npos);
+  EXPECT_EQ(text(attempt(id, 1), "summary"), "done by call 1");
+  const json::array usage = events(id, "StationUsageReported");
+  ASSERT_EQ(usage.size(), 1U);
+  EXPECT_EQ(usage.at(0).at("data").at("usage").at("cost_microusd").to_number<int>(), 500'000);
+}
+
+// kill -9 of shim, agent and everything between, while the server lives or is dead as well.
+TEST_F(CodingAgents, AfterEveryKillTheSameSessionIsGoneOnWith) {
+  in_call(1, "sleep 300");
+  in_call(2, "sleep 300");
+  const std::string id = start("");
+  await([&] { return calls().size() == 1; });
+  kill_processes_of(id);
+  await([&] { return calls().size() == 2; });
+  server_.kill();
+  kill_processes_of(id);
+  server_.start();
+  await_status(id, "succeeded");
+  const auto all = calls();
+  ASSERT_EQ(all.size(), 3U);
+  const std::string session = text(events(id, "StationClaimed").at(0).as_object(), "span_id");
+  EXPECT_NE(all[0].find("--session-id " + session), std::string::npos) << all[0];
+  EXPECT_NE(all[1].find("--resume " + session), std::string::npos) << all[1];
+  EXPECT_NE(all[2].find("--resume " + session), std::string::npos) << all[2];
+  EXPECT_EQ(text(attempt(id, 1).at("error").as_object(), "error_class"), "lost");
+  EXPECT_NE(prompt(2).find("JOB_LOST"), std::string::npos) << prompt(2);
+}
+
+TEST_F(CodingAgents, AServerThatDiesLeavesTheAgentAloneAndTakesItsResult) {
+  in_call(1, "while [ ! -e \"$place/go\" ]; do sleep 0.02; done");
+  const std::string id = start("");
+  await([&] { return calls().size() == 1; });
+  for (int life = 0; life < 3; ++life) {
+    server_.kill();
+    server_.start();
+  }
+  std::ofstream(scratch_.path() / "go").put('\n');
+  await_status(id, "succeeded");
+  EXPECT_EQ(calls().size(), 1U);
+  EXPECT_EQ(events(id, "StationSubmitIntended").size(), 1U);
+}
+
+TEST_F(CodingAgents, ACodexThreadIsKnownOnceItIsToldAndGoneOnWith) {
+  in_call(1, "echo '{\"type\":\"thread.started\",\"thread_id\":\"thread-1\"}'; sleep 300");
+  in_call(2,
+          "echo '{\"type\":\"thread.started\",\"thread_id\":\"thread-1\"}'; "
+          "echo '{\"type\":\"turn.completed\",\"usage\":{\"input_tokens\":1}}'; exit 0");
+  const std::string id = start("", "", "codex");
+  await([&] {
+    for (const json::value& event : events(id, "StationExternalRefSet")) {
+      if (event.at("data").at("external_ref") == "codex:thread-1") return true;
+    }
+    return false;
+  });
+  kill_processes_of(id);
+  await_status(id, "succeeded");
+  ASSERT_EQ(calls().size(), 2U);
+  EXPECT_NE(calls()[1].find("resume thread-1 -"), std::string::npos) << calls()[1];
+}
+
+// Parked until the reset, with its slot free, over a restart; then it goes on by itself.
+TEST_F(CodingAgents, AUsageLimitParksTheStationUntilItsReset) {
+  in_call(
+      1,
+      "echo '{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":true,\"result\":\"Claude AI "
+      "usage limit reached|'$(($(date +%s) + 4))'\"}'; exit 1");
+  const std::string id = start("");
+  await([&] { return text(station(id), "status") == "waiting"; });
+  EXPECT_EQ(text(station(id), "waiting_for"), "quota");
+  const std::string until = text(station(id), "waiting_until");
+  EXPECT_EQ(calls().size(), 1U);
+  server_.kill();
+  server_.start();
+  await_status(id, "succeeded");
+  ASSERT_EQ(calls().size(), 2U);
+  EXPECT_NE(calls()[1].find("--resume"), std::string::npos);
+  EXPECT_GE(text(attempt(id, 2), "started_at"), until);
+  EXPECT_EQ(events(id, "StationAttemptFailed").size(), 0U) << "a limit is nobody's failure";
+}
+
+TEST_F(CodingAgents, ABudgetIsPassedOnAndHoldsTheNextAttempt) {
+  const auto used = [](const std::string& turns, const std::string& usd) {
+    return "echo '{\"type\":\"result\",\"subtype\":\"error_during_execution\",\"is_error\":true,"
+           "\"num_turns\":" +
+           turns + ",\"total_cost_usd\":" + usd + "}'; exit 1";
+  };
+  in_call(1, used("1", "0.25"));
+  in_call(2, used("2", "0.5"));
+  const std::string id = start("", "[budget]\ncost_microusd = 1000000\nturns = 3");
+  await([&] {
+    const json::object now = station(id);
+    return text(now, "status") == "waiting" && text(now, "waiting_for") == "budget";
+  });
+  ASSERT_EQ(calls().size(), 2U);
+  EXPECT_NE(calls()[0].find("--max-turns 3 --max-budget-usd 1.000000"), std::string::npos);
+  EXPECT_NE(calls()[1].find("--max-turns 2 --max-budget-usd 0.750000"), std::string::npos);
+  server_.kill();
+  server_.start();
+  EXPECT_EQ(text(station(id), "waiting_for"), "budget");
+  EXPECT_EQ(calls().size(), 2U);
+}
+
+TEST_F(CodingAgents, TheModeIsPinnedWhenTheRunStarts) {
+  const std::string file = (scratch_.path() / "pinned.toml").string();
+  std::ofstream(file)
+      << "name = \"pinned\"\n[[station]]\nname = \"wait\"\n"
+      << "[[station]]\nname = \"implement\"\nexecutor = \"coderunner\"\ncommand = [\""
+      << agent().string() << "\"]\n";
+  server_.kill();
+  ::setenv("CODERUNNER_MODE", "process", 1);
+  server_.start();
+  const std::string id = text(
+      result({"run", "start", "later", "--pipeline", file, "--idempotency-key", "k"}), "run_id");
+  server_.kill();
+  ::unsetenv("CODERUNNER_MODE");
+  server_.start();
+  EXPECT_EQ(text(result({"run", "start", "later", "--pipeline", file, "--idempotency-key", "k"}),
+                 "run_id"),
+            id)
+      << "the same request, whatever the server's mode is now";
+  ASSERT_EQ(complete(id, "wait", claim(id), "succeeded").exit_code, 0);
+  await_status(id, "succeeded");
+  EXPECT_EQ(calls().size(), 1U) << "process, as it was when the run started";
+  const std::string mock = text(result({"run", "start", "now", "--pipeline", file}), "run_id");
+  ASSERT_EQ(complete(mock, "wait", claim(mock), "succeeded").exit_code, 0);
+  await_status(mock, "succeeded");
+  EXPECT_EQ(calls().size(), 1U) << "mock is the default";
+}
+
+TEST_F(CodingAgents, AnUnknownModeStopsTheServer) {
+  const Output output =
+      run_process({SIGNALBOX_BINARY, "serve", "--data", (scratch_.path() / "data").string()},
+                  {"CODERUNNER_MODE=proces"});
+  EXPECT_EQ(output.exit_code, 78);
+  EXPECT_NE(output.err.find("CODERUNNER_MODE"), std::string::npos) << output.err;
+}
+
+TEST_F(CodingAgents, AnUnknownPlaceholderIsRefused) {
+  const std::string file = (scratch_.path() / "wrong.toml").string();
+  std::ofstream(file)
+      << "name = \"wrong\"\n[[station]]\nname = \"implement\"\n"
+         "executor = \"coderunner\"\n[station.coderunner]\nprompt = \"Do {{gaol}}\"\n";
+  const Output output = server_.cli({"run", "start", "x", "--pipeline", file, "--json"});
+  EXPECT_NE(output.exit_code, 0);
+  EXPECT_NE(output.out.find("PIPELINE_INVALID"), std::string::npos) << output.out;
+  EXPECT_NE(output.out.find("{{gaol}}"), std::string::npos) << output.out;
+}
+
+// README.md, "Agents and checks": its pipeline, in mock mode, on a real repository.
+TEST_F(CodingAgents, TheReadmesPipelineRuns) {
+  const std::string readme = read_whole_file(fs::path(SIGNALBOX_SOURCE_DIR) / "README.md");
+  const std::size_t heading = readme.find("\n### Agents and checks\n");
+  const std::size_t fence = readme.find("\n```toml\n", heading);
+  const std::size_t end = readme.find("\n```\n", fence);
+  ASSERT_NE(end, std::string::npos);
+  const std::string file = (scratch_.path() / "readme.toml").string();
+  std::ofstream(file) << readme.substr(fence + 9, end - fence - 8);
+  const fs::path repository = scratch_.path() / "repository";
+  ASSERT_EQ(run_process(
+                {"sh", "-c",
+                 "git init -q -b main '" + repository.string() + "' && cd '" + repository.string() +
+                     "' && printf '## Checks\\n\\n```sh\\ntest -f note.md\\n```\\n' > AGENTS.md && "
+                     "git add . && git -c user.name=t -c user.email=t@localhost commit -q -m 1"})
+                .exit_code,
+            0);
+  const std::string id =
+      text(result({"run", "start", "say hello", "--pipeline", file, "--repository",
+                   repository.string(), "--input", R"({"mock":{"files":{"note.md":"hello\n"}}})"}),
+           "run_id");
+  await([&] { return run(id).contains("ended_at"); });
+  const json::object ended = run(id);
+  EXPECT_EQ(text(ended, "status"), "succeeded") << json::serialize(ended);
+  const auto names = [&ended](std::size_t station) {
+    std::string all;
+    const json::value& attempts = ended.at("stations").at(station).at("attempts");
+    for (const json::value& artifact : attempts.as_array().back().at("artifacts").as_array()) {
+      all += std::string(artifact.at("name").as_string()) + " ";
+    }
+    return all;
+  };
+  EXPECT_NE(names(1).find("implement_summary"), std::string::npos) << names(1);
+  EXPECT_NE(names(1).find("runner_logs_excerpt"), std::string::npos) << names(1);
+  EXPECT_NE(names(2).find("checks.json"), std::string::npos) << names(2);
+  EXPECT_NE(names(3).find("verify_summary"), std::string::npos) << names(3);
+}
+
+}  // namespace
+}  // namespace signalbox
