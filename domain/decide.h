@@ -76,6 +76,24 @@ Decided<NewEvents> decide(const World&, const RecoverTick&, const Now&);
 Decided<NewEvents> decide(const World&, const NoteTickSkipped&, const Now&);
 Decided<NewEvents> decide(const World&, const NoteTickIncomplete&, const Now&);
 
+// Plan family: deep work. PLAN_NOT_FOUND where the run's current station isn't, STALE_TOKEN,
+// PLAN_ORDER where the plan isn't at the point where this belongs.
+Decided<NewEvents> decide(const World&, const SetExploration&, const Now&);
+// PLAN_INVALID, LIMIT_EXCEEDED.
+Decided<NewEvents> decide(const World&, const SetPlan&, const Now&);
+Decided<NewEvents> decide(const World&, const ResetPlan&, const Now&);
+
+// Step family. No events from a NextStep: there is nothing to take now.
+Decided<NewEvents> decide(const World&, const NextStep&, const Now&);
+// STEP_NOT_FOUND, STALE_TOKEN.
+Decided<NewEvents> decide(const World&, const HeartbeatStep&, const Now&);
+Decided<NewEvents> decide(const World&, const CompleteStep&, const Now&);
+Decided<NewEvents> decide(const World&, const FailStep&, const Now&);
+// Timers.
+Decided<NewEvents> decide(const World&, const ExpireStepLease&, const Now&);
+Decided<NewEvents> decide(const World&, const TimeOutStep&, const Now&);
+Decided<NewEvents> decide(const World&, const WakeStep&, const Now&);
+
 // Server family.
 Decided<NewEvents> decide(const World&, const StartServer&, const Now&);
 Decided<NewEvents> decide(const World&, const StopServer&, const Now&);

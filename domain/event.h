@@ -16,6 +16,7 @@
 
 #include "domain/ids.h"
 #include "domain/lock_events.h"
+#include "domain/plan_events.h"
 #include "domain/run_events.h"
 #include "domain/server_events.h"
 #include "domain/station_events.h"
@@ -23,7 +24,7 @@
 
 namespace signalbox {
 
-using Event = std::variant<ServerEvent, RunEvent, StationEvent, LockEvent, TickEvent>;
+using Event = std::variant<ServerEvent, RunEvent, StationEvent, LockEvent, TickEvent, PlanEvent>;
 
 // Calls `visitor` with the event itself, whatever noun it belongs to. The visitor must take all.
 template <class Visitor, class AnyEvent>
