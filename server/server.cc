@@ -66,6 +66,7 @@ Server::Server(const Config& config, Recovered& recovered, RunIndex& index, spdl
           },
           [this] { schedule_turn(); }),
       locks_(api_, [this] { schedule_turn(); }),
+      steps_(api_, [this] { schedule_turn(); }),
       feed_(
           log_, [this](const StoreError& error) { fail_from_thread(error); },
           [this](std::function<void()> action) { asio::post(io_, std::move(action)); }),
@@ -127,7 +128,8 @@ Api Server::api() {
           [this](std::function<void()> action) { asio::post(io_, std::move(action)); },
           timers_,
           [this] { return digest_.of(engine_.world()); },
-          &run_roots_};
+          &run_roots_,
+          &steps_};
 }
 
 bool Server::listen() {
@@ -256,6 +258,7 @@ void Server::turn() {
     jobs_->dispatch_ready();
     claims_.serve(clock_.monotonic_ns());
     locks_.serve(clock_.monotonic_ns());
+    steps_.serve(clock_.monotonic_ns());
   }
   engine_.flush();
   wait_for_time();
@@ -276,6 +279,7 @@ void Server::wait_for_time() {
   };
   not_later_than(claims_.next_due_ns());
   not_later_than(locks_.next_due_ns());
+  not_later_than(steps_.next_due_ns());
   // Without space nothing can be decided; who waits for a claim or a lock is told at the end of
   // that wait.
   if (!engine_.storage_full()) {
@@ -366,6 +370,7 @@ void Server::stop(const std::string& why) {
   dispatcher_.refuse_all(stopping);
   claims_.refuse_all(stopping);
   locks_.refuse_all(stopping);
+  steps_.refuse_all(stopping);
   listener_.finish();
   engine_.flush();
   stop_when_idle();

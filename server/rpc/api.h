@@ -17,6 +17,7 @@ namespace signalbox {
 
 class LockQueue;
 class RunRootWriter;
+class StepQueue;
 
 // Facts about this process that `server.status` tells.
 struct ServerFacts {
@@ -45,6 +46,8 @@ struct Api {
   std::function<Digest()> world_digest;
   // What writes the files in run roots; nullptr where there are none, as in tests.
   RunRootWriter* run_roots = nullptr;
+  // Where workers wait for steps; nullptr where none can.
+  StepQueue* steps = nullptr;
 };
 
 }  // namespace signalbox
