@@ -9,6 +9,7 @@
 
 #include "domain/check.h"
 #include "server/artifacts/atomic_file.h"
+#include "server/executors/deep_work_command.h"
 #include "server/executors/end_processes.h"
 #include "server/executors/job_environment.h"
 #include "server/executors/job_report.h"
@@ -57,6 +58,9 @@ JobDirectory ProcessExecutor::directory_of(const Job& job) const {
 }
 
 std::vector<std::string> ProcessExecutor::argv_of(const Job& job) const {
+  if (job.definition.executor == ExecutorKind::deep_work) {
+    return deep_work_argv(options_.binary, job.definition);
+  }
   if (job.definition.executor != ExecutorKind::builtin) return job.definition.command;
   return {options_.binary.string(), "builtin", job.definition.name};
 }
