@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "domain/check.h"
+#include "domain/step_end.h"
 
 namespace signalbox {
 namespace {
@@ -45,7 +46,8 @@ NewEvents end_attempt(const Run& run, Failure failure, AttemptResult result, con
     events.push_back({stream, attempt.span_id, attempt.token, std::move(event)});
   };
 
-  NewEvents events;
+  // What it did for deep work ends with it, and is done again by the next one.
+  NewEvents events = end_own_steps(run, failure.code, now);
   const auto next =
       retrying == Retrying::never ? std::nullopt : next_strategy_index(run, failure.error_class);
   if (next) {

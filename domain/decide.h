@@ -82,6 +82,23 @@ Decided<NewEvents> decide(const World&, const IssueAccessToken&, const Now&);
 Decided<NewEvents> decide(const World&, const RevokeAccessToken&, const Now&);
 // No events within a streak that was noted.
 Decided<NewEvents> decide(const World&, const NoteAccessDenied&, const Now&);
+// Plan family: deep work. PLAN_NOT_FOUND where the run's current station isn't, STALE_TOKEN,
+// PLAN_ORDER where the plan isn't at the point where this belongs.
+Decided<NewEvents> decide(const World&, const SetExploration&, const Now&);
+// PLAN_INVALID, LIMIT_EXCEEDED.
+Decided<NewEvents> decide(const World&, const SetPlan&, const Now&);
+Decided<NewEvents> decide(const World&, const ResetPlan&, const Now&);
+
+// Step family. No events from a NextStep: there is nothing to take now.
+Decided<NewEvents> decide(const World&, const NextStep&, const Now&);
+// STEP_NOT_FOUND, STALE_TOKEN.
+Decided<NewEvents> decide(const World&, const HeartbeatStep&, const Now&);
+Decided<NewEvents> decide(const World&, const CompleteStep&, const Now&);
+Decided<NewEvents> decide(const World&, const FailStep&, const Now&);
+// Timers.
+Decided<NewEvents> decide(const World&, const ExpireStepLease&, const Now&);
+Decided<NewEvents> decide(const World&, const TimeOutStep&, const Now&);
+Decided<NewEvents> decide(const World&, const WakeStep&, const Now&);
 
 // Server family.
 Decided<NewEvents> decide(const World&, const StartServer&, const Now&);

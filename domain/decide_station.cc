@@ -8,6 +8,7 @@
 #include "domain/limits.h"
 #include "domain/refusals.h"
 #include "domain/station_turn.h"
+#include "domain/step_end.h"
 
 namespace signalbox {
 namespace {
@@ -148,9 +149,11 @@ NewEvents wait_for_quota(const Run& run, std::int64_t reset_at_ns, const std::st
   const Attempt& attempt = *run.attempt;
   const std::int64_t until_ns =
       std::clamp(reset_at_ns, now.wall_ns, now.wall_ns + limits::defer_ms_max * 1'000'000);
-  return {{Stream::run(run.id), attempt.span_id, attempt.token,
-           StationEvent{StationDeferred{run.definition().name, attempt.number, WaitReason::quota,
-                                        until_ns, note}}}};
+  NewEvents events = end_own_steps(run, "QUOTA", now);
+  events.push_back({Stream::run(run.id), attempt.span_id, attempt.token,
+                    StationEvent{StationDeferred{run.definition().name, attempt.number,
+                                                 WaitReason::quota, until_ns, note}}});
+  return events;
 }
 
 // The worker says that it was told to stop: the run ends as canceled.
@@ -258,6 +261,8 @@ Decided<NewEvents> decide(const World& world, const DispatchStation& command, co
     events.push_back({stream, command.span_id, 0,
                       StationEvent{StationExternalRefSet{claim.station, command.external_ref}}});
   }
+  NewEvents reopened = reopen_steps(*run);
+  std::move(reopened.begin(), reopened.end(), std::back_inserter(events));
   return events;
 }
 
@@ -321,9 +326,16 @@ Decided<NewEvents> decide(const World& world, const CompleteStation& command, co
     events.push_back({Stream::run(run.id), attempt.span_id, attempt.token,
                       StationEvent{StationUsageReported{command.station, attempt.number, usage}}});
   }
-  NewEvents end = attempt.ending && command.outcome != Outcome::succeeded
-                      ? end_stalled_attempt(run, std::move(result), now)
-                      : end_of_attempt(run, command, std::move(failure), std::move(result), now);
+  const auto incomplete =
+      command.outcome == Outcome::succeeded ? incomplete_todo(run) : std::nullopt;
+  NewEvents end;
+  if (incomplete) {
+    end = end_attempt(run, *incomplete, std::move(result), now);
+  } else if (attempt.ending && command.outcome != Outcome::succeeded) {
+    end = end_stalled_attempt(run, std::move(result), now);
+  } else {
+    end = end_of_attempt(run, command, std::move(failure), std::move(result), now);
+  }
   std::move(end.begin(), end.end(), std::back_inserter(events));
   return events;
 }

@@ -17,6 +17,7 @@
 #include "domain/access_events.h"
 #include "domain/ids.h"
 #include "domain/lock_events.h"
+#include "domain/plan_events.h"
 #include "domain/run_events.h"
 #include "domain/server_events.h"
 #include "domain/station_events.h"
@@ -24,7 +25,8 @@
 
 namespace signalbox {
 
-using Event = std::variant<ServerEvent, RunEvent, StationEvent, LockEvent, TickEvent, AccessEvent>;
+using Event = std::variant<ServerEvent, RunEvent, StationEvent, LockEvent, TickEvent, PlanEvent,
+                           AccessEvent>;
 
 // Calls `visitor` with the event itself, whatever noun it belongs to. The visitor must take all.
 template <class Visitor, class AnyEvent>

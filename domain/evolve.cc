@@ -28,6 +28,19 @@ void unmake_ready(World& world, Run& run) {
   ready_at = 0;
 }
 
+// What a deep_work station has done outlasts its attempts.
+void begin_plan(World& world, Run& run) {
+  if (run.definition().executor != ExecutorKind::deep_work || run.plan) return;
+  run.plan.emplace();
+  world.planned.insert(run.id);
+}
+
+void end_plan(World& world, Run& run) {
+  if (!run.plan) return;
+  run.plan.reset();
+  world.planned.erase(run.id);
+}
+
 void end_attempt(World& world, Run& run) {
   if (!run.attempt) return;
   if (run.attempt->lock_token != 0) forget_dependent(world, run.attempt->lock_token, run.id);
@@ -58,6 +71,7 @@ void forget_key(World& world, const RunId& id, const EndedRun& ended) {
 // A terminal run shrinks to what the next command about it needs.
 void end_run(World& world, Run& run, Position position) {
   SIGNALBOX_CHECK(!run.attempt.has_value());
+  end_plan(world, run);
   PinnedPipeline& pinned = world.pipelines.find(run.pipeline_digest)->second;
   if (--pinned.open_runs == 0) {
     pinned.idle_since = position;
@@ -154,6 +168,7 @@ void fold(World& world, Run& run, const Record& record, const StationClaimed& ev
   attempt.started_at_ns = record.recorded_at_ns;
   attempt.lock_token = event.lock_token;
   if (event.lock_token != 0) add_dependent(world, event.lock_token, run.id);
+  begin_plan(world, run);
 }
 
 void fold(World&, Run& run, const Record&, const StationSubmitIntended& event) {
@@ -195,6 +210,7 @@ void fold(World&, Run&, const Record&, const CancelEscaped&) {}
 void advance(World& world, Run& run, Position position) {
   run.previous.clear();
   run.resume_ref.clear();
+  end_plan(world, run);
   if (run.current + 1 == run.stations.size()) return;
   ++run.current;
   make_ready(world, run, position);

@@ -32,6 +32,8 @@ bool contains(const Values& values, const Value& value) {
   return std::find(values.begin(), values.end(), value) != values.end();
 }
 
+void examine_plan(const World& world, const Run& run, Findings& findings);
+
 void examine(const World& world, const Run& run, Findings& findings) {
   findings.expect(!is_terminal(run.status), run, "a terminal run is no longer open");
   findings.expect(run.pipeline != nullptr && world.pipelines.contains(run.pipeline_digest), run,
@@ -73,6 +75,42 @@ void examine(const World& world, const Run& run, Findings& findings) {
     const Lock* lock = world.find_lock_by_token(run.attempt->lock_token);
     findings.expect(lock != nullptr && contains(lock->runs, run.id), run,
                     "the lock that its attempt needs is held, and knows of it");
+  }
+  examine_plan(world, run, findings);
+}
+
+void examine(const World& world, const Run& run, const StepState& step, Findings& findings) {
+  const auto all_completed = [&run](const std::vector<std::string>& ids) {
+    return std::all_of(ids.begin(), ids.end(), [&run](const std::string& id) {
+      const StepState* const each = run.plan->find(id);
+      return each != nullptr && each->status == StepStatus::completed;
+    });
+  };
+  const bool runs = step.status == StepStatus::running;
+  findings.expect(runs == (step.token != 0), run, "a step has a token exactly while it runs");
+  findings.expect(step.token <= world.position, run, "a step's token is a position of the log");
+  findings.expect(step.attempts == 0 || all_completed(step.definition.dependencies), run,
+                  "a step was begun only after all that it depends on");
+  findings.expect(step.failures <= step.attempts, run, "only attempts of a step fail");
+  findings.expect(!runs || step.lease_ms != 0 || (run.attempt && run.attempt->token < step.token),
+                  run, "a step without a lease runs within an attempt of its station");
+  const StepState* const by = run.plan->find(step.blocked_by);
+  findings.expect(
+      (step.status == StepStatus::blocked) == (by != nullptr && by->status == StepStatus::failed),
+      run, "a step is blocked exactly by one that failed");
+}
+
+void examine_plan(const World& world, const Run& run, Findings& findings) {
+  const bool begun =
+      run.definition().executor == ExecutorKind::deep_work && run.station().attempts > 0;
+  findings.expect(begun == run.plan.has_value(), run,
+                  "it has a plan exactly once its deep work was begun");
+  findings.expect(run.plan.has_value() == world.planned.contains(run.id), run,
+                  "it is known to have a plan exactly while it has one");
+  if (!run.plan) return;
+  for (const StepState& step : run.plan->steps) {
+    findings.expect(run.plan->find(step.definition.id) == &step, run, "its steps' ids differ");
+    examine(world, run, step, findings);
   }
 }
 
@@ -131,6 +169,9 @@ void examine(const World& world, const AccessState& access, Findings& findings) 
 std::vector<std::string> broken_invariants(const World& world) {
   Findings findings;
   std::size_t ready = 0;
+  for (const RunId& id : world.planned) {
+    findings.expect(world.find_run(id) != nullptr, "a run with a plan is open");
+  }
   std::uint64_t open_runs = 0;
   for (const auto& [id, run] : world.runs) {
     findings.expect(id == run->id, *run, "it is found by its id");

@@ -30,7 +30,10 @@ inline constexpr std::size_t stall_actions_max = 8;
 // Of each figure of a budget or a usage: sums of them stay far from overflow.
 inline constexpr std::int64_t usage_max = 1'000'000'000'000;
 inline constexpr std::size_t checks_max = 32;
-inline constexpr std::size_t plan_steps_max = 64;
+inline constexpr std::size_t plan_steps_max = 64;  // completed ones of an earlier plan included
+inline constexpr std::size_t plan_bytes_max = 40 * 1024;  // ids, descriptions and dependencies
+inline constexpr std::size_t step_id_bytes_max = 64;
+inline constexpr std::size_t exploration_bytes_max = 24 * 1024;  // files and findings
 inline constexpr std::size_t explored_files_max = 1000;
 
 inline constexpr std::size_t summary_bytes_max = 4 * 1024;
@@ -93,5 +96,10 @@ static_assert(summary_bytes_max + logs_inline_bytes_max + metadata_bytes_max +
                       2 * path_bytes_max <
                   record_bytes_max,
               "the result of an attempt always fits into one record");
+
+static_assert(plan_bytes_max + 2 * name_bytes_max < record_bytes_max,
+              "a plan always fits into one record");
+static_assert(summary_bytes_max + exploration_bytes_max + 2 * name_bytes_max < record_bytes_max,
+              "an exploration always fits into one record");
 
 }  // namespace signalbox::limits

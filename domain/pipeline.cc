@@ -118,6 +118,10 @@ Decided<void> validate_deep_work(const StationDefinition& station) {
   if (work.strategies.empty() || work.strategies.size() > limits::strategies_max) {
     return invalid(station.name, "deep_work.strategies", "must name one to eight strategies");
   }
+  const std::set<Strategy> distinct(work.strategies.begin(), work.strategies.end());
+  if (distinct.size() != work.strategies.size()) {
+    return invalid(station.name, "deep_work.strategies", "names one twice");
+  }
   return {};
 }
 

@@ -42,5 +42,7 @@ std::string shell_word(const std::string& text);
 const char* name_of(RunStatus status);
 const char* name_of(StationStatus status);
 const char* name_of(TickStatus status);
+const char* name_of(PlanStatus status);
+const char* name_of(StepStatus status);
 
 }  // namespace signalbox

@@ -11,7 +11,9 @@
 #include <boost/describe/class.hpp>
 #include <boost/describe/enum.hpp>
 
+#include "domain/boxed.h"
 #include "domain/event.h"
+#include "domain/plan.h"
 #include "domain/station.h"
 
 namespace signalbox {
@@ -102,6 +104,7 @@ struct Run {
   std::string previous;  // how the latest attempt of the current station ended, for the next one
   std::vector<StationState> stations;
   std::optional<Attempt> attempt;  // of the current station, while it runs
+  Boxed<Plan> plan;  // of the current station, once it was claimed, if it is deep work
 
   Position changed_at = 0;  // its latest event
 
@@ -118,6 +121,6 @@ BOOST_DESCRIBE_STRUCT(Run, (),
                       (id, status, cancel_requested, current, started_at, goal, input, run_root,
                        repository, base, idempotency_key, request_digest, pipeline_digest,
                        cancel_reason, budget, used, max_retries, resume_ref, previous, stations,
-                       attempt, changed_at))
+                       attempt, plan, changed_at))
 
 }  // namespace signalbox

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -76,6 +77,7 @@ struct World {
   // Derived from the above.
   boost::unordered_flat_map<std::string, RunId> run_by_idempotency_key;
   ReadyStations ready;
+  std::set<RunId> planned;  // runs whose current station is deep work that was begun
   boost::unordered_flat_map<Token, std::string> lock_by_token;
 
   [[nodiscard]] const Run* find_run(const RunId& id) const;

@@ -123,7 +123,7 @@ Stored<void> fold(RunRow& row, const Record& record) {
     const auto station_status = next_status(row.station_status, number);
     if (!station_status) return misfit(row, record);
     row.station_status = *station_status;
-  } else if (!run_status) {
+  } else if (!run_status && !std::holds_alternative<PlanEvent>(record.event)) {
     return misfit(row, record);
   }
   if (run_status) row.status = *run_status;

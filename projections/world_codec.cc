@@ -128,6 +128,7 @@ void read_runs(Reader& reader, World& world) {
     if (!placed.idempotency_key.empty()) {
       world.run_by_idempotency_key.insert_or_assign(placed.idempotency_key, placed.id);
     }
+    if (placed.plan) world.planned.insert(placed.id);
     if (const Position ready_at = placed.station().ready_at; ready_at != 0) {
       const StationDefinition& station = placed.definition();
       world.ready.insert(station.executor, station.name, ready_at, placed.id);

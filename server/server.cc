@@ -71,6 +71,7 @@ Server::Server(const Config& config, Recovered& recovered, RunIndex& index, spdl
           },
           [this] { schedule_turn(); }),
       locks_(api_, [this] { schedule_turn(); }),
+      steps_(api_, [this] { schedule_turn(); }),
       feed_(
           log_, [this](const StoreError& error) { fail_from_thread(error); },
           [this](std::function<void()> action) { asio::post(io_, std::move(action)); }),
@@ -132,7 +133,9 @@ Api Server::api() {
           [this] { return digest_.of(engine_.world()); },
           &run_roots_,
           KnownPipeline(config_.coderunner_mode),
-          &authentication_};
+          &authentication_,
+          secure_random(),
+          &steps_};
 }
 
 HttpService Server::http_service() {
@@ -308,6 +311,7 @@ void Server::turn() {
     jobs_->dispatch_ready();
     claims_.serve(clock_.monotonic_ns());
     locks_.serve(clock_.monotonic_ns());
+    steps_.serve(clock_.monotonic_ns());
   }
   engine_.flush();
   wait_for_time();
@@ -328,6 +332,7 @@ void Server::wait_for_time() {
   };
   not_later_than(claims_.next_due_ns());
   not_later_than(locks_.next_due_ns());
+  not_later_than(steps_.next_due_ns());
   // Without space nothing can be decided; who waits for a claim or a lock is told at the end of
   // that wait.
   if (!engine_.storage_full()) {
@@ -422,6 +427,7 @@ void Server::stop(const std::string& why) {
   dispatcher_.refuse_all(stopping);
   claims_.refuse_all(stopping);
   locks_.refuse_all(stopping);
+  steps_.refuse_all(stopping);
   listener_.finish();
   engine_.flush();
   stop_when_idle();

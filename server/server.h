@@ -36,6 +36,7 @@
 #include "server/recovery/recovery.h"
 #include "server/rpc/dispatcher.h"
 #include "server/rpc/lock_queue.h"
+#include "server/rpc/step_queue.h"
 #include "server/run_root/run_root_writer.h"
 #include "server/socket/listener.h"
 
@@ -104,6 +105,7 @@ class Server {
   RunRootWriter run_roots_;
   ClaimQueue claims_;
   LockQueue locks_;
+  StepQueue steps_;
   EventFeed feed_;
   Authentication authentication_;
   Api api_;

@@ -6,8 +6,8 @@
 //
 // On disk a payload is one byte of byte order (1, little endian), then the fields in the order of
 // the listing: integers at their width, bool as one byte, an enum as its underlying integer;
-// string, vector and map as a 32-bit count and their elements; optional as a bool and, if there,
-// its value; Uuid and Digest as their raw bytes; a nested struct as its fields.
+// string, vector and map as a 32-bit count and their elements; optional, and Boxed, as a
+// bool and, if there, its value; Uuid and Digest as their raw bytes; a nested struct as its fields.
 #pragma once
 
 #include <array>
@@ -26,6 +26,7 @@
 #include <boost/describe/members.hpp>
 #include <boost/mp11/algorithm.hpp>
 
+#include "domain/boxed.h"
 #include "domain/check.h"
 #include "domain/ids.h"
 #include "store/memory_archive.h"
@@ -82,6 +83,11 @@ class Writer {
   }
   template <class T>
   void write(const std::optional<T>& value) {
+    archive_(value.has_value());
+    if (value) write(*value);
+  }
+  template <class T>
+  void write(const Boxed<T>& value) {
     archive_(value.has_value());
     if (value) write(*value);
   }
@@ -150,6 +156,11 @@ class Reader {
   }
   template <class T>
   void read(std::optional<T>& value) {
+    value.reset();
+    if (read_flag()) read(value.emplace());
+  }
+  template <class T>
+  void read(Boxed<T>& value) {
     value.reset();
     if (read_flag()) read(value.emplace());
   }

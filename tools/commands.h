@@ -13,6 +13,8 @@ namespace signalbox {
 void add_serve_command(CLI::App& app, Invocation& invocation);
 void add_run_commands(CLI::App& app, Invocation& invocation);
 void add_station_commands(CLI::App& app, Invocation& invocation);
+void add_plan_commands(CLI::App& app, Invocation& invocation);
+void add_step_commands(CLI::App& app, Invocation& invocation);
 void add_lock_commands(CLI::App& app, Invocation& invocation);
 void add_tick_commands(CLI::App& app, Invocation& invocation);
 void add_watchdog_commands(CLI::App& app, Invocation& invocation);

@@ -9,6 +9,7 @@
 
 #include "server/executors/internal_command.h"
 #include "tools/commands.h"
+#include "tools/deep_worker.h"
 #include "tools/invocation.h"
 
 namespace signalbox {
@@ -35,6 +36,8 @@ void add_commands(CLI::App& app, Invocation& invocation) {
   add_serve_command(app, invocation);
   add_run_commands(app, invocation);
   add_station_commands(app, invocation);
+  add_plan_commands(app, invocation);
+  add_step_commands(app, invocation);
   add_lock_commands(app, invocation);
   add_tick_commands(app, invocation);
   add_watchdog_commands(app, invocation);
@@ -116,5 +119,6 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   // The same binary serves as the supervisor of a job and as its built-in commands.
   if (const auto exit_code = signalbox::run_internal_command(argc, argv)) return *exit_code;
+  if (const auto exit_code = signalbox::run_deep_work(argc, argv)) return *exit_code;
   return signalbox::run(argc, argv);
 }

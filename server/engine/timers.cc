@@ -74,6 +74,7 @@ void Timers::arm_all(const World& world, std::int64_t wall_ns, std::int64_t mono
   for (const auto& [id, run] : world.runs) {
     if (!run->attempt) arm_run(*run, wall_ns, monotonic_ns);
   }
+  steps_.arm_all(world, wall_ns, monotonic_ns);
   restart_leases(world, monotonic_ns);
 }
 
@@ -91,6 +92,7 @@ void Timers::restart_leases(const World& world, std::int64_t monotonic_ns) {
       ticks_.arm(loop, monotonic_ns + tick.lease_ms * ns_per_ms);
     }
   }
+  steps_.restart_leases(world, monotonic_ns);
 }
 
 void Timers::observe_lock(const World& world, const Record& record, std::int64_t monotonic_ns) {
@@ -133,6 +135,7 @@ void Timers::observe(const World& world, std::span<const Record> records, std::i
         break;
     }
     const Run* run = world.find_run(record.stream.run_id);
+    if (run != nullptr) steps_.observe(*run, record, wall_ns, monotonic_ns);
     if (run == nullptr) {
       disarm_run(record.stream.run_id);
     } else if (const auto* beat = event_as<StationHeartbeat>(record.event)) {
@@ -205,11 +208,13 @@ std::vector<Command> Timers::take_due(const World& world, std::int64_t monotonic
       due.push_back(std::move(*command));
     }
   }
+  steps_.take_due(world, monotonic_ns, due);
   return due;
 }
 
 std::optional<std::int64_t> Timers::next_due_ns() const {
-  return soonest(soonest(runs_.next_look_ns(), locks_.next_look_ns()), ticks_.next_look_ns());
+  return soonest(soonest(runs_.next_look_ns(), locks_.next_look_ns()),
+                 soonest(ticks_.next_look_ns(), steps_.next_due_ns()));
 }
 
 std::optional<std::int64_t> Timers::lease_end_ns(const std::string& key) const {

@@ -13,6 +13,7 @@
 #include "domain/command.h"
 #include "domain/world.h"
 #include "server/engine/deadline_queue.h"
+#include "server/engine/step_timers.h"
 
 namespace signalbox {
 
@@ -79,6 +80,7 @@ class Timers {
   DeadlineQueue<std::string, NameHash> locks_;  // when to look at one whose lease may be over
   boost::unordered_flat_map<std::string, std::int64_t> lease_end_ns_;  // of held locks
   DeadlineQueue<std::string, NameHash> ticks_;
+  StepTimers steps_;
 };
 
 }  // namespace signalbox

@@ -12,6 +12,7 @@
 #include "server/checks/checks_task.h"
 #include "server/coderunner/agent_session.h"
 #include "server/coderunner/agent_task.h"
+#include "server/executors/deep_work_command.h"
 #include "server/executors/end_processes.h"
 #include "server/executors/job_environment.h"
 #include "server/executors/job_report.h"
@@ -85,10 +86,11 @@ std::vector<std::string> ProcessExecutor::argv_of(const Job& job) const {
       return {binary, "coderunner", "--job-dir", directory_of(job).root.string()};
     case ExecutorKind::checks:
       return {binary, "checks", "--job-dir", directory_of(job).root.string()};
+    case ExecutorKind::deep_work:
+      return deep_work_argv(options_.binary, job.definition);
     case ExecutorKind::process:
     case ExecutorKind::worker:
     case ExecutorKind::modal:
-    case ExecutorKind::deep_work:
     case ExecutorKind::approval:
       break;
   }

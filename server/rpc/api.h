@@ -20,6 +20,7 @@ namespace signalbox {
 class Authentication;
 class LockQueue;
 class RunRootWriter;
+class StepQueue;
 
 // Facts about this process that `server.status` tells.
 struct ServerFacts {
@@ -53,6 +54,8 @@ struct Api {
   Authentication* authentication = nullptr;
   // What secrets are made of.
   RandomSource random = secure_random();
+  // Where workers wait for steps; nullptr where none can.
+  StepQueue* steps = nullptr;
 };
 
 }  // namespace signalbox

@@ -32,6 +32,8 @@ struct Method {
 // Every method, by noun.
 std::vector<Method> run_methods();
 std::vector<Method> station_methods();
+std::vector<Method> plan_methods();
+std::vector<Method> step_methods();
 std::vector<Method> lock_methods();
 std::vector<Method> tick_methods();
 std::vector<Method> artifact_methods();

@@ -92,6 +92,9 @@ void limits_method(Api&, Call& call) {
   SIGNALBOX_LIMIT(summary_bytes_max);
   SIGNALBOX_LIMIT(logs_inline_bytes_max);
   SIGNALBOX_LIMIT(metadata_bytes_max);
+  SIGNALBOX_LIMIT(plan_bytes_max);
+  SIGNALBOX_LIMIT(step_id_bytes_max);
+  SIGNALBOX_LIMIT(exploration_bytes_max);
   SIGNALBOX_LIMIT(artifacts_max);
   SIGNALBOX_LIMIT(artifact_bytes_max);
   SIGNALBOX_LIMIT(artifact_inline_bytes_max);

@@ -53,6 +53,14 @@ TEST(ReadmeTest, DrawsTheTickTable) {
   EXPECT_EQ(rows_under("### Tick"), rows_of(tick_transitions));
 }
 
+TEST(ReadmeTest, DrawsThePlanTable) {
+  EXPECT_EQ(rows_under("### Plan"), rows_of(plan_transitions));
+}
+
+TEST(ReadmeTest, DrawsTheStepTable) {
+  EXPECT_EQ(rows_under("### Step"), rows_of(step_transitions));
+}
+
 TEST(ReadmeTest, DrawsTheAccessTokenTable) {
   EXPECT_EQ(rows_under("### Access token"), rows_of(access_token_transitions));
 }

@@ -4,6 +4,7 @@
 
 #include "server/executors/process_table.h"
 
+#include "tests/server/deep_work_register.h"
 #include "tests/server/executor_fixture.h"
 
 namespace signalbox {
@@ -104,6 +105,27 @@ ExecutorKindUnderTest checks() {
             return lines_of(std::filesystem::path(job.run_root) / "executions");
           },
           [](ExecutorSite& site) { return checks_job(site, "while true; do sleep 1; done"); }};
+}
+
+// Its worker talks to a server while it works.
+Job deep_work_job(ExecutorSite& site, const std::string& script) {
+  static std::vector<std::unique_ptr<DeepWorkRegister>> registers;
+  registers.push_back(std::make_unique<DeepWorkRegister>(site.root() / "signalbox.sock"));
+  Job job = site.job("implement");
+  job.definition.executor = ExecutorKind::deep_work;
+  job.definition.deep_work.emplace().explore.command = {"sh", "-c", script};
+  return job;
+}
+
+ExecutorKindUnderTest deep_work() {
+  return {"deep_work",
+          [](ExecutorSite& site) {
+            return deep_work_job(site, "echo executed >> \"$SIGNALBOX_RUN_ROOT/executions\"");
+          },
+          [](ExecutorSite&, const Job& job) {
+            return lines_of(std::filesystem::path(job.run_root) / "executions");
+          },
+          [](ExecutorSite& site) { return deep_work_job(site, "while true; do sleep 1; done"); }};
 }
 
 class ExecutorConformance : public ::testing::TestWithParam<ExecutorKindUnderTest> {
@@ -241,7 +263,7 @@ TEST_P(ExecutorConformance, SubmitResumesAfterACrashAtAnyPoint) {
 
 INSTANTIATE_TEST_SUITE_P(Each, ExecutorConformance,
                          ::testing::Values(process_command(), builtin_intake(), coderunner(),
-                                           checks()),
+                                           checks(), deep_work()),
                          [](const auto& each) { return each.param.name; });
 
 }  // namespace

@@ -1,0 +1,46 @@
+// An optional value that is kept elsewhere: eight bytes where there is none. Copies are deep, so
+// that what holds one stays a plain value.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+namespace signalbox {
+
+template <class T>
+class Boxed {
+ public:
+  Boxed() = default;
+  Boxed(const Boxed& other) : place_(other.place_ ? std::make_unique<T>(*other.place_) : nullptr) {}
+  Boxed(Boxed&&) noexcept = default;
+  Boxed& operator=(const Boxed& other) {
+    place_ = other.place_ ? std::make_unique<T>(*other.place_) : nullptr;
+    return *this;
+  }
+  Boxed& operator=(Boxed&&) noexcept = default;
+  ~Boxed() = default;
+
+  [[nodiscard]] bool has_value() const { return place_ != nullptr; }
+  explicit operator bool() const { return has_value(); }
+  // Only while there is one.
+  T& operator*() { return *place_; }
+  const T& operator*() const { return *place_; }
+  T* operator->() { return place_.get(); }
+  const T* operator->() const { return place_.get(); }
+
+  T& emplace() {
+    place_ = std::make_unique<T>();
+    return *place_;
+  }
+  void reset() { place_.reset(); }
+
+  friend bool operator==(const Boxed& left, const Boxed& right) {
+    if (!left || !right) return left.has_value() == right.has_value();
+    return *left == *right;
+  }
+
+ private:
+  std::unique_ptr<T> place_;
+};
+
+}  // namespace signalbox

@@ -1,0 +1,117 @@
+#include <algorithm>
+#include <utility>
+
+#include "domain/check.h"
+#include "domain/evolve_noun.h"
+
+namespace signalbox {
+namespace {
+
+void fold(const Run&, Plan& plan, const Record&, const ExplorationFinished& event) {
+  plan.exploration = event.exploration;
+}
+void fold(const Run&, Plan&, const Record&, const ExplorationTimedOut&) {}
+void fold(const Run&, Plan& plan, const Record&, const PlanSet& event) {
+  plan.cut = event.cut;
+  for (const StepDefinition& definition : event.steps) {
+    SIGNALBOX_CHECK(plan.find(definition.id) == nullptr);
+    plan.steps.emplace_back().definition = definition;
+  }
+}
+void fold(const Run&, Plan& plan, const Record&, const PlanReset&) {
+  plan.cut = 0;
+  std::erase_if(plan.steps,
+                [](const StepState& step) { return step.status != StepStatus::completed; });
+}
+
+void fold(const Run&, StepState& step, const Record& record, const StepAttemptStarted& event) {
+  ++step.attempts;
+  SIGNALBOX_CHECK(step.attempts == event.attempt);
+  step.token = record.position;
+  step.worker = event.worker;
+  step.lease_ms = event.lease_ms;
+  step.lease_renewed_at = record.position;
+}
+void fold(const Run&, StepState& step, const Record& record, const StepHeartbeat& event) {
+  step.lease_ms = event.lease_ms;
+  step.lease_renewed_at = record.position;
+}
+
+void end_attempt(StepState& step) {
+  step.token = 0;
+  step.lease_ms = 0;
+  step.lease_renewed_at = 0;
+}
+
+std::string text_of(const std::string& code, const Failure& failure) {
+  std::string text = code == failure.code ? code : code + ": " + failure.code;
+  if (!failure.message.empty()) text += ": " + failure.message;
+  return text;
+}
+
+void fold(const Run&, StepState& step, const Record&, const StepCompleted& event) {
+  end_attempt(step);
+  step.summary = event.summary;
+  step.error.clear();
+}
+void fold(const Run& run, StepState& step, const Record&, const StepAttemptFailed& event) {
+  end_attempt(step);
+  ++step.failures;
+  step.error = text_of(event.failure.code, event.failure);
+  step.waiting_until_ns = event.retry_at_ns;
+  const auto& strategies = run.definition().deep_work->strategies;
+  const auto next = std::find(strategies.begin(), strategies.end(), event.next_strategy);
+  SIGNALBOX_CHECK(next != strategies.end());
+  step.strategy_index = static_cast<std::uint8_t>(next - strategies.begin());
+}
+void fold(const Run&, StepState& step, const Record&, const StepReady&) {
+  step.waiting_until_ns = 0;
+}
+void fold(const Run&, StepState& step, const Record&, const StepFailed& event) {
+  end_attempt(step);
+  ++step.failures;
+  step.error = text_of(event.code, event.failure);
+}
+void fold(const Run&, StepState& step, const Record&, const StepBlocked& event) {
+  step.blocked_by = event.by;
+}
+// Its error stays, for its next attempt to know.
+void fold(const Run&, StepState& step, const Record&, const StepReopened&) {
+  step.failures = 0;
+  step.strategy_index = 0;
+  step.blocked_by.clear();
+}
+
+template <class T>
+concept StepEvent = requires(const T& event) {
+  event.step;
+};
+
+}  // namespace
+
+void evolve_noun(World& world, const Record& record, const PlanEvent& noun) {
+  Run* const run = world.find_run(record.stream.run_id);
+  SIGNALBOX_CHECK(run != nullptr);
+  SIGNALBOX_CHECK(run->plan.has_value());
+  run->changed_at = record.position;
+  Plan& plan = *run->plan;
+  std::visit(
+      [&](const auto& event) {
+        if constexpr (StepEvent<decltype(event)>) {
+          StepState* const step = plan.find(event.step);
+          SIGNALBOX_CHECK(step != nullptr);
+          const auto next = next_status(step->status, event.tag.number);
+          SIGNALBOX_CHECK(next.has_value());
+          step->status = *next;
+          fold(*run, *step, record, event);
+        } else {
+          const auto next = next_status(plan.status, event.tag.number);
+          SIGNALBOX_CHECK(next.has_value());
+          plan.status = *next;
+          fold(*run, plan, record, event);
+        }
+      },
+      noun);
+}
+
+}  // namespace signalbox

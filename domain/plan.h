@@ -1,0 +1,157 @@
+// The state of the deep work of a run's current station: its plan and the plan's steps, with their
+// transition tables. It outlasts the attempts of the station: what is completed stays completed.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <boost/describe/class.hpp>
+#include <boost/describe/enum.hpp>
+
+#include "domain/error.h"
+#include "domain/event_tag.h"
+#include "domain/plan_events.h"
+
+namespace signalbox {
+
+enum class PlanStatus : std::uint8_t {
+  exploring = 1,  // what there is, is being found out
+  planning = 2,   // there are no steps yet, or no more after a reset
+  set = 3
+};
+BOOST_DESCRIBE_ENUM(PlanStatus, exploring, planning, set)
+
+enum class StepStatus : std::uint8_t {
+  pending = 1,  // until what it depends on is completed and somebody takes it
+  running = 2,
+  waiting = 3,  // for its next attempt
+  completed = 4,
+  failed = 5,
+  blocked = 6  // what it depends on failed
+};
+BOOST_DESCRIBE_ENUM(StepStatus, pending, running, waiting, completed, failed, blocked)
+
+struct PlanTransition {
+  PlanStatus from;
+  EventTag on;
+  PlanStatus to;
+};
+
+// Drawn in README.md. A pair that is not here can't happen.
+inline constexpr std::array plan_transitions = {
+    PlanTransition{PlanStatus::exploring, ExplorationTimedOut::tag, PlanStatus::exploring},
+    PlanTransition{PlanStatus::exploring, ExplorationFinished::tag, PlanStatus::planning},
+    PlanTransition{PlanStatus::planning, PlanSet::tag, PlanStatus::set},
+    PlanTransition{PlanStatus::set, PlanReset::tag, PlanStatus::planning},
+};
+
+struct StepTransition {
+  StepStatus from;
+  EventTag on;
+  StepStatus to;
+};
+
+inline constexpr std::array step_transitions = {
+    StepTransition{StepStatus::pending, StepAttemptStarted::tag, StepStatus::running},
+    StepTransition{StepStatus::pending, StepBlocked::tag, StepStatus::blocked},
+    StepTransition{StepStatus::running, StepHeartbeat::tag, StepStatus::running},
+    StepTransition{StepStatus::running, StepCompleted::tag, StepStatus::completed},
+    StepTransition{StepStatus::running, StepAttemptFailed::tag, StepStatus::waiting},
+    StepTransition{StepStatus::running, StepFailed::tag, StepStatus::failed},
+    StepTransition{StepStatus::waiting, StepReady::tag, StepStatus::pending},
+    StepTransition{StepStatus::failed, StepReopened::tag, StepStatus::pending},
+    StepTransition{StepStatus::blocked, StepReopened::tag, StepStatus::pending},
+};
+
+constexpr std::optional<PlanStatus> next_status(PlanStatus from, std::uint16_t event_number) {
+  for (const PlanTransition& row : plan_transitions) {
+    if (row.from == from && row.on.number == event_number) return row.to;
+  }
+  return std::nullopt;
+}
+
+constexpr std::optional<StepStatus> next_status(StepStatus from, std::uint16_t event_number) {
+  for (const StepTransition& row : step_transitions) {
+    if (row.from == from && row.on.number == event_number) return row.to;
+  }
+  return std::nullopt;
+}
+
+struct StepState {
+  StepDefinition definition;
+  StepStatus status = StepStatus::pending;
+  std::uint8_t strategy_index = 0;  // of the latest or next attempt, into the station's strategies
+  std::uint32_t attempts = 0;       // started so far
+  std::uint32_t failures = 0;       // ended without success, since it was last opened
+  Token token = 0;                  // of the attempt under way, or 0
+  std::string worker;               // of the latest attempt
+  std::int64_t lease_ms = 0;        // 0: it lasts as long as the station's attempt
+  Position lease_renewed_at = 0;
+  std::int64_t waiting_until_ns = 0;  // UTC; meaningful while waiting
+  std::string summary;                // of a completed one
+  std::string error;                  // "CODE: message" of the latest failure
+  std::string blocked_by;             // of a blocked one: the step that failed
+
+  friend bool operator==(const StepState&, const StepState&) = default;
+};
+BOOST_DESCRIBE_STRUCT(StepState, (),
+                      (definition, status, strategy_index, attempts, failures, token, worker,
+                       lease_ms, lease_renewed_at, waiting_until_ns, summary, error, blocked_by))
+
+struct Plan {
+  PlanStatus status = PlanStatus::exploring;
+  Exploration exploration;
+  std::uint32_t cut = 0;  // steps that were left out of the latest plan
+  std::vector<StepState> steps;
+
+  [[nodiscard]] const StepState* find(std::string_view step) const;
+  [[nodiscard]] StepState* find(std::string_view step);
+
+  friend bool operator==(const Plan&, const Plan&) = default;
+};
+BOOST_DESCRIBE_STRUCT(Plan, (), (status, exploration, cut, steps))
+
+struct TodoStatus {
+  std::uint32_t total_steps = 0;
+  std::uint32_t completed_steps = 0;
+  std::uint32_t failed_steps = 0;
+  std::uint32_t remaining_steps = 0;  // neither completed nor failed
+  bool all_complete = false;          // never of a plan without steps
+  std::vector<std::string> incomplete_step_ids;
+};
+BOOST_DESCRIBE_STRUCT(TodoStatus, (),
+                      (total_steps, completed_steps, failed_steps, remaining_steps, all_complete,
+                       incomplete_step_ids))
+
+TodoStatus todo_status(const Plan& plan);
+
+// Whether there is a plan and nothing of it can go on any more: each step is completed, failed or
+// blocked.
+bool is_settled(const Plan& plan);
+
+// The first step, in the order of the plan, that can be taken: it is pending, and all that it
+// depends on is completed. Or nullptr.
+const StepState* available_step(const Plan& plan);
+
+// Who does the steps: a station without a command for them leaves them to outside workers.
+bool steps_are_for_workers(const DeepWorkDefinition& work);
+
+// PLAN_INVALID with the ids that are wrong: no step, a bad or twice used id, an unknown dependency,
+// a cycle. `done` are steps that are there already: a new one may depend on them, and can't have
+// their id.
+Decided<void> validate(const std::vector<StepDefinition>& steps,
+                       const std::vector<std::string>& done);
+
+// At most `steps_max` of valid steps, in their order, so that none depends on one that was left
+// out: the first ones in the order in which they can be done.
+std::vector<StepDefinition> first_steps(const std::vector<StepDefinition>& steps,
+                                        std::size_t steps_max);
+
+// Whether their text is at most limits::plan_bytes_max.
+bool fits_into_record(const std::vector<StepDefinition>& steps);
+
+}  // namespace signalbox

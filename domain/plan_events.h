@@ -1,0 +1,185 @@
+// What can happen to the deep work of a run's station: exploration, plan, and the plan's steps.
+// Every event lies in its run's stream.
+//
+// To add one: as station_events.h says; the tables are in plan.h.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <boost/describe/class.hpp>
+#include <boost/describe/enum.hpp>
+
+#include "domain/event_tag.h"
+#include "domain/station_events.h"
+
+namespace signalbox {
+
+// Stored as numbers: append only.
+enum class StepType : std::uint8_t {
+  explore = 1,
+  implement = 2,
+  test = 3,
+  review = 4,
+  refactor = 5
+};
+BOOST_DESCRIBE_ENUM(StepType, explore, implement, test, review, refactor)
+
+enum class StepEffort : std::uint8_t { small = 1, medium = 2, large = 3 };
+BOOST_DESCRIBE_ENUM(StepEffort, small, medium, large)
+
+struct StepDefinition {
+  std::string id;
+  std::string description;
+  StepType type = StepType::implement;
+  std::vector<std::string> dependencies;  // ids of steps that have to be completed before
+  StepEffort effort = StepEffort::medium;
+
+  friend bool operator==(const StepDefinition&, const StepDefinition&) = default;
+};
+BOOST_DESCRIBE_STRUCT(StepDefinition, (), (id, description, type, dependencies, effort))
+
+// What was found out before there was a plan.
+struct Exploration {
+  std::string summary;
+  std::vector<std::string> files;
+  std::vector<std::string> findings;
+
+  friend bool operator==(const Exploration&, const Exploration&) = default;
+};
+BOOST_DESCRIBE_STRUCT(Exploration, (), (summary, files, findings))
+
+struct ExplorationFinished {
+  static constexpr EventTag tag{601, 1, "ExplorationFinished"};
+  std::string station;
+  Exploration exploration;
+  std::uint32_t files_cut = 0;  // beyond what the station allows, or a record holds
+  std::uint32_t findings_cut = 0;
+
+  friend bool operator==(const ExplorationFinished&, const ExplorationFinished&) = default;
+};
+BOOST_DESCRIBE_STRUCT(ExplorationFinished, (), (station, exploration, files_cut, findings_cut))
+
+// It took too long; the work goes on with the exploration that comes next.
+struct ExplorationTimedOut {
+  static constexpr EventTag tag{602, 1, "ExplorationTimedOut"};
+  std::string station;
+  std::int64_t timeout_ms = 0;
+
+  friend bool operator==(const ExplorationTimedOut&, const ExplorationTimedOut&) = default;
+};
+BOOST_DESCRIBE_STRUCT(ExplorationTimedOut, (), (station, timeout_ms))
+
+// Steps that join those that were completed under an earlier plan.
+struct PlanSet {
+  static constexpr EventTag tag{603, 1, "PlanSet"};
+  std::string station;
+  std::vector<StepDefinition> steps;
+  std::uint32_t cut = 0;  // steps beyond max_steps that were left out
+
+  friend bool operator==(const PlanSet&, const PlanSet&) = default;
+};
+BOOST_DESCRIBE_STRUCT(PlanSet, (), (station, steps, cut))
+
+// All steps but the completed ones are gone; a new plan is asked for.
+struct PlanReset {
+  static constexpr EventTag tag{604, 1, "PlanReset"};
+  std::string station;
+  std::string reason;
+
+  friend bool operator==(const PlanReset&, const PlanReset&) = default;
+};
+BOOST_DESCRIBE_STRUCT(PlanReset, (), (station, reason))
+
+// Its position is the attempt's token.
+struct StepAttemptStarted {
+  static constexpr EventTag tag{605, 1, "StepAttemptStarted"};
+  std::string station;
+  std::string step;
+  std::uint32_t attempt = 1;
+  Strategy strategy = Strategy::original;
+  std::string worker;
+  std::int64_t lease_ms = 0;  // 0: it lasts as long as the attempt of the station
+
+  friend bool operator==(const StepAttemptStarted&, const StepAttemptStarted&) = default;
+};
+BOOST_DESCRIBE_STRUCT(StepAttemptStarted, (), (station, step, attempt, strategy, worker, lease_ms))
+
+struct StepHeartbeat {
+  static constexpr EventTag tag{606, 1, "StepHeartbeat"};
+  std::string step;
+  std::int64_t lease_ms = 0;
+
+  friend bool operator==(const StepHeartbeat&, const StepHeartbeat&) = default;
+};
+BOOST_DESCRIBE_STRUCT(StepHeartbeat, (), (step, lease_ms))
+
+struct StepCompleted {
+  static constexpr EventTag tag{607, 1, "StepCompleted"};
+  std::string step;
+  std::uint32_t attempt = 1;
+  std::string summary;
+
+  friend bool operator==(const StepCompleted&, const StepCompleted&) = default;
+};
+BOOST_DESCRIBE_STRUCT(StepCompleted, (), (step, attempt, summary))
+
+// There will be another attempt.
+struct StepAttemptFailed {
+  static constexpr EventTag tag{608, 1, "StepAttemptFailed"};
+  std::string step;
+  std::uint32_t attempt = 1;
+  Failure failure;
+  std::int64_t retry_at_ns = 0;  // UTC
+  Strategy next_strategy = Strategy::original;
+
+  friend bool operator==(const StepAttemptFailed&, const StepAttemptFailed&) = default;
+};
+BOOST_DESCRIBE_STRUCT(StepAttemptFailed, (), (step, attempt, failure, retry_at_ns, next_strategy))
+
+// The delay before its next attempt is over.
+struct StepReady {
+  static constexpr EventTag tag{609, 1, "StepReady"};
+  std::string step;
+
+  friend bool operator==(const StepReady&, const StepReady&) = default;
+};
+BOOST_DESCRIBE_STRUCT(StepReady, (), (step))
+
+// There will be none.
+struct StepFailed {
+  static constexpr EventTag tag{610, 1, "StepFailed"};
+  std::string step;
+  std::uint32_t attempt = 1;
+  std::string code;  // RETRY_EXHAUSTED, or the failure's own where that allows no retry
+  Failure failure;   // of the last attempt
+
+  friend bool operator==(const StepFailed&, const StepFailed&) = default;
+};
+BOOST_DESCRIBE_STRUCT(StepFailed, (), (step, attempt, code, failure))
+
+struct StepBlocked {
+  static constexpr EventTag tag{611, 1, "StepBlocked"};
+  std::string step;
+  std::string by;  // the step that failed, of which it depends directly or through others
+
+  friend bool operator==(const StepBlocked&, const StepBlocked&) = default;
+};
+BOOST_DESCRIBE_STRUCT(StepBlocked, (), (step, by))
+
+// A new attempt of the station found nothing else to do: failed and blocked steps begin again.
+struct StepReopened {
+  static constexpr EventTag tag{612, 1, "StepReopened"};
+  std::string step;
+
+  friend bool operator==(const StepReopened&, const StepReopened&) = default;
+};
+BOOST_DESCRIBE_STRUCT(StepReopened, (), (step))
+
+using PlanEvent = std::variant<ExplorationFinished, ExplorationTimedOut, PlanSet, PlanReset,
+                               StepAttemptStarted, StepHeartbeat, StepCompleted, StepAttemptFailed,
+                               StepReady, StepFailed, StepBlocked, StepReopened>;
+
+}  // namespace signalbox

@@ -1,0 +1,53 @@
+// Deadlines of the steps of plans, on the monotonic clock: leases, timeouts, delays before a retry.
+// Part of Timers, in a file of its own because a run has many steps and one station.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "domain/command.h"
+#include "domain/world.h"
+#include "server/engine/deadline_queue.h"
+
+namespace signalbox {
+
+class StepTimers {
+ public:
+  void arm_all(const World& world, std::int64_t wall_ns, std::int64_t monotonic_ns);
+  // Sets every lease and timeout anew for its full length.
+  void restart_leases(const World& world, std::int64_t monotonic_ns);
+  // Follows one record of a run that is still open.
+  void observe(const Run& run, const Record& record, std::int64_t wall_ns,
+               std::int64_t monotonic_ns);
+  // Adds the commands that are due; their timers are gone.
+  void take_due(const World& world, std::int64_t monotonic_ns, std::vector<Command>& due);
+  [[nodiscard]] std::optional<std::int64_t> next_due_ns() const { return queue_.next_look_ns(); }
+
+ private:
+  enum class Kind : std::uint8_t { lease, timeout, wait };
+  struct Key {
+    RunId run_id{};
+    std::string step;
+    Kind kind = Kind::lease;
+    friend auto operator<=>(const Key&, const Key&) = default;
+  };
+  struct KeyHash {
+    std::size_t operator()(const Key& key) const {
+      return UuidHash{}(key.run_id) ^
+             (std::hash<std::string>{}(key.step) + static_cast<std::size_t>(key.kind));
+    }
+  };
+
+  void arm_lease(const Run& run, const StepState& step, std::int64_t monotonic_ns);
+  void arm_timeout(const Run& run, const StepState& step, std::int64_t monotonic_ns);
+  void arm_wait(const Run& run, const StepState& step, std::int64_t wall_ns,
+                std::int64_t monotonic_ns);
+  void restart(const Run& run, std::int64_t monotonic_ns);
+
+  DeadlineQueue<Key, KeyHash> queue_;
+};
+
+}  // namespace signalbox

@@ -1,0 +1,227 @@
+#include "server/rpc/plan_results.h"
+
+#include <boost/describe/enum_to_string.hpp>
+
+#include "domain/refusals.h"
+#include "server/rpc/described_json.h"
+#include "server/rpc/time_text.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+json::value text_or_null(const std::string& text) {
+  return text.empty() ? json::value(nullptr) : json::value(text);
+}
+
+// Who does a phase: "command", "worker" or "default".
+const char* doer_of(const PhaseDefinition& phase) {
+  if (!phase.command.empty()) return "command";
+  return phase.worker ? "worker" : "default";
+}
+
+// What an outside worker can do for the plan now, or "".
+std::string waiting_for(const Run& run) {
+  const DeepWorkDefinition& work = *run.definition().deep_work;
+  if (!run.attempt) return {};
+  switch (run.plan->status) {
+    case PlanStatus::exploring:
+      return work.explore.worker ? "explore" : "";
+    case PlanStatus::planning:
+      return work.plan.worker ? "plan" : "";
+    case PlanStatus::set:
+      return steps_are_for_workers(work) && available_step(*run.plan) != nullptr ? "steps" : "";
+  }
+  return {};
+}
+
+json::object step_view(const StepState& step, const DeepWorkDefinition& work) {
+  json::object object = to_json(step.definition).as_object();
+  object["status"] = name_of(step.status);
+  object["attempts"] = step.attempts;
+  object["strategy"] = boost::describe::enum_to_string(work.strategies[step.strategy_index], "?");
+  if (step.token != 0) object["token"] = to_json(step.token);
+  if (!step.worker.empty()) object["worker"] = step.worker;
+  if (step.status == StepStatus::waiting) {
+    object["waiting_until"] = format_time(step.waiting_until_ns);
+  }
+  if (!step.summary.empty()) object["summary"] = step.summary;
+  if (!step.error.empty()) object["error"] = step.error;
+  if (!step.blocked_by.empty()) object["blocked_by"] = step.blocked_by;
+  return object;
+}
+
+void add_standing(const Run& run, json::object& object) {
+  object["plan_status"] = name_of(run.plan->status);
+  object["todo_status"] = to_json(todo_status(*run.plan));
+  object["settled"] = is_settled(*run.plan);
+}
+
+json::object heading(const Run& run) {
+  json::object object;
+  object["run_id"] = to_string(run.id);
+  object["station"] = run.definition().name;
+  object["token"] = run.attempt ? to_json(run.attempt->token) : json::value(nullptr);
+  object["waiting_for"] = text_or_null(waiting_for(run));
+  return object;
+}
+
+}  // namespace
+
+json::object exploration_result(const Api&, std::span<const Record> records) {
+  json::object result;
+  result["timed_out"] = false;
+  for (const Record& record : records) {
+    if (event_as<ExplorationTimedOut>(record.event) != nullptr) result["timed_out"] = true;
+    if (const auto* finished = event_as<ExplorationFinished>(record.event)) {
+      result["files"] = finished->exploration.files.size();
+      result["files_cut"] = finished->files_cut;
+      result["findings"] = finished->exploration.findings.size();
+      result["findings_cut"] = finished->findings_cut;
+    }
+  }
+  return result;
+}
+
+json::object plan_result(const Api&, std::span<const Record> records) {
+  json::object result;
+  for (const Record& record : records) {
+    const auto* set = event_as<PlanSet>(record.event);
+    if (set == nullptr) continue;
+    json::array ids;
+    for (const StepDefinition& step : set->steps) ids.emplace_back(step.id);
+    result["steps"] = set->steps.size();
+    result["step_ids"] = std::move(ids);
+    result["cut"] = set->cut;
+  }
+  return result;
+}
+
+json::object reset_result(const Api&, std::span<const Record> records) {
+  json::object result;
+  result["reset"] = !records.empty();
+  return result;
+}
+
+json::object next_step_result(const Api& api, std::span<const Record> records) {
+  json::object result;
+  result["step"] = nullptr;
+  for (const Record& record : records) {
+    const auto* started = event_as<StepAttemptStarted>(record.event);
+    if (started == nullptr) continue;
+    json::object step;
+    step["run_id"] = to_string(record.stream.run_id);
+    step["station"] = started->station;
+    step["step"] = started->step;
+    step["attempt"] = started->attempt;
+    step["strategy"] = boost::describe::enum_to_string(started->strategy, "?");
+    step["token"] = to_json(record.position);
+    step["lease_ms"] = started->lease_ms;
+    if (started->lease_ms > 0) {
+      step["expires_at"] = format_time(record.recorded_at_ns + started->lease_ms * 1'000'000);
+    }
+    const Run* const run = api.engine.world().find_run(record.stream.run_id);
+    const StepState* const state =
+        run != nullptr && run->plan ? run->plan->find(started->step) : nullptr;
+    if (state != nullptr) {
+      step["description"] = state->definition.description;
+      step["type"] = boost::describe::enum_to_string(state->definition.type, "?");
+      step["effort"] = boost::describe::enum_to_string(state->definition.effort, "?");
+      step["dependencies"] = to_json(state->definition.dependencies);
+      step["timeout_ms"] = run->definition().deep_work->step_timeout_ms;
+      step["goal"] = run->goal;
+      step["exploration"] = to_json(run->plan->exploration);
+      step["previous_error"] = text_or_null(state->error);
+    }
+    result["step"] = std::move(step);
+  }
+  return result;
+}
+
+json::object step_heartbeat_result(const Api&, std::span<const Record> records) {
+  json::object result;
+  for (const Record& record : records) {
+    const auto* beat = event_as<StepHeartbeat>(record.event);
+    if (beat == nullptr) continue;
+    result["lease_ms"] = beat->lease_ms;
+    if (beat->lease_ms > 0) {
+      result["expires_at"] = format_time(record.recorded_at_ns + beat->lease_ms * 1'000'000);
+    }
+  }
+  return result;
+}
+
+json::object step_end_result(const Api&, std::span<const Record> records) {
+  json::object result;
+  json::array blocked;
+  for (const Record& record : records) {
+    const Event& event = record.event;
+    if (const auto* completed = event_as<StepCompleted>(event)) {
+      result["step"] = completed->step;
+      result["step_status"] = name_of(StepStatus::completed);
+    } else if (const auto* retried = event_as<StepAttemptFailed>(event)) {
+      result["step"] = retried->step;
+      result["step_status"] = name_of(StepStatus::waiting);
+      result["retry_at"] = format_time(retried->retry_at_ns);
+      result["next_strategy"] = boost::describe::enum_to_string(retried->next_strategy, "?");
+    } else if (event_as<StepReady>(event) != nullptr) {
+      result["step_status"] = name_of(StepStatus::pending);
+    } else if (const auto* failed = event_as<StepFailed>(event)) {
+      result["step"] = failed->step;
+      result["step_status"] = name_of(StepStatus::failed);
+      result["code"] = failed->code;
+    } else if (const auto* by_it = event_as<StepBlocked>(event)) {
+      blocked.emplace_back(by_it->step);
+    }
+  }
+  if (!blocked.empty()) result["blocked"] = std::move(blocked);
+  return result;
+}
+
+json::object no_step_result(const Api& api, const NextStep& command) {
+  json::object result;
+  result["step"] = nullptr;
+  const Run* const run = command.run_id ? api.engine.world().find_run(*command.run_id) : nullptr;
+  if (run != nullptr && run->plan) add_standing(*run, result);
+  return result;
+}
+
+bool waits_in_vain(const World& world, const NextStep& command) {
+  if (!command.token || !command.run_id) return false;
+  const Run* const run = world.find_run(*command.run_id);
+  return run == nullptr || !run->plan || run->plan->status != PlanStatus::set ||
+         is_settled(*run->plan);
+}
+
+json::object plan_view(const Run& run) {
+  const DeepWorkDefinition& work = *run.definition().deep_work;
+  json::object view = heading(run);
+  view["goal"] = run.goal;
+  view["done_by"] = {{"explore", doer_of(work.explore)},
+                     {"plan", doer_of(work.plan)},
+                     {"step", steps_are_for_workers(work) ? "worker" : "command"}};
+  add_standing(run, view);
+  view["exploration"] = run.plan->status == PlanStatus::exploring ? json::value(nullptr)
+                                                                  : to_json(run.plan->exploration);
+  view["cut"] = run.plan->cut;
+  json::array steps;
+  for (const StepState& step : run.plan->steps) steps.push_back(step_view(step, work));
+  view["steps"] = std::move(steps);
+  return view;
+}
+
+json::object plan_list_view(const World& world, const std::string& phase) {
+  json::array plans;
+  for (const RunId& id : world.planned) {
+    const Run& run = *world.find_run(id);
+    if (!phase.empty() && waiting_for(run) != phase) continue;
+    json::object plan = heading(run);
+    plan["goal"] = run.goal;
+    add_standing(run, plan);
+    plans.push_back(std::move(plan));
+  }
+  return {{"plans", std::move(plans)}};
+}
+
+}  // namespace signalbox

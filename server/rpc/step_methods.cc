@@ -1,0 +1,55 @@
+// `step.*`: the steps of plans, for whoever does them.
+#include <algorithm>
+
+#include "domain/limits.h"
+#include "server/rpc/command_call.h"
+#include "server/rpc/plan_results.h"
+#include "server/rpc/step_queue.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+void next(Api& api, Call& call) {
+  auto command = from_json<NextStep>(call.params);
+  if (!command) return call.responder.reject(command.error());
+  if (answered_before(api, call, next_step_result)) return;
+  const std::int64_t wait_ms =
+      std::clamp<std::int64_t>(command->wait_ms.value_or(0), 0, limits::claim_wait_ms_max);
+  Decided<json::object> outcome;
+  {
+    auto transaction = api.engine.begin(call.origin);
+    const auto applied = transaction.apply(*command);
+    if (!applied) {
+      outcome = tl::unexpected(with_ended_run(api, applied.error()));
+    } else if (*applied > 0) {
+      outcome = next_step_result(api, transaction.records());
+    } else if (wait_ms > 0 && api.steps != nullptr &&
+               !waits_in_vain(api.engine.world(), *command)) {
+      const auto waiting = api.steps->wait(std::move(*command), call.origin, call.responder,
+                                           api.clock.monotonic_ns() + wait_ms * 1'000'000);
+      if (waiting) return;
+      outcome = tl::unexpected(waiting.error());
+    } else {
+      outcome = no_step_result(api, *command);
+    }
+  }
+  call.responder.answer(std::move(outcome));
+}
+
+}  // namespace
+
+std::vector<Method> step_methods() {
+  return {
+      {"step.next", true, Role::worker, field_names<NextStep>(), next},
+      {"step.heartbeat", true, Role::worker, field_names<HeartbeatStep>(),
+       handle_command<HeartbeatStep, step_heartbeat_result>},
+      {"step.complete", true, Role::worker, field_names<CompleteStep>(),
+       handle_command<CompleteStep, step_end_result>},
+      {"step.fail", true, Role::worker, field_names<FailStep>(),
+       handle_command<FailStep, step_end_result>},
+  };
+}
+
+}  // namespace signalbox

@@ -1,0 +1,74 @@
+#include "server/rpc/step_queue.h"
+
+#include <utility>
+
+#include "server/rpc/command_call.h"
+#include "server/rpc/plan_results.h"
+
+namespace signalbox {
+
+Decided<void> StepQueue::wait(NextStep command, Origin origin, Responder responder,
+                              std::int64_t deadline_ns) {
+  if (waiting_.size() >= waiting_step_workers_max) {
+    return reject(
+        ErrorCode::OVERLOADED, "too many workers wait for a step already",
+        {{"waiting_step_workers_max", static_cast<std::int64_t>(waiting_step_workers_max)}},
+        {"signalbox rpc server.status"});
+  }
+  waiting_.push_back({std::move(command), std::move(origin), std::move(responder), deadline_ns});
+  began_to_wait_();
+  return {};
+}
+
+// True if it was answered.
+bool StepQueue::try_next(Waiting& waiting) {
+  Call call{{}, waiting.origin, waiting.responder};
+  // Somebody, most likely the same client on another connection, may have used its id meanwhile.
+  if (answered_before(api_, call, next_step_result)) return true;
+  Decided<boost::json::object> outcome;
+  {
+    auto transaction = api_.engine.begin(waiting.origin);
+    const auto applied = transaction.apply(waiting.command);
+    if (applied && *applied == 0) {
+      if (!waits_in_vain(api_.engine.world(), waiting.command)) return false;
+      outcome = no_step_result(api_, waiting.command);
+    } else if (applied) {
+      outcome = next_step_result(api_, transaction.records());
+    } else {
+      outcome = tl::unexpected(with_ended_run(api_, applied.error()));
+    }
+  }
+  waiting.responder.answer(std::move(outcome));
+  return true;
+}
+
+void StepQueue::serve(std::int64_t monotonic_ns) {
+  if (waiting_.empty()) return;
+  const bool moved = api_.engine.world().position != served_at_;
+  std::deque<Waiting> still_waiting;
+  for (Waiting& waiting : std::exchange(waiting_, {})) {
+    if (waiting.responder.peer()->closed()) continue;
+    if (moved && try_next(waiting)) continue;
+    if (waiting.deadline_ns <= monotonic_ns) {
+      waiting.responder.result(no_step_result(api_, waiting.command));
+      continue;
+    }
+    still_waiting.push_back(std::move(waiting));
+  }
+  waiting_ = std::move(still_waiting);
+  served_at_ = api_.engine.world().position;
+}
+
+void StepQueue::refuse_all(const Rejection& why) {
+  for (const Waiting& waiting : std::exchange(waiting_, {})) waiting.responder.reject(why);
+}
+
+std::optional<std::int64_t> StepQueue::next_due_ns() const {
+  std::optional<std::int64_t> next;
+  for (const Waiting& waiting : waiting_) {
+    if (!next || waiting.deadline_ns < *next) next = waiting.deadline_ns;
+  }
+  return next;
+}
+
+}  // namespace signalbox

@@ -1,0 +1,170 @@
+// Deep work from its exploration to its result, by commands, by outside workers, by default.
+#include <algorithm>
+
+#include "tests/scenarios/deep_work_fixture.h"
+
+namespace signalbox {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+TEST_F(DeepWorkTest, ExploresPlansAndDoesItsStepsInOrder) {  // D1, D3, D6
+  const std::string run = start_deep(
+      phase("explore",
+            R"(echo '{"summary": "a parser", "files": ["a.c", "b.c"], "findings": ["old"]}')") +
+      "max_files = 1\n" + plan(step("b", "a") + "," + step("a")) +
+      phase("step",
+            "echo \"$SIGNALBOX_STEP_ID $SIGNALBOX_STEP_TYPE $SIGNALBOX_STEP_ATTEMPT "
+            "$SIGNALBOX_STEP_STRATEGY $SIGNALBOX_STEP_DESCRIPTION\" >> $DIR/done\n"
+            "grep -q a.c \"$SIGNALBOX_EXPLORATION_FILE\" && echo \"$SIGNALBOX_STEP_ID is done\""));
+  ASSERT_TRUE(ends_as(run, "succeeded"));
+  EXPECT_EQ(said("done"), "a implement 1 original do a\nb implement 1 original do b\n");
+  EXPECT_EQ(deep_events(run),
+            (Lines{"ExplorationFinished", "PlanSet", "StepAttemptStarted a", "StepCompleted a",
+                   "StepAttemptStarted b", "StepCompleted b"}));
+  const auto told = result_artifact(run);
+  EXPECT_TRUE(told.at("success").as_bool());
+  EXPECT_EQ(told.at("exploration").as_object().at("files").as_array().size(), 1U);
+  EXPECT_EQ(told.at("todo_status").as_object().at("completed_steps"), 2);
+  EXPECT_TRUE(told.at("todo_status").as_object().at("all_complete").as_bool());
+  EXPECT_FALSE(told.contains("error"));
+  EXPECT_GE(told.at("duration_ms").as_int64(), 0);
+}
+
+TEST_F(DeepWorkTest, OutsideWorkersDoTheStepsOfTheDefaultPlan) {  // D1, D2, D3
+  const std::string run = start_deep("");
+  for (const char* const id : {"explore", "implement", "test"}) {
+    const auto next =
+        result({"step", "next", "--worker", "ann", "--run", run, "--wait-ms", "20000"});
+    ASSERT_TRUE(next.at("step").is_object()) << id;
+    const auto& taken = next.at("step").as_object();
+    EXPECT_EQ(taken.at("step"), id);
+    EXPECT_EQ(taken.at("exploration").as_object().at("summary"), "make it so");
+    EXPECT_EQ(server_.cli({"step", "heartbeat", run, id, "--token", token_of(taken)}).exit_code, 0);
+    const Output other = server_.cli({"step", "complete", run, id, "--token", "1", "--json"});
+    EXPECT_EQ(other.exit_code, 1);
+    EXPECT_NE(other.out.find("STALE_TOKEN"), std::string::npos) << other.out;
+    result({"step", "complete", run, id, "--token", token_of(taken), "--summary", "done"});
+  }
+  ASSERT_TRUE(ends_as(run, "succeeded"));
+}
+
+TEST_F(DeepWorkTest, OutsideWorkersExploreAndPlan) {  // D1
+  const std::string run = start_deep("explore = { worker = true }\nplan = { worker = true }\n" +
+                                     phase("step", "echo $SIGNALBOX_STEP_ID >> $DIR/done"));
+  std::string token;
+  ASSERT_TRUE(eventually([&] {
+    const auto plans = result({"plan", "list", "--waiting-for", "explore"}).at("plans").as_array();
+    if (plans.empty()) return false;
+    token = token_of(plans.front().as_object());
+    return true;
+  }));
+  result({"plan", "explored", run, "work", "--token", token, "--summary", "small", "--file", "a"});
+  const Output refused = server_.cli({"plan", "set", run, "work", "--token", token, "--steps",
+                                      R"({"steps": [{"id": "a", "dependencies": ["a"]}]})"});
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_NE(refused.err.find("depend on each other: a"), std::string::npos) << refused.err;
+  result({"plan", "set", run, "work", "--token", token, "--steps",
+          R"({"steps": [{"id": "a"}, {"id": "b"}]})"});
+  ASSERT_TRUE(ends_as(run, "succeeded"));
+  EXPECT_EQ(said("done"), "a\nb\n");
+}
+
+TEST_F(DeepWorkTest, AFailingStepChangesItsStrategyAndBlocksWhatNeedsIt) {  // D4, D5
+  const std::string run =
+      start_deep(plan(step("a") + "," + step("b", "a") + "," + step("c", "b") + "," + step("d")) +
+                 phase("step",
+                       "echo \"$SIGNALBOX_STEP_ID $SIGNALBOX_STEP_STRATEGY "
+                       "$(cat \"$SIGNALBOX_PREVIOUS_ERROR_FILE\")\" >> $DIR/done\n"
+                       "[ $SIGNALBOX_STEP_ID = d ] && exit 0\n"
+                       "echo \"no luck\" >&2; exit 1"));
+  ASSERT_TRUE(ends_as(run, "failed"));
+  const std::string error = "EXIT_NONZERO: exit code 1: no luck";
+  EXPECT_EQ(said("done"), "a original \na simplified " + error + "\na alternative " + error +
+                              "\na decomposed " + error + "\nd original \n");
+  EXPECT_EQ(count(run, "StepBlocked b"), 1U);
+  EXPECT_EQ(count(run, "StepBlocked c"), 1U);
+  EXPECT_EQ(count(run, "StepCompleted d"), 1U);
+  const auto told = result_artifact(run);
+  EXPECT_FALSE(told.at("success").as_bool());
+  EXPECT_EQ(told.at("error").as_object().at("code"), "RETRY_EXHAUSTED");
+  EXPECT_EQ(told.at("todo_status").as_object().at("failed_steps"), 1);
+}
+
+TEST_F(DeepWorkTest, AnInvalidPlanFailsWithItsIds) {  // D3
+  const std::string run = start_deep(plan(step("a", "b") + "," + step("b", "a")) +
+                                     phase("step", "echo done >> $DIR/done"));
+  ASSERT_TRUE(ends_as(run, "failed"));
+  const auto error = result_artifact(run).at("error").as_object();
+  EXPECT_EQ(error.at("code"), "PLAN_INVALID");
+  EXPECT_NE(text(error, "message").find("a, b"), std::string::npos) << error;
+  EXPECT_EQ(said("done"), "");
+}
+
+TEST_F(DeepWorkTest, TooManyStepsAreCutAndItIsSaid) {  // D3
+  const std::string run =
+      start_deep("max_steps = 2\n" + plan(step("c", "b") + "," + step("a") + "," + step("b", "a")) +
+                 phase("step", "echo $SIGNALBOX_STEP_ID >> $DIR/done"));
+  ASSERT_TRUE(ends_as(run, "succeeded"));
+  EXPECT_EQ(said("done"), "a\nb\n");
+  EXPECT_EQ(result_artifact(run).at("plan").as_object().at("cut"), 1);
+}
+
+TEST_F(DeepWorkTest, AnExplorationThatTakesTooLongIsGoneOnWithout) {  // D2
+  const std::string run = start_deep("explore_timeout = \"100ms\"\n" +
+                                     phase("explore", "echo $$ > $DIR/explorer; exec sleep 300") +
+                                     plan(step("a")) + phase("step", "exit 0"));
+  ASSERT_TRUE(ends_as(run, "succeeded"));
+  EXPECT_EQ(count(run, "ExplorationTimedOut"), 1U);
+  EXPECT_FALSE(is_alive(pid_in("explorer")));
+  EXPECT_EQ(result_artifact(run).at("exploration").as_object().at("summary"), "make it so");
+}
+
+TEST_F(DeepWorkTest, AStepThatTakesTooLongIsEndedWithAllItsProcesses) {  // D7
+  const std::string run =
+      start_deep("step_timeout = \"300ms\"\nmax_retries = 1\n" + plan(step("a")) +
+                 phase("step",
+                       "[ $SIGNALBOX_STEP_STRATEGY = decomposed ] && exit 0\n"
+                       "setsid sleep 300 & echo $! > $DIR/child\nwait"));
+  ASSERT_TRUE(ends_as(run, "succeeded"));
+  EXPECT_FALSE(is_alive(pid_in("child")));
+  EXPECT_EQ(count(run, "StepAttemptFailed a"), 1U);
+}
+
+TEST_F(DeepWorkTest, ANewAttemptOfTheStationDoesOnlyWhatIsLeft) {  // D7
+  const std::string run = start_deep(
+      "max_retries = 0\n" + plan(step("a") + "," + step("b", "a")) +
+          phase("step",
+                "echo $SIGNALBOX_STEP_ID >> $DIR/done\n"
+                "[ $SIGNALBOX_STEP_ID = a ] && exit 0\n"
+                "[ -e $DIR/tried ] && exit 0\ntouch $DIR/tried\nexit 1"),
+      "backoff = \"10ms\"\nmax_retries = 1\nstrategies = [\"original\", \"simplified\"]");
+  ASSERT_TRUE(ends_as(run, "succeeded"));
+  EXPECT_EQ(said("done"), "a\nb\nb\n");
+  EXPECT_EQ(count(run, "StepReopened b"), 1U);
+}
+
+TEST_F(DeepWorkTest, ARunsOwnCancelEndsTheStepUnderWay) {  // S11
+  const std::string run =
+      start_deep(plan(step("a")) + phase("step", "sleep 300 & echo $! > $DIR/child\nwait"));
+  const pid_t child = pid_in("child");
+  result({"run", "cancel", run});
+  ASSERT_TRUE(ends_as(run, "canceled"));
+  EXPECT_FALSE(is_alive(child));
+}
+
+// What README.md shows is what works.
+TEST_F(DeepWorkTest, TheExampleOfTheReadmeRuns) {
+  const std::string readme = read_whole_file(SIGNALBOX_SOURCE_DIR "/README.md");
+  const std::size_t marker = readme.find("executor = \"deep_work\"\n");
+  ASSERT_NE(marker, std::string::npos);
+  const std::size_t begin = readme.rfind("```toml\n", marker) + 8;
+  std::ofstream(pipeline()) << readme.substr(begin, readme.find("```", begin) - begin);
+  const std::string run =
+      text(result({"run", "start", "say hello", "--pipeline", pipeline()}), "run_id");
+  ASSERT_TRUE(ends_as(run, "succeeded"));
+  EXPECT_TRUE(result_artifact(run).at("success").as_bool());
+}
+
+}  // namespace
+}  // namespace signalbox
