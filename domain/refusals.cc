@@ -9,6 +9,7 @@ namespace signalbox {
 const char* name_of(RunStatus status) { return boost::describe::enum_to_string(status, "?"); }
 const char* name_of(StationStatus status) { return boost::describe::enum_to_string(status, "?"); }
 const char* name_of(TickStatus status) { return boost::describe::enum_to_string(status, "?"); }
+const char* name_of(Strategy strategy) { return boost::describe::enum_to_string(strategy, "?"); }
 
 Decided<const Run*> open_run(const World& world, const RunId& id) {
   if (const Run* run = world.find_run(id)) return run;

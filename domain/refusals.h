@@ -39,5 +39,6 @@ std::string shell_word(const std::string& text);
 const char* name_of(RunStatus status);
 const char* name_of(StationStatus status);
 const char* name_of(TickStatus status);
+const char* name_of(Strategy strategy);
 
 }  // namespace signalbox
