@@ -120,7 +120,7 @@ Api Server::api() {
           artifacts_,
           clock_,
           ids_,
-          {config_.data.string(), config_.socket.string(), clock_.wall_ns()},
+          {config_.data.string(), config_.socket.string(), clock_.wall_ns(), config_.jobs_max},
           [this](std::function<std::function<void()>()> work) {
             asio::post(blocking_, [this, work = std::move(work)] { asio::post(io_, work()); });
           },

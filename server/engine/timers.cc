@@ -211,6 +211,10 @@ std::optional<std::int64_t> Timers::next_due_ns() const {
   return soonest(soonest(runs_.next_look_ns(), locks_.next_look_ns()), ticks_.next_look_ns());
 }
 
+std::optional<std::int64_t> Timers::attempt_lease_end_ns(const RunId& run_id) const {
+  return runs_.due_of({run_id, RunKind::lease});
+}
+
 std::optional<std::int64_t> Timers::lease_end_ns(const std::string& key) const {
   const auto place = lease_end_ns_.find(key);
   if (place == lease_end_ns_.end()) return std::nullopt;

@@ -14,8 +14,8 @@
 namespace signalbox {
 
 Dispatcher::Dispatcher(Api& api) : api_(api) {
-  for (auto family : {run_methods, station_methods, lock_methods, tick_methods, artifact_methods,
-                      event_methods, server_methods}) {
+  for (auto family : {run_methods, strategy_methods, station_methods, lock_methods, tick_methods,
+                      artifact_methods, event_methods, server_methods}) {
     std::vector<Method> rows = family();
     std::move(rows.begin(), rows.end(), std::back_inserter(methods_));
   }

@@ -28,6 +28,7 @@ struct Method {
 
 // Every method, by noun.
 std::vector<Method> run_methods();
+std::vector<Method> strategy_methods();
 std::vector<Method> station_methods();
 std::vector<Method> lock_methods();
 std::vector<Method> tick_methods();
