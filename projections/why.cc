@@ -130,9 +130,10 @@ class Answering {
   }
 
   void explain_storage_full() {
-    WhyEntry& entry = add(WhyReason::storage_full, nullptr,
-                          "there is no space left for the log: nothing can start or end");
-    entry.cause_position = around_.durable_position;
+    // What didn't fit has left no trace: the last that did comes nearest to the cause.
+    WhyEntry& entry =
+        add(WhyReason::storage_full, around_.last_durable ? &*around_.last_durable : nullptr,
+            "there is no space left for the log: nothing can start or end");
     entry.unblocked_by = "space on the disk of the data directory";
     entry.next_commands = {"df -h " + around_.data_directory, "signalbox status"};
   }

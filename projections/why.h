@@ -74,7 +74,7 @@ struct WhyAnswer {
 struct WhySurroundings {
   bool storage_full = false;
   std::string data_directory;
-  Position durable_position = 0;  // of the latest record, where storage is full
+  std::optional<Record> last_durable;  // the latest record, where storage is full
   std::size_t jobs_max = 0;
   std::vector<WhyHolder> jobs;           // under way, oldest first
   std::uint64_t ready_ahead = 0;         // stations of the same kind that were ready before

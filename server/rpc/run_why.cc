@@ -62,7 +62,6 @@ Moment moment_of(const Api& api, const RunId& run_id) {
   Moment moment{run_id, world.position, nullptr, {}};
   moment.around.storage_full = api.engine.storage_full();
   moment.around.data_directory = shell_word(api.facts.data_directory);
-  moment.around.durable_position = api.engine.durable_position();
   moment.around.jobs_max = api.facts.jobs_max;
   const Run* run = world.find_run(run_id);
   if (run == nullptr) return moment;
@@ -79,10 +78,16 @@ tl::unexpected<Rejection> unreadable(const StoreError& error) {
   return reject(ErrorCode::STORAGE_DAMAGED, error.message, {}, {"signalbox replay"});
 }
 
-// The latest beat of the attempt under way, and the end of the lock that the latest attempt lost:
-// neither is among the run's records in the index.
+// What isn't among the run's records in the index: the latest beat of the attempt under way, the
+// end of the lock that the latest attempt lost, and the latest record of all where there is no
+// space.
 Stored<void> read_around(const Api& api, std::span<const Record> records, Moment& moment) {
   const Run& run = *moment.run;
+  if (moment.around.storage_full) {
+    auto last = api.log.read(api.log.tail(), 1);
+    if (!last) return tl::unexpected(last.error());
+    if (!last->empty()) moment.around.last_durable = std::move(last->front());
+  }
   if (run.attempt) {
     if (run.attempt->lease_renewed_at == run.attempt->token) return {};
     auto beat = api.log.read(run.attempt->lease_renewed_at, 1);

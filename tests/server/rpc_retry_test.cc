@@ -208,6 +208,7 @@ TEST_F(RpcWhyTest, SaysThatThereIsNoSpace) {  // S12
   const auto full = reason(run);
   EXPECT_EQ(text(full, "reason"), "storage_full");
   EXPECT_EQ(full.at("cause_position").to_number<Position>(), site.engine.durable_position());
+  EXPECT_EQ(text(full, "cause_event"), "RunStarted");
   EXPECT_FALSE(why(run).at("moving").as_bool());
 }
 
