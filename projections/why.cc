@@ -231,9 +231,10 @@ class Answering {
   void explain_waiting() {
     switch (run_->station().waiting) {
       case WaitReason::stalled: {
-        WhyEntry& entry = explain_attempt(
-            WhyReason::stalled, latest_of<StationStalled>(records_),
-            "it is alive, and its progress_digest hasn't changed since its latest progress");
+        WhyEntry& entry =
+            explain_attempt(WhyReason::stalled, latest_of<StationStalled>(records_),
+                            "it is alive and hasn't got on since its progress was \"" +
+                                run_->attempt->progress_digest + '"');
         entry.unblocked_by = "a heartbeat with another progress_digest, or the end of the attempt";
         entry.next_commands.push_back(run_command("cancel"));
         return;

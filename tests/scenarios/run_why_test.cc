@@ -169,16 +169,20 @@ TEST_F(RunWhyTest, AUsageLimitIsReached) {  // S12
 }
 
 TEST_F(RunWhyTest, ItIsAliveAndDoesntGetOn) {  // S12
-  const std::string run = start("stalled", worker + "stall_after = \"30ms\"\n");
+  const std::string run =
+      start("stalled", worker + "stall_after = \"30ms\"\nstall_actions = [\"nudge\"]\n");
   take(run);
   ASSERT_EQ(server_
                 .cli({"station", "heartbeat", "--run", run, "--station", "work", "--token", token_,
                       "--progress-digest", "same"})
                 .exit_code,
             0);
-  ASSERT_TRUE(eventually([&] { return text(reason(run), "reason") != "running"; }));
-  const auto page = result({"events", "--run", run, "--limit", "1000"});
-  EXPECT_NE(json::serialize(page).find("StationStalled"), std::string::npos);
+  ASSERT_TRUE(eventually([&] { return text(reason(run), "reason") == "stalled"; }));
+  const auto found = reason(run);
+  EXPECT_EQ(text(found, "cause_event"), "StationStalled");
+  EXPECT_TRUE(has(found, "since its progress was \"same\"")) << text(found, "text");
+  EXPECT_TRUE(found.contains("last_progress_at"));
+  EXPECT_FALSE(why(run).at("moving").as_bool());
 }
 
 TEST_F(RunWhyTest, SomebodyHasToDecide) {  // S11, S12
