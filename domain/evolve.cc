@@ -232,7 +232,8 @@ void fold(World& world, Run& run, const Record& record, const StationApproved&) 
   advance(world, run, record.position);
 }
 void fold(World&, Run& run, const Record&, const StationRejected& event) {
-  run.previous = "REJECTED: " + event.reason;
+  run.previous =
+      previous_text({Outcome::failed, ErrorClass::terminal, "REJECTED", event.reason}, {});
 }
 
 // An attempt that failed at its work leaves nothing that is worth going on with.

@@ -59,7 +59,8 @@ void complete_budget(json::object& params, const Budget& present) {
   json::value* value = params.if_contains("budget");
   json::object* budget = value == nullptr ? nullptr : value->if_object();
   if (budget == nullptr) return;
-  for (const auto& figure : to_json(present).as_object()) {
+  const json::value figures = to_json(present);
+  for (const auto& figure : figures.get_object()) {
     budget->emplace(figure.key(), figure.value());
   }
 }
