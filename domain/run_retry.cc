@@ -77,7 +77,7 @@ Decided<Strategy> first_strategy(const Run& run, const std::optional<Strategy>& 
 Rejection run_not_failed(const RunId& id, RunStatus status) {
   const std::string text = to_string(id);
   Rejection rejection{ErrorCode::RUN_NOT_FAILED,
-                      "run " + text + " hasn't failed: it is " + name_of(status),
+                      "run " + text + " hasn't failed: its status is " + name_of(status),
                       {{"run_id", text}, {"status", std::string(name_of(status))}},
                       {"signalbox run get " + text}};
   if (!is_terminal(status)) rejection.next_commands = {"signalbox run why " + text};

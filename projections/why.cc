@@ -292,24 +292,8 @@ class Answering {
         add(WhyReason::budget, latest_of<StationHeld>(records_),
             "the run has used up its budget: " + budget_text(run_->budget, run_->used));
     entry.unblocked_by = "run.resume with a larger budget, by anybody who may operate this service";
-    entry.next_commands = {run_command("resume", raised_budget()), run_command("cancel")};
-  }
-
-  // Flags for as much again of what is used up.
-  [[nodiscard]] std::string raised_budget() const {
-    const Budget& budget = run_->budget;
-    const Usage& used = run_->used;
-    std::string flags;
-    const auto add_flag = [&flags](std::int64_t bound, std::int64_t figure, const std::string& flag,
-                                   std::int64_t unit) {
-      if (bound == 0 || figure < bound) return;
-      const std::int64_t raised = (figure + bound + unit - 1) / unit;
-      flags += (flags.empty() ? "" : " ") + flag + " " + std::to_string(raised);
-    };
-    add_flag(budget.cost_microusd, used.cost_microusd, "--max-cost-usd", 1'000'000);
-    add_flag(budget.tokens, used.tokens, "--max-tokens", 1);
-    add_flag(budget.turns, used.turns, "--max-turns", 1);
-    return flags;
+    entry.next_commands = {run_command("resume", raised_budget_flags(run_->budget, run_->used)),
+                           run_command("cancel")};
   }
 
   std::span<const Record> records_;

@@ -200,6 +200,8 @@ TEST_F(BudgetTest, ThatIsUsedUpAlreadyIsRefused) {
   when_completed("a", 2, {0, 0, 15});
   when(ResumeRun{run, {}, {}, Budget{0, 0, 15}});
   then_rejected(ErrorCode::BUDGET_EXHAUSTED);
+  EXPECT_EQ(rejection->next_commands.front(),
+            "signalbox run resume " + to_string(run) + " --max-turns 30");
   when(ResumeRun{run, {}, {}, {}});
   then_rejected(ErrorCode::BUDGET_EXHAUSTED);
   when(ResumeRun{run, {}, {}, Budget{-1, 0, 0}});

@@ -8,6 +8,7 @@
 #include "projections/world_codec.h"
 #include "projections/world_digest.h"
 #include "tests/domain/given_when_then.h"
+#include "tests/projections/two_stations.h"
 
 namespace signalbox {
 namespace {
@@ -52,7 +53,7 @@ class RetriedRunTest : public ::testing::Test {
     return index.list({status, {}, {}, {}, {}}, 10).value().rows.size();
   }
 
-  const PipelineDefinition pipeline{"two", {worker_station("a"), worker_station("b")}};
+  const PipelineDefinition pipeline = two_stations();
   const RunId one = uuid_of(1);
   const RunId two = uuid_of(2);
   const RunId three = uuid_of(3);

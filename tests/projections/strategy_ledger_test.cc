@@ -9,6 +9,7 @@
 #include "projections/run_index.h"
 #include "tests/domain/given_when_then.h"
 #include "tests/projections/temporary_directory.h"
+#include "tests/projections/two_stations.h"
 
 namespace signalbox {
 namespace {
@@ -31,7 +32,7 @@ class StrategyLedgerTest : public ::testing::TestWithParam<const char*> {
     log.push_back(std::move(record));
   }
   void starts(const RunId& run, const std::string& project) {
-    Event event = started({"two", {worker_station("a"), worker_station("b")}});
+    Event event = started(two_stations());
     std::get<RunStarted>(std::get<RunEvent>(event)).project = project;
     happens(run, std::move(event));
   }

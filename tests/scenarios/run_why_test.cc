@@ -323,8 +323,10 @@ TEST_F(RunWhyTest, IsShownToAPerson) {  // S12
 }
 
 TEST_F(RunWhyTest, TheLedgerTellsWhichStrategyHelped) {  // D4
-  const std::string run =
-      start("ledger", worker + "[station.retry]\nbackoff = \"0s\"\n", {"--project", "web"});
+  const std::string run = start(
+      "ledger",
+      worker + "[station.retry]\nbackoff = \"0s\"\nstrategies = [\"original\", \"simplified\"]\n",
+      {"--project", "web"});
   take(run);
   end_attempt(run, "work", {{"error_class", "terminal"}});
   ASSERT_TRUE(eventually([&] { return text(reason(run), "reason") == "no_worker"; }));

@@ -37,9 +37,13 @@ class RpcRetryTest : public testing::Test {
   }
   // A run of one worker station, with another name for each pipeline.
   std::string start(const std::string& pipeline = "one", const std::string& more = "") {
-    return text(result("run.start", R"({"goal":"g","pipeline":{"name":")" + pipeline +
-                                        R"(","station":[{"name":"a"},{"name":"b"}]})" + more + "}"),
-                "run_id");
+    return text(
+        result(
+            "run.start",
+            R"({"goal":"g","pipeline":{"name":")" + pipeline +
+                R"(","station":[{"name":"a"},{"name":"b","retry":{"strategies":["original","decomposed"]}}]})" +
+                more + "}"),
+        "run_id");
   }
   void complete(const std::string& run, const std::string& station, const std::string& outcome) {
     const auto claim = result("station.claim", R"({"worker":"w","run_id":")" + run + "\"}");
@@ -133,7 +137,7 @@ TEST_F(RpcRetryTest, WorksWhenTheWorldHasForgottenItsPipeline) {  // S11
 
 TEST_F(RpcRetryTest, TakesAStrategyOfItsStationOnly) {
   const std::string run = failed_run();
-  EXPECT_EQ(refusal("run.retry", about(run, R"(,"strategy":"thorough")")), "INVALID_PARAMS");
+  EXPECT_EQ(refusal("run.retry", about(run, R"(,"strategy":"simplified")")), "INVALID_PARAMS");
   EXPECT_EQ(text(result("run.retry", about(run, R"(,"strategy":"decomposed","max_retries":0)")),
                  "strategy"),
             "decomposed");
