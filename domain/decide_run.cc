@@ -237,15 +237,18 @@ Decided<NewEvents> decide(const World& world, const ResumeRun& command, const No
   if (auto ok = require_at_most("reason", reason, limits::reason_bytes_max); !ok) {
     return tl::unexpected(ok.error());
   }
-  const Run& run = **found;
   if (command.budget) {
     if (auto ok = validate(*command.budget); !ok) return tl::unexpected(ok.error());
   }
+  // The budget comes first: the decision may end the run, or bring the turn of a station that the
+  // old budget would hold.
+  Run run = **found;
   NewEvents events;
-  if (auto ok = add_decision(run, command.decision, reason, events); !ok) {
+  if (auto ok = add_budget(run, command.budget, reason, events); !ok) {
     return tl::unexpected(ok.error());
   }
-  if (auto ok = add_budget(run, command.budget, reason, events); !ok) {
+  run.budget = command.budget.value_or(run.budget);
+  if (auto ok = add_decision(run, command.decision, reason, events); !ok) {
     return tl::unexpected(ok.error());
   }
   if (run.status == RunStatus::paused && !ended_by(events)) {

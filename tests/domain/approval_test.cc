@@ -227,5 +227,22 @@ TEST_F(BudgetTest, OfAPausedRunIsRaisedAndItGoesOn) {
   then_names({"StationClaimed"});
 }
 
+TEST_F(BudgetTest, ComesBeforeTheDecisionThatIsSaidWithIt) {
+  given({started_with({0, 0, 10},
+                      {worker_station("a"), approval_station("ask"), worker_station("b")}),
+         claimed("a")});
+  when_completed("a", 2, {0, 0, 10});
+  when(ResumeRun{run, "", Decision::approve, Budget{0, 0, 20}});
+  then({RunEvent{RunBudgetRaised{{0, 0, 20}, ""}}, approved("ask")});
+  when(claim_by("ann"));
+  then_names({"StationClaimed"});
+}
+
+TEST_F(BudgetTest, ARejectionThatComesWithOneEndsTheRun) {
+  given({started({"p", {approval_station("ask")}}), held("ask")});
+  when(ResumeRun{run, "", Decision::reject, Budget{0, 0, 20}});
+  then_names({"RunBudgetRaised", "StationRejected", "RunFailed"});
+}
+
 }  // namespace
 }  // namespace signalbox
