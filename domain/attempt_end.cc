@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "domain/check.h"
+#include "domain/limits.h"
 #include "domain/step_end.h"
 
 namespace signalbox {
@@ -11,6 +12,7 @@ namespace {
 
 // The longest text about a failed attempt that the next one is given.
 constexpr std::size_t previous_bytes_max = 1024;
+static_assert(previous_bytes_max <= limits::reason_bytes_max, "as RunRetried counts it");
 
 // The strategy index of the next attempt, or nullopt if there is none.
 std::optional<std::uint8_t> next_strategy_index(const Run& run, ErrorClass error_class) {

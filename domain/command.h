@@ -21,6 +21,8 @@
 
 namespace signalbox {
 
+struct Run;
+
 struct StartRun {
   std::string goal;
   std::optional<std::string> input;  // a JSON value as text
@@ -66,6 +68,20 @@ struct ResumeRun {
   std::optional<Budget> budget;
 };
 BOOST_DESCRIBE_STRUCT(ResumeRun, (), (run_id, reason, decision, budget))
+
+// Takes up a failed run again at the station that failed.
+struct RetryRun {
+  RunId run_id{};
+  std::optional<std::string> reason;
+  std::optional<std::uint32_t> max_retries;  // from now on, instead of what its stations say
+  std::optional<Strategy> strategy;          // to begin with; else the station's first
+
+  // The run right before its failure, folded from its records, and where that failure lies: the
+  // world remembers less of a run that has ended. nullptr: there are no such records.
+  std::shared_ptr<const Run> failed;
+  Position failed_at = 0;
+};
+BOOST_DESCRIBE_STRUCT(RetryRun, (), (run_id, reason, max_retries, strategy))
 
 // Takes the oldest station that is ready: one of `stations`, or the one of `run_id`, or any.
 struct ClaimStation {
@@ -460,6 +476,7 @@ using Command =
                  NoteRefreshFailure, BeginTick, EndTick, RecoverTick, TimeOutTick, NoteTickSkipped,
                  NoteTickIncomplete, FinishRecovery, NoteClockJump, IssueAccessToken,
                  RevokeAccessToken, NoteAccessDenied, SetExploration, SetPlan, ResetPlan, NextStep,
-                 HeartbeatStep, CompleteStep, FailStep, ExpireStepLease, TimeOutStep, WakeStep>;
+                 HeartbeatStep, CompleteStep, FailStep, ExpireStepLease, TimeOutStep, WakeStep,
+                 RetryRun>;
 
 }  // namespace signalbox

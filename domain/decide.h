@@ -41,6 +41,9 @@ Decided<NewEvents> decide(const World&, const ConfirmCancel&, const Now&);
 Decided<NewEvents> decide(const World&, const PauseRun&, const Now&);
 Decided<NewEvents> decide(const World&, const ResumeRun&, const Now&);
 
+// RUN_NOT_FOUND, RUN_NOT_FAILED.
+Decided<NewEvents> decide(const World&, const RetryRun&, const Now&);
+
 // Station family. No events from a claim: nothing is ready.
 Decided<NewEvents> decide(const World&, const ClaimStation&, const Now&);
 Decided<NewEvents> decide(const World&, const HeartbeatStation&, const Now&);

@@ -103,14 +103,15 @@ Decided<void> add_budget(const Run& run, const std::optional<Budget>& budget,
   if (!budget && (!held || run.status == RunStatus::paused)) return {};
   const std::string& station = run.definition().name;
   if (const auto what = exhausted(budget.value_or(run.budget), run.used)) {
-    return reject(
-        ErrorCode::BUDGET_EXHAUSTED, "the run has used up this budget of " + *what + " already",
-        {{"run_id", to_string(run.id)},
-         {"station", station},
-         {"used_cost_microusd", run.used.cost_microusd},
-         {"used_tokens", run.used.tokens},
-         {"used_turns", run.used.turns}},
-        {resume_command(run, "--max-cost-usd 10"), "signalbox run cancel " + to_string(run.id)});
+    return reject(ErrorCode::BUDGET_EXHAUSTED,
+                  "the run has used up this budget of " + *what + " already",
+                  {{"run_id", to_string(run.id)},
+                   {"station", station},
+                   {"used_cost_microusd", run.used.cost_microusd},
+                   {"used_tokens", run.used.tokens},
+                   {"used_turns", run.used.turns}},
+                  {resume_command(run, raised_budget_flags(budget.value_or(run.budget), run.used)),
+                   "signalbox run cancel " + to_string(run.id)});
   }
   const Stream stream = Stream::run(run.id);
   if (budget && *budget != run.budget) {
@@ -236,15 +237,18 @@ Decided<NewEvents> decide(const World& world, const ResumeRun& command, const No
   if (auto ok = require_at_most("reason", reason, limits::reason_bytes_max); !ok) {
     return tl::unexpected(ok.error());
   }
-  const Run& run = **found;
   if (command.budget) {
     if (auto ok = validate(*command.budget); !ok) return tl::unexpected(ok.error());
   }
+  // The budget comes first: the decision may end the run, or bring the turn of a station that the
+  // old budget would hold.
+  Run run = **found;
   NewEvents events;
-  if (auto ok = add_decision(run, command.decision, reason, events); !ok) {
+  if (auto ok = add_budget(run, command.budget, reason, events); !ok) {
     return tl::unexpected(ok.error());
   }
-  if (auto ok = add_budget(run, command.budget, reason, events); !ok) {
+  run.budget = command.budget.value_or(run.budget);
+  if (auto ok = add_decision(run, command.decision, reason, events); !ok) {
     return tl::unexpected(ok.error());
   }
   if (run.status == RunStatus::paused && !ended_by(events)) {

@@ -8,6 +8,7 @@
 #include "domain/attempt_presence.h"
 #include "domain/check.h"
 #include "domain/evolve_noun.h"
+#include "domain/run_retry.h"
 #include "domain/station_turn.h"
 
 namespace signalbox {
@@ -98,18 +99,31 @@ void fold(World& world, const Record& record, const RecoveryFinished& event) {
 }
 void fold(World&, const Record&, const ClockJumped&) {}  // deadlines aren't state
 
-void start_run(World& world, const Record& record, const RunStarted& event) {
-  auto pinned = world.pipelines.find(event.pipeline_digest);
+// The definition of a run that opens; `given` if the world doesn't hold it.
+std::shared_ptr<const PipelineDefinition> pin_pipeline(
+    World& world, const Digest& digest, const std::optional<PipelineDefinition>& given) {
+  auto pinned = world.pipelines.find(digest);
   if (pinned == world.pipelines.end()) {
-    SIGNALBOX_CHECK(event.pipeline.has_value());
+    SIGNALBOX_CHECK(given.has_value());
     pinned = world.pipelines
-                 .emplace(event.pipeline_digest,
-                          PinnedPipeline{std::make_shared<PipelineDefinition>(*event.pipeline)})
+                 .emplace(digest, PinnedPipeline{std::make_shared<PipelineDefinition>(*given)})
                  .first;
   }
   ++pinned->second.open_runs;
   pinned->second.idle_since = 0;
+  return pinned->second.definition;
+}
 
+void open_run(World& world, std::unique_ptr<Run> run, Position position) {
+  if (!run->idempotency_key.empty()) {
+    world.run_by_idempotency_key.insert_or_assign(run->idempotency_key, run->id);
+  }
+  Run& placed = *run;
+  SIGNALBOX_CHECK(world.runs.emplace(placed.id, std::move(run)).second);
+  make_ready(world, placed, position);
+}
+
+void start_run(World& world, const Record& record, const RunStarted& event) {
   auto run = std::make_unique<Run>();
   run->id = record.stream.run_id;
   run->started_at = record.position;
@@ -124,14 +138,20 @@ void start_run(World& world, const Record& record, const RunStarted& event) {
   run->idempotency_key = event.idempotency_key;
   run->request_digest = event.request_digest;
   run->pipeline_digest = event.pipeline_digest;
-  run->pipeline = pinned->second.definition;
+  run->pipeline = pin_pipeline(world, event.pipeline_digest, event.pipeline);
   run->stations.resize(run->pipeline->stations.size());
-  if (!run->idempotency_key.empty()) {
-    world.run_by_idempotency_key.insert_or_assign(run->idempotency_key, run->id);
+  open_run(world, std::move(run), record.position);
+}
+
+void retry_run(World& world, const Record& record, const RunRetried& event) {
+  const RunId& id = record.stream.run_id;
+  if (const EndedRun* ended = world.ended_runs.find(id)) {
+    SIGNALBOX_CHECK(next_status(ended->status, event.tag.number) == RunStatus::running);
   }
-  Run& placed = *run;
-  SIGNALBOX_CHECK(world.runs.emplace(placed.id, std::move(run)).second);
-  make_ready(world, placed, record.position);
+  world.ended_runs.erase(id);
+  open_run(world,
+           retried_run(record, event, pin_pipeline(world, event.pipeline_digest, event.pipeline)),
+           record.position);
 }
 
 void fold(World& world, Run& run, const Record& record, const RunSucceeded&) {
@@ -228,7 +248,10 @@ void fold(World& world, Run& run, const Record&, const StationHeld& event) {
 void fold(World& world, Run& run, const Record& record, const StationApproved&) {
   advance(world, run, record.position);
 }
-void fold(World&, Run&, const Record&, const StationRejected&) {}
+void fold(World&, Run& run, const Record&, const StationRejected& event) {
+  run.previous =
+      previous_text({Outcome::failed, ErrorClass::terminal, "REJECTED", event.reason}, {});
+}
 
 // An attempt that failed at its work leaves nothing that is worth going on with.
 std::string resume_ref_after(const Run& run, ErrorClass error_class) {
@@ -244,11 +267,17 @@ std::string resume_ref_after(const Run& run, ErrorClass error_class) {
   return {};
 }
 
+// What an attempt that failed leaves to the next one, be it after a retry of the run.
+void fail_attempt(World& world, Run& run, const Failure& failure, const AttemptResult& result) {
+  run.resume_ref = resume_ref_after(run, failure.error_class);
+  run.previous = previous_text(failure, result);
+  ++run.station().failures;
+  end_attempt(world, run);
+}
+
 void fold(World& world, Run& run, const Record&, const StationAttemptFailed& event) {
   StationState& station = run.station();
-  run.resume_ref = resume_ref_after(run, event.failure.error_class);
-  end_attempt(world, run);
-  ++station.failures;
+  fail_attempt(world, run, event.failure, event.result);
   station.waiting = WaitReason::backoff;
   station.waiting_until_ns = event.retry_at_ns;
   const auto& strategies = run.definition().retry.strategies;
@@ -256,16 +285,13 @@ void fold(World& world, Run& run, const Record&, const StationAttemptFailed& eve
       std::find(strategies.begin() + station.strategy_index, strategies.end(), event.next_strategy);
   SIGNALBOX_CHECK(next != strategies.end());
   station.strategy_index = static_cast<std::uint8_t>(next - strategies.begin());
-  run.previous = previous_text(event.failure, event.result);
 }
 
-void fold(World& world, Run& run, const Record&, const StationFailed&) {
-  ++run.station().failures;
-  end_attempt(world, run);
+void fold(World& world, Run& run, const Record&, const StationFailed& event) {
+  fail_attempt(world, run, event.failure, event.result);
 }
-void fold(World& world, Run& run, const Record&, const StationTimedOut&) {
-  ++run.station().failures;
-  end_attempt(world, run);
+void fold(World& world, Run& run, const Record&, const StationTimedOut& event) {
+  fail_attempt(world, run, event.failure, event.result);
 }
 
 void fold(World& world, Run& run, const Record&, const StationDeferred& event) {
@@ -308,7 +334,8 @@ void evolve_run(World& world, const Record& record, const Noun& noun) {
   if (next) run->status = *next;
   std::visit(
       [&](const auto& event) {
-        if constexpr (!std::is_same_v<std::remove_cvref_t<decltype(event)>, RunStarted>) {
+        using One = std::remove_cvref_t<decltype(event)>;
+        if constexpr (!std::is_same_v<One, RunStarted> && !std::is_same_v<One, RunRetried>) {
           fold(world, *run, record, event);
         }
       },
@@ -321,6 +348,8 @@ void evolve_noun(World& world, const Record& record, const ServerEvent& noun) {
 void evolve_noun(World& world, const Record& record, const RunEvent& noun) {
   if (const auto* started = std::get_if<RunStarted>(&noun))
     return start_run(world, record, *started);
+  if (const auto* retried = std::get_if<RunRetried>(&noun))
+    return retry_run(world, record, *retried);
   evolve_run(world, record, noun);
 }
 void evolve_noun(World& world, const Record& record, const StationEvent& noun) {

@@ -87,6 +87,11 @@ static_assert(goal_bytes_max + input_bytes_max + pipeline_bytes_max + 3 * path_b
                       labels_max * 2 * label_bytes_max + 8 * name_bytes_max <
                   record_bytes_max,
               "the first event of a run always fits into one record");
+static_assert(goal_bytes_max + input_bytes_max + pipeline_bytes_max + 4 * path_bytes_max +
+                      2 * reason_bytes_max + stations_max * sizeof(std::uint32_t) +
+                      8 * name_bytes_max <
+                  record_bytes_max,
+              "a run that is retried fits into one record with all that it takes along");
 static_assert(marker_bytes_max > 6 * (name_bytes_max + reason_bytes_max) + 3 * name_bytes_max,
               "a marker of the service's own fits, however its text is escaped");
 static_assert(recovered_items_max * (evidence_bytes_max + 3 * name_bytes_max) < record_bytes_max,

@@ -44,5 +44,6 @@ const char* name_of(StationStatus status);
 const char* name_of(TickStatus status);
 const char* name_of(PlanStatus status);
 const char* name_of(StepStatus status);
+const char* name_of(Strategy strategy);
 
 }  // namespace signalbox

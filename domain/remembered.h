@@ -3,8 +3,10 @@
 // Insertion order is part of its value: two folds of one log remember and forget alike.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <deque>
+#include <iterator>
 #include <utility>
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -31,6 +33,13 @@ class Remembered {
   }
   void put(const Key& key, Value value) {
     put(key, std::move(value), [](const Key&, const Value&) {});
+  }
+
+  // Forgets a key before its time; true if it was there. Takes as long as there are newer ones.
+  bool erase(const Key& key) {
+    if (values_.erase(key) == 0) return false;
+    order_.erase(std::prev(std::find(order_.rbegin(), order_.rend(), key).base()));
+    return true;
   }
 
   // Room for as many without growing.

@@ -56,6 +56,8 @@ inline constexpr std::array run_transitions = {
     RunTransition{RunStatus::running, RunBudgetRaised::tag, RunStatus::running},
     RunTransition{RunStatus::paused, RunBudgetRaised::tag, RunStatus::paused},
     RunTransition{RunStatus::queued, RunBudgetRaised::tag, RunStatus::queued},
+    // The only way back from an end.
+    RunTransition{RunStatus::failed, RunRetried::tag, RunStatus::running},
 };
 
 constexpr std::optional<RunStatus> next_status(RunStatus from, std::uint16_t event_number) {

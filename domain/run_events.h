@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include <boost/describe/class.hpp>
 
@@ -101,7 +102,40 @@ struct RunBudgetRaised {
 };
 BOOST_DESCRIBE_STRUCT(RunBudgetRaised, (), (budget, reason))
 
+// A failed run is taken up again at the station that failed: its next attempt, and no other
+// station. It carries all that the open run is made of (run_retry.h), because a failed one is
+// remembered by little more than its id. The first words of a run, its project and labels, stay
+// those of RunStarted.
+struct RunRetried {
+  static constexpr EventTag tag{209, 1, "RunRetried"};
+  std::string station;
+  std::string reason;
+  Strategy strategy = Strategy::original;  // of the next attempt
+  Position started_at = 0;                 // its RunStarted
+  std::string goal;
+  std::string input;
+  std::string idempotency_key;
+  Digest request_digest;
+  Digest pipeline_digest;
+  std::optional<PipelineDefinition> pipeline;  // as in RunStarted
+  std::string run_root;
+  std::string repository;
+  std::string base;
+  Budget budget;
+  Usage used;
+  std::optional<std::uint32_t> max_retries;
+  std::string resume_ref;
+  std::string previous;                 // how the attempt that failed ended
+  std::vector<std::uint32_t> attempts;  // of each station so far, in the pipeline's order
+
+  friend bool operator==(const RunRetried&, const RunRetried&) = default;
+};
+BOOST_DESCRIBE_STRUCT(RunRetried, (),
+                      (station, reason, strategy, started_at, goal, input, idempotency_key,
+                       request_digest, pipeline_digest, pipeline, run_root, repository, base,
+                       budget, used, max_retries, resume_ref, previous, attempts))
+
 using RunEvent = std::variant<RunStarted, RunSucceeded, RunFailed, RunCancelRequested, RunCanceled,
-                              RunPaused, RunResumed, RunBudgetRaised>;
+                              RunPaused, RunResumed, RunBudgetRaised, RunRetried>;
 
 }  // namespace signalbox

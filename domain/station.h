@@ -68,6 +68,9 @@ inline constexpr std::array station_transitions = {
     StationTransition{StationStatus::waiting, StationDeferred::tag, StationStatus::waiting},
     StationTransition{StationStatus::waiting, StationFailed::tag, StationStatus::failed},
     StationTransition{StationStatus::waiting, StationTimedOut::tag, StationStatus::timeout},
+    // The run was retried.
+    StationTransition{StationStatus::failed, RunRetried::tag, StationStatus::pending},
+    StationTransition{StationStatus::timeout, RunRetried::tag, StationStatus::pending},
 };
 
 // The status after event number `event_number`, or nullopt where the table has no such pair.

@@ -65,6 +65,20 @@ Budget left_of(const Budget& budget, const Usage& used) {
           left(budget.turns, used.turns)};
 }
 
+std::string raised_budget_flags(const Budget& budget, const Usage& used) {
+  std::string flags;
+  const auto add = [&flags](std::int64_t bound, std::int64_t figure, const std::string& flag,
+                            std::int64_t unit) {
+    if (bound == 0 || figure < bound) return;
+    const std::int64_t raised = (figure + bound + unit - 1) / unit;
+    flags += (flags.empty() ? "" : " ") + flag + " " + std::to_string(raised);
+  };
+  add(budget.cost_microusd, used.cost_microusd, "--max-cost-usd", 1'000'000);
+  add(budget.tokens, used.tokens, "--max-tokens", 1);
+  add(budget.turns, used.turns, "--max-turns", 1);
+  return flags;
+}
+
 Usage operator+(const Usage& left, const Usage& right) {
   return {left.cost_microusd + right.cost_microusd, left.tokens + right.tokens,
           left.turns + right.turns};

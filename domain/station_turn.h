@@ -41,6 +41,9 @@ NewEvents after_success(const Run& run, const Usage& used, Position cause);
 // What `used` leaves of `budget`; 0 where there is no bound. Nothing may be exhausted.
 Budget left_of(const Budget& budget, const Usage& used);
 
+// The flags of `run resume` for a budget that allows as much again of what is used up.
+std::string raised_budget_flags(const Budget& budget, const Usage& used);
+
 Usage operator+(const Usage& left, const Usage& right);
 
 }  // namespace signalbox

@@ -2,8 +2,8 @@
 // project, label and time, and where the events of each lie in the log.
 //
 // It follows the log in batches: each run that a batch concerns is loaded once, folded, and written
-// once. What it says is true of applied(), which lags behind the log's tail. The tick ledger shares
-// its table.
+// once. What it says is true of applied(), which lags behind the log's tail. The ledgers of ticks
+// and of strategies share its table.
 #pragma once
 
 #include <cstddef>
@@ -18,6 +18,7 @@
 #include <boost/describe/class.hpp>
 
 #include "projections/run_row.h"
+#include "projections/strategy_ledger.h"
 #include "projections/table.h"
 #include "projections/tick_ledger.h"
 
@@ -56,8 +57,8 @@ BOOST_DESCRIBE_STRUCT(RunCounts, (), (queued, running, succeeded, failed, cancel
 
 class RunIndex {
  public:
-  // The number of the layout in the table: goes up with every change of it, of RunRow or TickRow.
-  static constexpr std::uint32_t format = 3;
+  // The number of the layout in the table: goes up with every change of it or of its rows.
+  static constexpr std::uint32_t format = 4;
   // Index entries that one page looks at, at most; then it is given with fewer rows and a cursor.
   static constexpr std::size_t page_entries_max = 10'000;
 
@@ -90,6 +91,7 @@ class RunIndex {
 
   // As of the same position.
   [[nodiscard]] const TickLedger& ticks() const { return ticks_; }
+  [[nodiscard]] const StrategyLedger& strategies() const { return strategies_; }
 
  private:
   class Batch;
@@ -101,6 +103,7 @@ class RunIndex {
 
   Table& table_;
   TickLedger ticks_;
+  StrategyLedger strategies_;
   std::unique_ptr<Batch> batch_;  // kept for its buffers
 };
 

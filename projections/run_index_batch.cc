@@ -34,6 +34,7 @@ void RunIndex::Batch::begin() {
   place_of_.clear();
   hours_.clear();
   index_.ticks_.begin();
+  index_.strategies_.begin();
 }
 
 Stored<void> RunIndex::Batch::take(const Record& record) {
@@ -45,6 +46,7 @@ Stored<void> RunIndex::Batch::take(const Record& record) {
   if (!affected) return tl::unexpected(std::move(affected.error()));
   Affected& run = **affected;
   const Position before = run.first == 0 ? 0 : run.row.last_position;
+  index_.strategies_.take(run.row, record);
   if (auto folded = fold(run.row, record); !folded) return folded;
   if (run.first == 0) run.first = record.position;
   append_position(run.positions, before, record.position);
@@ -159,6 +161,7 @@ Stored<void> RunIndex::Batch::write(Position applied) {
     if (auto put = put_run(affected, *counts); !put) return put;
   }
   if (auto put = put_hours(); !put) return put;
+  if (auto put = index_.strategies_.put(out_); !put) return put;
   bytes_.clear();
   described::encode(*counts, bytes_);
   out_.put(keys::counts, bytes_);

@@ -13,6 +13,7 @@
 //   t <position>                 a row of the tick ledger, by the position of its event
 //   o <loop> <position>          -
 //   u <run id> <position>        -
+//   y <project> <station> <error class> <strategy>   a row of the strategy ledger
 //
 // Positions and hours are 8 bytes, big endian, so that their order is that of the bytes. Texts
 // have their length in a byte before them (limits.h bounds them below 256).

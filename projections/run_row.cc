@@ -5,10 +5,20 @@
 namespace signalbox {
 namespace {
 
+void wait(RunRow& row, WaitReason reason, std::int64_t until_ns) {
+  row.waiting = reason;
+  row.waiting_until_ns = until_ns;
+}
+void stop_waiting(RunRow& row) {
+  row.waiting.reset();
+  row.waiting_until_ns = 0;
+}
+
 void end_run(RunRow& row, const Record& record) {
   row.ended_at_ns = record.recorded_at_ns;
   row.ended_position = record.position;
   row.paused_reason.clear();
+  stop_waiting(row);
 }
 
 void take_error(RunRow& row, std::string_view code, std::string_view message) {
@@ -35,19 +45,34 @@ struct Fold {
     end_run(row, record);
   }
 
+  // The station and its attempts stay as they are.
+  void operator()(const RunRetried&) const {
+    row.station_status = *next_status(row.station_status, RunRetried::tag.number);
+    row.cancel_requested = false;
+    row.ended_at_ns = 0;
+    row.ended_position = 0;
+  }
+
   void operator()(const StationClaimed& event) const {
+    stop_waiting(row);
     row.station = event.station;
     row.attempts = event.attempt;
     row.worker = event.worker;
+    row.strategy = event.strategy;
   }
   void operator()(const StationSucceeded&) const { advance(); }
   void operator()(const StationApproved&) const { advance(); }
-  void operator()(const StationRejected&) const {}
-  void operator()(const StationHeld&) const { row.waiting_until_ns = 0; }
+  void operator()(const StationRejected&) const { stop_waiting(row); }
+  void operator()(const StationHeld& event) const {
+    row.station = event.station;
+    wait(row, event.reason, 0);
+  }
   void operator()(const StationUsageReported&) const {}
   void operator()(const RunBudgetRaised&) const {}
   void advance() const {
+    stop_waiting(row);
     take_error(row, "", "");
+    row.error_class.reset();
     if (row.station_index + 1 == row.stations) return;
     ++row.station_index;
     row.station.clear();
@@ -57,20 +82,23 @@ struct Fold {
   }
   void operator()(const StationAttemptFailed& event) const {
     take_error(row, event.failure.code, event.failure.message);
-    row.waiting_until_ns = event.retry_at_ns;
+    row.error_class = event.failure.error_class;
+    wait(row, WaitReason::backoff, event.retry_at_ns);
   }
-  void operator()(const StationDeferred& event) const { row.waiting_until_ns = event.until_ns; }
-  void operator()(const StationReady&) const { row.waiting_until_ns = 0; }
-  void operator()(const StationCanceled&) const { row.waiting_until_ns = 0; }
+  void operator()(const StationDeferred& event) const { wait(row, event.reason, event.until_ns); }
+  void operator()(const StationReady&) const { stop_waiting(row); }
+  void operator()(const StationCanceled&) const { stop_waiting(row); }
   void operator()(const StationSubmitIntended&) const {}
   void operator()(const StationExternalRefSet&) const {}
   void operator()(const StationHeartbeat&) const {}
-  void operator()(const StationFailed&) const {}
-  void operator()(const StationTimedOut&) const {}
+  void operator()(const StationFailed& event) const { row.error_class = event.failure.error_class; }
+  void operator()(const StationTimedOut& event) const {
+    row.error_class = event.failure.error_class;
+  }
   void operator()(const CancelConfirmed&) const {}
   void operator()(const CancelEscaped&) const {}
-  void operator()(const StationStalled&) const {}
-  void operator()(const StationProgressed&) const {}
+  void operator()(const StationStalled&) const { wait(row, WaitReason::stalled, 0); }
+  void operator()(const StationProgressed&) const { stop_waiting(row); }
   void operator()(const WatchdogTimedOut&) const {}
   void operator()(const RunPaused& event) const { row.paused_reason = event.reason; }
   void operator()(const RunResumed&) const { row.paused_reason.clear(); }
@@ -124,6 +152,9 @@ Stored<void> fold(RunRow& row, const Record& record) {
     if (!station_status) return misfit(row, record);
     row.station_status = *station_status;
   } else if (!run_status && !std::holds_alternative<PlanEvent>(record.event)) {
+    return misfit(row, record);
+  } else if (event_as<RunRetried>(record.event) != nullptr &&
+             !next_status(row.station_status, number)) {
     return misfit(row, record);
   }
   if (run_status) row.status = *run_status;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -32,10 +33,14 @@ struct RunRow {
   std::string station;
   StationStatus station_status = StationStatus::pending;
   std::uint32_t station_index = 0;
-  std::uint32_t stations = 0;  // how many there are
-  std::uint32_t attempts = 0;  // of that station
-  std::string worker;          // of its latest attempt
+  std::uint32_t stations = 0;              // how many there are
+  std::uint32_t attempts = 0;              // of that station
+  std::string worker;                      // of its latest attempt
+  Strategy strategy = Strategy::original;  // likewise
   std::int64_t waiting_until_ns = 0;
+  std::optional<WaitReason> waiting;  // why it waits, while it does
+  // Of the latest failed attempt of this station, however the run went on from there.
+  std::optional<ErrorClass> error_class;
 
   std::string error_code;     // of a failed run, or the latest failed attempt of this station
   std::string error_message;  // likewise; of a canceled run the reason
@@ -54,9 +59,9 @@ struct RunRow {
 BOOST_DESCRIBE_STRUCT(RunRow, (),
                       (run_id, status, goal, project, labels, idempotency_key, request_digest,
                        pipeline_digest, pipeline, station, station_status, station_index, stations,
-                       attempts, worker, waiting_until_ns, error_code, error_message,
-                       cancel_requested, paused_reason, started_at_ns, updated_at_ns, ended_at_ns,
-                       started_position, last_position, ended_position))
+                       attempts, worker, strategy, waiting_until_ns, waiting, error_class,
+                       error_code, error_message, cancel_requested, paused_reason, started_at_ns,
+                       updated_at_ns, ended_at_ns, started_position, last_position, ended_position))
 
 // The row of a run that has just started.
 RunRow row_of(const Record& record, const RunStarted& event, const PipelineDefinition& pipeline);

@@ -28,6 +28,7 @@ class Fold {
     timeline_.started_position = record_->position;
     timeline_.started_at_ns = record_->recorded_at_ns;
     timeline_.budget = event.budget;
+    timeline_.max_retries = event.max_retries;
     for (const StationDefinition& definition : pipeline_.stations) {
       TimelineStation& station = timeline_.stations.emplace_back();
       station.name = definition.name;
@@ -43,6 +44,16 @@ class Fold {
   void operator()(const RunCanceled& event) {
     if (!timeline_.cancel) request_cancel(event.reason);
     end_run();
+  }
+
+  void operator()(const RunRetried& event) {
+    timeline_.failure.reset();
+    timeline_.cancel.reset();
+    timeline_.ended_at_ns = 0;
+    timeline_.budget = event.budget;
+    timeline_.max_retries = event.max_retries;
+    timeline_.retries.push_back({record_->recorded_at_ns, record_->position, record_->actor,
+                                 event.reason, event.station, event.strategy});
   }
 
   void operator()(const StationClaimed& event) {
@@ -68,7 +79,10 @@ class Fold {
     attempt().usage = event.usage;
     timeline_.used = timeline_.used + event.usage;
   }
-  void operator()(const StationHeld& event) { wait(event.reason, 0); }
+  void operator()(const StationHeld& event) {
+    wait(event.reason, 0);
+    station().waiting_note = event.note;
+  }
   void operator()(const StationApproved& event) {
     decide(Decision::approve, event.reason);
     advance();
@@ -148,7 +162,10 @@ class Fold {
     ended.result = result;
     if (ended.result.external_ref.empty()) ended.result.external_ref = external_ref;
   }
-  void end_run() { timeline_.ended_at_ns = record_->recorded_at_ns; }
+  void end_run() {
+    timeline_.ended_at_ns = record_->recorded_at_ns;
+    timeline_.paused_reason.clear();
+  }
   void request_cancel(const std::string& reason) {
     timeline_.cancel = TimelineCancel{record_->recorded_at_ns, record_->actor, reason, false, {}};
   }
@@ -159,6 +176,7 @@ class Fold {
   void stop_waiting() {
     station().waiting.reset();
     station().waiting_until_ns = 0;
+    station().waiting_note.clear();
   }
 
   RunTimeline& timeline_;

@@ -53,12 +53,25 @@ struct TimelineDecision {
   friend bool operator==(const TimelineDecision&, const TimelineDecision&) = default;
 };
 
+// A person took the run up again after its failure.
+struct TimelineRetry {
+  std::int64_t at_ns = 0;
+  Position position = 0;
+  std::string actor;
+  std::string reason;
+  std::string station;
+  Strategy strategy = Strategy::original;
+
+  friend bool operator==(const TimelineRetry&, const TimelineRetry&) = default;
+};
+
 struct TimelineStation {
   std::string name;
   ExecutorKind executor = ExecutorKind::worker;
   StationStatus status = StationStatus::pending;
   std::optional<WaitReason> waiting;  // while it waits
   std::int64_t waiting_until_ns = 0;
+  std::string waiting_note;  // of one that waits for a person: what is asked for
   std::vector<TimelineAttempt> attempts;
   std::optional<TimelineDecision> decided;
 
@@ -89,7 +102,9 @@ struct RunTimeline {
   std::string paused_reason;  // while it is paused
   Budget budget;              // what it may use up, and what it did
   Usage used;
+  std::optional<std::uint32_t> max_retries;  // instead of what its stations say
   std::optional<TimelineCancel> cancel;
+  std::vector<TimelineRetry> retries;
   std::vector<TimelineStation> stations;  // of the pipeline, in order
 
   friend bool operator==(const RunTimeline&, const RunTimeline&) = default;

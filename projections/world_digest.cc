@@ -108,6 +108,23 @@ WorldDigest::Sum WorldDigest::sum_of_runs(const World& world) {
   return sum;
 }
 
+// All that is remembered is in the queue by now, in the same order.
+template <class Remembered, class PositionOf>
+void WorldDigest::drop_forgotten(Queue& queue, const Remembered& remembered,
+                                 PositionOf&& position_of) {
+  std::deque<std::pair<Position, Digest>> kept;
+  auto next = queue.hashes.begin();
+  remembered.for_each([&](const auto&, const auto& value) {
+    for (; next != queue.hashes.end() && next->first != position_of(value); ++next) {
+      subtract(queue.sum, next->second);
+    }
+    SIGNALBOX_CHECK(next != queue.hashes.end());
+    kept.push_back(*next++);
+  });
+  for (; next != queue.hashes.end(); ++next) subtract(queue.sum, next->second);
+  queue.hashes = std::move(kept);
+}
+
 template <class Remembered, class PositionOf>
 const WorldDigest::Sum& WorldDigest::sum_of(Queue& queue, const Remembered& remembered,
                                             PositionOf&& position_of) {
@@ -130,6 +147,7 @@ const WorldDigest::Sum& WorldDigest::sum_of(Queue& queue, const Remembered& reme
     return true;
   });
   std::reverse(queue.hashes.begin() + first_new, queue.hashes.end());
+  if (queue.hashes.size() != remembered.size()) drop_forgotten(queue, remembered, position_of);
   SIGNALBOX_CHECK(queue.hashes.size() == remembered.size());
   return queue.sum;
 }

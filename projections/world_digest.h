@@ -39,7 +39,7 @@ class WorldDigest {
  private:
   using Sum = std::array<std::uint64_t, 4>;
 
-  // Members that come at the end and go from the front.
+  // Members that come at the end and go from the front; seldom from between (a retried run).
   struct Queue {
     std::deque<std::pair<Position, Digest>> hashes;
     Sum sum{};
@@ -52,6 +52,8 @@ class WorldDigest {
   struct Hashing;
 
   Sum sum_of_runs(const World& world);
+  template <class Remembered, class PositionOf>
+  static void drop_forgotten(Queue& queue, const Remembered& remembered, PositionOf&& position_of);
   template <class Remembered, class PositionOf>
   const Sum& sum_of(Queue& queue, const Remembered& remembered, PositionOf&& position_of);
 

@@ -126,7 +126,7 @@ Api Server::api() {
           artifacts_,
           clock_,
           ids_,
-          {config_.data.string(), config_.socket.string(), clock_.wall_ns()},
+          {config_.data.string(), config_.socket.string(), clock_.wall_ns(), config_.jobs_max},
           [this](std::function<std::function<void()>()> work) { run_blocking(std::move(work)); },
           [this](std::function<void()> action) { asio::post(io_, std::move(action)); },
           timers_,

@@ -18,6 +18,7 @@ void add_step_commands(CLI::App& app, Invocation& invocation);
 void add_lock_commands(CLI::App& app, Invocation& invocation);
 void add_tick_commands(CLI::App& app, Invocation& invocation);
 void add_watchdog_commands(CLI::App& app, Invocation& invocation);
+void add_strategy_commands(CLI::App& app, Invocation& invocation);
 void add_artifacts_command(CLI::App& app, Invocation& invocation);
 void add_events_command(CLI::App& app, Invocation& invocation);
 void add_access_commands(CLI::App& app, Invocation& invocation);
@@ -30,6 +31,9 @@ void add_completion_command(CLI::App& app, Invocation& invocation);
 // Of `run`, `station` and `lock`; in files of their own.
 void add_run_start_command(CLI::App& run, Invocation& invocation);
 void add_run_watch_command(CLI::App& run, Invocation& invocation);
+void add_run_resume_command(CLI::App& run, Invocation& invocation);
+void add_run_retry_command(CLI::App& run, Invocation& invocation);
+void add_run_why_command(CLI::App& run, Invocation& invocation);
 void add_station_complete_command(CLI::App& station, Invocation& invocation);
 void add_lock_exec_command(CLI::App& lock, Invocation& invocation);
 

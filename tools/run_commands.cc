@@ -1,5 +1,5 @@
-// `signalbox run …`: get, list, cancel, pause, resume, artifact; start and watch are in files of
-// their own.
+// `signalbox run …`: get, list, cancel, pause, artifact; start, watch, resume, retry and why are in
+// files of their own.
 #include <memory>
 #include <optional>
 
@@ -135,25 +135,23 @@ void add_cancel(CLI::App& run, Invocation& invocation) {
   });
 }
 
-// `pause` and `resume`, which differ in their words only.
-void add_pause_or_resume(CLI::App& run, Invocation& invocation, const std::string& verb,
-                         const std::string& about, const std::string& example) {
-  CLI::App* command = run.add_subcommand(verb, about);
+void add_pause(CLI::App& run, Invocation& invocation) {
+  CLI::App* command =
+      run.add_subcommand("pause", "Start no further attempt of a run; one under way finishes");
   const auto options = std::make_shared<RunOptions>();
   command->add_option("RUN", options->run_id, "Its id")->required();
   command->add_option("--reason", options->reason, "Why; kept in the log");
   add_command_id(*command, options->command_id);
-  command->footer("Examples:\n  signalbox run " + verb + " \"$run\"\n  " + example);
-  command->callback([options, verb, &invocation] {
-    invocation.action = [options, verb, &invocation] {
+  command->footer(
+      "Examples:\n"
+      "  signalbox run pause \"$run\"\n"
+      "  signalbox run pause \"$run\" --reason \"the API is down\"");
+  command->callback([options, &invocation] {
+    invocation.action = [options, &invocation] {
       json::object params{{"run_id", options->run_id}};
       set_param(params, "reason", options->reason);
       set_param(params, "command_id", options->command_id);
-      return call_and_answer(invocation, "run." + verb, std::move(params),
-                             [](const json::object& result, const Terminal&) {
-                               return text_at(result, "status") +
-                                      (true_at(result, "changed") ? "\n" : " (as before)\n");
-                             });
+      return call_and_answer(invocation, "run.pause", std::move(params), view_status_change);
     };
   });
 }
@@ -189,8 +187,8 @@ void add_artifact(CLI::App& run, Invocation& invocation) {
 }  // namespace
 
 void add_run_commands(CLI::App& app, Invocation& invocation) {
-  CLI::App* run =
-      app.add_subcommand("run", "Runs: start, get, list, cancel, pause, resume, watch, artifact");
+  CLI::App* run = app.add_subcommand(
+      "run", "Runs: start, get, list, why, cancel, pause, resume, retry, watch, artifact");
   run->require_subcommand(1);
   run->footer(
       "Examples:\n"
@@ -200,11 +198,10 @@ void add_run_commands(CLI::App& app, Invocation& invocation) {
   add_get(*run, invocation);
   add_list(*run, invocation);
   add_cancel(*run, invocation);
-  add_pause_or_resume(*run, invocation, "pause",
-                      "Start no further attempt of a run; one under way finishes",
-                      "signalbox run pause \"$run\" --reason \"the API is down\"");
-  add_pause_or_resume(*run, invocation, "resume", "Let a paused run go on",
-                      "signalbox run resume \"$run\" --json");
+  add_pause(*run, invocation);
+  add_run_resume_command(*run, invocation);
+  add_run_retry_command(*run, invocation);
+  add_run_why_command(*run, invocation);
   add_run_watch_command(*run, invocation);
   add_artifact(*run, invocation);
 }

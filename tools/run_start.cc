@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 
 #include "server/rpc/pipeline_json.h"
+#include "tools/budget_options.h"
 #include "tools/commands.h"
 #include "tools/json_fields.h"
 #include "tools/remote_call.h"
@@ -29,6 +30,8 @@ struct StartOptions {
   std::optional<std::string> repository;
   std::optional<std::string> base;
   std::optional<std::string> command_id;
+  std::optional<std::uint32_t> max_retries;
+  BudgetOptions budget;
   bool watch = false;
 };
 
@@ -86,6 +89,8 @@ Called<json::object> start_params(const StartOptions& options) {
   set_param(params, "idempotency_key", options.idempotency_key);
   set_param(params, "base", options.base);
   set_param(params, "command_id", options.command_id);
+  set_param(params, "max_retries", options.max_retries);
+  set_budget(params, options.budget);
   set_path(params, "run_root", options.run_root);
   set_path(params, "repository", options.repository);
   return params;
@@ -131,6 +136,9 @@ void add_run_start_command(CLI::App& run, Invocation& invocation) {
   command->add_option("--repository", options->repository, "A git repository to work on")
       ->type_name("DIR");
   command->add_option("--base", options->base, "The commit or branch to start from; else HEAD");
+  command->add_option("--max-retries", options->max_retries,
+                      "Of each of its stations, instead of what the pipeline says");
+  add_budget_options(*command, options->budget);
   add_command_id(*command, options->command_id);
   command->add_flag("--watch", options->watch, "Follow the run to its end, as `run watch` does");
   command->footer(

@@ -33,6 +33,59 @@ std::string status_text(const json::object& run) {
   return text_at(run, "status") + (reason.empty() ? "" : ": " + reason);
 }
 
+// "waiting: backoff", or the status alone.
+std::string station_status_text(const json::object& holder, const char* status) {
+  const std::string waiting = text_at(holder, "waiting_for");
+  return text_at(holder, status) + (waiting.empty() ? "" : ": " + waiting);
+}
+
+std::string dollars(std::uint64_t microusd) {
+  std::string cents = std::to_string(microusd / 10'000 % 100);
+  if (cents.size() == 1) cents.insert(0, 1, '0');
+  return std::to_string(microusd / 1'000'000) + "." + cents;
+}
+
+// "0.42 of 2.00 USD, 1200 tokens": what was used, and of how much where there is a bound.
+std::string usage_text(const json::object& run) {
+  const json::object& budget = object_at(run, "budget");
+  const json::object& used = object_at(run, "used");
+  std::string text;
+  const auto add = [&](const char* key, const std::string& unit,
+                       std::string (*shown)(std::uint64_t)) {
+    const std::uint64_t figure = number_at(used, key);
+    const std::uint64_t bound = number_at(budget, key);
+    if (figure == 0 && bound == 0) return;
+    text += (text.empty() ? "" : ", ") + shown(figure);
+    if (bound != 0) text += " of " + shown(bound);
+    text += " " + unit;
+  };
+  const auto plain = [](std::uint64_t figure) { return std::to_string(figure); };
+  add("cost_microusd", "USD", dollars);
+  add("tokens", "tokens", plain);
+  add("turns", "turns", plain);
+  return text;
+}
+
+// "approved by uid:0: looks right", of a station that somebody decided about.
+std::string decision_text(const json::object& station) {
+  const json::object& decided = object_at(station, "decided");
+  if (decided.empty()) return {};
+  const std::string reason = text_at(decided, "reason");
+  return (text_at(decided, "decision") == "approve" ? "approved by " : "rejected by ") +
+         text_at(decided, "actor") + (reason.empty() ? "" : ": " + reason);
+}
+
+// "at verify by uid:0: the disk was full", the latest of several.
+std::string retries_text(const json::object& run) {
+  const json::array& retries = array_at(run, "retries");
+  if (retries.empty() || !retries.back().is_object()) return {};
+  const json::object& last = retries.back().get_object();
+  const std::string reason = text_at(last, "reason");
+  return (retries.size() == 1 ? std::string() : std::to_string(retries.size()) + " times, last ") +
+         "at " + text_at(last, "station") + " by " + text_at(last, "actor") +
+         (reason.empty() ? "" : ": " + reason);
+}
+
 Cell status_cell(const std::string& status) { return {status, style_of_status(status)}; }
 
 // One row for each attempt, or one for a station that has none yet.
@@ -43,6 +96,10 @@ void add_station(TextTable& table, const json::object& station, std::int64_t now
   if (const std::string until = text_at(station, "waiting_until"); !until.empty()) {
     waiting += " until " + clock_time(until, now_ns);
   }
+  if (const std::string note = text_at(station, "waiting_note"); !note.empty()) {
+    waiting += ": " + note;
+  }
+  if (const std::string decision = decision_text(station); !decision.empty()) waiting = decision;
   const json::array& attempts = array_at(station, "attempts");
   if (attempts.empty()) {
     table.add({{name, Style::strong},
@@ -122,7 +179,7 @@ std::string view_run_list(const json::object& result, const Terminal& terminal,
     const json::object& run = each.get_object();
     const std::string started = text_at(run, "started_at");
     std::string station = text_at(run, "station");
-    const std::string station_status = text_at(run, "station_status");
+    const std::string station_status = station_status_text(run, "station_status");
     if (!station.empty() && !station_status.empty()) station += " " + station_status;
     const bool ended = !text_at(run, "ended_at").empty();
     table.add({{text_at(run, "run_id")},
@@ -161,6 +218,8 @@ std::string view_run(const json::object& result, const Terminal& terminal, std::
           {"project", {text_at(run, "project")}},
           {"labels", {labels_text(run)}},
           {"pipeline", {text_at(run, "pipeline")}},
+          {"used", {usage_text(run)}},
+          {"retried", {retries_text(run)}},
           {"time", {times}},
           {"positions", {text_at(run, "started_position") + " … " + text_at(run, "last_position")}},
           {"run root", {text_at(run, "run_root")}},
@@ -180,6 +239,10 @@ std::string view_run(const json::object& result, const Terminal& terminal, std::
     if (station.is_object()) add_station(table, station.get_object(), now_ns);
   }
   return text + "\n" + table.text(terminal) + artifacts_text(stations, terminal);
+}
+
+std::string view_status_change(const json::object& result, const Terminal&) {
+  return text_at(result, "status") + (true_at(result, "changed") ? "\n" : " (as before)\n");
 }
 
 }  // namespace signalbox

@@ -18,4 +18,7 @@ std::string view_run_list(const boost::json::object& result, const Terminal& ter
 std::string view_run(const boost::json::object& result, const Terminal& terminal,
                      std::int64_t now_ns);
 
+// Of commands that pause a run or let it go on: its status, and whether that is news.
+std::string view_status_change(const boost::json::object& result, const Terminal& terminal);
+
 }  // namespace signalbox

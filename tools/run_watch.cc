@@ -30,9 +30,11 @@ Called<json::object> follow_run(const Invocation& invocation, const std::string&
   const auto run = call_server(invocation, "run.get", params);
   if (!run) return run;
   params["from"] = number_at(object_at(*run, "run"), "started_position");
+  // An end that a retry followed isn't the last one.
+  const std::uint64_t last_known = number_at(object_at(*run, "run"), "last_position");
   const auto followed = follow_events(invocation, params, [&](const json::object& event) {
     visit(event);
-    return !ends_run(event);
+    return !ends_run(event) || number_at(event, "position") < last_known;
   });
   if (!followed) return tl::unexpected(followed.error());
   return call_server(invocation, "run.get", {{"run_id", run_id}});

@@ -217,6 +217,10 @@ std::optional<std::int64_t> Timers::next_due_ns() const {
                  soonest(ticks_.next_look_ns(), steps_.next_due_ns()));
 }
 
+std::optional<std::int64_t> Timers::attempt_lease_end_ns(const RunId& run_id) const {
+  return runs_.due_of({run_id, RunKind::lease});
+}
+
 std::optional<std::int64_t> Timers::lease_end_ns(const std::string& key) const {
   const auto place = lease_end_ns_.find(key);
   if (place == lease_end_ns_.end()) return std::nullopt;

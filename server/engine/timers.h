@@ -45,6 +45,8 @@ class Timers {
   [[nodiscard]] std::optional<TimeOutTick> expired_tick(const World& world, const std::string& loop,
                                                         std::int64_t monotonic_ns) const;
   // When the lease of a held lock ends (monotonic, ns).
+  // When the lease of a run's attempt is over; nothing if it has none.
+  [[nodiscard]] std::optional<std::int64_t> attempt_lease_end_ns(const RunId& run_id) const;
   [[nodiscard]] std::optional<std::int64_t> lease_end_ns(const std::string& key) const;
 
   // For how long the attempt of a run has been going, counted from its timer origin or, if that is

@@ -27,6 +27,7 @@ struct ServerFacts {
   std::string data_directory;
   std::string socket_path;
   std::int64_t started_at_ns = 0;
+  std::size_t jobs_max = 8;
 };
 
 struct Api {

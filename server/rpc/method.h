@@ -31,6 +31,7 @@ struct Method {
 
 // Every method, by noun.
 std::vector<Method> run_methods();
+std::vector<Method> strategy_methods();
 std::vector<Method> station_methods();
 std::vector<Method> plan_methods();
 std::vector<Method> step_methods();

@@ -113,8 +113,17 @@ json::object pause_result(const Api&, std::span<const Record> records) {
   return pause_answer(records.front().stream.run_id, "paused", true);
 }
 
-json::object resume_result(const Api&, std::span<const Record> records) {
-  return pause_answer(records.front().stream.run_id, "running", true);
+json::object resume_result(const Api& api, std::span<const Record> records) {
+  const RunId& id = records.front().stream.run_id;
+  RunStatus status = RunStatus::running;
+  // As these events left it; they alone don't tell a run that was never claimed.
+  const Run* run = api.engine.world().find_run(id);
+  if (run != nullptr && run->changed_at == records.back().position) status = run->status;
+  for (const Record& record : records) {
+    if (event_as<RunSucceeded>(record.event) != nullptr) status = RunStatus::succeeded;
+    if (event_as<RunFailed>(record.event) != nullptr) status = RunStatus::failed;
+  }
+  return pause_answer(id, name_of(status), true);
 }
 
 json::object pause_answer(const RunId& run_id, const char* status, bool changed) {

@@ -1,4 +1,5 @@
-// `run.*`: start, look at, list, pause, resume and cancel runs.
+// `run.*`: start, look at, list, pause, resume and cancel runs; retry and why are in files of their
+// own.
 #include <boost/json/serialize.hpp>
 
 #include "domain/limits.h"
@@ -7,7 +8,9 @@
 #include "server/rpc/command_identity.h"
 #include "server/rpc/page_limit.h"
 #include "server/rpc/results.h"
+#include "server/rpc/run_retry.h"
 #include "server/rpc/run_views.h"
+#include "server/rpc/run_why.h"
 #include "server/rpc/time_text.h"
 #include "store/codec.h"
 
@@ -49,6 +52,17 @@ json::object known_run(const World& world, const StartRun& command) {
   return replayed(id, name_of(run != nullptr ? run->status : world.ended_runs.find(id)->status));
 }
 
+// What a budget doesn't name stays as it is in `present`.
+void complete_budget(json::object& params, const Budget& present) {
+  json::value* value = params.if_contains("budget");
+  json::object* budget = value == nullptr ? nullptr : value->if_object();
+  if (budget == nullptr) return;
+  const json::value figures = to_json(present);
+  for (const auto& figure : figures.get_object()) {
+    budget->emplace(figure.key(), figure.value());
+  }
+}
+
 Decided<StartRun> read_start(KnownPipeline& known, json::object& params) {
   Digest identity;
   if (params.contains("idempotency_key")) {
@@ -64,12 +78,14 @@ Decided<StartRun> read_start(KnownPipeline& known, json::object& params) {
     params.erase("pipeline");
   }
   if (json::value* input = params.if_contains("input")) *input = json::serialize(*input);
+  const PipelineDefinition definition =
+      pipeline != nullptr ? pipeline->definition : default_pipeline();
+  complete_budget(params, definition.budget);
   auto command = from_json<StartRun>(params);
   if (!command) return command;
   command->request_digest = identity;
-  command->pipeline = pipeline != nullptr ? pipeline->definition : default_pipeline();
-  command->pipeline_digest =
-      pipeline != nullptr ? pipeline->digest : pipeline_digest(*command->pipeline);
+  command->pipeline = definition;
+  command->pipeline_digest = pipeline != nullptr ? pipeline->digest : pipeline_digest(definition);
   return command;
 }
 
@@ -128,14 +144,28 @@ void pause(Api& api, Call& call) {
 }
 
 void resume(Api& api, Call& call) {
+  const json::value* id = call.params.if_contains("run_id");
+  const auto run_id = id != nullptr && id->is_string()
+                          ? parse_uuid(std::string_view(id->get_string()))
+                          : std::nullopt;
+  const Run* run = run_id ? api.engine.world().find_run(*run_id) : nullptr;
+  complete_budget(call.params, run != nullptr ? run->budget : Budget{});
   const auto command = from_json<ResumeRun>(call.params);
   if (!command) return call.responder.reject(command.error());
-  const Run* run = api.engine.world().find_run(command->run_id);
-  if (run != nullptr && run->status != RunStatus::paused) {
-    if (answered_before(api, call, resume_result)) return;
-    return call.responder.result(pause_answer(run->id, name_of(run->status), false));
+  if (answered_before(api, call, resume_result)) return;
+  Decided<json::object> outcome;
+  {
+    auto transaction = api.engine.begin(call.origin);
+    const auto applied = transaction.apply(*command);
+    if (!applied) {
+      outcome = tl::unexpected(with_ended_run(api, applied.error()));
+    } else if (*applied == 0) {
+      outcome = pause_answer(command->run_id, name_of(run->status), false);
+    } else {
+      outcome = resume_result(api, transaction.records());
+    }
   }
-  apply_command(api, call, *command, resume_result);
+  call.responder.answer(std::move(outcome));
 }
 
 struct GetRun {
@@ -241,6 +271,8 @@ std::vector<Method> run_methods() {
       {"run.cancel", true, Role::operator_, field_names<CancelRun>(), cancel},
       {"run.pause", true, Role::operator_, field_names<PauseRun>(), pause},
       {"run.resume", true, Role::operator_, field_names<ResumeRun>(), resume},
+      {"run.retry", true, Role::operator_, field_names<RetryRun>(), retry_run},
+      {"run.why", false, Role::viewer, field_names<GetRun>(), why_run},
       {"run.artifact", false, Role::viewer, field_names<GetArtifact>(), artifact},
   };
 }

@@ -89,6 +89,10 @@ void limits_method(Api&, Call& call) {
   SIGNALBOX_LIMIT(retries_max);
   SIGNALBOX_LIMIT(strategies_max);
   SIGNALBOX_LIMIT(stall_actions_max);
+  SIGNALBOX_LIMIT(usage_max);
+  SIGNALBOX_LIMIT(checks_max);
+  SIGNALBOX_LIMIT(plan_steps_max);
+  SIGNALBOX_LIMIT(explored_files_max);
   SIGNALBOX_LIMIT(summary_bytes_max);
   SIGNALBOX_LIMIT(logs_inline_bytes_max);
   SIGNALBOX_LIMIT(metadata_bytes_max);

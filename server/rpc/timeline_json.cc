@@ -58,6 +58,7 @@ json::object attempt_to_json(const TimelineAttempt& attempt,
   add_text(object, "job_id", attempt.job_id);
   add_text(object, "external_ref", attempt.result.external_ref);
   add_text(object, "note", attempt.deferred_note);
+  if (attempt.usage != Usage{}) object["usage"] = to_json(attempt.usage);
   if (!attempt.result.metadata.empty()) {
     json::error_code error;
     json::value metadata = json::parse(attempt.result.metadata, error);
@@ -82,6 +83,13 @@ json::object station_to_json(const TimelineStation& station,
   if (station.waiting) {
     object["waiting_for"] = to_json(*station.waiting);
     add_time(object, "waiting_until", station.waiting_until_ns);
+    add_text(object, "waiting_note", station.waiting_note);
+  }
+  if (station.decided) {
+    object["decided"] = {{"decision", to_json(station.decided->decision)},
+                         {"at", format_time(station.decided->at_ns)},
+                         {"actor", station.decided->actor},
+                         {"reason", station.decided->reason}};
   }
   json::array attempts;
   for (const TimelineAttempt& attempt : station.attempts) {
@@ -103,6 +111,10 @@ json::object row_to_json(const RunRow& row) {
   object["pipeline"] = row.pipeline;
   object["station"] = row.station;
   object["station_status"] = to_json(row.station_status);
+  if (row.waiting) {
+    object["waiting_for"] = to_json(*row.waiting);
+    add_time(object, "waiting_until", row.waiting_until_ns);
+  }
   object["attempts"] = row.attempts;
   object["station_index"] = row.station_index;
   object["stations_total"] = row.stations;
@@ -130,6 +142,21 @@ json::object timeline_to_json(const RunRow& row, const RunTimeline& timeline,
   add_text(object, "repository", timeline.started.repository);
   add_text(object, "base", timeline.started.base);
   object["actor"] = timeline.actor;
+  object["budget"] = to_json(timeline.budget);
+  object["used"] = to_json(timeline.used);
+  if (timeline.max_retries) object["max_retries"] = *timeline.max_retries;
+  if (!timeline.retries.empty()) {
+    json::array retries;
+    for (const TimelineRetry& retry : timeline.retries) {
+      retries.push_back({{"at", format_time(retry.at_ns)},
+                         {"position", retry.position},
+                         {"actor", retry.actor},
+                         {"reason", retry.reason},
+                         {"station", retry.station},
+                         {"strategy", to_json(retry.strategy)}});
+    }
+    object["retries"] = std::move(retries);
+  }
   if (timeline.cancel) {
     object["cancel"] = {{"actor", timeline.cancel->actor},
                         {"reason", timeline.cancel->reason},

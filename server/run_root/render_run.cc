@@ -184,6 +184,7 @@ struct IsMoment {
   bool operator()(const RunSucceeded&) const { return true; }
   bool operator()(const RunFailed&) const { return true; }
   bool operator()(const RunCanceled&) const { return true; }
+  bool operator()(const RunRetried&) const { return true; }
   bool operator()(const StationSubmitIntended&) const { return true; }
   bool operator()(const StationSucceeded&) const { return true; }
   bool operator()(const StationAttemptFailed&) const { return true; }

@@ -37,10 +37,12 @@ RunId timed_out_run(const Record& record) {
   return tick == nullptr ? RunId{} : tick->run_id;
 }
 
-bool wants_files(const World& world, const RunStarted& started) {
-  const auto place = world.pipelines.find(started.pipeline_digest);
-  if (place == world.pipelines.end()) return !started.run_root.empty();
-  return RunFiles::wanted(started.run_root, *place->second.definition);
+// Of a RunStarted or a RunRetried.
+template <class Opened>
+bool wants_files(const World& world, const Opened& event) {
+  const auto place = world.pipelines.find(event.pipeline_digest);
+  if (place == world.pipelines.end()) return !event.run_root.empty();
+  return RunFiles::wanted(event.run_root, *place->second.definition);
 }
 
 }  // namespace
@@ -123,6 +125,9 @@ void RunRootWriter::observe(const World& world, std::span<const Commit> batch) {
         if (!timed_out.is_nil()) wish(runs, timed_out, Wish::now);
       } else if (const auto* started = event_as<RunStarted>(record.event)) {
         if (wants_files(world, *started)) with_files_.insert(id);
+      } else if (const auto* retried = event_as<RunRetried>(record.event)) {
+        if (wants_files(world, *retried)) with_files_.insert(id);
+        wish(runs, id, Wish::if_it_has_any);
       } else if (!with_files_.empty() && is_manifest_moment(record.event)) {
         if (with_files_.contains(id)) wish(runs, id, Wish::yes);
         if (ends_run(record.event)) with_files_.erase(id);

@@ -13,6 +13,7 @@
 
 #include "domain/decide.h"
 #include "domain/evolve.h"
+#include "domain/run_retry.h"
 
 namespace signalbox {
 
@@ -37,12 +38,17 @@ inline std::vector<PipelineDefinition> random_history_pipelines() {
   };
   using enum ExecutorKind;
   using enum Strategy;
-  return {{"short", {station("a", worker, {0, 0, {original}})}},
-          {"mixed",
-           {station("a", worker, {2, 10, {original, simplified}}),
-            station("p", process, {1, 0, {original}})}},
-          {"jobs", {station("p", process, {2, 0, {simplified, decomposed}})}},
-          default_pipeline()};
+  return {
+      {"short", {station("a", worker, {0, 0, {original}})}},
+      {"mixed",
+       {station("a", worker, {2, 10, {original, simplified}}),
+        station("p", process, {1, 0, {original}})}},
+      {"jobs", {station("p", process, {2, 0, {simplified, decomposed}})}},
+      {"asked",
+       {station("first", approval, {0, 0, {original}}), station("a", worker, {1, 0, {original}}),
+        station("last", approval, {0, 0, {original, simplified}})},
+       {0, 0, 9}},
+      default_pipeline()};
 }
 
 // Takes steps and keeps what they led to.
@@ -94,7 +100,7 @@ class RandomHistory {
   Command command_of(const Step& step) {
     const RunId run_id = run_of(step);
     const auto [station, token] = held(step);
-    switch (step.kind % 26) {
+    switch (step.kind % 29) {
       case 0:
       case 1:
         return start(step);
@@ -106,7 +112,7 @@ class RandomHistory {
         claim.worker = "w" + std::to_string(step.choice % 3);
         claim.lease_ms = 10 + step.choice;
         claim.span_id = next_uuid(4);
-        if (step.kind % 26 == 5) claim.run_id = run_id;
+        if (step.kind % 29 == 5) claim.run_id = run_id;
         if (step.choice % 5 == 0) claim.lock_token = token_of_lock(step);
         return claim;
       }
@@ -150,6 +156,11 @@ class RandomHistory {
       case 23:
       case 24:
         return access_command(step);
+      case 25:
+      case 26:
+        return retry(step);
+      case 27:
+        return resume(step);
       default: {
         const Run* run = world.find_run(run_id);
         if (step.choice % 5 == 0) return StartServer{"test"};
@@ -163,6 +174,31 @@ class RandomHistory {
                            run != nullptr && run->attempt ? run->attempt->lease_renewed_at : 0};
       }
     }
+  }
+
+  // Of a run that failed, more often than not.
+  [[nodiscard]] RetryRun retry(const Step& step) const {
+    RetryRun command;
+    command.run_id = run_of(step);
+    if (step.choice % 4 == 0) command.max_retries = 1;
+    if (step.choice % 5 == 0) command.strategy = Strategy::simplified;
+    std::vector<Record> of_run;
+    for (const Record& record : records) {
+      if (record.stream == Stream::run(command.run_id)) of_run.push_back(record);
+    }
+    if (of_run.empty()) return command;
+    const Digest& digest = event_as<RunStarted>(of_run.front().event)->pipeline_digest;
+    command.failed =
+        fold_failed_run(of_run, random_history_pipelines().at(digest.bytes[0] - std::size_t{1}));
+    command.failed_at = of_run.back().position;
+    return command;
+  }
+  [[nodiscard]] ResumeRun resume(const Step& step) const {
+    ResumeRun command{run_of(step), "go on", {}, {}};
+    if (step.choice % 3 == 0) command.decision = Decision::approve;
+    if (step.choice % 3 == 1) command.decision = Decision::reject;
+    if (step.choice % 5 == 0) command.budget = Budget{0, 0, 10 + step.choice};
+    return command;
   }
 
   static std::optional<std::string> progress(const Step& step) {
@@ -275,6 +311,7 @@ class RandomHistory {
     command.run_id = run_of(step);
     std::tie(command.station, command.token) = held(step);
     command.from_executor = step.which % 8 != 0;
+    if (step.choice % 3 != 0) command.usage = Usage{step.choice, 10, 4};
     switch (step.choice % 8) {
       case 0:
         command.outcome = Outcome::failed;

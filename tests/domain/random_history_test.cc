@@ -49,9 +49,15 @@ RC_GTEST_PROP(RandomHistoryTest, NoStationSucceedsTwiceOrOutOfOrder, ()) {  // S
     if (const auto* claimed = event_as<StationClaimed>(record.event)) {
       RC_ASSERT(claimed->station == pipelines[id].stations.at(succeeded[id].size()).name);
     }
-    if (const auto* done = event_as<StationSucceeded>(record.event)) {
-      RC_ASSERT(done->station == pipelines[id].stations.at(succeeded[id].size()).name);
-      succeeded[id].push_back(done->station);
+    const auto* done = event_as<StationSucceeded>(record.event);
+    const auto* approved = event_as<StationApproved>(record.event);
+    if (done != nullptr || approved != nullptr) {
+      const std::string& station = done != nullptr ? done->station : approved->station;
+      RC_ASSERT(station == pipelines[id].stations.at(succeeded[id].size()).name);
+      succeeded[id].push_back(station);
+    }
+    if (const auto* retried = event_as<RunRetried>(record.event)) {  // S11
+      RC_ASSERT(retried->station == pipelines[id].stations.at(succeeded[id].size()).name);
     }
     if (event_as<RunSucceeded>(record.event) != nullptr) {  // S4
       RC_ASSERT(succeeded[id].size() == pipelines[id].stations.size());
@@ -91,9 +97,15 @@ RC_GTEST_PROP(RandomHistoryTest, EveryEndedRunHasOneEndAndIsRefusedFromThere, ()
   RandomHistory history;
   for (const Step& step : steps) history.take(step);
   std::map<RunId, int> ends;
+  std::map<RunId, bool> failed;  // with its latest event
   for (const Record& record : history.records) {
     if (record.stream.kind != StreamKind::run) continue;
+    if (event_as<RunRetried>(record.event) != nullptr) {  // S11
+      RC_ASSERT(failed[record.stream.run_id]);
+      ends[record.stream.run_id] = 0;
+    }
     RC_ASSERT(ends[record.stream.run_id] == 0);
+    failed[record.stream.run_id] = event_as<RunFailed>(record.event) != nullptr;
     if (event_as<RunSucceeded>(record.event) != nullptr ||
         event_as<RunFailed>(record.event) != nullptr ||
         event_as<RunCanceled>(record.event) != nullptr) {

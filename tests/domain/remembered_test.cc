@@ -37,5 +37,18 @@ TEST(RememberedTest, AnOverwrittenKeyKeepsItsAge) {
   EXPECT_EQ(keys(numbers), (std::vector<std::string>{"b", "c"}));
 }
 
+TEST(RememberedTest, AnErasedKeyIsForgottenAndComesBackAsTheNewest) {
+  Numbers numbers(3);
+  for (const char* key : {"a", "b", "c"}) numbers.put(key, 1);
+  EXPECT_TRUE(numbers.erase("a"));
+  EXPECT_FALSE(numbers.erase("a"));
+  EXPECT_EQ(numbers.find("a"), nullptr);
+  EXPECT_EQ(keys(numbers), (std::vector<std::string>{"b", "c"}));
+  numbers.put("a", 2);
+  EXPECT_TRUE(numbers.erase("c"));
+  EXPECT_EQ(keys(numbers), (std::vector<std::string>{"b", "a"}));
+  EXPECT_EQ(numbers.size(), 2u);
+}
+
 }  // namespace
 }  // namespace signalbox

@@ -48,6 +48,15 @@ std::vector<Event> station_events(std::uint32_t attempts) {
               WatchdogTimedOut{name, attempts, 2000, 1000, TimerOrigin::started_at, 5, "ann", ""}}};
 }
 
+// Of the run that started() starts, after one attempt.
+Event retried() {
+  RunRetried event;
+  event.station = "a";
+  event.pipeline_digest = digest_of(0x90);
+  event.attempts = {1};
+  return RunEvent{event};
+}
+
 std::vector<Event> run_events() {
   return {started({"one", {worker_station("a")}}),
           run_succeeded(),
@@ -56,11 +65,12 @@ std::vector<Event> run_events() {
           RunEvent{RunCanceled{"why"}},
           RunEvent{RunPaused{"why"}},
           RunEvent{RunResumed{"why"}},
-          RunEvent{RunBudgetRaised{{1, 2, 3}, "why"}}};
+          RunEvent{RunBudgetRaised{{1, 2, 3}, "why"}},
+          retried()};
 }
 
 static_assert(std::variant_size_v<StationEvent> == 20, "station_events() has one of each");
-static_assert(std::variant_size_v<RunEvent> == 8, "run_events() has one of each");
+static_assert(std::variant_size_v<RunEvent> == 9, "run_events() has one of each");
 
 class TransitionsTest : public GivenWhenThen {
  protected:
@@ -156,24 +166,48 @@ class TransitionsTest : public GivenWhenThen {
 TEST_F(TransitionsTest, TheStationTableSaysWhatIsMeant) {
   using enum StationStatus;
   const std::map<std::pair<StationStatus, std::string>, StationStatus> meant = {
-      {{pending, "StationClaimed"}, running},        {{pending, "StationCanceled"}, canceled},
-      {{running, "StationSubmitIntended"}, running}, {{running, "StationExternalRefSet"}, running},
-      {{running, "StationHeartbeat"}, running},      {{running, "CancelConfirmed"}, running},
-      {{running, "CancelEscaped"}, running},         {{running, "StationSucceeded"}, succeeded},
-      {{running, "StationAttemptFailed"}, waiting},  {{running, "StationDeferred"}, waiting},
-      {{running, "StationFailed"}, failed},          {{running, "StationTimedOut"}, timeout},
-      {{running, "StationCanceled"}, canceled},      {{waiting, "StationReady"}, pending},
-      {{waiting, "StationCanceled"}, canceled},      {{running, "StationStalled"}, waiting},
-      {{running, "WatchdogTimedOut"}, running},      {{waiting, "WatchdogTimedOut"}, waiting},
-      {{waiting, "StationStalled"}, waiting},        {{waiting, "StationProgressed"}, running},
-      {{waiting, "StationExternalRefSet"}, waiting}, {{waiting, "StationHeartbeat"}, waiting},
-      {{waiting, "CancelConfirmed"}, waiting},       {{waiting, "CancelEscaped"}, waiting},
-      {{waiting, "StationSucceeded"}, succeeded},    {{waiting, "StationAttemptFailed"}, waiting},
-      {{waiting, "StationDeferred"}, waiting},       {{waiting, "StationFailed"}, failed},
-      {{waiting, "StationTimedOut"}, timeout}};
+      {{pending, "StationClaimed"}, running},
+      {{pending, "StationCanceled"}, canceled},
+      {{running, "StationSubmitIntended"}, running},
+      {{running, "StationExternalRefSet"}, running},
+      {{running, "StationHeartbeat"}, running},
+      {{running, "CancelConfirmed"}, running},
+      {{running, "CancelEscaped"}, running},
+      {{running, "StationSucceeded"}, succeeded},
+      {{running, "StationAttemptFailed"}, waiting},
+      {{running, "StationDeferred"}, waiting},
+      {{running, "StationFailed"}, failed},
+      {{running, "StationTimedOut"}, timeout},
+      {{running, "StationCanceled"}, canceled},
+      {{waiting, "StationReady"}, pending},
+      {{waiting, "StationCanceled"}, canceled},
+      {{running, "StationStalled"}, waiting},
+      {{running, "WatchdogTimedOut"}, running},
+      {{waiting, "WatchdogTimedOut"}, waiting},
+      {{waiting, "StationStalled"}, waiting},
+      {{waiting, "StationProgressed"}, running},
+      {{waiting, "StationExternalRefSet"}, waiting},
+      {{waiting, "StationHeartbeat"}, waiting},
+      {{waiting, "CancelConfirmed"}, waiting},
+      {{waiting, "CancelEscaped"}, waiting},
+      {{waiting, "StationSucceeded"}, succeeded},
+      {{waiting, "StationAttemptFailed"}, waiting},
+      {{waiting, "StationDeferred"}, waiting},
+      {{waiting, "StationFailed"}, failed},
+      {{waiting, "StationTimedOut"}, timeout},
+      {{running, "StationUsageReported"}, running},
+      {{waiting, "StationUsageReported"}, waiting},
+      {{pending, "StationHeld"}, waiting},
+      {{waiting, "StationHeld"}, waiting},
+      {{waiting, "StationApproved"}, succeeded},
+      {{waiting, "StationRejected"}, failed},
+      {{failed, "RunRetried"}, pending},
+      {{timeout, "RunRetried"}, pending}};
+  std::vector<Event> all = station_events(0);
+  for (const Event& event : run_events()) all.push_back(event);
   std::size_t pairs = 0;
   for (const StationStatus from : station_statuses) {
-    for (const Event& event : station_events(0)) {
+    for (const Event& event : all) {
       const EventTag tag = tag_of(event);
       const auto row = meant.find({from, std::string(tag.name)});
       const auto next = next_status(from, tag.number);
@@ -181,6 +215,7 @@ TEST_F(TransitionsTest, TheStationTableSaysWhatIsMeant) {
           << shown(from) << " " << tag.name;
       if (!next) continue;
       ++pairs;
+      if (event_as<RunRetried>(event) != nullptr) continue;  // the only way back
       EXPECT_FALSE(is_terminal(from)) << shown(from) << " is left by " << tag.name;
     }
   }
@@ -196,7 +231,10 @@ TEST_F(TransitionsTest, TheRunTableSaysWhatIsMeant) {
       {{running, "RunCanceled"}, canceled},     {{queued, "RunPaused"}, paused},
       {{running, "RunPaused"}, paused},         {{paused, "RunResumed"}, running},
       {{paused, "RunSucceeded"}, succeeded},    {{paused, "RunFailed"}, failed},
-      {{paused, "RunCancelRequested"}, paused}, {{paused, "RunCanceled"}, canceled}};
+      {{paused, "RunCancelRequested"}, paused}, {{paused, "RunCanceled"}, canceled},
+      {{queued, "StationApproved"}, running},   {{queued, "StationRejected"}, running},
+      {{queued, "RunBudgetRaised"}, queued},    {{running, "RunBudgetRaised"}, running},
+      {{paused, "RunBudgetRaised"}, paused},    {{failed, "RunRetried"}, running}};
   std::vector<Event> all = run_events();
   for (const Event& event : station_events(0)) all.push_back(event);
   std::size_t pairs = 0;
@@ -209,6 +247,7 @@ TEST_F(TransitionsTest, TheRunTableSaysWhatIsMeant) {
           << shown(from) << " " << tag.name;
       if (!next) continue;
       ++pairs;
+      if (event_as<RunRetried>(event) != nullptr) continue;  // the only way back
       EXPECT_FALSE(is_terminal(from)) << shown(from) << " is left by " << tag.name;
     }
   }

@@ -1,4 +1,4 @@
-// README.md, "A tour": what it shows works when it is pasted.
+// README.md, "A tour" and its chapters: what they show works when it is pasted.
 #include <filesystem>
 #include <fstream>
 #include <regex>
@@ -6,14 +6,14 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/scenarios/child_process.h"
+#include "tests/scenarios/real_server.h"
 
 namespace signalbox {
 namespace {
 
 // The first ```sh block after the heading.
-std::string tour_of(const std::string& readme) {
-  const std::size_t heading = readme.find("\n## A tour\n");
+std::string block_after(const std::string& readme, const std::string& title) {
+  const std::size_t heading = readme.find("\n" + title + "\n");
   const std::size_t fence = readme.find("\n```sh\n", heading);
   const std::size_t end = readme.find("\n```\n", fence);
   if (heading == std::string::npos || fence == std::string::npos || end == std::string::npos) {
@@ -31,8 +31,8 @@ std::size_t count(const std::string& text, const std::string& part) {
 }
 
 TEST(Readme, TheTourWorksWhenPasted) {
-  const std::string tour =
-      tour_of(read_whole_file(std::filesystem::path(SIGNALBOX_SOURCE_DIR) / "README.md"));
+  const std::string tour = block_after(
+      read_whole_file(std::filesystem::path(SIGNALBOX_SOURCE_DIR) / "README.md"), "## A tour");
   ASSERT_FALSE(tour.empty());
 
   const ScratchDirectory place;
@@ -56,6 +56,29 @@ TEST(Readme, TheTourWorksWhenPasted) {
   std::smatch digest;
   ASSERT_TRUE(std::regex_search(text, digest, std::regex("state digest +([0-9a-f]{64})"))) << text;
   EXPECT_EQ(count(text, digest[1].str()), 2u) << "of the living server and of replay\n" << text;
+}
+
+TEST(Readme, WhyDoesntItMoveWorksWhenPasted) {  // S12
+  const std::string chapter =
+      block_after(read_whole_file(std::filesystem::path(SIGNALBOX_SOURCE_DIR) / "README.md"),
+                  "### Why doesn't it move?");
+  ASSERT_FALSE(chapter.empty());
+  RealServer server;
+  server.start();
+  const ScratchDirectory place;
+  std::ofstream(place.path() / "why.sh") << "set -e\n" << chapter;
+  const Output output = run_process(
+      {"bash", (place.path() / "why.sh").string()},
+      {"PATH=" + std::filesystem::path(SIGNALBOX_BINARY).parent_path().string() + ":/usr/bin:/bin",
+       "SIGNALBOX_DATA=" + server.data().string()});
+  const std::string& text = output.out;
+  EXPECT_EQ(output.exit_code, 0) << text << output.err;
+  for (const char* reason : {"\nno_worker ", "\nfailed ", "\napproval "}) {
+    EXPECT_EQ(count(text, reason), 1u) << reason << "\n" << text;
+  }
+  EXPECT_NE(text.find("looks right"), std::string::npos) << text;
+  EXPECT_TRUE(std::regex_search(text, std::regex("\nweb +implement +terminal +original +1 +1\n")))
+      << text;
 }
 
 }  // namespace

@@ -1,0 +1,170 @@
+#include "domain/run_retry.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "domain/check.h"
+#include "domain/evolve.h"
+#include "domain/limits.h"
+#include "domain/refusals.h"
+#include "domain/station_turn.h"
+
+namespace signalbox {
+namespace {
+
+RunRetried carried(const Run& failed) {
+  RunRetried event;
+  event.station = failed.definition().name;
+  event.started_at = failed.started_at;
+  event.goal = failed.goal;
+  event.input = failed.input;
+  event.idempotency_key = failed.idempotency_key;
+  event.request_digest = failed.request_digest;
+  event.pipeline_digest = failed.pipeline_digest;
+  event.run_root = failed.run_root;
+  event.repository = failed.repository;
+  event.base = failed.base;
+  event.budget = failed.budget;
+  event.used = failed.used;
+  event.max_retries = failed.max_retries;
+  event.resume_ref = failed.resume_ref;
+  event.previous = failed.previous;
+  for (const StationState& station : failed.stations) event.attempts.push_back(station.attempts);
+  return event;
+}
+
+Decided<void> validate(const RetryRun& command) {
+  if (auto ok = require_at_most("reason", command.reason.value_or(""), limits::reason_bytes_max);
+      !ok) {
+    return ok;
+  }
+  return require_between("max_retries", command.max_retries.value_or(0), 0, limits::retries_max);
+}
+
+// The run that can be retried, or why there is none.
+Decided<const Run*> failed_run(const World& world, const RetryRun& command) {
+  if (const Run* open = world.find_run(command.run_id)) {
+    return tl::unexpected(run_not_failed(open->id, open->status));
+  }
+  const EndedRun* ended = world.ended_runs.find(command.run_id);
+  if (ended != nullptr && ended->status != RunStatus::failed) {
+    return tl::unexpected(run_not_failed(command.run_id, ended->status));
+  }
+  if (command.failed == nullptr) return open_run(world, command.run_id);  // RUN_NOT_FOUND
+  // It went on between the look at its records and now, and has failed again.
+  if (ended != nullptr && ended->ended_at != command.failed_at) {
+    return tl::unexpected(run_not_failed(command.run_id, RunStatus::running));
+  }
+  return command.failed.get();
+}
+
+Decided<Strategy> first_strategy(const Run& run, const std::optional<Strategy>& wanted) {
+  const std::vector<Strategy>& strategies = run.definition().retry.strategies;
+  if (!wanted) return strategies.front();
+  if (std::find(strategies.begin(), strategies.end(), *wanted) != strategies.end()) return *wanted;
+  std::vector<std::string> names;
+  for (const Strategy each : strategies) names.emplace_back(name_of(each));
+  return reject(ErrorCode::INVALID_PARAMS,
+                "strategy must be one of those of station " + run.definition().name,
+                {{"field", std::string("strategy")},
+                 {"value", std::string(name_of(*wanted))},
+                 {"strategies", names}},
+                {"signalbox run retry " + to_string(run.id)});
+}
+
+}  // namespace
+
+Rejection run_not_failed(const RunId& id, RunStatus status) {
+  const std::string text = to_string(id);
+  Rejection rejection{ErrorCode::RUN_NOT_FAILED,
+                      "run " + text + " hasn't failed: its status is " + name_of(status),
+                      {{"run_id", text}, {"status", std::string(name_of(status))}},
+                      {"signalbox run get " + text}};
+  if (!is_terminal(status)) rejection.next_commands = {"signalbox run why " + text};
+  return rejection;
+}
+
+std::shared_ptr<const Run> fold_failed_run(std::span<const Record> records,
+                                           const PipelineDefinition& pipeline) {
+  if (records.empty() || event_as<RunFailed>(records.back().event) == nullptr) return nullptr;
+  const auto* started = event_as<RunStarted>(records.front().event);
+  SIGNALBOX_CHECK(started != nullptr);
+  World world;  // of this run alone
+  world.pipelines.emplace(started->pipeline_digest,
+                          PinnedPipeline{std::make_shared<PipelineDefinition>(pipeline)});
+  for (const Record& record : records.first(records.size() - 1)) {
+    world.position = record.position - 1;
+    const auto* claimed = event_as<StationClaimed>(record.event);
+    if (claimed == nullptr || claimed->lock_token == 0) {
+      evolve(world, record);
+      continue;
+    }
+    Record alone = record;  // the lock isn't of this world
+    StationClaimed without = *claimed;
+    without.lock_token = 0;
+    alone.event = StationEvent{std::move(without)};
+    evolve(world, alone);
+  }
+  const Run* run = world.find_run(records.front().stream.run_id);
+  SIGNALBOX_CHECK(run != nullptr);
+  return std::make_shared<const Run>(*run);
+}
+
+std::unique_ptr<Run> retried_run(const Record& record, const RunRetried& event,
+                                 std::shared_ptr<const PipelineDefinition> pipeline) {
+  auto run = std::make_unique<Run>();
+  run->id = record.stream.run_id;
+  run->status = RunStatus::running;
+  run->started_at = event.started_at;
+  run->changed_at = record.position;
+  run->goal = event.goal;
+  run->input = event.input;
+  run->run_root = event.run_root;
+  run->repository = event.repository;
+  run->base = event.base;
+  run->idempotency_key = event.idempotency_key;
+  run->request_digest = event.request_digest;
+  run->pipeline_digest = event.pipeline_digest;
+  run->budget = event.budget;
+  run->used = event.used;
+  run->max_retries = event.max_retries;
+  run->resume_ref = event.resume_ref;
+  run->previous = event.previous;
+  run->pipeline = std::move(pipeline);
+  run->stations.resize(run->pipeline->stations.size());
+  const auto current = run->find_station(event.station);
+  SIGNALBOX_CHECK(current && event.attempts.size() == run->stations.size());
+  run->current = *current;
+  for (std::uint32_t index = 0; index <= run->current; ++index) {
+    run->stations[index].attempts = event.attempts[index];
+    if (index < run->current) run->stations[index].status = StationStatus::succeeded;
+  }
+  const auto& strategies = run->definition().retry.strategies;
+  const auto strategy = std::find(strategies.begin(), strategies.end(), event.strategy);
+  SIGNALBOX_CHECK(strategy != strategies.end());
+  run->station().strategy_index = static_cast<std::uint8_t>(strategy - strategies.begin());
+  return run;
+}
+
+Decided<NewEvents> decide(const World& world, const RetryRun& command, const Now&) {
+  if (auto ok = validate(command); !ok) return tl::unexpected(ok.error());
+  const auto found = failed_run(world, command);
+  if (!found) return tl::unexpected(found.error());
+  const Run& run = **found;
+  const auto strategy = first_strategy(run, command.strategy);
+  if (!strategy) return tl::unexpected(strategy.error());
+
+  RunRetried retried = carried(run);
+  retried.reason = command.reason.value_or("");
+  retried.strategy = *strategy;
+  if (command.max_retries) retried.max_retries = command.max_retries;
+  if (!world.pipelines.contains(run.pipeline_digest)) retried.pipeline = *run.pipeline;
+  const Stream stream = Stream::run(run.id);
+  NewEvents events{{stream, {}, command.failed_at, RunEvent{std::move(retried)}}};
+  if (const auto held = held_at_turn(run.definition(), run.budget, run.used)) {
+    events.push_back({stream, {}, 0, StationEvent{*held}});
+  }
+  return events;
+}
+
+}  // namespace signalbox

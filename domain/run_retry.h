@@ -1,0 +1,27 @@
+// A failed run that is taken up again: the run as it failed, from its records; what its RunRetried
+// carries of it; and the open run that this makes. Whatever a run keeps beyond its end has its
+// place in the two directions of this file, carry and retried_run().
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "domain/decide.h"
+
+namespace signalbox {
+
+// The run right before the RunFailed that `records` end with, by the same evolve() as ever. They
+// are all of one run, ascending, from its RunStarted on; heartbeats may be left out. `pipeline` is
+// the definition that it pinned. nullptr if they don't end with a RunFailed.
+std::shared_ptr<const Run> fold_failed_run(std::span<const Record> records,
+                                           const PipelineDefinition& pipeline);
+
+// fold: the open run that a RunRetried makes: its station pending, with no failure so far and its
+// attempts counted on.
+std::unique_ptr<Run> retried_run(const Record& record, const RunRetried& event,
+                                 std::shared_ptr<const PipelineDefinition> pipeline);
+
+// RUN_NOT_FAILED, for a run of this status.
+Rejection run_not_failed(const RunId& id, RunStatus status);
+
+}  // namespace signalbox

@@ -1,0 +1,311 @@
+#include "projections/why.h"
+
+#include <utility>
+
+#include <boost/describe/enum_to_string.hpp>
+
+#include "domain/check.h"
+#include "domain/station_turn.h"
+
+namespace signalbox {
+namespace {
+
+// The latest record for which `wanted` holds, or nullptr.
+template <class Wanted>
+const Record* latest(std::span<const Record> records, Wanted&& wanted) {
+  for (auto record = records.rbegin(); record != records.rend(); ++record) {
+    if (wanted(*record)) return &*record;
+  }
+  return nullptr;
+}
+
+template <class... Events>
+const Record* latest_of(std::span<const Record> records) {
+  return latest(records, [](const Record& record) {
+    return (... || (event_as<Events>(record.event) != nullptr));
+  });
+}
+
+const Record* at(std::span<const Record> records, Position position) {
+  return latest(records, [position](const Record& record) { return record.position == position; });
+}
+
+std::string with_reason(std::string text, const std::string& reason) {
+  return reason.empty() ? text : text + ": " + reason;
+}
+
+std::string failure_text(const Failure& failure) {
+  return failure.message.empty() ? failure.code : failure.code + ": " + failure.message;
+}
+
+// "12 of 10 turns", of the figures that have a bound.
+std::string budget_text(const Budget& budget, const Usage& used) {
+  std::string text;
+  const auto add = [&text](std::int64_t bound, std::int64_t figure, const std::string& unit) {
+    if (bound == 0) return;
+    text += (text.empty() ? "" : ", ") + std::to_string(figure) + " of " + std::to_string(bound) +
+            " " + unit;
+  };
+  add(budget.cost_microusd, used.cost_microusd, "microdollars");
+  add(budget.tokens, used.tokens, "tokens");
+  add(budget.turns, used.turns, "turns");
+  return text;
+}
+
+class Answering {
+ public:
+  explicit Answering(const WhyQuestion& question)
+      : records_(question.records),
+        timeline_(question.timeline),
+        run_(question.run),
+        around_(question.around),
+        id_(to_string(question.timeline.run_id)) {
+    answer_.run_id = timeline_.run_id;
+    answer_.status = timeline_.status;
+  }
+
+  WhyAnswer take() && {
+    if (run_ == nullptr) {
+      explain_end();
+      return std::move(answer_);
+    }
+    if (around_.storage_full) explain_storage_full();
+    if (run_->cancel_requested) explain_cancel();
+    if (run_->status == RunStatus::paused) explain_pause();
+    explain_station();
+    return std::move(answer_);
+  }
+
+ private:
+  [[nodiscard]] std::string run_command(const std::string& verb,
+                                        const std::string& flags = {}) const {
+    return "signalbox run " + verb + " " + id_ + (flags.empty() ? "" : " " + flags);
+  }
+
+  WhyEntry& add(WhyReason reason, const Record* cause, std::string text) {
+    WhyEntry& entry = answer_.reasons.emplace_back();
+    entry.reason = reason;
+    entry.text = std::move(text);
+    if (cause != nullptr) {
+      entry.cause_position = cause->position;
+      entry.cause_event = tag_of(cause->event).name;
+      entry.since_ns = cause->recorded_at_ns;
+    }
+    if (run_ != nullptr) {
+      entry.station = run_->definition().name;
+      entry.attempt = run_->station().attempts;
+    }
+    return entry;
+  }
+
+  void explain_end() {
+    const Record* end = latest_of<RunSucceeded, RunFailed, RunCanceled>(records_);
+    if (end == nullptr) return;
+    if (const auto* canceled = event_as<RunCanceled>(end->event)) {
+      WhyEntry& entry =
+          add(WhyReason::canceled, end, with_reason("it was canceled", canceled->reason));
+      if (timeline_.cancel) entry.holder = timeline_.cancel->actor;
+      entry.next_commands = {run_command("get")};
+      return;
+    }
+    const auto* failed = event_as<RunFailed>(end->event);
+    if (failed == nullptr) {
+      add(WhyReason::succeeded, end, "it succeeded: there is nothing left to do").next_commands = {
+          run_command("get")};
+      return;
+    }
+    const Record* cause = latest_of<StationFailed, StationTimedOut, StationRejected>(records_);
+    WhyEntry& entry = add(
+        WhyReason::failed, cause != nullptr ? cause : end,
+        "station " + failed->station + " failed with " +
+            failure_text({Outcome::failed, failed->error_class, failed->code, failed->message}));
+    entry.station = failed->station;
+    for (const TimelineStation& station : timeline_.stations) {
+      if (station.name != failed->station || station.attempts.empty()) continue;
+      entry.attempt = station.attempts.back().number;
+      entry.holder = station.attempts.back().worker;
+    }
+    entry.unblocked_by = "run.retry, which starts a new attempt of this station and no other";
+    entry.next_commands = {run_command("retry"), run_command("get")};
+  }
+
+  void explain_storage_full() {
+    // What didn't fit has left no trace: the last that did comes nearest to the cause.
+    WhyEntry& entry =
+        add(WhyReason::storage_full, around_.last_durable ? &*around_.last_durable : nullptr,
+            "there is no space left for the log: nothing can start or end");
+    entry.unblocked_by = "space on the disk of the data directory";
+    entry.next_commands = {"df -h " + around_.data_directory, "signalbox status"};
+  }
+
+  void explain_cancel() {
+    const Record* cause = latest_of<RunCancelRequested>(records_);
+    WhyEntry& entry =
+        add(WhyReason::cancel_requested, cause,
+            with_reason("it is to be canceled, and its job isn't gone yet", run_->cancel_reason));
+    if (cause != nullptr) entry.holder = cause->actor;
+    entry.unblocked_by = "the end of its job and of all its descendants";
+    entry.next_commands = {run_command("watch")};
+  }
+
+  void explain_pause() {
+    const Record* cause = latest_of<RunPaused>(records_);
+    const auto* paused = cause == nullptr ? nullptr : event_as<RunPaused>(cause->event);
+    WhyEntry& entry = add(WhyReason::paused, cause,
+                          with_reason("it is paused", paused == nullptr ? "" : paused->reason));
+    if (cause != nullptr) entry.holder = cause->actor;
+    entry.unblocked_by = "run.resume";
+    entry.next_commands = {run_command("resume")};
+  }
+
+  void explain_station() {
+    switch (run_->station().status) {
+      case StationStatus::pending:
+        if (run_->station().ready_at != 0) explain_ready();
+        return;
+      case StationStatus::running:
+        explain_attempt(WhyReason::running, at(records_, run_->attempt->token));
+        return;
+      case StationStatus::waiting:
+        return explain_waiting();
+      case StationStatus::succeeded:
+      case StationStatus::failed:
+      case StationStatus::canceled:
+      case StationStatus::timeout:
+        SIGNALBOX_CHECK(!"an open run has its turn at none of these");
+    }
+  }
+
+  void explain_ready() {
+    const StationDefinition& station = run_->definition();
+    const Record* cause = at(records_, run_->station().ready_at);
+    const std::string ahead =
+        around_.ready_ahead == 0
+            ? std::string()
+            : "; " + std::to_string(around_.ready_ahead) + " others were ready before it";
+    if (station.executor == ExecutorKind::worker) {
+      WhyEntry& entry = add(WhyReason::no_worker, cause,
+                            "no worker has claimed station " + station.name + " yet" + ahead);
+      entry.unblocked_by = "a station.claim by an outside worker";
+      entry.next_commands = {"signalbox station claim --worker me --run " + id_};
+      return;
+    }
+    if (around_.jobs.size() < around_.jobs_max) {
+      add(WhyReason::ready, cause, "station " + station.name + " is about to be started" + ahead)
+          .unblocked_by = "the service itself, at once";
+      answer_.moving = !around_.storage_full;
+      return;
+    }
+    WhyEntry& entry = add(WhyReason::jobs_max, cause,
+                          "the service executes " + std::to_string(around_.jobs.size()) +
+                              " jobs, as many as it may (jobs_max)" + ahead);
+    entry.holders = around_.jobs;
+    entry.unblocked_by = "the end of one of these jobs, or a larger jobs_max";
+    for (const WhyHolder& holder : entry.holders) {
+      entry.next_commands.push_back("signalbox run why " + to_string(holder.run_id));
+    }
+  }
+
+  WhyEntry& explain_attempt(WhyReason reason, const Record* cause, std::string text = {}) {
+    const Attempt& attempt = *run_->attempt;
+    const std::string which = "attempt " + std::to_string(attempt.number) + " (" +
+                              boost::describe::enum_to_string(attempt.strategy, "?") + ") of " +
+                              run_->definition().name + " is under way, by " + attempt.worker;
+    WhyEntry& entry = add(reason, cause, text.empty() ? which : which + "; " + text);
+    entry.holder = attempt.worker;
+    entry.until_ns = around_.lease_ends_ns;
+    entry.last_progress_at_ns = attempt.last_progress_at_ns;
+    if (around_.last_heartbeat) {
+      entry.last_heartbeat_at_ns = around_.last_heartbeat->recorded_at_ns;
+    }
+    entry.unblocked_by = attempt.job_id.empty()
+                             ? "station.complete by its worker, or its lease's end"
+                             : "the end of its job, or its timeout";
+    entry.next_commands = {run_command("watch"), "signalbox watchdog check " + id_};
+    if (reason == WhyReason::running) {
+      answer_.moving = !around_.storage_full && !run_->cancel_requested;
+    }
+    return entry;
+  }
+
+  void explain_waiting() {
+    switch (run_->station().waiting) {
+      case WaitReason::stalled: {
+        WhyEntry& entry =
+            explain_attempt(WhyReason::stalled, latest_of<StationStalled>(records_),
+                            "it is alive and hasn't got on since its progress was \"" +
+                                run_->attempt->progress_digest + '"');
+        entry.unblocked_by = "a heartbeat with another progress_digest, or the end of the attempt";
+        entry.next_commands.push_back(run_command("cancel"));
+        return;
+      }
+      case WaitReason::backoff:
+        return explain_backoff();
+      case WaitReason::deferred:
+        return explain_deferral(WhyReason::deferred, "its worker gave it back for a while");
+      case WaitReason::quota:
+        return explain_deferral(WhyReason::quota, "a usage limit of its executor is reached");
+      case WaitReason::approval:
+        return explain_approval();
+      case WaitReason::budget:
+        return explain_budget();
+    }
+  }
+
+  void explain_backoff() {
+    const Record* failed = latest_of<StationAttemptFailed>(records_);
+    const auto* event = failed == nullptr ? nullptr : event_as<StationAttemptFailed>(failed->event);
+    std::string text = "attempt " + std::to_string(run_->station().attempts) + " failed";
+    if (event != nullptr) text += " with " + failure_text(event->failure);
+    const bool lock_lost = around_.lock_end.has_value();
+    WhyEntry& entry =
+        add(lock_lost ? WhyReason::lock_lost : WhyReason::backoff,
+            lock_lost ? &*around_.lock_end : failed, text + "; the next one has to wait");
+    entry.until_ns = run_->station().waiting_until_ns;
+    entry.unblocked_by = "time";
+    entry.next_commands = {run_command("get"), run_command("cancel")};
+    if (lock_lost) {
+      entry.next_commands.insert(entry.next_commands.begin(),
+                                 "signalbox lock get " + around_.lock_end->stream.name);
+    }
+  }
+
+  void explain_deferral(WhyReason reason, const std::string& what) {
+    const Record* cause = latest_of<StationDeferred>(records_);
+    const auto* event = cause == nullptr ? nullptr : event_as<StationDeferred>(cause->event);
+    WhyEntry& entry = add(reason, cause, with_reason(what, event == nullptr ? "" : event->note));
+    entry.until_ns = run_->station().waiting_until_ns;
+    entry.unblocked_by = "time";
+    entry.next_commands = {run_command("get"), run_command("cancel")};
+  }
+
+  void explain_approval() {
+    WhyEntry& entry = add(WhyReason::approval, latest_of<StationHeld>(records_),
+                          "station " + run_->definition().name + " waits for somebody's decision");
+    entry.unblocked_by = "run.resume with a decision, by anybody who may operate this service";
+    entry.next_commands = {run_command("resume", "--decision approve"),
+                           run_command("resume", "--decision reject --reason 'why'")};
+  }
+
+  void explain_budget() {
+    WhyEntry& entry =
+        add(WhyReason::budget, latest_of<StationHeld>(records_),
+            "the run has used up its budget: " + budget_text(run_->budget, run_->used));
+    entry.unblocked_by = "run.resume with a larger budget, by anybody who may operate this service";
+    entry.next_commands = {run_command("resume", raised_budget_flags(run_->budget, run_->used)),
+                           run_command("cancel")};
+  }
+
+  std::span<const Record> records_;
+  const RunTimeline& timeline_;
+  const Run* run_;
+  const WhySurroundings& around_;
+  std::string id_;
+  WhyAnswer answer_;
+};
+
+}  // namespace
+
+WhyAnswer why(const WhyQuestion& question) { return Answering(question).take(); }
+
+}  // namespace signalbox

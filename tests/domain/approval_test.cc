@@ -1,0 +1,248 @@
+// A run waits for a person: at a station that is a decision, and when its budget is used up.
+#include <gtest/gtest.h>
+
+#include "tests/domain/given_when_then.h"
+
+namespace signalbox {
+namespace {
+
+StationDefinition approval_station(std::string name) {
+  StationDefinition station = worker_station(std::move(name));
+  station.executor = ExecutorKind::approval;
+  return station;
+}
+
+Event held(std::string station, WaitReason reason = WaitReason::approval,
+           std::string note = "a decision is asked for") {
+  return StationEvent{StationHeld{std::move(station), reason, std::move(note)}};
+}
+Event approved(std::string station, std::string reason = "") {
+  return StationEvent{StationApproved{std::move(station), std::move(reason)}};
+}
+
+class DecisionTest : public GivenWhenThen {
+ protected:
+  void when_completed(const std::string& station, Token token, Usage usage = {},
+                      Outcome outcome = Outcome::succeeded) {
+    CompleteStation complete;
+    complete.run_id = run;
+    complete.station = station;
+    complete.token = token;
+    complete.outcome = outcome;
+    if (usage != Usage{}) complete.usage = usage;
+    when(complete);
+  }
+  [[nodiscard]] ResumeRun decision(Decision decided, std::string reason = "") const {
+    return {run, std::move(reason), decided, {}};
+  }
+};
+
+TEST_F(DecisionTest, ARunWhoseFirstStationAsksWaitsFromItsStart) {  // S11
+  StartRun start;
+  start.goal = "goal";
+  start.run_id = run;
+  start.pipeline = PipelineDefinition{"p", {approval_station("ask"), worker_station("a")}};
+  when(start);
+  then_names({"RunStarted", "StationHeld"});
+  EXPECT_EQ(the_run().status, RunStatus::queued);
+  when(claim_by("ann"));
+  then_nothing();
+  when(decision(Decision::approve, "looks right"));
+  then({approved("ask", "looks right")});
+  EXPECT_EQ(the_run().status, RunStatus::running);
+  when(claim_by("ann"));
+  then_names({"StationClaimed"});
+}
+
+TEST_F(DecisionTest, TheTurnOfOneInTheMiddleComesWithTheSuccessBefore) {  // S11
+  given({started({"p", {worker_station("a"), approval_station("ask"), worker_station("b")}}),
+         claimed("a")});
+  when_completed("a", 2);
+  then({succeeded("a"), held("ask")});
+  EXPECT_EQ(the_run().status, RunStatus::running);
+  EXPECT_EQ(the_run().station().waiting, WaitReason::approval);
+  when(decision(Decision::approve));
+  then({approved("ask")});
+  when(claim_by("ann", {"b"}));
+  then_names({"StationClaimed"});
+}
+
+TEST_F(DecisionTest, TheLastOneEndsTheRunInTheSameCommit) {  // S11
+  given({started({"p", {worker_station("a"), approval_station("ask")}}), claimed("a"),
+         succeeded("a"), held("ask")});
+  when(decision(Decision::approve));
+  then({approved("ask"), run_succeeded()});
+  EXPECT_EQ(world.find_run(run), nullptr);
+}
+
+TEST_F(DecisionTest, TwoInARowAreAskedOneAfterTheOther) {
+  given({started({"p", {approval_station("one"), approval_station("two")}}), held("one")});
+  when(decision(Decision::approve));
+  then({approved("one"), held("two")});
+  when(decision(Decision::approve));
+  then({approved("two"), run_succeeded()});
+}
+
+TEST_F(DecisionTest, ARejectionFailsTheRun) {  // S11
+  given({started({"p", {approval_station("ask"), worker_station("a")}}), held("ask")});
+  when(decision(Decision::reject, "too risky"));
+  then({StationEvent{StationRejected{"ask", "too risky"}},
+        RunEvent{RunFailed{"ask", ErrorClass::terminal, "REJECTED", "too risky"}}});
+  EXPECT_EQ(world.ended_runs.find(run)->status, RunStatus::failed);
+}
+
+TEST_F(DecisionTest, OfAPausedRunResumesIt) {
+  given({started({"p", {approval_station("ask"), worker_station("a")}}), held("ask"),
+         RunEvent{RunPaused{"lunch"}}});
+  when(ResumeRun{run, {}, {}, {}});
+  then({RunEvent{RunResumed{""}}});
+  EXPECT_EQ(the_run().station().status, StationStatus::waiting);
+  when(PauseRun{run, {}});
+  when(decision(Decision::approve));
+  then({approved("ask"), RunEvent{RunResumed{""}}});
+  when(claim_by("ann"));
+  then_names({"StationClaimed"});
+}
+
+TEST_F(DecisionTest, ARejectionOfAPausedRunEndsItAndResumesNothing) {
+  given({started({"p", {approval_station("ask")}}), held("ask"), RunEvent{RunPaused{"lunch"}}});
+  when(decision(Decision::reject));
+  then_names({"StationRejected", "RunFailed"});
+}
+
+TEST_F(DecisionTest, IsAskedForWhereNoneIsGiven) {
+  given({started({"p", {approval_station("ask")}}), held("ask")});
+  when(ResumeRun{run, {}, {}, {}});
+  then_rejected(ErrorCode::DECISION_REQUIRED);
+  EXPECT_EQ(rejection->next_commands.front(),
+            "signalbox run resume " + to_string(run) + " --decision approve");
+}
+
+TEST_F(DecisionTest, IsRefusedWhereNoneIsAsked) {
+  given({started({"p", {worker_station("a"), approval_station("ask")}})});
+  when(decision(Decision::approve));
+  then_rejected(ErrorCode::NOT_WAITING_FOR_APPROVAL);
+  when(claim_by("ann"));
+  when(decision(Decision::reject));
+  then_rejected(ErrorCode::NOT_WAITING_FOR_APPROVAL);
+}
+
+TEST_F(DecisionTest, TakenTwiceCountsOnce) {
+  given({started({"p", {approval_station("ask"), worker_station("a")}}), held("ask")});
+  when(decision(Decision::approve));
+  when(decision(Decision::reject));
+  then_rejected(ErrorCode::NOT_WAITING_FOR_APPROVAL);
+}
+
+TEST_F(DecisionTest, AWaitForAPersonEndsWithNoTimer) {
+  given({started({"p", {approval_station("ask")}}), held("ask")});
+  when(WakeStation{run});
+  then_nothing();
+}
+
+TEST_F(DecisionTest, ACanceledRunIsAskedNothing) {
+  given({started({"p", {approval_station("ask")}}), held("ask")});
+  when(CancelRun{run, {}});
+  then_names({"StationCanceled", "RunCanceled"});
+  when(decision(Decision::approve));
+  then_rejected(ErrorCode::RUN_TERMINAL);
+}
+
+class BudgetTest : public DecisionTest {
+ protected:
+  static Event started_with(Budget budget, std::vector<StationDefinition> stations) {
+    Event event = started({"p", std::move(stations)});
+    std::get<RunStarted>(std::get<RunEvent>(event)).budget = budget;
+    return event;
+  }
+};
+
+TEST_F(BudgetTest, UsedUpKeepsTheNextStationFromStarting) {  // S7
+  given({started_with({0, 0, 10}, {worker_station("a"), worker_station("b")}), claimed("a")});
+  when_completed("a", 2, {5, 6, 10});
+  then_names({"StationUsageReported", "StationSucceeded", "StationHeld"});
+  EXPECT_EQ(the_run().station().waiting, WaitReason::budget);
+  EXPECT_EQ(the_run().used, (Usage{5, 6, 10}));
+  when(claim_by("ann"));
+  then_nothing();
+}
+
+TEST_F(BudgetTest, OneBelowItsBoundGoesOn) {
+  given({started_with({0, 0, 10}, {worker_station("a"), worker_station("b")}), claimed("a")});
+  when_completed("a", 2, {0, 0, 9});
+  then_names({"StationUsageReported", "StationSucceeded"});
+  when(claim_by("ann"));
+  then_names({"StationClaimed"});
+}
+
+TEST_F(BudgetTest, KeepsARetryFromStarting) {
+  given({started_with({0, 100, 0},
+                      {worker_station("a", {3, 0, {Strategy::original, Strategy::simplified}})}),
+         claimed("a")});
+  when_completed("a", 2, {0, 100, 0}, Outcome::failed);
+  then_names({"StationUsageReported", "StationAttemptFailed"});
+  when(WakeStation{run});
+  then_names({"StationHeld"});
+  EXPECT_EQ(the_run().station().waiting, WaitReason::budget);
+}
+
+TEST_F(BudgetTest, RaisedLetsTheStationGo) {  // S11
+  given({started_with({0, 0, 10}, {worker_station("a"), worker_station("b")}), claimed("a")});
+  when_completed("a", 2, {0, 0, 10});
+  when(ResumeRun{run, "worth it", {}, Budget{0, 0, 20}});
+  then({RunEvent{RunBudgetRaised{{0, 0, 20}, "worth it"}}, StationEvent{StationReady{"b"}}});
+  when(claim_by("ann"));
+  then_names({"StationClaimed"});
+}
+
+TEST_F(BudgetTest, ThatIsUsedUpAlreadyIsRefused) {
+  given({started_with({0, 0, 10}, {worker_station("a"), worker_station("b")}), claimed("a")});
+  when_completed("a", 2, {0, 0, 15});
+  when(ResumeRun{run, {}, {}, Budget{0, 0, 15}});
+  then_rejected(ErrorCode::BUDGET_EXHAUSTED);
+  EXPECT_EQ(rejection->next_commands.front(),
+            "signalbox run resume " + to_string(run) + " --max-turns 30");
+  when(ResumeRun{run, {}, {}, {}});
+  then_rejected(ErrorCode::BUDGET_EXHAUSTED);
+  when(ResumeRun{run, {}, {}, Budget{-1, 0, 0}});
+  then_rejected(ErrorCode::INVALID_PARAMS);
+}
+
+TEST_F(BudgetTest, IsRaisedAheadOfItsEnd) {
+  given({started_with({0, 0, 10}, {worker_station("a")})});
+  when(ResumeRun{run, {}, {}, Budget{0, 0, 20}});
+  then({RunEvent{RunBudgetRaised{{0, 0, 20}, ""}}});
+  EXPECT_EQ(the_run().status, RunStatus::queued);
+  when(ResumeRun{run, {}, {}, Budget{0, 0, 20}});
+  then_nothing();
+}
+
+TEST_F(BudgetTest, OfAPausedRunIsRaisedAndItGoesOn) {
+  given({started_with({0, 0, 10}, {worker_station("a"), worker_station("b")}), claimed("a")});
+  when_completed("a", 2, {0, 0, 10});
+  when(PauseRun{run, {}});
+  when(ResumeRun{run, {}, {}, Budget{0, 0, 20}});
+  then_names({"RunBudgetRaised", "StationReady", "RunResumed"});
+  when(claim_by("ann"));
+  then_names({"StationClaimed"});
+}
+
+TEST_F(BudgetTest, ComesBeforeTheDecisionThatIsSaidWithIt) {
+  given({started_with({0, 0, 10},
+                      {worker_station("a"), approval_station("ask"), worker_station("b")}),
+         claimed("a")});
+  when_completed("a", 2, {0, 0, 10});
+  when(ResumeRun{run, "", Decision::approve, Budget{0, 0, 20}});
+  then({RunEvent{RunBudgetRaised{{0, 0, 20}, ""}}, approved("ask")});
+  when(claim_by("ann"));
+  then_names({"StationClaimed"});
+}
+
+TEST_F(BudgetTest, ARejectionThatComesWithOneEndsTheRun) {
+  given({started({"p", {approval_station("ask")}}), held("ask")});
+  when(ResumeRun{run, "", Decision::reject, Budget{0, 0, 20}});
+  then_names({"RunBudgetRaised", "StationRejected", "RunFailed"});
+}
+
+}  // namespace
+}  // namespace signalbox

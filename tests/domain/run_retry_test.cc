@@ -1,0 +1,228 @@
+// A failed run that is taken up again: at the station that failed, and at no other.
+#include <gtest/gtest.h>
+
+#include "domain/run_retry.h"
+#include "tests/domain/given_when_then.h"
+
+namespace signalbox {
+namespace {
+
+Event failed(std::string station, std::uint32_t attempt, ErrorClass error_class,
+             std::string code = "X") {
+  return StationEvent{StationFailed{std::move(station),
+                                    attempt,
+                                    {Outcome::failed, error_class, std::move(code), "it broke"},
+                                    {}}};
+}
+Event run_failed(std::string station) {
+  return RunEvent{RunFailed{std::move(station), ErrorClass::terminal, "X", "it broke"}};
+}
+
+class RunRetryTest : public GivenWhenThen {
+ protected:
+  const PipelineDefinition two{
+      "two",
+      {worker_station("a"),
+       worker_station("b", {1, 0, {Strategy::original, Strategy::simplified}})}};
+
+  // As given(), and the records are kept for the retry.
+  void given_log(const std::vector<Event>& past) {
+    given(past);
+    for (const Event& event : past) {
+      Record record;
+      record.position = static_cast<Position>(log.size()) + 1;
+      record.stream = Stream::run(run);
+      record.event = event;
+      log.push_back(std::move(record));
+    }
+  }
+  void given_failed_at_b() {
+    given_log({started(two, "key"), claimed("a"), succeeded("a"), claimed("b"),
+               failed("b", 1, ErrorClass::config), run_failed("b")});
+  }
+  [[nodiscard]] RetryRun retry(const PipelineDefinition& pipeline) const {
+    RetryRun command;
+    command.run_id = run;
+    command.reason = "fixed the disk";
+    command.failed = fold_failed_run(log, pipeline);
+    command.failed_at = log.back().position;
+    return command;
+  }
+  [[nodiscard]] const RunRetried& retried() const {
+    return *event_as<RunRetried>(events.at(0).event);
+  }
+
+  std::vector<Record> log;
+};
+
+TEST_F(RunRetryTest, StartsANewAttemptOfTheFailedStationAndNoOther) {  // S11
+  given_failed_at_b();
+  when(retry(two));
+  then_names({"RunRetried"});
+  EXPECT_EQ(events[0].cause, 6U);
+  EXPECT_EQ(retried().station, "b");
+  EXPECT_EQ(retried().reason, "fixed the disk");
+  EXPECT_EQ(retried().attempts, (std::vector<std::uint32_t>{1, 1}));
+  EXPECT_FALSE(retried().pipeline.has_value()) << "the world holds it";
+  EXPECT_EQ(the_run().status, RunStatus::running);
+  EXPECT_EQ(the_run().stations[0].status, StationStatus::succeeded);
+  EXPECT_EQ(the_run().station().status, StationStatus::pending);
+  EXPECT_EQ(the_run().station().failures, 0U);
+  EXPECT_EQ(the_run().started_at, 1U);
+  EXPECT_EQ(world.ended_runs.find(run), nullptr);
+
+  when(claim_by("ann", {"a"}));
+  then_nothing();
+  when(claim_by("ann"));
+  then({claimed("b", 2, Strategy::original, 120'000)});
+  EXPECT_EQ(the_run().previous, "X: it broke");
+}
+
+TEST_F(RunRetryTest, HasAllItsRetriesAgain) {
+  given_failed_at_b();
+  when(retry(two));
+  when(claim_by("ann"));
+  const Token token = the_run().attempt->token;
+  CompleteStation complete;
+  complete.run_id = run;
+  complete.station = "b";
+  complete.token = token;
+  complete.outcome = Outcome::failed;
+  complete.error_class = ErrorClass::transient;
+  when(complete);
+  then_names({"StationAttemptFailed"});
+}
+
+TEST_F(RunRetryTest, TakesTheBoundAndTheStrategyThatItIsGiven) {
+  given_failed_at_b();
+  RetryRun command = retry(two);
+  command.max_retries = 0;
+  command.strategy = Strategy::simplified;
+  when(command);
+  EXPECT_EQ(the_run().max_retries, 0U);
+  when(claim_by("ann"));
+  then({claimed("b", 2, Strategy::simplified, 120'000)});
+}
+
+TEST_F(RunRetryTest, OfARunThatTheWorldHasForgottenBringsAllAlong) {
+  given_failed_at_b();
+  const RetryRun command = retry(two);
+  world = World{};
+  world.position = 6;
+  when(command);
+  ASSERT_TRUE(retried().pipeline.has_value());
+  EXPECT_EQ(*retried().pipeline, two);
+  EXPECT_EQ(world.run_by_idempotency_key.at("key"), run);
+  when(claim_by("ann"));
+  then_names({"StationClaimed"});
+}
+
+TEST_F(RunRetryTest, TheKeyLeadsToTheRunAgain) {  // S2
+  given_failed_at_b();
+  when(retry(two));
+  StartRun start;
+  start.goal = "goal";
+  start.idempotency_key = "key";
+  start.request_digest = digest_of(1);
+  start.run_id = uuid_of(9);
+  when(start);
+  then_nothing();
+}
+
+TEST_F(RunRetryTest, CanEndAndBeRetriedAgain) {
+  given_failed_at_b();
+  when(retry(two));
+  const NewEvent first = events.front();
+  log.push_back({7, first.stream, 0, "", "", {}, first.cause, {}, first.event});
+  const auto again = [&](Event event) {
+    log.push_back({log.back().position + 1, Stream::run(run), 0, "", "", {}, 0, {}, event});
+    given({event});
+  };
+  again(claimed("b", 2));
+  again(failed("b", 2, ErrorClass::transient));
+  again(run_failed("b"));
+  EXPECT_EQ(world.ended_runs.find(run)->ended_at, 10U);
+  when(retry(two));
+  EXPECT_EQ(retried().attempts, (std::vector<std::uint32_t>{1, 2}));
+  EXPECT_EQ(the_run().stations[1].attempts, 2U);
+}
+
+TEST_F(RunRetryTest, WhoComesSecondIsTold) {
+  given_failed_at_b();
+  const RetryRun command = retry(two);
+  when(command);
+  when(command);
+  then_rejected(ErrorCode::RUN_NOT_FAILED);
+  EXPECT_EQ(rejection->next_commands.front(), "signalbox run why " + to_string(run));
+  given({claimed("b", 2), failed("b", 2, ErrorClass::config), run_failed("b")});
+  when(command);  // its look at the records is of the failure before
+  then_rejected(ErrorCode::RUN_NOT_FAILED);
+}
+
+TEST_F(RunRetryTest, OnlyAFailedRunIsRetried) {
+  when(RetryRun{run, {}, {}, {}, nullptr, 0});
+  then_rejected(ErrorCode::RUN_NOT_FOUND);
+  given({started(two)});
+  when(RetryRun{run, {}, {}, {}, nullptr, 0});
+  then_rejected(ErrorCode::RUN_NOT_FAILED);
+  when(CancelRun{run, {}});
+  when(RetryRun{run, {}, {}, {}, nullptr, 0});
+  then_rejected(ErrorCode::RUN_NOT_FAILED);
+  EXPECT_EQ(rejection->next_commands.front(), "signalbox run get " + to_string(run));
+}
+
+TEST_F(RunRetryTest, GuardsAreAskedInTheirOrder) {
+  given_failed_at_b();
+  RetryRun command = retry(two);
+  command.strategy = Strategy::decomposed;
+  when(command);
+  then_rejected(ErrorCode::INVALID_PARAMS);
+  EXPECT_EQ(rejection->details.back().key, "strategies");
+  command.run_id = uuid_of(7);
+  command.failed = nullptr;
+  when(command);
+  then_rejected(ErrorCode::RUN_NOT_FOUND);
+  command.reason = std::string(limits::reason_bytes_max + 1, 'x');
+  when(command);
+  then_rejected(ErrorCode::LIMIT_EXCEEDED);
+}
+
+TEST_F(RunRetryTest, ARejectedApprovalIsAskedAgain) {
+  StationDefinition ask = worker_station("ask");
+  ask.executor = ExecutorKind::approval;
+  const PipelineDefinition asked{"asked", {ask, worker_station("a")}};
+  given_log({started(asked), StationEvent{StationHeld{"ask", WaitReason::approval, "?"}},
+             StationEvent{StationRejected{"ask", "no"}}, run_failed("ask")});
+  when(retry(asked));
+  then_names({"RunRetried", "StationHeld"});
+  EXPECT_EQ(the_run().station().waiting, WaitReason::approval);
+  EXPECT_EQ(the_run().previous, "REJECTED: no");
+}
+
+TEST_F(RunRetryTest, AUsedUpBudgetHoldsIt) {
+  Event start = started(two);
+  std::get<RunStarted>(std::get<RunEvent>(start)).budget = {0, 0, 5};
+  given_log({start, claimed("a"), StationEvent{StationUsageReported{"a", 1, {0, 0, 6}}},
+             failed("a", 1, ErrorClass::config), run_failed("a")});
+  when(retry(two));
+  then_names({"RunRetried", "StationHeld"});
+  EXPECT_EQ(the_run().used.turns, 6);
+  EXPECT_EQ(the_run().station().waiting, WaitReason::budget);
+}
+
+TEST_F(RunRetryTest, ALockThatAnAttemptHeldIsNoMatterOfItsOwn) {
+  Event with_lock = claimed("a");
+  std::get<StationClaimed>(std::get<StationEvent>(with_lock)).lock_token = 77;
+  log.push_back({1, Stream::run(run), 0, "", "", {}, 0, {}, started(two)});
+  log.push_back({2, Stream::run(run), 0, "", "", {}, 0, {}, with_lock});
+  log.push_back({3, Stream::run(run), 0, "", "", {}, 0, {}, failed("a", 1, ErrorClass::lost)});
+  log.push_back({4, Stream::run(run), 0, "", "", {}, 0, {}, run_failed("a")});
+  const auto folded = fold_failed_run(log, two);
+  ASSERT_NE(folded, nullptr);
+  EXPECT_EQ(folded->stations[0].attempts, 1U);
+  log.pop_back();
+  EXPECT_EQ(fold_failed_run(log, two), nullptr) << "it hasn't failed";
+}
+
+}  // namespace
+}  // namespace signalbox

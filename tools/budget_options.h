@@ -1,0 +1,26 @@
+// The flags for what a run may use up, of commands that set it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include <boost/json/object.hpp>
+
+namespace CLI {
+class App;
+}
+
+namespace signalbox {
+
+struct BudgetOptions {
+  std::optional<double> max_cost_usd;
+  std::optional<std::int64_t> max_tokens;
+  std::optional<std::int64_t> max_turns;
+};
+
+void add_budget_options(CLI::App& command, BudgetOptions& options);
+
+// Sets params["budget"] to the figures that were given, if any were.
+void set_budget(boost::json::object& params, const BudgetOptions& options);
+
+}  // namespace signalbox
