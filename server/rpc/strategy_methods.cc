@@ -93,7 +93,7 @@ void list(Api& api, Call& call) {
 }  // namespace
 
 std::vector<Method> strategy_methods() {
-  return {{"strategy.list", false, field_names<ListStrategies>(), list}};
+  return {{"strategy.list", false, Role::viewer, field_names<ListStrategies>(), list}};
 }
 
 }  // namespace signalbox
