@@ -17,17 +17,14 @@
 #include "projections/world_digest.h"
 #include "server/artifacts/artifact_store.h"
 #include "server/clock.h"
-#include "server/clock_watch.h"
+#include "server/clockwork.h"
 #include "server/config.h"
 #include "server/engine/engine.h"
-#include "server/engine/timers.h"
 #include "server/executors/process_executor.h"
 #include "server/follow/projector.h"
 #include "server/follow/snapshotter.h"
 #include "server/jobs/job_pause.h"
 #include "server/jobs/station_jobs.h"
-#include "server/loops/watchdog_loop.h"
-#include "server/loops/watchdog_sweep.h"
 #include "server/recovery/recovery.h"
 #include "server/rpc/dispatcher.h"
 #include "server/rpc/lock_queue.h"
@@ -50,18 +47,14 @@ class Server {
   // The events of a start; after a crash, with a verdict for everything that was in flight.
   // False if the crash report couldn't be written.
   bool begin_incarnation();
-  // Sets all deadlines anew if time didn't go by as it should have.
-  void watch_clock();
+  Clockwork::Reports clockwork_reports();
   Engine::Hooks hooks();
   Api api();
   bool listen();
   // Once after everything that came in together: ready stations, waiting claims, then the log.
   void schedule_turn();
   void turn();
-  void arm_deadlines();
   void wait_for_time();
-  void fire_timers();
-  void end_overdue();
   void set_job_pauses(std::vector<JobPause> pauses);
   World roll_back(const std::string& why);
   void watch_for_space();
@@ -77,20 +70,17 @@ class Server {
   boost::asio::io_context io_{1};
   boost::asio::thread_pool blocking_{1};
   SystemClock clock_;
-  ClockWatch clock_watch_;
   RandomIdSource ids_;
   ArtifactStore artifacts_;
   ProcessExecutor executor_;
   Engine engine_;
   WorldDigest digest_;
-  Timers timers_;
-  WatchdogSweep watchdog_sweep_;
-  WatchdogLoop watchdog_;
   Projector projector_;
   Snapshotter snapshotter_;
   RunRootWriter run_roots_;
   ClaimQueue claims_;
   LockQueue locks_;
+  Clockwork clockwork_;
   EventFeed feed_;
   Api api_;
   Dispatcher dispatcher_;

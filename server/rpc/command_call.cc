@@ -1,7 +1,6 @@
 #include "server/rpc/command_call.h"
 
 #include "domain/refusals.h"
-#include "server/run_root/run_root_writer.h"
 
 namespace signalbox {
 
@@ -53,13 +52,13 @@ Rejection with_ended_run(Api& api, Rejection rejection) {
 }
 
 void answer_with_files(Api& api, const Responder& responder, Decided<boost::json::object> outcome) {
-  if (api.run_roots == nullptr) return responder.answer(std::move(outcome));
+  if (!api.when_files_written) return responder.answer(std::move(outcome));
   const Position position = api.engine.world().position;
   api.engine.release_when_durable(
       [&api, responder, position, outcome = std::move(outcome)](Durability durability) {
         // Of what isn't durable there are no files.
         if (durability != Durability::durable) return responder.reject(not_durable(durability));
-        api.run_roots->when_written(position, [&api, responder, outcome](const std::string& error) {
+        api.when_files_written(position, [&api, responder, outcome](const std::string& error) {
           api.post([responder, outcome, error] {
             Decided<boost::json::object> answer = outcome;
             if (answer && !error.empty()) (*answer)["files_error"] = error;
