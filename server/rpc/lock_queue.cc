@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "domain/lock_file_holder.h"
 #include "server/rpc/api.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/lock_results.h"
@@ -116,7 +117,10 @@ LockQueue::Verdict LockQueue::settle(Waiting& waiting, std::int64_t monotonic_ns
   const bool is_free =
       lock == nullptr || api_.timers.expired_lock(world, command.key, monotonic_ns).has_value();
   if (!is_free && lock->owner != command.owner) {
-    if (waiting.deadline_ns > monotonic_ns) return Verdict::waits;
+    if (waiting.deadline_ns > monotonic_ns) {
+      waiting.file_is_read = false;  // what was there tells nothing about the end of the wait
+      return Verdict::waits;
+    }
     const auto decided = decide(world, command, Now{api_.clock.wall_ns()});
     refuse(waiting, decided.error());
     return Verdict::settled;
@@ -133,7 +137,10 @@ LockQueue::Verdict LockQueue::settle(Waiting& waiting, std::int64_t monotonic_ns
 LockQueue::Verdict LockQueue::take(Waiting& waiting, std::int64_t monotonic_ns) {
   Decided<boost::json::object> outcome;
   {
-    auto transaction = api_.engine.begin(waiting.origin);
+    // What ends with a refusal isn't the result of the command: asked again, it is decided again.
+    const bool refused = is_held_by_file(waiting.command, api_.clock.wall_ns());
+    auto transaction =
+        api_.engine.begin(refused ? Origin{waiting.origin.actor, {}, {}} : waiting.origin);
     if (const auto expired =
             api_.timers.expired_lock(api_.engine.world(), waiting.command.key, monotonic_ns)) {
       (void)transaction.apply(*expired);
