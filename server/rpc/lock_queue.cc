@@ -137,14 +137,13 @@ LockQueue::Verdict LockQueue::settle(Waiting& waiting, std::int64_t monotonic_ns
 LockQueue::Verdict LockQueue::take(Waiting& waiting, std::int64_t monotonic_ns) {
   Decided<boost::json::object> outcome;
   {
+    const auto expired =
+        api_.timers.expired_lock(api_.engine.world(), waiting.command.key, monotonic_ns);
     // What ends with a refusal isn't the result of the command: asked again, it is decided again.
-    const bool refused = is_held_by_file(waiting.command, api_.clock.wall_ns());
+    const bool refused = expired && is_held_by_file(waiting.command, api_.clock.wall_ns());
     auto transaction =
         api_.engine.begin(refused ? Origin{waiting.origin.actor, {}, {}} : waiting.origin);
-    if (const auto expired =
-            api_.timers.expired_lock(api_.engine.world(), waiting.command.key, monotonic_ns)) {
-      (void)transaction.apply(*expired);
-    }
+    if (expired) (void)transaction.apply(*expired);
     const auto applied = transaction.apply(waiting.command);
     if (applied) {
       outcome = acquire_result(api_, transaction.records());
