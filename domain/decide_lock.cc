@@ -6,6 +6,7 @@
 #include "domain/check.h"
 #include "domain/decide.h"
 #include "domain/limits.h"
+#include "domain/lock_file_holder.h"
 #include "domain/refusals.h"
 
 namespace signalbox {
@@ -118,10 +119,7 @@ Decided<NewEvents> decide(const World& world, const AcquireLock& command, const 
     case FoundLockFile::Kind::known:
       break;
     case FoundLockFile::Kind::foreign:
-      // All that is known of its lease is a time on the wall clock.
-      if (file.owner != command.owner && now.wall_ns < file.expires_at_ns) {
-        return held_by_file(command.key, file);
-      }
+      if (is_held_by_file(command, now.wall_ns)) return held_by_file(command.key, file);
       events.push_back(
           {stream,
            {},

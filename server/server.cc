@@ -9,7 +9,7 @@
 #include <boost/asio/post.hpp>
 
 #include "server/access/access_settings.h"
-#include "server/recovery/crash_report.h"
+#include "server/recovery/incarnation.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/results.h"
 
@@ -41,7 +41,6 @@ Server::Server(const Config& config, Recovered& recovered, RunIndex& index, spdl
       torn_bytes_(recovered.torn_bytes),
       log_(*recovered.log),
       logger_(logger),
-      clock_watch_(clock_.wall_ns(), clock_.monotonic_ns()),
       artifacts_(config.data / "artifacts"),
       processes_({config.data / "jobs", std::filesystem::read_symlink("/proc/self/exe"),
                   config.socket, own_environment()},
@@ -49,9 +48,6 @@ Server::Server(const Config& config, Recovered& recovered, RunIndex& index, spdl
       modal_({config.data / "jobs", own_environment()}, artifacts_),
       executor_(processes_, modal_),
       engine_(std::move(recovered.world), clock_, hooks()),
-      watchdog_sweep_(config.watchdog_interval_ms),
-      watchdog_(engine_, clock_, config.watchdog_interval_ms, WatchdogSweep::has_work,
-                [this] { end_overdue(); }),
       projector_(log_, index, [this](const StoreError& error) { fail_from_thread(error); }),
       snapshotter_(log_, snapshots_directory(config.data), config.snapshot_events,
                    recovered.snapshot_position,
@@ -72,6 +68,8 @@ Server::Server(const Config& config, Recovered& recovered, RunIndex& index, spdl
           [this] { schedule_turn(); }),
       locks_(api_, [this] { schedule_turn(); }),
       steps_(api_, [this] { schedule_turn(); }),
+      clockwork_({engine_, clock_, claims_, locks_, steps_}, config.watchdog_interval_ms,
+                 clockwork_reports()),
       feed_(
           log_, [this](const StoreError& error) { fail_from_thread(error); },
           [this](std::function<void()> action) { asio::post(io_, std::move(action)); }),
@@ -88,15 +86,12 @@ Server::~Server() = default;
 Engine::Hooks Server::hooks() {
   return {
       [this](std::span<const Record> records) {
-        timers_.observe(engine_.world(), records, clock_.wall_ns(), clock_.monotonic_ns());
-        locks_.observe(records);
+        clockwork_.observe(records);
         for (const Record& record : records) {
           if (const auto* denied = event_as<AccessDenied>(record.event)) {
             logger_.warn("{}", denial_text(*denied));
           }
         }
-        watchdog_sweep_.observe(records);
-        watchdog_.observe(records);
         schedule_turn();
       },
       [this](const CommitOutcome& outcome) {
@@ -129,9 +124,13 @@ Api Server::api() {
           {config_.data.string(), config_.socket.string(), clock_.wall_ns(), config_.jobs_max},
           [this](std::function<std::function<void()>()> work) { run_blocking(std::move(work)); },
           [this](std::function<void()> action) { asio::post(io_, std::move(action)); },
-          timers_,
+          clockwork_.timers(),
           [this] { return digest_.of(engine_.world()); },
           &run_roots_,
+          [this](Position position, RunRootWriter::Written written) {
+            run_roots_.when_written(position, std::move(written));
+          },
+          look_at_file,
           KnownPipeline(config_.coderunner_mode),
           &authentication_,
           secure_random(),
@@ -157,7 +156,7 @@ HttpService Server::http_service() {
 void Server::handle(std::string_view line, const Caller& caller,
                     const Decided<Principal>& principal, const std::shared_ptr<Peer>& peer) {
   // Before anything judges a lease: we may have been stopped ourselves.
-  watch_clock();
+  clockwork_.look_at_clock(stopping_);
   if (principal) {
     dispatcher_.handle(line, *principal, peer);
   } else {
@@ -172,7 +171,12 @@ std::optional<Rejection> Server::not_ready() const {
 }
 
 void Server::run_blocking(std::function<std::function<void()>()> work) {
-  asio::post(blocking_, [this, work = std::move(work)] { asio::post(io_, work()); });
+  asio::post(blocking_, [this, work = std::move(work)] {
+    asio::post(io_, [this, then = work()] {
+      clockwork_.look_at_clock(stopping_);  // likewise
+      then();
+    });
+  });
 }
 
 bool Server::listen() {
@@ -201,54 +205,44 @@ bool Server::listen() {
   return true;
 }
 
-bool Server::begin_incarnation() {
-  auto transaction = engine_.begin(by_the_service);
-  const bool crashed = engine_.world().server.serving;
-  const Position last_durable = engine_.world().position;
-  transaction.apply(StartServer{SIGNALBOX_VERSION}).value();
-  incarnation_ = engine_.world().server.incarnation;
-  if (!crashed) return true;
-
-  const auto verdicts = crash_verdicts(engine_.world(), [this](const Run& run) {
-    return executor_.poll(job_of(run, config_.data / "runs"));
-  });
-  const auto report = artifacts_.put("crash_report.json", "application/json",
-                                     crash_report({engine_.world().server.incarnation,
-                                                   clock_.wall_ns(), last_durable, torn_bytes_},
-                                                  verdicts));
-  if (!report) {
-    fail(74, "the crash report can't be written: " + report.error().message);
-    return false;
-  }
-  FinishRecovery finish{last_durable, torn_bytes_, {}, report->sha256};
-  for (const CrashVerdict& verdict : verdicts) {
-    finish.items.push_back(verdict.item);
-    if (verdict.item.kind == RecoveredKind::tick && verdict.item.verdict == Verdict::requeue) {
-      transaction.apply(RecoverTick{verdict.item.name, verdict.item.evidence, true}).value();
-    }
-    if (verdict.item.verdict == Verdict::needs_operator) {
-      logger_.warn("after the crash: {}: {}; {}", verdict.item.name, verdict.item.evidence,
-                   verdict.next_commands.back());
-    }
-  }
-  transaction.apply(finish).value();
-  logger_.info("the crash left {} in flight at position {}; report: {}", verdicts.size(),
-               last_durable, artifacts_.path_of(report->sha256).string());
-  return true;
+Clockwork::Reports Server::clockwork_reports() {
+  return {
+      [this](const ClockJump& jump) {
+        logger_.warn(
+            "{}: {} ms by the wall clock, {} ms by the monotonic one; all leases start "
+            "anew",
+            jump.cause, jump.wall_ms, jump.monotonic_ms);
+      },
+      [this](const OverdueItem& item) {
+        logger_.warn("watchdog: {}", item.what);
+        if (!item.job_id.empty()) jobs_->end_overdue(item.job_id);
+      },
+      // Again: a job may have got its directory only after its run was paused.
+      [this] { set_job_pauses(all_job_pauses(engine_.world())); },
+  };
 }
 
-void Server::watch_clock() {
-  const std::int64_t monotonic_ns = clock_.monotonic_ns();
-  if (monotonic_ns < clock_watch_.next_look_ns()) return;
-  const auto jump = clock_watch_.look(clock_.wall_ns(), monotonic_ns);
-  if (!jump) return;
-  logger_.warn("{}: {} ms by the wall clock, {} ms by the monotonic one; all leases start anew",
-               jump->cause, jump->wall_ms, jump->monotonic_ms);
-  timers_.restart_leases(engine_.world(), monotonic_ns);
-  watchdog_sweep_.forget();
-  if (stopping_) return;
-  (void)engine_.begin(by_the_service)
-      .apply(NoteClockJump{jump->wall_ms, jump->monotonic_ms, jump->cause});
+bool Server::begin_incarnation() {
+  const auto begun = signalbox::begin_incarnation(
+      engine_, {SIGNALBOX_VERSION, clock_.wall_ns(), torn_bytes_},
+      {[this](const Run& run) { return executor_.poll(job_of(run, config_.data / "runs")); },
+       [this](const std::string& report) {
+         return artifacts_.put("crash_report.json", "application/json", report);
+       }});
+  incarnation_ = engine_.world().server.incarnation;
+  if (!begun) {
+    fail(74, "the crash report can't be written: " + begun.error().message);
+    return false;
+  }
+  if (!begun->after_crash) return true;
+  for (const CrashVerdict& verdict : begun->verdicts) {
+    if (verdict.item.verdict != Verdict::needs_operator) continue;
+    logger_.warn("after the crash: {}: {}; {}", verdict.item.name, verdict.item.evidence,
+                 verdict.next_commands.back());
+  }
+  logger_.info("the crash left {} in flight at position {}; report: {}", begun->verdicts.size(),
+               begun->last_durable, artifacts_.path_of(begun->report).string());
+  return true;
 }
 
 int Server::run() {
@@ -275,7 +269,7 @@ int Server::run() {
   projector_.start();
   run_roots_.start(engine_.world());
   const bool begun = begin_incarnation();
-  arm_deadlines();
+  clockwork_.arm();
   set_job_pauses(all_job_pauses(engine_.world()));
   jobs_->adopt();
   if (begun && listen()) {
@@ -307,38 +301,14 @@ void Server::schedule_turn() {
 }
 
 void Server::turn() {
-  if (!stopping_) {
-    jobs_->dispatch_ready();
-    claims_.serve(clock_.monotonic_ns());
-    locks_.serve(clock_.monotonic_ns());
-    steps_.serve(clock_.monotonic_ns());
-  }
+  if (!stopping_) clockwork_.turn(*jobs_);
   engine_.flush();
   wait_for_time();
 }
 
-// For their full length from now.
-void Server::arm_deadlines() {
-  timers_.arm_all(engine_.world(), clock_.wall_ns(), clock_.monotonic_ns());
-  watchdog_sweep_.forget();
-  watchdog_.arm();
-}
-
 void Server::wait_for_time() {
   if (stopping_) return;
-  std::int64_t due_ns = clock_watch_.next_look_ns();
-  const auto not_later_than = [&due_ns](const std::optional<std::int64_t>& next_ns) {
-    if (next_ns) due_ns = std::min(due_ns, *next_ns);
-  };
-  not_later_than(claims_.next_due_ns());
-  not_later_than(locks_.next_due_ns());
-  not_later_than(steps_.next_due_ns());
-  // Without space nothing can be decided; who waits for a claim or a lock is told at the end of
-  // that wait.
-  if (!engine_.storage_full()) {
-    not_later_than(timers_.next_due_ns());
-    not_later_than(watchdog_.next_due_ns());
-  }
+  const std::int64_t due_ns = clockwork_.next_due_ns();
   // Called after every turn; most leave the soonest time as it was, and one that was put off is
   // looked at again when it has come.
   if (clock_timer_due_ns_ <= due_ns) return;
@@ -348,32 +318,10 @@ void Server::wait_for_time() {
   clock_timer_.async_wait([this](const boost::system::error_code& error) {
     if (error) return;
     clock_timer_due_ns_ = no_time;
-    fire_timers();
+    if (stopping_) return;
+    clockwork_.fire();
+    schedule_turn();
   });
-}
-
-void Server::fire_timers() {
-  if (stopping_) return;
-  watch_clock();
-  if (!engine_.storage_full()) {
-    locks_.serve(clock_.monotonic_ns());  // takes over what timers would let go
-    for (const Command& command : timers_.take_due(engine_.world(), clock_.monotonic_ns())) {
-      (void)engine_.begin(by_the_service).apply(command);
-    }
-    watchdog_.run_if_due();
-  }
-  schedule_turn();
-}
-
-// What the watchdog finds was missed by what should have ended it.
-void Server::end_overdue() {
-  for (const OverdueItem& item : watchdog_sweep_.look(engine_.world(), clock_.monotonic_ns())) {
-    logger_.warn("watchdog: {}", item.what);
-    if (item.command) (void)engine_.begin(by_the_service).apply(*item.command);
-    if (!item.job_id.empty()) jobs_->end_overdue(item.job_id);
-  }
-  // Again: a job may have got its directory only after its run was paused.
-  set_job_pauses(all_job_pauses(engine_.world()));
 }
 
 void Server::set_job_pauses(std::vector<JobPause> pauses) {
@@ -412,7 +360,7 @@ void Server::watch_for_space() {
     engine_.leave_storage_full();
     // The start itself may be among what was rolled back, and all that follows is of this life.
     if (engine_.world().server.incarnation != incarnation_ && !begin_incarnation()) return;
-    arm_deadlines();
+    clockwork_.arm();
     jobs_->adopt();
     schedule_turn();
   });

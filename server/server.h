@@ -20,10 +20,9 @@
 #include "server/access/authentication.h"
 #include "server/artifacts/artifact_store.h"
 #include "server/clock.h"
-#include "server/clock_watch.h"
+#include "server/clockwork.h"
 #include "server/config.h"
 #include "server/engine/engine.h"
-#include "server/engine/timers.h"
 #include "server/executors/executor_set.h"
 #include "server/executors/modal_executor.h"
 #include "server/executors/process_executor.h"
@@ -31,11 +30,10 @@
 #include "server/follow/snapshotter.h"
 #include "server/jobs/job_pause.h"
 #include "server/jobs/station_jobs.h"
-#include "server/loops/watchdog_loop.h"
-#include "server/loops/watchdog_sweep.h"
 #include "server/recovery/recovery.h"
 #include "server/rpc/dispatcher.h"
 #include "server/rpc/lock_queue.h"
+#include "server/rpc/step_queue.h"
 #include "server/rpc/step_queue.h"
 #include "server/run_root/run_root_writer.h"
 #include "server/socket/listener.h"
@@ -56,8 +54,7 @@ class Server {
   // The events of a start; after a crash, with a verdict for everything that was in flight.
   // False if the crash report couldn't be written.
   bool begin_incarnation();
-  // Sets all deadlines anew if time didn't go by as it should have.
-  void watch_clock();
+  Clockwork::Reports clockwork_reports();
   Engine::Hooks hooks();
   Api api();
   HttpService http_service();
@@ -70,10 +67,7 @@ class Server {
   // Once after everything that came in together: ready stations, waiting claims, then the log.
   void schedule_turn();
   void turn();
-  void arm_deadlines();
   void wait_for_time();
-  void fire_timers();
-  void end_overdue();
   void set_job_pauses(std::vector<JobPause> pauses);
   World roll_back(const std::string& why);
   void watch_for_space();
@@ -89,7 +83,6 @@ class Server {
   boost::asio::io_context io_{1};
   boost::asio::thread_pool blocking_{1};
   SystemClock clock_;
-  ClockWatch clock_watch_;
   RandomIdSource ids_;
   ArtifactStore artifacts_;
   ProcessExecutor processes_;
@@ -97,15 +90,13 @@ class Server {
   ExecutorSet executor_;
   Engine engine_;
   WorldDigest digest_;
-  Timers timers_;
-  WatchdogSweep watchdog_sweep_;
-  WatchdogLoop watchdog_;
   Projector projector_;
   Snapshotter snapshotter_;
   RunRootWriter run_roots_;
   ClaimQueue claims_;
   LockQueue locks_;
   StepQueue steps_;
+  Clockwork clockwork_;
   EventFeed feed_;
   Authentication authentication_;
   Api api_;

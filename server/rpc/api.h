@@ -12,6 +12,7 @@
 #include "server/rpc/claim_queue.h"
 #include "server/rpc/event_feed.h"
 #include "server/rpc/known_pipeline.h"
+#include "server/run_root/found_file.h"
 #include "store/event_log.h"
 #include "store/random_source.h"
 
@@ -50,6 +51,12 @@ struct Api {
   std::function<Digest()> world_digest;
   // What writes the files in run roots; nullptr where there are none, as in tests.
   RunRootWriter* run_roots = nullptr;
+  // Calls `written` once the files that follow from everything up to `position` are there, with
+  // what went wrong, or "". On any thread. Empty where there are none.
+  std::function<void(Position position, std::function<void(const std::string& error)> written)>
+      when_files_written = nullptr;
+  // How a file of a run root is read; a simulation has files of its own.
+  LookAtFile look_at_file = signalbox::look_at_file;
   KnownPipeline known_pipeline{};  // of the latest run.start that brought one
   // Who is who; nullptr where everybody is who they are said to be, as in tests.
   Authentication* authentication = nullptr;

@@ -1,9 +1,24 @@
 #include "server/rpc/command_call.h"
 
 #include "domain/refusals.h"
-#include "server/run_root/run_root_writer.h"
 
 namespace signalbox {
+namespace {
+
+// Once the files that follow from everything up to `position`, which is durable, are there.
+void answer_when_written(Api& api, const Responder& responder, Position position,
+                         const Decided<boost::json::object>& outcome) {
+  if (!api.when_files_written) return responder.answer(outcome);
+  api.when_files_written(position, [&api, responder, outcome](const std::string& error) {
+    api.post([responder, outcome, error] {
+      Decided<boost::json::object> answer = outcome;
+      if (answer && !error.empty()) (*answer)["files_error"] = error;
+      responder.answer(std::move(answer));
+    });
+  });
+}
+
+}  // namespace
 
 bool answered_before(Api& api, Call& call, ResultOf result_of) {
   if (call.origin.command_id.empty()) return false;
@@ -34,7 +49,8 @@ bool answered_before(Api& api, Call& call, ResultOf result_of) {
     }
     boost::json::object result = result_of(api, *commit);
     result["replayed"] = true;
-    responder.result(std::move(result));
+    // The first answer may still wait for its files; this one promises them as well.
+    answer_when_written(api, responder, commit->back().position, std::move(result));
   });
   return true;
 }
@@ -53,20 +69,15 @@ Rejection with_ended_run(Api& api, Rejection rejection) {
 }
 
 void answer_with_files(Api& api, const Responder& responder, Decided<boost::json::object> outcome) {
-  if (api.run_roots == nullptr) return responder.answer(std::move(outcome));
+  if (!api.when_files_written) return responder.answer(std::move(outcome));
   const Position position = api.engine.world().position;
   api.engine.release_when_durable(
       [&api, responder, position, outcome = std::move(outcome)](Durability durability) {
         // Of what isn't durable there are no files.
-        if (durability != Durability::durable)
+        if (durability != Durability::durable) {
           return responder.reject(not_durable(api.engine, durability));
-        api.run_roots->when_written(position, [&api, responder, outcome](const std::string& error) {
-          api.post([responder, outcome, error] {
-            Decided<boost::json::object> answer = outcome;
-            if (answer && !error.empty()) (*answer)["files_error"] = error;
-            responder.answer(std::move(answer));
-          });
-        });
+        }
+        answer_when_written(api, responder, position, outcome);
       });
 }
 

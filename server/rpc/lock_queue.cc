@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "domain/limits.h"
+#include "domain/lock_file_holder.h"
 #include "domain/refusals.h"
 #include "server/rpc/api.h"
 #include "server/rpc/command_call.h"
@@ -120,7 +121,10 @@ LockQueue::Verdict LockQueue::settle(Waiting& waiting, std::int64_t monotonic_ns
   const bool is_free =
       lock == nullptr || api_.timers.expired_lock(world, command.key, monotonic_ns).has_value();
   if (!is_free && lock->owner != command.owner) {
-    if (waiting.deadline_ns > monotonic_ns) return Verdict::waits;
+    if (waiting.deadline_ns > monotonic_ns) {
+      waiting.file_is_read = false;  // what was there tells nothing about the end of the wait
+      return Verdict::waits;
+    }
     const auto decided = decide(world, command, Now{api_.clock.wall_ns()});
     refuse(waiting, decided.error());
     return Verdict::settled;
@@ -137,11 +141,13 @@ LockQueue::Verdict LockQueue::settle(Waiting& waiting, std::int64_t monotonic_ns
 LockQueue::Verdict LockQueue::take(Waiting& waiting, std::int64_t monotonic_ns) {
   Decided<boost::json::object> outcome;
   {
-    auto transaction = api_.engine.begin(waiting.origin);
-    if (const auto expired =
-            api_.timers.expired_lock(api_.engine.world(), waiting.command.key, monotonic_ns)) {
-      (void)transaction.apply(*expired);
-    }
+    const auto expired =
+        api_.timers.expired_lock(api_.engine.world(), waiting.command.key, monotonic_ns);
+    // What ends with a refusal isn't the result of the command: asked again, it is decided again.
+    const bool refused = expired && is_held_by_file(waiting.command, api_.clock.wall_ns());
+    auto transaction =
+        api_.engine.begin(refused ? Origin{waiting.origin.actor, {}, {}} : waiting.origin);
+    if (expired) (void)transaction.apply(*expired);
     const auto applied = transaction.apply(waiting.command);
     if (applied) {
       outcome = acquire_result(api_, transaction.records());
@@ -182,7 +188,7 @@ void LockQueue::arm(const std::string& key, const KeyQueue& queue, std::int64_t 
 void LockQueue::read_file(const std::string& key, std::uint64_t number,
                           const std::string& run_root) {
   api_.run_blocking([this, key, number, run_root]() -> std::function<void()> {
-    return [this, key, number, file = read_lock_file(run_root, api_.log)] {
+    return [this, key, number, file = read_lock_file(run_root, api_.log, api_.look_at_file)] {
       on_file(key, number, file);
     };
   });

@@ -125,6 +125,7 @@ void cancel(Api& api, Call& call) {
   if (!command) return call.responder.reject(command.error());
   const Run* run = api.engine.world().find_run(command->run_id);
   if (run != nullptr && run->cancel_requested) {
+    if (answered_before(api, call, cancel_result)) return;
     json::object result = replayed(run->id, name_of(run->status));
     result["cancel_requested"] = true;
     return call.responder.result(std::move(result));

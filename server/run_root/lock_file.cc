@@ -1,20 +1,13 @@
 #include "server/run_root/lock_file.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-
-#include <cerrno>
-#include <cstring>
 #include <optional>
 
 #include <boost/json/object.hpp>
 
 #include "domain/limits.h"
-#include "server/artifacts/atomic_file.h"
 #include "server/executors/utf8_text.h"
 #include "server/rpc/json_text.h"
 #include "server/rpc/time_text.h"
-#include "store/file_descriptor.h"
 #include "store/sha256.h"
 
 namespace signalbox {
@@ -100,25 +93,6 @@ void look_up(const json::object& object, const EventLog& log, LockFile& file) {
   file.token = position;
 }
 
-// The content, or why there is none that counts; nullopt where nothing lies there.
-std::optional<Decided<std::string>> content_of(const std::filesystem::path& path) {
-  struct stat status {};
-  if (::lstat(path.c_str(), &status) != 0) {
-    if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
-    return reject(ErrorCode::INTERNAL, std::string("it can't be looked at: ") + strerror(errno));
-  }
-  if (S_ISDIR(status.st_mode)) return reject(ErrorCode::INTERNAL, "a directory");
-  if (S_ISLNK(status.st_mode)) return reject(ErrorCode::INTERNAL, "a symbolic link");
-  if (!S_ISREG(status.st_mode)) return reject(ErrorCode::INTERNAL, "not a regular file");
-  if (status.st_size > static_cast<off_t>(lock_file_bytes_max)) {
-    return reject(ErrorCode::INTERNAL, "too large: " + std::to_string(status.st_size) + " bytes");
-  }
-  auto content = read_regular_file(path, lock_file_bytes_max);
-  if (!content && content.error().kind == StoreError::Kind::not_found) return std::nullopt;
-  if (!content) return reject(ErrorCode::INTERNAL, "it can't be read: " + content.error().message);
-  return std::move(*content);
-}
-
 }  // namespace
 
 FoundLockFile parse_lock_file(std::string_view text) {
@@ -129,19 +103,20 @@ FoundLockFile parse_lock_file(std::string_view text) {
   return read_object(value->get_object());
 }
 
-LockFile read_lock_file(const std::filesystem::path& run_root, const EventLog& log) {
+LockFile read_lock_file(const std::filesystem::path& run_root, const EventLog& log,
+                        const LookAtFile& look) {
   const std::filesystem::path path = run_root / ".lock";
+  const FoundFile found = look(path, lock_file_bytes_max);
   LockFile file;
-  const auto content = content_of(path);
-  if (!content) return file;
-  if (*content) {
-    file.found = parse_lock_file(**content);
-    file.found.digest = sha256(**content);
+  if (found.kind == FoundFile::Kind::none) return file;
+  if (found.kind == FoundFile::Kind::content) {
+    file.found = parse_lock_file(found.content);
+    file.found.digest = sha256(found.content);
     if (file.found.kind == FoundLockFile::Kind::foreign) {
-      look_up(parse_json(**content)->get_object(), log, file);
+      look_up(parse_json(found.content)->get_object(), log, file);
     }
   } else {
-    file.found = stale(content->error().message);
+    file.found = stale(found.problem);
   }
   file.found.path = path.string();
   return file;

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "domain/command.h"
+#include "server/run_root/found_file.h"
 #include "store/event_log.h"
 
 namespace signalbox {
@@ -23,9 +24,9 @@ struct LockFile {
   Token token = 0;
 };
 
-// Follows no symbolic link, waits for no pipe, and reads at most lock_file_bytes_max. Blocks. Any
-// thread.
-LockFile read_lock_file(const std::filesystem::path& run_root, const EventLog& log);
+// Blocks, as `look` does. Any thread.
+LockFile read_lock_file(const std::filesystem::path& run_root, const EventLog& log,
+                        const LookAtFile& look = look_at_file);
 
 // What the text of a lock file says: `foreign` or `stale`. A lock is a JSON object that tells at
 // least an `owner` and when its lease is over: `expires_at`, or `acquired_at` and `lease_ms`.

@@ -1,13 +1,9 @@
 #include "server/run_root/tick_marker.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <optional>
 
 #include "domain/limits.h"
-#include "server/artifacts/atomic_file.h"
 #include "server/executors/utf8_text.h"
 #include "server/rpc/json_text.h"
 #include "server/rpc/time_text.h"
@@ -74,30 +70,18 @@ std::filesystem::path tick_marker_path(const std::filesystem::path& run_root) {
 }
 
 TickMarker look_at_tick_marker(const std::filesystem::path& run_root, const EventLog& log,
-                               std::int64_t wall_ns) {
+                               std::int64_t wall_ns, const LookAtFile& look) {
   TickMarker marker;
   const std::filesystem::path path = tick_marker_path(run_root);
   marker.found.path = path.string();
-  struct stat status {};
-  if (::lstat(path.c_str(), &status) != 0) {
-    if (errno == ENOENT || errno == ENOTDIR) return marker;
-    return unreadable(std::move(marker), "it can't be looked at");
+  const FoundFile file = look(path, limits::marker_bytes_max);
+  if (file.kind == FoundFile::Kind::none) return marker;
+  if (file.modified_at_ns != 0) marker.found.age_ms = age_ms(file.modified_at_ns, wall_ns);
+  if (file.kind == FoundFile::Kind::unreadable) {
+    return unreadable(std::move(marker), file.problem);
   }
-  marker.found.age_ms =
-      age_ms(status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec, wall_ns);
-  if (!S_ISREG(status.st_mode)) return unreadable(std::move(marker), "it isn't a regular file");
-
-  const auto content = read_regular_file(path, limits::marker_bytes_max);
-  if (!content) {
-    // It may have been removed at the end of its tick a moment ago.
-    if (content.error().kind == StoreError::Kind::not_found) {
-      marker.found.age_ms = -1;
-      return marker;
-    }
-    return unreadable(std::move(marker), content.error().message);
-  }
-  marker.found.text = utf8_beginning(with_replacements(*content), limits::marker_bytes_max);
-  const auto value = parse_json(*content);
+  marker.found.text = utf8_beginning(with_replacements(file.content), limits::marker_bytes_max);
+  const auto value = parse_json(file.content);
   if (!value) return unreadable(std::move(marker), value.error().message);
   const json::object* object = value->if_object();
   if (object == nullptr) return unreadable(std::move(marker), "it isn't a JSON object");

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "domain/command.h"
+#include "server/run_root/found_file.h"
 #include "store/event_log.h"
 
 namespace signalbox {
@@ -22,6 +23,6 @@ struct TickMarker {
 // limits::marker_bytes_max bytes that holds a JSON object with ts, stage and reason. Its age is
 // counted from its ts, else from the file's own time. Blocks; any thread.
 TickMarker look_at_tick_marker(const std::filesystem::path& run_root, const EventLog& log,
-                               std::int64_t wall_ns);
+                               std::int64_t wall_ns, const LookAtFile& look = look_at_file);
 
 }  // namespace signalbox

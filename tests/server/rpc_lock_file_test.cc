@@ -88,6 +88,22 @@ TEST_F(RpcLockFile, NothingThereIsNothingReplaced) {
   EXPECT_EQ(commits(), (std::vector<std::string>{"LockAcquired", "LockAcquired"}));
 }
 
+// The lease of who held it is over, and a stranger's file is in the way: what ends is recorded, and
+// the command that was refused has no result that could be told again.
+TEST_F(RpcLockFile, WhatEndsWithARefusalIsNotItsResult) {  // L3, L4
+  acquire("bob");
+  clock.advance_ms(1500);
+  write(foreign("cron", 60'000));
+  const std::string again = with_root(R"(,"command_id":"c1")");
+  EXPECT_EQ(code_of(acquire("ann", again)), "LOCK_HELD");
+  EXPECT_EQ(commits(), (std::vector<std::string>{"LockAcquired", "LockExpired"}));
+  EXPECT_EQ(code_of(acquire("ann", again)), "LOCK_HELD");
+  std::filesystem::remove(file());
+  const auto granted = acquire("ann", again);
+  EXPECT_EQ(code_of(granted), "");
+  EXPECT_EQ(token_of(granted), 3U);
+}
+
 TEST_F(RpcLockFile, AStrangersFreshFileHoldsAndAnOverOneIsTakenOver) {  // L4
   write(foreign("cron", 500));
   const auto refused = acquire("ann", with_root());

@@ -175,6 +175,8 @@ class RpcSite {
           [] { return Digest{}; },
           nullptr,
           {},
+          look_at_file,
+          {},
           &authentication};
   Dispatcher dispatcher{api};
   std::shared_ptr<ListeningPeer> peer = std::make_shared<ListeningPeer>();

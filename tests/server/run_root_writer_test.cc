@@ -327,7 +327,9 @@ TEST_F(RunRootWriterTest, AnAnswerComesWhenTheFilesAreThere) {  // L4, W3
   site.writer->when_writing(0, [&caught_up](Position) { caught_up.set_value(); });
   caught_up.get_future().get();
   RpcSite rpc;
-  rpc.api.run_roots = site.writer.get();
+  rpc.api.when_files_written = [this](Position position, RunRootWriter::Written written) {
+    site.writer->when_written(position, std::move(written));
+  };
   const Responder responder(rpc.engine, rpc.peer, "1");
   {
     auto transaction = rpc.engine.begin({"uid:1", {}, {}});

@@ -22,6 +22,7 @@ bool passes(const std::string& code) {
 
 void Caller::ask(const std::string& method, const json::object& params, std::int64_t patience_ms,
                  Answer answer) {
+  method_ = method;
   id_ = name_ + "-" + std::to_string(++questions_);
   book_.sent(id_, method, params);
   json::object identified = params;
@@ -42,7 +43,7 @@ void Caller::send() {
   environment_.schedule.after(patience_ns_, outside, [this, now = ++tries_] {
     if (answer_ == nullptr || now != tries_) return;
     if (!environment_.faults.stopped() && environment_.random.one_in(8)) {
-      return finish({"GAVE_UP", {}});
+      return finish({"GAVE_UP", {}, {}});
     }
     send();
   });
@@ -63,11 +64,13 @@ void Caller::receive(const std::string& line) {
   const json::object answer = json::parse(line).as_object();
   if (answer_ == nullptr || answer.at("id").as_string() != id_) return;  // an old one, or a copy
   if (const json::value* result = answer.if_contains("result")) {
-    return finish({{}, result->as_object()});
+    return finish({{}, result->as_object(), {}});
   }
-  const std::string code(answer.at("error").at("data").at("code").as_string());
+  const json::object& data = answer.at("error").at("data").as_object();
+  const std::string code(data.at("code").as_string());
   if (passes(code)) return send_later(environment_.random.between(100, 1000) * ns_per_ms);
-  finish({code, {}});
+  const json::value* details = data.if_contains("details");
+  finish({code, {}, details == nullptr ? json::object() : details->as_object()});
 }
 
 }  // namespace signalbox::simulation

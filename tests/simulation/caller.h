@@ -15,6 +15,7 @@ namespace signalbox::simulation {
 struct Reply {
   std::string code;  // of the refusal; empty: here is the result
   boost::json::object result;
+  boost::json::object details;  // of the refusal
 };
 
 class Caller final : public Recipient {
@@ -35,6 +36,7 @@ class Caller final : public Recipient {
 
   void receive(const std::string& line) override;
   [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] const std::string& last_method() const { return method_; }
 
  private:
   void send();
@@ -45,8 +47,9 @@ class Caller final : public Recipient {
   Network& network_;
   CommandBook& book_;
   std::string name_;
-  std::string id_;    // of the latest question
-  std::string line_;  // that question
+  std::string method_;  // of the latest question
+  std::string id_;      // of the latest question
+  std::string line_;    // that question
   std::int64_t patience_ns_ = 0;
   Answer answer_;            // of the question that is open; none: it is closed
   std::uint64_t tries_ = 0;  // over all questions

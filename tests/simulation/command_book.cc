@@ -1,5 +1,6 @@
 #include "tests/simulation/command_book.h"
 
+#include <set>
 #include <utility>
 
 #include <boost/json/serialize.hpp>
@@ -10,7 +11,14 @@ namespace {
 // A command that changed nothing leaves no event, so it may be answered anew each time. (A start or
 // a cancellation is `replayed` also where another command did it before.)
 bool tells_of_events(const std::string& method, const boost::json::object& result) {
-  if (method == "run.get" || method == "run.list" || method == "events.subscribe") return false;
+  static const std::set<std::string> queries{
+      "run.get",   "run.list",      "events.subscribe", "lock.get", "lock.list",
+      "tick.list", "server.status", "watchdog.check"};  // what it tells of may be the doing of
+                                                        // another
+  if (queries.contains(method)) return false;
+  if (method == "run.pause" || method == "run.resume") return result.at("changed").as_bool();
+  if (method == "lock.release") return result.at("released").as_bool();
+  if (method == "tick.recover") return result.at("recovered").as_bool();
   if (method == "run.start") return !result.at("replayed").as_bool();
   if (method == "run.cancel") return !result.contains("replayed");
   if (method == "station.claim") return !result.at("claim").is_null();

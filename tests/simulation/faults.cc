@@ -27,6 +27,7 @@ std::uint32_t usual_weight(Fault fault) {
     case Fault::clock_jump:
       return 15;
     case Fault::stall:
+    case Fault::long_stall:
       return 10;
     case Fault::request_lost:
     case Fault::request_repeated:
@@ -34,10 +35,17 @@ std::uint32_t usual_weight(Fault fault) {
       return 300;
     case Fault::connection_lost:
       return 100;
-    case Fault::worker_zombie:
+    case Fault::zombie:
       return 800;
-    case Fault::worker_restart:
+    case Fault::client_restart:
       return 100;
+    case Fault::worker_stuck:
+      return 800;
+    case Fault::foreign_lock:
+    case Fault::rubbish_lock:
+    case Fault::foreign_marker:
+    case Fault::rubbish_marker:
+      return 1500;
     case Fault::job_slow:
       return 1500;
     case Fault::job_lost:

@@ -25,12 +25,18 @@ enum class Fault : std::uint8_t {
   disk_full,
   clock_jump,
   stall,
+  long_stall,  // the server gets no processor for longer than leases
   request_lost,
   request_repeated,
   reply_lost,
   connection_lost,
-  worker_zombie,  // stops for longer than its lease, and goes on with its old token
-  worker_restart,
+  zombie,  // a client stops for longer than its lease, and goes on with its old token
+  client_restart,
+  worker_stuck,    // it beats and doesn't get on
+  foreign_lock,    // somebody takes a lock by its file alone
+  rubbish_lock,    // a `.lock` that can't be read
+  foreign_marker,  // of a tick that the log doesn't know
+  rubbish_marker,
   job_slow,
   job_lost,
   job_failed,
@@ -40,9 +46,10 @@ enum class Fault : std::uint8_t {
 };
 BOOST_DESCRIBE_ENUM(Fault, crash_anywhere, crash_before_append, crash_in_append, crash_after_append,
                     crash_after_effect, crash_at_start, clean_stop, append_unknown, disk_full,
-                    clock_jump, stall, request_lost, request_repeated, reply_lost, connection_lost,
-                    worker_zombie, worker_restart, job_slow, job_lost, job_failed, submit_failed,
-                    submit_unheard, executor_trouble)
+                    clock_jump, stall, long_stall, request_lost, request_repeated, reply_lost,
+                    connection_lost, zombie, client_restart, worker_stuck, foreign_lock,
+                    rubbish_lock, foreign_marker, rubbish_marker, job_slow, job_lost, job_failed,
+                    submit_failed, submit_unheard, executor_trouble)
 
 inline constexpr std::size_t fault_kinds =
     boost::mp11::mp_size<boost::describe::describe_enumerators<Fault>>::value;

@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
+#include "domain/ids.h"
 #include "tests/simulation/environment.h"
 
 namespace signalbox::simulation {
@@ -15,20 +17,46 @@ class HeldLocks {
   explicit HeldLocks(Environment& environment) : environment_(environment) {}
 
   // `owner` was told that it holds the lock, and relies on it until then.
-  void hold(const std::string& key, const std::string& owner, std::int64_t until_ns) {
+  void hold(const std::string& key, const std::string& owner, Token token, std::int64_t until_ns) {
+    if (tokens_.empty() || tokens_.back() != token) tokens_.push_back(token);
     const std::int64_t now_ns = environment_.schedule.monotonic_ns();
     if (until_ns <= now_ns) return;  // the answer took longer than the lease
-    for (const auto& [other, other_until_ns] : until_ns_[key]) {
-      environment_.expect(other == owner || other_until_ns <= now_ns,
+    for (const auto& [other, other_hold] : holds_[key]) {
+      environment_.expect(other == owner || other_hold.until_ns <= now_ns,
                           owner + " and " + other + " both hold lock " + key);
     }
-    until_ns_[key][owner] = until_ns;
+    holds_[key][owner] = {token, until_ns};
   }
-  void let_go(const std::string& key, const std::string& owner) { until_ns_[key].erase(owner); }
+  void let_go(const std::string& key, const std::string& owner) { holds_[key].erase(owner); }
+
+  // One of those that were granted lately, for somebody whose work depends on a lock; its lock may
+  // have been lost. 0: there is none.
+  [[nodiscard]] Token any_token() {
+    constexpr std::size_t lately = 3;
+    if (tokens_.empty()) return 0;
+    const std::size_t back = environment_.random.below(std::min(lately, tokens_.size()));
+    return tokens_[tokens_.size() - 1 - back];
+  }
+  // Somebody relies on it at this moment.
+  [[nodiscard]] bool is_relied_on(Token token) const {
+    const std::int64_t now_ns = environment_.schedule.monotonic_ns();
+    for (const auto& [key, holders] : holds_) {
+      for (const auto& [owner, hold] : holders) {
+        if (hold.token == token && hold.until_ns > now_ns) return true;
+      }
+    }
+    return false;
+  }
 
  private:
+  struct Hold {
+    Token token;
+    std::int64_t until_ns;
+  };
+
   Environment& environment_;
-  std::map<std::string, std::map<std::string, std::int64_t>> until_ns_;  // by key, then owner
+  std::map<std::string, std::map<std::string, Hold>> holds_;  // by key, then owner
+  std::vector<Token> tokens_;
 };
 
 }  // namespace signalbox::simulation

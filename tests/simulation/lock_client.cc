@@ -5,113 +5,93 @@
 namespace signalbox::simulation {
 namespace {
 
+namespace json = boost::json;
+
 constexpr std::int64_t patience_ms = 700;
 
-bool is_no(const Verdicted& verdict, ErrorCode code) {
-  return !verdict && verdict.error().code == code;
-}
+struct SharedLock {
+  const char* key;
+  const char* run_root;  // where it is mirrored, or nullptr
+};
+// Two of them have one run root.
+constexpr std::array shared_locks{
+    SharedLock{"deploy", "/roots/release"}, SharedLock{"main", "/roots/release"},
+    SharedLock{"nightly", "/roots/nightly"}, SharedLock{"release notes", nullptr}};
 
-// A refusal that says nothing about the question.
-bool passes(const Verdicted& verdict) {
-  return is_no(verdict, ErrorCode::STORAGE_FULL) || is_no(verdict, ErrorCode::UNKNOWN_OUTCOME) ||
-         is_no(verdict, ErrorCode::SHUTTING_DOWN);
+const char* run_root_of(const std::string& key) {
+  for (const SharedLock& lock : shared_locks) {
+    if (lock.key == key) return lock.run_root;
+  }
+  return nullptr;
 }
 
 }  // namespace
 
-void LockClient::later(std::int64_t delay_ms, Step step) {
-  environment_.schedule.after(delay_ms * ns_per_ms, outside, [this, step, question = ++question_] {
-    if (question == question_) (this->*step)();
-  });
-}
-
-void LockClient::ask(Command command, Step again, void (LockClient::*told)(const Verdicted&)) {
-  asked_at_ns_ = environment_.schedule.monotonic_ns();
-  later(patience_ms, again);
-  desk_.ask(name_, std::move(command),
-            [this, told, again, question = question_](const Verdicted& verdict) {
-              if (question != question_) return;
-              ++question_;
-              if (passes(verdict)) {
-                return later(patience_ms, again);
-              }
-              (this->*told)(verdict);
-            });
-}
-
 void LockClient::acquire() {
-  if (environment_.faults.stopped()) return;
-  if (key_.empty() || environment_.random.one_in(2)) {
-    constexpr std::array keys{"deploy", "main", "release notes"};
-    key_ = environment_.random.any_of(keys);
-  }
-  lease_ms_ = environment_.random.between(100, 3000);
-  AcquireLock command;
-  command.key = key_;
-  command.owner = name_;
-  command.lease_ms = lease_ms_;
-  ask(command, &LockClient::acquire, &LockClient::on_acquired);
+  if (calm()) return;
+  if (key_.empty() || one_in(2)) key_ = environment_.random.any_of(shared_locks).key;
+  lease_ms_ = between(100, 3000);
+  json::object params{{"key", key_}, {"owner", name()}, {"lease_ms", lease_ms_}};
+  if (const char* run_root = run_root_of(key_)) params["run_root"] = run_root;
+  std::int64_t wait_ms = 0;
+  if (one_in(3)) params["wait_ms"] = wait_ms = between(1, 2500);
+  ask("lock.acquire", params, wait_ms + patience_ms, &LockClient::on_acquired);
 }
 
 void LockClient::rely_on(std::int64_t lease_ms) {
-  held_.hold(key_, name_, asked_at_ns_ + lease_ms * ns_per_ms);
+  surroundings_.held_locks.hold(key_, name(), token_, asked_at_ns_ + lease_ms * ns_per_ms);
 }
 
-void LockClient::on_acquired(const Verdicted& verdict) {
-  if (!verdict) {
-    environment_.expect(is_no(verdict, ErrorCode::LOCK_HELD),
-                        "an acquire was refused: " + verdict.error().message);
-    return later(environment_.random.between(20, 800), &LockClient::acquire);
+void LockClient::on_acquired(const Reply& reply) {
+  expect_code(reply, {"LOCK_HELD"});
+  if (reply.code == "LOCK_HELD") {
+    const std::string owner(reply.details.at("owner").as_string());
+    environment_.expect(
+        !owner.empty() && owner != name(),
+        "lock " + key_ + " is refused to " + name() + " as held by '" + owner + "'");
   }
-  token_ = 0;
-  for (const Record& record : *verdict) {
-    if (event_as<LockAcquired>(record.event) != nullptr) token_ = record.position;
-    if (const auto* known = event_as<LockRefreshed>(record.event)) token_ = known->token;
-  }
-  environment_.expect(token_ != 0, "an acquire gave no token");
+  if (!reply.code.empty()) return later(between(20, 800), &LockClient::acquire);
+  token_ = reply.result.at("token").to_number<Token>();
   rely_on(lease_ms_);
-  beats_left_ = environment_.random.between(0, 6);
+  beats_left_ = between(0, 6);
   go_on();
 }
 
 void LockClient::go_on() {
-  if (environment_.faults.strikes(Fault::worker_zombie)) {
-    environment_.note(name_ + " stops for a while");
-    const Step step = environment_.random.one_in(2) ? &LockClient::refresh : &LockClient::release;
-    return later(lease_ms_ * environment_.random.between(1, 4) + 50, step);
+  if (environment_.faults.strikes(Fault::zombie)) {
+    environment_.note(name() + " stops for a while");
+    return later(lease_ms_ * between(1, 4) + 50,
+                 one_in(2) ? &LockClient::refresh : &LockClient::release);
   }
-  if (environment_.faults.strikes(Fault::worker_restart)) {  // it forgets what it holds
-    held_.let_go(key_, name_);
-    return later(environment_.random.between(100, 5000), &LockClient::acquire);
-  }
-  const Step step = beats_left_-- > 0 ? &LockClient::refresh : &LockClient::release;
-  later(environment_.random.between(1, lease_ms_ / 3 + 1), step);
+  later(between(1, lease_ms_ / 3 + 1),
+        beats_left_-- > 0 ? &LockClient::refresh : &LockClient::release);
 }
+
+void LockClient::forget() { surroundings_.held_locks.let_go(key_, name()); }
 
 void LockClient::refresh() {
-  ask(RefreshLock{key_, token_, lease_ms_, name_}, &LockClient::refresh, &LockClient::on_refreshed);
+  ask("lock.refresh", {{"key", key_}, {"token", token_}, {"lease_ms", lease_ms_}}, patience_ms,
+      &LockClient::on_refreshed);
 }
 
-void LockClient::on_refreshed(const Verdicted& verdict) {
-  if (!verdict) {
-    environment_.expect(is_no(verdict, ErrorCode::LOCK_NOT_OWNED),
-                        "a refresh was refused: " + verdict.error().message);
-    held_.let_go(key_, name_);
-    return later(environment_.random.between(20, 800), &LockClient::acquire);
+void LockClient::on_refreshed(const Reply& reply) {
+  expect_code(reply, {"LOCK_NOT_OWNED"});
+  if (reply.code == "LOCK_NOT_OWNED") {
+    surroundings_.held_locks.let_go(key_, name());
+    return later(between(20, 800), &LockClient::acquire);
   }
-  rely_on(lease_ms_);
+  if (reply.code.empty()) rely_on(lease_ms_);
   go_on();
 }
 
 void LockClient::release() {
-  held_.let_go(key_, name_);  // from here on it relies on nothing
-  ask(ReleaseLock{key_, token_, name_}, &LockClient::release, &LockClient::on_released);
+  surroundings_.held_locks.let_go(key_, name());  // from here on it relies on nothing
+  ask("lock.release", {{"key", key_}, {"token", token_}}, patience_ms, &LockClient::on_released);
 }
 
-void LockClient::on_released(const Verdicted& verdict) {
-  environment_.expect(verdict || is_no(verdict, ErrorCode::LOCK_NOT_OWNED),
-                      "a release was refused");
-  later(environment_.random.between(20, 2000), &LockClient::acquire);
+void LockClient::on_released(const Reply& reply) {
+  expect_code(reply, {"LOCK_NOT_OWNED"});
+  later(between(20, 2000), &LockClient::acquire);
 }
 
 }  // namespace signalbox::simulation

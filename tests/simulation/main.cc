@@ -21,6 +21,7 @@ struct Sum {
   std::uint64_t acknowledged = 0;
   std::uint64_t lives = 0;
   FaultCounts faults{};
+  EventCounts event_counts;
 
   void add(const SimulationResult& result) {
     ++seeds;
@@ -30,12 +31,14 @@ struct Sum {
     acknowledged += result.acknowledged;
     lives += result.lives;
     for (std::size_t kind = 0; kind < fault_kinds; ++kind) faults[kind] += result.faults[kind];
+    event_counts.add(result.event_counts);
   }
 
   void print(double seconds) const {
     const auto count = [](const char* name, std::uint64_t value) {
       std::printf("%-22s %12llu\n", name, static_cast<unsigned long long>(value));
     };
+    std::printf("\n");
     count("seeds", seeds);
     std::printf("%-22s %12.1f\n", "seeds a second", static_cast<double>(seeds) / seconds);
     count("steps", steps);
@@ -43,9 +46,18 @@ struct Sum {
     count("runs", runs);
     count("acknowledged commands", acknowledged);
     count("lives of the server", lives);
+    std::printf("\nfaults\n");
     for (std::size_t kind = 0; kind < fault_kinds; ++kind) {
       count(name_of(static_cast<Fault>(kind)), faults[kind]);
     }
+    std::printf("\nevents, by type\n");
+    event_counts.for_each([&count](std::string_view name, std::uint64_t times) {
+      count(std::string(name).c_str(), times);
+    });
+    const auto missing = event_counts.missing();
+    std::printf("\nevent types that never occurred: %s", missing.empty() ? "none" : "");
+    for (const std::string_view name : missing) std::printf("%s ", std::string(name).c_str());
+    std::printf("\n");
   }
 };
 

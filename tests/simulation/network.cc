@@ -12,7 +12,7 @@ namespace signalbox::simulation {
 namespace {
 
 // The longest claim_wait of our workers, the longest stall of a server, and some.
-constexpr std::int64_t answer_ns_max = 10 * ns_per_s;
+constexpr std::int64_t answer_ns_max = 20 * ns_per_s;
 
 }  // namespace
 
@@ -99,7 +99,7 @@ void Network::deliver(const std::string& client, Recipient& recipient, const std
   auto& connection = connections_[client];
   if (connection == nullptr) connection = std::make_shared<Connection>(*this, recipient);
   connection->asked(std::string(boost::json::parse(line).at("id").as_string()));
-  server_->handle(line, client, connection);
+  server_->receive(line, client, connection);
 }
 
 }  // namespace signalbox::simulation

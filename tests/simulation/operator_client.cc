@@ -64,133 +64,165 @@ PipelineDefinition any_pipeline(SeededRandom& random) {
 
 }  // namespace
 
-void OperatorClient::begin() {
-  const std::int64_t idle_ms = environment_.random.one_in(4) ? 20'000 : 500;
-  environment_.schedule.after(environment_.random.between(0, idle_ms) * ns_per_ms, outside,
-                              [this] { act(); });
-}
+void OperatorClient::begin() { later(between(0, one_in(4) ? 20'000 : 500), &OperatorClient::act); }
 
-void OperatorClient::pause() {
-  environment_.schedule.after(environment_.random.between(20, 2500) * ns_per_ms, outside,
-                              [this] { act(); });
-}
+void OperatorClient::wait() { later(between(20, calm() ? 200 : 2500), &OperatorClient::act); }
 
 void OperatorClient::act() {
-  if (environment_.faults.stopped()) return;
-  switch (environment_.random.below(13)) {
+  if (calm()) {
+    if (!paused_.empty()) resume(*paused_.begin());
+    return;
+  }
+  switch (environment_.random.below(16)) {
     case 0:
-      return cancel_run();
-    case 1:
       return start_again();
-    case 2:
-      return repeat_last();
-    case 3:
+    case 1:
       return start_another_under_a_known_key();
+    case 2:
+      return list_runs();
+    case 3:
+      return look_around();
     case 4:
     case 5:
-      return look_at_run();
     case 6:
-      return list_runs();
+    case 7:
+    case 8:
+    case 9:
+      return act_on_run();
     default:
       return start_run();
   }
 }
 
+void OperatorClient::act_on_run() {
+  if (surroundings_.run_ids.empty()) return wait();
+  // Among the latest, so that it is usually open.
+  const std::size_t count = surroundings_.run_ids.size();
+  run_id_ =
+      surroundings_
+          .run_ids[count - 1 -
+                   environment_.random.below(std::min<std::size_t>(count, one_in(4) ? count : 3))];
+  const json::object params{{"run_id", run_id_}};
+  switch (environment_.random.below(8)) {
+    case 0:
+      return ask("run.cancel", params, patience_ms, &OperatorClient::on_changed);
+    case 1:
+    case 2:
+      paused_.insert(run_id_);
+      return ask("run.pause", params, patience_ms, &OperatorClient::on_changed);
+    case 3:
+      return resume(run_id_);
+    case 4:
+    case 5:
+      return ask("watchdog.check", params, patience_ms, &OperatorClient::on_changed);
+    default:
+      return ask("run.get", params, patience_ms, &OperatorClient::on_looked);
+  }
+}
+
+void OperatorClient::on_changed(const Reply& reply) {
+  expect_code(reply, {"RUN_TERMINAL"});
+  wait();
+}
+
+void OperatorClient::resume(const std::string& run_id) {
+  run_id_ = run_id;
+  ask("run.resume", {{"run_id", run_id}}, patience_ms, &OperatorClient::on_resumed);
+}
+
+void OperatorClient::on_resumed(const Reply& reply) {
+  expect_code(reply, {"RUN_TERMINAL"});
+  if (reply.code != "GAVE_UP") paused_.erase(run_id_);
+  wait();
+}
+
 void OperatorClient::start_run() {
-  if (++runs_ > runs_max) return pause();
+  if (++runs_ > runs_max) return wait();
   json::object params{{"goal", "goal " + std::to_string(runs_)},
                       {"pipeline", pipeline_to_json(any_pipeline(environment_.random))}};
-  std::string key;
+  key_.clear();
   if (environment_.random.per_cent(60)) {
-    key = caller_.name() + "-key-" + std::to_string(runs_);
-    params["idempotency_key"] = key;
-    keyed_[key].params = params;
+    key_ = name() + "-key-" + std::to_string(runs_);
+    params["idempotency_key"] = key_;
+    keyed_[key_].params = params;
   }
-  caller_.ask("run.start", params, patience_ms, [this, key](const Reply& reply) {
-    if (reply.code.empty()) {
-      run_ids_.emplace_back(reply.result.at("run_id").as_string());
-      if (!key.empty()) keyed_[key].run_id = run_ids_.back();
-    } else if (reply.code != "GAVE_UP") {
-      environment_.violate("a run was refused: " + reply.code);
-    }
-    pause();
-  });
+  ask("run.start", params, patience_ms, &OperatorClient::on_started);
+}
+
+void OperatorClient::on_started(const Reply& reply) {
+  expect_code(reply, {});
+  if (reply.code.empty()) {
+    surroundings_.run_ids.emplace_back(reply.result.at("run_id").as_string());
+    if (!key_.empty()) keyed_[key_].run_id = surroundings_.run_ids.back();
+  }
+  wait();
 }
 
 // S2: the same key and body, under another command id.
 void OperatorClient::start_again() {
-  if (keyed_.empty()) return pause();
+  if (keyed_.empty()) return wait();
   const auto place = std::next(
       keyed_.begin(), static_cast<std::ptrdiff_t>(environment_.random.below(keyed_.size())));
-  Start& start = place->second;
-  caller_.ask("run.start", start.params, patience_ms, [this, &start](const Reply& reply) {
-    if (reply.code.empty()) {
-      const std::string run_id(reply.result.at("run_id").as_string());
-      if (start.run_id.empty()) start.run_id = run_id;
-      environment_.expect(start.run_id == run_id, "one key led to two runs");
-    } else {
-      environment_.expect(reply.code == "GAVE_UP", "a repeated start was refused: " + reply.code);
-    }
-    pause();
-  });
+  key_ = place->first;
+  ask("run.start", place->second.params, patience_ms, &OperatorClient::on_started_again);
+}
+
+void OperatorClient::on_started_again(const Reply& reply) {
+  expect_code(reply, {});
+  if (reply.code.empty()) {
+    const std::string run_id(reply.result.at("run_id").as_string());
+    std::string& known = keyed_[key_].run_id;
+    if (known.empty()) known = run_id;
+    environment_.expect(known == run_id, "one key led to two runs");
+  }
+  wait();
 }
 
 void OperatorClient::start_another_under_a_known_key() {
   const auto known = std::find_if(keyed_.begin(), keyed_.end(),
                                   [](const auto& entry) { return !entry.second.run_id.empty(); });
-  if (known == keyed_.end()) return pause();
+  if (known == keyed_.end()) return wait();
   json::object params = known->second.params;
   params["goal"] = "something else";
-  caller_.ask("run.start", params, patience_ms, [this](const Reply& reply) {
-    environment_.expect(reply.code == "IDEMPOTENCY_CONFLICT" || reply.code == "GAVE_UP",
-                        "a known key with another body was taken");
-    pause();
-  });
+  ask("run.start", params, patience_ms, &OperatorClient::on_conflict);
 }
 
-void OperatorClient::cancel_run() {
-  if (run_ids_.empty()) return pause();
-  caller_.ask("run.cancel", {{"run_id", environment_.random.any_of(run_ids_)}}, patience_ms,
-              [this](const Reply& reply) {
-                constexpr std::array expected{"", "GAVE_UP", "RUN_TERMINAL"};
-                environment_.expect(
-                    std::find(expected.begin(), expected.end(), reply.code) != expected.end(),
-                    "a cancellation was refused: " + reply.code);
-                pause();
-              });
+void OperatorClient::on_conflict(const Reply& reply) {
+  expect_code(reply, {"IDEMPOTENCY_CONFLICT"});
+  environment_.expect(!reply.code.empty(), "a known key with another body was taken");
+  wait();
 }
 
 // S1: what was acknowledged is there to be looked at.
-void OperatorClient::look_at_run() {
-  if (run_ids_.empty()) return pause();
-  const std::string run_id = environment_.random.any_of(run_ids_);
-  caller_.ask("run.get", {{"run_id", run_id}}, patience_ms, [this, run_id](const Reply& reply) {
-    if (reply.code.empty()) {
-      environment_.expect(reply.result.at("run").at("run_id").as_string() == run_id,
-                          "another run than the one that was asked for");
-    } else {
-      environment_.expect(reply.code == "GAVE_UP", "a run can't be looked at: " + reply.code);
-    }
-    pause();
-  });
+void OperatorClient::on_looked(const Reply& reply) {
+  expect_code(reply, {});
+  environment_.expect(
+      !reply.code.empty() || reply.result.at("run").at("run_id").as_string() == run_id_,
+      "another run than the one that was asked for");
+  wait();
 }
 
 void OperatorClient::list_runs() {
-  const std::size_t known = run_ids_.size();
-  caller_.ask("run.list", {{"limit", 500}}, patience_ms, [this, known](const Reply& reply) {
-    if (reply.code.empty()) {
-      environment_.expect(reply.result.at("runs").as_array().size() >= known,
-                          "a run that was acknowledged isn't listed");
-    } else {
-      environment_.expect(reply.code == "GAVE_UP", "runs can't be listed: " + reply.code);
-    }
-    pause();
-  });
+  known_runs_ = surroundings_.run_ids.size();
+  ask("run.list", {{"limit", 500}}, patience_ms, &OperatorClient::on_listed);
 }
 
-void OperatorClient::repeat_last() {
-  caller_.repeat_last();
-  pause();
+void OperatorClient::on_listed(const Reply& reply) {
+  expect_code(reply, {});
+  environment_.expect(
+      !reply.code.empty() || reply.result.at("runs").as_array().size() >= known_runs_,
+      "a run that was acknowledged isn't listed");
+  wait();
+}
+
+void OperatorClient::look_around() {
+  constexpr std::array methods{"lock.list", "tick.list", "server.status"};
+  ask(environment_.random.any_of(methods), {}, patience_ms, &OperatorClient::on_looked_around);
+}
+
+void OperatorClient::on_looked_around(const Reply& reply) {
+  expect_code(reply, {});
+  wait();
 }
 
 }  // namespace signalbox::simulation

@@ -1,21 +1,21 @@
-// Starts runs of all kinds, sometimes twice under one key, and cancels some.
+// Starts runs of all kinds, sometimes twice under one key, pauses, resumes and cancels some, and
+// looks around. S1 S2 S11 W1 W3
 #pragma once
 
 #include <map>
 #include <string>
 #include <vector>
 
-#include "tests/simulation/caller.h"
+#include "tests/simulation/client.h"
 
 namespace signalbox::simulation {
 
-class OperatorClient {
+class OperatorClient final : public Client {
  public:
-  OperatorClient(Environment& environment, Network& network, CommandBook& book, std::string name)
-      : environment_(environment), caller_(environment, network, book, std::move(name)) {}
+  using Client::Client;
 
   // Soon or, to leave the service idle, later; until nothing goes wrong any more.
-  void begin();
+  void begin() override;
 
  private:
   struct Start {
@@ -23,20 +23,30 @@ class OperatorClient {
     std::string run_id;  // once known
   };
 
-  void pause();
+  [[nodiscard]] bool is_mortal() const override { return false; }
+  void wait();
   void act();
+  void act_on_run();
   void start_run();
+  void on_started(const Reply& reply);
   void start_again();
+  void on_started_again(const Reply& reply);
   void start_another_under_a_known_key();
-  void cancel_run();
-  void look_at_run();
+  void on_conflict(const Reply& reply);
+  void on_changed(const Reply& reply);
+  void resume(const std::string& run_id);
+  void on_resumed(const Reply& reply);
+  void on_looked(const Reply& reply);
   void list_runs();
-  void repeat_last();
+  void on_listed(const Reply& reply);
+  void look_around();
+  void on_looked_around(const Reply& reply);
 
-  Environment& environment_;
-  Caller caller_;
   std::map<std::string, Start> keyed_;  // by idempotency key
-  std::vector<std::string> run_ids_;
+  std::string key_;                     // of the start that was asked for, or empty
+  std::string run_id_;                  // that was asked about
+  std::set<std::string> paused_;        // runs that may be: all of them are resumed in the end
+  std::size_t known_runs_ = 0;          // when a list was asked for
   int runs_ = 0;
 };
 

@@ -17,29 +17,33 @@ Position position_in(const json::object& result) {
 
 }  // namespace
 
-void Oracle::applied(const World&, std::span<const Record> records) {
+void Oracle::applied(const World& world, std::span<const Record> records) {
   for (const Record& record : records) {
     environment_.note("#" + std::to_string(record.position) + " " +
                       std::string(tag_of(record.event).name) + " " + to_string(record.stream) +
                       " " + record.command_id);
-    leases_.applied(record);
+    leases_.applied(world, record);
+    clock_.applied(record);
     accepted_.push_back(record);
   }
 }
 
 void Oracle::durable(const EventLog& log) {
-  const auto read = log.scan(audit_.tail() + 1, log.tail(), [this](Record&& record) {
-    if (accepted_.empty() || accepted_.front() != record) {
-      environment_.violate("the log has at " + std::to_string(record.position) +
-                           " what the service never accepted there");
-    } else {
-      accepted_.pop_front();
+  while (audit_.tail() < log.tail()) {
+    const auto commit = log.read_commit(audit_.tail() + 1);
+    if (!commit) return environment_.violate("the log can't be read");
+    for (const Record& record : *commit) {
+      if (accepted_.empty() || accepted_.front() != record) {
+        environment_.violate("the log has at " + std::to_string(record.position) +
+                             " what the service never accepted there");
+      } else {
+        accepted_.pop_front();
+      }
+      leases_.durable(record);
+      events_.count(record.event);
     }
-    leases_.durable(record);
-    audit_.read(record);
-    return true;
-  });
-  environment_.expect(read.has_value(), "the log can't be read");
+    audit_.read(*commit);
+  }
 }
 
 void Oracle::rolled_back() {
@@ -80,7 +84,26 @@ std::string Oracle::answered(const std::string& line) {
     environment_.expect(audit_.has_command(id),
                         "command " + id + " was acknowledged, and the log doesn't have it");
   }
+  check_files(*book_.find(id), id, result->as_object());
   return id;
+}
+
+// T2 L4 W3: what an answer tells of is there.
+void Oracle::check_files(const SentCommand& sent, const std::string& id,
+                         const json::object& result) {
+  if (sent.method == "lock.acquire" || sent.method == "tick.begin") {
+    if (!result.contains("token")) {
+      return environment_.violate(sent.method + " " + id + " is answered without a token");
+    }
+    const auto token = result.at("token").to_number<Token>();
+    environment_.expect(files_.written() >= token,
+                        "the files that follow from " + id + " aren't there");
+  } else if (sent.method == "watchdog.check" && result.at("timed_out").as_bool()) {
+    for (const char* name : {"checkpoint_path", "checkpoint_json_path"}) {
+      const std::string path(result.at(name).as_string());
+      environment_.expect(files_.has(path), id + " tells of " + path + ", which isn't there");
+    }
+  }
 }
 
 void Oracle::delivered(const std::string& line) {

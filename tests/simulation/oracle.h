@@ -8,20 +8,25 @@
 
 #include "domain/world.h"
 #include "store/event_log.h"
+#include "tests/simulation/clock_check.h"
+#include "tests/simulation/event_counts.h"
 #include "tests/simulation/lease_watch.h"
 #include "tests/simulation/register_audit.h"
+#include "tests/simulation/run_root_files.h"
 #include "tests/simulation/simulated_machine.h"
 
 namespace signalbox::simulation {
 
 class Oracle {
  public:
-  Oracle(Environment& environment, const SimulatedMachine& machine)
+  Oracle(Environment& environment, const SimulatedMachine& machine, const RunRootFiles& files)
       : environment_(environment),
         machine_(machine),
+        files_(files),
         book_(environment),
         audit_(environment, book_),
-        leases_(environment) {}
+        leases_(environment),
+        clock_(environment) {}
 
   [[nodiscard]] CommandBook& book() { return book_; }
   [[nodiscard]] const RegisterAudit& audit() const { return audit_; }
@@ -30,6 +35,11 @@ class Oracle {
   void applied(const World& world, std::span<const Record> records);
   // The log has grown.
   void durable(const EventLog& log);
+  // How often each type of event has become durable, by its name.
+  [[nodiscard]] const EventCounts& events() const { return events_; }
+  [[nodiscard]] ClockCheck& clock() { return clock_; }
+  // The server is stopped until then, for so long that nobody's lease may end by it.
+  void stopped_until(std::int64_t until_ns) { leases_.forgive(until_ns); }
   // No space: what wasn't durable is gone.
   void rolled_back();
   // A new life of the server has opened the log.
@@ -43,13 +53,18 @@ class Oracle {
 
  private:
   void check_jobs();
+  void check_files(const SentCommand& sent, const std::string& id,
+                   const boost::json::object& result);
 
   Environment& environment_;
   const SimulatedMachine& machine_;
+  const RunRootFiles& files_;
   CommandBook book_;
   RegisterAudit audit_;
   std::deque<Record> accepted_;  // applied and not known to be durable, in order
   LeaseWatch leases_;
+  ClockCheck clock_;
+  EventCounts events_{};
 };
 
 }  // namespace signalbox::simulation

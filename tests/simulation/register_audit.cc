@@ -1,6 +1,7 @@
 #include "tests/simulation/register_audit.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace signalbox::simulation {
 
@@ -13,6 +14,34 @@ void RegisterAudit::wrong(const Record& record, const std::string& what) {
   environment_.violate("position " + std::to_string(record.position) + ", " +
                        std::string(tag_of(record.event).name) + " of " + to_string(record.stream) +
                        ": " + what);
+}
+
+void RegisterAudit::read(const Commit& commit) {
+  lost_locks_.clear();
+  for (const Record& record : commit) read(record);
+  finish_commit(tail_);
+}
+
+// L8, T8: what belongs together is one commit.
+void RegisterAudit::finish_commit(Position position) {
+  const std::string where = "position " + std::to_string(position) + ": ";
+  if (in_flight_) {
+    environment_.violate(where + "a start after a crash, and nothing says what was in flight");
+    in_flight_.reset();
+  }
+  if (lost_locks_.empty()) return;
+  for (const auto& [id, run] : runs_) {
+    if (run.holder != 0 && lost_locks_.contains(run.lock)) {
+      environment_.violate(where + "lock " + std::to_string(run.lock) + " was lost, and attempt " +
+                           std::to_string(run.holder) + " that needs it goes on");
+    }
+  }
+  for (const auto& [loop, tick] : ticks_) {
+    if (tick.token != 0 && lost_locks_.contains(tick.lock)) {
+      environment_.violate(where + "lock " + std::to_string(tick.lock) + " was lost, and tick " +
+                           std::to_string(tick.token) + " that needs it goes on");
+    }
+  }
 }
 
 void RegisterAudit::read(const Record& record) {
@@ -39,9 +68,12 @@ void RegisterAudit::read_command(const Record& record) {
           "command " + record.command_id + " was done before, at " + std::to_string(place->second));
   }
   place->second = record.position;
-  // What the next claim of a completion grants is news of another attempt.
-  if (sent->token != 0 && event_as<StationClaimed>(record.event) == nullptr &&
-      record.cause != sent->token) {
+  // What the next claim of a completion grants is news of another attempt; and with a lock ends
+  // what needed it.
+  const bool of_another =
+      event_as<StationClaimed>(record.event) != nullptr ||
+      (sent->method == "lock.release" && record.stream.kind != StreamKind::lock);
+  if (sent->token != 0 && !of_another && record.cause != sent->token) {
     wrong(record, "command " + record.command_id + " showed token " + std::to_string(sent->token) +
                       " and was taken for that of " + std::to_string(record.cause));
   }
@@ -67,8 +99,46 @@ void RegisterAudit::claim(const Record& record, AuditedRun& run, const StationCl
     return wrong(record, "station " + claimed.station + " is not the one in turn");
   }
   if (claimed.attempt != ++run.attempts[run.current]) wrong(record, "attempts have no gaps");
+  if (run.paused) wrong(record, "its run is paused");
   run.holder = record.position;
+  run.lock = needed_lock(record);
+  run.stalls = 0;
   run.job_id.clear();
+}
+
+Token RegisterAudit::needed_lock(const Record& record) {
+  const SentCommand* sent = book_.find(record.command_id);
+  const auto* token = sent == nullptr ? nullptr : sent->params.if_contains("lock_token");
+  if (token == nullptr) return 0;
+  const auto lock = token->to_number<Token>();
+  const bool held = std::any_of(lock_holders_.begin(), lock_holders_.end(),
+                                [lock](const auto& entry) { return entry.second == lock; });
+  if (!held) wrong(record, "the lock " + std::to_string(lock) + " that it needs isn't held");
+  return lock;
+}
+
+// L8
+void RegisterAudit::lose_by_lock(const Record& record, const std::string& code, Token lock) {
+  const bool lost = lock != 0 && lost_locks_.contains(lock);
+  if (lost != (code == "LOCK_LOST")) {
+    wrong(record, "it ended with " + code + "; its lock " + std::to_string(lock) +
+                      (lost ? " was lost" : " wasn't"));
+  }
+}
+
+// W5: one step of the ladder after the other.
+void RegisterAudit::read_stall(const Record& record, AuditedRun& run,
+                               const StationStalled& stalled) {
+  word(record, run, stalled.station);
+  if (run.paused) wrong(record, "its run is paused");
+  const auto& ladder = run.stations[run.current].stall_actions;
+  const std::size_t step = std::min<std::size_t>(run.stalls++, ladder.size() - 1);
+  if (stalled.action != ladder[step]) wrong(record, "another step of the ladder was due");
+}
+
+void RegisterAudit::read_pause(const Record& record, AuditedRun& run, bool paused) {
+  if (run.paused == paused) wrong(record, "it was so before");
+  run.paused = paused;
 }
 
 void RegisterAudit::word(const Record& record, const AuditedRun& run, const std::string& station) {
@@ -87,10 +157,33 @@ void RegisterAudit::read_server(const Record& record) {
   if (const auto* started = event_as<ServerStarted>(record.event)) {
     if (started->previous != next_start_finds_)
       wrong(record, "it doesn't say how the life before ended");
+    if (next_start_finds_ == PreviousEnd::crashed) {
+      in_flight_.emplace();
+      for (const auto& [id, run] : runs_) in_flight_->insert(run.holder);
+      for (const auto& [key, holder] : lock_holders_) in_flight_->insert(holder);
+      for (const auto& [loop, tick] : ticks_) in_flight_->insert(tick.token);
+    }
     next_start_finds_ = PreviousEnd::crashed;
   } else if (event_as<ServerStopped>(record.event) != nullptr) {
     next_start_finds_ = PreviousEnd::clean;
+  } else if (const auto* finished = event_as<RecoveryFinished>(record.event)) {
+    read_recovery(record, *finished);
   }
+}
+
+void RegisterAudit::read_recovery(const Record& record, const RecoveryFinished& finished) {
+  if (!in_flight_) return wrong(record, "there was no crash");
+  std::set<Token> told{0};  // a loop that halted on a marker has no token
+  for (const RecoveredItem& item : finished.items) {
+    if (!told.insert(item.token).second && item.token != 0) {
+      wrong(record, "two verdicts on token " + std::to_string(item.token));
+    }
+  }
+  in_flight_->insert(0);
+  if (finished.items_total == finished.items.size() && told != *in_flight_) {
+    wrong(record, "its verdicts aren't those on everything that was in flight");
+  }
+  in_flight_.reset();
 }
 
 void RegisterAudit::read_lock(const Record& record) {
@@ -108,31 +201,35 @@ void RegisterAudit::read_lock(const Record& record) {
     word_of(refreshed->token);
   } else if (const auto* released = event_as<LockReleased>(record.event)) {
     word_of(released->token);
-    holder = 0;
+    lost_locks_.insert(std::exchange(holder, 0));
   } else if (const auto* expired = event_as<LockExpired>(record.event)) {
     word_of(expired->token);
-    holder = 0;
+    lost_locks_.insert(std::exchange(holder, 0));
   }
 }
 
 void RegisterAudit::read_tick(const Record& record) {
-  Token& open = ticks_[record.stream.name];
+  AuditedTick& open = ticks_[record.stream.name];
   const auto end = [&](Token token) {
-    if (token == 0 || token != open) {
-      wrong(record, "the end of tick " + std::to_string(token) + ", while " + std::to_string(open) +
-                        " is the one without an end");
+    if (token != open.token) {
+      wrong(record, "the end of tick " + std::to_string(token) + ", while " +
+                        std::to_string(open.token) + " is the one without an end");
     }
-    open = 0;
+    open = {};
   };
   if (event_as<TickStarted>(record.event) != nullptr) {
-    if (open != 0) wrong(record, "tick " + std::to_string(open) + " has no end");
-    open = record.position;
+    if (open.token != 0) wrong(record, "tick " + std::to_string(open.token) + " has no end");
+    open = {record.position, needed_lock(record)};
   } else if (const auto* succeeded = event_as<TickSucceeded>(record.event)) {
     end(succeeded->token);
   } else if (const auto* failed = event_as<TickFailed>(record.event)) {
+    lose_by_lock(record, failed->code, open.lock);
     end(failed->token);
+  } else if (event_as<TickTimedOut>(record.event) != nullptr ||
+             event_as<TickIncompleteDetected>(record.event) != nullptr) {
+    open.lock = 0;  // it fails by itself now
   } else if (const auto* recovered = event_as<TickRecovered>(record.event)) {
-    end(recovered->token);
+    end(recovered->token);  // 0: it halted on a marker
   }
 }
 
@@ -141,6 +238,7 @@ void RegisterAudit::read_run(const Record& record, AuditedRun& run) {
     claim(record, run, *claimed);
   } else if (const auto* intended = event_as<StationSubmitIntended>(record.event)) {
     if (run.holder == 0) wrong(record, "nobody holds the station");
+    if (run.paused) wrong(record, "its run is paused");
     if (!intents_.emplace(intended->job_id, run.holder).second) {
       wrong(record, "job " + intended->job_id + " was intended before");
     }
@@ -150,11 +248,13 @@ void RegisterAudit::read_run(const Record& record, AuditedRun& run) {
   } else if (const auto* beat = event_as<StationHeartbeat>(record.event)) {
     word(record, run, beat->station);
   } else if (const auto* stalled = event_as<StationStalled>(record.event)) {
-    word(record, run, stalled->station);
+    read_stall(record, run, *stalled);
   } else if (const auto* progressed = event_as<StationProgressed>(record.event)) {
     word(record, run, progressed->station);
+    run.stalls = 0;
   } else if (const auto* watched = event_as<WatchdogTimedOut>(record.event)) {
     word(record, run, watched->station);
+    if (run.paused && run.job_id.empty()) wrong(record, "its run is paused");
   } else if (const auto* succeeded = event_as<StationSucceeded>(record.event)) {
     word(record, run, succeeded->station);
     if (!run.job_id.empty()) succeeded_jobs_.insert(run.job_id);
@@ -163,12 +263,14 @@ void RegisterAudit::read_run(const Record& record, AuditedRun& run) {
     run.holder = 0;
   } else if (const auto* failed = event_as<StationAttemptFailed>(record.event)) {
     word(record, run, failed->station);
+    lose_by_lock(record, failed->failure.code, run.lock);
     if (++run.failures > run.stations[run.current].retry.max_retries) {
       wrong(record, "more retries than the pipeline allows");
     }
     run.holder = 0;
   } else if (const auto* gave_up = event_as<StationFailed>(record.event)) {
     word(record, run, gave_up->station);
+    lose_by_lock(record, gave_up->failure.code, run.lock);
     run.holder = 0;
   } else if (const auto* timed_out = event_as<StationTimedOut>(record.event)) {
     word(record, run, timed_out->station);
@@ -178,6 +280,10 @@ void RegisterAudit::read_run(const Record& record, AuditedRun& run) {
     run.holder = 0;
   } else if (event_as<StationCanceled>(record.event) != nullptr) {
     run.holder = 0;
+  } else if (event_as<RunPaused>(record.event) != nullptr) {
+    read_pause(record, run, true);
+  } else if (event_as<RunResumed>(record.event) != nullptr) {
+    read_pause(record, run, false);
   } else if (event_as<RunSucceeded>(record.event) != nullptr) {
     if (run.current != run.stations.size()) wrong(record, "a station hasn't succeeded");
     run.terminal = true;

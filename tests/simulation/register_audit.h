@@ -5,11 +5,12 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "domain/event.h"
+#include "store/event_log.h"
 #include "tests/simulation/command_book.h"
 
 namespace signalbox::simulation {
@@ -19,8 +20,8 @@ class RegisterAudit {
   RegisterAudit(Environment& environment, const CommandBook& book)
       : environment_(environment), book_(book) {}
 
-  // The next record that is durable.
-  void read(const Record& record);
+  // The next commit that is durable.
+  void read(const Commit& commit);
 
   [[nodiscard]] Position tail() const { return tail_; }
   [[nodiscard]] bool has_command(const std::string& id) const { return commands_.contains(id); }
@@ -39,17 +40,32 @@ class RegisterAudit {
     std::vector<std::uint32_t> attempts;
     std::uint32_t failures = 0;  // of the current station
     Token holder = 0;
+    Token lock = 0;            // that the holder said it needs, or 0
+    std::uint32_t stalls = 0;  // since it got on
     std::string job_id;
+    bool paused = false;
     bool terminal = false;
   };
+  struct AuditedTick {
+    Token token = 0;  // 0: none is without an end
+    Token lock = 0;
+  };
 
+  void read(const Record& record);
+  void finish_commit(Position position);
   void read_command(const Record& record);
   void read_run(const Record& record, AuditedRun& run);
   void start(const Record& record, const RunStarted& started);
   void claim(const Record& record, AuditedRun& run, const StationClaimed& claimed);
   // A word of whoever holds the station.
   void word(const Record& record, const AuditedRun& run, const std::string& station);
+  void read_stall(const Record& record, AuditedRun& run, const StationStalled& stalled);
+  void read_pause(const Record& record, AuditedRun& run, bool paused);
+  void lose_by_lock(const Record& record, const std::string& code, Token lock);
+  // The lock that the client said it needs when it asked for what the record grants, or 0.
+  [[nodiscard]] Token needed_lock(const Record& record);
   void read_server(const Record& record);
+  void read_recovery(const Record& record, const RecoveryFinished& finished);
   void read_lock(const Record& record);
   void read_tick(const Record& record);
   void wrong(const Record& record, const std::string& what);
@@ -64,7 +80,10 @@ class RegisterAudit {
   std::map<std::string, Position> commands_;  // the last record of each
   std::map<std::string, Token> intents_;
   std::map<std::string, Token> lock_holders_;  // by key
-  std::map<std::string, Token> ticks_;         // by loop: the one without an end
+  std::map<std::string, AuditedTick> ticks_;   // by loop
+  std::set<Token> lost_locks_;                 // in the present commit
+  std::optional<std::set<Token>>
+      in_flight_;  // at the crash that the present commit is a start after
   std::set<std::string> succeeded_jobs_;
 };
 

@@ -37,6 +37,8 @@ class Schedule final : public Clock {
   // Somebody sets the clock that people read.
   void jump_wall(std::int64_t by_ns) { wall_offset_ns_ += by_ns; }
   void set_wall_right() { wall_offset_ns_ = 0; }
+  // What it would show had nobody set it.
+  [[nodiscard]] std::int64_t right_wall_ns() const { return wall_ns() - wall_offset_ns_; }
 
   [[nodiscard]] std::int64_t wall_ns() const override;
   [[nodiscard]] std::int64_t monotonic_ns() const override { return now_ns_; }

@@ -89,7 +89,7 @@ Executed<void> SimulatedMachine::cancel(const Job& job) {
   running.result.outcome = Outcome::canceled;
   running.result.canceled = true;
   running.result.failure = {Outcome::canceled, ErrorClass::terminal, "CANCELED", "as asked"};
-  if (!environment_.faults.stopped() && environment_.random.one_in(10)) {
+  if (!environment_.faults.stopped() && environment_.random.one_in(3)) {
     running.result.escaped_pids = {4711};
   }
   effect(job, "was told to end");

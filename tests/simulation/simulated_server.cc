@@ -9,8 +9,10 @@
 
 #include "domain/check.h"
 #include "domain/evolve.h"
+#include "server/recovery/incarnation.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/results.h"
+#include "store/sha256.h"
 #include "tests/simulation/simulated_job_runner.h"
 
 namespace signalbox::simulation {
@@ -20,12 +22,13 @@ namespace json = boost::json;
 
 const Origin by_the_service{"signalbox", {}, {}};
 constexpr std::size_t jobs_max = 3;
+constexpr std::int64_t watchdog_interval_ms = 2000;
 
 // Mutant: whoever speaks for a station is taken for its holder.
 std::string with_present_token(const World& world, const std::string& line) {
   json::object request = json::parse(line).as_object();
   json::object& params = request.at("params").as_object();
-  if (!params.contains("token")) return line;
+  if (!params.contains("token") || !params.contains("run_id")) return line;
   const auto id = parse_uuid(std::string(params.at("run_id").as_string()));
   const Run* run = id ? world.find_run(*id) : nullptr;
   if (run == nullptr || !run->attempt) return line;
@@ -33,21 +36,23 @@ std::string with_present_token(const World& world, const std::string& line) {
   return json::serialize(request);
 }
 
-// What a refusal leaves in the log.
-std::optional<Command> worth_an_event(const Command& command, ErrorCode code) {
-  if (code == ErrorCode::LOCK_NOT_OWNED) {
-    if (const auto* refresh = std::get_if<RefreshLock>(&command)) {
-      return NoteRefreshFailure{refresh->key, refresh->token, refresh->token_owner};
-    }
-    if (const auto* release = std::get_if<ReleaseLock>(&command)) {
-      return NoteRefreshFailure{release->key, release->token, release->token_owner};
-    }
-  }
-  const auto* begin = std::get_if<BeginTick>(&command);
-  if (begin == nullptr) return std::nullopt;
-  if (code == ErrorCode::TICK_IN_PROGRESS) return NoteTickSkipped{*begin};
-  if (code == ErrorCode::PREVIOUS_TICK_INCOMPLETE) return NoteTickIncomplete{*begin};
-  return std::nullopt;
+// Mutant: nobody remembers which lock was named.
+std::string without_lock_token(const std::string& line) {
+  json::object request = json::parse(line).as_object();
+  request.at("params").as_object().erase("lock_token");
+  return json::serialize(request);
+}
+
+// Mutant: a run is paused, and can be claimed all the same.
+void let_go_on(const World& world, const RunId& id) {
+  World& own = const_cast<World&>(world);  // which no code but the service's own may do
+  Run* run = own.find_run(id);
+  if (run == nullptr || run->status != RunStatus::paused) return;
+  run->status = RunStatus::running;
+  StationState& station = run->station();
+  if (station.status != StationStatus::pending || station.ready_at != 0) return;
+  station.ready_at = world.position;
+  own.ready.insert(run->definition().executor, run->definition().name, world.position, id);
 }
 
 }  // namespace
@@ -73,14 +78,16 @@ World fold(const EventLog& log, Mutant mutant) {
 }
 
 SimulatedServer::SimulatedServer(Environment& environment, SimulatedDisk& disk,
-                                 SimulatedMachine& machine, Oracle& oracle, RunRoots& run_roots,
+                                 SimulatedMachine& machine, Oracle& oracle, RunRootFiles& files,
                                  Owner owner, World world)
     : environment_(environment),
       disk_(disk),
+      machine_(machine),
       oracle_(oracle),
-      run_roots_(run_roots),
+      files_(files),
       owner_(owner),
       ids_(environment.random),
+      lease_clock_(environment),
       engine_(std::move(world), environment.schedule, hooks()),
       index_(table_),
       projector_(disk.log(), index_,
@@ -94,6 +101,17 @@ SimulatedServer::SimulatedServer(Environment& environment, SimulatedDisk& disk,
           },
           [this] { schedule_turn(); }),
       locks_(api_, [this] { schedule_turn(); }),
+      steps_(api_, [this] { schedule_turn(); }),
+      clockwork_({engine_, lease_clock_, claims_, locks_, steps_}, watchdog_interval_ms,
+                 {[this](const ClockJump& jump) {
+                    environment_.note("clock jump: " + jump.cause);
+                    timers_before_jump_ = clockwork_.timers();
+                  },
+                  [this](const OverdueItem& item) {
+                    environment_.note("overdue: " + item.what);
+                    if (!item.job_id.empty()) jobs_.end_overdue(item.job_id);
+                  },
+                  [] {}}),
       feed_(
           disk.log(), [this](const StoreError& error) { environment_.violate(error.message); },
           [this](std::function<void()> action) { post(std::move(action)); }),
@@ -123,18 +141,12 @@ SimulatedServer::SimulatedServer(Environment& environment, SimulatedDisk& disk,
 
 SimulatedServer::~SimulatedServer() = default;
 
-std::int64_t SimulatedServer::lease_clock_ns() const {
-  return environment_.mutant == Mutant::wall_clock_lease ? environment_.schedule.wall_ns()
-                                                         : environment_.schedule.monotonic_ns();
-}
-
 Engine::Hooks SimulatedServer::hooks() {
   return {
       [this](std::span<const Record> records) {
         oracle_.applied(engine_.world(), records);
-        timers_.observe(engine_.world(), records, environment_.schedule.wall_ns(),
-                        lease_clock_ns());
-        locks_.observe(records);
+        files_.applied(records);
+        observe(records);
         if (environment_.mutant == Mutant::effect_before_commit) {
           jobs_.observe(Commit(records.begin(), records.end()));
         }
@@ -145,14 +157,10 @@ Engine::Hooks SimulatedServer::hooks() {
         if (environment_.mutant != Mutant::effect_before_commit) {
           for (const Commit& commit : outcome.batch) jobs_.observe(commit);
         }
-        for (const Commit& commit : outcome.batch) {
-          for (const Record& record : commit) {
-            if (record.stream.kind == StreamKind::tick) run_roots_.follow(record, owner_);
-          }
-        }
+        for (const Commit& commit : outcome.batch) files_.observe(commit);
         project_later();
         feed_.publish(outcome.batch);
-        if (stopping_) stop_when_idle();
+        if (stopping_) post([this] { stop_when_idle(); });
       },
       [this](const std::string& why) { environment_.crash("fatal: " + why); },
       [this](const std::string&) { return roll_back(); },
@@ -170,10 +178,48 @@ Api SimulatedServer::api() {
           environment_.schedule,
           ids_,
           {"/data", "/data/signalbox.sock", environment_.schedule.wall_ns()},
-          [this](std::function<std::function<void()>()> work) { post(work()); },
+          [this](const std::function<std::function<void()>()>& work) { run_blocking(work); },
           [this](std::function<void()> action) { post(std::move(action)); },
-          timers_,
-          [this] { return digest(); }};
+          clockwork_.timers(),
+          [this] { return digest(); },
+          nullptr,
+          [this](Position position, RunRootFiles::Written written) {
+            files_.when_written(position, std::move(written));
+          },
+          [this](const std::filesystem::path& path, std::size_t) {
+            return files_.look(path.string());
+          },
+          {},
+          nullptr,
+          {},
+          &steps_};
+}
+
+// On a thread that has its own pace, and back. What it saw of run roots is what is decided by.
+void SimulatedServer::run_blocking(const std::function<std::function<void()>()>& work) {
+  environment_.schedule.after(
+      environment_.random.between(0, 2000) * ns_per_us, owner_, [this, work] {
+        auto then = work();
+        environment_.schedule.after(environment_.random.between(0, 1000) * ns_per_us, owner_,
+                                    [this, then = std::move(then), sight = files_.take_sight()] {
+                                      clockwork_.look_at_clock(stopping_);
+                                      files_.decide_by(sight);
+                                      then();
+                                      files_.decide_by(std::nullopt);
+                                    });
+      });
+}
+
+void SimulatedServer::observe(std::span<const Record> records) {
+  if (environment_.mutant == Mutant::pause_starts_attempts) {
+    for (const Record& record : records) let_go_on(engine_.world(), record.stream.run_id);
+  }
+  const bool is_beat = event_as<StationHeartbeat>(records.front().event) != nullptr;
+  if (is_beat && environment_.mutant == Mutant::unheard_beats) return;
+  clockwork_.observe(records);
+  if (environment_.mutant == Mutant::jump_ends_leases && timers_before_jump_) {
+    clockwork_.timers() = *std::exchange(timers_before_jump_, std::nullopt);
+  }
 }
 
 void SimulatedServer::post(Schedule::Action action) {
@@ -182,54 +228,45 @@ void SimulatedServer::post(Schedule::Action action) {
 
 void SimulatedServer::start() {
   SIGNALBOX_CHECK(projector_.catch_up().has_value());
-  run_roots_.reconcile(engine_.world());
+  files_.start(disk_.log(), owner_);
   announce_start();
-  if (environment_.mutant != Mutant::forgotten_timers) {
-    timers_.arm_all(engine_.world(), environment_.schedule.wall_ns(), lease_clock_ns());
-  }
+  started_ = true;
+  if (environment_.mutant != Mutant::forgotten_timers) clockwork_.arm();
   jobs_.adopt();
   schedule_turn();
 }
 
 void SimulatedServer::announce_start() {
-  engine_.begin(by_the_service).apply(StartServer{"simulated"}).value();
+  if (environment_.mutant == Mutant::silent_recovery) {
+    engine_.begin(by_the_service).apply(StartServer{"simulated"}).value();
+  } else {
+    const auto begun = begin_incarnation(
+        engine_, {"simulated", environment_.schedule.wall_ns(), 0},
+        {[this](const Run& run) { return machine_.poll(job_of(run, "/data/runs")); },
+         [](const std::string& report) -> Stored<Artifact> {
+           return Artifact{"crash_report.json", "application/json", report.size(), sha256(report)};
+         }});
+    SIGNALBOX_CHECK(begun.has_value());
+  }
   incarnation_ = engine_.world().server.incarnation;
+}
+
+void SimulatedServer::receive(const std::string& line, const std::string& actor,
+                              const std::shared_ptr<Peer>& peer) {
+  post([this, line, actor, peer] { handle(line, actor, peer); });
 }
 
 void SimulatedServer::handle(const std::string& line, const std::string& actor,
                              const std::shared_ptr<Peer>& peer) {
+  clockwork_.look_at_clock(stopping_);
   project_later();  // for queries
-  const bool blind = environment_.mutant == Mutant::missing_token_check;
-  dispatcher_.handle(blind ? with_present_token(engine_.world(), line) : line, {actor, Role::admin},
-                     peer);
-}
-
-void SimulatedServer::decide(const Command& command, const std::string& actor,
-                             std::function<void(const Decided<Commit>&)> told) {
-  if (stopping_) return told(reject(ErrorCode::SHUTTING_DOWN, "the server is stopping"));
-  auto verdict = std::make_shared<Decided<Commit>>();
-  {
-    auto transaction = engine_.begin({actor, {}, {}});
-    if (const auto* acquire = std::get_if<AcquireLock>(&command)) {
-      const auto expired = timers_.expired_lock(engine_.world(), acquire->key, lease_clock_ns());
-      if (expired) (void)transaction.apply(*expired);
-    }
-    const auto applied = transaction.apply(command);
-    if (applied) {
-      verdict->emplace(transaction.records().begin(), transaction.records().end());
-    } else {
-      *verdict = tl::unexpected(applied.error());
-      if (const auto note = worth_an_event(command, applied.error().code)) {
-        (void)transaction.apply(*note);
-      }
-    }
+  std::string taken = line;
+  if (environment_.mutant == Mutant::missing_token_check) {
+    taken = with_present_token(engine_.world(), line);
+  } else if (environment_.mutant == Mutant::lock_loss_untold) {
+    taken = without_lock_token(line);
   }
-  engine_.release_when_durable([verdict, told = std::move(told)](Durability durability) {
-    if (durability == Durability::durable) return told(*verdict);
-    told(reject(
-        durability == Durability::unknown ? ErrorCode::UNKNOWN_OUTCOME : ErrorCode::STORAGE_FULL,
-        "not durable"));
-  });
+  dispatcher_.handle(taken, {actor, Role::admin}, peer);
 }
 
 void SimulatedServer::schedule_turn() {
@@ -241,38 +278,20 @@ void SimulatedServer::schedule_turn() {
 }
 
 void SimulatedServer::turn() {
-  if (!stopping_) {
-    jobs_.dispatch_ready();
-    claims_.serve(environment_.schedule.monotonic_ns());
-    locks_.serve(environment_.schedule.monotonic_ns());
-  }
+  if (!stopping_) clockwork_.turn(jobs_);
   engine_.flush();
   wait_for_time();
 }
 
 void SimulatedServer::wait_for_time() {
-  const std::int64_t now_ns = environment_.schedule.monotonic_ns();
-  std::optional<std::int64_t> left_ns;
-  const auto timer = timers_.next_due_ns();
-  if (timer && !engine_.storage_full()) left_ns = *timer - lease_clock_ns();
-  for (const auto due : {claims_.next_due_ns(), locks_.next_due_ns()}) {
-    if (due) left_ns = std::min(left_ns.value_or(*due - now_ns), *due - now_ns);
-  }
-  if (!left_ns || stopping_) return;
-  environment_.schedule.after(std::clamp<std::int64_t>(*left_ns, 0, ns_per_s), owner_,
-                              [this, alarm = ++alarm_] {
-                                if (alarm == alarm_) fire_timers();
-                              });
-}
-
-void SimulatedServer::fire_timers() {
   if (stopping_) return;
-  if (!engine_.storage_full()) {
-    for (const Command& command : timers_.take_due(engine_.world(), lease_clock_ns())) {
-      (void)engine_.begin(by_the_service).apply(command);
-    }
-  }
-  schedule_turn();
+  const std::int64_t left_ns = clockwork_.next_due_ns() - lease_clock_.monotonic_ns();
+  environment_.schedule.after(std::clamp<std::int64_t>(left_ns, 0, ns_per_s), owner_,
+                              [this, alarm = ++alarm_] {
+                                if (alarm != alarm_ || stopping_) return;
+                                clockwork_.fire();
+                                schedule_turn();
+                              });
 }
 
 World SimulatedServer::roll_back() {
@@ -295,7 +314,7 @@ void SimulatedServer::watch_for_space() {
     environment_.note("disk: space again");
     engine_.leave_storage_full();
     if (engine_.world().server.incarnation != incarnation_) announce_start();
-    timers_.arm_all(engine_.world(), environment_.schedule.wall_ns(), lease_clock_ns());
+    clockwork_.arm();
     jobs_.adopt();
     schedule_turn();
   });
@@ -318,7 +337,7 @@ void SimulatedServer::stop_when_idle() {
     (void)engine_.begin(by_the_service).apply(StopServer{});
     return engine_.flush();
   }
-  ended_ = true;
+  files_.when_written(engine_.durable_position(), [this](const std::string&) { ended_ = true; });
 }
 
 // Read models come after the log, by up to a second.

@@ -1,21 +1,26 @@
-// One life of the service: everything that is real between the socket and the disk, wired as
-// server/server.cc wires it, on simulated time, disk and machine.
+// One life of the service: everything that is real between the socket and the disk, on simulated
+// time, disk and machine. What it does by itself and in which order is the service's own
+// (server/clockwork.h, server/recovery/incarnation.h); what is wired here as server/server.cc wires
+// it are the two hooks of the engine, the way out of a full disk, and the stop.
 #pragma once
 
 #include <functional>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "projections/memory_table.h"
 #include "projections/world_digest.h"
+#include "server/clockwork.h"
 #include "server/engine/engine.h"
-#include "server/engine/timers.h"
 #include "server/jobs/station_jobs.h"
 #include "server/rpc/dispatcher.h"
 #include "server/rpc/lock_queue.h"
+#include "server/rpc/step_queue.h"
 #include "tests/simulation/oracle.h"
-#include "tests/simulation/run_roots.h"
+#include "tests/simulation/run_root_files.h"
 #include "tests/simulation/simulated_disk.h"
 
 namespace signalbox::simulation {
@@ -33,21 +38,35 @@ class SeededIds final : public IdSource {
   SeededRandom& random_;
 };
 
+// The clock that the service's own deadlines run on; a mutant has a wrong one.
+class LeaseClock final : public Clock {
+ public:
+  explicit LeaseClock(const Environment& environment) : environment_(environment) {}
+
+  [[nodiscard]] std::int64_t wall_ns() const override {
+    return environment_.mutant == Mutant::unwatched_clock ? environment_.schedule.right_wall_ns()
+                                                          : environment_.schedule.wall_ns();
+  }
+  [[nodiscard]] std::int64_t monotonic_ns() const override {
+    return environment_.mutant == Mutant::wall_clock_lease ? environment_.schedule.wall_ns()
+                                                           : environment_.schedule.monotonic_ns();
+  }
+
+ private:
+  const Environment& environment_;
+};
+
 class SimulatedServer {
  public:
   // `world` is the fold of the disk's log.
   SimulatedServer(Environment& environment, SimulatedDisk& disk, SimulatedMachine& machine,
-                  Oracle& oracle, RunRoots& run_roots, Owner owner, World world);
+                  Oracle& oracle, RunRootFiles& files, Owner owner, World world);
   ~SimulatedServer();
 
   void start();
-  void handle(const std::string& line, const std::string& actor, const std::shared_ptr<Peer>& peer);
-
-  // Decides a command in a commit of its own and tells once that is durable. As the methods of
-  // locks and ticks do: who takes over an expired lock does both in one commit, and a refusal that
-  // is worth an event leaves it.
-  void decide(const Command& command, const std::string& actor,
-              std::function<void(const Decided<Commit>&)> told);
+  // As soon as the process gets the processor.
+  void receive(const std::string& line, const std::string& actor,
+               const std::shared_ptr<Peer>& peer);
 
   // As on SIGTERM. What is under way is finished first; then it has ended.
   void stop();
@@ -61,32 +80,35 @@ class SimulatedServer {
   Engine::Hooks hooks();
   Api api();
   void announce_start();
+  void handle(const std::string& line, const std::string& actor, const std::shared_ptr<Peer>& peer);
+  void observe(std::span<const Record> records);
+  void run_blocking(const std::function<std::function<void()>()>& work);
   void post(Schedule::Action action);
   void schedule_turn();
   void turn();
   void wait_for_time();
-  void fire_timers();
   World roll_back();
   void watch_for_space();
   void stop_when_idle();
   void project_later();
-  // The clock of leases and timeouts.
-  [[nodiscard]] std::int64_t lease_clock_ns() const;
 
   Environment& environment_;
   SimulatedDisk& disk_;
+  SimulatedMachine& machine_;
   Oracle& oracle_;
-  RunRoots& run_roots_;
+  RunRootFiles& files_;
   const Owner owner_;
   SeededIds ids_;
+  LeaseClock lease_clock_;
   Engine engine_;
   WorldDigest digest_;
-  Timers timers_;
   MemoryTable table_;
   RunIndex index_;
   Projector projector_;
   ClaimQueue claims_;
   LockQueue locks_;
+  StepQueue steps_;
+  Clockwork clockwork_;
   EventFeed feed_;
   ArtifactStore artifacts_;
   Api api_;
@@ -97,9 +119,11 @@ class SimulatedServer {
   bool stopping_ = false;
   bool stopped_ = false;  // ServerStopped is on its way to the log
   bool ended_ = false;
+  bool started_ = false;
   std::uint64_t incarnation_ = 0;
   bool projection_scheduled_ = false;
-  std::uint64_t alarm_ = 0;  // the one that was set last
+  std::optional<Timers> timers_before_jump_;  // for a mutant
+  std::uint64_t alarm_ = 0;                   // the one that was set last
 };
 
 // The log folded from its beginning.

@@ -1,6 +1,5 @@
 #include "tests/simulation/simulation.h"
 
-#include <deque>
 #include <limits>
 #include <memory>
 #include <utility>
@@ -9,12 +8,9 @@
 #include "domain/evolve.h"
 #include "domain/invariants.h"
 #include "projections/world_codec.h"
-#include "tests/simulation/lock_client.h"
+#include "tests/simulation/clients.h"
 #include "tests/simulation/network.h"
-#include "tests/simulation/operator_client.h"
 #include "tests/simulation/simulated_server.h"
-#include "tests/simulation/tick_client.h"
-#include "tests/simulation/worker_client.h"
 
 namespace signalbox::simulation {
 namespace {
@@ -28,32 +24,18 @@ constexpr std::int64_t stall_pause_ns = 15 * ns_per_s;
 // A stall, and a commit or two.
 constexpr std::int64_t stop_ns_max = 10 * ns_per_s;
 constexpr std::int64_t clock_jump_ms_max = 90'000;
+constexpr std::int64_t small_jump_ms_max = 2'500;
+// Whoever looks at the clock every second sees this, whenever it begins.
+constexpr std::int64_t noticed_stall_ns = 2'001 * ns_per_ms;
 
 class Simulation {
  public:
   explicit Simulation(const SimulationOptions& options)
-      : options_(options), environment_(options.seed, options.mutant, options.trace_lines) {
-    for (const char* name : {"worker-a", "worker-b", "worker-c"}) {
-      workers_.emplace_back(environment_, network_, oracle_.book(), name);
-    }
-    for (const char* name : {"operator-a", "operator-b"}) {
-      operators_.emplace_back(environment_, network_, oracle_.book(), name);
-    }
-    for (const char* name : {"locker-a", "locker-b", "locker-c"}) {
-      lockers_.emplace_back(environment_, desk_, held_locks_, name);
-    }
-    for (const char* name : {"ticker-a", "ticker-b"}) {
-      tickers_.emplace_back(environment_, desk_, run_roots_, ended_ticks_, name, "merge");
-    }
-    tickers_.emplace_back(environment_, desk_, run_roots_, ended_ticks_, "ticker-c", "sweep");
-  }
+      : options_(options), environment_(options.seed, options.mutant, options.trace_lines) {}
 
   SimulationResult run() {
     start_server();
-    for (WorkerClient& worker : workers_) worker.begin();
-    for (OperatorClient& each : operators_) each.begin();
-    for (LockClient& locker : lockers_) locker.begin();
-    for (TickClient& ticker : tickers_) ticker.begin();
+    for (const auto& client : clients_) client->begin();
     while (steps_ < options_.steps && !environment_.violation) {
       misfortune();
       step();
@@ -71,7 +53,10 @@ class Simulation {
     environment_.expect(server_ == nullptr || environment_.schedule.monotonic_ns() < stop_by_ns_,
                         "the server was told to stop and doesn't");
     network_.examine();
-    if (server_ != nullptr) examine();
+    if (server_ == nullptr) return;
+    if (server_->engine().storage_full()) oracle_.clock().excused();
+    oracle_.clock().examine();
+    examine();
   }
 
   // What comes from outside and at no particular point.
@@ -82,17 +67,35 @@ class Simulation {
       crash();
     }
     if (server_ != nullptr && faults.strikes(Fault::clean_stop)) stop();
-    if (faults.strikes(Fault::clock_jump)) {
-      const std::int64_t by_ms = environment_.random.between(-clock_jump_ms_max, clock_jump_ms_max);
-      environment_.note("the clock jumps by " + std::to_string(by_ms) + " ms");
-      environment_.schedule.jump_wall(by_ms * ns_per_ms);
-    }
+    if (faults.strikes(Fault::clock_jump)) jump();
     const std::int64_t now_ns = environment_.schedule.monotonic_ns();
-    if (server_ != nullptr && now_ns >= next_stall_ns_ && faults.strikes(Fault::stall)) {
-      environment_.note("the server stalls");
-      next_stall_ns_ = now_ns + stall_pause_ns;
-      environment_.schedule.stall(life_, environment_.random.between(50, 4000) * ns_per_ms);
+    if (server_ == nullptr || now_ns < next_stall_ns_) return;
+    if (faults.strikes(Fault::stall)) stall(environment_.random.between(50, 1500) * ns_per_ms);
+    if (faults.strikes(Fault::long_stall)) {
+      stall(environment_.random.between(1500, 6000) * ns_per_ms);
     }
+  }
+
+  // Far, or by about as much as is borne.
+  void jump() {
+    const std::int64_t by_ms =
+        environment_.random.one_in(2)
+            ? environment_.random.between(-clock_jump_ms_max, clock_jump_ms_max)
+            : environment_.random.between(-small_jump_ms_max, small_jump_ms_max);
+    environment_.note("the clock jumps by " + std::to_string(by_ms) + " ms");
+    environment_.schedule.jump_wall(by_ms * ns_per_ms);
+    if (server_ != nullptr) {
+      oracle_.clock().parted(by_ms * ns_per_ms, environment_.schedule.monotonic_ns());
+    }
+  }
+
+  void stall(std::int64_t duration_ns) {
+    const std::int64_t end_ns = environment_.schedule.monotonic_ns() + duration_ns;
+    environment_.note("the server stalls");
+    next_stall_ns_ = end_ns + stall_pause_ns;
+    environment_.schedule.stall(life_, duration_ns);
+    oracle_.clock().parted(duration_ns, end_ns);
+    if (duration_ns > noticed_stall_ns) oracle_.stopped_until(end_ns);
   }
 
   void start_server() {
@@ -101,13 +104,13 @@ class Simulation {
     oracle_.recovered(disk_.log());
     environment_.note("start " + std::to_string(life_) + " at " +
                       std::to_string(disk_.log().tail()));
+    if (environment_.violation) return;
     World world = recover();
     if (environment_.violation) return;
-    server_ = std::make_unique<SimulatedServer>(environment_, disk_, machine_, oracle_, run_roots_,
+    server_ = std::make_unique<SimulatedServer>(environment_, disk_, machine_, oracle_, files_,
                                                 life_, std::move(world));
     server_->start();
     network_.connect(server_.get());
-    desk_.connect(server_.get());
     if (environment_.faults.strikes(Fault::crash_at_start)) environment_.crash("at the start");
     checked_position_ = 0;
   }
@@ -132,6 +135,7 @@ class Simulation {
 
   void stop() {
     environment_.note("stop");
+    oracle_.clock().excused();
     stop_by_ns_ = environment_.schedule.monotonic_ns() + stop_ns_max;
     server_->stop();
     if (server_->ended()) end_server();
@@ -146,7 +150,7 @@ class Simulation {
     environment_.note("the server is gone");
     stop_by_ns_ = std::numeric_limits<std::int64_t>::max();
     network_.connect(nullptr);
-    desk_.connect(nullptr);
+    oracle_.clock().excused();
     environment_.schedule.kill(life_);
     server_.reset();
     const bool calm = environment_.faults.stopped();
@@ -169,9 +173,11 @@ class Simulation {
   // Possible only while nothing is on its way to the disk.
   void compare_digests() {
     if (server_ == nullptr || !server_->engine().idle()) return;
+    // Whose world was tampered with to seed it: what follows from that has to be seen.
+    if (options_.mutant == Mutant::pause_starts_attempts) return;
     compared_at_step_ = steps_;
     const World& world = server_->engine().world();
-    run_roots_.examine(world);
+    files_.examine(world);
     const Digest live = server_->digest();
     environment_.note("digest " + to_hex(live));
     environment_.expect(live == world_digest(fold(disk_.log(), options_.mutant)),
@@ -184,6 +190,7 @@ class Simulation {
     environment_.note("calm");
     environment_.faults.stop();
     environment_.schedule.set_wall_right();
+    oracle_.clock().excused();
     const std::int64_t end_ns = environment_.schedule.monotonic_ns() + rest_ns_max;
     while (!environment_.violation && environment_.schedule.monotonic_ns() < end_ns) {
       step();
@@ -192,6 +199,7 @@ class Simulation {
     if (environment_.violation) return;
     oracle_.finished();
     compare_digests();
+    files_.examine_all(disk_.log());
     environment_.expect(server_ != nullptr, "the server never came back");
   }
 
@@ -199,7 +207,7 @@ class Simulation {
     if (server_ == nullptr || !server_->engine().idle()) return false;
     const World& world = server_->engine().world();
     return world.runs.empty() && world.locks.empty() && world.ticks.empty() &&
-           machine_.running() == 0;
+           machine_.running() == 0 && files_.written() == world.position;
   }
 
   SimulationResult result() {
@@ -215,6 +223,7 @@ class Simulation {
     result.acknowledged = oracle_.book().acknowledged();
     result.lives = life_;
     result.faults = environment_.faults.counts();
+    result.event_counts = oracle_.events();
     return result;
   }
 
@@ -222,17 +231,12 @@ class Simulation {
   Environment environment_;
   SimulatedDisk disk_{environment_};
   SimulatedMachine machine_{environment_};
-  Oracle oracle_{environment_, machine_};
+  RunRootFiles files_{environment_};
+  Oracle oracle_{environment_, machine_, files_};
   Network network_{environment_, oracle_};
-  Desk desk_{environment_};
-  HeldLocks held_locks_{environment_};
-  RunRoots run_roots_{environment_};
-  EndedTicks ended_ticks_;
+  Surroundings surroundings_{environment_, network_, oracle_.book(), files_};
+  std::vector<std::unique_ptr<Client>> clients_ = make_clients(surroundings_);
   std::unique_ptr<SimulatedServer> server_;
-  std::deque<WorkerClient> workers_;
-  std::deque<OperatorClient> operators_;
-  std::deque<LockClient> lockers_;
-  std::deque<TickClient> tickers_;
   Owner life_ = outside;
   std::uint64_t steps_ = 0;
   std::uint64_t compared_at_step_ = 0;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/simulation/event_counts.h"
 #include "tests/simulation/faults.h"
 #include "tests/simulation/mutant.h"
 
@@ -29,6 +30,7 @@ struct SimulationResult {
   std::uint64_t acknowledged = 0;  // of these, with events
   std::uint64_t lives = 0;         // of the server
   FaultCounts faults{};
+  EventCounts event_counts;  // by type
 };
 
 SimulationResult simulate(const SimulationOptions& options);

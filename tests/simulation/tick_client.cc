@@ -5,115 +5,97 @@
 namespace signalbox::simulation {
 namespace {
 
+namespace json = boost::json;
+
 constexpr std::int64_t patience_ms = 700;
 
-bool is_no(const Verdicted& verdict, ErrorCode code) {
-  return !verdict && verdict.error().code == code;
-}
-
-Token token_in(const Rejection& rejection) {
-  for (const Detail& detail : rejection.details) {
-    const auto* number = std::get_if<std::int64_t>(&detail.value);
-    if (detail.key == "token" && number != nullptr) return static_cast<Token>(*number);
-  }
-  return 0;
-}
-
-// A refusal that says nothing about the question.
-bool passes(const Verdicted& verdict) {
-  return is_no(verdict, ErrorCode::STORAGE_FULL) || is_no(verdict, ErrorCode::UNKNOWN_OUTCOME) ||
-         is_no(verdict, ErrorCode::SHUTTING_DOWN);
+Token token_in(const json::object& details) {
+  const json::value* token = details.if_contains("token");
+  return token == nullptr ? 0 : token->to_number<Token>();
 }
 
 }  // namespace
 
-void TickClient::later(std::int64_t delay_ms, Step step) {
-  environment_.schedule.after(delay_ms * ns_per_ms, outside, [this, step, question = ++question_] {
-    if (question == question_) (this->*step)();
-  });
-}
-
-void TickClient::ask(Command command, Step again, void (TickClient::*told)(const Verdicted&)) {
-  later(patience_ms, again);
-  desk_.ask(name_, std::move(command),
-            [this, told, again, question = question_](const Verdicted& verdict) {
-              if (question != question_) return;
-              ++question_;
-              if (passes(verdict)) {
-                return later(patience_ms, again);
-              }
-              (this->*told)(verdict);
-            });
-}
-
 void TickClient::begin_tick() {
   if (rested_) return;
-  BeginTick command;
-  command.loop = loop_;
-  command.stage = "work";
-  command.lease_ms = environment_.random.between(200, 4000);
-  command.run_root = "/roots/" + loop_;
-  command.marker = run_roots_.read(loop_);
-  ended_when_asked_ = ended_[loop_];
-  ask(command, &TickClient::begin_tick, &TickClient::on_begun);
+  json::object params{{"loop", loop_}, {"stage", "work"}, {"lease_ms", between(200, 4000)}};
+  run_root_ = "/roots/" + loop_;
+  lock_token_ = 0;
+  if (!calm() && one_in(10) && !surroundings_.run_ids.empty()) {
+    params["run_id"] = environment_.random.any_of(surroundings_.run_ids);
+    run_root_.clear();
+  } else {
+    params["run_root"] = run_root_;
+  }
+  if (!calm() && one_in(4)) lock_token_ = surroundings_.held_locks.any_token();
+  if (lock_token_ != 0) params["lock_token"] = lock_token_;
+  ended_when_asked_ = surroundings_.ended_ticks[loop_];
+  ask("tick.begin", params, patience_ms, &TickClient::on_begun);
 }
 
-void TickClient::expect_not_ended(const Rejection& rejection) {
-  const Token token = token_in(rejection);
-  environment_.expect(
-      token > ended_when_asked_,
-      "tick " + std::to_string(token) + " of " + loop_ +
-          " had ended, and a begin was refused because of it: " + rejection.message);
+// T3 T4: what is in the way is a tick that hasn't ended, or a marker that was there.
+void TickClient::expect_not_ended(const Reply& refusal) {
+  const Token token = token_in(refusal.details);
+  const json::value* evidence = refusal.details.if_contains("evidence");
+  const bool by_marker = token == 0 && (evidence == nullptr || evidence->as_string() != "halted");
+  environment_.expect(token == 0 || token > ended_when_asked_,
+                      "tick " + std::to_string(token) + " of " + loop_ +
+                          " had ended, and a begin was refused because of it: " + refusal.code);
+  if (!by_marker) return;
+  const json::value* path = refusal.details.if_contains("marker_path");
+  environment_.expect(path != nullptr && surroundings_.files.had_foreign(
+                                             std::string(path->as_string()), asked_at_ns_),
+                      "a begin of " + loop_ + " was refused because of a marker that wasn't there");
 }
 
-void TickClient::on_begun(const Verdicted& verdict) {
-  if (is_no(verdict, ErrorCode::TICK_IN_PROGRESS)) {
-    expect_not_ended(verdict.error());
-    return later(environment_.random.between(100, 1500), &TickClient::begin_tick);
+void TickClient::on_begun(const Reply& reply) {
+  expect_code(reply, {"TICK_IN_PROGRESS", "PREVIOUS_TICK_INCOMPLETE", "RUN_TERMINAL", "LOCK_LOST"});
+  if (reply.code == "LOCK_LOST") {
+    environment_.expect(
+        lock_token_ != 0 && !surroundings_.held_locks.is_relied_on(lock_token_),
+        "a begin was refused for lock token " + std::to_string(lock_token_) + ", which is held");
   }
-  if (is_no(verdict, ErrorCode::PREVIOUS_TICK_INCOMPLETE)) {
-    expect_not_ended(verdict.error());
-    return later(environment_.random.between(50, 1000), &TickClient::recover);
+  if (reply.code == "TICK_IN_PROGRESS" || reply.code == "PREVIOUS_TICK_INCOMPLETE") {
+    expect_not_ended(reply);
   }
-  if (!verdict) return environment_.violate("a begin was refused: " + verdict.error().message);
-  token_ = 0;
-  for (const Record& record : *verdict) {
-    if (event_as<TickStarted>(record.event) != nullptr) token_ = record.position;
+  if (reply.code == "PREVIOUS_TICK_INCOMPLETE") {
+    return later(between(50, 1000), &TickClient::recover);
   }
-  environment_.expect(token_ != 0, "a begin gave no token");
-  const bool calm = environment_.faults.stopped();
-  outcome_ =
-      calm || environment_.random.per_cent(60) ? TickOutcome::succeeded : TickOutcome::failed;
-  if (environment_.faults.strikes(Fault::worker_zombie)) {
-    return later(environment_.random.between(4000, 9000), &TickClient::end_tick);
+  if (!reply.code.empty()) return later(between(100, 1500), &TickClient::begin_tick);
+  token_ = reply.result.at("token").to_number<Token>();
+  if (environment_.faults.strikes(Fault::zombie)) {
+    return later(between(4000, 9000), &TickClient::end_tick);
   }
-  if (environment_.faults.strikes(Fault::worker_restart)) {  // it never ends
-    return later(environment_.random.between(500, 5000), &TickClient::begin_tick);
-  }
-  later(environment_.random.between(5, calm ? 100 : 2000), &TickClient::end_tick);
+  later(between(5, calm() ? 100 : 2000), &TickClient::end_tick);
 }
 
 void TickClient::end_tick() {
-  ask(EndTick{loop_, token_, outcome_, std::nullopt}, &TickClient::end_tick, &TickClient::on_ended);
+  json::object params{{"loop", loop_}, {"token", token_}, {"outcome", "succeeded"}};
+  if (!calm() && environment_.random.per_cent(40)) {
+    params["outcome"] = "failed";
+    params["error"] = "as chance had it";
+  }
+  ask("tick.end", params, patience_ms, &TickClient::on_ended);
 }
 
-void TickClient::on_ended(const Verdicted& verdict) {
-  // STALE_TOKEN: it took too long; or the answer to an end that was taken got lost.
-  environment_.expect(verdict || is_no(verdict, ErrorCode::STALE_TOKEN), "an end was refused");
-  if (verdict) ended_[loop_] = std::max(ended_[loop_], token_);
-  rested_ = verdict && environment_.faults.stopped();
-  later(environment_.random.between(100, 3000), &TickClient::begin_tick);
+void TickClient::on_ended(const Reply& reply) {
+  expect_code(reply, {"STALE_TOKEN"});  // it took too long, or its lock was lost
+  if (reply.code.empty()) {
+    Token& ended = surroundings_.ended_ticks[loop_];
+    ended = std::max(ended, token_);
+    rested_ = calm();
+  }
+  later(between(100, 3000), &TickClient::begin_tick);
 }
 
 void TickClient::recover() {
-  ask(RecoverTick{loop_, "looked after it", std::nullopt}, &TickClient::recover,
+  ask("tick.recover", {{"loop", loop_}, {"reason", "looked after it"}}, patience_ms,
       &TickClient::on_recovered);
 }
 
-void TickClient::on_recovered(const Verdicted& verdict) {
-  environment_.expect(verdict || is_no(verdict, ErrorCode::TICK_IN_PROGRESS),
-                      "a recovery was refused");
-  later(environment_.random.between(10, 500), &TickClient::begin_tick);
+void TickClient::on_recovered(const Reply& reply) {
+  expect_code(reply, {"TICK_IN_PROGRESS"});
+  later(between(10, 500), &TickClient::begin_tick);
 }
 
 }  // namespace signalbox::simulation

@@ -12,37 +12,31 @@ constexpr std::int64_t patience_ms = 700;
 
 }  // namespace
 
-void WorkerClient::later(std::int64_t delay_ms, Step step) {
-  environment_.schedule.after(delay_ms * ns_per_ms, outside, [this, step, life = life_] {
-    if (life != life_) return;
-    if (environment_.faults.strikes(Fault::worker_restart)) {
-      environment_.note(caller_.name() + " dies");
-      ++life_;
-      caller_.forget();
-      return later(environment_.random.between(10, 3000), &WorkerClient::claim);
-    }
-    if (environment_.random.one_in(20)) caller_.repeat_last();
-    (this->*step)();
-  });
-}
-
 json::object WorkerClient::held() const {
   return {{"run_id", run_id_}, {"station", station_}, {"token", token_}};
 }
 
 void WorkerClient::claim() {
-  const std::int64_t wait_ms = environment_.random.between(0, 3) * 1000;
-  json::object params{{"worker", caller_.name()}, {"wait_ms", wait_ms}};
-  if (environment_.random.one_in(3)) params["lease_ms"] = environment_.random.between(100, 4000);
-  if (environment_.random.one_in(8)) params["stations"] = json::array{"implement", "work"};
-  caller_.ask("station.claim", params, wait_ms + patience_ms, [this](const Reply& reply) {
-    if (reply.code.empty() && !reply.result.at("claim").is_null()) {
-      return take(reply.result.at("claim").as_object());
-    }
-    environment_.expect(reply.code.empty() || reply.code == "GAVE_UP",
-                        "a claim was refused: " + reply.code);
-    later(environment_.random.between(50, 500), &WorkerClient::claim);
-  });
+  const std::int64_t wait_ms = between(0, 3) * 1000;
+  json::object params{{"worker", name()}, {"wait_ms", wait_ms}};
+  if (one_in(3)) params["lease_ms"] = between(100, 4000);
+  if (one_in(8)) params["stations"] = json::array{"implement", "work"};
+  lock_token_ = !calm() && one_in(4) ? surroundings_.held_locks.any_token() : 0;
+  if (lock_token_ != 0) params["lock_token"] = lock_token_;
+  ask("station.claim", params, wait_ms + patience_ms, &WorkerClient::on_claimed);
+}
+
+void WorkerClient::on_claimed(const Reply& reply) {
+  expect_code(reply, {"LOCK_LOST"});
+  if (reply.code == "LOCK_LOST") {
+    environment_.expect(
+        lock_token_ != 0 && !surroundings_.held_locks.is_relied_on(lock_token_),
+        "a claim was refused for lock token " + std::to_string(lock_token_) + ", which is held");
+  }
+  if (reply.code.empty() && !reply.result.at("claim").is_null()) {
+    return take(reply.result.at("claim").as_object());
+  }
+  later(between(50, 500), &WorkerClient::claim);
 }
 
 void WorkerClient::take(const json::object& claim) {
@@ -50,20 +44,21 @@ void WorkerClient::take(const json::object& claim) {
   station_ = claim.at("station").as_string();
   token_ = claim.at("token").to_number<Token>();
   lease_ms_ = claim.at("lease_ms").to_number<std::int64_t>();
-  beats_left_ = environment_.random.between(0, 5);
+  beats_left_ = between(0, 5);
+  is_stuck_ = environment_.faults.strikes(Fault::worker_stuck);
+  if (is_stuck_) beats_left_ = between(5, 60);
   work();
 }
 
 void WorkerClient::work() {
-  if (environment_.faults.strikes(Fault::worker_zombie)) {
-    environment_.note(caller_.name() + " stops for a while");
-    const Step step = environment_.random.one_in(2) ? &WorkerClient::beat : &WorkerClient::complete;
-    return later(lease_ms_ * environment_.random.between(1, 4) + 50, step);
+  if (environment_.faults.strikes(Fault::zombie)) {
+    environment_.note(name() + " stops for a while");
+    return later(lease_ms_ * between(1, 4) + 50,
+                 one_in(2) ? &WorkerClient::beat : &WorkerClient::complete);
   }
-  const std::int64_t pause_ms =
-      environment_.random.between(1, std::max<std::int64_t>(lease_ms_ / 2, 1));
+  const std::int64_t pause_ms = between(1, std::max<std::int64_t>(lease_ms_ / 2, 1));
   if (beats_left_-- > 0) return later(pause_ms, &WorkerClient::beat);
-  if (environment_.faults.stopped()) return later(pause_ms, &WorkerClient::complete);
+  if (calm()) return later(pause_ms, &WorkerClient::complete);
   switch (environment_.random.below(10)) {
     case 0:
       return later(pause_ms, &WorkerClient::defer);
@@ -74,68 +69,71 @@ void WorkerClient::work() {
   }
 }
 
-void WorkerClient::lose(const std::string& code) {
-  constexpr std::array expected{"GAVE_UP",
-                                "STALE_TOKEN",
-                                "RUN_TERMINAL",
-                                "STATION_ORDER",
-                                "STATION_ALREADY_SUCCEEDED",
-                                "STATION_NOT_CLAIMED"};
-  environment_.expect(std::find(expected.begin(), expected.end(), code) != expected.end(),
-                      "a word of a holder was refused: " + code);
-  later(environment_.random.between(0, 200), &WorkerClient::claim);
+bool WorkerClient::keeps(const Reply& reply) {
+  expect_code(reply, {"STALE_TOKEN", "RUN_TERMINAL", "STATION_ORDER", "STATION_ALREADY_SUCCEEDED",
+                      "STATION_NOT_CLAIMED"});
+  if (reply.code.empty()) return true;
+  later(between(0, 200), &WorkerClient::claim);
+  return false;
 }
 
 void WorkerClient::beat() {
   json::object params = held();
-  if (environment_.random.one_in(4)) params["lease_ms"] = environment_.random.between(100, 4000);
+  if (one_in(4)) params["lease_ms"] = between(100, 4000);
   // Now and then no progress since the last word, which the service may take for a stall.
-  if (environment_.random.one_in(2)) ++progress_;
-  if (environment_.random.one_in(2)) params["progress_digest"] = std::to_string(progress_);
-  caller_.ask("station.heartbeat", params, patience_ms, [this](const Reply& reply) {
-    if (!reply.code.empty()) return lose(reply.code);
-    lease_ms_ = reply.result.at("lease_ms").to_number<std::int64_t>();
-    work();
-  });
+  if (!is_stuck_ && one_in(2)) ++progress_;
+  if (is_stuck_ || one_in(2)) params["progress_digest"] = std::to_string(progress_);
+  ask("station.heartbeat", params, patience_ms, &WorkerClient::on_beat);
+}
+
+void WorkerClient::on_beat(const Reply& reply) {
+  if (!keeps(reply)) return;
+  lease_ms_ = reply.result.at("lease_ms").to_number<std::int64_t>();
+  work();
 }
 
 void WorkerClient::set_external_ref() {
   json::object params = held();
   params["external_ref"] = "ref-" + std::to_string(token_);
-  caller_.ask("station.set_external_ref", params, patience_ms, [this](const Reply& reply) {
-    if (!reply.code.empty()) return lose(reply.code);
-    work();
-  });
+  ask("station.set_external_ref", params, patience_ms, &WorkerClient::on_ref_set);
+}
+
+void WorkerClient::on_ref_set(const Reply& reply) {
+  if (keeps(reply)) work();
 }
 
 void WorkerClient::defer() {
   json::object params = held();
-  params["delay_ms"] = environment_.random.between(0, 4000);
-  caller_.ask("station.defer", params, patience_ms, [this](const Reply& reply) {
-    if (!reply.code.empty()) return lose(reply.code);
-    later(10, &WorkerClient::claim);
-  });
+  params["delay_ms"] = between(0, 4000);
+  ask("station.defer", params, patience_ms, &WorkerClient::on_deferred);
+}
+
+void WorkerClient::on_deferred(const Reply& reply) {
+  if (keeps(reply)) later(10, &WorkerClient::claim);
 }
 
 void WorkerClient::complete() {
   json::object params = held();
   params["outcome"] = "succeeded";
-  params["summary"] = "done by " + caller_.name();
-  if (!environment_.faults.stopped() && environment_.random.one_in(4)) {
+  params["summary"] = "done by " + name();
+  if (!calm() && one_in(4)) {
     constexpr std::array outcomes{"failed", "failed", "failed", "timeout", "canceled"};
     constexpr std::array classes{"transient", "transient", "quota", "lost", "terminal", "config"};
     params["outcome"] = environment_.random.any_of(outcomes);
     params["error_class"] = environment_.random.any_of(classes);
     params["error_code"] = "AS_CHANCE_HAD_IT";
   }
-  if (environment_.random.one_in(3)) params["claim_next"] = true;
-  caller_.ask("station.complete", params, patience_ms, [this](const Reply& reply) {
-    if (!reply.code.empty()) return lose(reply.code);
-    if (const json::value* claim = reply.result.if_contains("claim")) {
-      return take(claim->as_object());
-    }
-    later(environment_.random.between(0, 300), &WorkerClient::claim);
-  });
+  if (one_in(3)) params["claim_next"] = true;
+  ask("station.complete", params, patience_ms, &WorkerClient::on_completed);
+}
+
+void WorkerClient::on_completed(const Reply& reply) {
+  if (!keeps(reply)) return;
+  if (const json::value* claim = reply.result.if_contains("claim")) {
+    lock_token_ = 0;
+    return take(claim->as_object());
+  }
+  later(between(0, 300), &WorkerClient::claim);
 }
 
 }  // namespace signalbox::simulation

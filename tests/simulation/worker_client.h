@@ -1,46 +1,46 @@
 // An outside worker: claims, beats, completes or fails or defers; and sometimes stops for longer
-// than its lease and goes on as if nothing had been, or dies and comes back without a memory.
+// than its lease and goes on as if nothing had been, or is stuck, or dies and comes back without a
+// memory. S3 S4 L8 W1 W5
 #pragma once
 
 #include <cstdint>
 #include <string>
 
-#include "tests/simulation/caller.h"
+#include "tests/simulation/client.h"
 
 namespace signalbox::simulation {
 
-class WorkerClient {
+class WorkerClient final : public Client {
  public:
-  WorkerClient(Environment& environment, Network& network, CommandBook& book, std::string name)
-      : environment_(environment), caller_(environment, network, book, std::move(name)) {}
+  using Client::Client;
 
-  void begin() { later(0, &WorkerClient::claim); }
+  void begin() override { later(0, &WorkerClient::claim); }
 
  private:
-  using Step = void (WorkerClient::*)();
-
-  // Unless the worker has died until then.
-  void later(std::int64_t delay_ms, Step step);
   void claim();
+  void on_claimed(const Reply& reply);
   void take(const boost::json::object& claim);
   void work();
   void beat();
+  void on_beat(const Reply& reply);
   void set_external_ref();
+  void on_ref_set(const Reply& reply);
   void defer();
+  void on_deferred(const Reply& reply);
   void complete();
-  // A word of the holder was refused: another one has the station, or nobody.
-  void lose(const std::string& code);
+  void on_completed(const Reply& reply);
+  // False if a word of the holder was refused: another one has the station, or nobody.
+  bool keeps(const Reply& reply);
   [[nodiscard]] boost::json::object held() const;
 
-  Environment& environment_;
-  Caller caller_;
-  std::uint64_t life_ = 0;
   std::string run_id_;
   std::string station_;
   Token token_ = 0;
+  Token lock_token_ = 0;  // that the latest claim showed
   std::int64_t lease_ms_ = 0;
   std::int64_t beats_left_ = 0;
   std::uint64_t progress_ = 0;
+  bool is_stuck_ = false;  // beats, and doesn't get on
 };
 
 }  // namespace signalbox::simulation

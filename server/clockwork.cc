@@ -1,0 +1,99 @@
+#include "server/clockwork.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "server/jobs/station_jobs.h"
+#include "server/rpc/claim_queue.h"
+#include "server/rpc/lock_queue.h"
+#include "server/rpc/step_queue.h"
+
+namespace signalbox {
+namespace {
+
+const Origin by_the_service{"signalbox", {}, {}};
+
+}  // namespace
+
+Clockwork::Clockwork(const Parts& parts, std::int64_t watchdog_interval_ms, Reports reports)
+    : parts_(parts),
+      reports_(std::move(reports)),
+      clock_watch_(parts.clock.wall_ns(), parts.clock.monotonic_ns()),
+      sweep_(watchdog_interval_ms),
+      watchdog_(parts.engine, parts.clock, watchdog_interval_ms, WatchdogSweep::has_work,
+                [this] { end_overdue(); }) {}
+
+void Clockwork::observe(std::span<const Record> records) {
+  timers_.observe(parts_.engine.world(), records, parts_.clock.wall_ns(),
+                  parts_.clock.monotonic_ns());
+  parts_.locks.observe(records);
+  sweep_.observe(records);
+  watchdog_.observe(records);
+}
+
+void Clockwork::arm() {
+  timers_.arm_all(parts_.engine.world(), parts_.clock.wall_ns(), parts_.clock.monotonic_ns());
+  sweep_.forget();
+  watchdog_.arm();
+}
+
+void Clockwork::look_at_clock(bool stopping) {
+  const std::int64_t monotonic_ns = parts_.clock.monotonic_ns();
+  if (monotonic_ns < clock_watch_.next_look_ns()) return;
+  const auto jump = clock_watch_.look(parts_.clock.wall_ns(), monotonic_ns);
+  if (!jump) return;
+  reports_.jumped(*jump);
+  timers_.restart_leases(parts_.engine.world(), monotonic_ns);
+  sweep_.forget();
+  if (stopping) return;
+  (void)parts_.engine.begin(by_the_service)
+      .apply(NoteClockJump{jump->wall_ms, jump->monotonic_ms, jump->cause});
+}
+
+void Clockwork::turn(StationJobs& jobs) {
+  look_at_clock(/*stopping=*/false);
+  jobs.dispatch_ready();
+  parts_.claims.serve(parts_.clock.monotonic_ns());
+  parts_.locks.serve(parts_.clock.monotonic_ns());
+  parts_.steps.serve(parts_.clock.monotonic_ns());
+}
+
+std::int64_t Clockwork::next_due_ns() const {
+  std::int64_t due_ns = clock_watch_.next_look_ns();
+  const auto not_later_than = [&due_ns](const std::optional<std::int64_t>& next_ns) {
+    if (next_ns) due_ns = std::min(due_ns, *next_ns);
+  };
+  not_later_than(parts_.claims.next_due_ns());
+  not_later_than(parts_.locks.next_due_ns());
+  not_later_than(parts_.steps.next_due_ns());
+  // Without space nothing can be decided; who waits for a claim or a lock is told at the end of
+  // that wait.
+  if (!parts_.engine.storage_full()) {
+    not_later_than(timers_.next_due_ns());
+    not_later_than(watchdog_.next_due_ns());
+  }
+  return due_ns;
+}
+
+void Clockwork::fire() {
+  look_at_clock(/*stopping=*/false);
+  if (parts_.engine.storage_full()) return;
+  parts_.locks.serve(parts_.clock.monotonic_ns());  // takes over what timers would let go
+  for (const Command& command :
+       timers_.take_due(parts_.engine.world(), parts_.clock.monotonic_ns())) {
+    (void)parts_.engine.begin(by_the_service).apply(command);
+  }
+  watchdog_.run_if_due();
+}
+
+// What the watchdog finds was missed by what should have ended it.
+void Clockwork::end_overdue() {
+  for (const OverdueItem& item : sweep_.look(parts_.engine.world(), parts_.clock.monotonic_ns())) {
+    reports_.overdue(item);
+    if (item.command) (void)parts_.engine.begin(by_the_service).apply(*item.command);
+  }
+  reports_.swept();
+}
+
+}  // namespace signalbox

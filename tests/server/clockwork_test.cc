@@ -1,0 +1,85 @@
+// What the service does by itself, and in which order. DESIGN §6, L9
+#include "server/clockwork.h"
+
+#include <gtest/gtest.h>
+
+#include "server/jobs/station_jobs.h"
+#include "tests/server/rpc_site.h"
+
+namespace signalbox {
+namespace {
+
+class NoJobs final : public JobRunner {
+ public:
+  void track(Job) override {}
+  void cancel(const std::string&) override {}
+};
+
+class ClockworkTest : public testing::Test {
+ protected:
+  void acquire(std::int64_t lease_ms) {
+    AcquireLock command;
+    command.key = "deploy";
+    command.owner = "me";
+    command.lease_ms = lease_ms;
+    auto transaction = site.engine.begin({"uid:1", {}, {}});
+    ASSERT_TRUE(transaction.apply(command));
+    clockwork.observe(transaction.records());
+  }
+
+  RpcSite site;
+  std::vector<ClockJump> jumps;
+  Clockwork clockwork{
+      {site.engine, site.clock, site.claims, site.locks},
+      5000,
+      {[this](const ClockJump& jump) { jumps.push_back(jump); }, [](const OverdueItem&) {}, [] {}}};
+  StationJobs jobs{site.engine,
+                   site.ids,
+                   [](const JobReports&) { return std::make_unique<NoJobs>(); },
+                   [](const std::function<void()>& action) { action(); },
+                   [](const Job&, const std::string&) {},
+                   {"/data/runs", 1}};
+};
+
+// A turn that was planned before the process was stopped comes before any timer.
+TEST_F(ClockworkTest, ATurnAfterAStopGivesEveryLeaseItsFullLength) {
+  acquire(1000);
+  site.clock.advance_ms(5000);
+  clockwork.turn(jobs);
+  ASSERT_EQ(jumps.size(), 1U);
+  EXPECT_EQ(jumps.front().cause, "stopped");
+  EXPECT_EQ(clockwork.timers().lease_end_ns("deploy"), site.clock.now_ns + 1'000'000'000);
+  site.commit_all();
+  const auto last = site.log.read(site.log.tail(), 1);
+  ASSERT_TRUE(last && !last->empty());
+  EXPECT_NE(event_as<ClockJumped>(last->front().event), nullptr);
+}
+
+TEST_F(ClockworkTest, ATimerThatIsLateByAStopEndsNothing) {
+  acquire(1000);
+  site.clock.advance_ms(5000);
+  clockwork.fire();
+  EXPECT_NE(site.engine.world().find_lock("deploy"), nullptr);
+  site.clock.advance_ms(900);
+  clockwork.fire();
+  EXPECT_NE(site.engine.world().find_lock("deploy"), nullptr);
+}
+
+TEST_F(ClockworkTest, WhoStopsSaysNothingOfTheClock) {
+  const Position before = site.engine.world().position;
+  site.clock.advance_ms(5000);
+  clockwork.look_at_clock(/*stopping=*/true);
+  EXPECT_EQ(jumps.size(), 1U);
+  EXPECT_EQ(site.engine.world().position, before);
+}
+
+TEST_F(ClockworkTest, TheClocksAreLookedAtEverySecond) {
+  EXPECT_LE(clockwork.next_due_ns(), site.clock.now_ns + ClockWatch::interval_ns);
+  site.clock.advance_ms(1000);
+  clockwork.fire();
+  EXPECT_TRUE(jumps.empty());
+  EXPECT_EQ(clockwork.next_due_ns(), site.clock.now_ns + ClockWatch::interval_ns);
+}
+
+}  // namespace
+}  // namespace signalbox

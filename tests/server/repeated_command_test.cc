@@ -1,0 +1,57 @@
+// A command that is asked again gets its first result, and the same files as the first time.
+// T2, L4, W3
+#include <gtest/gtest.h>
+
+#include "tests/server/rpc_site.h"
+
+namespace signalbox {
+namespace {
+
+TEST(RepeatedCommand, IsAnsweredWhenItsFilesAreThere) {
+  RpcSite site;
+  std::vector<std::function<void(const std::string&)>> waiting;
+  site.api.when_files_written = [&waiting](Position, std::function<void(const std::string&)> then) {
+    waiting.push_back(std::move(then));
+  };
+  const std::string line = R"({"jsonrpc":"2.0","id":1,"method":"tick.begin",)"
+                           R"("params":{"loop":"nightly","command_id":"c1"}})";
+  for (std::size_t times = 1; times <= 2; ++times) {
+    site.send(line);
+    site.commit_all();
+    EXPECT_EQ(waiting.size(), times);
+    EXPECT_TRUE(site.peer->lines.empty()) << "durable, but not written";
+  }
+  for (const auto& written : waiting) written("");
+  const auto first = site.peer->next().at("result").as_object();
+  const auto again = site.peer->next().at("result").as_object();
+  EXPECT_EQ(first.at("token"), again.at("token"));
+  EXPECT_TRUE(again.at("replayed").as_bool());
+}
+
+TEST(RepeatedCommand, CancelGetsItsFirstResultWhateverBecameOfTheRun) {
+  RpcSite site;
+  const std::string run_id(
+      site.ask("run.start", R"({"goal":"g","pipeline":{"name":"p","station":[)"
+                            R"({"name":"build","executor":"process","command":["make"]}]}})")
+          .at("result")
+          .at("run_id")
+          .as_string());
+  const auto id = parse_uuid(run_id);
+  ASSERT_TRUE(id.has_value());
+  ASSERT_TRUE(site.engine.begin({"signalbox", {}, {}})
+                  .apply(DispatchStation{*id, site.ids.next_span_id()}));
+  const std::string of_run = R"({"run_id":")" + run_id + "\"";
+  auto first = site.ask("run.cancel", of_run + R"(,"command_id":"c1"})").at("result").as_object();
+  site.ask("run.pause", of_run + "}");
+  auto again = site.ask("run.cancel", of_run + R"(,"command_id":"c1"})").at("result").as_object();
+  for (auto* result : {&first, &again}) {
+    result->erase("position");
+    result->erase("replayed");
+  }
+  EXPECT_EQ(first, again);
+  const auto other = site.ask("run.cancel", of_run + R"(,"reason":"no","command_id":"c1"})");
+  EXPECT_EQ(code_of(other), "IDEMPOTENCY_CONFLICT");
+}
+
+}  // namespace
+}  // namespace signalbox

@@ -1,0 +1,30 @@
+#include "tests/simulation/clients.h"
+
+#include "tests/simulation/lock_client.h"
+#include "tests/simulation/operator_client.h"
+#include "tests/simulation/outsider.h"
+#include "tests/simulation/tick_client.h"
+#include "tests/simulation/worker_client.h"
+
+namespace signalbox::simulation {
+
+std::vector<std::unique_ptr<Client>> make_clients(Surroundings& surroundings) {
+  std::vector<std::unique_ptr<Client>> clients;
+  for (const char* name : {"worker-a", "worker-b", "worker-c"}) {
+    clients.push_back(std::make_unique<WorkerClient>(surroundings, name));
+  }
+  for (const char* name : {"operator-a", "operator-b"}) {
+    clients.push_back(std::make_unique<OperatorClient>(surroundings, name));
+  }
+  for (const char* name : {"locker-a", "locker-b", "locker-c"}) {
+    clients.push_back(std::make_unique<LockClient>(surroundings, name));
+  }
+  for (const char* name : {"ticker-a", "ticker-b"}) {
+    clients.push_back(std::make_unique<TickClient>(surroundings, name, "merge"));
+  }
+  clients.push_back(std::make_unique<TickClient>(surroundings, "ticker-c", "sweep"));
+  clients.push_back(std::make_unique<Outsider>(surroundings, "outsider"));
+  return clients;
+}
+
+}  // namespace signalbox::simulation
