@@ -468,15 +468,13 @@ struct NoteClockJump {
   std::string cause;
 };
 
-using Command =
-    std::variant<StartRun, CancelRun, ClaimStation, HeartbeatStation, SetExternalRef,
-                 CompleteStation, DeferStation, DispatchStation, ExpireLease, TimeOutStation,
-                 WakeStation, ConfirmCancel, StartServer, StopServer, PauseRun, ResumeRun,
-                 StallStation, AcquireLock, RefreshLock, ReleaseLock, ExpireLock,
-                 NoteRefreshFailure, BeginTick, EndTick, RecoverTick, TimeOutTick, NoteTickSkipped,
-                 NoteTickIncomplete, FinishRecovery, NoteClockJump, IssueAccessToken,
-                 RevokeAccessToken, NoteAccessDenied, SetExploration, SetPlan, ResetPlan, NextStep,
-                 HeartbeatStep, CompleteStep, FailStep, ExpireStepLease, TimeOutStep, WakeStep,
-                 RetryRun>;
+using Command = std::variant<
+    StartRun, CancelRun, ClaimStation, HeartbeatStation, SetExternalRef, CompleteStation,
+    DeferStation, DispatchStation, ExpireLease, TimeOutStation, WakeStation, ConfirmCancel,
+    StartServer, StopServer, PauseRun, ResumeRun, StallStation, AcquireLock, RefreshLock,
+    ReleaseLock, ExpireLock, NoteRefreshFailure, BeginTick, EndTick, RecoverTick, TimeOutTick,
+    NoteTickSkipped, NoteTickIncomplete, FinishRecovery, NoteClockJump, IssueAccessToken,
+    RevokeAccessToken, NoteAccessDenied, SetExploration, SetPlan, ResetPlan, NextStep,
+    HeartbeatStep, CompleteStep, FailStep, ExpireStepLease, TimeOutStep, WakeStep, RetryRun>;
 
 }  // namespace signalbox

@@ -25,8 +25,8 @@
 
 namespace signalbox {
 
-using Event = std::variant<ServerEvent, RunEvent, StationEvent, LockEvent, TickEvent, PlanEvent,
-                           AccessEvent>;
+using Event =
+    std::variant<ServerEvent, RunEvent, StationEvent, LockEvent, TickEvent, PlanEvent, AccessEvent>;
 
 // Calls `visitor` with the event itself, whatever noun it belongs to. The visitor must take all.
 template <class Visitor, class AnyEvent>

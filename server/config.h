@@ -8,8 +8,8 @@
 
 #include <tl/expected.hpp>
 
-#include "server/access/authentication.h"
 #include "domain/pipeline.h"
+#include "server/access/authentication.h"
 #include "server/serve.h"
 
 namespace signalbox {

@@ -34,7 +34,6 @@
 #include "server/rpc/dispatcher.h"
 #include "server/rpc/lock_queue.h"
 #include "server/rpc/step_queue.h"
-#include "server/rpc/step_queue.h"
 #include "server/run_root/run_root_writer.h"
 #include "server/socket/listener.h"
 

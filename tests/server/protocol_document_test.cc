@@ -112,9 +112,8 @@ TEST(ProtocolDocument, ServerLimitsTellsEveryLimitThereIs) {
   const auto& told = answer.at("result").as_object();
   static const std::regex constant(R"(inline constexpr [\w:]+ (\w+) =.*)");
   Names declared;
-  for (const char* path :
-       {"domain/limits.h", "server/rpc/line_limits.h", "server/rpc/page_limit.h",
-        "server/http/http_limits.h"}) {
+  for (const char* path : {"domain/limits.h", "server/rpc/line_limits.h", "server/rpc/page_limit.h",
+                           "server/http/http_limits.h"}) {
     for (const std::string& line : lines_of(path)) {
       std::smatch found;
       if (std::regex_match(line, found, constant)) declared.insert(found[1]);

@@ -168,31 +168,30 @@ Engine::Hooks SimulatedServer::hooks() {
 }
 
 Api SimulatedServer::api() {
-  return {engine_,
-          disk_.log(),
-          projector_,
-          claims_,
-          locks_,
-          feed_,
-          artifacts_,
-          environment_.schedule,
-          ids_,
-          {"/data", "/data/signalbox.sock", environment_.schedule.wall_ns()},
-          [this](const std::function<std::function<void()>()>& work) { run_blocking(work); },
-          [this](std::function<void()> action) { post(std::move(action)); },
-          clockwork_.timers(),
-          [this] { return digest(); },
-          nullptr,
-          [this](Position position, RunRootFiles::Written written) {
-            files_.when_written(position, std::move(written));
-          },
-          [this](const std::filesystem::path& path, std::size_t) {
-            return files_.look(path.string());
-          },
-          {},
-          nullptr,
-          {},
-          &steps_};
+  return {
+      engine_,
+      disk_.log(),
+      projector_,
+      claims_,
+      locks_,
+      feed_,
+      artifacts_,
+      environment_.schedule,
+      ids_,
+      {"/data", "/data/signalbox.sock", environment_.schedule.wall_ns()},
+      [this](const std::function<std::function<void()>()>& work) { run_blocking(work); },
+      [this](std::function<void()> action) { post(std::move(action)); },
+      clockwork_.timers(),
+      [this] { return digest(); },
+      nullptr,
+      [this](Position position, RunRootFiles::Written written) {
+        files_.when_written(position, std::move(written));
+      },
+      [this](const std::filesystem::path& path, std::size_t) { return files_.look(path.string()); },
+      {},
+      nullptr,
+      {},
+      &steps_};
 }
 
 // On a thread that has its own pace, and back. What it saw of run roots is what is decided by.
