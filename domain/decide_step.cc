@@ -9,11 +9,6 @@
 namespace signalbox {
 namespace {
 
-Decided<void> require_lease(const std::optional<std::int64_t>& lease_ms) {
-  if (!lease_ms) return {};
-  return require_between("lease_ms", *lease_ms, limits::lease_ms_min, limits::lease_ms_max);
-}
-
 // New attempts start only while the station's own is under way, and the run goes on.
 bool may_start(const Run& run) {
   return run.attempt && !run.attempt->ending && !run.cancel_requested &&

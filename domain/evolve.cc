@@ -152,6 +152,8 @@ void retry_run(World& world, const Record& record, const RunRetried& event) {
   open_run(world,
            retried_run(record, event, pin_pipeline(world, event.pipeline_digest, event.pipeline)),
            record.position);
+  Run& run = *world.find_run(id);
+  if (run.station().attempts > 0) begin_plan(world, run);
 }
 
 void fold(World& world, Run& run, const Record& record, const RunSucceeded&) {

@@ -18,6 +18,16 @@ void fold(const Run&, Plan& plan, const Record&, const PlanSet& event) {
     plan.steps.emplace_back().definition = definition;
   }
 }
+void fold(const Run&, Plan& plan, const Record&, const PlanRestored& event) {
+  SIGNALBOX_CHECK(plan.steps.empty());
+  plan.cut = event.cut;
+  for (const RestoredStep& each : event.steps) {
+    StepState& step = plan.steps.emplace_back();
+    step.definition = each.definition;
+    step.attempts = each.attempts;
+    if (each.completed) step.status = StepStatus::completed;
+  }
+}
 void fold(const Run&, Plan& plan, const Record&, const PlanReset&) {
   plan.cut = 0;
   std::erase_if(plan.steps,

@@ -46,6 +46,7 @@ inline constexpr std::array plan_transitions = {
     PlanTransition{PlanStatus::exploring, ExplorationTimedOut::tag, PlanStatus::exploring},
     PlanTransition{PlanStatus::exploring, ExplorationFinished::tag, PlanStatus::planning},
     PlanTransition{PlanStatus::planning, PlanSet::tag, PlanStatus::set},
+    PlanTransition{PlanStatus::planning, PlanRestored::tag, PlanStatus::set},
     PlanTransition{PlanStatus::set, PlanReset::tag, PlanStatus::planning},
 };
 

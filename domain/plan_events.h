@@ -178,8 +178,29 @@ struct StepReopened {
 };
 BOOST_DESCRIBE_STRUCT(StepReopened, (), (step))
 
+struct RestoredStep {
+  StepDefinition definition;
+  std::uint32_t attempts = 0;  // so far
+  bool completed = false;
+
+  friend bool operator==(const RestoredStep&, const RestoredStep&) = default;
+};
+BOOST_DESCRIBE_STRUCT(RestoredStep, (), (definition, attempts, completed))
+
+// The failed run of this plan goes on (RunRetried): what was completed stays so, the rest begins
+// again.
+struct PlanRestored {
+  static constexpr EventTag tag{613, 1, "PlanRestored"};
+  std::string station;
+  std::vector<RestoredStep> steps;
+  std::uint32_t cut = 0;  // as in PlanSet
+
+  friend bool operator==(const PlanRestored&, const PlanRestored&) = default;
+};
+BOOST_DESCRIBE_STRUCT(PlanRestored, (), (station, steps, cut))
+
 using PlanEvent = std::variant<ExplorationFinished, ExplorationTimedOut, PlanSet, PlanReset,
                                StepAttemptStarted, StepHeartbeat, StepCompleted, StepAttemptFailed,
-                               StepReady, StepFailed, StepBlocked, StepReopened>;
+                               StepReady, StepFailed, StepBlocked, StepReopened, PlanRestored>;
 
 }  // namespace signalbox

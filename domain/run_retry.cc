@@ -33,6 +33,26 @@ RunRetried carried(const Run& failed) {
   return event;
 }
 
+// What a deep_work station had found out and completed.
+void add_plan(const Run& failed, NewEvents& events) {
+  if (!failed.plan || failed.plan->status == PlanStatus::exploring) return;
+  const Plan& plan = *failed.plan;
+  const Stream stream = Stream::run(failed.id);
+  const std::string& station = failed.definition().name;
+  events.push_back({stream, {}, 0, PlanEvent{ExplorationFinished{station, plan.exploration}}});
+  if (plan.steps.empty()) return;
+  PlanRestored restored{station, {}, plan.cut};
+  for (const StepState& step : plan.steps) {
+    restored.steps.push_back(
+        {step.definition, step.attempts, step.status == StepStatus::completed});
+  }
+  events.push_back({stream, {}, 0, PlanEvent{std::move(restored)}});
+  // Its steps are of an earlier plan; the next one is still to come.
+  if (plan.status == PlanStatus::planning) {
+    events.push_back({stream, {}, 0, PlanEvent{PlanReset{station, "as before the retry"}}});
+  }
+}
+
 Decided<void> validate(const RetryRun& command) {
   if (auto ok = require_at_most("reason", command.reason.value_or(""), limits::reason_bytes_max);
       !ok) {
@@ -161,6 +181,7 @@ Decided<NewEvents> decide(const World& world, const RetryRun& command, const Now
   if (!world.pipelines.contains(run.pipeline_digest)) retried.pipeline = *run.pipeline;
   const Stream stream = Stream::run(run.id);
   NewEvents events{{stream, {}, command.failed_at, RunEvent{std::move(retried)}}};
+  add_plan(run, events);
   if (const auto held = held_at_turn(run.definition(), run.budget, run.used)) {
     events.push_back({stream, {}, 0, StationEvent{*held}});
   }

@@ -87,7 +87,7 @@ DeclaredResult run(const AgentTask& task, const std::filesystem::path& job_direc
     case CoderunnerMode::process:
       return run_agent(task, job_directory);
     case CoderunnerMode::modal:
-      return not_available("this server runs coding agents as mock or process only");
+      return not_available("a coding agent in mode modal is a remote job, which isn't run here");
   }
   return not_available("unknown mode");
 }

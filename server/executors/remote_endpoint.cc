@@ -3,6 +3,7 @@
 #include <boost/json/serialize.hpp>
 
 #include "domain/limits.h"
+#include "server/coderunner/agent_prompt.h"
 #include "server/executors/utf8_text.h"
 #include "server/rpc/described_json.h"
 #include "server/rpc/json_text.h"
@@ -77,7 +78,11 @@ std::string task_of(const Job& job) {
   task["repository"] = job.repository;
   task["base"] = job.base;
   task["budget"] = to_json(job.budget_left);
-  if (job.definition.coderunner) task["coderunner"] = to_json(*job.definition.coderunner);
+  if (job.definition.coderunner) {
+    CoderunnerDefinition filled = *job.definition.coderunner;
+    filled.prompt = agent_prompt(job);
+    task["coderunner"] = to_json(filled);
+  }
   return json::serialize(task);
 }
 

@@ -135,6 +135,8 @@ Stored<JobResult> report_remote_job(const Job& job, const std::string& call_id,
   } else {
     report.outcome = parsed->declared.outcome;
     if (report.outcome != Outcome::succeeded) report.failure = failure_of(parsed->declared);
+    report.usage = parsed->declared.used();
+    report.quota_reset_at_ns = parsed->declared.quota_reset_at_ns();
     report.canceled = report.outcome == Outcome::canceled;
     report.cancel_unconfirmed = report.failure.code == unconfirmed_code;
     const auto problem = store_artifacts(parsed->extras.artifacts, store, report.result.artifacts);

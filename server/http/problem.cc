@@ -41,6 +41,7 @@ unsigned status_of(ErrorCode code) {
       return 400;
     case ErrorCode::INVALID_PARAMS:
     case ErrorCode::PIPELINE_INVALID:
+    case ErrorCode::PLAN_INVALID:
     case ErrorCode::LIMIT_EXCEEDED:
       return 422;
     case ErrorCode::UNAUTHENTICATED:
@@ -53,6 +54,8 @@ unsigned status_of(ErrorCode code) {
     case ErrorCode::STATION_NOT_FOUND:
     case ErrorCode::POSITION_NOT_FOUND:
     case ErrorCode::ARTIFACT_NOT_FOUND:
+    case ErrorCode::PLAN_NOT_FOUND:
+    case ErrorCode::STEP_NOT_FOUND:
     case ErrorCode::ACCESS_TOKEN_NOT_FOUND:
       return 404;
     case ErrorCode::RUN_TERMINAL:
@@ -68,6 +71,11 @@ unsigned status_of(ErrorCode code) {
     case ErrorCode::LOCK_LOST:
     case ErrorCode::TICK_IN_PROGRESS:
     case ErrorCode::PREVIOUS_TICK_INCOMPLETE:
+    case ErrorCode::DECISION_REQUIRED:
+    case ErrorCode::NOT_WAITING_FOR_APPROVAL:
+    case ErrorCode::BUDGET_EXHAUSTED:
+    case ErrorCode::RUN_NOT_FAILED:
+    case ErrorCode::PLAN_ORDER:
       return 409;
     case ErrorCode::OVERLOADED:
       return 429;

@@ -383,6 +383,7 @@ std::vector<Event> plan_events() {
           PlanEvent{ExplorationTimedOut{"implement", 1}},
           planned({step("z")}),
           PlanEvent{PlanReset{"implement", ""}},
+          PlanEvent{PlanRestored{"implement", {}, 0}},
           step_started("a", 9),
           PlanEvent{StepHeartbeat{"a", 1}},
           step_completed("a"),
@@ -392,7 +393,7 @@ std::vector<Event> plan_events() {
           PlanEvent{StepBlocked{"a", "b"}},
           PlanEvent{StepReopened{"a"}}};
 }
-static_assert(std::variant_size_v<PlanEvent> == 12, "plan_events() has one of each");
+static_assert(std::variant_size_v<PlanEvent> == 13, "plan_events() has one of each");
 
 // Written a second time on purpose: a change of a table is a change of the contract.
 TEST(PlanTransitions, TheTablesSayWhatIsMeant) {
@@ -407,6 +408,7 @@ TEST(PlanTransitions, TheTablesSayWhatIsMeant) {
       {{PlanStatus::exploring, "ExplorationTimedOut"}, PlanStatus::exploring},
       {{PlanStatus::exploring, "ExplorationFinished"}, PlanStatus::planning},
       {{PlanStatus::planning, "PlanSet"}, PlanStatus::set},
+      {{PlanStatus::planning, "PlanRestored"}, PlanStatus::set},
       {{PlanStatus::set, "PlanReset"}, PlanStatus::planning}};
   for (const Event& event : plan_events()) {
     const EventTag tag = tag_of(event);

@@ -224,5 +224,44 @@ TEST_F(RunRetryTest, ALockThatAnAttemptHeldIsNoMatterOfItsOwn) {
   EXPECT_EQ(fold_failed_run(log, two), nullptr) << "it hasn't failed";
 }
 
+// What a deep_work station completed stays completed; the rest begins again. D7
+TEST_F(RunRetryTest, BringsThePlanOfDeepWorkBack) {
+  StationDefinition station;
+  station.name = "b";
+  station.executor = ExecutorKind::deep_work;
+  station.deep_work.emplace().step.command = {"true"};
+  const PipelineDefinition deep{"deep", {station}};
+  const Failure failure{Outcome::failed, ErrorClass::terminal, "X", "it broke"};
+  const StepDefinition first{"first", "", StepType::implement, {}, StepEffort::medium};
+  const StepDefinition second{"second", "", StepType::test, {"first"}, StepEffort::medium};
+  const StepDefinition third{"third", "", StepType::review, {"second"}, StepEffort::small};
+  const auto begun = [](std::string step) {
+    return PlanEvent{
+        StepAttemptStarted{"b", std::move(step), 1, Strategy::original, "deep_work", 0}};
+  };
+  given_log({started(deep), dispatched("b"), intended("b"),
+             PlanEvent{ExplorationFinished{"b", {"found", {"a.cc"}, {}}, 0, 0}},
+             PlanEvent{PlanSet{"b", {first, second, third}, 2}}, begun("first"),
+             PlanEvent{StepCompleted{"first", 1, "done"}}, begun("second"),
+             PlanEvent{StepFailed{"second", 1, "RETRY_EXHAUSTED", failure}},
+             PlanEvent{StepBlocked{"third", "second"}}, failed("b", 1, ErrorClass::terminal),
+             run_failed("b")});
+  when(retry(deep));
+  then_names({"RunRetried", "ExplorationFinished", "PlanRestored"});
+  const Plan& plan = *the_run().plan;
+  EXPECT_EQ(plan.status, PlanStatus::set);
+  EXPECT_EQ(plan.cut, 2U);
+  EXPECT_EQ(plan.exploration.files, (std::vector<std::string>{"a.cc"}));
+  EXPECT_EQ(plan.find("first")->status, StepStatus::completed);
+  EXPECT_EQ(plan.find("second")->status, StepStatus::pending);
+  EXPECT_EQ(plan.find("second")->attempts, 1U);
+  EXPECT_EQ(plan.find("third")->status, StepStatus::pending);
+  EXPECT_TRUE(world.planned.contains(run));
+  when(DispatchStation{run, {}});
+  then_names({"StationClaimed", "StationSubmitIntended"});
+  when(NextStep{"deep_work", run, the_run().attempt->token, {}, {}});
+  then({PlanEvent{StepAttemptStarted{"b", "second", 2, Strategy::original, "deep_work", 0}}});
+}
+
 }  // namespace
 }  // namespace signalbox

@@ -1,5 +1,6 @@
 // What the service does by itself, and in which order. DESIGN §6, L9
 #include "server/clockwork.h"
+#include "server/rpc/step_queue.h"
 
 #include <gtest/gtest.h>
 
@@ -28,9 +29,10 @@ class ClockworkTest : public testing::Test {
   }
 
   RpcSite site;
+  StepQueue steps{site.api, [] {}};
   std::vector<ClockJump> jumps;
   Clockwork clockwork{
-      {site.engine, site.clock, site.claims, site.locks},
+      {site.engine, site.clock, site.claims, site.locks, steps},
       5000,
       {[this](const ClockJump& jump) { jumps.push_back(jump); }, [](const OverdueItem&) {}, [] {}}};
   StationJobs jobs{site.engine,

@@ -306,6 +306,28 @@ TEST_F(ModalExecutorTest, AFailureOfTheJobIsItsOwn) {
                                      "the machine was taken away"}));
 }
 
+TEST_F(ModalExecutorTest, ItTellsWhatItUsedAndWhenItsQuotaIsBack) {
+  endpoint.result(R"({"outcome":"failed","error_class":"quota","error_code":"USAGE_LIMIT",
+      "quota_reset_at":"2026-01-02T03:04:05.000000000Z",
+      "usage":{"cost_microusd":7,"tokens":8,"turns":9}})");
+  const JobResult result = result_of(job());
+  EXPECT_EQ(result.failure.error_class, ErrorClass::quota);
+  EXPECT_EQ(result.usage, (Usage{7, 8, 9}));
+  EXPECT_EQ(result.quota_reset_at_ns, 1'767'323'045'000'000'000);
+}
+
+// The endpoint gets the prompt as it is, not as it was written in the pipeline.
+TEST_F(ModalExecutorTest, ACodingAgentIsARemoteJobToo) {
+  Job one = job();
+  one.definition.executor = ExecutorKind::coderunner;
+  one.definition.coderunner = {Agent::codex, CoderunnerMode::modal, "Do {{goal}}", "small"};
+  EXPECT_EQ(result_of(one).outcome, Outcome::succeeded);
+  const boost::json::value agent = endpoint.last_task().at("coderunner");
+  EXPECT_EQ(agent.at("agent").as_string(), "codex");
+  EXPECT_EQ(agent.at("prompt").as_string(), "Do " + one.goal);
+  EXPECT_EQ(agent.at("model").as_string(), "small");
+}
+
 TEST_F(ModalExecutorTest, WhatIsNoResultIsATypedFailure) {
   for (const std::string text :
        {"", "<html>busy</html>", "[]", R"({"summary":"no outcome"})",

@@ -1,0 +1,126 @@
+// Stations whose work is done by an HTTPS endpoint, with the real server killed while they run:
+// submitted once, asked for after that, canceled there. S6 S8 S11
+#include "tests/scenarios/cli_fixture.h"
+#include "tests/server/job_endpoint.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+using test::JobEndpoint;
+
+class RemoteJobs : public CliTest {
+ protected:
+  void SetUp() override {
+    ::setenv("MODAL_TOKEN_ID", "ak-1", 1);
+    ::setenv("MODAL_TOKEN_SECRET", "as-secret", 1);
+    CliTest::SetUp();
+  }
+  void TearDown() override {
+    ::unsetenv("MODAL_TOKEN_ID");
+    ::unsetenv("MODAL_TOKEN_SECRET");
+  }
+  std::string start() const {
+    const std::string file = (scratch_.path() / "remote.toml").string();
+    std::ofstream(file) << "name = \"remote\"\n[[station]]\nname = \"implement\"\n"
+                        << "executor = \"modal\"\n[station.modal]\nendpoint = \"" << endpoint_.url()
+                        << "\"\npoll = \"20ms\"\n"
+                        << "[station.retry]\nbackoff = \"10ms\"\n";
+    return text(result({"run", "start", "work elsewhere", "--pipeline", file}), "run_id");
+  }
+  json::object run(const std::string& run_id) const {
+    return result({"run", "get", run_id}).at("run").as_object();
+  }
+  std::size_t count(const std::string& run_id, const std::string& type) const {
+    const auto page =
+        result({"rpc", "events.read",
+                json::serialize(json::object{
+                    {"run_id", run_id}, {"types", json::array{type}}, {"limit", 1000}})});
+    return page.at("events").as_array().size();
+  }
+  static void await(const std::function<bool()>& condition) {
+    const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (!condition()) {
+      ASSERT_LT(std::chrono::steady_clock::now(), give_up);
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  }
+  void await_status(const std::string& run_id, const std::string& status) const {
+    await([&] { return text(run(run_id), "status") == status; });
+  }
+  void restart() {
+    server_.kill();
+    server_.start();
+  }
+
+  JobEndpoint endpoint_;
+};
+
+TEST_F(RemoteJobs, AKilledServerOnlyAsksAfterItsJob) {  // S6, S8
+  endpoint_.hold();
+  const std::string id = start();
+  await([&] { return count(id, "StationExternalRefSet") == 1; });
+  for (int kill = 0; kill < 5; ++kill) restart();
+  await([&] { return endpoint_.requests("GET") > 0; });
+  EXPECT_EQ(endpoint_.submissions(), 1);
+  EXPECT_EQ(endpoint_.requests("POST"), 1);
+  endpoint_.let_go();
+  await_status(id, "succeeded");
+  const auto attempt =
+      run(id).at("stations").as_array().at(0).at("attempts").as_array().at(0).as_object();
+  EXPECT_EQ(text(attempt, "external_ref"), "call-1");
+  EXPECT_EQ(text(attempt, "summary"), "done remotely");
+  EXPECT_EQ(count(id, "StationClaimed"), 1U);
+}
+
+// Killed after the request was sent and before anything of its answer was kept.
+TEST_F(RemoteJobs, ASubmitWithoutItsAnswerIsLookedUp) {  // S6
+  endpoint_.hold();
+  for (int cut = 0; cut < 3; ++cut) {
+    endpoint_.fail_next({.method = "POST", .cut = true});
+    for (int fault = 0; fault < 2; ++fault) endpoint_.fail_next({"GET", 503});
+    const std::string id = start();
+    await([&] { return endpoint_.submissions() == cut + 1; });
+    restart();
+    await([&] { return count(id, "StationExternalRefSet") == 1; });
+    EXPECT_EQ(endpoint_.submissions(), cut + 1);
+    EXPECT_EQ(count(id, "StationClaimed"), 1U);
+  }
+}
+
+TEST_F(RemoteJobs, CancelEndsTheJobThere) {  // S11
+  endpoint_.hold();
+  const std::string id = start();
+  await([&] { return count(id, "StationExternalRefSet") == 1; });
+  result({"run", "cancel", id});
+  await_status(id, "canceled");
+  EXPECT_TRUE(endpoint_.was_canceled("call-1"));
+  EXPECT_EQ(count(id, "CancelConfirmed"), 1U);
+}
+
+TEST_F(RemoteJobs, AJobThatIsGoneIsLostAndTriedAgain) {
+  endpoint_.hold();
+  const std::string id = start();
+  await([&] { return count(id, "StationExternalRefSet") == 1; });
+  endpoint_.forget_all();
+  await([&] { return count(id, "StationExternalRefSet") == 2; });
+  endpoint_.let_go();
+  await_status(id, "succeeded");
+  EXPECT_EQ(endpoint_.submissions(), 2);  // of two attempts
+}
+
+TEST_F(RemoteJobs, MissingCredentialsAreNamedAndNeverShown) {  // S8
+  server_.kill();
+  ::unsetenv("MODAL_TOKEN_ID");
+  server_.start();
+  const std::string id = start();
+  await_status(id, "failed");
+  const json::object failed = run(id);
+  EXPECT_NE(json::serialize(failed).find("CONFIG_MISSING"), std::string::npos);
+  EXPECT_NE(json::serialize(failed).find("MODAL_TOKEN_ID"), std::string::npos);
+  EXPECT_EQ(json::serialize(failed).find("as-secret"), std::string::npos);
+  EXPECT_EQ(endpoint_.submissions(), 0);
+}
+
+}  // namespace
+}  // namespace signalbox
