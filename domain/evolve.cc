@@ -242,15 +242,21 @@ void fold(World& world, Run& run, const Record& record, const StationSucceeded&)
   end_attempt(world, run);
   advance(world, run, record.position);
 }
+// Only a decision brings such a station on.
+bool is_approval(const Run& run) { return run.definition().executor == ExecutorKind::approval; }
+
 void fold(World& world, Run& run, const Record&, const StationHeld& event) {
+  SIGNALBOX_CHECK((event.reason == WaitReason::approval) == is_approval(run));
   unmake_ready(world, run);
   run.station().waiting = event.reason;
   run.station().waiting_until_ns = 0;
 }
 void fold(World& world, Run& run, const Record& record, const StationApproved&) {
+  SIGNALBOX_CHECK(is_approval(run));
   advance(world, run, record.position);
 }
 void fold(World&, Run& run, const Record&, const StationRejected& event) {
+  SIGNALBOX_CHECK(is_approval(run));
   run.previous =
       previous_text({Outcome::failed, ErrorClass::terminal, "REJECTED", event.reason}, {});
 }
@@ -307,6 +313,7 @@ void fold(World& world, Run& run, const Record&, const StationDeferred& event) {
 }
 
 void fold(World& world, Run& run, const Record& record, const StationReady&) {
+  SIGNALBOX_CHECK(!is_approval(run));
   run.station().waiting_until_ns = 0;
   make_ready(world, run, record.position);
 }

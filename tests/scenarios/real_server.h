@@ -2,11 +2,16 @@
 // and `signalbox WORDS…` for it.
 #pragma once
 
+#include <cstring>
 #include <filesystem>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include "tests/crash/server_process.h"
 #include "tests/scenarios/child_process.h"
@@ -24,6 +29,9 @@ class RealServer {
   [[nodiscard]] pid_t pid() const { return process_.pid(); }
   [[nodiscard]] bool running() { return process_.running(); }
 
+  // What all its lives wrote to stderr.
+  [[nodiscard]] std::string messages() const { return process_.log(); }
+
   // Returns when it answers; throws with its messages if it ends instead.
   void start() {
     if (!process_.start()) throw std::runtime_error("the server ended: " + process_.log());
@@ -32,6 +40,21 @@ class RealServer {
   void kill() { process_.kill(); }
   // SIGTERM; gives its exit code, or -1 if a signal ended it.
   int stop() { return process_.stop().exit_code.value_or(-1); }
+
+  // A connected socket, or -1.
+  [[nodiscard]] int connect() const {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    const std::string path = socket().string();
+    if (path.size() >= sizeof address.sun_path) throw std::runtime_error("socket path too long");
+    std::memcpy(address.sun_path, path.data(), path.size());
+    const int descriptor = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (::connect(descriptor, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0) {
+      return descriptor;
+    }
+    ::close(descriptor);
+    return -1;
+  }
 
   // Runs `signalbox WORDS… --data <its data>`.
   [[nodiscard]] Output cli(std::vector<std::string> words,

@@ -16,8 +16,8 @@ class RpcLock : public ::testing::Test, protected RpcSite {
   std::shared_ptr<ListeningPeer> send_from(const std::string& method, const std::string& params) {
     auto client = std::make_shared<ListeningPeer>();
     dispatcher.handle(
-        R"({"jsonrpc":"2.0","id":1,"method":")" + method + R"(","params":)" + params + "}", "uid:1",
-        client);
+        R"({"jsonrpc":"2.0","id":1,"method":")" + method + R"(","params":)" + params + "}",
+        {"uid:1", Role::admin}, client);
     return client;
   }
   std::shared_ptr<ListeningPeer> waiter(const std::string& owner, const std::string& more = {}) {

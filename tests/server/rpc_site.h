@@ -176,7 +176,7 @@ class RpcSite {
           nullptr,
           {},
           look_at_file,
-          {},
+          KnownPipeline(),
           &authentication};
   Dispatcher dispatcher{api};
   std::shared_ptr<ListeningPeer> peer = std::make_shared<ListeningPeer>();

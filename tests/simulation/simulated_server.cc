@@ -188,7 +188,7 @@ Api SimulatedServer::api() {
         files_.when_written(position, std::move(written));
       },
       [this](const std::filesystem::path& path, std::size_t) { return files_.look(path.string()); },
-      {},
+      KnownPipeline(),
       nullptr,
       {},
       &steps_};
