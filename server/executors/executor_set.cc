@@ -2,8 +2,7 @@
 
 namespace signalbox {
 
-bool is_remote(const Job& job) {
-  const StationDefinition& station = job.definition;
+bool is_remote(const StationDefinition& station) {
   if (station.executor == ExecutorKind::modal) return true;
   return station.executor == ExecutorKind::coderunner && station.coderunner &&
          station.coderunner->mode == CoderunnerMode::modal;

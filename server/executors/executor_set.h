@@ -5,8 +5,8 @@
 
 namespace signalbox {
 
-// Whether the job is done on another machine: `modal`, and `coderunner` in that mode.
-bool is_remote(const Job& job);
+// Whether its jobs are done on another machine: `modal`, and `coderunner` in that mode.
+bool is_remote(const StationDefinition& station);
 
 class ExecutorSet final : public Executor {
  public:
@@ -15,6 +15,7 @@ class ExecutorSet final : public Executor {
 
   Executed<std::string> submit(const Job& job) override { return of(job).submit(job); }
   Executed<JobState> poll(const Job& job) override { return of(job).poll(job); }
+  Executed<std::string> learned_ref(const Job& job) override { return of(job).learned_ref(job); }
   Executed<JobResult> fetch_result(const Job& job) override { return of(job).fetch_result(job); }
   Executed<void> cancel(const Job& job) override { return of(job).cancel(job); }
   Executed<std::vector<std::int32_t>> clean_up_lost(const Job& job) override {
@@ -22,7 +23,7 @@ class ExecutorSet final : public Executor {
   }
 
  private:
-  Executor& of(const Job& job) { return is_remote(job) ? remote_ : local_; }
+  Executor& of(const Job& job) { return is_remote(job.definition) ? remote_ : local_; }
 
   Executor& local_;
   Executor& remote_;

@@ -146,6 +146,10 @@ Executed<JobState> ModalExecutor::poll(const Job& job) {
   return JobState::absent;
 }
 
+Executed<std::string> ModalExecutor::learned_ref(const Job& job) {
+  return job.external_ref.empty() ? known_call_id(job) : std::string();
+}
+
 Executed<JobState> ModalExecutor::take_answer(const Job& job, const RemoteState& state) {
   switch (state.kind) {
     case RemoteState::Kind::running: {

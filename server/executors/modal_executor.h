@@ -39,6 +39,8 @@ class ModalExecutor final : public Executor {
   // The external ref is the endpoint's call id.
   Executed<std::string> submit(const Job& job) override;
   Executed<JobState> poll(const Job& job) override;
+  // The call id that an earlier server kept, where it was killed before the log knew it.
+  Executed<std::string> learned_ref(const Job& job) override;
   Executed<JobResult> fetch_result(const Job& job) override;
   Executed<void> cancel(const Job& job) override;
   // There is nothing of it here.

@@ -127,7 +127,7 @@ JobThreads::Lane& JobThreads::lane_of(Lanes& lanes, const std::string& job_id) {
 }
 
 void JobThreads::track(Job job) {
-  Lane& lane = lane_of(is_remote(job) ? remote_ : local_, job.id);
+  Lane& lane = lane_of(is_remote(job.definition) ? remote_ : local_, job.id);
   lane.track(std::move(job));
 }
 

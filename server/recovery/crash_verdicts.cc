@@ -5,6 +5,7 @@
 #include "domain/limits.h"
 #include "domain/refusals.h"
 #include "projections/run_row.h"
+#include "server/executors/executor_set.h"
 #include "server/loops/own_loops.h"
 
 namespace signalbox {
@@ -46,6 +47,16 @@ CrashVerdict of_job(const Run& run, const Executed<JobState>& state) {
                    "its supervisor is gone without a result: the attempt counts as lost");
   }
   return found(Verdict::needs_operator, "unknown state");
+}
+
+// Its endpoint isn't asked before anything is served: that may take long.
+CrashVerdict of_remote_job(const Run& run) {
+  const Attempt& attempt = *run.attempt;
+  return verdict(RecoveredKind::job, attempt.job_id, attempt.token, Verdict::poll,
+                 attempt.external_ref.empty()
+                     ? "a remote job whose submit may have arrived: its endpoint is asked for it"
+                     : "a remote job: its endpoint is asked how " + attempt.external_ref + " is",
+                 {"signalbox run get " + to_string(run.id)});
 }
 
 CrashVerdict of_claim(const Run& run) {
@@ -97,7 +108,13 @@ std::vector<CrashVerdict> crash_verdicts(
   for (const auto* entry : by_key(world.runs)) {
     const Run& run = *entry->second;
     if (!run.attempt) continue;
-    verdicts.push_back(run.attempt->job_id.empty() ? of_claim(run) : of_job(run, look_up(run)));
+    if (run.attempt->job_id.empty()) {
+      verdicts.push_back(of_claim(run));
+    } else if (is_remote(run.definition())) {
+      verdicts.push_back(of_remote_job(run));
+    } else {
+      verdicts.push_back(of_job(run, look_up(run)));
+    }
   }
   for (const auto* entry : by_key(world.locks)) verdicts.push_back(of_lock(entry->second));
   for (const auto* entry : by_key(world.ticks)) {

@@ -13,8 +13,10 @@
 #include <vector>
 
 #include <arpa/inet.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -74,6 +76,12 @@ class HttpClient {
   HttpClient& operator=(HttpClient&&) = delete;
   ~HttpClient() {
     if (descriptor_ >= 0) ::close(descriptor_);
+  }
+
+  // What the server hasn't read yet of what was sent; of a Unix socket.
+  [[nodiscard]] bool all_is_read() const {
+    int bytes = 0;
+    return ::ioctl(descriptor_, SIOCOUTQ, &bytes) == 0 && bytes == 0;
   }
 
   // The text of a request; a body makes it one of JSON unless the headers say otherwise.

@@ -178,7 +178,7 @@ TEST(HttpListener, AStoppingServerAnswersWhatItWasAskedAndCloses) {
   HttpClient half = site.client();
   const std::string request = half.text("GET", "/healthz");
   half.send(request.substr(0, 10));
-  ASSERT_TRUE(eventually([&] { return site.connections() == 2; }));
+  ASSERT_TRUE(eventually([&] { return site.connections() == 2 && half.all_is_read(); }));
   site.finish();
   EXPECT_TRUE(idle.closed_by_server());
   half.send(request.substr(10));
