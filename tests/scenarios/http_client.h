@@ -23,6 +23,7 @@
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/error.hpp>
+#include <boost/beast/core/buffers_to_string.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/message.hpp>
 #include <boost/beast/http/parser.hpp>
@@ -155,7 +156,8 @@ class HttpClient {
       }
       boost::system::error_code error;
       const std::size_t bytes = read_some(buffer_.prepare(64 * 1024), error);
-      if (error) return std::string(have);
+      // Not `have`: making room moves what there was.
+      if (error) return boost::beast::buffers_to_string(buffer_.data());
       buffer_.commit(bytes);
     }
   }

@@ -108,7 +108,8 @@ TEST_F(LockCliTest, AHolderThatWasStoppedPastItsLeaseIsRefused) {  // L9
 
 TEST_F(LockCliTest, AStationThatLosesItsLockFailsAndIsStaleFromThenOn) {  // L8
   const std::string run = start_run("under a lock");
-  const auto granted = result({"lock", "acquire", "deploy", "--owner", "w", "--lease-ms", "300"});
+  const auto granted = result({"lock", "acquire", "deploy", "--owner", "w", "--lease-ms",
+                               std::to_string(300 * test::slowness)});
   const auto claim =
       result({"rpc", "station.claim",
               R"({"worker":"w","run_id":")" + run + R"(","lock_token":)" + token_of(granted) + "}"})
