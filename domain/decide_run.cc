@@ -161,10 +161,11 @@ Decided<NewEvents> decide(const World& world, const StartRun& command, const Now
   started.request_digest = command.request_digest;
   started.pipeline_digest = command.pipeline_digest;
   const auto pinned = world.pipelines.find(command.pipeline_digest);
-  const PipelineDefinition pipeline = pinned != world.pipelines.end() ? *pinned->second.definition
-                                      : command.pipeline              ? *command.pipeline
-                                                                      : default_pipeline();
-  if (pinned == world.pipelines.end()) started.pipeline = pipeline;
+  if (pinned == world.pipelines.end()) {
+    started.pipeline = command.pipeline ? *command.pipeline : default_pipeline();
+  }
+  const PipelineDefinition& pipeline =
+      started.pipeline ? *started.pipeline : *pinned->second.definition;
   started.budget = command.budget.value_or(pipeline.budget);
   started.max_retries = command.max_retries;
   started.run_root = command.run_root.value_or("");

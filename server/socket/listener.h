@@ -1,4 +1,4 @@
-// Accepts connections on a Unix socket or a loopback TCP address and keeps them: of both protocols,
+// Accepts connections on a Unix socket or a TCP address and keeps them: of both protocols,
 // which are told apart by a connection's first byte, and of TLS where there is a certificate.
 #pragma once
 
