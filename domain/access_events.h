@@ -12,6 +12,7 @@
 #include "domain/access.h"
 #include "domain/event_tag.h"
 #include "domain/ids.h"
+#include "domain/one_of.h"
 
 namespace signalbox {
 
@@ -52,6 +53,7 @@ struct AccessDenied {
 };
 BOOST_DESCRIBE_STRUCT(AccessDenied, (), (actor, method, role, needs))
 
-using AccessEvent = std::variant<AccessTokenIssued, AccessTokenRevoked, AccessDenied>;
+using AccessEvents = std::variant<AccessTokenIssued, AccessTokenRevoked, AccessDenied>;
+using AccessEvent = OneOf<AccessEvents>;
 
 }  // namespace signalbox

@@ -2,6 +2,32 @@
 
 namespace signalbox {
 
+template <class Variant>
+OneOf<Variant>::OneOf() = default;
+template <class Variant>
+OneOf<Variant>::OneOf(const OneOf& other) = default;
+template <class Variant>
+OneOf<Variant>::OneOf(OneOf&& other) noexcept = default;
+template <class Variant>
+OneOf<Variant>& OneOf<Variant>::operator=(const OneOf& other) = default;
+template <class Variant>
+OneOf<Variant>& OneOf<Variant>::operator=(OneOf&& other) noexcept = default;
+template <class Variant>
+OneOf<Variant>::~OneOf() = default;
+template <class Variant>
+bool OneOf<Variant>::operator==(const OneOf& other) const {
+  return static_cast<const Variant&>(*this) == static_cast<const Variant&>(other);
+}
+
+template class OneOf<ServerEvents>;
+template class OneOf<RunEvents>;
+template class OneOf<StationEvents>;
+template class OneOf<LockEvents>;
+template class OneOf<TickEvents>;
+template class OneOf<PlanEvents>;
+template class OneOf<AccessEvents>;
+template class OneOf<EventNouns>;
+
 EventTag tag_of(const Event& event) {
   return apply([](const auto& e) { return std::remove_cvref_t<decltype(e)>::tag; }, event);
 }

@@ -17,6 +17,7 @@
 #include "domain/access_events.h"
 #include "domain/ids.h"
 #include "domain/lock_events.h"
+#include "domain/one_of.h"
 #include "domain/plan_events.h"
 #include "domain/run_events.h"
 #include "domain/server_events.h"
@@ -25,8 +26,9 @@
 
 namespace signalbox {
 
-using Event =
+using EventNouns =
     std::variant<ServerEvent, RunEvent, StationEvent, LockEvent, TickEvent, PlanEvent, AccessEvent>;
+using Event = OneOf<EventNouns>;
 
 // Calls `visitor` with the event itself, whatever noun it belongs to. The visitor must take all.
 template <class Visitor, class AnyEvent>
@@ -41,13 +43,16 @@ decltype(auto) apply(Visitor&& visitor, AnyEvent&& event) {
 
 EventTag tag_of(const Event& event);
 
+template <class Noun, class T>
+using HasEvent = boost::mp11::mp_contains<typename Noun::Alternatives, T>;
+
 // The noun's variant that has T among its events.
 template <class T>
-using NounOf = boost::mp11::mp_front<boost::mp11::mp_copy_if_q<
-    Event, boost::mp11::mp_bind<boost::mp11::mp_contains, boost::mp11::_1, T>>>;
+using NounOf = boost::mp11::mp_front<
+    boost::mp11::mp_copy_if_q<EventNouns, boost::mp11::mp_bind<HasEvent, boost::mp11::_1, T>>>;
 
 template <class T, class Noun>
-concept EventOf = boost::mp11::mp_contains<Noun, T>::value;
+concept EventOf = HasEvent<Noun, T>::value;
 
 // The event itself if it is a T, else nullptr.
 template <class T>

@@ -9,6 +9,7 @@
 
 #include "domain/event_tag.h"
 #include "domain/ids.h"
+#include "domain/one_of.h"
 
 namespace signalbox {
 
@@ -86,7 +87,8 @@ struct LockFileReplaced {
 };
 BOOST_DESCRIBE_STRUCT(LockFileReplaced, (), (key, path, reason, digest))
 
-using LockEvent = std::variant<LockAcquired, LockRefreshed, LockReleased, LockExpired,
-                               LockRefreshFailed, LockFileReplaced>;
+using LockEvents = std::variant<LockAcquired, LockRefreshed, LockReleased, LockExpired,
+                                LockRefreshFailed, LockFileReplaced>;
+using LockEvent = OneOf<LockEvents>;
 
 }  // namespace signalbox

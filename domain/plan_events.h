@@ -13,6 +13,7 @@
 #include <boost/describe/enum.hpp>
 
 #include "domain/event_tag.h"
+#include "domain/one_of.h"
 #include "domain/station_events.h"
 
 namespace signalbox {
@@ -199,8 +200,9 @@ struct PlanRestored {
 };
 BOOST_DESCRIBE_STRUCT(PlanRestored, (), (station, steps, cut))
 
-using PlanEvent = std::variant<ExplorationFinished, ExplorationTimedOut, PlanSet, PlanReset,
-                               StepAttemptStarted, StepHeartbeat, StepCompleted, StepAttemptFailed,
-                               StepReady, StepFailed, StepBlocked, StepReopened, PlanRestored>;
+using PlanEvents = std::variant<ExplorationFinished, ExplorationTimedOut, PlanSet, PlanReset,
+                                StepAttemptStarted, StepHeartbeat, StepCompleted, StepAttemptFailed,
+                                StepReady, StepFailed, StepBlocked, StepReopened, PlanRestored>;
+using PlanEvent = OneOf<PlanEvents>;
 
 }  // namespace signalbox

@@ -105,8 +105,8 @@ struct Run {
   std::string resume_ref;
   std::string previous;  // how the latest attempt of the current station ended, for the next one
   std::vector<StationState> stations;
-  std::optional<Attempt> attempt;  // of the current station, while it runs
-  Boxed<Plan> plan;  // of the current station, once it was claimed, if it is deep work
+  Boxed<Attempt> attempt;  // of the current station, while it runs
+  Boxed<Plan> plan;        // of the current station, once it was claimed, if it is deep work
 
   Position changed_at = 0;  // its latest event
 

@@ -11,6 +11,7 @@
 
 #include "domain/event_tag.h"
 #include "domain/ids.h"
+#include "domain/one_of.h"
 #include "domain/pipeline.h"
 #include "domain/station_events.h"
 
@@ -135,7 +136,8 @@ BOOST_DESCRIBE_STRUCT(RunRetried, (),
                        request_digest, pipeline_digest, pipeline, run_root, repository, base,
                        budget, used, max_retries, resume_ref, previous, attempts))
 
-using RunEvent = std::variant<RunStarted, RunSucceeded, RunFailed, RunCancelRequested, RunCanceled,
-                              RunPaused, RunResumed, RunBudgetRaised, RunRetried>;
+using RunEvents = std::variant<RunStarted, RunSucceeded, RunFailed, RunCancelRequested, RunCanceled,
+                               RunPaused, RunResumed, RunBudgetRaised, RunRetried>;
+using RunEvent = OneOf<RunEvents>;
 
 }  // namespace signalbox

@@ -11,6 +11,7 @@
 
 #include "domain/event_tag.h"
 #include "domain/ids.h"
+#include "domain/one_of.h"
 
 namespace signalbox {
 
@@ -82,6 +83,7 @@ struct ClockJumped {
 };
 BOOST_DESCRIBE_STRUCT(ClockJumped, (), (wall_ms, monotonic_ms, cause))
 
-using ServerEvent = std::variant<ServerStarted, ServerStopped, RecoveryFinished, ClockJumped>;
+using ServerEvents = std::variant<ServerStarted, ServerStopped, RecoveryFinished, ClockJumped>;
+using ServerEvent = OneOf<ServerEvents>;
 
 }  // namespace signalbox

@@ -15,6 +15,7 @@
 
 #include "domain/event_tag.h"
 #include "domain/ids.h"
+#include "domain/one_of.h"
 #include "domain/pipeline.h"
 
 namespace signalbox {
@@ -318,11 +319,12 @@ struct StationRejected {
 };
 BOOST_DESCRIBE_STRUCT(StationRejected, (), (station, reason))
 
-using StationEvent =
+using StationEvents =
     std::variant<StationClaimed, StationSubmitIntended, StationExternalRefSet, StationHeartbeat,
                  StationSucceeded, StationAttemptFailed, StationFailed, StationTimedOut,
                  StationDeferred, StationReady, StationCanceled, CancelConfirmed, CancelEscaped,
                  StationStalled, StationProgressed, WatchdogTimedOut, StationUsageReported,
                  StationHeld, StationApproved, StationRejected>;
+using StationEvent = OneOf<StationEvents>;
 
 }  // namespace signalbox

@@ -9,6 +9,7 @@
 
 #include "domain/event_tag.h"
 #include "domain/ids.h"
+#include "domain/one_of.h"
 
 namespace signalbox {
 
@@ -113,7 +114,8 @@ BOOST_DESCRIBE_STRUCT(TickTimedOut, (),
                       (loop, token, stage, elapsed_ms, timeout_ms, timer_origin_ns, run_id,
                        run_root))
 
-using TickEvent = std::variant<TickStarted, TickSucceeded, TickFailed, TickSkipped,
-                               TickIncompleteDetected, TickRecovered, TickTimedOut>;
+using TickEvents = std::variant<TickStarted, TickSucceeded, TickFailed, TickSkipped,
+                                TickIncompleteDetected, TickRecovered, TickTimedOut>;
+using TickEvent = OneOf<TickEvents>;
 
 }  // namespace signalbox

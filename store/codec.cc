@@ -28,20 +28,23 @@ struct EventType {
 };
 
 // The table of all events comes from the variants, so an event can't be forgotten here.
-template <class... Types>
-constexpr auto types_of_noun(std::type_identity<std::variant<Types...>> /*noun*/) {
-  return std::array{EventType{Types::tag, &decode_type<std::variant<Types...>, Types>}...};
+template <class Noun, class... Types>
+constexpr auto types_of_noun(std::type_identity<std::variant<Types...>> /*events*/) {
+  return std::array{EventType{Types::tag, &decode_type<Noun, Types>}...};
 }
 
 template <class... Nouns>
 constexpr auto types_of_all(std::type_identity<std::variant<Nouns...>> /*all*/) {
-  std::array<EventType, (std::variant_size_v<Nouns> + ...)> all{};
+  std::array<EventType, (std::variant_size_v<typename Nouns::Alternatives> + ...)> all{};
   auto place = all.begin();
-  ((place = std::ranges::copy(types_of_noun(std::type_identity<Nouns>{}), place).out), ...);
+  ((place = std::ranges::copy(
+                types_of_noun<Nouns>(std::type_identity<typename Nouns::Alternatives>{}), place)
+                .out),
+   ...);
   return all;
 }
 
-constexpr auto types = types_of_all(std::type_identity<Event>{});
+constexpr auto types = types_of_all(std::type_identity<EventNouns>{});
 
 constexpr auto tags = [] {
   std::array<EventTag, types.size()> all{};

@@ -9,8 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "domain/decide.h"
-#include "domain/evolve.h"
-#include "domain/invariants.h"
+#include "domain/world.h"
 #include "tests/domain/shown_event.h"
 
 namespace signalbox {
@@ -75,51 +74,16 @@ inline Event run_succeeded() { return RunEvent{RunSucceeded{}}; }
 
 class GivenWhenThen : public ::testing::Test {
  protected:
+  GivenWhenThen();
+  ~GivenWhenThen() override;
+
   // Each event gets the next position, so the first has 1 and a claim's token is its place.
-  void given(const std::vector<Event>& past) {
-    for (const Event& event : past) record({stream_of(event), uuid_of(0x50), 0, event}, "");
-    check_invariants(world);
-  }
-
-  void when(const Command& command, const std::string& command_id = "") {
-    Decided<NewEvents> decided = decide(world, command, now);
-    rejection.reset();
-    events.clear();
-    if (!decided) {
-      rejection = std::move(decided.error());
-      return;
-    }
-    events = std::move(*decided);
-    for (const NewEvent& event : events) record(event, command_id);
-    check_invariants(world);
-  }
-
-  void then(const std::vector<Event>& expected) {
-    ASSERT_FALSE(rejection.has_value()) << rejection->message;
-    std::vector<Event> decided;
-    std::string have;
-    std::string want;
-    for (const NewEvent& each : events) {
-      decided.push_back(each.event);
-      have += shown(each.event) + "\n";
-    }
-    for (const Event& each : expected) want += shown(each) + "\n";
-    EXPECT_TRUE(decided == expected) << "decided:\n" << have << "expected:\n" << want;
-  }
+  void given(const std::vector<Event>& past);
+  void when(const Command& command, const std::string& command_id = "");
+  void then(const std::vector<Event>& expected);
   void then_nothing() { then({}); }
-
-  void then_names(const std::vector<std::string>& expected) {
-    ASSERT_FALSE(rejection.has_value()) << rejection->message;
-    std::vector<std::string> names;
-    for (const NewEvent& each : events) names.emplace_back(tag_of(each.event).name);
-    EXPECT_EQ(names, expected);
-  }
-
-  void then_rejected(ErrorCode code) {
-    ASSERT_TRUE(rejection.has_value()) << "it was accepted";
-    EXPECT_EQ(shown(rejection->code), shown(code)) << rejection->message;
-    EXPECT_FALSE(rejection->message.empty());
-  }
+  void then_names(const std::vector<std::string>& expected);
+  void then_rejected(ErrorCode code);
 
   [[nodiscard]] const signalbox::Run& the_run() const { return *world.find_run(run); }
 
@@ -130,36 +94,8 @@ class GivenWhenThen : public ::testing::Test {
   std::optional<Rejection> rejection;
 
  private:
-  [[nodiscard]] Stream stream_of(const Event& event) const {
-    return std::visit(
-        [this](const auto& noun) {
-          using Noun = std::remove_cvref_t<decltype(noun)>;
-          if constexpr (std::is_same_v<Noun, ServerEvent>) {
-            return Stream::server();
-          } else if constexpr (std::is_same_v<Noun, LockEvent>) {
-            return Stream::lock(std::visit([](const auto& each) { return each.key; }, noun));
-          } else if constexpr (std::is_same_v<Noun, TickEvent>) {
-            return Stream::tick(std::visit([](const auto& each) { return each.loop; }, noun));
-          } else if constexpr (std::is_same_v<Noun, AccessEvent>) {
-            return Stream::access();
-          } else {
-            return Stream::run(run);
-          }
-        },
-        event);
-  }
-
-  void record(const NewEvent& event, const std::string& command_id) {
-    Record record;
-    record.position = world.position + 1;
-    record.stream = event.stream;
-    record.recorded_at_ns = now.wall_ns;
-    record.command_id = command_id;
-    record.span_id = event.span_id;
-    record.cause = event.cause;
-    record.event = event.event;
-    evolve(world, record);
-  }
+  [[nodiscard]] Stream stream_of(const Event& event) const;
+  void record(const NewEvent& event, const std::string& command_id);
 };
 
 }  // namespace signalbox

@@ -393,7 +393,7 @@ std::vector<Event> plan_events() {
           PlanEvent{StepBlocked{"a", "b"}},
           PlanEvent{StepReopened{"a"}}};
 }
-static_assert(std::variant_size_v<PlanEvent> == 13, "plan_events() has one of each");
+static_assert(std::variant_size_v<PlanEvents> == 13, "plan_events() has one of each");
 
 // Written a second time on purpose: a change of a table is a change of the contract.
 TEST(PlanTransitions, TheTablesSayWhatIsMeant) {

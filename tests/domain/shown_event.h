@@ -53,8 +53,7 @@ requires boost::describe::has_describe_members<T>::value std::string shown(const
   return text + "}";
 }
 
-inline std::string shown(const Event& event) {
-  return std::string(tag_of(event).name) + apply([](const auto& e) { return shown(e); }, event);
-}
+// Compiled once: it takes every field of every event.
+std::string shown(const Event& event);
 
 }  // namespace signalbox

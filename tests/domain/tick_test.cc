@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 
+#include "domain/evolve.h"
 #include "tests/domain/given_when_then.h"
 
 namespace signalbox {
@@ -169,7 +170,7 @@ std::vector<Event> tick_events() {
           TickEvent{TickRecovered{"nightly", 0, "", ""}},
           TickEvent{TickTimedOut{"nightly", 0, "", 1, 1, 1, {}, ""}}};
 }
-static_assert(std::variant_size_v<TickEvent> == 7, "tick_events() has one of each");
+static_assert(std::variant_size_v<TickEvents> == 7, "tick_events() has one of each");
 
 std::vector<Event> lock_events() {
   return {LockEvent{LockAcquired{"deploy", "ann", 1000, "", ""}},
@@ -179,7 +180,7 @@ std::vector<Event> lock_events() {
           LockEvent{LockRefreshFailed{"deploy", "bob", 9, "ann", 1}},
           LockEvent{LockFileReplaced{"deploy", "/root/.lock", "empty", {}}}};
 }
-static_assert(std::variant_size_v<LockEvent> == 6, "lock_events() has one of each");
+static_assert(std::variant_size_v<LockEvents> == 6, "lock_events() has one of each");
 
 // Written a second time on purpose: a change of a table is a change of the contract.
 TEST(TickTransitions, TheTableSaysWhatIsMeant) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "domain/attempt_presence.h"
+#include "domain/evolve.h"
 #include "tests/domain/given_when_then.h"
 
 namespace signalbox {
@@ -69,8 +70,8 @@ std::vector<Event> run_events() {
           retried()};
 }
 
-static_assert(std::variant_size_v<StationEvent> == 20, "station_events() has one of each");
-static_assert(std::variant_size_v<RunEvent> == 9, "run_events() has one of each");
+static_assert(std::variant_size_v<StationEvents> == 20, "station_events() has one of each");
+static_assert(std::variant_size_v<RunEvents> == 9, "run_events() has one of each");
 
 class TransitionsTest : public GivenWhenThen {
  protected:

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "domain/evolve.h"
+#include "domain/invariants.h"
 #include "projections/memory_table.h"
 #include "projections/run_index.h"
 #include "projections/timeline.h"

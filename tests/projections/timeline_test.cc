@@ -1,6 +1,7 @@
 // Timelines: what happened at each station, attempt by attempt. // S1
 #include <gtest/gtest.h>
 
+#include "domain/evolve.h"
 #include "projections/memory_table.h"
 #include "projections/run_history.h"
 #include "store/memory_event_log.h"

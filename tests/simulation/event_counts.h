@@ -11,8 +11,10 @@
 namespace signalbox::simulation {
 
 // Every event of the domain.
-using EventTypes =
-    boost::mp11::mp_flatten<boost::mp11::mp_rename<Event, boost::mp11::mp_list>, std::variant<>>;
+template <class Noun>
+using EventTypesOf = typename Noun::Alternatives;
+using EventTypes = boost::mp11::mp_apply<boost::mp11::mp_append,
+                                         boost::mp11::mp_transform<EventTypesOf, EventNouns>>;
 inline constexpr std::size_t event_types = boost::mp11::mp_size<EventTypes>::value;
 
 class EventCounts {

@@ -64,21 +64,21 @@ Event filled() {
   return Noun(std::move(event));
 }
 
-template <class... Types>
-void add_noun(std::type_identity<std::variant<Types...>> /*noun*/, std::vector<Event>& events) {
-  (events.push_back(filled<std::variant<Types...>, Types>()), ...);
+template <class Noun, class... Types>
+void add_noun(std::type_identity<std::variant<Types...>> /*events*/, std::vector<Event>& events) {
+  (events.push_back(filled<Noun, Types>()), ...);
 }
 
 template <class... Nouns>
 void add_all(std::type_identity<std::variant<Nouns...>> /*all*/, std::vector<Event>& events) {
-  (add_noun(std::type_identity<Nouns>{}, events), ...);
+  (add_noun<Nouns>(std::type_identity<typename Nouns::Alternatives>{}, events), ...);
 }
 
 }  // namespace
 
 std::vector<Event> sample_events() {
   std::vector<Event> events;
-  add_all(std::type_identity<Event>{}, events);
+  add_all(std::type_identity<EventNouns>{}, events);
   return events;
 }
 
