@@ -1,0 +1,35 @@
+// A project's policy: what its HEARTBEAT.md says about how its cards are worked on.
+//
+// It is read at every tick; what was read last without an error stays in force. How the file is
+// written: server/board/policy_file.h.
+#pragma once
+
+#include <cstdint>
+
+#include <boost/describe/class.hpp>
+
+namespace signalbox {
+
+struct Policy {
+  // Constraints
+  std::uint32_t max_concurrent_agents = 2;              // over all projects
+  std::uint32_t max_concurrent_agents_per_project = 1;  // of this one
+  std::int64_t blocked_retry_minutes = 30;  // until a blocked card goes back to the backlog
+  std::uint32_t max_attempts = 3;           // runs of a card, until it has failed
+  std::int64_t agent_timeout_minutes = 30;  // of an attempt at a coding agent's station
+  // Builder
+  bool process_backlog = true;
+  bool retry_blocked = true;
+  // Synthesizer
+  bool merge_verified = true;
+  // Notifications
+  bool websocket_events = true;  // broadcasts about this project's cards
+
+  friend bool operator==(const Policy&, const Policy&) = default;
+};
+BOOST_DESCRIBE_STRUCT(Policy, (),
+                      (max_concurrent_agents, max_concurrent_agents_per_project,
+                       blocked_retry_minutes, max_attempts, agent_timeout_minutes, process_backlog,
+                       retry_blocked, merge_verified, websocket_events))
+
+}  // namespace signalbox
