@@ -1,9 +1,14 @@
 #include "domain/decide.h"
 
+#include "domain/card_run.h"
+
 namespace signalbox {
 
 Decided<NewEvents> decide(const World& world, const Command& command, const Now& now) {
-  return std::visit([&](const auto& c) { return decide(world, c, now); }, command);
+  Decided<NewEvents> decided =
+      std::visit([&](const auto& c) { return decide(world, c, now); }, command);
+  if (decided) add_card_events(world, *decided, now);
+  return decided;
 }
 
 }  // namespace signalbox

@@ -78,6 +78,7 @@ Decided<NewEvents> decide(const World&, const EndTick&, const Now&);
 Decided<NewEvents> decide(const World&, const RecoverTick&, const Now&);
 Decided<NewEvents> decide(const World&, const NoteTickSkipped&, const Now&);
 Decided<NewEvents> decide(const World&, const NoteTickIncomplete&, const Now&);
+Decided<NewEvents> decide(const World&, const NoteTicksMissed&, const Now&);
 
 // Access family. ACCESS_TOKEN_EXISTS, LIMIT_EXCEEDED.
 Decided<NewEvents> decide(const World&, const IssueAccessToken&, const Now&);
@@ -103,7 +104,27 @@ Decided<NewEvents> decide(const World&, const ExpireStepLease&, const Now&);
 Decided<NewEvents> decide(const World&, const TimeOutStep&, const Now&);
 Decided<NewEvents> decide(const World&, const WakeStep&, const Now&);
 
+// Project family. INVALID_PARAMS, PIPELINE_INVALID, LIMIT_EXCEEDED; no events where nothing
+// changes.
+Decided<NewEvents> decide(const World&, const PutProject&, const Now&);
+// PROJECT_NOT_FOUND; no events where it is known.
+Decided<NewEvents> decide(const World&, const AdoptPolicy&, const Now&);
+Decided<NewEvents> decide(const World&, const RefusePolicy&, const Now&);
+Decided<NewEvents> decide(const World&, const NoteWorktree&, const Now&);
+
+// Card family. PROJECT_NOT_FOUND, LIMIT_EXCEEDED.
+Decided<NewEvents> decide(const World&, const SubmitCard&, const Now&);
+// CARD_NOT_FOUND, CARD_BUSY while a run of it is under way.
+Decided<NewEvents> decide(const World&, const BlockCard&, const Now&);
+// CARD_NOT_FOUND; no events if it is neither blocked nor failed.
+Decided<NewEvents> decide(const World&, const UnblockCard&, const Now&);
+// CARD_BUSY if it isn't the next one (any more), and as StartRun.
+Decided<NewEvents> decide(const World&, const StartCard&, const Now&);
+Decided<NewEvents> decide(const World&, const MergeCard&, const Now&);
+Decided<NewEvents> decide(const World&, const RetryBlockedCards&, const Now&);
+
 // Server family.
+Decided<NewEvents> decide(const World&, const PruneRuns&, const Now&);
 Decided<NewEvents> decide(const World&, const StartServer&, const Now&);
 Decided<NewEvents> decide(const World&, const StopServer&, const Now&);
 Decided<NewEvents> decide(const World&, const FinishRecovery&, const Now&);

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "domain/decide.h"
 
 namespace signalbox {
@@ -29,6 +31,18 @@ Decided<NewEvents> decide(const World& world, const FinishRecovery& command, con
     finished.items.resize(limits::recovered_items_max);
   }
   return NewEvents{{Stream::server(), {}, 0, ServerEvent{std::move(finished)}}};
+}
+
+Decided<NewEvents> decide(const World& world, const PruneRuns& command, const Now& now) {
+  RunsPruned pruned;
+  world.ended_runs.for_each([&](const RunId&, const EndedRun& ended) {
+    if (!ended.idempotency_key.empty()) return;
+    if (now.wall_ns - ended.ended_at_ns < command.after_ms * 1'000'000) return;
+    pruned.through = std::max(pruned.through, ended.ended_at);
+    ++pruned.runs;
+  });
+  if (pruned.runs == 0) return NewEvents{};
+  return NewEvents{{Stream::server(), {}, 0, ServerEvent{pruned}}};
 }
 
 Decided<NewEvents> decide(const World&, const NoteClockJump& command, const Now&) {

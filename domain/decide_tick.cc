@@ -166,14 +166,14 @@ Decided<NewEvents> decide(const World& world, const BeginTick& command, const No
                   {{"loops_max", static_cast<std::int64_t>(limits::loops_max)}},
                   {"signalbox tick list"});
   }
-  events.push_back(
-      {stream,
-       {},
-       0,
-       TickEvent{TickStarted{command.loop, command.stage.value_or(""), command.reason.value_or(""),
-                             command.lease_ms.value_or(limits::tick_lease_ms_default),
-                             command.run_id.value_or(RunId{}), run_root,
-                             command.lock_token.value_or(0)}}});
+  events.push_back({stream,
+                    {},
+                    0,
+                    TickEvent{TickStarted{
+                        command.loop, command.stage.value_or(""), command.reason.value_or(""),
+                        command.lease_ms.value_or(limits::tick_lease_ms_default),
+                        command.run_id.value_or(RunId{}), run_root, command.lock_token.value_or(0),
+                        command.due_ns, command.policy_digest}}});
   return events;
 }
 
@@ -249,7 +249,15 @@ Decided<NewEvents> decide(const World& world, const NoteTickSkipped& command, co
                     {},
                     token,
                     TickEvent{TickSkipped{command.begin.loop, command.begin.stage.value_or(""),
-                                          "tick_in_progress", token}}}};
+                                          "tick_in_progress", token, command.begin.due_ns}}}};
+}
+
+Decided<NewEvents> decide(const World&, const NoteTicksMissed& command, const Now&) {
+  return NewEvents{{Stream::tick(command.loop),
+                    {},
+                    0,
+                    TickEvent{TickMissed{command.loop, command.reason, command.missed,
+                                         command.first_due_ns, command.last_due_ns}}}};
 }
 
 Decided<NewEvents> decide(const World& world, const NoteTickIncomplete& command, const Now& now) {

@@ -26,6 +26,8 @@ template class OneOf<LockEvents>;
 template class OneOf<TickEvents>;
 template class OneOf<PlanEvents>;
 template class OneOf<AccessEvents>;
+template class OneOf<ProjectEvents>;
+template class OneOf<CardEvents>;
 template class OneOf<EventNouns>;
 
 EventTag tag_of(const Event& event) {
@@ -42,6 +44,10 @@ std::string to_string(const Stream& stream) {
       return "lock/" + stream.name;
     case StreamKind::tick:
       return "tick/" + stream.name;
+    case StreamKind::project:
+      return "project/" + stream.name;
+    case StreamKind::card:
+      return "card/" + to_string(stream.run_id);
     case StreamKind::access:
       return "access";
   }

@@ -15,10 +15,12 @@
 #include <boost/mp11/bind.hpp>
 
 #include "domain/access_events.h"
+#include "domain/card_events.h"
 #include "domain/ids.h"
 #include "domain/lock_events.h"
 #include "domain/one_of.h"
 #include "domain/plan_events.h"
+#include "domain/project_events.h"
 #include "domain/run_events.h"
 #include "domain/server_events.h"
 #include "domain/station_events.h"
@@ -26,8 +28,8 @@
 
 namespace signalbox {
 
-using EventNouns =
-    std::variant<ServerEvent, RunEvent, StationEvent, LockEvent, TickEvent, PlanEvent, AccessEvent>;
+using EventNouns = std::variant<ServerEvent, RunEvent, StationEvent, LockEvent, TickEvent,
+                                PlanEvent, AccessEvent, ProjectEvent, CardEvent>;
 using Event = OneOf<EventNouns>;
 
 // Calls `visitor` with the event itself, whatever noun it belongs to. The visitor must take all.
@@ -62,23 +64,33 @@ const T* event_as(const Event& event) {
 }
 
 // Which history an event belongs to. Stored as a number: append only.
-enum class StreamKind : std::uint8_t { server = 1, run = 2, lock = 3, tick = 4, access = 9 };
-BOOST_DESCRIBE_ENUM(StreamKind, server, run, lock, tick, access)
+enum class StreamKind : std::uint8_t {
+  server = 1,
+  run = 2,
+  lock = 3,
+  tick = 4,
+  project = 7,
+  card = 8,
+  access = 9
+};
+BOOST_DESCRIBE_ENUM(StreamKind, server, run, lock, tick, project, card, access)
 
 struct Stream {
   StreamKind kind = StreamKind::server;
-  RunId run_id{};    // run only
-  std::string name;  // a lock's key, a tick's loop; empty for the others
+  RunId run_id{};    // run: its id; card: the card's
+  std::string name;  // a lock's key, a tick's loop, a project's name; empty for the others
 
   static Stream server() { return {}; }
   static Stream run(const RunId& id) { return {StreamKind::run, id, {}}; }
   static Stream lock(std::string key) { return {StreamKind::lock, {}, std::move(key)}; }
   static Stream tick(std::string loop) { return {StreamKind::tick, {}, std::move(loop)}; }
+  static Stream project(std::string name) { return {StreamKind::project, {}, std::move(name)}; }
+  static Stream card(const CardId& id) { return {StreamKind::card, id, {}}; }
   static Stream access() { return {StreamKind::access, {}, {}}; }
   friend bool operator==(const Stream&, const Stream&) = default;
 };
 
-// "server", "run/<id>", "lock/<key>", "tick/<loop>", "access".
+// "server", "run/<id>", "lock/<key>", "tick/<loop>", "project/<name>", "card/<id>", "access".
 std::string to_string(const Stream& stream);
 
 // One entry of the register.

@@ -61,8 +61,9 @@ void forget_oldest_idle_pipeline(World& world) {
   if (idle > limits::idle_pipelines_max) world.pipelines.erase(oldest);
 }
 
-void forget_key(World& world, const RunId& id, const EndedRun& ended) {
+void forget_key(World& world, const RunId& id, const EndedRun& ended, Position position) {
   if (ended.idempotency_key.empty()) return;
+  world.forgotten_keys = position;
   const auto place = world.run_by_idempotency_key.find(ended.idempotency_key);
   if (place != world.run_by_idempotency_key.end() && place->second == id) {
     world.run_by_idempotency_key.erase(place);
@@ -70,17 +71,20 @@ void forget_key(World& world, const RunId& id, const EndedRun& ended) {
 }
 
 // A terminal run shrinks to what the next command about it needs.
-void end_run(World& world, Run& run, Position position) {
+void end_run(World& world, Run& run, const Record& record) {
   SIGNALBOX_CHECK(!run.attempt.has_value());
   end_plan(world, run);
   PinnedPipeline& pinned = world.pipelines.find(run.pipeline_digest)->second;
   if (--pinned.open_runs == 0) {
-    pinned.idle_since = position;
+    pinned.idle_since = record.position;
     forget_oldest_idle_pipeline(world);
   }
-  world.ended_runs.put(
-      run.id, EndedRun{run.status, run.idempotency_key, run.request_digest, position},
-      [&world](const RunId& id, const EndedRun& ended) { forget_key(world, id, ended); });
+  world.ended_runs.put(run.id,
+                       EndedRun{run.status, run.idempotency_key, run.request_digest,
+                                record.position, record.recorded_at_ns},
+                       [&](const RunId& id, const EndedRun& forgotten) {
+                         forget_key(world, id, forgotten, record.position);
+                       });
   const RunId id = run.id;
   world.runs.erase(id);
 }
@@ -98,6 +102,12 @@ void fold(World& world, const Record& record, const RecoveryFinished& event) {
   world.server.crash_report = event.report;
 }
 void fold(World&, const Record&, const ClockJumped&) {}  // deadlines aren't state
+
+void fold(World& world, const Record&, const RunsPruned& event) {
+  world.ended_runs.erase_if([&event](const RunId&, const EndedRun& ended) {
+    return ended.ended_at <= event.through && ended.idempotency_key.empty();
+  });
+}
 
 // The definition of a run that opens; `given` if the world doesn't hold it.
 std::shared_ptr<const PipelineDefinition> pin_pipeline(
@@ -157,13 +167,13 @@ void retry_run(World& world, const Record& record, const RunRetried& event) {
 }
 
 void fold(World& world, Run& run, const Record& record, const RunSucceeded&) {
-  end_run(world, run, record.position);
+  end_run(world, run, record);
 }
 void fold(World& world, Run& run, const Record& record, const RunFailed&) {
-  end_run(world, run, record.position);
+  end_run(world, run, record);
 }
 void fold(World& world, Run& run, const Record& record, const RunCanceled&) {
-  end_run(world, run, record.position);
+  end_run(world, run, record);
 }
 void fold(World&, Run& run, const Record&, const RunCancelRequested& event) {
   run.cancel_requested = true;

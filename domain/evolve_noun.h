@@ -10,6 +10,8 @@ void evolve_noun(World& world, const Record& record, const LockEvent& noun);
 void evolve_noun(World& world, const Record& record, const TickEvent& noun);
 void evolve_noun(World& world, const Record& record, const AccessEvent& noun);
 void evolve_noun(World& world, const Record& record, const PlanEvent& noun);
+void evolve_noun(World& world, const Record& record, const ProjectEvent& noun);
+void evolve_noun(World& world, const Record& record, const CardEvent& noun);
 
 // The lock of this token isn't needed any more by the run, or by the loop. Nothing if it is gone.
 void forget_dependent(World& world, Token lock_token, const RunId& run_id);

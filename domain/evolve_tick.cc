@@ -18,6 +18,13 @@ void end_tick(World& world, Tick& tick, Token token) {
   world.ticks.erase(loop);
 }
 
+// Only loops of the service have due times, so there are few.
+void remember_due(World& world, const Record& record, std::int64_t due_ns) {
+  if (due_ns == 0) return;
+  world.loops.insert_or_assign(record.stream.name,
+                               Loop{record.stream.name, due_ns, record.position});
+}
+
 void fold(World& world, Tick& tick, const Record& record, const TickStarted& event) {
   tick.token = record.position;
   tick.incarnation = world.server.incarnation;
@@ -29,6 +36,7 @@ void fold(World& world, Tick& tick, const Record& record, const TickStarted& eve
   tick.run_root = event.run_root;
   tick.lock_token = event.lock_token;
   if (event.lock_token != 0) add_dependent(world, event.lock_token, tick.loop);
+  remember_due(world, record, event.due_ns);
 }
 
 void fold(World& world, Tick& tick, const Record&, const TickSucceeded& event) {
@@ -64,13 +72,19 @@ void evolve_noun(World& world, const Record& record, const TickEvent& noun) {
   const std::uint16_t number = std::visit([](const auto& event) { return event.tag.number; }, noun);
   const auto next = next_status(status, number);
   SIGNALBOX_CHECK(next.has_value());
-  if (std::holds_alternative<TickSkipped>(noun)) return;
+  if (const auto* skipped = std::get_if<TickSkipped>(&noun)) {
+    return remember_due(world, record, skipped->due_ns);
+  }
+  if (const auto* missed = std::get_if<TickMissed>(&noun)) {
+    return remember_due(world, record, missed->last_due_ns);
+  }
   Tick& tick = world.ticks.try_emplace(loop).first->second;
   tick.loop = loop;
   tick.status = *next;
   std::visit(
       [&](const auto& event) {
-        if constexpr (!std::is_same_v<std::remove_cvref_t<decltype(event)>, TickSkipped>) {
+        using One = std::remove_cvref_t<decltype(event)>;
+        if constexpr (!std::is_same_v<One, TickSkipped> && !std::is_same_v<One, TickMissed>) {
           fold(world, tick, record, event);
         }
       },

@@ -31,6 +31,7 @@ struct Uuid {
 };
 
 using RunId = Uuid;
+using CardId = Uuid;
 
 // A SHA-256 digest.
 struct Digest {

@@ -20,6 +20,9 @@ class Findings {
   void expect(bool fact, const Tick& tick, const char* sentence) {
     if (!fact) list.push_back("loop " + tick.loop + ": " + sentence);
   }
+  void expect(bool fact, const Card& card, const char* sentence) {
+    if (!fact) list.push_back("card " + to_string(card.id) + ": " + sentence);
+  }
   void expect(bool fact, const char* sentence) {
     if (!fact) list.emplace_back(sentence);
   }
@@ -151,6 +154,34 @@ void examine(const World& world, const Tick& tick, Findings& findings) {
   }
 }
 
+void examine(const World& world, const Card& card, Findings& findings) {
+  findings.expect(world.find_project(card.project) != nullptr, card, "its project is there");
+  findings.expect(card.status != CardStatus::merged, card, "a merged card leaves the board");
+  const Run* run = world.find_run(card.run_id);
+  findings.expect(card.has_agent() == (run != nullptr), card,
+                  "it runs or is being verified exactly while its run is open");
+  findings.expect(card.is_merging() == (world.find_run(card.merge_run_id) != nullptr), card,
+                  "it is being merged exactly while that run is open");
+  findings.expect(!card.is_merging() || card.status == CardStatus::verified, card,
+                  "only verified work is merged");
+  findings.expect((card.status == CardStatus::verified) == (card.verified_at != 0), card,
+                  "it was verified at a position of the log");
+  findings.expect(card.retry_at_ns == 0 || card.status == CardStatus::blocked, card,
+                  "only a blocked card waits for its time");
+  findings.expect(card.changed_at <= world.position, card, "it changed at a position of the log");
+}
+
+// What is derived from the cards is what their own states say.
+void examine(const World& world, const Board& board, Findings& findings) {
+  Board anew;
+  for (const auto& [id, card] : board.cards()) {
+    findings.expect(id == card->id, *card, "it is found by its id");
+    examine(world, *card, findings);
+    anew.insert(*card);
+  }
+  findings.expect(board.same_order(anew), "the board's order is that of its cards");
+}
+
 void examine(const World& world, const AccessState& access, Findings& findings) {
   findings.expect(access.tokens.size() <= limits::access_tokens_max &&
                       access.denials.size() <= limits::denial_streaks_max,
@@ -201,6 +232,7 @@ std::vector<std::string> broken_invariants(const World& world) {
     examine(world, tick, findings);
   }
   examine(world, world.access, findings);
+  examine(world, world.board, findings);
   return findings.list;
 }
 

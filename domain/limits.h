@@ -83,6 +83,17 @@ inline constexpr std::size_t denial_streaks_max = 256;
 // For so long after it was noted a refusal isn't noted again.
 inline constexpr std::int64_t denial_streak_ms_max = 60 * 1000;
 
+// The board. A card's title and brief are its run's goal.
+inline constexpr std::size_t projects_max = 10'000;
+inline constexpr std::size_t open_cards_max = 200'000;
+inline constexpr std::size_t card_title_bytes_max = 200;
+inline constexpr std::size_t card_brief_bytes_max = goal_bytes_max - card_title_bytes_max - 16;
+inline constexpr std::int32_t card_priority_max = 1'000'000;  // and its negative
+inline constexpr std::uint32_t concurrent_agents_max = 1024;  // that a policy can ask for
+inline constexpr std::uint32_t card_merges_max = 5;           // begun, until the card is blocked
+inline constexpr std::size_t retried_cards_max = 64;          // in one commit
+inline constexpr std::int64_t prune_after_ms_default = 60 * 60 * 1000;
+
 static_assert(goal_bytes_max + input_bytes_max + pipeline_bytes_max + 3 * path_bytes_max +
                       labels_max * 2 * label_bytes_max + 8 * name_bytes_max <
                   record_bytes_max,

@@ -17,6 +17,10 @@ tl::unexpected<Rejection> invalid(const std::string& station, const std::string&
                 {{"station", station}, {"field", field}});
 }
 
+bool is_builtin(const std::string& station) {
+  return station == "intake" || station == "create_pr" || station == "merge" || station == "push";
+}
+
 bool is_name(const std::string& text) {
   if (text.empty() || text.size() > 64) return false;
   return std::all_of(text.begin(), text.end(), [](char c) {
@@ -146,8 +150,9 @@ Decided<void> validate_executor(const StationDefinition& station) {
   if (!station.command.empty() && !agent) {
     return invalid(station.name, "command", "belongs to the executors process and coderunner");
   }
-  if (kind == ExecutorKind::builtin && station.name != "intake" && station.name != "create_pr") {
-    return invalid(station.name, "executor", "builtin is there for intake and create_pr");
+  if (kind == ExecutorKind::builtin && !is_builtin(station.name)) {
+    return invalid(station.name, "executor",
+                   "builtin is there for intake, create_pr, merge and push");
   }
   if (kind == ExecutorKind::modal && !station.modal) {
     return invalid(station.name, "modal.endpoint", "must be given");
@@ -270,6 +275,22 @@ PipelineDefinition default_pipeline() {
   }
   pipeline.stations.front().executor = ExecutorKind::builtin;
   pipeline.stations.back().executor = ExecutorKind::builtin;
+  return pipeline;
+}
+
+PipelineDefinition card_pipeline(const std::string& remote) {
+  PipelineDefinition pipeline;
+  pipeline.name = "card";
+  const auto add = [&pipeline](const char* name, ExecutorKind executor) -> StationDefinition& {
+    StationDefinition& station = pipeline.stations.emplace_back();
+    station.name = name;
+    station.executor = executor;
+    return station;
+  };
+  add("intake", ExecutorKind::builtin);
+  add("implement", ExecutorKind::coderunner).coderunner.emplace();
+  add("verify", ExecutorKind::checks).checks.emplace();
+  add("create_pr", ExecutorKind::builtin).remote = remote;
   return pipeline;
 }
 

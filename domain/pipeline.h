@@ -177,6 +177,10 @@ BOOST_DESCRIBE_STRUCT(PipelineDefinition, (), (name, stations, budget))
 // `intake`, `plan`, `implement`, `verify`, `create_pr`; the middle three are for outside workers.
 PipelineDefinition default_pipeline();
 
+// Of a card's run: `intake`, `implement` by a coding agent, `verify` by the repository's checks,
+// and `create_pr`, which pushes to `remote`.
+PipelineDefinition card_pipeline(const std::string& remote);
+
 // PIPELINE_INVALID with the station and field that is wrong, or nothing.
 Decided<void> validate(const PipelineDefinition& pipeline);
 

@@ -11,6 +11,7 @@ const char* name_of(StationStatus status) { return boost::describe::enum_to_stri
 const char* name_of(TickStatus status) { return boost::describe::enum_to_string(status, "?"); }
 const char* name_of(PlanStatus status) { return boost::describe::enum_to_string(status, "?"); }
 const char* name_of(StepStatus status) { return boost::describe::enum_to_string(status, "?"); }
+const char* name_of(CardStatus status) { return boost::describe::enum_to_string(status, "?"); }
 const char* name_of(Strategy strategy) { return boost::describe::enum_to_string(strategy, "?"); }
 
 Decided<const Run*> open_run(const World& world, const RunId& id) {

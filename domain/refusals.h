@@ -45,5 +45,6 @@ const char* name_of(TickStatus status);
 const char* name_of(PlanStatus status);
 const char* name_of(StepStatus status);
 const char* name_of(Strategy strategy);
+const char* name_of(CardStatus status);
 
 }  // namespace signalbox

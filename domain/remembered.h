@@ -42,6 +42,17 @@ class Remembered {
     return true;
   }
 
+  // Forgets each entry of which `goes(key, value)` is true.
+  template <class Goes>
+  void erase_if(Goes&& goes) {
+    std::erase_if(order_, [&](const Key& key) {
+      const auto place = values_.find(key);
+      if (!goes(key, place->second)) return false;
+      values_.erase(place);
+      return true;
+    });
+  }
+
   // Room for as many without growing.
   void reserve(std::size_t size) { values_.reserve(size < capacity_ ? size : capacity_); }
 

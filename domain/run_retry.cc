@@ -167,6 +167,16 @@ std::unique_ptr<Run> retried_run(const Record& record, const RunRetried& event,
 }
 
 Decided<NewEvents> decide(const World& world, const RetryRun& command, const Now&) {
+  // Its worktree is gone, and its card has a next run of its own.
+  if (const Card* card = world.board.find_by_run(command.run_id)) {
+    return reject(ErrorCode::CARD_BUSY,
+                  "the run is of card " + to_string(card->id) + ", which has its next",
+                  {{"run_id", to_string(command.run_id)},
+                   {"card_id", to_string(card->id)},
+                   {"status", std::string(name_of(card->status))}},
+                  {"signalbox card unblock " + to_string(card->id),
+                   "signalbox card get " + to_string(card->id)});
+  }
   if (auto ok = validate(command); !ok) return tl::unexpected(ok.error());
   const auto found = failed_run(world, command);
   if (!found) return tl::unexpected(found.error());

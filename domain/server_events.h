@@ -83,7 +83,18 @@ struct ClockJumped {
 };
 BOOST_DESCRIBE_STRUCT(ClockJumped, (), (wall_ms, monotonic_ms, cause))
 
-using ServerEvents = std::variant<ServerStarted, ServerStopped, RecoveryFinished, ClockJumped>;
+// Runs that ended so long ago left the world. Those with an idempotency key stay known by it.
+struct RunsPruned {
+  static constexpr EventTag tag{105, 1, "RunsPruned"};
+  Position through = 0;    // that ended at this position or before it
+  std::uint64_t runs = 0;  // how many
+
+  friend bool operator==(const RunsPruned&, const RunsPruned&) = default;
+};
+BOOST_DESCRIBE_STRUCT(RunsPruned, (), (through, runs))
+
+using ServerEvents =
+    std::variant<ServerStarted, ServerStopped, RecoveryFinished, ClockJumped, RunsPruned>;
 using ServerEvent = OneOf<ServerEvents>;
 
 }  // namespace signalbox

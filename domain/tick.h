@@ -34,13 +34,16 @@ inline constexpr std::array tick_transitions = {
     TickTransition{TickStatus::idle, TickStarted::tag, TickStatus::running},
     TickTransition{TickStatus::idle, TickSkipped::tag, TickStatus::idle},
     TickTransition{TickStatus::idle, TickIncompleteDetected::tag, TickStatus::halted},
+    TickTransition{TickStatus::idle, TickMissed::tag, TickStatus::idle},
     TickTransition{TickStatus::running, TickSucceeded::tag, TickStatus::idle},
     TickTransition{TickStatus::running, TickFailed::tag, TickStatus::idle},
     TickTransition{TickStatus::running, TickSkipped::tag, TickStatus::running},
+    TickTransition{TickStatus::running, TickMissed::tag, TickStatus::running},
     TickTransition{TickStatus::running, TickTimedOut::tag, TickStatus::timed_out},
     TickTransition{TickStatus::running, TickIncompleteDetected::tag, TickStatus::halted},
     TickTransition{TickStatus::running, TickRecovered::tag, TickStatus::idle},
     TickTransition{TickStatus::timed_out, TickIncompleteDetected::tag, TickStatus::halted},
+    TickTransition{TickStatus::timed_out, TickMissed::tag, TickStatus::timed_out},
     TickTransition{TickStatus::timed_out, TickRecovered::tag, TickStatus::idle},
     TickTransition{TickStatus::halted, TickRecovered::tag, TickStatus::idle},
 };
@@ -51,6 +54,16 @@ constexpr std::optional<TickStatus> next_status(TickStatus from, std::uint16_t e
   }
   return std::nullopt;
 }
+
+// What is remembered of a loop that has a schedule.
+struct Loop {
+  std::string name;
+  std::int64_t due_ns = 0;  // UTC; the latest due time that has its event
+  Position changed_at = 0;  // that event
+
+  friend bool operator==(const Loop&, const Loop&) = default;
+};
+BOOST_DESCRIBE_STRUCT(Loop, (), (name, due_ns, changed_at))
 
 struct Tick {
   std::string loop;

@@ -15,19 +15,22 @@ namespace signalbox {
 
 // A tick begins. The position of this event is its token.
 struct TickStarted {
-  static constexpr EventTag tag{501, 1, "TickStarted"};
+  static constexpr EventTag tag{501, 2, "TickStarted"};
   std::string loop;
   std::string stage;
   std::string reason;
   std::int64_t lease_ms = 0;
-  RunId run_id{};        // the run that the tick drives, or nil
-  std::string run_root;  // where its marker lies, or empty
-  Token lock_token = 0;  // of the lock that it holds, or 0
+  RunId run_id{};           // the run that the tick drives, or nil
+  std::string run_root;     // where its marker lies, or empty
+  Token lock_token = 0;     // of the lock that it holds, or 0
+  std::int64_t due_ns = 0;  // UTC; when it was due by its loop's schedule, or 0: it was triggered
+  Digest policy_digest;     // of all policies that it goes by; else zero
 
   friend bool operator==(const TickStarted&, const TickStarted&) = default;
 };
 BOOST_DESCRIBE_STRUCT(TickStarted, (),
-                      (loop, stage, reason, lease_ms, run_id, run_root, lock_token))
+                      (loop, stage, reason, lease_ms, run_id, run_root, lock_token, due_ns,
+                       policy_digest))
 
 struct TickSucceeded {
   static constexpr EventTag tag{502, 1, "TickSucceeded"};
@@ -53,15 +56,16 @@ BOOST_DESCRIBE_STRUCT(TickFailed, (), (loop, token, code, error, run_root))
 
 // A tick was due and didn't begin.
 struct TickSkipped {
-  static constexpr EventTag tag{504, 1, "TickSkipped"};
+  static constexpr EventTag tag{504, 2, "TickSkipped"};
   std::string loop;
   std::string stage;
-  std::string reason;  // "tick_in_progress"
-  Token token = 0;     // of the tick that was in the way, if the log knows it
+  std::string reason;       // "tick_in_progress"
+  Token token = 0;          // of the tick that was in the way, if the log knows it
+  std::int64_t due_ns = 0;  // as in TickStarted
 
   friend bool operator==(const TickSkipped&, const TickSkipped&) = default;
 };
-BOOST_DESCRIBE_STRUCT(TickSkipped, (), (loop, stage, reason, token))
+BOOST_DESCRIBE_STRUCT(TickSkipped, (), (loop, stage, reason, token, due_ns))
 
 // A begin found a tick that has no end: the loop halts until it is recovered.
 struct TickIncompleteDetected {
@@ -114,8 +118,21 @@ BOOST_DESCRIBE_STRUCT(TickTimedOut, (),
                       (loop, token, stage, elapsed_ms, timeout_ms, timer_origin_ns, run_id,
                        run_root))
 
+// Ticks were due while nothing could begin them.
+struct TickMissed {
+  static constexpr EventTag tag{508, 1, "TickMissed"};
+  std::string loop;
+  std::string reason;             // "server down", "asleep", "stopped"
+  std::uint64_t missed = 0;       // how many
+  std::int64_t first_due_ns = 0;  // UTC
+  std::int64_t last_due_ns = 0;   // UTC
+
+  friend bool operator==(const TickMissed&, const TickMissed&) = default;
+};
+BOOST_DESCRIBE_STRUCT(TickMissed, (), (loop, reason, missed, first_due_ns, last_due_ns))
+
 using TickEvents = std::variant<TickStarted, TickSucceeded, TickFailed, TickSkipped,
-                                TickIncompleteDetected, TickRecovered, TickTimedOut>;
+                                TickIncompleteDetected, TickRecovered, TickTimedOut, TickMissed>;
 using TickEvent = OneOf<TickEvents>;
 
 }  // namespace signalbox

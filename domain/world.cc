@@ -34,4 +34,9 @@ const Tick* World::find_tick(const std::string& loop) const {
   return place == ticks.end() ? nullptr : &place->second;
 }
 
+const Project* World::find_project(const std::string& name) const {
+  const auto place = projects.find(name);
+  return place == projects.end() ? nullptr : &place->second;
+}
+
 }  // namespace signalbox

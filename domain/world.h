@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -14,9 +15,11 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 
 #include "domain/access_token.h"
+#include "domain/board.h"
 #include "domain/event.h"
 #include "domain/limits.h"
 #include "domain/lock.h"
+#include "domain/project.h"
 #include "domain/ready_stations.h"
 #include "domain/remembered.h"
 #include "domain/run.h"
@@ -40,10 +43,12 @@ struct EndedRun {
   std::string idempotency_key;
   Digest request_digest;
   Position ended_at = 0;
+  std::int64_t ended_at_ns = 0;  // UTC
 
   friend bool operator==(const EndedRun&, const EndedRun&) = default;
 };
-BOOST_DESCRIBE_STRUCT(EndedRun, (), (status, idempotency_key, request_digest, ended_at))
+BOOST_DESCRIBE_STRUCT(EndedRun, (),
+                      (status, idempotency_key, request_digest, ended_at, ended_at_ns))
 
 // The first result of a command id is what its commit says, at this position.
 struct RememberedCommand {
@@ -66,13 +71,19 @@ struct World {
   ServerState server;
   boost::unordered_flat_map<RunId, std::unique_ptr<Run>, UuidHash> runs;
   Remembered<RunId, EndedRun, UuidHash> ended_runs{limits::remembered_ended_runs_max};
+  Position forgotten_keys = 0;  // where a run with an idempotency key was last forgotten, or 0
   Remembered<std::string, RememberedCommand> commands{limits::remembered_commands_max};
   boost::unordered_flat_map<Digest, PinnedPipeline, DigestHash> pipelines;
   boost::unordered_flat_map<std::string, Lock> locks;  // those that are held
   Remembered<std::string, EndedLock> ended_locks{limits::remembered_ended_locks_max};
   boost::unordered_flat_map<std::string, Tick> ticks;  // of loops that aren't idle
+  boost::unordered_flat_map<std::string, Loop> loops;  // those that have a schedule
 
   AccessState access;
+
+  boost::unordered_flat_map<std::string, Project> projects;
+  Board board;
+  std::map<RunId, CardWorktree> worktrees;  // of cards' runs, until they are removed
 
   // Derived from the above.
   boost::unordered_flat_map<std::string, RunId> run_by_idempotency_key;
@@ -86,6 +97,7 @@ struct World {
   // The lock that is held with this token, or nullptr.
   [[nodiscard]] const Lock* find_lock_by_token(Token token) const;
   [[nodiscard]] const Tick* find_tick(const std::string& loop) const;
+  [[nodiscard]] const Project* find_project(const std::string& name) const;
 };
 
 }  // namespace signalbox

@@ -30,6 +30,12 @@ struct FillTickRow {
     row.code = "TICK_IN_PROGRESS";
     row.error = event.reason;
   }
+  void operator()(const TickMissed& event) const {
+    row.kind = TickRowKind::missed;
+    row.token = 0;
+    row.code = "MISSED";
+    row.error = std::to_string(event.missed) + " due: " + event.reason;
+  }
   void operator()(const TickTimedOut& event) const {
     row.kind = TickRowKind::timed_out;
     row.code = "TIMEOUT";
@@ -57,7 +63,9 @@ Token tick_token(const Record& record) {
   if (noun == nullptr) return 0;
   return std::visit(
       [&record](const auto& event) -> Token {
-        if constexpr (requires { event.token; }) {
+        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(event)>, TickMissed>) {
+          return 0;
+        } else if constexpr (requires { event.token; }) {
           return event.token;
         } else {
           return record.position;

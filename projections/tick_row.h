@@ -20,8 +20,9 @@ enum class TickRowKind : std::uint8_t {
   timed_out = 4,
   incomplete = 5,
   recovered = 6,
+  missed = 7,  // due ticks that nothing could begin
 };
-BOOST_DESCRIBE_ENUM(TickRowKind, start, finish, skipped, timed_out, incomplete, recovered)
+BOOST_DESCRIBE_ENUM(TickRowKind, start, finish, skipped, timed_out, incomplete, recovered, missed)
 
 struct TickRow {
   TickRowKind kind = TickRowKind::start;

@@ -110,6 +110,33 @@ void read_ticks(Reader& reader, World& world) {
   }
 }
 
+void read_board(Reader& reader, World& world) {
+  for (std::uint64_t left = read_count(reader); left > 0; --left) {
+    Loop loop;
+    reader.read(loop);
+    std::string name = loop.name;
+    world.loops.insert_or_assign(std::move(name), std::move(loop));
+  }
+  for (std::uint64_t left = read_count(reader); left > 0; --left) {
+    Project project;
+    reader.read(project);
+    std::string name = project.name;
+    world.projects.insert_or_assign(std::move(name), std::move(project));
+  }
+  for (std::uint64_t left = read_count(reader); left > 0; --left) {
+    Card card;
+    reader.read(card);
+    if (world.find_project(card.project) == nullptr) throw Malformed("a card without its project");
+    if (world.board.find(card.id) != nullptr) throw Malformed("a card that is there twice");
+    world.board.insert(std::move(card));
+  }
+  for (std::uint64_t left = read_count(reader); left > 0; --left) {
+    CardWorktree worktree;
+    reader.read(worktree);
+    world.worktrees.insert_or_assign(worktree.run_id, std::move(worktree));
+  }
+}
+
 void read_runs(Reader& reader, World& world) {
   for (std::uint64_t left = read_count(reader); left > 0; --left) {
     auto run = std::make_unique<Run>();
@@ -146,6 +173,7 @@ std::string encode_world(const World& world) {
   writer.write(world.server);
   write_pipelines(writer, world);
   write_remembered(writer, world.ended_runs);
+  writer.write(world.forgotten_keys);
   write_remembered(writer, world.commands);
   write_count(writer, world.runs.size());
   for (const auto* entry : sorted(world.runs)) writer.write(*entry->second);
@@ -153,6 +181,11 @@ std::string encode_world(const World& world) {
   write_remembered(writer, world.ended_locks);
   write_map(writer, world.ticks);
   writer.write(world.access);
+  write_map(writer, world.loops);
+  write_map(writer, world.projects);
+  write_count(writer, world.board.cards().size());
+  for (const auto* entry : sorted(world.board.cards())) writer.write(*entry->second);
+  write_map(writer, world.worktrees);
   return bytes;
 }
 
@@ -171,6 +204,7 @@ Stored<World> decode_world(std::string_view bytes) {
             }
             world.ended_runs.put(id, std::move(ended));
           });
+      reader.read(world.forgotten_keys);
       read_remembered<std::string, RememberedCommand>(
           reader, world.commands, [&world](const std::string& id, RememberedCommand&& command) {
             world.commands.put(id, std::move(command));
@@ -183,6 +217,7 @@ Stored<World> decode_world(std::string_view bytes) {
                                               });
       read_ticks(reader, world);
       reader.read(world.access);
+      read_board(reader, world);
     });
   } catch (const std::exception& malformed) {
     StoreError error;

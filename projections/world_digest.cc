@@ -82,27 +82,28 @@ WorldDigest::~WorldDigest() = default;
 
 void WorldDigest::forget() {
   runs_.clear();
+  cards_.clear();
   ended_runs_ = {};
   commands_ = {};
 }
 
-WorldDigest::Sum WorldDigest::sum_of_runs(const World& world) {
+template <class ById>
+WorldDigest::Sum WorldDigest::sum_of(KeptById& kept_by_id, const ById& members) {
   Sum sum{};
-  ++calls_;
-  for (const auto& [id, run] : world.runs) {
-    const auto [place, inserted] = runs_.try_emplace(id);
-    KeptRun& kept = place->second;
-    if (inserted || kept.changed_at != run->changed_at) {
+  for (const auto& [id, member] : members) {
+    const auto [place, inserted] = kept_by_id.try_emplace(id);
+    Kept& kept = place->second;
+    if (inserted || kept.changed_at != member->changed_at) {
       hashing_->bytes.clear();
-      described::encode(*run, hashing_->bytes);
+      described::encode(*member, hashing_->bytes);
       kept.hash = hashing_->sha256.update(hashing_->bytes).finish();
-      kept.changed_at = run->changed_at;
+      kept.changed_at = member->changed_at;
     }
     kept.seen = calls_;
     add(sum, kept.hash);
   }
-  if (runs_.size() != world.runs.size()) {
-    boost::unordered::erase_if(runs_,
+  if (kept_by_id.size() != members.size()) {
+    boost::unordered::erase_if(kept_by_id,
                                [this](const auto& entry) { return entry.second.seen != calls_; });
   }
   return sum;
@@ -153,13 +154,16 @@ const WorldDigest::Sum& WorldDigest::sum_of(Queue& queue, const Remembered& reme
 }
 
 Digest WorldDigest::of(const World& world) {
-  const Sum runs = sum_of_runs(world);
+  ++calls_;
+  const Sum runs = sum_of(runs_, world.runs);
+  const Sum cards = sum_of(cards_, world.board.cards());
   const Sum& ended_runs =
       sum_of(ended_runs_, world.ended_runs, [](const EndedRun& ended) { return ended.ended_at; });
   const Sum& commands = sum_of(commands_, world.commands,
                                [](const RememberedCommand& command) { return command.position; });
-  std::string bytes = "signalbox world v3";
+  std::string bytes = "signalbox world v4";
   append_integer(bytes, world.position);
+  append_integer(bytes, world.forgotten_keys);
   described::encode(world.server, bytes);
   append_pipelines(bytes, world);
   append_named(bytes, world.locks);
@@ -170,6 +174,10 @@ Digest WorldDigest::of(const World& world) {
     described::encode(ended, bytes);
   });
   described::encode(world.access, bytes);
+  append_named(bytes, world.loops);
+  append_named(bytes, world.projects);
+  append_named(bytes, world.worktrees);
+  append_set(bytes, world.board.cards().size(), cards);
   append_set(bytes, world.runs.size(), runs);
   append_set(bytes, world.ended_runs.size(), ended_runs);
   append_set(bytes, world.commands.size(), commands);

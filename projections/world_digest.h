@@ -1,7 +1,7 @@
 // The digest of a world: equal for two folds of one log, and for a snapshot and what it was made
 // of.
 //
-// SHA-256 over "signalbox world v3", the position, the server's state, the pipelines (by digest),
+// SHA-256 over "signalbox world v4", the position, the server's state, the pipelines (by digest),
 // the locks and the ticks (by name), the locks that ended (oldest first), access, and three sets:
 // open runs, ended runs, command ids. A set's hash is its size and the sum, lane by lane in four
 // 64-bit lanes, of the SHA-256 of each of its members. So it doesn't depend on the order of a hash
@@ -25,8 +25,8 @@
 
 namespace signalbox {
 
-// Keeps the hashes of one world's members between calls: about 100 bytes for an open run, 40 for an
-// ended one or a command id. One thread at a time.
+// Keeps the hashes of one world's members between calls: about 100 bytes for an open run or a card,
+// 40 for an ended one or a command id. One thread at a time.
 class WorldDigest {
  public:
   WorldDigest();
@@ -44,20 +44,24 @@ class WorldDigest {
     std::deque<std::pair<Position, Digest>> hashes;
     Sum sum{};
   };
-  struct KeptRun {
+  // A member that may change, and says when it did.
+  struct Kept {
     Position changed_at = 0;
     Digest hash;
     std::uint64_t seen = 0;  // in which call
   };
+  using KeptById = boost::unordered_flat_map<Uuid, Kept, UuidHash>;
   struct Hashing;
 
-  Sum sum_of_runs(const World& world);
+  template <class ById>
+  Sum sum_of(KeptById& kept_by_id, const ById& members);
   template <class Remembered, class PositionOf>
   static void drop_forgotten(Queue& queue, const Remembered& remembered, PositionOf&& position_of);
   template <class Remembered, class PositionOf>
   const Sum& sum_of(Queue& queue, const Remembered& remembered, PositionOf&& position_of);
 
-  boost::unordered_flat_map<RunId, KeptRun, UuidHash> runs_;
+  KeptById runs_;
+  KeptById cards_;
   Queue ended_runs_;
   Queue commands_;
   std::uint64_t calls_ = 0;

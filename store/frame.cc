@@ -229,6 +229,8 @@ Stored<void> decode_frame(const Frame& frame, Record& record) {
     case StreamKind::run:
     case StreamKind::lock:
     case StreamKind::tick:
+    case StreamKind::project:
+    case StreamKind::card:
     case StreamKind::access:
       break;
     default:  // a number from the disk, not one of ours

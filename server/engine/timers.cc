@@ -123,6 +123,8 @@ void Timers::observe(const World& world, std::span<const Record> records, std::i
   for (const Record& record : records) {
     switch (record.stream.kind) {
       case StreamKind::server:
+      case StreamKind::project:
+      case StreamKind::card:
       case StreamKind::access:
         continue;
       case StreamKind::lock:

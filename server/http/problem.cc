@@ -56,6 +56,9 @@ unsigned status_of(ErrorCode code) {
     case ErrorCode::ARTIFACT_NOT_FOUND:
     case ErrorCode::PLAN_NOT_FOUND:
     case ErrorCode::STEP_NOT_FOUND:
+    case ErrorCode::PROJECT_NOT_FOUND:
+    case ErrorCode::CARD_NOT_FOUND:
+    case ErrorCode::LOOP_NOT_FOUND:
     case ErrorCode::ACCESS_TOKEN_NOT_FOUND:
       return 404;
     case ErrorCode::RUN_TERMINAL:
@@ -76,6 +79,7 @@ unsigned status_of(ErrorCode code) {
     case ErrorCode::BUDGET_EXHAUSTED:
     case ErrorCode::RUN_NOT_FAILED:
     case ErrorCode::PLAN_ORDER:
+    case ErrorCode::CARD_BUSY:
       return 409;
     case ErrorCode::OVERLOADED:
       return 429;

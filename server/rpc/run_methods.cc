@@ -32,8 +32,8 @@ json::object replayed(const RunId& run_id, const char* status) {
 std::optional<Decided<json::object>> started_long_ago(Api& api, const StartRun& command) {
   const World& world = api.engine.world();
   if (world.run_by_idempotency_key.contains(*command.idempotency_key)) return std::nullopt;
-  if (world.ended_runs.size() < limits::remembered_ended_runs_max) return std::nullopt;
-  if (!api.projector.wait_for(world.ended_runs.oldest()->ended_at)) return std::nullopt;
+  if (world.forgotten_keys == 0) return std::nullopt;
+  if (!api.projector.wait_for(world.forgotten_keys)) return std::nullopt;
   const auto row = api.projector.index().find_by_idempotency_key(*command.idempotency_key);
   if (!row || !*row) return std::nullopt;
   if ((*row)->request_digest != command.request_digest) {

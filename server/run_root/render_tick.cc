@@ -27,6 +27,9 @@ class RowOf {
   RowWords operator()(const TickSkipped& event) const {
     return {"skipped", nullptr, "TICK_IN_PROGRESS", event.reason};
   }
+  RowWords operator()(const TickMissed& event) const {
+    return {"missed", nullptr, "MISSED", event.reason};
+  }
   RowWords operator()(const TickTimedOut& event) const {
     return {"timed_out", nullptr, "TIMEOUT",
             "no end after " + std::to_string(event.elapsed_ms) + " ms"};

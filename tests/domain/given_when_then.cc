@@ -62,6 +62,10 @@ Stream GivenWhenThen::stream_of(const Event& event) const {
           return Stream::lock(std::visit([](const auto& each) { return each.key; }, noun));
         } else if constexpr (std::is_same_v<Noun, TickEvent>) {
           return Stream::tick(std::visit([](const auto& each) { return each.loop; }, noun));
+        } else if constexpr (std::is_same_v<Noun, ProjectEvent>) {
+          return Stream::project(project);
+        } else if constexpr (std::is_same_v<Noun, CardEvent>) {
+          return Stream::card(card);
         } else if constexpr (std::is_same_v<Noun, AccessEvent>) {
           return Stream::access();
         } else {

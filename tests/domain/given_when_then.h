@@ -88,7 +88,9 @@ class GivenWhenThen : public ::testing::Test {
   [[nodiscard]] const signalbox::Run& the_run() const { return *world.find_run(run); }
 
   World world;
-  RunId run = uuid_of(1);  // the run that given() speaks of
+  RunId run = uuid_of(1);        // the run that given() speaks of
+  std::string project = "site";  // likewise the project, and the card
+  CardId card = uuid_of(0xca);
   Now now{1'000'000'000};
   NewEvents events;
   std::optional<Rejection> rejection;

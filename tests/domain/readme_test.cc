@@ -61,6 +61,10 @@ TEST(ReadmeTest, DrawsTheStepTable) {
   EXPECT_EQ(rows_under("### Step"), rows_of(step_transitions));
 }
 
+TEST(ReadmeTest, DrawsTheCardTable) {
+  EXPECT_EQ(rows_under("### Card"), rows_of(card_transitions));
+}
+
 TEST(ReadmeTest, DrawsTheAccessTokenTable) {
   EXPECT_EQ(rows_under("### Access token"), rows_of(access_token_transitions));
 }

@@ -168,9 +168,10 @@ std::vector<Event> tick_events() {
           TickEvent{TickSkipped{"nightly", "", "", 0}},
           TickEvent{incomplete},
           TickEvent{TickRecovered{"nightly", 0, "", ""}},
-          TickEvent{TickTimedOut{"nightly", 0, "", 1, 1, 1, {}, ""}}};
+          TickEvent{TickTimedOut{"nightly", 0, "", 1, 1, 1, {}, ""}},
+          TickEvent{TickMissed{"nightly", "server down", 2, 1, 2}}};
 }
-static_assert(std::variant_size_v<TickEvents> == 7, "tick_events() has one of each");
+static_assert(std::variant_size_v<TickEvents> == 8, "tick_events() has one of each");
 
 std::vector<Event> lock_events() {
   return {LockEvent{LockAcquired{"deploy", "ann", 1000, "", ""}},
@@ -186,17 +187,13 @@ static_assert(std::variant_size_v<LockEvents> == 6, "lock_events() has one of ea
 TEST(TickTransitions, TheTableSaysWhatIsMeant) {
   using enum TickStatus;
   const std::map<std::pair<TickStatus, std::string>, TickStatus> meant = {
-      {{idle, "TickStarted"}, running},
-      {{idle, "TickSkipped"}, idle},
-      {{idle, "TickIncompleteDetected"}, halted},
-      {{running, "TickSucceeded"}, idle},
-      {{running, "TickFailed"}, idle},
-      {{running, "TickSkipped"}, running},
-      {{running, "TickTimedOut"}, timed_out},
-      {{running, "TickIncompleteDetected"}, halted},
-      {{running, "TickRecovered"}, idle},
-      {{timed_out, "TickIncompleteDetected"}, halted},
-      {{timed_out, "TickRecovered"}, idle},
+      {{idle, "TickStarted"}, running},       {{idle, "TickSkipped"}, idle},
+      {{idle, "TickMissed"}, idle},           {{idle, "TickIncompleteDetected"}, halted},
+      {{running, "TickSucceeded"}, idle},     {{running, "TickFailed"}, idle},
+      {{running, "TickSkipped"}, running},    {{running, "TickMissed"}, running},
+      {{running, "TickTimedOut"}, timed_out}, {{running, "TickIncompleteDetected"}, halted},
+      {{running, "TickRecovered"}, idle},     {{timed_out, "TickIncompleteDetected"}, halted},
+      {{timed_out, "TickMissed"}, timed_out}, {{timed_out, "TickRecovered"}, idle},
       {{halted, "TickRecovered"}, idle}};
   for (const TickStatus from : tick_statuses) {
     for (const Event& event : tick_events()) {

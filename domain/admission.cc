@@ -1,0 +1,123 @@
+#include "domain/admission.h"
+
+#include <algorithm>
+
+#include "domain/limits.h"
+
+namespace signalbox {
+namespace {
+
+constexpr std::int64_t ms_per_minute = 60 * 1000;
+
+CardWait concurrency(std::string scope, std::int64_t limit, const std::set<CardId>& holders) {
+  return {CardWaitReason::concurrency, std::move(scope), limit, {holders.begin(), holders.end()}};
+}
+
+bool is_full(const std::set<CardId>& agents, std::uint32_t limit) { return agents.size() >= limit; }
+
+// Whether the project may start anything at all.
+bool may_start(const World& world, const Project& project) {
+  const Policy& policy = project.policy;
+  return policy.process_backlog && !is_full(world.board.agents(), policy.max_concurrent_agents) &&
+         !is_full(world.board.agents_of_project(project.name),
+                  policy.max_concurrent_agents_per_project);
+}
+
+bool key_is_taken(const World& world, const std::string& key) {
+  return !key.empty() && !world.board.agents_of_key(key).empty();
+}
+
+StationDefinition builtin(const char* name, const std::string& remote) {
+  StationDefinition station;
+  station.name = name;
+  station.executor = ExecutorKind::builtin;
+  station.remote = remote;
+  return station;
+}
+
+StartRun run_for(const Project& project, const Card& card) {
+  StartRun run;
+  run.goal = card.brief.empty() ? card.title : card.title + "\n\n" + card.brief;
+  run.project = project.name;
+  run.labels.emplace("card", to_string(card.id));
+  run.repository = project.repository;
+  if (!project.base.empty()) run.base = project.base;
+  return run;
+}
+
+}  // namespace
+
+const Card* next_to_start(const World& world) {
+  const Card* best = nullptr;
+  CardOrder best_order;
+  for (const auto& [first, name] : world.board.heads()) {
+    // What follows begins after the one that was found.
+    if (best != nullptr && best_order < first) break;
+    if (!may_start(world, world.projects.find(name)->second)) continue;
+    for (const auto& [order, key] : world.board.backlog(name)->heads) {
+      if (best != nullptr && best_order < order) break;
+      if (key_is_taken(world, key)) continue;
+      best = world.board.find(order.id);
+      best_order = order;
+      break;
+    }
+  }
+  return best;
+}
+
+CardWait why_waiting(const World& world, const Card& card) {
+  const Board& board = world.board;
+  const Project& project = world.projects.find(card.project)->second;
+  const Policy& policy = project.policy;
+  if (!policy.process_backlog) return {CardWaitReason::policy, {}, 0, {}};
+  if (const auto& holders = board.agents_of_project(project.name);
+      is_full(holders, policy.max_concurrent_agents_per_project)) {
+    return concurrency("project", policy.max_concurrent_agents_per_project, holders);
+  }
+  if (is_full(board.agents(), policy.max_concurrent_agents)) {
+    return concurrency("all", policy.max_concurrent_agents, board.agents());
+  }
+  if (key_is_taken(world, card.key)) return concurrency("key", 1, board.agents_of_key(card.key));
+  const Card* next = next_to_start(world);
+  if (next == nullptr || next == &card) return {};
+  return {CardWaitReason::order, {}, 0, {next->id}};
+}
+
+const Card* next_to_merge(const World& world, const std::string& project) {
+  const auto place = world.projects.find(project);
+  if (place == world.projects.end() || !place->second.policy.merge_verified) return nullptr;
+  if (world.board.merging(project) != nullptr) return nullptr;
+  const auto verified = world.board.verified().find(project);
+  if (verified == world.board.verified().end()) return nullptr;
+  return world.board.find(verified->second.begin()->second);
+}
+
+StartRun run_of_card(const Project& project, const Card& card) {
+  StartRun run = run_for(project, card);
+  run.pipeline = project.pipeline;
+  const std::int64_t usual_timeout_ms = StationDefinition{}.timeout_ms;
+  for (StationDefinition& station : run.pipeline->stations) {
+    const bool is_agent = station.executor == ExecutorKind::coderunner;
+    if (is_agent && station.timeout_ms == usual_timeout_ms) {
+      station.timeout_ms = project.policy.agent_timeout_minutes * ms_per_minute;
+    }
+    const bool pushes = station.executor == ExecutorKind::builtin && station.name == "create_pr";
+    if (pushes && station.remote.empty()) station.remote = project.remote;
+  }
+  return run;
+}
+
+StartRun run_of_merge(const Project& project, const Card& card) {
+  StartRun run = run_for(project, card);
+  run.goal = "Merge: " + card.title;
+  PipelineDefinition& pipeline = run.pipeline.emplace();
+  pipeline.name = "merge";
+  pipeline.stations.push_back(builtin("merge", project.remote));
+  for (const StationDefinition& station : project.pipeline.stations) {
+    if (station.executor == ExecutorKind::checks) pipeline.stations.push_back(station);
+  }
+  pipeline.stations.push_back(builtin("push", project.remote));
+  return run;
+}
+
+}  // namespace signalbox

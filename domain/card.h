@@ -1,0 +1,95 @@
+// The state of a card that isn't merged, and its transition table.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include <boost/describe/class.hpp>
+#include <boost/describe/enum.hpp>
+
+#include "domain/event.h"
+
+namespace signalbox {
+
+enum class CardStatus : std::uint8_t {
+  backlog = 1,
+  running = 2,    // its run is under way
+  verifying = 3,  // and has come to the checks
+  verified = 4,   // its work is pushed and waits to be merged
+  merged = 5,
+  blocked = 6,
+  failed = 7,
+};
+BOOST_DESCRIBE_ENUM(CardStatus, backlog, running, verifying, verified, merged, blocked, failed)
+
+struct CardTransition {
+  CardStatus from;
+  EventTag on;
+  CardStatus to;
+};
+
+// Drawn in README.md. A pair that is not here can't happen.
+inline constexpr std::array card_transitions = {
+    CardTransition{CardStatus::backlog, CardStarted::tag, CardStatus::running},
+    CardTransition{CardStatus::backlog, CardBlocked::tag, CardStatus::blocked},
+    CardTransition{CardStatus::running, CardVerificationStarted::tag, CardStatus::verifying},
+    CardTransition{CardStatus::running, CardVerified::tag, CardStatus::verified},
+    CardTransition{CardStatus::running, CardBlocked::tag, CardStatus::blocked},
+    CardTransition{CardStatus::running, CardFailed::tag, CardStatus::failed},
+    CardTransition{CardStatus::verifying, CardVerified::tag, CardStatus::verified},
+    CardTransition{CardStatus::verifying, CardBlocked::tag, CardStatus::blocked},
+    CardTransition{CardStatus::verifying, CardFailed::tag, CardStatus::failed},
+    CardTransition{CardStatus::verified, CardMergeStarted::tag, CardStatus::verified},
+    CardTransition{CardStatus::verified, CardMergeDeferred::tag, CardStatus::verified},
+    CardTransition{CardStatus::verified, CardMerged::tag, CardStatus::merged},
+    CardTransition{CardStatus::verified, CardBlocked::tag, CardStatus::blocked},
+    CardTransition{CardStatus::blocked, CardBlocked::tag, CardStatus::blocked},
+    CardTransition{CardStatus::blocked, CardUnblocked::tag, CardStatus::backlog},
+    CardTransition{CardStatus::failed, CardUnblocked::tag, CardStatus::backlog},
+};
+
+constexpr std::optional<CardStatus> next_status(CardStatus from, std::uint16_t event_number) {
+  for (const CardTransition& row : card_transitions) {
+    if (row.from == from && row.on.number == event_number) return row.to;
+  }
+  return std::nullopt;
+}
+
+struct Card {
+  CardId id{};
+  CardStatus status = CardStatus::backlog;
+  std::string project;
+  std::string title;
+  std::string brief;
+  std::string key;
+  std::int32_t priority = 0;
+  Position submitted_at = 0;
+  std::uint32_t runs = 0;          // since it was submitted or somebody unblocked it
+  std::uint32_t merges = 0;        // that were begun since it was verified
+  RunId run_id{};                  // the latest of its runs, or nil
+  RunId merge_run_id{};            // while it is being merged, or nil
+  std::string code;                // why it is blocked or failed, or its merge was deferred
+  std::string message;             // likewise
+  std::int64_t retry_at_ns = 0;    // while it is blocked: when it goes on by itself, or 0
+  std::int64_t changed_at_ns = 0;  // UTC
+  Position verified_at = 0;        // while it is verified: in which order cards are merged
+  Token token = 0;                 // of the run that was verified
+  std::string commit;              // what it pushed
+  Position changed_at = 0;         // its latest event
+
+  // It takes one of the places that a policy has for agents.
+  [[nodiscard]] bool has_agent() const {
+    return status == CardStatus::running || status == CardStatus::verifying;
+  }
+  [[nodiscard]] bool is_merging() const { return merge_run_id != RunId{}; }
+
+  friend bool operator==(const Card&, const Card&) = default;
+};
+BOOST_DESCRIBE_STRUCT(Card, (),
+                      (id, status, project, title, brief, key, priority, submitted_at, runs, merges,
+                       run_id, merge_run_id, code, message, retry_at_ns, changed_at_ns, verified_at,
+                       token, commit, changed_at))
+
+}  // namespace signalbox

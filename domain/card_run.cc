@@ -1,0 +1,103 @@
+#include "domain/card_run.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "domain/limits.h"
+
+namespace signalbox {
+namespace {
+
+constexpr std::int64_t ns_per_minute = 60'000'000'000;
+
+// The codes with which a merge ends for a reason that isn't the card's.
+bool may_be_merged_later(const RunFailed& failure) {
+  return failure.code == "BASE_MOVED" || failure.error_class == ErrorClass::transient ||
+         failure.error_class == ErrorClass::lost || failure.error_class == ErrorClass::quota;
+}
+
+// The events of one run's card, beside those of the run.
+class CardOfRun {
+ public:
+  CardOfRun(const World& world, const Card& card, const RunId& run_id, const Now& now)
+      : card_(card),
+        policy_(world.projects.find(card.project)->second.policy),
+        run_id_(run_id),
+        now_(now) {}
+
+  [[nodiscard]] bool is_merge() const { return card_.merge_run_id == run_id_; }
+
+  std::optional<CardEvent> after(const Run* run, const StationClaimed& event) const {
+    if (is_merge() || card_.status != CardStatus::running || run == nullptr) return std::nullopt;
+    const StationDefinition& station = run->pipeline->stations[*run->find_station(event.station)];
+    if (station.executor != ExecutorKind::checks && station.name != "verify") return std::nullopt;
+    return CardVerificationStarted{run_id_, event.station};
+  }
+  std::optional<CardEvent> after_success(const Run* run, const std::string& commit) const {
+    if (is_merge()) return CardMerged{run_id_, commit};
+    return CardVerified{run_id_, run->started_at, commit};
+  }
+  std::optional<CardEvent> after(const RunFailed& failure) const {
+    const std::string& code = failure.code;
+    if (is_merge()) {
+      if (may_be_merged_later(failure) && card_.merges < limits::card_merges_max) {
+        return CardMergeDeferred{run_id_, code, failure.message};
+      }
+      return CardBlocked{run_id_, code, failure.message, retry_at_ns()};
+    }
+    // What isn't configured doesn't come about by trying again.
+    if (failure.error_class == ErrorClass::config) {
+      return CardBlocked{run_id_, code, failure.message, 0};
+    }
+    if (card_.runs >= policy_.max_attempts) return CardFailed{run_id_, code, failure.message};
+    return CardBlocked{run_id_, code, failure.message, retry_at_ns()};
+  }
+  std::optional<CardEvent> after(const RunCanceled& event) const {
+    return CardBlocked{run_id_, "CANCELED",
+                       event.reason.empty() ? "its run was canceled" : event.reason, 0};
+  }
+
+ private:
+  [[nodiscard]] std::int64_t retry_at_ns() const {
+    return now_.wall_ns + policy_.blocked_retry_minutes * ns_per_minute;
+  }
+
+  const Card& card_;
+  const Policy& policy_;
+  const RunId run_id_;
+  const Now now_;
+};
+
+}  // namespace
+
+void add_card_events(const World& world, NewEvents& events, const Now& now) {
+  if (world.board.cards().empty()) return;
+  std::string commit;  // that the station which ended last has pushed
+  const std::size_t size = events.size();
+  for (std::size_t index = 0; index < size; ++index) {
+    const NewEvent decided = events[index];
+    if (decided.stream.kind != StreamKind::run) continue;
+    const Card* card = world.board.find_by_run(decided.stream.run_id);
+    if (card == nullptr) continue;
+    const CardOfRun of_run(world, *card, decided.stream.run_id, now);
+    std::optional<CardEvent> follows;
+    if (const auto* succeeded = event_as<StationSucceeded>(decided.event)) {
+      commit = succeeded->result.external_ref;
+    } else if (const auto* claimed = event_as<StationClaimed>(decided.event)) {
+      follows = of_run.after(world.find_run(decided.stream.run_id), *claimed);
+    } else if (event_as<RunSucceeded>(decided.event) != nullptr) {
+      follows = of_run.after_success(world.find_run(decided.stream.run_id), commit);
+    } else if (const auto* failed = event_as<RunFailed>(decided.event)) {
+      follows = of_run.after(*failed);
+    } else if (const auto* canceled = event_as<RunCanceled>(decided.event)) {
+      follows = of_run.after(*canceled);
+    }
+    if (follows) {
+      events.push_back(
+          {Stream::card(card->id), decided.span_id, decided.cause, std::move(*follows)});
+    }
+  }
+}
+
+}  // namespace signalbox

@@ -1,0 +1,137 @@
+// Decisions about cards. What the end of a run means for its card is in card_run.cc.
+#include "domain/admission.h"
+#include "domain/decide.h"
+#include "domain/limits.h"
+#include "domain/refusals.h"
+
+namespace signalbox {
+namespace {
+
+Decided<void> validate(const SubmitCard& command) {
+  if (auto ok = require_line("title", command.title, limits::card_title_bytes_max); !ok) return ok;
+  if (auto ok = require_at_most("brief", command.brief.value_or(""), limits::card_brief_bytes_max);
+      !ok) {
+    return ok;
+  }
+  if (auto ok = require_at_most("key", command.key.value_or(""), limits::name_bytes_max); !ok) {
+    return ok;
+  }
+  return require_between("priority", command.priority.value_or(0), -limits::card_priority_max,
+                         limits::card_priority_max);
+}
+
+Decided<const Card*> open_card(const World& world, const CardId& id) {
+  const Card* card = world.board.find(id);
+  if (card != nullptr) return card;
+  return reject(ErrorCode::CARD_NOT_FOUND, "there is no card " + to_string(id) + " on the board",
+                {{"card_id", to_string(id)}},
+                {"signalbox card get " + to_string(id), "signalbox card list"});
+}
+
+tl::unexpected<Rejection> busy(const Card& card, const std::string& why, const RunId& run_id) {
+  std::vector<std::string> next = {"signalbox card get " + to_string(card.id)};
+  if (!run_id.is_nil()) next.insert(next.begin(), "signalbox run cancel " + to_string(run_id));
+  return reject(ErrorCode::CARD_BUSY, "card " + to_string(card.id) + ": " + why,
+                {{"card_id", to_string(card.id)},
+                 {"status", std::string(name_of(card.status))},
+                 {"run_id", run_id.is_nil() ? std::string() : to_string(run_id)}},
+                std::move(next));
+}
+
+// `first` and then the start of the run, as one commit.
+Decided<NewEvents> start(const World& world, const Card& card, CardEvent first, const StartRun& run,
+                         const Now& now) {
+  auto started = decide(world, run, now);
+  if (!started) return started;
+  NewEvents events{{Stream::card(card.id), {}, card.changed_at, std::move(first)}};
+  for (NewEvent& event : *started) events.push_back(std::move(event));
+  return events;
+}
+
+}  // namespace
+
+Decided<NewEvents> decide(const World& world, const SubmitCard& command, const Now&) {
+  if (auto ok = validate(command); !ok) return tl::unexpected(ok.error());
+  if (world.find_project(command.project) == nullptr) {
+    return reject(ErrorCode::PROJECT_NOT_FOUND, "there is no project " + command.project,
+                  {{"project", command.project}},
+                  {"signalbox project list",
+                   "signalbox project put " + shell_word(command.project) + " --repository PATH"});
+  }
+  if (world.board.cards().size() >= limits::open_cards_max) {
+    return reject(ErrorCode::LIMIT_EXCEEDED, "there are too many cards on the board",
+                  {{"open_cards_max", static_cast<std::int64_t>(limits::open_cards_max)}},
+                  {"signalbox card list"});
+  }
+  CardSubmitted submitted{command.project, command.title, command.brief.value_or(""),
+                          command.key.value_or(""), command.priority.value_or(0)};
+  return NewEvents{{Stream::card(command.card_id), {}, 0, CardEvent{std::move(submitted)}}};
+}
+
+Decided<NewEvents> decide(const World& world, const BlockCard& command, const Now&) {
+  if (auto ok = require_name("reason", command.reason, limits::reason_bytes_max); !ok) {
+    return tl::unexpected(ok.error());
+  }
+  const auto found = open_card(world, command.card_id);
+  if (!found) return tl::unexpected(found.error());
+  const Card& card = **found;
+  if (card.is_merging()) return busy(card, "it is being merged", card.merge_run_id);
+  if (card.has_agent()) return busy(card, "its run is under way", card.run_id);
+  if (card.status == CardStatus::failed) return NewEvents{};
+  const bool is_blocked = card.status == CardStatus::blocked && card.retry_at_ns == 0 &&
+                          card.code == "BLOCKED" && card.message == command.reason;
+  if (is_blocked) return NewEvents{};
+  return NewEvents{{Stream::card(card.id),
+                    {},
+                    card.changed_at,
+                    CardEvent{CardBlocked{RunId{}, "BLOCKED", command.reason, 0}}}};
+}
+
+Decided<NewEvents> decide(const World& world, const UnblockCard& command, const Now&) {
+  const std::string reason = command.reason.value_or("");
+  if (auto ok = require_at_most("reason", reason, limits::reason_bytes_max); !ok) {
+    return tl::unexpected(ok.error());
+  }
+  const auto found = open_card(world, command.card_id);
+  if (!found) return tl::unexpected(found.error());
+  const Card& card = **found;
+  if (card.status != CardStatus::blocked && card.status != CardStatus::failed) return NewEvents{};
+  return NewEvents{{Stream::card(card.id),
+                    {},
+                    card.changed_at,
+                    CardEvent{CardUnblocked{reason, /*by_itself=*/false}}}};
+}
+
+Decided<NewEvents> decide(const World& world, const StartCard& command, const Now& now) {
+  const auto found = open_card(world, command.card_id);
+  if (!found) return tl::unexpected(found.error());
+  const Card& card = **found;
+  if (next_to_start(world) != &card) return busy(card, "another one is next, or none", {});
+  return start(world, card, CardStarted{command.run.run_id, card.runs + 1}, command.run, now);
+}
+
+Decided<NewEvents> decide(const World& world, const MergeCard& command, const Now& now) {
+  const auto found = open_card(world, command.card_id);
+  if (!found) return tl::unexpected(found.error());
+  const Card& card = **found;
+  if (next_to_merge(world, card.project) != &card) {
+    return busy(card, "another one is merged next, or none", {});
+  }
+  return start(world, card, CardMergeStarted{command.run.run_id}, command.run, now);
+}
+
+Decided<NewEvents> decide(const World& world, const RetryBlockedCards&, const Now& now) {
+  NewEvents events;
+  for (const auto& [retry_at_ns, id] : world.board.retries()) {
+    if (retry_at_ns > now.wall_ns || events.size() >= limits::retried_cards_max) break;
+    const Card& card = *world.board.find(id);
+    if (!world.find_project(card.project)->policy.retry_blocked) continue;
+    events.push_back({Stream::card(id),
+                      {},
+                      card.changed_at,
+                      CardEvent{CardUnblocked{"its time to be retried has come", true}}});
+  }
+  return events;
+}
+
+}  // namespace signalbox

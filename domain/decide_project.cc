@@ -1,0 +1,97 @@
+// Decisions about projects: what they are, their policies, the worktrees of their cards.
+#include "domain/admission.h"
+#include "domain/decide.h"
+#include "domain/limits.h"
+#include "domain/refusals.h"
+
+namespace signalbox {
+namespace {
+
+Decided<void> validate(const PutProject& command) {
+  if (auto ok = require_line("name", command.name, limits::name_bytes_max); !ok) return ok;
+  if (auto ok = require_absolute("repository", command.repository); !ok) return ok;
+  if (command.base) {
+    if (auto ok = require_line("base", *command.base, limits::name_bytes_max); !ok) return ok;
+    if (command.base->starts_with('-')) {
+      return reject(ErrorCode::INVALID_PARAMS, "base must be a branch",
+                    {{"field", std::string("base")}, {"value", *command.base}});
+    }
+  }
+  return require_at_most("remote", command.remote.value_or(""), limits::path_bytes_max);
+}
+
+const Project* known(const World& world, const std::string& name) {
+  return world.find_project(name);
+}
+
+tl::unexpected<Rejection> project_not_found(const std::string& name) {
+  return reject(ErrorCode::PROJECT_NOT_FOUND, "there is no project " + name, {{"project", name}},
+                {"signalbox project list",
+                 "signalbox project put " + shell_word(name) + " --repository PATH"});
+}
+
+}  // namespace
+
+Decided<NewEvents> decide(const World& world, const PutProject& command, const Now&) {
+  if (auto ok = validate(command); !ok) return tl::unexpected(ok.error());
+  ProjectPut put;
+  put.repository = command.repository;
+  put.base = command.base.value_or("main");
+  put.remote = command.remote.value_or("");
+  put.pipeline = command.pipeline ? *command.pipeline : card_pipeline(put.remote);
+  if (auto ok = validate(put.pipeline); !ok) return tl::unexpected(ok.error());
+  // Its checks take part in another pipeline, that of the merges.
+  Project project;
+  project.remote = put.remote;
+  project.pipeline = put.pipeline;
+  if (auto ok = validate(*run_of_merge(project, {}).pipeline); !ok) {
+    return tl::unexpected(ok.error());
+  }
+  const Project* before = known(world, command.name);
+  if (before == nullptr && world.projects.size() >= limits::projects_max) {
+    return reject(ErrorCode::LIMIT_EXCEEDED, "there are too many projects",
+                  {{"projects_max", static_cast<std::int64_t>(limits::projects_max)}},
+                  {"signalbox project list"});
+  }
+  if (before != nullptr && before->repository == put.repository && before->base == put.base &&
+      before->remote == put.remote && before->pipeline == put.pipeline) {
+    return NewEvents{};
+  }
+  return NewEvents{{Stream::project(command.name), {}, 0, ProjectEvent{std::move(put)}}};
+}
+
+Decided<NewEvents> decide(const World& world, const AdoptPolicy& command, const Now&) {
+  const Project* project = known(world, command.project);
+  if (project == nullptr) return project_not_found(command.project);
+  const bool is_known = project->policy_digest == command.digest &&
+                        project->policy == command.policy && project->refused_digest.is_zero();
+  if (is_known) return NewEvents{};
+  return NewEvents{{Stream::project(command.project),
+                    {},
+                    0,
+                    ProjectEvent{PolicyAdopted{command.digest, command.policy}}}};
+}
+
+Decided<NewEvents> decide(const World& world, const RefusePolicy& command, const Now&) {
+  const Project* project = known(world, command.project);
+  if (project == nullptr) return project_not_found(command.project);
+  if (project->refused_digest == command.digest) return NewEvents{};
+  return NewEvents{
+      {Stream::project(command.project),
+       {},
+       0,
+       ProjectEvent{PolicyRefused{command.digest, command.line,
+                                  command.message.substr(0, limits::reason_bytes_max)}}}};
+}
+
+Decided<NewEvents> decide(const World& world, const NoteWorktree& command, const Now&) {
+  if (known(world, command.project) == nullptr) return project_not_found(command.project);
+  ProjectEvent event =
+      command.removed
+          ? ProjectEvent{WorktreeRemoved{command.run_id, command.path, command.rescue_ref}}
+          : ProjectEvent{WorktreeLeft{command.run_id, command.path,
+                                      command.reason.substr(0, limits::reason_bytes_max)}};
+  return NewEvents{{Stream::project(command.project), {}, 0, std::move(event)}};
+}
+
+}  // namespace signalbox

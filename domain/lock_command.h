@@ -1,0 +1,76 @@
+// Commands about locks. A part of command.h.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include <boost/describe/class.hpp>
+
+#include "domain/ids.h"
+
+namespace signalbox {
+
+// What a run root's `.lock` says at the moment of an acquire.
+struct FoundLockFile {
+  enum class Kind : std::uint8_t {
+    none,
+    known,    // of a lock that this log granted: the log says what became of it
+    foreign,  // of an owner that this log doesn't know
+    stale,    // it can't be read as a lock
+  };
+  Kind kind = Kind::none;
+  std::string path;
+  std::string owner;               // foreign
+  std::string reason;              // foreign: of the lock
+  std::int64_t expires_at_ns = 0;  // foreign; UTC
+  std::string problem;             // stale: why
+  Digest digest;                   // foreign, stale: of what is there
+};
+
+struct AcquireLock {
+  std::string key;
+  std::string owner;
+  std::optional<std::int64_t> lease_ms;
+  std::optional<std::string> reason;
+  std::optional<std::string> run_root;  // absolute
+  std::optional<std::int64_t> wait_ms;
+
+  FoundLockFile file;
+};
+BOOST_DESCRIBE_STRUCT(AcquireLock, (), (key, owner, lease_ms, reason, run_root, wait_ms))
+
+struct RefreshLock {
+  std::string key;
+  Token token = 0;
+  std::optional<std::int64_t> lease_ms;
+
+  std::string token_owner;  // who was granted this token, as the log tells; or empty
+};
+BOOST_DESCRIBE_STRUCT(RefreshLock, (), (key, token, lease_ms))
+
+struct ReleaseLock {
+  std::string key;
+  Token token = 0;
+
+  std::string token_owner;  // as in RefreshLock
+};
+BOOST_DESCRIBE_STRUCT(ReleaseLock, (), (key, token))
+
+// The service's own; no client can send them.
+
+// The lease of `token` ran out, unless it was renewed after `renewed_at`.
+struct ExpireLock {
+  std::string key;
+  Token token = 0;
+  Position renewed_at = 0;
+};
+
+// A refresh was refused: that is worth an event, once for each streak of an owner.
+struct NoteRefreshFailure {
+  std::string key;
+  Token token = 0;
+  std::string token_owner;
+};
+
+}  // namespace signalbox

@@ -1,0 +1,134 @@
+// Commands about a station and its attempt. A part of command.h.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <boost/describe/class.hpp>
+
+#include "domain/ids.h"
+#include "domain/station_events.h"
+
+namespace signalbox {
+
+// Takes the oldest station that is ready: one of `stations`, or the one of `run_id`, or any.
+struct ClaimStation {
+  std::string worker;
+  std::vector<std::string> stations;
+  std::optional<RunId> run_id;
+  std::optional<std::int64_t> lease_ms;
+  std::optional<std::int64_t> wait_ms;
+  std::optional<Token> lock_token;  // of a lock without which the attempt is worth nothing
+
+  Uuid span_id{};
+};
+BOOST_DESCRIBE_STRUCT(ClaimStation, (), (worker, stations, run_id, lease_ms, wait_ms, lock_token))
+
+struct HeartbeatStation {
+  RunId run_id{};
+  std::string station;
+  Token token = 0;
+  std::optional<std::int64_t> lease_ms;
+  std::optional<std::string> progress_digest;
+};
+BOOST_DESCRIBE_STRUCT(HeartbeatStation, (), (run_id, station, token, lease_ms, progress_digest))
+
+struct SetExternalRef {
+  RunId run_id{};
+  std::string station;
+  Token token = 0;
+  std::string external_ref;
+
+  bool from_executor = false;  // of the service: the only one that may speak for its stations
+};
+BOOST_DESCRIBE_STRUCT(SetExternalRef, (), (run_id, station, token, external_ref))
+
+// An artifact whose content comes along; the service stores it before it decides.
+struct InlineArtifact {
+  std::string name;
+  std::optional<std::string> media_type;
+  std::string content;
+};
+BOOST_DESCRIBE_STRUCT(InlineArtifact, (), (name, media_type, content))
+
+struct CompleteStation {
+  RunId run_id{};
+  std::string station;
+  Token token = 0;
+  Outcome outcome = Outcome::succeeded;
+  std::optional<std::string> summary;
+  std::optional<std::string> logs_inline;
+  std::optional<std::string> external_ref;
+  std::optional<std::string> metadata;  // a JSON object as text
+  std::vector<InlineArtifact> artifacts;
+  std::optional<ErrorClass> error_class;  // of a failure; terminal where none is given
+  std::optional<std::string> error_code;
+  std::optional<std::string> error_message;
+  // Of a failure of class quota: when the executor may be asked again. The station waits until
+  // then, and this counts as no failure.
+  std::optional<std::int64_t> quota_reset_at_ns;  // UTC
+  std::optional<Usage> usage;
+  std::optional<bool> claim_next;        // claim the next ready station in the same commit
+  std::vector<std::string> stations;     // for claim_next
+  std::optional<std::int64_t> lease_ms;  // for claim_next
+
+  bool from_executor = false;  // see SetExternalRef
+  std::vector<Artifact> stored_artifacts;
+  Uuid next_span_id{};
+};
+BOOST_DESCRIBE_STRUCT(CompleteStation, (),
+                      (run_id, station, token, outcome, summary, logs_inline, external_ref,
+                       metadata, artifacts, error_class, error_code, error_message,
+                       quota_reset_at_ns, usage, claim_next, stations, lease_ms))
+
+struct DeferStation {
+  RunId run_id{};
+  std::string station;
+  Token token = 0;
+  std::int64_t delay_ms = 0;
+  std::optional<std::string> note;
+};
+BOOST_DESCRIBE_STRUCT(DeferStation, (), (run_id, station, token, delay_ms, note))
+
+// The service's own; no client can send them.
+
+// Starts an attempt of a station that the service executes, with the intent to submit its job.
+struct DispatchStation {
+  RunId run_id{};
+  Uuid span_id{};
+  // What the job will be called by its executor, where that is known before it exists; or empty.
+  std::string external_ref{};
+};
+
+// The lease of `token` ran out, unless it was renewed after `lease_renewed_at`.
+struct ExpireLease {
+  RunId run_id{};
+  Token token = 0;
+  Position lease_renewed_at = 0;
+};
+
+// The attempt of `token` is older than its station's timeout, counted from `timer_origin`.
+struct TimeOutStation {
+  RunId run_id{};
+  Token token = 0;
+  Position timer_origin = 0;
+  std::int64_t elapsed_ms = 0;
+};
+
+// The attempt of `token` hasn't changed its progress digest since `last_progress_at`.
+struct StallStation {
+  RunId run_id{};
+  Token token = 0;
+  Position last_progress_at = 0;
+  std::uint32_t stalls = 0;  // that were seen before
+  std::int64_t stalled_ms = 0;
+};
+
+// The wait of the current station is over.
+struct WakeStation {
+  RunId run_id{};
+};
+
+}  // namespace signalbox

@@ -1,0 +1,155 @@
+// Admission: what the limits say about who is started next, and why the others wait.
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+
+#include "domain/admission.h"
+#include "tests/domain/given_when_then.h"
+
+namespace signalbox {
+namespace {
+
+class AdmissionTest : public GivenWhenThen {
+ protected:
+  void put(const std::string& name, const Policy& policy = {}) {
+    project = name;
+    ProjectPut event{"/repositories/" + name, "main", "", {"p", {worker_station("implement")}}};
+    given({ProjectEvent{event}, ProjectEvent{PolicyAdopted{digest_of(1), policy}}});
+  }
+  CardId submit(const std::string& to, const std::string& key = "", std::int32_t priority = 0) {
+    card = uuid_of(next_++);
+    given({CardEvent{CardSubmitted{to, "card", "", key, priority}}});
+    return card;
+  }
+  // Starts what is next; nil: nothing is.
+  CardId start() {
+    const Card* next = next_to_start(world);
+    if (next == nullptr) return {};
+    const CardId id = next->id;
+    StartCard command{id, run_of_card(*world.find_project(next->project), *next)};
+    command.run.run_id = uuid_of(next_++);
+    command.run.pipeline_digest = digest_of(5);
+    when(command);
+    EXPECT_FALSE(rejection.has_value());
+    return id;
+  }
+  [[nodiscard]] CardWait wait_of(const CardId& id) const {
+    return why_waiting(world, *world.board.find(id));
+  }
+  static Policy policy_of(std::uint32_t all, std::uint32_t per_project) {
+    Policy policy;
+    policy.max_concurrent_agents = all;
+    policy.max_concurrent_agents_per_project = per_project;
+    return policy;
+  }
+
+ private:
+  std::uint8_t next_ = 1;
+};
+
+TEST_F(AdmissionTest, TwoOverAllAndOneAProject) {  // H4
+  put("a");
+  put("b");
+  put("c");
+  const CardId a1 = submit("a");
+  const CardId a2 = submit("a");
+  const CardId b1 = submit("b");
+  const CardId c1 = submit("c");
+  EXPECT_EQ(start(), a1);
+  EXPECT_EQ(start(), b1);
+  EXPECT_EQ(start(), CardId{});
+  EXPECT_EQ(wait_of(a2), (CardWait{CardWaitReason::concurrency, "project", 1, {a1}}));
+  EXPECT_EQ(wait_of(c1), (CardWait{CardWaitReason::concurrency, "all", 2, {a1, b1}}));
+}
+
+TEST_F(AdmissionTest, ThePolicyOfAProjectSaysWhatItMayHave) {  // H3, H4
+  put("a", policy_of(3, 2));
+  put("b");
+  const CardId a1 = submit("a");
+  const CardId a2 = submit("a");
+  const CardId a3 = submit("a");
+  submit("b");
+  EXPECT_EQ(start(), a1);
+  EXPECT_EQ(start(), a2);
+  EXPECT_EQ(start(), CardId{}) << "b allows two in all";
+  EXPECT_EQ(wait_of(a3).scope, "project");
+}
+
+TEST_F(AdmissionTest, OneOfAKeyAtATime) {
+  put("a", policy_of(9, 9));
+  put("b", policy_of(9, 9));
+  const CardId a1 = submit("a", "database");
+  const CardId a2 = submit("a", "database");
+  const CardId b1 = submit("b", "database");
+  const CardId a3 = submit("a");
+  EXPECT_EQ(start(), a1);
+  EXPECT_EQ(start(), a3) << "what waits for a key doesn't hold up others";
+  EXPECT_EQ(start(), CardId{});
+  EXPECT_EQ(wait_of(a2), (CardWait{CardWaitReason::concurrency, "key", 1, {a1}}));
+  EXPECT_EQ(wait_of(b1), (CardWait{CardWaitReason::concurrency, "key", 1, {a1}}));
+}
+
+TEST_F(AdmissionTest, ByPriorityThenByAge) {
+  put("a", policy_of(9, 9));
+  put("b", policy_of(9, 9));
+  const CardId old = submit("a");
+  const CardId urgent = submit("b", "", 5);
+  const CardId later = submit("b");
+  const CardId idle = submit("a", "", -1);
+  EXPECT_EQ(wait_of(later), (CardWait{CardWaitReason::order, "", 0, {urgent}}));
+  EXPECT_EQ(start(), urgent);
+  EXPECT_EQ(start(), old);
+  EXPECT_EQ(start(), later);
+  EXPECT_EQ(wait_of(idle), CardWait{});
+  EXPECT_EQ(start(), idle);
+}
+
+TEST_F(AdmissionTest, NothingWhereThePolicyDoesntProcessTheBacklog) {  // H3
+  Policy policy;
+  policy.process_backlog = false;
+  put("a", policy);
+  const CardId waits = submit("a");
+  EXPECT_EQ(start(), CardId{});
+  EXPECT_EQ(wait_of(waits).reason, CardWaitReason::policy);
+}
+
+// The search that looks at what stands in the way finds what a look at every card finds.
+RC_GTEST_PROP(AdmissionProperty, TheIndexFindsTheSameAsALookAtAll, ()) {
+  World world;
+  const std::vector<std::string> names = {"a", "b", "c"};
+  Position position = 0;
+  for (const std::string& name : names) {
+    Project& project = world.projects[name];
+    project.name = name;
+    project.policy.max_concurrent_agents = *rc::gen::inRange<std::uint32_t>(1, 6);
+    project.policy.max_concurrent_agents_per_project = *rc::gen::inRange<std::uint32_t>(1, 4);
+    project.policy.process_backlog = *rc::gen::weightedElement<bool>({{4, true}, {1, false}});
+  }
+  const std::size_t count = *rc::gen::inRange<std::size_t>(0, 30);
+  for (std::size_t number = 1; number <= count; ++number) {
+    Card card;
+    card.id = uuid_of(static_cast<std::uint8_t>(number));
+    card.project = *rc::gen::elementOf(names);
+    card.key = *rc::gen::element<std::string>("", "", "k", "l");
+    card.priority = *rc::gen::inRange(-1, 2);
+    card.submitted_at = ++position;
+    card.status = *rc::gen::weightedElement<CardStatus>(
+        {{6, CardStatus::backlog}, {1, CardStatus::running}, {1, CardStatus::verifying}});
+    world.board.insert(std::move(card));
+  }
+  const Card* best = nullptr;
+  for (const auto& [id, card] : world.board.cards()) {
+    if (card->status != CardStatus::backlog) continue;
+    const CardWait wait = why_waiting(world, *card);
+    if (wait.reason != CardWaitReason::none && wait.reason != CardWaitReason::order) continue;
+    const auto order = [](const Card& each) {
+      return CardOrder{each.priority, each.submitted_at, each.id};
+    };
+    if (best == nullptr || order(*card) < order(*best)) best = card.get();
+  }
+  RC_ASSERT(next_to_start(world) == best);
+}
+
+}  // namespace
+}  // namespace signalbox

@@ -1,0 +1,341 @@
+// Cards: from the backlog to merged, blocked or failed, as their runs go; what is decided about
+// them by hand.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <map>
+
+#include "domain/admission.h"
+#include "domain/evolve.h"
+#include "tests/domain/given_when_then.h"
+
+namespace signalbox {
+namespace {
+
+constexpr std::int64_t minute_ns = 60'000'000'000;
+
+Event project_put(std::string remote = "origin") {
+  ProjectPut put{"/repositories/site", "main", std::move(remote), {}};
+  put.pipeline = {"site", {worker_station("implement"), worker_station("verify")}};
+  return ProjectEvent{put};
+}
+Event submitted(std::string key = "", std::int32_t priority = 0) {
+  return CardEvent{CardSubmitted{"site", "Fix it", "All of it", std::move(key), priority}};
+}
+
+class CardTest : public GivenWhenThen {
+ protected:
+  CardTest() { given({project_put(), submitted()}); }
+
+  [[nodiscard]] StartCard start_of(const CardId& id, const RunId& run_id) const {
+    StartCard command{id, run_of_card(*world.find_project(project), *world.board.find(id))};
+    command.run.run_id = run_id;
+    command.run.pipeline_digest = digest_of(7);
+    return command;
+  }
+  [[nodiscard]] MergeCard merge_of(const CardId& id, const RunId& run_id) const {
+    MergeCard command{id, run_of_merge(*world.find_project(project), *world.board.find(id))};
+    command.run.run_id = run_id;
+    command.run.pipeline_digest = digest_of(8);
+    return command;
+  }
+  // The run's next station, by a worker, with this end.
+  void work(const std::string& station, Outcome outcome, ErrorClass error_class = {},
+            const std::string& commit = "") {
+    when(claim_by("ann", {station}));
+    CompleteStation done;
+    done.run_id = run;
+    done.station = station;
+    done.token = the_run().attempt->token;
+    done.outcome = outcome;
+    if (outcome != Outcome::succeeded) {
+      done.error_class = error_class;
+      done.error_code = "CHECKS_FAILED";
+      done.error_message = "two tests fail";
+    }
+    if (!commit.empty()) done.external_ref = commit;
+    when(done);
+  }
+  void fail() { work("implement", Outcome::failed, ErrorClass::terminal); }
+  [[nodiscard]] const Card& the_card() const { return *world.board.find(card); }
+  [[nodiscard]] CardStatus status() const { return the_card().status; }
+};
+
+TEST_F(CardTest, ItsRunStartsInTheSameCommit) {  // H1
+  when(start_of(card, run));
+  then_names({"CardStarted", "RunStarted"});
+  EXPECT_EQ(status(), CardStatus::running);
+  EXPECT_EQ(the_run().goal, "Fix it\n\nAll of it");
+  EXPECT_EQ(the_run().repository, "/repositories/site");
+  EXPECT_EQ(the_run().base, "main");
+  EXPECT_EQ(world.worktrees.count(run), 1U);
+}
+
+TEST_F(CardTest, GoesWithItsRunToVerified) {  // H1, H7
+  when(start_of(card, run));
+  work("implement", Outcome::succeeded);
+  EXPECT_EQ(status(), CardStatus::running);
+  when(claim_by("ann", {"verify"}));
+  then_names({"StationClaimed", "CardVerificationStarted"});
+  EXPECT_EQ(status(), CardStatus::verifying);
+  CompleteStation done;
+  done.run_id = run;
+  done.station = "verify";
+  done.token = the_run().attempt->token;
+  done.outcome = Outcome::succeeded;
+  done.external_ref = "c0ffee";
+  when(done);
+  then_names({"StationSucceeded", "RunSucceeded", "CardVerified"});
+  EXPECT_EQ(status(), CardStatus::verified);
+  EXPECT_EQ(the_card().commit, "c0ffee");
+}
+
+TEST_F(CardTest, IsBlockedWhenItsRunFailsAndRetriedNotBeforeItsTime) {  // H5
+  when(start_of(card, run));
+  fail();
+  then_names({"StationFailed", "RunFailed", "CardBlocked"});
+  EXPECT_EQ(status(), CardStatus::blocked);
+  EXPECT_EQ(the_card().code, "CHECKS_FAILED");
+  EXPECT_EQ(the_card().retry_at_ns, now.wall_ns + 30 * minute_ns);
+  now.wall_ns += 30 * minute_ns - 1;
+  when(RetryBlockedCards{});
+  then_nothing();
+  now.wall_ns += 1;
+  when(RetryBlockedCards{});
+  then_names({"CardUnblocked"});
+  EXPECT_EQ(status(), CardStatus::backlog);
+  EXPECT_EQ(the_card().runs, 1U);
+}
+
+TEST_F(CardTest, ItsPolicySaysWhetherAndWhenItIsRetried) {  // H3, H5
+  Policy policy;
+  policy.retry_blocked = false;
+  policy.blocked_retry_minutes = 5;
+  when(AdoptPolicy{project, digest_of(1), policy});
+  when(start_of(card, run));
+  fail();
+  EXPECT_EQ(the_card().retry_at_ns, now.wall_ns + 5 * minute_ns);
+  now.wall_ns += 60 * minute_ns;
+  when(RetryBlockedCards{});
+  then_nothing();
+}
+
+TEST_F(CardTest, HasFailedWithTheLastOfItsRuns) {
+  Policy policy;
+  policy.max_attempts = 2;
+  when(AdoptPolicy{project, digest_of(1), policy});
+  when(start_of(card, run));
+  fail();
+  now.wall_ns += 30 * minute_ns;
+  when(RetryBlockedCards{});
+  run = uuid_of(2);
+  when(start_of(card, run));
+  fail();
+  then_names({"StationFailed", "RunFailed", "CardFailed"});
+  EXPECT_EQ(status(), CardStatus::failed);
+  when(UnblockCard{card, "the tests are right now"});
+  EXPECT_EQ(status(), CardStatus::backlog);
+  EXPECT_EQ(the_card().runs, 0U) << "somebody looked at it: it has all its runs again";
+}
+
+TEST_F(CardTest, WaitsForAPersonWhereARetryWouldBeInVain) {
+  when(start_of(card, run));
+  work("implement", Outcome::failed, ErrorClass::config);
+  EXPECT_EQ(status(), CardStatus::blocked);
+  EXPECT_EQ(the_card().retry_at_ns, 0);
+}
+
+TEST_F(CardTest, IsBlockedWhenItsRunIsCanceled) {
+  when(start_of(card, run));
+  when(CancelRun{run, "not this way"});
+  then_names({"StationCanceled", "RunCanceled", "CardBlocked"});
+  EXPECT_EQ(the_card().code, "CANCELED");
+  EXPECT_EQ(the_card().message, "not this way");
+  EXPECT_EQ(the_card().retry_at_ns, 0);
+}
+
+TEST_F(CardTest, ItsRunIsNotRetriedBesideIt) {
+  when(start_of(card, run));
+  fail();
+  when(RetryRun{run});
+  then_rejected(ErrorCode::CARD_BUSY);
+}
+
+class VerifiedCardTest : public CardTest {
+ protected:
+  VerifiedCardTest() {
+    when(start_of(card, run));
+    work("implement", Outcome::succeeded);
+    work("verify", Outcome::succeeded, {}, "c0ffee");
+    run = uuid_of(9);
+  }
+  // The merge's stations are the service's own: they are dispatched.
+  void finish_merge(Outcome outcome, const std::string& code = "",
+                    ErrorClass error_class = ErrorClass::terminal) {
+    for (const char* station : {"merge", "push"}) {
+      when(DispatchStation{run, uuid_of(0x60), {}});
+      CompleteStation done;
+      done.run_id = run;
+      done.station = station;
+      done.token = the_run().attempt->token;
+      done.outcome = outcome;
+      if (outcome != Outcome::succeeded) {
+        done.error_class = error_class;
+        done.error_code = code;
+        done.error_message = "no";
+      }
+      done.external_ref = "feed";
+      done.from_executor = true;
+      when(done);
+      if (outcome != Outcome::succeeded) return;
+    }
+  }
+};
+
+TEST_F(VerifiedCardTest, IsMergedByARunOfItsOwnAndLeavesTheBoard) {  // H11
+  when(merge_of(card, run));
+  then_names({"CardMergeStarted", "RunStarted"});
+  EXPECT_EQ(status(), CardStatus::verified);
+  EXPECT_EQ(next_to_merge(world, project), nullptr) << "never the same card twice";
+  finish_merge(Outcome::succeeded);
+  then_names({"StationSucceeded", "RunSucceeded", "CardMerged"});
+  EXPECT_EQ(world.board.find(card), nullptr);
+  EXPECT_EQ(world.worktrees.size(), 2U) << "of its run and of the merge, until they are removed";
+}
+
+TEST_F(VerifiedCardTest, IsMergedLaterWhereTheBaseMoved) {  // H11
+  when(merge_of(card, run));
+  finish_merge(Outcome::failed, "BASE_MOVED");
+  then_names({"StationFailed", "RunFailed", "CardMergeDeferred"});
+  EXPECT_EQ(status(), CardStatus::verified);
+  EXPECT_EQ(next_to_merge(world, project), &the_card());
+}
+
+TEST_F(VerifiedCardTest, IsBlockedByAConflict) {  // H11
+  when(merge_of(card, run));
+  finish_merge(Outcome::failed, "MERGE_CONFLICT");
+  then_names({"StationFailed", "RunFailed", "CardBlocked"});
+  EXPECT_EQ(status(), CardStatus::blocked);
+  EXPECT_EQ(the_card().code, "MERGE_CONFLICT");
+}
+
+TEST_F(VerifiedCardTest, IsNotMergedForEver) {
+  for (std::uint8_t merge = 1; merge <= limits::card_merges_max; ++merge) {
+    EXPECT_EQ(status(), CardStatus::verified);
+    run = uuid_of(static_cast<std::uint8_t>(0x20 + merge));
+    when(merge_of(card, run));
+    finish_merge(Outcome::failed, "BASE_MOVED");
+  }
+  EXPECT_EQ(status(), CardStatus::blocked);
+}
+
+TEST_F(CardTest, IsBlockedAndUnblockedByHand) {
+  when(BlockCard{card, "wait for the design"});
+  then_names({"CardBlocked"});
+  EXPECT_EQ(next_to_start(world), nullptr);
+  when(BlockCard{card, "wait for the design"});
+  then_nothing();
+  when(UnblockCard{card, {}});
+  EXPECT_EQ(next_to_start(world), &the_card());
+  when(UnblockCard{card, {}});
+  then_nothing();
+}
+
+TEST_F(CardTest, IsNotBlockedUnderItsRun) {
+  when(start_of(card, run));
+  when(BlockCard{card, "stop"});
+  then_rejected(ErrorCode::CARD_BUSY);
+  EXPECT_EQ(rejection->next_commands.front(), "signalbox run cancel " + to_string(run));
+}
+
+TEST_F(CardTest, WhatIsntThereIsSaid) {
+  when(BlockCard{uuid_of(3), "x"});
+  then_rejected(ErrorCode::CARD_NOT_FOUND);
+  when(UnblockCard{uuid_of(3), {}});
+  then_rejected(ErrorCode::CARD_NOT_FOUND);
+  SubmitCard command;
+  command.project = "nowhere";
+  command.title = "x";
+  when(command);
+  then_rejected(ErrorCode::PROJECT_NOT_FOUND);
+}
+
+TEST_F(CardTest, ItsTextFitsIntoAGoal) {
+  SubmitCard command;
+  command.project = project;
+  command.title = std::string(limits::card_title_bytes_max, 't');
+  command.brief = std::string(limits::card_brief_bytes_max, 'b');
+  command.card_id = uuid_of(4);
+  when(command);
+  EXPECT_LE(run_of_card(*world.find_project(project), *world.board.find(uuid_of(4))).goal.size(),
+            limits::goal_bytes_max);
+  command.title += "t";
+  when(command);
+  then_rejected(ErrorCode::LIMIT_EXCEEDED);
+}
+
+// Written a second time on purpose: a change of a table is a change of the contract.
+TEST(CardTransitions, TheTableSaysWhatIsMeant) {
+  using enum CardStatus;
+  const std::map<std::pair<CardStatus, std::string>, CardStatus> meant = {
+      {{backlog, "CardStarted"}, running},
+      {{backlog, "CardBlocked"}, blocked},
+      {{running, "CardVerificationStarted"}, verifying},
+      {{running, "CardVerified"}, verified},
+      {{running, "CardBlocked"}, blocked},
+      {{running, "CardFailed"}, failed},
+      {{verifying, "CardVerified"}, verified},
+      {{verifying, "CardBlocked"}, blocked},
+      {{verifying, "CardFailed"}, failed},
+      {{verified, "CardMergeStarted"}, verified},
+      {{verified, "CardMergeDeferred"}, verified},
+      {{verified, "CardMerged"}, merged},
+      {{verified, "CardBlocked"}, blocked},
+      {{blocked, "CardBlocked"}, blocked},
+      {{blocked, "CardUnblocked"}, backlog},
+      {{failed, "CardUnblocked"}, backlog}};
+  std::size_t found = 0;
+  for (const CardTransition& row : card_transitions) {
+    const auto place = meant.find({row.from, std::string(row.on.name)});
+    ASSERT_NE(place, meant.end()) << shown(row.from) << " " << row.on.name;
+    EXPECT_EQ(place->second, row.to) << shown(row.from) << " " << row.on.name;
+    ++found;
+  }
+  EXPECT_EQ(found, meant.size());
+}
+
+TEST(CardTransitions, EvolveAbortsOnEveryPairThatTheTableHasNot) {
+  GTEST_FLAG_SET(death_test_style, "fast");
+  World world;
+  const auto apply_to = [&world](Stream stream, Event event) {
+    Record record;
+    record.position = world.position + 1;
+    record.stream = std::move(stream);
+    record.event = std::move(event);
+    evolve(world, record);
+  };
+  const CardId id = uuid_of(1);
+  const std::array<CardEvent, 9> events = {
+      CardStarted{uuid_of(2), 1},      CardVerificationStarted{uuid_of(2), "verify"},
+      CardVerified{uuid_of(2), 1, ""}, CardBlocked{{}, "BLOCKED", "", 0},
+      CardFailed{uuid_of(2), "", ""},  CardUnblocked{"", false},
+      CardMergeStarted{uuid_of(3)},    CardMergeDeferred{uuid_of(3), "", ""},
+      CardMerged{uuid_of(3), ""}};
+  apply_to(Stream::project("site"), project_put());
+  apply_to(Stream::card(id), submitted());
+  for (const CardEvent& event : events) {
+    if (!next_status(CardStatus::backlog, tag_of(event).number)) {
+      EXPECT_DEATH(apply_to(Stream::card(id), event), "not true") << shown(Event{event});
+    }
+  }
+  apply_to(Stream::card(id), CardEvent{CardStarted{uuid_of(2), 1}});
+  apply_to(Stream::card(id), CardEvent{CardFailed{uuid_of(2), "X", ""}});
+  for (const CardEvent& event : events) {
+    if (!next_status(CardStatus::failed, tag_of(event).number)) {
+      EXPECT_DEATH(apply_to(Stream::card(id), event), "not true") << shown(Event{event});
+    }
+  }
+}
+
+}  // namespace
+}  // namespace signalbox
