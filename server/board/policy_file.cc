@@ -1,0 +1,235 @@
+#include "server/board/policy_file.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "server/board/markdown_items.h"
+#include "server/board/policy_keys.h"
+#include "server/executors/utf8_text.h"
+
+namespace signalbox {
+namespace {
+
+constexpr std::size_t shown_text_bytes_max = 64;
+
+constexpr std::array<std::string_view, 3> words_for_on = {"true", "yes", "on"};
+constexpr std::array<std::string_view, 3> words_for_off = {"false", "no", "off"};
+
+using Done = tl::expected<void, PolicyError>;
+
+tl::unexpected<PolicyError> refuse(std::size_t line, std::string message) {
+  return tl::unexpected(PolicyError{line, std::move(message)});
+}
+
+std::string shown(std::string_view text) {
+  return "\"" + shortened(with_replacements(text), shown_text_bytes_max) + "\"";
+}
+
+// Without blanks and the signs of emphasis and code around it.
+std::string_view bare(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t*_`\"");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t*_`\"") - first + 1);
+}
+
+// "2 (over all projects)" is 2.
+std::string_view without_note(std::string_view text) {
+  return bare(text.substr(0, text.find('(')));
+}
+
+// The colon between a key and its value; that of an address or in a note isn't one.
+std::size_t colon_of(std::string_view text) {
+  for (std::size_t at = text.find_first_of(":("); at != std::string_view::npos;
+       at = text.find_first_of(":(", at + 1)) {
+    if (text[at] == ':') {
+      if (!text.substr(at).starts_with("://")) return at;
+    } else if (const std::size_t end = text.find(')', at); end != std::string_view::npos) {
+      at = end;
+    }
+  }
+  return std::string_view::npos;
+}
+
+std::string all_names() {
+  std::string names;
+  for (const PolicyKey& key : policy_keys()) {
+    names += (names.empty() ? "" : ", ") + std::string(key.name);
+  }
+  return names;
+}
+
+std::string how_to_write(const PolicyKey& key) {
+  const std::string name = key.name;
+  if (key.is_toggle()) return "write \"- [x] " + name + "\" or \"- [ ] " + name + "\"";
+  return "write \"- " + name + ": N\" with a whole number N from 1 to " + std::to_string(key.max);
+}
+
+// What an item of a policy's section says.
+struct Entry {
+  std::size_t line = 0;
+  std::optional<bool> is_checked;         // of its box
+  std::string_view key;                   // as it is written
+  std::optional<std::string_view> value;  // behind the colon
+};
+
+tl::unexpected<PolicyError> unknown_key(const Entry& entry) {
+  std::string message = shown(entry.key) + " is no key of a policy; ";
+  if (const PolicyKey* nearest = nearest_policy_key(entry.key)) {
+    message += how_to_write(*nearest);
+  } else {
+    message += "the keys are " + all_names();
+  }
+  return refuse(entry.line, message + " (for a note, leave out box and colon)");
+}
+
+std::optional<bool> toggle_of(std::string_view value) {
+  const std::string word = policy_letters(value);
+  if (word.size() != value.size()) return std::nullopt;
+  const auto is = [&word](std::string_view other) { return word == other; };
+  if (std::any_of(words_for_on.begin(), words_for_on.end(), is)) return true;
+  if (std::any_of(words_for_off.begin(), words_for_off.end(), is)) return false;
+  return std::nullopt;
+}
+
+Done set_toggle(const Entry& entry, const PolicyKey& key, bool& field) {
+  const auto said = entry.value ? toggle_of(*entry.value) : entry.is_checked;
+  if (!said) {
+    return refuse(entry.line, std::string(key.name) + " is on or off, not " + shown(*entry.value) +
+                                  "; " + how_to_write(key));
+  }
+  if (entry.is_checked && *entry.is_checked != *said) {
+    return refuse(entry.line, std::string(key.name) + "'s box says one thing and " +
+                                  shown(*entry.value) + " another; " + how_to_write(key));
+  }
+  field = *said;
+  return {};
+}
+
+template <class Number>
+Done set_number(const Entry& entry, const PolicyKey& key, Number& field) {
+  const std::string_view digits = entry.value.value_or("");
+  if (digits.empty() || digits.find_first_not_of("0123456789") != std::string_view::npos) {
+    const std::string what =
+        entry.value ? shown(digits) + " is no whole number" : "its number is missing";
+    return refuse(entry.line, std::string(key.name) + ": " + what + "; " + how_to_write(key));
+  }
+  std::int64_t number = 0;
+  const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (failure != std::errc{} || number < 1 || number > key.max) {
+    return refuse(entry.line, std::string(key.name) + ": " + shown(digits) + " is out of range; " +
+                                  how_to_write(key));
+  }
+  field = static_cast<Number>(number);
+  return {};
+}
+
+Done set_field(const Entry& entry, const PolicyKey& key, Policy& policy) {
+  const auto set = [&](auto field) -> Done {
+    if constexpr (std::is_same_v<decltype(field), bool Policy::*>) {
+      return set_toggle(entry, key, policy.*field);
+    } else {
+      return set_number(entry, key, policy.*field);
+    }
+  };
+  return std::visit(set, key.field);
+}
+
+// The policy as far as it was read, and where.
+struct Reading {
+  Policy policy;
+  std::map<const PolicyKey*, std::size_t> lines;
+};
+
+// Nothing: it is a note.
+tl::expected<std::optional<Entry>, PolicyError> entry_of(const MarkdownItem& item) {
+  const std::string_view text = item.text;
+  const std::size_t colon = colon_of(text);
+  const bool has_colon = colon != std::string_view::npos;
+  Entry entry{item.line, std::nullopt, bare(text.substr(0, colon)), std::nullopt};
+  if (item.box) {
+    const std::string& mark = *item.box;
+    const bool is_reference =
+        !mark.empty() && mark.find_first_not_of("0123456789^") == std::string::npos;
+    if (is_reference) return std::optional<Entry>();
+    if (!mark.empty() && mark != "x" && mark != "X") {
+      return refuse(item.line, "a box is [x] or [ ], not [" + with_replacements(mark) + "]");
+    }
+    entry.is_checked = !mark.empty();
+  }
+  if (has_colon) entry.value = without_note(text.substr(colon + 1));
+  if (entry.value && entry.value->empty() && item.box) entry.value.reset();
+  if (!item.box && !has_colon) return std::optional<Entry>();
+  return std::optional<Entry>(entry);
+}
+
+Done read_entry(const Entry& entry, Reading& reading) {
+  const PolicyKey* key = find_policy_key(without_note(entry.key));
+  if (key == nullptr) return unknown_key(entry);
+  if (!key->is_toggle() && entry.is_checked == false) {
+    Policy ignored;
+    return set_field(entry, *key, ignored);
+  }
+  const auto [earlier, is_first] = reading.lines.emplace(key, entry.line);
+  if (!is_first) {
+    return refuse(entry.line, std::string(key->name) + " is said in line " +
+                                  std::to_string(earlier->second) +
+                                  " already; remove one of the two");
+  }
+  return set_field(entry, *key, reading.policy);
+}
+
+std::string line_of(const PolicyKey& key, const Policy& policy) {
+  const auto write = [&](auto field) -> std::string {
+    const std::string name = key.name;
+    if constexpr (std::is_same_v<decltype(field), bool Policy::*>) {
+      return (policy.*field ? "- [x] " : "- [ ] ") + name;
+    } else {
+      return "- " + name + ": " + std::to_string(policy.*field);
+    }
+  };
+  return std::visit(write, key.field) + " (" + key.meaning + ")\n";
+}
+
+}  // namespace
+
+tl::expected<Policy, PolicyError> parse_policy_file(std::string_view text) {
+  if (text.size() > policy_file_bytes_max) {
+    return refuse(0, "the file has " + std::to_string(text.size()) + " bytes; at most " +
+                         std::to_string(policy_file_bytes_max) + " are read");
+  }
+  const auto items = markdown_items(text);
+  if (!items) return refuse(items.error().line, items.error().message);
+  Reading reading;
+  for (const MarkdownItem& item : *items) {
+    if (!is_policy_section(item.heading)) continue;
+    const auto entry = entry_of(item);
+    if (!entry) return tl::unexpected(entry.error());
+    if (!*entry) continue;
+    if (auto ok = read_entry(**entry, reading); !ok) return tl::unexpected(ok.error());
+  }
+  return reading.policy;
+}
+
+std::string policy_file_text(const Policy& policy) {
+  std::string text =
+      "# Heartbeat\n\n"
+      "How Signalbox works on this project's cards. It is read at every tick: what you change "
+      "here\n"
+      "counts from the next one on. A line that can't be read is reported with its number, and\n"
+      "what was read last stays in force. Other sections and paragraphs are yours.\n";
+  std::string_view section;
+  for (const PolicyKey& key : policy_keys()) {
+    if (key.section != section) {
+      section = key.section;
+      text += "\n## " + std::string(section) + "\n\n";
+    }
+    text += line_of(key, policy);
+  }
+  return text;
+}
+
+}  // namespace signalbox

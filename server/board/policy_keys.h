@@ -1,0 +1,49 @@
+// The keys of HEARTBEAT.md: their sections, ranges and meaning. Reading and writing the file both
+// follow this one table.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "domain/limits.h"
+#include "domain/policy.h"
+
+namespace signalbox {
+
+inline constexpr std::size_t policy_file_bytes_max = 64 * 1024;
+
+inline constexpr std::int64_t policy_agents_max = 1000;
+inline constexpr std::int64_t policy_retry_minutes_max = 7LL * 24 * 60;
+inline constexpr std::int64_t policy_attempts_max = 100;
+inline constexpr std::int64_t policy_agent_timeout_minutes_max =
+    limits::timeout_ms_max / (60 * 1000);
+
+struct PolicyKey {
+  using Field = std::variant<std::uint32_t Policy::*, std::int64_t Policy::*, bool Policy::*>;
+
+  const char* section;
+  const char* name;
+  Field field;
+  std::int64_t max;  // of a number, which is 1 at least
+  const char* meaning;
+
+  [[nodiscard]] bool is_toggle() const { return std::holds_alternative<bool Policy::*>(field); }
+};
+
+// All of them, in the order in which the file is written.
+std::span<const PolicyKey> policy_keys();
+
+// Letters alone, in lower case: "Max concurrent agents" is "maxconcurrentagents".
+std::string policy_letters(std::string_view text);
+
+// The key of this name, however it is written; null if there is none.
+const PolicyKey* find_policy_key(std::string_view text);
+// The key whose name needs the fewest changes; null if none is near.
+const PolicyKey* nearest_policy_key(std::string_view text);
+bool is_policy_section(std::string_view heading);
+
+}  // namespace signalbox

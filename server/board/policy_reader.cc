@@ -1,0 +1,227 @@
+#include "server/board/policy_reader.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "server/artifacts/atomic_file.h"
+#include "server/board/policy_keys.h"
+#include "server/executors/git_command.h"
+#include "store/file_descriptor.h"
+#include "store/sha256.h"
+
+namespace signalbox {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t ns_per_s = 1'000'000'000;
+constexpr int torn_reads_max = 3;
+
+// By which a change of a file is seen. All zero: it isn't there.
+struct Stamp {
+  dev_t device = 0;
+  ino_t inode = 0;
+  off_t bytes = 0;
+  std::int64_t modified_ns = 0;
+  std::int64_t changed_ns = 0;  // the kernel's own, which nobody can set back
+
+  friend bool operator==(const Stamp&, const Stamp&) = default;
+};
+
+std::int64_t in_ns(const timespec& time) { return time.tv_sec * ns_per_s + time.tv_nsec; }
+
+Stamp stamp_from(const struct stat& status) {
+  return {status.st_dev, status.st_ino, status.st_size, in_ns(status.st_mtim),
+          in_ns(status.st_ctim)};
+}
+
+// Of what lies there, a symbolic link itself; nothing: errno says why.
+std::optional<Stamp> stamp_of(const fs::path& path) {
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) == 0) return stamp_from(status);
+  return errno == ENOENT || errno == ENOTDIR ? std::optional(Stamp{}) : std::nullopt;
+}
+
+using Stamps = std::vector<Stamp>;
+
+// None of them is so young, or from the future, that it could change and look the same.
+bool is_settled(const Stamps& stamps, std::int64_t now_ns) {
+  return std::all_of(stamps.begin(), stamps.end(), [now_ns](const Stamp& stamp) {
+    return std::max(stamp.modified_ns, stamp.changed_ns) <= now_ns - policy_settled_ns;
+  });
+}
+
+tl::unexpected<StoreError> refuse(const fs::path& path, const std::string& why,
+                                  StoreError::Kind kind = StoreError::Kind::io) {
+  return tl::unexpected(StoreError{kind, path.string() + " " + why, path.string(), 0});
+}
+
+bool is_there(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
+bool is_bare(const fs::path& repository) {
+  return !is_there(repository / ".git") && is_there(repository / "HEAD") &&
+         is_there(repository / "objects") && is_there(repository / "refs");
+}
+
+// A name that means the same to git and in a path: git-check-ref-format has the rules.
+bool is_branch_name(std::string_view name) {
+  const bool has_bad_letter = std::any_of(name.begin(), name.end(), [](char letter) {
+    return static_cast<unsigned char>(letter) <= ' ' || letter == '\x7f' ||
+           std::string_view("~^:?*[\\").find(letter) != std::string_view::npos;
+  });
+  return !name.empty() && !has_bad_letter && name.find("..") == std::string_view::npos &&
+         name.front() != '/' && name.front() != '-';
+}
+
+struct Content {
+  bool is_there = false;
+  std::string text;
+};
+
+// The file of a directory, and what it looked like as it was read.
+Stored<Content> content_of_file(const fs::path& path, Stamps& stamps) {
+  for (int time = 0; time < torn_reads_max; ++time) {
+    const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (!file) {
+      if (errno == ELOOP) return refuse(path, "is a symbolic link; put a regular file there");
+      if (errno != ENOENT) return tl::unexpected(system_error("open", path));
+      if (!is_there(path.parent_path())) {
+        return refuse(path.parent_path(), "isn't there", StoreError::Kind::not_found);
+      }
+      stamps = {Stamp{}};
+      return Content{};
+    }
+    struct stat before {};
+    struct stat after {};
+    if (::fstat(file.get(), &before) != 0) return tl::unexpected(system_error("look at", path));
+    auto text = read_regular_file(file.get(), path, policy_file_bytes_max);
+    if (!text) return tl::unexpected(text.error());
+    if (::fstat(file.get(), &after) != 0) return tl::unexpected(system_error("look at", path));
+    stamps = {stamp_from(before)};
+    const bool is_whole = stamp_from(before) == stamp_from(after);
+    if (is_whole || time + 1 == torn_reads_max) return Content{true, std::move(*text)};
+  }
+  return Content{};  // not reached
+}
+
+tl::unexpected<StoreError> git_failed(const fs::path& repository, const GitOutcome& outcome) {
+  return refuse(repository,
+                "doesn't tell its " + std::string(policy_file_name) + ": " + outcome.message);
+}
+
+// The file of a branch's last commit.
+Stored<Content> content_of_branch(const fs::path& repository, const std::string& branch) {
+  const GitOutcome listed =
+      git(repository, {"ls-tree", "-l", "-z", branch, "--", policy_file_name});
+  if (!listed.ok) return git_failed(repository, listed);
+  if (listed.output.empty()) return Content{};
+
+  // "100644 blob 6f2…b1     123\tHEARTBEAT.md\0"
+  const std::string_view line = listed.output;
+  const std::string_view entry = line.substr(0, line.find('\t'));
+  const fs::path shown = repository / (branch + ":" + policy_file_name);
+  if (!entry.starts_with("100644 blob ") && !entry.starts_with("100755 blob ")) {
+    return refuse(shown, "is not a regular file");
+  }
+  const std::string_view rest = entry.substr(std::string_view("100644 blob ").size());
+  const std::string blob(rest.substr(0, rest.find(' ')));
+  const std::string_view digits = rest.substr(rest.rfind(' ') + 1);
+  std::size_t bytes = 0;
+  std::from_chars(digits.data(), digits.data() + digits.size(), bytes);
+  if (bytes > policy_file_bytes_max) {
+    return refuse(shown, "is longer than " + std::to_string(policy_file_bytes_max) + " bytes");
+  }
+  GitOutcome content = git(repository, {"cat-file", "blob", blob});
+  if (!content.ok) return git_failed(repository, content);
+  return Content{true, std::move(content.output)};
+}
+
+// What has to change for a branch to change. Nothing: it can't be told by files.
+std::optional<Stamps> stamps_of_branch(const fs::path& repository, const std::string& branch) {
+  if (is_there(repository / "reftable")) return std::nullopt;
+  Stamps stamps;
+  for (const fs::path& path : {repository / branch, repository / "packed-refs"}) {
+    const auto stamp = stamp_of(path);
+    if (!stamp) return std::nullopt;
+    stamps.push_back(*stamp);
+  }
+  // A branch that is a name for another one changes with that one.
+  const auto text = read_regular_file(repository / branch, policy_file_bytes_max);
+  if (text ? text->starts_with("ref:") : text.error().kind != StoreError::Kind::not_found) {
+    return std::nullopt;
+  }
+  return stamps;
+}
+
+}  // namespace
+
+struct PolicyReader::Known {
+  std::string branch;            // of a bare repository, with "refs/heads/"; else empty
+  std::optional<Stamps> stamps;  // nothing: it is to be read
+  std::shared_ptr<const PolicyReading> reading;
+};
+
+PolicyReader::PolicyReader() : none_(std::make_shared<PolicyReading>()) {}
+PolicyReader::~PolicyReader() = default;
+
+Stored<std::shared_ptr<const PolicyReading>> PolicyReader::read(const fs::path& repository,
+                                                                const std::string& base,
+                                                                std::int64_t now_ns) {
+  const fs::path file = repository / policy_file_name;
+  std::unique_ptr<Known>& known = known_[repository];
+  if (!known) known = std::make_unique<Known>();
+
+  std::string branch;
+  if (is_bare(repository)) {
+    if (!is_branch_name(base)) return refuse(repository, "has no branch \"" + base + "\"");
+    branch = "refs/heads/" + base;
+  }
+  std::optional<Stamps> stamps;
+  if (!branch.empty()) {
+    stamps = stamps_of_branch(repository, branch);
+  } else if (const auto stamp = stamp_of(file)) {
+    stamps = Stamps{*stamp};
+  }
+  const bool is_known = known->reading && known->branch == branch && known->stamps && stamps &&
+                        *known->stamps == *stamps;
+  const bool is_missing_repository =
+      stamps && branch.empty() && stamps->front() == Stamp{} && !is_there(repository);
+  if (is_known && !is_missing_repository) return known->reading;
+
+  ++reads_;
+  Stamps read_stamps = stamps.value_or(Stamps{});
+  auto content =
+      branch.empty() ? content_of_file(file, read_stamps) : content_of_branch(repository, branch);
+  known->branch = branch;
+  known->stamps.reset();
+  if (!content) return tl::unexpected(content.error());
+  if (stamps && is_settled(read_stamps, now_ns)) known->stamps = read_stamps;
+
+  if (!content->is_there) {
+    known->reading = none_;
+  } else if (!known->reading || !known->reading->is_there ||
+             known->reading->text != content->text) {
+    auto reading = std::make_shared<PolicyReading>();
+    reading->is_there = true;
+    reading->text = std::move(content->text);
+    reading->digest = sha256(reading->text);
+    reading->policy = parse_policy_file(reading->text);
+    known->reading = std::move(reading);
+  }
+  return known->reading;
+}
+
+void PolicyReader::forget(const fs::path& repository) { known_.erase(repository); }
+
+}  // namespace signalbox

@@ -1,0 +1,51 @@
+// Five cron fields: which minutes of a calendar they name. It knows no time zone; schedule.h does.
+//
+//   minute 0-59   hour 0-23   day of month 1-31   month 1-12, JAN-DEC   day of week 0-7, SUN-SAT
+//
+// A field is a list (1,15) of numbers, ranges (8-17, MON-FRI) and steps (*/10, 8-17/2). 0 and 7 are
+// Sunday. If day of month and day of week are both restricted, that is, neither begins with '*', a
+// day that either of them names is due; else both have to name it. For five fields may stand:
+// @hourly @daily @midnight @weekly @monthly @yearly @annually.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <tl/expected.hpp>
+
+namespace signalbox {
+
+class CronExpression {
+ public:
+  // The error is a sentence that says what to write instead. What is never due is an error.
+  static tl::expected<CronExpression, std::string> parse(std::string_view text);
+
+  // All 24 of them, however they are written.
+  [[nodiscard]] bool has_every_hour() const { return hours_ == (1U << 24) - 1; }
+
+  // The first minute that it names of those that begin in [from_s, to_s), or none. In seconds
+  // since 1970 of a local calendar, whose days all have 24 hours. `to_s` is before the year 32000.
+  [[nodiscard]] std::optional<std::int64_t> first_in(std::int64_t from_s, std::int64_t to_s) const;
+
+  friend bool operator==(const CronExpression&, const CronExpression&) = default;
+
+ private:
+  CronExpression() = default;
+
+  [[nodiscard]] bool is_ever_due() const;
+  [[nodiscard]] bool has_day(unsigned day_of_month, unsigned day_of_week) const;
+  // The first minute of a day, from `from_minute` on, in minutes since its midnight.
+  [[nodiscard]] std::optional<int> first_of_day(int from_minute) const;
+
+  // Bit n is the number n.
+  std::uint64_t minutes_ = 0;
+  std::uint32_t hours_ = 0;
+  std::uint32_t days_of_month_ = 0;
+  std::uint32_t months_ = 0;
+  std::uint32_t days_of_week_ = 0;  // 0 is Sunday
+  bool either_day_ = false;
+};
+
+}  // namespace signalbox
