@@ -198,7 +198,7 @@ void RunRootWriter::run() {
                std::any_of(waiting_.begin(), waiting_.end(),
                            [this](const Waiting& each) { return each.position <= written_; });
       };
-      if (changed_since_ || applier_.has_failures()) {
+      if (changed_since_ || applier_.has_failures() || !unread_.empty()) {
         changed_.wait_for(lock, std::chrono::seconds(1), something);
       } else {
         changed_.wait(lock, something);
@@ -225,8 +225,12 @@ void RunRootWriter::run() {
       runs_.erase(runs_.begin());
       write_run(run_id, how_much, taken_);
     }
-    if (applier_.has_failures() && steady_ns() >= try_again_at_ns_) {
+    const bool has_failures = applier_.has_failures() || !unread_.empty();
+    if (has_failures && steady_ns() >= try_again_at_ns_) {
       applier_.try_again();
+      for (const auto& [run_id, how_much] : std::exchange(unread_, {})) {
+        wish(runs_, run_id, how_much);
+      }
       try_again_at_ns_ = steady_ns() + try_again_ns;
     }
     remember(/*now=*/false);
@@ -285,7 +289,9 @@ void RunRootWriter::read_log(Position through) {
 void RunRootWriter::write_run(const RunId& run_id, Wish how_much, Position through) {
   auto rendered = run_files_.render(run_id, through, how_much == Wish::if_it_has_any);
   if (!rendered) {
-    return note_(false, "the files of run " + to_string(run_id) + ": " + rendered.error().message);
+    note_(false, "the files of run " + to_string(run_id) + ": " + rendered.error().message);
+    if (unread_.size() < runs_behind_max) wish(unread_, run_id, how_much);
+    return;
   }
   if (!*rendered) return;
   changed_since_ = true;
@@ -326,11 +332,16 @@ void RunRootWriter::remember(bool now) {
     remembered_ = taken_;
   }
   for (const auto& [run_id, how_much] : runs_) progress.runs.push_back(run_id);
+  for (const auto& [run_id, how_much] : unread_) progress.runs.push_back(run_id);
   progress.state = projection_.state();
-  if (auto saved = save_progress(progress_file_, progress); !saved) {
+  const auto saved = save_progress(progress_file_, progress);
+  if (!saved && !forgetful_) {
     note_(false, "how far the files in run roots are: " + saved.error().message);
+  } else if (saved && forgetful_) {
+    note_(true, "how far the files in run roots are is remembered again");
   }
-  changed_since_ = false;
+  forgetful_ = !saved;
+  changed_since_ = forgetful_;  // then it is tried again
   remembered_at_ns_ = steady_ns();
 }
 
