@@ -5,12 +5,17 @@
 #include <iterator>
 #include <utility>
 
+#include "domain/limits.h"
+#include "server/run_root/lock_file.h"
+#include "server/run_root/own_file.h"
 #include "server/run_root/render_run.h"
 #include "server/run_root/run_root_disk.h"
 #include "server/run_root/run_root_progress.h"
 
 namespace signalbox {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr std::size_t backlog_files_max = 1024;
 constexpr std::size_t backlog_bytes_max = 8 * 1024 * 1024;
@@ -54,7 +59,13 @@ RunRootWriter::RunRootWriter(const EventLog& log, Projector& projector, std::fil
       note_(std::move(note)),
       run_files_(log, projector, data / "runs"),
       projection_({}, data / "runs"),
-      applier_(note_, temporary_tag(data / "runs")) {}
+      applier_(note_, temporary_tag(data / "runs"), [this](const FileChange& removal) {
+        const fs::path path = fs::path(removal.root) / removal.path;
+        const bool is_marker = removal.path == run_root_path::tick_marker;
+        return may_remove(
+            log_, removal,
+            look_at_file(path, is_marker ? limits::marker_bytes_max : lock_file_bytes_max));
+      }) {}
 
 RunRootWriter::~RunRootWriter() { stop(); }
 
