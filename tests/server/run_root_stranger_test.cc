@@ -52,6 +52,16 @@ class RunRootStranger : public testing::Test {
     fs::create_directories(path.parent_path());
     std::ofstream(path) << text;
   }
+  // Somebody puts a lock and a marker there before the next life makes up for what was left.
+  void crash_and_expect_that_strangers_stay(const std::string& remembered) {
+    crash_with_progress_of(remembered);
+    put(lock, foreign_lock);
+    put(marker, foreign_marker);
+    begin_life();
+    EXPECT_EQ(site->written(), "");
+    EXPECT_EQ(text_of(lock), foreign_lock);
+    EXPECT_EQ(text_of(marker), foreign_marker);
+  }
   Token lock_token() { return site->world.find_lock("deploy")->token; }
   Command end_tick() {
     EndTick end;
@@ -98,13 +108,7 @@ TEST_F(RunRootStranger, AKillAfterTheRemovalTakesNothingFromAStranger) {
   const std::string before = remembered_now();
   site->apply({ReleaseLock{"deploy", lock_token(), {}}, end_tick()});
   ASSERT_FALSE(fs::exists(lock) || fs::exists(marker));
-  crash_with_progress_of(before);
-  put(lock, foreign_lock);
-  put(marker, foreign_marker);
-  begin_life();
-  EXPECT_EQ(site->written(), "");
-  EXPECT_EQ(text_of(lock), foreign_lock);
-  EXPECT_EQ(text_of(marker), foreign_marker);
+  crash_and_expect_that_strangers_stay(before);
 }
 
 // Nothing of ours was ever written, and the log has both beginning and end.
@@ -112,13 +116,7 @@ TEST_F(RunRootStranger, AWholeLifeInBetweenTakesNothingFromAStranger) {
   const std::string before = remembered_now();
   site->append({acquire_lock("deploy", "me", root), begin_tick("loop", root)});
   site->append({ReleaseLock{"deploy", lock_token(), {}}, end_tick()});
-  crash_with_progress_of(before);
-  put(lock, foreign_lock);
-  put(marker, foreign_marker);
-  begin_life();
-  EXPECT_EQ(site->written(), "");
-  EXPECT_EQ(text_of(lock), foreign_lock);
-  EXPECT_EQ(text_of(marker), foreign_marker);
+  crash_and_expect_that_strangers_stay(before);
 }
 
 // A recovery takes the marker away that the loop halted on, be it what it may, and no other.
