@@ -3,6 +3,7 @@
 #include <rocksdb/cache.h>
 #include <rocksdb/db.h>
 #include <rocksdb/filter_policy.h>
+#include <rocksdb/listener.h>
 #include <rocksdb/options.h>
 #include <rocksdb/slice_transform.h>
 #include <rocksdb/table.h>
@@ -10,9 +11,13 @@
 #include <rocksdb/write_batch.h>
 
 #include <atomic>
+#include <chrono>
+#include <mutex>
 #include <system_error>
+#include <thread>
 #include <utility>
 
+#include "store/durable_file.h"
 #include "store/little_endian.h"
 #include "store/rocks_info_log.h"
 
@@ -24,6 +29,16 @@ constexpr std::string_view state_key("\0state", 6);
 
 rocksdb::Slice slice(std::string_view bytes) { return {bytes.data(), bytes.size()}; }
 std::string_view view(const rocksdb::Slice& bytes) { return {bytes.data(), bytes.size()}; }
+
+// When to go on after an error is decided by who writes (take_up_again). RocksDB's own recovery
+// from a full disk goes on with a file that couldn't be written, and aborts the process over that.
+class NoOwnRecovery final : public rocksdb::EventListener {
+ public:
+  void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason, rocksdb::Status,
+                            bool* auto_recovery) override {
+    *auto_recovery = false;
+  }
+};
 
 rocksdb::Options table_options(const std::filesystem::path& directory) {
   rocksdb::BlockBasedTableOptions blocks;
@@ -50,6 +65,7 @@ rocksdb::Options table_options(const std::filesystem::path& directory) {
   // the tombstones of all that ran.
   options.table_properties_collector_factories.push_back(
       rocksdb::NewCompactOnDeletionCollectorFactory(4096, 2048));
+  options.listeners.push_back(std::make_shared<NoOwnRecovery>());
   // RocksDB's own aborts the process at its second warning on a full disk.
   options.info_log = rocks_info_log(directory);
   return options;
@@ -61,7 +77,7 @@ StoreError error_of(const rocksdb::Status& status, const std::filesystem::path& 
   error.message = "the read models in " + directory.string() + ": " + status.ToString();
   if (status.IsNoSpace()) {
     error.kind = StoreError::Kind::full;
-  } else if (status.IsIOError() && error.message.find("lock") != std::string::npos) {
+  } else if (status.IsIOError() && error.message.find("/LOCK: ") != std::string::npos) {
     error.kind = StoreError::Kind::in_use;
   } else if (status.IsIOError() && !status.IsPathNotFound()) {
     error.kind = StoreError::Kind::io;
@@ -69,6 +85,33 @@ StoreError error_of(const rocksdb::Status& status, const std::filesystem::path& 
     error.kind = StoreError::Kind::damaged;
   }
   return error;
+}
+
+// Of opening it again after a full disk: what its write-ahead log holds goes to a table then.
+constexpr std::uint64_t resume_bytes_min = 32 << 20;
+
+tl::unexpected<StoreError> closed(const std::filesystem::path& directory) {
+  StoreError error;
+  error.file = directory.string();
+  error.message = "the read models in " + directory.string() + " are closed: the disk failed";
+  return tl::unexpected(std::move(error));
+}
+
+// Whether a database can be written there at present.
+Stored<void> try_directory(const std::filesystem::path& directory) {
+  const std::filesystem::path file = directory / "can-be-written";
+  auto written = replace_file(file, "1");
+  std::error_code ignored;
+  std::filesystem::remove(file, ignored);
+  std::error_code unknown;  // then it is the greatest number there is: try
+  if (written && std::filesystem::space(directory, unknown).available < resume_bytes_min) {
+    StoreError error;
+    error.kind = StoreError::Kind::full;
+    error.file = directory.string();
+    error.message = "too little space left on device: " + directory.string();
+    return tl::unexpected(std::move(error));
+  }
+  return written;
 }
 
 std::string encode_state(std::uint32_t format, Position applied) {
@@ -83,10 +126,55 @@ std::string encode_state(std::uint32_t format, Position applied) {
 struct RocksTable::State {
   std::filesystem::path directory;
   std::uint32_t format = 0;
-  std::unique_ptr<rocksdb::DB> database;
   std::atomic<Position> applied = 0;
   rocksdb::WriteBatch batch;  // keeps its buffer
+
+  // Whoever reads holds it for as long, so that it isn't closed under them. nullptr: it is closed.
+  [[nodiscard]] std::shared_ptr<rocksdb::DB> opened() const {
+    const std::lock_guard lock(mutex);
+    return database;
+  }
+  // When nobody reads any more; reads are short.
+  void close();
+  Stored<void> open(bool read_only);
+
+  mutable std::mutex mutex;
+  std::shared_ptr<rocksdb::DB> database;
+  std::optional<StoreError> refusal;  // why it is open for reading only, or closed
 };
+
+void RocksTable::State::close() {
+  std::weak_ptr<rocksdb::DB> readers;
+  {
+    const std::lock_guard lock(mutex);
+    readers = std::exchange(database, nullptr);
+  }
+  while (!readers.expired()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+Stored<void> RocksTable::State::open(bool read_only) {
+  rocksdb::DB* opened = nullptr;
+  const rocksdb::Options options = table_options(directory);
+  const auto status = read_only ? rocksdb::DB::OpenForReadOnly(options, directory.string(), &opened)
+                                : rocksdb::DB::Open(options, directory.string(), &opened);
+  if (!status.ok()) return tl::unexpected(error_of(status, directory));
+  std::shared_ptr<rocksdb::DB> owned(opened);
+  std::string bytes;
+  const auto found = owned->Get({}, slice(state_key), &bytes);
+  if (!found.ok() && !found.IsNotFound()) return tl::unexpected(error_of(found, directory));
+  if (found.ok() && (bytes.size() != encode_state(format, 0).size() ||
+                     read_integer<std::uint32_t>(bytes.data()) != format)) {
+    StoreError error;
+    error.kind = StoreError::Kind::unsupported;
+    error.file = directory.string();
+    error.message = "the read models in " + directory.string() + " have another format";
+    return tl::unexpected(std::move(error));
+  }
+  const std::lock_guard lock(mutex);
+  applied = found.ok() ? read_integer<Position>(bytes.data() + sizeof(std::uint32_t)) : 0;
+  database = std::move(owned);
+  return {};
+}
 
 RocksTable::RocksTable(std::unique_ptr<State> state) : state_(std::move(state)) {}
 RocksTable::~RocksTable() = default;
@@ -96,25 +184,7 @@ Stored<std::unique_ptr<RocksTable::State>> RocksTable::open(const std::filesyste
   auto state = std::make_unique<State>();
   state->directory = directory;
   state->format = format;
-  rocksdb::DB* database = nullptr;
-  if (auto status = rocksdb::DB::Open(table_options(directory), directory.string(), &database);
-      !status.ok()) {
-    return tl::unexpected(error_of(status, directory));
-  }
-  state->database.reset(database);
-  std::string bytes;
-  const auto status = database->Get({}, slice(state_key), &bytes);
-  if (status.IsNotFound()) return state;
-  if (!status.ok()) return tl::unexpected(error_of(status, directory));
-  if (bytes.size() != encode_state(format, 0).size() ||
-      read_integer<std::uint32_t>(bytes.data()) != format) {
-    StoreError error;
-    error.kind = StoreError::Kind::unsupported;
-    error.file = directory.string();
-    error.message = "the read models in " + directory.string() + " have another format";
-    return tl::unexpected(std::move(error));
-  }
-  state->applied = read_integer<Position>(bytes.data() + sizeof(std::uint32_t));
+  if (auto ok = state->open(/*read_only=*/false); !ok) return tl::unexpected(std::move(ok.error()));
   return state;
 }
 
@@ -140,7 +210,9 @@ Stored<RocksTable::Opened> RocksTable::open_or_recreate(const std::filesystem::p
 
 Stored<std::optional<std::string>> RocksTable::get(std::string_view key) const {
   std::string value;
-  const auto status = state_->database->Get({}, slice(key), &value);
+  const auto database = state_->opened();
+  if (!database) return closed(state_->directory);
+  const auto status = database->Get({}, slice(key), &value);
   if (status.IsNotFound()) return std::nullopt;
   if (!status.ok()) return tl::unexpected(error_of(status, state_->directory));
   return value;
@@ -154,7 +226,9 @@ Stored<void> RocksTable::scan(std::string_view prefix, std::string_view from, Sc
   rocksdb::ReadOptions options;
   options.iterate_lower_bound = &lower;
   if (end) options.iterate_upper_bound = &upper;
-  const std::unique_ptr<rocksdb::Iterator> row(state_->database->NewIterator(options));
+  const auto database = state_->opened();
+  if (!database) return closed(state_->directory);
+  const std::unique_ptr<rocksdb::Iterator> row(database->NewIterator(options));
   if (order == ScanOrder::ascending) {
     row->Seek(slice(from));
   } else {
@@ -183,13 +257,40 @@ Stored<void> RocksTable::write(const TableBatch& batch, Position applied) {
     }
   });
   out.Put(slice(state_key), encode_state(state_->format, applied)).PermitUncheckedError();
-  if (auto status = state_->database->Write({}, &out); !status.ok()) {
-    return tl::unexpected(error_of(status, state_->directory));
+  if (state_->refusal) return tl::unexpected(*state_->refusal);
+  rocksdb::Status status;
+  {
+    const auto database = state_->opened();
+    status = database->Write({}, &out);
   }
+  if (!status.ok()) return read_on(error_of(status, state_->directory));
   state_->applied = applied;
   return {};
 }
 
+// RocksDB can't go on with a write-ahead log that it couldn't write. It is closed and read on
+// without writing, which needs no space.
+Stored<void> RocksTable::read_on(StoreError refusal) {
+  state_->refusal = refusal;
+  state_->close();
+  if (auto ok = state_->open(/*read_only=*/true); !ok) refusal.message += "; " + ok.error().message;
+  return tl::unexpected(std::move(refusal));
+}
+
 Position RocksTable::applied() const { return state_->applied; }
+
+Stored<void> RocksTable::take_up_again() {
+  if (!state_->refusal) return {};
+  if (auto ok = try_directory(state_->directory); !ok) return ok;
+  state_->close();
+  auto again = open_or_recreate(state_->directory, state_->format);
+  if (!again) return read_on(std::move(again.error()));
+  State& fresh = *again->table->state_;
+  const std::lock_guard lock(state_->mutex);
+  state_->database = std::move(fresh.database);
+  state_->applied = fresh.applied.load();
+  state_->refusal.reset();
+  return {};
+}
 
 }  // namespace signalbox

@@ -30,6 +30,10 @@ class RocksTable final : public Table {
                     const Visit& visit) const override;
   Stored<void> write(const TableBatch& batch, Position applied) override;
   [[nodiscard]] Position applied() const override;
+  // After a write failed, the database is open for reading only, until this finds that its
+  // directory can be written, and opens it anew. Reads fail with `io` for that moment. One that
+  // can't be read then is made anew, and empty.
+  Stored<void> take_up_again() override;
 
  private:
   struct State;
@@ -37,6 +41,7 @@ class RocksTable final : public Table {
   explicit RocksTable(std::unique_ptr<State> state);
   static Stored<std::unique_ptr<State>> open(const std::filesystem::path& directory,
                                              std::uint32_t format);
+  Stored<void> read_on(StoreError refusal);
 
   std::unique_ptr<State> state_;
 };

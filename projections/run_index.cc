@@ -68,6 +68,8 @@ RunIndex::RunIndex(Table& table)
 RunIndex::~RunIndex() = default;
 
 Position RunIndex::applied() const { return table_.applied(); }
+Stored<void> RunIndex::take_up_again() { return table_.take_up_again(); }
+std::optional<std::string> RunIndex::held() const { return table_.held(); }
 
 Stored<void> RunIndex::apply(std::span<const Record> records) {
   Position applied = table_.applied();

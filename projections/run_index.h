@@ -72,6 +72,9 @@ class RunIndex {
   // the table doesn't fit the log: delete it and start again. One thread at a time.
   Stored<void> apply(std::span<const Record> records);
   [[nodiscard]] Position applied() const;
+  // The table's: see there.
+  Stored<void> take_up_again();
+  [[nodiscard]] std::optional<std::string> held() const;
 
   // The queries below: any thread, beside apply() too.
 

@@ -74,6 +74,13 @@ class Table {
 
   // The position given with the latest write; 0 for a new table. Any thread.
   [[nodiscard]] virtual Position applied() const = 0;
+
+  // After a write that failed: makes the table one that can be written again, where that can be
+  // done. applied() may be another one afterwards, an earlier one too. The writer's thread.
+  virtual Stored<void> take_up_again() { return {}; }
+
+  // Why the latest rows are in memory only, or nothing. Any thread.
+  [[nodiscard]] virtual std::optional<std::string> held() const { return std::nullopt; }
 };
 
 // The smallest string that is greater than all that begin with `prefix`, or nothing if there is

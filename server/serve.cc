@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstdio>
 
+#include "projections/holding_table.h"
 #include "projections/rocks_table.h"
 #include "server/config.h"
 #include "server/logging.h"
@@ -52,6 +53,36 @@ void raise_descriptor_limit() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+// Those that don't fit the log are deleted and computed again: the log is the truth.
+Stored<std::unique_ptr<RocksTable>> open_read_models(const Config& config, const EventLog& log,
+                                                     spdlog::logger& logger) {
+  const std::filesystem::path directory = config.data / "projections" / "read_models";
+  auto opened = RocksTable::open_or_recreate(directory, RunIndex::format);
+  if (!opened) return tl::unexpected(std::move(opened.error()));
+  std::string& because = opened->recreated_because;
+  if (because.empty() && opened->table->applied() > log.tail()) {
+    because = "they were ahead of the log";
+  } else if (because.empty()) {
+    HoldingTable table(*opened->table);
+    RunIndex index(table);
+    const auto caught_up = Projector(log, index, {}).catch_up();
+    if (caught_up || caught_up.error().kind != StoreError::Kind::damaged) {
+      return std::move(opened->table);
+    }
+    because = caught_up.error().message;
+  } else {
+    logger.warn("read models are built again: {}", because);
+    return std::move(opened->table);
+  }
+  logger.warn("read models are built again: {}", because);
+  opened->table.reset();
+  std::error_code ignored;
+  std::filesystem::remove_all(directory, ignored);
+  opened = RocksTable::open_or_recreate(directory, RunIndex::format);
+  if (!opened) return tl::unexpected(std::move(opened.error()));
+  return std::move(opened->table);
+}
+
 int serve(const Config& config, spdlog::logger& logger) {
   std::error_code error;
   const bool created = std::filesystem::create_directories(config.data, error);
@@ -72,21 +103,10 @@ int serve(const Config& config, spdlog::logger& logger) {
                   ? std::string("nothing")
                   : "the snapshot at " + std::to_string(recovered->snapshot_position));
 
-  const std::filesystem::path read_models = config.data / "projections" / "read_models";
-  auto opened = RocksTable::open_or_recreate(read_models, RunIndex::format);
-  if (!opened) return refuse(logger, opened.error());
-  if (opened->table->applied() > recovered->world.position) {
-    // The log is the truth: what the read models know beyond it didn't happen.
-    opened->table.reset();
-    std::filesystem::remove_all(read_models, error);
-    opened = RocksTable::open_or_recreate(read_models, RunIndex::format);
-    if (!opened) return refuse(logger, opened.error());
-    opened->recreated_because = "they were ahead of the log";
-  }
-  if (!opened->recreated_because.empty()) {
-    logger.warn("read models are built again: {}", opened->recreated_because);
-  }
-  RunIndex index(*opened->table);
+  const auto rows = open_read_models(config, *recovered->log, logger);
+  if (!rows) return refuse(logger, rows.error());
+  HoldingTable table(**rows);
+  RunIndex index(table);
   if (auto ok = Projector(*recovered->log, index, {}).catch_up(); !ok) {
     return refuse(logger, ok.error());
   }

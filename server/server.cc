@@ -48,7 +48,11 @@ Server::Server(const Config& config, Recovered& recovered, RunIndex& index, spdl
       modal_({config.data / "jobs", own_environment()}, artifacts_),
       executor_(processes_, modal_),
       engine_(std::move(recovered.world), clock_, hooks()),
-      projector_(log_, index, [this](const StoreError& error) { fail_from_thread(error); }),
+      projector_(
+          log_, index, [this](const StoreError& error) { fail_from_thread(error); },
+          [this](bool ok, const std::string& text) {
+            logger_.log(ok ? spdlog::level::info : spdlog::level::warn, text);
+          }),
       snapshotter_(log_, snapshots_directory(config.data), config.snapshot_events,
                    recovered.snapshot_position,
                    [this](bool ok, const std::string& text) {
@@ -134,7 +138,8 @@ Api Server::api() {
           KnownPipeline(config_.coderunner_mode),
           &authentication_,
           secure_random(),
-          &steps_};
+          &steps_,
+          &snapshotter_};
 }
 
 HttpService Server::http_service() {

@@ -15,16 +15,20 @@ namespace signalbox {
 
 Stored<void> replace_file(const std::filesystem::path& path, std::string_view bytes) {
   const std::filesystem::path temporary = path.string() + ".tmp";
+  // What it has taken of a full disk is given back.
+  const auto give_up = [&temporary](const char* verb) {
+    auto error = system_error(verb, temporary);
+    ::unlink(temporary.c_str());
+    return tl::unexpected(std::move(error));
+  };
   {
     const FileDescriptor file(
         ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
     if (!file) return tl::unexpected(system_error("create", temporary));
-    if (!write_all(file, bytes)) return tl::unexpected(system_error("write", temporary));
-    if (::fsync(file.get()) != 0) return tl::unexpected(system_error("sync", temporary));
+    if (!write_all(file, bytes)) return give_up("write");
+    if (::fsync(file.get()) != 0) return give_up("sync");
   }
-  if (std::rename(temporary.c_str(), path.c_str()) != 0) {
-    return tl::unexpected(system_error("rename", temporary));
-  }
+  if (std::rename(temporary.c_str(), path.c_str()) != 0) return give_up("rename");
   return sync_directory(path.parent_path());
 }
 

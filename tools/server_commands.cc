@@ -20,6 +20,10 @@ std::string view_status(const json::object& status, const Terminal& terminal) {
   const json::array& failures = array_at(status, "run_root_failures");
   const std::string run_roots =
       failures.empty() ? "ok" : "can't be written: " + scalar_text(failures.front());
+  const json::array& disk_failures = array_at(status, "disk_failures");
+  const bool full = true_at(status, "storage_full");
+  std::string storage = full ? "full: nothing is taken" : "ok";
+  if (!full && !disk_failures.empty()) storage = scalar_text(disk_failures.front());
   return named_values(
       {
           {"version", {text_at(status, "version")}},
@@ -34,9 +38,7 @@ std::string view_status(const json::object& status, const Terminal& terminal) {
           {"waiting for locks", {text_at(status, "waiting_locks")}},
           {"subscriptions", {text_at(status, "subscriptions")}},
           {"read models at", {text_at(status, "read_models_position")}},
-          {"storage",
-           {true_at(status, "storage_full") ? "full: nothing is taken" : "ok",
-            true_at(status, "storage_full") ? Style::bad : Style::good}},
+          {"storage", {storage, full || !disk_failures.empty() ? Style::bad : Style::good}},
           {"run roots", {run_roots, failures.empty() ? Style::good : Style::bad}},
           {"data", {text_at(status, "data_directory")}},
           {"socket", {text_at(status, "socket")}},

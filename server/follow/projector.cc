@@ -1,7 +1,7 @@
 #include "server/follow/projector.h"
 
 #include <algorithm>
-#include <chrono>
+#include <utility>
 #include <vector>
 
 namespace signalbox {
@@ -14,8 +14,12 @@ constexpr std::chrono::milliseconds apply_pause{1000};
 }  // namespace
 
 Projector::Projector(const EventLog& log, RunIndex& index,
-                     std::function<void(const StoreError&)> failed)
-    : log_(log), index_(index), failed_(std::move(failed)), applied_(index.applied()) {}
+                     std::function<void(const StoreError&)> failed, Note note)
+    : log_(log),
+      index_(index),
+      failed_(std::move(failed)),
+      note_(std::move(note)),
+      applied_(index.applied()) {}
 
 Projector::~Projector() {
   {
@@ -44,10 +48,10 @@ void Projector::notify() {
   if (wanted_ > applied_.load()) changed_.notify_one();
 }
 
-void Projector::query(Position position, Query query) {
+void Projector::query(Position position, Query query, Refused refused) {
   {
     const std::lock_guard lock(mutex_);
-    queries_.push_back({position, std::move(query)});
+    queries_.push_back({position, std::move(query), std::move(refused)});
     wanted_ = std::max(wanted_, position);
   }
   changed_.notify_one();
@@ -63,51 +67,119 @@ void Projector::roll_back(Position tail) {
 }
 
 bool Projector::wait_for(Position position) {
-  if (!thread_.joinable()) return applied_.load() >= position || catch_up().has_value();
+  if (!thread_.joinable()) {
+    return applied_.load() >= position || (catch_up().has_value() && !place_held_);
+  }
   std::unique_lock lock(mutex_);
   wanted_ = std::max(wanted_, position);
   changed_.notify_one();
-  applied_changed_.wait(lock, [&] { return applied_.load() >= position || broken_; });
-  return !broken_;
+  applied_changed_.wait(
+      lock, [&] { return applied_.load() >= position || broken_ || place_held_.has_value(); });
+  return !broken_ && applied_.load() >= position;
+}
+
+std::optional<std::string> Projector::held() const {
+  const std::lock_guard lock(mutex_);
+  if (place_held_) return place_held_->message;
+  return index_.held();
 }
 
 Stored<void> Projector::apply_up_to(Position tail) {
   while (applied_.load() < tail) {
     auto records = log_.read(applied_.load() + 1, apply_events_at_once);
     if (!records) return tl::unexpected(records.error());
-    if (auto ok = index_.apply(*records); !ok) return ok;
-    const std::lock_guard lock(mutex_);
-    applied_.store(records->back().position);
-    applied_changed_.notify_all();
+    if (auto ok = index_.apply(*records); !ok) {
+      using Kind = StoreError::Kind;
+      if (ok.error().kind != Kind::full && ok.error().kind != Kind::io) return ok;
+      hold_place(std::move(ok.error()));
+      set_applied(index_.applied());
+      break;
+    }
+    hold_place(std::nullopt);
+    set_applied(records->back().position);
   }
+  tell();
   return {};
+}
+
+void Projector::set_applied(Position position) {
+  const std::lock_guard lock(mutex_);
+  applied_.store(position);
+  applied_changed_.notify_all();
+}
+
+void Projector::hold_place(std::optional<StoreError> why) {
+  const std::lock_guard lock(mutex_);
+  place_held_ = std::move(why);
+  if (place_held_) applied_changed_.notify_all();
+}
+
+// The rows that are held, to the disk, if it takes them again. They may turn out not to follow on
+// what is there: then what the log has from there on is applied anew.
+void Projector::try_again() {
+  if (!place_held_ && !index_.held()) return;
+  const auto now = std::chrono::steady_clock::now();
+  if (now - tried_at_ < apply_pause) return;
+  tried_at_ = now;
+  if (!index_.take_up_again()) return;
+  hold_place(std::nullopt);
+  set_applied(index_.applied());
+}
+
+void Projector::tell() {
+  const auto held = this->held();
+  if (held.has_value() == told_) return;
+  told_ = held.has_value();
+  if (!note_) return;
+  if (held) {
+    note_(false, "the read models stay behind on the disk: " + *held + "; it is tried again");
+  } else {
+    note_(true, "the read models are on the disk again, up to position " +
+                    std::to_string(applied_.load()));
+  }
 }
 
 void Projector::answer_queries() {
   for (;;) {
     Waiting ready;
+    std::optional<StoreError> refusal;
     {
       const std::lock_guard lock(mutex_);
-      if (queries_.empty() || queries_.front().position > applied_.load()) return;
+      if (queries_.empty()) return;
+      if (queries_.front().position > applied_.load()) {
+        if (!place_held_) return;
+        refusal = place_held_;
+      }
       ready = std::move(queries_.front());
       queries_.pop_front();
     }
-    ready.query(index_);
+    if (refusal) {
+      ready.refused(*refusal);
+    } else {
+      ready.query(index_);
+    }
   }
 }
 
+bool Projector::wait_for_work() {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, apply_pause, [this] {
+    const Position tail = log_.tail();
+    if (stopping_) return true;
+    if (!queries_.empty() && queries_.front().position <= tail) return true;
+    if (place_held_) return false;
+    if (tail - applied_.load() > apply_events_before_pause_ends) return true;
+    return wanted_ > applied_.load() && wanted_ <= tail;
+  });
+  return !stopping_;
+}
+
 void Projector::run() {
-  for (;;) {
-    {
-      std::unique_lock lock(mutex_);
-      changed_.wait_for(lock, apply_pause, [this] {
-        const Position tail = log_.tail();
-        if (stopping_) return true;
-        if (tail - applied_.load() > apply_events_before_pause_ends) return true;
-        if (!queries_.empty() && queries_.front().position <= tail) return true;
-        return wanted_ > applied_.load() && wanted_ <= tail;
-      });
-      if (stopping_) return;
+  while (wait_for_work()) {
+    try_again();
+    if (place_held_) {  // until it is tried again
+      answer_queries();
+      continue;
     }
     if (auto ok = apply_up_to(log_.tail()); !ok) {
       {

@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <utility>
 
 #include "domain/evolve.h"
@@ -13,6 +14,7 @@ namespace signalbox {
 namespace {
 
 constexpr int lowest_priority = 19;
+constexpr std::chrono::seconds try_again_pause{5};
 
 }  // namespace
 
@@ -46,24 +48,41 @@ void Snapshotter::offer(const MerkleFrontier& frontier) {
   changed_.notify_one();
 }
 
+std::optional<std::string> Snapshotter::failure() const {
+  const std::lock_guard lock(mutex_);
+  return failure_;
+}
+
 void Snapshotter::run() {
   // On Linux a thread has a priority of its own: commands go first on a busy machine.
   setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), lowest_priority);
+  MerkleFrontier frontier;
   for (;;) {
-    MerkleFrontier frontier;
     {
       std::unique_lock lock(mutex_);
       busy_ = false;
-      changed_.wait(lock, [this] { return stopping_ || wanted_.has_value(); });
+      const auto something = [this] { return stopping_ || wanted_.has_value(); };
+      if (failure_) {
+        changed_.wait_for(lock, try_again_pause, something);
+      } else {
+        changed_.wait(lock, something);
+      }
       if (stopping_) return;
-      frontier = std::move(*std::exchange(wanted_, std::nullopt));
+      if (wanted_) frontier = std::move(*std::exchange(wanted_, std::nullopt));
       busy_ = true;
     }
-    make(frontier);
+    auto failure = make(frontier);
+    bool is_new = false;
+    {
+      const std::lock_guard lock(mutex_);
+      is_new = failure && !failure_;
+      failure_ = std::move(failure);
+    }
+    if (is_new) note_(false, *failure_ + "; it is tried again");
   }
 }
 
-void Snapshotter::make(const MerkleFrontier& frontier) {
+std::optional<std::string> Snapshotter::make(const MerkleFrontier& frontier) {
   LoadedSnapshot loaded = load_newest_snapshot(directory_, frontier.leaves);
   for (const std::string& problem : loaded.problems) note_(false, problem);
   World world;
@@ -77,13 +96,14 @@ void Snapshotter::make(const MerkleFrontier& frontier) {
     }
     return !stopped;
   });
-  if (stopped) return;
-  if (!folded) return note_(false, "no snapshot: " + folded.error().message);
+  if (stopped) return std::nullopt;
+  if (!folded) return "no snapshot: " + folded.error().message;
   const Position position = world.position;
   if (auto ok = write_snapshot(directory_, world, frontier, world_digest(world)); !ok) {
-    return note_(false, "no snapshot: " + ok.error().message);
+    return "no snapshot: " + ok.error().message;
   }
   note_(true, "snapshot at " + std::to_string(position));
+  return std::nullopt;
 }
 
 }  // namespace signalbox

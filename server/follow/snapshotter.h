@@ -18,7 +18,7 @@ namespace signalbox {
 class Snapshotter {
  public:
   // `note` is called on the snapshotter's thread with what was made or what went wrong; the next
-  // one is tried in its turn.
+  // one is tried in its turn, or a while after a failure.
   Snapshotter(const EventLog& log, std::filesystem::path directory, std::uint64_t every_events,
               Position newest, std::function<void(bool ok, const std::string& text)> note);
   ~Snapshotter();
@@ -27,18 +27,23 @@ class Snapshotter {
   // none is being made. Cheap.
   void offer(const MerkleFrontier& frontier);
 
+  // Why there is no newer snapshot, where it isn't for want of events. Any thread.
+  [[nodiscard]] std::optional<std::string> failure() const;
+
  private:
   void run();
-  void make(const MerkleFrontier& frontier);
+  // What went wrong; nothing too where it was stopped.
+  std::optional<std::string> make(const MerkleFrontier& frontier);
 
   const EventLog& log_;
   std::filesystem::path directory_;
   std::uint64_t every_events_;
   Position newest_;  // the engine's thread only
   std::function<void(bool ok, const std::string& text)> note_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::optional<MerkleFrontier> wanted_;
+  std::optional<std::string> failure_;
   bool busy_ = false;
   bool stopping_ = false;
   std::thread thread_;

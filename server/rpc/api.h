@@ -21,6 +21,7 @@ namespace signalbox {
 class Authentication;
 class LockQueue;
 class RunRootWriter;
+class Snapshotter;
 class StepQueue;
 
 // Facts about this process that `server.status` tells.
@@ -64,6 +65,8 @@ struct Api {
   RandomSource random = secure_random();
   // Where workers wait for steps; nullptr where none can.
   StepQueue* steps = nullptr;
+  // What makes snapshots; nullptr where nothing does, as in tests.
+  const Snapshotter* snapshotter = nullptr;
 };
 
 }  // namespace signalbox

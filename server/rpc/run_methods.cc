@@ -7,6 +7,7 @@
 #include "server/rpc/command_call.h"
 #include "server/rpc/command_identity.h"
 #include "server/rpc/page_limit.h"
+#include "server/rpc/read_models.h"
 #include "server/rpc/results.h"
 #include "server/rpc/run_retry.h"
 #include "server/rpc/run_views.h"
@@ -33,9 +34,13 @@ std::optional<Decided<json::object>> started_long_ago(Api& api, const StartRun& 
   const World& world = api.engine.world();
   if (world.run_by_idempotency_key.contains(*command.idempotency_key)) return std::nullopt;
   if (world.forgotten_keys == 0) return std::nullopt;
-  if (!api.projector.wait_for(world.forgotten_keys)) return std::nullopt;
+  // Without an answer it may be a second run for one key: better none.
+  if (!api.projector.wait_for(world.forgotten_keys)) {
+    return tl::unexpected(read_models_behind(api, api.projector.held().value_or("")));
+  }
   const auto row = api.projector.index().find_by_idempotency_key(*command.idempotency_key);
-  if (!row || !*row) return std::nullopt;
+  if (!row) return tl::unexpected(read_models_behind(api, row.error().message));
+  if (!*row) return std::nullopt;
   if ((*row)->request_digest != command.request_digest) {
     return reject(
         ErrorCode::IDEMPOTENCY_CONFLICT,
@@ -191,20 +196,10 @@ struct ListRuns {
 };
 BOOST_DESCRIBE_STRUCT(ListRuns, (), (status, project, label, since, until, limit, cursor))
 
-// Asks the read models as of this moment, off the engine's thread; the answer comes back to it.
-void answer_from_index(Api& api, Call& call,
-                       std::function<Decided<json::object>(const RunIndex& index)> view) {
-  api.projector.query(api.engine.world().position, [&api, responder = call.responder,
-                                                    view = std::move(view)](const RunIndex& index) {
-    api.post(
-        [responder, outcome = view(index)]() mutable { responder.answer(std::move(outcome)); });
-  });
-}
-
 void get(Api& api, Call& call) {
   const auto params = from_json<GetRun>(call.params);
   if (!params) return call.responder.reject(params.error());
-  answer_from_index(api, call, [&api, id = params->run_id](const RunIndex& index) {
+  answer_from_read_models(api, call.responder, [&api, id = params->run_id](const RunIndex& index) {
     return run_view(api, index, id);
   });
 }
@@ -212,7 +207,7 @@ void get(Api& api, Call& call) {
 void artifact(Api& api, Call& call) {
   const auto params = from_json<GetArtifact>(call.params);
   if (!params) return call.responder.reject(params.error());
-  answer_from_index(api, call, [&api, params = *params](const RunIndex& index) {
+  answer_from_read_models(api, call.responder, [&api, params = *params](const RunIndex& index) {
     return artifact_view(api, index, params.run_id, params.name);
   });
 }
@@ -256,8 +251,8 @@ void list(Api& api, Call& call) {
   if (!filter) return call.responder.reject(filter.error());
   const auto limit = page_limit(params->limit, 50, run_list_rows_max);
   if (!limit) return call.responder.reject(limit.error());
-  answer_from_index(
-      api, call,
+  answer_from_read_models(
+      api, call.responder,
       [filter = std::move(*filter), limit = *limit, cursor = params->cursor.value_or(0)](
           const RunIndex& index) { return list_view(index, filter, limit, cursor); });
 }

@@ -8,6 +8,7 @@
 #include "domain/run_retry.h"
 #include "projections/run_history.h"
 #include "server/rpc/command_call.h"
+#include "server/rpc/read_models.h"
 
 namespace signalbox {
 namespace {
@@ -62,17 +63,17 @@ void retry_run(Api& api, Call& call) {
   if (!command) return call.responder.reject(command.error());
   if (answered_before(api, call, retry_result)) return;
   const auto origin = std::make_shared<Origin>(call.origin);
-  api.projector.query(api.engine.world().position,
-                      [&api, origin, responder = call.responder,
-                       command = std::move(*command)](const RunIndex& index) {
-                        auto completed = with_history(api, index, command);
-                        api.post([&api, origin, responder, completed = std::move(completed)] {
-                          if (!completed) return responder.reject(completed.error());
-                          // The same command may have come a second time meanwhile.
-                          Call again{{}, *origin, responder};
-                          apply_command(api, again, *completed, retry_result);
-                        });
-                      });
+  ask_read_models(api, call.responder, api.engine.world().position,
+                  [&api, origin, responder = call.responder,
+                   command = std::move(*command)](const RunIndex& index) {
+                    auto completed = with_history(api, index, command);
+                    return [&api, origin, responder, completed = std::move(completed)] {
+                      if (!completed) return responder.reject(completed.error());
+                      // The same command may have come a second time meanwhile.
+                      Call again{{}, *origin, responder};
+                      apply_command(api, again, *completed, retry_result);
+                    };
+                  });
 }
 
 }  // namespace signalbox

@@ -8,6 +8,7 @@
 #include "projections/run_history.h"
 #include "projections/why.h"
 #include "server/rpc/described_json.h"
+#include "server/rpc/read_models.h"
 #include "server/rpc/time_text.h"
 
 namespace signalbox {
@@ -191,12 +192,9 @@ void why_run(Api& api, Call& call) {
   const auto params = from_json<WhyRun>(call.params);
   if (!params) return call.responder.reject(params.error());
   Moment moment = moment_of(api, params->run_id);
-  api.projector.query(moment.position,
-                      [&api, responder = call.responder, moment](const RunIndex& index) {
-                        api.post([responder, outcome = why_view(api, index, moment)]() mutable {
-                          responder.answer(std::move(outcome));
-                        });
-                      });
+  answer_from_read_models(api, call.responder, [&api, moment](const RunIndex& index) {
+    return why_view(api, index, moment);
+  });
 }
 
 }  // namespace signalbox

@@ -1,5 +1,7 @@
 // `server.*`: what this service is and how it is.
 #include "domain/limits.h"
+#include "projections/holding_table.h"
+#include "server/follow/snapshotter.h"
 #include "server/http/http_limits.h"
 #include "server/rpc/described_json.h"
 #include "server/rpc/json_text.h"
@@ -32,6 +34,11 @@ void status(Api& api, Call& call) {
   result["subscriptions"] = api.feed.size();
   result["storage_full"] = api.engine.storage_full();
   result["read_models_position"] = api.projector.applied();
+  json::array& disk_failures = result["disk_failures"].emplace_array();
+  if (const auto held = api.projector.held()) disk_failures.emplace_back(*held);
+  if (api.snapshotter != nullptr) {
+    if (const auto failure = api.snapshotter->failure()) disk_failures.emplace_back(*failure);
+  }
   if (api.run_roots != nullptr) {
     const auto failures = api.run_roots->failures(run_root_failures_shown);
     result["run_roots_position"] = api.run_roots->written();
@@ -129,6 +136,7 @@ void limits_method(Api&, Call& call) {
   SIGNALBOX_LIMIT(denial_streaks_max);
   SIGNALBOX_LIMIT(denial_streak_ms_max);
 #undef SIGNALBOX_LIMIT
+  result["held_read_models_bytes_max"] = HoldingTable::held_bytes_max;
   result["run_list_rows_max"] = run_list_rows_max;
   result["lock_list_rows_max"] = lock_list_rows_max;
   result["tick_list_rows_max"] = tick_list_rows_max;

@@ -6,6 +6,7 @@
 #include "server/rpc/command_call.h"
 #include "server/rpc/described_json.h"
 #include "server/rpc/method.h"
+#include "server/rpc/read_models.h"
 
 namespace signalbox {
 namespace {
@@ -81,13 +82,10 @@ void list(Api& api, Call& call) {
   }
   const auto cursor = cursor_bytes(params->cursor.value_or(""));
   if (!cursor) return call.responder.reject(cursor.error());
-  api.projector.query(
-      api.engine.world().position, [&api, responder = call.responder, params = *params,
-                                    cursor = *cursor](const RunIndex& index) {
-        api.post([responder, outcome = strategies_view(index, params, cursor)]() mutable {
-          responder.answer(std::move(outcome));
-        });
-      });
+  answer_from_read_models(api, call.responder,
+                          [params = *params, cursor = *cursor](const RunIndex& index) {
+                            return strategies_view(index, params, cursor);
+                          });
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "server/rpc/command_call.h"
 #include "server/rpc/due_leases.h"
 #include "server/rpc/page_limit.h"
+#include "server/rpc/read_models.h"
 #include "server/rpc/tick_results.h"
 #include "server/rpc/watchdog_check.h"
 #include "server/run_root/tick_marker.h"
@@ -146,14 +147,11 @@ void list(Api& api, Call& call) {
   if (!limit) return call.responder.reject(limit.error());
   const Position cursor = params->cursor.value_or(0);
   json::object open = open_ticks(api, filter, *limit);
-  api.projector.query(api.engine.world().position, [&api, responder = call.responder, filter,
-                                                    limit = *limit, cursor,
-                                                    open = std::move(open)](const RunIndex& index) {
-    api.post([responder,
-              outcome = tick_list_view(api, index.ticks(), filter, limit, cursor, open)]() mutable {
-      responder.answer(std::move(outcome));
-    });
-  });
+  answer_from_read_models(
+      api, call.responder,
+      [&api, filter, limit = *limit, cursor, open = std::move(open)](const RunIndex& index) {
+        return tick_list_view(api, index.ticks(), filter, limit, cursor, open);
+      });
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "domain/refusals.h"
 #include "projections/run_history.h"
 #include "server/rpc/command_call.h"
+#include "server/rpc/read_models.h"
 #include "server/rpc/tick_results.h"
 #include "server/rpc/time_text.h"
 
@@ -107,23 +108,23 @@ const WatchdogTimedOut* latest_timeout(const RunTimeline& timeline) {
 // `otherwise` is the answer if no timeout ended its latest one.
 void answer_from_history(Api& api, Call& call, const RunId& run_id,
                          Decided<json::object> otherwise) {
-  api.projector.query(api.engine.world().position,
-                      [&api, responder = call.responder, run_id,
-                       otherwise = std::move(otherwise)](const RunIndex& index) {
-                        Decided<json::object> outcome = otherwise;
-                        const auto timeline = read_timeline(api.log, index, run_id);
-                        if (!timeline) {
-                          outcome = reject(ErrorCode::STORAGE_DAMAGED, timeline.error().message, {},
-                                           {"signalbox replay"});
-                        } else if (*timeline) {
-                          if (const WatchdogTimedOut* event = latest_timeout(**timeline)) {
-                            outcome = timed_out_view(api, run_id, *event);
-                          }
-                        }
-                        api.post([&api, responder, outcome = std::move(outcome)]() mutable {
-                          answer_with_files(api, responder, std::move(outcome));
-                        });
-                      });
+  ask_read_models(api, call.responder, api.engine.world().position,
+                  [&api, responder = call.responder, run_id, otherwise = std::move(otherwise)](
+                      const RunIndex& index) -> std::function<void()> {
+                    Decided<json::object> outcome = otherwise;
+                    const auto timeline = read_timeline(api.log, index, run_id);
+                    if (!timeline) {
+                      outcome = reject(ErrorCode::STORAGE_DAMAGED, timeline.error().message, {},
+                                       {"signalbox replay"});
+                    } else if (*timeline) {
+                      if (const WatchdogTimedOut* event = latest_timeout(**timeline)) {
+                        outcome = timed_out_view(api, run_id, *event);
+                      }
+                    }
+                    return [&api, responder, outcome = std::move(outcome)]() mutable {
+                      answer_with_files(api, responder, std::move(outcome));
+                    };
+                  });
 }
 
 }  // namespace

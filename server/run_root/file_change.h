@@ -11,7 +11,7 @@ namespace signalbox {
 struct FileChange {
   enum class Kind : std::uint8_t {
     write,   // `bytes` are the whole file
-    remove,  // the file isn't there
+    remove,  // the file isn't there, unless it is somebody else's (own_file.h)
     append,  // `bytes` are a row of a ledger, with its line break
   };
 
@@ -19,7 +19,8 @@ struct FileChange {
   std::string path;  // below the root: "logs/ticks.jsonl"
   Kind kind = Kind::write;
   std::string bytes;
-  Position position = 0;  // of the record that it follows from
+  Position position = 0;   // of the record that it follows from
+  Position halted_at = 0;  // of a marker's removal: of the halt that ends with it, or 0
 
   friend bool operator==(const FileChange&, const FileChange&) = default;
 };

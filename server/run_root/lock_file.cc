@@ -1,5 +1,6 @@
 #include "server/run_root/lock_file.h"
 
+#include <limits>
 #include <optional>
 
 #include <boost/json/object.hpp>
@@ -32,16 +33,30 @@ std::optional<std::int64_t> time_in(const json::object& object, const char* name
   return text == nullptr ? std::nullopt : parse_time(*text);
 }
 
+// The last moment that 64 bits of nanoseconds can tell, in 2262: a lease that is longer, such as
+// one that is to last for ever, lasts until then.
+constexpr std::int64_t end_of_time_ns = std::numeric_limits<std::int64_t>::max();
+
+bool is_after_end_of_time(const json::string* text) {
+  if (text == nullptr || text->size() < 4) return false;
+  const std::string_view year = std::string_view(*text).substr(0, 4);
+  // But for its year it is a time like any other; 2000 has a 29th of February.
+  return year >= "2262" && parse_time("2000" + std::string(std::string_view(*text).substr(4)));
+}
+
 std::optional<std::int64_t> expiry_in(const json::object& object) {
   if (const auto expires_at = time_in(object, "expires_at")) return expires_at;
+  if (is_after_end_of_time(text_in(object, "expires_at"))) return end_of_time_ns;
   const auto acquired_at = time_in(object, "acquired_at");
   const json::value* lease_ms = object.if_contains("lease_ms");
   std::int64_t lease_ns = 0;
   std::int64_t expires_at = 0;
-  if (!acquired_at || lease_ms == nullptr || !lease_ms->is_int64() || lease_ms->get_int64() < 0 ||
-      __builtin_mul_overflow(lease_ms->get_int64(), std::int64_t{1'000'000}, &lease_ns) ||
-      __builtin_add_overflow(*acquired_at, lease_ns, &expires_at)) {
+  if (!acquired_at || lease_ms == nullptr || !lease_ms->is_int64() || lease_ms->get_int64() < 0) {
     return std::nullopt;
+  }
+  if (__builtin_mul_overflow(lease_ms->get_int64(), std::int64_t{1'000'000}, &lease_ns) ||
+      __builtin_add_overflow(*acquired_at, lease_ns, &expires_at)) {
+    return end_of_time_ns;
   }
   return expires_at;
 }

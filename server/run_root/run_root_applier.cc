@@ -28,7 +28,10 @@ void RunRootApplier::apply_one(RunRootBacklog::Entry entry) {
   if (failed_before && change.kind == FileChange::Kind::append) {
     change.bytes = before->second.change.bytes + change.bytes;  // the older rows come first
   }
-  const auto applied = apply_change(change, tag_);
+  Stored<void> applied;
+  if (change.kind != FileChange::Kind::remove || may_remove_(change)) {
+    applied = apply_change(change, tag_);
+  }
   if (applied) {
     if (!failed_before) return;
     {

@@ -21,8 +21,10 @@ class RunRootApplier {
   static constexpr std::size_t errors_max = 256;
 
   using Note = std::function<void(bool ok, const std::string& text)>;
-  // `tag` is temporary_tag()'s.
-  RunRootApplier(Note note, std::string tag) : note_(std::move(note)), tag_(std::move(tag)) {}
+  using MayRemove = std::function<bool(const FileChange& removal)>;
+  // `tag` is temporary_tag()'s. `may_remove` tells what lies there and is ours.
+  RunRootApplier(Note note, std::string tag, MayRemove may_remove)
+      : note_(std::move(note)), tag_(std::move(tag)), may_remove_(std::move(may_remove)) {}
 
   // One thread, the writer's.
 
@@ -54,6 +56,7 @@ class RunRootApplier {
 
   const Note note_;
   const std::string tag_;
+  const MayRemove may_remove_;
   mutable std::mutex mutex_;  // for what other threads read; this class's own thread reads without
   std::map<RunRootBacklog::Key, Failed> failed_;
   std::deque<Error> errors_;

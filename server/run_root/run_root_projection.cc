@@ -20,10 +20,11 @@ FileChange lock_file(const RunRootState& state, const std::string& root, Positio
   return {root, run_root_path::lock, FileChange::Kind::write, lock_file_text(*lock), position};
 }
 
-FileChange tick_marker(const RunRootState& state, const std::string& root, Position position) {
+FileChange tick_marker(const RunRootState& state, const std::string& root, Position position,
+                       Position halted_at = 0) {
   const MirroredTick* tick = state.marker_of(root);
   if (tick == nullptr) {
-    return {root, run_root_path::tick_marker, FileChange::Kind::remove, {}, position};
+    return {root, run_root_path::tick_marker, FileChange::Kind::remove, {}, position, halted_at};
   }
   return {root, run_root_path::tick_marker, FileChange::Kind::write, tick_marker_text(*tick),
           position};
@@ -130,7 +131,7 @@ class Taking {
     const MirroredTick tick = std::move(place->second);
     state_.ticks.erase(place);
     append_row(tick);
-    changes_.push_back(tick_marker(state_, tick.root, record_.position));
+    changes_.push_back(tick_marker(state_, tick.root, record_.position, tick.halted_at));
     if (tick.halted_at != 0) {
       changes_.push_back(latest_halt(state_, tick.root, record_.position));
     }

@@ -5,12 +5,17 @@
 #include <iterator>
 #include <utility>
 
+#include "domain/limits.h"
+#include "server/run_root/lock_file.h"
+#include "server/run_root/own_file.h"
 #include "server/run_root/render_run.h"
 #include "server/run_root/run_root_disk.h"
 #include "server/run_root/run_root_progress.h"
 
 namespace signalbox {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr std::size_t backlog_files_max = 1024;
 constexpr std::size_t backlog_bytes_max = 8 * 1024 * 1024;
@@ -54,7 +59,13 @@ RunRootWriter::RunRootWriter(const EventLog& log, Projector& projector, std::fil
       note_(std::move(note)),
       run_files_(log, projector, data / "runs"),
       projection_({}, data / "runs"),
-      applier_(note_, temporary_tag(data / "runs")) {}
+      applier_(note_, temporary_tag(data / "runs"), [this](const FileChange& removal) {
+        const fs::path path = fs::path(removal.root) / removal.path;
+        const bool is_marker = removal.path == run_root_path::tick_marker;
+        return may_remove(
+            log_, removal,
+            look_at_file(path, is_marker ? limits::marker_bytes_max : lock_file_bytes_max));
+      }) {}
 
 RunRootWriter::~RunRootWriter() { stop(); }
 
@@ -198,7 +209,7 @@ void RunRootWriter::run() {
                std::any_of(waiting_.begin(), waiting_.end(),
                            [this](const Waiting& each) { return each.position <= written_; });
       };
-      if (changed_since_ || applier_.has_failures()) {
+      if (changed_since_ || applier_.has_failures() || !unread_.empty()) {
         changed_.wait_for(lock, std::chrono::seconds(1), something);
       } else {
         changed_.wait(lock, something);
@@ -225,8 +236,12 @@ void RunRootWriter::run() {
       runs_.erase(runs_.begin());
       write_run(run_id, how_much, taken_);
     }
-    if (applier_.has_failures() && steady_ns() >= try_again_at_ns_) {
+    const bool has_failures = applier_.has_failures() || !unread_.empty();
+    if (has_failures && steady_ns() >= try_again_at_ns_) {
       applier_.try_again();
+      for (const auto& [run_id, how_much] : std::exchange(unread_, {})) {
+        wish(runs_, run_id, how_much);
+      }
       try_again_at_ns_ = steady_ns() + try_again_ns;
     }
     remember(/*now=*/false);
@@ -285,7 +300,9 @@ void RunRootWriter::read_log(Position through) {
 void RunRootWriter::write_run(const RunId& run_id, Wish how_much, Position through) {
   auto rendered = run_files_.render(run_id, through, how_much == Wish::if_it_has_any);
   if (!rendered) {
-    return note_(false, "the files of run " + to_string(run_id) + ": " + rendered.error().message);
+    note_(false, "the files of run " + to_string(run_id) + ": " + rendered.error().message);
+    if (unread_.size() < runs_behind_max) wish(unread_, run_id, how_much);
+    return;
   }
   if (!*rendered) return;
   changed_since_ = true;
@@ -326,11 +343,16 @@ void RunRootWriter::remember(bool now) {
     remembered_ = taken_;
   }
   for (const auto& [run_id, how_much] : runs_) progress.runs.push_back(run_id);
+  for (const auto& [run_id, how_much] : unread_) progress.runs.push_back(run_id);
   progress.state = projection_.state();
-  if (auto saved = save_progress(progress_file_, progress); !saved) {
+  const auto saved = save_progress(progress_file_, progress);
+  if (!saved && !forgetful_) {
     note_(false, "how far the files in run roots are: " + saved.error().message);
+  } else if (saved && forgetful_) {
+    note_(true, "how far the files in run roots are is remembered again");
   }
-  changed_since_ = false;
+  forgetful_ = !saved;
+  changed_since_ = forgetful_;  // then it is tried again
   remembered_at_ns_ = steady_ns();
 }
 

@@ -107,10 +107,12 @@ class RunRootWriter {
   RunRootProjection projection_;
   RunRootApplier applier_;
   Wishes runs_;             // whose files are behind
+  Wishes unread_;           // likewise, as long as the read models can't tell of them
   std::set<RunId> urgent_;  // and those that somebody waits for
   Position taken_ = 0;      // by the projection
   bool catching_up_ = false;
   bool changed_since_ = false;  // since it was remembered
+  bool forgetful_ = false;      // it couldn't be remembered
   std::int64_t remembered_at_ns_ = 0;
   std::int64_t try_again_at_ns_ = 0;
 

@@ -83,19 +83,7 @@ TEST_P(DiskFaultAt, NoSpaceIsRefusedAndTheSameServerGoesOn) {
   judge();  // of what was refused nothing is there
   const std::size_t sent = record_.sent_count();
   wait_until([&] { return record_.sent_count() > sent + 100; }, "the clients go on");
-  workers_->finish();
-  judge();
-  EXPECT_EQ(record_.repeated_count("UNKNOWN_OUTCOME"), 0U);
-  EXPECT_EQ(oracle_.lives(), 1U) << server_.log();
-
-  const json::object last = call("server.status", {});
-  EXPECT_EQ(server_.stop().exit_code, 0) << server_.log();
-  ASSERT_TRUE(server_.start()) << server_.log();
-  const auto digest = OfflineFold(server_.data()).digest_at(number_of(last.at("position")));
-  ASSERT_TRUE(digest);
-  EXPECT_EQ(to_hex(*digest), last.at("state_digest").as_string());
-  judge();
-  EXPECT_EQ(server_.stop().exit_code, 0) << server_.log();
+  finish_and_judge_the_same_life();
 }
 
 TEST_P(DiskFaultAt, AKillIsSurvived) {
@@ -107,6 +95,24 @@ TEST_P(DiskFaultAt, AKillIsSurvived) {
   EXPECT_EQ(record_.repeated_count("UNKNOWN_OUTCOME"), 0U);
   recover_and_judge();
   EXPECT_EQ(oracle_.lives(), 2U);
+}
+
+// The read models are disposable: an error of their disk is no end, and nothing is unknown. What
+// RocksDB doesn't go on after is opened anew.
+TEST_F(DiskFault, AnErrorOfTheReadModelsEndsNothing) {
+  wal_ = (server_.data() / "projections/read_models" / first_wal_name()).string();
+  ASSERT_TRUE(launch("write", "error=EIO", "2..3"));
+  start_workers();
+  wait_until([this] { return record_.sent_count() > 500; }, "the clients work");
+  wait_until(
+      [this] {
+        EXPECT_EQ(refusal("run.list", {{"limit", 5}}), "");
+        return server_.log().find("on the disk again") != std::string::npos;
+      },
+      "they are followed again");
+  EXPECT_NE(server_.log().find("stay behind"), std::string::npos) << server_.log();
+  EXPECT_TRUE(call("server.status", {}).at("disk_failures").as_array().empty());
+  finish_and_judge_the_same_life();
 }
 
 // Each time it tries there is still no space: it says so and answers reads, until there is.

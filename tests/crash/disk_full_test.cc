@@ -82,19 +82,7 @@ TEST_F(DiskFull, IsRefusedReadFromAndTakenUpAgain) {
 
   make_space_and_wait();
   EXPECT_EQ(refusal("run.start", started), "") << "a refused command id stood for something";
-  workers_->finish();
-  judge();
-  EXPECT_EQ(record_.repeated_count("UNKNOWN_OUTCOME"), 0U);
-  EXPECT_EQ(oracle_.lives(), 1U) << server_.log();
-
-  const json::object last = call("server.status", {});
-  EXPECT_EQ(server_.stop().exit_code, 0) << server_.log();
-  ASSERT_TRUE(server_.start()) << server_.log();
-  const auto digest = OfflineFold(server_.data()).digest_at(number_of(last.at("position")));
-  ASSERT_TRUE(digest);
-  EXPECT_EQ(to_hex(*digest), last.at("state_digest").as_string());
-  judge();
-  EXPECT_EQ(server_.stop().exit_code, 0) << server_.log();
+  finish_and_judge_the_same_life();
 }
 
 TEST_F(DiskFull, AKillMeanwhileLosesNothing) {
@@ -107,6 +95,78 @@ TEST_F(DiskFull, AKillMeanwhileLosesNothing) {
   const auto digest = OfflineFold(server_.data()).digest_at(number_of(full.at("position")));
   ASSERT_TRUE(digest);
   EXPECT_EQ(to_hex(*digest), full.at("state_digest").as_string());
+}
+
+// A disk that is full for the read models first: it is theirs alone.
+class ProjectionsFull : public LoadedServer {
+ protected:
+  ProjectionsFull() : LoadedServer({"--snapshot-events", "1000"}) {}
+
+  void SetUp() override {
+    std::filesystem::create_directories(server_.data() / "projections");
+    if (const std::string why = disk_.mount(server_.data() / "projections", bytes); !why.empty()) {
+      GTEST_SKIP() << "no disk of our own can be mounted here (" << why << ")";
+    }
+    ASSERT_TRUE(server_.start()) << server_.log();
+    start_workers();
+    wait_until([this] { return record_.sent_count() > 500; }, "the clients work");
+    ASSERT_TRUE(disk_.fill());
+    wait_until([this] { return says("read_models"); }, "the server says so");
+  }
+
+  bool says(const char* what) {
+    const json::object status = call("server.status", {});
+    return json::serialize(status.at("disk_failures")).find(what) != std::string::npos;
+  }
+  // A run that was started just now is found, in the list and by itself.
+  void expect_reads_up_to_date(const char* goal) {
+    const json::object started = call("run.start", {{"goal", goal}, {"idempotency_key", goal}});
+    const json::object runs = call("run.list", {{"limit", 100}});
+    EXPECT_NE(json::serialize(runs).find(started.at("run_id").as_string()), std::string::npos);
+    const json::object run = call("run.get", {{"run_id", started.at("run_id")}});
+    EXPECT_NE(json::serialize(run).find(goal), std::string::npos);
+    EXPECT_EQ(refusal("tick.list", {}), "");
+  }
+  bool has_snapshot() const {
+    std::error_code error;
+    for (const auto& file :
+         std::filesystem::directory_iterator(server_.data() / "projections/snapshots", error)) {
+      if (file.path().extension() == ".snapshot") return true;
+    }
+    return false;
+  }
+
+  static constexpr std::uint64_t bytes = 64 * 1024 * 1024;
+  SmallDisk disk_;
+};
+
+TEST_F(ProjectionsFull, TheServerGoesOnAndTheyCatchUp) {
+  const std::size_t sent = record_.sent_count();
+  wait_until([&] { return record_.sent_count() > sent + 2000; }, "the clients go on");
+  expect_reads_up_to_date("while the disk is full");
+  wait_until([this] { return says("no snapshot"); }, "the snapshot is missed");
+  judge();
+  EXPECT_EQ(record_.repeated_count("STORAGE_FULL"), 0U) << "the log has space";
+
+  workers_->finish();  // a snapshot is made with the lowest priority
+  disk_.make_space();
+  wait_until([this] { return !says("o"); }, "all is well again");
+  EXPECT_TRUE(has_snapshot());
+  expect_reads_up_to_date("when it isn't");
+  finish_and_judge_the_same_life();
+}
+
+TEST_F(ProjectionsFull, AKillMeanwhileLosesNothing) {
+  const std::size_t sent = record_.sent_count();
+  wait_until([&] { return record_.sent_count() > sent + 500; }, "the clients go on");
+  server_.kill();
+  disk_.make_space();
+  recover_and_judge();
+}
+
+TEST_F(ProjectionsFull, AStopMeanwhileIsAGoodOne) {
+  workers_->finish();
+  EXPECT_EQ(server_.stop().exit_code, 0) << server_.log();
 }
 
 TEST_F(DiskFull, AgainAndAgain) {

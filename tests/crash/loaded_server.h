@@ -7,6 +7,8 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -22,6 +24,10 @@ inline constexpr std::chrono::seconds loaded_patience{20 * slowness};
 
 class LoadedServer : public ::testing::Test {
  protected:
+  // With more options for `signalbox serve`.
+  explicit LoadedServer(std::vector<std::string> options = {})
+      : server_(scratch_.path() / "data", std::move(options)) {}
+
   void start_workers() {
     workers_ = std::make_unique<SweepWorkers>(loaded_workers, 1,
                                               SweepWorker::Plan{server_.socket(), {}, 0}, record_);
@@ -36,6 +42,23 @@ class LoadedServer : public ::testing::Test {
     workers_->finish();
     judge();
     EXPECT_EQ(oracle_.answers_checked(), record_.sent_count());
+    EXPECT_EQ(server_.stop().exit_code, 0) << server_.log();
+  }
+
+  // After a disk that refused and took again: nothing is unknown, the same life goes on, and what
+  // it has is what a restart finds.
+  void finish_and_judge_the_same_life() {
+    workers_->finish();
+    judge();
+    EXPECT_EQ(record_.repeated_count("UNKNOWN_OUTCOME"), 0U);
+    EXPECT_EQ(oracle_.lives(), 1U) << server_.log();
+    const boost::json::object last = call("server.status", {});
+    EXPECT_EQ(server_.stop().exit_code, 0) << server_.log();
+    ASSERT_TRUE(server_.start()) << server_.log();
+    const auto digest = OfflineFold(server_.data()).digest_at(number_of(last.at("position")));
+    ASSERT_TRUE(digest);
+    EXPECT_EQ(to_hex(*digest), last.at("state_digest").as_string());
+    judge();
     EXPECT_EQ(server_.stop().exit_code, 0) << server_.log();
   }
 
@@ -69,7 +92,7 @@ class LoadedServer : public ::testing::Test {
   }
 
   ScratchDirectory scratch_;
-  ServerProcess server_{scratch_.path() / "data"};
+  ServerProcess server_;
   SweepRecord record_;
   SweepOracle oracle_{record_};
   OfflineFold fold_{server_.data()};

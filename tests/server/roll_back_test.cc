@@ -21,7 +21,9 @@ class RollBack : public ::testing::Test, protected RpcSite {
 TEST_F(RollBack, AQueryForWhatIsGoneIsAnswered) {
   projector.start();
   std::promise<Position> answered;
-  projector.query(5, [&answered](const RunIndex& read) { answered.set_value(read.applied()); });
+  projector.query(
+      5, [&answered](const RunIndex& read) { answered.set_value(read.applied()); },
+      [](const StoreError& why) { ADD_FAILURE() << why.message; });
   projector.roll_back(log.tail());
   auto answer = answered.get_future();
   ASSERT_EQ(answer.wait_for(std::chrono::seconds(10)), std::future_status::ready);

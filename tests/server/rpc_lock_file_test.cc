@@ -117,6 +117,17 @@ TEST_F(RpcLockFile, AStrangersFreshFileHoldsAndAnOverOneIsTakenOver) {  // L4
   EXPECT_EQ(commits(), (std::vector<std::string>{"LockFileReplaced LockAcquired"}));
 }
 
+TEST_F(RpcLockFile, ALeaseForEverHolds) {  // L4
+  for (const char* end :
+       {R"("expires_at":"9999-12-31T23:59:59Z")", R"("expires_at":"2999-02-28T00:00:00Z")",
+        R"("acquired_at":"2020-01-01T00:00:00Z","lease_ms":9223372036854775807)"}) {
+    write(R"({"owner":"cron",)" + std::string(end) + "}");
+    EXPECT_EQ(code_of(acquire("ann", with_root())), "LOCK_HELD") << end;
+  }
+  write(R"({"owner":"cron","expires_at":"9999-13-31T23:59:59Z"})");
+  EXPECT_EQ(code_of(acquire("ann", with_root())), "");
+}
+
 TEST_F(RpcLockFile, AStrangersFileIsWaitedForToo) {  // L4
   write(foreign("cron", 60'000));
   const auto ann = waiter("ann", with_root());

@@ -1,0 +1,48 @@
+// A table in memory with a disk that may refuse: full, failing, damaged, as a test wishes.
+#pragma once
+
+#include <optional>
+#include <utility>
+
+#include "projections/memory_table.h"
+
+namespace signalbox {
+
+class RefusingTable final : public Table {
+ public:
+  std::optional<StoreError::Kind> refusal;  // of writes, or nothing
+  std::optional<Position> comes_back_with;  // after it was taken up again, instead of what it had
+
+  [[nodiscard]] Stored<std::optional<std::string>> get(std::string_view key) const override {
+    return rows_.get(key);
+  }
+  Stored<void> scan(std::string_view prefix, std::string_view from, ScanOrder order,
+                    const Visit& visit) const override {
+    return rows_.scan(prefix, from, order, visit);
+  }
+  Stored<void> write(const TableBatch& batch, Position applied) override {
+    if (auto ok = refuse(); !ok) return ok;
+    applied_ = applied;
+    return rows_.write(batch, applied);
+  }
+  [[nodiscard]] Position applied() const override { return applied_; }
+  Stored<void> take_up_again() override {
+    if (auto ok = refuse(); !ok) return ok;
+    applied_ = std::exchange(comes_back_with, std::nullopt).value_or(applied_);
+    return {};
+  }
+
+ private:
+  Stored<void> refuse() const {
+    if (!refusal) return {};
+    StoreError error;
+    error.kind = *refusal;
+    error.message = "refused, as the test wishes";
+    return tl::unexpected(std::move(error));
+  }
+
+  MemoryTable rows_;
+  Position applied_ = 0;
+};
+
+}  // namespace signalbox

@@ -1,0 +1,126 @@
+// A disk that takes no read models ends nothing: the projector holds what it can, then its place,
+// says so, and catches up by itself.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <future>
+#include <thread>
+
+#include "projections/holding_table.h"
+#include "store/memory_event_log.h"
+#include "tests/projections/refusing_table.h"
+#include "tests/server/rpc_site.h"
+
+namespace signalbox {
+namespace {
+
+constexpr std::chrono::seconds patience{10};
+
+class ProjectorHold : public ::testing::Test, protected RpcSite {
+ protected:
+  ~ProjectorHold() override { follower.reset(); }
+
+  // One more event in the log.
+  void append() {
+    const Position tail = log.tail();
+    send(R"({"jsonrpc":"2.0","id":1,"method":"run.start","params":{"goal":")" +
+         std::string(400, 'g') + R"("}})");
+    engine.flush();
+    finish();
+    ASSERT_GT(log.tail(), tail);
+  }
+  void follow(std::size_t bytes_max) {
+    table = std::make_unique<HoldingTable>(below, bytes_max);
+    held_index = std::make_unique<RunIndex>(*table);
+    follower = std::make_unique<Projector>(
+        log, *held_index, [](const StoreError& error) { ADD_FAILURE() << error.message; },
+        [this](bool ok, const std::string& text) {
+          const std::lock_guard lock(mutex);
+          (ok ? recovered : stopped) += text;
+        });
+    follower->start();
+  }
+  // Whether it was answered, by everything up to `position`.
+  bool query(Position position) {
+    std::promise<bool> answered;
+    follower->query(
+        position, [&](const RunIndex& read) { answered.set_value(read.applied() >= position); },
+        [&](const StoreError& why) {
+          EXPECT_EQ(why.message, "refused, as the test wishes");
+          answered.set_value(false);
+        });
+    auto answer = answered.get_future();
+    if (answer.wait_for(patience) != std::future_status::ready) std::abort();  // it would dangle
+    return answer.get();
+  }
+  template <class Condition>
+  void wait_until(const Condition& condition) {
+    const auto give_up = std::chrono::steady_clock::now() + patience;
+    while (!condition() && std::chrono::steady_clock::now() < give_up) std::this_thread::yield();
+    EXPECT_TRUE(condition());
+  }
+
+  RefusingTable below;
+  std::unique_ptr<HoldingTable> table;
+  std::unique_ptr<RunIndex> held_index;
+  std::unique_ptr<Projector> follower;
+  std::mutex mutex;
+  std::string stopped;
+  std::string recovered;
+};
+
+TEST_F(ProjectorHold, ReadsGoOnFromWhatIsHeld) {
+  follow(HoldingTable::held_bytes_max);
+  append();
+  below.refusal = StoreError::Kind::full;
+  EXPECT_TRUE(query(log.tail()));
+  EXPECT_TRUE(follower->wait_for(log.tail()));
+  EXPECT_EQ(follower->held(), "refused, as the test wishes");
+  EXPECT_EQ(below.applied(), 0U);
+  append();
+  EXPECT_TRUE(query(log.tail()));
+
+  below.refusal.reset();
+  wait_until([&] { return below.applied() == log.tail() && !follower->held(); });
+  wait_until([&] {
+    const std::lock_guard lock(mutex);
+    return recovered.find("again") != std::string::npos;
+  });
+  const std::lock_guard lock(mutex);
+  EXPECT_NE(stopped.find("stay behind"), std::string::npos) << stopped;
+  EXPECT_EQ(stopped.find("stay behind"), stopped.rfind("stay behind")) << "it is told once";
+}
+
+TEST_F(ProjectorHold, PastWhatMayBeHeldItRefusesAndThenCatchesUp) {
+  follow(1);
+  below.refusal = StoreError::Kind::io;
+  append();
+  EXPECT_TRUE(query(log.tail())) << "a first batch is held always";
+  const Position place = log.tail();
+  append();
+  EXPECT_FALSE(query(log.tail()));
+  EXPECT_FALSE(follower->wait_for(log.tail())) << "it would wait for ever";
+  EXPECT_TRUE(query(place)) << "what is applied can be read";
+  EXPECT_EQ(follower->applied(), place);
+
+  below.refusal.reset();
+  wait_until([&] { return below.applied() == log.tail() && !follower->held(); });
+  EXPECT_TRUE(query(log.tail()));
+  EXPECT_TRUE(follower->wait_for(log.tail()));
+}
+
+TEST_F(ProjectorHold, ATableThatComesBackEmptyIsFilledAnew) {
+  follow(HoldingTable::held_bytes_max);
+  append();
+  EXPECT_TRUE(query(log.tail()));
+  below.refusal = StoreError::Kind::io;
+  append();
+  EXPECT_TRUE(query(log.tail()));
+  below.comes_back_with = 0;
+  below.refusal.reset();
+  wait_until([&] { return below.applied() == log.tail() && !follower->held(); });
+  EXPECT_TRUE(query(log.tail()));
+}
+
+}  // namespace
+}  // namespace signalbox
