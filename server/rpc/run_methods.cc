@@ -6,6 +6,7 @@
 #include "domain/refusals.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/command_identity.h"
+#include "server/rpc/index_answer.h"
 #include "server/rpc/page_limit.h"
 #include "server/rpc/results.h"
 #include "server/rpc/run_retry.h"
@@ -190,16 +191,6 @@ struct ListRuns {
   std::optional<Position> cursor;
 };
 BOOST_DESCRIBE_STRUCT(ListRuns, (), (status, project, label, since, until, limit, cursor))
-
-// Asks the read models as of this moment, off the engine's thread; the answer comes back to it.
-void answer_from_index(Api& api, Call& call,
-                       std::function<Decided<json::object>(const RunIndex& index)> view) {
-  api.projector.query(api.engine.world().position, [&api, responder = call.responder,
-                                                    view = std::move(view)](const RunIndex& index) {
-    api.post(
-        [responder, outcome = view(index)]() mutable { responder.answer(std::move(outcome)); });
-  });
-}
 
 void get(Api& api, Call& call) {
   const auto params = from_json<GetRun>(call.params);
