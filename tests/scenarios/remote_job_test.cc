@@ -66,6 +66,7 @@ TEST_F(RemoteJobs, ASubmitWithoutItsAnswerIsLookedUp) {  // S6
     await([&] { return endpoint_.submissions() == cut + 1; });
     restart();
     await([&] { return count(id, "StationExternalRefSet") == 1; });
+    EXPECT_EQ(endpoint_.requests("POST"), cut + 1) << "it was sent again";
     EXPECT_EQ(endpoint_.submissions(), cut + 1);
     EXPECT_EQ(count(id, "StationClaimed"), 1U);
   }
