@@ -91,7 +91,11 @@ Decided<NewEvents> decide(const World& world, const SetPlan& command, const Now&
   if (run.plan->status != PlanStatus::planning) return out_of_order(run, "a plan");
   const std::vector<StepDefinition> steps = definitions_of(command.steps);
   const std::vector<std::string> done = completed_ids(*run.plan);
-  if (auto ok = validate(steps, done); !ok) return tl::unexpected(ok.error());
+  if (auto ok = validate(steps, done); !ok) {
+    Rejection invalid = ok.error();
+    invalid.next_commands = {"signalbox plan get " + to_string(run.id)};
+    return tl::unexpected(std::move(invalid));
+  }
   const std::size_t steps_max =
       std::min<std::size_t>(run.definition().deep_work->max_steps,
                             limits::plan_steps_max - std::min(done.size(), limits::plan_steps_max));

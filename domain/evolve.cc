@@ -8,6 +8,7 @@
 #include "domain/attempt_presence.h"
 #include "domain/check.h"
 #include "domain/evolve_noun.h"
+#include "domain/remote_work.h"
 #include "domain/run_retry.h"
 #include "domain/station_turn.h"
 
@@ -19,13 +20,13 @@ void make_ready(World& world, Run& run, Position position) {
   if (run.status == RunStatus::paused) return;
   if (held_at_turn(run.definition(), run.budget, run.used)) return;
   run.station().ready_at = position;
-  world.ready.insert(run.definition().executor, run.definition().name, position, run.id);
+  world.ready.insert(ready_queue_of(run.definition()), run.definition().name, position, run.id);
 }
 
 void unmake_ready(World& world, Run& run) {
   Position& ready_at = run.station().ready_at;
   if (ready_at == 0) return;
-  world.ready.erase(run.definition().executor, run.definition().name, ready_at, run.id);
+  world.ready.erase(ready_queue_of(run.definition()), run.definition().name, ready_at, run.id);
   ready_at = 0;
 }
 

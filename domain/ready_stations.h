@@ -1,4 +1,5 @@
-// The stations that can be claimed right now, oldest first, by executor and station name.
+// The stations that can be claimed right now, oldest first, by executor and station name. (Remote
+// work of another executor is among that of `modal`: remote_work.h.)
 //
 // Derived from the runs (a station is here exactly while its ready_at isn't 0), so that a claim
 // costs what it takes, not what exists. check_invariants() compares the two.

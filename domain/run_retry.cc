@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "domain/check.h"
-#include "domain/evolve.h"
 #include "domain/limits.h"
 #include "domain/refusals.h"
+#include "domain/run_fold.h"
 #include "domain/station_turn.h"
 
 namespace signalbox {
@@ -107,25 +107,9 @@ Rejection run_not_failed(const RunId& id, RunStatus status) {
 std::shared_ptr<const Run> fold_failed_run(std::span<const Record> records,
                                            const PipelineDefinition& pipeline) {
   if (records.empty() || event_as<RunFailed>(records.back().event) == nullptr) return nullptr;
-  const auto* started = event_as<RunStarted>(records.front().event);
-  SIGNALBOX_CHECK(started != nullptr);
-  World world;  // of this run alone
-  world.pipelines.emplace(started->pipeline_digest,
-                          PinnedPipeline{std::make_shared<PipelineDefinition>(pipeline)});
-  for (const Record& record : records.first(records.size() - 1)) {
-    world.position = record.position - 1;
-    const auto* claimed = event_as<StationClaimed>(record.event);
-    if (claimed == nullptr || claimed->lock_token == 0) {
-      evolve(world, record);
-      continue;
-    }
-    Record alone = record;  // the lock isn't of this world
-    StationClaimed without = *claimed;
-    without.lock_token = 0;
-    alone.event = StationEvent{std::move(without)};
-    evolve(world, alone);
-  }
-  const Run* run = world.find_run(records.front().stream.run_id);
+  RunFold fold(records.front(), pipeline);
+  for (const Record& record : records.first(records.size() - 1)) fold.apply(record);
+  const Run* run = fold.run();
   SIGNALBOX_CHECK(run != nullptr);
   return std::make_shared<const Run>(*run);
 }

@@ -27,12 +27,12 @@ Stored<std::vector<Record>> read_records(const EventLog& log, std::span<const Po
   return records;
 }
 
-Stored<std::optional<RunTimeline>> read_timeline(const EventLog& log, const RunIndex& index,
-                                                 const RunId& run_id) {
+Stored<std::optional<RunHistory>> read_history(const EventLog& log, const RunIndex& index,
+                                               const RunId& run_id) {
   const auto positions = index.run_positions(run_id);
   if (!positions) return tl::unexpected(positions.error());
   if (positions->empty()) return std::nullopt;
-  const auto records = read_records(log, *positions);
+  auto records = read_records(log, *positions);
   if (!records) return tl::unexpected(records.error());
   const auto* started = event_as<RunStarted>(records->front().event);
   auto pipeline = started != nullptr ? index.find_pipeline(started->pipeline_digest)
@@ -45,7 +45,15 @@ Stored<std::optional<RunTimeline>> read_timeline(const EventLog& log, const RunI
     error.position = positions->front();
     return tl::unexpected(std::move(error));
   }
-  return fold_timeline(*records, **pipeline);
+  return RunHistory{std::move(*records), std::move(**pipeline)};
+}
+
+Stored<std::optional<RunTimeline>> read_timeline(const EventLog& log, const RunIndex& index,
+                                                 const RunId& run_id) {
+  const auto history = read_history(log, index, run_id);
+  if (!history) return tl::unexpected(history.error());
+  if (!*history) return std::nullopt;
+  return fold_timeline((*history)->records, (*history)->pipeline);
 }
 
 }  // namespace signalbox

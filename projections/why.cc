@@ -5,6 +5,7 @@
 #include <boost/describe/enum_to_string.hpp>
 
 #include "domain/check.h"
+#include "domain/remote_work.h"
 #include "domain/station_turn.h"
 
 namespace signalbox {
@@ -196,11 +197,12 @@ class Answering {
       answer_.moving = !around_.storage_full;
       return;
     }
+    const std::string limit = is_remote(station) ? "remote_jobs_max" : "jobs_max";
     WhyEntry& entry = add(WhyReason::jobs_max, cause,
                           "the service executes " + std::to_string(around_.jobs.size()) +
-                              " jobs, as many as it may (jobs_max)" + ahead);
+                              " jobs, as many as it may (" + limit + ")" + ahead);
     entry.holders = around_.jobs;
-    entry.unblocked_by = "the end of one of these jobs, or a larger jobs_max";
+    entry.unblocked_by = "the end of one of these jobs, or a larger " + limit;
     for (const WhyHolder& holder : entry.holders) {
       entry.next_commands.push_back("signalbox run why " + to_string(holder.run_id));
     }

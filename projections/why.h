@@ -74,9 +74,9 @@ struct WhyAnswer {
 struct WhySurroundings {
   bool storage_full = false;
   std::string data_directory;
-  std::optional<Record> last_durable;  // the latest record, where storage is full
-  std::size_t jobs_max = 0;
-  std::vector<WhyHolder> jobs;           // under way, oldest first
+  std::optional<Record> last_durable;    // the latest record, where storage is full
+  std::size_t jobs_max = 0;              // of jobs like its own
+  std::vector<WhyHolder> jobs;           // of these, under way, oldest first
   std::uint64_t ready_ahead = 0;         // stations of the same kind that were ready before
   std::int64_t lease_ends_ns = 0;        // UTC; 0: the attempt has no lease
   std::optional<Record> last_heartbeat;  // of the attempt under way

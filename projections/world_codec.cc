@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "domain/remote_work.h"
 #include "store/described_archive.h"
 
 namespace signalbox {
@@ -158,7 +159,7 @@ void read_runs(Reader& reader, World& world) {
     if (placed.plan) world.planned.insert(placed.id);
     if (const Position ready_at = placed.station().ready_at; ready_at != 0) {
       const StationDefinition& station = placed.definition();
-      world.ready.insert(station.executor, station.name, ready_at, placed.id);
+      world.ready.insert(ready_queue_of(station), station.name, ready_at, placed.id);
     }
   }
 }

@@ -97,6 +97,7 @@ tl::expected<void, std::string> read_key(const std::filesystem::path& file, std:
   if (key == "log_level") return text(config.log_level);
   if (key == "log_format") return text(config.log_format);
   if (key == "jobs_max") return number(config.jobs_max, 1, 10'000);
+  if (key == "remote_jobs_max") return number(config.remote_jobs_max, 1, 10'000);
   if (key == "watchdog_interval") {
     std::string duration;
     auto ok = text(duration);
@@ -112,11 +113,12 @@ tl::expected<void, std::string> read_key(const std::filesystem::path& file, std:
     return ok;
   }
   if (key == "snapshot_events") return number(config.snapshot_events, 1000, 1'000'000'000);
-  return tl::unexpected(at_line(file, node,
-                                "there is no setting " + std::string(key) +
-                                    "; there are socket, listen, log_level, log_format, "
-                                    "jobs_max, snapshot_events, watchdog_interval, loopback_role, "
-                                    "socket_role, tls_certificate, tls_key, http_hosts"));
+  return tl::unexpected(
+      at_line(file, node,
+              "there is no setting " + std::string(key) +
+                  "; there are socket, listen, log_level, log_format, "
+                  "jobs_max, remote_jobs_max, snapshot_events, watchdog_interval, "
+                  "loopback_role, socket_role, tls_certificate, tls_key, http_hosts"));
 }
 
 tl::expected<void, std::string> read_file(const std::filesystem::path& file, Config& config) {
@@ -150,6 +152,7 @@ tl::expected<Config, std::string> load_config(const ServeOptions& options) {
   config.log_level = options.log_level.value_or(config.log_level);
   config.log_format = options.log_format.value_or(config.log_format);
   config.jobs_max = options.jobs_max.value_or(config.jobs_max);
+  config.remote_jobs_max = options.remote_jobs_max.value_or(config.remote_jobs_max);
   config.snapshot_events = options.snapshot_events.value_or(config.snapshot_events);
   if (options.watchdog_interval) {
     if (auto ok = read_watchdog_interval(*options.watchdog_interval, config); !ok) {

@@ -24,7 +24,8 @@ struct Config {
   std::vector<std::string> http_hosts;  // names that HTTP answers to, beside its own
   std::string log_level = "info";
   std::string log_format = "text";
-  std::uint32_t jobs_max = 8;
+  std::uint32_t jobs_max = 8;          // jobs of this machine at one time
+  std::uint32_t remote_jobs_max = 32;  // and of others
   std::uint64_t snapshot_events = 250'000;
   std::int64_t watchdog_interval_ms = 5000;
   Authentication::Settings access;

@@ -17,6 +17,7 @@ struct ServeOptions {
   std::optional<std::string> log_level;          // debug, info, warn, error
   std::optional<std::string> log_format;         // text, json
   std::optional<std::uint32_t> jobs_max;         // jobs of the service itself at one time
+  std::optional<std::uint32_t> remote_jobs_max;  // and those of them that are done elsewhere
   std::optional<std::uint64_t> snapshot_events;  // events between two snapshots
   std::optional<std::string> watchdog_interval;  // a duration, between two looks of the watchdog
 };

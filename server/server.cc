@@ -125,7 +125,8 @@ Api Server::api() {
           artifacts_,
           clock_,
           ids_,
-          {config_.data.string(), config_.socket.string(), clock_.wall_ns(), config_.jobs_max},
+          {config_.data.string(), config_.socket.string(), clock_.wall_ns(), config_.jobs_max,
+           config_.remote_jobs_max},
           [this](std::function<std::function<void()>()> work) { run_blocking(std::move(work)); },
           [this](std::function<void()> action) { asio::post(io_, std::move(action)); },
           clockwork_.timers(),
@@ -270,7 +271,7 @@ int Server::run() {
       [this](const Job& job, const std::string& text) {
         logger_.warn("{} job {}: {}", short_span(job.span_id), job.id, text);
       },
-      StationJobs::Settings{config_.data / "runs", config_.jobs_max});
+      StationJobs::Settings{config_.data / "runs", config_.jobs_max, config_.remote_jobs_max});
   projector_.start();
   run_roots_.start(engine_.world());
   const bool begun = begin_incarnation();

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "server/rpc/time_text.h"
 #include "tools/elapsed_text.h"
 #include "tools/json_fields.h"
 
@@ -42,8 +41,6 @@ void append_fields(const json::object& object, std::string& out) {
       }
     }
     if (text.empty() || text == "0" || text == "false") continue;
-    if (name.ends_with("_ns"))
-      text = format_time(static_cast<std::int64_t>(number_at(object, name)));
     out += (out.empty() ? "" : " ") + std::string(name) + "=" + quoted(text);
   }
 }

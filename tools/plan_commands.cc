@@ -18,14 +18,21 @@ namespace json = boost::json;
 
 void add_get(CLI::App& plan, Invocation& invocation) {
   CLI::App* command = plan.add_subcommand("get", "The plan of a run, and how its steps stand");
-  const auto run_id = std::make_shared<std::string>();
-  command->add_option("RUN", *run_id, "The run")->required();
+  struct Options {
+    std::string run_id;
+    std::optional<std::string> station;
+  };
+  const auto options = std::make_shared<Options>();
+  command->add_option("RUN", options->run_id, "The run")->required();
+  command->add_option("--station", options->station, "Of this station, else of the latest one");
   command->footer(
       "Examples:\n  signalbox plan get \"$run\"\n"
       "  signalbox plan get \"$run\" --json | jq .result.todo_status");
-  command->callback([run_id, &invocation] {
-    invocation.action = [run_id, &invocation] {
-      return call_and_answer(invocation, "plan.get", {{"run_id", *run_id}}, view_plan);
+  command->callback([options, &invocation] {
+    invocation.action = [options, &invocation] {
+      json::object params{{"run_id", options->run_id}};
+      set_param(params, "station", options->station);
+      return call_and_answer(invocation, "plan.get", std::move(params), view_plan);
     };
   });
 }

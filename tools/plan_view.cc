@@ -38,6 +38,7 @@ std::string remark(const json::object& step) {
 std::string view_plan(const json::object& plan, const Terminal& terminal) {
   std::string text = named_values({{"run", {text_at(plan, "run_id")}},
                                    {"station", {text_at(plan, "station")}},
+                                   {"status", {text_at(plan, "station_status")}},
                                    {"token", {text_at(plan, "token")}},
                                    {"plan", {text_at(plan, "plan_status")}},
                                    {"waiting for", {text_at(plan, "waiting_for")}},

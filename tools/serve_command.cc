@@ -19,7 +19,9 @@ void add_serve_command(CLI::App& app, Invocation& invocation) {
       ->type_name("LEVEL");
   serve->add_option("--log-format", options->log_format, "text or json, on stderr")
       ->type_name("FORMAT");
-  serve->add_option("--jobs-max", options->jobs_max, "Jobs that run at the same time");
+  serve->add_option("--jobs-max", options->jobs_max, "Jobs that run here at the same time");
+  serve->add_option("--remote-jobs-max", options->remote_jobs_max,
+                    "Jobs that run elsewhere (modal) at the same time");
   serve->add_option("--snapshot-events", options->snapshot_events,
                     "Make a snapshot of the state every so many events");
   serve

@@ -12,7 +12,8 @@
 #include <system_error>
 
 #include "server/clock.h"
-#include "server/executors/end_processes.h"
+#include "server/executors/child_program.h"
+#include "server/executors/process_table.h"
 #include "server/executors/spawn.h"
 #include "server/executors/utf8_text.h"
 #include "store/file_descriptor.h"
@@ -69,9 +70,9 @@ class CheckRun {
       const std::int64_t deadline_ms = started_ms + check_.timeout_ms;
       while (!reap() && now_ms() < deadline_ms) wait(deadline_ms);
       result_.timed_out = !ended_;
-      end_descendants();
+      end_descendants(grace_ms_);  // the next check has to be alone in the workspace
       while (!ended_ && !reap()) ::poll(nullptr, 0, 1);
-      read_available(reads_at_end_max);
+      read_output(reads_at_end_max);
     }
     result_.duration_ms = now_ms() - started_ms;
     result_.output = output_.text();
@@ -111,16 +112,13 @@ class CheckRun {
   }
 
   bool reap() {
-    int status = 0;
-    pid_t pid = 0;
-    while ((pid = ::waitpid(-1, &status, WNOHANG)) > 0 || (pid < 0 && errno == EINTR)) {
-      if (pid != pid_) continue;
-      ended_ = true;
-      if (result_.timed_out) continue;  // how it ended then is our doing
-      if (WIFEXITED(status)) result_.exit_code = WEXITSTATUS(status);
-      if (WIFSIGNALED(status)) result_.signal = WTERMSIG(status);
-    }
-    return ended_;
+    const auto status = reap_children(pid_);
+    if (!status) return ended_;
+    ended_ = true;
+    if (result_.timed_out) return true;  // how it ended then is our doing
+    if (WIFEXITED(*status)) result_.exit_code = WEXITSTATUS(*status);
+    if (WIFSIGNALED(*status)) result_.signal = WTERMSIG(*status);
+    return true;
   }
 
   void wait(std::int64_t deadline_ms) {
@@ -129,7 +127,7 @@ class CheckRun {
     if (process_.get() < 0) process_ = open_process(identity());
     std::array<pollfd, 2> polled{{{process_.get(), POLLIN, 0}, {pipe_.get(), POLLIN, 0}}};
     ::poll(polled.data(), polled.size(), static_cast<int>(left_ms));
-    read_available(16);
+    read_output(16);
   }
 
   [[nodiscard]] ProcessIdentity identity() const {
@@ -137,24 +135,8 @@ class CheckRun {
     return process ? process->identity : ProcessIdentity{pid_, 0};
   }
 
-  // The next check has to be alone in the workspace.
-  void end_descendants() const {
-    const auto find = [] { return descendants_of(::getpid()); };
-    if (!find().empty()) (void)end_processes(find, grace_ms_);
-  }
-
-  void read_available(int reads_max) {
-    std::array<char, 64 * 1024> buffer;
-    for (int reads = 0; pipe_ && reads < reads_max; ++reads) {
-      const ssize_t got = ::read(pipe_.get(), buffer.data(), buffer.size());
-      if (got < 0 && errno == EINTR) continue;
-      if (got < 0) return;
-      if (got == 0) {
-        pipe_ = {};
-        return;
-      }
-      output_.add({buffer.data(), static_cast<std::size_t>(got)});
-    }
+  void read_output(int reads_max) {
+    read_available(pipe_, reads_max, [this](std::string_view bytes) { output_.add(bytes); });
   }
 
   [[nodiscard]] std::int64_t now_ms() const { return clock_.monotonic_ns() / 1'000'000; }

@@ -15,7 +15,7 @@
 
 #include "server/clock.h"
 #include "server/coderunner/line_splitter.h"
-#include "server/executors/end_processes.h"
+#include "server/executors/child_program.h"
 #include "server/executors/spawn.h"
 #include "server/executors/utf8_text.h"
 #include "store/file_descriptor.h"
@@ -67,7 +67,9 @@ class Call {
     signals_ = FileDescriptor(::signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC));
     if (!start()) return end_;
     while (!reap() && !end_.interrupted && !result_is_overdue()) wait();
-    end_descendants();
+    // Also after an orderly exit: the next attempt has to be alone in its workspace. Whoever told
+    // us to stop has the same patience with us, and a result is still to be written.
+    end_descendants(end_.interrupted ? call_.grace_ms / 2 : call_.grace_ms);
     while (!reaped_ && !reap()) ::poll(nullptr, 0, 1);
     read_rest();
     return end_;
@@ -110,16 +112,13 @@ class Call {
 
   // True once the program itself has ended.
   bool reap() {
-    int status = 0;
-    pid_t pid = 0;
-    while ((pid = ::waitpid(-1, &status, WNOHANG)) > 0 || (pid < 0 && errno == EINTR)) {
-      if (pid != pid_) continue;
-      reaped_ = true;
-      if (WIFEXITED(status)) end_.exit_code = WEXITSTATUS(status);
-      const bool by_us = end_.interrupted || end_.ended_after_result;
-      if (WIFSIGNALED(status) && !by_us) end_.signal = WTERMSIG(status);
-    }
-    return reaped_;
+    const auto status = reap_children(pid_);
+    if (!status) return reaped_;
+    reaped_ = true;
+    if (WIFEXITED(*status)) end_.exit_code = WEXITSTATUS(*status);
+    const bool by_us = end_.interrupted || end_.ended_after_result;
+    if (WIFSIGNALED(*status) && !by_us) end_.signal = WTERMSIG(*status);
+    return true;
   }
 
   bool result_is_overdue() {
@@ -141,44 +140,24 @@ class Call {
     while (::read(signals_.get(), &notice, sizeof notice) == sizeof notice) {
       if (notice.ssi_signo == SIGTERM) end_.interrupted = true;
     }
-    read_available(stdout_, reads_per_round_max);
-    read_available(stderr_, reads_per_round_max);
+    read_stream(stdout_, reads_per_round_max);
+    read_stream(stderr_, reads_per_round_max);
   }
 
-  void read_available(Stream& stream, int reads_max) {
-    std::array<char, 64 * 1024> buffer;
-    for (int reads = 0; stream.pipe && reads < reads_max; ++reads) {
-      const ssize_t got = ::read(stream.pipe.get(), buffer.data(), buffer.size());
-      if (got < 0 && errno == EINTR) continue;
-      if (got < 0) return;
-      if (got == 0) {
-        stream.pipe = {};
-        return;
-      }
-      const std::string_view bytes(buffer.data(), static_cast<std::size_t>(got));
+  void read_stream(Stream& stream, int reads_max) {
+    read_available(stream.pipe, reads_max, [&](std::string_view bytes) {
       pass_on(stream.passed_on_to, bytes);
-      if (&stream == &stdout_) {
-        lines_.add(bytes);
-      } else {
-        stderr_end_ += bytes;
-        if (stderr_end_.size() > 2 * stderr_end_bytes_max) {
-          stderr_end_.erase(0, stderr_end_.size() - stderr_end_bytes_max);
-        }
+      if (&stream == &stdout_) return lines_.add(bytes);
+      stderr_end_ += bytes;
+      if (stderr_end_.size() > 2 * stderr_end_bytes_max) {
+        stderr_end_.erase(0, stderr_end_.size() - stderr_end_bytes_max);
       }
-    }
-  }
-
-  // Also after an orderly exit: the next attempt has to be alone in its workspace.
-  void end_descendants() const {
-    const auto find = [] { return descendants_of(::getpid()); };
-    // Whoever told us to stop has the same patience with us, and a result is still to be written.
-    const std::int64_t grace_ms = end_.interrupted ? call_.grace_ms / 2 : call_.grace_ms;
-    if (!find().empty()) (void)end_processes(find, grace_ms);
+    });
   }
 
   void read_rest() {
-    read_available(stdout_, reads_at_end_max);
-    read_available(stderr_, reads_at_end_max);
+    read_stream(stdout_, reads_at_end_max);
+    read_stream(stderr_, reads_at_end_max);
     last_line_was_valid_ = true;
     if (lines_.finish_rest()) end_.cut_off = !last_line_was_valid_;
     end_.dropped_lines = lines_.dropped_lines();

@@ -1,12 +1,10 @@
 // All executors behind one: a job goes to the one that its station names.
 #pragma once
 
+#include "domain/remote_work.h"
 #include "server/executors/executor.h"
 
 namespace signalbox {
-
-// Whether its jobs are done on another machine: `modal`, and `coderunner` in that mode.
-bool is_remote(const StationDefinition& station);
 
 class ExecutorSet final : public Executor {
  public:

@@ -88,6 +88,7 @@ tl::expected<Hop, HttpFailure> send_once(const HttpRequest& request, const HttpT
   curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, &take_body);
   curl_easy_setopt(curl, CURLOPT_WRITEDATA, &hop.response.body);
   curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, request.method.c_str());
+  if (!request.trusted.empty()) curl_easy_setopt(curl, CURLOPT_CAINFO, request.trusted.c_str());
   if (!request.body.empty()) {
     curl_easy_setopt(curl, CURLOPT_POSTFIELDS, request.body.c_str());
     curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE,

@@ -22,6 +22,7 @@ struct HttpRequest {
   std::string url;
   std::vector<std::pair<std::string, std::string>> headers;
   std::string body;
+  std::string trusted = {};  // a file of certificates to trust instead of the system's, or empty
 };
 
 struct HttpResponse {

@@ -107,6 +107,7 @@ std::string call_url(const Job& job, const std::string& call_id) {
 RemoteEndpoint::RemoteEndpoint(const std::vector<std::string>& environment, HttpTimes times)
     : token_id_(value_of(environment, "MODAL_TOKEN_ID")),
       token_secret_(value_of(environment, "MODAL_TOKEN_SECRET")),
+      trusted_(value_of(environment, "SSL_CERT_FILE")),
       times_(times) {}
 
 Executed<void> RemoteEndpoint::configured() const {
@@ -123,7 +124,8 @@ HttpRequest RemoteEndpoint::request(const Job& job, std::string method, std::str
            {"Idempotency-Key", job.id},
            {"Content-Type", "application/json"},
            {"Accept", "application/json"}},
-          {}};
+          {},
+          trusted_};
 }
 
 Remote<HttpResponse> RemoteEndpoint::send(const HttpRequest& request) const {

@@ -34,7 +34,8 @@ struct RemoteState {
 
 class RemoteEndpoint {
  public:
-  // `environment` is the server's own, "NAME=VALUE": MODAL_TOKEN_ID and MODAL_TOKEN_SECRET.
+  // `environment` is the server's own, "NAME=VALUE": MODAL_TOKEN_ID and MODAL_TOKEN_SECRET,
+  // and SSL_CERT_FILE, which OpenSSL's programs know.
   explicit RemoteEndpoint(const std::vector<std::string>& environment, HttpTimes times = {});
 
   // CONFIG_MISSING with the name of the first variable that isn't set; its value is never shown.
@@ -55,6 +56,7 @@ class RemoteEndpoint {
 
   std::string token_id_;
   std::string token_secret_;
+  std::string trusted_;  // certificates
   HttpTimes times_;
 };
 

@@ -13,6 +13,7 @@
 #include <csignal>
 #include <system_error>
 
+#include "server/executors/child_program.h"
 #include "server/executors/spawn.h"
 #include "server/rpc/time_text.h"
 
@@ -86,7 +87,7 @@ ShimResult Supervision::run() {
   }
   // What is still in the pipes. Bounded, and without waiting: a survivor may hold them open.
   for (Stream* stream : {&stdout_, &stderr_}) {
-    read_available(*stream, reads_at_end_max);
+    read_stream(*stream, reads_at_end_max);
     stream->log.sync();
     if (result_.log_error.empty()) result_.log_error = stream->log.error();
   }
@@ -219,22 +220,13 @@ void Supervision::wait() {
   // While ending, an unread notice of inotify must not turn this into a busy loop.
   if (phase_ != Phase::running) polled[1].fd = -1;
   ::poll(polled.data(), polled.size(), static_cast<int>(interval_ms));
-  read_available(stdout_, reads_per_round_max);
-  read_available(stderr_, reads_per_round_max);
+  read_stream(stdout_, reads_per_round_max);
+  read_stream(stderr_, reads_per_round_max);
 }
 
-void Supervision::read_available(Stream& stream, int reads_max) {
-  std::array<char, 64 * 1024> buffer;
-  for (int reads = 0; stream.pipe && reads < reads_max; ++reads) {
-    const ssize_t got = ::read(stream.pipe.get(), buffer.data(), buffer.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return;  // nothing there now
-    if (got == 0) {
-      stream.pipe = {};
-      return;
-    }
-    stream.log.append({buffer.data(), static_cast<std::size_t>(got)});
-  }
+void Supervision::read_stream(Stream& stream, int reads_max) {
+  read_available(stream.pipe, reads_max,
+                 [&stream](std::string_view bytes) { stream.log.append(bytes); });
 }
 
 }  // namespace signalbox

@@ -48,7 +48,7 @@ class Supervision {
   // To every descendant; with `only_new`, to those that didn't get a signal yet.
   void signal_descendants(int signal, bool only_new);
   void wait();
-  static void read_available(Stream& stream, int reads_max);
+  static void read_stream(Stream& stream, int reads_max);
   [[nodiscard]] std::int64_t now_ms() const { return clock_.monotonic_ns() / 1'000'000; }
 
   const JobSpec& spec_;

@@ -3,7 +3,7 @@
 #include <chrono>
 #include <utility>
 
-#include "server/executors/executor_set.h"
+#include "domain/remote_work.h"
 
 namespace signalbox {
 namespace {

@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "domain/remote_work.h"
 #include "domain/station_turn.h"
 #include "server/coderunner/agent_session.h"
 
@@ -82,12 +83,23 @@ StationJobs::StationJobs(Engine& engine, IdSource& ids, const MakeRunner& make_r
 
 void StationJobs::take_up(const Run& run) {
   Job job = job_of(run, settings_.runs_root);
-  running_.insert(job.id);
+  take_place(job.id, job.definition);
   runner_->track(std::move(job));
+}
+
+void StationJobs::take_place(const std::string& job_id, const StationDefinition& station) {
+  running_.insert(job_id);
+  if (is_remote(station)) remote_.insert(job_id);
+}
+
+bool StationJobs::has_place(ExecutorKind queue) const {
+  if (queue == ExecutorKind::modal) return remote_.size() < settings_.remote_jobs_max;
+  return running_.size() - remote_.size() < settings_.jobs_max;
 }
 
 void StationJobs::adopt() {
   running_.clear();  // of what was rolled back nothing runs
+  remote_.clear();
   overdue_.clear();
   for (const auto& [id, run] : engine_.world().runs) {
     if (!run->attempt || run->attempt->job_id.empty()) continue;
@@ -98,7 +110,7 @@ void StationJobs::adopt() {
 
 void StationJobs::dispatch_ready() {
   for (const ExecutorKind kind : own_kinds) {
-    while (running_.size() < settings_.jobs_max) {
+    while (has_place(kind)) {
       const auto run_id = engine_.world().ready.oldest(kind, {});
       if (!run_id) break;
       const Run& run = *engine_.world().find_run(*run_id);
@@ -109,7 +121,8 @@ void StationJobs::dispatch_ready() {
       auto transaction = engine_.begin(by_the_service);
       const auto applied = transaction.apply(DispatchStation{*run_id, span_id, session});
       if (!applied || *applied == 0) return;  // refused: no space for the log
-      running_.insert(engine_.world().find_run(*run_id)->attempt->job_id);
+      const Run& begun = *engine_.world().find_run(*run_id);
+      take_place(begun.attempt->job_id, begun.definition());
     }
   }
 }
@@ -144,6 +157,7 @@ void StationJobs::on_submitted(const Job& job, const std::string& external_ref) 
 void StationJobs::on_finished(const Job& job, const JobResult& result) {
   if (engine_.storage_full()) return;  // it stays in running_, and is adopted again with the space
   running_.erase(job.id);
+  remote_.erase(job.id);
   const bool overdue = overdue_.erase(job.id) > 0;
   auto transaction = engine_.begin(by_the_service);
   const Run* run = engine_.world().find_run(job.run_id);
@@ -157,7 +171,10 @@ void StationJobs::on_finished(const Job& job, const JobResult& result) {
     completion.outcome = Outcome::timeout;
     completion.error_class = ErrorClass::transient;
     completion.error_code = "TIMEOUT";
-    completion.error_message = "its supervisor didn't end it in time; the watchdog did";
+    completion.error_message =
+        is_remote(job.definition)
+            ? "TIMEOUT after " + std::to_string(job.definition.timeout_ms) + "ms"
+            : "its supervisor didn't end it in time; the watchdog did";
   }
   const auto applied = transaction.apply(completion);
   if (!applied) trouble_(job, "its result was refused: " + applied.error().message);

@@ -24,8 +24,9 @@ class StationJobs {
   using Log = std::function<void(const Job& job, const std::string& text)>;
 
   struct Settings {
-    std::filesystem::path runs_root;  // <data>/runs
-    std::size_t jobs_max = 8;         // at one time
+    std::filesystem::path runs_root;   // <data>/runs
+    std::size_t jobs_max = 8;          // at one time, of those that need this machine
+    std::size_t remote_jobs_max = 32;  // likewise, of those that don't (remote_work.h)
   };
   using MakeRunner = std::function<std::unique_ptr<JobRunner>(JobReports reports)>;
 
@@ -35,7 +36,7 @@ class StationJobs {
 
   // After a start: takes up every job that the log knows of.
   void adopt();
-  // Claims ready stations that the service executes itself, at most jobs_max at a time.
+  // Claims ready stations that the service executes itself, as far as there are places.
   void dispatch_ready();
   // Follows durable records: submits what was intended, cancels what was asked to be or stalled.
   void observe(const Commit& commit);
@@ -47,6 +48,8 @@ class StationJobs {
 
  private:
   void take_up(const Run& run);
+  void take_place(const std::string& job_id, const StationDefinition& station);
+  [[nodiscard]] bool has_place(ExecutorKind queue) const;
   void on_submitted(const Job& job, const std::string& external_ref);
   void on_finished(const Job& job, const JobResult& result);
 
@@ -56,6 +59,7 @@ class StationJobs {
   Log trouble_;
   Settings settings_;
   std::unordered_set<std::string> running_;  // job ids, from the claim to the result
+  std::unordered_set<std::string> remote_;   // of those: done elsewhere
   std::unordered_set<std::string> overdue_;  // of those: canceled for their time
   std::unique_ptr<JobRunner> runner_;        // last: its threads use the rest
 };

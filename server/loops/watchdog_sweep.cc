@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "domain/remote_work.h"
 #include "server/loops/own_loops.h"
 
 namespace signalbox {
@@ -62,11 +63,13 @@ void WatchdogSweep::look_at_attempt(const Run& run, std::vector<OverdueItem>& ov
                        TimeOutStation{run.id, attempt.token, origin, same_ms},
                        {}});
   }
+  // A remote job has nobody beside us who ends it for its time.
   const std::int64_t shim_ms =
-      definition.timeout_ms + definition.cancel_grace_ms + shim_patience_ms;
-  if (own_job && same_ms > shim_ms && !attempt.job_id.empty()) {
+      is_remote(definition) ? 0 : definition.cancel_grace_ms + shim_patience_ms;
+  if (own_job && same_ms >= definition.timeout_ms + shim_ms && !attempt.job_id.empty()) {
     overdue.push_back(
-        {"job " + attempt.job_id + " is long past its timeout", std::nullopt, attempt.job_id});
+        {"job " + attempt.job_id + (shim_ms == 0 ? " is out of time" : " is long past its timeout"),
+         std::nullopt, attempt.job_id});
   }
   if (definition.stall_after_ms == 0 || attempt.progress_digest.empty()) return;
   const std::int64_t stalled_ms =

@@ -4,8 +4,8 @@
 
 #include "domain/limits.h"
 #include "domain/refusals.h"
+#include "domain/remote_work.h"
 #include "projections/run_row.h"
-#include "server/executors/executor_set.h"
 #include "server/loops/own_loops.h"
 
 namespace signalbox {

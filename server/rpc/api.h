@@ -30,6 +30,7 @@ struct ServerFacts {
   std::string socket_path;
   std::int64_t started_at_ns = 0;
   std::size_t jobs_max = 8;
+  std::size_t remote_jobs_max = 32;
 };
 
 struct Api {

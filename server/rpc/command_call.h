@@ -20,12 +20,15 @@ bool answered_before(Api& api, Call& call, ResultOf result_of);
 // the read model hasn't.
 Rejection with_ended_run(Api& api, Rejection rejection);
 
-// The described fields of T as names.
+// The described fields of T as JSON names them.
 template <class T>
 std::vector<std::string> field_names() {
   std::vector<std::string> names;
   boost::mp11::mp_for_each<boost::describe::describe_members<T, boost::describe::mod_public>>(
-      [&](auto member) { names.emplace_back(member.name); });
+      [&](auto member) {
+        using Field = std::remove_cvref_t<decltype(std::declval<T>().*member.pointer)>;
+        names.emplace_back(described_json::json_name<Field>(member.name));
+      });
   return names;
 }
 

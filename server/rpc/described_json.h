@@ -2,6 +2,10 @@
 //
 // Reading is strict: an unknown field, a missing one or a wrong type is INVALID_PARAMS that names
 // the field by its path. A field is required unless it is an optional, a container or a bool.
+//
+// A signed integer whose name ends in `_ns` counts nanoseconds since 1970. In JSON it is an RFC
+// 3339 time under the name without that ending: `retry_at_ns` is `retry_at`. 0 and null are no
+// time.
 #pragma once
 
 #include <algorithm>
@@ -10,6 +14,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -26,6 +31,7 @@
 #include "domain/error.h"
 #include "domain/ids.h"
 #include "domain/station_events.h"
+#include "server/rpc/time_text.h"
 
 namespace signalbox {
 
@@ -50,6 +56,21 @@ inline constexpr bool is_required =
     !is_optional<T>::value && !is_vector<T>::value && !std::is_same_v<T, bool> &&
     !std::is_same_v<T, std::map<std::string, std::string>>;
 
+template <class Field>
+inline constexpr bool can_be_time =
+    std::is_same_v<Field, std::int64_t> || std::is_same_v<Field, std::optional<std::int64_t>>;
+
+template <class Field>
+constexpr bool is_time(std::string_view name) {
+  return can_be_time<Field> && name.ends_with("_ns");
+}
+
+// How JSON calls a field.
+template <class Field>
+constexpr std::string_view json_name(std::string_view name) {
+  return is_time<Field>(name) ? name.substr(0, name.size() - 3) : name;
+}
+
 inline tl::unexpected<Rejection> wrong(const std::string& path, const std::string& expected) {
   return reject(ErrorCode::INVALID_PARAMS, path + " must be " + expected,
                 {{"field", path}, {"expected", expected}});
@@ -58,36 +79,60 @@ inline tl::unexpected<Rejection> wrong(const std::string& path, const std::strin
 template <class T>
 Decided<void> read(const json::value& value, const std::string& path, T& out);
 
+// `out` is an int64 or an optional of one.
+template <class T>
+Decided<void> read_time(const json::value& value, const std::string& path, T& out) {
+  out = T{};
+  if (value.is_null()) return {};
+  if (const json::string* text = value.if_string()) {
+    if (const auto utc_ns = parse_time(*text)) {
+      out = *utc_ns;
+      return {};
+    }
+  }
+  return wrong(path, "a time such as 2026-01-31T23:59:59Z");
+}
+
 template <class T>
 Decided<void> read_struct(const json::object& object, const std::string& path, T& out) {
   Decided<void> result;
   std::size_t known = 0;
-  const auto path_of = [&path](const char* name) {
-    return path.empty() ? std::string(name) : path + "." + name;
+  const auto path_of = [&path](std::string_view name) {
+    return path.empty() ? std::string(name) : path + "." + std::string(name);
   };
   using Members = boost::describe::describe_members<T, boost::describe::mod_public>;
   boost::mp11::mp_for_each<Members>([&](auto member) {
     if (!result) return;
     using Field = std::remove_cvref_t<decltype(out.*member.pointer)>;
-    const json::value* field = object.if_contains(member.name);
+    const std::string_view name = json_name<Field>(member.name);
+    const json::value* field = object.if_contains(name);
     if (field == nullptr) {
       if constexpr (is_required<Field>) {
-        result = reject(ErrorCode::INVALID_PARAMS, path_of(member.name) + " is missing",
-                        {{"field", path_of(member.name)}});
+        result = reject(ErrorCode::INVALID_PARAMS, path_of(name) + " is missing",
+                        {{"field", path_of(name)}});
       }
       return;
     }
     ++known;
-    result = read(*field, path_of(member.name), out.*member.pointer);
+    if constexpr (can_be_time<Field>) {
+      if (is_time<Field>(member.name)) {
+        result = read_time(*field, path_of(name), out.*member.pointer);
+        return;
+      }
+    }
+    result = read(*field, path_of(name), out.*member.pointer);
   });
   if (!result || known == object.size()) return result;
   std::vector<std::string> fields;
-  boost::mp11::mp_for_each<Members>([&](auto member) { fields.emplace_back(member.name); });
+  boost::mp11::mp_for_each<Members>([&](auto member) {
+    using Field = std::remove_cvref_t<decltype(out.*member.pointer)>;
+    fields.emplace_back(json_name<Field>(member.name));
+  });
   for (const auto& each : object) {
     const std::string key(each.key());
     if (std::find(fields.begin(), fields.end(), key) == fields.end()) {
-      return reject(ErrorCode::INVALID_PARAMS, "there is no field " + path_of(key.c_str()),
-                    {{"field", path_of(key.c_str())}, {"fields", fields}});
+      return reject(ErrorCode::INVALID_PARAMS, "there is no field " + path_of(key),
+                    {{"field", path_of(key)}, {"fields", fields}});
     }
   }
   return result;
@@ -188,13 +233,28 @@ Decided<void> read(const json::value& value, const std::string& path, T& out) {
 template <class T>
 json::value write(const T& value, const json::storage_ptr& storage);
 
+inline void write_time(std::int64_t utc_ns, std::string_view name, json::object& object) {
+  object.emplace(name, nullptr);
+  if (utc_ns != 0) object[name] = format_time(utc_ns);
+}
+inline void write_time(const std::optional<std::int64_t>& utc_ns, std::string_view name,
+                       json::object& object) {
+  if (utc_ns) write_time(*utc_ns, name, object);
+}
+
 template <class T>
 json::object write_struct(const T& value, const json::storage_ptr& storage) {
   json::object object(storage);
   boost::mp11::mp_for_each<boost::describe::describe_members<T, boost::describe::mod_public>>(
       [&](auto member) {
         const auto& field = value.*member.pointer;
-        if constexpr (is_optional<std::remove_cvref_t<decltype(field)>>::value) {
+        using Field = std::remove_cvref_t<decltype(field)>;
+        if constexpr (can_be_time<Field>) {
+          if (is_time<Field>(member.name)) {
+            return write_time(field, json_name<Field>(member.name), object);
+          }
+        }
+        if constexpr (is_optional<Field>::value) {
           if (field) object.emplace(member.name, write(*field, storage));
         } else {
           object.emplace(member.name, write(field, storage));

@@ -1,16 +1,22 @@
 // `plan.*`: the exploration and the plan of a deep_work station. Its own worker takes the same way
 // as one from outside.
 #include "domain/plan_guards.h"
+#include "projections/plan_history.h"
+#include "projections/run_history.h"
 #include "server/rpc/command_call.h"
+#include "server/rpc/index_answer.h"
 #include "server/rpc/plan_results.h"
 
 namespace signalbox {
 namespace {
 
+namespace json = boost::json;
+
 struct GetPlan {
   RunId run_id{};
+  std::optional<std::string> station;
 };
-BOOST_DESCRIBE_STRUCT(GetPlan, (), (run_id))
+BOOST_DESCRIBE_STRUCT(GetPlan, (), (run_id, station))
 
 enum class Phase : std::uint8_t { explore = 1, plan = 2, steps = 3 };
 BOOST_DESCRIBE_ENUM(Phase, explore, plan, steps)
@@ -20,12 +26,42 @@ struct ListPlans {
 };
 BOOST_DESCRIBE_STRUCT(ListPlans, (), (waiting_for))
 
+// Of a station that the run has left. On the projector's thread.
+Decided<json::object> ended_plan_view(const Api& api, const RunIndex& index, const RunId& run_id,
+                                      const std::string& station) {
+  const std::string text = to_string(run_id);
+  const auto history = read_history(api.log, index, run_id);
+  if (!history) {
+    return reject(ErrorCode::STORAGE_DAMAGED, history.error().message, {}, {"signalbox replay"});
+  }
+  if (!*history) {
+    return reject(ErrorCode::RUN_NOT_FOUND, "there is no run " + text, {{"run_id", text}},
+                  {"signalbox run list"});
+  }
+  const auto run = fold_ended_plan((*history)->records, (*history)->pipeline, station);
+  if (run != nullptr) return plan_view(*run);
+  std::vector<std::string> deep;
+  for (const StationDefinition& each : (*history)->pipeline.stations) {
+    if (each.executor == ExecutorKind::deep_work) deep.push_back(each.name);
+  }
+  return reject(ErrorCode::PLAN_NOT_FOUND,
+                station.empty() ? "the run has begun no deep work"
+                                : "the run has begun no deep work of station " + station,
+                {{"run_id", text}, {"station", station}, {"deep_work_stations", deep}},
+                {"signalbox run get " + text});
+}
+
 void get(Api& api, Call& call) {
   const auto params = from_json<GetPlan>(call.params);
   if (!params) return call.responder.reject(params.error());
+  const std::string station = params->station.value_or("");
   const auto run = planned_run(api.engine.world(), params->run_id);
-  if (!run) return call.responder.reject(with_ended_run(api, run.error()));
-  call.responder.result(plan_view(**run));
+  if (run && (station.empty() || (*run)->definition().name == station)) {
+    return call.responder.result(plan_view(**run));
+  }
+  answer_from_index(api, call, [&api, id = params->run_id, station](const RunIndex& index) {
+    return ended_plan_view(api, index, id, station);
+  });
 }
 
 void list(Api& api, Call& call) {

@@ -197,6 +197,7 @@ bool waits_in_vain(const World& world, const NextStep& command) {
 json::object plan_view(const Run& run) {
   const DeepWorkDefinition& work = *run.definition().deep_work;
   json::object view = heading(run);
+  view["station_status"] = name_of(run.station().status);
   view["goal"] = run.goal;
   view["done_by"] = {{"explore", doer_of(work.explore)},
                      {"plan", doer_of(work.plan)},

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "domain/refusals.h"
+#include "domain/remote_work.h"
 #include "projections/run_history.h"
 #include "projections/why.h"
 #include "server/rpc/described_json.h"
@@ -44,13 +45,14 @@ void look_around(const World& world, const Run& run, WhySurroundings& around) {
   const bool by_worker = station.executor == ExecutorKind::worker;
   for (const auto& [id, other] : world.runs) {
     const StationState& state = other->station();
-    if (other->attempt && !other->attempt->job_id.empty()) {
+    const bool same_places = is_remote(other->definition()) == is_remote(station);
+    if (other->attempt && !other->attempt->job_id.empty() && same_places) {
       around.jobs.push_back({id, other->definition().name, other->attempt->token});
     }
     if (state.ready_at == 0 || state.ready_at >= run.station().ready_at) continue;
     const StationDefinition& next = other->definition();
     if (by_worker ? next.executor == ExecutorKind::worker && next.name == station.name
-                  : next.executor == station.executor) {
+                  : ready_queue_of(next) == ready_queue_of(station)) {
       ++around.ready_ahead;
     }
   }
@@ -63,10 +65,11 @@ Moment moment_of(const Api& api, const RunId& run_id) {
   Moment moment{run_id, world.position, nullptr, {}};
   moment.around.storage_full = api.engine.storage_full();
   moment.around.data_directory = shell_word(api.facts.data_directory);
-  moment.around.jobs_max = api.facts.jobs_max;
   const Run* run = world.find_run(run_id);
   if (run == nullptr) return moment;
   moment.run = std::make_shared<const Run>(*run);
+  moment.around.jobs_max =
+      is_remote(run->definition()) ? api.facts.remote_jobs_max : api.facts.jobs_max;
   if (run->attempt) {
     moment.around.lease_ends_ns = lease_end_ns(api, *run);
   } else if (run->station().ready_at != 0) {

@@ -8,44 +8,21 @@
 #include <string>
 
 #include "tests/crash/loaded_server.h"
+#include "tests/crash/wal_fault.h"
 
 namespace signalbox::test {
 namespace {
 
 namespace json = boost::json;
 
-// RocksDB numbers its files the same way in every new directory.
-std::string first_wal_name() {
-  static const std::string name = [] {
-    const ScratchDirectory scratch;
-    ServerProcess server(scratch.path() / "data");
-    if (!server.start()) return std::string();
-    for (const auto& file : std::filesystem::directory_iterator(server.data() / "log")) {
-      if (file.path().extension() == ".log") return file.path().filename().string();
-    }
-    return std::string();
-  }();
-  return name;
-}
-
 class DiskFault : public LoadedServer {
  protected:
-  void SetUp() override {
-    ASSERT_FALSE(first_wal_name().empty());
-    wal_ = (server_.data() / "log" / first_wal_name()).string();
-  }
+  void SetUp() override { ASSERT_FALSE(first_wal_name().empty()); }
 
-  // `what` is done to the n-th `call` on the write-ahead log: "error=EIO", "signal=KILL", …
   bool launch(const std::string& call, const std::string& what, const std::string& when,
-              std::vector<std::string> more = {}) {
-    std::vector<std::string> options{"-P", wal_, "-e",
-                                     "inject=" + call + ":" + what + ":when=" + when};
-    options.insert(options.end(), more.begin(), more.end());
-    if (more.empty()) options.insert(options.end(), {"-e", "trace=" + call});
-    return server_.launch_traced(options);
+              const std::vector<std::string>& more = {}) {
+    return launch_with_wal_fault(server_, call, what, when, more);
   }
-
-  std::string wal_;
 };
 
 // A call on the write-ahead log, and which one of them.

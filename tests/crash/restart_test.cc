@@ -256,7 +256,7 @@ TEST_F(Restart, ABackoffGoesOnWhereItStood) {
   std::string retry_at;
   for (const json::value& event : all) {
     if (event.at("type") == "StationAttemptFailed") {
-      retry_at = std::to_string(number_of(event.at("data").at("retry_at_ns")));
+      retry_at = std::string(event.at("data").at("retry_at").as_string());
     }
   }
   EXPECT_FALSE(retry_at.empty());

@@ -1,7 +1,10 @@
 // Tests of the command line against one real server.
 #pragma once
 
+#include <chrono>
+#include <functional>
 #include <string>
+#include <thread>
 
 #include <gtest/gtest.h>
 #include <boost/json/parse.hpp>
@@ -63,6 +66,29 @@ class CliTest : public testing::Test {
                   const std::string& outcome) const {
     return server_.cli({"station", "complete", "--run", run_id, "--station", station, "--token",
                         token, "--outcome", outcome});
+  }
+
+  [[nodiscard]] boost::json::object run(const std::string& run_id) const {
+    return result({"run", "get", run_id}).at("run").as_object();
+  }
+  // The events of one type of a run, oldest first.
+  [[nodiscard]] boost::json::array events(const std::string& run_id,
+                                          const std::string& type) const {
+    const boost::json::object params{
+        {"run_id", run_id}, {"types", boost::json::array{type}}, {"limit", 1000}};
+    return result({"rpc", "events.read", boost::json::serialize(params)}).at("events").as_array();
+  }
+
+  // Fails the test where the condition doesn't come true within a minute.
+  static void await(const std::function<bool()>& condition) {
+    const auto give_up = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+    while (!condition()) {
+      ASSERT_LT(std::chrono::steady_clock::now(), give_up);
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  }
+  void await_status(const std::string& run_id, const std::string& status) const {
+    await([&] { return text(run(run_id), "status") == status; });
   }
 
   static std::string text(const boost::json::object& object, const char* key) {

@@ -54,32 +54,11 @@ class CodingAgents : public CliTest {
                         << "\"\nmode = \"process\"\n[station.retry]\nbackoff = \"10ms\"\n";
     return text(result({"run", "start", "make it work", "--pipeline", file}), "run_id");
   }
-  [[nodiscard]] json::object run(const std::string& run_id) const {
-    return result({"run", "get", run_id}).at("run").as_object();
-  }
   [[nodiscard]] json::object station(const std::string& run_id) const {
     return run(run_id).at("stations").as_array().at(0).as_object();
   }
   [[nodiscard]] json::object attempt(const std::string& run_id, std::size_t number) const {
     return station(run_id).at("attempts").as_array().at(number - 1).as_object();
-  }
-  // The events of one type of a run, oldest first.
-  [[nodiscard]] json::array events(const std::string& run_id, const std::string& type) const {
-    const auto page =
-        result({"rpc", "events.read",
-                json::serialize(json::object{
-                    {"run_id", run_id}, {"types", json::array{type}}, {"limit", 1000}})});
-    return page.at("events").as_array();
-  }
-  static void await(const std::function<bool()>& condition) {
-    const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-    while (!condition()) {
-      ASSERT_LT(std::chrono::steady_clock::now(), give_up);
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
-  }
-  void await_status(const std::string& run_id, const std::string& status) const {
-    await([&] { return text(run(run_id), "status") == status; });
   }
   // Whatever of the run's attempts is still alive: by its environment, as no name is sure.
   static void kill_processes_of(const std::string& run_id) {

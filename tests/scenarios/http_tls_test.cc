@@ -9,6 +9,7 @@
 #include <boost/asio/write.hpp>
 #include <boost/beast/http/write.hpp>
 
+#include "server/executors/http_request.h"
 #include "store/sha256.h"
 #include "tests/scenarios/http_client.h"
 #include "tests/scenarios/lock_fixture.h"
@@ -79,6 +80,25 @@ class HttpTls : public ::testing::Test {
   asio::io_context io_;
   asio::ssl::context context_{asio::ssl::context::tls_client};
 };
+
+// What remote jobs are asked for with, towards a server whose certificate no system knows.
+TEST_F(HttpTls, OurOwnRequestsTrustWhomTheyAreToldToTrust) {  // S8
+  start();
+  HttpRequest request;
+  request.url = "https://localhost:" + std::to_string(port_) + "/healthz";
+  const auto stranger = send(request, {2'000, 5'000});
+  ASSERT_FALSE(stranger);
+  EXPECT_FALSE(stranger.error().may_have_arrived) << stranger.error().message;
+  request.trusted = file("certificate.pem");
+  const auto known = send(request, {2'000, 5'000});
+  ASSERT_TRUE(known) << known.error().message;
+  EXPECT_EQ(known->status, 200);
+  // A certificate is of one name.
+  request.url = "https://127.0.0.1:" + std::to_string(port_) + "/healthz";
+  const auto other = send(request, {2'000, 5'000});
+  ASSERT_FALSE(other);
+  EXPECT_FALSE(other.error().may_have_arrived) << other.error().message;
+}
 
 TEST_F(HttpTls, CarriesHttpAndLines) {
   start();

@@ -28,25 +28,8 @@ class RemoteJobs : public CliTest {
                         << "[station.retry]\nbackoff = \"10ms\"\n";
     return text(result({"run", "start", "work elsewhere", "--pipeline", file}), "run_id");
   }
-  json::object run(const std::string& run_id) const {
-    return result({"run", "get", run_id}).at("run").as_object();
-  }
   std::size_t count(const std::string& run_id, const std::string& type) const {
-    const auto page =
-        result({"rpc", "events.read",
-                json::serialize(json::object{
-                    {"run_id", run_id}, {"types", json::array{type}}, {"limit", 1000}})});
-    return page.at("events").as_array().size();
-  }
-  static void await(const std::function<bool()>& condition) {
-    const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-    while (!condition()) {
-      ASSERT_LT(std::chrono::steady_clock::now(), give_up);
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
-  }
-  void await_status(const std::string& run_id, const std::string& status) const {
-    await([&] { return text(run(run_id), "status") == status; });
+    return events(run_id, type).size();
   }
   void restart() {
     server_.kill();
@@ -83,6 +66,7 @@ TEST_F(RemoteJobs, ASubmitWithoutItsAnswerIsLookedUp) {  // S6
     await([&] { return endpoint_.submissions() == cut + 1; });
     restart();
     await([&] { return count(id, "StationExternalRefSet") == 1; });
+    EXPECT_EQ(endpoint_.requests("POST"), cut + 1) << "it was sent again";
     EXPECT_EQ(endpoint_.submissions(), cut + 1);
     EXPECT_EQ(count(id, "StationClaimed"), 1U);
   }
@@ -96,6 +80,32 @@ TEST_F(RemoteJobs, CancelEndsTheJobThere) {  // S11
   await_status(id, "canceled");
   EXPECT_TRUE(endpoint_.was_canceled("call-1"));
   EXPECT_EQ(count(id, "CancelConfirmed"), 1U);
+}
+
+// It takes no place of this machine's jobs, and none of them takes one of it.
+TEST_F(RemoteJobs, LocalWorkGoesOnBesideAnyNumberOfThem) {
+  server_.kill();
+  std::ofstream(server_.data() / "signalbox.toml") << "jobs_max = 1\nremote_jobs_max = 2\n";
+  server_.start();
+  endpoint_.hold();
+  const std::vector<std::string> ids{start(), start(), start()};
+  for (int index = 0; index < 2; ++index) {
+    await(
+        [&] { return count(ids[static_cast<std::size_t>(index)], "StationExternalRefSet") == 1; });
+  }
+  const std::string file = (scratch_.path() / "local.toml").string();
+  std::ofstream(file) << "name = \"local\"\n[[station]]\nname = \"implement\"\n"
+                      << "executor = \"process\"\ncommand = [\"true\"]\n";
+  const std::string local = text(result({"run", "start", "here", "--pipeline", file}), "run_id");
+  await_status(local, "succeeded");
+  const json::object why = result({"run", "why", ids[2]});
+  const json::object reason = why.at("reasons").as_array().at(0).as_object();
+  EXPECT_EQ(text(reason, "reason"), "jobs_max");
+  EXPECT_EQ(reason.at("holders").as_array().size(), 2U);
+  EXPECT_NE(text(reason, "unblocked_by").find("remote_jobs_max"), std::string::npos);
+  endpoint_.let_go();
+  for (const std::string& id : ids) await_status(id, "succeeded");
+  EXPECT_EQ(endpoint_.submissions(), 3);
 }
 
 TEST_F(RemoteJobs, AJobThatIsGoneIsLostAndTriedAgain) {

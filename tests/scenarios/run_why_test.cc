@@ -4,6 +4,7 @@
 
 #include <boost/json/serialize.hpp>
 
+#include "server/rpc/time_text.h"
 #include "tests/scenarios/lock_fixture.h"
 
 namespace signalbox {
@@ -161,7 +162,7 @@ TEST_F(RunWhyTest, AUsageLimitIsReached) {  // S12
   end_attempt(run, "work",
               {{"error_class", "quota"},
                {"error_message", "5-hour limit"},
-               {"quota_reset_at_ns", std::to_string(reset_ns)}});
+               {"quota_reset_at", format_time(reset_ns)}});
   const auto found = reason(run);
   EXPECT_EQ(text(found, "reason"), "quota");
   EXPECT_TRUE(has(found, "5-hour limit"));

@@ -101,7 +101,8 @@ class Conversation {
         {std::regex("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"), "ID"},
         {std::regex("\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d[.\\d]*Z"), "TIME"},
         {std::regex("\\b[0-9a-f]{64}\\b"), "DIGEST"},
-        {std::regex("--from \\d+"), "--from POSITION"}};
+        {std::regex("--from \\d+"), "--from POSITION"},
+        {std::regex("no end after \\d+ ms"), "no end after SPAN ms"}};
     for (const auto& [pattern, word] : rules) text = std::regex_replace(text, pattern, word);
     text = replaced(text, server_.data().string(), "DATA");
     return std::regex_replace(text, std::regex("uid:\\d+"), "uid:N");

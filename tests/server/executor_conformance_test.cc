@@ -1,14 +1,42 @@
 // What every executor promises (executor.h), held against each of them. S5, S6, S11.
 #include <algorithm>
+#include <map>
 #include <thread>
 
+#include "domain/limits.h"
+#include "server/executors/modal_executor.h"
 #include "server/executors/process_table.h"
 
 #include "tests/server/deep_work_register.h"
 #include "tests/server/executor_fixture.h"
+#include "tests/server/job_endpoint.h"
 
 namespace signalbox {
 namespace {
+
+using Crash = std::function<void(const std::filesystem::path& job_root)>;
+
+// What a crash in submit() leaves, one after the other, before the shim has the lock.
+std::vector<Crash> crashes_before_the_shim() {
+  return {
+      [](const auto& root) { std::filesystem::create_directories(root); },
+      [](const auto& root) { std::filesystem::create_directories(root / "artifacts"); },
+      [](const auto& root) { write_text(root / "spec.json.tmp.abcdef", "{\"sch"); },
+      [](const auto& root) { write_text(root / "spec.json", "{\"sch"); },
+      [](const auto& root) { write_text(root / "shim.lock.abcdef", ""); },
+  };
+}
+
+std::string environment_of(const Job& job) { return "SIGNALBOX_SPAN_ID=" + to_string(job.span_id); }
+
+std::unique_ptr<Executor> process_executor(ExecutorSite& site) { return site.executor(); }
+// The shim, the command, and what that runs.
+bool has_three_processes(ExecutorSite&, const Job& job) {
+  return processes_with_environment(environment_of(job)).size() >= 3;
+}
+bool has_no_process(ExecutorSite&, const Job& job) {
+  return processes_with_environment(environment_of(job)).empty();
+}
 
 struct ExecutorKindUnderTest {
   std::string name;
@@ -17,7 +45,19 @@ struct ExecutorKindUnderTest {
   std::function<std::size_t(ExecutorSite&, const Job&)> executions;
   // A job that runs until it is canceled.
   std::function<Job(ExecutorSite&)> endless_job;
+  // A job that says more than anybody wants to keep, or all that one of its kind can.
+  std::function<Job(ExecutorSite&)> flooding_job;
+
+  // A new one each time, as after a restart.
+  std::function<std::unique_ptr<Executor>(ExecutorSite&)> executor = process_executor;
+  std::function<bool(ExecutorSite&, const Job&)> is_under_way = has_three_processes;
+  std::function<bool(ExecutorSite&, const Job&)> nothing_is_left = has_no_process;
+  std::vector<Crash> crashes = crashes_before_the_shim();
+  std::string no_cancel_before_the_start = {};  // why not
+  std::string no_timeout = {};                  // why not
 };
+
+constexpr const char* flood = "yes 0123456789 | head -c 300000";
 
 std::size_t lines_of(const std::filesystem::path& path) {
   const std::string text = content_of(path);
@@ -32,7 +72,8 @@ ExecutorKindUnderTest process_command() {
           [](ExecutorSite&, const Job& job) {
             return lines_of(std::filesystem::path(job.run_root) / "executions");
           },
-          [](ExecutorSite& site) { return site.shell_job("while true; do sleep 1; done"); }};
+          [](ExecutorSite& site) { return site.shell_job("while true; do sleep 1; done"); },
+          [](ExecutorSite& site) { return site.shell_job(flood); }};
 }
 
 // A repository whose post-checkout hook shows each checkout, and can make it last.
@@ -61,7 +102,8 @@ ExecutorKindUnderTest builtin_intake() {
                               "echo executed >> '" + (site.root() / "executions").string() + "'");
           },
           [](ExecutorSite& site, const Job&) { return lines_of(site.root() / "executions"); },
-          [](ExecutorSite& site) { return intake_job(site, "while true; do sleep 1; done"); }};
+          [](ExecutorSite& site) { return intake_job(site, "while true; do sleep 1; done"); },
+          [](ExecutorSite& site) { return intake_job(site, flood); }};
 }
 
 // An agent of our own making, that does `work` and then tells a result.
@@ -86,7 +128,8 @@ ExecutorKindUnderTest coderunner() {
           [](ExecutorSite&, const Job& job) {
             return lines_of(std::filesystem::path(job.run_root) / "executions");
           },
-          [](ExecutorSite& site) { return coderunner_job(site, "while true; do sleep 1; done"); }};
+          [](ExecutorSite& site) { return coderunner_job(site, "while true; do sleep 1; done"); },
+          [](ExecutorSite& site) { return coderunner_job(site, std::string(flood) + " >&2"); }};
 }
 
 Job checks_job(ExecutorSite& site, const std::string& script) {
@@ -104,7 +147,8 @@ ExecutorKindUnderTest checks() {
           [](ExecutorSite&, const Job& job) {
             return lines_of(std::filesystem::path(job.run_root) / "executions");
           },
-          [](ExecutorSite& site) { return checks_job(site, "while true; do sleep 1; done"); }};
+          [](ExecutorSite& site) { return checks_job(site, "while true; do sleep 1; done"); },
+          [](ExecutorSite& site) { return checks_job(site, flood); }};
 }
 
 // Its worker talks to a server while it works.
@@ -125,24 +169,89 @@ ExecutorKindUnderTest deep_work() {
           [](ExecutorSite&, const Job& job) {
             return lines_of(std::filesystem::path(job.run_root) / "executions");
           },
-          [](ExecutorSite& site) { return deep_work_job(site, "while true; do sleep 1; done"); }};
+          [](ExecutorSite& site) { return deep_work_job(site, "while true; do sleep 1; done"); },
+          [](ExecutorSite& site) { return deep_work_job(site, flood); }};
+}
+
+// The endpoint of a site's jobs.
+test::JobEndpoint& endpoint_of(const ExecutorSite& site) {
+  static std::map<std::filesystem::path, std::unique_ptr<test::JobEndpoint>> endpoints;
+  auto& endpoint = endpoints[site.root()];
+  if (endpoint == nullptr) endpoint = std::make_unique<test::JobEndpoint>();
+  return *endpoint;
+}
+
+Job remote_job(ExecutorSite& site) {
+  Job job = site.job("implement");
+  job.definition.executor = ExecutorKind::modal;
+  job.definition.modal = RemoteJobDefinition{endpoint_of(site).url(), 10};
+  return job;
+}
+
+std::unique_ptr<Executor> modal_executor(ExecutorSite& site) {
+  ModalExecutorOptions options;
+  options.jobs_root = site.root() / "jobs";
+  options.environment = {"MODAL_TOKEN_ID=ak-1", "MODAL_TOKEN_SECRET=as-2"};
+  options.backoff_min = std::chrono::milliseconds(5);
+  return std::make_unique<ModalExecutor>(options, site.artifacts());
+}
+
+ExecutorKindUnderTest modal() {
+  ExecutorKindUnderTest kind;
+  kind.name = "modal";
+  kind.quick_job = remote_job;
+  kind.executions = [](ExecutorSite& site, const Job& job) {
+    return static_cast<std::size_t>(endpoint_of(site).submissions(job.id));
+  };
+  kind.endless_job = [](ExecutorSite& site) {
+    endpoint_of(site).hold();
+    return remote_job(site);
+  };
+  kind.flooding_job = [](ExecutorSite& site) {
+    endpoint_of(site).result(R"({"outcome":"succeeded","summary":"done","logs":")" +
+                             std::string(300'000, 'x') + "\"}");
+    return remote_job(site);
+  };
+  kind.executor = modal_executor;
+  kind.is_under_way = [](ExecutorSite& site, const Job& job) {
+    return endpoint_of(site).submissions(job.id) == 1;
+  };
+  kind.nothing_is_left = [](ExecutorSite& site, const Job&) {
+    return endpoint_of(site).was_canceled("call-1");
+  };
+  kind.crashes = {
+      [](const auto& root) { std::filesystem::create_directories(root); },
+      [](const auto& root) { write_text(root / "remote_submit.lock", ""); },
+      [](const auto& root) { write_text(root / "remote_submit.tmp.abcdef", "x"); },
+      [](const auto& root) { write_text(root / "remote_submit", "x"); },
+      [](const auto& root) { write_text(root / "remote_ref.json.tmp.abcdef", "{\"sch"); },
+  };
+  kind.no_cancel_before_the_start =
+      "before its first request nothing of a remote job is kept, and the job runner submits none "
+      "that is to be canceled (job_step_test.cc)";
+  kind.no_timeout =
+      "nobody here supervises a remote job: the watchdog ends it "
+      "(tests/scenarios/executor_conformance_test.cc)";
+  return kind;
 }
 
 class ExecutorConformance : public ::testing::TestWithParam<ExecutorKindUnderTest> {
  protected:
+  std::unique_ptr<Executor> executor() { return GetParam().executor(site); }
+
   ExecutorSite site;
 };
 
 TEST_P(ExecutorConformance, UnknownJobIsAbsentAndCanBeCanceled) {
-  const auto executor = site.executor();
+  const auto one = executor();
   const Job job = GetParam().quick_job(site);
-  EXPECT_EQ(executor->poll(job).value(), JobState::absent);
-  EXPECT_TRUE(executor->cancel(job).has_value());
-  EXPECT_EQ(executor->poll(job).value(), JobState::absent);
+  EXPECT_EQ(one->poll(job).value(), JobState::absent);
+  EXPECT_TRUE(one->cancel(job).has_value());
+  EXPECT_EQ(one->poll(job).value(), JobState::absent);
 }
 
 TEST_P(ExecutorConformance, SubmittedJobSucceeds) {
-  const JobResult result = run_to_end(*site.executor(), GetParam().quick_job(site));
+  const JobResult result = run_to_end(*executor(), GetParam().quick_job(site));
   EXPECT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
   EXPECT_FALSE(result.canceled);
   EXPECT_TRUE(result.escaped_pids.empty());
@@ -151,13 +260,13 @@ TEST_P(ExecutorConformance, SubmittedJobSucceeds) {
 
 TEST_P(ExecutorConformance, SubmitIsIdempotentOverRestarts) {
   const Job job = GetParam().quick_job(site);
-  const std::string ref = site.executor()->submit(job).value();
+  const std::string ref = executor()->submit(job).value();
   for (int restart = 0; restart < 5; ++restart) {
-    EXPECT_EQ(site.executor()->submit(job).value(), ref);
+    EXPECT_EQ(executor()->submit(job).value(), ref);
   }
-  ASSERT_TRUE(is_finished(*site.executor(), job));
-  EXPECT_EQ(site.executor()->submit(job).value(), ref);
-  EXPECT_EQ(site.executor()->poll(job).value(), JobState::finished);
+  ASSERT_TRUE(is_finished(*executor(), job));
+  EXPECT_EQ(executor()->submit(job).value(), ref);
+  EXPECT_EQ(executor()->poll(job).value(), JobState::finished);
   EXPECT_EQ(GetParam().executions(site, job), 1U);
 }
 
@@ -166,27 +275,28 @@ TEST_P(ExecutorConformance, ConcurrentSubmitsExecuteOnce) {
   std::vector<std::thread> submitters;
   for (int index = 0; index < 8; ++index) {
     submitters.emplace_back([this, &job] {
-      const auto ref = site.executor()->submit(job);
+      const auto ref = executor()->submit(job);
       EXPECT_TRUE(ref.has_value()) << ref.error().message;
     });
   }
   for (std::thread& submitter : submitters) submitter.join();
-  ASSERT_TRUE(is_finished(*site.executor(), job));
+  ASSERT_TRUE(is_finished(*executor(), job));
   EXPECT_EQ(GetParam().executions(site, job), 1U);
 }
 
 TEST_P(ExecutorConformance, RunsWhileItRuns) {
   const Job job = GetParam().endless_job(site);
-  ASSERT_TRUE(site.executor()->submit(job).has_value());
-  EXPECT_EQ(site.executor()->poll(job).value(), JobState::running);
-  ASSERT_TRUE(site.executor()->cancel(job).has_value());
-  EXPECT_TRUE(is_finished(*site.executor(), job));
+  ASSERT_TRUE(executor()->submit(job).has_value());
+  const auto later = executor();
+  EXPECT_EQ(later->poll(job).value(), JobState::running);
+  ASSERT_TRUE(later->cancel(job).has_value());
+  EXPECT_TRUE(is_finished(*later, job));
 }
 
 TEST_P(ExecutorConformance, ResultIsTheSameEachTime) {
   const Job job = GetParam().quick_job(site);
-  const JobResult first = run_to_end(*site.executor(), job);
-  const JobResult second = site.executor()->fetch_result(job).value();
+  const JobResult first = run_to_end(*executor(), job);
+  const JobResult second = executor()->fetch_result(job).value();
   EXPECT_EQ(first.outcome, second.outcome);
   EXPECT_EQ(first.failure, second.failure);
   EXPECT_EQ(first.result, second.result);
@@ -194,30 +304,31 @@ TEST_P(ExecutorConformance, ResultIsTheSameEachTime) {
 }
 
 TEST_P(ExecutorConformance, CancelEndsTheJobAndLeavesNoProcess) {
-  const auto executor = site.executor();
+  const auto one = executor();
   const Job job = GetParam().endless_job(site);
-  const std::string entry = "SIGNALBOX_SPAN_ID=" + to_string(job.span_id);
-  ASSERT_TRUE(executor->submit(job).has_value());
-  // The shim, the command, and what that runs.
-  ASSERT_TRUE(eventually([&] { return processes_with_environment(entry).size() >= 3; }));
-  ASSERT_TRUE(executor->cancel(job).has_value());
-  ASSERT_TRUE(executor->cancel(job).has_value());
-  ASSERT_TRUE(is_finished(*executor, job));
-  const JobResult result = executor->fetch_result(job).value();
+  ASSERT_TRUE(one->submit(job).has_value());
+  ASSERT_TRUE(eventually([&] { return GetParam().is_under_way(site, job); }));
+  ASSERT_TRUE(one->cancel(job).has_value());
+  ASSERT_TRUE(one->cancel(job).has_value());
+  ASSERT_TRUE(is_finished(*one, job));
+  const JobResult result = one->fetch_result(job).value();
   EXPECT_EQ(result.outcome, Outcome::canceled);
   EXPECT_TRUE(result.canceled);
   EXPECT_TRUE(result.escaped_pids.empty());
-  EXPECT_TRUE(eventually([&] { return processes_with_environment(entry).empty(); }));
-  EXPECT_TRUE(executor->cancel(job).has_value());
-  EXPECT_EQ(executor->poll(job).value(), JobState::finished);
+  EXPECT_FALSE(result.cancel_unconfirmed);
+  EXPECT_TRUE(eventually([&] { return GetParam().nothing_is_left(site, job); }));
+  EXPECT_TRUE(one->cancel(job).has_value());
+  EXPECT_EQ(one->poll(job).value(), JobState::finished);
 }
 
 TEST_P(ExecutorConformance, CancelBeforeTheStartMeansItNeverStarts) {
+  const std::string& why_not = GetParam().no_cancel_before_the_start;
+  if (!why_not.empty()) GTEST_SKIP() << why_not;
   const Job job = GetParam().quick_job(site);
   // As a crash leaves it between the making of the directory and the start of the shim.
   std::filesystem::create_directories(site.job_root(job));
-  ASSERT_TRUE(site.executor()->cancel(job).has_value());
-  const JobResult result = run_to_end(*site.executor(), job);
+  ASSERT_TRUE(executor()->cancel(job).has_value());
+  const JobResult result = run_to_end(*executor(), job);
   EXPECT_TRUE(result.canceled);
   EXPECT_EQ(result.outcome, Outcome::canceled);
   EXPECT_EQ(GetParam().executions(site, job), 0U);
@@ -225,37 +336,45 @@ TEST_P(ExecutorConformance, CancelBeforeTheStartMeansItNeverStarts) {
 
 TEST_P(ExecutorConformance, CancelAfterTheEndChangesNothing) {
   const Job job = GetParam().quick_job(site);
-  const JobResult before = run_to_end(*site.executor(), job);
-  ASSERT_TRUE(site.executor()->cancel(job).has_value());
-  const JobResult after = site.executor()->fetch_result(job).value();
+  const JobResult before = run_to_end(*executor(), job);
+  ASSERT_TRUE(executor()->cancel(job).has_value());
+  const JobResult after = executor()->fetch_result(job).value();
   EXPECT_EQ(after.outcome, before.outcome);
   EXPECT_FALSE(after.canceled);
 }
 
 TEST_P(ExecutorConformance, TimeoutIsTyped) {
+  if (!GetParam().no_timeout.empty()) GTEST_SKIP() << GetParam().no_timeout;
   Job job = GetParam().endless_job(site);
   job.definition.timeout_ms = 300;
-  const JobResult result = run_to_end(*site.executor(), job);
+  const JobResult result = run_to_end(*executor(), job);
   EXPECT_EQ(result.outcome, Outcome::timeout);
   EXPECT_EQ(result.failure,
             (Failure{Outcome::timeout, ErrorClass::transient, "TIMEOUT", "TIMEOUT after 300ms"}));
 }
 
-// Each prefix of what submit() does before the shim has the lock, as a crash could leave it.
+TEST_P(ExecutorConformance, WhatAJobSaysIsBounded) {
+  const Job job = GetParam().flooding_job(site);
+  const JobResult result = run_to_end(*executor(), job);
+  EXPECT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
+  EXPECT_LE(result.result.logs_inline.size(), limits::logs_inline_bytes_max);
+  EXPECT_LE(result.result.summary.size(), limits::summary_bytes_max);
+  for (const Artifact& artifact : result.result.artifacts) {
+    if (artifact.name != "runner_logs_excerpt") continue;
+    EXPECT_LE(artifact.bytes, limits::logs_inline_bytes_max);
+  }
+}
+
+// Each prefix of what submit() does before the job can begin, as a crash could leave it.
 TEST_P(ExecutorConformance, SubmitResumesAfterACrashAtAnyPoint) {
-  const std::vector<std::function<void(const std::filesystem::path&)>> crashes{
-      [](const auto& root) { std::filesystem::create_directories(root); },
-      [](const auto& root) { std::filesystem::create_directories(root / "artifacts"); },
-      [](const auto& root) { write_text(root / "spec.json.tmp.abcdef", "{\"sch"); },
-      [](const auto& root) { write_text(root / "spec.json", "{\"sch"); },
-      [](const auto& root) { write_text(root / "shim.lock.abcdef", ""); },
-  };
+  const std::vector<Crash>& crashes = GetParam().crashes;
   for (std::size_t until = 1; until <= crashes.size(); ++until) {
     ExecutorSite fresh;
     const Job job = GetParam().quick_job(fresh);
     for (std::size_t step = 0; step < until; ++step) crashes[step](fresh.job_root(job));
-    EXPECT_EQ(fresh.executor()->poll(job).value(), JobState::absent) << "step " << until;
-    const JobResult result = run_to_end(*fresh.executor(), job);
+    const auto one = GetParam().executor(fresh);
+    EXPECT_EQ(one->poll(job).value(), JobState::absent) << "step " << until;
+    const JobResult result = run_to_end(*GetParam().executor(fresh), job);
     EXPECT_EQ(result.outcome, Outcome::succeeded) << "step " << until;
     EXPECT_EQ(GetParam().executions(fresh, job), 1U) << "step " << until;
   }
@@ -263,7 +382,7 @@ TEST_P(ExecutorConformance, SubmitResumesAfterACrashAtAnyPoint) {
 
 INSTANTIATE_TEST_SUITE_P(Each, ExecutorConformance,
                          ::testing::Values(process_command(), builtin_intake(), coderunner(),
-                                           checks(), deep_work()),
+                                           checks(), deep_work(), modal()),
                          [](const auto& each) { return each.param.name; });
 
 }  // namespace

@@ -117,6 +117,33 @@ TEST(JsonDescribed, NumbersThatReadersGetWrongAreQuoted) {
             R"("-9007199254740993")");
 }
 
+struct Times {
+  std::int64_t ended_at_ns = 0;
+  std::optional<std::int64_t> until_ns;
+  std::int64_t age_ms = 0;
+};
+BOOST_DESCRIBE_STRUCT(Times, (), (ended_at_ns, until_ns, age_ms))
+
+TEST(JsonDescribed, ATimeIsTextUnderANameWithoutItsUnit) {
+  EXPECT_EQ(json::serialize(to_json(Times{1'000'000'002, 3'000'000'000, 5})),
+            R"({"ended_at":"1970-01-01T00:00:01.000000002Z",)"
+            R"("until":"1970-01-01T00:00:03.000000000Z","age_ms":5})");
+  EXPECT_EQ(json::serialize(to_json(Times{})), R"({"ended_at":null,"age_ms":0})");
+  const auto read = from_json<Times>(
+      json::parse(R"({"ended_at":"1970-01-01T01:00:01.000000002+01:00","until":null,"age_ms":5})"));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->ended_at_ns, 1'000'000'002);
+  EXPECT_FALSE(read->until_ns);
+  for (const char* wrong :
+       {R"({"ended_at":"soon","age_ms":5})", R"({"ended_at":1000000002,"age_ms":5})",
+        R"({"ended_at":"1000000002","age_ms":5})", R"({"age_ms":5})"}) {
+    const auto refused = from_json<Times>(json::parse(wrong));
+    ASSERT_FALSE(refused) << wrong;
+    EXPECT_EQ(std::get<std::string>(refused.error().details.at(0).value), "ended_at");
+  }
+  EXPECT_FALSE(from_json<Times>(json::parse(R"({"ended_at_ns":1,"ended_at":null,"age_ms":5})")));
+}
+
 TEST(JsonDescribed, WhatIsWrittenIsReadBack) {
   const auto read = from_json<Outer>(good());
   ASSERT_TRUE(read);

@@ -168,6 +168,23 @@ TEST_F(RpcAccess, AnExpiredTokenEndsAtItsNextRequest) {
   EXPECT_EQ(refused.at("error").at("data").at("details").at("reason").as_string(), "expired");
 }
 
+// Whose digest begins or ends as that of a token isn't the one who has its secret.
+TEST_F(RpcAccess, APartOfTheDigestIsNotEnough) {
+  const Digest whole = digest_of_secret(text(issue(R"({"name":"ci","role":"viewer"})"), "secret"));
+  bool begins = false;
+  bool ends = false;
+  for (int guess = 0; !begins || !ends; ++guess) {
+    const std::string secret = "sbx_" + std::to_string(guess);
+    const Digest digest = digest_of_secret(secret);
+    const bool same_begin = digest.bytes.front() == whole.bytes.front();
+    const bool same_end = digest.bytes.back() == whole.bytes.back();
+    if (!same_begin && !same_end) continue;
+    EXPECT_FALSE(authentication.token_of(secret).has_value()) << secret;
+    begins = begins || same_begin;
+    ends = ends || same_end;
+  }
+}
+
 TEST_F(RpcAccess, TheSecretIsNowhereButInTheFirstAnswer) {
   const auto token = issue(R"({"name":"ci","role":"worker","command_id":"c1"})");
   const std::string secret = text(token, "secret");

@@ -9,6 +9,7 @@
 
 #include "domain/check.h"
 #include "domain/evolve.h"
+#include "domain/remote_work.h"
 #include "server/recovery/incarnation.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/results.h"
@@ -52,7 +53,7 @@ void let_go_on(const World& world, const RunId& id) {
   StationState& station = run->station();
   if (station.status != StationStatus::pending || station.ready_at != 0) return;
   station.ready_at = world.position;
-  own.ready.insert(run->definition().executor, run->definition().name, world.position, id);
+  own.ready.insert(ready_queue_of(run->definition()), run->definition().name, world.position, id);
 }
 
 }  // namespace

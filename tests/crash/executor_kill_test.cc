@@ -1,0 +1,222 @@
+// What every executor promises over kills of the server (S6, S11): a job is submitted once, and a
+// cancel is confirmed, wherever a kill falls. strace kills the real server at the n-th append to
+// its log, and at the n-th sync, for each n of a run's life: so it dies before the intent, between
+// intent and submit, between submit and ref, while it polls, and between a result and its event.
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/executors/process_table.h"
+#include "tests/crash/station_site.h"
+#include "tests/crash/wal_fault.h"
+
+namespace signalbox::test {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::chrono::seconds run_patience{30 * slowness};
+constexpr int calls_max = 60;  // of one kind in a run's life; no sweep comes near it
+
+// One life of a run whose server may die once in it.
+class KilledOnce {
+ public:
+  KilledOnce(const std::string& executor, const std::string& call, int number,
+             std::vector<std::string> options = {})
+      : site_(make(scratch_.path() / "site"), executor),
+        server_(scratch_.path() / "data", std::move(options)) {
+    EXPECT_TRUE(launch_with_wal_fault(server_, call, "signal=KILL", std::to_string(number)));
+    if (site_.is_worker()) worker_.emplace(site_, server_.socket());
+  }
+
+  StationSite& site() { return site_; }
+  [[nodiscard]] bool was_killed() const { return was_killed_; }
+  // The run's latest event before the kill; "" if there was none, or no run yet.
+  [[nodiscard]] const std::string& last_before_kill() const { return last_before_kill_; }
+  [[nodiscard]] const std::string& run_id() const { return run_id_; }
+
+  void start(Work work, const std::string& key = "first") {
+    json::object params = site_.run_of(work);
+    params["idempotency_key"] = key;
+    run_id_ = std::string(call("run.start", params).at("run_id").as_string());
+  }
+  // Said again until there is an answer.
+  json::object call(const char* method, const json::object& params) {
+    std::optional<json::object> answer;
+    await([&] { return (answer = try_call(method, params)).has_value(); }, method);
+    return answer ? result_of(answer) : json::object{};
+  }
+  json::object run() { return call("run.get", {{"run_id", run_id_}}).at("run").as_object(); }
+  void await_status(const char* status) {
+    await([&] { return run().at("status") == status; }, status);
+  }
+  std::size_t count(const char* type) {
+    return call("events.read", {{"run_id", run_id_}, {"types", {type}}, {"limit", 1000}})
+        .at("events")
+        .as_array()
+        .size();
+  }
+  template <class Condition>
+  void await(const Condition& condition, const char* what) {
+    const auto give_up = std::chrono::steady_clock::now() + run_patience;
+    while (!condition()) {
+      revive();
+      ASSERT_LT(std::chrono::steady_clock::now(), give_up) << what << "\n" << server_.log();
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+  }
+  void kill_now() {
+    server_.kill();
+    ASSERT_TRUE(server_.start()) << server_.log();
+  }
+
+ private:
+  static std::filesystem::path make(const std::filesystem::path& path) {
+    std::filesystem::create_directories(path);
+    return path;
+  }
+
+  std::optional<json::object> try_call(const char* method, const json::object& params) {
+    auto connection = Connection::open(server_.socket());
+    return connection ? connection->call(method, params) : std::nullopt;
+  }
+
+  // Starts it again if it was killed, without a tracer.
+  void revive() {
+    if (server_.running() || was_killed_) return;
+    EXPECT_EQ(server_.wait().signal, SIGKILL) << server_.log();
+    was_killed_ = true;
+    ASSERT_TRUE(server_.start()) << server_.log();
+    note_last_before_kill();
+  }
+  void note_last_before_kill() {
+    const auto answer = try_call("events.read", {{"limit", 1000}});
+    ASSERT_TRUE(answer);
+    const json::object page = result_of(answer);
+    int starts = 0;
+    for (const json::value& event : page.at("events").as_array()) {
+      if (event.at("type") == "ServerStarted" && ++starts == 2) return;
+      const std::string stream(event.at("stream").as_string());
+      if (stream.starts_with("run/")) last_before_kill_ = std::string(event.at("type").as_string());
+    }
+    if (starts < 2) last_before_kill_.clear();  // killed before its first life was in the log
+  }
+
+  ScratchDirectory scratch_;
+  StationSite site_;
+  ServerProcess server_;
+  std::optional<OutsideWorker> worker_;  // ends before the server
+  std::string run_id_;
+  bool was_killed_ = false;
+  std::string last_before_kill_;
+};
+
+class ExecutorKills : public ::testing::TestWithParam<std::string> {
+ protected:
+  static bool is_worker() { return GetParam() == "worker"; }
+
+  void expect_done_once(KilledOnce& life) {
+    EXPECT_EQ(life.site().executions(), 1U);
+    EXPECT_EQ(life.count("StationClaimed"), 1U);
+    // An outside worker submits nothing: its claim is what is there once.
+    EXPECT_EQ(life.count("StationSubmitIntended"), is_worker() ? 0U : 1U);
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Each, ExecutorKills, ::testing::ValuesIn(every_executor),
+                         [](const auto& each) { return each.param; });
+
+TEST_P(ExecutorKills, WhereverAKillFallsTheWorkIsDoneOnce) {
+  std::set<std::string> last_events;
+  for (const char* call : {"write", "fdatasync"}) {
+    bool killed = true;
+    for (int number = 1; killed && number < calls_max; ++number) {
+      SCOPED_TRACE(std::string(call) + " " + std::to_string(number));
+      KilledOnce life(GetParam(), call, number);
+      life.start(Work::until_let_go);
+      life.await([&] { return life.site().executions() == 1; }, "the work begins");
+      life.site().let_go();
+      life.await_status("succeeded");
+      expect_done_once(life);
+      killed = life.was_killed();
+      if (killed) last_events.insert(life.last_before_kill());
+      if (HasFailure()) return;
+    }
+  }
+  std::set<std::string> wanted{""};  // before the run was there
+  if (is_worker()) {
+    // Before the claim; between it and its answer, and before the completion.
+    wanted.insert({"RunStarted", "StationClaimed"});
+  } else {
+    // Where there is a place for it, a run and the intent are written together (see below).
+    wanted.insert("StationExternalRefSet");  // while it polls; between the result and its event
+    // A session of claude is known with the intent; between the two there is no moment.
+    if (GetParam() != "coderunner") wanted.insert("StationSubmitIntended");
+  }
+  for (const std::string& event : wanted) {
+    EXPECT_TRUE(last_events.contains(event)) << "no kill came right after \"" << event << '"';
+  }
+}
+
+// Without a place for it a run has no intent for as long as that lasts.
+TEST_P(ExecutorKills, BeforeTheIntentTheRunWaitsForItsTurnOverKills) {
+  if (is_worker()) GTEST_SKIP() << "an outside worker needs no place, and its claim is the intent";
+  KilledOnce life(GetParam(), "write", calls_max, {"--jobs-max", "1", "--remote-jobs-max", "1"});
+  life.start(Work::until_let_go);
+  life.await([&] { return life.site().executions() == 1; }, "the first one's work begins");
+  life.start(Work::until_let_go, "second");
+  for (int kill = 0; kill < 3; ++kill) {
+    life.kill_now();
+    EXPECT_EQ(life.run().at("status"), "queued");
+    EXPECT_EQ(life.count("StationSubmitIntended"), 0U);
+  }
+  EXPECT_EQ(life.site().executions(), 1U);
+  life.site().let_go();
+  life.await_status("succeeded");
+  EXPECT_EQ(life.site().executions(), 2U);
+  EXPECT_EQ(life.count("StationSubmitIntended"), 1U);
+}
+
+TEST_P(ExecutorKills, WhileItWorksTheServerMayDieAsOftenAsItLikes) {
+  KilledOnce life(GetParam(), "write", calls_max);
+  life.start(Work::until_let_go);
+  life.await([&] { return life.site().executions() == 1; }, "the work begins");
+  for (int kill = 0; kill < 4; ++kill) {
+    life.kill_now();
+    EXPECT_EQ(life.run().at("status"), "running");
+  }
+  life.site().let_go();
+  life.await_status("succeeded");
+  expect_done_once(life);
+}
+
+TEST_P(ExecutorKills, WhereverAKillFallsACancelIsConfirmed) {
+  bool killed = true;
+  for (int number = 2; killed && number < calls_max; ++number) {
+    SCOPED_TRACE(number);
+    KilledOnce life(GetParam(), "write", number);
+    life.start(Work::until_let_go);
+    life.await([&] { return life.site().executions() == 1; }, "the work begins");
+    life.call("run.cancel", {{"run_id", life.run_id()}, {"command_id", "cancel"}});
+    life.await_status("canceled");
+    killed = life.was_killed();
+    EXPECT_EQ(life.site().executions(), 1U);
+    EXPECT_EQ(life.count("StationCanceled"), 1U);
+    if (is_worker()) continue;  // its work isn't ours to end: its next word is refused
+    EXPECT_EQ(life.count("RunCancelRequested"), 1U);
+    EXPECT_EQ(life.count("CancelConfirmed"), 1U);
+    EXPECT_EQ(life.count("CancelEscaped"), 0U);
+    if (life.site().is_remote()) {
+      EXPECT_TRUE(life.site().endpoint().was_canceled("call-1"));
+    } else {
+      EXPECT_TRUE(processes_with_environment("SIGNALBOX_RUN_ID=" + life.run_id()).empty());
+    }
+    if (HasFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace signalbox::test
