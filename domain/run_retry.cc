@@ -104,15 +104,15 @@ Rejection run_not_failed(const RunId& id, RunStatus status) {
   return rejection;
 }
 
-std::shared_ptr<const Run> fold_failed_run(std::span<const Record> records,
-                                           const PipelineDefinition& pipeline) {
-  if (records.empty() || event_as<RunFailed>(records.back().event) == nullptr) return nullptr;
+std::shared_ptr<const Run> fold_run(std::span<const Record> records,
+                                    const PipelineDefinition& pipeline) {
+  SIGNALBOX_CHECK(!records.empty());
   const auto* started = event_as<RunStarted>(records.front().event);
   SIGNALBOX_CHECK(started != nullptr);
   World world;  // of this run alone
   world.pipelines.emplace(started->pipeline_digest,
                           PinnedPipeline{std::make_shared<PipelineDefinition>(pipeline)});
-  for (const Record& record : records.first(records.size() - 1)) {
+  for (const Record& record : records) {
     world.position = record.position - 1;
     const auto* claimed = event_as<StationClaimed>(record.event);
     if (claimed == nullptr || claimed->lock_token == 0) {
@@ -126,8 +126,15 @@ std::shared_ptr<const Run> fold_failed_run(std::span<const Record> records,
     evolve(world, alone);
   }
   const Run* run = world.find_run(records.front().stream.run_id);
+  return run == nullptr ? nullptr : std::make_shared<const Run>(*run);
+}
+
+std::shared_ptr<const Run> fold_failed_run(std::span<const Record> records,
+                                           const PipelineDefinition& pipeline) {
+  if (records.empty() || event_as<RunFailed>(records.back().event) == nullptr) return nullptr;
+  auto run = fold_run(records.first(records.size() - 1), pipeline);
   SIGNALBOX_CHECK(run != nullptr);
-  return std::make_shared<const Run>(*run);
+  return run;
 }
 
 std::unique_ptr<Run> retried_run(const Record& record, const RunRetried& event,
