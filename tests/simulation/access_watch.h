@@ -20,7 +20,9 @@ class AccessWatch {
 
   void applied(const Record& record) { follow(record, applied_); }
   void durable(const Record& record) { follow(record, durable_); }
-  // What was applied and not durable is gone, as are all connections.
+  // What was applied and not durable is gone; who has asked is answered still.
+  void rolled_back() { applied_ = durable_; }
+  // So are all connections.
   void begin_anew();
 
   // A caller's request is handled now, on a connection that has shown this token.

@@ -59,7 +59,7 @@ void Oracle::rolled_back() {
   accepted_.clear();
   leases_.begin_anew();
   waits_.begin_anew();
-  access_.begin_anew();
+  access_.rolled_back();
 }
 
 void Oracle::recovered(const EventLog& log) {
