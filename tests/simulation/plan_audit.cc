@@ -53,6 +53,7 @@ void PlanAudit::begin(AuditedRun& run) {
 
 void PlanAudit::succeed(const Record& record, AuditedRun& run) {
   if (run.station().executor != ExecutorKind::deep_work) return;
+  if (!run.plan) return wrong(record, "its station has no deep work under way");
   const AuditedPlan& plan = *run.plan;
   const bool complete = std::all_of(plan.steps.begin(), plan.steps.end(), [](const auto& entry) {
     return entry.second.status == StepStatus::completed;

@@ -78,6 +78,10 @@ void RegisterAudit::read_command(const Record& record) {
           "command " + record.command_id + " was done before, at " + std::to_string(place->second));
   }
   place->second = record.position;
+  const std::string who = record.command_id.substr(0, record.command_id.rfind('-'));
+  if (record.actor != who && !record.actor.starts_with("token:")) {
+    wrong(record, who + " has asked for it, and it is recorded as the doing of " + record.actor);
+  }
   // What the next claim of a completion grants is news of another attempt; and with a lock ends
   // what needed it.
   const bool of_another =
@@ -326,6 +330,7 @@ void RegisterAudit::read_attempt(const Record& record, AuditedRun& run) {
 }
 
 void RegisterAudit::read_end_of_attempt(const Record& record, AuditedRun& run) {
+  if (!run.has_station()) return wrong(record, "all of its stations have succeeded");
   const auto end = [&](const std::string& station) {
     word(record, run, station);
     turns_.end(record, run);
@@ -333,7 +338,6 @@ void RegisterAudit::read_end_of_attempt(const Record& record, AuditedRun& run) {
   };
   if (const auto* succeeded = event_as<StationSucceeded>(record.event)) {
     end(succeeded->station);
-    if (!run.has_station()) return;
     if (!run.job_id.empty()) succeeded_jobs_.insert(run.job_id);
     plans_.succeed(record, run);
     ++run.current;
