@@ -10,9 +10,13 @@
 
 namespace signalbox {
 
-// The run right before the RunFailed that `records` end with, by the same evolve() as ever. They
-// are all of one run, ascending, from its RunStarted on; heartbeats may be left out. `pipeline` is
-// the definition that it pinned. nullptr if they don't end with a RunFailed.
+// The open run that `records` leave, by the same evolve() as ever: all of one run, ascending, from
+// its RunStarted on; heartbeats may be left out. `pipeline` is the definition that it pinned.
+// nullptr if they end with the end of the run.
+std::shared_ptr<const Run> fold_run(std::span<const Record> records,
+                                    const PipelineDefinition& pipeline);
+
+// The run right before the RunFailed that `records`, as above, end with. nullptr if they don't.
 std::shared_ptr<const Run> fold_failed_run(std::span<const Record> records,
                                            const PipelineDefinition& pipeline);
 

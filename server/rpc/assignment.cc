@@ -44,6 +44,7 @@ std::string previous_before(const Api& api, const Record& claimed) {
     if (const auto* deferred = event_as<StationDeferred>(event)) {
       if (!deferred->note.empty()) return deferred->note;
     }
+    if (const auto* retried = event_as<RunRetried>(event)) return retried->previous;
     if (event_as<StationSucceeded>(event) != nullptr) return {};
   }
   return {};

@@ -4,6 +4,7 @@
 
 #include "domain/refusals.h"
 #include "server/rpc/described_json.h"
+#include "server/rpc/run_then.h"
 #include "server/rpc/time_text.h"
 
 namespace signalbox {
@@ -67,6 +68,32 @@ json::object heading(const Run& run) {
   return object;
 }
 
+void add_step(const Run& run, const StepState& step, json::object& object) {
+  object["description"] = step.definition.description;
+  object["type"] = boost::describe::enum_to_string(step.definition.type, "?");
+  object["effort"] = boost::describe::enum_to_string(step.definition.effort, "?");
+  object["dependencies"] = to_json(step.definition.dependencies);
+  object["timeout_ms"] = run.definition().deep_work->step_timeout_ms;
+  object["goal"] = run.goal;
+  object["exploration"] = to_json(run.plan->exploration);
+  object["previous_error"] = text_or_null(step.error);
+}
+
+// What its worker was told when the attempt began, it is told again, whatever became of it.
+void add_step_assignment(const Api& api, const Record& record, const StepAttemptStarted& started,
+                         json::object& object) {
+  const auto step_of = [&](const Run* run) -> const StepState* {
+    const StepState* const step =
+        run != nullptr && run->plan ? run->plan->find(started.step) : nullptr;
+    return step != nullptr && step->token == record.position ? step : nullptr;
+  };
+  const Run* const run = api.engine.world().find_run(record.stream.run_id);
+  // Nothing of it changes while the attempt is under way.
+  if (const StepState* const step = step_of(run)) return add_step(*run, *step, object);
+  const auto then = run_then(api, record.stream.run_id, record.position);
+  if (const StepState* const step = step_of(then.get())) add_step(*then, *step, object);
+}
+
 }  // namespace
 
 json::object exploration_result(const Api&, std::span<const Record> records) {
@@ -121,19 +148,7 @@ json::object next_step_result(const Api& api, std::span<const Record> records) {
     if (started->lease_ms > 0) {
       step["expires_at"] = format_time(record.recorded_at_ns + started->lease_ms * 1'000'000);
     }
-    const Run* const run = api.engine.world().find_run(record.stream.run_id);
-    const StepState* const state =
-        run != nullptr && run->plan ? run->plan->find(started->step) : nullptr;
-    if (state != nullptr) {
-      step["description"] = state->definition.description;
-      step["type"] = boost::describe::enum_to_string(state->definition.type, "?");
-      step["effort"] = boost::describe::enum_to_string(state->definition.effort, "?");
-      step["dependencies"] = to_json(state->definition.dependencies);
-      step["timeout_ms"] = run->definition().deep_work->step_timeout_ms;
-      step["goal"] = run->goal;
-      step["exploration"] = to_json(run->plan->exploration);
-      step["previous_error"] = text_or_null(state->error);
-    }
+    add_step_assignment(api, record, *started, step);
     result["step"] = std::move(step);
   }
   return result;

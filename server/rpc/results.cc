@@ -6,6 +6,7 @@
 #include "domain/refusals.h"
 #include "server/rpc/assignment.h"
 #include "server/rpc/described_json.h"
+#include "server/rpc/run_then.h"
 #include "server/rpc/time_text.h"
 
 namespace signalbox {
@@ -115,10 +116,15 @@ json::object pause_result(const Api&, std::span<const Record> records) {
 
 json::object resume_result(const Api& api, std::span<const Record> records) {
   const RunId& id = records.front().stream.run_id;
+  const Position position = records.back().position;
   RunStatus status = RunStatus::running;
   // As these events left it; they alone don't tell a run that was never claimed.
   const Run* run = api.engine.world().find_run(id);
-  if (run != nullptr && run->changed_at == records.back().position) status = run->status;
+  if (run != nullptr && run->changed_at == position) {
+    status = run->status;
+  } else if (const auto then = run_then(api, id, position)) {
+    status = then->status;
+  }
   for (const Record& record : records) {
     if (event_as<RunSucceeded>(record.event) != nullptr) status = RunStatus::succeeded;
     if (event_as<RunFailed>(record.event) != nullptr) status = RunStatus::failed;

@@ -91,5 +91,25 @@ TEST_F(RepeatedClaim, KeepsWhatADeferringWorkerNoted) {
   EXPECT_EQ(claim("third"), third);
 }
 
+// What its failed attempt left is carried on to the run that is retried.
+TEST_F(RepeatedClaim, KnowsWhatARetriedRunTookAlong) {
+  fail(first);
+  const json::value second = claim("second");
+  json::object params{
+      {"run_id", run},       {"station", "only"},          {"token", second.at("token")},
+      {"outcome", "failed"}, {"error_class", "transient"}, {"error_code", "BROKE"}};
+  ASSERT_EQ(code_of(ask("station.complete", json::serialize(params))), "");
+  ASSERT_TRUE(engine.world().runs.empty());
+  send(R"({"jsonrpc":"2.0","id":1,"method":"run.retry","params":{"run_id":")" + run + R"("}})");
+  ASSERT_TRUE(projector.catch_up());
+  commit_all();
+  ASSERT_EQ(code_of(peer->next()), "");
+  const json::value third = claim("third");
+  EXPECT_EQ(third.at("attempt"), 3);
+  EXPECT_EQ(third.at("previous"), "BROKE");
+  fail(third);
+  EXPECT_EQ(claim("third"), third);
+}
+
 }  // namespace
 }  // namespace signalbox

@@ -35,6 +35,9 @@ class Caller final : public Recipient {
   void repeat_last();
 
   void receive(const std::string& line) override;
+  [[nodiscard]] std::string address() const override { return address_; }
+  // Not from this machine, whose user it would be.
+  void comes_from(std::string address) { address_ = std::move(address); }
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const std::string& last_method() const { return method_; }
 
@@ -47,6 +50,7 @@ class Caller final : public Recipient {
   Network& network_;
   CommandBook& book_;
   std::string name_;
+  std::string address_;
   std::string method_;  // of the latest question
   std::string id_;      // of the latest question
   std::string line_;    // that question

@@ -2,10 +2,11 @@
 // may die in between and begin anew without a memory.
 //
 // To simulate a new noun: a Client in a file of its own, with the noun's methods; a place for it in
-// clients.cc; what its methods tell in command_book.cc (tells_of_events); its rules in
-// register_audit, or, where they are about time or files, in a watch beside lease_watch; and a
-// mutant that breaks them (mutant.h). Events that no client ever causes are listed by `simulate`,
-// and a test allows none that has no reason (coverage_test.cc).
+// clients.cc; what its methods tell in command_book.cc (tells_of_events); its rules in an audit
+// beside plan_audit, which reads the register, or, where they are about time, files or callers, in
+// a watch beside lease_watch; and a mutant that breaks them (mutant.h, tampering.h). Events that no
+// client ever causes are listed by `simulate`, and a test allows none that has no reason
+// (coverage_test.cc).
 #pragma once
 
 #include <cstdint>
@@ -19,6 +20,12 @@
 
 namespace signalbox::simulation {
 
+// An access token, as whoever was told of it knows it.
+struct AccessSecret {
+  std::string id;
+  std::string secret;
+};
+
 // What clients have around them: chance and time, the way to the service, what is theirs in run
 // roots, and what they know of each other.
 struct Surroundings {
@@ -29,6 +36,7 @@ struct Surroundings {
   HeldLocks held_locks;
   std::vector<std::string> run_ids;          // that were acknowledged
   std::map<std::string, Token> ended_ticks;  // by loop: the newest whose end was acknowledged
+  std::vector<AccessSecret> access_secrets;  // that were issued
 
   explicit Surroundings(Environment& shared, Network& way, CommandBook& kept, RunRootFiles& roots)
       : environment(shared), network(way), book(kept), files(roots), held_locks(shared) {}

@@ -1,8 +1,12 @@
 #include "tests/simulation/clients.h"
 
+#include "tests/simulation/decision_client.h"
+#include "tests/simulation/guest_client.h"
+#include "tests/simulation/keeper_client.h"
 #include "tests/simulation/lock_client.h"
 #include "tests/simulation/operator_client.h"
 #include "tests/simulation/outsider.h"
+#include "tests/simulation/step_client.h"
 #include "tests/simulation/tick_client.h"
 #include "tests/simulation/worker_client.h"
 
@@ -15,6 +19,16 @@ std::vector<std::unique_ptr<Client>> make_clients(Surroundings& surroundings) {
   }
   for (const char* name : {"operator-a", "operator-b"}) {
     clients.push_back(std::make_unique<OperatorClient>(surroundings, name));
+  }
+  for (const char* name : {"decider-a", "decider-b"}) {
+    clients.push_back(std::make_unique<DecisionClient>(surroundings, name));
+  }
+  for (const char* name : {"stepper-a", "stepper-b"}) {
+    clients.push_back(std::make_unique<StepClient>(surroundings, name));
+  }
+  clients.push_back(std::make_unique<KeeperClient>(surroundings, "keeper"));
+  for (const char* name : {"guest-a", "guest-b"}) {
+    clients.push_back(std::make_unique<GuestClient>(surroundings, name));
   }
   for (const char* name : {"locker-a", "locker-b", "locker-c"}) {
     clients.push_back(std::make_unique<LockClient>(surroundings, name));

@@ -11,10 +11,12 @@ namespace {
 // A command that changed nothing leaves no event, so it may be answered anew each time. (A start or
 // a cancellation is `replayed` also where another command did it before.)
 bool tells_of_events(const std::string& method, const boost::json::object& result) {
-  static const std::set<std::string> queries{
-      "run.get",   "run.list",      "events.subscribe", "lock.get", "lock.list",
-      "tick.list", "server.status", "watchdog.check"};  // what it tells of may be the doing of
-                                                        // another
+  static const std::set<std::string> queries{"run.get",       "run.list",    "events.subscribe",
+                                             "lock.get",      "lock.list",   "tick.list",
+                                             "server.status", "plan.get",    "plan.list",
+                                             "run.why",       "access.list", "server.authenticate",
+                                             "watchdog.check"};  // what the last one tells of may
+                                                                 // be the doing of another
   if (queries.contains(method)) return false;
   if (method == "run.pause" || method == "run.resume") return result.at("changed").as_bool();
   if (method == "lock.release") return result.at("released").as_bool();
@@ -22,6 +24,9 @@ bool tells_of_events(const std::string& method, const boost::json::object& resul
   if (method == "run.start") return !result.at("replayed").as_bool();
   if (method == "run.cancel") return !result.contains("replayed");
   if (method == "station.claim") return !result.at("claim").is_null();
+  if (method == "step.next") return !result.at("step").is_null();
+  if (method == "plan.reset") return result.at("reset").as_bool();
+  if (method == "access.revoke") return result.at("revoked").as_bool();
   if (method == "station.set_external_ref") return result.at("changed").as_bool();
   return true;
 }
@@ -47,8 +52,14 @@ bool CommandBook::answered(const std::string& id, boost::json::object result) {
     return false;
   }
   SentCommand& command = place->second;
-  // The first result of a command is what a repeated one gets, but for two words.
+  // The first result of a command is what a repeated one gets, but for two words; and a secret,
+  // which is told once.
   result.erase("position");
+  const auto* secret = result.if_contains("secret");
+  if (secret != nullptr && !secret->is_null() && command.result) {
+    environment_.violate("the secret of " + id + " was told twice");
+  }
+  result.erase("secret");
   const bool tells = command.result || tells_of_events(command.method, result);
   result.erase("replayed");
   if (!tells) return false;

@@ -55,6 +55,13 @@ std::uint32_t usual_weight(Fault fault) {
     case Fault::submit_failed:
     case Fault::submit_unheard:
       return 500;
+    case Fault::quota_hit:
+      return 1000;
+    case Fault::job_boasts:
+      return 100;
+    case Fault::plan_invalid:
+    case Fault::step_failed:
+      return 1500;
     case Fault::executor_trouble:
       return 200;
   }

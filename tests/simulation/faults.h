@@ -43,13 +43,18 @@ enum class Fault : std::uint8_t {
   submit_failed,
   submit_unheard,  // it was started, and the answer says that it wasn't
   executor_trouble,
+  quota_hit,     // a usage limit, and when it will be over
+  job_boasts,    // deep work says that it is done, and it isn't
+  plan_invalid,  // a plan that can't be
+  step_failed,
 };
 BOOST_DESCRIBE_ENUM(Fault, crash_anywhere, crash_before_append, crash_in_append, crash_after_append,
                     crash_after_effect, crash_at_start, clean_stop, append_unknown, disk_full,
                     clock_jump, stall, long_stall, request_lost, request_repeated, reply_lost,
                     connection_lost, zombie, client_restart, worker_stuck, foreign_lock,
                     rubbish_lock, foreign_marker, rubbish_marker, job_slow, job_lost, job_failed,
-                    submit_failed, submit_unheard, executor_trouble)
+                    submit_failed, submit_unheard, executor_trouble, quota_hit, job_boasts,
+                    plan_invalid, step_failed)
 
 inline constexpr std::size_t fault_kinds =
     boost::mp11::mp_size<boost::describe::describe_enumerators<Fault>>::value;

@@ -31,7 +31,39 @@ void LeaseWatch::follow_beat(const Record& record, const StationHeartbeat& beat,
   get_on(record.cause, deadlines);
 }
 
+bool LeaseWatch::follow_step(const Record& record, Deadlines& deadlines) const {
+  const std::int64_t now_ns = environment_.schedule.monotonic_ns();
+  if (const auto* started = event_as<StepAttemptStarted>(record.event)) {
+    deadlines.all[{record.position, Kind::lease}] = {now_ns, started->lease_ms};
+    deadlines.steps[record.stream.run_id].push_back(record.position);
+    get_on(record.position, deadlines);
+  } else if (const auto* beat = event_as<StepHeartbeat>(record.event)) {
+    deadlines.all[{record.cause, Kind::lease}] = {now_ns, beat->lease_ms};
+  } else {
+    return false;
+  }
+  return true;
+}
+
+// Those without a lease are timed by whoever does them.
+void LeaseWatch::step_applied(const World& world, const Record& record) {
+  if (const auto* started = event_as<StepAttemptStarted>(record.event)) {
+    const Run* run = world.find_run(record.stream.run_id);
+    terms_.erase(record.position);  // of one that was rolled back
+    if (run != nullptr && started->lease_ms > 0 && run->definition().deep_work) {
+      terms_[record.position] = {run->definition().deep_work->step_timeout_ms, 0};
+    }
+  }
+  const Failure* failure = nullptr;
+  if (const auto* again = event_as<StepAttemptFailed>(record.event)) failure = &again->failure;
+  if (const auto* failed = event_as<StepFailed>(record.event)) failure = &failed->failure;
+  if (failure == nullptr) return;
+  if (failure->code == "LEASE_EXPIRED") ended(record.cause, Kind::lease);
+  if (failure->code == "TIMEOUT") ended(record.cause, Kind::timeout);
+}
+
 void LeaseWatch::follow(const Record& record, Deadlines& deadlines) const {
+  if (follow_step(record, deadlines)) return;
   const std::int64_t now_ns = environment_.schedule.monotonic_ns();
   const auto renew = [&](Token token, std::int64_t lease_ms) {
     deadlines.all[{token, Kind::lease}] = {now_ns, lease_ms};
@@ -44,6 +76,7 @@ void LeaseWatch::follow(const Record& record, Deadlines& deadlines) const {
     follow_beat(record, *beat, deadlines);
   } else if (event_as<RunResumed>(record.event) != nullptr) {
     get_on(deadlines.attempts[record.stream.run_id], deadlines);
+    for (const Token token : deadlines.steps[record.stream.run_id]) get_on(token, deadlines);
   } else if (event_as<StationStalled>(record.event) != nullptr) {
     deadlines.all[{record.cause, Kind::stall}].since_ns = now_ns;
   } else if (const auto* acquired = event_as<LockAcquired>(record.event)) {
@@ -65,6 +98,7 @@ void LeaseWatch::applied(const World& world, const Record& record) {
       terms_[record.position] = {run->definition().timeout_ms, run->definition().stall_after_ms};
     }
   }
+  step_applied(world, record);
   if (event_as<StationStalled>(record.event) != nullptr) ended(record.cause, Kind::stall);
   follow(record, applied_);
   if (is_end_of_lease(record.event)) ended(record.cause, Kind::lease);

@@ -1,12 +1,13 @@
-// Holds every lease (of stations, locks, ticks), timeout and stall against the clock that nobody
-// sets: none may end before its length has passed since this life of the server last had a reason
-// to set it anew. W1 W2 W5
+// Holds every lease (of stations, steps, locks, ticks), timeout and stall against the clock that
+// nobody sets: none may end before its length has passed since this life of the server last had a
+// reason to set it anew. W1 W2 W5
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "domain/world.h"
 #include "tests/simulation/environment.h"
@@ -35,6 +36,7 @@ class LeaseWatch {
     std::map<std::pair<Token, Kind>, Deadline> all;
     std::map<Token, std::string> progress;
     std::map<RunId, Token> attempts;
+    std::map<RunId, std::vector<Token>> steps;  // attempts of steps that were started
   };
   struct Terms {
     std::int64_t timeout_ms = 0;
@@ -43,6 +45,9 @@ class LeaseWatch {
 
   void follow(const Record& record, Deadlines& deadlines) const;
   void follow_beat(const Record& record, const StationHeartbeat& beat, Deadlines& deadlines) const;
+  // Of the steps of plans. False if the record tells of none.
+  bool follow_step(const Record& record, Deadlines& deadlines) const;
+  void step_applied(const World& world, const Record& record);
   void get_on(Token token, Deadlines& deadlines) const;
   void ended(Token token, Kind kind);
   static void set_all(Deadlines& deadlines, std::int64_t since_ns);

@@ -26,14 +26,25 @@ enum class Mutant : std::uint8_t {
   lock_loss_untold,       // who said which lock it needs isn't ended with it
   foreign_lock_overwritten,
   foreign_marker_ignored,
-  answer_before_files,  // who is told of a file doesn't find it
-  silent_recovery,      // nothing says what a crash left in flight
+  answer_before_files,        // who is told of a file doesn't find it
+  silent_recovery,            // nothing says what a crash left in flight
+  step_token_unchecked,       // as missing_token_check, of the steps of plans
+  dependencies_ignored,       // any step of a plan can be taken
+  completed_steps_forgotten,  // over a start
+  budget_unchecked,           // a run that used up its budget goes on
+  usage_unheard,              // what a worker used up isn't counted
+  quota_reset_ignored,        // a usage limit that was met is tried again at once
+  approval_counts_twice,      // who approved one thing has approved the next one, too
+  retry_begins_anew,          // a failed run that is retried does its stations over again
+  revoked_token_works,        // on a connection that has shown it before
 };
 BOOST_DESCRIBE_ENUM(Mutant, none, missing_token_check, effect_before_commit, wall_clock_lease,
                     marker_not_cleared, dropped_dedupe, forgotten_timers, unwatched_clock,
                     jump_ends_leases, unheard_beats, pause_starts_attempts, lock_loss_untold,
                     foreign_lock_overwritten, foreign_marker_ignored, answer_before_files,
-                    silent_recovery)
+                    silent_recovery, step_token_unchecked, dependencies_ignored,
+                    completed_steps_forgotten, budget_unchecked, usage_unheard, quota_reset_ignored,
+                    approval_counts_twice, retry_begins_anew, revoked_token_works)
 
 const char* name_of(Mutant mutant);
 std::optional<Mutant> mutant_of(const std::string& name);

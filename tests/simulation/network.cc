@@ -16,10 +16,20 @@ constexpr std::int64_t answer_ns_max = 20 * ns_per_s;
 
 }  // namespace
 
-class Network::Connection final : public Peer {
+class Network::Connection final : public SimulatedPeer {
  public:
   Connection(Network& network, Recipient& recipient)
-      : network_(network), environment_(network.environment_), recipient_(recipient) {}
+      : network_(network), environment_(network.environment_), recipient_(recipient) {
+    if (recipient.address().empty()) return;
+    caller_.emplace();
+    caller_->address = recipient.address();
+  }
+
+  [[nodiscard]] const std::optional<signalbox::Caller>& caller() const override { return caller_; }
+  bool use_token(const Uuid& token_id) override {
+    if (caller_) caller_->token_id = token_id;
+    return caller_.has_value();
+  }
 
   void asked(std::string id) {
     unanswered_.push_back({std::move(id), environment_.schedule.monotonic_ns()});
@@ -66,6 +76,7 @@ class Network::Connection final : public Peer {
   Environment& environment_;
   Recipient& recipient_;
   std::list<Unanswered> unanswered_;  // the oldest first
+  std::optional<signalbox::Caller> caller_;
   bool closed_ = false;
 };
 

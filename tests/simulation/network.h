@@ -3,8 +3,10 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "server/access/caller.h"
 #include "server/rpc/peer.h"
 #include "tests/simulation/environment.h"
 #include "tests/simulation/oracle.h"
@@ -16,9 +18,18 @@ class SimulatedServer;
 class Recipient {
  public:
   virtual ~Recipient() = default;
+  // Where it is; empty: on the server's own machine, as the server's own user.
+  [[nodiscard]] virtual std::string address() const { return {}; }
   virtual void receive(const std::string& line) = 0;
   // A line that nobody asked for.
   virtual void receive_event(const std::string&) {}
+};
+
+// The other end of a connection, and what it has shown.
+class SimulatedPeer : public Peer {
+ public:
+  // Nothing: the server's own user.
+  [[nodiscard]] virtual const std::optional<signalbox::Caller>& caller() const = 0;
 };
 
 class Network {

@@ -4,7 +4,9 @@
 #include <array>
 #include <iterator>
 
+#include "server/rpc/described_json.h"
 #include "server/rpc/pipeline_json.h"
+#include "tests/simulation/any_pipeline.h"
 
 namespace signalbox::simulation {
 namespace {
@@ -13,54 +15,6 @@ namespace json = boost::json;
 
 constexpr int runs_max = 20;
 constexpr std::int64_t patience_ms = 2000;
-
-RetryPolicy any_retry(SeededRandom& random) {
-  RetryPolicy retry;
-  retry.max_retries = static_cast<std::uint32_t>(random.below(5));
-  retry.backoff_ms = random.between(0, 300);
-  const std::vector<Strategy> all{Strategy::original, Strategy::simplified, Strategy::alternative,
-                                  Strategy::decomposed};
-  retry.strategies.assign(all.begin(), all.begin() + random.between(1, 4));
-  return retry;
-}
-
-StationDefinition any_station(SeededRandom& random, const std::string& name,
-                              ExecutorKind executor) {
-  StationDefinition station;
-  station.name = name;
-  station.executor = executor;
-  if (executor == ExecutorKind::process) station.command = {"make", name};
-  station.timeout_ms = random.between(1000, 15'000);
-  station.heartbeat_timeout_ms = random.between(200, 3000);
-  if (random.one_in(3)) {
-    station.stall_after_ms = random.between(200, 2000);
-    station.stall_actions = {StallAction::nudge, StallAction::next_strategy, StallAction::fail};
-    station.stall_actions.resize(static_cast<std::size_t>(random.between(1, 3)));
-  }
-  station.retry = any_retry(random);
-  return station;
-}
-
-PipelineDefinition any_pipeline(SeededRandom& random) {
-  constexpr auto worker = ExecutorKind::worker;
-  constexpr auto process = ExecutorKind::process;
-  switch (random.below(4)) {
-    case 0:
-      return {"short", {any_station(random, "work", worker)}};
-    case 1:
-      return {"mixed",
-              {any_station(random, "plan", worker), any_station(random, "implement", process),
-               any_station(random, "verify", worker)}};
-    case 2:
-      return {"built",
-              {any_station(random, "compile", process), any_station(random, "test", process)}};
-    default:
-      return {"whole",
-              {any_station(random, "intake", ExecutorKind::builtin),
-               any_station(random, "implement", worker),
-               any_station(random, "create_pr", ExecutorKind::builtin)}};
-  }
-}
 
 }  // namespace
 
@@ -130,8 +84,9 @@ void OperatorClient::resume(const std::string& run_id) {
   ask("run.resume", {{"run_id", run_id}}, patience_ms, &OperatorClient::on_resumed);
 }
 
+// Whether it goes on may be another's decision.
 void OperatorClient::on_resumed(const Reply& reply) {
-  expect_code(reply, {"RUN_TERMINAL"});
+  expect_code(reply, {"RUN_TERMINAL", "DECISION_REQUIRED", "BUDGET_EXHAUSTED"});
   if (reply.code != "GAVE_UP") paused_.erase(run_id_);
   wait();
 }
@@ -140,6 +95,8 @@ void OperatorClient::start_run() {
   if (++runs_ > runs_max) return wait();
   json::object params{{"goal", "goal " + std::to_string(runs_)},
                       {"pipeline", pipeline_to_json(any_pipeline(environment_.random))}};
+  if (one_in(3)) params["budget"] = to_json(any_budget(environment_.random));
+  if (one_in(6)) params["max_retries"] = between(0, 3);
   key_.clear();
   if (environment_.random.per_cent(60)) {
     key_ = name() + "-key-" + std::to_string(runs_);

@@ -15,6 +15,11 @@ Position position_in(const json::object& result) {
   return position == nullptr ? 0 : position->to_number<Position>();
 }
 
+std::string code_in(const json::object& error) {
+  const json::value* data = error.if_contains("data");
+  return data == nullptr ? "" : std::string(data->at("code").as_string());
+}
+
 }  // namespace
 
 void Oracle::applied(const World& world, std::span<const Record> records) {
@@ -23,6 +28,8 @@ void Oracle::applied(const World& world, std::span<const Record> records) {
                       std::string(tag_of(record.event).name) + " " + to_string(record.stream) +
                       " " + record.command_id);
     leases_.applied(world, record);
+    waits_.applied(record);
+    access_.applied(record);
     clock_.applied(record);
     accepted_.push_back(record);
   }
@@ -40,6 +47,8 @@ void Oracle::durable(const EventLog& log) {
         accepted_.pop_front();
       }
       leases_.durable(record);
+      waits_.durable(record);
+      access_.durable(record);
       events_.count(record.event);
     }
     audit_.read(*commit);
@@ -49,12 +58,16 @@ void Oracle::durable(const EventLog& log) {
 void Oracle::rolled_back() {
   accepted_.clear();
   leases_.begin_anew();
+  waits_.begin_anew();
+  access_.rolled_back();
 }
 
 void Oracle::recovered(const EventLog& log) {
   durable(log);  // a batch whose fate nobody knew may be there, as a whole or its first commits
   accepted_.clear();
   leases_.begin_anew();
+  waits_.begin_anew();
+  access_.begin_anew();
   check_jobs();
 }
 
@@ -69,12 +82,21 @@ void Oracle::check_jobs() {
     environment_.expect(machine_.has_succeeded(id),
                         "job " + id + " is recorded as succeeded, and it wasn't");
   }
+  for (const auto& [id, usage] : audit_.job_usages()) {
+    environment_.expect(usage == machine_.usage_of(id),
+                        "what job " + id + " used up isn't what the log says");
+  }
+  for (const std::string& id : audit_.blamed_jobs()) {
+    environment_.expect(!machine_.knows_reset_of(id),
+                        "job " + id + " met a usage limit, and this counted as its failure");
+  }
 }
 
 std::string Oracle::answered(const std::string& line) {
   const json::object answer = json::parse(line).as_object();
   std::string id(answer.at("id").as_string());
   const json::value* result = answer.if_contains("result");
+  access_.answered(id, result != nullptr ? "" : code_in(answer.at("error").as_object()));
   if (result == nullptr) return id;
   const Position position = position_in(result->as_object());
   environment_.expect(position <= audit_.tail(), "the answer to " + id + " tells of position " +

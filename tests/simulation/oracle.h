@@ -8,12 +8,14 @@
 
 #include "domain/world.h"
 #include "store/event_log.h"
+#include "tests/simulation/access_watch.h"
 #include "tests/simulation/clock_check.h"
 #include "tests/simulation/event_counts.h"
 #include "tests/simulation/lease_watch.h"
 #include "tests/simulation/register_audit.h"
 #include "tests/simulation/run_root_files.h"
 #include "tests/simulation/simulated_machine.h"
+#include "tests/simulation/wait_watch.h"
 
 namespace signalbox::simulation {
 
@@ -26,6 +28,8 @@ class Oracle {
         book_(environment),
         audit_(environment, book_),
         leases_(environment),
+        waits_(environment),
+        access_(environment, book_),
         clock_(environment) {}
 
   [[nodiscard]] CommandBook& book() { return book_; }
@@ -42,6 +46,9 @@ class Oracle {
   void stopped_until(std::int64_t until_ns) { leases_.forgive(until_ns); }
   // No space: what wasn't durable is gone.
   void rolled_back();
+  // There is space again, and the server has set all deadlines anew.
+  void has_space() { waits_.begin_anew(); }
+  [[nodiscard]] AccessWatch& access() { return access_; }
   // A new life of the server has opened the log.
   void recovered(const EventLog& log);
   // An answer leaves for a client. Gives the id of what it answers.
@@ -63,6 +70,8 @@ class Oracle {
   RegisterAudit audit_;
   std::deque<Record> accepted_;  // applied and not known to be durable, in order
   LeaseWatch leases_;
+  WaitWatch waits_;
+  AccessWatch access_;
   ClockCheck clock_;
   EventCounts events_{};
 };

@@ -11,13 +11,12 @@ std::size_t RegisterAudit::open_runs() const {
 }
 
 void RegisterAudit::wrong(const Record& record, const std::string& what) {
-  environment_.violate("position " + std::to_string(record.position) + ", " +
-                       std::string(tag_of(record.event).name) + " of " + to_string(record.stream) +
-                       ": " + what);
+  find_wrong(environment_, record, what);
 }
 
 void RegisterAudit::read(const Commit& commit) {
   lost_locks_.clear();
+  told_of_.clear();
   for (const Record& record : commit) read(record);
   finish_commit(tail_);
 }
@@ -28,6 +27,9 @@ void RegisterAudit::finish_commit(Position position) {
   if (in_flight_) {
     environment_.violate(where + "a start after a crash, and nothing says what was in flight");
     in_flight_.reset();
+  }
+  for (const auto& [id, retried] : told_of_) {
+    plans_.finish_commit(position, to_string(id), runs_[id], retried);
   }
   if (lost_locks_.empty()) return;
   for (const auto& [id, run] : runs_) {
@@ -51,10 +53,18 @@ void RegisterAudit::read(const Record& record) {
   if (record.stream.kind == StreamKind::server) return read_server(record);
   if (record.stream.kind == StreamKind::lock) return read_lock(record);
   if (record.stream.kind == StreamKind::tick) return read_tick(record);
+  if (const auto* access = std::get_if<AccessEvent>(&record.event)) {
+    return read_access(record, *access);
+  }
   if (record.stream.kind != StreamKind::run) return;
   if (const auto* started = event_as<RunStarted>(record.event)) return start(record, *started);
   const auto place = runs_.find(record.stream.run_id);
   if (place == runs_.end()) return wrong(record, "its run was never started");
+  const bool first_word = told_of_.try_emplace(record.stream.run_id, false).second;
+  if (const auto* retried = event_as<RunRetried>(record.event)) {
+    if (!first_word) wrong(record, "it comes with the end of the run");
+    return retry(record, place->second, *retried);
+  }
   if (place->second.terminal) return wrong(record, "its run had ended");
   read_run(record, place->second);
 }
@@ -68,6 +78,10 @@ void RegisterAudit::read_command(const Record& record) {
           "command " + record.command_id + " was done before, at " + std::to_string(place->second));
   }
   place->second = record.position;
+  const std::string who = record.command_id.substr(0, record.command_id.rfind('-'));
+  if (record.actor != who && !record.actor.starts_with("token:")) {
+    wrong(record, who + " has asked for it, and it is recorded as the doing of " + record.actor);
+  }
   // What the next claim of a completion grants is news of another attempt; and with a lock ends
   // what needed it.
   const bool of_another =
@@ -82,6 +96,8 @@ void RegisterAudit::read_command(const Record& record) {
 void RegisterAudit::start(const Record& record, const RunStarted& started) {
   if (started.pipeline) pipelines_[started.pipeline_digest] = started.pipeline->stations;
   AuditedRun run;
+  run.budget = started.budget;
+  run.max_retries = started.max_retries;
   run.stations = pipelines_[started.pipeline_digest];
   run.attempts.resize(run.stations.size());
   if (run.stations.empty()) wrong(record, "its pipeline isn't in the register");
@@ -100,10 +116,34 @@ void RegisterAudit::claim(const Record& record, AuditedRun& run, const StationCl
   }
   if (claimed.attempt != ++run.attempts[run.current]) wrong(record, "attempts have no gaps");
   if (run.paused) wrong(record, "its run is paused");
+  turns_.claim(record, run);
+  PlanAudit::begin(run);
   run.holder = record.position;
   run.lock = needed_lock(record);
   run.stalls = 0;
   run.job_id.clear();
+}
+
+// S11: the station that failed, and no other.
+void RegisterAudit::retry(const Record& record, AuditedRun& run, const RunRetried& retried) {
+  told_of_[record.stream.run_id] = true;
+  turns_.retry(record, run, retried);
+  if (environment_.violation) return;
+  run.failed_plan = std::exchange(run.plan, std::nullopt);
+  if (run.attempts[run.current] > 0) PlanAudit::begin(run);
+}
+
+// One for each streak.
+void RegisterAudit::read_access(const Record& record, const AccessEvent& event) {
+  const auto* denied = std::get_if<AccessDenied>(&event);
+  if (denied == nullptr) return;
+  const auto [place, first] =
+      denials_.try_emplace({denied->actor, denied->method}, record.recorded_at_ns);
+  const std::int64_t since_ns = record.recorded_at_ns - place->second;
+  if (!first && since_ns >= 0 && since_ns < 60 * ns_per_s) {
+    wrong(record, "it was noted a moment ago");
+  }
+  place->second = record.recorded_at_ns;
 }
 
 Token RegisterAudit::needed_lock(const Record& record) {
@@ -234,9 +274,38 @@ void RegisterAudit::read_tick(const Record& record) {
 }
 
 void RegisterAudit::read_run(const Record& record, AuditedRun& run) {
-  if (const auto* claimed = event_as<StationClaimed>(record.event)) {
+  if (const auto* plan = std::get_if<PlanEvent>(&record.event)) {
+    plans_.read(record, run, *plan);
+  } else if (turns_.read(record, run)) {
+    return;
+  } else if (const auto* claimed = event_as<StationClaimed>(record.event)) {
     claim(record, run, *claimed);
-  } else if (const auto* intended = event_as<StationSubmitIntended>(record.event)) {
+  } else if (event_as<StationCanceled>(record.event) != nullptr) {
+    run.holder = 0;
+  } else if (event_as<RunPaused>(record.event) != nullptr) {
+    read_pause(record, run, true);
+  } else if (event_as<RunResumed>(record.event) != nullptr) {
+    read_pause(record, run, false);
+  } else if (event_as<RunCancelRequested>(record.event) != nullptr) {
+    run.cancel_requested = true;
+  } else if (std::holds_alternative<RunEvent>(record.event)) {
+    read_end_of_run(record, run);
+  } else {
+    read_attempt(record, run);
+  }
+}
+
+void RegisterAudit::read_end_of_run(const Record& record, AuditedRun& run) {
+  if (run.holder != 0) wrong(record, "somebody holds its station");
+  if (event_as<RunSucceeded>(record.event) != nullptr && run.current != run.stations.size()) {
+    wrong(record, "a station hasn't succeeded");
+  }
+  run.terminal = true;
+  run.failed = event_as<RunFailed>(record.event) != nullptr;
+}
+
+void RegisterAudit::read_attempt(const Record& record, AuditedRun& run) {
+  if (const auto* intended = event_as<StationSubmitIntended>(record.event)) {
     if (run.holder == 0) wrong(record, "nobody holds the station");
     if (run.paused) wrong(record, "its run is paused");
     if (!intents_.emplace(intended->job_id, run.holder).second) {
@@ -255,42 +324,39 @@ void RegisterAudit::read_run(const Record& record, AuditedRun& run) {
   } else if (const auto* watched = event_as<WatchdogTimedOut>(record.event)) {
     word(record, run, watched->station);
     if (run.paused && run.job_id.empty()) wrong(record, "its run is paused");
-  } else if (const auto* succeeded = event_as<StationSucceeded>(record.event)) {
-    word(record, run, succeeded->station);
+  } else {
+    read_end_of_attempt(record, run);
+  }
+}
+
+void RegisterAudit::read_end_of_attempt(const Record& record, AuditedRun& run) {
+  if (!run.has_station()) return wrong(record, "all of its stations have succeeded");
+  const auto end = [&](const std::string& station) {
+    word(record, run, station);
+    turns_.end(record, run);
+    run.holder = 0;
+  };
+  if (const auto* succeeded = event_as<StationSucceeded>(record.event)) {
+    end(succeeded->station);
     if (!run.job_id.empty()) succeeded_jobs_.insert(run.job_id);
+    plans_.succeed(record, run);
     ++run.current;
     run.failures = 0;
-    run.holder = 0;
   } else if (const auto* failed = event_as<StationAttemptFailed>(record.event)) {
-    word(record, run, failed->station);
+    end(failed->station);
     lose_by_lock(record, failed->failure.code, run.lock);
-    if (++run.failures > run.stations[run.current].retry.max_retries) {
+    if (++run.failures > run.max_retries.value_or(run.station().retry.max_retries)) {
       wrong(record, "more retries than the pipeline allows");
     }
-    run.holder = 0;
+    run.waiting = WaitReason::backoff;
   } else if (const auto* gave_up = event_as<StationFailed>(record.event)) {
-    word(record, run, gave_up->station);
+    end(gave_up->station);
     lose_by_lock(record, gave_up->failure.code, run.lock);
-    run.holder = 0;
   } else if (const auto* timed_out = event_as<StationTimedOut>(record.event)) {
-    word(record, run, timed_out->station);
-    run.holder = 0;
+    end(timed_out->station);
   } else if (const auto* deferred = event_as<StationDeferred>(record.event)) {
-    word(record, run, deferred->station);
-    run.holder = 0;
-  } else if (event_as<StationCanceled>(record.event) != nullptr) {
-    run.holder = 0;
-  } else if (event_as<RunPaused>(record.event) != nullptr) {
-    read_pause(record, run, true);
-  } else if (event_as<RunResumed>(record.event) != nullptr) {
-    read_pause(record, run, false);
-  } else if (event_as<RunSucceeded>(record.event) != nullptr) {
-    if (run.current != run.stations.size()) wrong(record, "a station hasn't succeeded");
-    run.terminal = true;
-  } else if (event_as<RunFailed>(record.event) != nullptr ||
-             event_as<RunCanceled>(record.event) != nullptr) {
-    if (run.holder != 0) wrong(record, "somebody holds its station");
-    run.terminal = true;
+    end(deferred->station);
+    run.waiting = deferred->reason;
   }
 }
 

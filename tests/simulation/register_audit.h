@@ -11,14 +11,20 @@
 #include <vector>
 
 #include "store/event_log.h"
+#include "tests/simulation/audited_run.h"
 #include "tests/simulation/command_book.h"
+#include "tests/simulation/plan_audit.h"
+#include "tests/simulation/turn_audit.h"
 
 namespace signalbox::simulation {
 
 class RegisterAudit {
  public:
   RegisterAudit(Environment& environment, const CommandBook& book)
-      : environment_(environment), book_(book) {}
+      : environment_(environment),
+        book_(book),
+        turns_(environment, book),
+        plans_(environment, book) {}
 
   // The next commit that is durable.
   void read(const Commit& commit);
@@ -32,20 +38,13 @@ class RegisterAudit {
   [[nodiscard]] const std::map<std::string, Token>& intents() const { return intents_; }
   // The jobs whose attempts are recorded as succeeded.
   [[nodiscard]] const std::set<std::string>& succeeded_jobs() const { return succeeded_jobs_; }
+  // By job id: what those used up that ended with a result of their own.
+  [[nodiscard]] const std::map<std::string, Usage>& job_usages() const {
+    return turns_.job_usages();
+  }
+  [[nodiscard]] const std::set<std::string>& blamed_jobs() const { return turns_.blamed_jobs(); }
 
  private:
-  struct AuditedRun {
-    std::vector<StationDefinition> stations;
-    std::size_t current = 0;
-    std::vector<std::uint32_t> attempts;
-    std::uint32_t failures = 0;  // of the current station
-    Token holder = 0;
-    Token lock = 0;            // that the holder said it needs, or 0
-    std::uint32_t stalls = 0;  // since it got on
-    std::string job_id;
-    bool paused = false;
-    bool terminal = false;
-  };
   struct AuditedTick {
     Token token = 0;  // 0: none is without an end
     Token lock = 0;
@@ -55,6 +54,12 @@ class RegisterAudit {
   void finish_commit(Position position);
   void read_command(const Record& record);
   void read_run(const Record& record, AuditedRun& run);
+  void retry(const Record& record, AuditedRun& run, const RunRetried& retried);
+  // Of who holds the station.
+  void read_attempt(const Record& record, AuditedRun& run);
+  void read_end_of_attempt(const Record& record, AuditedRun& run);
+  void read_end_of_run(const Record& record, AuditedRun& run);
+  void read_access(const Record& record, const AccessEvent& event);
   void start(const Record& record, const RunStarted& started);
   void claim(const Record& record, AuditedRun& run, const StationClaimed& claimed);
   // A word of whoever holds the station.
@@ -72,6 +77,8 @@ class RegisterAudit {
 
   Environment& environment_;
   const CommandBook& book_;
+  TurnAudit turns_;
+  PlanAudit plans_;
   Position tail_ = 0;
   PreviousEnd next_start_finds_ = PreviousEnd::none;
   std::map<RunId, AuditedRun> runs_;
@@ -85,6 +92,8 @@ class RegisterAudit {
   std::optional<std::set<Token>>
       in_flight_;  // at the crash that the present commit is a start after
   std::set<std::string> succeeded_jobs_;
+  std::map<RunId, bool> told_of_;  // in the present commit; true: it was retried
+  std::map<std::pair<std::string, std::string>, std::int64_t> denials_;  // by actor and method
 };
 
 }  // namespace signalbox::simulation

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
+
+#include "tests/simulation/any_usage.h"
 
 namespace signalbox::simulation {
 namespace {
@@ -24,28 +27,58 @@ void SimulatedMachine::effect(const Job& job, const char* what) {
   }
 }
 
+JobResult SimulatedMachine::any_end(const Job& job, std::int64_t duration_ms) {
+  SeededRandom& random = environment_.random;
+  JobResult end;
+  end.usage = any_usage(random);
+  if (duration_ms >= job.definition.timeout_ms) {
+    end.outcome = Outcome::timeout;
+    end.failure = {Outcome::timeout, ErrorClass::transient, "TIMEOUT", "too slow"};
+  } else if (environment_.faults.strikes(Fault::quota_hit)) {
+    end.failure = {Outcome::failed, ErrorClass::quota, "USAGE_LIMIT", "come back later"};
+    end.quota_reset_at_ns = any_quota_reset_ns(random, environment_.schedule.wall_ns());
+  } else if (environment_.faults.strikes(Fault::job_failed)) {
+    constexpr std::array<ErrorClass, 5> classes{ErrorClass::transient, ErrorClass::transient,
+                                                ErrorClass::terminal, ErrorClass::quota,
+                                                ErrorClass::config};
+    end.failure = {Outcome::failed, random.any_of(classes), "EXIT_NONZERO", "exit 1"};
+  } else {
+    end.outcome = Outcome::succeeded;
+    end.result.summary = "made by " + job.id;
+  }
+  return end;
+}
+
 SimulatedMachine::SimulatedJob SimulatedMachine::begin(const Job& job) {
   SeededRandom& random = environment_.random;
   SimulatedJob begun;
   begun.run_id = job.run_id;
   std::int64_t duration_ms = random.between(1, 800);
   if (environment_.faults.strikes(Fault::job_slow)) duration_ms = random.between(1000, 20'000);
-  begun.result.outcome = Outcome::succeeded;
-  begun.result.result.summary = "made by " + job.id;
   begun.lost = environment_.faults.strikes(Fault::job_lost);
-  if (duration_ms > job.definition.timeout_ms) {
-    duration_ms = job.definition.timeout_ms;
-    begun.result.outcome = Outcome::timeout;
-    begun.result.failure = {Outcome::timeout, ErrorClass::transient, "TIMEOUT", "too slow"};
-  } else if (environment_.faults.strikes(Fault::job_failed)) {
-    constexpr std::array<ErrorClass, 5> classes{ErrorClass::transient, ErrorClass::transient,
-                                                ErrorClass::terminal, ErrorClass::quota,
-                                                ErrorClass::config};
-    begun.result.outcome = Outcome::failed;
-    begun.result.failure = {Outcome::failed, random.any_of(classes), "EXIT_NONZERO", "exit 1"};
-  }
+  // What deep work leaves is for its process to say, unless that takes too long.
+  const bool deep = job.definition.executor == ExecutorKind::deep_work && !begun.lost;
+  if (deep) duration_ms = job.definition.timeout_ms;
+  duration_ms = std::min(duration_ms, job.definition.timeout_ms);
+  begun.result = any_end(job, duration_ms);
   begun.ends_at_ns = environment_.schedule.monotonic_ns() + duration_ms * ns_per_ms;
   return begun;
+}
+
+bool SimulatedMachine::lives(const std::string& job_id) const {
+  const auto place = jobs_.find(job_id);
+  if (place == jobs_.end() || place->second.left) return false;
+  const SimulatedJob& job = place->second;
+  return job.lost ? !job.cleaned : state_of(job) == JobState::running;
+}
+
+void SimulatedMachine::leave(const std::string& job_id, JobResult result) {
+  SimulatedJob& job = jobs_.at(job_id);
+  environment_.note("machine: the process of " + job_id + " leaves");
+  job.left = true;
+  if (job.lost) return;
+  job.ends_at_ns = environment_.schedule.monotonic_ns();
+  if (!job.result.canceled) job.result = std::move(result);
 }
 
 Executed<std::string> SimulatedMachine::submit(const Job& job) {
@@ -58,6 +91,7 @@ Executed<std::string> SimulatedMachine::submit(const Job& job) {
   }
   jobs_.insert_or_assign(job.id, begin(job));
   started_.insert_or_assign(job.id, job.token);
+  if (job.definition.executor == ExecutorKind::deep_work) deep_work_begins_(job);
   effect(job, "was submitted");
   if (environment_.faults.strikes(Fault::submit_unheard)) return no_answer();
   return "machine/" + job.id;
@@ -107,6 +141,16 @@ bool SimulatedMachine::has_succeeded(const std::string& job_id) const {
   const auto place = jobs_.find(job_id);
   return place != jobs_.end() && state_of(place->second) == JobState::finished &&
          place->second.result.outcome == Outcome::succeeded;
+}
+
+Usage SimulatedMachine::usage_of(const std::string& job_id) const {
+  const auto place = jobs_.find(job_id);
+  return place == jobs_.end() ? Usage{} : place->second.result.usage;
+}
+
+bool SimulatedMachine::knows_reset_of(const std::string& job_id) const {
+  const auto place = jobs_.find(job_id);
+  return place != jobs_.end() && place->second.result.quota_reset_at_ns.has_value();
 }
 
 std::size_t SimulatedMachine::running() const {

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include <boost/json/parse.hpp>
-#include <boost/json/serialize.hpp>
 
 #include "domain/check.h"
 #include "domain/evolve.h"
@@ -14,7 +13,9 @@
 #include "server/rpc/command_call.h"
 #include "server/rpc/results.h"
 #include "store/sha256.h"
+#include "tests/simulation/network.h"
 #include "tests/simulation/simulated_job_runner.h"
+#include "tests/simulation/tampering.h"
 
 namespace signalbox::simulation {
 namespace {
@@ -22,39 +23,12 @@ namespace {
 namespace json = boost::json;
 
 const Origin by_the_service{"signalbox", {}, {}};
+
+void fill(SeededRandom& random, std::span<std::byte> bytes) {
+  for (std::byte& each : bytes) each = static_cast<std::byte>(random.below(256));
+}
 constexpr std::size_t jobs_max = 3;
 constexpr std::int64_t watchdog_interval_ms = 2000;
-
-// Mutant: whoever speaks for a station is taken for its holder.
-std::string with_present_token(const World& world, const std::string& line) {
-  json::object request = json::parse(line).as_object();
-  json::object& params = request.at("params").as_object();
-  if (!params.contains("token") || !params.contains("run_id")) return line;
-  const auto id = parse_uuid(std::string(params.at("run_id").as_string()));
-  const Run* run = id ? world.find_run(*id) : nullptr;
-  if (run == nullptr || !run->attempt) return line;
-  params["token"] = run->attempt->token;
-  return json::serialize(request);
-}
-
-// Mutant: nobody remembers which lock was named.
-std::string without_lock_token(const std::string& line) {
-  json::object request = json::parse(line).as_object();
-  request.at("params").as_object().erase("lock_token");
-  return json::serialize(request);
-}
-
-// Mutant: a run is paused, and can be claimed all the same.
-void let_go_on(const World& world, const RunId& id) {
-  World& own = const_cast<World&>(world);  // which no code but the service's own may do
-  Run* run = own.find_run(id);
-  if (run == nullptr || run->status != RunStatus::paused) return;
-  run->status = RunStatus::running;
-  StationState& station = run->station();
-  if (station.status != StationStatus::pending || station.ready_at != 0) return;
-  station.ready_at = world.position;
-  own.ready.insert(ready_queue_of(run->definition()), run->definition().name, world.position, id);
-}
 
 }  // namespace
 
@@ -117,6 +91,7 @@ SimulatedServer::SimulatedServer(Environment& environment, SimulatedDisk& disk,
           disk.log(), [this](const StoreError& error) { environment_.violate(error.message); },
           [this](std::function<void()> action) { post(std::move(action)); }),
       artifacts_("/nonexistent"),
+      authentication_(engine_, environment.schedule, {}),
       api_(api()),
       dispatcher_(api_),
       committer_(environment, disk, owner,
@@ -190,8 +165,8 @@ Api SimulatedServer::api() {
       },
       [this](const std::filesystem::path& path, std::size_t) { return files_.look(path.string()); },
       KnownPipeline(),
-      nullptr,
-      {},
+      &authentication_,
+      [this](std::span<std::byte> bytes) { fill(environment_.random, bytes); },
       &steps_};
 }
 
@@ -211,8 +186,11 @@ void SimulatedServer::run_blocking(const std::function<std::function<void()>()>&
 }
 
 void SimulatedServer::observe(std::span<const Record> records) {
-  if (environment_.mutant == Mutant::pause_starts_attempts) {
-    for (const Record& record : records) let_go_on(engine_.world(), record.stream.run_id);
+  tamper_with(environment_.mutant, engine_.world(), records);
+  for (const Record& record : records) {
+    if (const auto command = unasked(environment_.mutant, record)) {
+      post([this, command = *command] { (void)engine_.begin(by_the_service).apply(command); });
+    }
   }
   const bool is_beat = event_as<StationHeartbeat>(records.front().event) != nullptr;
   if (is_beat && environment_.mutant == Mutant::unheard_beats) return;
@@ -252,21 +230,32 @@ void SimulatedServer::announce_start() {
 }
 
 void SimulatedServer::receive(const std::string& line, const std::string& actor,
-                              const std::shared_ptr<Peer>& peer) {
+                              const std::shared_ptr<SimulatedPeer>& peer) {
   post([this, line, actor, peer] { handle(line, actor, peer); });
 }
 
 void SimulatedServer::handle(const std::string& line, const std::string& actor,
-                             const std::shared_ptr<Peer>& peer) {
+                             const std::shared_ptr<SimulatedPeer>& peer) {
   clockwork_.look_at_clock(stopping_);
   project_later();  // for queries
-  std::string taken = line;
-  if (environment_.mutant == Mutant::missing_token_check) {
-    taken = with_present_token(engine_.world(), line);
-  } else if (environment_.mutant == Mutant::lock_loss_untold) {
-    taken = without_lock_token(line);
+  const std::string taken = tampered_line(environment_.mutant, engine_.world(), line);
+  if (!peer->caller()) return dispatcher_.handle(taken, {actor, Role::admin}, peer);
+  oracle_.access().handled(std::string(json::parse(line).at("id").as_string()),
+                           peer->caller()->token_id);
+  const Decided<Principal> principal = principal_of(*peer->caller());
+  if (principal) {
+    dispatcher_.handle(taken, *principal, peer);
+  } else {
+    dispatcher_.handle_unknown(taken, peer->caller()->actor(), principal.error(), peer);
   }
-  dispatcher_.handle(taken, {actor, Role::admin}, peer);
+}
+
+Decided<Principal> SimulatedServer::principal_of(const signalbox::Caller& caller) {
+  Decided<Principal> principal = authentication_.of(caller);
+  if (environment_.mutant != Mutant::revoked_token_works || !caller.token_id) return principal;
+  if (principal) return known_principals_[*caller.token_id] = *principal;
+  const auto known = known_principals_.find(*caller.token_id);
+  return known == known_principals_.end() ? principal : known->second;
 }
 
 void SimulatedServer::schedule_turn() {
@@ -315,6 +304,7 @@ void SimulatedServer::watch_for_space() {
     engine_.leave_storage_full();
     if (engine_.world().server.incarnation != incarnation_) announce_start();
     clockwork_.arm();
+    oracle_.has_space();
     jobs_.adopt();
     schedule_turn();
   });

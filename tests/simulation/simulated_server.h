@@ -13,6 +13,7 @@
 
 #include "projections/memory_table.h"
 #include "projections/world_digest.h"
+#include "server/access/authentication.h"
 #include "server/clockwork.h"
 #include "server/engine/engine.h"
 #include "server/jobs/station_jobs.h"
@@ -24,6 +25,8 @@
 #include "tests/simulation/simulated_disk.h"
 
 namespace signalbox::simulation {
+
+class SimulatedPeer;
 
 class SeededIds final : public IdSource {
  public:
@@ -66,7 +69,7 @@ class SimulatedServer {
   void start();
   // As soon as the process gets the processor.
   void receive(const std::string& line, const std::string& actor,
-               const std::shared_ptr<Peer>& peer);
+               const std::shared_ptr<SimulatedPeer>& peer);
 
   // As on SIGTERM. What is under way is finished first; then it has ended.
   void stop();
@@ -80,7 +83,9 @@ class SimulatedServer {
   Engine::Hooks hooks();
   Api api();
   void announce_start();
-  void handle(const std::string& line, const std::string& actor, const std::shared_ptr<Peer>& peer);
+  void handle(const std::string& line, const std::string& actor,
+              const std::shared_ptr<SimulatedPeer>& peer);
+  Decided<Principal> principal_of(const signalbox::Caller& caller);
   void observe(std::span<const Record> records);
   void run_blocking(const std::function<std::function<void()>()>& work);
   void post(Schedule::Action action);
@@ -111,6 +116,7 @@ class SimulatedServer {
   Clockwork clockwork_;
   EventFeed feed_;
   ArtifactStore artifacts_;
+  Authentication authentication_;
   Api api_;
   Dispatcher dispatcher_;
   SimulatedCommitter committer_;
@@ -122,8 +128,9 @@ class SimulatedServer {
   bool started_ = false;
   std::uint64_t incarnation_ = 0;
   bool projection_scheduled_ = false;
-  std::optional<Timers> timers_before_jump_;  // for a mutant
-  std::uint64_t alarm_ = 0;                   // the one that was set last
+  std::optional<Timers> timers_before_jump_;    // for a mutant
+  std::map<Uuid, Principal> known_principals_;  // for a mutant
+  std::uint64_t alarm_ = 0;                     // the one that was set last
 };
 
 // The log folded from its beginning.

@@ -9,8 +9,10 @@
 #include "domain/invariants.h"
 #include "projections/world_codec.h"
 #include "tests/simulation/clients.h"
+#include "tests/simulation/deep_job.h"
 #include "tests/simulation/network.h"
 #include "tests/simulation/simulated_server.h"
+#include "tests/simulation/tampering.h"
 
 namespace signalbox::simulation {
 namespace {
@@ -107,6 +109,7 @@ class Simulation {
     if (environment_.violation) return;
     World world = recover();
     if (environment_.violation) return;
+    tamper_with_start(options_.mutant, world);
     server_ = std::make_unique<SimulatedServer>(environment_, disk_, machine_, oracle_, files_,
                                                 life_, std::move(world));
     server_->start();
@@ -174,7 +177,7 @@ class Simulation {
   void compare_digests() {
     if (server_ == nullptr || !server_->engine().idle()) return;
     // Whose world was tampered with to seed it: what follows from that has to be seen.
-    if (options_.mutant == Mutant::pause_starts_attempts) return;
+    if (parts_from_log(options_.mutant)) return;
     compared_at_step_ = steps_;
     const World& world = server_->engine().world();
     files_.examine(world);
@@ -235,6 +238,7 @@ class Simulation {
   Oracle oracle_{environment_, machine_, files_};
   Network network_{environment_, oracle_};
   Surroundings surroundings_{environment_, network_, oracle_.book(), files_};
+  DeepJobs deep_jobs_{surroundings_, machine_};
   std::vector<std::unique_ptr<Client>> clients_ = make_clients(surroundings_);
   std::unique_ptr<SimulatedServer> server_;
   Owner life_ = outside;

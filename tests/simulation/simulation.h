@@ -14,7 +14,7 @@ namespace signalbox::simulation {
 
 struct SimulationOptions {
   std::uint64_t seed = 1;
-  std::uint64_t steps = 3000;  // with faults; then all has to come to rest
+  std::uint64_t steps = 5000;  // with faults; then all has to come to rest
   Mutant mutant = Mutant::none;
   std::size_t trace_lines = 60;  // that a result has at most
 };

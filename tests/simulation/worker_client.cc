@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 
+#include "server/rpc/described_json.h"
+#include "tests/simulation/any_usage.h"
+
 namespace signalbox::simulation {
 namespace {
 
@@ -116,7 +119,16 @@ void WorkerClient::complete() {
   json::object params = held();
   params["outcome"] = "succeeded";
   params["summary"] = "done by " + name();
-  if (!calm() && one_in(4)) {
+  if (const Usage usage = any_usage(environment_.random); usage != Usage{}) {
+    params["usage"] = to_json(usage);
+  }
+  if (environment_.faults.strikes(Fault::quota_hit)) {
+    params["outcome"] = "failed";
+    params["error_class"] = "quota";
+    params["error_code"] = "USAGE_LIMIT";
+    params["quota_reset_at_ns"] =
+        std::to_string(any_quota_reset_ns(environment_.random, environment_.schedule.wall_ns()));
+  } else if (!calm() && one_in(4)) {
     constexpr std::array outcomes{"failed", "failed", "failed", "timeout", "canceled"};
     constexpr std::array classes{"transient", "transient", "quota", "lost", "terminal", "config"};
     params["outcome"] = environment_.random.any_of(outcomes);

@@ -1,0 +1,48 @@
+#include "tests/simulation/guest_client.h"
+
+#include <array>
+#include <utility>
+
+namespace signalbox::simulation {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::int64_t patience_ms = 700;
+// As long as one that is issued.
+const std::string unknown_secret = "sbx_" + std::string(64, '0');
+
+}  // namespace
+
+// What it asks for has no consequences for others: access_watch knows who may.
+void GuestClient::act() {
+  if (calm()) return;
+  if (one_in(3)) return authenticate();
+  const json::object lock{{"key", "guests"}, {"owner", name()}, {"lease_ms", 500}};
+  const json::object nobody{{"run_id", "00000000-0000-0000-0000-000000000000"}};
+  const json::object step{{"run_id", nobody.at("run_id")}, {"worker", name()}};
+  const std::array<std::pair<const char*, json::object>, 7> questions{{{"run.list", {}},
+                                                                       {"server.status", {}},
+                                                                       {"lock.acquire", lock},
+                                                                       {"step.next", step},
+                                                                       {"run.resume", nobody},
+                                                                       {"plan.reset", nobody},
+                                                                       {"access.list", {}}}};
+  const auto& [method, params] = environment_.random.any_of(questions);
+  ask(method, params, patience_ms, &GuestClient::on_answered);
+}
+
+void GuestClient::authenticate() {
+  const auto& secrets = surroundings_.access_secrets;
+  const bool known = !secrets.empty() && !one_in(6);
+  ask("server.authenticate",
+      {{"secret", known ? environment_.random.any_of(secrets).secret : unknown_secret}},
+      patience_ms, &GuestClient::on_answered);
+}
+
+void GuestClient::on_answered(const Reply& reply) {
+  expect_code(reply, {"UNAUTHENTICATED", "FORBIDDEN", "LOCK_HELD", "RUN_NOT_FOUND"});
+  wait();
+}
+
+}  // namespace signalbox::simulation

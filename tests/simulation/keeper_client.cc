@@ -1,0 +1,47 @@
+#include "tests/simulation/keeper_client.h"
+
+#include <array>
+
+namespace signalbox::simulation {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::int64_t patience_ms = 2000;
+
+}  // namespace
+
+void KeeperClient::act() {
+  if (calm()) return;
+  if (surroundings_.access_secrets.empty() || one_in(2)) return issue();
+  if (one_in(3)) return ask("access.list", {}, patience_ms, &KeeperClient::on_done);
+  const AccessSecret& chosen = environment_.random.any_of(surroundings_.access_secrets);
+  ask("access.revoke", {{"id", chosen.id}, {"reason", "it was left lying about"}}, patience_ms,
+      &KeeperClient::on_done);
+}
+
+void KeeperClient::issue() {
+  constexpr std::array roles{"viewer", "worker", "operator", "admin"};
+  // Few names, so that some are taken.
+  json::object params{{"name", "guest " + std::to_string(environment_.random.below(6))},
+                      {"role", environment_.random.any_of(roles)}};
+  if (one_in(2)) params["expires_in_ms"] = between(1000, 20'000);
+  ask("access.issue", params, patience_ms, &KeeperClient::on_issued);
+}
+
+void KeeperClient::on_issued(const Reply& reply) {
+  expect_code(reply, {"ACCESS_TOKEN_EXISTS"});
+  // Of one whose first answer was lost nobody will ever know the secret.
+  if (reply.code.empty() && !reply.result.at("secret").is_null()) {
+    surroundings_.access_secrets.push_back({std::string(reply.result.at("id").as_string()),
+                                            std::string(reply.result.at("secret").as_string())});
+  }
+  wait();
+}
+
+void KeeperClient::on_done(const Reply& reply) {
+  expect_code(reply, {});
+  wait();
+}
+
+}  // namespace signalbox::simulation

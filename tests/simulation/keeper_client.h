@@ -1,0 +1,23 @@
+// Who keeps the keys: issues access tokens for a while or for good, revokes some, and hands the
+// secrets to whoever wants them.
+#pragma once
+
+#include "tests/simulation/client.h"
+
+namespace signalbox::simulation {
+
+class KeeperClient final : public Client {
+ public:
+  using Client::Client;
+
+  void begin() override { wait(); }
+
+ private:
+  void wait() { later(between(100, 4000), &KeeperClient::act); }
+  void act();
+  void issue();
+  void on_issued(const Reply& reply);
+  void on_done(const Reply& reply);
+};
+
+}  // namespace signalbox::simulation
