@@ -1,0 +1,140 @@
+#include "server/loops/scheduled_loop.h"
+
+#include <algorithm>
+#include <exception>
+#include <limits>
+#include <utility>
+
+#include "domain/limits.h"
+
+namespace signalbox {
+namespace {
+
+const Origin by_the_service{"signalbox", {}, {}};
+
+// A tick that is later than this was missed: the next one will do.
+constexpr std::int64_t late_ns_max = 5'000'000'000;
+// How many missed ticks are counted.
+constexpr std::size_t missed_max = 1'000'000;
+
+}  // namespace
+
+ScheduledLoop::ScheduledLoop(Engine& engine, const Clock& clock, std::string name,
+                             Schedule schedule, Work work)
+    : engine_(engine),
+      clock_(clock),
+      name_(std::move(name)),
+      schedule_(std::move(schedule)),
+      work_(std::move(work)) {}
+
+void ScheduledLoop::arm(const std::string& reason) {
+  const std::int64_t now_ns = clock_.wall_ns();
+  const auto& loops = engine_.world().loops;
+  const auto known = loops.find(name_);
+  // A loop that never was due counts from now on.
+  const std::int64_t since_ns = known == loops.end() ? now_ns : known->second.due_ns;
+  due_ns_ = schedule_.next_after(std::max(since_ns, now_ns));
+  if (since_ns >= now_ns) return;  // of a clock that was set back: those have their events
+  const std::size_t missed = schedule_.count_between(since_ns, now_ns, missed_max);
+  if (missed == 0) return;
+  const auto first = schedule_.next_after(since_ns);
+  const auto last = missed == 1 ? first : std::optional(now_ns);
+  NoteTicksMissed note{name_, reason, missed, *first, *last};
+  (void)engine_.begin(by_the_service).apply(note);
+}
+
+std::int64_t ScheduledLoop::next_due_ns() const {
+  if (!due_ns_) return std::numeric_limits<std::int64_t>::max();
+  return clock_.monotonic_ns() + std::max<std::int64_t>(0, *due_ns_ - clock_.wall_ns());
+}
+
+void ScheduledLoop::run_if_due() {
+  const std::int64_t now_ns = clock_.wall_ns();
+  if (!due_ns_ || now_ns < *due_ns_) return;
+  const std::int64_t due_ns = *due_ns_;
+  const auto after = schedule_.next_after(due_ns);
+  if (now_ns - due_ns > late_ns_max || (after && *after <= now_ns)) return arm("late");
+  due_ns_ = after;
+  if (busy_) return skip("due", due_ns);
+  begin("due", due_ns);
+}
+
+Triggered ScheduledLoop::trigger(const std::string& reason, bool again) {
+  if (!busy_) {
+    begin(reason, 0);
+    return {true, 0};
+  }
+  again_ = again_ || again;
+  skip(reason, 0);
+  const Tick* tick = engine_.world().find_tick(name_);
+  return {false, tick == nullptr ? 0 : tick->token};
+}
+
+BeginTick ScheduledLoop::begin_command(const std::string& reason, std::int64_t due_ns) const {
+  BeginTick command;
+  command.loop = name_;
+  command.stage = name_;
+  command.reason = reason;
+  command.own_loop = true;
+  command.due_ns = due_ns;
+  return command;
+}
+
+void ScheduledLoop::skip(const std::string& reason, std::int64_t due_ns) {
+  (void)engine_.begin(by_the_service).apply(NoteTickSkipped{begin_command(reason, due_ns)});
+}
+
+void ScheduledLoop::begin(const std::string& reason, std::int64_t due_ns) {
+  busy_ = true;
+  if (!work_.prepare) return begin_prepared(reason, due_ns, {});
+  work_.prepare([this, reason, due_ns](const Digest& policy_digest) {
+    begin_prepared(reason, due_ns, policy_digest);
+  });
+}
+
+void ScheduledLoop::begin_prepared(const std::string& reason, std::int64_t due_ns,
+                                   const Digest& policy_digest) {
+  BeginTick command = begin_command(reason, due_ns);
+  command.policy_digest = policy_digest;
+  Token token = 0;
+  {
+    auto transaction = engine_.begin(by_the_service);
+    const auto begun = transaction.apply(command);
+    if (!begun) {  // a tick of its own that was given up hangs, or the log takes nothing now
+      if (begun.error().code == ErrorCode::TICK_IN_PROGRESS) {
+        (void)transaction.apply(NoteTickSkipped{command});
+      }
+      busy_ = false;
+      return;
+    }
+    token = transaction.records().back().position;
+  }
+  engine_.release_when_durable([this, token](Durability durability) {
+    if (durability != Durability::durable) {
+      busy_ = false;
+      return;
+    }
+    try {
+      work_.run(token,
+                [this, token](const std::optional<std::string>& error) { end(token, error); });
+    } catch (const std::exception& failure) {
+      end(token, failure.what());
+    }
+  });
+}
+
+void ScheduledLoop::end(Token token, const std::optional<std::string>& error) {
+  EndTick command;
+  command.loop = name_;
+  command.token = token;
+  if (error) {
+    command.outcome = TickOutcome::failed;
+    command.error = error->substr(0, limits::reason_bytes_max);
+  }
+  // Refused if its lease or somebody's recovery ended it meanwhile: then it has its end.
+  (void)engine_.begin(by_the_service).apply(command);
+  busy_ = false;
+  if (std::exchange(again_, false)) trigger("asked for while a tick was under way");
+}
+
+}  // namespace signalbox

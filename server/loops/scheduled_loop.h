@@ -1,0 +1,77 @@
+// A loop of the service that has a schedule: each time it is due leaves exactly one event, and so
+// does each trigger. TickStarted, or TickSkipped where a tick is under way, or TickMissed where
+// nothing could begin it: the server was down, or the machine asleep.
+//
+// What a tick does follows only when its start is durable; a crash in its middle is seen at the
+// next start, and the loop recovers by itself. All calls come from the engine's thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "server/clock.h"
+#include "server/engine/engine.h"
+#include "server/loops/schedule.h"
+
+namespace signalbox {
+
+// What a trigger came to.
+struct Triggered {
+  bool began = false;  // else a tick is under way, and that is in the log
+  Token token = 0;     // of the tick under way, where it began already
+};
+
+class ScheduledLoop {
+ public:
+  // The end of a tick: without an error it succeeded.
+  using Ended = std::function<void(const std::optional<std::string>& error)>;
+  struct Work {
+    // Before a tick begins, e.g. reads what it goes by; gives the digest of that. Empty: nothing.
+    std::function<void(std::function<void(const Digest& policy_digest)> then)> prepare;
+    // The tick itself.
+    std::function<void(Token token, Ended ended)> run;
+  };
+
+  ScheduledLoop(Engine& engine, const Clock& clock, std::string name, Schedule schedule, Work work);
+
+  // At the start and after a roll-back: notes what was missed since the latest due time that has
+  // its event, for `reason`.
+  void arm(const std::string& reason);
+
+  // Wall clock and monotonic clock parted: what was due in between was missed.
+  void clock_jumped() { arm("asleep"); }
+
+  // When to call run_if_due() (monotonic, ns).
+  [[nodiscard]] std::int64_t next_due_ns() const;
+  void run_if_due();
+
+  // Begins a tick now, if none is under way. `again`: else another one follows it.
+  Triggered trigger(const std::string& reason, bool again = false);
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] const Schedule& schedule() const { return schedule_; }
+  // The next due time (UTC); none: there is none any more.
+  [[nodiscard]] std::optional<std::int64_t> due_ns() const { return due_ns_; }
+  [[nodiscard]] bool busy() const { return busy_; }
+
+ private:
+  void begin(const std::string& reason, std::int64_t due_ns);
+  void begin_prepared(const std::string& reason, std::int64_t due_ns, const Digest& policy_digest);
+  void skip(const std::string& reason, std::int64_t due_ns);
+  void end(Token token, const std::optional<std::string>& error);
+  [[nodiscard]] BeginTick begin_command(const std::string& reason, std::int64_t due_ns) const;
+
+  Engine& engine_;
+  const Clock& clock_;
+  const std::string name_;
+  const Schedule schedule_;
+  const Work work_;
+  std::optional<std::int64_t> due_ns_;  // UTC
+  bool busy_ = false;                   // from the begin, what comes before it included
+  bool again_ = false;
+};
+
+}  // namespace signalbox
