@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <string_view>
 
 #include "domain/limits.h"
 #include "domain/prompt_template.h"
@@ -22,6 +23,11 @@ bool is_name(const std::string& text) {
   return std::all_of(text.begin(), text.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
   });
+}
+
+// The stations that come with the service.
+bool is_builtin(std::string_view name) {
+  return name == "intake" || name == "create_pr" || name == "merge" || name == "push";
 }
 
 // A table of settings belongs to the executor of its name.
@@ -146,8 +152,9 @@ Decided<void> validate_executor(const StationDefinition& station) {
   if (!station.command.empty() && !agent) {
     return invalid(station.name, "command", "belongs to the executors process and coderunner");
   }
-  if (kind == ExecutorKind::builtin && station.name != "intake" && station.name != "create_pr") {
-    return invalid(station.name, "executor", "builtin is there for intake and create_pr");
+  if (kind == ExecutorKind::builtin && !is_builtin(station.name)) {
+    return invalid(station.name, "executor",
+                   "builtin is there for intake, create_pr, merge and push");
   }
   if (kind == ExecutorKind::modal && !station.modal) {
     return invalid(station.name, "modal.endpoint", "must be given");
