@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <string_view>
 
 #include "domain/limits.h"
 #include "domain/prompt_template.h"
@@ -26,6 +27,11 @@ bool is_name(const std::string& text) {
   return std::all_of(text.begin(), text.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
   });
+}
+
+// The stations that come with the service.
+bool is_builtin(std::string_view name) {
+  return name == "intake" || name == "create_pr" || name == "merge" || name == "push";
 }
 
 // A table of settings belongs to the executor of its name.

@@ -19,6 +19,7 @@ void add_lock_commands(CLI::App& app, Invocation& invocation);
 void add_tick_commands(CLI::App& app, Invocation& invocation);
 void add_watchdog_commands(CLI::App& app, Invocation& invocation);
 void add_strategy_commands(CLI::App& app, Invocation& invocation);
+void add_fence_commands(CLI::App& app, Invocation& invocation);
 void add_artifacts_command(CLI::App& app, Invocation& invocation);
 void add_events_command(CLI::App& app, Invocation& invocation);
 void add_access_commands(CLI::App& app, Invocation& invocation);

@@ -42,6 +42,7 @@ void add_commands(CLI::App& app, Invocation& invocation) {
   add_tick_commands(app, invocation);
   add_watchdog_commands(app, invocation);
   add_strategy_commands(app, invocation);
+  add_fence_commands(app, invocation);
   add_artifacts_command(app, invocation);
   add_events_command(app, invocation);
   add_access_commands(app, invocation);
