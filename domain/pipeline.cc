@@ -18,10 +18,6 @@ tl::unexpected<Rejection> invalid(const std::string& station, const std::string&
                 {{"station", station}, {"field", field}});
 }
 
-bool is_builtin(const std::string& station) {
-  return station == "intake" || station == "create_pr" || station == "merge" || station == "push";
-}
-
 bool is_name(const std::string& text) {
   if (text.empty() || text.size() > 64) return false;
   return std::all_of(text.begin(), text.end(), [](char c) {

@@ -17,6 +17,7 @@ void add_plan_commands(CLI::App& app, Invocation& invocation);
 void add_step_commands(CLI::App& app, Invocation& invocation);
 void add_lock_commands(CLI::App& app, Invocation& invocation);
 void add_tick_commands(CLI::App& app, Invocation& invocation);
+void add_loop_commands(CLI::App& app, Invocation& invocation);
 void add_watchdog_commands(CLI::App& app, Invocation& invocation);
 void add_strategy_commands(CLI::App& app, Invocation& invocation);
 void add_fence_commands(CLI::App& app, Invocation& invocation);

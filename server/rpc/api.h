@@ -19,6 +19,7 @@
 namespace signalbox {
 
 class Authentication;
+class BoardLoops;
 class LockQueue;
 class RunRootWriter;
 class Snapshotter;
@@ -68,6 +69,8 @@ struct Api {
   StepQueue* steps = nullptr;
   // What makes snapshots; nullptr where nothing does, as in tests.
   const Snapshotter* snapshotter = nullptr;
+  // The loops that can be triggered; nullptr where there are none.
+  BoardLoops* board = nullptr;
 };
 
 }  // namespace signalbox
