@@ -100,6 +100,23 @@ CrashVerdict of_tick(const Tick& tick, bool own) {
                  commands);
 }
 
+// A card never says anything else than its run (domain/card_run.h): what becomes of it follows.
+CrashVerdict of_card(const World& world, const Card& card) {
+  const RunId& run_id = card.is_merging() ? card.merge_run_id : card.run_id;
+  const Run* run = world.find_run(run_id);
+  const std::vector<std::string> commands = {"signalbox card get " + to_string(card.id),
+                                             "signalbox run why " + to_string(run_id)};
+  if (run == nullptr) {
+    return verdict(RecoveredKind::card, to_string(card.id), card.changed_at,
+                   Verdict::needs_operator, "its run isn't open", commands);
+  }
+  return verdict(RecoveredKind::card, to_string(card.id), run->started_at, Verdict::poll,
+                 std::string(card.is_merging() ? "its merge, run " : "its run ") +
+                     to_string(run_id) + ", is open at station " + run->definition().name +
+                     " and goes on",
+                 commands);
+}
+
 }  // namespace
 
 std::vector<CrashVerdict> crash_verdicts(
@@ -119,6 +136,10 @@ std::vector<CrashVerdict> crash_verdicts(
   for (const auto* entry : by_key(world.locks)) verdicts.push_back(of_lock(entry->second));
   for (const auto* entry : by_key(world.ticks)) {
     verdicts.push_back(of_tick(entry->second, is_own_loop(entry->first)));
+  }
+  for (const auto* entry : by_key(world.board.cards())) {
+    const Card& card = *entry->second;
+    if (card.has_agent() || card.is_merging()) verdicts.push_back(of_card(world, card));
   }
   return verdicts;
 }

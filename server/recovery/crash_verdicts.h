@@ -18,7 +18,7 @@ struct CrashVerdict {
 };
 
 // `look_up` asks the executor about the job of a run's attempt.
-// Claims and jobs first (by run), then locks, then ticks (by name).
+// Claims and jobs first (by run), then locks, then ticks (by name), then cards (by id).
 std::vector<CrashVerdict> crash_verdicts(
     const World& world, const std::function<Executed<JobState>(const Run& run)>& look_up);
 
