@@ -141,7 +141,7 @@ void add_install(CLI::App& fence, Invocation& invocation) {
     invocation.action = [options, &invocation] {
       std::error_code error;
       const fs::path binary = fs::read_symlink("/proc/self/exe", error);
-      const fs::path repository = fs::absolute(options->repository, error).lexically_normal();
+      const fs::path repository = fs::weakly_canonical(options->repository, error);
       return answer(invocation, told(install_fence_hook(repository, binary, options->force), true),
                     view_install);
     };
@@ -159,7 +159,7 @@ void add_uninstall(CLI::App& fence, Invocation& invocation) {
   command->callback([repository, &invocation] {
     invocation.action = [repository, &invocation] {
       std::error_code error;
-      const fs::path path = fs::absolute(*repository, error).lexically_normal();
+      const fs::path path = fs::weakly_canonical(*repository, error);
       return answer(invocation, told(uninstall_fence_hook(path), false), view_uninstall);
     };
   });

@@ -208,6 +208,7 @@ TEST_F(WorktreeRemoval, WhatACommitCannotHoldStays) {
   fs::create_directories(nested);
   run("init --quiet .", nested);
   write_text(nested / "precious.txt", "work\n");
+  commit_all(nested, "nested");  // git would take it for a submodule, and keep its name only
   const RemovalOutcome outcome = remove_worktree(request_for(job));
   EXPECT_EQ(outcome.result, Removal::left);
   EXPECT_NE(outcome.reason.find("vendor/other/"), std::string::npos) << outcome.reason;
