@@ -234,8 +234,8 @@ Clockwork::Reports Server::clockwork_reports() {
             "{}: {} ms by the wall clock, {} ms by the monotonic one; all leases start "
             "anew",
             jump.cause, jump.wall_ms, jump.monotonic_ms);
-        asio::post(io_, [this] {
-          if (!stopping_) board_.clock_jumped();
+        asio::post(io_, [this, cause = jump.cause] {
+          if (!stopping_) board_.clock_jumped(cause);
         });
       },
       [this](const OverdueItem& item) {

@@ -67,8 +67,8 @@ void BoardLoops::arm() {
   if (has_something_to_start()) heartbeat_.trigger("start of the service");
 }
 
-void BoardLoops::clock_jumped() {
-  for (ScheduledLoop* loop : all_) loop->clock_jumped();
+void BoardLoops::clock_jumped(const std::string& cause) {
+  for (ScheduledLoop* loop : all_) loop->arm(cause == "stopped" ? "asleep" : cause);
 }
 
 void BoardLoops::observe(std::span<const Record> records) {

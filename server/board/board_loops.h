@@ -43,7 +43,8 @@ class BoardLoops {
 
   // At the start, and when the world was rolled back.
   void arm();
-  void clock_jumped();
+  // Wall clock and monotonic clock parted.
+  void clock_jumped(const std::string& cause);
   // Follows what is durable.
   void observe(std::span<const Record> records);
 

@@ -14,7 +14,9 @@ const Origin by_the_service{"signalbox", {}, {}};
 // A tick that is later than this was missed: the next one will do.
 constexpr std::int64_t late_ns_max = 5'000'000'000;
 // How many missed ticks are counted.
-constexpr std::size_t missed_max = 1'000'000;
+constexpr std::size_t missed_max = 100'000;
+// A clock that was set back by more than this begins anew; by less, what was due has its event.
+constexpr std::int64_t set_back_ns_max = 60'000'000'000;
 
 }  // namespace
 
@@ -31,14 +33,12 @@ void ScheduledLoop::arm(const std::string& reason) {
   const auto& loops = engine_.world().loops;
   const auto known = loops.find(name_);
   // A loop that never was due counts from now on.
-  const std::int64_t since_ns = known == loops.end() ? now_ns : known->second.due_ns;
+  std::int64_t since_ns = known == loops.end() ? now_ns : known->second.due_ns;
+  if (since_ns - now_ns > set_back_ns_max) since_ns = now_ns;
   set_due(schedule_.next_after(std::max(since_ns, now_ns)));
-  if (since_ns >= now_ns) return;  // of a clock that was set back: those have their events
-  const std::size_t missed = schedule_.count_between(since_ns, now_ns, missed_max);
-  if (missed == 0) return;
-  const auto first = schedule_.next_after(since_ns);
-  const auto last = missed == 1 ? first : std::optional(now_ns);
-  NoteTicksMissed note{name_, reason, missed, *first, *last};
+  const auto missed = schedule_.due_between(since_ns, now_ns, missed_max);
+  if (missed.empty()) return;
+  const NoteTicksMissed note{name_, reason, missed.size(), missed.front(), missed.back()};
   (void)engine_.begin(by_the_service).apply(note);
 }
 
@@ -55,7 +55,7 @@ void ScheduledLoop::run_if_due() {
   if (now_ns < *due_ns_) return set_due(due_ns_);  // the wall clock goes slower
   const std::int64_t due_ns = *due_ns_;
   const auto after = schedule_.next_after(due_ns);
-  if (now_ns - due_ns > late_ns_max || (after && *after <= now_ns)) return arm("late");
+  if (now_ns - due_ns > late_ns_max || (after && *after <= now_ns)) return arm("asleep");
   set_due(after);
   if (busy_) return skip("due", due_ns);
   begin("due", due_ns, {});

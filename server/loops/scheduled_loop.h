@@ -37,12 +37,9 @@ class ScheduledLoop {
 
   ScheduledLoop(Engine& engine, const Clock& clock, std::string name, Schedule schedule, Work work);
 
-  // At the start and after a roll-back: notes what was missed since the latest due time that has
-  // its event, for `reason`.
+  // At the start, after a roll-back, and when wall clock and monotonic clock parted: notes what was
+  // missed since the latest due time that has its event, for `reason`.
   void arm(const std::string& reason);
-
-  // Wall clock and monotonic clock parted: what was due in between was missed.
-  void clock_jumped() { arm("asleep"); }
 
   // When to call run_if_due() (monotonic, ns).
   [[nodiscard]] std::int64_t next_due_ns() const { return due_monotonic_ns_; }

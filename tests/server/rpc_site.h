@@ -26,11 +26,14 @@ namespace signalbox {
 
 class TestClock final : public Clock {
  public:
-  [[nodiscard]] std::int64_t wall_ns() const override { return 1'700'000'000'000'000'000 + now_ns; }
+  [[nodiscard]] std::int64_t wall_ns() const override {
+    return 1'700'000'000'000'000'000 + now_ns + set_by_ns;
+  }
   [[nodiscard]] std::int64_t monotonic_ns() const override { return now_ns; }
   void advance_ms(std::int64_t ms) { now_ns += ms * 1'000'000; }
 
   std::int64_t now_ns = 0;
+  std::int64_t set_by_ns = 0;  // the wall clock
 };
 
 class CountedIds final : public IdSource {

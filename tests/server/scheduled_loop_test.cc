@@ -1,0 +1,213 @@
+// Loops with a schedule: each due time has exactly one event, whatever happens to the server, the
+// machine and its clock. H2
+#include <gtest/gtest.h>
+
+#include "server/loops/scheduled_loop.h"
+#include "tests/server/rpc_site.h"
+
+namespace signalbox {
+namespace {
+
+using Names = std::vector<std::string>;
+constexpr std::int64_t minute_ms = 60'000;
+
+class ScheduledLoopTest : public ::testing::Test, protected RpcSite {
+ protected:
+  // Every minute; the clock begins at 22:13:20.
+  std::unique_ptr<ScheduledLoop> make_loop() {
+    return std::make_unique<ScheduledLoop>(
+        engine, clock, "heartbeat", Schedule::parse("1m").value(),
+        ScheduledLoop::Work{[this](const std::function<void(const Digest&)>& then) {
+                              if (!slow_prepare) return then(policy);
+                              prepared = [this, then] { then(policy); };
+                            },
+                            [this](Token, const ScheduledLoop::Ended& ended) {
+                              ++ticks;
+                              if (slow) {
+                                end = ended;
+                              } else {
+                                ended(std::nullopt);
+                              }
+                            }});
+  }
+  void pass_ms(std::int64_t ms) {
+    clock.advance_ms(ms);
+    loop->run_if_due();
+    commit_all();
+  }
+  void die() {
+    loop.reset();
+    slow = false;
+    (void)engine.begin({"signalbox", {}, {}}).apply(StartServer{"v"});
+    commit_all();
+    loop = make_loop();
+  }
+  [[nodiscard]] Names events(Position from = 1) const {
+    Names names;
+    EXPECT_TRUE(log.scan(from, log.tail(), [&names](Record&& record) {
+      names.emplace_back(tag_of(record.event).name);
+      return true;
+    }));
+    return names;
+  }
+  template <class Event>
+  [[nodiscard]] std::vector<Event> all() const {
+    std::vector<Event> found;
+    EXPECT_TRUE(log.scan(1, log.tail(), [&found](Record&& record) {
+      if (const auto* event = event_as<Event>(record.event)) found.push_back(*event);
+      return true;
+    }));
+    return found;
+  }
+  // The due times that have an event, in whole minutes since the first.
+  [[nodiscard]] std::vector<std::int64_t> due_minutes() const {
+    constexpr std::int64_t first_ns = 1'700'000'040'000'000'000;  // 22:14
+    std::vector<std::int64_t> minutes;
+    const auto add = [&](std::int64_t due_ns) {
+      if (due_ns != 0) minutes.push_back((due_ns - first_ns) / (minute_ms * 1'000'000));
+    };
+    EXPECT_TRUE(log.scan(1, log.tail(), [&](Record&& record) {
+      if (const auto* event = event_as<TickStarted>(record.event)) add(event->due_ns);
+      if (const auto* event = event_as<TickSkipped>(record.event)) add(event->due_ns);
+      if (const auto* event = event_as<TickMissed>(record.event)) {
+        const Schedule schedule = Schedule::parse("1m").value();
+        const auto due = schedule.due_between(event->first_due_ns - 1, event->last_due_ns, 1000);
+        EXPECT_EQ(due.size(), event->missed);
+        for (const std::int64_t each : due) add(each);
+      }
+      return true;
+    }));
+    return minutes;
+  }
+
+  bool slow = false;
+  bool slow_prepare = false;
+  int ticks = 0;
+  Digest policy;
+  std::function<void()> prepared;
+  ScheduledLoop::Ended end;
+  std::unique_ptr<ScheduledLoop> loop = make_loop();
+};
+
+TEST_F(ScheduledLoopTest, TicksWhenItIsDueAndSaysWhen) {
+  policy.bytes[0] = 7;
+  loop->arm("server down");
+  pass_ms(39'999);
+  EXPECT_EQ(ticks, 0);
+  pass_ms(1);
+  pass_ms(minute_ms);
+  EXPECT_EQ(ticks, 2);
+  EXPECT_EQ(events(), (Names{"TickStarted", "TickSucceeded", "TickStarted", "TickSucceeded"}));
+  EXPECT_EQ(due_minutes(), (std::vector<std::int64_t>{0, 1}));
+  EXPECT_EQ(all<TickStarted>().front().policy_digest, policy);  // H3
+}
+
+TEST_F(ScheduledLoopTest, ATriggerAndADueTimeTogetherAreOneTickAndOneSkip) {
+  loop->arm("server down");
+  slow = true;
+  pass_ms(40'000);
+  Triggered told;
+  loop->trigger("now", false, [&told](const Triggered& triggered) { told = triggered; });
+  commit_all();
+  EXPECT_FALSE(told.began);
+  EXPECT_EQ(told.token, 1U);
+  EXPECT_EQ(ticks, 1);
+  EXPECT_EQ(events(), (Names{"TickStarted", "TickSkipped"}));
+}
+
+TEST_F(ScheduledLoopTest, SoDoTheyWhileTheFirstIsOnlyAboutToBegin) {
+  loop->arm("server down");
+  slow_prepare = true;
+  loop->trigger("now");
+  pass_ms(40'000);
+  prepared();
+  commit_all();
+  EXPECT_EQ(ticks, 1);
+  EXPECT_EQ(events(), (Names{"TickSkipped", "TickStarted", "TickSucceeded"}));
+  EXPECT_EQ(due_minutes(), (std::vector<std::int64_t>{0}));
+}
+
+TEST_F(ScheduledLoopTest, WhatAskedForAnotherTickGetsOne) {
+  loop->arm("server down");
+  slow = true;
+  loop->trigger("first");
+  commit_all();
+  loop->trigger("a card came", /*again=*/true);
+  commit_all();
+  slow = false;
+  std::exchange(end, {})(std::nullopt);
+  commit_all();
+  EXPECT_EQ(ticks, 2);
+  EXPECT_EQ(events(),
+            (Names{"TickStarted", "TickSkipped", "TickSucceeded", "TickStarted", "TickSucceeded"}));
+}
+
+TEST_F(ScheduledLoopTest, WhatWasDueWhileTheServerWasDownIsMissed) {
+  loop->arm("server down");
+  pass_ms(40'000);
+  clock.advance_ms(150'000);
+  die();
+  loop->arm("server down");
+  commit_all();
+  ASSERT_EQ(all<TickMissed>().size(), 1U);
+  EXPECT_EQ(all<TickMissed>().front().reason, "server down");
+  EXPECT_EQ(all<TickMissed>().front().missed, 2U);
+  pass_ms(minute_ms - 30'000);
+  EXPECT_EQ(due_minutes(), (std::vector<std::int64_t>{0, 1, 2, 3}));
+  EXPECT_EQ(ticks, 2);
+}
+
+TEST_F(ScheduledLoopTest, WhatWasDueWhileTheMachineSleptIsMissed) {
+  loop->arm("server down");
+  pass_ms(40'000);
+  pass_ms(5 * minute_ms + 10'000);
+  EXPECT_EQ(ticks, 1);
+  ASSERT_EQ(all<TickMissed>().size(), 1U);
+  EXPECT_EQ(all<TickMissed>().front().reason, "asleep");
+  pass_ms(50'000);
+  EXPECT_EQ(ticks, 2);
+  EXPECT_EQ(due_minutes(), (std::vector<std::int64_t>{0, 1, 2, 3, 4, 5, 6}));
+}
+
+TEST_F(ScheduledLoopTest, ATickThatTheCrashInterruptedIsRecovered) {
+  loop->arm("server down");
+  slow = true;
+  pass_ms(40'000);
+  die();
+  loop->arm("server down");
+  pass_ms(minute_ms);
+  EXPECT_EQ(events(2), (Names{"ServerStarted", "TickRecovered", "TickStarted", "TickSucceeded"}));
+}
+
+TEST_F(ScheduledLoopTest, AClockThatWasSetBackDoesNotStopIt) {
+  loop->arm("server down");
+  pass_ms(40'000);
+  clock.set_by_ns = -24 * 60 * minute_ms * 1'000'000;
+  loop->arm("wall clock set");
+  pass_ms(minute_ms);
+  EXPECT_EQ(ticks, 2);
+}
+
+TEST_F(ScheduledLoopTest, OneThatWasSetBackALittleDoesNotTickTwice) {
+  loop->arm("server down");
+  pass_ms(40'000);
+  clock.set_by_ns = -2'000'000'000;
+  loop->arm("wall clock set");
+  pass_ms(2'000);
+  EXPECT_EQ(ticks, 1);
+  pass_ms(minute_ms);
+  EXPECT_EQ(due_minutes(), (std::vector<std::int64_t>{0, 1}));
+}
+
+TEST_F(ScheduledLoopTest, AnErrorFailsTheTickAndFreesTheLoop) {  // T3
+  loop->arm("server down");
+  slow = true;
+  pass_ms(40'000);
+  std::exchange(end, {})("no such repository");
+  commit_all();
+  EXPECT_EQ(events(), (Names{"TickStarted", "TickFailed"}));
+  EXPECT_FALSE(loop->busy());
+}
+
+}  // namespace
+}  // namespace signalbox
