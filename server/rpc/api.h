@@ -68,6 +68,9 @@ struct Api {
   StepQueue* steps = nullptr;
   // What makes snapshots; nullptr where nothing does, as in tests.
   const Snapshotter* snapshotter = nullptr;
+  // Begins a tick of the heartbeat now, unless one is in progress; does nothing where it is empty,
+  // as in tests. The engine's thread, outside of a transaction.
+  std::function<void(const std::string& reason)> trigger_heartbeat = nullptr;
 };
 
 }  // namespace signalbox
