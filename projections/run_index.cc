@@ -64,7 +64,11 @@ std::uint64_t& RunCounts::of(RunStatus status) {
 }
 
 RunIndex::RunIndex(Table& table)
-    : table_(table), ticks_(table), strategies_(table), batch_(std::make_unique<Batch>(*this)) {}
+    : table_(table),
+      ticks_(table),
+      strategies_(table),
+      cards_(table),
+      batch_(std::make_unique<Batch>(*this)) {}
 RunIndex::~RunIndex() = default;
 
 Position RunIndex::applied() const { return table_.applied(); }

@@ -3,7 +3,7 @@
 //
 // It follows the log in batches: each run that a batch concerns is loaded once, folded, and written
 // once. What it says is true of applied(), which lags behind the log's tail. The ledgers of ticks
-// and of strategies share its table.
+// and of strategies and the index of cards share its table.
 #pragma once
 
 #include <cstddef>
@@ -17,6 +17,7 @@
 
 #include <boost/describe/class.hpp>
 
+#include "projections/card_index.h"
 #include "projections/run_row.h"
 #include "projections/strategy_ledger.h"
 #include "projections/table.h"
@@ -58,7 +59,7 @@ BOOST_DESCRIBE_STRUCT(RunCounts, (), (queued, running, succeeded, failed, cancel
 class RunIndex {
  public:
   // The number of the layout in the table: goes up with every change of it or of its rows.
-  static constexpr std::uint32_t format = 4;
+  static constexpr std::uint32_t format = 5;
   // Index entries that one page looks at, at most; then it is given with fewer rows and a cursor.
   static constexpr std::size_t page_entries_max = 10'000;
 
@@ -95,6 +96,7 @@ class RunIndex {
   // As of the same position.
   [[nodiscard]] const TickLedger& ticks() const { return ticks_; }
   [[nodiscard]] const StrategyLedger& strategies() const { return strategies_; }
+  [[nodiscard]] const CardIndex& cards() const { return cards_; }
 
  private:
   class Batch;
@@ -107,6 +109,7 @@ class RunIndex {
   Table& table_;
   TickLedger ticks_;
   StrategyLedger strategies_;
+  CardIndex cards_;
   std::unique_ptr<Batch> batch_;  // kept for its buffers
 };
 

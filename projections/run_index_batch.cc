@@ -35,10 +35,14 @@ void RunIndex::Batch::begin() {
   hours_.clear();
   index_.ticks_.begin();
   index_.strategies_.begin();
+  index_.cards_.begin();
 }
 
 Stored<void> RunIndex::Batch::take(const Record& record) {
   if (record.stream.kind == StreamKind::tick) return index_.ticks_.take(record, out_);
+  if (record.stream.kind == StreamKind::card || record.stream.kind == StreamKind::project) {
+    return index_.cards_.take(record);
+  }
   if (record.stream.kind != StreamKind::run) return {};
   if (const auto* started = event_as<RunStarted>(record.event)) return start(record, *started);
   if (event_as<StationHeartbeat>(record.event) != nullptr) return {};
@@ -162,6 +166,7 @@ Stored<void> RunIndex::Batch::write(Position applied) {
   }
   if (auto put = put_hours(); !put) return put;
   if (auto put = index_.strategies_.put(out_); !put) return put;
+  if (auto put = index_.cards_.put(out_); !put) return put;
   bytes_.clear();
   described::encode(*counts, bytes_);
   out_.put(keys::counts, bytes_);

@@ -14,6 +14,16 @@
 //   o <loop> <position>          -
 //   u <run id> <position>        -
 //   y <project> <station> <error class> <strategy>   a row of the strategy ledger
+//   w <submitted>                a row of the card index, by the position of its CardSubmitted
+//   j <card id>                  <submitted>
+//   x <run id>                   <submitted> of the card that it is a run of
+//   m <card status> <submitted>  -
+//   n <project> <submitted>      -
+//   q <project> <card status> <submitted>            -
+//   v <submitted> <first>        positions of the card's events from <first> on
+//   g <project>                  how many of its cards have which status
+//   f <project>                  the position of its latest PolicyRefused
+//   z <project>                  the position of its latest PolicyAdopted
 //
 // Positions and hours are 8 bytes, big endian, so that their order is that of the bytes. Texts
 // have their length in a byte before them (limits.h bounds them below 256).

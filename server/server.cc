@@ -9,6 +9,7 @@
 #include <boost/asio/post.hpp>
 
 #include "server/access/access_settings.h"
+#include "server/loops/own_loops.h"
 #include "server/recovery/incarnation.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/results.h"
@@ -94,6 +95,9 @@ Server::Server(const Config& config, Recovered& recovered, RunIndex& index, spdl
       clock_timer_(io_),
       space_timer_(io_) {
   api_.board = &board_;
+  api_.trigger_heartbeat = [this](const std::string& reason) {
+    board_.find(heartbeat_loop_name)->trigger(reason, /*again=*/true);
+  };
 }
 
 Server::~Server() = default;

@@ -71,6 +71,9 @@ struct Api {
   const Snapshotter* snapshotter = nullptr;
   // The loops that can be triggered; nullptr where there are none.
   BoardLoops* board = nullptr;
+  // Begins a tick of the heartbeat now, unless one is in progress; does nothing where it is empty,
+  // as in tests. The engine's thread, outside of a transaction.
+  std::function<void(const std::string& reason)> trigger_heartbeat = nullptr;
 };
 
 }  // namespace signalbox

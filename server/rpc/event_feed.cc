@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "server/rpc/broadcasts.h"
 #include "server/rpc/record_json.h"
 
 namespace signalbox {
@@ -20,12 +19,19 @@ bool EventFilter::matches(const Record& record) const {
 }
 
 void EventFeed::subscribe(std::shared_ptr<Peer> peer, std::string subscription, Position from,
-                          EventFilter filter) {
-  auto subscriber = std::make_shared<Subscriber>(
-      Subscriber{std::move(peer), std::move(subscription), from, std::move(filter)});
+                          EventFilter filter, Broadcasts broadcasts) {
+  auto subscriber = std::make_shared<Subscriber>(Subscriber{
+      std::move(peer), std::move(subscription), from, std::move(filter), std::move(broadcasts)});
   subscriber->peer->keep_open();
   subscribers_.push_back(subscriber);
   pump(subscriber);
+}
+
+bool EventFilter::wants_broadcasts() const {
+  if (run_id) return false;
+  if (types.empty()) return true;
+  return std::any_of(broadcast_names().begin(), broadcast_names().end(),
+                     [this](const std::string& name) { return types.contains(name); });
 }
 
 bool EventFilter::wants_broadcast(std::string_view name) const {
@@ -33,16 +39,21 @@ bool EventFilter::wants_broadcast(std::string_view name) const {
 }
 
 void EventFeed::send(Subscriber& subscriber, const Record& record) {
-  auto broadcast = broadcast_of(record);
-  if (broadcast && !subscriber.filter.wants_broadcast(broadcast->name)) broadcast.reset();
+  std::vector<Broadcast> broadcasts;
+  if (subscriber.filter.wants_broadcasts()) {
+    broadcasts = subscriber.broadcasts.of(record);
+    std::erase_if(broadcasts, [&subscriber](const Broadcast& each) {
+      return !subscriber.filter.wants_broadcast(each.name);
+    });
+  }
   if (subscriber.filter.matches(record)) {
     boost::json::object params = record_to_json(record);
     params["subscription"] = subscriber.subscription;
-    subscriber.peer->notify("event", params, !broadcast);
+    subscriber.peer->notify("event", params, broadcasts.empty());
   }
-  if (broadcast) {
-    broadcast->params["subscription"] = subscriber.subscription;
-    subscriber.peer->notify(broadcast->name, broadcast->params, true);
+  for (Broadcast& broadcast : broadcasts) {
+    broadcast.params["subscription"] = subscriber.subscription;
+    subscriber.peer->notify(broadcast.name, broadcast.params, &broadcast == &broadcasts.back());
   }
 }
 

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "server/rpc/broadcasts.h"
 #include "server/rpc/peer.h"
 #include "store/event_log.h"
 
@@ -26,6 +27,8 @@ struct EventFilter {
   std::set<std::string, std::less<>> types;  // of events and broadcasts, by name; empty: all
 
   [[nodiscard]] bool matches(const Record& record) const;
+  // Whether it can want any: else what they need isn't kept.
+  [[nodiscard]] bool wants_broadcasts() const;
   [[nodiscard]] bool wants_broadcast(std::string_view name) const;
 };
 
@@ -40,9 +43,9 @@ class EventFeed {
   // No more can subscribe.
   [[nodiscard]] bool full() { return size() >= subscriptions_max; }
 
-  // Starts with the record at `from`.
+  // Starts with the record at `from`. `broadcasts` knows what was before it.
   void subscribe(std::shared_ptr<Peer> peer, std::string subscription, Position from,
-                 EventFilter filter);
+                 EventFilter filter, Broadcasts broadcasts = Broadcasts());
 
   // The records up to batch's last one are durable.
   void publish(std::span<const Commit> batch);
@@ -59,6 +62,7 @@ class EventFeed {
     std::string subscription;
     Position next = 1;
     EventFilter filter;
+    Broadcasts broadcasts;
     bool paused = false;     // waits for its peer to take what is queued
     bool scheduled = false;  // goes on in a moment
     bool caught_up = false;  // has had everything up to the tail at least once

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "domain/limits.h"
+#include "server/rpc/broadcast_sources.h"
 #include "server/rpc/broadcasts.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/page_limit.h"
@@ -144,7 +145,8 @@ void subscribe(Api& api, Call& call) {
   api.engine.release_when_durable([&api, responder = call.responder, subscription, from,
                                    filter = std::move(*filter)](Durability durability) {
     if (durability != Durability::durable) return;  // the answer was a refusal
-    api.feed.subscribe(responder.peer(), subscription, from, filter);
+    Broadcasts broadcasts = filter.wants_broadcasts() ? broadcasts_from(api, from) : Broadcasts();
+    api.feed.subscribe(responder.peer(), subscription, from, filter, std::move(broadcasts));
   });
 }
 

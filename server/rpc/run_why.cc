@@ -154,6 +154,19 @@ json::object entry_json(const WhyEntry& entry) {
   return object;
 }
 
+// The card that it works on, or merges.
+Stored<void> add_card(const RunIndex& index, const RunId& run_id, json::object& result) {
+  const auto card = index.cards().find_by_run(run_id);
+  if (!card) return tl::unexpected(card.error());
+  if (!*card) return {};
+  json::object& told = result["card"].emplace_object();
+  told["card_id"] = to_string((*card)->card_id);
+  told["title"] = (*card)->title;
+  told["project"] = (*card)->project;
+  told["status"] = to_json((*card)->status);
+  return {};
+}
+
 // On the projector's thread.
 Decided<json::object> why_view(const Api& api, const RunIndex& index, Moment moment) {
   auto positions = index.run_positions(moment.run_id);
@@ -183,6 +196,7 @@ Decided<json::object> why_view(const Api& api, const RunIndex& index, Moment mom
   result["run_id"] = to_string(answer.run_id);
   result["status"] = to_json(answer.status);
   result["moving"] = answer.moving;
+  if (auto ok = add_card(index, moment.run_id, result); !ok) return unreadable(ok.error());
   json::array reasons;
   for (const WhyEntry& entry : answer.reasons) reasons.push_back(entry_json(entry));
   result["reasons"] = std::move(reasons);
@@ -194,10 +208,14 @@ Decided<json::object> why_view(const Api& api, const RunIndex& index, Moment mom
 void why_run(Api& api, Call& call) {
   const auto params = from_json<WhyRun>(call.params);
   if (!params) return call.responder.reject(params.error());
-  Moment moment = moment_of(api, params->run_id);
-  answer_from_read_models(api, call.responder, [&api, moment](const RunIndex& index) {
+  answer_from_read_models(api, call.responder, why_of_run(api, params->run_id));
+}
+
+std::function<Decided<json::object>(const RunIndex& index)> why_of_run(Api& api,
+                                                                       const RunId& run_id) {
+  return [&api, moment = moment_of(api, run_id)](const RunIndex& index) {
     return why_view(api, index, moment);
-  });
+  };
 }
 
 }  // namespace signalbox

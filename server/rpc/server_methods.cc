@@ -146,6 +146,8 @@ void limits_method(Api&, Call& call) {
   result["run_list_rows_max"] = run_list_rows_max;
   result["lock_list_rows_max"] = lock_list_rows_max;
   result["tick_list_rows_max"] = tick_list_rows_max;
+  result["project_list_rows_max"] = project_list_rows_max;
+  result["card_list_rows_max"] = card_list_rows_max;
   result["events_read_rows_max"] = events_read_rows_max;
   result["line_bytes_max"] = line_bytes_max;
   result["json_depth_max"] = json_depth_max;

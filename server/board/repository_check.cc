@@ -1,0 +1,98 @@
+#include "server/board/repository_check.h"
+
+#include <filesystem>
+#include <system_error>
+
+#include "domain/refusals.h"
+#include "server/executors/git_command.h"
+
+namespace signalbox {
+namespace {
+
+namespace fs = std::filesystem;
+
+tl::unexpected<Rejection> refuse(const char* field, const std::string& value, std::string message,
+                                 std::vector<std::string> next_commands) {
+  return reject(ErrorCode::INVALID_PARAMS, std::move(message),
+                {{"field", std::string(field)}, {"value", value}}, std::move(next_commands));
+}
+
+// `signalbox project put` with another repository or base.
+std::string put_with(const PutProject& command, const std::string& repository,
+                     const std::string& base) {
+  std::string text = "signalbox project put " + shell_word(command.name) + " --repository " +
+                     repository + " --base " + shell_word(base);
+  if (command.remote) text += " --remote " + shell_word(*command.remote);
+  return text;
+}
+
+std::string git_in(const PutProject& command, const std::string& words) {
+  return "git -C " + shell_word(command.repository) + " " + words;
+}
+
+Decided<void> check_root(const PutProject& command) {
+  const fs::path path = command.repository;
+  const std::string base = command.base.value_or("main");
+  std::error_code error;
+  if (!fs::is_directory(path, error)) {
+    return refuse("repository", command.repository, "there is no directory " + command.repository,
+                  {put_with(command, "\"$(git rev-parse --show-toplevel)\"", base)});
+  }
+  const GitOutcome is_bare = git(path, {"rev-parse", "--is-bare-repository"});
+  if (!is_bare.ok) {
+    // Also one that git doesn't trust, because it is somebody else's: its message says how to.
+    return refuse(
+        "repository", command.repository,
+        command.repository + " isn't a git repository: " + is_bare.message,
+        {"git init --initial-branch " + shell_word(base) + " " + shell_word(command.repository)});
+  }
+  const GitOutcome root = is_bare.line() == "true" ? git(path, {"rev-parse", "--absolute-git-dir"})
+                                                   : git(path, {"rev-parse", "--show-toplevel"});
+  const fs::path here = fs::canonical(path, error);
+  if (root.ok && !error && fs::path(root.line()) == here) return {};
+  const std::string where = root.ok ? root.line() : here.parent_path().string();
+  return refuse("repository", command.repository,
+                command.repository + " isn't the root of a repository, it lies in one",
+                {put_with(command, shell_word(where), base)});
+}
+
+Decided<void> check_base(const PutProject& command) {
+  const std::string base = command.base.value_or("main");
+  if (git(command.repository, {"rev-parse", "--verify", "--quiet", "--end-of-options",
+                               "refs/heads/" + base + "^{commit}"})
+          .ok) {
+    return {};
+  }
+  const std::string head = git(command.repository, {"symbolic-ref", "--short", "HEAD"}).line();
+  const bool head_has_commit =
+      !head.empty() && head != base &&
+      git(command.repository, {"rev-parse", "--verify", "--quiet", "HEAD^{commit}"}).ok;
+  std::vector<std::string> next;
+  if (head_has_commit) {
+    next = {put_with(command, shell_word(command.repository), head),
+            git_in(command, "branch " + shell_word(base))};
+  } else {
+    next = {git_in(command, "checkout -B " + shell_word(base)),
+            git_in(command, "commit --allow-empty -m start")};
+  }
+  return refuse("base", base, "the repository has no branch " + base + " with a commit",
+                std::move(next));
+}
+
+Decided<void> check_remote(const PutProject& command) {
+  const std::string remote = command.remote.value_or("");
+  if (remote.empty() || remote.find_first_of("/:") != std::string::npos) return {};
+  if (remote.front() != '-' && git(command.repository, {"remote", "get-url", remote}).ok) return {};
+  return refuse("remote", remote, "the repository has no remote " + remote,
+                {git_in(command, "remote -v")});
+}
+
+}  // namespace
+
+Decided<void> check_repository(const PutProject& command) {
+  if (auto ok = check_root(command); !ok) return ok;
+  if (auto ok = check_base(command); !ok) return ok;
+  return check_remote(command);
+}
+
+}  // namespace signalbox
