@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <string_view>
 
 #include "domain/limits.h"
 #include "domain/prompt_template.h"
@@ -17,15 +18,16 @@ tl::unexpected<Rejection> invalid(const std::string& station, const std::string&
                 {{"station", station}, {"field", field}});
 }
 
-bool is_builtin(const std::string& station) {
-  return station == "intake" || station == "create_pr" || station == "merge" || station == "push";
-}
-
 bool is_name(const std::string& text) {
   if (text.empty() || text.size() > 64) return false;
   return std::all_of(text.begin(), text.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
   });
+}
+
+// The stations that come with the service.
+bool is_builtin(std::string_view name) {
+  return name == "intake" || name == "create_pr" || name == "merge" || name == "push";
 }
 
 // A table of settings belongs to the executor of its name.

@@ -65,6 +65,31 @@ tl::expected<void, std::string> read_hosts(const std::filesystem::path& file,
   return {};
 }
 
+tl::expected<void, std::string> read_board(const std::filesystem::path& file,
+                                           const toml::node& node, Config& config) {
+  const toml::table* table = node.as_table();
+  if (table == nullptr) return tl::unexpected(at_line(file, node, "board must be a table"));
+  for (const auto& [key, value] : *table) {
+    std::string* out = board_text(config.board, key.str());
+    const auto text = value.value_exact<std::string>();
+    if (out == nullptr) {
+      return tl::unexpected(
+          at_line(file, value,
+                  "there is no setting board." + std::string(key.str()) +
+                      "; there are heartbeat, synthesizer, prune, prune_after, time_zone"));
+    }
+    if (!text) {
+      return tl::unexpected(
+          at_line(file, value, "board." + std::string(key.str()) + " must be a string"));
+    }
+    *out = *text;
+  }
+  if (const auto read = read_board_settings(config.board); !read) {
+    return tl::unexpected(at_line(file, node, read.error()));
+  }
+  return {};
+}
+
 tl::expected<void, std::string> read_key(const std::filesystem::path& file, std::string_view key,
                                          const toml::node& node, Config& config) {
   const auto text = [&](std::string& out) -> tl::expected<void, std::string> {
@@ -93,6 +118,7 @@ tl::expected<void, std::string> read_key(const std::filesystem::path& file, std:
   if (key == "listen") return text(config.listen);
   if (key == "tls_certificate") return read_path(file, key, node, config.tls_certificate);
   if (key == "tls_key") return read_path(file, key, node, config.tls_key);
+  if (key == "board") return read_board(file, node, config);
   if (key == "http_hosts") return read_hosts(file, node, config.http_hosts);
   if (key == "log_level") return text(config.log_level);
   if (key == "log_format") return text(config.log_format);
@@ -118,7 +144,8 @@ tl::expected<void, std::string> read_key(const std::filesystem::path& file, std:
               "there is no setting " + std::string(key) +
                   "; there are socket, listen, log_level, log_format, "
                   "jobs_max, remote_jobs_max, snapshot_events, watchdog_interval, "
-                  "loopback_role, socket_role, tls_certificate, tls_key, http_hosts"));
+                  "loopback_role, socket_role, tls_certificate, tls_key, http_hosts, "
+                  "and the table board"));
 }
 
 tl::expected<void, std::string> read_file(const std::filesystem::path& file, Config& config) {

@@ -10,6 +10,7 @@
 
 #include "domain/pipeline.h"
 #include "server/access/authentication.h"
+#include "server/board/board_settings.h"
 #include "server/serve.h"
 
 namespace signalbox {
@@ -29,6 +30,7 @@ struct Config {
   std::uint64_t snapshot_events = 250'000;
   std::int64_t watchdog_interval_ms = 5000;
   Authentication::Settings access;
+  BoardTexts board;  // read_board_settings() takes them
   // Of coderunner stations that name none: the environment's CODERUNNER_MODE.
   CoderunnerMode coderunner_mode = CoderunnerMode::mock;
 };

@@ -9,6 +9,7 @@
 #include <boost/asio/post.hpp>
 
 #include "server/access/access_settings.h"
+#include "server/loops/own_loops.h"
 #include "server/recovery/incarnation.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/results.h"
@@ -74,6 +75,15 @@ Server::Server(const Config& config, Recovered& recovered, RunIndex& index, spdl
       steps_(api_, [this] { schedule_turn(); }),
       clockwork_({engine_, clock_, claims_, locks_, steps_}, config.watchdog_interval_ms,
                  clockwork_reports()),
+      board_({engine_, clock_, ids_,
+              [this](std::function<std::function<void()>()> work) {
+                run_on(board_files_, std::move(work));
+              },
+              config.data / "runs",
+              [this](bool ok, const std::string& text) {
+                logger_.log(ok ? spdlog::level::info : spdlog::level::warn, text);
+              }},
+             read_board_settings(config.board).value(), config.coderunner_mode),
       feed_(
           log_, [this](const StoreError& error) { fail_from_thread(error); },
           [this](std::function<void()> action) { asio::post(io_, std::move(action)); }),
@@ -83,7 +93,12 @@ Server::Server(const Config& config, Recovered& recovered, RunIndex& index, spdl
       listener_(io_, http_service()),
       signals_(io_, SIGTERM, SIGINT),
       clock_timer_(io_),
-      space_timer_(io_) {}
+      space_timer_(io_) {
+  api_.board = &board_;
+  api_.trigger_heartbeat = [this](const std::string& reason) {
+    board_.find(heartbeat_loop_name)->trigger(reason, /*again=*/true);
+  };
+}
 
 Server::~Server() = default;
 
@@ -102,6 +117,7 @@ Engine::Hooks Server::hooks() {
         for (const Commit& commit : outcome.batch) {
           jobs_->observe(commit);
           set_job_pauses(job_pauses_of(engine_.world(), commit));
+          if (!stopping_) board_.observe(commit);
         }
         projector_.notify();
         run_roots_.observe(engine_.world(), outcome.batch);
@@ -177,7 +193,11 @@ std::optional<Rejection> Server::not_ready() const {
 }
 
 void Server::run_blocking(std::function<std::function<void()>()> work) {
-  asio::post(blocking_, [this, work = std::move(work)] {
+  run_on(blocking_, std::move(work));
+}
+
+void Server::run_on(asio::thread_pool& threads, std::function<std::function<void()>()> work) {
+  asio::post(threads, [this, work = std::move(work)] {
     asio::post(io_, [this, then = work()] {
       clockwork_.look_at_clock(stopping_);  // likewise
       then();
@@ -218,6 +238,9 @@ Clockwork::Reports Server::clockwork_reports() {
             "{}: {} ms by the wall clock, {} ms by the monotonic one; all leases start "
             "anew",
             jump.cause, jump.wall_ms, jump.monotonic_ms);
+        asio::post(io_, [this] {
+          if (!stopping_) board_.clock_jumped();
+        });
       },
       [this](const OverdueItem& item) {
         logger_.warn("watchdog: {}", item.what);
@@ -278,6 +301,7 @@ int Server::run() {
   clockwork_.arm();
   set_job_pauses(all_job_pauses(engine_.world()));
   jobs_->adopt();
+  board_.arm();
   if (begun && listen()) {
     signals_.async_wait([this](const boost::system::error_code& error, int signal) {
       if (error) return;
@@ -293,6 +317,8 @@ int Server::run() {
   jobs_.reset();
   committer_.reset();
   blocking_.join();
+  board_files_.stop();  // what has not begun is done at the next start
+  board_files_.join();
   run_roots_.stop();
   listener_.close();
   return exit_code_;
@@ -314,7 +340,8 @@ void Server::turn() {
 
 void Server::wait_for_time() {
   if (stopping_) return;
-  const std::int64_t due_ns = clockwork_.next_due_ns();
+  std::int64_t due_ns = clockwork_.next_due_ns();
+  if (!engine_.storage_full()) due_ns = std::min(due_ns, board_.next_due_ns());
   // Called after every turn; most leave the soonest time as it was, and one that was put off is
   // looked at again when it has come.
   if (clock_timer_due_ns_ <= due_ns) return;
@@ -326,6 +353,7 @@ void Server::wait_for_time() {
     clock_timer_due_ns_ = no_time;
     if (stopping_) return;
     clockwork_.fire();
+    if (!engine_.storage_full()) board_.fire();
     schedule_turn();
   });
 }
@@ -368,6 +396,7 @@ void Server::watch_for_space() {
     if (engine_.world().server.incarnation != incarnation_ && !begin_incarnation()) return;
     clockwork_.arm();
     jobs_->adopt();
+    board_.arm();
     schedule_turn();
   });
 }

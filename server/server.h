@@ -19,6 +19,7 @@
 #include "projections/world_digest.h"
 #include "server/access/authentication.h"
 #include "server/artifacts/artifact_store.h"
+#include "server/board/board_loops.h"
 #include "server/clock.h"
 #include "server/clockwork.h"
 #include "server/config.h"
@@ -62,6 +63,7 @@ class Server {
   // Why no command is taken now; nullopt where they are.
   [[nodiscard]] std::optional<Rejection> not_ready() const;
   void run_blocking(std::function<std::function<void()>()> work);
+  void run_on(boost::asio::thread_pool& threads, std::function<std::function<void()>()> work);
   bool listen();
   // Once after everything that came in together: ready stations, waiting claims, then the log.
   void schedule_turn();
@@ -81,6 +83,7 @@ class Server {
   spdlog::logger& logger_;
   boost::asio::io_context io_{1};
   boost::asio::thread_pool blocking_{1};
+  boost::asio::thread_pool board_files_{1};  // git takes its time
   SystemClock clock_;
   RandomIdSource ids_;
   ArtifactStore artifacts_;
@@ -96,6 +99,7 @@ class Server {
   LockQueue locks_;
   StepQueue steps_;
   Clockwork clockwork_;
+  BoardLoops board_;
   EventFeed feed_;
   Authentication authentication_;
   Api api_;

@@ -40,8 +40,13 @@ void add_commands(CLI::App& app, Invocation& invocation) {
   add_step_commands(app, invocation);
   add_lock_commands(app, invocation);
   add_tick_commands(app, invocation);
+  add_loop_commands(app, invocation);
+  add_project_commands(app, invocation);
+  add_card_commands(app, invocation);
+  add_board_command(app, invocation);
   add_watchdog_commands(app, invocation);
   add_strategy_commands(app, invocation);
+  add_fence_commands(app, invocation);
   add_artifacts_command(app, invocation);
   add_events_command(app, invocation);
   add_access_commands(app, invocation);

@@ -27,6 +27,8 @@ constexpr std::int32_t exit_not_found = 127;
 // A pidfd isn't there on every kernel; so the end is looked for now and then as well.
 constexpr std::int64_t look_interval_ms = 100;
 constexpr int reads_at_end_max = 64;
+// Of a clean-up that failed: as much of the end of its output.
+constexpr std::size_t cleanup_output_bytes_max = 512;
 
 // The first and the last bytes of a stream.
 class OutputEnds {
@@ -158,6 +160,23 @@ class CheckRun {
 CheckResult run_check(const CheckDefinition& check, const std::filesystem::path& workspace,
                       std::int64_t grace_ms) {
   return CheckRun(check, workspace, grace_ms).run();
+}
+
+CheckResult run_check_and_clean_up(const PlannedCheck& check,
+                                   const std::filesystem::path& workspace, std::int64_t grace_ms) {
+  CheckResult result = run_check(check, workspace, grace_ms);
+  if (check.cleanup.empty()) return result;
+  const CheckDefinition cleanup{check.name, check.cleanup, check.timeout_ms};
+  const CheckResult cleaned = run_check(cleanup, workspace, grace_ms);
+  if (cleaned.ok) return result;
+  result.cleanup_failure = cleaned.timed_out
+                               ? "TIMEOUT after " + std::to_string(check.timeout_ms) + "ms"
+                               : outcome_text(cleaned);
+  if (!cleaned.output.empty()) {
+    *result.cleanup_failure +=
+        ": " + std::string(utf8_end(cleaned.output, cleanup_output_bytes_max));
+  }
+  return result;
 }
 
 std::string outcome_text(const CheckResult& result) {

@@ -40,6 +40,7 @@ json::object described(const CheckDefinition& check, const CheckResult& result, 
   object["text"] = told(check, result);
   object["output"] = result.output;
   object["output_bytes"] = result.output_bytes;
+  if (result.cleanup_failure) object["cleanup_failure"] = *result.cleanup_failure;
   return object;
 }
 
@@ -109,6 +110,9 @@ std::string summary_of(const CheckedPlan& plan, const std::vector<CheckResult>& 
     const CheckResult& result = results[index];
     text += "\n- " + result.name + ": " + told(plan.checks[index], result) + ", " +
             std::to_string(result.duration_ms) + " ms";
+    if (result.cleanup_failure) {
+      text += "; its clean-up failed: " + *result.cleanup_failure;
+    }
   }
   for (const CheckResult& result : results) {
     if (result.ok || result.output.empty()) continue;

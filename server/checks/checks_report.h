@@ -10,7 +10,7 @@
 namespace signalbox {
 
 struct CheckedPlan {
-  std::vector<CheckDefinition> checks;
+  std::vector<PlannedCheck> checks;
   std::string source;  // the instructions file that they come from, or "pipeline"
 };
 

@@ -3,12 +3,16 @@
 #include <sys/prctl.h>
 
 #include <cstdio>
+#include <cstdlib>
+#include <system_error>
 
 #include "server/artifacts/atomic_file.h"
 #include "server/checks/checks_report.h"
 #include "server/checks/checks_task.h"
 #include "server/checks/instructions.h"
 #include "server/executors/job_directory.h"
+#include "server/worktrees/smoke_data.h"
+#include "server/worktrees/tree_removal.h"
 
 namespace signalbox {
 namespace {
@@ -29,10 +33,35 @@ int refuse(const StoreError& error) {
   return exit_io;
 }
 
+// The directory that checks may fill: empty before the first one, gone after the last.
+class SmokeData {
+ public:
+  explicit SmokeData(const std::filesystem::path& workspace) : path_(workspace / smoke_data_name) {
+    remove();  // of a station that was killed
+    std::error_code error;
+    std::filesystem::create_directory(path_, error);
+    if (error) say("can't make " + path_.string() + ": " + error.message());
+    ::setenv("SIGNALBOX_SMOKE_DATA", path_.c_str(), 1);
+  }
+  ~SmokeData() { remove(); }
+  SmokeData(const SmokeData&) = delete;
+  SmokeData& operator=(const SmokeData&) = delete;
+
+ private:
+  static void say(const std::string& what) { std::fprintf(stderr, "%s\n", what.c_str()); }
+  void remove() const {
+    if (auto removed = remove_tree(path_); !removed) say(removed.error());
+  }
+
+  std::filesystem::path path_;
+};
+
 // The plan, or the result that says why there is none.
 tl::expected<CheckedPlan, DeclaredResult> plan_of(const ChecksTask& task,
                                                   const std::filesystem::path& workspace) {
-  if (!task.checks.empty()) return CheckedPlan{task.checks, "pipeline"};
+  if (!task.checks.empty()) {
+    return CheckedPlan{{task.checks.begin(), task.checks.end()}, "pipeline"};
+  }
   auto instructions = read_instructions(workspace, task.instructions);
   if (!instructions) return tl::unexpected(nothing_to_run(instructions.error()));
   return CheckedPlan{std::move(instructions->checks), instructions->file};
@@ -51,10 +80,11 @@ int run_checks_station(const std::filesystem::path& job_directory) {
   auto plan = plan_of(*task, workspace);
   std::vector<CheckResult> results;
   if (plan) {
-    for (const CheckDefinition& check : plan->checks) {
+    SmokeData smoke_data(workspace);
+    for (const PlannedCheck& check : plan->checks) {
       std::printf("== %s\n", check.name.c_str());
       std::fflush(stdout);
-      results.push_back(run_check(check, workspace, task->grace_ms));
+      results.push_back(run_check_and_clean_up(check, workspace, task->grace_ms));
       std::printf("%s%s\n-- %s: %s\n", results.back().output.c_str(),
                   results.back().output.ends_with('\n') ? "" : "\n", check.name.c_str(),
                   told(check, results.back()).c_str());

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using Checks = tl::expected<std::vector<CheckDefinition>, std::string>;
+using Checks = tl::expected<std::vector<PlannedCheck>, std::string>;
 
 constexpr std::size_t check_name_bytes_max = 64;
 constexpr const char* what_to_add =
@@ -38,7 +38,7 @@ std::string lower(std::string_view text) {
 }
 
 // Names are what failures are told by, so each is there once.
-tl::expected<void, std::string> add(CheckDefinition check, std::vector<CheckDefinition>& checks) {
+tl::expected<void, std::string> add(PlannedCheck check, std::vector<PlannedCheck>& checks) {
   if (checks.size() == limits::checks_max) {
     return tl::unexpected("there are more than " + std::to_string(limits::checks_max) + " checks");
   }
@@ -46,7 +46,7 @@ tl::expected<void, std::string> add(CheckDefinition check, std::vector<CheckDefi
   const std::string wanted = check.name;
   const auto is_taken = [&checks](const std::string& name) {
     return std::any_of(checks.begin(), checks.end(),
-                       [&name](const CheckDefinition& other) { return other.name == name; });
+                       [&name](const PlannedCheck& other) { return other.name == name; });
   };
   for (int number = 2; is_taken(check.name); ++number) {
     const std::string suffix = " (" + std::to_string(number) + ")";
@@ -63,22 +63,43 @@ tl::expected<std::int64_t, std::string> timeout_of(std::string_view text) {
                         std::string(text));
 }
 
-Checks check_from(const toml::table& table, std::vector<CheckDefinition> checks) {
-  CheckDefinition check;
-  const std::string line = "line " + std::to_string(table.source().begin.line) + ": ";
-  if (const auto text = table["command"].value_exact<std::string>()) {
-    check.command = {"sh", "-c", *text};
-    check.name = *text;
-  } else if (const toml::array* words = table["command"].as_array()) {
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
+  return text;
+}
+
+// A text is for the shell, an array is an argv.
+tl::expected<std::vector<std::string>, std::string> command_in(const toml::table& table,
+                                                               const std::string& key) {
+  std::vector<std::string> command;
+  if (const auto text = table[key].value_exact<std::string>()) {
+    command = {"sh", "-c", *text};
+  } else if (const toml::array* words = table[key].as_array()) {
     for (const toml::node& word : *words) {
       const auto argument = word.value_exact<std::string>();
-      if (!argument) return tl::unexpected(line + "command must be texts");
-      check.command.push_back(*argument);
-      check.name += (check.name.empty() ? "" : " ") + *argument;
+      if (!argument) return tl::unexpected(key + " must be texts");
+      command.push_back(*argument);
     }
   }
-  if (check.command.empty() || check.command.front().empty()) {
-    return tl::unexpected(line + "command must be a text or an array of texts");
+  if (command.empty() || command.front().empty()) {
+    return tl::unexpected(key + " must be a text or an array of texts");
+  }
+  return command;
+}
+
+Checks check_from(const toml::table& table, std::vector<PlannedCheck> checks) {
+  PlannedCheck check;
+  const std::string line = "line " + std::to_string(table.source().begin.line) + ": ";
+  auto command = command_in(table, "command");
+  if (!command) return tl::unexpected(line + command.error());
+  check.command = std::move(*command);
+  const bool is_shell = table["command"].is_string();
+  check.name = is_shell ? check.command.back() : joined(check.command);
+  if (table.contains("cleanup")) {
+    auto cleanup = command_in(table, "cleanup");
+    if (!cleanup) return tl::unexpected(line + cleanup.error());
+    check.cleanup = std::move(*cleanup);
   }
   if (const auto name = table["name"].value_exact<std::string>()) check.name = *name;
   if (check.name.empty()) return tl::unexpected(line + "name must not be empty");
@@ -105,8 +126,8 @@ bool is_fence(std::string_view line) {
   return text.starts_with("```") || text.starts_with("~~~");
 }
 
-tl::expected<CheckDefinition, std::string> check_of_line(std::string_view line) {
-  CheckDefinition check;
+tl::expected<PlannedCheck, std::string> check_of_line(std::string_view line) {
+  PlannedCheck check;
   if (line.starts_with("$ ")) line = trimmed(line.substr(2));
   if (const std::size_t note = line.rfind("# timeout"); note != std::string_view::npos) {
     std::string_view duration = trimmed(line.substr(note + std::string_view("# timeout").size()));
@@ -132,7 +153,7 @@ bool next_line(std::string_view& rest, std::string_view& line) {
 
 // From behind the opening fence.
 Checks checks_of_block(std::string_view rest) {
-  std::vector<CheckDefinition> checks;
+  std::vector<PlannedCheck> checks;
   std::string command;
   for (std::string_view line; next_line(rest, line) && !is_fence(line);) {
     std::string_view text = trimmed(line);
@@ -152,7 +173,7 @@ Checks checks_of_block(std::string_view rest) {
 Checks checks_in_file(const fs::path& workspace, const std::string& file, bool required) {
   const auto text = read_regular_file(workspace / file, instructions_bytes_max);
   if (!text && text.error().kind == StoreError::Kind::not_found && !required) {
-    return std::vector<CheckDefinition>{};
+    return std::vector<PlannedCheck>{};
   }
   if (!text) return tl::unexpected(file + " can't be read: " + text.error().message);
   if (!is_utf8(*text)) return tl::unexpected(file + " is not UTF-8");
@@ -164,7 +185,7 @@ Checks checks_in_file(const fs::path& workspace, const std::string& file, bool r
 }  // namespace
 
 Checks checks_in_toml(std::string_view text) {
-  std::vector<CheckDefinition> checks;
+  std::vector<PlannedCheck> checks;
   try {
     const toml::table root = toml::parse(text);
     const toml::array* tables = root["checks"].as_array();
@@ -196,7 +217,7 @@ Checks checks_in_markdown(std::string_view text) {
       }
     }
   }
-  return std::vector<CheckDefinition>{};
+  return std::vector<PlannedCheck>{};
 }
 
 tl::expected<Instructions, std::string> read_instructions(const fs::path& workspace,

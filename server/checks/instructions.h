@@ -1,6 +1,7 @@
 // The checks that a repository names itself, in one of two forms:
 //
 //   TOML (.signalbox.toml):   [[checks]]  name = "…"  command = ["…"] or "…"  timeout = "2m"
+//                             cleanup = ["…"] or "…", run after it whatever its result
 //   Markdown (AGENTS.md, CLAUDE.md): under a heading "Checks" or "Verify", the first fenced block;
 //                                    each line is a command, which may end with "# timeout 2m"
 //
@@ -14,7 +15,7 @@
 
 #include <tl/expected.hpp>
 
-#include "domain/pipeline.h"
+#include "server/checks/check_run.h"
 
 namespace signalbox {
 
@@ -22,7 +23,7 @@ inline constexpr std::size_t instructions_bytes_max = 1024 * 1024;
 
 struct Instructions {
   std::string file;  // where they come from, relative to the workspace
-  std::vector<CheckDefinition> checks;
+  std::vector<PlannedCheck> checks;
 };
 
 // At least one check, or a sentence that says what is wrong or what to add. `file` is relative to
@@ -31,7 +32,7 @@ tl::expected<Instructions, std::string> read_instructions(const std::filesystem:
                                                           const std::string& file);
 
 // Of a text of each form. None: it has no such section or table. Errors are sentences.
-tl::expected<std::vector<CheckDefinition>, std::string> checks_in_toml(std::string_view text);
-tl::expected<std::vector<CheckDefinition>, std::string> checks_in_markdown(std::string_view text);
+tl::expected<std::vector<PlannedCheck>, std::string> checks_in_toml(std::string_view text);
+tl::expected<std::vector<PlannedCheck>, std::string> checks_in_markdown(std::string_view text);
 
 }  // namespace signalbox

@@ -6,20 +6,17 @@
 #include "server/artifacts/atomic_file.h"
 #include "server/executors/builtin_intake.h"
 #include "server/executors/git_command.h"
+#include "server/executors/git_identity.h"
+#include "server/executors/run_worktree.h"
 #include "server/executors/utf8_text.h"
+#include "server/worktrees/smoke_data.h"
 
 namespace signalbox {
 namespace {
 
-using Step = tl::expected<void, BuiltinFailure>;
-
 constexpr std::size_t title_bytes_max = 72;
 constexpr std::size_t commits_shown_max = 50;
 constexpr std::size_t changes_bytes_max = 16 * 1024;
-
-tl::unexpected<BuiltinFailure> git_failed(const std::string& what, const GitOutcome& outcome) {
-  return builtin_failure(ErrorClass::transient, "GIT_FAILED", what + ": " + outcome.message);
-}
 
 // The goal's first line with something in it.
 std::string title_of(const BuiltinRequest& request) {
@@ -31,27 +28,17 @@ std::string title_of(const BuiltinRequest& request) {
   return std::string(utf8_beginning(line, title_bytes_max - 3)) + "…";
 }
 
-// Arguments that give git an identity where the user has configured none.
-std::vector<std::string> identity(const BuiltinRequest& request) {
-  std::vector<std::string> arguments;
-  const auto fall_back = [&](const std::string& key, const std::string& value) {
-    if (git(request.workspace, {"config", "--get", key}).line().empty()) {
-      arguments.insert(arguments.end(), {"-c", key + "=" + value});
-    }
-  };
-  fall_back("user.name", "Signalbox");
-  fall_back("user.email", "signalbox@localhost");
-  return arguments;
-}
-
-Step commit_rest(const BuiltinRequest& request) {
-  const GitOutcome status = git(request.workspace, {"status", "--porcelain"});
-  if (!status.ok) return git_failed("cannot tell what changed", status);
+BuiltinStep commit_rest(const BuiltinRequest& request) {
+  const GitOutcome status =
+      git(request.workspace, {"status", "--porcelain", "--", ".", without_smoke_data});
+  if (!status.ok) return git_failed("cannot tell what changed", status.message);
   if (status.output.empty()) return {};
-  if (const GitOutcome added = git(request.workspace, {"add", "--all"}); !added.ok) {
-    return git_failed("cannot add the changes", added);
+  if (const GitOutcome added =
+          git(request.workspace, {"add", "--all", "--", ".", without_smoke_data});
+      !added.ok) {
+    return git_failed("cannot add the changes", added.message);
   }
-  std::vector<std::string> arguments = identity(request);
+  std::vector<std::string> arguments = git_identity(request.workspace);
   arguments.insert(arguments.end(),
                    {"commit", "--quiet", "--cleanup=whitespace", "--message", title_of(request),
                     "--message", request.goal, "--message", "Signalbox-Run: " + request.run_id});
@@ -61,19 +48,19 @@ Step commit_rest(const BuiltinRequest& request) {
                          "git refused the commit: " + committed.message);
 }
 
-Step write_texts(const BuiltinRequest& request, const std::string& base) {
+BuiltinStep write_texts(const BuiltinRequest& request, const std::string& base) {
   const std::string range = base + "..HEAD";
   const GitOutcome patch =
       git(request.workspace, {"format-patch", "--stdout", "--binary", "--no-signature", range},
-          request.artifacts_dir / "change.patch");
-  if (!patch.ok) return git_failed("cannot write the patch", patch);
+          {.output_file = request.artifacts_dir / "change.patch"});
+  if (!patch.ok) return git_failed("cannot write the patch", patch.message);
   const GitOutcome commits =
       git(request.workspace, {"log", "--no-decorate", "--format=- %h %s",
                               "--max-count=" + std::to_string(commits_shown_max), range});
-  if (!commits.ok) return git_failed("cannot list the commits", commits);
+  if (!commits.ok) return git_failed("cannot list the commits", commits.message);
   const GitOutcome changes =
       git(request.workspace, {"diff", "--stat=100", "--no-color", base, "HEAD"});
-  if (!changes.ok) return git_failed("cannot list the changes", changes);
+  if (!changes.ok) return git_failed("cannot list the changes", changes.message);
 
   const std::string text = "# " + title_of(request) + "\n\n" + request.goal + "\n\n## Commits\n\n" +
                            with_replacements(commits.output) + "\n## Changes\n\n```\n" +
@@ -84,7 +71,7 @@ Step write_texts(const BuiltinRequest& request, const std::string& base) {
   return builtin_failure(ErrorClass::transient, "STORAGE_FAILED", written.error().message);
 }
 
-Step push(const BuiltinRequest& request) {
+BuiltinStep push(const BuiltinRequest& request) {
   if (request.remote.empty()) return {};
   const GitOutcome pushed = git(request.workspace, {"push", "--quiet", "--", request.remote,
                                                     "HEAD:refs/heads/" + request.branch});
@@ -106,7 +93,7 @@ BuiltinSuccess success(const BuiltinRequest& request, const std::string& base,
               commits + (commits == "1" ? " commit" : " commits") + " on " + base.substr(0, 12) +
               (remote.empty() ? "; not pushed: no remote is configured."
                               : "; pushed to " + remote + "."),
-          boost::json::serialize(metadata)};
+          boost::json::serialize(metadata), head};
 }
 
 }  // namespace
@@ -121,13 +108,13 @@ BuiltinOutcome builtin_create_pr(const BuiltinRequest& request) {
   }
   if (auto committed = commit_rest(request); !committed) return tl::unexpected(committed.error());
   const GitOutcome commits = git(request.workspace, {"rev-list", "--count", base + "..HEAD"});
-  if (!commits.ok) return git_failed("cannot count the commits", commits);
+  if (!commits.ok) return git_failed("cannot count the commits", commits.message);
   if (commits.line() == "0") {
     return builtin_failure(ErrorClass::terminal, "NOTHING_TO_PROPOSE",
                            "nothing was changed since " + base.substr(0, 12));
   }
   const GitOutcome head = git(request.workspace, {"rev-parse", "HEAD"});
-  if (!head.ok) return git_failed("cannot tell the head commit", head);
+  if (!head.ok) return git_failed("cannot tell the head commit", head.message);
   if (auto written = write_texts(request, base); !written) return tl::unexpected(written.error());
   if (auto pushed = push(request); !pushed) return tl::unexpected(pushed.error());
   return success(request, base, head.line(), commits.line());

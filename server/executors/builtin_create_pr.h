@@ -10,7 +10,8 @@ namespace signalbox {
 // nothing new to commit, and the push finds the branch there.
 //
 // The repository's hooks are honoured: they are its owner's policy (secret scans, fences), which an
-// unattended run has even less business to skip than a person.
+// unattended run has even less business to skip than a person. The external ref of its result is
+// the commit that was pushed, or would have been.
 //
 // WORKSPACE_NOT_REPOSITORY (config), NOTHING_TO_PROPOSE, COMMIT_FAILED (terminal), GIT_FAILED,
 // STORAGE_FAILED, PUSH_FAILED (transient).

@@ -12,13 +12,11 @@ namespace signalbox {
 // didn't finish is made again, and anything else that stands in the way is renamed to
 // workspace.set-aside-N, never removed.
 //
-// REPOSITORY_INVALID, BASE_NOT_FOUND (config), WORKTREE_FAILED, STORAGE_FAILED (transient).
+// REPOSITORY_INVALID, BASE_NOT_FOUND (config), WORKTREE_FAILED, STORAGE_FAILED, REPOSITORY_BUSY
+// (transient).
 BuiltinOutcome builtin_intake(const BuiltinRequest& request);
 
 // The commit that the run's branch started from, as intake left it; empty if it didn't.
 std::string remembered_base(const BuiltinRequest& request);
-
-// Whether the workspace is the top of a git work tree of its own.
-bool workspace_is_worktree(const BuiltinRequest& request);
 
 }  // namespace signalbox

@@ -1,10 +1,13 @@
 #include "server/executors/builtin_station.h"
 
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 
 #include "server/executors/builtin_create_pr.h"
 #include "server/executors/builtin_intake.h"
+#include "server/executors/builtin_merge.h"
+#include "server/executors/builtin_push.h"
 #include "server/executors/declared_result.h"
 
 namespace signalbox {
@@ -20,10 +23,19 @@ std::string variable(const char* name) {
   return value != nullptr ? value : "";
 }
 
+Token number(const std::string& text) {
+  Token token = 0;
+  std::from_chars(text.data(), text.data() + text.size(), token);
+  return token;
+}
+
 BuiltinRequest request_from_environment() {
   BuiltinRequest request;
   request.run_id = variable("SIGNALBOX_RUN_ID");
+  request.run_token = number(variable("SIGNALBOX_RUN_TOKEN"));
   request.goal = variable("SIGNALBOX_GOAL");
+  request.input = variable("SIGNALBOX_INPUT");
+  request.socket = variable("SIGNALBOX_SOCKET");
   request.run_root = variable("SIGNALBOX_RUN_ROOT");
   request.workspace = variable("SIGNALBOX_WORKSPACE");
   request.artifacts_dir = variable("SIGNALBOX_ARTIFACTS_DIR");
@@ -46,6 +58,7 @@ DeclaredResult declare(const BuiltinOutcome& outcome) {
     result.outcome = Outcome::succeeded;
     result.summary = outcome->summary;
     if (!outcome->metadata.empty()) result.metadata = outcome->metadata;
+    if (!outcome->external_ref.empty()) result.external_ref = outcome->external_ref;
     return result;
   }
   result.outcome = Outcome::failed;
@@ -76,6 +89,10 @@ int run_builtin(std::string_view name) {
     outcome = builtin_intake(request);
   } else if (name == "create_pr") {
     outcome = builtin_create_pr(request);
+  } else if (name == "merge") {
+    outcome = builtin_merge(request);
+  } else if (name == "push") {
+    outcome = builtin_push(request);
   } else {
     std::fprintf(stderr, "signalbox builtin: there is no station %s\n", std::string(name).c_str());
     return exit_usage;

@@ -16,7 +16,10 @@ namespace signalbox {
 // What a built-in station works on, from its environment.
 struct BuiltinRequest {
   std::string run_id;
+  Token run_token = 0;  // of the run's start
   std::string goal;
+  std::string input;             // a JSON value, or empty
+  std::filesystem::path socket;  // of the server
   std::filesystem::path run_root;
   std::filesystem::path workspace;
   std::filesystem::path artifacts_dir;
@@ -34,7 +37,8 @@ struct BuiltinFailure {
 
 struct BuiltinSuccess {
   std::string summary;
-  std::string metadata;  // a JSON object as text, or empty
+  std::string metadata;           // a JSON object as text, or empty
+  std::string external_ref = {};  // what came of it elsewhere: the commit that was pushed
 };
 
 using BuiltinOutcome = tl::expected<BuiltinSuccess, BuiltinFailure>;
@@ -44,9 +48,9 @@ inline tl::unexpected<BuiltinFailure> builtin_failure(ErrorClass error_class, st
   return tl::unexpected(BuiltinFailure{error_class, std::move(code), std::move(message)});
 }
 
-// Runs `intake` or `create_pr` and leaves its result.json. Gives the exit code: 0; 75, 78 or 1 for
-// a failure that is transient, of configuration, or terminal; 2 for a name or an environment that
-// isn't one of a job.
+// Runs `intake`, `create_pr`, `merge` or `push` and leaves its result.json. Gives the exit code: 0;
+// 75, 78 or 1 for a failure that is transient, of configuration, or terminal; 2 for a name or an
+// environment that isn't one of a job.
 int run_builtin(std::string_view name);
 
 }  // namespace signalbox

@@ -19,6 +19,7 @@ namespace signalbox {
 struct Job {
   std::string id;
   RunId run_id{};
+  Token run_token = 0;  // of its start: the fence in its branch's name
   std::uint32_t attempt = 1;
   Strategy strategy = Strategy::original;
   Token token = 0;
@@ -30,6 +31,7 @@ struct Job {
   Budget budget_left;        // what the run may still use up; 0: no bound
   std::string previous;      // how the attempt before this one ended, or empty
   std::string run_root;      // absolute
+  std::string workspace;     // absolute; empty: `workspace` in the run root
   std::string repository;    // absolute, or empty
   std::string base;
   StationDefinition definition;

@@ -66,7 +66,8 @@ Variables of_the_run(const Job& job, const std::filesystem::path& artifacts_dir,
       {"SIGNALBOX_RUN_ROOT", job.run_root},
       {"SIGNALBOX_REPOSITORY", job.repository},
       {"SIGNALBOX_BASE", job.base},
-      {"SIGNALBOX_BRANCH", branch_of(job.run_id)},
+      {"SIGNALBOX_BRANCH", branch_of(job.run_id, job.run_token)},
+      {"SIGNALBOX_RUN_TOKEN", std::to_string(job.run_token)},
       {"SIGNALBOX_SOCKET", socket_path.string()},
       {"SIGNALBOX_REMOTE", job.definition.remote},
       // W3C Trace Context, version 00, sampled.
@@ -77,10 +78,13 @@ Variables of_the_run(const Job& job, const std::filesystem::path& artifacts_dir,
 }  // namespace
 
 std::filesystem::path workspace_of(const Job& job) {
+  if (!job.workspace.empty()) return job.workspace;
   return std::filesystem::path(job.run_root) / "workspace";
 }
 
-std::string branch_of(const RunId& run_id) { return "signalbox/" + to_string(run_id); }
+std::string branch_of(const RunId& run_id, Token run_token) {
+  return "signalbox/" + to_string(run_id) + "-" + std::to_string(run_token);
+}
 
 Executed<std::vector<std::string>> job_environment(
     const Job& job, const std::filesystem::path& artifacts_dir,

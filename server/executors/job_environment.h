@@ -21,7 +21,7 @@ Executed<std::vector<std::string>> job_environment(
 // The run's working directory.
 std::filesystem::path workspace_of(const Job& job);
 
-// "signalbox/<run id>".
-std::string branch_of(const RunId& run_id);
+// "signalbox/<run id>-<token>", the token of the run's start: no two runs ever share a branch.
+std::string branch_of(const RunId& run_id, Token run_token);
 
 }  // namespace signalbox

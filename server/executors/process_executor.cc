@@ -39,10 +39,10 @@ bool is_word(const std::string& text) {
   return is_utf8(text) && text.find('\0') == std::string::npos;
 }
 
-// A built-in intake makes the workspace itself; everything else runs in it.
+// Two built-in stations make the workspace themselves; everything else runs in it.
 std::filesystem::path cwd_of(const Job& job) {
-  const bool makes_workspace =
-      job.definition.executor == ExecutorKind::builtin && job.definition.name == "intake";
+  const bool makes_workspace = job.definition.executor == ExecutorKind::builtin &&
+                               (job.definition.name == "intake" || job.definition.name == "merge");
   return makes_workspace ? std::filesystem::path(job.run_root) : workspace_of(job);
 }
 

@@ -42,11 +42,23 @@ CompleteStation completion_of(const Job& job, const JobResult& result) {
 
 }  // namespace
 
+std::filesystem::path run_root_of(const Run& run, const std::filesystem::path& runs_root) {
+  return run.run_root.empty() ? runs_root / to_string(run.id) : std::filesystem::path(run.run_root);
+}
+
+std::filesystem::path workspace_of(const Run& run, const std::filesystem::path& runs_root) {
+  const StationDefinition& first = run.pipeline->stations.front();
+  const bool merges = first.executor == ExecutorKind::builtin && first.name == "merge";
+  const std::string name = merges ? "merge-" + to_string(run.id).substr(0, 8) : "workspace";
+  return run_root_of(run, runs_root) / name;
+}
+
 Job job_of(const Run& run, const std::filesystem::path& runs_root) {
   const Attempt& attempt = *run.attempt;
   Job job;
   job.id = attempt.job_id;
   job.run_id = run.id;
+  job.run_token = run.started_at;
   job.attempt = attempt.number;
   job.strategy = attempt.strategy;
   job.token = attempt.token;
@@ -57,7 +69,8 @@ Job job_of(const Run& run, const std::filesystem::path& runs_root) {
   job.resume_ref = run.resume_ref;
   job.budget_left = left_of(run.budget, run.used);
   job.previous = run.previous;
-  job.run_root = run.run_root.empty() ? (runs_root / to_string(run.id)).string() : run.run_root;
+  job.run_root = run_root_of(run, runs_root).string();
+  job.workspace = workspace_of(run, runs_root).string();
   job.repository = run.repository;
   job.base = run.base;
   job.definition = run.definition();

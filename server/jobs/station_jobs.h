@@ -14,6 +14,11 @@
 
 namespace signalbox {
 
+// The run's directory, and the one that its stations work in: `merge-<first 8 of the run id>` of a
+// run whose pipeline begins with the built-in `merge`, `workspace` of every other.
+std::filesystem::path run_root_of(const Run& run, const std::filesystem::path& runs_root);
+std::filesystem::path workspace_of(const Run& run, const std::filesystem::path& runs_root);
+
 // What the executor is told about the attempt under way of a run that has an intent.
 Job job_of(const Run& run, const std::filesystem::path& runs_root);
 

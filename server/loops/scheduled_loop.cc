@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <limits>
 #include <utility>
 
 #include "domain/limits.h"
@@ -33,7 +32,7 @@ void ScheduledLoop::arm(const std::string& reason) {
   const auto known = loops.find(name_);
   // A loop that never was due counts from now on.
   const std::int64_t since_ns = known == loops.end() ? now_ns : known->second.due_ns;
-  due_ns_ = schedule_.next_after(std::max(since_ns, now_ns));
+  set_due(schedule_.next_after(std::max(since_ns, now_ns)));
   if (since_ns >= now_ns) return;  // of a clock that was set back: those have their events
   const std::size_t missed = schedule_.count_between(since_ns, now_ns, missed_max);
   if (missed == 0) return;
@@ -43,31 +42,31 @@ void ScheduledLoop::arm(const std::string& reason) {
   (void)engine_.begin(by_the_service).apply(note);
 }
 
-std::int64_t ScheduledLoop::next_due_ns() const {
-  if (!due_ns_) return std::numeric_limits<std::int64_t>::max();
-  return clock_.monotonic_ns() + std::max<std::int64_t>(0, *due_ns_ - clock_.wall_ns());
+void ScheduledLoop::set_due(std::optional<std::int64_t> due_ns) {
+  due_ns_ = due_ns;
+  due_monotonic_ns_ =
+      due_ns ? clock_.monotonic_ns() + std::max<std::int64_t>(0, *due_ns - clock_.wall_ns())
+             : std::numeric_limits<std::int64_t>::max();
 }
 
 void ScheduledLoop::run_if_due() {
   const std::int64_t now_ns = clock_.wall_ns();
-  if (!due_ns_ || now_ns < *due_ns_) return;
+  if (!due_ns_ || clock_.monotonic_ns() < due_monotonic_ns_) return;
+  if (now_ns < *due_ns_) return set_due(due_ns_);  // the wall clock goes slower
   const std::int64_t due_ns = *due_ns_;
   const auto after = schedule_.next_after(due_ns);
   if (now_ns - due_ns > late_ns_max || (after && *after <= now_ns)) return arm("late");
-  due_ns_ = after;
+  set_due(after);
   if (busy_) return skip("due", due_ns);
-  begin("due", due_ns);
+  begin("due", due_ns, {});
 }
 
-Triggered ScheduledLoop::trigger(const std::string& reason, bool again) {
-  if (!busy_) {
-    begin(reason, 0);
-    return {true, 0};
-  }
+void ScheduledLoop::trigger(const std::string& reason, bool again, Told told) {
+  if (!busy_) return begin(reason, 0, told);
   again_ = again_ || again;
   skip(reason, 0);
   const Tick* tick = engine_.world().find_tick(name_);
-  return {false, tick == nullptr ? 0 : tick->token};
+  if (told) told({false, tick == nullptr ? 0 : tick->token});
 }
 
 BeginTick ScheduledLoop::begin_command(const std::string& reason, std::int64_t due_ns) const {
@@ -84,43 +83,46 @@ void ScheduledLoop::skip(const std::string& reason, std::int64_t due_ns) {
   (void)engine_.begin(by_the_service).apply(NoteTickSkipped{begin_command(reason, due_ns)});
 }
 
-void ScheduledLoop::begin(const std::string& reason, std::int64_t due_ns) {
+void ScheduledLoop::begin(const std::string& reason, std::int64_t due_ns, const Told& told) {
   busy_ = true;
-  if (!work_.prepare) return begin_prepared(reason, due_ns, {});
-  work_.prepare([this, reason, due_ns](const Digest& policy_digest) {
-    begin_prepared(reason, due_ns, policy_digest);
+  BeginTick command = begin_command(reason, due_ns);
+  if (!work_.prepare) return begin_prepared(command, told);
+  work_.prepare([this, command, told](const Digest& policy_digest) mutable {
+    command.policy_digest = policy_digest;
+    begin_prepared(command, told);
   });
 }
 
-void ScheduledLoop::begin_prepared(const std::string& reason, std::int64_t due_ns,
-                                   const Digest& policy_digest) {
-  BeginTick command = begin_command(reason, due_ns);
-  command.policy_digest = policy_digest;
+void ScheduledLoop::begin_prepared(const BeginTick& command, const Told& told) {
   Token token = 0;
   {
     auto transaction = engine_.begin(by_the_service);
     const auto begun = transaction.apply(command);
-    if (!begun) {  // a tick of its own that was given up hangs, or the log takes nothing now
-      if (begun.error().code == ErrorCode::TICK_IN_PROGRESS) {
-        (void)transaction.apply(NoteTickSkipped{command});
-      }
-      busy_ = false;
-      return;
+    if (begun) {
+      token = transaction.records().back().position;
+    } else if (begun.error().code == ErrorCode::TICK_IN_PROGRESS) {
+      // One whose work was given up and that has no end yet.
+      (void)transaction.apply(NoteTickSkipped{command});
     }
-    token = transaction.records().back().position;
+  }
+  if (token == 0) {
+    busy_ = false;
+    if (told) told({false, 0});
+    return;
   }
   engine_.release_when_durable([this, token](Durability durability) {
-    if (durability != Durability::durable) {
-      busy_ = false;
-      return;
-    }
-    try {
-      work_.run(token,
-                [this, token](const std::optional<std::string>& error) { end(token, error); });
-    } catch (const std::exception& failure) {
-      end(token, failure.what());
-    }
+    if (durability == Durability::durable) return run(token);
+    busy_ = false;
   });
+  if (told) told({true, token});
+}
+
+void ScheduledLoop::run(Token token) {
+  try {
+    work_.run(token, [this, token](const std::optional<std::string>& error) { end(token, error); });
+  } catch (const std::exception& failure) {
+    end(token, failure.what());
+  }
 }
 
 void ScheduledLoop::end(Token token, const std::optional<std::string>& error) {

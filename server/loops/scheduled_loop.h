@@ -8,7 +8,7 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -21,7 +21,7 @@ namespace signalbox {
 // What a trigger came to.
 struct Triggered {
   bool began = false;  // else a tick is under way, and that is in the log
-  Token token = 0;     // of the tick under way, where it began already
+  Token token = 0;     // of the tick; 0: the one under way is only about to begin
 };
 
 class ScheduledLoop {
@@ -45,11 +45,13 @@ class ScheduledLoop {
   void clock_jumped() { arm("asleep"); }
 
   // When to call run_if_due() (monotonic, ns).
-  [[nodiscard]] std::int64_t next_due_ns() const;
+  [[nodiscard]] std::int64_t next_due_ns() const { return due_monotonic_ns_; }
   void run_if_due();
 
-  // Begins a tick now, if none is under way. `again`: else another one follows it.
-  Triggered trigger(const std::string& reason, bool again = false);
+  // Begins a tick now, if none is under way, and tells when it has begun. `again`: else another one
+  // follows the one under way.
+  using Told = std::function<void(const Triggered& triggered)>;
+  void trigger(const std::string& reason, bool again = false, Told told = {});
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const Schedule& schedule() const { return schedule_; }
@@ -58,8 +60,10 @@ class ScheduledLoop {
   [[nodiscard]] bool busy() const { return busy_; }
 
  private:
-  void begin(const std::string& reason, std::int64_t due_ns);
-  void begin_prepared(const std::string& reason, std::int64_t due_ns, const Digest& policy_digest);
+  void set_due(std::optional<std::int64_t> due_ns);
+  void begin(const std::string& reason, std::int64_t due_ns, const Told& told);
+  void begin_prepared(const BeginTick& command, const Told& told);
+  void run(Token token);
   void skip(const std::string& reason, std::int64_t due_ns);
   void end(Token token, const std::optional<std::string>& error);
   [[nodiscard]] BeginTick begin_command(const std::string& reason, std::int64_t due_ns) const;
@@ -70,7 +74,8 @@ class ScheduledLoop {
   const Schedule schedule_;
   const Work work_;
   std::optional<std::int64_t> due_ns_;  // UTC
-  bool busy_ = false;                   // from the begin, what comes before it included
+  std::int64_t due_monotonic_ns_ = std::numeric_limits<std::int64_t>::max();
+  bool busy_ = false;  // from the begin, what comes before it included
   bool again_ = false;
 };
 

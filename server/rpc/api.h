@@ -19,6 +19,7 @@
 namespace signalbox {
 
 class Authentication;
+class BoardLoops;
 class LockQueue;
 class RunRootWriter;
 class Snapshotter;
@@ -68,6 +69,8 @@ struct Api {
   StepQueue* steps = nullptr;
   // What makes snapshots; nullptr where nothing does, as in tests.
   const Snapshotter* snapshotter = nullptr;
+  // The loops that can be triggered; nullptr where there are none.
+  BoardLoops* board = nullptr;
   // Begins a tick of the heartbeat now, unless one is in progress; does nothing where it is empty,
   // as in tests. The engine's thread, outside of a transaction.
   std::function<void(const std::string& reason)> trigger_heartbeat = nullptr;

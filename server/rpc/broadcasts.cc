@@ -207,7 +207,8 @@ void Broadcasts::failed(const Record& record, const RunId& run_id, const std::st
   const auto tell_why = [&](json::object& params) {
     params["code"] = code;
     params["message"] = message;
-    params["retry_at"] = retry_at_ns == 0 ? json::value(nullptr) : format_time(retry_at_ns);
+    params["retry_at"] =
+        retry_at_ns == 0 ? json::value(nullptr) : json::value(format_time(retry_at_ns));
   };
   const bool stopped = code == "CANCELED";
   if (run.phase == Phase::verifying) {

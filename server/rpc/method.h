@@ -37,6 +37,7 @@ std::vector<Method> plan_methods();
 std::vector<Method> step_methods();
 std::vector<Method> lock_methods();
 std::vector<Method> tick_methods();
+std::vector<Method> loop_methods();
 std::vector<Method> project_methods();
 std::vector<Method> card_methods();
 std::vector<Method> artifact_methods();

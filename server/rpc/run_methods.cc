@@ -6,10 +6,10 @@
 #include "domain/refusals.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/command_identity.h"
-#include "server/rpc/index_answer.h"
 #include "server/rpc/page_limit.h"
 #include "server/rpc/read_models.h"
 #include "server/rpc/results.h"
+#include "server/rpc/run_fence.h"
 #include "server/rpc/run_retry.h"
 #include "server/rpc/run_views.h"
 #include "server/rpc/run_why.h"
@@ -270,6 +270,7 @@ std::vector<Method> run_methods() {
       {"run.resume", true, Role::operator_, field_names<ResumeRun>(), resume},
       {"run.retry", true, Role::operator_, field_names<RetryRun>(), retry_run},
       {"run.why", false, Role::viewer, field_names<GetRun>(), why_run},
+      {"run.fence", false, Role::viewer, field_names<CheckFence>(), check_fence},
       {"run.artifact", false, Role::viewer, field_names<GetArtifact>(), artifact},
   };
 }

@@ -11,6 +11,7 @@
 #include "server/rpc/page_limit.h"
 #include "server/rpc/time_text.h"
 #include "server/run_root/run_root_writer.h"
+#include "server/worktrees/worktree_limits.h"
 
 namespace signalbox {
 namespace {
@@ -100,6 +101,11 @@ void limits_method(Api&, Call& call) {
   SIGNALBOX_LIMIT(checks_max);
   SIGNALBOX_LIMIT(plan_steps_max);
   SIGNALBOX_LIMIT(explored_files_max);
+  SIGNALBOX_LIMIT(git_ms_max);
+  SIGNALBOX_LIMIT(git_grace_ms_max);
+  SIGNALBOX_LIMIT(repository_wait_ms_max);
+  SIGNALBOX_LIMIT(removal_git_ms_max);
+  SIGNALBOX_LIMIT(fence_check_ms_max);
   SIGNALBOX_LIMIT(summary_bytes_max);
   SIGNALBOX_LIMIT(logs_inline_bytes_max);
   SIGNALBOX_LIMIT(metadata_bytes_max);

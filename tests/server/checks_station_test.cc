@@ -153,6 +153,42 @@ TEST_F(ChecksStation, TheRepositorysOwnInstructionsAreFound) {
   EXPECT_EQ(end_of(checks_job({}, "../outside.toml")).failure.code, "CHECKS_MISSING");
 }
 
+// Whatever the check's result, and whatever its own: it decides nothing.
+TEST_F(ChecksStation, ACheckHasACleanUpOfItsOwn) {
+  Job job = checks_job({});
+  write_text(workspace_of(job) / ".signalbox.toml",
+             "[[checks]]\nname = \"a\"\ncommand = \"touch up; exit 3\"\ncleanup = \"rm up\"\n"
+             "[[checks]]\nname = \"b\"\ncommand = [\"test\", \"!\", \"-e\", \"up\"]\n"
+             "cleanup = [\"sh\", \"-c\", \"echo port is taken; exit 4\"]\n"
+             "[[checks]]\nname = \"c\"\ncommand = \"sleep 300\"\ntimeout = \"200ms\"\n"
+             "cleanup = \"touch cleaned; sleep 300\"\n");
+  const JobResult result = end_of(job);
+  EXPECT_EQ(result.failure.code, "CHECKS_FAILED");
+  EXPECT_NE(result.failure.message.find("a (exit code 3)"), std::string::npos);
+  EXPECT_EQ(result.failure.message.find("b ("), std::string::npos) << result.failure.message;
+  EXPECT_TRUE(fs::exists(workspace_of(job) / "cleaned")) << "after a timeout, too";
+  const json::array checks = checks_of(result);
+  EXPECT_FALSE(checks[0].as_object().contains("cleanup_failure"));
+  EXPECT_EQ(checks[1].as_object().at("ok"), true);
+  EXPECT_EQ(checks[1].as_object().at("cleanup_failure"), "exit code 4: port is taken\n");
+  EXPECT_EQ(checks[2].as_object().at("cleanup_failure"), "TIMEOUT after 200ms");
+}
+
+TEST_F(ChecksStation, SmokeDataIsEmptyBeforeAndGoneAfterwards) {
+  const Job job =
+      checks_job({shell("fill",
+                        "test -z \"$(ls -A $SIGNALBOX_SMOKE_DATA)\" && cd $SIGNALBOX_SMOKE_DATA && "
+                        "mkdir -p db && touch db/x && chmod a-w db"),
+                  shell("look",
+                        "test \"$SIGNALBOX_SMOKE_DATA\" = \"$PWD/.smoke-data\" && test -e "
+                        "$SIGNALBOX_SMOKE_DATA/db/x")});
+  fs::create_directories(workspace_of(job) / ".smoke-data");
+  write_text(workspace_of(job) / ".smoke-data/stale", "of a station that was killed\n");
+  const JobResult result = end_of(job);
+  EXPECT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
+  EXPECT_FALSE(fs::exists(workspace_of(job) / ".smoke-data"));
+}
+
 TEST(Instructions, BothFormsAndWhatIsWrongWithThem) {
   const auto toml = checks_in_toml(
       "[[checks]]\ncommand = \"make lint && make\"\n[[checks]]\nname = \"t\"\ncommand = [\"make\", "
@@ -163,6 +199,7 @@ TEST(Instructions, BothFormsAndWhatIsWrongWithThem) {
   EXPECT_EQ((*toml)[1], (CheckDefinition{"t", {"make", "test"}, 600'000}));
   for (const char* wrong :
        {"[[checks]]\nname = \"x\"\n", "[[checks]]\ncommand = 3\n",
+        "[[checks]]\ncommand = \"x\"\ncleanup = 3\n",
         "[[checks]]\ncommand = \"x\"\ntimeout = \"soon\"\n", "checks = [1]\n", "[[checks\n"}) {
     EXPECT_FALSE(checks_in_toml(wrong).has_value()) << wrong;
   }

@@ -1,53 +1,12 @@
 // The stations intake and create_pr, on real repositories.
 #include <csignal>
 
-#include "server/executors/git_command.h"
-#include "server/executors/job_environment.h"
-#include "tests/server/executor_fixture.h"
+#include "tests/server/builtin_fixture.h"
 
 namespace signalbox {
 namespace {
 
 namespace fs = std::filesystem;
-
-class BuiltinStations : public ::testing::Test {
- protected:
-  void SetUp() override {
-    fs::create_directory(repository);
-    run("init --quiet --initial-branch main .", repository);
-    write_text(repository / "file.txt", "one\n");
-    commit_all(repository, "first");
-  }
-  static std::string run(const std::string& arguments, const fs::path& directory) {
-    std::vector<std::string> words;
-    std::istringstream text(arguments);
-    for (std::string word; text >> word;) words.push_back(word);
-    const GitOutcome outcome = git(directory, words);
-    EXPECT_TRUE(outcome.ok) << arguments << ": " << outcome.message;
-    return outcome.line();
-  }
-  static void commit_all(const fs::path& directory, const std::string& message) {
-    run("add --all", directory);
-    run("-c user.name=t -c user.email=t@localhost commit --quiet -m " + message, directory);
-  }
-  Job builtin(const std::string& name) {
-    Job job = site.job(name);
-    job.definition.executor = ExecutorKind::builtin;
-    job.repository = repository.string();
-    return job;
-  }
-  // Another station, or another attempt, of the same run.
-  static Job next(const Job& before, const std::string& name, int attempt = 1) {
-    Job job = before;
-    job.definition.name = name;
-    job.id = to_string(job.run_id) + "-" + name + "-" + std::to_string(attempt);
-    return job;
-  }
-  JobResult end_of(const Job& job) { return run_to_end(*site.executor(), job); }
-
-  ExecutorSite site;
-  fs::path repository = site.root() / "repository";
-};
 
 TEST_F(BuiltinStations, IntakeWithoutRepositoryMakesAnEmptyWorkspace) {
   Job job = builtin("intake");
@@ -61,10 +20,11 @@ TEST_F(BuiltinStations, IntakeMakesAWorktreeOnItsBranch) {
   const JobResult result = end_of(job);
   ASSERT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
   EXPECT_EQ(content_of(workspace_of(job) / "file.txt"), "one\n");
-  EXPECT_EQ(run("symbolic-ref HEAD", workspace_of(job)), "refs/heads/" + branch_of(job.run_id));
+  EXPECT_EQ(run("symbolic-ref HEAD", workspace_of(job)),
+            "refs/heads/" + branch_of(job.run_id, job.run_token));
   const std::string base = run("rev-parse main", repository);
-  EXPECT_EQ(result.result.metadata,
-            R"({"base_commit":")" + base + R"(","branch":")" + branch_of(job.run_id) + "\"}");
+  EXPECT_EQ(result.result.metadata, R"({"base_commit":")" + base + R"(","branch":")" +
+                                        branch_of(job.run_id, job.run_token) + "\"}");
 }
 
 TEST_F(BuiltinStations, IntakeNamesWhatIsWrong) {
@@ -138,16 +98,7 @@ TEST_F(BuiltinStations, IntakeConvergesAfterKills) {
   const Job job = builtin("intake");
   int attempt = 0;
   for (int round = 0; round < 12; ++round) {
-    const Job killed = next(job, "intake", ++attempt);
-    ASSERT_TRUE(site.executor()->submit(killed));
-    ::usleep(static_cast<useconds_t>(round) * 2'000);
-    const std::string lock = content_of(site.job_root(killed) / "shim.lock");
-    ::kill(std::stoi(lock.substr(lock.find(':') + 1)), SIGKILL);
-    ASSERT_TRUE(eventually([&] {
-      const JobState state = site.executor()->poll(killed).value();
-      return state == JobState::lost || state == JobState::finished;
-    }));
-    ASSERT_TRUE(site.executor()->clean_up_lost(killed)->empty());
+    kill_after(next(job, "intake", ++attempt), static_cast<useconds_t>(round) * 2'000);
   }
   const JobResult result = end_of(next(job, "intake", ++attempt));
   ASSERT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
@@ -167,9 +118,9 @@ TEST_F(BuiltinStations, CreatePrCommitsAndLeavesPatchAndText) {
   const std::string text = artifact_text(site, result, "pull_request.md");
   EXPECT_EQ(text.rfind("# Make it work\n", 0), 0U) << text;
   EXPECT_NE(text.find("file.txt"), std::string::npos);
-  EXPECT_EQ(run("rev-list --count main.." + branch_of(job.run_id), repository), "1");
+  EXPECT_EQ(run("rev-list --count main.." + branch_of(job.run_id, job.run_token), repository), "1");
   EXPECT_EQ(end_of(next(job, "create_pr", 2)).outcome, Outcome::succeeded);
-  EXPECT_EQ(run("rev-list --count main.." + branch_of(job.run_id), repository), "1");
+  EXPECT_EQ(run("rev-list --count main.." + branch_of(job.run_id, job.run_token), repository), "1");
 
   // The patch applies to the base.
   write_text(site.root() / "change.patch", patch);
@@ -187,7 +138,7 @@ TEST_F(BuiltinStations, CreatePrPushesWhereARemoteIsConfigured) {
   for (int attempt = 1; attempt <= 2; ++attempt) {
     const JobResult result = end_of(next(job, "create_pr", attempt));
     ASSERT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
-    EXPECT_EQ(run("rev-parse " + branch_of(job.run_id), remote),
+    EXPECT_EQ(run("rev-parse " + branch_of(job.run_id, job.run_token), remote),
               run("rev-parse HEAD", workspace_of(job)));
   }
 }

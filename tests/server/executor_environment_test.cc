@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "server/executors/job_environment.h"
+#include "server/jobs/station_jobs.h"
 #include "tests/server/executor_fixture.h"
 
 namespace signalbox {
@@ -31,11 +32,37 @@ TEST_F(JobEnvironment, JobsMdNamesEveryVariable) {
   const std::string text =
       content_of(std::filesystem::path(SIGNALBOX_SOURCE_DIR) / "server/executors/JOBS.md");
   const auto entries = of(job(), {});
-  ASSERT_EQ(entries.size(), 18U);
+  ASSERT_EQ(entries.size(), 19U);
   for (const std::string& entry : entries) {
     const std::string name = entry.substr(0, entry.find('='));
     EXPECT_NE(text.find("| `" + name + "` |"), std::string::npos) << name;
   }
+}
+
+TEST_F(JobEnvironment, TheBranchHasTheRunsToken) {
+  Job with_token = job();
+  with_token.run_token = 71;
+  const auto entries = of(with_token, {});
+  EXPECT_TRUE(has(entries, "SIGNALBOX_RUN_TOKEN=71"));
+  EXPECT_TRUE(has(entries, "SIGNALBOX_BRANCH=signalbox/0190163d-8694-739b-aea5-966c26f8ad91-71"));
+}
+
+// Its name is what a start-up goes by when it leaves worktrees of merges alone.
+TEST_F(JobEnvironment, ARunThatMergesHasAWorkspaceOfAnotherName) {
+  PipelineDefinition pipeline = default_pipeline();
+  signalbox::Run run;
+  run.id = job().run_id;
+  run.pipeline = std::make_shared<const PipelineDefinition>(pipeline);
+  const std::string root = "/data/runs/0190163d-8694-739b-aea5-966c26f8ad91";
+  EXPECT_EQ(workspace_of(run, "/data/runs"), root + "/workspace");
+  pipeline.stations.front().name = "merge";
+  ASSERT_TRUE(validate(pipeline).has_value());
+  run.pipeline = std::make_shared<const PipelineDefinition>(pipeline);
+  EXPECT_EQ(workspace_of(run, "/data/runs"), root + "/merge-0190163d");
+  pipeline.stations.front().executor = ExecutorKind::worker;
+  run.pipeline = std::make_shared<const PipelineDefinition>(pipeline);
+  run.run_root = "/elsewhere";
+  EXPECT_EQ(workspace_of(run, "/data/runs"), "/elsewhere/workspace");
 }
 
 TEST_F(JobEnvironment, OnlyTheAllowListOfTheServersOwn) {
@@ -44,7 +71,7 @@ TEST_F(JobEnvironment, OnlyTheAllowListOfTheServersOwn) {
   EXPECT_TRUE(has(entries, "PATH=/bin"));
   EXPECT_TRUE(has(entries, "LC_TIME=C"));
   EXPECT_TRUE(has(entries, "SIGNALBOX_TOKEN=0"));
-  EXPECT_EQ(entries.size(), 20U);
+  EXPECT_EQ(entries.size(), 21U);
 }
 
 TEST_F(JobEnvironment, TraceparentIsRunAndSpan) {

@@ -89,6 +89,7 @@ class ExecutorSite {
     job.run_id = ids_.next_run_id(SystemClock().wall_ns());
     job.span_id = ids_.next_span_id();
     job.id = to_string(job.run_id) + "-" + station + "-1";
+    job.run_token = 7;
     job.token = 42;
     job.goal = "Make it work\n\nand keep it simple.";
     job.run_root = (root() / "runs" / to_string(job.run_id)).string();

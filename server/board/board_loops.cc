@@ -1,0 +1,203 @@
+#include "server/board/board_loops.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+
+#include "domain/admission.h"
+#include "server/executors/job_environment.h"
+#include "server/loops/own_loops.h"
+#include "store/codec.h"
+#include "store/sha256.h"
+
+namespace signalbox {
+namespace {
+
+const Origin by_the_service{"signalbox", {}, {}};
+
+// What is started in one tick: the rest waits for the next, so that no tick is without end.
+constexpr std::size_t started_max = 256;
+
+struct ProjectPolicy {
+  std::string project;
+  Stored<std::shared_ptr<const PolicyReading>> reading;
+};
+
+// The policies' digest: of each project's name and file's digest, in the order of the names.
+Digest digest_of(const World& world) {
+  std::vector<std::string> names;
+  for (const auto& [name, project] : world.projects) names.push_back(name);
+  if (names.empty()) return {};
+  std::sort(names.begin(), names.end());
+  std::string text;
+  for (const std::string& name : names) {
+    text += name + " " + to_hex(world.find_project(name)->policy_digest) + "\n";
+  }
+  return Sha256().update(text).finish();
+}
+
+}  // namespace
+
+BoardLoops::BoardLoops(Parts parts, const BoardSettings& settings, CoderunnerMode mode)
+    : parts_(std::move(parts)),
+      prune_after_ms_(settings.prune_after_ms),
+      coderunner_mode_(mode),
+      policies_(std::make_shared<PolicyReader>()),
+      worktrees_(parts_.engine, parts_.run_blocking, parts_.runs_directory, parts_.log),
+      heartbeat_(parts_.engine, parts_.clock, std::string(heartbeat_loop_name), settings.heartbeat,
+                 {[this](auto then) { prepare(std::move(then)); },
+                  [this](Token token, const auto& ended) { beat(token, ended); }}),
+      synthesizer_(parts_.engine, parts_.clock, std::string(synthesizer_loop_name),
+                   settings.synthesizer,
+                   {[this](auto then) { prepare(std::move(then)); },
+                    [this](Token token, const auto& ended) { synthesize(token, ended); }}),
+      prune_(parts_.engine, parts_.clock, std::string(prune_loop_name), settings.prune,
+             {{}, [this](Token token, const auto& ended) { prune(token, ended); }}),
+      all_{&heartbeat_, &synthesizer_, &prune_} {}
+
+BoardLoops::~BoardLoops() = default;
+
+void BoardLoops::arm() {
+  for (ScheduledLoop* loop : all_) loop->arm("server down");
+  worktrees_.arm();
+  if (has_something_to_start()) heartbeat_.trigger("start of the service");
+}
+
+void BoardLoops::clock_jumped() {
+  for (ScheduledLoop* loop : all_) loop->clock_jumped();
+}
+
+void BoardLoops::observe(std::span<const Record> records) {
+  worktrees_.observe(records);
+  // A place is free, or a card is back: what waits for it doesn't wait for the next due tick.
+  bool freed = false;
+  for (const Record& record : records) {
+    freed = freed || event_as<CardVerified>(record.event) != nullptr ||
+            event_as<CardBlocked>(record.event) != nullptr ||
+            event_as<CardFailed>(record.event) != nullptr;
+    const auto* unblocked = event_as<CardUnblocked>(record.event);
+    freed = freed || (unblocked != nullptr && !unblocked->by_itself);
+  }
+  if (freed && has_something_to_start()) heartbeat_.trigger("a place is free", /*again=*/true);
+}
+
+std::int64_t BoardLoops::next_due_ns() const {
+  std::int64_t due_ns = std::numeric_limits<std::int64_t>::max();
+  for (const ScheduledLoop* loop : all_) due_ns = std::min(due_ns, loop->next_due_ns());
+  return due_ns;
+}
+
+void BoardLoops::fire() {
+  for (ScheduledLoop* loop : all_) loop->run_if_due();
+}
+
+ScheduledLoop* BoardLoops::find(std::string_view name) {
+  const auto place = std::find_if(
+      all_.begin(), all_.end(), [name](const ScheduledLoop* loop) { return loop->name() == name; });
+  return place == all_.end() ? nullptr : *place;
+}
+
+bool BoardLoops::has_something_to_start() const {
+  return next_to_start(parts_.engine.world()) != nullptr;
+}
+
+// The policies are read before the tick, whose start has their digest.
+void BoardLoops::prepare(std::function<void(const Digest& policy_digest)> then) {
+  struct Place {
+    std::string project;
+    std::string repository;
+    std::string base;
+  };
+  std::vector<Place> places;
+  for (const auto& [name, project] : parts_.engine.world().projects) {
+    places.push_back({name, project.repository, project.base});
+  }
+  std::sort(places.begin(), places.end(),
+            [](const Place& left, const Place& right) { return left.project < right.project; });
+  parts_.run_blocking([this, policies = policies_, places = std::move(places),
+                       then = std::move(then),
+                       now_ns = parts_.clock.wall_ns()]() mutable -> std::function<void()> {
+    auto read = std::make_shared<std::vector<ProjectPolicy>>();
+    for (const Place& place : places) {
+      read->push_back({place.project, policies->read(place.repository, place.base, now_ns)});
+    }
+    return [this, read, then = std::move(then)] {
+      for (const ProjectPolicy& each : *read) {
+        auto transaction = parts_.engine.begin(by_the_service);
+        if (!each.reading) {
+          (void)transaction.apply(
+              RefusePolicy{each.project, Sha256().update(each.reading.error().message).finish(), 0,
+                           each.reading.error().message});
+        } else if ((*each.reading)->policy) {
+          (void)transaction.apply(
+              AdoptPolicy{each.project, (*each.reading)->digest, *(*each.reading)->policy});
+        } else {
+          const PolicyError& error = (*each.reading)->policy.error();
+          (void)transaction.apply(RefusePolicy{each.project, (*each.reading)->digest,
+                                               static_cast<std::uint32_t>(error.line),
+                                               error.message});
+        }
+      }
+      then(digest_of(parts_.engine.world()));
+    };
+  });
+}
+
+void BoardLoops::complete(StartRun& run) {
+  for (StationDefinition& station : run.pipeline->stations) {
+    if (station.coderunner && !station.coderunner->mode)
+      station.coderunner->mode = coderunner_mode_;
+  }
+  run.run_id = parts_.ids.next_run_id(parts_.clock.wall_ns());
+  run.pipeline_digest = pipeline_digest(*run.pipeline);
+}
+
+void BoardLoops::beat(Token, const ScheduledLoop::Ended& ended) {
+  const World& world = parts_.engine.world();
+  for (bool more = true; more;) {
+    const auto retried = parts_.engine.begin(by_the_service).apply(RetryBlockedCards{});
+    more = retried && *retried == limits::retried_cards_max;
+  }
+  for (std::size_t started = 0; started < started_max; ++started) {
+    const Card* card = next_to_start(world);
+    if (card == nullptr) break;
+    StartCard command{card->id, run_of_card(*world.find_project(card->project), *card)};
+    complete(command.run);
+    const auto applied = parts_.engine.begin(by_the_service).apply(command);
+    if (!applied)
+      return ended("card " + to_string(command.card_id) + ": " + applied.error().message);
+  }
+  ended(std::nullopt);
+}
+
+void BoardLoops::synthesize(Token, const ScheduledLoop::Ended& ended) {
+  const World& world = parts_.engine.world();
+  std::vector<std::string> names;
+  for (const auto& [name, cards] : world.board.verified()) names.push_back(name);
+  for (const std::string& name : names) {
+    const Card* card = next_to_merge(world, name);
+    if (card == nullptr) continue;
+    MergeCard command{card->id, run_of_merge(*world.find_project(name), *card)};
+    complete(command.run);
+    boost::json::object input;
+    input["branch"] = branch_of(card->run_id, card->token);
+    input["commit"] = card->commit;
+    input["title"] = card->title;
+    command.run.input = boost::json::serialize(input);
+    const auto applied = parts_.engine.begin(by_the_service).apply(command);
+    if (!applied)
+      return ended("card " + to_string(command.card_id) + ": " + applied.error().message);
+  }
+  ended(std::nullopt);
+}
+
+void BoardLoops::prune(Token, const ScheduledLoop::Ended& ended) {
+  (void)parts_.engine.begin(by_the_service).apply(PruneRuns{prune_after_ms_});
+  ended(std::nullopt);
+}
+
+}  // namespace signalbox

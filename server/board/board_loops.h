@@ -1,0 +1,78 @@
+// The loops that work on the board: `heartbeat` starts what the policies let start, `synthesizer`
+// merges what was verified, `prune` forgets runs that ended long ago.
+//
+// Everything that they decide is a command of the domain; what touches files is done on a thread
+// that may block. All calls come from the engine's thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "server/board/board_settings.h"
+#include "server/board/policy_reader.h"
+#include "server/board/worktree_keeper.h"
+#include "server/clock.h"
+#include "server/engine/engine.h"
+#include "server/loops/scheduled_loop.h"
+
+namespace signalbox {
+
+class BoardLoops {
+ public:
+  struct Parts {
+    Engine& engine;
+    const Clock& clock;
+    IdSource& ids;
+    // Runs `work` on a thread that may block (always the same one), then what it returns on the
+    // engine's thread.
+    std::function<void(std::function<std::function<void()>()> work)> run_blocking;
+    std::filesystem::path runs_directory;
+    // For people: what went wrong, and `false`; or what was done.
+    std::function<void(bool ok, const std::string& text)> log;
+  };
+
+  // `mode` is pinned in coderunner stations of projects that name none.
+  BoardLoops(Parts parts, const BoardSettings& settings, CoderunnerMode mode);
+  ~BoardLoops();
+
+  // At the start, and when the world was rolled back.
+  void arm();
+  void clock_jumped();
+  // Follows what is durable.
+  void observe(std::span<const Record> records);
+
+  // When to call fire() (monotonic, ns).
+  [[nodiscard]] std::int64_t next_due_ns() const;
+  void fire();
+
+  // nullptr: there is no such loop.
+  [[nodiscard]] ScheduledLoop* find(std::string_view name);
+  [[nodiscard]] const std::array<ScheduledLoop*, 3>& all() const { return all_; }
+
+ private:
+  void prepare(std::function<void(const Digest& policy_digest)> then);
+  void beat(Token token, const ScheduledLoop::Ended& ended);
+  void synthesize(Token token, const ScheduledLoop::Ended& ended);
+  void prune(Token token, const ScheduledLoop::Ended& ended);
+  // Whether a tick of the heartbeat would start something.
+  [[nodiscard]] bool has_something_to_start() const;
+  void complete(StartRun& run);
+
+  const Parts parts_;
+  const std::int64_t prune_after_ms_;
+  const CoderunnerMode coderunner_mode_;
+  std::shared_ptr<PolicyReader> policies_;
+  WorktreeKeeper worktrees_;
+  ScheduledLoop heartbeat_;
+  ScheduledLoop synthesizer_;
+  ScheduledLoop prune_;
+  const std::array<ScheduledLoop*, 3> all_;
+};
+
+}  // namespace signalbox

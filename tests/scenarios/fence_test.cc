@@ -1,0 +1,212 @@
+// The pre-push hook: real pushes to a bare remote, from worktrees of runs that go on, have ended,
+// and whose attempt was superseded. H12
+#include <gtest/gtest.h>
+
+#include "tests/scenarios/cli_fixture.h"
+
+namespace signalbox {
+namespace {
+
+namespace fs = std::filesystem;
+namespace json = boost::json;
+
+// The workspace is made by intake; what comes after is done by a worker from outside.
+constexpr const char* fenced_pipeline = R"(
+name = "fenced"
+[[station]]
+name = "intake"
+executor = "builtin"
+[[station]]
+name = "implement"
+[station.retry]
+max_retries = 3
+backoff = "0s"
+)";
+
+class Fence : public CliTest {
+ protected:
+  void SetUp() override {
+    CliTest::SetUp();
+    std::ofstream(pipeline()) << fenced_pipeline;
+    shell(
+        "git init --quiet --initial-branch main repository && cd repository && "
+        "echo one > file.txt && git add . && "
+        "git -c user.name=t -c user.email=t@localhost commit --quiet -m first");
+    shell("git init --quiet --bare remote.git && git -C repository remote add origin " +
+          (scratch_.path() / "remote.git").string());
+  }
+  Output shell(const std::string& script, const std::vector<std::string>& environment = {}) const {
+    return run_process({"sh", "-c", "cd '" + scratch_.path().string() + "' && " + script},
+                       environment);
+  }
+  [[nodiscard]] fs::path repository() const { return scratch_.path() / "repository"; }
+  Output install(std::vector<std::string> more = {}) const {
+    more.insert(more.begin(), {"fence", "install", repository().string()});
+    return server_.cli(std::move(more));
+  }
+
+  struct Work {
+    std::string run_id;
+    fs::path worktree;
+    json::object claim;
+  };
+  // Waits until intake has made the workspace. Only one run at a time is ready for it.
+  json::object claim_of(const std::string& run_id) const {
+    const json::object claimed = result(
+        {"station", "claim", "--worker", "w", "--station", "implement", "--wait-ms", "30000"});
+    json::object claim = claimed.at("claim").as_object();
+    EXPECT_EQ(text(claim, "run_id"), run_id);
+    return claim;
+  }
+  Work start() const {
+    Work work;
+    work.run_id = text(result({"run", "start", "greet", "--pipeline", pipeline(), "--repository",
+                               repository().string()}),
+                       "run_id");
+    work.claim = claim_of(work.run_id);
+    work.worktree = server_.data() / "runs" / work.run_id / "workspace";
+    return work;
+  }
+  // As the attempt of the claim, or as a person.
+  Output push(const Work& work, bool as_attempt, const std::string& to = "pushed") const {
+    std::vector<std::string> environment;
+    if (as_attempt) {
+      environment = {"SIGNALBOX_RUN_ID=" + work.run_id,
+                     "SIGNALBOX_SPAN_ID=" + text(work.claim, "span_id"),
+                     "SIGNALBOX_TOKEN=" + json::serialize(work.claim.at("token"))};
+    }
+    return shell(
+        "cd '" + work.worktree.string() + "' && git push --quiet origin HEAD:refs/heads/" + to,
+        environment);
+  }
+  bool remote_has(const std::string& branch) const {
+    return shell("git -C remote.git show-ref --verify --quiet refs/heads/" + branch).exit_code == 0;
+  }
+};
+
+TEST_F(Fence, OnlyTheAttemptUnderWayMayPush) {
+  ASSERT_EQ(install().exit_code, 0);
+  const Work work = start();
+  Output pushed = push(work, true, "first");
+  EXPECT_EQ(pushed.exit_code, 0) << pushed.err;
+  EXPECT_TRUE(remote_has("first"));
+  pushed = push(work, false, "person");
+  EXPECT_EQ(pushed.exit_code, 0) << pushed.err;
+
+  ASSERT_EQ(server_
+                .cli({"station", "complete", "--run", work.run_id, "--station", "implement",
+                      "--token", json::serialize(work.claim.at("token")), "--outcome", "failed",
+                      "--error-class", "transient"})
+                .exit_code,
+            0);
+  pushed = push(work, true, "between");
+  EXPECT_NE(pushed.exit_code, 0);
+  EXPECT_NE(pushed.err.find("none is under way"), std::string::npos) << pushed.err;
+  Work second = work;
+  second.claim = claim_of(work.run_id);
+  pushed = push(work, true, "superseded");
+  EXPECT_NE(pushed.exit_code, 0);
+  EXPECT_NE(pushed.err.find("the push is refused: the attempt that asks has ended"),
+            std::string::npos)
+      << pushed.err;
+  EXPECT_NE(pushed.err.find("signalbox run get " + work.run_id), std::string::npos) << pushed.err;
+  EXPECT_FALSE(remote_has("superseded"));
+  pushed = push(second, true, "second");
+  EXPECT_EQ(pushed.exit_code, 0) << pushed.err;
+
+  ASSERT_EQ(server_.cli({"run", "cancel", work.run_id}).exit_code, 0);
+  pushed = push(second, false, "zombie");
+  EXPECT_NE(pushed.exit_code, 0) << "nor a person, whose run has ended";
+  EXPECT_NE(pushed.err.find("has ended: canceled"), std::string::npos) << pushed.err;
+  EXPECT_FALSE(remote_has("zombie"));
+}
+
+TEST_F(Fence, WithoutItsServerNothingIsPushedFromARunsWorktree) {
+  ASSERT_EQ(install().exit_code, 0);
+  const Work work = start();
+  server_.kill();
+  Output pushed = push(work, true);
+  EXPECT_NE(pushed.exit_code, 0);
+  EXPECT_NE(pushed.err.find("the push is refused"), std::string::npos) << pushed.err;
+  EXPECT_FALSE(remote_has("pushed"));
+  pushed = shell("git -C repository push --quiet origin main");
+  EXPECT_EQ(pushed.exit_code, 0) << "people's own pushes need no server: " << pushed.err;
+  server_.start();
+  pushed = push(work, false);
+  EXPECT_EQ(pushed.exit_code, 0) << pushed.err;
+}
+
+TEST_F(Fence, AnotherRunsWorkerMayNotPush) {
+  ASSERT_EQ(install().exit_code, 0);
+  const Work work = start();
+  Work other = start();
+  other.worktree = work.worktree;
+  const Output pushed = push(other, true);
+  EXPECT_NE(pushed.exit_code, 0);
+  EXPECT_NE(pushed.err.find("this worktree is of run " + work.run_id), std::string::npos)
+      << pushed.err;
+}
+
+TEST_F(Fence, APreviousHookIsKeptAndRunsAfterwards) {
+  const fs::path hook = repository() / ".git/hooks/pre-push";
+  fs::create_directories(hook.parent_path());
+  std::ofstream(hook)
+      << "#!/bin/sh\ncat > \"$(dirname \"$0\")/../seen\"\necho \"$1\" >> \"$(dirname "
+         "\"$0\")/../seen\"\n";
+  fs::permissions(hook, fs::perms::owner_all);
+  const std::string before = read_whole_file(hook);
+
+  Output installed = install();
+  EXPECT_EQ(installed.exit_code, 2);
+  EXPECT_NE(installed.err.find("signalbox fence install " + repository().string() + " --force"),
+            std::string::npos)
+      << installed.err;
+  EXPECT_EQ(read_whole_file(hook), before);
+
+  installed = install({"--force"});
+  EXPECT_EQ(installed.exit_code, 0) << installed.err;
+  EXPECT_NE(installed.out.find("pre-push.before-signalbox"), std::string::npos) << installed.out;
+  const std::string ours = read_whole_file(hook);
+  EXPECT_EQ(install().out.rfind("is there already", 0), 0U);
+  EXPECT_EQ(read_whole_file(hook), ours);
+  ASSERT_EQ(shell("git -C repository push --quiet origin main").exit_code, 0);
+  const std::string seen = read_whole_file(repository() / ".git/seen");
+  EXPECT_NE(seen.find("refs/heads/main"), std::string::npos) << seen;
+  EXPECT_NE(seen.find("\norigin\n"), std::string::npos) << seen;
+
+  const Output removed = server_.cli({"fence", "uninstall", repository().string()});
+  EXPECT_EQ(removed.exit_code, 0) << removed.err;
+  EXPECT_EQ(read_whole_file(hook), before);
+  EXPECT_EQ(server_.cli({"fence", "uninstall", repository().string()}).out.rfind("there is no", 0),
+            0U);
+  EXPECT_EQ(read_whole_file(hook), before);
+}
+
+TEST_F(Fence, HooksElsewhereAreFoundAndAMovingPlaceIsRefused) {
+  const fs::path shared = scratch_.path() / "shared hooks";
+  shell("git -C repository config core.hooksPath '" + shared.string() + "'");
+  ASSERT_EQ(install().exit_code, 0);
+  EXPECT_TRUE(fs::exists(shared / "pre-push"));
+  const Work work = start();
+  ASSERT_EQ(server_.cli({"run", "cancel", work.run_id}).exit_code, 0);
+  EXPECT_NE(push(work, false).exit_code, 0);
+
+  shell("git -C repository config core.hooksPath .husky");
+  const Output refused = install();
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_NE(refused.err.find(".husky/pre-push"), std::string::npos) << refused.err;
+}
+
+TEST_F(Fence, CheckSaysWhatItIsAbout) {
+  const Output outside = shell(std::string("'") + SIGNALBOX_BINARY + "' fence check --json", {});
+  EXPECT_EQ(outside.exit_code, 0);
+  EXPECT_NE(outside.out.find("\"fenced\":false"), std::string::npos) << outside.out;
+  const Work work = start();
+  const Output inside =
+      shell("cd '" + work.worktree.string() + "' && '" + SIGNALBOX_BINARY + "' fence check --json");
+  EXPECT_EQ(inside.exit_code, 0) << inside.out;
+  EXPECT_NE(inside.out.find(work.run_id), std::string::npos) << inside.out;
+}
+
+}  // namespace
+}  // namespace signalbox

@@ -1,0 +1,151 @@
+// A run's work from its worktree into the remote's main branch: a run that makes it, and one of its
+// own that merges, checks and pushes it; with the fence's hook in the way, and the server killed.
+// H11
+#include <gtest/gtest.h>
+
+#include "tests/scenarios/cli_fixture.h"
+
+namespace signalbox {
+namespace {
+
+namespace fs = std::filesystem;
+namespace json = boost::json;
+
+constexpr const char* work_pipeline = R"(
+name = "work"
+[[station]]
+name = "intake"
+executor = "builtin"
+[[station]]
+name = "implement"
+executor = "process"
+command = ["sh", "-c", "echo hello > hello.txt; mkdir -p .smoke-data; echo x > .smoke-data/x"]
+[[station]]
+name = "create_pr"
+executor = "builtin"
+remote = "origin"
+)";
+
+constexpr const char* merge_pipeline = R"(
+name = "merge"
+[[station]]
+name = "merge"
+executor = "builtin"
+remote = "origin"
+[[station]]
+name = "verify"
+executor = "checks"
+[[station.checks]]
+name = "it greets"
+command = ["sh", "-c", "grep hello hello.txt; touch $SIGNALBOX_SMOKE_DATA/begun; while [ -e ../../../hold ]; do sleep 0.05; done"]
+[[station]]
+name = "push"
+executor = "builtin"
+remote = "origin"
+)";
+
+class MergeRun : public CliTest {
+ protected:
+  void SetUp() override {
+    CliTest::SetUp();
+    shell(
+        "git init --quiet --initial-branch main repository && cd repository && "
+        "echo one > file.txt && git add . && "
+        "git -c user.name=t -c user.email=t@localhost commit --quiet -m first && "
+        "git clone --quiet --bare . ../remote.git && git remote add origin ../remote.git && "
+        "git config user.name t && git config user.email t@localhost");
+    shell("git -C repository remote set-url origin '" + remote().string() + "'");
+    EXPECT_EQ(server_.cli({"fence", "install", repository().string()}).exit_code, 0);
+  }
+  Output shell(const std::string& script) const {
+    return run_process({"sh", "-c", "cd '" + scratch_.path().string() + "' && " + script});
+  }
+  std::string line(const std::string& script) const {
+    const Output output = shell(script);
+    EXPECT_EQ(output.exit_code, 0) << script << "\n" << output.err;
+    return output.out.substr(0, output.out.find('\n'));
+  }
+  fs::path repository() const { return scratch_.path() / "repository"; }
+  fs::path remote() const { return scratch_.path() / "remote.git"; }
+
+  std::string start(const char* tables, const std::string& input) const {
+    const fs::path file = scratch_.path() / "pipeline.toml";
+    std::ofstream(file) << tables;
+    return text(result({"run", "start", "greet", "--pipeline", file.string(), "--repository",
+                        repository().string(), "--base", "main", "--input", input}),
+                "run_id");
+  }
+  json::object end_of(const std::string& run_id) const {
+    (void)server_.cli({"run", "watch", run_id});
+    return result({"run", "get", run_id}).at("run").as_object();
+  }
+  static json::object last_attempt(const json::object& run) {
+    const json::array& stations = run.at("stations").as_array();
+    return stations.back().at("attempts").as_array().back().as_object();
+  }
+  // Makes the work, and gives the input of the run that merges it.
+  std::string made_work() const {
+    const json::object run = end_of(start(work_pipeline, "{}"));
+    EXPECT_EQ(text(run, "status"), "succeeded") << json::serialize(run);
+    const json::object attempt = last_attempt(run);
+    const std::string branch = text(attempt.at("metadata").as_object(), "branch");
+    const std::string commit = text(attempt, "external_ref");
+    EXPECT_EQ(branch, "signalbox/" + text(run, "run_id") + "-" +
+                          json::serialize(run.at("started_position")));
+    EXPECT_EQ(line("git -C remote.git rev-parse refs/heads/" + branch), commit);
+    EXPECT_EQ(line("git -C remote.git ls-tree -r --name-only " + commit + " | tr '\\n' ' '"),
+              "file.txt hello.txt ")
+        << "smoke data is nobody's work";
+    return json::serialize(
+        json::object{{"branch", branch}, {"commit", commit}, {"title", "Say hello"}});
+  }
+};
+
+TEST_F(MergeRun, WorkArrivesInTheRemotesMain) {
+  const std::string input = made_work();
+  const json::object run = end_of(start(merge_pipeline, input));
+  ASSERT_EQ(text(run, "status"), "succeeded") << json::serialize(run);
+  EXPECT_EQ(line("git -C remote.git log -1 --format=%s main"), "Merge: Say hello");
+  EXPECT_EQ(line("git -C remote.git show main:hello.txt"), "hello");
+  EXPECT_EQ(text(last_attempt(run), "external_ref"), line("git -C remote.git rev-parse main"));
+  const std::string run_id = text(run, "run_id");
+  EXPECT_TRUE(fs::exists(server_.data() / "runs" / run_id / ("merge-" + run_id.substr(0, 8))));
+  const json::object again = end_of(start(merge_pipeline, input));
+  EXPECT_EQ(text(again, "status"), "succeeded");
+  EXPECT_EQ(line("git -C remote.git rev-list --count --merges main"), "1");
+}
+
+TEST_F(MergeRun, AServerThatIsKilledMeanwhileChangesNothing) {
+  const std::string input = made_work();
+  const fs::path hold = server_.data() / "hold";
+  std::ofstream(hold) << "";
+  const std::string run_id = start(merge_pipeline, input);
+  const fs::path begun =
+      server_.data() / "runs" / run_id / ("merge-" + run_id.substr(0, 8)) / ".smoke-data" / "begun";
+  for (int tries = 0; tries < 1500 && !fs::exists(begun); ++tries) ::usleep(20'000);
+  ASSERT_TRUE(fs::exists(begun));
+  server_.kill();
+  fs::remove(hold);
+  server_.start();
+  const json::object run = end_of(run_id);
+  ASSERT_EQ(text(run, "status"), "succeeded") << json::serialize(run);
+  EXPECT_EQ(line("git -C remote.git show main:hello.txt"), "hello");
+  EXPECT_EQ(line("git -C remote.git rev-list --count --merges main"), "1");
+}
+
+TEST_F(MergeRun, AConflictFailsTheRunWithItsFiles) {
+  const std::string input = made_work();
+  shell(
+      "cd repository && echo other > hello.txt && git add . && git commit --quiet -m other && "
+      "git push --quiet origin main");
+  const std::string main = line("git -C remote.git rev-parse main");
+  const json::object run = end_of(start(merge_pipeline, input));
+  EXPECT_EQ(text(run, "status"), "failed");
+  const std::string why = json::serialize(run.at("error"));
+  EXPECT_NE(why.find("MERGE_CONFLICT"), std::string::npos) << why;
+  EXPECT_NE(why.find("hello.txt"), std::string::npos) << why;
+  EXPECT_EQ(line("git -C remote.git rev-parse main"), main);
+}
+
+}  // namespace
+}  // namespace signalbox

@@ -1,0 +1,73 @@
+// What the tests of the built-in stations share: a real repository, and jobs of runs in it.
+#pragma once
+
+#include <csignal>
+#include <functional>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "server/executors/git_command.h"
+#include "server/executors/job_environment.h"
+#include "tests/server/executor_fixture.h"
+
+namespace signalbox {
+
+// git with the words of `arguments`, which has to succeed; the first line of its output.
+inline std::string run_git(const std::string& arguments, const std::filesystem::path& directory) {
+  std::vector<std::string> words;
+  std::istringstream text(arguments);
+  for (std::string word; text >> word;) words.push_back(word);
+  const GitOutcome outcome = git(directory, words);
+  EXPECT_TRUE(outcome.ok) << arguments << ": " << outcome.message;
+  return outcome.line();
+}
+
+class BuiltinStations : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::filesystem::create_directory(repository);
+    run("init --quiet --initial-branch main .", repository);
+    write_text(repository / "file.txt", "one\n");
+    commit_all(repository, "first");
+  }
+  static std::string run(const std::string& arguments, const std::filesystem::path& directory) {
+    return run_git(arguments, directory);
+  }
+  static void commit_all(const std::filesystem::path& directory, const std::string& message) {
+    run("add --all", directory);
+    run("-c user.name=t -c user.email=t@localhost commit --quiet -m " + message, directory);
+  }
+  Job builtin(const std::string& name) {
+    Job job = site.job(name);
+    job.definition.executor = ExecutorKind::builtin;
+    job.repository = repository.string();
+    return job;
+  }
+  // Another station, or another attempt, of the same run.
+  static Job next(const Job& before, const std::string& name, int attempt = 1) {
+    Job job = before;
+    job.definition.name = name;
+    job.id = to_string(job.run_id) + "-" + name + "-" + std::to_string(attempt);
+    return job;
+  }
+  JobResult end_of(const Job& job) { return run_to_end(*site.executor(), job); }
+
+  // Submits it and kills it with all it started after so many microseconds.
+  void kill_after(const Job& job, useconds_t microseconds) {
+    ASSERT_TRUE(site.executor()->submit(job));
+    ::usleep(microseconds);
+    const std::string lock = content_of(site.job_root(job) / "shim.lock");
+    ::kill(std::stoi(lock.substr(lock.find(':') + 1)), SIGKILL);
+    ASSERT_TRUE(eventually([&] {
+      const JobState state = site.executor()->poll(job).value();
+      return state == JobState::lost || state == JobState::finished;
+    }));
+    ASSERT_TRUE(site.executor()->clean_up_lost(job)->empty());
+  }
+
+  ExecutorSite site;
+  std::filesystem::path repository = site.root() / "repository";
+};
+
+}  // namespace signalbox

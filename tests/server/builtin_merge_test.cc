@@ -1,0 +1,258 @@
+// The stations merge and push, on real repositories with and without a remote. H11
+#include <boost/json/parse.hpp>
+
+#include "tests/server/builtin_fixture.h"
+
+namespace signalbox {
+namespace {
+
+namespace fs = std::filesystem;
+namespace json = boost::json;
+
+class MergeStations : public BuiltinStations {
+ protected:
+  void SetUp() override {
+    BuiltinStations::SetUp();
+    run("clone --quiet --bare " + repository.string() + " " + remote.string(), site.root());
+    run("remote add origin " + remote.string(), repository);
+  }
+  // A branch with one commit that writes this file, made aside.
+  std::string verified(const std::string& branch, const std::string& file,
+                       const std::string& content) {
+    const fs::path aside = site.root() / "aside";
+    run("worktree add --quiet -b " + branch + " " + aside.string() + " main", repository);
+    write_text(aside / file, content);
+    commit_all(aside, "work");
+    const std::string commit = run("rev-parse HEAD", aside);
+    run("worktree remove --force " + aside.string(), repository);
+    return commit;
+  }
+  // A commit on main that others made: in the remote, or in the repository where there is none.
+  void move_base(const std::string& file, const std::string& content) {
+    const fs::path clone = site.root() / "clone";
+    fs::remove_all(clone);
+    run("clone --quiet --branch main " + base_home().string() + " " + clone.string(), site.root());
+    write_text(clone / file, content);
+    commit_all(clone, "moved");
+    run("push --quiet origin HEAD:main", clone);
+  }
+  fs::path base_home() const { return with_remote ? remote : repository; }
+  Job merge_of(const std::string& branch, const std::string& commit) {
+    Job job = builtin("merge");
+    job.workspace = job.run_root + "/merge-" + to_string(job.run_id).substr(0, 8);
+    job.base = "main";
+    job.input =
+        R"({"branch":")" + branch + R"(","commit":")" + commit + R"(","title":"Greet politely"})";
+    if (with_remote) job.definition.remote = "origin";
+    return job;
+  }
+  static json::object metadata_of(const JobResult& result) {
+    return json::parse(result.result.metadata).as_object();
+  }
+
+  fs::path remote = site.root() / "remote.git";
+  bool with_remote = true;
+};
+
+TEST_F(MergeStations, MergesIntoTheNewestBaseAndPushes) {
+  const std::string commit = verified("signalbox/x-7", "new.txt", "new\n");
+  move_base("other.txt", "other\n");
+  const Job merge = merge_of("signalbox/x-7", commit);
+  const JobResult merged = end_of(merge);
+  ASSERT_EQ(merged.outcome, Outcome::succeeded) << merged.failure.message;
+  const fs::path worktree = workspace_of(merge);
+  EXPECT_EQ(content_of(worktree / "new.txt"), "new\n");
+  EXPECT_EQ(content_of(worktree / "other.txt"), "other\n") << "the remote's newest base";
+  EXPECT_EQ(run("rev-parse HEAD^2", worktree), commit);
+  EXPECT_EQ(run("log -1 --format=%s", worktree), "Merge: Greet politely");
+  EXPECT_EQ(run("log -1 --format=%(trailers:key=Signalbox-Run,valueonly)", worktree),
+            to_string(merge.run_id));
+  EXPECT_EQ(metadata_of(merged).at("already_merged"), false);
+  EXPECT_NE(run("rev-parse main", remote), run("rev-parse HEAD", worktree)) << "not pushed yet";
+
+  const JobResult pushed = end_of(next(merge, "push"));
+  ASSERT_EQ(pushed.outcome, Outcome::succeeded) << pushed.failure.message;
+  EXPECT_EQ(run("rev-parse main", remote), run("rev-parse HEAD", worktree));
+  EXPECT_EQ(pushed.result.external_ref, run("rev-parse HEAD", worktree));
+  EXPECT_EQ(metadata_of(pushed).at("already_pushed"), false);
+}
+
+TEST_F(MergeStations, AConflictNamesItsFilesAndLeavesNothingHalf) {
+  const std::string commit = verified("signalbox/x-7", "file.txt", "ours\n");
+  move_base("file.txt", "theirs\n");
+  const Job merge = merge_of("signalbox/x-7", commit);
+  const JobResult result = end_of(merge);
+  EXPECT_EQ(result.failure.code, "MERGE_CONFLICT");
+  EXPECT_EQ(result.failure.error_class, ErrorClass::terminal);
+  EXPECT_NE(result.failure.message.find("file.txt"), std::string::npos) << result.failure.message;
+  EXPECT_EQ(run("status --porcelain", workspace_of(merge)), "");
+  EXPECT_EQ(run("rev-parse HEAD", workspace_of(merge)), run("rev-parse main", remote));
+}
+
+TEST_F(MergeStations, WhatIsMergedAlreadyIsASuccess) {
+  const std::string commit = verified("signalbox/x-7", "new.txt", "new\n");
+  Job merge = merge_of("signalbox/x-7", commit);
+  ASSERT_EQ(end_of(merge).outcome, Outcome::succeeded);
+  ASSERT_EQ(end_of(next(merge, "push")).outcome, Outcome::succeeded);
+  merge = merge_of("signalbox/x-7", commit);
+  const JobResult again = end_of(merge);
+  ASSERT_EQ(again.outcome, Outcome::succeeded) << again.failure.message;
+  EXPECT_EQ(metadata_of(again).at("already_merged"), true);
+  EXPECT_NE(again.result.summary.find("already merged"), std::string::npos);
+  const JobResult pushed = end_of(next(merge, "push"));
+  ASSERT_EQ(pushed.outcome, Outcome::succeeded) << pushed.failure.message;
+  EXPECT_EQ(metadata_of(pushed).at("already_pushed"), true);
+}
+
+// As after a kill in the middle of the merge: conflict markers, MERGE_HEAD, an index that is
+// locked.
+TEST_F(MergeStations, AHalfDoneMergeIsBegunAnew) {
+  const std::string commit = verified("signalbox/x-7", "new.txt", "new\n");
+  const Job merge = merge_of("signalbox/x-7", commit);
+  ASSERT_EQ(end_of(merge).outcome, Outcome::succeeded);
+  const fs::path worktree = workspace_of(merge);
+  const fs::path admin = run("rev-parse --absolute-git-dir", worktree);
+  run("reset --quiet --hard HEAD^1", worktree);
+  write_text(admin / "MERGE_HEAD", commit + "\n");
+  write_text(admin / "index.lock", "");
+  write_text(worktree / "file.txt", "<<<<<<<\n");
+  write_text(worktree / "stray.txt", "stray\n");
+  const JobResult again = end_of(next(merge, "merge", 2));
+  ASSERT_EQ(again.outcome, Outcome::succeeded) << again.failure.message;
+  EXPECT_EQ(content_of(worktree / "file.txt"), "one\n");
+  EXPECT_FALSE(fs::exists(worktree / "stray.txt"));
+  EXPECT_EQ(run("rev-parse HEAD^2", worktree), commit);
+  EXPECT_EQ(run("status --porcelain", worktree), "");
+}
+
+TEST_F(MergeStations, MergeAndPushConvergeAfterKills) {
+  const std::string commit = verified("signalbox/x-7", "new.txt", "new\n");
+  const Job merge = merge_of("signalbox/x-7", commit);
+  int attempt = 0;
+  for (int round = 0; round < 10; ++round) {
+    kill_after(next(merge, "merge", ++attempt), static_cast<useconds_t>(round) * 12'000);
+  }
+  const JobResult merged = end_of(next(merge, "merge", ++attempt));
+  ASSERT_EQ(merged.outcome, Outcome::succeeded) << merged.failure.message;
+  const std::string head = run("rev-parse HEAD", workspace_of(merge));
+  for (int round = 0; round < 8; ++round) {
+    kill_after(next(merge, "push", ++attempt), static_cast<useconds_t>(round) * 12'000);
+  }
+  const JobResult pushed = end_of(next(merge, "push", ++attempt));
+  ASSERT_EQ(pushed.outcome, Outcome::succeeded) << pushed.failure.message;
+  EXPECT_EQ(run("rev-parse main", remote), head);
+  EXPECT_EQ(run("rev-list --count --merges main", remote), "1");
+}
+
+TEST_F(MergeStations, ABaseThatMovedIsNotOverwritten) {
+  const std::string commit = verified("signalbox/x-7", "new.txt", "new\n");
+  const Job merge = merge_of("signalbox/x-7", commit);
+  ASSERT_EQ(end_of(merge).outcome, Outcome::succeeded);
+  move_base("other.txt", "other\n");
+  const std::string theirs = run("rev-parse main", remote);
+  const JobResult pushed = end_of(next(merge, "push"));
+  EXPECT_EQ(pushed.failure.code, "BASE_MOVED");
+  EXPECT_EQ(pushed.failure.error_class, ErrorClass::terminal);
+  EXPECT_EQ(run("rev-parse main", remote), theirs);
+}
+
+// Between the push and its result: others have even built upon it.
+TEST_F(MergeStations, APushThatHappenedIsRecognised) {
+  const std::string commit = verified("signalbox/x-7", "new.txt", "new\n");
+  const Job merge = merge_of("signalbox/x-7", commit);
+  ASSERT_EQ(end_of(merge).outcome, Outcome::succeeded);
+  const std::string head = run("rev-parse HEAD", workspace_of(merge));
+  run("push --quiet origin HEAD:main", workspace_of(merge));
+  move_base("other.txt", "other\n");
+  const JobResult pushed = end_of(next(merge, "push"));
+  ASSERT_EQ(pushed.outcome, Outcome::succeeded) << pushed.failure.message;
+  EXPECT_EQ(metadata_of(pushed).at("already_pushed"), true);
+  EXPECT_EQ(pushed.result.external_ref, head);
+}
+
+TEST_F(MergeStations, ARemoteThatRefusesIsNoSuccess) {
+  const std::string commit = verified("signalbox/x-7", "new.txt", "new\n");
+  const Job merge = merge_of("signalbox/x-7", commit);
+  ASSERT_EQ(end_of(merge).outcome, Outcome::succeeded);
+  write_text(remote / "hooks/pre-receive", "#!/bin/sh\necho the branch is frozen >&2\nexit 1\n");
+  fs::permissions(remote / "hooks/pre-receive", fs::perms::owner_all);
+  const JobResult pushed = end_of(next(merge, "push"));
+  EXPECT_EQ(pushed.failure.code, "PUSH_FAILED");
+  EXPECT_NE(pushed.failure.message.find("the branch is frozen"), std::string::npos);
+}
+
+TEST_F(MergeStations, WhatIsWrongIsNamed) {
+  const std::string commit = verified("signalbox/x-7", "new.txt", "new\n");
+  Job merge = merge_of("signalbox/x-7", commit);
+  merge.input = "{}";
+  EXPECT_EQ(end_of(merge).failure.code, "MERGE_INPUT_INVALID");
+  merge = merge_of("signalbox/x-7", std::string(40, '1'));
+  EXPECT_EQ(end_of(merge).failure.code, "COMMIT_NOT_FOUND");
+  merge = merge_of("signalbox/x-7", commit);
+  merge.base = "no-such-branch";
+  EXPECT_EQ(end_of(merge).failure.code, "BASE_NOT_FOUND");
+  merge = merge_of("signalbox/x-7", commit);
+  merge.base = commit;
+  merge.definition.remote.clear();
+  EXPECT_EQ(end_of(merge).failure.code, "BASE_NOT_BRANCH");
+  merge = merge_of("signalbox/x-7", commit);
+  merge.definition.remote = (site.root() / "nowhere.git").string();
+  const JobResult result = end_of(merge);
+  EXPECT_EQ(result.failure.code, "FETCH_FAILED");
+  EXPECT_EQ(result.failure.error_class, ErrorClass::transient);
+}
+
+TEST_F(MergeStations, TheBaseMayBeNamedAsTheRemotesBranch) {
+  const std::string commit = verified("signalbox/x-7", "new.txt", "new\n");
+  Job merge = merge_of("signalbox/x-7", commit);
+  merge.base = "origin/main";
+  ASSERT_EQ(end_of(merge).outcome, Outcome::succeeded);
+  const JobResult pushed = end_of(next(merge, "push"));
+  ASSERT_EQ(pushed.outcome, Outcome::succeeded) << pushed.failure.message;
+  EXPECT_EQ(run("rev-parse main", remote), run("rev-parse HEAD", workspace_of(merge)));
+}
+
+TEST_F(MergeStations, WithoutARemoteABranchThatNobodyHasCheckedOutMovesOn) {
+  with_remote = false;
+  const std::string commit = verified("signalbox/x-7", "new.txt", "new\n");
+  run("checkout --quiet -b elsewhere", repository);
+  const Job merge = merge_of("signalbox/x-7", commit);
+  ASSERT_EQ(end_of(merge).outcome, Outcome::succeeded);
+  const JobResult pushed = end_of(next(merge, "push"));
+  ASSERT_EQ(pushed.outcome, Outcome::succeeded) << pushed.failure.message;
+  EXPECT_EQ(run("rev-parse main", repository), run("rev-parse HEAD", workspace_of(merge)));
+  EXPECT_EQ(run("symbolic-ref --short HEAD", repository), "elsewhere");
+  EXPECT_FALSE(fs::exists(repository / "new.txt"));
+  move_base("other.txt", "other\n");
+  EXPECT_EQ(end_of(next(merge, "push", 2)).outcome, Outcome::succeeded) << "it is in there";
+}
+
+TEST_F(MergeStations, WithoutARemoteACleanCheckoutIsMovedOnWithItsFiles) {
+  with_remote = false;
+  const std::string commit = verified("signalbox/x-7", "new.txt", "new\n");
+  write_text(repository / "untracked.txt", "mine\n");
+  const Job merge = merge_of("signalbox/x-7", commit);
+  ASSERT_EQ(end_of(merge).outcome, Outcome::succeeded);
+  const JobResult pushed = end_of(next(merge, "push"));
+  ASSERT_EQ(pushed.outcome, Outcome::succeeded) << pushed.failure.message;
+  EXPECT_EQ(run("rev-parse main", repository), run("rev-parse HEAD", workspace_of(merge)));
+  EXPECT_EQ(content_of(repository / "new.txt"), "new\n");
+  EXPECT_EQ(content_of(repository / "untracked.txt"), "mine\n");
+}
+
+TEST_F(MergeStations, WithoutARemoteACheckoutWithChangesIsLeftAlone) {
+  with_remote = false;
+  const std::string commit = verified("signalbox/x-7", "new.txt", "new\n");
+  const std::string before = run("rev-parse main", repository);
+  write_text(repository / "file.txt", "being edited\n");
+  const Job merge = merge_of("signalbox/x-7", commit);
+  ASSERT_EQ(end_of(merge).outcome, Outcome::succeeded);
+  const JobResult pushed = end_of(next(merge, "push"));
+  EXPECT_EQ(pushed.failure.code, "BASE_CHECKED_OUT");
+  EXPECT_NE(pushed.failure.message.find(repository.string()), std::string::npos);
+  EXPECT_EQ(run("rev-parse main", repository), before);
+  EXPECT_EQ(content_of(repository / "file.txt"), "being edited\n");
+}
+
+}  // namespace
+}  // namespace signalbox

@@ -1,0 +1,128 @@
+// git as a process: its end in any case, from any thread; and one worktree operation at a time.
+#include <atomic>
+#include <csignal>
+#include <thread>
+
+#include <sys/wait.h>
+
+#include "server/executors/git_command.h"
+#include "server/worktrees/repository_lock.h"
+#include "tests/server/builtin_fixture.h"
+
+namespace signalbox {
+namespace {
+
+namespace fs = std::filesystem;
+
+class GitCalls : public BuiltinStations {
+ protected:
+  // `git stuck`, which with all it starts would take for ever.
+  void set_alias(const std::string& script) {
+    git(repository, {"config", "alias.stuck", "!" + script});
+  }
+};
+
+TEST_F(GitCalls, AHungGitIsEndedWithAllItStarted) {
+  set_alias("echo $$ > pid; sleep 300 & wait");
+  GitOptions options;
+  options.timeout_ms = 300;
+  const GitOutcome outcome = git(repository, {"stuck"}, options);
+  EXPECT_TRUE(outcome.timed_out);
+  EXPECT_FALSE(outcome.ok);
+  EXPECT_NE(outcome.message.find("300 ms"), std::string::npos) << outcome.message;
+  const pid_t pid = std::stoi(content_of(repository / "pid"));
+  EXPECT_TRUE(eventually([pid] { return ::kill(pid, 0) != 0; }));
+}
+
+TEST_F(GitCalls, OneThatIgnoresTermIsKilled) {
+  set_alias("trap '' TERM; while true; do sleep 0.1; done");
+  GitOptions options;
+  options.timeout_ms = 200;
+  EXPECT_TRUE(git(repository, {"stuck"}, options).timed_out);
+}
+
+TEST_F(GitCalls, WhatGoesOnWithItsOutputIsNotWaitedFor) {
+  set_alias("echo out; sleep 300 & echo $! > pid");
+  const GitOutcome outcome = git(repository, {"stuck"});
+  EXPECT_TRUE(outcome.ok) << outcome.message;
+  EXPECT_EQ(outcome.line(), "out");
+  ::kill(std::stoi(content_of(repository / "pid")), SIGKILL);
+}
+
+TEST_F(GitCalls, LargeOutputIsReadWhileItRuns) {
+  set_alias("yes 0123456789 | head -c 3000000; yes e | head -c 3000000 >&2");
+  const GitOutcome outcome = git(repository, {"stuck"});
+  EXPECT_TRUE(outcome.ok);
+  EXPECT_EQ(outcome.output.size(), git_output_bytes_max);
+}
+
+TEST_F(GitCalls, TheCallersOwnGitDirectoryIsNotPassedOn) {
+  set_alias("echo \"[$GIT_INDEX_FILE]\"");
+  ::setenv("GIT_INDEX_FILE", "/nowhere", 1);
+  EXPECT_EQ(git(repository, {"stuck"}).line(), "[]");
+  GitOptions options;
+  options.environment = {"GIT_INDEX_FILE=/elsewhere"};
+  EXPECT_EQ(git(repository, {"stuck"}, options).line(), "[/elsewhere]");
+  ::unsetenv("GIT_INDEX_FILE");
+}
+
+TEST_F(GitCalls, ThreadsDoNotDisturbEachOther) {
+  std::vector<std::thread> threads;
+  std::atomic<int> right = 0;
+  for (int number = 0; number < 6; ++number) {
+    threads.emplace_back([&, number] {
+      GitOptions options;
+      options.environment = {"GIT_AUTHOR_NAME=n" + std::to_string(number)};
+      for (int round = 0; round < 10; ++round) {
+        const std::string author = git(repository, {"var", "GIT_AUTHOR_IDENT"}, options).line();
+        if (author.starts_with("n" + std::to_string(number) + " <")) ++right;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(right, 60);
+}
+
+TEST_F(GitCalls, TheRepositorysLockIsOneForAllItsWorktreesAndEndsWithItsHolder) {
+  run("worktree add --quiet --detach " + (site.root() / "second").string(), repository);
+  int ready[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  const pid_t holder = ::fork();
+  if (holder == 0) {
+    const auto lock = RepositoryLock::take(repository);
+    (void)!::write(ready[1], lock ? "y" : "n", 1);
+    ::pause();
+    ::_exit(0);
+  }
+  char taken = 0;
+  ASSERT_EQ(::read(ready[0], &taken, 1), 1);
+  ASSERT_EQ(taken, 'y');
+  const auto refused = RepositoryLock::take(site.root() / "second", 50);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_NE(refused.error().find("50 ms"), std::string::npos) << refused.error();
+  ::kill(holder, SIGKILL);
+  ::waitpid(holder, nullptr, 0);
+  EXPECT_TRUE(RepositoryLock::take(site.root() / "second", 30'000).has_value());
+  EXPECT_FALSE(RepositoryLock::take(site.root() / "nowhere").has_value());
+  ::close(ready[0]);
+  ::close(ready[1]);
+}
+
+TEST_F(GitCalls, IntakeWaitsForItsTurn) {
+  const Job job = builtin("intake");
+  auto executor = site.executor();
+  {
+    const auto lock = RepositoryLock::take(repository);
+    ASSERT_TRUE(lock.has_value());
+    ASSERT_TRUE(executor->submit(job));
+    // Far enough to have remembered its base, which comes before.
+    ASSERT_TRUE(eventually([&] { return fs::exists(fs::path(job.run_root) / "base_commit"); }));
+    EXPECT_EQ(executor->poll(job).value(), JobState::running);
+    EXPECT_FALSE(fs::exists(workspace_of(job) / "file.txt"));
+  }
+  ASSERT_TRUE(is_finished(*executor, job));
+  EXPECT_EQ(content_of(workspace_of(job) / "file.txt"), "one\n");
+}
+
+}  // namespace
+}  // namespace signalbox

@@ -1,0 +1,315 @@
+// The end of worktrees: nothing of anybody's work is lost, whatever state it is in. H6
+#include <sys/wait.h>
+
+#include <map>
+
+#include "server/worktrees/orphan_worktrees.h"
+#include "server/worktrees/tree_removal.h"
+#include "server/worktrees/unsaved_work.h"
+#include "server/worktrees/worktree_list.h"
+#include "tests/server/builtin_fixture.h"
+
+namespace signalbox {
+namespace {
+
+namespace fs = std::filesystem;
+
+class WorktreeRemoval : public BuiltinStations {
+ protected:
+  // A run's worktree as intake makes it.
+  Job worktree() {
+    const Job job = builtin("intake");
+    EXPECT_EQ(end_of(job).outcome, Outcome::succeeded);
+    return job;
+  }
+  RemovalRequest request_for(const Job& job) const {
+    return {repository, workspace_of(job), to_string(job.run_id),
+            branch_of(job.run_id, job.run_token)};
+  }
+  bool is_listed(const Job& job) const {
+    const auto listed = list_worktrees(repository);
+    for (const ListedWorktree& each : listed.value()) {
+      if (each.path == workspace_of(job)) return true;
+    }
+    return false;
+  }
+  std::string shown(const std::string& what) const {
+    return git(repository, {"show", what}).output;
+  }
+  void expect_gone(const Job& job) const {
+    EXPECT_FALSE(fs::exists(workspace_of(job)));
+    EXPECT_FALSE(fs::exists(workspace_of(job).string() + ".removing"));
+    EXPECT_FALSE(is_listed(job));
+  }
+};
+
+TEST_F(WorktreeRemoval, ACleanOneGoesAndItsBranchStays) {
+  const Job job = worktree();
+  const RemovalRequest request = request_for(job);
+  const RemovalOutcome outcome = remove_worktree(request);
+  EXPECT_EQ(outcome.result, Removal::removed) << outcome.reason;
+  EXPECT_EQ(outcome.rescue_ref, "");
+  expect_gone(job);
+  run("rev-parse --verify refs/heads/" + request.branch, repository);
+  EXPECT_EQ(remove_worktree(request).result, Removal::nothing_there);
+}
+
+TEST_F(WorktreeRemoval, UncommittedWorkIsKeptWithoutTouchingABranchOrRunningAHook) {
+  write_text(repository / ".gitignore", "*.log\n");
+  commit_all(repository, "ignore");
+  const Job job = worktree();
+  const fs::path path = workspace_of(job);
+  fs::create_directories(repository / ".git/hooks");
+  for (const char* hook : {"pre-commit", "reference-transaction", "post-index-change"}) {
+    write_text(repository / ".git/hooks" / hook, "#!/bin/sh\necho ran >&2\nexit 1\n");
+    fs::permissions(repository / ".git/hooks" / hook, fs::perms::owner_all);
+  }
+  const std::string tip = run("rev-parse HEAD", path);
+  write_text(path / "file.txt", "changed\n");
+  fs::create_directories(path / "deep/er");
+  write_text(path / "deep/er/ünïcode name.txt", "new\n");
+  write_text(path / "build.log", "noise\n");
+  fs::create_directories(path / ".smoke-data/sub");
+  write_text(path / ".smoke-data/sub/file", "smoke\n");
+
+  const RemovalRequest request = request_for(job);
+  const RemovalOutcome outcome = remove_worktree(request);
+  ASSERT_EQ(outcome.result, Removal::removed) << outcome.reason;
+  EXPECT_EQ(outcome.rescue_ref, "refs/signalbox/rescue/" + to_string(job.run_id));
+  expect_gone(job);
+  EXPECT_EQ(shown(outcome.rescue_ref + ":file.txt"), "changed\n");
+  EXPECT_EQ(shown(outcome.rescue_ref + ":deep/er/ünïcode name.txt"), "new\n");
+  EXPECT_FALSE(git(repository, {"show", outcome.rescue_ref + ":build.log"}).ok);
+  EXPECT_FALSE(git(repository, {"show", outcome.rescue_ref + ":.smoke-data"}).ok);
+  EXPECT_EQ(git(repository, {"rev-parse", outcome.rescue_ref + "^1"}).line(), tip);
+  EXPECT_EQ(git(repository, {"rev-parse", "refs/heads/" + request.branch}).line(), tip);
+  const RemovalOutcome again = remove_worktree(request);
+  EXPECT_EQ(again.result, Removal::nothing_there);
+  EXPECT_EQ(again.rescue_ref, outcome.rescue_ref) << "the same as the first time";
+}
+
+TEST_F(WorktreeRemoval, WhatWasStagedAndThenChangedIsKeptTwice) {
+  const Job job = worktree();
+  const fs::path path = workspace_of(job);
+  write_text(path / "file.txt", "staged\n");
+  run("add file.txt", path);
+  write_text(path / "file.txt", "later\n");
+  const RemovalOutcome outcome = remove_worktree(request_for(job));
+  ASSERT_EQ(outcome.result, Removal::removed) << outcome.reason;
+  EXPECT_EQ(shown(outcome.rescue_ref + ":file.txt"), "later\n");
+  EXPECT_EQ(shown(outcome.rescue_ref + "^2:file.txt"), "staged\n");
+}
+
+TEST_F(WorktreeRemoval, AMergeThatStoppedAtAConflictIsKept) {
+  const Job job = worktree();
+  const fs::path path = workspace_of(job);
+  write_text(path / "file.txt", "ours\n");
+  commit_all(path, "ours");
+  write_text(repository / "file.txt", "theirs\n");
+  commit_all(repository, "theirs");
+  EXPECT_FALSE(git(path, {"merge", "main"}).ok);
+  const RemovalOutcome outcome = remove_worktree(request_for(job));
+  ASSERT_EQ(outcome.result, Removal::removed) << outcome.reason;
+  EXPECT_NE(shown(outcome.rescue_ref + ":file.txt").find("<<<<<<<"), std::string::npos);
+}
+
+TEST_F(WorktreeRemoval, CommitsThatNoBranchHasAreKept) {
+  const Job job = worktree();
+  const fs::path path = workspace_of(job);
+  run("checkout --quiet --detach", path);
+  write_text(path / "file.txt", "committed\n");
+  commit_all(path, "detached");
+  const std::string commit = run("rev-parse HEAD", path);
+  RemovalRequest request = request_for(job);
+  request.rescue_unsaved = false;
+  EXPECT_EQ(remove_worktree(request).result, Removal::left);
+  request.rescue_unsaved = true;
+  const RemovalOutcome outcome = remove_worktree(request);
+  ASSERT_EQ(outcome.result, Removal::removed) << outcome.reason;
+  run("merge-base --is-ancestor " + commit + " " + outcome.rescue_ref, repository);
+}
+
+// Killed between the rescue and the removal; the agent's last process wrote on in between.
+TEST_F(WorktreeRemoval, ASecondRescueKeepsTheFirst) {
+  const Job job = worktree();
+  const fs::path path = workspace_of(job);
+  const RemovalRequest request = request_for(job);
+  write_text(path / "file.txt", "first\n");
+  ASSERT_TRUE(rescue_work(path, request.run_id, request.branch).has_value());
+  const std::string first = run("rev-parse " + rescue_ref_of(request.run_id), repository);
+  ASSERT_TRUE(rescue_work(path, request.run_id, request.branch).has_value());
+  EXPECT_EQ(run("rev-parse " + rescue_ref_of(request.run_id), repository), first) << "kept already";
+  write_text(path / "file.txt", "second\n");
+  const RemovalOutcome outcome = remove_worktree(request);
+  ASSERT_EQ(outcome.result, Removal::removed) << outcome.reason;
+  EXPECT_EQ(shown(outcome.rescue_ref + ":file.txt"), "second\n");
+  EXPECT_EQ(run("rev-parse " + outcome.rescue_ref + "^2", repository), first);
+}
+
+// As killed after each step: the rename, git's own list, part of the files.
+TEST_F(WorktreeRemoval, GoesOnWhereItWasKilled) {
+  const auto condemned = [](const Job& job) { return workspace_of(job).string() + ".removing"; };
+  const std::vector<std::function<void(const Job&)>> kills{
+      [&](const Job& job) { fs::rename(workspace_of(job), condemned(job)); },
+      [&](const Job& job) {
+        fs::rename(workspace_of(job), condemned(job));
+        fs::remove(fs::path(condemned(job)) / "file.txt");
+        run("worktree prune", repository);
+      },
+  };
+  for (const auto& kill : kills) {
+    const Job job = worktree();
+    kill(job);
+    const RemovalOutcome outcome = remove_worktree(request_for(job));
+    EXPECT_EQ(outcome.result, Removal::removed) << outcome.reason;
+    EXPECT_EQ(outcome.rescue_ref, "") << "what was removed halfway is nobody's change";
+    expect_gone(job);
+  }
+  const Job job = worktree();
+  fs::remove_all(workspace_of(job));
+  EXPECT_EQ(remove_worktree(request_for(job)).result, Removal::nothing_there);
+  expect_gone(job);
+}
+
+// In a process of its own, killed at many moments; then once to the end.
+TEST_F(WorktreeRemoval, LosesNothingOverRandomKills) {
+  for (int round = 0; round < 12; ++round) {
+    const Job job = worktree();
+    const fs::path path = workspace_of(job);
+    write_text(path / "file.txt", "precious\n");
+    for (int number = 0; number < 50; ++number) {
+      write_text(path / ("new-" + std::to_string(number)), "new\n");
+    }
+    const RemovalRequest request = request_for(job);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::setpgid(0, 0);
+      (void)remove_worktree(request);
+      ::_exit(0);
+    }
+    ::usleep(static_cast<useconds_t>(round) * 7'000);
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+    RemovalOutcome outcome;
+    // What the killed one had started may hold a lock of git's for a moment.
+    ASSERT_TRUE(eventually([&] {
+      outcome = remove_worktree(request);
+      return outcome.result != Removal::left;
+    })) << outcome.reason;
+    EXPECT_EQ(shown(outcome.rescue_ref + ":file.txt"), "precious\n") << round;
+    EXPECT_EQ(shown(outcome.rescue_ref + ":new-49"), "new\n") << round;
+    expect_gone(job);
+  }
+}
+
+TEST_F(WorktreeRemoval, WhatACommitCannotHoldStays) {
+  const Job job = worktree();
+  const fs::path nested = workspace_of(job) / "vendor/other";
+  fs::create_directories(nested);
+  run("init --quiet .", nested);
+  write_text(nested / "precious.txt", "work\n");
+  const RemovalOutcome outcome = remove_worktree(request_for(job));
+  EXPECT_EQ(outcome.result, Removal::left);
+  EXPECT_NE(outcome.reason.find("vendor/other/"), std::string::npos) << outcome.reason;
+  EXPECT_EQ(content_of(nested / "precious.txt"), "work\n");
+  EXPECT_TRUE(is_listed(job));
+}
+
+TEST_F(WorktreeRemoval, WhatIsNotARunsWorktreeStays) {
+  const Job job = worktree();
+  RemovalRequest request = request_for(job);
+  request.run_live = true;
+  EXPECT_EQ(remove_worktree(request).reason, "its run goes on");
+  request = request_for(job);
+  request.path = repository;
+  EXPECT_NE(remove_worktree(request).reason.find("the repository itself"), std::string::npos);
+  request.path = site.root() / "plain";
+  fs::create_directory(request.path);
+  write_text(request.path / "file", "x");
+  EXPECT_NE(remove_worktree(request).reason.find("is not a worktree of"), std::string::npos);
+  request.run_id = "../../heads/main";
+  EXPECT_EQ(remove_worktree(request).result, Removal::left);
+  EXPECT_TRUE(fs::exists(repository / "file.txt"));
+  EXPECT_TRUE(fs::exists(site.root() / "plain/file"));
+}
+
+// As a user to whom read-only means something.
+TEST(TreeRemoval, ReadOnlyDirectoriesGoAndLinksAreNotFollowed) {
+  const TemporaryDirectory place;
+  fs::permissions(place.path(), fs::perms::all);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (::geteuid() == 0 && (::setgid(65534) != 0 || ::setuid(65534) != 0)) ::_exit(3);
+    const fs::path tree = place.path() / "tree";
+    fs::create_directories(tree / "a/b");
+    fs::create_directories(place.path() / "kept");
+    write_text(place.path() / "kept/file", "x");
+    write_text(tree / "a/b/file", "x");
+    fs::create_directory_symlink(place.path() / "kept", tree / "a/link");
+    fs::permissions(tree / "a/b", fs::perms::owner_read | fs::perms::owner_exec);
+    fs::permissions(tree / "a", fs::perms::none);
+    const bool removed = remove_tree(tree).has_value();
+    const bool right = removed && !fs::exists(tree) && fs::exists(place.path() / "kept/file") &&
+                       remove_tree(tree).has_value();
+    ::_exit(right ? 0 : 1);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+}
+
+TEST_F(WorktreeRemoval, OrphansThatAreCleanGoAndTheOthersAreTold) {
+  const Job live = worktree();
+  const Job clean = worktree();
+  const Job dirty = worktree();
+  write_text(workspace_of(dirty) / "file.txt", "changed\n");
+  const Job vanished = worktree();
+  Job merge = builtin("merge");
+  merge.workspace = merge.run_root + "/merge-" + to_string(merge.run_id).substr(0, 8);
+  merge.input = R"({"branch":"main","commit":"main","title":"t"})";
+  ASSERT_EQ(end_of(merge).outcome, Outcome::succeeded);
+  run("worktree add --quiet --detach " + (site.root() / "elsewhere").string(), repository);
+  fs::remove_all(workspace_of(vanished));
+
+  const auto outcomes =
+      remove_orphans(repository, site.root() / "runs",
+                     [&](const std::string& run_id) { return run_id == to_string(live.run_id); });
+  ASSERT_TRUE(outcomes.has_value()) << outcomes.error();
+  std::map<std::string, std::string> told;
+  for (const OrphanOutcome& each : *outcomes) {
+    told[each.orphan.run_id] =
+        each.outcome.result == Removal::removed ? "removed" : each.outcome.reason;
+  }
+  const std::map<std::string, std::string> expected{
+      {to_string(clean.run_id), "removed"},
+      {to_string(vanished.run_id), "removed"},
+      {to_string(dirty.run_id), "it has uncommitted work"},
+      {to_string(merge.run_id), "it may hold a merge to be looked at"}};
+  EXPECT_EQ(told, expected);
+  expect_gone(clean);
+  expect_gone(vanished);
+  EXPECT_TRUE(is_listed(live));
+  EXPECT_EQ(content_of(workspace_of(dirty) / "file.txt"), "changed\n");
+  EXPECT_TRUE(fs::exists(workspace_of(merge)));
+  EXPECT_TRUE(fs::exists(site.root() / "elsewhere"));
+}
+
+// A merge is made again from what it was made of; so it needs no rescue, published or not.
+TEST_F(WorktreeRemoval, AMergeWorktreeGoesWithoutARescue) {
+  const Job work = worktree();
+  write_text(workspace_of(work) / "new.txt", "new\n");
+  commit_all(workspace_of(work), "work");
+  Job merge = builtin("merge");
+  merge.workspace = merge.run_root + "/merge-" + to_string(merge.run_id).substr(0, 8);
+  merge.input = R"({"branch":")" + branch_of(work.run_id, work.run_token) + R"(","commit":")" +
+                run("rev-parse HEAD", workspace_of(work)) + R"(","title":"t"})";
+  const JobResult merged = end_of(merge);
+  ASSERT_EQ(merged.outcome, Outcome::succeeded) << merged.failure.message;
+  const RemovalOutcome outcome = remove_worktree(request_for(merge));
+  EXPECT_EQ(outcome.result, Removal::removed) << outcome.reason;
+  EXPECT_EQ(outcome.rescue_ref, "");
+  expect_gone(merge);
+}
+
+}  // namespace
+}  // namespace signalbox
