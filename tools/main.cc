@@ -41,6 +41,9 @@ void add_commands(CLI::App& app, Invocation& invocation) {
   add_lock_commands(app, invocation);
   add_tick_commands(app, invocation);
   add_loop_commands(app, invocation);
+  add_project_commands(app, invocation);
+  add_card_commands(app, invocation);
+  add_board_command(app, invocation);
   add_watchdog_commands(app, invocation);
   add_strategy_commands(app, invocation);
   add_fence_commands(app, invocation);

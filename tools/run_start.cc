@@ -6,10 +6,10 @@
 
 #include <CLI/CLI.hpp>
 
-#include "server/rpc/pipeline_json.h"
 #include "tools/budget_options.h"
 #include "tools/commands.h"
 #include "tools/json_fields.h"
+#include "tools/pipeline_file.h"
 #include "tools/remote_call.h"
 #include "tools/run_watch.h"
 #include "tools/text_source.h"
@@ -34,29 +34,6 @@ struct StartOptions {
   BudgetOptions budget;
   bool watch = false;
 };
-
-// The tables of a pipeline file; checked here too, so that a mistake names the file.
-Called<json::value> pipeline_tables(const std::string& file) {
-  const auto text = read_file(file);
-  if (!text) return tl::unexpected(text.error());
-  Called<json::value> tables;
-  if (file.ends_with(".json")) {
-    tables = json_from("@" + file, file);
-    if (!tables) return tables;
-  } else {
-    auto parsed = json_from_toml(*text);
-    if (!parsed) {
-      parsed.error().message = file + ": " + parsed.error().message;
-      return tl::unexpected(from_rejection(parsed.error()));
-    }
-    tables = std::move(*parsed);
-  }
-  if (auto pipeline = pipeline_from_json(*tables); !pipeline) {
-    pipeline.error().message = file + ": " + pipeline.error().message;
-    return tl::unexpected(from_rejection(pipeline.error()));
-  }
-  return tables;
-}
 
 // The server may have another working directory.
 void set_path(json::object& params, std::string_view name, const std::optional<std::string>& path) {

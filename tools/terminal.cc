@@ -1,6 +1,9 @@
 #include "tools/terminal.h"
 
+#include <algorithm>
+#include <clocale>
 #include <cstdlib>
+#include <cwchar>
 
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -25,6 +28,22 @@ std::size_t sequence_length(std::string_view text, std::size_t at) {
     if (!is_continuation(text[at + index])) return 0;
   }
   return length;
+}
+
+// Widths as the C library knows them, in whatever locale the caller runs.
+std::size_t character_columns(std::string_view character) {
+  if (character.size() == 1) return 1;
+  static const locale_t unicode = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
+  if (unicode == nullptr) return 1;
+  const auto lead = static_cast<unsigned char>(character.front());
+  auto code = static_cast<wchar_t>(lead & (0xFFU >> (character.size() + 1)));
+  for (const char byte : character.substr(1)) {
+    code = static_cast<wchar_t>(code << 6 | (static_cast<unsigned char>(byte) & 0x3F));
+  }
+  const locale_t before = uselocale(unicode);
+  const int columns = ::wcwidth(code);
+  uselocale(before);
+  return columns < 0 ? 1 : static_cast<std::size_t>(columns);
 }
 
 }  // namespace
@@ -71,9 +90,10 @@ std::string styled(const Terminal& terminal, Style style, std::string_view text)
 }
 
 Style style_of_status(std::string_view status) {
-  if (status == "succeeded") return Style::good;
-  if (status == "failed" || status == "timeout" || status == "lost") return Style::bad;
-  if (status == "running" || status == "waiting") return Style::busy;
+  if (status == "succeeded" || status == "verified" || status == "merged") return Style::good;
+  if (status == "failed" || status == "timeout" || status == "lost" || status == "blocked")
+    return Style::bad;
+  if (status == "running" || status == "waiting" || status == "verifying") return Style::busy;
   if (status == "canceled" || status == "pending") return Style::faint;
   return Style::plain;
 }
@@ -101,20 +121,29 @@ std::string printable(std::string_view text) {
 
 std::size_t columns_of(std::string_view text) {
   std::size_t columns = 0;
-  for (const char byte : text) columns += is_continuation(byte) ? 0 : 1;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t length = std::max<std::size_t>(sequence_length(text, at), 1);
+    columns += character_columns(text.substr(at, length));
+    at += length;
+  }
   return columns;
+}
+
+std::size_t bytes_within(std::string_view text, std::size_t columns) {
+  std::size_t taken = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t length = std::max<std::size_t>(sequence_length(text, at), 1);
+    taken += character_columns(text.substr(at, length));
+    if (taken > columns) return at;
+    at += length;
+  }
+  return text.size();
 }
 
 std::string cut(std::string_view text, std::size_t columns) {
   if (columns_of(text) <= columns) return std::string(text);
   if (columns == 0) return {};
-  std::size_t at = 0;
-  for (std::size_t taken = 0; at < text.size(); ++at) {
-    if (is_continuation(text[at])) continue;
-    if (taken == columns - 1) break;
-    ++taken;
-  }
-  return std::string(text.substr(0, at)) + "…";
+  return std::string(text.substr(0, bytes_within(text, columns - 1))) + "…";
 }
 
 }  // namespace signalbox

@@ -9,8 +9,7 @@ namespace signalbox {
 
 // INVALID_PARAMS with the field and a next command unless `repository` is the root of a git
 // repository (a bare one, too) that has the branch `base` with a commit, and `remote` is empty, a
-// remote that the repository knows by this name, or a path or URL (which isn't asked). Blocks;
-// callers as of git() (executors/git_command.h).
+// remote that the repository knows by this name, or a path or URL (which is not asked). Blocks.
 Decided<void> check_repository(const PutProject& command);
 
 }  // namespace signalbox

@@ -79,7 +79,7 @@ void explain_backlog(const World& world, CardMoment& moment) {
       moment.reason = "next";
       moment.moving = true;
       moment.unblocked_by = "the next tick of the heartbeat";
-      moment.next_commands = {"signalbox tick list --loop heartbeat"};
+      moment.next_commands = {"signalbox loop trigger heartbeat"};
       return;
     case CardWaitReason::policy:
       return explain_policy(world, "processBacklog", moment);
@@ -139,7 +139,7 @@ void explain_verified(const World& world, CardMoment& moment) {
   if (!card.code.empty()) moment.text += "; the merge before: " + card.code + ", " + card.message;
   moment.moving = true;
   moment.unblocked_by = "the next tick of the synthesizer";
-  moment.next_commands = {"signalbox tick list --loop synthesizer"};
+  moment.next_commands = {"signalbox loop trigger synthesizer"};
 }
 
 void explain_stop(const World& world, CardMoment& moment) {

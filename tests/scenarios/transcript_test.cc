@@ -7,6 +7,8 @@
 //   < {…}                                      the answer: its result, or the error
 //   ? {"method":…} path value                  asked again and again until its answer has that
 //   value
+//   ! repository                               a new git repository, which later lines name as
+//   $repository
 //
 // What differs from time to time is normalized: ids, times, digests, and values kept by a name.
 // SIGNALBOX_REWRITE_TRANSCRIPTS=1 writes the answers anew; read the difference before it is kept.
@@ -64,6 +66,21 @@ class Conversation {
   Conversation(const Conversation&) = delete;
   Conversation& operator=(const Conversation&) = delete;
   ~Conversation() { ::close(descriptor_); }
+
+  // With one commit on `main`.
+  void make_repository() {
+    const std::string path = (scratch_.path() / "site").string();
+    std::filesystem::create_directories(path);
+    for (const std::vector<std::string>& words :
+         {std::vector<std::string>{"init", "--quiet", "--initial-branch", "main"},
+          {"-c", "user.name=t", "-c", "user.email=t@t", "commit", "--quiet", "--allow-empty", "-m",
+           "start"}}) {
+      std::vector<std::string> argv = {"git", "-C", path};
+      argv.insert(argv.end(), words.begin(), words.end());
+      EXPECT_EQ(run_process(argv).exit_code, 0);
+    }
+    keep("repository", path);
+  }
 
   // The answer to {"method", "params"}; its $names are replaced.
   json::value ask(const std::string& question) {
@@ -156,6 +173,7 @@ class Conversation {
   }
 
   RealServer server_;
+  ScratchDirectory scratch_;
   int descriptor_ = -1;
   std::string received_;
   std::map<std::string, std::string> values_;
@@ -173,6 +191,8 @@ std::string played(const std::string& text) {
     if (line.starts_with("> ")) {
       answer = conversation.ask(line.substr(2));
       out << "< " << conversation.normalized(answer) << '\n';
+    } else if (line == "! repository") {
+      conversation.make_repository();
     } else if (line.starts_with("= ")) {
       std::istringstream words(line.substr(2));
       std::string name, path;

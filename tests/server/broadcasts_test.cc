@@ -1,0 +1,188 @@
+// What subscribers are told of the heartbeat and of cards' runs.  // H10
+#include "server/rpc/broadcasts.h"
+
+#include "server/rpc/broadcast_sources.h"
+#include "tests/server/board_site.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+using Names = std::vector<std::string>;
+
+class BroadcastsTest : public BoardSite {
+ protected:
+  BroadcastsTest() { put("web"); }
+
+  Token beat() {
+    BeginTick begin;
+    begin.loop = "heartbeat";
+    begin.reason = "scheduled";
+    begin.own_loop = true;
+    take(begin);
+    return log.tail();
+  }
+  void end(Token token, const std::string& error = "") {
+    EndTick ended;
+    ended.loop = "heartbeat";
+    ended.token = token;
+    ended.outcome = error.empty() ? TickOutcome::succeeded : TickOutcome::failed;
+    if (!error.empty()) ended.error = error;
+    take(ended);
+  }
+  // What a subscription from `from` on is told of the log as it is.
+  Names told(Position from = 1) {
+    Names names;
+    params.clear();
+    Broadcasts broadcasts = broadcasts_from(api, from);
+    EXPECT_TRUE(log.scan(from, log.tail(), [&](Record&& record) {
+      for (Broadcast& each : broadcasts.of(record)) {
+        names.emplace_back(each.name);
+        EXPECT_EQ(each.params.at("position"), record.position);
+        EXPECT_TRUE(each.params.contains("span_id"));
+        params.push_back(std::move(each.params));
+      }
+      return true;
+    }));
+    for (const std::string& name : names) {
+      EXPECT_NE(std::find(broadcast_names().begin(), broadcast_names().end(), name),
+                broadcast_names().end());
+    }
+    return names;
+  }
+  // Of the latest told().
+  std::vector<json::object> params;
+};
+
+TEST_F(BroadcastsTest, ATickWithoutWorkIsIdle) {
+  const Token token = beat();
+  end(token);
+  EXPECT_EQ(told(), (Names{"heartbeat.tick", "heartbeat.idle"}));
+  EXPECT_EQ(params[1].at("token"), token);
+  EXPECT_EQ(params[1].at("span_id"), std::to_string(token));
+  EXPECT_EQ(told(token + 1), Names{"heartbeat.idle"}) << "from the middle of the tick";
+}
+
+TEST_F(BroadcastsTest, ATickThatSpawnsIsNotIdleAndNamesTheCard) {
+  const std::string id = submit("Fix it");
+  const Token token = beat();
+  const RunId run = start_next();
+  end(token);
+  EXPECT_EQ(told(), (Names{"heartbeat.tick", "heartbeat.spawned", "agent.spawned"}));
+  EXPECT_EQ(params[1].at("card_id"), id);
+  EXPECT_EQ(params[1].at("run_id"), to_string(run));
+  EXPECT_EQ(params[1].at("title"), "Fix it");
+  EXPECT_EQ(params[1].at("project"), "web");
+  EXPECT_EQ(params[1].at("span_id"), std::to_string(token));
+  EXPECT_EQ(told(token + 2), Names{}) << "from after the start: it isn't idle all the same";
+}
+
+TEST_F(BroadcastsTest, WhatGoesWrongInATickIsAnError) {
+  end(beat(), "no space");
+  take(RefusePolicy{"web", Digest{{2}}, 7, "there is no key maxAgents"});
+  EXPECT_EQ(told(), (Names{"heartbeat.tick", "heartbeat.error", "heartbeat.error"}));
+  EXPECT_EQ(params[1].at("message"), "no space");
+  EXPECT_EQ(params[2].at("project"), "web");
+  EXPECT_EQ(params[2].at("line"), 7);
+  EXPECT_TRUE(params[2].at("span_id").is_null());
+}
+
+TEST_F(BroadcastsTest, ARunIsToldFromItsStartToItsVerification) {
+  submit("Fix it");
+  start_next();
+  const Position before = log.tail();
+  work("implement");
+  const Position checks = log.tail();
+  work("verify");
+  EXPECT_EQ(told(before),
+            (Names{"agent.completed", "verification.started", "verification.finished"}));
+  EXPECT_EQ(params[2].at("ok"), true);
+  EXPECT_EQ(params[2].at("station"), "verify");
+  EXPECT_NE(params[0].at("span_id").as_string().find('-'), json::string::npos)
+      << "of the attempt at the checks";
+  EXPECT_EQ(told(checks + 2), (Names{"verification.finished"}))
+      << "a subscription that is younger than the checks looks back";
+}
+
+TEST_F(BroadcastsTest, ARunThatFailsEndsOnce) {
+  const std::string failure =
+      R"(,"error_class":"terminal","error_code":"RED","error_message":"no")";
+  submit("Fix it");
+  start_next();
+  work("implement", "failed", failure);
+  EXPECT_EQ(told(), (Names{"heartbeat.spawned", "agent.spawned", "agent.failed"}));
+  EXPECT_EQ(params[2].at("code"), "RED");
+  EXPECT_TRUE(params[2].at("retry_at").is_string());
+  const Position first = log.tail() + 1;
+  clock.advance_ms(31 * 60 * 1000);
+  take(RetryBlockedCards{});
+  start_next();
+  work("implement");
+  work("verify", "failed", failure);
+  EXPECT_EQ(told(first),
+            (Names{"heartbeat.retry", "heartbeat.spawned", "agent.spawned", "agent.completed",
+                   "verification.started", "verification.finished"}));
+  EXPECT_EQ(params[5].at("ok"), false);
+  EXPECT_EQ(params[5].at("code"), "RED");
+}
+
+TEST_F(BroadcastsTest, TimeoutAndCancelHaveNamesOfTheirOwn) {
+  submit("Slow");
+  start_next();
+  work("implement", "timeout");
+  EXPECT_EQ(told().back(), "agent.timeout");
+  const std::string second = submit("Stopped");
+  const RunId run = start_next();
+  ask("run.cancel", R"({"run_id":")" + to_string(run) + "\"}");
+  EXPECT_EQ(told().back(), "agent.stopped");
+  EXPECT_EQ(params.back().at("card_id"), second);
+}
+
+TEST_F(BroadcastsTest, APolicyMaySilenceThoseAboutItsCards) {
+  submit("Quiet");
+  Policy policy;
+  policy.websocket_events = false;
+  take(AdoptPolicy{"web", Digest{{1}}, policy});
+  const Token token = beat();
+  start_next();
+  work("implement");
+  work("verify");
+  end(token);
+  EXPECT_EQ(told(), Names{"heartbeat.tick"}) << "and the tick isn't idle";
+}
+
+TEST_F(BroadcastsTest, ABlockByHandIsNobodysEnd) {
+  const std::string id = submit("Fix it");
+  ask("card.block", R"({"card_id":")" + id + R"(","reason":"wait"})");
+  ask("card.unblock", R"({"card_id":")" + id + "\"}");
+  EXPECT_EQ(told(), Names{});
+}
+
+TEST_F(BroadcastsTest, OneEventMayBeToldSeveralTimesToThoseWhoWant) {
+  const auto all = std::make_shared<ListeningPeer>();
+  const auto some = std::make_shared<ListeningPeer>();
+  const auto subscribe = [this](const std::string& params, const auto& who) {
+    dispatcher.handle(
+        R"({"jsonrpc":"2.0","id":1,"method":"events.subscribe","params":)" + params + "}",
+        {"uid:1", Role::admin}, who);
+    commit_all();
+  };
+  subscribe("{}", all);
+  subscribe(R"({"types":["agent.spawned"]})", some);
+  submit("Fix it");
+  const Position from = log.tail() + 1;
+  start_next();
+  feed.publish(std::vector<Commit>{log.read_commit(from - 1).value()});
+  feed.publish(std::vector<Commit>{log.read_commit(from).value()});
+  Names methods;
+  for (const std::string& line : all->delivered) {
+    methods.emplace_back(json::parse(line).at("method").as_string());
+  }
+  EXPECT_EQ(methods, (Names{"event", "event", "heartbeat.spawned", "agent.spawned", "event"}));
+  ASSERT_EQ(some->delivered.size(), 1U);
+  EXPECT_EQ(json::parse(some->delivered[0]).at("method"), "agent.spawned");
+}
+
+}  // namespace
+}  // namespace signalbox

@@ -1,0 +1,257 @@
+// `project.*` and `card.*` over the dispatcher.  // H1, H3, H4
+#include "tests/server/board_site.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+using RpcBoard = BoardSite;
+
+const json::object& details_of(const json::object& answer) {
+  return answer.at("error").at("data").at("details").as_object();
+}
+std::string next_of(const json::object& answer) {
+  return std::string(answer.at("error").at("data").at("next_commands").at(0).as_string());
+}
+
+TEST_F(RpcBoard, AProjectIsPutOnceAndToldWhole) {
+  const auto first = put("web");
+  EXPECT_EQ(first.at("result").at("changed"), true);
+  EXPECT_EQ(first.at("result").at("base"), "main");
+  EXPECT_EQ(put("web").at("result").at("changed"), false);
+  const auto got = ask("project.get", R"({"name":"web"})").at("result").at("project");
+  EXPECT_EQ(got.at("repository"), repository);
+  EXPECT_EQ(got.at("policy").at("max_concurrent_agents"), 2);
+  EXPECT_TRUE(got.at("policy_digest").is_null());
+  EXPECT_TRUE(got.at("refused").is_null());
+  EXPECT_EQ(got.at("pipeline").at("name"), "p");
+  EXPECT_EQ(got.at("stations").as_array().size(), 2U);
+  EXPECT_EQ(code_of(ask("project.get", R"({"name":"no"})")), "PROJECT_NOT_FOUND");
+}
+
+TEST_F(RpcBoard, AProjectIsListedByNameInPages) {
+  put("web");
+  put("api");
+  put("docs");
+  const auto first = ask("project.list", R"({"limit":2})").at("result").as_object();
+  ASSERT_EQ(first.at("projects").as_array().size(), 2U);
+  EXPECT_EQ(first.at("projects").at(0).at("name"), "api");
+  EXPECT_EQ(first.at("next_cursor"), "docs");
+  const auto rest = ask("project.list", R"({"limit":2,"cursor":"docs"})").at("result");
+  ASSERT_EQ(rest.at("projects").as_array().size(), 1U);
+  EXPECT_EQ(rest.at("projects").at(0).at("name"), "web");
+  EXPECT_TRUE(rest.at("next_cursor").is_null());
+}
+
+TEST_F(RpcBoard, AProjectsRepositoryIsLookedAt) {
+  const auto put_at = [this](const std::string& path, const std::string& more = "") {
+    return ask("project.put", R"({"name":"web","repository":")" + path + "\"" + more + "}");
+  };
+  const std::string here = root.path().string();
+  const auto missing = put_at(here + "/none");
+  EXPECT_EQ(code_of(missing), "INVALID_PARAMS");
+  EXPECT_EQ(details_of(missing).at("field"), "repository");
+  std::filesystem::create_directories(root.path() / "plain");
+  const auto plain = put_at(here + "/plain");
+  EXPECT_EQ(details_of(plain).at("field"), "repository");
+  EXPECT_EQ(next_of(plain).rfind("git init ", 0), 0U) << next_of(plain);
+  // What it says works: now the branch has no commit.
+  EXPECT_TRUE(git(root.path(), {"init", "--initial-branch", "main", here + "/plain"}).ok);
+  EXPECT_EQ(details_of(put_at(here + "/plain")).at("field"), "base");
+
+  const std::string good = make_repository(root.path() / "site").string();
+  std::filesystem::create_directories(root.path() / "site" / "inside");
+  const auto inside = put_at(good + "/inside");
+  EXPECT_EQ(details_of(inside).at("field"), "repository");
+  EXPECT_NE(next_of(inside).find("--repository " + good + " "), std::string::npos);
+  const auto trunk = put_at(good, R"(,"base":"trunk")");
+  EXPECT_EQ(details_of(trunk).at("field"), "base");
+  EXPECT_NE(next_of(trunk).find("--base main"), std::string::npos) << next_of(trunk);
+  EXPECT_EQ(details_of(put_at(good, R"(,"remote":"origin")")).at("field"), "remote");
+  EXPECT_EQ(code_of(put_at(good, R"(,"remote":"/srv/web.git")")), "");
+  EXPECT_EQ(code_of(put_at("site")), "INVALID_PARAMS") << "not absolute";
+  EXPECT_TRUE(git(root.path(), {"clone", "--quiet", "--bare", good, here + "/bare.git"}).ok);
+  EXPECT_EQ(code_of(put_at(here + "/bare.git")), "") << "a bare one will do";
+  EXPECT_EQ(code_of(put_at(good + "/.git")), "INVALID_PARAMS");
+}
+
+TEST_F(RpcBoard, TellsWhatIsWrongWithThePolicysFile) {  // H3
+  put("web");
+  Policy policy;
+  policy.max_concurrent_agents = 5;
+  take(AdoptPolicy{"web", Digest{{1}}, policy});
+  take(RefusePolicy{"web", Digest{{2}}, 7, "there is no key maxAgents"});
+  const auto got = ask("project.get", R"({"name":"web"})").at("result").at("project");
+  EXPECT_EQ(got.at("policy").at("max_concurrent_agents"), 5) << "the last good one";
+  EXPECT_EQ(got.at("refused").at("line"), 7);
+  EXPECT_EQ(got.at("refused").at("message"), "there is no key maxAgents");
+  EXPECT_EQ(got.at("refused").at("position"), log.tail());
+  take(AdoptPolicy{"web", Digest{{3}}, policy});
+  EXPECT_TRUE(
+      ask("project.get", R"({"name":"web"})").at("result").at("project").at("refused").is_null());
+}
+
+TEST_F(RpcBoard, ACardIsSubmittedOnceForACommandId) {
+  put("web");
+  const std::string params =
+      R"({"project":"web","title":"Fix it","brief":"All","key":"db","priority":3,"command_id":"c1"})";
+  const auto first = ask("card.submit", params);
+  EXPECT_EQ(first.at("result").at("status"), "backlog");
+  EXPECT_EQ(triggers.size(), 1U);
+  const auto again = ask("card.submit", params);
+  EXPECT_EQ(again.at("result").at("card_id"), first.at("result").at("card_id"));
+  EXPECT_EQ(again.at("result").at("replayed"), true);
+  EXPECT_EQ(engine.world().board.cards().size(), 1U);
+  EXPECT_EQ(code_of(ask("card.submit", R"({"project":"web","title":"No","command_id":"c1"})")),
+            "IDEMPOTENCY_CONFLICT");
+  submit("Later", R"(,"immediate":false)");
+  EXPECT_EQ(triggers.size(), 1U) << "left to the heartbeat";
+  EXPECT_EQ(code_of(ask("card.submit", R"({"project":"no","title":"x"})")), "PROJECT_NOT_FOUND");
+  EXPECT_EQ(triggers.size(), 1U) << "of a refusal nothing follows";
+
+  const auto got = card(std::string(first.at("result").at("card_id").as_string()));
+  EXPECT_EQ(got.at("brief"), "All");
+  EXPECT_EQ(got.at("key"), "db");
+  EXPECT_EQ(got.at("priority"), 3);
+  EXPECT_EQ(got.at("submitted_by"), "uid:1");
+  EXPECT_EQ(got.at("waiting").at("reason"), "none");
+  EXPECT_EQ(got.at("history").as_array().size(), 1U);
+}
+
+TEST_F(RpcBoard, AWaitingCardNamesItsHolders) {  // H4
+  put("web");
+  const std::string first = submit("First");
+  const std::string second = submit("Second");
+  const auto order = why(second);
+  EXPECT_EQ(order.at("reasons").at(0).at("reason"), "order");
+  EXPECT_EQ(order.at("reasons").at(0).at("holders").at(0).at("card_id"), first);
+  const RunId run = start_next();
+  const Position took = engine.world().find_run(run)->started_at;
+  const json::value waiting = card(second).at("waiting");
+  EXPECT_EQ(waiting.at("reason"), "concurrency");
+  EXPECT_EQ(waiting.at("scope"), "project");
+  EXPECT_EQ(waiting.at("limit"), 1);
+  EXPECT_EQ(waiting.at("holders").at(0).at("title"), "First");
+  EXPECT_EQ(waiting.at("holders").at(0).at("run_id"), to_string(run));
+  EXPECT_EQ(waiting.at("holders_total"), 1);
+  const auto reason = why(second).at("reasons").at(0);
+  EXPECT_EQ(reason.at("reason"), "concurrency");
+  EXPECT_EQ(reason.at("cause_position"), took) << "the run that took the place";
+  EXPECT_EQ(reason.at("cause_event"), "RunStarted");
+  EXPECT_EQ(reason.at("next_commands").at(0), "signalbox run why " + to_string(run));
+
+  const auto moving = why(first);
+  EXPECT_EQ(moving.at("status"), "running");
+  EXPECT_EQ(moving.at("run").at("run_id"), to_string(run));
+  EXPECT_EQ(moving.at("run").at("reasons").at(0).at("reason"), "no_worker");
+  EXPECT_EQ(moving.at("moving"), false) << "as its run says";
+  const auto of_run = ask("run.why", R"({"run_id":")" + to_string(run) + "\"}");
+  EXPECT_EQ(of_run.at("result").at("card").at("card_id"), first);
+  EXPECT_EQ(of_run.at("result").at("card").at("title"), "First");
+}
+
+TEST_F(RpcBoard, APolicyThatDoesntProcessIsTheCause) {
+  put("web");
+  const std::string id = submit("First");
+  Policy policy;
+  policy.process_backlog = false;
+  take(AdoptPolicy{"web", Digest{{1}}, policy});
+  const Position adopted = log.tail();
+  submit("Second");
+  const auto reason = why(id).at("reasons").at(0);
+  EXPECT_EQ(reason.at("reason"), "policy");
+  EXPECT_EQ(reason.at("cause_position"), adopted);
+  EXPECT_EQ(reason.at("cause_event"), "PolicyAdopted");
+}
+
+TEST_F(RpcBoard, ABlockedCardSaysWhyAndGoesOn) {
+  put("web");
+  const std::string id = submit("First");
+  const RunId run = start_next();
+  EXPECT_EQ(code_of(ask("card.block", R"({"card_id":")" + id + R"(","reason":"wait"})")),
+            "CARD_BUSY");
+  work("implement", "failed",
+       R"(,"error_class":"terminal","error_code":"RED","error_message":"two tests fail")");
+  const auto blocked = card(id);
+  EXPECT_EQ(blocked.at("status"), "blocked");
+  EXPECT_EQ(blocked.at("code"), "RED");
+  EXPECT_TRUE(blocked.at("retry_at").is_string());
+  EXPECT_TRUE(blocked.at("waiting").is_null());
+  EXPECT_EQ(blocked.at("runs").at(0).at("run_id"), to_string(run));
+  const auto reason = why(id).at("reasons").at(0);
+  EXPECT_EQ(reason.at("reason"), "blocked");
+  EXPECT_EQ(reason.at("cause_event"), "CardBlocked");
+  EXPECT_EQ(reason.at("until"), blocked.at("retry_at"));
+
+  triggers.clear();
+  const std::string unblock = R"({"card_id":")" + id + R"(","reason":"fixed","command_id":"u1"})";
+  EXPECT_EQ(ask("card.unblock", unblock).at("result").at("changed"), true);
+  EXPECT_EQ(ask("card.unblock", unblock).at("result").at("replayed"), true);
+  EXPECT_EQ(triggers.size(), 1U);
+  const std::string params = R"({"card_id":")" + id + "\"}";
+  EXPECT_EQ(ask("card.unblock", params).at("result").at("changed"), false);
+  const auto by_hand = ask("card.block", R"({"card_id":")" + id + R"(","reason":"a decision"})");
+  EXPECT_EQ(by_hand.at("result").at("status"), "blocked");
+  EXPECT_EQ(why(id).at("reasons").at(0).at("text"), "BLOCKED: a decision");
+  EXPECT_FALSE(why(id).at("reasons").at(0).as_object().contains("until"));
+}
+
+TEST_F(RpcBoard, AMergedCardIsStillFound) {
+  put("web");
+  const std::string id = submit("First");
+  start_next();
+  work("implement");
+  EXPECT_EQ(card(id).at("status"), "running");
+  work("verify", "succeeded", R"(,"external_ref":"c0ffee")");
+  EXPECT_EQ(card(id).at("status"), "verified");
+  EXPECT_EQ(why(id).at("reasons").at(0).at("reason"), "merge_next");
+  const Card* verified = next_to_merge(engine.world(), "web");
+  ASSERT_NE(verified, nullptr);
+  MergeCard merge{verified->id, run_of_merge(*engine.world().find_project("web"), *verified)};
+  merge.run.pipeline->stations = {StationDefinition{}};
+  merge.run.pipeline->stations.front().name = "merge";
+  merge.run.run_id = ids.next_run_id(0);
+  merge.run.pipeline_digest.bytes.front() = 8;
+  take(merge);
+  EXPECT_EQ(why(id).at("reasons").at(0).at("reason"), "merging");
+  work("merge", "succeeded", R"(,"external_ref":"beef")");
+  EXPECT_TRUE(engine.world().board.cards().empty());
+
+  const auto merged = card(id);
+  EXPECT_EQ(merged.at("status"), "merged");
+  EXPECT_EQ(merged.at("commit"), "beef");
+  EXPECT_EQ(merged.at("runs").as_array().size(), 2U);
+  EXPECT_EQ(merged.at("runs").at(1).at("kind"), "merge");
+  EXPECT_EQ(why(id).at("reasons").at(0).at("reason"), "merged");
+  const auto listed = ask("card.list", R"({"project":"web","status":"merged"})").at("result");
+  ASSERT_EQ(listed.at("cards").as_array().size(), 1U);
+  EXPECT_EQ(listed.at("cards").at(0).at("card_id"), id);
+  EXPECT_TRUE(listed.at("next_cursor").is_null());
+  const auto counts =
+      ask("project.get", R"({"name":"web"})").at("result").at("project").at("cards");
+  EXPECT_EQ(counts.at("merged"), 1);
+  EXPECT_EQ(counts.at("backlog"), 0);
+  EXPECT_EQ(code_of(ask("card.get", R"({"card_id":"00000000-0000-0000-0000-0000000000ff"})")),
+            "CARD_NOT_FOUND");
+  EXPECT_EQ(code_of(ask("card.why", R"({"card_id":"00000000-0000-0000-0000-0000000000ff"})")),
+            "CARD_NOT_FOUND");
+}
+
+TEST_F(RpcBoard, ListsCardsWithWhatTheyWaitFor) {
+  put("web");
+  submit("First");
+  submit("Second");
+  const auto page = ask("card.list", R"({"status":"backlog","limit":1})").at("result").as_object();
+  EXPECT_EQ(page.at("cards").at(0).at("title"), "Second");
+  EXPECT_EQ(page.at("cards").at(0).at("waiting").at("reason"), "order");
+  EXPECT_FALSE(page.at("cards").at(0).at("waiting").as_object().contains("holders"));
+  const auto rest = ask("card.list", R"({"status":"backlog","limit":1,"cursor":)" +
+                                         json::serialize(page.at("next_cursor")) + "}");
+  EXPECT_EQ(rest.at("result").at("cards").at(0).at("title"), "First");
+  EXPECT_EQ(code_of(ask("card.list", R"({"limit":501})")), "INVALID_PARAMS");
+  EXPECT_EQ(code_of(ask("card.list", R"({"status":"done"})")), "INVALID_PARAMS");
+}
+
+}  // namespace
+}  // namespace signalbox
