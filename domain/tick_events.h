@@ -20,11 +20,11 @@ struct TickStarted {
   std::string stage;
   std::string reason;
   std::int64_t lease_ms = 0;
-  RunId run_id{};           // the run that the tick drives, or nil
-  std::string run_root;     // where its marker lies, or empty
-  Token lock_token = 0;     // of the lock that it holds, or 0
-  std::int64_t due_ns = 0;  // UTC; when it was due by its loop's schedule, or 0: it was triggered
-  Digest policy_digest;     // of all policies that it goes by; else zero
+  RunId run_id{};             // the run that the tick drives, or nil
+  std::string run_root;       // where its marker lies, or empty
+  Token lock_token = 0;       // of the lock that it holds, or 0
+  std::int64_t due_ns = 0;    // UTC; when it was due by its loop's schedule, or 0: it was triggered
+  Digest policy_digest = {};  // of all policies that it goes by; else zero
 
   friend bool operator==(const TickStarted&, const TickStarted&) = default;
 };
