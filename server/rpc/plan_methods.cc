@@ -4,8 +4,8 @@
 #include "projections/plan_history.h"
 #include "projections/run_history.h"
 #include "server/rpc/command_call.h"
-#include "server/rpc/index_answer.h"
 #include "server/rpc/plan_results.h"
+#include "server/rpc/read_models.h"
 
 namespace signalbox {
 namespace {
@@ -59,9 +59,10 @@ void get(Api& api, Call& call) {
   if (run && (station.empty() || (*run)->definition().name == station)) {
     return call.responder.result(plan_view(**run));
   }
-  answer_from_index(api, call, [&api, id = params->run_id, station](const RunIndex& index) {
-    return ended_plan_view(api, index, id, station);
-  });
+  answer_from_read_models(api, call.responder,
+                          [&api, id = params->run_id, station](const RunIndex& index) {
+                            return ended_plan_view(api, index, id, station);
+                          });
 }
 
 void list(Api& api, Call& call) {

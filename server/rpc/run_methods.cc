@@ -6,7 +6,6 @@
 #include "domain/refusals.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/command_identity.h"
-#include "server/rpc/index_answer.h"
 #include "server/rpc/page_limit.h"
 #include "server/rpc/read_models.h"
 #include "server/rpc/results.h"
