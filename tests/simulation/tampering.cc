@@ -3,6 +3,8 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
+#include "domain/remote_work.h"
+
 namespace signalbox::simulation {
 namespace {
 
@@ -56,7 +58,8 @@ void let_go_on(const World& world, Run& run) {
 void begin_anew(const World& world, Run& run) {
   if (run.station().ready_at == 0) return;
   World& own = const_cast<World&>(world);
-  own.ready.erase(run.definition().executor, run.definition().name, run.station().ready_at, run.id);
+  own.ready.erase(ready_queue_of(run.definition()), run.definition().name, run.station().ready_at,
+                  run.id);
   if (run.plan) own.planned.erase(run.id);
   run.plan.reset();
   run.current = 0;

@@ -7,6 +7,7 @@
 #include "domain/limits.h"
 #include "domain/station_turn.h"
 #include "server/rpc/described_json.h"
+#include "server/rpc/time_text.h"
 
 namespace signalbox::simulation {
 namespace {
@@ -63,13 +64,13 @@ void TurnAudit::end(const Record& record, AuditedRun& run) {
 
 // A usage limit that is over at a known time is nobody's failure.
 void TurnAudit::check_limit_met(const Record& record, const SentCommand& sent) {
-  const std::string reset = text_of(sent.params, "quota_reset_at_ns");
-  if (reset.empty()) return;
+  const std::optional<std::int64_t> reset_ns = parse_time(text_of(sent.params, "quota_reset_at"));
+  if (!reset_ns) return;
   const auto* deferred = event_as<StationDeferred>(record.event);
   if (deferred == nullptr || deferred->reason != WaitReason::quota) {
     return wrong(record, "the attempt met a usage limit");
   }
-  const std::int64_t until_ns = std::max<std::int64_t>(std::stoll(reset), record.recorded_at_ns);
+  const std::int64_t until_ns = std::max(*reset_ns, record.recorded_at_ns);
   if (deferred->until_ns != until_ns) wrong(record, "the usage limit isn't over then");
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "server/rpc/described_json.h"
+#include "server/rpc/time_text.h"
 #include "tests/simulation/any_usage.h"
 
 namespace signalbox::simulation {
@@ -126,8 +127,8 @@ void WorkerClient::complete() {
     params["outcome"] = "failed";
     params["error_class"] = "quota";
     params["error_code"] = "USAGE_LIMIT";
-    params["quota_reset_at_ns"] =
-        std::to_string(any_quota_reset_ns(environment_.random, environment_.schedule.wall_ns()));
+    params["quota_reset_at"] =
+        format_time(any_quota_reset_ns(environment_.random, environment_.schedule.wall_ns()));
   } else if (!calm() && one_in(4)) {
     constexpr std::array outcomes{"failed", "failed", "failed", "timeout", "canceled"};
     constexpr std::array classes{"transient", "transient", "quota", "lost", "terminal", "config"};
