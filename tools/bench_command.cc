@@ -55,6 +55,7 @@ std::vector<BenchPart> parts_of(const BenchOptions& options) {
   std::vector<BenchPart> parts;
   if (wanted("socket")) parts.push_back(bench_socket);
   if (wanted("engine")) parts.push_back(bench_engine);
+  if (wanted("board")) parts.push_back(bench_board);
   if (options.parts.empty() ? options.full : wanted("scale")) parts.push_back(bench_scale);
   return parts;
 }
@@ -91,7 +92,7 @@ void add_bench_command(CLI::App& app, Invocation& invocation) {
       ->check(CLI::Range(0.05, 3600.0));
   command->add_option("--events", options->events, "Of the logs that are made to be read");
   command->add_option("--part", options->parts, "Only this part; again for more")
-      ->check(CLI::IsMember({"socket", "engine", "scale"}))
+      ->check(CLI::IsMember({"socket", "engine", "board", "scale"}))
       ->expected(1)
       ->take_all();
   command->footer(

@@ -29,4 +29,7 @@ Called<std::vector<Measured>> bench_engine(const BenchPlan& plan);
 // A large log's opening time, memory of open and of ended runs, and snapshots in the latencies.
 Called<std::vector<Measured>> bench_scale(const BenchPlan& plan);
 
+// A tick of the heartbeat over a large board.
+Called<std::vector<Measured>> bench_board(const BenchPlan& plan);
+
 }  // namespace signalbox
