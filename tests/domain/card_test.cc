@@ -16,7 +16,10 @@ constexpr std::int64_t minute_ns = 60'000'000'000;
 
 Event project_put(std::string remote = "origin") {
   ProjectPut put{"/repositories/site", "main", std::move(remote), {}};
-  put.pipeline = {"site", {worker_station("implement"), worker_station("verify")}};
+  put.pipeline.name = "site";
+  for (const char* name : {"implement", "verify"}) {
+    put.pipeline.stations.push_back(worker_station(name));
+  }
   return ProjectEvent{put};
 }
 Event submitted(std::string key = "", std::int32_t priority = 0) {
@@ -157,7 +160,7 @@ TEST_F(CardTest, IsBlockedWhenItsRunIsCanceled) {
 TEST_F(CardTest, ItsRunIsNotRetriedBesideIt) {
   when(start_of(card, run));
   fail();
-  when(RetryRun{run});
+  when(RetryRun{run, {}, {}, {}, {}, 0});
   then_rejected(ErrorCode::CARD_BUSY);
 }
 
