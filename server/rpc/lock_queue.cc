@@ -75,6 +75,7 @@ void LockQueue::observe(std::span<const Record> records) {
   }
 }
 
+// Each key once: one that is due again at once has its turn after all else that there is to do.
 void LockQueue::serve(std::int64_t monotonic_ns) {
   for (const std::string& key : std::exchange(touched_, {})) serve_key(key, monotonic_ns);
   while (const auto due = looks_.take_due(monotonic_ns)) serve_key(due->second, monotonic_ns);
@@ -180,7 +181,9 @@ void LockQueue::arm(const std::string& key, const KeyQueue& queue, std::int64_t 
     look_ns = std::min(look_ns, waiting.deadline_ns);
     if (waiting.look_again_ns > monotonic_ns) look_ns = std::min(look_ns, waiting.look_again_ns);
   }
-  if (const auto end_ns = api_.timers.lease_end_ns(key)) look_ns = std::min(look_ns, *end_ns);
+  // One that is over already is what they are waiting on: the next look at a file tells more.
+  const auto end_ns = api_.timers.lease_end_ns(key);
+  if (end_ns && *end_ns > monotonic_ns) look_ns = std::min(look_ns, *end_ns);
   looks_.arm(key, look_ns);
   waits_();
 }
