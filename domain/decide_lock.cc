@@ -27,8 +27,11 @@ Decided<void> validate(const AcquireLock& command) {
   return require_absolute("run_root", command.run_root);
 }
 
-tl::unexpected<Rejection> held_by(const Lock& lock) {
-  return reject(ErrorCode::LOCK_HELD, lock.owner + " holds " + lock.key,
+tl::unexpected<Rejection> held_by(const Lock& lock, const AcquireLock& command) {
+  const bool same_owner = lock.owner == command.owner;
+  return reject(ErrorCode::LOCK_HELD,
+                lock.owner + " holds " + lock.key +
+                    (same_owner ? " already, and that hold isn't to be extended" : ""),
                 {{"key", lock.key},
                  {"owner", lock.owner},
                  {"token", static_cast<std::int64_t>(lock.token)},
@@ -101,7 +104,7 @@ Decided<NewEvents> decide(const World& world, const AcquireLock& command, const 
   const Stream stream = Stream::lock(command.key);
   const std::int64_t lease_ms = command.lease_ms.value_or(limits::lock_lease_ms_default);
   if (const Lock* lock = world.find_lock(command.key)) {
-    if (lock->owner != command.owner) return held_by(*lock);
+    if (!extends_hold_of(command, lock->owner)) return held_by(*lock, command);
     return NewEvents{{stream,
                       {},
                       lock->token,

@@ -59,27 +59,34 @@ std::string resume_command(const Run& run, const std::string& flags) {
   return "signalbox run resume " + to_string(run.id) + " " + flags;
 }
 
-Decided<void> add_decision(const Run& run, const std::optional<Decision>& decision,
-                           const std::string& reason, NewEvents& events) {
+// Whoever decided saw a station that asks. Between that and now another one may have its turn,
+// which may ask as well, and was seen by nobody.
+Decided<void> require_asking(const Run& run, const std::optional<std::string>& seen) {
   const std::string& station = run.definition().name;
-  const bool asked = waits_for(run, WaitReason::approval);
-  if (!decision) {
-    if (!asked || run.status == RunStatus::paused) return {};
+  const bool asks = waits_for(run, WaitReason::approval);
+  const bool is_seen = !seen || *seen == station;
+  if (asks && is_seen) return {};
+  std::vector<Detail> details{{"run_id", to_string(run.id)},
+                              {"station", station},
+                              {"station_status", std::string(name_of(run.station().status))}};
+  if (!is_seen) details.push_back({"decided_station", *seen});
+  return reject(ErrorCode::NOT_WAITING_FOR_APPROVAL,
+                is_seen ? "station " + station + " waits for no decision"
+                        : "it is station " + station + "'s turn, not that of " + *seen,
+                std::move(details), {"signalbox run why " + to_string(run.id)});
+}
+
+Decided<void> add_decision(const Run& run, const ResumeRun& command, const std::string& reason,
+                           NewEvents& events) {
+  const std::string& station = run.definition().name;
+  if (!command.decision) {
+    if (!waits_for(run, WaitReason::approval) || run.status == RunStatus::paused) return {};
     return reject(ErrorCode::DECISION_REQUIRED, "station " + station + " waits for a decision",
-                  {{"run_id", to_string(run.id)}, {"station", station}},
-                  {resume_command(run, "--decision approve"),
-                   resume_command(run, "--decision reject --reason 'why'")});
+                  {{"run_id", to_string(run.id)}, {"station", station}}, decision_commands(run));
   }
-  if (!asked) {
-    return reject(ErrorCode::NOT_WAITING_FOR_APPROVAL,
-                  "station " + station + " waits for no decision",
-                  {{"run_id", to_string(run.id)},
-                   {"station", station},
-                   {"station_status", std::string(name_of(run.station().status))}},
-                  {"signalbox run why " + to_string(run.id)});
-  }
+  if (auto ok = require_asking(run, command.station); !ok) return ok;
   const Stream stream = Stream::run(run.id);
-  switch (*decision) {
+  switch (*command.decision) {
     case Decision::approve:
       events.push_back({stream, {}, 0, StationEvent{StationApproved{station, reason}}});
       for (NewEvent& event : after_success(run, run.used, 0)) events.push_back(std::move(event));
@@ -241,6 +248,15 @@ Decided<NewEvents> decide(const World& world, const ResumeRun& command, const No
   if (command.budget) {
     if (auto ok = validate(*command.budget); !ok) return tl::unexpected(ok.error());
   }
+  if (command.station) {
+    if (auto ok = require_name("station", *command.station, limits::name_bytes_max); !ok) {
+      return tl::unexpected(ok.error());
+    }
+    if (!command.decision) {
+      return reject(ErrorCode::INVALID_PARAMS, "a station is named with a decision about it",
+                    {{"field", std::string("station")}, {"value", *command.station}});
+    }
+  }
   // The budget comes first: the decision may end the run, or bring the turn of a station that the
   // old budget would hold.
   Run run = **found;
@@ -249,7 +265,7 @@ Decided<NewEvents> decide(const World& world, const ResumeRun& command, const No
     return tl::unexpected(ok.error());
   }
   run.budget = command.budget.value_or(run.budget);
-  if (auto ok = add_decision(run, command.decision, reason, events); !ok) {
+  if (auto ok = add_decision(run, command, reason, events); !ok) {
     return tl::unexpected(ok.error());
   }
   if (run.status == RunStatus::paused && !ended_by(events)) {

@@ -143,16 +143,28 @@ Decided<void> require_fitting(const AttemptResult& result, const Failure& failur
   return {};
 }
 
+// Said where a usage limit is over only after the longest wait: that the wait ends isn't its end.
+std::string note_of_cut_wait(std::int64_t left_ns) {
+  constexpr std::int64_t ms_per_day = 24LL * 60 * 60 * 1000;
+  constexpr std::int64_t ns_per_day = ms_per_day * 1'000'000;
+  return "the limit is over in " + std::to_string((left_ns + ns_per_day - 1) / ns_per_day) +
+         " days; a station waits at most " + std::to_string(limits::defer_ms_max / ms_per_day) +
+         " days at once, and is tried again then";
+}
+
 // A usage limit is nobody's failure: the station waits until it is over, if that is known.
-NewEvents wait_for_quota(const Run& run, std::int64_t reset_at_ns, const std::string& note,
+NewEvents wait_for_quota(const Run& run, std::int64_t reset_at_ns, std::string note,
                          const Now& now) {
   const Attempt& attempt = *run.attempt;
-  const std::int64_t until_ns =
-      std::clamp(reset_at_ns, now.wall_ns, now.wall_ns + limits::defer_ms_max * 1'000'000);
+  const std::int64_t latest_ns = now.wall_ns + limits::defer_ms_max * 1'000'000;
+  const std::int64_t until_ns = std::clamp(reset_at_ns, now.wall_ns, latest_ns);
+  if (reset_at_ns > latest_ns) {
+    note += (note.empty() ? "" : "; ") + note_of_cut_wait(reset_at_ns - now.wall_ns);
+  }
   NewEvents events = end_own_steps(run, "QUOTA", now);
   events.push_back({Stream::run(run.id), attempt.span_id, attempt.token,
                     StationEvent{StationDeferred{run.definition().name, attempt.number,
-                                                 WaitReason::quota, until_ns, note}}});
+                                                 WaitReason::quota, until_ns, std::move(note)}}});
   return events;
 }
 

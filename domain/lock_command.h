@@ -35,10 +35,18 @@ struct AcquireLock {
   std::optional<std::string> reason;
   std::optional<std::string> run_root;  // absolute
   std::optional<std::int64_t> wait_ms;
+  // false: a lock that the owner holds already is held as by any other. For those whose name may
+  // be another's, too: both would take the lock for theirs. Else that hold is extended.
+  std::optional<bool> extend = {};
 
   FoundLockFile file;
 };
-BOOST_DESCRIBE_STRUCT(AcquireLock, (), (key, owner, lease_ms, reason, run_root, wait_ms))
+BOOST_DESCRIBE_STRUCT(AcquireLock, (), (key, owner, lease_ms, reason, run_root, wait_ms, extend))
+
+// Whether `command` extends a hold of `owner`, instead of being kept off by it.
+inline bool extends_hold_of(const AcquireLock& command, const std::string& owner) {
+  return owner == command.owner && command.extend.value_or(true);
+}
 
 struct RefreshLock {
   std::string key;

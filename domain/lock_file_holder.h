@@ -10,7 +10,7 @@ namespace signalbox {
 // All that is known of such a lease is a time on the wall clock.
 inline bool is_held_by_file(const AcquireLock& command, std::int64_t wall_ns) {
   const FoundLockFile& file = command.file;
-  return file.kind == FoundLockFile::Kind::foreign && file.owner != command.owner &&
+  return file.kind == FoundLockFile::Kind::foreign && !extends_hold_of(command, file.owner) &&
          wall_ns < file.expires_at_ns;
 }
 

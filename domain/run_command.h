@@ -51,8 +51,9 @@ struct PauseRun {
 };
 BOOST_DESCRIBE_STRUCT(PauseRun, (), (run_id, reason))
 
-// Of a paused run: it goes on. Of one that waits for an approval: what was decided. Of one that
-// used up its budget: what it may use from now on.
+// Of a paused run: it goes on. Of one that waits for an approval: what was decided, and of which
+// station, so that a decision made over an old view isn't taken for one about the next approval. Of
+// one that used up its budget: what it may use from now on.
 enum class Decision : std::uint8_t { approve = 1, reject = 2 };
 BOOST_DESCRIBE_ENUM(Decision, approve, reject)
 
@@ -61,8 +62,9 @@ struct ResumeRun {
   std::optional<std::string> reason;
   std::optional<Decision> decision;
   std::optional<Budget> budget;
+  std::optional<std::string> station = {};  // whose approval is decided; else whichever waits
 };
-BOOST_DESCRIBE_STRUCT(ResumeRun, (), (run_id, reason, decision, budget))
+BOOST_DESCRIBE_STRUCT(ResumeRun, (), (run_id, reason, decision, budget, station))
 
 // Takes up a failed run again at the station that failed.
 struct RetryRun {

@@ -40,13 +40,20 @@ BOOST_DESCRIBE_STRUCT(ServerStopped, (), (incarnation))
 enum class Verdict : std::uint8_t { poll = 1, requeue = 2, expired = 3, needs_operator = 4 };
 BOOST_DESCRIBE_ENUM(Verdict, poll, requeue, expired, needs_operator)
 
-enum class RecoveredKind : std::uint8_t { claim = 1, job = 2, lock = 3, tick = 4, card = 6 };
-BOOST_DESCRIBE_ENUM(RecoveredKind, claim, job, lock, tick, card)
+enum class RecoveredKind : std::uint8_t {
+  claim = 1,
+  job = 2,
+  lock = 3,
+  tick = 4,
+  step = 5,
+  card = 6
+};
+BOOST_DESCRIBE_ENUM(RecoveredKind, claim, job, lock, tick, step, card)
 
 // One thing that was in flight, what is known about it, and what becomes of it.
 struct RecoveredItem {
   RecoveredKind kind = RecoveredKind::claim;
-  std::string name;  // run/station, job id, lock key, loop, card id
+  std::string name;  // run/station, job id, lock key, loop, run/station/step, card id
   Token token = 0;
   Verdict verdict = Verdict::poll;
   std::string evidence;  // one sentence

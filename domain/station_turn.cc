@@ -79,6 +79,12 @@ std::string raised_budget_flags(const Budget& budget, const Usage& used) {
   return flags;
 }
 
+std::vector<std::string> decision_commands(const Run& run) {
+  const std::string command = "signalbox run resume " + to_string(run.id) + " --station " +
+                              run.definition().name + " --decision ";
+  return {command + "approve", command + "reject --reason 'why'"};
+}
+
 Usage operator+(const Usage& left, const Usage& right) {
   return {left.cost_microusd + right.cost_microusd, left.tokens + right.tokens,
           left.turns + right.turns};

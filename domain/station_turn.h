@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "domain/decide.h"
 
@@ -43,6 +44,9 @@ Budget left_of(const Budget& budget, const Usage& used);
 
 // The flags of `run resume` for a budget that allows as much again of what is used up.
 std::string raised_budget_flags(const Budget& budget, const Usage& used);
+
+// The commands that decide the approval `run` waits for: about this station and no other.
+std::vector<std::string> decision_commands(const Run& run);
 
 Usage operator+(const Usage& left, const Usage& right);
 

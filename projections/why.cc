@@ -285,8 +285,7 @@ class Answering {
     WhyEntry& entry = add(WhyReason::approval, latest_of<StationHeld>(records_),
                           "station " + run_->definition().name + " waits for somebody's decision");
     entry.unblocked_by = "run.resume with a decision, by anybody who may operate this service";
-    entry.next_commands = {run_command("resume", "--decision approve"),
-                           run_command("resume", "--decision reject --reason 'why'")};
+    entry.next_commands = decision_commands(*run_);
   }
 
   void explain_budget() {

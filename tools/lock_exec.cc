@@ -49,6 +49,7 @@ struct ExecOptions {
   std::int64_t wait_ms = 0;
   std::int64_t kill_grace_ms = kill_grace_ms_default;
   int conflict_exit_code = static_cast<int>(ExitCode::refused);
+  bool extend = false;
 };
 
 // A failed beat, as `{code, message, details}`.
@@ -74,6 +75,8 @@ Called<json::object> acquire(const ServerAddress& server, const ExecOptions& opt
   json::object params{{"key", options.key},
                       {"owner", options.owner.value_or(lock_owner_of(::getpid()))},
                       {"lease_ms", options.lease_ms}};
+  // A name that another process has, too, would let both run side by side.
+  if (!options.extend) params["extend"] = false;
   if (options.wait_ms > 0) params["wait_ms"] = options.wait_ms;
   set_param(params, "reason", options.reason);
   set_param(params, "run_root", options.run_root);
@@ -217,6 +220,8 @@ void add_lock_exec_command(CLI::App& lock, Invocation& invocation) {
   const auto options = std::make_shared<ExecOptions>();
   command->add_option("KEY", options->key, "What is locked")->required();
   command->add_option("--owner", options->owner, "Who takes it; else user@host:pid");
+  command->add_flag("--extend", options->extend,
+                    "Run beside whoever holds it under the same owner, and release it at the end");
   command->add_option("--lease-ms", options->lease_ms, "How long without a beat")
       ->capture_default_str();
   command->add_option("--interval-ms", options->interval_ms, "From beat to beat; else lease / 3");
@@ -250,7 +255,8 @@ void add_lock_exec_command(CLI::App& lock, Invocation& invocation) {
       "the command's.\n\n"
       "Exits as the command does (128 + the signal that ended it); with 75 if the lock was lost, 1 "
       "if\n"
-      "another holds it, 126 or 127 if the command can't be run or isn't there.\n\n"
+      "another holds it, be it under the same owner, 126 or 127 if the command can't be run or "
+      "isn't there.\n\n"
       "Examples:\n"
       "  signalbox lock exec deploy -- ./deploy.sh\n"
       "  signalbox lock exec deploy --wait-ms 600000 --reason \"release 1.4\" -- make deploy\n"

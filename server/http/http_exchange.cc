@@ -135,6 +135,14 @@ void answer_request(const std::shared_ptr<HttpSession>& session, const AskedRout
     case RouteKind::stream:
       break;
   }
+  // Either could be meant; taken for one, the request would be done twice for whoever meant the
+  // other.
+  if (!route.key_param.empty() && request.count("Idempotency-Key") > 1) {
+    return session->respond(problem(400, {ErrorCode::INVALID_REQUEST,
+                                          "the header Idempotency-Key is there twice",
+                                          {{"header", std::string("Idempotency-Key")}},
+                                          {}}));
+  }
   const auto line = call_line(
       asked.match, asked.target,
       {header_of(request, "Idempotency-Key"), header_of(request, "Last-Event-ID")}, request.body());

@@ -68,6 +68,21 @@ CrashVerdict of_claim(const Run& run) {
                  {"signalbox run get " + to_string(run.id)});
 }
 
+// A step without a lease is done by who does its station, and has that one's verdict.
+void add_steps(const Run& run, std::vector<CrashVerdict>& verdicts) {
+  if (!run.plan) return;
+  for (const StepState& step : run.plan->steps) {
+    if (step.status != StepStatus::running || step.lease_ms == 0) continue;
+    verdicts.push_back(
+        verdict(RecoveredKind::step,
+                to_string(run.id) + "/" + run.definition().name + "/" + step.definition.id,
+                step.token, Verdict::poll,
+                "worker " + step.worker +
+                    " has its full lease again: " + std::to_string(step.lease_ms) + " ms",
+                {"signalbox plan get " + to_string(run.id)}));
+  }
+}
+
 CrashVerdict of_lock(const Lock& lock) {
   return verdict(RecoveredKind::lock, lock.key, lock.token, Verdict::poll,
                  lock.owner + " has its full lease again: " + std::to_string(lock.lease_ms) + " ms",
@@ -117,21 +132,20 @@ CrashVerdict of_card(const World& world, const Card& card) {
                  commands);
 }
 
+CrashVerdict of_attempt(const Run& run, const JobLookUp& look_up) {
+  if (run.attempt->job_id.empty()) return of_claim(run);
+  if (is_remote(run.definition())) return of_remote_job(run);
+  return of_job(run, look_up(run));
+}
+
 }  // namespace
 
-std::vector<CrashVerdict> crash_verdicts(
-    const World& world, const std::function<Executed<JobState>(const Run& run)>& look_up) {
+std::vector<CrashVerdict> crash_verdicts(const World& world, const JobLookUp& look_up) {
   std::vector<CrashVerdict> verdicts;
   for (const auto* entry : by_key(world.runs)) {
     const Run& run = *entry->second;
-    if (!run.attempt) continue;
-    if (run.attempt->job_id.empty()) {
-      verdicts.push_back(of_claim(run));
-    } else if (is_remote(run.definition())) {
-      verdicts.push_back(of_remote_job(run));
-    } else {
-      verdicts.push_back(of_job(run, look_up(run)));
-    }
+    if (run.attempt) verdicts.push_back(of_attempt(run, look_up));
+    add_steps(run, verdicts);
   }
   for (const auto* entry : by_key(world.locks)) verdicts.push_back(of_lock(entry->second));
   for (const auto* entry : by_key(world.ticks)) {

@@ -17,9 +17,11 @@ struct CrashVerdict {
   std::vector<std::string> next_commands;
 };
 
-// `look_up` asks the executor about the job of a run's attempt.
-// Claims and jobs first (by run), then locks, then ticks (by name), then cards (by id).
-std::vector<CrashVerdict> crash_verdicts(
-    const World& world, const std::function<Executed<JobState>(const Run& run)>& look_up);
+// Asks the executor about the job of a run's attempt.
+using JobLookUp = std::function<Executed<JobState>(const Run& run)>;
+
+// Claims, jobs and steps of outside workers first (by run), then locks, then ticks (by name), then
+// cards (by id).
+std::vector<CrashVerdict> crash_verdicts(const World& world, const JobLookUp& look_up);
 
 }  // namespace signalbox

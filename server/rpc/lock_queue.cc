@@ -75,9 +75,11 @@ void LockQueue::observe(std::span<const Record> records) {
   }
 }
 
+// Each key once: one that is due again at once has its turn after all else that there is to do.
 void LockQueue::serve(std::int64_t monotonic_ns) {
-  for (const std::string& key : std::exchange(touched_, {})) serve_key(key, monotonic_ns);
-  while (const auto due = looks_.take_due(monotonic_ns)) serve_key(due->second, monotonic_ns);
+  std::vector<std::string> keys = std::exchange(touched_, {});
+  while (auto due = looks_.take_due(monotonic_ns)) keys.push_back(std::move(due->second));
+  for (const std::string& key : keys) serve_key(key, monotonic_ns);
 }
 
 // Whoever is gone isn't waited for, but takes a place until its turn or its time.
@@ -120,7 +122,7 @@ LockQueue::Verdict LockQueue::settle(Waiting& waiting, std::int64_t monotonic_ns
   const Lock* lock = world.find_lock(command.key);
   const bool is_free =
       lock == nullptr || api_.timers.expired_lock(world, command.key, monotonic_ns).has_value();
-  if (!is_free && lock->owner != command.owner) {
+  if (!is_free && !extends_hold_of(command, lock->owner)) {
     if (waiting.deadline_ns > monotonic_ns) {
       waiting.file_is_read = false;  // what was there tells nothing about the end of the wait
       return Verdict::waits;
@@ -180,7 +182,9 @@ void LockQueue::arm(const std::string& key, const KeyQueue& queue, std::int64_t 
     look_ns = std::min(look_ns, waiting.deadline_ns);
     if (waiting.look_again_ns > monotonic_ns) look_ns = std::min(look_ns, waiting.look_again_ns);
   }
-  if (const auto end_ns = api_.timers.lease_end_ns(key)) look_ns = std::min(look_ns, *end_ns);
+  // One that is over already is what they are waiting on: the next look at a file tells more.
+  const auto end_ns = api_.timers.lease_end_ns(key);
+  if (end_ns && *end_ns > monotonic_ns) look_ns = std::min(look_ns, *end_ns);
   looks_.arm(key, look_ns);
   waits_();
 }

@@ -115,7 +115,7 @@ TEST_F(DecisionTest, IsAskedForWhereNoneIsGiven) {
   when(ResumeRun{run, {}, {}, {}});
   then_rejected(ErrorCode::DECISION_REQUIRED);
   EXPECT_EQ(rejection->next_commands.front(),
-            "signalbox run resume " + to_string(run) + " --decision approve");
+            "signalbox run resume " + to_string(run) + " --station ask --decision approve");
 }
 
 TEST_F(DecisionTest, IsRefusedWhereNoneIsAsked) {
@@ -125,6 +125,49 @@ TEST_F(DecisionTest, IsRefusedWhereNoneIsAsked) {
   when(claim_by("ann"));
   when(decision(Decision::reject));
   then_rejected(ErrorCode::NOT_WAITING_FOR_APPROVAL);
+}
+
+// Whoever looked before another had decided would decide about what nobody has seen.
+TEST_F(DecisionTest, IsAboutTheStationThatItNames) {
+  given({started({"p", {approval_station("one"), approval_station("two")}}), held("one")});
+  ResumeRun seen_one = decision(Decision::approve);
+  seen_one.station = "one";
+  when(seen_one);
+  then({approved("one"), held("two")});
+  for (const Decision each : {Decision::approve, Decision::reject}) {
+    seen_one.decision = each;
+    when(seen_one);
+    then_rejected(ErrorCode::NOT_WAITING_FOR_APPROVAL);
+    EXPECT_EQ(rejection->details[1], (Detail{"station", std::string("two")}));
+    EXPECT_EQ(rejection->details[2], (Detail{"station_status", std::string("waiting")}));
+    EXPECT_EQ(rejection->details[3], (Detail{"decided_station", std::string("one")}));
+    EXPECT_EQ(rejection->next_commands.front(), "signalbox run why " + to_string(run));
+  }
+  ResumeRun seen_two = decision(Decision::approve);
+  seen_two.station = "two";
+  when(seen_two);
+  then({approved("two"), run_succeeded()});
+}
+
+TEST_F(DecisionTest, OfAPausedRunIsAboutTheStationThatItNamesToo) {
+  given({started({"p", {approval_station("ask")}}), held("ask"), RunEvent{RunPaused{"lunch"}}});
+  ResumeRun other = decision(Decision::approve);
+  other.station = "before";
+  when(other);
+  then_rejected(ErrorCode::NOT_WAITING_FOR_APPROVAL);
+  EXPECT_EQ(the_run().status, RunStatus::paused);
+}
+
+TEST_F(DecisionTest, AStationIsNamedWithADecisionOnly) {
+  given({started({"p", {approval_station("ask")}}), held("ask")});
+  ResumeRun command{run, {}, {}, {}};
+  command.station = "ask";
+  when(command);
+  then_rejected(ErrorCode::INVALID_PARAMS);
+  command.decision = Decision::approve;
+  command.station = "";
+  when(command);
+  then_rejected(ErrorCode::INVALID_PARAMS);
 }
 
 TEST_F(DecisionTest, TakenTwiceCountsOnce) {

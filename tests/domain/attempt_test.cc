@@ -118,6 +118,21 @@ TEST_F(AttemptTest, LimitsAreAskedBeforeTheState) {
   then_rejected(ErrorCode::INVALID_PARAMS);
 }
 
+TEST_F(AttemptTest, AUsageLimitThatIsOverLaterThanAStationWaitsIsSaid) {  // S7
+  given({started(pipeline), claimed("a")});
+  constexpr std::int64_t ns_per_day = 24LL * 60 * 60 * 1'000'000'000;
+  CompleteStation command = complete("a", 2);
+  command.outcome = Outcome::failed;
+  command.error_class = ErrorClass::quota;
+  command.error_message = "limit reached";
+  command.quota_reset_at_ns = now.wall_ns + 30 * ns_per_day;
+  when(command);
+  then({StationEvent{StationDeferred{
+      "a", 1, WaitReason::quota, now.wall_ns + 7 * ns_per_day,
+      "limit reached; the limit is over in 30 days; a station waits at most 7 days at once, and is "
+      "tried again then"}}});
+}
+
 TEST_F(AttemptTest, AHeartbeatRenewsTheLease) {
   given({started(pipeline), claimed("a")});
   when(HeartbeatStation{run, "a", 2, {}, "step 3"});

@@ -57,6 +57,20 @@ TEST_F(LockTest, AHeldLockIsRefusedWithItsHolder) {  // L2
   EXPECT_EQ(rejection->next_commands, (std::vector<std::string>{"signalbox lock get deploy"}));
 }
 
+// Two processes of one name: the second would take the first one's hold for its own.
+TEST_F(LockTest, TheSameNameIsRefusedWhereItsHoldIsNotToBeExtended) {  // L2
+  given({acquired("ann")});
+  AcquireLock command = acquire("ann");
+  command.extend = false;
+  when(command);
+  then_rejected(ErrorCode::LOCK_HELD);
+  EXPECT_EQ(text("owner"), "ann");
+  EXPECT_NE(rejection->message.find("isn't to be extended"), std::string::npos);
+  command.key = "other";
+  when(command);
+  then({acquired("ann", "other")});
+}
+
 TEST_F(LockTest, TheSameOwnerKeepsTheTokenAndGetsANewLease) {  // L2
   given({acquired("ann")});
   now.wall_ns += 500'000'000;

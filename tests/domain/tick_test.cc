@@ -11,7 +11,7 @@ namespace signalbox {
 namespace {
 
 Event tick_started(std::string loop = "nightly") {
-  return TickEvent{TickStarted{std::move(loop), "plan", "cron", 1000, {}, "/root", 0}};
+  return TickEvent{TickStarted{std::move(loop), "plan", "cron", 1000, {}, "/root", 0, 0, {}}};
 }
 
 BeginTick begin_of(std::string loop = "nightly") {

@@ -130,6 +130,31 @@ TEST_F(HttpRuns, ListsPageByPageAlongTheLinks) {
   EXPECT_EQ(client.get("/v1/runs?token=x").code(), "INVALID_PARAMS");
 }
 
+TEST_F(HttpRuns, AKeyThatIsThereTwiceIsRefused) {
+  HttpClient client = this->client();
+  for (const char* second : {"a", "b"}) {
+    const HttpReply reply = client.post("/v1/runs", waiting_run("g"),
+                                        {{"Idempotency-Key", "a"}, {"idempotency-key", second}});
+    EXPECT_EQ(reply.status, 400U);
+    EXPECT_EQ(reply.code(), "INVALID_REQUEST");
+  }
+  EXPECT_TRUE(client.get("/v1/runs").json().at("runs").as_array().empty());
+}
+
+TEST_F(HttpRuns, ADecisionIsAboutTheStationThatItNames) {
+  HttpClient client = this->client();
+  const std::string body =
+      R"({"goal":"g","pipeline":{"name":"p","station":[{"name":"one","executor":"approval"},)"
+      R"({"name":"two","executor":"approval"}]}})";
+  const std::string path = client.post("/v1/runs", body).header("Location");
+  const std::string seen_one = R"({"decision":"approve","station":"one"})";
+  EXPECT_EQ(client.post(path + "/resume", seen_one).status, 200U);
+  const HttpReply refused = client.post(path + "/resume", seen_one);
+  EXPECT_EQ(refused.status, 409U);
+  EXPECT_EQ(refused.code(), "NOT_WAITING_FOR_APPROVAL");
+  EXPECT_EQ(refused.json().at("details").at("station"), "two");
+}
+
 TEST_F(HttpRuns, PausesResumesAndCancelsOnce) {
   const std::string id = start(waiting_run("g"));
   const std::string path = "/v1/runs/" + id;

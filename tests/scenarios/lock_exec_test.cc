@@ -51,6 +51,35 @@ TEST_F(LockCliTest, ExecIsRefusedWhileAnotherHolds) {  // L2
   EXPECT_TRUE(one_object(exec({"--json"}, {"true"})).contains("error"));
 }
 
+// The second of one name would be granted the first one's hold, and run beside it.
+TEST_F(LockCliTest, ExecDoesntRunBesideAnotherOfTheSameName) {  // L2, L7
+  const std::string until_told = "while [ ! -e '" + path_of("go") + "' ]; do sleep 0.02; done";
+  const auto first =
+      start_exec("first", {"--owner", "ci", "--lease-ms", "60000"},
+                 {"sh", "-c", until_told + "; echo first >> '" + path_of("order") + "'"});
+  ASSERT_TRUE(eventually([this] { return holder() == "ci"; }));
+  const Output refused =
+      exec({"--owner", "ci", "--lease-ms", "1000"}, {"touch", path_of("beside")});
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_NE(refused.err.find("ci holds deploy already"), std::string::npos) << refused.err;
+  EXPECT_FALSE(std::filesystem::exists(path_of("beside")));
+  EXPECT_EQ(events_of_lock(), std::vector<std::string>{"LockAcquired"}) << "its lease is as it was";
+  EXPECT_EQ(exec({"--owner", "ci", "-E", "99"}, {"true"}).exit_code, 99);
+  const auto second = start_exec("second", {"--owner", "ci", "--wait-ms", "60000"},
+                                 {"sh", "-c", "echo second >> '" + path_of("order") + "'"});
+  ASSERT_TRUE(eventually([this] { return result({"lock", "get", "deploy"}).at("waiting") == 1; }));
+  std::ofstream(path_of("go")) << "\n";
+  EXPECT_EQ(first->wait(), 0);
+  EXPECT_EQ(second->wait(), 0);
+  EXPECT_EQ(read_whole_file(path_of("order")), "first\nsecond\n");
+}
+
+TEST_F(LockCliTest, ExecMayBeToldToShareAHold) {
+  result({"lock", "acquire", "deploy", "--owner", "ci"});
+  EXPECT_EQ(exec({"--owner", "ci", "--extend"}, {"touch", path_of("beside")}).exit_code, 0);
+  EXPECT_TRUE(std::filesystem::exists(path_of("beside")));
+}
+
 TEST_F(LockCliTest, ExecWaitsItsTurn) {
   const auto first = start_exec(
       "first", {}, {"sh", "-c", "while [ ! -e '" + path_of("go") + "' ]; do sleep 0.02; done"});

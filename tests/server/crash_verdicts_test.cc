@@ -88,6 +88,42 @@ TEST_F(CrashVerdictsTest, AJobIsJudgedByWhatIsFoundOfIt) {
   }
 }
 
+// Their station's attempt is the service's own; each step is in the hands of somebody else.
+TEST_F(CrashVerdictsTest, AStepOfAnOutsideWorkerIsListenedToForItsFullLease) {
+  StationDefinition station;
+  station.name = "work";
+  station.executor = ExecutorKind::deep_work;
+  station.deep_work = DeepWorkDefinition{};
+  StartRun command;
+  command.goal = "g";
+  command.pipeline = PipelineDefinition{"p", {station}};
+  command.run_id = ids.next_run_id(0);
+  take(command);
+  const RunId run = command.run_id;
+  take(DispatchStation{run, ids.next_span_id()});
+  const Token token = engine.world().find_run(run)->attempt->token;
+  take(SetExploration{run, "work", token, {}, {}, {}, {}});
+  take(SetPlan{run, "work", token, {{"one", {}, {}, {}, {}}, {"two", {}, {}, {}, {}}}});
+  EXPECT_EQ(judge().size(), 1U) << "none is in anybody's hands";
+  take(NextStep{"ann", run, {}, 5000, {}});
+  const Token step = engine.world().find_run(run)->plan->find("one")->token;
+  const auto verdicts = judge();
+  ASSERT_EQ(verdicts.size(), 2U);
+  const CrashVerdict& verdict = verdicts.back();
+  EXPECT_EQ(verdict.item.kind, RecoveredKind::step);
+  EXPECT_EQ(verdict.item.name, to_string(run) + "/work/one");
+  EXPECT_EQ(verdict.item.token, step);
+  EXPECT_EQ(verdict.item.verdict, Verdict::poll);
+  EXPECT_EQ(verdict.item.evidence, "worker ann has its full lease again: 5000 ms");
+  EXPECT_EQ(verdict.next_commands.front(), "signalbox plan get " + to_string(run));
+  const auto report = boost::json::parse(crash_report({7, 1, 2, 0}, verdicts)).as_object();
+  EXPECT_EQ(report.at("items").at(1).at("kind"), "step");
+  // Who does the station does this one, and has its verdict there.
+  take(CompleteStep{run, "one", step, {}});
+  take(NextStep{"own", run, token, {}, {}});
+  EXPECT_EQ(judge().size(), 1U);
+}
+
 TEST_F(CrashVerdictsTest, TicksOfOthersNeedTheirOperator) {
   begin_tick("nightly");
   begin_tick("it's late");

@@ -144,6 +144,25 @@ TEST_F(RpcLockFile, AStrangersFileIsWaitedForToo) {  // L4
   EXPECT_EQ(outcome(*bob), "waits");
 }
 
+// Somebody took the key without looking at the file, for less than the pause between two looks.
+TEST_F(RpcLockFile, ALeaseThatIsOverBeforeTheNextLookKeepsNobodyBusy) {  // L3, L4
+  write(foreign("cron", 60'000));
+  const auto ann = waiter("ann", with_root());
+  const auto bob = send_from("lock.acquire", R"({"key":"deploy","lease_ms":100,"owner":"bob"})");
+  commit_all();
+  EXPECT_EQ(outcome(*bob), "bob");
+  clock.advance_ms(100);
+  locks.serve(clock.monotonic_ns());
+  EXPECT_EQ(outcome(*ann), "waits");
+  ASSERT_TRUE(locks.next_due_ns());
+  EXPECT_EQ(*locks.next_due_ns(), clock.monotonic_ns() + (lock_file_pause_ms - 100) * 1'000'000);
+  std::filesystem::remove(file());
+  clock.advance_ms(lock_file_pause_ms - 100);
+  serve();
+  EXPECT_EQ(outcome(*ann), "ann");
+  EXPECT_EQ(commits(), (std::vector<std::string>{"LockAcquired", "LockExpired LockAcquired"}));
+}
+
 TEST_F(RpcLockFile, WhatThisLogGrantedCountsForNothing) {  // L4
   const auto granted = acquire("ann", with_root()).at("result").as_object();
   json::object mirror = granted;

@@ -47,6 +47,19 @@ TEST_F(RpcLock, WhoWaitsTakesOverInOneCommitAtTheEndOfTheLease) {  // L3
   EXPECT_EQ(commits(), (std::vector<std::string>{"LockAcquired", "LockExpired LockAcquired"}));
 }
 
+TEST_F(RpcLock, WhoMayNotExtendItsOwnNamesHoldWaitsForIt) {  // L2
+  const auto held = acquire("ann");
+  EXPECT_EQ(code_of(acquire("ann", R"(,"extend":false)")), "LOCK_HELD");
+  const auto other = waiter("ann", R"(,"extend":false)");
+  serve();
+  EXPECT_EQ(outcome(*other), "waits");
+  word("lock.release", token_of(held));
+  serve();
+  const auto granted = other->next();
+  EXPECT_EQ(granted.at("result").at("extended"), false);
+  EXPECT_NE(token_of(granted), token_of(held));
+}
+
 TEST_F(RpcLock, TheLeaseThatIsWaitedForMayBecomeLongerOrShorter) {
   acquire("ann");
   const auto bob = waiter("bob");

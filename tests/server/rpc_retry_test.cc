@@ -170,6 +170,27 @@ TEST_F(RpcRetryTest, ACrashBeforeOrAfterTheEventLeavesOneOrTheOther) {
   }
 }
 
+TEST_F(RpcRetryTest, ADecisionIsAboutTheStationThatItNames) {  // S11
+  const std::string run = text(result("run.start", R"({"goal":"g","pipeline":{"name":"p","station":[
+      {"name":"one","executor":"approval"},{"name":"two","executor":"approval"}]}})"),
+                               "run_id");
+  const auto commands = [&] {
+    return result("run.why", about(run)).at("reasons").at(0).at("next_commands").as_array();
+  };
+  EXPECT_EQ(commands().at(0),
+            json::value("signalbox run resume " + run + " --station one --decision approve"));
+  const std::string seen_one = about(run, R"(,"decision":"approve","station":"one")");
+  EXPECT_EQ(text(result("run.resume", seen_one), "status"), "running");
+  const json::object error = ask("run.resume", seen_one).at("error").at("data").as_object();
+  EXPECT_EQ(error.at("code"), "NOT_WAITING_FOR_APPROVAL");
+  EXPECT_EQ(error.at("details").at("station"), "two");
+  EXPECT_EQ(error.at("details").at("decided_station"), "one");
+  EXPECT_EQ(commands().at(0),
+            json::value("signalbox run resume " + run + " --station two --decision approve"));
+  result("run.resume", about(run, R"(,"decision":"approve","station":"two")"));
+  EXPECT_EQ(text(result("run.get", about(run)).at("run").as_object(), "status"), "succeeded");
+}
+
 TEST_F(RpcRetryTest, AResumeWithAPartOfABudgetKeepsTheRest) {  // S11
   const std::string run = start("one", R"(,"budget":{"turns":3,"tokens":500})");
   EXPECT_EQ(text(result("run.resume", about(run, R"(,"budget":{"turns":9})")), "status"), "queued");

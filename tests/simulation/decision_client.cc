@@ -50,6 +50,7 @@ void DecisionClient::act_on(const json::object& row) {
   run_id_ = text_of(row, "run_id");
   const std::string waiting = text_of(row, "waiting_for");
   const bool failed = text_of(row, "status") == "failed";
+  station_ = text_of(row, "station");
   if (waiting == "approval") return decide();
   if (waiting == "budget") return raise_budget();
   if (calm()) return raise_budget();  // of a paused one, which goes on with that
@@ -71,6 +72,8 @@ void DecisionClient::decide() {
   decision_ = calm() || !one_in(4) ? "approve" : "reject";
   if (!calm() && one_in(8)) decision_.clear();
   if (!decision_.empty()) params["decision"] = decision_;
+  // Who doesn't say what was seen decides about whatever asks by then.
+  if (!decision_.empty() && !station_.empty() && !one_in(4)) params["station"] = station_;
   if (!calm() && one_in(8)) params["budget"] = to_json(any_budget(environment_.random));
   ask("run.resume", params, patience_ms, &DecisionClient::on_decided);
 }

@@ -32,6 +32,7 @@ class DecisionClient final : public Client {
   void on_meddled(const Reply& reply);
 
   std::string run_id_;
+  std::string station_;   // whose turn it was, as the list showed it
   std::string decision_;  // that was told, or empty
 };
 

@@ -35,6 +35,8 @@ enum class Mutant : std::uint8_t {
   usage_unheard,              // what a worker used up isn't counted
   quota_reset_ignored,        // a usage limit that was met is tried again at once
   approval_counts_twice,      // who approved one thing has approved the next one, too
+  decision_for_whoever_asks,  // which station was decided about isn't looked at
+  due_for_ever,               // what is due isn't done, and stays due
   retry_begins_anew,          // a failed run that is retried does its stations over again
   revoked_token_works,        // on a connection that has shown it before
 };
@@ -44,7 +46,8 @@ BOOST_DESCRIBE_ENUM(Mutant, none, missing_token_check, effect_before_commit, wal
                     foreign_lock_overwritten, foreign_marker_ignored, answer_before_files,
                     silent_recovery, step_token_unchecked, dependencies_ignored,
                     completed_steps_forgotten, budget_unchecked, usage_unheard, quota_reset_ignored,
-                    approval_counts_twice, retry_begins_anew, revoked_token_works)
+                    approval_counts_twice, decision_for_whoever_asks, due_for_ever,
+                    retry_begins_anew, revoked_token_works)
 
 const char* name_of(Mutant mutant);
 std::optional<Mutant> mutant_of(const std::string& name);

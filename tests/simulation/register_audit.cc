@@ -4,6 +4,17 @@
 #include <utility>
 
 namespace signalbox::simulation {
+namespace {
+
+// The tokens of the steps that outside workers do.
+void insert_leased_steps(const AuditedRun& run, std::set<Token>& tokens) {
+  if (run.terminal || !run.plan) return;
+  for (const auto& [id, step] : run.plan->steps) {
+    if (step.status == StepStatus::running && step.leased) tokens.insert(step.token);
+  }
+}
+
+}  // namespace
 
 std::size_t RegisterAudit::open_runs() const {
   return static_cast<std::size_t>(std::count_if(
@@ -199,7 +210,10 @@ void RegisterAudit::read_server(const Record& record) {
       wrong(record, "it doesn't say how the life before ended");
     if (next_start_finds_ == PreviousEnd::crashed) {
       in_flight_.emplace();
-      for (const auto& [id, run] : runs_) in_flight_->insert(run.holder);
+      for (const auto& [id, run] : runs_) {
+        in_flight_->insert(run.holder);
+        insert_leased_steps(run, *in_flight_);
+      }
       for (const auto& [key, holder] : lock_holders_) in_flight_->insert(holder);
       for (const auto& [loop, tick] : ticks_) in_flight_->insert(tick.token);
     }

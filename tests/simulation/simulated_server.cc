@@ -278,7 +278,7 @@ void SimulatedServer::wait_for_time() {
   environment_.schedule.after(std::clamp<std::int64_t>(left_ns, 0, ns_per_s), owner_,
                               [this, alarm = ++alarm_] {
                                 if (alarm != alarm_ || stopping_) return;
-                                clockwork_.fire();
+                                if (environment_.mutant != Mutant::due_for_ever) clockwork_.fire();
                                 schedule_turn();
                               });
 }

@@ -27,6 +27,8 @@ constexpr std::int64_t stall_pause_ns = 15 * ns_per_s;
 constexpr std::int64_t stop_ns_max = 10 * ns_per_s;
 constexpr std::int64_t clock_jump_ms_max = 90'000;
 constexpr std::int64_t small_jump_ms_max = 2'500;
+// No client and no disk is so fast that so much happens in no time: it would go on for ever.
+constexpr std::uint64_t steps_at_one_moment_max = 2000;
 // Whoever looks at the clock every second sees this, whenever it begins.
 constexpr std::int64_t noticed_stall_ns = 2'001 * ns_per_ms;
 
@@ -50,6 +52,7 @@ class Simulation {
   void step() {
     ++steps_;
     SIGNALBOX_CHECK(environment_.schedule.step());
+    look_for_standstill();
     if (environment_.crash_wanted) return crash();
     if (server_ != nullptr && server_->ended()) return end_server();
     environment_.expect(server_ == nullptr || environment_.schedule.monotonic_ns() < stop_by_ns_,
@@ -59,6 +62,15 @@ class Simulation {
     if (server_->engine().storage_full()) oracle_.clock().excused();
     oracle_.clock().examine();
     examine();
+  }
+
+  // A server that always has something due that it doesn't do hangs, with its processor busy.
+  void look_for_standstill() {
+    const std::int64_t now_ns = environment_.schedule.monotonic_ns();
+    if (std::exchange(moment_ns_, now_ns) != now_ns) steps_at_moment_ = 0;
+    environment_.expect(++steps_at_moment_ <= steps_at_one_moment_max,
+                        "time stands still: " + std::to_string(steps_at_one_moment_max) +
+                            " steps at one moment, and no end");
   }
 
   // What comes from outside and at no particular point.
@@ -243,6 +255,8 @@ class Simulation {
   std::unique_ptr<SimulatedServer> server_;
   Owner life_ = outside;
   std::uint64_t steps_ = 0;
+  std::int64_t moment_ns_ = 0;  // of the latest step
+  std::uint64_t steps_at_moment_ = 0;
   std::uint64_t compared_at_step_ = 0;
   Position checked_position_ = 0;
   std::int64_t next_stall_ns_ = 0;

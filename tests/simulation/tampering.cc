@@ -72,13 +72,17 @@ void begin_anew(const World& world, Run& run) {
 std::string tampered_line(Mutant mutant, const World& world, const std::string& line) {
   const bool concerned = mutant == Mutant::missing_token_check ||
                          mutant == Mutant::step_token_unchecked ||
-                         mutant == Mutant::lock_loss_untold || mutant == Mutant::usage_unheard;
+                         mutant == Mutant::lock_loss_untold || mutant == Mutant::usage_unheard ||
+                         mutant == Mutant::decision_for_whoever_asks;
   if (!concerned) return line;
   json::object request = json::parse(line).as_object();
   json::object& params = request.at("params").as_object();
   const std::string method = text_of(request, "method");
   if (mutant == Mutant::lock_loss_untold) params.erase("lock_token");
   if (mutant == Mutant::usage_unheard) params.erase("usage");
+  if (mutant == Mutant::decision_for_whoever_asks && method == "run.resume") {
+    params.erase("station");
+  }
   if (mutant == Mutant::missing_token_check && method.starts_with("station.")) {
     show_present_token(world, params);
   }

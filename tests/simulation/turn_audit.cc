@@ -147,6 +147,8 @@ void TurnAudit::read_decision(const Record& record, AuditedRun& run, const std::
       text_of(sent->params, "decision") != decision) {
     return wrong(record, "nobody has decided so");
   }
+  const std::string seen = text_of(sent->params, "station");
+  if (!seen.empty() && seen != station) wrong(record, "it was decided about station " + seen);
   if (!decided_by_.insert(record.command_id).second) {
     wrong(record, "the same decision was taken for another before");
   }
