@@ -14,7 +14,7 @@ constexpr std::size_t width_unless_terminal = 140;
 constexpr std::size_t column_width_min = 18;
 constexpr std::size_t column_width_max = 36;
 constexpr std::size_t gap = 2;
-constexpr std::size_t title_lines_max = 2;
+constexpr std::size_t title_lines_max = 3;
 
 struct Line {
   std::string text;  // printable, no wider than the column
@@ -65,16 +65,19 @@ Line state_line(const json::object& card) {
     if (reason == "none") return {"▸ next", Style::good};
     if (reason == "concurrency") {
       const std::string scope = text_at(waiting, "scope");
-      const bool of_key = scope == "key";
-      return {"waits: " + (of_key ? "key " + text_at(card, "key")
-                                  : text_at(waiting, "limit") +
-                                        (scope == "all" ? " agents in all" : " in project")),
+      const std::string limit = text_at(waiting, "limit");
+      return {scope == "key"       ? "key " + text_at(card, "key") + " is taken"
+              : scope == "project" ? text_at(card, "project") + " is full (" + limit + ")"
+                                   : "all agents busy (" + limit + ")",
               Style::faint};
     }
-    return {reason == "policy" ? "waits: policy" : "", Style::faint};
+    return {reason == "policy" ? "off by policy" : "", Style::faint};
   }
   if (status == "running" || status == "verifying") {
-    return {"run " + text_at(card, "run_id").substr(0, 8) + " · try " + text_at(card, "attempts"),
+    // Ids begin with the time: their ends tell them apart.
+    const std::string run_id = text_at(card, "run_id");
+    return {"try " + text_at(card, "attempts") + " · …" +
+                run_id.substr(run_id.size() - std::min<std::size_t>(run_id.size(), 6)),
             Style::busy};
   }
   if (status == "verified") {

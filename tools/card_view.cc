@@ -100,36 +100,31 @@ std::string view_card(const json::object& result, const Terminal& terminal, std:
   const json::object& card = object_at(result, "card");
   const std::string status = text_at(card, "status");
   const std::string priority = text_at(card, "priority");
-  std::string text = named_values(
-      {{"card", {text_at(card, "card_id"), Style::strong}},
-       {"title", {text_at(card, "title"), Style::strong}},
-       {"status",
-        {true_at(card, "merging") ? status + ", being merged" : status, style_of_status(status)}},
-       {"project", {text_at(card, "project")}},
-       {"key", {text_at(card, "key")}},
-       {"priority", {priority == "0" ? "" : priority}}},
-      terminal);
   const json::object& waiting = object_at(card, "waiting");
-  text += named_values({{"waits", {text_at(waiting, "text"), Style::busy}},
-                        {"why",
-                         {code_and_message(card),
-                          status == "blocked" || status == "failed" ? Style::bad : Style::plain}},
-                        {"again at", {clock_time(text_at(card, "retry_at"), now_ns)}},
-                        {"commit", {text_at(card, "commit")}},
-                        {"submitted", {moment_text(card, "submitted_at", now_ns)}},
-                        {"changed", {moment_text(card, "changed_at", now_ns)}}},
-                       terminal);
+  const bool stopped = status == "blocked" || status == "failed";
+  std::vector<std::pair<std::string, Cell>> values = {
+      {"card", {text_at(card, "card_id"), Style::strong}},
+      {"title", {text_at(card, "title"), Style::strong}},
+      {"status",
+       {true_at(card, "merging") ? status + ", being merged" : status, style_of_status(status)}},
+      {"project", {text_at(card, "project")}},
+      {"key", {text_at(card, "key")}},
+      {"priority", {priority == "0" ? "" : priority}},
+      {"waits", {text_at(waiting, "text"), Style::busy}},
+      {stopped ? "why" : "before", {code_and_message(card), stopped ? Style::bad : Style::faint}},
+      {"again at", {clock_time(text_at(card, "retry_at"), now_ns)}},
+      {"commit", {text_at(card, "commit")}},
+      {"submitted", {moment_text(card, "submitted_at", now_ns)}},
+      {"changed", {moment_text(card, "changed_at", now_ns)}}};
   for (const json::value& each : array_at(waiting, "holders")) {
     if (!each.is_object()) continue;
     const json::object& holder = each.get_object();
-    text +=
-        named_values({{"behind",
-                       {text_at(holder, "title") + "  (" + text_at(holder, "project") +
-                        (text_at(holder, "run_id").empty() ? std::string()
-                                                           : ", run " + text_at(holder, "run_id")) +
-                        ")"}}},
-                     terminal);
+    const std::string run_id = text_at(holder, "run_id");
+    values.push_back({"behind",
+                      {text_at(holder, "title") + "  (" + text_at(holder, "project") +
+                       (run_id.empty() ? "" : ", run " + run_id) + ")"}});
   }
+  std::string text = named_values(values, terminal);
   const std::string brief = text_at(card, "brief");
   if (!brief.empty()) text += "\n" + printable(brief) + "\n";
   return text + runs_text(card, terminal, now_ns) + history_text(card, terminal, now_ns);

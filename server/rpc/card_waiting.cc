@@ -12,8 +12,10 @@ namespace json = boost::json;
 
 constexpr std::size_t holders_shown_max = 32;
 
-std::string places(std::int64_t count) {
-  return count == 1 ? "the one place" : "all " + std::to_string(count) + " places";
+// "the one place for agents is taken".
+std::string taken(std::int64_t count, const std::string& where) {
+  return count == 1 ? "the one place " + where + " is taken"
+                    : "all " + std::to_string(count) + " places " + where + " are taken";
 }
 
 std::string text_of(const World& world, const CardWait& wait, const Card& card) {
@@ -31,8 +33,7 @@ std::string text_of(const World& world, const CardWait& wait, const Card& card) 
   }
   if (wait.scope == "key") return "a card of the same key, " + card.key + ", is being worked on";
   if (wait.limit == 0) return "its project's policy allows no agents";
-  if (wait.scope == "project") return places(wait.limit) + " of " + card.project + " taken";
-  return places(wait.limit) + " for agents taken";
+  return taken(wait.limit, wait.scope == "project" ? "of " + card.project : "for agents");
 }
 
 }  // namespace

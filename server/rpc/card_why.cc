@@ -135,7 +135,7 @@ void explain_verified(const World& world, CardMoment& moment) {
     return;
   }
   moment.reason = "merge_next";
-  moment.text = "its work is pushed, and the next tick of the synthesizer merges it";
+  moment.text = "its work is verified, and the next tick of the synthesizer merges it";
   if (!card.code.empty()) moment.text += "; the merge before: " + card.code + ", " + card.message;
   moment.moving = true;
   moment.unblocked_by = "the next tick of the synthesizer";

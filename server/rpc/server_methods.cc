@@ -141,6 +141,15 @@ void limits_method(Api&, Call& call) {
   SIGNALBOX_LIMIT(access_token_life_ms_max);
   SIGNALBOX_LIMIT(denial_streaks_max);
   SIGNALBOX_LIMIT(denial_streak_ms_max);
+  SIGNALBOX_LIMIT(projects_max);
+  SIGNALBOX_LIMIT(open_cards_max);
+  SIGNALBOX_LIMIT(card_title_bytes_max);
+  SIGNALBOX_LIMIT(card_brief_bytes_max);
+  SIGNALBOX_LIMIT(card_priority_max);
+  SIGNALBOX_LIMIT(concurrent_agents_max);
+  SIGNALBOX_LIMIT(card_merges_max);
+  SIGNALBOX_LIMIT(retried_cards_max);
+  SIGNALBOX_LIMIT(prune_after_ms_default);
 #undef SIGNALBOX_LIMIT
   result["held_read_models_bytes_max"] = HoldingTable::held_bytes_max;
   result["run_list_rows_max"] = run_list_rows_max;

@@ -51,7 +51,8 @@ class CardIndexTest : public ::testing::TestWithParam<const char*> {
   std::vector<int> listed(const CardFilter& filter = {}, std::size_t limit = 100,
                           Position cursor = 0) const {
     std::vector<int> ids;
-    for (const CardRow& row : cards().list(filter, limit, cursor).value().rows) {
+    const CardPage page = cards().list(filter, limit, cursor).value();
+    for (const CardRow& row : page.rows) {
       ids.push_back(row.card_id.bytes.back());
     }
     return ids;

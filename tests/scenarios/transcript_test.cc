@@ -79,7 +79,7 @@ class Conversation {
       argv.insert(argv.end(), words.begin(), words.end());
       EXPECT_EQ(run_process(argv).exit_code, 0);
     }
-    keep("repository", path);
+    keep("repository", json::value(path));
   }
 
   // The answer to {"method", "params"}; its $names are replaced.

@@ -60,7 +60,7 @@ TEST_F(BroadcastsTest, ATickWithoutWorkIsIdle) {
   end(token);
   EXPECT_EQ(told(), (Names{"heartbeat.tick", "heartbeat.idle"}));
   EXPECT_EQ(params[1].at("token"), token);
-  EXPECT_EQ(params[1].at("span_id"), std::to_string(token));
+  EXPECT_EQ(params[1].at("span_id"), json::value(std::to_string(token)));
   EXPECT_EQ(told(token + 1), Names{"heartbeat.idle"}) << "from the middle of the tick";
 }
 
@@ -70,11 +70,11 @@ TEST_F(BroadcastsTest, ATickThatSpawnsIsNotIdleAndNamesTheCard) {
   const RunId run = start_next();
   end(token);
   EXPECT_EQ(told(), (Names{"heartbeat.tick", "heartbeat.spawned", "agent.spawned"}));
-  EXPECT_EQ(params[1].at("card_id"), id);
-  EXPECT_EQ(params[1].at("run_id"), to_string(run));
+  EXPECT_EQ(params[1].at("card_id"), json::value(id));
+  EXPECT_EQ(params[1].at("run_id"), json::value(to_string(run)));
   EXPECT_EQ(params[1].at("title"), "Fix it");
   EXPECT_EQ(params[1].at("project"), "web");
-  EXPECT_EQ(params[1].at("span_id"), std::to_string(token));
+  EXPECT_EQ(params[1].at("span_id"), json::value(std::to_string(token)));
   EXPECT_EQ(told(token + 2), Names{}) << "from after the start: it isn't idle all the same";
 }
 
@@ -101,8 +101,14 @@ TEST_F(BroadcastsTest, ARunIsToldFromItsStartToItsVerification) {
   EXPECT_EQ(params[2].at("station"), "verify");
   EXPECT_NE(params[0].at("span_id").as_string().find('-'), json::string::npos)
       << "of the attempt at the checks";
-  EXPECT_EQ(told(checks + 2), (Names{"verification.finished"}))
+  EXPECT_EQ(told(checks + 3), Names{"verification.finished"})
       << "a subscription that is younger than the checks looks back";
+  // And one that is so much younger that it doesn't see them asks the card index.
+  Broadcasts late(broadcast_sources(api));
+  const auto last = late.of(log.read(log.tail(), 1).value().front());
+  ASSERT_EQ(last.size(), 1U);
+  EXPECT_EQ(last[0].name, "verification.finished");
+  EXPECT_EQ(last[0].params.at("station"), "verify");
 }
 
 TEST_F(BroadcastsTest, ARunThatFailsEndsOnce) {
@@ -130,13 +136,13 @@ TEST_F(BroadcastsTest, ARunThatFailsEndsOnce) {
 TEST_F(BroadcastsTest, TimeoutAndCancelHaveNamesOfTheirOwn) {
   submit("Slow");
   start_next();
-  work("implement", "timeout");
+  work("implement", "timeout", R"(,"error_class":"terminal")");
   EXPECT_EQ(told().back(), "agent.timeout");
   const std::string second = submit("Stopped");
   const RunId run = start_next();
   ask("run.cancel", R"({"run_id":")" + to_string(run) + "\"}");
   EXPECT_EQ(told().back(), "agent.stopped");
-  EXPECT_EQ(params.back().at("card_id"), second);
+  EXPECT_EQ(params.back().at("card_id"), json::value(second));
 }
 
 TEST_F(BroadcastsTest, APolicyMaySilenceThoseAboutItsCards) {
@@ -162,9 +168,9 @@ TEST_F(BroadcastsTest, ABlockByHandIsNobodysEnd) {
 TEST_F(BroadcastsTest, OneEventMayBeToldSeveralTimesToThoseWhoWant) {
   const auto all = std::make_shared<ListeningPeer>();
   const auto some = std::make_shared<ListeningPeer>();
-  const auto subscribe = [this](const std::string& params, const auto& who) {
+  const auto subscribe = [this](const std::string& wanted, const auto& who) {
     dispatcher.handle(
-        R"({"jsonrpc":"2.0","id":1,"method":"events.subscribe","params":)" + params + "}",
+        R"({"jsonrpc":"2.0","id":1,"method":"events.subscribe","params":)" + wanted + "}",
         {"uid:1", Role::admin}, who);
     commit_all();
   };

@@ -21,7 +21,7 @@ TEST_F(RpcBoard, AProjectIsPutOnceAndToldWhole) {
   EXPECT_EQ(first.at("result").at("base"), "main");
   EXPECT_EQ(put("web").at("result").at("changed"), false);
   const auto got = ask("project.get", R"({"name":"web"})").at("result").at("project");
-  EXPECT_EQ(got.at("repository"), repository);
+  EXPECT_EQ(got.at("repository"), json::value(repository));
   EXPECT_EQ(got.at("policy").at("max_concurrent_agents"), 2);
   EXPECT_TRUE(got.at("policy_digest").is_null());
   EXPECT_TRUE(got.at("refused").is_null());
@@ -125,7 +125,7 @@ TEST_F(RpcBoard, AWaitingCardNamesItsHolders) {  // H4
   const std::string second = submit("Second");
   const auto order = why(second);
   EXPECT_EQ(order.at("reasons").at(0).at("reason"), "order");
-  EXPECT_EQ(order.at("reasons").at(0).at("holders").at(0).at("card_id"), first);
+  EXPECT_EQ(order.at("reasons").at(0).at("holders").at(0).at("card_id"), json::value(first));
   const RunId run = start_next();
   const Position took = engine.world().find_run(run)->started_at;
   const json::value waiting = card(second).at("waiting");
@@ -133,21 +133,21 @@ TEST_F(RpcBoard, AWaitingCardNamesItsHolders) {  // H4
   EXPECT_EQ(waiting.at("scope"), "project");
   EXPECT_EQ(waiting.at("limit"), 1);
   EXPECT_EQ(waiting.at("holders").at(0).at("title"), "First");
-  EXPECT_EQ(waiting.at("holders").at(0).at("run_id"), to_string(run));
+  EXPECT_EQ(waiting.at("holders").at(0).at("run_id"), json::value(to_string(run)));
   EXPECT_EQ(waiting.at("holders_total"), 1);
   const auto reason = why(second).at("reasons").at(0);
   EXPECT_EQ(reason.at("reason"), "concurrency");
   EXPECT_EQ(reason.at("cause_position"), took) << "the run that took the place";
   EXPECT_EQ(reason.at("cause_event"), "RunStarted");
-  EXPECT_EQ(reason.at("next_commands").at(0), "signalbox run why " + to_string(run));
+  EXPECT_EQ(reason.at("next_commands").at(0), json::value("signalbox run why " + to_string(run)));
 
   const auto moving = why(first);
   EXPECT_EQ(moving.at("status"), "running");
-  EXPECT_EQ(moving.at("run").at("run_id"), to_string(run));
+  EXPECT_EQ(moving.at("run").at("run_id"), json::value(to_string(run)));
   EXPECT_EQ(moving.at("run").at("reasons").at(0).at("reason"), "no_worker");
   EXPECT_EQ(moving.at("moving"), false) << "as its run says";
   const auto of_run = ask("run.why", R"({"run_id":")" + to_string(run) + "\"}");
-  EXPECT_EQ(of_run.at("result").at("card").at("card_id"), first);
+  EXPECT_EQ(of_run.at("result").at("card").at("card_id"), json::value(first));
   EXPECT_EQ(of_run.at("result").at("card").at("title"), "First");
 }
 
@@ -178,7 +178,7 @@ TEST_F(RpcBoard, ABlockedCardSaysWhyAndGoesOn) {
   EXPECT_EQ(blocked.at("code"), "RED");
   EXPECT_TRUE(blocked.at("retry_at").is_string());
   EXPECT_TRUE(blocked.at("waiting").is_null());
-  EXPECT_EQ(blocked.at("runs").at(0).at("run_id"), to_string(run));
+  EXPECT_EQ(blocked.at("runs").at(0).at("run_id"), json::value(to_string(run)));
   const auto reason = why(id).at("reasons").at(0);
   EXPECT_EQ(reason.at("reason"), "blocked");
   EXPECT_EQ(reason.at("cause_event"), "CardBlocked");
@@ -226,7 +226,7 @@ TEST_F(RpcBoard, AMergedCardIsStillFound) {
   EXPECT_EQ(why(id).at("reasons").at(0).at("reason"), "merged");
   const auto listed = ask("card.list", R"({"project":"web","status":"merged"})").at("result");
   ASSERT_EQ(listed.at("cards").as_array().size(), 1U);
-  EXPECT_EQ(listed.at("cards").at(0).at("card_id"), id);
+  EXPECT_EQ(listed.at("cards").at(0).at("card_id"), json::value(id));
   EXPECT_TRUE(listed.at("next_cursor").is_null());
   const auto counts =
       ask("project.get", R"({"name":"web"})").at("result").at("project").at("cards");
