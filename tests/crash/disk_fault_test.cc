@@ -21,7 +21,7 @@ class DiskFault : public LoadedServer {
 
   bool launch(const std::string& call, const std::string& what, const std::string& when,
               const std::vector<std::string>& more = {}) {
-    return launch_with_wal_fault(server_, call, what, when, more);
+    return launch_with_wal_fault(server_, first_wal(server_), call, what, when, more);
   }
 };
 
@@ -77,8 +77,8 @@ TEST_P(DiskFaultAt, AKillIsSurvived) {
 // The read models are disposable: an error of their disk is no end, and nothing is unknown. What
 // RocksDB doesn't go on after is opened anew.
 TEST_F(DiskFault, AnErrorOfTheReadModelsEndsNothing) {
-  wal_ = (server_.data() / "projections/read_models" / first_wal_name()).string();
-  ASSERT_TRUE(launch("write", "error=EIO", "2..3"));
+  ASSERT_TRUE(launch_with_wal_fault(server_, first_wal(server_, "projections/read_models"), "write",
+                                    "error=EIO", "2..3"));
   start_workers();
   wait_until([this] { return record_.sent_count() > 500; }, "the clients work");
   wait_until(

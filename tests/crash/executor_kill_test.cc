@@ -28,7 +28,8 @@ class KilledOnce {
              std::vector<std::string> options = {})
       : site_(make(scratch_.path() / "site"), executor),
         server_(scratch_.path() / "data", std::move(options)) {
-    EXPECT_TRUE(launch_with_wal_fault(server_, call, "signal=KILL", std::to_string(number)));
+    EXPECT_TRUE(launch_with_wal_fault(server_, first_wal(server_), call, "signal=KILL",
+                                      std::to_string(number)));
     if (site_.is_worker()) worker_.emplace(site_, server_.socket());
   }
 
