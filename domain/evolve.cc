@@ -62,9 +62,9 @@ void forget_oldest_idle_pipeline(World& world) {
   if (idle > limits::idle_pipelines_max) world.pipelines.erase(oldest);
 }
 
-void forget_key(World& world, const RunId& id, const EndedRun& ended, Position position) {
+void forget_key(World& world, const RunId& id, const EndedRun& ended) {
   if (ended.idempotency_key.empty()) return;
-  world.forgotten_keys = position;
+  world.forgotten_keys = ended.ended_at;
   const auto place = world.run_by_idempotency_key.find(ended.idempotency_key);
   if (place != world.run_by_idempotency_key.end() && place->second == id) {
     world.run_by_idempotency_key.erase(place);
@@ -80,12 +80,11 @@ void end_run(World& world, Run& run, const Record& record) {
     pinned.idle_since = record.position;
     forget_oldest_idle_pipeline(world);
   }
-  world.ended_runs.put(run.id,
-                       EndedRun{run.status, run.idempotency_key, run.request_digest,
-                                record.position, record.recorded_at_ns},
-                       [&](const RunId& id, const EndedRun& forgotten) {
-                         forget_key(world, id, forgotten, record.position);
-                       });
+  world.ended_runs.put(
+      run.id,
+      EndedRun{run.status, run.idempotency_key, run.request_digest, record.position,
+               record.recorded_at_ns},
+      [&](const RunId& id, const EndedRun& forgotten) { forget_key(world, id, forgotten); });
   const RunId id = run.id;
   world.runs.erase(id);
 }

@@ -71,7 +71,7 @@ struct World {
   ServerState server;
   boost::unordered_flat_map<RunId, std::unique_ptr<Run>, UuidHash> runs;
   Remembered<RunId, EndedRun, UuidHash> ended_runs{limits::remembered_ended_runs_max};
-  Position forgotten_keys = 0;  // where a run with an idempotency key was last forgotten, or 0
+  Position forgotten_keys = 0;  // the end of the latest forgotten run that had one; 0: none has
   Remembered<std::string, RememberedCommand> commands{limits::remembered_commands_max};
   boost::unordered_flat_map<Digest, PinnedPipeline, DigestHash> pipelines;
   boost::unordered_flat_map<std::string, Lock> locks;  // those that are held

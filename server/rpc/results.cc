@@ -117,6 +117,14 @@ json::object pause_result(const Api&, std::span<const Record> records) {
 json::object resume_result(const Api& api, std::span<const Record> records) {
   const RunId& id = records.front().stream.run_id;
   const Position position = records.back().position;
+  for (const Record& record : records) {
+    if (event_as<RunSucceeded>(record.event) != nullptr) {
+      return pause_answer(id, name_of(RunStatus::succeeded), true);
+    }
+    if (event_as<RunFailed>(record.event) != nullptr) {
+      return pause_answer(id, name_of(RunStatus::failed), true);
+    }
+  }
   RunStatus status = RunStatus::running;
   // As these events left it; they alone don't tell a run that was never claimed.
   const Run* run = api.engine.world().find_run(id);
@@ -124,10 +132,6 @@ json::object resume_result(const Api& api, std::span<const Record> records) {
     status = run->status;
   } else if (const auto then = run_then(api, id, position)) {
     status = then->status;
-  }
-  for (const Record& record : records) {
-    if (event_as<RunSucceeded>(record.event) != nullptr) status = RunStatus::succeeded;
-    if (event_as<RunFailed>(record.event) != nullptr) status = RunStatus::failed;
   }
   return pause_answer(id, name_of(status), true);
 }

@@ -6,6 +6,8 @@
 namespace signalbox {
 
 std::shared_ptr<const Run> run_then(const Api& api, const RunId& id, Position position) {
+  // Nobody but this thread makes it durable, so there is no waiting for it here.
+  if (position > api.engine.durable_position()) return nullptr;
   // The read models follow the log by up to a second.
   if (!api.projector.wait_for(position)) return nullptr;
   const RunIndex& index = api.projector.index();
