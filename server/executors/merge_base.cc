@@ -5,6 +5,7 @@
 #include "server/artifacts/atomic_file.h"
 #include "server/executors/git_command.h"
 #include "server/executors/run_worktree.h"
+#include "server/worktrees/repository_lock.h"
 
 namespace signalbox {
 namespace {
@@ -35,6 +36,13 @@ std::string branch_of_base(const BuiltinRequest& request) {
   return git(request.repository, {"check-ref-format", "refs/heads/" + there}).ok ? there : "";
 }
 
+// The ref is this run's alone, and whoever is here holds the repository's lock: a lock of git's on
+// it is of one that was killed.
+void forget_lock_of(const BuiltinRequest& request, const std::string& ref) {
+  std::error_code ignored;
+  std::filesystem::remove(common_git_directory(request.repository) / (ref + ".lock"), ignored);
+}
+
 }  // namespace
 
 std::string base_ref_of(const std::string& run_id) { return "refs/signalbox/base/" + run_id; }
@@ -61,8 +69,12 @@ tl::expected<std::string, BuiltinFailure> newest_base(const BuiltinRequest& requ
   std::string ref = "refs/heads/" + branch;
   if (!request.remote.empty()) {
     const std::string fetched = base_ref_of(request.run_id);
-    const GitOutcome fetch = git(request.repository, {"fetch", "--quiet", "--no-tags", "--",
-                                                      request.remote, "+" + ref + ":" + fetched});
+    forget_lock_of(request, fetched);
+    // Without the refmap git would update the remote's tracking branch as well, whose lock stays
+    // behind when this process is killed, and stops everybody.
+    const GitOutcome fetch =
+        git(request.repository, {"fetch", "--quiet", "--no-tags", "--refmap=", "--", request.remote,
+                                 "+" + ref + ":" + fetched});
     if (!fetch.ok && fetch.message.find("couldn't find remote ref") != std::string::npos) {
       return builtin_failure(
           ErrorClass::config, "BASE_NOT_FOUND",
