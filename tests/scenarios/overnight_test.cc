@@ -93,7 +93,7 @@ class Overnight : public CliTest {
         json::object{{"name", "intake"}, {"executor", "builtin"}},
         json::object{{"name", "implement"},
                      {"executor", "process"},
-                     {"timeout", "5s"},
+                     {"timeout", "20s"},
                      {"command", json::array{"env", "LEDGER=" + ledger().string(),
                                              (scratch_.path() / "agent").string()}},
                      {"retry", once}},
