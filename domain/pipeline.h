@@ -146,7 +146,7 @@ struct StationDefinition {
   std::int64_t cancel_grace_ms = 5000;             // between TERM and KILL
   bool require_result = false;                     // process: exit 0 isn't enough, see PROTOCOL.md
   std::vector<std::string> environment;            // names of variables passed on to the job
-  std::string remote;                              // builtin create_pr: where to push, or nowhere
+  std::string remote;                              // create_pr, merge, push: where, or nowhere
   RetryPolicy retry;
   std::int64_t stall_after_ms = 0;  // with an unchanged progress digest; 0: never
   // One after the other, a stall_after each; the last one is repeated.

@@ -146,7 +146,6 @@ void limits_method(Api&, Call& call) {
   SIGNALBOX_LIMIT(card_title_bytes_max);
   SIGNALBOX_LIMIT(card_brief_bytes_max);
   SIGNALBOX_LIMIT(card_priority_max);
-  SIGNALBOX_LIMIT(concurrent_agents_max);
   SIGNALBOX_LIMIT(card_merges_max);
   SIGNALBOX_LIMIT(retried_cards_max);
   SIGNALBOX_LIMIT(prune_after_ms_default);
