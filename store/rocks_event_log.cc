@@ -235,7 +235,7 @@ AppendResult RocksEventLog::append(Position expected_tail, std::span<const Commi
   BatchEncoder& encoder = state.encoder;
   MerkleFrontier frontier = state.frontier;
   encoder.begin(commits, state.options.random);
-  rocksdb::WriteBatch batch = RocksDatabase::batch(encoder.bytes().size());
+  rocksdb::WriteBatch batch = RocksDatabase::batch(encoder.bytes());
   for (std::size_t index = 0; index < commits.size(); ++index) {
     state.database->put_entry(batch, commits[index].front().position, encoder.entry(index));
   }
