@@ -10,6 +10,7 @@
 
 #include "server/access/access_settings.h"
 #include "server/board/git_board_files.h"
+#include "server/engine/engine.h"
 #include "server/loops/own_loops.h"
 #include "server/recovery/incarnation.h"
 #include "server/rpc/command_call.h"
@@ -20,7 +21,6 @@ namespace {
 
 namespace asio = boost::asio;
 
-const Origin by_the_service{"signalbox", {}, {}};
 constexpr std::chrono::seconds space_pause{1};
 // More than one batch of commits needs, so that leaving the state isn't followed by entering it.
 constexpr std::uint64_t space_bytes_needed = 64 * 1024 * 1024;

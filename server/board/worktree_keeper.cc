@@ -3,12 +3,9 @@
 #include <utility>
 #include <vector>
 
+#include "server/engine/engine.h"
+
 namespace signalbox {
-namespace {
-
-const Origin by_the_service{"signalbox", {}, {}};
-
-}  // namespace
 
 WorktreeKeeper::WorktreeKeeper(Engine& engine, RunBlocking run_blocking,
                                std::shared_ptr<BoardFiles> files, Log log)

@@ -21,7 +21,7 @@ namespace {
 namespace json = boost::json;
 namespace fs = std::filesystem;
 
-constexpr int rounds = 12;
+constexpr int board_rounds = 12;
 
 class BoardKill : public ::testing::Test {
  protected:
@@ -85,7 +85,7 @@ class BoardKill : public ::testing::Test {
 TEST_F(BoardKill, AProjectThatWasAcknowledgedIsThereAndPutOnce) {
   int acknowledged = 0;
   start();
-  for (int round = 0; round < rounds; ++round) {
+  for (int round = 0; round < board_rounds; ++round) {
     const json::object params = project(round);
     const auto told =
         send_and_kill("project.put", params, std::chrono::microseconds(round * round * 250));
@@ -101,7 +101,7 @@ TEST_F(BoardKill, AProjectThatWasAcknowledgedIsThereAndPutOnce) {
   }
   const json::array events =
       call("events.read", {{"types", {"ProjectPut"}}, {"limit", 1000}}).at("events").as_array();
-  EXPECT_EQ(events.size(), static_cast<std::size_t>(rounds)) << "each one once";
+  EXPECT_EQ(events.size(), static_cast<std::size_t>(board_rounds)) << "each one once";
   RecordProperty("acknowledged_before_the_kill", acknowledged);
   expect_replayed_state();
 }
@@ -110,7 +110,7 @@ TEST_F(BoardKill, ACardThatWasAcknowledgedIsThereAndSubmittedOnce) {
   start();
   call("project.put", project(0));
   int acknowledged = 0;
-  for (int round = 0; round < rounds; ++round) {
+  for (int round = 0; round < board_rounds; ++round) {
     const json::object params{{"project", "project 0"},
                               {"title", "card " + std::to_string(round)},
                               {"key", "key " + std::to_string(round % 3)},
@@ -134,7 +134,7 @@ TEST_F(BoardKill, ACardThatWasAcknowledgedIsThereAndSubmittedOnce) {
   for (const json::value& each : call("card.list", {{"limit", 100}}).at("cards").as_array()) {
     ++titles[std::string(each.at("title").as_string())];
   }
-  EXPECT_EQ(titles.size(), static_cast<std::size_t>(rounds));
+  EXPECT_EQ(titles.size(), static_cast<std::size_t>(board_rounds));
   for (const auto& [title, times] : titles) EXPECT_EQ(times, 1) << title;
   RecordProperty("acknowledged_before_the_kill", acknowledged);
   expect_replayed_state();

@@ -8,9 +8,9 @@
 namespace signalbox::simulation {
 namespace {
 
-constexpr std::int64_t ns_per_minute = 60 * ns_per_s;
+constexpr std::int64_t audited_minute_ns = 60 * ns_per_s;
 
-bool has(const boost::json::object& params, const char* name, const std::string& text) {
+bool says(const boost::json::object& params, const char* name, const std::string& text) {
   const boost::json::value* value = params.if_contains(name);
   return value == nullptr ? text.empty() : value->as_string() == text;
 }
@@ -174,8 +174,8 @@ void BoardAudit::submit(const Record& record, const CardSubmitted& submitted) {
   if (!projects_.contains(submitted.project)) wrong(record, "there is no such project");
   const SentCommand* sent = book_.find(record.command_id);
   if (sent == nullptr || sent->method != "card.submit" ||
-      !has(sent->params, "project", submitted.project) ||
-      !has(sent->params, "title", submitted.title) || !has(sent->params, "key", submitted.key)) {
+      !says(sent->params, "project", submitted.project) ||
+      !says(sent->params, "title", submitted.title) || !says(sent->params, "key", submitted.key)) {
     return wrong(record, "nobody has submitted that");
   }
   AuditedCard card;
@@ -305,7 +305,7 @@ void BoardAudit::block(const Record& record, AuditedCard& card, const CardBlocke
   }
   const std::int64_t minutes = projects_[card.project].policy.blocked_retry_minutes;
   if (blocked.retry_at_ns != 0 &&
-      blocked.retry_at_ns != record.recorded_at_ns + minutes * ns_per_minute) {
+      blocked.retry_at_ns != record.recorded_at_ns + minutes * audited_minute_ns) {
     wrong(record, "the policy says something else about the next try");
   }
   card.column = CardStatus::blocked;

@@ -3,20 +3,15 @@
 #include <string_view>
 
 #include "server/loops/own_loops.h"
+#include "tests/simulation/schedule.h"
 
 namespace signalbox::simulation {
-namespace {
-
-constexpr std::int64_t ns_in_s = 1'000'000'000;
-
-}  // namespace
-
 BoardRhythm any_rhythm(SeededRandom& random) {
   BoardRhythm rhythm;
   rhythm.has_cards = random.one_in(3);
   const auto choose = [&](std::string_view loop, std::string& text, std::int64_t interval_s) {
     text = std::to_string(interval_s) + "s";
-    rhythm.interval_ns[std::string(loop)] = interval_s * ns_in_s;
+    rhythm.interval_ns[std::string(loop)] = interval_s * ns_per_s;
   };
   rhythm.texts.time_zone = "UTC";
   const bool busy = rhythm.has_cards;
@@ -24,12 +19,12 @@ BoardRhythm any_rhythm(SeededRandom& random) {
   choose(synthesizer_loop_name, rhythm.texts.synthesizer, busy ? random.between(3, 12) : 60);
   if (random.one_in(4)) {
     rhythm.texts.synthesizer = "* * * * *";
-    rhythm.interval_ns[std::string(synthesizer_loop_name)] = 60 * ns_in_s;
+    rhythm.interval_ns[std::string(synthesizer_loop_name)] = 60 * ns_per_s;
   }
   choose(prune_loop_name, rhythm.texts.prune, random.between(10, 25));
   const std::int64_t prune_after_s = random.between(2, 15);
   rhythm.texts.prune_after = std::to_string(prune_after_s) + "s";
-  rhythm.prune_after_ns = prune_after_s * ns_in_s;
+  rhythm.prune_after_ns = prune_after_s * ns_per_s;
   return rhythm;
 }
 

@@ -14,10 +14,10 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr int projects_max = 2;
-constexpr int puts_max = 6;
-constexpr int cards_max = 7;
-constexpr std::int64_t patience_ms = 2000;
+constexpr int owner_projects_max = 2;
+constexpr int owner_puts_max = 6;
+constexpr int owner_cards_max = 7;
+constexpr std::int64_t owner_patience_ms = 2000;
 
 std::string repository_of(const std::string& project) { return "/repositories/" + project; }
 
@@ -56,19 +56,20 @@ void OwnerClient::tidy_up() {
     }
   }
   known_cards_ = 0;
-  ask("card.list", {{"status", "blocked"}, {"limit", 100}}, patience_ms, &OwnerClient::on_listed);
+  ask("card.list", {{"status", "blocked"}, {"limit", 100}}, owner_patience_ms,
+      &OwnerClient::on_listed);
 }
 
 void OwnerClient::put_project() {
-  const std::int64_t number = between(1, projects_max);
+  const std::int64_t number = between(1, owner_projects_max);
   project_ = name() + "-project-" + std::to_string(number);
   const bool known = std::find(projects_.begin(), projects_.end(), project_) != projects_.end();
-  if (++puts_ > puts_max && known) return wait();
+  if (++puts_ > owner_puts_max && known) return wait();
   json::object params{{"name", project_},
                       {"repository", repository_of(project_)},
                       {"pipeline", pipeline_to_json(any_card_pipeline(environment_.random))}};
   if (one_in(2)) params["remote"] = "origin";
-  ask("project.put", params, patience_ms, &OwnerClient::on_put);
+  ask("project.put", params, owner_patience_ms, &OwnerClient::on_put);
 }
 
 void OwnerClient::on_put(const Reply& reply) {
@@ -85,7 +86,7 @@ void OwnerClient::write_policy() {
 }
 
 void OwnerClient::submit() {
-  if (submitted_ >= cards_max) return wait();
+  if (submitted_ >= owner_cards_max) return wait();
   json::object params{{"project", environment_.random.any_of(projects_)},
                       {"title", name() + " card " + std::to_string(++submitted_)}};
   // Few keys and priorities, so that they meet; some of its own and some of the other's.
@@ -93,7 +94,7 @@ void OwnerClient::submit() {
   if (one_in(2)) params["priority"] = between(-1, 2);
   if (one_in(2)) params["immediate"] = one_in(2);
   if (one_in(3)) params["brief"] = "as well as you can";
-  ask("card.submit", params, patience_ms, &OwnerClient::on_submitted);
+  ask("card.submit", params, owner_patience_ms, &OwnerClient::on_submitted);
 }
 
 void OwnerClient::on_submitted(const Reply& reply) {
@@ -106,10 +107,10 @@ void OwnerClient::act_on_card() {
   if (cards_.empty()) return wait();
   card_id_ = environment_.random.any_of(cards_);
   if (one_in(3)) {
-    return ask("card.block", {{"card_id", card_id_}, {"reason", "not now"}}, patience_ms,
+    return ask("card.block", {{"card_id", card_id_}, {"reason", "not now"}}, owner_patience_ms,
                &OwnerClient::on_changed);
   }
-  ask("card.unblock", {{"card_id", card_id_}}, patience_ms, &OwnerClient::on_changed);
+  ask("card.unblock", {{"card_id", card_id_}}, owner_patience_ms, &OwnerClient::on_changed);
 }
 
 // It is merged, or being worked on.
@@ -122,7 +123,7 @@ void OwnerClient::trigger() {
   const std::array loops{heartbeat_loop_name, heartbeat_loop_name, synthesizer_loop_name,
                          prune_loop_name};
   loop_ = environment_.random.any_of(loops);
-  ask("loop.trigger", {{"loop", loop_}, {"reason", "now"}}, patience_ms,
+  ask("loop.trigger", {{"loop", loop_}, {"reason", "now"}}, owner_patience_ms,
       &OwnerClient::on_triggered);
 }
 
@@ -134,11 +135,11 @@ void OwnerClient::on_triggered(const Reply& reply) {
 void OwnerClient::look() {
   if (cards_.empty() || one_in(4)) {
     project_ = environment_.random.any_of(projects_);
-    return ask("project.get", {{"name", project_}}, patience_ms, &OwnerClient::on_looked);
+    return ask("project.get", {{"name", project_}}, owner_patience_ms, &OwnerClient::on_looked);
   }
-  if (one_in(8)) return ask("loop.list", {}, patience_ms, &OwnerClient::on_looked);
+  if (one_in(8)) return ask("loop.list", {}, owner_patience_ms, &OwnerClient::on_looked);
   card_id_ = environment_.random.any_of(cards_);
-  ask(one_in(3) ? "card.why" : "card.get", {{"card_id", card_id_}}, patience_ms,
+  ask(one_in(3) ? "card.why" : "card.get", {{"card_id", card_id_}}, owner_patience_ms,
       &OwnerClient::on_card);
 }
 
@@ -165,7 +166,7 @@ void OwnerClient::on_card(const Reply& reply) {
 
 void OwnerClient::list() {
   known_cards_ = cards_.size();
-  ask("card.list", {{"limit", 100}}, patience_ms, &OwnerClient::on_listed);
+  ask("card.list", {{"limit", 100}}, owner_patience_ms, &OwnerClient::on_listed);
 }
 
 void OwnerClient::on_listed(const Reply& reply) {
@@ -177,7 +178,7 @@ void OwnerClient::on_listed(const Reply& reply) {
   const json::object& first = cards.front().as_object();
   if (first.at("status") != "blocked") return wait();
   card_id_ = std::string(first.at("card_id").as_string());
-  ask("card.unblock", {{"card_id", card_id_}}, patience_ms, &OwnerClient::on_changed);
+  ask("card.unblock", {{"card_id", card_id_}}, owner_patience_ms, &OwnerClient::on_changed);
 }
 
 }  // namespace signalbox::simulation

@@ -9,6 +9,7 @@
 #include "domain/check.h"
 #include "domain/evolve.h"
 #include "domain/remote_work.h"
+#include "server/engine/engine.h"
 #include "server/loops/own_loops.h"
 #include "server/recovery/incarnation.h"
 #include "server/rpc/command_call.h"
@@ -23,12 +24,10 @@ namespace {
 
 namespace json = boost::json;
 
-const Origin by_the_service{"signalbox", {}, {}};
-
 void fill(SeededRandom& random, std::span<std::byte> bytes) {
   for (std::byte& each : bytes) each = static_cast<std::byte>(random.below(256));
 }
-const Rejection stopping{ErrorCode::SHUTTING_DOWN, "the server is stopping", {}, {}};
+const Rejection simulated_stop{ErrorCode::SHUTTING_DOWN, "the server is stopping", {}, {}};
 constexpr std::size_t jobs_max = 3;
 constexpr std::int64_t watchdog_interval_ms = 2000;
 
@@ -363,9 +362,9 @@ void SimulatedServer::watch_for_space() {
 
 void SimulatedServer::stop() {
   if (std::exchange(stopping_, true)) return;
-  dispatcher_.refuse_all(stopping);
-  claims_.refuse_all(stopping);
-  locks_.refuse_all(stopping);
+  dispatcher_.refuse_all(simulated_stop);
+  claims_.refuse_all(simulated_stop);
+  locks_.refuse_all(simulated_stop);
   engine_.flush();
   stop_when_idle();
 }
@@ -375,7 +374,7 @@ void SimulatedServer::stop_when_idle() {
   if (!stopped_ && !engine_.storage_full()) {
     stopped_ = true;
     (void)engine_.begin(by_the_service).apply(StopServer{});
-    engine_.close(stopping);
+    engine_.close(simulated_stop);
     return engine_.flush();
   }
   files_.when_written(engine_.durable_position(), [this](const std::string&) { ended_ = true; });
