@@ -304,7 +304,7 @@ TEST_F(RpcBoard, ACardThatWaitsForAUsageLimitKeepsItsPlace) {  // H4
   const auto reason = why(second).at("reasons").at(0);
   EXPECT_EQ(reason.at("reason"), "concurrency");
   EXPECT_EQ(reason.at("holders").at(0).at("card_id"), json::value(first));
-  EXPECT_EQ(reason.at("next_commands").at(0), "signalbox run why " + to_string(run))
+  EXPECT_EQ(reason.at("next_commands").at(0), json::value("signalbox run why " + to_string(run)))
       << "which tells of the limit";
 }
 

@@ -16,8 +16,8 @@ BoardRhythm any_rhythm(SeededRandom& random) {
   rhythm.texts.time_zone = "UTC";
   const bool busy = rhythm.has_cards;
   choose(heartbeat_loop_name, rhythm.texts.heartbeat, busy ? random.between(2, 8) : 60);
-  choose(synthesizer_loop_name, rhythm.texts.synthesizer, busy ? random.between(3, 12) : 60);
-  if (random.one_in(4)) {
+  choose(synthesizer_loop_name, rhythm.texts.synthesizer, busy ? random.between(2, 6) : 60);
+  if (random.one_in(6)) {
     rhythm.texts.synthesizer = "* * * * *";
     rhythm.interval_ns[std::string(synthesizer_loop_name)] = 60 * ns_per_s;
   }

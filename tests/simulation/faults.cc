@@ -68,9 +68,7 @@ std::uint32_t usual_weight(Fault fault) {
     case Fault::repository_slow:
       return 1000;
     case Fault::worktree_stuck:
-      return 800;
-    case Fault::base_moved:
-      return 2500;
+      return 4000;
   }
   return 0;
 }

@@ -51,10 +51,10 @@ JobResult SimulatedMachine::any_end(const Job& job, std::int64_t duration_ms) {
   return end;
 }
 
-// For good: trying again doesn't help.
+// Which is nobody's fault, and for good: trying again doesn't help.
 bool SimulatedMachine::base_has_moved(const Job& job) {
   if (job.definition.name != "push") return false;
-  if (environment_.faults.strikes(Fault::base_moved)) base_moved_.insert(job.run_id);
+  if (environment_.random.one_in(6)) base_moved_.insert(job.run_id);
   return base_moved_.contains(job.run_id);
 }
 
