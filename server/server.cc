@@ -9,6 +9,7 @@
 #include <boost/asio/post.hpp>
 
 #include "server/access/access_settings.h"
+#include "server/board/git_board_files.h"
 #include "server/engine/engine.h"
 #include "server/loops/own_loops.h"
 #include "server/recovery/incarnation.h"
@@ -77,9 +78,13 @@ Server::Server(const Config& config, Recovered& recovered, RunIndex& index, spdl
                  clockwork_reports()),
       board_({engine_, clock_, ids_,
               [this](std::function<std::function<void()>()> work) {
-                run_on(board_files_, std::move(work));
+                run_on(board_files_, [this, work = std::move(work)]() -> std::function<void()> {
+                  return [this, then = work()] {
+                    if (!stopping_) then();  // else the next start does it
+                  };
+                });
               },
-              config.data / "runs",
+              std::make_shared<GitBoardFiles>(config.data / "runs"),
               [this](bool ok, const std::string& text) {
                 logger_.log(ok ? spdlog::level::info : spdlog::level::warn, text);
               }},
@@ -424,6 +429,8 @@ void Server::stop_when_idle() {
   if (!stopped_ && !engine_.storage_full()) {
     stopped_ = true;
     (void)engine_.begin(by_the_service).apply(StopServer{});
+    // What threads are still busy with comes back to a service that has stopped.
+    engine_.close(stopping);
     return engine_.flush();
   }
   // What was released with the last commit, or waits for files of it, is on its way to the sockets;

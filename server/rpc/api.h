@@ -5,6 +5,7 @@
 #include <string>
 
 #include "server/artifacts/artifact_store.h"
+#include "server/board/repository_check.h"
 #include "server/clock.h"
 #include "server/engine/engine.h"
 #include "server/engine/timers.h"
@@ -77,6 +78,9 @@ struct Api {
   // Begins a tick of the heartbeat now, unless one is in progress; does nothing where it is empty,
   // as in tests. The engine's thread, outside of a transaction.
   std::function<void(const std::string& reason)> trigger_heartbeat = nullptr;
+  // How the repository of a project that is put is looked at; a simulation has its own. May block.
+  std::function<Decided<void>(const PutProject& command)> check_repository =
+      signalbox::check_repository;
 };
 
 }  // namespace signalbox
