@@ -7,6 +7,7 @@
 
 #include "projections/world_digest.h"
 #include "server/rpc/record_json.h"
+#include "tools/audit/capsule_replay.h"
 #include "tools/commands.h"
 #include "tools/elapsed_text.h"
 #include "tools/event_view.h"
@@ -24,6 +25,7 @@ struct ReplayOptions {
   std::optional<std::string> run_id;
   bool from_snapshot = false;
   bool verify = false;
+  CapsuleReplay capsule;
 };
 
 std::uint64_t rate(const Replayed& replayed) {
@@ -106,6 +108,7 @@ std::string view_replay(const json::object& result, const Terminal& terminal) {
 void add_replay_command(CLI::App& app, Invocation& invocation) {
   CLI::App* command = app.add_subcommand("replay", "Fold the log offline: its state and digest");
   const auto options = std::make_shared<ReplayOptions>();
+  add_capsule_options(*command, options->capsule);
   command->add_option("--to", options->to, "Up to this position; else to the end")
       ->type_name("POSITION");
   command->add_option("--run", options->run_id, "Print this run's records instead");
@@ -119,9 +122,13 @@ void add_replay_command(CLI::App& app, Invocation& invocation) {
       "Examples:\n"
       "  signalbox replay --data ./box\n"
       "  signalbox replay --data ./box --to 1200 --json\n"
-      "  signalbox replay --data ./box --run \"$run\"");
+      "  signalbox replay --data ./box --run \"$run\"\n"
+      "  signalbox replay run.capsule --key @audit.vkey");
   command->callback([options, &invocation] {
     invocation.action = [options, &invocation] {
+      if (!options->capsule.file.empty()) {
+        return answer(invocation, replay_capsule(options->capsule), view_capsule);
+      }
       return answer(invocation, run_replay(invocation, *options), view_replay);
     };
   });
