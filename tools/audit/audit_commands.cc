@@ -7,8 +7,8 @@
 #include "store/durable_file.h"
 #include "store/merkle_tree.h"
 #include "store/tree_head.h"
-#include "tools/audit/audit_export.h"
 #include "tools/audit/audit_keys.h"
+#include "tools/audit/audit_log.h"
 #include "tools/audit/audit_options.h"
 #include "tools/audit/leaf_scan.h"
 #include "tools/audit/tlog_proof.h"
@@ -126,22 +126,20 @@ ExitCode put_signed(const Invocation& invocation, const SignOptions& options,
 Called<json::object> make_checkpoint(const Invocation& invocation, const SignOptions& options) {
   const auto signers = read_signers(options.signing_keys);
   if (!signers) return tl::unexpected(signers.error());
-  const auto log = RocksEventLog::open(invocation.data_directory(), {.read_only = true});
-  if (!log) return tl::unexpected(from_store_error(log.error()));
-  const Position to = options.to.value_or((*log)->tail());
-  MerkleFrontier frontier = (*log)->frontier();
+  const auto log = open_audit_log(invocation.data_directory());
+  if (!log) return tl::unexpected(log.error());
+  const Position to = options.to.value_or(log->tail());
+  if (auto known = require_position(*log, to); !known) return tl::unexpected(known.error());
+  // All of it is read, whatever is believed: this is what somebody signs.
+  MerkleFrontier frontier;
   Sha256 sha256;
-  if (to != frontier.leaves) {
-    if (auto known = require_position(**log, to); !known) return tl::unexpected(known.error());
-    frontier = {};
-    LeafScan scan;
-    scan.to = to;
-    scan.take = [&](LeafChunk& chunk) -> Called<void> {
-      for (const Digest& leaf : chunk.leaves) append_leaf(frontier, leaf, sha256);
-      return {};
-    };
-    if (auto scanned = scan_leaves(**log, scan); !scanned) return tl::unexpected(scanned.error());
-  }
+  LeafScan scan;
+  scan.to = to;
+  scan.take = [&](LeafChunk&, const MerkleFrontier& tree) -> Called<void> {
+    if (tree.leaves == to) frontier = tree;
+    return {};
+  };
+  if (auto scanned = scan_leaves(*log, scan); !scanned) return tl::unexpected(scanned.error());
   const TreeHead head{signers->front().verifier().name, to, merkle_root(frontier, sha256)};
   return json::object{{"origin", head.origin},
                       {"size", head.size},
@@ -169,17 +167,17 @@ void add_checkpoint(CLI::App& audit, Invocation& invocation) {
 Called<json::object> make_proof(const Invocation& invocation, const SignOptions& options) {
   const auto signers = read_signers(options.signing_keys);
   if (!signers) return tl::unexpected(signers.error());
-  const auto log = RocksEventLog::open(invocation.data_directory(), {.read_only = true});
-  if (!log) return tl::unexpected(from_store_error(log.error()));
-  const Position size = options.to.value_or((*log)->tail());
-  if (auto known = require_position(**log, size); !known) return tl::unexpected(known.error());
-  if (auto known = require_position(**log, options.position); !known) {
+  const auto log = open_audit_log(invocation.data_directory());
+  if (!log) return tl::unexpected(log.error());
+  const Position size = options.to.value_or(log->tail());
+  if (auto known = require_position(*log, size); !known) return tl::unexpected(known.error());
+  if (auto known = require_position(*log, options.position); !known) {
     return tl::unexpected(known.error());
   }
   if (options.position > size) {
     return tl::unexpected(usage_error("POSITION lies after --to"));
   }
-  const auto proof = prove_position(**log, options.position, size, *signers);
+  const auto proof = prove_position(*log, options.position, size, *signers);
   if (!proof) return tl::unexpected(proof.error());
   return json::object{
       {"position", options.position}, {"size", size}, {"proof", proof_text(*proof)}};

@@ -22,21 +22,11 @@ CallError other_log(const ExportManifest& present) {
   return from_store_error(error);
 }
 
-Called<void> require_position(const RocksEventLog& log, Position position) {
-  if (position >= 1 && position <= log.tail()) return {};
-  return tl::unexpected(from_rejection({ErrorCode::POSITION_NOT_FOUND,
-                                        "the log has no record " + std::to_string(position) +
-                                            "; it ends at " + std::to_string(log.tail()),
-                                        {{"position", static_cast<std::int64_t>(position)},
-                                         {"tail", static_cast<std::int64_t>(log.tail())}},
-                                        {}}));
-}
-
 Called<Exported> export_log(const ExportRequest& request) {
-  auto log = RocksEventLog::open(request.data, {.read_only = true});
-  if (!log) return tl::unexpected(from_store_error(log.error()));
-  const Position to = request.to.value_or((*log)->tail());
-  if (auto known = require_position(**log, to); !known) return tl::unexpected(known.error());
+  const auto log = open_audit_log(request.data);
+  if (!log) return tl::unexpected(log.error());
+  const Position to = request.to.value_or(log->tail());
+  if (auto known = require_position(*log, to); !known) return tl::unexpected(known.error());
   if (request.from.value_or(1) < 1 || request.from.value_or(1) > to) {
     return tl::unexpected(
         usage_error("--from must lie between 1 and --to, which is " + std::to_string(to)));
@@ -59,8 +49,8 @@ Called<Exported> export_log(const ExportRequest& request) {
   exported.records = to + 1 - write_from;
   const auto written =
       request.format == ExportFormat::tlog
-          ? export_tiles(**log, directory->path, manifest, write_from, present)
-          : export_cloud_events(**log, directory->path, manifest, write_from, present);
+          ? export_tiles(*log, directory->path, manifest, write_from, present)
+          : export_cloud_events(*log, directory->path, manifest, write_from, present);
   if (!written) return tl::unexpected(written.error());
   if (auto finished = directory->finish(manifest, request.signers); !finished) {
     return tl::unexpected(finished.error());

@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "store/rocks_event_log.h"
 #include "store/signed_note.h"
+#include "tools/audit/audit_log.h"
 #include "tools/audit/export_manifest.h"
 #include "tools/call_error.h"
 
@@ -29,19 +29,16 @@ struct Exported {
 // Reads only of `data`, which may be that of a running server. Memory stays flat.
 Called<Exported> export_log(const ExportRequest& request);
 
-// Where the records of a scan go, by format; called in the order of their positions.
-struct LeafChunk;
-Called<void> export_cloud_events(const RocksEventLog& log, const std::filesystem::path& directory,
+// By format: writes the records from `write_from` on and sets what the manifest has of them and of
+// the tree.
+Called<void> export_cloud_events(const AuditLog& log, const std::filesystem::path& directory,
                                  ExportManifest& manifest, Position write_from,
                                  const std::optional<ExportManifest>& present);
-Called<void> export_tiles(const RocksEventLog& log, const std::filesystem::path& directory,
+Called<void> export_tiles(const AuditLog& log, const std::filesystem::path& directory,
                           ExportManifest& manifest, Position write_from,
                           const std::optional<ExportManifest>& present);
 
 // The log from its beginning isn't what an earlier export of it said.
 CallError other_log(const ExportManifest& present);
-
-// POSITION_NOT_FOUND unless 1 ≤ position ≤ the log's tail.
-Called<void> require_position(const RocksEventLog& log, Position position);
 
 }  // namespace signalbox

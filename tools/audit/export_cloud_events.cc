@@ -72,34 +72,28 @@ class SegmentWriter {
 
 }  // namespace
 
-Called<void> export_cloud_events(const RocksEventLog& log, const std::filesystem::path& directory,
+Called<void> export_cloud_events(const AuditLog& log, const std::filesystem::path& directory,
                                  ExportManifest& manifest, Position write_from,
                                  const std::optional<ExportManifest>& present) {
   if (present) manifest.segments = present->segments;
   SegmentWriter writer(directory, manifest, write_from);
-  MerkleFrontier frontier;
   Sha256 sha256;
   LeafScan scan;
   scan.to = manifest.to;
   scan.render_from = write_from;
   scan.make_renderer = [&manifest] { return cloud_event_renderer(manifest.origin); };
-  scan.cut_after = [&](Position position) {
-    const Position next = position + 1;
-    return next == manifest.from || next == write_from ||
-           (next > write_from && (next - write_from) % segment_records_max == 0);
-  };
-  scan.take = [&](LeafChunk& chunk) -> Called<void> {
-    for (const Digest& leaf : chunk.leaves) append_leaf(frontier, leaf, sha256);
-    if (frontier.leaves == manifest.from - 1) manifest.before = frontier;
-    if (present && frontier.leaves == present->to &&
-        merkle_root(frontier, sha256) != present->root) {
+  scan.cut_at = {manifest.from - 1, write_from - 1};
+  scan.cut_every = segment_records_max;
+  scan.take = [&](LeafChunk& chunk, const MerkleFrontier& tree) -> Called<void> {
+    if (tree.leaves == manifest.from - 1) manifest.before = tree;
+    if (tree.leaves == manifest.to) manifest.root = merkle_root(tree, sha256);
+    if (present && tree.leaves == present->to && merkle_root(tree, sha256) != present->root) {
       return tl::unexpected(other_log(*present));
     }
     return writer.take(chunk);
   };
   if (auto scanned = scan_leaves(log, scan); !scanned) return scanned;
   writer.end();
-  manifest.root = merkle_root(frontier, sha256);
   return {};
 }
 

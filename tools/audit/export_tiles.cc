@@ -117,35 +117,33 @@ class TileWriter {
 
 }  // namespace
 
-Called<void> export_tiles(const RocksEventLog& log, const std::filesystem::path& directory,
+Called<void> export_tiles(const AuditLog& log, const std::filesystem::path& directory,
                           ExportManifest& manifest, Position write_from,
                           const std::optional<ExportManifest>& present) {
   TileWriter writer(directory, manifest.from - 1, present ? present->to : 0);
-  MerkleFrontier frontier;
   Sha256 sha256;
   LeafScan scan;
   scan.to = manifest.to;
   // A bundle that goes on needs what it has already.
   scan.render_from = (write_from - 1) / tile_width * tile_width + 1;
   scan.make_renderer = tile_entry_renderer;
-  scan.take = [&](LeafChunk& chunk) -> Called<void> {
+  scan.cut_at = {manifest.from - 1, write_from - 1};
+  scan.take = [&](LeafChunk& chunk, const MerkleFrontier& tree) -> Called<void> {
+    if (tree.leaves == manifest.from - 1) manifest.before = tree;
+    if (tree.leaves == manifest.to) manifest.root = merkle_root(tree, sha256);
+    if (present && tree.leaves == present->to && merkle_root(tree, sha256) != present->root) {
+      return tl::unexpected(other_log(*present));
+    }
     std::size_t begin = 0;
     for (std::size_t index = 0; index < chunk.leaves.size(); ++index) {
       const std::size_t end = chunk.text_ends[index];
       const std::string_view entry = std::string_view(chunk.text).substr(begin, end - begin);
       begin = end;
       if (auto added = writer.add(chunk.leaves[index], entry); !added) return added;
-      append_leaf(frontier, chunk.leaves[index], sha256);
-      if (frontier.leaves == manifest.from - 1) manifest.before = frontier;
-      if (present && frontier.leaves == present->to &&
-          merkle_root(frontier, sha256) != present->root) {
-        return tl::unexpected(other_log(*present));
-      }
     }
     return {};
   };
   if (auto scanned = scan_leaves(log, scan); !scanned) return scanned;
-  manifest.root = merkle_root(frontier, sha256);
   return writer.end();
 }
 

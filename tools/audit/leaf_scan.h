@@ -8,7 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "store/rocks_event_log.h"
+#include "store/merkle_frontier.h"
+#include "tools/audit/audit_log.h"
 #include "tools/call_error.h"
 
 namespace signalbox {
@@ -39,12 +40,15 @@ struct LeafScan {
   Position to = 0;
   Position render_from = 1;                   // those before it are hashed only
   std::function<RenderLeaf()> make_renderer;  // may be empty
-  // Whether a chunk has to end at this position; may be empty.
-  std::function<bool(Position)> cut_after;
-  std::function<Called<void>(LeafChunk&)> take;
+  // Positions at which a chunk has to end; 0 is none. And every so many from render_from on.
+  std::vector<Position> cut_at;
+  std::uint64_t cut_every = 0;
+  // With the tree over the log up to the chunk's end. By a thread of its own.
+  std::function<Called<void>(LeafChunk& chunk, const MerkleFrontier& tree)> take;
 };
 
-// From the log's first record to scan.to.
-Called<void> scan_leaves(const RocksEventLog& log, const LeafScan& scan);
+// From the log's first record to scan.to; and on to what of the log is believed, which is found to
+// be right, or `damaged`.
+Called<void> scan_leaves(const AuditLog& log, const LeafScan& scan);
 
 }  // namespace signalbox

@@ -69,7 +69,7 @@ std::string entry_of(const Frame& frame) {
   return std::string(frame.header).append(proof_hash_view(sha256(frame.salted_payload)));
 }
 
-Called<TlogProof> prove_position(const RocksEventLog& log, Position position, Position size,
+Called<TlogProof> prove_position(const AuditLog& log, Position position, Position size,
                                  const std::vector<NoteSigner>& signers) {
   TlogProof proof;
   proof.index = position - 1;
@@ -84,7 +84,7 @@ Called<TlogProof> prove_position(const RocksEventLog& log, Position position, Po
       return {};
     };
   };
-  scan.take = [&](LeafChunk& chunk) -> Called<void> {
+  scan.take = [&](LeafChunk& chunk, const MerkleFrontier&) -> Called<void> {
     for (const Digest& leaf : chunk.leaves) {
       const std::uint64_t tile = tree.leaves() / SparseTree::tile_leaves;
       tree.add(leaf, tile == proof.index / SparseTree::tile_leaves, sha256);

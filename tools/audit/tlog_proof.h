@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "store/frame.h"
-#include "store/rocks_event_log.h"
 #include "store/signed_note.h"
 #include "store/tree_head.h"
+#include "tools/audit/audit_log.h"
 #include "tools/call_error.h"
 
 namespace signalbox {
@@ -37,7 +37,7 @@ std::optional<TlogProof> parse_proof(std::string_view text);
 std::string entry_of(const Frame& frame);
 
 // Of the record at `position` in the tree of the first `size` records.
-Called<TlogProof> prove_position(const RocksEventLog& log, Position position, Position size,
+Called<TlogProof> prove_position(const AuditLog& log, Position position, Position size,
                                  const std::vector<NoteSigner>& signers);
 
 // What a proof that holds says.

@@ -46,14 +46,14 @@ RenderLeaf run_renderer(const RunId& run_id, const std::string& origin) {
   };
 }
 
-Called<RunGathering> gather_run(const RocksEventLog& log, const CapsuleRequest& request,
+Called<RunGathering> gather_run(const AuditLog& log, const CapsuleRequest& request,
                                 const std::string& origin) {
   RunGathering gathering;
   Sha256 sha256;
   LeafScan scan;
   scan.to = log.tail();
   scan.make_renderer = [&] { return run_renderer(request.run_id, origin); };
-  scan.take = [&](LeafChunk& chunk) -> Called<void> {
+  scan.take = [&](LeafChunk& chunk, const MerkleFrontier&) -> Called<void> {
     std::size_t begin = 0;
     for (std::size_t index = 0; index < chunk.leaves.size(); ++index) {
       const std::size_t end = chunk.text_ends[index];
@@ -84,7 +84,7 @@ Called<RunGathering> gather_run(const RocksEventLog& log, const CapsuleRequest& 
   };
   // Its pipeline may be stored with any run before it.
   const Position last = gathering.found.back().index + 1;
-  if (auto scanned = log.scan(1, last, fold); !scanned) {
+  if (auto scanned = log.log->scan(1, last, fold); !scanned) {
     return tl::unexpected(from_store_error(scanned.error()));
   }
   return gathering;
@@ -184,9 +184,9 @@ Called<void> write_lines(const CapsuleRequest& request, const RunGathering& gath
 }  // namespace
 
 Called<CapsuleWritten> write_capsule(const CapsuleRequest& request) {
-  const auto log = RocksEventLog::open(request.data, {.read_only = true});
-  if (!log) return tl::unexpected(from_store_error(log.error()));
-  const auto gathering = gather_run(**log, request, request.signers.front().verifier().name);
+  const auto log = open_audit_log(request.data);
+  if (!log) return tl::unexpected(log.error());
+  const auto gathering = gather_run(*log, request, request.signers.front().verifier().name);
   if (!gathering) return tl::unexpected(gathering.error());
   const std::filesystem::path part = request.file.string() + ".part";
   auto file = ExportFile::create(part);
