@@ -1,9 +1,6 @@
 // What size costs: opening a large log, memory of open and of ended runs, and snapshots of many
 // open runs while commands are taken.
-#include "domain/evolve.h"
 #include "domain/limits.h"
-#include "projections/world_digest.h"
-#include "projections/world_snapshot.h"
 #include "store/rocks_event_log.h"
 #include "tools/bench_history.h"
 #include "tools/bench_load.h"
@@ -24,22 +21,6 @@ constexpr double opening_seconds_max = 1;
 constexpr double open_run_bytes_max = 2048;
 constexpr double snapshot_p99_ratio_max = 3;
 constexpr double ended_runs_growth_max = 1.1;
-
-// A snapshot at the end of the log, as the server's own follower would have left it.
-Called<void> write_snapshot_at_tail(const std::filesystem::path& data) {
-  auto log = RocksEventLog::open(data, {.read_only = true});
-  if (!log) return tl::unexpected(from_store_error(log.error()));
-  World world;
-  const auto folded = (*log)->scan(1, (*log)->tail(), [&](Record&& record) {
-    evolve(world, record);
-    return true;
-  });
-  if (!folded) return tl::unexpected(from_store_error(folded.error()));
-  const auto written = write_snapshot(data / "projections" / "snapshots", world, (*log)->frontier(),
-                                      world_digest(world));
-  if (!written) return tl::unexpected(from_store_error(written.error()));
-  return {};
-}
 
 struct Opened {
   std::vector<double> seconds;  // from the start of the process to its first answer
