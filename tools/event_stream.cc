@@ -16,24 +16,24 @@ constexpr std::chrono::seconds patience{60};
 constexpr std::chrono::milliseconds pause_between_connects{100};
 
 // What a connection ended with: the visitor had enough, or the server went away.
-enum class Ended { by_visitor, by_server };
+enum class StreamEnd { by_visitor, by_server };
 
-Called<Ended> follow_once(Client& client, json::object& params,
-                          const std::function<bool(const json::object&)>& visit) {
+Called<StreamEnd> follow_once(Client& client, json::object& params,
+                              const std::function<bool(const json::object&)>& visit) {
   const auto subscribed = client.call("events.subscribe", params);
   if (!subscribed) return tl::unexpected(subscribed.error());
   params["from"] = number_at(*subscribed, "from");
   for (;;) {
     const auto message = client.next_notification();
-    if (!message) return Ended::by_server;
+    if (!message) return StreamEnd::by_server;
     const json::object& event = object_at(*message, "params");
     if (text_at(*message, "method") == "lagged") {
       params["from"] = number_at(event, "from");
-      return Ended::by_server;
+      return StreamEnd::by_server;
     }
     if (text_at(*message, "method") != "event") continue;
     params["from"] = number_at(event, "position") + 1;
-    if (!visit(event)) return Ended::by_visitor;
+    if (!visit(event)) return StreamEnd::by_visitor;
   }
 }
 
@@ -62,7 +62,7 @@ Called<void> follow_events(const Invocation& invocation, json::object params,
   for (bool first = true;; first = false) {
     const auto ended = follow_once(*client, params, visit);
     if (!ended && (first || !may_pass(ended.error()))) return tl::unexpected(ended.error());
-    if (ended && *ended == Ended::by_visitor) return {};
+    if (ended && *ended == StreamEnd::by_visitor) return {};
     write_message("the server went away; waiting for it\n");
     auto again = connect_again(*server);
     if (!again) return tl::unexpected(std::move(again.error()));

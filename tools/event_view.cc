@@ -18,7 +18,7 @@ constexpr std::array<std::string_view, 7> not_shown = {
     "request_digest", "pipeline_digest", "pipeline",     "logs_inline",
     "sha256",         "media_type",      "secret_sha256"};
 
-std::string quoted(const std::string& text) {
+std::string in_quotes(const std::string& text) {
   const std::string short_text = cut(printable(text), value_columns_max);
   return short_text.find(' ') == std::string::npos ? short_text : "\"" + short_text + "\"";
 }
@@ -41,7 +41,7 @@ void append_fields(const json::object& object, std::string& out) {
       }
     }
     if (text.empty() || text == "0" || text == "false") continue;
-    out += (out.empty() ? "" : " ") + std::string(name) + "=" + quoted(text);
+    out += (out.empty() ? "" : " ") + std::string(name) + "=" + in_quotes(text);
   }
 }
 

@@ -10,7 +10,7 @@
 namespace signalbox {
 namespace {
 
-std::vector<Digest> leaves_of(std::uint64_t count) {
+std::vector<Digest> proof_leaves(std::uint64_t count) {
   std::vector<Digest> leaves;
   for (std::uint64_t number = 0; number < count; ++number) {
     leaves.push_back(sha256("leaf " + std::to_string(number)));
@@ -19,23 +19,24 @@ std::vector<Digest> leaves_of(std::uint64_t count) {
 }
 
 // Section 2.1 and 2.1.1, as they stand there.
-Digest tree_hash(std::span<const Digest> leaves) {
+Digest recursive_root(std::span<const Digest> leaves) {
   if (leaves.empty()) return sha256("");
   if (leaves.size() == 1) return leaves.front();
   const std::size_t left = std::bit_floor(leaves.size() - 1);
   Sha256 hashing;
-  return merkle_node(tree_hash(leaves.first(left)), tree_hash(leaves.subspan(left)), hashing);
+  return merkle_node(recursive_root(leaves.first(left)), recursive_root(leaves.subspan(left)),
+                     hashing);
 }
-std::vector<Digest> path(std::uint64_t index, std::span<const Digest> leaves) {
+std::vector<Digest> recursive_path(std::uint64_t index, std::span<const Digest> leaves) {
   if (leaves.size() == 1) return {};
   const std::size_t left = std::bit_floor(leaves.size() - 1);
   std::vector<Digest> hashes;
   if (index < left) {
-    hashes = path(index, leaves.first(left));
-    hashes.push_back(tree_hash(leaves.subspan(left)));
+    hashes = recursive_path(index, leaves.first(left));
+    hashes.push_back(recursive_root(leaves.subspan(left)));
   } else {
-    hashes = path(index - left, leaves.subspan(left));
-    hashes.push_back(tree_hash(leaves.first(left)));
+    hashes = recursive_path(index - left, leaves.subspan(left));
+    hashes.push_back(recursive_root(leaves.first(left)));
   }
   return hashes;
 }
@@ -50,13 +51,13 @@ SparseTree tree_over(const std::vector<Digest>& leaves, std::uint64_t wanted) {
 TEST(MerkleProof, IsThatOfTheRfcInTreesOfEverySize) {
   Sha256 sha256;
   for (const std::uint64_t size : {1, 2, 3, 5, 8, 255, 256, 257, 511, 512, 513, 769, 1000, 2048}) {
-    const auto leaves = leaves_of(size);
-    const Digest root = tree_hash(leaves);
+    const auto leaves = proof_leaves(size);
+    const Digest root = recursive_root(leaves);
     for (std::uint64_t index = 0; index < size; index += 1 + size / 13) {
       const SparseTree tree = tree_over(leaves, index);
       EXPECT_EQ(tree.root(sha256), root) << size;
       const auto proof = tree.proof(index, sha256);
-      EXPECT_EQ(proof, path(index, leaves)) << index << " of " << size;
+      EXPECT_EQ(proof, recursive_path(index, leaves)) << index << " of " << size;
       EXPECT_TRUE(proves_inclusion(leaves[index], index, size, proof, root, sha256));
     }
   }
@@ -65,10 +66,10 @@ TEST(MerkleProof, IsThatOfTheRfcInTreesOfEverySize) {
 TEST(MerkleProof, EveryOtherProofIsNone) {
   Sha256 sha256;
   const std::uint64_t size = 300;
-  const auto leaves = leaves_of(size);
-  const Digest root = tree_hash(leaves);
+  const auto leaves = proof_leaves(size);
+  const Digest root = recursive_root(leaves);
   const std::uint64_t index = 270;
-  const auto proof = path(index, leaves);
+  const auto proof = recursive_path(index, leaves);
   const auto holds = [&](std::uint64_t at, std::uint64_t of, std::span<const Digest> hashes) {
     return proves_inclusion(leaves[index], at, of, hashes, root, sha256);
   };
