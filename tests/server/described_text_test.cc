@@ -36,15 +36,15 @@ TEST(DescribedText, EscapesAsTheTreeDoes) {
 TEST(DescribedText, WhatIsEmptyAndWhatIsLarge) {
   AccessTokenIssued issued;
   issued.expires_at_ns = 0;
-  StationHeartbeat heartbeat;
-  heartbeat.token = 9'007'199'254'740'993;
+  LockReleased released;
+  released.token = 9'007'199'254'740'993;
   const auto same = [](const auto& event) {
     std::string text;
     append_json(text, event);
     EXPECT_EQ(text, json::serialize(to_json(event)));
   };
   same(issued);
-  same(heartbeat);
+  same(released);
   same(ServerStopped{});
   same(RunStarted{});
   same(PlanSet{});
