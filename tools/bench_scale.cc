@@ -2,10 +2,7 @@
 // open runs while commands are taken.
 #include <chrono>
 
-#include "domain/evolve.h"
 #include "domain/limits.h"
-#include "projections/world_digest.h"
-#include "projections/world_snapshot.h"
 #include "server/past/replay_walk.h"
 #include "store/rocks_event_log.h"
 #include "tools/bench_history.h"
@@ -29,22 +26,6 @@ constexpr double snapshot_p99_ratio_max = 3;
 constexpr double ended_runs_growth_max = 1.1;
 constexpr double debugger_step_ms_max = 100;
 constexpr std::size_t debugger_steps_timed = 30;
-
-// A snapshot at the end of the log, as the server's own follower would have left it.
-Called<void> write_snapshot_at_tail(const std::filesystem::path& data) {
-  auto log = RocksEventLog::open(data, {.read_only = true});
-  if (!log) return tl::unexpected(from_store_error(log.error()));
-  World world;
-  const auto folded = (*log)->scan(1, (*log)->tail(), [&](Record&& record) {
-    evolve(world, record);
-    return true;
-  });
-  if (!folded) return tl::unexpected(from_store_error(folded.error()));
-  const auto written = write_snapshot(data / "projections" / "snapshots", world, (*log)->frontier(),
-                                      world_digest(world));
-  if (!written) return tl::unexpected(from_store_error(written.error()));
-  return {};
-}
 
 // Steps of the debugger, back and on again, in the middle of the log, where no snapshot is near.
 Called<std::vector<double>> debugger_steps(const std::filesystem::path& data) {

@@ -58,6 +58,7 @@ void add_commands(CLI::App& app, Invocation& invocation) {
   add_rpc_command(app, invocation);
   add_replay_command(app, invocation);
   add_diff_command(app, invocation);
+  add_audit_commands(app, invocation);
   add_bench_command(app, invocation);
   add_completion_command(app, invocation);
   app.footer(

@@ -11,6 +11,7 @@
 
 #include "projections/world_digest.h"
 #include "server/rpc/record_json.h"
+#include "tools/audit/capsule_replay.h"
 #include "tools/commands.h"
 #include "tools/elapsed_text.h"
 #include "tools/event_view.h"
@@ -35,6 +36,7 @@ struct ReplayOptions {
   bool step = false;
   Position digest_every = 0;
   std::string against;
+  CapsuleReplay capsule;
 };
 
 std::uint64_t rate(const Replayed& replayed) {
@@ -166,6 +168,7 @@ std::string view_replay(const json::object& result, const Terminal& terminal) {
 void add_replay_command(CLI::App& app, Invocation& invocation) {
   CLI::App* command = app.add_subcommand("replay", "Fold the log offline: its state and digest");
   const auto options = std::make_shared<ReplayOptions>();
+  add_capsule_options(*command, options->capsule);
   command->add_option("--to", options->to, "Up to this position; else to the end")
       ->type_name("POSITION");
   command->add_option("--run", options->run_id, "Print this run's records instead");
@@ -192,9 +195,13 @@ void add_replay_command(CLI::App& app, Invocation& invocation) {
       "  signalbox replay --data ./box --to 1200 --json\n"
       "  signalbox replay --data ./box --step\n"
       "  ./new/signalbox replay --data ./box --verify --against ./old/signalbox\n"
-      "  signalbox replay --data ./box --run \"$run\"");
+      "  signalbox replay --data ./box --run \"$run\"\n"
+      "  signalbox replay run.capsule --key @audit.vkey");
   command->callback([options, &invocation] {
     invocation.action = [options, &invocation] {
+      if (!options->capsule.file.empty()) {
+        return answer(invocation, replay_capsule(options->capsule), view_capsule);
+      }
       if (options->step) return run_step(invocation, *options);
       if (!options->against.empty()) {
         return answer(invocation, run_against(invocation, *options), view_replay);

@@ -137,6 +137,7 @@ void limits_method(Api&, Call& call) {
   SIGNALBOX_LIMIT(remembered_ended_locks_max);
   SIGNALBOX_LIMIT(failing_owners_max);
   SIGNALBOX_LIMIT(idle_pipelines_max);
+  SIGNALBOX_LIMIT(verifier_key_bytes_max);
   SIGNALBOX_LIMIT(access_tokens_max);
   SIGNALBOX_LIMIT(access_token_life_ms_min);
   SIGNALBOX_LIMIT(access_token_life_ms_max);
