@@ -27,7 +27,7 @@ namespace {
 namespace fs = std::filesystem;
 namespace json = boost::json;
 
-constexpr std::uint64_t kills_default = 20;
+constexpr std::uint64_t sweep_kills_default = 20;
 constexpr std::size_t lanes = 3;
 constexpr const char* temporary_end = ".signalbox-tmp";
 
@@ -191,7 +191,7 @@ class RunRootSweep : public ::testing::Test {
 TEST_F(RunRootSweep, FilesAreWholeAtEveryKillAndComeBackWithTheSameBytes) {  // T7
   const std::uint64_t seed =
       number_from_environment("SIGNALBOX_SEED", std::random_device{}() % 1'000'000);
-  const std::uint64_t kills = number_from_environment("SIGNALBOX_KILLS", kills_default);
+  const std::uint64_t kills = number_from_environment("SIGNALBOX_KILLS", sweep_kills_default);
   std::cout << "again with: SIGNALBOX_SEED=" << seed << " SIGNALBOX_KILLS=" << kills
             << " test_crash --gtest_filter='RunRootSweep.*'" << std::endl;
   std::mt19937_64 random(seed);

@@ -21,7 +21,7 @@ bool is_used_up(const Budget& budget, const Usage& used) {
          is_reached(budget.tokens, used.tokens) || is_reached(budget.turns, used.turns);
 }
 
-std::string text_of(const json::object& params, const char* name) {
+std::string param_text(const json::object& params, const char* name) {
   const json::value* value = params.if_contains(name);
   return value != nullptr && value->is_string() ? std::string(value->get_string()) : "";
 }
@@ -64,7 +64,7 @@ void TurnAudit::end(const Record& record, AuditedRun& run) {
 
 // A usage limit that is over at a known time is nobody's failure.
 void TurnAudit::check_limit_met(const Record& record, const SentCommand& sent) {
-  const std::optional<std::int64_t> reset_ns = parse_time(text_of(sent.params, "quota_reset_at"));
+  const std::optional<std::int64_t> reset_ns = parse_time(param_text(sent.params, "quota_reset_at"));
   if (!reset_ns) return;
   const auto* deferred = event_as<StationDeferred>(record.event);
   if (deferred == nullptr || deferred->reason != WaitReason::quota) {
@@ -143,11 +143,11 @@ void TurnAudit::read_decision(const Record& record, AuditedRun& run, const std::
   run.waiting.reset();
   const SentCommand* sent = book_.find(record.command_id);
   if (sent == nullptr || sent->method != "run.resume" ||
-      text_of(sent->params, "run_id") != to_string(record.stream.run_id) ||
-      text_of(sent->params, "decision") != decision) {
+      param_text(sent->params, "run_id") != to_string(record.stream.run_id) ||
+      param_text(sent->params, "decision") != decision) {
     return wrong(record, "nobody has decided so");
   }
-  const std::string seen = text_of(sent->params, "station");
+  const std::string seen = param_text(sent->params, "station");
   if (!seen.empty() && seen != station) wrong(record, "it was decided about station " + seen);
   if (!decided_by_.insert(record.command_id).second) {
     wrong(record, "the same decision was taken for another before");
@@ -174,7 +174,7 @@ void TurnAudit::retry(const Record& record, AuditedRun& run, const RunRetried& r
   const SentCommand* sent = book_.find(record.command_id);
   if (sent == nullptr || sent->method != "run.retry") return wrong(record, "nobody has said so");
   const auto& strategies = run.station().retry.strategies;
-  const std::string strategy = text_of(sent->params, "strategy");
+  const std::string strategy = param_text(sent->params, "strategy");
   const bool as_asked = strategy.empty()
                             ? retried.strategy == strategies.front()
                             : strategy == boost::describe::enum_to_string(retried.strategy, "");
