@@ -94,6 +94,21 @@ Decided<Strategy> first_strategy(const Run& run, const std::optional<Strategy>& 
 
 }  // namespace
 
+Rejection run_is_of_card(const RunId& id, const CardId& card_id, CardStatus status) {
+  const std::string card = to_string(card_id);
+  Rejection rejection{
+      ErrorCode::CARD_BUSY,
+      "run " + to_string(id) + " is of card " + card +
+          ", which is tried again as a whole: with a run and a worktree of its own",
+      {{"run_id", to_string(id)}, {"card_id", card}, {"status", std::string(name_of(status))}},
+      {"signalbox card get " + card}};
+  if (status == CardStatus::blocked || status == CardStatus::failed) {
+    rejection.next_commands.insert(rejection.next_commands.begin(),
+                                   "signalbox card unblock " + card);
+  }
+  return rejection;
+}
+
 Rejection run_not_failed(const RunId& id, RunStatus status) {
   const std::string text = to_string(id);
   Rejection rejection{ErrorCode::RUN_NOT_FAILED,
@@ -158,15 +173,8 @@ std::unique_ptr<Run> retried_run(const Record& record, const RunRetried& event,
 }
 
 Decided<NewEvents> decide(const World& world, const RetryRun& command, const Now&) {
-  // Its worktree is gone, and its card has a next run of its own.
   if (const Card* card = world.board.find_by_run(command.run_id)) {
-    return reject(ErrorCode::CARD_BUSY,
-                  "the run is of card " + to_string(card->id) + ", which has its next",
-                  {{"run_id", to_string(command.run_id)},
-                   {"card_id", to_string(card->id)},
-                   {"status", std::string(name_of(card->status))}},
-                  {"signalbox card unblock " + to_string(card->id),
-                   "signalbox card get " + to_string(card->id)});
+    return tl::unexpected(run_is_of_card(command.run_id, card->id, card->status));
   }
   if (auto ok = validate(command); !ok) return tl::unexpected(ok.error());
   const auto found = failed_run(world, command);

@@ -25,6 +25,10 @@ std::shared_ptr<const Run> fold_failed_run(std::span<const Record> records,
 std::unique_ptr<Run> retried_run(const Record& record, const RunRetried& event,
                                  std::shared_ptr<const PipelineDefinition> pipeline);
 
+// CARD_BUSY: the run is, or was, one of a card of this status. Its worktree is gone, and what goes
+// on is the card.
+Rejection run_is_of_card(const RunId& id, const CardId& card_id, CardStatus status);
+
 // RUN_NOT_FAILED, for a run of this status.
 Rejection run_not_failed(const RunId& id, RunStatus status);
 

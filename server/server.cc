@@ -9,6 +9,7 @@
 #include <boost/asio/post.hpp>
 
 #include "server/access/access_settings.h"
+#include "server/board/git_board_files.h"
 #include "server/engine/engine.h"
 #include "server/loops/own_loops.h"
 #include "server/recovery/incarnation.h"
@@ -77,9 +78,13 @@ Server::Server(const Config& config, Recovered& recovered, RunIndex& index, spdl
                  clockwork_reports()),
       board_({engine_, clock_, ids_,
               [this](std::function<std::function<void()>()> work) {
-                run_on(board_files_, std::move(work));
+                run_on(board_files_, [this, work = std::move(work)]() -> std::function<void()> {
+                  return [this, then = work()] {
+                    if (!stopping_) then();  // else the next start does it
+                  };
+                });
               },
-              config.data / "runs",
+              std::make_shared<GitBoardFiles>(config.data / "runs"),
               [this](bool ok, const std::string& text) {
                 logger_.log(ok ? spdlog::level::info : spdlog::level::warn, text);
               }},
@@ -88,6 +93,7 @@ Server::Server(const Config& config, Recovered& recovered, RunIndex& index, spdl
           log_, [this](const StoreError& error) { fail_from_thread(error); },
           [this](std::function<void()> action) { asio::post(io_, std::move(action)); }),
       authentication_(engine_, clock_, config.access),
+      metrics_(clock_.wall_ns()),
       api_(api()),
       dispatcher_(api_),
       listener_(io_, http_service()),
@@ -95,6 +101,7 @@ Server::Server(const Config& config, Recovered& recovered, RunIndex& index, spdl
       clock_timer_(io_),
       space_timer_(io_) {
   api_.board = &board_;
+  api_.metrics = &metrics_;
   api_.trigger_heartbeat = [this](const std::string& reason) {
     board_.find(heartbeat_loop_name)->trigger(reason, /*again=*/true);
   };
@@ -119,6 +126,7 @@ Engine::Hooks Server::hooks() {
           set_job_pauses(job_pauses_of(engine_.world(), commit));
           if (!stopping_) board_.observe(commit);
         }
+        metrics_.observe(outcome);
         projector_.notify();
         run_roots_.observe(engine_.world(), outcome.batch);
         feed_.publish(outcome.batch);
@@ -421,6 +429,8 @@ void Server::stop_when_idle() {
   if (!stopped_ && !engine_.storage_full()) {
     stopped_ = true;
     (void)engine_.begin(by_the_service).apply(StopServer{});
+    // What threads are still busy with comes back to a service that has stopped.
+    engine_.close(stopping);
     return engine_.flush();
   }
   // What was released with the last commit, or waits for files of it, is on its way to the sockets;

@@ -8,6 +8,7 @@
 
 #include "domain/evolve.h"
 #include "server/board/board_loops.h"
+#include "server/board/git_board_files.h"
 #include "server/loops/own_loops.h"
 #include "store/memory_event_log.h"
 #include "tools/bench_parts.h"
@@ -100,7 +101,7 @@ class BoardSite {
   Engine engine_{World{}, clock_, {}};
   BoardLoops board_{
       {engine_, clock_, ids_, [](const std::function<std::function<void()>()>& work) { work()(); },
-       directory_ / "runs", [](bool, const std::string&) {}},
+       std::make_shared<GitBoardFiles>(directory_ / "runs"), [](bool, const std::string&) {}},
       read_board_settings({}).value(),
       CoderunnerMode::mock};
 };

@@ -21,10 +21,18 @@ namespace {
 // What is started in one tick: the rest waits for the next, so that no tick is without end.
 constexpr std::size_t started_max = 256;
 
-struct ProjectPolicy {
-  std::string project;
-  Stored<std::shared_ptr<const PolicyReading>> reading;
-};
+// Where the policies lie, in the order of the projects' names.
+std::vector<PolicyPlace> policy_places(const World& world) {
+  std::vector<PolicyPlace> places;
+  places.reserve(world.projects.size());
+  for (const auto& [name, project] : world.projects) {
+    places.push_back({name, project.repository, project.base});
+  }
+  std::sort(places.begin(), places.end(), [](const PolicyPlace& left, const PolicyPlace& right) {
+    return left.project < right.project;
+  });
+  return places;
+}
 
 // The policies' digest: of each project's name and file's digest, in the order of the names.
 Digest digest_of(const World& world) {
@@ -45,8 +53,7 @@ BoardLoops::BoardLoops(Parts parts, const BoardSettings& settings, CoderunnerMod
     : parts_(std::move(parts)),
       prune_after_ms_(settings.prune_after_ms),
       coderunner_mode_(mode),
-      policies_(std::make_shared<PolicyReader>()),
-      worktrees_(parts_.engine, parts_.run_blocking, parts_.runs_directory, parts_.log),
+      worktrees_(parts_.engine, parts_.run_blocking, parts_.files, parts_.log),
       heartbeat_(parts_.engine, parts_.clock, std::string(heartbeat_loop_name), settings.heartbeat,
                  {[this](auto then) { prepare(std::move(then)); },
                   [this](Token token, const auto& ended) { beat(token, ended); }}),
@@ -104,46 +111,39 @@ bool BoardLoops::has_something_to_start() const {
   return next_to_start(parts_.engine.world()) != nullptr;
 }
 
-// The policies are read before the tick, whose start has their digest.
+// The policies are read before the tick, whose start has their digest. A project that is put
+// meanwhile is read, too: no tick goes by a policy that nobody has looked for.
 void BoardLoops::prepare(std::function<void(const Digest& policy_digest)> then) {
-  struct Place {
-    std::string project;
-    std::string repository;
-    std::string base;
-  };
-  std::vector<Place> places;
-  for (const auto& [name, project] : parts_.engine.world().projects) {
-    places.push_back({name, project.repository, project.base});
-  }
-  std::sort(places.begin(), places.end(),
-            [](const Place& left, const Place& right) { return left.project < right.project; });
-  parts_.run_blocking([this, policies = policies_, places = std::move(places),
+  auto places = policy_places(parts_.engine.world());
+  parts_.run_blocking([this, files = parts_.files, places = std::move(places),
                        then = std::move(then),
                        now_ns = parts_.clock.wall_ns()]() mutable -> std::function<void()> {
-    auto read = std::make_shared<std::vector<ProjectPolicy>>();
-    for (const Place& place : places) {
-      read->push_back({place.project, policies->read(place.repository, place.base, now_ns)});
+    auto read = std::make_shared<std::vector<PolicyRead>>();
+    for (const PolicyPlace& place : places) {
+      read->push_back({place, files->read_policy(place.repository, place.base, now_ns)});
     }
-    return [this, read, then = std::move(then)] {
-      for (const ProjectPolicy& each : *read) {
-        auto transaction = parts_.engine.begin(by_the_service);
-        if (!each.reading) {
-          (void)transaction.apply(
-              RefusePolicy{each.project, Sha256().update(each.reading.error().message).finish(), 0,
-                           each.reading.error().message});
-        } else if ((*each.reading)->policy) {
-          (void)transaction.apply(
-              AdoptPolicy{each.project, (*each.reading)->digest, *(*each.reading)->policy});
-        } else {
-          const PolicyError& error = (*each.reading)->policy.error();
-          (void)transaction.apply(RefusePolicy{each.project, (*each.reading)->digest,
-                                               static_cast<std::uint32_t>(error.line),
-                                               error.message});
-        }
-      }
+    return [this, read, places = std::move(places), then = std::move(then)]() mutable {
+      if (places != policy_places(parts_.engine.world())) return prepare(std::move(then));
+      for (const PolicyRead& each : *read) take(each);
       then(digest_of(parts_.engine.world()));
     };
   });
+}
+
+void BoardLoops::take(const PolicyRead& read) {
+  auto transaction = parts_.engine.begin(by_the_service);
+  const std::string& project = read.place.project;
+  if (!read.reading) {
+    const std::string& message = read.reading.error().message;
+    (void)transaction.apply(RefusePolicy{project, Sha256().update(message).finish(), 0, message});
+  } else if ((*read.reading)->policy) {
+    (void)transaction.apply(
+        AdoptPolicy{project, (*read.reading)->digest, *(*read.reading)->policy});
+  } else {
+    const PolicyError& error = (*read.reading)->policy.error();
+    (void)transaction.apply(RefusePolicy{project, (*read.reading)->digest,
+                                         static_cast<std::uint32_t>(error.line), error.message});
+  }
 }
 
 void BoardLoops::complete(StartRun& run) {

@@ -7,21 +7,33 @@
 
 #include <array>
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "server/board/board_files.h"
 #include "server/board/board_settings.h"
-#include "server/board/policy_reader.h"
 #include "server/board/worktree_keeper.h"
 #include "server/clock.h"
 #include "server/engine/engine.h"
 #include "server/loops/scheduled_loop.h"
 
 namespace signalbox {
+
+// Where a project's policy lies, and what was found there.
+struct PolicyPlace {
+  std::string project;
+  std::string repository;
+  std::string base;
+
+  friend bool operator==(const PolicyPlace&, const PolicyPlace&) = default;
+};
+struct PolicyRead {
+  PolicyPlace place;
+  Stored<std::shared_ptr<const PolicyReading>> reading;
+};
 
 class BoardLoops {
  public:
@@ -32,7 +44,7 @@ class BoardLoops {
     // Runs `work` on a thread that may block (always the same one), then what it returns on the
     // engine's thread.
     std::function<void(std::function<std::function<void()>()> work)> run_blocking;
-    std::filesystem::path runs_directory;
+    std::shared_ptr<BoardFiles> files;  // that thread's, for as long as it needs it
     // For people: what went wrong, and `false`; or what was done.
     std::function<void(bool ok, const std::string& text)> log;
   };
@@ -58,6 +70,7 @@ class BoardLoops {
 
  private:
   void prepare(std::function<void(const Digest& policy_digest)> then);
+  void take(const PolicyRead& read);
   void beat(Token token, const ScheduledLoop::Ended& ended);
   void synthesize(Token token, const ScheduledLoop::Ended& ended);
   void prune(Token token, const ScheduledLoop::Ended& ended);
@@ -68,7 +81,6 @@ class BoardLoops {
   const Parts parts_;
   const std::int64_t prune_after_ms_;
   const CoderunnerMode coderunner_mode_;
-  std::shared_ptr<PolicyReader> policies_;
   WorktreeKeeper worktrees_;
   ScheduledLoop heartbeat_;
   ScheduledLoop synthesizer_;

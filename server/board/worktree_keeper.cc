@@ -1,38 +1,17 @@
 #include "server/board/worktree_keeper.h"
 
-#include <memory>
-#include <set>
 #include <utility>
 #include <vector>
 
 #include "server/engine/engine.h"
-#include "server/executors/git_command.h"
-#include "server/worktrees/orphan_worktrees.h"
-#include "server/worktrees/worktree_list.h"
-#include "server/worktrees/worktree_removal.h"
 
 namespace signalbox {
-namespace {
 
-namespace fs = std::filesystem;
-
-// The worktree of a run, by git's own list: its name says what kind of run it was.
-std::string worktree_below(const fs::path& repository, const fs::path& run_root) {
-  const auto listed = list_worktrees(repository);
-  if (!listed) return {};
-  for (const ListedWorktree& each : *listed) {
-    if (each.path.parent_path() == run_root) return each.path;
-  }
-  return {};
-}
-
-}  // namespace
-
-WorktreeKeeper::WorktreeKeeper(Engine& engine, RunBlocking run_blocking, fs::path runs_directory,
-                               Log log)
+WorktreeKeeper::WorktreeKeeper(Engine& engine, RunBlocking run_blocking,
+                               std::shared_ptr<BoardFiles> files, Log log)
     : engine_(engine),
       run_blocking_(std::move(run_blocking)),
-      runs_directory_(std::move(runs_directory)),
+      files_(std::move(files)),
       log_(std::move(log)) {}
 
 void WorktreeKeeper::arm() {
@@ -49,63 +28,56 @@ void WorktreeKeeper::arm() {
 void WorktreeKeeper::observe(std::span<const Record> records) {
   const World& world = engine_.world();
   for (const Record& record : records) {
-    if (record.stream.kind != StreamKind::run) continue;
-    const RunId& run_id = record.stream.run_id;
-    if (!world.worktrees.contains(run_id) || world.find_run(run_id) != nullptr) continue;
-    remove_of(run_id);
+    // That the world has no such run isn't enough: its end may be decided and not be durable.
+    const bool ended = event_as<RunSucceeded>(record.event) != nullptr ||
+                       event_as<RunFailed>(record.event) != nullptr ||
+                       event_as<RunCanceled>(record.event) != nullptr;
+    if (ended && world.worktrees.contains(record.stream.run_id)) remove_of(record.stream.run_id);
   }
 }
 
 void WorktreeKeeper::remove_of(const RunId& run_id) {
   if (!under_way_.insert(run_id).second) return;
   const CardWorktree worktree = engine_.world().worktrees.at(run_id);
-  run_blocking_([this, worktree, runs = runs_directory_]() -> std::function<void()> {
-    NoteWorktree note;
-    note.project = worktree.project;
-    note.run_id = worktree.run_id;
-    const std::string id = to_string(worktree.run_id);
-    note.path = worktree_below(worktree.repository, runs / id);
-    if (note.path.empty()) {
-      note.removed = true;  // it came to none
-    } else {
-      RemovalRequest request;
-      request.repository = worktree.repository;
-      request.path = note.path;
-      request.run_id = id;
-      const RemovalOutcome outcome = remove_worktree(request);
-      note.removed = outcome.result != Removal::left;
-      note.rescue_ref = outcome.rescue_ref;
-      note.reason = outcome.reason;
-    }
-    return [this, note] {
+  run_blocking_([this, worktree, files = files_]() -> std::function<void()> {
+    return [this, note = files->remove_worktree(worktree)] {
       under_way_.erase(note.run_id);
       this->note(note);
     };
   });
 }
 
+// Which ones are there is asked first, and only then which runs are known: one that begins in
+// between has no worktree among them, or is known.
 void WorktreeKeeper::remove_orphans_of(const Project& project) {
-  auto known = std::make_shared<std::set<std::string>>();
-  for (const auto& [id, run] : engine_.world().runs) known->insert(to_string(id));
-  // Those have their own removal, which saves what is in them.
-  for (const auto& [id, worktree] : engine_.world().worktrees) known->insert(to_string(id));
-  run_blocking_([this, name = project.name, repository = project.repository, runs = runs_directory_,
-                 known]() -> std::function<void()> {
-    auto outcomes = remove_orphans(
-        repository, runs, [known](const std::string& run_id) { return known->contains(run_id); });
-    return [this, name, outcomes = std::move(outcomes)] {
-      if (!outcomes) return log_(false, "worktrees of project " + name + ": " + outcomes.error());
-      for (const OrphanOutcome& each : *outcomes) {
-        NoteWorktree command;
-        command.project = name;
-        if (const auto run_id = parse_uuid(each.orphan.run_id)) command.run_id = *run_id;
-        command.path = each.orphan.path;
-        command.removed = each.outcome.result != Removal::left;
-        command.rescue_ref = each.outcome.rescue_ref;
-        command.reason =
-            each.orphan.left_because.empty() ? each.outcome.reason : each.orphan.left_because;
-        note(command);
-      }
+  run_blocking_([this, name = project.name, repository = project.repository,
+                 files = files_]() -> std::function<void()> {
+    auto listed = files->runs_with_worktrees(repository);
+    return [this, name, repository, listed = std::move(listed)]() mutable {
+      if (!listed) return log_(false, "worktrees of project " + name + ": " + listed.error());
+      const World& world = engine_.world();
+      std::erase_if(*listed, [&world](const std::string& text) {
+        const auto id = parse_uuid(text);
+        // Those have their own removal, which saves what is in them.
+        return id && (world.find_run(*id) != nullptr || world.worktrees.contains(*id));
+      });
+      if (listed->empty()) return;
+      // The end of one may be decided and not be durable.
+      engine_.release_when_durable([this, name, repository, listed](Durability durability) {
+        if (durability == Durability::durable) remove_orphans(name, repository, *listed);
+      });
+    };
+  });
+}
+
+void WorktreeKeeper::remove_orphans(const std::string& project, const std::string& repository,
+                                    std::set<std::string> run_ids) {
+  run_blocking_([this, project, repository, run_ids = std::move(run_ids),
+                 files = files_]() -> std::function<void()> {
+    auto notes = files->remove_orphans(project, repository, run_ids);
+    return [this, project, notes = std::move(notes)] {
+      if (!notes) return log_(false, "worktrees of project " + project + ": " + notes.error());
+      for (const NoteWorktree& each : *notes) note(each);
     };
   });
 }

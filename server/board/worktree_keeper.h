@@ -5,12 +5,13 @@
 // it is tried again.
 #pragma once
 
-#include <filesystem>
 #include <functional>
+#include <memory>
 #include <set>
 #include <span>
 #include <string>
 
+#include "server/board/board_files.h"
 #include "server/engine/engine.h"
 
 namespace signalbox {
@@ -20,7 +21,7 @@ class WorktreeKeeper {
   using RunBlocking = std::function<void(std::function<std::function<void()>()> work)>;
   using Log = std::function<void(bool ok, const std::string& text)>;
 
-  WorktreeKeeper(Engine& engine, RunBlocking run_blocking, std::filesystem::path runs_directory,
+  WorktreeKeeper(Engine& engine, RunBlocking run_blocking, std::shared_ptr<BoardFiles> files,
                  Log log);
 
   // At the start: of all runs that ended, and what lies about in the projects' repositories.
@@ -31,11 +32,13 @@ class WorktreeKeeper {
  private:
   void remove_of(const RunId& run_id);
   void remove_orphans_of(const Project& project);
+  void remove_orphans(const std::string& project, const std::string& repository,
+                      std::set<std::string> run_ids);
   void note(const NoteWorktree& command);
 
   Engine& engine_;
   const RunBlocking run_blocking_;
-  const std::filesystem::path runs_directory_;
+  const std::shared_ptr<BoardFiles> files_;  // the thread's, too, for as long as it needs it
   const Log log_;
   std::set<RunId> under_way_;
 };

@@ -28,6 +28,7 @@ Decided<std::size_t> Engine::Transaction::apply(const Command& command) {
                   {}, {"signalbox serve"});
   }
   if (engine_.storage_full_) return tl::unexpected(engine_.storage_full_refusal());
+  if (engine_.closed_) return tl::unexpected(*engine_.closed_);
   const std::int64_t now_ns = engine_.clock_.wall_ns();
   auto decided = decide(engine_.world_, command, Now{now_ns});
   if (!decided) return tl::unexpected(std::move(decided.error()));

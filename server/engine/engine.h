@@ -7,6 +7,7 @@
 
 #include <deque>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -61,6 +62,8 @@ class Engine {
   // What a command is told that there was, or is, no space for.
   [[nodiscard]] Rejection storage_full_refusal() const;
   void leave_storage_full() { storage_full_ = false; }
+  // The last word was decided: whatever comes after it is refused so.
+  void close(Rejection refusal) { closed_ = std::move(refusal); }
   // Nothing is applied that isn't durable.
   [[nodiscard]] bool idle() const { return !committing_ && gathered_.empty(); }
 
@@ -115,6 +118,7 @@ class Engine {
   bool storage_full_ = false;
   std::string storage_full_because_;  // the log's own words, the latest time
   bool failed_ = false;
+  std::optional<Rejection> closed_;
   std::vector<Commit> gathered_;
   std::deque<Waiting> waiting_;
 };

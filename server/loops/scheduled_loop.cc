@@ -35,6 +35,8 @@ void ScheduledLoop::arm(const std::string& reason) {
   std::int64_t since_ns = known == loops.end() ? now_ns : known->second.due_ns;
   if (since_ns - now_ns > set_back_ns_max) since_ns = now_ns;
   set_due(schedule_.next_after(std::max(since_ns, now_ns)));
+  // Those that have no event yet are among the missed, or will be due again.
+  preparing_due_ns_ = skipping_until_ns_ = 0;
   const auto missed = schedule_.due_between(since_ns, now_ns, missed_max);
   if (missed.empty()) return;
   const NoteTicksMissed note{name_, reason, missed.size(), missed.front(), missed.back()};
@@ -56,16 +58,18 @@ void ScheduledLoop::run_if_due() {
   const auto after = schedule_.next_after(due_ns);
   if (now_ns - due_ns > late_ns_max || (after && *after <= now_ns)) return arm("asleep");
   set_due(after);
-  if (busy_) return skip("due", due_ns);
+  if (busy_) return skip_due(due_ns);
   begin("due", due_ns, {});
 }
 
 void ScheduledLoop::trigger(const std::string& reason, bool again, Told told) {
   if (!busy_) return begin(reason, 0, told);
   again_ = again_ || again;
-  skip(reason, 0);
+  const auto skipped = skip(reason, 0);
+  if (!told) return;
+  if (!skipped) return told({false, 0, skipped.error()});
   const Tick* tick = engine_.world().find_tick(name_);
-  if (told) told({false, tick == nullptr ? 0 : tick->token});
+  told({false, tick == nullptr ? 0 : tick->token});
 }
 
 BeginTick ScheduledLoop::begin_command(const std::string& reason, std::int64_t due_ns) const {
@@ -78,12 +82,24 @@ BeginTick ScheduledLoop::begin_command(const std::string& reason, std::int64_t d
   return command;
 }
 
-void ScheduledLoop::skip(const std::string& reason, std::int64_t due_ns) {
-  (void)engine_.begin(by_the_service).apply(NoteTickSkipped{begin_command(reason, due_ns)});
+Decided<void> ScheduledLoop::skip(const std::string& reason, std::int64_t due_ns) {
+  const auto applied =
+      engine_.begin(by_the_service).apply(NoteTickSkipped{begin_command(reason, due_ns)});
+  if (!applied) return tl::unexpected(applied.error());
+  return {};
+}
+
+void ScheduledLoop::skip_due(std::int64_t due_ns) {
+  if (preparing_due_ns_ != 0) {
+    skipping_until_ns_ = due_ns;
+  } else {
+    (void)skip("due", due_ns);
+  }
 }
 
 void ScheduledLoop::begin(const std::string& reason, std::int64_t due_ns, const Told& told) {
   busy_ = true;
+  preparing_due_ns_ = due_ns;
   BeginTick command = begin_command(reason, due_ns);
   if (!work_.prepare) return begin_prepared(command, told);
   work_.prepare([this, command, told](const Digest& policy_digest) mutable {
@@ -92,8 +108,11 @@ void ScheduledLoop::begin(const std::string& reason, std::int64_t due_ns, const 
   });
 }
 
-void ScheduledLoop::begin_prepared(const BeginTick& command, const Told& told) {
+void ScheduledLoop::begin_prepared(BeginTick command, const Told& told) {
+  command.due_ns = std::exchange(preparing_due_ns_, 0);
+  const std::int64_t skipping_until_ns = std::exchange(skipping_until_ns_, 0);
   Token token = 0;
+  std::optional<Rejection> refused;
   {
     auto transaction = engine_.begin(by_the_service);
     const auto begun = transaction.apply(command);
@@ -102,11 +121,17 @@ void ScheduledLoop::begin_prepared(const BeginTick& command, const Told& told) {
     } else if (begun.error().code == ErrorCode::TICK_IN_PROGRESS) {
       // One whose work was given up and that has no end yet.
       (void)transaction.apply(NoteTickSkipped{command});
+    } else {
+      refused = begun.error();
+    }
+    for (const std::int64_t due_ns :
+         schedule_.due_between(command.due_ns, skipping_until_ns, missed_max)) {
+      if (!refused) (void)transaction.apply(NoteTickSkipped{begin_command("due", due_ns)});
     }
   }
   if (token == 0) {
     busy_ = false;
-    if (told) told({false, 0});
+    if (told) told({false, 0, refused});
     return;
   }
   engine_.release_when_durable([this, token](Durability durability) {

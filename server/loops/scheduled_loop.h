@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 
+#include "domain/error.h"
 #include "server/clock.h"
 #include "server/engine/engine.h"
 #include "server/loops/schedule.h"
@@ -22,6 +23,7 @@ namespace signalbox {
 struct Triggered {
   bool began = false;  // else a tick is under way, and that is in the log
   Token token = 0;     // of the tick; 0: the one under way is only about to begin
+  std::optional<Rejection> refused = {};  // neither: there is no space for an event
 };
 
 class ScheduledLoop {
@@ -59,9 +61,10 @@ class ScheduledLoop {
  private:
   void set_due(std::optional<std::int64_t> due_ns);
   void begin(const std::string& reason, std::int64_t due_ns, const Told& told);
-  void begin_prepared(const BeginTick& command, const Told& told);
+  void begin_prepared(BeginTick command, const Told& told);
   void run(Token token);
-  void skip(const std::string& reason, std::int64_t due_ns);
+  Decided<void> skip(const std::string& reason, std::int64_t due_ns);
+  void skip_due(std::int64_t due_ns);
   void end(Token token, const std::optional<std::string>& error);
   [[nodiscard]] BeginTick begin_command(const std::string& reason, std::int64_t due_ns) const;
 
@@ -73,6 +76,10 @@ class ScheduledLoop {
   std::optional<std::int64_t> due_ns_;  // UTC
   std::int64_t due_monotonic_ns_ = std::numeric_limits<std::int64_t>::max();
   bool busy_ = false;  // from the begin, what comes before it included
+  // While a tick is prepared that was due: when, and until when others were, which have their
+  // events only after its own, so that the latest one in the log stands for all before it. Else 0.
+  std::int64_t preparing_due_ns_ = 0;
+  std::int64_t skipping_until_ns_ = 0;
   bool again_ = false;
 };
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "server/artifacts/artifact_store.h"
+#include "server/board/repository_check.h"
 #include "server/clock.h"
 #include "server/engine/engine.h"
 #include "server/engine/timers.h"
@@ -22,6 +23,7 @@ class Authentication;
 class BoardLoops;
 class LockQueue;
 class RunRootWriter;
+class ServiceMetrics;
 class Snapshotter;
 class StepQueue;
 
@@ -71,9 +73,14 @@ struct Api {
   const Snapshotter* snapshotter = nullptr;
   // The loops that can be triggered; nullptr where there are none.
   BoardLoops* board = nullptr;
+  // What is counted; nullptr where nothing is, as in tests.
+  ServiceMetrics* metrics = nullptr;
   // Begins a tick of the heartbeat now, unless one is in progress; does nothing where it is empty,
   // as in tests. The engine's thread, outside of a transaction.
   std::function<void(const std::string& reason)> trigger_heartbeat = nullptr;
+  // How the repository of a project that is put is looked at; a simulation has its own. May block.
+  std::function<Decided<void>(const PutProject& command)> check_repository =
+      signalbox::check_repository;
 };
 
 }  // namespace signalbox

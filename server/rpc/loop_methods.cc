@@ -51,6 +51,7 @@ void trigger_loop(Api& api, Call& call) {
   }
   loop->trigger(reason, /*again=*/false,
                 [name = command->loop, responder = call.responder](const Triggered& triggered) {
+                  if (triggered.refused) return responder.reject(*triggered.refused);
                   json::object result;
                   result["loop"] = name;
                   result["began"] = triggered.began;

@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "domain/refusals.h"
-#include "server/board/repository_check.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/page_limit.h"
 #include "server/rpc/project_views.h"
@@ -54,9 +53,10 @@ void put(Api& api, Call& call) {
   // What is refused anyway isn't worth a look at the disk.
   const auto decided = decide(api.engine.world(), *command, Now{api.clock.wall_ns()});
   if (!decided) return call.responder.reject(decided.error());
-  api.run_blocking([&api, call = Call{{}, call.origin, call.responder},
+  api.run_blocking([&api, check = api.check_repository,
+                    call = Call{{}, call.origin, call.responder},
                     command = std::move(*command)]() mutable -> std::function<void()> {
-    auto checked = check_repository(command);
+    auto checked = check(command);
     return [&api, call, command, checked]() mutable {
       if (answered_before(api, call, put_project_result)) return;
       if (!checked) return call.responder.reject(checked.error());

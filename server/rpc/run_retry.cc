@@ -42,6 +42,12 @@ Decided<RetryRun> with_history(const Api& api, const RunIndex& index, RetryRun c
   const auto row = index.find(command.run_id);
   if (!row) return damaged(row.error());
   if (!*row) return command;  // decide() knows that there is none
+  // One that was a card's before its present one: the board doesn't know it any more.
+  const auto card = index.cards().find_by_run(command.run_id);
+  if (!card) return damaged(card.error());
+  if (*card) {
+    return tl::unexpected(run_is_of_card(command.run_id, (*card)->card_id, (*card)->status));
+  }
   if ((*row)->status != RunStatus::failed) {
     return tl::unexpected(run_not_failed(command.run_id, (*row)->status));
   }

@@ -176,5 +176,13 @@ TEST_F(EngineCommit, ClientsAreToldWhatHappened) {
   EXPECT_EQ(peer->unanswered, 0U);
 }
 
+TEST_F(EngineCommit, TakesNothingAfterItsLastWord) {
+  ASSERT_TRUE(start_run("one"));
+  engine.close({ErrorCode::SHUTTING_DOWN, "the server is stopping", {}, {}});
+  EXPECT_FALSE(start_run("two"));
+  commit_all();
+  EXPECT_EQ(log.tail(), 1U) << "what was decided before is committed";
+}
+
 }  // namespace
 }  // namespace signalbox

@@ -253,5 +253,60 @@ TEST_F(RpcBoard, ListsCardsWithWhatTheyWaitFor) {
   EXPECT_EQ(code_of(ask("card.list", R"({"status":"done"})")), "INVALID_PARAMS");
 }
 
+// Its worktree is gone, and beside the card's own next run it would be a second agent.
+TEST_F(RpcBoard, NoRunOfACardIsRetriedOnItsOwn) {
+  put("web");
+  const std::string id = submit("First");
+  const std::string red = R"(,"error_class":"terminal","error_code":"RED","error_message":"no")";
+  const RunId first = start_next();
+  work("implement", "failed", red);
+  const auto retry = [this](const RunId& run) {
+    return ask("run.retry", R"({"run_id":")" + to_string(run) + "\"}");
+  };
+  EXPECT_EQ(next_of(retry(first)), "signalbox card unblock " + id);
+  EXPECT_EQ(code_of(ask("card.unblock", R"({"card_id":")" + id + "\"}")), "");
+  const RunId second = start_next();
+  const auto older = retry(first);
+  EXPECT_EQ(code_of(older), "CARD_BUSY");
+  EXPECT_EQ(details_of(older).at("card_id"), json::value(id));
+  EXPECT_EQ(details_of(older).at("status"), "running");
+  EXPECT_EQ(next_of(older), "signalbox card get " + id);
+  work("implement");
+  work("verify");
+  take(MergeCard{*parse_uuid(id), [this, &id] {
+                   StartRun run = run_of_merge(*engine.world().find_project("web"),
+                                               *engine.world().board.find(*parse_uuid(id)));
+                   run.run_id = ids.next_run_id(0);
+                   run.pipeline_digest.bytes.front() = 8;
+                   return run;
+                 }()});
+  const RunId merge = engine.world().board.find(*parse_uuid(id))->merge_run_id;
+  take(CancelRun{merge, "not now"});
+  EXPECT_EQ(next_of(retry(merge)), "signalbox card unblock " + id);
+  EXPECT_EQ(next_of(retry(second)), "signalbox card unblock " + id);
+  EXPECT_EQ(engine.world().runs.size(), 0U);
+}
+
+// It goes on by itself when the limit is over, and then there would be one agent too many; who
+// took its place would meet the same limit.
+TEST_F(RpcBoard, ACardThatWaitsForAUsageLimitKeepsItsPlace) {  // H4
+  put("web");
+  const std::string first = submit("First");
+  const std::string second = submit("Second");
+  const RunId run = start_next();
+  work("implement", "failed",
+       R"(,"error_class":"quota","error_code":"USAGE_LIMIT","error_message":"come back later",)"
+       R"("quota_reset_at":"2099-01-01T00:00:00Z")");
+  ASSERT_NE(engine.world().find_run(run), nullptr);
+  EXPECT_EQ(engine.world().find_run(run)->station().status, StationStatus::waiting);
+  EXPECT_EQ(card(first).at("status"), "running");
+  EXPECT_EQ(next_to_start(engine.world()), nullptr);
+  const auto reason = why(second).at("reasons").at(0);
+  EXPECT_EQ(reason.at("reason"), "concurrency");
+  EXPECT_EQ(reason.at("holders").at(0).at("card_id"), json::value(first));
+  EXPECT_EQ(reason.at("next_commands").at(0), json::value("signalbox run why " + to_string(run)))
+      << "which tells of the limit";
+}
+
 }  // namespace
 }  // namespace signalbox

@@ -209,5 +209,75 @@ TEST_F(ScheduledLoopTest, AnErrorFailsTheTickAndFreesTheLoop) {  // T3
   EXPECT_FALSE(loop->busy());
 }
 
+// Its policies take their time to be read: the tick that waits for them has its event first.
+TEST_F(ScheduledLoopTest, WhatIsDueWhileADueTickIsAboutToBeginComesAfterIt) {
+  loop->arm("server down");
+  slow_prepare = true;
+  pass_ms(40'000);
+  pass_ms(minute_ms);
+  pass_ms(minute_ms);
+  EXPECT_EQ(events(), Names{});
+  prepared();
+  commit_all();
+  EXPECT_EQ(events(), (Names{"TickStarted", "TickSkipped", "TickSkipped", "TickSucceeded"}));
+  EXPECT_EQ(due_minutes(), (std::vector<std::int64_t>{0, 1, 2}));
+  EXPECT_EQ(all<TickStarted>().front().due_ns, 1'700'000'040'000'000'000);
+  die();
+  loop->arm("server down");
+  commit_all();
+  EXPECT_EQ(due_minutes(), (std::vector<std::int64_t>{0, 1, 2})) << "none is counted again";
+}
+
+TEST_F(ScheduledLoopTest, ACrashBeforeThatMissesThemAll) {
+  loop->arm("server down");
+  slow_prepare = true;
+  slow = true;
+  loop->trigger("now");
+  prepared();
+  commit_all();
+  pass_ms(40'000);  // skipped: from here on a due time is known
+  std::exchange(end, {})(std::nullopt);
+  commit_all();
+  pass_ms(minute_ms);
+  pass_ms(minute_ms);
+  die();
+  slow_prepare = false;
+  loop->arm("server down");
+  commit_all();
+  EXPECT_EQ(due_minutes(), (std::vector<std::int64_t>{0, 1, 2}));
+  EXPECT_EQ(all<TickMissed>().front().missed, 2U);
+}
+
+TEST_F(ScheduledLoopTest, AClockThatJumpsWhileADueTickIsAboutToBeginCountsItOnce) {
+  loop->arm("server down");
+  pass_ms(40'000);
+  slow_prepare = true;
+  pass_ms(minute_ms);
+  clock.set_by_ns = 3 * minute_ms * 1'000'000;
+  loop->arm("wall clock set");
+  commit_all();
+  EXPECT_EQ(all<TickMissed>().front().missed, 4U);
+  prepared();
+  commit_all();
+  EXPECT_EQ(ticks, 2) << "it begins all the same, and not as a due one";
+  EXPECT_EQ(all<TickStarted>().back().due_ns, 0);
+  EXPECT_EQ(due_minutes(), (std::vector<std::int64_t>{0, 1, 2, 3, 4}));
+}
+
+TEST_F(ScheduledLoopTest, ATriggerThatThereIsNoSpaceForSaysSo) {
+  loop->arm("server down");
+  loop->trigger("first");
+  engine.flush();
+  ASSERT_TRUE(committer.held.has_value());
+  finish(AppendStatus::full);
+  std::vector<Triggered> told;
+  loop->trigger("now", false, [&told](const Triggered& triggered) { told.push_back(triggered); });
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_FALSE(told.front().began);
+  ASSERT_TRUE(told.front().refused);
+  EXPECT_EQ(told.front().refused->code, ErrorCode::STORAGE_FULL);
+  EXPECT_FALSE(loop->busy());
+}
+
 }  // namespace
 }  // namespace signalbox

@@ -109,6 +109,18 @@ PipelineDefinition any_pipeline(SeededRandom& random) {
   }
 }
 
+PipelineDefinition any_card_pipeline(SeededRandom& random) {
+  const bool by_worker = random.one_in(2);
+  PipelineDefinition pipeline{
+      "card",
+      {any_station(random, "implement", by_worker ? ExecutorKind::worker : any_job(random)),
+       any_station(random, "verify", random.one_in(2) ? ExecutorKind::worker : any_job(random))}};
+  if (random.one_in(3)) {
+    pipeline.stations.push_back(any_station(random, "create_pr", ExecutorKind::builtin));
+  }
+  return pipeline;
+}
+
 Budget any_budget(SeededRandom& random) {
   Budget budget;
   switch (random.below(3)) {

@@ -14,11 +14,14 @@
 #include <string>
 #include <vector>
 
+#include "tests/simulation/board_rhythm.h"
 #include "tests/simulation/caller.h"
 #include "tests/simulation/held_locks.h"
 #include "tests/simulation/run_root_files.h"
 
 namespace signalbox::simulation {
+
+class SimulatedRepositories;
 
 // An access token, as whoever was told of it knows it.
 struct AccessSecret {
@@ -33,13 +36,22 @@ struct Surroundings {
   Network& network;
   CommandBook& book;
   RunRootFiles& files;
+  SimulatedRepositories& repositories;
+  const BoardRhythm& rhythm;
   HeldLocks held_locks;
   std::vector<std::string> run_ids;          // that were acknowledged
   std::map<std::string, Token> ended_ticks;  // by loop: the newest whose end was acknowledged
   std::vector<AccessSecret> access_secrets;  // that were issued
 
-  explicit Surroundings(Environment& shared, Network& way, CommandBook& kept, RunRootFiles& roots)
-      : environment(shared), network(way), book(kept), files(roots), held_locks(shared) {}
+  Surroundings(Environment& shared, Network& way, CommandBook& kept, RunRootFiles& roots,
+               SimulatedRepositories& policies, const BoardRhythm& board)
+      : environment(shared),
+        network(way),
+        book(kept),
+        files(roots),
+        repositories(policies),
+        rhythm(board),
+        held_locks(shared) {}
 };
 
 class Client {

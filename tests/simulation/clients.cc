@@ -6,6 +6,7 @@
 #include "tests/simulation/lock_client.h"
 #include "tests/simulation/operator_client.h"
 #include "tests/simulation/outsider.h"
+#include "tests/simulation/owner_client.h"
 #include "tests/simulation/step_client.h"
 #include "tests/simulation/tick_client.h"
 #include "tests/simulation/worker_client.h"
@@ -38,6 +39,10 @@ std::vector<std::unique_ptr<Client>> make_clients(Surroundings& surroundings) {
   }
   clients.push_back(std::make_unique<TickClient>(surroundings, "ticker-c", "sweep"));
   clients.push_back(std::make_unique<Outsider>(surroundings, "outsider"));
+  if (!surroundings.rhythm.has_cards) return clients;
+  for (const char* name : {"owner-a", "owner-b"}) {
+    clients.push_back(std::make_unique<OwnerClient>(surroundings, name));
+  }
   return clients;
 }
 

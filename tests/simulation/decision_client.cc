@@ -109,8 +109,8 @@ void DecisionClient::retry(bool failed) {
 }
 
 void DecisionClient::on_retried(const Reply& reply) {
-  // A station may lack the strategy.
-  expect_code(reply, {"RUN_NOT_FAILED", "INVALID_PARAMS"});
+  // A station may lack the strategy; or it is a card's run, which is tried again as a whole.
+  expect_code(reply, {"RUN_NOT_FAILED", "INVALID_PARAMS", "CARD_BUSY"});
   wait();
 }
 

@@ -63,7 +63,12 @@ std::uint32_t usual_weight(Fault fault) {
     case Fault::step_failed:
       return 1500;
     case Fault::executor_trouble:
+    case Fault::repository_away:
       return 200;
+    case Fault::repository_slow:
+      return 1000;
+    case Fault::worktree_stuck:
+      return 4000;
   }
   return 0;
 }

@@ -39,6 +39,17 @@ enum class Mutant : std::uint8_t {
   due_for_ever,               // what is due isn't done, and stays due
   retry_begins_anew,          // a failed run that is retried does its stations over again
   revoked_token_works,        // on a connection that has shown it before
+  project_limit_forgotten,    // how many agents a project may have, over a start
+  key_ignored,                // cards of one key are worked on side by side
+  priority_ignored,           // the oldest card comes first
+  blocked_retry_early,        // a blocked card goes on before its time
+  card_untold,                // after a start a card doesn't hear of the end of its run
+  tick_counted_twice,         // a due tick that has its event is missed at the next start
+  due_ticks_forgotten,        // over a start: those that were missed are told by nobody
+  skip_unrecorded,            // a tick that is due while one is under way leaves nothing
+  worktree_forgotten,         // after a start nobody removes those of runs that ended
+  policy_read_once,           // what changes later isn't seen
+  bad_policy_taken,           // one that can't be understood counts as the default
 };
 BOOST_DESCRIBE_ENUM(Mutant, none, missing_token_check, effect_before_commit, wall_clock_lease,
                     marker_not_cleared, dropped_dedupe, forgotten_timers, unwatched_clock,
@@ -47,7 +58,10 @@ BOOST_DESCRIBE_ENUM(Mutant, none, missing_token_check, effect_before_commit, wal
                     silent_recovery, step_token_unchecked, dependencies_ignored,
                     completed_steps_forgotten, budget_unchecked, usage_unheard, quota_reset_ignored,
                     approval_counts_twice, decision_for_whoever_asks, due_for_ever,
-                    retry_begins_anew, revoked_token_works)
+                    retry_begins_anew, revoked_token_works, project_limit_forgotten, key_ignored,
+                    priority_ignored, blocked_retry_early, card_untold, tick_counted_twice,
+                    due_ticks_forgotten, skip_unrecorded, worktree_forgotten, policy_read_once,
+                    bad_policy_taken)
 
 const char* name_of(Mutant mutant);
 std::optional<Mutant> mutant_of(const std::string& name);

@@ -97,6 +97,7 @@ void OperatorClient::start_run() {
                       {"pipeline", pipeline_to_json(any_pipeline(environment_.random))}};
   if (one_in(3)) params["budget"] = to_json(any_budget(environment_.random));
   if (one_in(6)) params["max_retries"] = between(0, 3);
+  if (one_in(6)) params["repository"] = "/repositories/owner-a-project-1";
   key_.clear();
   if (environment_.random.per_cent(60)) {
     key_ = name() + "-key-" + std::to_string(runs_);

@@ -49,8 +49,10 @@ void Oracle::durable(const EventLog& log) {
       leases_.durable(record);
       waits_.durable(record);
       access_.durable(record);
+      due_.read(record);
       events_.count(record.event);
     }
+    board_.read(*commit);
     audit_.read(*commit);
   }
 }
@@ -102,6 +104,9 @@ std::string Oracle::answered(const std::string& line) {
   environment_.expect(position <= audit_.tail(), "the answer to " + id + " tells of position " +
                                                      std::to_string(position) +
                                                      ", which isn't durable");
+  if (const SentCommand* sent = book_.find(id); sent != nullptr && sent->method == "loop.trigger") {
+    due_.answered(std::string(sent->params.at("loop").as_string()), result->as_object());
+  }
   if (book_.answered(id, result->as_object())) {
     environment_.expect(audit_.has_command(id),
                         "command " + id + " was acknowledged, and the log doesn't have it");
@@ -139,6 +144,8 @@ void Oracle::finished() {
   environment_.expect(audit_.open_runs() == 0,
                       std::to_string(audit_.open_runs()) + " runs never came to an end");
   environment_.expect(machine_.running() == 0, "a job outlived all runs");
+  board_.finished();
+  due_.finished();
 }
 
 }  // namespace signalbox::simulation

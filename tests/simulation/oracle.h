@@ -9,24 +9,31 @@
 #include "domain/world.h"
 #include "store/event_log.h"
 #include "tests/simulation/access_watch.h"
+#include "tests/simulation/board_audit.h"
+#include "tests/simulation/board_rhythm.h"
 #include "tests/simulation/clock_check.h"
+#include "tests/simulation/due_audit.h"
 #include "tests/simulation/event_counts.h"
 #include "tests/simulation/lease_watch.h"
 #include "tests/simulation/register_audit.h"
 #include "tests/simulation/run_root_files.h"
 #include "tests/simulation/simulated_machine.h"
+#include "tests/simulation/simulated_repositories.h"
 #include "tests/simulation/wait_watch.h"
 
 namespace signalbox::simulation {
 
 class Oracle {
  public:
-  Oracle(Environment& environment, const SimulatedMachine& machine, const RunRootFiles& files)
+  Oracle(Environment& environment, const SimulatedMachine& machine, const RunRootFiles& files,
+         const SimulatedRepositories& repositories, const BoardRhythm& rhythm)
       : environment_(environment),
         machine_(machine),
         files_(files),
         book_(environment),
         audit_(environment, book_),
+        board_(environment, book_, repositories, rhythm.prune_after_ns),
+        due_(environment, rhythm),
         leases_(environment),
         waits_(environment),
         access_(environment, book_),
@@ -34,6 +41,8 @@ class Oracle {
 
   [[nodiscard]] CommandBook& book() { return book_; }
   [[nodiscard]] const RegisterAudit& audit() const { return audit_; }
+  [[nodiscard]] const BoardAudit& board() const { return board_; }
+  [[nodiscard]] DueAudit& due() { return due_; }
 
   // Decided and applied, not durable yet.
   void applied(const World& world, std::span<const Record> records);
@@ -68,6 +77,8 @@ class Oracle {
   const RunRootFiles& files_;
   CommandBook book_;
   RegisterAudit audit_;
+  BoardAudit board_;
+  DueAudit due_;
   std::deque<Record> accepted_;  // applied and not known to be durable, in order
   LeaseWatch leases_;
   WaitWatch waits_;

@@ -34,6 +34,8 @@ JobResult SimulatedMachine::any_end(const Job& job, std::int64_t duration_ms) {
   if (duration_ms >= job.definition.timeout_ms) {
     end.outcome = Outcome::timeout;
     end.failure = {Outcome::timeout, ErrorClass::transient, "TIMEOUT", "too slow"};
+  } else if (base_has_moved(job)) {
+    end.failure = {Outcome::failed, ErrorClass::terminal, "BASE_MOVED", "somebody was faster"};
   } else if (environment_.faults.strikes(Fault::quota_hit)) {
     end.failure = {Outcome::failed, ErrorClass::quota, "USAGE_LIMIT", "come back later"};
     end.quota_reset_at_ns = any_quota_reset_ns(random, environment_.schedule.wall_ns());
@@ -47,6 +49,13 @@ JobResult SimulatedMachine::any_end(const Job& job, std::int64_t duration_ms) {
     end.result.summary = "made by " + job.id;
   }
   return end;
+}
+
+// Which is nobody's fault, and for good: trying again doesn't help.
+bool SimulatedMachine::base_has_moved(const Job& job) {
+  if (job.definition.name != "push") return false;
+  if (environment_.random.one_in(6)) base_moved_.insert(job.run_id);
+  return base_moved_.contains(job.run_id);
 }
 
 SimulatedMachine::SimulatedJob SimulatedMachine::begin(const Job& job) {
@@ -91,6 +100,7 @@ Executed<std::string> SimulatedMachine::submit(const Job& job) {
   }
   jobs_.insert_or_assign(job.id, begin(job));
   started_.insert_or_assign(job.id, job.token);
+  if (submitted_) submitted_(job);
   if (job.definition.executor == ExecutorKind::deep_work) deep_work_begins_(job);
   effect(job, "was submitted");
   if (environment_.faults.strikes(Fault::submit_unheard)) return no_answer();

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 
 #include "server/executors/executor.h"
@@ -26,6 +27,10 @@ class SimulatedMachine final : public Executor {
   // that goes on until it leaves, or doesn't live any more.
   void when_deep_work_begins(std::function<void(const Job& job)> begins) {
     deep_work_begins_ = std::move(begins);
+  }
+  // Whose work lies in a worktree.
+  void when_submitted(std::function<void(const Job& job)> submitted) {
+    submitted_ = std::move(submitted);
   }
   [[nodiscard]] bool lives(const std::string& job_id) const;
   // The process ends with this result; nobody hears of it if its supervisor is lost.
@@ -54,13 +59,16 @@ class SimulatedMachine final : public Executor {
   SimulatedJob begin(const Job& job);
   // As chance has it, of a job that takes so long.
   JobResult any_end(const Job& job, std::int64_t duration_ms);
+  bool base_has_moved(const Job& job);
   // An effect was had; the server may die before it hears of it.
   void effect(const Job& job, const char* what);
 
   Environment& environment_;
   std::map<std::string, SimulatedJob> jobs_;
   std::map<std::string, Token> started_;
+  std::set<RunId> base_moved_;  // merges that have to be made anew
   std::function<void(const Job& job)> deep_work_begins_;
+  std::function<void(const Job& job)> submitted_;
 };
 
 }  // namespace signalbox::simulation

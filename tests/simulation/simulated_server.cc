@@ -10,6 +10,7 @@
 #include "domain/evolve.h"
 #include "domain/remote_work.h"
 #include "server/engine/engine.h"
+#include "server/loops/own_loops.h"
 #include "server/recovery/incarnation.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/results.h"
@@ -26,6 +27,7 @@ namespace json = boost::json;
 void fill(SeededRandom& random, std::span<std::byte> bytes) {
   for (std::byte& each : bytes) each = static_cast<std::byte>(random.below(256));
 }
+const Rejection simulated_stop{ErrorCode::SHUTTING_DOWN, "the server is stopping", {}, {}};
 constexpr std::size_t jobs_max = 3;
 constexpr std::int64_t watchdog_interval_ms = 2000;
 
@@ -53,12 +55,14 @@ World fold(const EventLog& log, Mutant mutant) {
 
 SimulatedServer::SimulatedServer(Environment& environment, SimulatedDisk& disk,
                                  SimulatedMachine& machine, Oracle& oracle, RunRootFiles& files,
-                                 Owner owner, World world)
+                                 std::shared_ptr<SimulatedRepositories> repositories,
+                                 const BoardRhythm& rhythm, Owner owner, World world)
     : environment_(environment),
       disk_(disk),
       machine_(machine),
       oracle_(oracle),
       files_(files),
+      repositories_(std::move(repositories)),
       owner_(owner),
       ids_(environment.random),
       lease_clock_(environment),
@@ -80,12 +84,21 @@ SimulatedServer::SimulatedServer(Environment& environment, SimulatedDisk& disk,
                  {[this](const ClockJump& jump) {
                     environment_.note("clock jump: " + jump.cause);
                     timers_before_jump_ = clockwork_.timers();
+                    post([this, cause = jump.cause] {
+                      if (!stopping_) board_.clock_jumped(cause);
+                    });
                   },
                   [this](const OverdueItem& item) {
                     environment_.note("overdue: " + item.what);
                     if (!item.job_id.empty()) jobs_.end_overdue(item.job_id);
                   },
                   [] {}}),
+      board_(
+          {engine_, environment.schedule, ids_,
+           [this](const std::function<std::function<void()>()>& work) { run_on_board_files(work); },
+           repositories_,
+           [this](bool, const std::string& text) { environment_.note("board: " + text); }},
+          read_board_settings(rhythm.texts).value(), CoderunnerMode::mock),
       feed_(
           disk.log(), [this](const StoreError& error) { environment_.violate(error.message); },
           [this](std::function<void()> action) { post(std::move(action)); }),
@@ -112,6 +125,13 @@ SimulatedServer::SimulatedServer(Environment& environment, SimulatedDisk& disk,
           },
           {"/runs", jobs_max}) {
   engine_.set_committer(committer_);
+  api_.board = &board_;
+  api_.trigger_heartbeat = [this](const std::string& reason) {
+    board_.find(heartbeat_loop_name)->trigger(reason, /*again=*/true);
+  };
+  api_.check_repository = [this](const PutProject& command) {
+    return repositories_->check(command);
+  };
 }
 
 SimulatedServer::~SimulatedServer() = default;
@@ -132,7 +152,10 @@ Engine::Hooks SimulatedServer::hooks() {
         if (environment_.mutant != Mutant::effect_before_commit) {
           for (const Commit& commit : outcome.batch) jobs_.observe(commit);
         }
-        for (const Commit& commit : outcome.batch) files_.observe(commit);
+        for (const Commit& commit : outcome.batch) {
+          files_.observe(commit);
+          if (!stopping_) board_.observe(commit);
+        }
         project_later();
         feed_.publish(outcome.batch);
         if (stopping_) post([this] { stop_when_idle(); });
@@ -184,6 +207,27 @@ void SimulatedServer::run_blocking(const std::function<std::function<void()>()>&
       });
 }
 
+// On a thread of their own, one thing after the other, and back.
+void SimulatedServer::run_on_board_files(const std::function<std::function<void()>()>& work) {
+  const std::int64_t now_ns = environment_.schedule.monotonic_ns();
+  board_files_busy_until_ns_ =
+      std::max(board_files_busy_until_ns_, now_ns) + repositories_->duration_ns();
+  environment_.schedule.after(board_files_busy_until_ns_ - now_ns, owner_, [this, work] {
+    post([this, then = work()] {
+      clockwork_.look_at_clock(stopping_);
+      if (!stopping_) then();
+    });
+  });
+}
+
+void SimulatedServer::fire_board() {
+  if (engine_.storage_full()) return;
+  if (environment_.mutant == Mutant::skip_unrecorded) {
+    pass_over_skips(engine_.world(), board_, environment_.schedule.monotonic_ns());
+  }
+  board_.fire();
+}
+
 void SimulatedServer::observe(std::span<const Record> records) {
   tamper_with(environment_.mutant, engine_.world(), records);
   for (const Record& record : records) {
@@ -210,6 +254,7 @@ void SimulatedServer::start() {
   started_ = true;
   if (environment_.mutant != Mutant::forgotten_timers) clockwork_.arm();
   jobs_.adopt();
+  board_.arm();
   schedule_turn();
 }
 
@@ -273,11 +318,15 @@ void SimulatedServer::turn() {
 
 void SimulatedServer::wait_for_time() {
   if (stopping_) return;
-  const std::int64_t left_ns = clockwork_.next_due_ns() - lease_clock_.monotonic_ns();
+  std::int64_t left_ns = clockwork_.next_due_ns() - lease_clock_.monotonic_ns();
+  if (!engine_.storage_full()) {
+    left_ns = std::min(left_ns, board_.next_due_ns() - environment_.schedule.monotonic_ns());
+  }
   environment_.schedule.after(std::clamp<std::int64_t>(left_ns, 0, ns_per_s), owner_,
                               [this, alarm = ++alarm_] {
                                 if (alarm != alarm_ || stopping_) return;
                                 if (environment_.mutant != Mutant::due_for_ever) clockwork_.fire();
+                                fire_board();
                                 schedule_turn();
                               });
 }
@@ -304,17 +353,18 @@ void SimulatedServer::watch_for_space() {
     if (engine_.world().server.incarnation != incarnation_) announce_start();
     clockwork_.arm();
     oracle_.has_space();
+    oracle_.due().disturbed(environment_.schedule.monotonic_ns());
     jobs_.adopt();
+    board_.arm();
     schedule_turn();
   });
 }
 
 void SimulatedServer::stop() {
   if (std::exchange(stopping_, true)) return;
-  const Rejection stopping{ErrorCode::SHUTTING_DOWN, "the server is stopping", {}, {}};
-  dispatcher_.refuse_all(stopping);
-  claims_.refuse_all(stopping);
-  locks_.refuse_all(stopping);
+  dispatcher_.refuse_all(simulated_stop);
+  claims_.refuse_all(simulated_stop);
+  locks_.refuse_all(simulated_stop);
   engine_.flush();
   stop_when_idle();
 }
@@ -324,6 +374,7 @@ void SimulatedServer::stop_when_idle() {
   if (!stopped_ && !engine_.storage_full()) {
     stopped_ = true;
     (void)engine_.begin(by_the_service).apply(StopServer{});
+    engine_.close(simulated_stop);
     return engine_.flush();
   }
   files_.when_written(engine_.durable_position(), [this](const std::string&) { ended_ = true; });

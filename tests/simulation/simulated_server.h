@@ -14,6 +14,7 @@
 #include "projections/memory_table.h"
 #include "projections/world_digest.h"
 #include "server/access/authentication.h"
+#include "server/board/board_loops.h"
 #include "server/clockwork.h"
 #include "server/engine/engine.h"
 #include "server/jobs/station_jobs.h"
@@ -23,6 +24,7 @@
 #include "tests/simulation/oracle.h"
 #include "tests/simulation/run_root_files.h"
 #include "tests/simulation/simulated_disk.h"
+#include "tests/simulation/simulated_repositories.h"
 
 namespace signalbox::simulation {
 
@@ -63,7 +65,9 @@ class SimulatedServer {
  public:
   // `world` is the fold of the disk's log.
   SimulatedServer(Environment& environment, SimulatedDisk& disk, SimulatedMachine& machine,
-                  Oracle& oracle, RunRootFiles& files, Owner owner, World world);
+                  Oracle& oracle, RunRootFiles& files,
+                  std::shared_ptr<SimulatedRepositories> repositories, const BoardRhythm& rhythm,
+                  Owner owner, World world);
   ~SimulatedServer();
 
   void start();
@@ -88,6 +92,8 @@ class SimulatedServer {
   Decided<Principal> principal_of(const signalbox::Caller& caller);
   void observe(std::span<const Record> records);
   void run_blocking(const std::function<std::function<void()>()>& work);
+  void run_on_board_files(const std::function<std::function<void()>()>& work);
+  void fire_board();
   void post(Schedule::Action action);
   void schedule_turn();
   void turn();
@@ -102,6 +108,7 @@ class SimulatedServer {
   SimulatedMachine& machine_;
   Oracle& oracle_;
   RunRootFiles& files_;
+  const std::shared_ptr<SimulatedRepositories> repositories_;
   const Owner owner_;
   SeededIds ids_;
   LeaseClock lease_clock_;
@@ -114,6 +121,7 @@ class SimulatedServer {
   LockQueue locks_;
   StepQueue steps_;
   Clockwork clockwork_;
+  BoardLoops board_;
   EventFeed feed_;
   ArtifactStore artifacts_;
   Authentication authentication_;
@@ -128,6 +136,7 @@ class SimulatedServer {
   bool started_ = false;
   std::uint64_t incarnation_ = 0;
   bool projection_scheduled_ = false;
+  std::int64_t board_files_busy_until_ns_ = 0;  // monotonic: they have one thread
   std::optional<Timers> timers_before_jump_;    // for a mutant
   std::map<Uuid, Principal> known_principals_;  // for a mutant
   std::uint64_t alarm_ = 0;                     // the one that was set last

@@ -1,5 +1,6 @@
 #include "tests/simulation/simulation.h"
 
+#include <algorithm>
 #include <limits>
 #include <memory>
 #include <utility>
@@ -35,7 +36,11 @@ constexpr std::int64_t noticed_stall_ns = 2'001 * ns_per_ms;
 class Simulation {
  public:
   explicit Simulation(const SimulationOptions& options)
-      : options_(options), environment_(options.seed, options.mutant, options.trace_lines) {}
+      : options_(options), environment_(options.seed, options.mutant, options.trace_lines) {
+    machine_.when_submitted([this](const Job& job) { repositories_->begin_worktree(job); });
+    repositories_->when_asked_for_open_runs(
+        [this](const RunId& id) { return oracle_.board().is_open(id); });
+  }
 
   SimulationResult run() {
     start_server();
@@ -52,6 +57,7 @@ class Simulation {
   void step() {
     ++steps_;
     SIGNALBOX_CHECK(environment_.schedule.step());
+    oracle_.due().look_at_clock();
     look_for_standstill();
     if (environment_.crash_wanted) return crash();
     if (server_ != nullptr && server_->ended()) return end_server();
@@ -98,6 +104,7 @@ class Simulation {
             : environment_.random.between(-small_jump_ms_max, small_jump_ms_max);
     environment_.note("the clock jumps by " + std::to_string(by_ms) + " ms");
     environment_.schedule.jump_wall(by_ms * ns_per_ms);
+    disturb(environment_.schedule.monotonic_ns());
     if (server_ != nullptr) {
       oracle_.clock().parted(by_ms * ns_per_ms, environment_.schedule.monotonic_ns());
     }
@@ -109,11 +116,16 @@ class Simulation {
     next_stall_ns_ = end_ns + stall_pause_ns;
     environment_.schedule.stall(life_, duration_ns);
     oracle_.clock().parted(duration_ns, end_ns);
+    disturb(end_ns);
     if (duration_ns > noticed_stall_ns) oracle_.stopped_until(end_ns);
   }
 
+  // Ticks of loops may be missed by it.
+  void disturb(std::int64_t until_ns) { oracle_.due().disturbed(until_ns); }
+
   void start_server() {
     ++life_;
+    disturb(environment_.schedule.monotonic_ns());
     disk_.reopen();
     oracle_.recovered(disk_.log());
     environment_.note("start " + std::to_string(life_) + " at " +
@@ -121,9 +133,9 @@ class Simulation {
     if (environment_.violation) return;
     World world = recover();
     if (environment_.violation) return;
-    tamper_with_start(options_.mutant, world);
+    tamper_with_start(options_.mutant, rhythm_, world);
     server_ = std::make_unique<SimulatedServer>(environment_, disk_, machine_, oracle_, files_,
-                                                life_, std::move(world));
+                                                repositories_, rhythm_, life_, std::move(world));
     server_->start();
     network_.connect(server_.get());
     if (environment_.faults.strikes(Fault::crash_at_start)) environment_.crash("at the start");
@@ -205,6 +217,7 @@ class Simulation {
     environment_.note("calm");
     environment_.faults.stop();
     environment_.schedule.set_wall_right();
+    disturb(environment_.schedule.monotonic_ns());
     oracle_.clock().excused();
     const std::int64_t end_ns = environment_.schedule.monotonic_ns() + rest_ns_max;
     while (!environment_.violation && environment_.schedule.monotonic_ns() < end_ns) {
@@ -222,7 +235,15 @@ class Simulation {
     if (server_ == nullptr || !server_->engine().idle()) return false;
     const World& world = server_->engine().world();
     return world.runs.empty() && world.locks.empty() && world.ticks.empty() &&
-           machine_.running() == 0 && files_.written() == world.position;
+           machine_.running() == 0 && files_.written() == world.position && is_board_at_rest(world);
+  }
+
+  // All cards are merged, or have failed for good.
+  static bool is_board_at_rest(const World& world) {
+    return world.worktrees.empty() &&
+           std::all_of(
+               world.board.cards().begin(), world.board.cards().end(),
+               [](const auto& entry) { return entry.second->status == CardStatus::failed; });
   }
 
   SimulationResult result() {
@@ -247,9 +268,13 @@ class Simulation {
   SimulatedDisk disk_{environment_};
   SimulatedMachine machine_{environment_};
   RunRootFiles files_{environment_};
-  Oracle oracle_{environment_, machine_, files_};
+  const BoardRhythm rhythm_ = any_rhythm(environment_.random);
+  const std::shared_ptr<SimulatedRepositories> repositories_ =
+      std::make_shared<SimulatedRepositories>(environment_);
+  Oracle oracle_{environment_, machine_, files_, *repositories_, rhythm_};
   Network network_{environment_, oracle_};
-  Surroundings surroundings_{environment_, network_, oracle_.book(), files_};
+  Surroundings surroundings_{environment_, network_,       oracle_.book(),
+                             files_,       *repositories_, rhythm_};
   DeepJobs deep_jobs_{surroundings_, machine_};
   std::vector<std::unique_ptr<Client>> clients_ = make_clients(surroundings_);
   std::unique_ptr<SimulatedServer> server_;

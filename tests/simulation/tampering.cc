@@ -4,6 +4,8 @@
 #include <boost/json/serialize.hpp>
 
 #include "domain/remote_work.h"
+#include "server/board/board_loops.h"
+#include "tests/simulation/schedule.h"
 
 namespace signalbox::simulation {
 namespace {
@@ -67,6 +69,34 @@ void begin_anew(const World& world, Run& run) {
   make_ready(world, run);
 }
 
+void change_card(World& world, const CardId& id, const std::function<void(Card&)>& change) {
+  Card& card = world.board.take_out(id);
+  change(card);
+  world.board.put_back(card);
+}
+
+void tamper_with_card(Mutant mutant, const World& world, const Record& record) {
+  World& own = const_cast<World&>(world);
+  const bool submitted = event_as<CardSubmitted>(record.event) != nullptr;
+  const auto* blocked = event_as<CardBlocked>(record.event);
+  if (submitted && mutant == Mutant::key_ignored) {
+    change_card(own, record.stream.run_id, [](Card& card) { card.key.clear(); });
+  } else if (submitted && mutant == Mutant::priority_ignored) {
+    change_card(own, record.stream.run_id, [](Card& card) { card.priority = 0; });
+  } else if (blocked != nullptr && blocked->retry_at_ns != 0 &&
+             mutant == Mutant::blocked_retry_early) {
+    change_card(own, record.stream.run_id, [](Card& card) { card.retry_at_ns -= 59 * ns_per_s; });
+  }
+}
+
+void forget_runs_of_cards(World& world) {
+  std::vector<CardId> in_work;
+  for (const auto& [id, card] : world.board.cards()) {
+    if (card->has_agent()) in_work.push_back(id);
+  }
+  for (const CardId& id : in_work) change_card(world, id, [](Card& card) { card.run_id = {}; });
+}
+
 }  // namespace
 
 std::string tampered_line(Mutant mutant, const World& world, const std::string& line) {
@@ -95,6 +125,7 @@ std::string tampered_line(Mutant mutant, const World& world, const std::string& 
 void tamper_with(Mutant mutant, const World& world, std::span<const Record> records) {
   if (!parts_from_log(mutant)) return;
   for (const Record& record : records) {
+    if (record.stream.kind == StreamKind::card) tamper_with_card(mutant, world, record);
     Run* run = record.stream.kind == StreamKind::run ? run_of(world, record) : nullptr;
     if (run == nullptr) continue;
     if (mutant == Mutant::pause_starts_attempts) let_go_on(world, *run);
@@ -108,12 +139,37 @@ void tamper_with(Mutant mutant, const World& world, std::span<const Record> reco
   }
 }
 
-void tamper_with_start(Mutant mutant, World& world) {
-  if (mutant != Mutant::completed_steps_forgotten) return;
-  for (const RunId& id : world.planned) {
-    for (StepState& step : world.find_run(id)->plan->steps) {
-      if (step.status == StepStatus::completed) step.status = StepStatus::pending;
+void tamper_with_start(Mutant mutant, const BoardRhythm& rhythm, World& world) {
+  if (mutant == Mutant::completed_steps_forgotten) {
+    for (const RunId& id : world.planned) {
+      for (StepState& step : world.find_run(id)->plan->steps) {
+        if (step.status == StepStatus::completed) step.status = StepStatus::pending;
+      }
     }
+  }
+  if (mutant == Mutant::project_limit_forgotten) {
+    for (auto& [name, project] : world.projects) {
+      project.policy.max_concurrent_agents_per_project = project.policy.max_concurrent_agents;
+    }
+  }
+  if (mutant == Mutant::card_untold) forget_runs_of_cards(world);
+  if (mutant == Mutant::worktree_forgotten) world.worktrees.clear();
+  if (mutant == Mutant::due_ticks_forgotten) world.loops.clear();
+  if (mutant == Mutant::tick_counted_twice) {
+    for (auto& [name, loop] : world.loops) {
+      const auto interval = rhythm.interval_ns.find(name);
+      if (interval != rhythm.interval_ns.end()) loop.due_ns -= interval->second;
+    }
+  }
+}
+
+void pass_over_skips(const World& world, BoardLoops& board, std::int64_t monotonic_ns) {
+  World& own = const_cast<World&>(world);
+  for (ScheduledLoop* loop : board.all()) {
+    const auto known = own.loops.find(loop->name());
+    if (!loop->busy() || loop->next_due_ns() > monotonic_ns || known == own.loops.end()) continue;
+    known->second.due_ns = *loop->due_ns();
+    loop->arm("never");
   }
 }
 
@@ -138,6 +194,15 @@ bool parts_from_log(Mutant mutant) {
     case Mutant::retry_begins_anew:
     case Mutant::completed_steps_forgotten:
     case Mutant::dependencies_ignored:
+    case Mutant::project_limit_forgotten:
+    case Mutant::key_ignored:
+    case Mutant::priority_ignored:
+    case Mutant::blocked_retry_early:
+    case Mutant::card_untold:
+    case Mutant::worktree_forgotten:
+    case Mutant::due_ticks_forgotten:
+    case Mutant::tick_counted_twice:
+    case Mutant::skip_unrecorded:
       return true;
     default:
       return false;

@@ -8,7 +8,12 @@
 
 #include "domain/command.h"
 #include "domain/world.h"
+#include "tests/simulation/board_rhythm.h"
 #include "tests/simulation/mutant.h"
+
+namespace signalbox {
+class BoardLoops;
+}
 
 namespace signalbox::simulation {
 
@@ -18,7 +23,9 @@ std::string tampered_line(Mutant mutant, const World& world, const std::string& 
 // After records were applied.
 void tamper_with(Mutant mutant, const World& world, std::span<const Record> records);
 // At a start, with the world as the log has it.
-void tamper_with_start(Mutant mutant, World& world);
+void tamper_with_start(Mutant mutant, const BoardRhythm& rhythm, World& world);
+// Before the board's loops do what is due: a tick that is due while one is under way is none.
+void pass_over_skips(const World& world, BoardLoops& board, std::int64_t monotonic_ns);
 
 // A command that nobody gave, and that follows from the record.
 std::optional<Command> unasked(Mutant mutant, const Record& record);

@@ -1,0 +1,88 @@
+#include "server/board/git_board_files.h"
+
+#include <utility>
+
+#include "server/worktrees/orphan_worktrees.h"
+#include "server/worktrees/worktree_list.h"
+#include "server/worktrees/worktree_removal.h"
+
+namespace signalbox {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The worktree of a run, by git's own list: its name says what kind of run it was.
+std::string worktree_below(const fs::path& repository, const fs::path& run_root) {
+  const auto listed = list_worktrees(repository);
+  if (!listed) return {};
+  for (const ListedWorktree& each : *listed) {
+    if (each.path.parent_path() == run_root) return each.path;
+  }
+  return {};
+}
+
+NoteWorktree note_of(const std::string& project, const OrphanOutcome& each) {
+  NoteWorktree note;
+  note.project = project;
+  if (const auto run_id = parse_uuid(each.orphan.run_id)) note.run_id = *run_id;
+  note.path = each.orphan.path;
+  note.removed = each.outcome.result != Removal::left;
+  note.rescue_ref = each.outcome.rescue_ref;
+  note.reason = each.orphan.left_because.empty() ? each.outcome.reason : each.orphan.left_because;
+  return note;
+}
+
+}  // namespace
+
+GitBoardFiles::GitBoardFiles(fs::path runs_directory)
+    : runs_directory_(std::move(runs_directory)) {}
+
+Stored<std::shared_ptr<const PolicyReading>> GitBoardFiles::read_policy(const fs::path& repository,
+                                                                        const std::string& base,
+                                                                        std::int64_t now_ns) {
+  return policies_.read(repository, base, now_ns);
+}
+
+NoteWorktree GitBoardFiles::remove_worktree(const CardWorktree& worktree) {
+  NoteWorktree note;
+  note.project = worktree.project;
+  note.run_id = worktree.run_id;
+  const std::string id = to_string(worktree.run_id);
+  note.path = worktree_below(worktree.repository, runs_directory_ / id);
+  if (note.path.empty()) {
+    note.removed = true;  // it came to none
+    return note;
+  }
+  RemovalRequest request;
+  request.repository = worktree.repository;
+  request.path = note.path;
+  request.run_id = id;
+  const RemovalOutcome outcome = signalbox::remove_worktree(request);
+  note.removed = outcome.result != Removal::left;
+  note.rescue_ref = outcome.rescue_ref;
+  note.reason = outcome.reason;
+  return note;
+}
+
+tl::expected<std::set<std::string>, std::string> GitBoardFiles::runs_with_worktrees(
+    const fs::path& repository) {
+  const auto nobody = [](const std::string&) { return false; };
+  const auto listed = list_orphans(repository, runs_directory_, nobody);
+  if (!listed) return tl::unexpected(listed.error());
+  std::set<std::string> run_ids;
+  for (const OrphanWorktree& each : *listed) run_ids.insert(each.run_id);
+  return run_ids;
+}
+
+tl::expected<std::vector<NoteWorktree>, std::string> GitBoardFiles::remove_orphans(
+    const std::string& project, const fs::path& repository, const std::set<std::string>& run_ids) {
+  const auto outcomes = signalbox::remove_orphans(
+      repository, runs_directory_,
+      [&run_ids](const std::string& run_id) { return !run_ids.contains(run_id); });
+  if (!outcomes) return tl::unexpected(outcomes.error());
+  std::vector<NoteWorktree> notes;
+  for (const OrphanOutcome& each : *outcomes) notes.push_back(note_of(project, each));
+  return notes;
+}
+
+}  // namespace signalbox

@@ -1,0 +1,187 @@
+// kill -9 around `project.put` and `card.submit`, with the real binary and a real repository: what
+// was acknowledged is there, and the same command again is answered as the first time. P1 P3 H1 T9
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+#include <thread>
+
+#include <boost/json/serialize.hpp>
+
+#include "tests/crash/connection.h"
+#include "tests/crash/offline_fold.h"
+#include "tests/crash/server_process.h"
+
+namespace signalbox::test {
+namespace {
+
+namespace json = boost::json;
+namespace fs = std::filesystem;
+
+constexpr int board_rounds = 12;
+
+class BoardKill : public ::testing::Test {
+ protected:
+  BoardKill() {
+    fs::create_directories(repository_);
+    git({"init", "--quiet", "--initial-branch", "main"});
+    git({"-c", "user.name=t", "-c", "user.email=t@t", "commit", "--quiet", "--allow-empty", "-m",
+         "start"});
+    // Cards stay where they are: their runs are not what is tested here.
+    std::ofstream(repository_ / "HEARTBEAT.md") << "## Builder\n- [ ] processBacklog\n";
+  }
+
+  void git(std::vector<std::string> words) {
+    words.insert(words.begin(), {"git", "-C", repository_.string()});
+    const ProcessOutput output = run_program(words);
+    ASSERT_EQ(output.end.exit_code, 0) << output.text;
+  }
+  void start() { ASSERT_TRUE(server_.start()) << server_.log(); }
+  std::optional<json::object> ask(const char* method, json::object params) {
+    auto connection = Connection::open(server_.socket());
+    return connection ? connection->call(method, std::move(params)) : std::nullopt;
+  }
+  json::object call(const char* method, json::object params) {
+    return result_of(ask(method, std::move(params)));
+  }
+  // What the same command gives each time.
+  static std::string first_words(json::object result) {
+    result.erase("position");
+    result.erase("replayed");
+    return json::serialize(result);
+  }
+  // Sends the command and kills the server so long after that; gives what was answered, if it was.
+  std::optional<std::string> send_and_kill(const char* method, const json::object& params,
+                                           std::chrono::microseconds after) {
+    auto connection = Connection::open(server_.socket());
+    EXPECT_TRUE(connection.has_value());
+    if (!connection) return std::nullopt;
+    EXPECT_TRUE(connection->send(request_line(1, method, params)));
+    std::this_thread::sleep_for(after);  // where the kill falls is what varies
+    server_.kill();
+    const auto answer = connection->message();
+    if (!answer) return std::nullopt;
+    return first_words(result_of(answer));
+  }
+  json::object project(int round) const {
+    return {{"name", "project " + std::to_string(round)},
+            {"repository", repository_.string()},
+            {"command_id", "put-" + std::to_string(round)}};
+  }
+  void expect_replayed_state() {
+    const json::object status = call("server.status", {});
+    const auto digest = OfflineFold(server_.data()).digest_at(number_of(status.at("position")));
+    EXPECT_TRUE(digest && to_hex(*digest) == status.at("state_digest").as_string());
+  }
+
+  ScratchDirectory scratch_;
+  fs::path repository_ = scratch_.path() / "site";
+  ServerProcess server_{scratch_.path() / "data"};
+};
+
+TEST_F(BoardKill, AProjectThatWasAcknowledgedIsThereAndPutOnce) {
+  int acknowledged = 0;
+  start();
+  for (int round = 0; round < board_rounds; ++round) {
+    const json::object params = project(round);
+    const auto told =
+        send_and_kill("project.put", params, std::chrono::microseconds(round * round * 250));
+    acknowledged += told ? 1 : 0;
+    start();
+    const json::object again = call("project.put", params);
+    EXPECT_EQ(again.at("changed"), true) << "the first result, whichever life gave it";
+    EXPECT_EQ(told.value_or(first_words(again)), first_words(again));
+    EXPECT_EQ(first_words(call("project.put", params)), first_words(again));
+    json::object other = params;
+    other["base"] = "trunk";
+    EXPECT_EQ(error_code_of(*ask("project.put", other)), "IDEMPOTENCY_CONFLICT");
+  }
+  const json::array events =
+      call("events.read", {{"types", {"ProjectPut"}}, {"limit", 1000}}).at("events").as_array();
+  EXPECT_EQ(events.size(), static_cast<std::size_t>(board_rounds)) << "each one once";
+  RecordProperty("acknowledged_before_the_kill", acknowledged);
+  expect_replayed_state();
+}
+
+TEST_F(BoardKill, ACardThatWasAcknowledgedIsThereAndSubmittedOnce) {
+  start();
+  call("project.put", project(0));
+  int acknowledged = 0;
+  for (int round = 0; round < board_rounds; ++round) {
+    const json::object params{{"project", "project 0"},
+                              {"title", "card " + std::to_string(round)},
+                              {"key", "key " + std::to_string(round % 3)},
+                              {"priority", round % 4},
+                              {"command_id", "submit-" + std::to_string(round)}};
+    const auto told =
+        send_and_kill("card.submit", params, std::chrono::microseconds(round * round * 100));
+    acknowledged += told ? 1 : 0;
+    start();
+    const json::object again = call("card.submit", params);
+    EXPECT_EQ(told.value_or(first_words(again)), first_words(again));
+    EXPECT_EQ(first_words(call("card.submit", params)), first_words(again));
+    json::object other = params;
+    other["title"] = "another one";
+    EXPECT_EQ(error_code_of(*ask("card.submit", other)), "IDEMPOTENCY_CONFLICT");
+    const json::value card = call("card.get", {{"card_id", again.at("card_id")}}).at("card");
+    EXPECT_EQ(card.at("status"), "backlog");
+    EXPECT_EQ(card.at("priority"), round % 4);
+  }
+  std::map<std::string, int> titles;
+  const json::array cards = call("card.list", {{"limit", 100}}).at("cards").as_array();
+  for (const json::value& each : cards) {
+    ++titles[std::string(each.at("title").as_string())];
+  }
+  EXPECT_EQ(titles.size(), static_cast<std::size_t>(board_rounds));
+  for (const auto& [title, times] : titles) EXPECT_EQ(times, 1) << title;
+  RecordProperty("acknowledged_before_the_kill", acknowledged);
+  expect_replayed_state();
+}
+
+// Of what reached the log before the kill nothing is lost, though nobody was told.
+TEST_F(BoardKill, ManySubmittedAtOnceAreAPrefix) {
+  start();
+  call("project.put", project(0));
+  auto connection = Connection::open(server_.socket());
+  std::string lines;
+  for (int number = 1; number <= 200; ++number) {
+    lines += request_line(number, "card.submit",
+                          {{"project", "project 0"},
+                           {"title", "card " + std::to_string(number)},
+                           {"immediate", false},
+                           {"command_id", "many-" + std::to_string(number)}});
+  }
+  ASSERT_TRUE(connection->send(lines));
+  std::map<int, std::string> told;
+  for (int count = 0; count < 40; ++count) {
+    const auto answer = connection->message();
+    ASSERT_TRUE(answer);
+    told[static_cast<int>(number_of(answer->at("id")))] = first_words(result_of(answer));
+  }
+  server_.kill();
+  while (const auto answer = connection->message()) {
+    told[static_cast<int>(number_of(answer->at("id")))] = first_words(result_of(answer));
+  }
+  start();
+  const json::array cards = call("card.list", {{"limit", 500}}).at("cards").as_array();
+  EXPECT_GE(cards.size(), told.size());
+  for (std::size_t place = 0; place < cards.size(); ++place) {
+    const std::string title = "card " + std::to_string(cards.size() - place);
+    EXPECT_EQ(cards[place].at("title"), json::value(title));
+  }
+  for (const auto& [number, result] : told) {
+    EXPECT_EQ(first_words(call("card.submit", {{"project", "project 0"},
+                                               {"title", "card " + std::to_string(number)},
+                                               {"immediate", false},
+                                               {"command_id", "many-" + std::to_string(number)}})),
+              result);
+  }
+  EXPECT_EQ(call("card.list", {{"limit", 500}}).at("cards").as_array().size(), cards.size());
+  expect_replayed_state();
+}
+
+}  // namespace
+}  // namespace signalbox::test

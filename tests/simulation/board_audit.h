@@ -1,0 +1,108 @@
+// Reads the board in the register as somebody would who knows the promises and not the code: which
+// card may be worked on, which has come where, and whether its runs agree with that. A second
+// opinion beside domain/admission and evolve(), which it shares nothing with. H1 H3 H4 H5 H8 H11
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "domain/card.h"
+#include "domain/policy.h"
+#include "store/event_log.h"
+#include "tests/simulation/audited_run.h"
+#include "tests/simulation/command_book.h"
+#include "tests/simulation/simulated_repositories.h"
+
+namespace signalbox::simulation {
+
+class BoardAudit {
+ public:
+  BoardAudit(Environment& environment, const CommandBook& book,
+             const SimulatedRepositories& repositories, std::int64_t prune_after_ns)
+      : environment_(environment),
+        book_(book),
+        repositories_(repositories),
+        prune_after_ns_(prune_after_ns) {}
+
+  // The next commit that is durable.
+  void read(const Commit& commit);
+
+  [[nodiscard]] bool is_open(const RunId& run_id) const { return open_runs_.contains(run_id); }
+  // All has come to rest: what is on the board is merged or has failed.
+  void finished() const;
+
+ private:
+  struct AuditedCard {
+    std::string project;
+    std::string key;
+    std::int32_t priority = 0;
+    Position submitted_at = 0;
+    CardStatus column = CardStatus::backlog;
+    std::uint32_t runs = 0;
+    RunId run{};    // the latest
+    RunId merge{};  // under way, or nil
+    std::int64_t retry_at_ns = 0;
+    Position verified_at = 0;
+
+    [[nodiscard]] bool in_work() const {
+      return column == CardStatus::running || column == CardStatus::verifying;
+    }
+  };
+  struct AuditedProject {
+    std::string repository;
+    Policy policy;
+    Digest digest;
+    Digest refused;
+  };
+  struct EndedRun {
+    Position position = 0;
+    std::int64_t at_ns = 0;
+    bool keyed = false;
+  };
+
+  void read_project(const Record& record);
+  void read_policy(const Record& record, AuditedProject& project);
+  void read_run(const Record& record);
+  void read_server(const Record& record);
+  void read_recovery(const Record& record, const RecoveryFinished& finished);
+  void read_tick(const Record& record);
+  void read_card(const Record& record);
+  void read_card(const Record& record, AuditedCard& card, const CardEvent& event);
+  void submit(const Record& record, const CardSubmitted& submitted);
+  void start(const Record& record, AuditedCard& card, const CardStarted& started);
+  void start_merge(const Record& record, AuditedCard& card, const CardMergeStarted& started);
+  void block(const Record& record, AuditedCard& card, const CardBlocked& blocked);
+  void fail(const Record& record, AuditedCard& card, const CardFailed& failed);
+  void unblock(const Record& record, AuditedCard& card, const CardUnblocked& unblocked);
+  // Of a run of it, or its merge.
+  void after_run(const Record& record, const AuditedCard& card, const RunId& run_id, bool merge,
+                 bool succeeded);
+  void finish_commit(Position position);
+  // What keeps the card from being started now; empty: nothing.
+  [[nodiscard]] std::string obstacle(const AuditedCard& card) const;
+  void wrong(const Record& record, const std::string& what) {
+    find_wrong(environment_, record, what);
+  }
+
+  Environment& environment_;
+  const CommandBook& book_;
+  const SimulatedRepositories& repositories_;
+  const std::int64_t prune_after_ns_;
+  std::map<std::string, AuditedProject> projects_;
+  std::map<CardId, AuditedCard> cards_;
+  std::map<RunId, CardId> card_of_run_;  // all there ever were
+  std::map<RunId, bool> open_runs_;      // true: started under an idempotency key
+  std::map<Position, EndedRun> ended_runs_;
+  std::set<std::string> beating_;  // loops whose tick has begun and not ended
+  Digest policies_of_tick_;        // that the latest tick of the heartbeat says
+  bool policies_changed_ = true;   // since then
+  // Of the present commit.
+  std::optional<RunId> about_to_start_;
+  std::map<RunId, bool> ended_;  // true: it succeeded
+  std::set<CardId> touched_;
+};
+
+}  // namespace signalbox::simulation

@@ -1,0 +1,80 @@
+// The repositories of projects, as the loops of the board see them: a policy file that its owner
+// changes at any time, worktrees that jobs make and the service removes. They outlive every life of
+// the server.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+
+#include "server/board/board_files.h"
+#include "server/executors/executor.h"
+#include "tests/simulation/any_policy.h"
+#include "tests/simulation/environment.h"
+
+namespace signalbox::simulation {
+
+class SimulatedRepositories final : public BoardFiles {
+ public:
+  explicit SimulatedRepositories(Environment& environment) : environment_(environment) {}
+
+  // Of owners.
+
+  void write_policy(const std::string& repository, const PolicyDraft& draft);
+
+  // Of the machine: a job has begun to work in a worktree of its run.
+  void begin_worktree(const Job& job);
+
+  // Of the service.
+
+  Decided<void> check(const PutProject& command);
+  Stored<std::shared_ptr<const PolicyReading>> read_policy(const std::filesystem::path& repository,
+                                                           const std::string& base,
+                                                           std::int64_t now_ns) override;
+  NoteWorktree remove_worktree(const CardWorktree& worktree) override;
+  tl::expected<std::set<std::string>, std::string> runs_with_worktrees(
+      const std::filesystem::path& repository) override;
+  tl::expected<std::vector<NoteWorktree>, std::string> remove_orphans(
+      const std::string& project, const std::filesystem::path& repository,
+      const std::set<std::string>& run_ids) override;
+  // How long such a look takes.
+  [[nodiscard]] std::int64_t duration_ns();
+
+  // Of audits.
+
+  // Who says whether the log has the run as open.
+  void when_asked_for_open_runs(std::function<bool(const RunId&)> is_open) {
+    is_open_ = std::move(is_open);
+  }
+  // What the file of this digest was meant to say; nullptr: nobody ever wrote it.
+  [[nodiscard]] const PolicyDraft* find_draft(const Digest& digest) const;
+  // The service was told this of the repository's policy the last few times it looked: the digest
+  // of the file, of why it can't be read, or zero.
+  [[nodiscard]] bool was_told_lately(const std::string& repository, const Digest& digest) const;
+  // Somebody has said that this one is left, or it isn't there.
+  [[nodiscard]] bool is_accounted_for(const RunId& run_id) const;
+
+ private:
+  struct Worktree {
+    std::string repository;
+    bool is_left = false;  // it can't be removed, and that was said
+  };
+  struct Repository {
+    std::string text;  // of the policy; empty: there is none
+    std::deque<Digest> told;
+  };
+
+  NoteWorktree remove(const std::string& project, const RunId& run_id);
+  Digest tell(Repository& repository, const Digest& digest);
+
+  Environment& environment_;
+  std::map<std::string, Repository> repositories_;  // by path
+  std::map<Digest, PolicyDraft> drafts_;
+  std::map<RunId, Worktree> worktrees_;
+  std::function<bool(const RunId&)> is_open_;
+  bool is_read_once_ = false;  // for a mutant
+};
+
+}  // namespace signalbox::simulation
