@@ -41,7 +41,7 @@ double peak_bytes_of(pid_t pid) {
 }
 
 // This program again, as a process of its own.
-Called<CommandCost> run_command(std::vector<std::string> words) {
+Called<CommandCost> run_measured_command(std::vector<std::string> words) {
   words.insert(words.begin(), "signalbox");
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
@@ -99,10 +99,10 @@ Called<AuditRound> audit_round(const std::filesystem::path& directory, std::uint
   const auto scan = scan_raw(data);
   if (!scan) return tl::unexpected(scan.error());
   const std::string exported = (directory / "export").string();
-  const auto made = run_command(
+  const auto made = run_measured_command(
       {"audit", "export", "--data", data.string(), "--signing-key", key_file, "-o", exported});
   if (!made) return tl::unexpected(made.error());
-  const auto checked = run_command({"audit", "verify", exported, "--key", key->text()});
+  const auto checked = run_measured_command({"audit", "verify", exported, "--key", key->text()});
   if (!checked) return tl::unexpected(checked.error());
   std::filesystem::remove_all(directory);
   return AuditRound{*scan, count / made->seconds, count / checked->seconds, made->resident_bytes,

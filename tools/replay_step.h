@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "server/past/replay_walk.h"
+#include "tools/call_error.h"
 #include "tools/terminal.h"
 
 namespace signalbox {
