@@ -18,6 +18,7 @@
 
 namespace signalbox {
 
+class AgentLogs;
 class Authentication;
 class BoardLoops;
 class LockQueue;
@@ -71,6 +72,8 @@ struct Api {
   const Snapshotter* snapshotter = nullptr;
   // The loops that can be triggered; nullptr where there are none.
   BoardLoops* board = nullptr;
+  // Tells subscribers what agents print; nullptr where nothing does, as in tests.
+  AgentLogs* agent_logs = nullptr;
   // Begins a tick of the heartbeat now, unless one is in progress; does nothing where it is empty,
   // as in tests. The engine's thread, outside of a transaction.
   std::function<void(const std::string& reason)> trigger_heartbeat = nullptr;
