@@ -161,6 +161,7 @@ void limits_method(Api&, Call& call) {
   result["lock_list_rows_max"] = lock_list_rows_max;
   result["tick_list_rows_max"] = tick_list_rows_max;
   result["project_list_rows_max"] = project_list_rows_max;
+  result["board_get_cards_max"] = board_get_cards_max;
   result["card_list_rows_max"] = card_list_rows_max;
   result["events_read_rows_max"] = events_read_rows_max;
   result["line_bytes_max"] = line_bytes_max;
