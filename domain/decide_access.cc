@@ -4,15 +4,10 @@
 
 #include "domain/decide.h"
 #include "domain/limits.h"
+#include "domain/nanoseconds.h"
 #include "domain/refusals.h"
 
 namespace signalbox {
-namespace {
-
-constexpr std::int64_t ns_per_ms = 1'000'000;
-
-}  // namespace
-
 Decided<NewEvents> decide(const World& world, const IssueAccessToken& command, const Now& now) {
   if (auto ok = require_line("name", command.name, limits::name_bytes_max); !ok) {
     return tl::unexpected(ok.error());

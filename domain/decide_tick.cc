@@ -2,12 +2,11 @@
 #include "domain/check.h"
 #include "domain/decide.h"
 #include "domain/limits.h"
+#include "domain/nanoseconds.h"
 #include "domain/refusals.h"
 
 namespace signalbox {
 namespace {
-
-constexpr std::int64_t ns_per_ms = 1'000'000;
 
 Decided<void> validate(const BeginTick& command) {
   if (auto ok = require_line("loop", command.loop, limits::name_bytes_max); !ok) return ok;

@@ -3,11 +3,10 @@
 
 #include "domain/check.h"
 #include "domain/evolve_noun.h"
+#include "domain/nanoseconds.h"
 
 namespace signalbox {
 namespace {
-
-constexpr std::int64_t ns_per_ms = 1'000'000;
 
 Lock& held(World& world, const Record& record) {
   const auto place = world.locks.find(record.stream.name);

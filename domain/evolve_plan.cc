@@ -47,7 +47,7 @@ void fold(const Run&, StepState& step, const Record& record, const StepHeartbeat
   step.lease_renewed_at = record.position;
 }
 
-void end_attempt(StepState& step) {
+void end_step_attempt(StepState& step) {
   step.token = 0;
   step.lease_ms = 0;
   step.lease_renewed_at = 0;
@@ -60,12 +60,12 @@ std::string text_of(const std::string& code, const Failure& failure) {
 }
 
 void fold(const Run&, StepState& step, const Record&, const StepCompleted& event) {
-  end_attempt(step);
+  end_step_attempt(step);
   step.summary = event.summary;
   step.error.clear();
 }
 void fold(const Run& run, StepState& step, const Record&, const StepAttemptFailed& event) {
-  end_attempt(step);
+  end_step_attempt(step);
   ++step.failures;
   step.error = text_of(event.failure.code, event.failure);
   step.waiting_until_ns = event.retry_at_ns;
@@ -78,7 +78,7 @@ void fold(const Run&, StepState& step, const Record&, const StepReady&) {
   step.waiting_until_ns = 0;
 }
 void fold(const Run&, StepState& step, const Record&, const StepFailed& event) {
-  end_attempt(step);
+  end_step_attempt(step);
   ++step.failures;
   step.error = text_of(event.code, event.failure);
 }

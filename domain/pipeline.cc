@@ -11,8 +11,8 @@
 namespace signalbox {
 namespace {
 
-tl::unexpected<Rejection> invalid(const std::string& station, const std::string& field,
-                                  const std::string& why) {
+tl::unexpected<Rejection> pipeline_invalid(const std::string& station, const std::string& field,
+                                           const std::string& why) {
   const std::string where = station.empty() ? field : "station " + station + ": " + field;
   return reject(ErrorCode::PIPELINE_INVALID, where + " " + why,
                 {{"station", station}, {"field", field}});
@@ -35,23 +35,24 @@ template <class Settings>
 Decided<void> require_own(const StationDefinition& station, const char* table,
                           const std::optional<Settings>& settings, bool belongs) {
   if (!settings || belongs) return {};
-  return invalid(station.name, table, "belongs to another executor");
+  return pipeline_invalid(station.name, table, "belongs to another executor");
 }
 
 Decided<void> require_command(const StationDefinition& station, const std::string& field,
                               const std::vector<std::string>& command) {
   if (!command.empty() && !command.front().empty()) return {};
-  return invalid(station.name, field, "must name a program");
+  return pipeline_invalid(station.name, field, "must name a program");
 }
 
 Decided<void> validate_coderunner(const StationDefinition& station) {
   if (const auto unknown = unknown_placeholder(station.coderunner->prompt)) {
-    return invalid(station.name, "coderunner.prompt",
-                   "has the unknown placeholder " + *unknown +
-                       "; there are {{goal}}, {{input}}, {{previous}}, {{strategy}}, {{station}}");
+    return pipeline_invalid(
+        station.name, "coderunner.prompt",
+        "has the unknown placeholder " + *unknown +
+            "; there are {{goal}}, {{input}}, {{previous}}, {{strategy}}, {{station}}");
   }
   if (station.coderunner->mode == CoderunnerMode::modal && !station.modal) {
-    return invalid(station.name, "modal.endpoint", "must be given: its mode is modal");
+    return pipeline_invalid(station.name, "modal.endpoint", "must be given: its mode is modal");
   }
   if (!station.command.empty()) return require_command(station, "command", station.command);
   return {};
@@ -63,32 +64,34 @@ Decided<void> validate_endpoint(const StationDefinition& station) {
                            endpoint.starts_with("http://localhost") ||
                            endpoint.starts_with("http://[::1]");
   if (!endpoint.starts_with("https://") && !on_loopback) {
-    return invalid(station.name, "modal.endpoint",
-                   "must be an https URL; http is for loopback only");
+    return pipeline_invalid(station.name, "modal.endpoint",
+                            "must be an https URL; http is for loopback only");
   }
   if (endpoint.size() > limits::path_bytes_max) {
-    return invalid(station.name, "modal.endpoint", "is too long");
+    return pipeline_invalid(station.name, "modal.endpoint", "is too long");
   }
   if (station.modal->poll_ms < 10 || station.modal->poll_ms > 10 * 60 * 1000) {
-    return invalid(station.name, "modal.poll", "must lie between 10 ms and 10 min");
+    return pipeline_invalid(station.name, "modal.poll", "must lie between 10 ms and 10 min");
   }
   return {};
 }
 
 Decided<void> validate_checks(const StationDefinition& station) {
   if (station.checks->checks.size() > limits::checks_max) {
-    return invalid(station.name, "checks", "must be at most " + std::to_string(limits::checks_max));
+    return pipeline_invalid(station.name, "checks",
+                            "must be at most " + std::to_string(limits::checks_max));
   }
   std::set<std::string> names;
   for (const CheckDefinition& check : station.checks->checks) {
     if (check.name.empty() || check.name.size() > 64 || !names.insert(check.name).second) {
-      return invalid(station.name, "checks.name", "must be there, at most 64 bytes, and once");
+      return pipeline_invalid(station.name, "checks.name",
+                              "must be there, at most 64 bytes, and once");
     }
     if (auto ok = require_command(station, "checks.command of " + check.name, check.command); !ok) {
       return ok;
     }
     if (check.timeout_ms < 1 || check.timeout_ms > limits::timeout_ms_max) {
-      return invalid(station.name, "checks.timeout", "must lie between 1 ms and 7 days");
+      return pipeline_invalid(station.name, "checks.timeout", "must lie between 1 ms and 7 days");
     }
   }
   return {};
@@ -98,35 +101,38 @@ Decided<void> validate_deep_work(const StationDefinition& station) {
   const DeepWorkDefinition& work = *station.deep_work;
   for (const PhaseDefinition* phase : {&work.explore, &work.plan, &work.step}) {
     if (phase->worker && !phase->command.empty()) {
-      return invalid(station.name, "deep_work", "a phase has a command or a worker, not both");
+      return pipeline_invalid(station.name, "deep_work",
+                              "a phase has a command or a worker, not both");
     }
   }
   if (work.max_steps < 1 || work.max_steps > limits::plan_steps_max) {
-    return invalid(station.name, "deep_work.max_steps",
-                   "must lie between 1 and " + std::to_string(limits::plan_steps_max));
+    return pipeline_invalid(station.name, "deep_work.max_steps",
+                            "must lie between 1 and " + std::to_string(limits::plan_steps_max));
   }
   if (work.max_files > limits::explored_files_max) {
-    return invalid(station.name, "deep_work.max_files",
-                   "must be at most " + std::to_string(limits::explored_files_max));
+    return pipeline_invalid(station.name, "deep_work.max_files",
+                            "must be at most " + std::to_string(limits::explored_files_max));
   }
   if (work.max_retries > limits::retries_max) {
-    return invalid(station.name, "deep_work.max_retries",
-                   "must be at most " + std::to_string(limits::retries_max));
+    return pipeline_invalid(station.name, "deep_work.max_retries",
+                            "must be at most " + std::to_string(limits::retries_max));
   }
   for (const std::int64_t timeout_ms : {work.explore_timeout_ms, work.step_timeout_ms}) {
     if (timeout_ms < 1 || timeout_ms > limits::timeout_ms_max) {
-      return invalid(station.name, "deep_work", "its timeouts lie between 1 ms and 7 days");
+      return pipeline_invalid(station.name, "deep_work",
+                              "its timeouts lie between 1 ms and 7 days");
     }
   }
   if (work.retry_delay_ms < 0 || work.retry_delay_ms > limits::backoff_ms_max) {
-    return invalid(station.name, "deep_work.retry_delay", "must lie between 0 and 1 h");
+    return pipeline_invalid(station.name, "deep_work.retry_delay", "must lie between 0 and 1 h");
   }
   if (work.strategies.empty() || work.strategies.size() > limits::strategies_max) {
-    return invalid(station.name, "deep_work.strategies", "must name one to eight strategies");
+    return pipeline_invalid(station.name, "deep_work.strategies",
+                            "must name one to eight strategies");
   }
   const std::set<Strategy> distinct(work.strategies.begin(), work.strategies.end());
   if (distinct.size() != work.strategies.size()) {
-    return invalid(station.name, "deep_work.strategies", "names one twice");
+    return pipeline_invalid(station.name, "deep_work.strategies", "names one twice");
   }
   return {};
 }
@@ -150,14 +156,15 @@ Decided<void> validate_executor(const StationDefinition& station) {
   }
   if (kind == ExecutorKind::process) return require_command(station, "command", station.command);
   if (!station.command.empty() && !agent) {
-    return invalid(station.name, "command", "belongs to the executors process and coderunner");
+    return pipeline_invalid(station.name, "command",
+                            "belongs to the executors process and coderunner");
   }
   if (kind == ExecutorKind::builtin && !is_builtin(station.name)) {
-    return invalid(station.name, "executor",
-                   "builtin is there for intake, create_pr, merge and push");
+    return pipeline_invalid(station.name, "executor",
+                            "builtin is there for intake, create_pr, merge and push");
   }
   if (kind == ExecutorKind::modal && !station.modal) {
-    return invalid(station.name, "modal.endpoint", "must be given");
+    return pipeline_invalid(station.name, "modal.endpoint", "must be given");
   }
   if (station.coderunner) {
     if (auto ok = validate_coderunner(station); !ok) return ok;
@@ -173,43 +180,43 @@ Decided<void> validate_executor(const StationDefinition& station) {
 Decided<void> validate(const StationDefinition& station) {
   const std::string& name = station.name;
   if (!is_name(name)) {
-    return invalid(name, "name", "must be 1 to 64 letters, digits and '_'");
+    return pipeline_invalid(name, "name", "must be 1 to 64 letters, digits and '_'");
   }
   if (auto ok = validate_executor(station); !ok) return ok;
   const auto in_range = [](std::int64_t value, std::int64_t max) {
     return value >= 1 && value <= max;
   };
   if (!in_range(station.timeout_ms, limits::timeout_ms_max)) {
-    return invalid(name, "timeout", "must lie between 1 ms and 7 days");
+    return pipeline_invalid(name, "timeout", "must lie between 1 ms and 7 days");
   }
   if (station.heartbeat_timeout_ms < limits::lease_ms_min ||
       station.heartbeat_timeout_ms > limits::lease_ms_max) {
-    return invalid(name, "heartbeat_timeout", "must lie between 10 ms and 24 h");
+    return pipeline_invalid(name, "heartbeat_timeout", "must lie between 10 ms and 24 h");
   }
   if (station.cancel_grace_ms < 0 || station.cancel_grace_ms > 10 * 60 * 1000) {
-    return invalid(name, "cancel_grace", "must lie between 0 and 10 min");
+    return pipeline_invalid(name, "cancel_grace", "must lie between 0 and 10 min");
   }
   if (station.stall_after_ms != 0 && !in_range(station.stall_after_ms, limits::timeout_ms_max)) {
-    return invalid(name, "stall_after", "must lie between 1 ms and 7 days");
+    return pipeline_invalid(name, "stall_after", "must lie between 1 ms and 7 days");
   }
   if (station.stall_actions.empty() || station.stall_actions.size() > limits::stall_actions_max) {
-    return invalid(name, "stall_actions", "must name one to eight actions");
+    return pipeline_invalid(name, "stall_actions", "must name one to eight actions");
   }
   if (station.retry.max_retries > limits::retries_max) {
-    return invalid(name, "retry.max_retries",
-                   "must be at most " + std::to_string(limits::retries_max));
+    return pipeline_invalid(name, "retry.max_retries",
+                            "must be at most " + std::to_string(limits::retries_max));
   }
   if (station.retry.backoff_ms < 0 || station.retry.backoff_ms > limits::backoff_ms_max) {
-    return invalid(name, "retry.backoff", "must lie between 0 and 1 h");
+    return pipeline_invalid(name, "retry.backoff", "must lie between 0 and 1 h");
   }
   if (station.retry.strategies.empty() ||
       station.retry.strategies.size() > limits::strategies_max) {
-    return invalid(name, "retry.strategies", "must name one to eight strategies");
+    return pipeline_invalid(name, "retry.strategies", "must name one to eight strategies");
   }
   const std::set<Strategy> distinct(station.retry.strategies.begin(),
                                     station.retry.strategies.end());
   if (distinct.size() != station.retry.strategies.size()) {
-    return invalid(name, "retry.strategies", "names one twice");
+    return pipeline_invalid(name, "retry.strategies", "names one twice");
   }
   return {};
 }
@@ -245,24 +252,25 @@ std::size_t text_bytes(const StationDefinition& station) {
 
 Decided<void> validate(const PipelineDefinition& pipeline) {
   if (!is_name(pipeline.name)) {
-    return invalid("", "name", "must be 1 to 64 letters, digits and '_'");
+    return pipeline_invalid("", "name", "must be 1 to 64 letters, digits and '_'");
   }
   if (pipeline.stations.empty() || pipeline.stations.size() > limits::stations_max) {
-    return invalid("", "station",
-                   "must be there 1 to " + std::to_string(limits::stations_max) + " times");
+    return pipeline_invalid(
+        "", "station", "must be there 1 to " + std::to_string(limits::stations_max) + " times");
   }
   if (auto ok = validate(pipeline.budget); !ok) return ok;
   std::set<std::string> names;
   std::size_t bytes = 0;
   for (const StationDefinition& station : pipeline.stations) {
     if (auto ok = validate(station); !ok) return ok;
-    if (!names.insert(station.name).second) return invalid(station.name, "name", "is there twice");
+    if (!names.insert(station.name).second)
+      return pipeline_invalid(station.name, "name", "is there twice");
     bytes += text_bytes(station);
   }
   if (bytes > limits::pipeline_bytes_max) {
-    return invalid("", "station",
-                   "takes more than " + std::to_string(limits::pipeline_bytes_max) +
-                       " bytes in all; put long commands into a script");
+    return pipeline_invalid("", "station",
+                            "takes more than " + std::to_string(limits::pipeline_bytes_max) +
+                                " bytes in all; put long commands into a script");
   }
   return {};
 }

@@ -11,8 +11,8 @@ namespace {
 
 using Steps = std::vector<StepDefinition>;
 
-tl::unexpected<Rejection> invalid(const std::string& why, const char* what,
-                                  const std::vector<std::string>& ids) {
+tl::unexpected<Rejection> plan_invalid(const std::string& why, const char* what,
+                                       const std::vector<std::string>& ids) {
   std::string message = why;
   for (const std::string& id : ids) message += (&id == &ids.front() ? ": " : ", ") + id;
   return reject(ErrorCode::PLAN_INVALID, std::move(message),
@@ -49,10 +49,10 @@ Decided<void> check_ids(const Steps& steps, const std::vector<std::string>& done
   if (bad.size() > limits::plan_steps_max) bad.resize(limits::plan_steps_max);
   if (twice.size() > limits::plan_steps_max) twice.resize(limits::plan_steps_max);
   if (!bad.empty()) {
-    return invalid("a step's id has 1 to 64 letters, digits, '_', '-' and '.', not '.' first",
-                   "bad_id", bad);
+    return plan_invalid("a step's id has 1 to 64 letters, digits, '_', '-' and '.', not '.' first",
+                        "bad_id", bad);
   }
-  if (!twice.empty()) return invalid("these ids are there twice", "duplicate_id", twice);
+  if (!twice.empty()) return plan_invalid("these ids are there twice", "duplicate_id", twice);
   return {};
 }
 
@@ -67,8 +67,8 @@ Decided<void> check_dependencies(const Steps& steps, const std::vector<std::stri
     }
   }
   if (unknown.empty()) return {};
-  return invalid("steps depend on what isn't in the plan", "unknown_dependency",
-                 {unknown.begin(), unknown.end()});
+  return plan_invalid("steps depend on what isn't in the plan", "unknown_dependency",
+                      {unknown.begin(), unknown.end()});
 }
 
 // The indexes of steps in an order in which they can be done, as early as they are there; those
@@ -188,12 +188,12 @@ bool steps_are_for_workers(const DeepWorkDefinition& work) { return work.step.co
 
 Decided<void> validate(const std::vector<StepDefinition>& steps,
                        const std::vector<std::string>& done) {
-  if (steps.empty()) return invalid("a plan has at least one step", "empty", {});
+  if (steps.empty()) return plan_invalid("a plan has at least one step", "empty", {});
   if (auto ok = check_ids(steps, done); !ok) return ok;
   if (auto ok = check_dependencies(steps, done); !ok) return ok;
   const auto order = doable_order(steps);
   if (order.size() == steps.size()) return {};
-  return invalid("these steps depend on each other", "cycle", cycle_among(steps, order));
+  return plan_invalid("these steps depend on each other", "cycle", cycle_among(steps, order));
 }
 
 std::vector<StepDefinition> first_steps(const std::vector<StepDefinition>& steps,

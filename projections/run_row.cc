@@ -26,7 +26,7 @@ void take_error(RunRow& row, std::string_view code, std::string_view message) {
   row.error_message = message;
 }
 
-struct Fold {
+struct RunRowFold {
   RunRow& row;
   const Record& record;
 
@@ -160,7 +160,7 @@ Stored<void> fold(RunRow& row, const Record& record) {
   if (run_status) row.status = *run_status;
   row.updated_at_ns = record.recorded_at_ns;
   row.last_position = record.position;
-  apply(Fold{row, record}, record.event);
+  apply(RunRowFold{row, record}, record.event);
   return {};
 }
 

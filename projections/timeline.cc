@@ -8,9 +8,9 @@
 namespace signalbox {
 namespace {
 
-class Fold {
+class TimelineFold {
  public:
-  Fold(RunTimeline& timeline, const PipelineDefinition& pipeline)
+  TimelineFold(RunTimeline& timeline, const PipelineDefinition& pipeline)
       : timeline_(timeline), pipeline_(pipeline) {}
 
   void take(const Record& record) {
@@ -190,7 +190,7 @@ class Fold {
 RunTimeline fold_timeline(std::span<const Record> records, const PipelineDefinition& pipeline) {
   SIGNALBOX_CHECK(!records.empty() && event_as<RunStarted>(records.front().event) != nullptr);
   RunTimeline timeline;
-  Fold fold(timeline, pipeline);
+  TimelineFold fold(timeline, pipeline);
   for (const Record& record : records) fold.take(record);
   return timeline;
 }

@@ -4,18 +4,13 @@
 #include <optional>
 #include <utility>
 
+#include "server/engine/engine.h"
 #include "server/jobs/station_jobs.h"
 #include "server/rpc/claim_queue.h"
 #include "server/rpc/lock_queue.h"
 #include "server/rpc/step_queue.h"
 
 namespace signalbox {
-namespace {
-
-const Origin by_the_service{"signalbox", {}, {}};
-
-}  // namespace
-
 Clockwork::Clockwork(const Parts& parts, std::int64_t watchdog_interval_ms, Reports reports)
     : parts_(parts),
       reports_(std::move(reports)),

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <sysexits.h>
 
 #include <csignal>
 #include <cstdio>
@@ -16,23 +17,19 @@
 namespace signalbox {
 namespace {
 
-constexpr int exit_io = 74;
-constexpr int exit_try_again = 75;
-constexpr int exit_configuration = 78;
-
 int exit_code_of(const StoreError& error) {
   switch (error.kind) {
     case StoreError::Kind::damaged:
     case StoreError::Kind::unsupported:
     case StoreError::Kind::not_found:
-      return exit_configuration;
+      return EX_CONFIG;
     case StoreError::Kind::in_use:
-      return exit_try_again;
+      return EX_TEMPFAIL;
     case StoreError::Kind::full:
     case StoreError::Kind::io:
-      return exit_io;
+      return EX_IOERR;
   }
-  return exit_io;
+  return EX_IOERR;
 }
 
 int refuse(spdlog::logger& logger, const StoreError& error) {
@@ -88,7 +85,7 @@ int serve(const Config& config, spdlog::logger& logger) {
   const bool created = std::filesystem::create_directories(config.data, error);
   if (error) {
     logger.error("{}: {}", config.data.string(), error.message());
-    return exit_configuration;
+    return EX_CONFIG;
   }
   if (created) {
     std::filesystem::permissions(config.data, std::filesystem::perms::owner_all, error);
@@ -129,7 +126,7 @@ int run_server(const ServeOptions& options) {
   const auto config = load_config(options);
   if (!config) {
     std::fprintf(stderr, "signalbox: %s\n", config.error().c_str());
-    return exit_configuration;
+    return EX_CONFIG;
   }
   std::signal(SIGPIPE, SIG_IGN);
   raise_descriptor_limit();
@@ -138,7 +135,7 @@ int run_server(const ServeOptions& options) {
     return serve(*config, *logger);
   } catch (const std::exception& failure) {
     logger->error("{}", failure.what());
-    return exit_io;
+    return EX_IOERR;
   }
 }
 

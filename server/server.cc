@@ -9,6 +9,7 @@
 #include <boost/asio/post.hpp>
 
 #include "server/access/access_settings.h"
+#include "server/engine/engine.h"
 #include "server/follow/agent_log_limits.h"
 #include "server/loops/own_loops.h"
 #include "server/recovery/incarnation.h"
@@ -20,7 +21,6 @@ namespace {
 
 namespace asio = boost::asio;
 
-const Origin by_the_service{"signalbox", {}, {}};
 constexpr std::chrono::seconds space_pause{1};
 // More than one batch of commits needs, so that leaving the state isn't followed by entering it.
 constexpr std::uint64_t space_bytes_needed = 64 * 1024 * 1024;

@@ -1,5 +1,7 @@
 #include "store/merkle_tree.h"
 
+#include "domain/check.h"
+
 namespace signalbox {
 
 Digest merkle_node(const Digest& left, const Digest& right, Sha256& sha256) {
@@ -7,15 +9,20 @@ Digest merkle_node(const Digest& left, const Digest& right, Sha256& sha256) {
 }
 
 void append_leaf(MerkleFrontier& frontier, const Digest& leaf, Sha256& sha256) {
-  Digest subtree = leaf;
-  // As in adding 1 to a binary number: each trailing 1 of `leaves` is a perfect subtree that, with
-  // the one just completed, makes one twice as large.
-  for (std::uint64_t carry = frontier.leaves; (carry & 1) != 0; carry >>= 1) {
+  append_subtree(frontier, leaf, 0, sha256);
+}
+
+void append_subtree(MerkleFrontier& frontier, const Digest& root, unsigned level, Sha256& sha256) {
+  SIGNALBOX_CHECK(frontier.leaves % (std::uint64_t{1} << level) == 0);
+  Digest subtree = root;
+  // As in adding 1 to a binary number: each trailing 1 is a perfect subtree that, with the one just
+  // completed, makes one twice as large.
+  for (std::uint64_t carry = frontier.leaves >> level; (carry & 1) != 0; carry >>= 1) {
     subtree = merkle_node(frontier.subtrees.back(), subtree, sha256);
     frontier.subtrees.pop_back();
   }
   frontier.subtrees.push_back(subtree);
-  ++frontier.leaves;
+  frontier.leaves += std::uint64_t{1} << level;
 }
 
 Digest merkle_root(const MerkleFrontier& frontier, Sha256& sha256) {

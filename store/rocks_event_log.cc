@@ -49,8 +49,6 @@ std::vector<std::filesystem::path> names_in(const std::filesystem::path& directo
   return names;
 }
 
-enum class Writing { possible, full, unknown, never };
-
 StoreError unreadable(const std::filesystem::path& data) {
   StoreError error;
   error.kind = StoreError::Kind::io;
@@ -62,6 +60,8 @@ StoreError unreadable(const std::filesystem::path& data) {
 }  // namespace
 
 struct RocksEventLog::State {
+  enum class Writing { possible, full, unknown, never };
+
   std::filesystem::path data;
   Options options;
   DirectoryLock lock;
@@ -205,7 +205,7 @@ Stored<std::unique_ptr<RocksEventLog>> RocksEventLog::open(const std::filesystem
     }
     state->lock = std::move(lock);
     if (read_only) {
-      state->writing = Writing::never;
+      state->writing = State::Writing::never;
     } else if (auto settled = state->settle(); !settled) {
       return tl::unexpected(settled.error());
     }
@@ -222,20 +222,20 @@ MerkleFrontier RocksEventLog::frontier() const { return state_->frontier; }
 
 AppendResult RocksEventLog::append(Position expected_tail, std::span<const Commit> commits) {
   State& state = *state_;
-  SIGNALBOX_CHECK(state.writing != Writing::never);
+  SIGNALBOX_CHECK(state.writing != State::Writing::never);
   if (expected_tail != state.tail) return {AppendStatus::conflict, state.tail, {}};
   check_numbering(expected_tail, commits);
   if (commits.empty()) return {AppendStatus::ok, state.tail, {}};
-  if (state.writing == Writing::unknown) return state.refuse(AppendStatus::unknown);
-  if (state.writing == Writing::full && !state.writable_again()) {
-    return state.refuse(state.writing == Writing::full ? AppendStatus::full
-                                                       : AppendStatus::unknown);
+  if (state.writing == State::Writing::unknown) return state.refuse(AppendStatus::unknown);
+  if (state.writing == State::Writing::full && !state.writable_again()) {
+    return state.refuse(state.writing == State::Writing::full ? AppendStatus::full
+                                                              : AppendStatus::unknown);
   }
 
   BatchEncoder& encoder = state.encoder;
   MerkleFrontier frontier = state.frontier;
   encoder.begin(commits, state.options.random);
-  rocksdb::WriteBatch batch = RocksDatabase::batch(encoder.bytes().size());
+  rocksdb::WriteBatch batch = RocksDatabase::batch(encoder.bytes());
   for (std::size_t index = 0; index < commits.size(); ++index) {
     state.database->put_entry(batch, commits[index].front().position, encoder.entry(index));
   }
@@ -261,24 +261,24 @@ AppendResult RocksEventLog::State::wrote(MerkleFrontier next) {
 AppendResult RocksEventLog::State::failed(const StoreError& error) {
   failure = error.message;
   if (error.kind != StoreError::Kind::full) {
-    writing = Writing::unknown;
+    writing = State::Writing::unknown;
     return refuse(AppendStatus::unknown);
   }
   // RocksDB can't go on with a write-ahead log that it couldn't write. Close it, take off what the
   // write left, so that it can't surface later, and read on without writing: that needs no space.
   const std::unique_lock alone(mutex);
   database.reset();
-  writing = Writing::full;
+  writing = State::Writing::full;
   full_tried_at = Clock::now();
   full_pause = options.full_pause;
   if (auto cut = cut_wal_files_after(log_directory(data), last_sequence); !cut) {
     failure += "; " + cut.error().message;
-    writing = Writing::unknown;
+    writing = State::Writing::unknown;
   }
   if (auto opened = open_database(RocksDatabase::Mode::read_only); !opened) {
     failure += "; " + opened.error().message;
   }
-  return refuse(writing == Writing::full ? AppendStatus::full : AppendStatus::unknown);
+  return refuse(writing == State::Writing::full ? AppendStatus::full : AppendStatus::unknown);
 }
 
 bool RocksEventLog::State::writable_again() {
@@ -293,11 +293,11 @@ bool RocksEventLog::State::writable_again() {
     const auto head = database->head();
     if (head && *head == frontier) {
       last_sequence = database->last_sequence();
-      writing = Writing::possible;
+      writing = State::Writing::possible;
       return true;
     }
     failure = head ? "the log isn't the same after it was opened again" : head.error().message;
-    writing = Writing::unknown;
+    writing = State::Writing::unknown;
     return false;
   }
   failure = opened.error().message;
@@ -367,7 +367,7 @@ Stored<MerkleFrontier> RocksEventLog::verify(Position through) const {
 Stored<void> RocksEventLog::close() {
   State& state = *state_;
   const std::unique_lock alone(state.mutex);
-  if (state.writing == Writing::never || state.closed) return {};
+  if (state.writing == State::Writing::never || state.closed) return {};
   state.closed = true;
   auto anchored = state.anchored == state.tail ? Stored<void>() : state.anchor_tail();
   state.database.reset();

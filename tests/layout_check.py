@@ -90,12 +90,15 @@ def check_tests(path):
 
 
 # One definition rule: two types of one name in headers are undefined behaviour once they meet.
-DEFINES = re.compile(r"^(?:class|struct|enum class) (\w+)(?: final)?(?: :.*| \{.*)$", re.MULTILINE)
+DEFINES = re.compile(
+    r"^(?:class|struct|enum class) (\w+)(?: final)?(?: :.*| \{.*)$|^using (\w+) =", re.MULTILINE
+)
 defined = {}
 
 
 def check_names(path):
-    for name in DEFINES.findall((ROOT / path).read_text()):
+    for type_name, alias in DEFINES.findall((ROOT / path).read_text()):
+        name = type_name or alias
         other = defined.setdefault(name, path)
         if other != path:
             problems.append(f"{path}: {other} defines a {name} too")

@@ -122,7 +122,7 @@ void add_revoke(CLI::App& access, Invocation& invocation) {
   });
 }
 
-Style style_of(const std::string& status) {
+Style token_style(const std::string& status) {
   return status == "usable" ? Style::good : Style::faint;
 }
 
@@ -133,7 +133,7 @@ std::string end_of(const json::object& token, std::int64_t now_ns) {
   return expires.empty() ? "never" : clock_time(expires, now_ns);
 }
 
-std::string view_list(const json::object& result, const Terminal& terminal) {
+std::string view_access_tokens(const json::object& result, const Terminal& terminal) {
   const std::int64_t now_ns = wall_clock_ns();
   TextTable table(
       {{"name"}, {"role"}, {"status"}, {"issued"}, {"by"}, {"ends"}, {"id"}, {"reason"}});
@@ -142,7 +142,7 @@ std::string view_list(const json::object& result, const Terminal& terminal) {
     const std::string status = text_at(token, "status");
     table.add({{text_at(token, "name")},
                {text_at(token, "role")},
-               {status, style_of(status)},
+               {status, token_style(status)},
                {short_age(text_at(token, "issued_at"), now_ns)},
                {text_at(token, "issued_by")},
                {end_of(token, now_ns)},
@@ -155,7 +155,7 @@ std::string view_list(const json::object& result, const Terminal& terminal) {
          (loopback.empty() ? "refused" : loopback) + "\n";
 }
 
-void add_list(CLI::App& access, Invocation& invocation) {
+void add_access_list(CLI::App& access, Invocation& invocation) {
   CLI::App* command = access.add_subcommand(
       "list", "The access tokens: those in use, and the newest of those that ended");
   command->footer(
@@ -163,7 +163,7 @@ void add_list(CLI::App& access, Invocation& invocation) {
       "  signalbox access list --json | jq '.result.tokens[].name'");
   command->callback([&invocation] {
     invocation.action = [&invocation] {
-      return call_and_answer(invocation, "access.list", {}, view_list);
+      return call_and_answer(invocation, "access.list", {}, view_access_tokens);
     };
   });
 }
@@ -179,7 +179,7 @@ void add_access_commands(CLI::App& app, Invocation& invocation) {
       "  signalbox access revoke ci --reason \"no longer needed\"");
   add_issue(*access, invocation);
   add_revoke(*access, invocation);
-  add_list(*access, invocation);
+  add_access_list(*access, invocation);
 }
 
 }  // namespace signalbox

@@ -62,7 +62,7 @@ void add_rebuild(CLI::App& artifacts, Invocation& invocation) {
   });
 }
 
-void add_list(CLI::App& artifacts, Invocation& invocation) {
+void add_artifacts_list(CLI::App& artifacts, Invocation& invocation) {
   CLI::App* command = artifacts.add_subcommand(
       "list", "The files that belong in a run's root, and whether they are there");
   const auto options = std::make_shared<ArtifactsOptions>();
@@ -88,7 +88,7 @@ void add_artifacts_command(CLI::App& app, Invocation& invocation) {
       "Examples:\n"
       "  signalbox artifacts list \"$run\"\n"
       "  signalbox artifacts rebuild \"$run\"");
-  add_list(*artifacts, invocation);
+  add_artifacts_list(*artifacts, invocation);
   add_rebuild(*artifacts, invocation);
 }
 

@@ -13,7 +13,7 @@ namespace json = boost::json;
 constexpr std::size_t width_unless_terminal = 140;
 constexpr std::size_t column_width_min = 18;
 constexpr std::size_t column_width_max = 36;
-constexpr std::size_t gap = 2;
+constexpr std::size_t column_gap = 2;
 constexpr std::size_t title_lines_max = 3;
 
 struct Line {
@@ -145,7 +145,7 @@ std::string beside_each_other(const std::vector<Lines>& columns, std::size_t wid
         out += styled(terminal, line.style, line.text);
         pending = 0;
       }
-      pending += width + gap - std::min(columns_of(line.text), width);
+      pending += width + column_gap - std::min(columns_of(line.text), width);
     }
     out += '\n';
   }
@@ -175,7 +175,8 @@ std::string agents_text(const json::object& agents) {
 
 std::string draw_board(const BoardPicture& picture, const Terminal& terminal, std::int64_t now_ns) {
   const std::size_t screen = terminal.columns.value_or(width_unless_terminal);
-  const std::size_t fitting = std::max<std::size_t>((screen + gap) / (column_width_min + gap), 1);
+  const std::size_t fitting =
+      std::max<std::size_t>((screen + column_gap) / (column_width_min + column_gap), 1);
   // Where not all fit, columns without cards make room.
   std::vector<const BoardColumn*> shown;
   std::string empty;
@@ -189,7 +190,8 @@ std::string draw_board(const BoardPicture& picture, const Terminal& terminal, st
   if (shown.empty()) return "no cards: signalbox card submit TITLE --project NAME\n";
   const std::size_t rows = (shown.size() + fitting - 1) / fitting;
   const std::size_t beside = (shown.size() + rows - 1) / rows;
-  const std::size_t room = screen > gap * (beside - 1) ? screen - gap * (beside - 1) : beside;
+  const std::size_t room =
+      screen > column_gap * (beside - 1) ? screen - column_gap * (beside - 1) : beside;
   const std::size_t width = std::min(std::max<std::size_t>(room / beside, 1), column_width_max);
   std::string out;
   for (std::size_t first = 0; first < shown.size(); first += beside) {

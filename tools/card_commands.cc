@@ -56,7 +56,7 @@ void add_submit(CLI::App& card, Invocation& invocation) {
   });
 }
 
-void add_get(CLI::App& card, Invocation& invocation) {
+void add_card_get(CLI::App& card, Invocation& invocation) {
   CLI::App* command = card.add_subcommand("get", "A card, its runs and its history");
   const auto id = std::make_shared<std::string>();
   command->add_option("CARD", *id, "Its id")->required();
@@ -80,7 +80,7 @@ struct ListCardsOptions {
   bool all = false;
 };
 
-Called<json::object> list(const Invocation& invocation, const ListCardsOptions& options) {
+Called<json::object> list_cards(const Invocation& invocation, const ListCardsOptions& options) {
   json::object params;
   set_param(params, "project", options.project);
   set_param(params, "status", options.status);
@@ -99,7 +99,7 @@ Called<json::object> list(const Invocation& invocation, const ListCardsOptions& 
   return page;
 }
 
-void add_list(CLI::App& card, Invocation& invocation) {
+void add_card_list(CLI::App& card, Invocation& invocation) {
   CLI::App* command = card.add_subcommand("list", "Cards, the latest submitted first");
   const auto options = std::make_shared<ListCardsOptions>();
   command->add_option("--project", options->project, "Only cards of this project");
@@ -115,7 +115,7 @@ void add_list(CLI::App& card, Invocation& invocation) {
       "  signalbox card list --status blocked --json | jq -r '.result.cards[].card_id'");
   command->callback([options, &invocation] {
     invocation.action = [options, &invocation] {
-      return answer(invocation, list(invocation, *options),
+      return answer(invocation, list_cards(invocation, *options),
                     [](const json::object& result, const Terminal& terminal) {
                       return view_card_list(result, terminal, wall_clock_ns());
                     });
@@ -149,7 +149,7 @@ void add_word(CLI::App& card, Invocation& invocation, const std::string& verb,
   });
 }
 
-std::string view_why(const json::object& result, const Terminal& terminal) {
+std::string view_card_why(const json::object& result, const Terminal& terminal) {
   const std::int64_t now_ns = wall_clock_ns();
   const std::string status = text_at(result, "status");
   const bool moving = true_at(result, "moving");
@@ -184,7 +184,7 @@ void add_why(CLI::App& card, Invocation& invocation) {
       "  signalbox card why \"$card\" --json | jq -r '.result.reasons[].text'");
   command->callback([id, &invocation] {
     invocation.action = [id, &invocation] {
-      return call_and_answer(invocation, "card.why", {{"card_id", *id}}, view_why);
+      return call_and_answer(invocation, "card.why", {{"card_id", *id}}, view_card_why);
     };
   });
 }
@@ -199,8 +199,8 @@ void add_card_commands(CLI::App& app, Invocation& invocation) {
       "  card=$(signalbox card submit \"Fix the login\" --project web)\n"
       "  signalbox card why \"$card\"");
   add_submit(*card, invocation);
-  add_get(*card, invocation);
-  add_list(*card, invocation);
+  add_card_get(*card, invocation);
+  add_card_list(*card, invocation);
   add_word(*card, invocation, "block", "Keep a card from being worked on, until it is unblocked",
            true, "  signalbox card block \"$card\" --reason \"needs a decision\"");
   add_word(*card, invocation, "unblock", "Put a blocked or failed card back into the backlog",

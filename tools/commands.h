@@ -30,6 +30,7 @@ void add_access_commands(CLI::App& app, Invocation& invocation);
 void add_server_commands(CLI::App& app, Invocation& invocation);
 void add_rpc_command(CLI::App& app, Invocation& invocation);
 void add_replay_command(CLI::App& app, Invocation& invocation);
+void add_diff_command(CLI::App& app, Invocation& invocation);
 void add_bench_command(CLI::App& app, Invocation& invocation);
 void add_completion_command(CLI::App& app, Invocation& invocation);
 

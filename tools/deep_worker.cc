@@ -36,15 +36,15 @@ std::string variable(const char* name) {
 }
 
 // What ended the work before its plan was through.
-struct Ended {
+struct ChildEnded {
   Failure failure;
   bool canceled = false;
 };
-using Done = tl::expected<void, Ended>;
+using Done = tl::expected<void, ChildEnded>;
 
-tl::unexpected<Ended> ended(ErrorClass error_class, std::string code, std::string message) {
+tl::unexpected<ChildEnded> ended(ErrorClass error_class, std::string code, std::string message) {
   return tl::unexpected(
-      Ended{{Outcome::failed, error_class, std::move(code), std::move(message)}, false});
+      ChildEnded{{Outcome::failed, error_class, std::move(code), std::move(message)}, false});
 }
 
 class DeepWorker {
@@ -105,7 +105,7 @@ class DeepWorker {
     }
   }
 
-  static tl::unexpected<Ended> refused(const CallError& error) {
+  static tl::unexpected<ChildEnded> refused(const CallError& error) {
     return ended(ErrorClass::terminal, code_of(error), text_at(error.error, "message"));
   }
 
@@ -136,7 +136,7 @@ class DeepWorker {
       params["timed_out"] = true;
     } else if (!phase.command.empty()) {
       const DeepCommandEnd end = command("explore", phase, settings_.work.explore_timeout_ms);
-      if (end.canceled) return tl::unexpected(Ended{end.failure, true});
+      if (end.canceled) return tl::unexpected(ChildEnded{end.failure, true});
       if (end.outcome == Outcome::timeout) {
         params["timed_out"] = true;
       } else if (end.outcome != Outcome::succeeded) {
@@ -165,7 +165,7 @@ class DeepWorker {
     if (!phase.command.empty()) {
       if (auto ok = prepare_files(nullptr); !ok) return ok;
       const DeepCommandEnd end = command(name, phase, settings_.work.step_timeout_ms);
-      if (end.canceled) return tl::unexpected(Ended{end.failure, true});
+      if (end.canceled) return tl::unexpected(ChildEnded{end.failure, true});
       if (end.outcome != Outcome::succeeded) {
         return ended(end.failure.error_class, "PLAN_FAILED",
                      end.failure.code + ": " + end.failure.message);
@@ -228,7 +228,7 @@ class DeepWorker {
     if (auto ok = prepare_files(&step); !ok) return ok;
     const DeepCommandEnd end = command("step-" + id + "-" + text_at(step, "attempt"),
                                        settings_.work.step, settings_.work.step_timeout_ms);
-    if (end.canceled) return tl::unexpected(Ended{end.failure, true});
+    if (end.canceled) return tl::unexpected(ChildEnded{end.failure, true});
     json::object params = about_run();
     params["step"] = id;
     params["token"] = token;
@@ -296,7 +296,7 @@ class DeepWorker {
     return {};
   }
 
-  static tl::unexpected<Ended> disk(const StoreError& error) {
+  static tl::unexpected<ChildEnded> disk(const StoreError& error) {
     return ended(ErrorClass::transient, "JOB_STORAGE", error.message);
   }
 

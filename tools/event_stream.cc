@@ -16,7 +16,7 @@ constexpr std::chrono::seconds patience{60};
 constexpr std::chrono::milliseconds pause_between_connects{100};
 
 // What a connection ended with: the visitor had enough, or the server went away.
-enum class Ended { by_visitor, by_server };
+enum class StreamEnd { by_visitor, by_server };
 
 struct Visitors {
   std::function<bool(const json::object&)> event;
@@ -24,7 +24,7 @@ struct Visitors {
   bool run_log = false;        // a second subscription: the run's log beside its events
 };
 
-Called<Ended> follow_once(Client& client, json::object& params, const Visitors& visitors) {
+Called<StreamEnd> follow_once(Client& client, json::object& params, const Visitors& visitors) {
   if (visitors.run_log) {
     // A server that knows of no log has none to tell.
     (void)client.call("events.subscribe",
@@ -35,19 +35,19 @@ Called<Ended> follow_once(Client& client, json::object& params, const Visitors& 
   params["from"] = number_at(*subscribed, "from");
   for (;;) {
     const auto message = client.next_notification();
-    if (!message) return Ended::by_server;
+    if (!message) return StreamEnd::by_server;
     const json::object& event = object_at(*message, "params");
     const std::string method = text_at(*message, "method");
     if (method == "lagged") {
       params["from"] = number_at(event, "from");
-      return Ended::by_server;
+      return StreamEnd::by_server;
     }
     if (method != "event") {
       if (visitors.broadcast) visitors.broadcast(method, event);
       continue;
     }
     params["from"] = number_at(event, "position") + 1;
-    if (!visitors.event(event)) return Ended::by_visitor;
+    if (!visitors.event(event)) return StreamEnd::by_visitor;
   }
 }
 
@@ -64,7 +64,8 @@ bool may_pass(const CallError& error) {
   return error.exit_code == ExitCode::unreachable || error.exit_code == ExitCode::try_again;
 }
 
-Called<void> follow(const Invocation& invocation, json::object params, const Visitors& visitors) {
+Called<void> follow_again_and_again(const Invocation& invocation, json::object params,
+                                    const Visitors& visitors) {
   const auto server = invocation.server_address();
   if (!server) return tl::unexpected(server.error());
   auto connected = Client::connect(*server);
@@ -73,7 +74,7 @@ Called<void> follow(const Invocation& invocation, json::object params, const Vis
   for (bool first = true;; first = false) {
     const auto ended = follow_once(*client, params, visitors);
     if (!ended && (first || !may_pass(ended.error()))) return tl::unexpected(ended.error());
-    if (ended && *ended == Ended::by_visitor) return {};
+    if (ended && *ended == StreamEnd::by_visitor) return {};
     write_message("the server went away; waiting for it\n");
     auto again = connect_again(*server);
     if (!again) return tl::unexpected(std::move(again.error()));
@@ -86,13 +87,13 @@ Called<void> follow(const Invocation& invocation, json::object params, const Vis
 Called<void> follow_events(const Invocation& invocation, json::object params,
                            const std::function<bool(const json::object&)>& visit,
                            const BroadcastVisitor& told) {
-  return follow(invocation, std::move(params), {visit, told});
+  return follow_again_and_again(invocation, std::move(params), {visit, told});
 }
 
 Called<void> follow_run_events(const Invocation& invocation, json::object params,
                                const std::function<bool(const json::object&)>& visit,
                                const BroadcastVisitor& told) {
-  return follow(invocation, std::move(params), {visit, told, true});
+  return follow_again_and_again(invocation, std::move(params), {visit, told, true});
 }
 
 }  // namespace signalbox

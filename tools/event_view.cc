@@ -18,7 +18,7 @@ constexpr std::array<std::string_view, 7> not_shown = {
     "request_digest", "pipeline_digest", "pipeline",     "logs_inline",
     "sha256",         "media_type",      "secret_sha256"};
 
-std::string quoted(const std::string& text) {
+std::string in_quotes(const std::string& text) {
   const std::string short_text = cut(printable(text), value_columns_max);
   return short_text.find(' ') == std::string::npos ? short_text : "\"" + short_text + "\"";
 }
@@ -41,7 +41,7 @@ void append_fields(const json::object& object, std::string& out) {
       }
     }
     if (text.empty() || text == "0" || text == "false") continue;
-    out += (out.empty() ? "" : " ") + std::string(name) + "=" + quoted(text);
+    out += (out.empty() ? "" : " ") + std::string(name) + "=" + in_quotes(text);
   }
 }
 
@@ -68,8 +68,8 @@ std::string padded(std::string text, std::size_t width) {
 }
 
 // `stream` and `fields` are safe to show.
-std::string line_of(const json::object& event, const std::string& stream, const std::string& type,
-                    std::string fields, const Terminal& terminal, std::int64_t now_ns) {
+std::string told_line(const json::object& event, const std::string& stream, const std::string& type,
+                      std::string fields, const Terminal& terminal, std::int64_t now_ns) {
   const std::string position = text_at(event, "position");
   const std::string time = clock_time(text_at(event, "recorded_at"), now_ns);
   const std::string number =
@@ -90,8 +90,8 @@ std::string line_of(const json::object& event, const std::string& stream, const 
 std::string event_line(const json::object& event, const Terminal& terminal, std::int64_t now_ns) {
   std::string fields;
   append_fields(object_at(event, "data"), fields);
-  return line_of(event, padded(short_stream(text_at(event, "stream")), 13), text_at(event, "type"),
-                 std::move(fields), terminal, now_ns);
+  return told_line(event, padded(short_stream(text_at(event, "stream")), 13),
+                   text_at(event, "type"), std::move(fields), terminal, now_ns);
 }
 
 std::string broadcast_line(const std::string& name, const json::object& params,
@@ -102,7 +102,7 @@ std::string broadcast_line(const std::string& name, const json::object& params,
   }
   std::string fields;
   append_fields(shown, fields);
-  return line_of(params, padded("", 13), name, std::move(fields), terminal, now_ns);
+  return told_line(params, padded("", 13), name, std::move(fields), terminal, now_ns);
 }
 
 }  // namespace signalbox

@@ -21,7 +21,7 @@ namespace {
 namespace json = boost::json;
 namespace fs = std::filesystem;
 
-std::string variable(const char* name) {
+std::string environment_variable(const char* name) {
   const char* const value = std::getenv(name);
   return value != nullptr ? value : "";
 }
@@ -53,7 +53,7 @@ std::string view_uninstall(const json::object& result, const Terminal&) {
          text_at(result, "hook") + "\n";
 }
 
-std::string view_check(const json::object& result, const Terminal&) {
+std::string view_fence(const json::object& result, const Terminal&) {
   if (!true_at(result, "fenced")) return "not the worktree of a run: nothing to check\n";
   return "run " + text_at(result, "run_id") + " goes on: the push may go ahead\n";
 }
@@ -61,7 +61,7 @@ std::string view_check(const json::object& result, const Terminal&) {
 // The worktree's own git directory: git tells its hooks, and `git` itself tells everybody else.
 fs::path git_directory() {
   std::error_code error;
-  if (const std::string told_by_git = variable("GIT_DIR"); !told_by_git.empty()) {
+  if (const std::string told_by_git = environment_variable("GIT_DIR"); !told_by_git.empty()) {
     return fs::absolute(told_by_git, error);
   }
   return git(fs::current_path(error), {"rev-parse", "--absolute-git-dir"}).line();
@@ -75,7 +75,7 @@ CallError no_push(CallError why) {
 // Who asks, as far as its environment says so. A token in it may be a lock's; a span never is.
 Called<json::object> question(const FenceMarker& marker) {
   json::object params{{"run_id", marker.run_id}, {"token", marker.token}};
-  const std::string run_id = variable("SIGNALBOX_RUN_ID");
+  const std::string run_id = environment_variable("SIGNALBOX_RUN_ID");
   if (!run_id.empty() && run_id != marker.run_id) {
     return tl::unexpected(from_rejection(
         {ErrorCode::STALE_TOKEN,
@@ -83,10 +83,10 @@ Called<json::object> question(const FenceMarker& marker) {
          {{"run_id", marker.run_id}, {"pushed_by", run_id}},
          {"signalbox run get " + marker.run_id}}));
   }
-  if (const std::string span = variable("SIGNALBOX_SPAN_ID"); !span.empty()) {
+  if (const std::string span = environment_variable("SIGNALBOX_SPAN_ID"); !span.empty()) {
     params["span_id"] = span;
-  } else if (const std::string token = variable("SIGNALBOX_TOKEN");
-             !token.empty() && variable("SIGNALBOX_LOCK_KEY").empty()) {
+  } else if (const std::string token = environment_variable("SIGNALBOX_TOKEN");
+             !token.empty() && environment_variable("SIGNALBOX_LOCK_KEY").empty()) {
     params["attempt_token"] = token;
   }
   return params;
@@ -165,7 +165,7 @@ void add_uninstall(CLI::App& fence, Invocation& invocation) {
   });
 }
 
-void add_check(CLI::App& fence, Invocation& invocation) {
+void add_fence_check(CLI::App& fence, Invocation& invocation) {
   CLI::App* command = fence.add_subcommand(
       "check", "Whether who works in the current worktree may push: what the hook asks");
   command->footer(
@@ -176,7 +176,7 @@ void add_check(CLI::App& fence, Invocation& invocation) {
       "Examples:\n"
       "  signalbox fence check && git push origin HEAD");
   command->callback([&invocation] {
-    invocation.action = [&invocation] { return answer(invocation, check(invocation), view_check); };
+    invocation.action = [&invocation] { return answer(invocation, check(invocation), view_fence); };
   });
 }
 
@@ -188,7 +188,7 @@ void add_fence_commands(CLI::App& app, Invocation& invocation) {
   fence->require_subcommand(1);
   add_install(*fence, invocation);
   add_uninstall(*fence, invocation);
-  add_check(*fence, invocation);
+  add_fence_check(*fence, invocation);
 }
 
 }  // namespace signalbox

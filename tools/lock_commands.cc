@@ -128,7 +128,7 @@ void add_release(CLI::App& lock, Invocation& invocation) {
   });
 }
 
-void add_get(CLI::App& lock, Invocation& invocation) {
+void add_lock_get(CLI::App& lock, Invocation& invocation) {
   CLI::App* command = lock.add_subcommand("get", "Who holds a lock, since when and why");
   const auto key = std::make_shared<std::string>();
   command->add_option("KEY", *key, "The lock")->required();
@@ -146,7 +146,7 @@ void add_get(CLI::App& lock, Invocation& invocation) {
   });
 }
 
-Called<json::object> list(const Invocation& invocation, const LockListOptions& options) {
+Called<json::object> list_locks(const Invocation& invocation, const LockListOptions& options) {
   json::object params;
   set_param(params, "prefix", options.prefix);
   set_param(params, "owner", options.owner);
@@ -165,7 +165,7 @@ Called<json::object> list(const Invocation& invocation, const LockListOptions& o
   return page;
 }
 
-void add_list(CLI::App& lock, Invocation& invocation) {
+void add_lock_list(CLI::App& lock, Invocation& invocation) {
   CLI::App* command = lock.add_subcommand("list", "Locks that are held, by key");
   const auto options = std::make_shared<LockListOptions>();
   command->add_option("--prefix", options->prefix, "Only keys that start with it");
@@ -180,7 +180,7 @@ void add_list(CLI::App& lock, Invocation& invocation) {
       "  signalbox lock list --json | jq -r '.result.locks[] | .key + \" \" + .owner'");
   command->callback([options, &invocation] {
     invocation.action = [options, &invocation] {
-      return answer(invocation, list(invocation, *options),
+      return answer(invocation, list_locks(invocation, *options),
                     [](const json::object& result, const Terminal& terminal) {
                       return view_lock_list(result, terminal, wall_clock_ns());
                     });
@@ -200,8 +200,8 @@ void add_lock_commands(CLI::App& app, Invocation& invocation) {
   add_acquire(*lock, invocation);
   add_refresh(*lock, invocation);
   add_release(*lock, invocation);
-  add_get(*lock, invocation);
-  add_list(*lock, invocation);
+  add_lock_get(*lock, invocation);
+  add_lock_list(*lock, invocation);
   add_lock_exec_command(*lock, invocation);
 }
 

@@ -10,7 +10,7 @@ namespace {
 
 namespace json = boost::json;
 
-Style style_of(const std::string& status) { return status == "held" ? Style::busy : Style::bad; }
+Style lock_style(const std::string& status) { return status == "held" ? Style::busy : Style::bad; }
 
 // "in 42s", or how long ago.
 std::string time_to(std::string_view time, std::int64_t now_ns) {
@@ -69,7 +69,7 @@ std::string view_lock(const json::object& result, const Terminal& terminal, std:
   return named_values(
       {
           {"key", {text_at(lock, "key")}},
-          {"status", {status, style_of(status)}},
+          {"status", {status, lock_style(status)}},
           {"owner", {text_at(lock, "owner")}},
           {"token", {text_at(lock, "token")}},
           {"acquired", {clock_time(acquired, now_ns) + " (" + short_age(acquired, now_ns) + ")"}},
@@ -99,7 +99,7 @@ std::string view_lock_list(const json::object& result, const Terminal& terminal,
     const json::object& lock = each.get_object();
     const std::string status = text_at(lock, "status");
     table.add({{text_at(lock, "key")},
-               {status, style_of(status)},
+               {status, lock_style(status)},
                {text_at(lock, "owner")},
                {text_at(lock, "token")},
                {short_age(text_at(lock, "acquired_at"), now_ns)},

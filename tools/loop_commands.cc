@@ -32,7 +32,7 @@ std::string loops_text(const json::object& result, const Terminal& terminal) {
   return table.text(terminal);
 }
 
-void add_list(CLI::App& loop, Invocation& invocation) {
+void add_loop_list(CLI::App& loop, Invocation& invocation) {
   CLI::App* command = loop.add_subcommand("list", "The loops, and when they are due");
   command->footer("Examples:\n  signalbox loop list\n  signalbox loop list --json");
   command->callback([&invocation] {
@@ -77,7 +77,7 @@ void add_trigger(CLI::App& loop, Invocation& invocation) {
 void add_loop_commands(CLI::App& app, Invocation& invocation) {
   CLI::App* loop = app.add_subcommand("loop", "The service's own loops: due times, and triggers");
   loop->require_subcommand(1);
-  add_list(*loop, invocation);
+  add_loop_list(*loop, invocation);
   add_trigger(*loop, invocation);
 }
 

@@ -16,7 +16,7 @@ namespace {
 
 namespace json = boost::json;
 
-void add_get(CLI::App& plan, Invocation& invocation) {
+void add_plan_get(CLI::App& plan, Invocation& invocation) {
   CLI::App* command = plan.add_subcommand("get", "The plan of a run, and how its steps stand");
   struct Options {
     std::string run_id;
@@ -37,7 +37,7 @@ void add_get(CLI::App& plan, Invocation& invocation) {
   });
 }
 
-void add_list(CLI::App& plan, Invocation& invocation) {
+void add_plan_list(CLI::App& plan, Invocation& invocation) {
   CLI::App* command = plan.add_subcommand("list", "Runs whose deep work is under way");
   const auto phase = std::make_shared<std::optional<std::string>>();
   command->add_option("--waiting-for", *phase, "Only those that wait for a worker to do this")
@@ -172,8 +172,8 @@ void add_plan_commands(CLI::App& app, Invocation& invocation) {
   CLI::App* plan = app.add_subcommand("plan", "Deep work: get, list, explored, set, reset");
   plan->require_subcommand(1);
   plan->footer("Examples:\n  signalbox plan list\n  signalbox plan get \"$run\"");
-  add_get(*plan, invocation);
-  add_list(*plan, invocation);
+  add_plan_get(*plan, invocation);
+  add_plan_list(*plan, invocation);
   add_explored(*plan, invocation);
   add_set(*plan, invocation);
   add_reset(*plan, invocation);

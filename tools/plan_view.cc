@@ -8,7 +8,7 @@ namespace {
 
 namespace json = boost::json;
 
-Style style_of(const std::string& status) {
+Style step_style(const std::string& status) {
   if (status == "completed") return Style::good;
   if (status == "failed" || status == "blocked") return Style::bad;
   return Style::plain;
@@ -57,7 +57,7 @@ std::string view_plan(const json::object& plan, const Terminal& terminal) {
     const std::string status = text_at(step, "status");
     table.add({{text_at(step, "id")},
                {text_at(step, "type")},
-               {status, style_of(status)},
+               {status, step_style(status)},
                {text_at(step, "attempts")},
                {text_at(step, "strategy")},
                {joined(array_at(step, "dependencies"))},

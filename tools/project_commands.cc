@@ -67,7 +67,7 @@ void add_put(CLI::App& project, Invocation& invocation) {
   });
 }
 
-void add_get(CLI::App& project, Invocation& invocation) {
+void add_project_get(CLI::App& project, Invocation& invocation) {
   CLI::App* command =
       project.add_subcommand("get", "A project, its policy, and what is wrong with its file");
   const auto name = std::make_shared<std::string>();
@@ -86,7 +86,7 @@ void add_get(CLI::App& project, Invocation& invocation) {
   });
 }
 
-void add_list(CLI::App& project, Invocation& invocation) {
+void add_project_list(CLI::App& project, Invocation& invocation) {
   struct Options {
     std::optional<std::string> cursor;
     std::optional<std::uint32_t> limit;
@@ -116,8 +116,8 @@ void add_project_commands(CLI::App& app, Invocation& invocation) {
       "  signalbox project put web --repository ~/src/web --remote origin\n"
       "  signalbox project list");
   add_put(*project, invocation);
-  add_get(*project, invocation);
-  add_list(*project, invocation);
+  add_project_get(*project, invocation);
+  add_project_list(*project, invocation);
 }
 
 }  // namespace signalbox

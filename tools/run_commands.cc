@@ -25,7 +25,7 @@ struct RunOptions {
   bool wait = false;
 };
 
-struct ListOptions {
+struct ListRunsOptions {
   std::optional<std::string> status, project, label, since, until, cursor;
   std::optional<std::uint32_t> limit;
   bool all = false;
@@ -35,11 +35,11 @@ std::string view_get(const json::object& result, const Terminal& terminal) {
   return view_run(result, terminal, wall_clock_ns());
 }
 
-std::string view_list(const json::object& result, const Terminal& terminal) {
+std::string view_runs(const json::object& result, const Terminal& terminal) {
   return view_run_list(result, terminal, wall_clock_ns());
 }
 
-void add_get(CLI::App& run, Invocation& invocation) {
+void add_run_get(CLI::App& run, Invocation& invocation) {
   CLI::App* command = run.add_subcommand("get", "A run with its stations, attempts and artifacts");
   const auto options = std::make_shared<RunOptions>();
   command->add_option("RUN", options->run_id, "Its id")->required();
@@ -54,7 +54,7 @@ void add_get(CLI::App& run, Invocation& invocation) {
   });
 }
 
-Called<json::object> list(const Invocation& invocation, const ListOptions& options) {
+Called<json::object> list_runs(const Invocation& invocation, const ListRunsOptions& options) {
   json::object params;
   set_param(params, "status", options.status);
   set_param(params, "project", options.project);
@@ -76,9 +76,9 @@ Called<json::object> list(const Invocation& invocation, const ListOptions& optio
   return page;
 }
 
-void add_list(CLI::App& run, Invocation& invocation) {
+void add_run_list(CLI::App& run, Invocation& invocation) {
   CLI::App* command = run.add_subcommand("list", "Runs, the newest first");
-  const auto options = std::make_shared<ListOptions>();
+  const auto options = std::make_shared<ListRunsOptions>();
   command->add_option("--status", options->status, "Only runs of this status")
       ->check(CLI::IsMember({"queued", "running", "paused", "succeeded", "failed", "canceled"}));
   command->add_option("--project", options->project, "Only runs of this project");
@@ -98,7 +98,7 @@ void add_list(CLI::App& run, Invocation& invocation) {
       "  signalbox run list --label team=blue --json | jq -r '.result.runs[].run_id'");
   command->callback([options, &invocation] {
     invocation.action = [options, &invocation] {
-      return answer(invocation, list(invocation, *options), view_list);
+      return answer(invocation, list_runs(invocation, *options), view_runs);
     };
   });
 }
@@ -195,8 +195,8 @@ void add_run_commands(CLI::App& app, Invocation& invocation) {
       "  signalbox run start \"fix the failing test\"\n"
       "  signalbox run list --status running");
   add_run_start_command(*run, invocation);
-  add_get(*run, invocation);
-  add_list(*run, invocation);
+  add_run_get(*run, invocation);
+  add_run_list(*run, invocation);
   add_cancel(*run, invocation);
   add_pause(*run, invocation);
   add_run_resume_command(*run, invocation);

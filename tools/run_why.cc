@@ -15,7 +15,7 @@ namespace {
 
 namespace json = boost::json;
 
-std::string view_why(const json::object& result, const Terminal& terminal) {
+std::string view_run_why(const json::object& result, const Terminal& terminal) {
   const std::string status = text_at(result, "status");
   const bool moving = true_at(result, "moving");
   const bool ended = status == "succeeded" || status == "failed" || status == "canceled";
@@ -49,7 +49,7 @@ void add_run_why_command(CLI::App& run, Invocation& invocation) {
       "  signalbox run why \"$run\" --json | jq -r '.result.reasons[].text'");
   command->callback([run_id, &invocation] {
     invocation.action = [run_id, &invocation] {
-      return call_and_answer(invocation, "run.why", {{"run_id", *run_id}}, view_why);
+      return call_and_answer(invocation, "run.why", {{"run_id", *run_id}}, view_run_why);
     };
   });
 }

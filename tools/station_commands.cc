@@ -58,7 +58,7 @@ void add_claim(CLI::App& station, Invocation& invocation) {
   });
 }
 
-void add_heartbeat(CLI::App& station, Invocation& invocation) {
+void add_station_heartbeat(CLI::App& station, Invocation& invocation) {
   struct Options : HeldStation {
     std::optional<std::int64_t> lease_ms;
     std::optional<std::string> progress_digest;
@@ -159,7 +159,7 @@ void add_station_commands(CLI::App& app, Invocation& invocation) {
       "  signalbox station claim --worker me\n"
       "  signalbox station complete --run \"$run\" --station plan --token 17 --outcome succeeded");
   add_claim(*station, invocation);
-  add_heartbeat(*station, invocation);
+  add_station_heartbeat(*station, invocation);
   add_set_external_ref(*station, invocation);
   add_station_complete_command(*station, invocation);
   add_defer(*station, invocation);

@@ -70,7 +70,7 @@ json::object params_of(const StepWord& word) {
   return params;
 }
 
-void add_heartbeat(CLI::App& step, Invocation& invocation) {
+void add_step_heartbeat(CLI::App& step, Invocation& invocation) {
   struct Options : StepWord {
     std::optional<std::int64_t> lease_ms;
   };
@@ -153,7 +153,7 @@ void add_step_commands(CLI::App& app, Invocation& invocation) {
       "  signalbox step next --worker w1 --wait-ms 60000\n"
       "  signalbox step complete \"$run\" \"$step\" --token \"$token\"");
   add_next(*step, invocation);
-  add_heartbeat(*step, invocation);
+  add_step_heartbeat(*step, invocation);
   add_complete(*step, invocation);
   add_fail(*step, invocation);
 }

@@ -15,7 +15,7 @@ namespace {
 
 namespace json = boost::json;
 
-struct ListOptions {
+struct ListStrategiesOptions {
   std::optional<std::string> project, station, cursor;
   std::optional<std::uint32_t> limit;
 };
@@ -46,10 +46,10 @@ std::string view_strategies(const json::object& result, const Terminal& terminal
   return text;
 }
 
-void add_list(CLI::App& strategy, Invocation& invocation) {
+void add_strategy_list(CLI::App& strategy, Invocation& invocation) {
   CLI::App* command = strategy.add_subcommand(
       "list", "How often each strategy was tried after a failure of a class, and succeeded");
-  const auto options = std::make_shared<ListOptions>();
+  const auto options = std::make_shared<ListStrategiesOptions>();
   command->add_option("--project", options->project, "Only runs of this project");
   command->add_option("--station", options->station, "Only stations of this name");
   command->add_option("--limit", options->limit, "Rows a page, 1 to 500; else 100");
@@ -75,7 +75,7 @@ void add_list(CLI::App& strategy, Invocation& invocation) {
 void add_strategy_commands(CLI::App& app, Invocation& invocation) {
   CLI::App* strategy = app.add_subcommand("strategy", "What strategies were worth: list");
   strategy->require_subcommand(1);
-  add_list(*strategy, invocation);
+  add_strategy_list(*strategy, invocation);
 }
 
 }  // namespace signalbox

@@ -128,7 +128,7 @@ struct ListTicksOptions {
   bool all = false;
 };
 
-Called<json::object> list(const Invocation& invocation, const ListTicksOptions& options) {
+Called<json::object> list_ticks(const Invocation& invocation, const ListTicksOptions& options) {
   json::object params;
   set_param(params, "loop", options.loop);
   set_param(params, "run_id", options.run_id);
@@ -149,7 +149,7 @@ Called<json::object> list(const Invocation& invocation, const ListTicksOptions& 
   return page;
 }
 
-void add_list(CLI::App& tick, Invocation& invocation) {
+void add_tick_list(CLI::App& tick, Invocation& invocation) {
   CLI::App* command =
       tick.add_subcommand("list", "Ticks under way, then the ledger, the newest first");
   const auto options = std::make_shared<ListTicksOptions>();
@@ -164,7 +164,7 @@ void add_list(CLI::App& tick, Invocation& invocation) {
       "  signalbox tick list --loop nightly --all --json | jq '.result.rows[]'");
   command->callback([options, &invocation] {
     invocation.action = [options, &invocation] {
-      return answer(invocation, list(invocation, *options),
+      return answer(invocation, list_ticks(invocation, *options),
                     [](const json::object& result, const Terminal& terminal) {
                       return view_tick_list(result, terminal, wall_clock_ns());
                     });
@@ -184,7 +184,7 @@ void add_tick_commands(CLI::App& app, Invocation& invocation) {
   add_begin(*tick, invocation);
   add_end(*tick, invocation);
   add_recover(*tick, invocation);
-  add_list(*tick, invocation);
+  add_tick_list(*tick, invocation);
 }
 
 }  // namespace signalbox

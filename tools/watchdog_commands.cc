@@ -22,7 +22,7 @@ std::string seconds_text(const json::object& result, const char* key) {
   return short_duration(static_cast<std::int64_t>(value->to_number<double>() * 1e9));
 }
 
-std::string view_check(const json::object& result, const Terminal& terminal) {
+std::string view_watchdog(const json::object& result, const Terminal& terminal) {
   const bool timed_out = true_at(result, "timed_out");
   std::string verdict = timed_out ? "yes" : "no";
   if (true_at(result, "paused")) verdict += ": a paused run never is";
@@ -40,7 +40,7 @@ std::string view_check(const json::object& result, const Terminal& terminal) {
       terminal);
 }
 
-void add_check(CLI::App& watchdog, Invocation& invocation) {
+void add_watchdog_check(CLI::App& watchdog, Invocation& invocation) {
   struct Options {
     std::string run_id;
     std::optional<std::string> command_id;
@@ -58,7 +58,7 @@ void add_check(CLI::App& watchdog, Invocation& invocation) {
     invocation.action = [options, &invocation] {
       json::object params{{"run_id", options->run_id}};
       set_param(params, "command_id", options->command_id);
-      return call_and_answer(invocation, "watchdog.check", std::move(params), view_check);
+      return call_and_answer(invocation, "watchdog.check", std::move(params), view_watchdog);
     };
   });
 }
@@ -71,7 +71,7 @@ void add_watchdog_commands(CLI::App& app, Invocation& invocation) {
   watchdog->footer(
       "Examples:\n"
       "  signalbox watchdog check \"$run\"");
-  add_check(*watchdog, invocation);
+  add_watchdog_check(*watchdog, invocation);
 }
 
 }  // namespace signalbox

@@ -9,6 +9,7 @@
 #include <boost/json/serialize.hpp>
 
 #include "domain/admission.h"
+#include "server/engine/engine.h"
 #include "server/executors/job_environment.h"
 #include "server/loops/own_loops.h"
 #include "store/codec.h"
@@ -16,8 +17,6 @@
 
 namespace signalbox {
 namespace {
-
-const Origin by_the_service{"signalbox", {}, {}};
 
 // What is started in one tick: the rest waits for the next, so that no tick is without end.
 constexpr std::size_t started_max = 256;

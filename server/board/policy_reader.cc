@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "domain/nanoseconds.h"
 #include "server/artifacts/atomic_file.h"
 #include "server/board/policy_keys.h"
 #include "server/executors/git_command.h"
@@ -18,13 +19,6 @@
 #include "store/sha256.h"
 
 namespace signalbox {
-namespace {
-
-namespace fs = std::filesystem;
-
-constexpr std::int64_t ns_per_s = 1'000'000'000;
-constexpr int torn_reads_max = 3;
-
 // By which a change of a file is seen. All zero: it isn't there.
 struct Stamp {
   dev_t device = 0;
@@ -35,6 +29,14 @@ struct Stamp {
 
   friend bool operator==(const Stamp&, const Stamp&) = default;
 };
+
+using Stamps = std::vector<Stamp>;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int torn_reads_max = 3;
 
 std::int64_t in_ns(const timespec& time) { return time.tv_sec * ns_per_s + time.tv_nsec; }
 
@@ -49,8 +51,6 @@ std::optional<Stamp> stamp_of(const std::string& path) {
   if (::lstat(path.c_str(), &status) == 0) return stamp_from(status);
   return errno == ENOENT || errno == ENOTDIR ? std::optional(Stamp{}) : std::nullopt;
 }
-
-using Stamps = std::vector<Stamp>;
 
 // None of them is so young, or from the future, that it could change and look the same.
 bool is_settled(const Stamps& stamps, std::int64_t now_ns) {

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "server/engine/engine.h"
 #include "server/executors/git_command.h"
 #include "server/worktrees/orphan_worktrees.h"
 #include "server/worktrees/worktree_list.h"
@@ -14,8 +15,6 @@ namespace signalbox {
 namespace {
 
 namespace fs = std::filesystem;
-
-const Origin by_the_service{"signalbox", {}, {}};
 
 // The worktree of a run, by git's own list: its name says what kind of run it was.
 std::string worktree_below(const fs::path& repository, const fs::path& run_root) {

@@ -1,6 +1,7 @@
 #include "server/checks/checks_station.h"
 
 #include <sys/prctl.h>
+#include <sysexits.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -17,8 +18,6 @@
 namespace signalbox {
 namespace {
 
-constexpr int exit_io = 74;
-
 DeclaredResult nothing_to_run(const std::string& why) {
   DeclaredResult result;
   result.outcome = Outcome::failed;
@@ -30,7 +29,7 @@ DeclaredResult nothing_to_run(const std::string& why) {
 
 int refuse(const StoreError& error) {
   std::fprintf(stderr, "signalbox checks: %s\n", error.message.c_str());
-  return exit_io;
+  return EX_IOERR;
 }
 
 // The directory that checks may fill: empty before the first one, gone after the last.

@@ -1,5 +1,6 @@
 #include "server/coderunner/coderunner_station.h"
 
+#include <sysexits.h>
 #include <cstdio>
 
 #include "server/artifacts/atomic_file.h"
@@ -15,8 +16,6 @@
 
 namespace signalbox {
 namespace {
-
-constexpr int exit_io = 74;
 
 std::unique_ptr<AgentTranscript> transcript_of(Agent agent) {
   switch (agent) {
@@ -98,7 +97,7 @@ int run_coderunner(const std::filesystem::path& job_directory) {
   const auto task = read_agent_task(job_directory);
   if (!task) {
     std::fprintf(stderr, "signalbox coderunner: %s\n", task.error().message.c_str());
-    return exit_io;
+    return EX_IOERR;
   }
   const std::filesystem::path artifacts = JobDirectory{job_directory}.artifacts();
   // For whoever wonders later what the agent was asked.
@@ -108,7 +107,7 @@ int run_coderunner(const std::filesystem::path& job_directory) {
   }
   if (written) return 0;
   std::fprintf(stderr, "signalbox coderunner: %s\n", written.error().message.c_str());
-  return exit_io;
+  return EX_IOERR;
 }
 
 }  // namespace signalbox

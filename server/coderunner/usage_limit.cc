@@ -10,13 +10,13 @@
 #include <regex>
 #include <string_view>
 
+#include "domain/nanoseconds.h"
 #include "server/executors/utf8_text.h"
 #include "server/rpc/time_text.h"
 
 namespace signalbox {
 namespace {
 
-constexpr std::int64_t ns_per_s = 1'000'000'000;
 constexpr std::size_t looked_at_bytes_max = 4 * 1024;  // <regex> recurses with the length
 
 std::string lower(std::string_view text) {

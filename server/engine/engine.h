@@ -24,6 +24,8 @@ struct Origin {
   std::string command_id;  // or empty
   Digest request_digest;   // of the request that command_id stands for
 };
+// What the service does by itself: timers, loops, jobs, recovery.
+inline const Origin by_the_service{"signalbox", {}, {}};
 
 // What became of the events that a released action waited for.
 enum class Durability {

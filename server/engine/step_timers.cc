@@ -2,13 +2,9 @@
 
 #include <algorithm>
 
+#include "domain/nanoseconds.h"
+
 namespace signalbox {
-namespace {
-
-constexpr std::int64_t ns_per_ms = 1'000'000;
-
-}  // namespace
-
 // A step without a lease is done by its station's own worker, which keeps its time.
 void StepTimers::arm_lease(const Run& run, const StepState& step, std::int64_t monotonic_ns) {
   if (step.lease_ms == 0) return;

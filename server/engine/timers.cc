@@ -2,12 +2,11 @@
 
 #include <algorithm>
 
+#include "domain/nanoseconds.h"
 #include "domain/station_turn.h"
 
 namespace signalbox {
 namespace {
-
-constexpr std::int64_t ns_per_ms = 1'000'000;
 
 bool sets_deadline(const Event& event) {
   return event_as<StationClaimed>(event) != nullptr ||

@@ -39,8 +39,8 @@ std::string read_range(std::string_view file, std::uint64_t from, std::uint64_t 
 }
 
 // Who writes does so in pieces of at most so much, and notes the length after each.
-constexpr std::uint64_t piece_bytes_max = 64 * 1024;
-static_assert(piece_bytes_max < log_ring_bytes / 2);
+constexpr std::uint64_t log_piece_bytes_max = 64 * 1024;
+static_assert(log_piece_bytes_max < log_ring_bytes / 2);
 
 // Of a stream whose file has this size.
 std::uint64_t length_now(const std::filesystem::path& path, std::uint64_t file_bytes) {
@@ -96,7 +96,7 @@ Stored<LogPart> read_log_after(const std::filesystem::path& path, std::uint64_t 
   part.end = part.offset + part.bytes.size();
   if (end < log_head_bytes + log_ring_bytes) return part;
   // It may have been written over meanwhile.
-  if (length_now(path, file_bytes) + piece_bytes_max > part.offset + log_ring_bytes) {
+  if (length_now(path, file_bytes) + log_piece_bytes_max > part.offset + log_ring_bytes) {
     return LogPart{from, from, {}};
   }
   return part;

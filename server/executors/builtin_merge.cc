@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t title_bytes_max = 200;
+constexpr std::size_t merge_title_bytes_max = 200;
 constexpr std::size_t files_bytes_max = 700;
 
 struct MergeInput {
@@ -61,7 +61,7 @@ tl::expected<std::string, BuiltinFailure> find_commit(const BuiltinRequest& requ
 }
 
 // Whatever an earlier attempt left is ours: the merge is made from the base, so nothing is lost.
-BuiltinStep make_worktree(const BuiltinRequest& request, const std::string& base) {
+BuiltinStep make_merge_worktree(const BuiltinRequest& request, const std::string& base) {
   const auto lock = RepositoryLock::take(request.repository);
   if (!lock) return repository_busy(lock.error());
   WorkspaceState found = look_at_workspace(request);
@@ -93,7 +93,7 @@ std::string message_of(const BuiltinRequest& request, const MergeInput& input,
                        const std::string& commit) {
   std::string title = input.title.substr(0, input.title.find('\n'));
   if (title.empty()) title = input.branch;
-  return "Merge: " + std::string(utf8_beginning(title, title_bytes_max)) + "\n\nBranch " +
+  return "Merge: " + std::string(utf8_beginning(title, merge_title_bytes_max)) + "\n\nBranch " +
          input.branch + " at " + commit.substr(0, 12) + ".\n\nSignalbox-Run: " + request.run_id +
          "\n";
 }
@@ -152,7 +152,7 @@ BuiltinOutcome builtin_merge(const BuiltinRequest& request) {
   const auto contained = is_contained(request, *commit, *base);
   if (!contained) return tl::unexpected(contained.error());
 
-  if (auto made = make_worktree(request, *base); !made) return tl::unexpected(made.error());
+  if (auto made = make_merge_worktree(request, *base); !made) return tl::unexpected(made.error());
   if (!*contained) {
     if (auto merged = merge(request, *input, *commit, *base); !merged) {
       return tl::unexpected(merged.error());

@@ -1,5 +1,6 @@
 #include "server/executors/builtin_station.h"
 
+#include <sysexits.h>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
@@ -15,8 +16,6 @@ namespace {
 
 constexpr int exit_failed = 1;
 constexpr int exit_usage = 2;
-constexpr int exit_try_again = 75;
-constexpr int exit_configuration = 78;
 
 std::string variable(const char* name) {
   const char* const value = std::getenv(name);
@@ -71,8 +70,8 @@ DeclaredResult declare(const BuiltinOutcome& outcome) {
 
 int exit_code_of(const BuiltinOutcome& outcome) {
   if (outcome) return 0;
-  if (outcome.error().error_class == ErrorClass::transient) return exit_try_again;
-  if (outcome.error().error_class == ErrorClass::config) return exit_configuration;
+  if (outcome.error().error_class == ErrorClass::transient) return EX_TEMPFAIL;
+  if (outcome.error().error_class == ErrorClass::config) return EX_CONFIG;
   return exit_failed;
 }
 
@@ -106,7 +105,7 @@ int run_builtin(std::string_view name) {
       write_declared_result(request.artifacts_dir / "result.json", declare(outcome));
   if (!written) {
     std::fprintf(stderr, "%s\n", written.error().message.c_str());
-    return exit_try_again;
+    return EX_TEMPFAIL;
   }
   return exit_code_of(outcome);
 }

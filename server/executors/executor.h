@@ -11,6 +11,7 @@
 
 #include "domain/pipeline.h"
 #include "domain/station_events.h"
+#include "store/store_error.h"
 
 namespace signalbox {
 
@@ -64,6 +65,11 @@ struct ExecutorError {
 
 template <class T>
 using Executed = tl::expected<T, ExecutorError>;
+
+// Of an executor whose own files can't be read or written.
+inline tl::unexpected<ExecutorError> storage_error(const StoreError& error) {
+  return tl::unexpected(ExecutorError{ErrorClass::transient, "JOB_STORAGE", error.message});
+}
 
 class Executor {
  public:

@@ -40,7 +40,7 @@ std::vector<std::string> environment_with(const std::vector<std::string>& more) 
 }
 
 // The read end of a pipe and what came out of it.
-struct Stream {
+struct PipeReader {
   FileDescriptor pipe;
   std::string text;
 
@@ -61,7 +61,7 @@ struct Stream {
 };
 
 // Gives a stream whose writer is in `writer`; false: errno says why.
-bool open_pipe(Stream& stream, FileDescriptor& writer) {
+bool open_pipe(PipeReader& stream, FileDescriptor& writer) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return false;
   stream.pipe = FileDescriptor(ends[0]);
@@ -72,7 +72,7 @@ bool open_pipe(Stream& stream, FileDescriptor& writer) {
 // A child that is the leader of a process group, until it has ended.
 class GitProcess {
  public:
-  GitProcess(pid_t pid, Stream& out, Stream& err) : pid_(pid), out_(out), err_(err) {
+  GitProcess(pid_t pid, PipeReader& out, PipeReader& err) : pid_(pid), out_(out), err_(err) {
     const auto process = read_process(pid);
     if (process) ended_ = open_process(process->identity);
   }
@@ -103,7 +103,7 @@ class GitProcess {
       if (out_.pipe && polled[0].revents != 0) out_.read_some();
       if (err_.pipe && polled[1].revents != 0) err_.read_some();
     }
-    for (Stream* stream : {&out_, &err_}) {
+    for (PipeReader* stream : {&out_, &err_}) {
       for (int reads = 0; stream->pipe && reads < reads_at_end_max && stream->read_some();) ++reads;
     }
     return true;
@@ -113,8 +113,8 @@ class GitProcess {
   static constexpr int reads_at_end_max = 256;
 
   pid_t pid_;
-  Stream& out_;
-  Stream& err_;
+  PipeReader& out_;
+  PipeReader& err_;
   FileDescriptor ended_;
   const SystemClock clock_;
   int status_ = -1;  // of one that nobody saw end: neither exited nor ok
@@ -132,8 +132,8 @@ std::string GitOutcome::line() const { return output.substr(0, output.find('\n')
 
 GitOutcome git(const std::filesystem::path& directory, std::vector<std::string> arguments,
                const GitOptions& options) {
-  Stream out;
-  Stream err;
+  PipeReader out;
+  PipeReader err;
   FileDescriptor out_writer;
   FileDescriptor err_writer;
   if (!open_pipe(out, out_writer) || !open_pipe(err, err_writer)) return not_started(errno);

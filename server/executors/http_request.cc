@@ -67,7 +67,7 @@ bool certainly_unsent(CURLcode code) {
   }
 }
 
-tl::expected<Hop, HttpFailure> send_once(const HttpRequest& request, const HttpTimes& times) {
+tl::expected<Hop, HttpFailure> send_once(const OutgoingRequest& request, const HttpTimes& times) {
   const Handle handle = new_handle();
   CURL* const curl = handle.get();
   Hop hop;
@@ -115,8 +115,9 @@ tl::expected<Hop, HttpFailure> send_once(const HttpRequest& request, const HttpT
 
 }  // namespace
 
-tl::expected<HttpResponse, HttpFailure> send(const HttpRequest& request, const HttpTimes& times) {
-  HttpRequest next = request;
+tl::expected<HttpResponse, HttpFailure> send(const OutgoingRequest& request,
+                                             const HttpTimes& times) {
+  OutgoingRequest next = request;
   for (int hops = 0; hops <= http_redirects_max; ++hops) {
     auto hop = send_once(next, times);
     if (!hop) return tl::unexpected(std::move(hop).error());

@@ -17,7 +17,7 @@ namespace signalbox {
 inline constexpr std::size_t http_body_bytes_max = 32 * 1024 * 1024;
 inline constexpr int http_redirects_max = 5;
 
-struct HttpRequest {
+struct OutgoingRequest {
   std::string method = "GET";
   std::string url;
   std::vector<std::pair<std::string, std::string>> headers;
@@ -45,7 +45,8 @@ struct HttpTimes {
 // Blocks, at most times.whole_ms for each hop. A 303 is followed with GET, http_redirects_max
 // times; to another origin without the request's headers, never from https to http. Other
 // redirects are given back as they are. A longer body than http_body_bytes_max is a failure.
-tl::expected<HttpResponse, HttpFailure> send(const HttpRequest& request, const HttpTimes& times);
+tl::expected<HttpResponse, HttpFailure> send(const OutgoingRequest& request,
+                                             const HttpTimes& times);
 
 // `text` as a part of a path or query: RFC 3986, section 2.1.
 std::string percent_encoded(const std::string& text);

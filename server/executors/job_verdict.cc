@@ -1,5 +1,6 @@
 #include "server/executors/job_verdict.h"
 
+#include <sysexits.h>
 #include <cstring>
 
 #include "domain/limits.h"
@@ -9,8 +10,6 @@ namespace signalbox {
 namespace {
 
 // sysexits.h
-constexpr std::int32_t exit_try_again = 75;
-constexpr std::int32_t exit_configuration = 78;
 // POSIX shells
 constexpr std::int32_t exit_not_executable = 126;
 constexpr std::int32_t exit_not_found = 127;
@@ -34,9 +33,9 @@ JobVerdict canceled(const std::string& message) {
 
 ErrorClass class_of(std::int32_t exit_code) {
   switch (exit_code) {
-    case exit_try_again:
+    case EX_TEMPFAIL:
       return ErrorClass::transient;
-    case exit_configuration:
+    case EX_CONFIG:
     case exit_not_executable:
     case exit_not_found:
       return ErrorClass::config;

@@ -23,11 +23,7 @@ struct RemoteRef {
 };
 BOOST_DESCRIBE_STRUCT(RemoteRef, (), (schema, call_id))
 
-tl::unexpected<ExecutorError> storage_error(const StoreError& error) {
-  return tl::unexpected(ExecutorError{ErrorClass::transient, "JOB_STORAGE", error.message});
-}
-
-bool is_there(const std::filesystem::path& path) { return ::access(path.c_str(), F_OK) == 0; }
+bool is_file_there(const std::filesystem::path& path) { return ::access(path.c_str(), F_OK) == 0; }
 
 // Held while one job is submitted: another thread or server waits, and then finds the call id.
 Executed<FileDescriptor> lock_submit(const std::filesystem::path& path) {
@@ -89,7 +85,8 @@ Executed<void> ModalExecutor::keep_call_id(const Job& job, const std::string& ca
 
 Executed<std::string> ModalExecutor::find_call_id(const Job& job) {
   auto known = known_call_id(job);
-  if (!known || !known->empty() || !is_there(directory_of(job) / "remote_submit")) return known;
+  if (!known || !known->empty() || !is_file_there(directory_of(job) / "remote_submit"))
+    return known;
   const auto found = endpoint_.look_up(job);
   if (!found) return put_off(job, found.error());
   if (!*found) return std::string();
@@ -126,7 +123,7 @@ Executed<std::string> ModalExecutor::submit_once(const Job& job) {
 }
 
 Executed<JobState> ModalExecutor::poll(const Job& job) {
-  if (is_there(directory_of(job) / "remote_result.json")) return JobState::finished;
+  if (is_file_there(directory_of(job) / "remote_result.json")) return JobState::finished;
   const Pace pace = pace_of(job);
   const bool given_up =
       pace.canceled_at && Clock::now() - *pace.canceled_at > options_.cancel_confirm_max;
@@ -190,7 +187,7 @@ Executed<JobResult> ModalExecutor::fetch_result(const Job& job) {
 }
 
 Executed<void> ModalExecutor::cancel(const Job& job) {
-  if (is_there(directory_of(job) / "remote_result.json")) return {};
+  if (is_file_there(directory_of(job) / "remote_result.json")) return {};
   {
     const std::lock_guard lock(mutex_);
     Pace& pace = pace_in(job);

@@ -25,10 +25,6 @@
 namespace signalbox {
 namespace {
 
-tl::unexpected<ExecutorError> storage_error(const StoreError& error) {
-  return tl::unexpected(ExecutorError{ErrorClass::transient, "JOB_STORAGE", error.message});
-}
-
 tl::unexpected<ExecutorError> shim_error(const std::string& why) {
   return tl::unexpected(ExecutorError{ErrorClass::transient, "SHIM_NOT_STARTED",
                                       "cannot start the job's supervisor: " + why});

@@ -116,7 +116,7 @@ Executed<void> RemoteEndpoint::configured() const {
   return {};
 }
 
-HttpRequest RemoteEndpoint::request(const Job& job, std::string method, std::string url) const {
+OutgoingRequest RemoteEndpoint::request(const Job& job, std::string method, std::string url) const {
   return {std::move(method),
           std::move(url),
           {{"Modal-Key", token_id_},
@@ -128,7 +128,7 @@ HttpRequest RemoteEndpoint::request(const Job& job, std::string method, std::str
           trusted_};
 }
 
-Remote<HttpResponse> RemoteEndpoint::send(const HttpRequest& request) const {
+Remote<HttpResponse> RemoteEndpoint::send(const OutgoingRequest& request) const {
   auto response = signalbox::send(request, times_);
   if (response) return std::move(*response);
   return tl::unexpected(RemoteError{{ErrorClass::transient, "REMOTE_UNREACHABLE",
@@ -138,7 +138,7 @@ Remote<HttpResponse> RemoteEndpoint::send(const HttpRequest& request) const {
 }
 
 Remote<std::string> RemoteEndpoint::submit(const Job& job) const {
-  HttpRequest post = request(job, "POST", job.definition.modal->endpoint);
+  OutgoingRequest post = request(job, "POST", job.definition.modal->endpoint);
   post.body = task_of(job);
   const auto response = send(post);
   if (!response) return tl::unexpected(response.error());

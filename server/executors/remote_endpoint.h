@@ -51,8 +51,8 @@ class RemoteEndpoint {
   [[nodiscard]] Remote<bool> cancel(const Job& job, const std::string& call_id) const;
 
  private:
-  [[nodiscard]] HttpRequest request(const Job& job, std::string method, std::string url) const;
-  [[nodiscard]] Remote<HttpResponse> send(const HttpRequest& request) const;
+  [[nodiscard]] OutgoingRequest request(const Job& job, std::string method, std::string url) const;
+  [[nodiscard]] Remote<HttpResponse> send(const OutgoingRequest& request) const;
 
   std::string token_id_;
   std::string token_secret_;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <sysexits.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -16,7 +17,6 @@
 namespace signalbox {
 namespace {
 
-constexpr int exit_io = 74;
 constexpr int result_write_attempts_max = 600;  // one a second
 
 void prepare_process() {
@@ -58,7 +58,7 @@ int supervise(const JobDirectory& job, FileDescriptor ready) {
   const char settled = lock ? 'y' : 'n';
   [[maybe_unused]] const ssize_t told = ::write(ready.get(), &settled, 1);
   ready = {};
-  if (!lock) return exit_io;
+  if (!lock) return EX_IOERR;
   if (!*lock) return 0;  // another shim was first
 
   const SystemClock clock;
@@ -70,7 +70,7 @@ int supervise(const JobDirectory& job, FileDescriptor ready) {
     if (written.error().kind == StoreError::Kind::not_found) break;  // the directory was removed
     ::sleep(1);
   }
-  return exit_io;
+  return EX_IOERR;
 }
 
 }  // namespace
@@ -78,11 +78,11 @@ int supervise(const JobDirectory& job, FileDescriptor ready) {
 int run_shim(const std::filesystem::path& job_directory) {
   const JobDirectory job{std::filesystem::absolute(job_directory)};
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return exit_io;
+  if (::pipe2(ends, O_CLOEXEC) != 0) return EX_IOERR;
   FileDescriptor settled(ends[0]);
   FileDescriptor ready(ends[1]);
   const pid_t child = ::fork();
-  if (child < 0) return exit_io;
+  if (child < 0) return EX_IOERR;
   if (child == 0) {
     settled = {};
     return supervise(job, std::move(ready));
@@ -91,7 +91,7 @@ int run_shim(const std::filesystem::path& job_directory) {
   char answer = 'n';
   while (::read(settled.get(), &answer, 1) < 0 && errno == EINTR) {
   }
-  return answer == 'y' ? 0 : exit_io;
+  return answer == 'y' ? 0 : EX_IOERR;
 }
 
 }  // namespace signalbox

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "server/executors/utf8_text.h"
+#include "domain/nanoseconds.h"
 #include "server/follow/agent_log_limits.h"
 #include "server/rpc/described_json.h"
 #include "server/rpc/time_text.h"
@@ -12,8 +12,6 @@ namespace signalbox {
 namespace {
 
 namespace json = boost::json;
-
-constexpr std::int64_t second_ns = 1'000'000'000;
 
 bool has_agent_log(ExecutorKind kind) {
   return kind == ExecutorKind::process || kind == ExecutorKind::coderunner;
@@ -121,7 +119,7 @@ std::optional<json::object> AgentLogs::params_of(const LogExcerpt& excerpt) cons
 
 void AgentLogs::tell(Subscriber& subscriber, const std::vector<LogExcerpt>& excerpts) {
   const std::int64_t now_ns = surroundings_.clock.monotonic_ns();
-  if (now_ns - subscriber.second_began_ns >= second_ns) {
+  if (now_ns - subscriber.second_began_ns >= ns_per_s) {
     subscriber.second_began_ns = now_ns;
     subscriber.bytes_this_second = 0;
   }

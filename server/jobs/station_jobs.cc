@@ -6,11 +6,10 @@
 #include "domain/remote_work.h"
 #include "domain/station_turn.h"
 #include "server/coderunner/agent_session.h"
+#include "server/engine/engine.h"
 
 namespace signalbox {
 namespace {
-
-const Origin by_the_service{"signalbox", {}, {}};
 
 // Of the stations that the service executes itself. Short ones come first.
 constexpr std::array own_kinds = {ExecutorKind::builtin, ExecutorKind::checks,

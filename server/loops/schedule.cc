@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <limits>
 
+#include "domain/nanoseconds.h"
 #include "server/executors/utf8_text.h"
 #include "server/rpc/time_text.h"
 
 namespace signalbox {
 namespace {
 
-constexpr std::int64_t ns_per_s = 1'000'000'000;
-constexpr std::int64_t ns_per_ms = 1'000'000;
 constexpr std::int64_t last_second = std::numeric_limits<std::int64_t>::max() / ns_per_s;
 // Two clocks of the world never differ by more.
 constexpr std::int64_t offsets_apart_s_max = 2LL * 24 * 60 * 60;

@@ -5,11 +5,10 @@
 #include <utility>
 
 #include "domain/limits.h"
+#include "server/engine/engine.h"
 
 namespace signalbox {
 namespace {
-
-const Origin by_the_service{"signalbox", {}, {}};
 
 // A tick that is later than this was missed: the next one will do.
 constexpr std::int64_t late_ns_max = 5'000'000'000;

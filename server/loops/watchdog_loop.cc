@@ -5,15 +5,10 @@
 #include <utility>
 
 #include "domain/limits.h"
+#include "server/engine/engine.h"
 #include "server/loops/own_loops.h"
 
 namespace signalbox {
-namespace {
-
-const Origin by_the_service{"signalbox", {}, {}};
-
-}  // namespace
-
 void WatchdogLoop::arm() {
   if (!due_ns_) due_ns_ = clock_.monotonic_ns() + interval_ms_ * 1'000'000;
 }

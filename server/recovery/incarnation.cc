@@ -2,15 +2,10 @@
 
 #include <utility>
 
+#include "server/engine/engine.h"
 #include "server/recovery/crash_report.h"
 
 namespace signalbox {
-namespace {
-
-const Origin by_the_service{"signalbox", {}, {}};
-
-}  // namespace
-
 Stored<Incarnation> begin_incarnation(Engine& engine, const IncarnationFacts& facts,
                                       const CrashSite& site) {
   auto transaction = engine.begin(by_the_service);

@@ -9,7 +9,7 @@ namespace {
 
 namespace json = boost::json;
 
-json::value time_or_null(const std::optional<std::int64_t>& utc_ns) {
+json::value optional_time(const std::optional<std::int64_t>& utc_ns) {
   return utc_ns ? json::value(format_time(*utc_ns)) : json::value(nullptr);
 }
 
@@ -22,7 +22,7 @@ json::object issue_result(const Api&, std::span<const Record> records) {
       result["id"] = to_string(issued->id);
       result["name"] = issued->name;
       result["role"] = name_of(issued->role);
-      result["expires_at"] = time_or_null(issued->expires_at_ns);
+      result["expires_at"] = optional_time(issued->expires_at_ns);
       result["secret"] = nullptr;
     }
   }
@@ -67,7 +67,7 @@ const char* status_of(const AccessToken& token, std::int64_t wall_ns) {
   return token.expired(wall_ns) ? "expired" : "usable";
 }
 
-void list(Api& api, Call& call) {
+void list_access_tokens(Api& api, Call& call) {
   json::array tokens;
   for (const AccessToken& token : api.engine.world().access.tokens) {
     json::object row;
@@ -78,7 +78,7 @@ void list(Api& api, Call& call) {
     row["issued_at"] = format_time(token.issued_at_ns);
     row["issued_by"] = token.issued_by;
     row["issued_position"] = token.issued_at;
-    row["expires_at"] = time_or_null(token.expires_at_ns);
+    row["expires_at"] = optional_time(token.expires_at_ns);
     if (token.status == AccessTokenStatus::revoked) {
       row["revoked_at"] = format_time(token.revoked_at_ns);
       row["reason"] = token.revoked_reason;
@@ -131,7 +131,7 @@ void authenticate(Api& api, Call& call) {
   result["actor"] = "token:" + token.name;
   result["id"] = to_string(*id);
   result["role"] = name_of(token.role);
-  result["expires_at"] = time_or_null(token.expires_at_ns);
+  result["expires_at"] = optional_time(token.expires_at_ns);
   call.responder.result(std::move(result));
 }
 
@@ -142,7 +142,7 @@ std::vector<Method> access_methods() {
       {"access.issue", true, Role::admin, field_names<IssueAccessToken>(), issue},
       {"access.revoke", true, Role::admin, field_names<RevokeAccessToken>(),
        handle_command<RevokeAccessToken, revoke_result>},
-      {"access.list", false, Role::admin, {}, list},
+      {"access.list", false, Role::admin, {}, list_access_tokens},
       {"server.authenticate", false, std::nullopt, field_names<Authenticate>(), authenticate},
   };
 }

@@ -147,7 +147,7 @@ struct BoardOrder {
   std::array<CardIds, board_statuses.size()> columns;
 };
 
-BoardOrder order_of(const World& world, const GetBoard& params, std::size_t limit) {
+BoardOrder board_order_of(const World& world, const GetBoard& params, std::size_t limit) {
   BoardOrder order;
   order.project = params.project;
   order.limit = limit;
@@ -171,7 +171,8 @@ BoardOrder order_of(const World& world, const GetBoard& params, std::size_t limi
 
 // The rows of a column: those that the world named, then, where nobody takes them in an order, the
 // ones that changed last.
-Stored<json::array> rows_of(const RunIndex& index, const BoardOrder& order, std::size_t column) {
+Stored<json::array> rows_of_column(const RunIndex& index, const BoardOrder& order,
+                                   std::size_t column) {
   const CardStatus status = board_statuses[column];
   json::array rows;
   std::set<CardId> seen;
@@ -205,7 +206,7 @@ Stored<json::array> columns_of_board(const RunIndex& index, const BoardOrder& or
   }
   json::array columns;
   for (std::size_t column = 0; column < board_statuses.size(); ++column) {
-    auto rows = rows_of(index, order, column);
+    auto rows = rows_of_column(index, order, column);
     if (!rows) return rows;
     columns.push_back({{"status", name_of(board_statuses[column])},
                        {"total", totals.of(board_statuses[column])},
@@ -231,7 +232,7 @@ json::object board_answer(const World& world, const BoardOrder& order, json::arr
   return result;
 }
 
-void get(Api& api, Call& call) {
+void get_board(Api& api, Call& call) {
   const auto params = from_json<GetBoard>(call.params);
   if (!params) return call.responder.reject(params.error());
   const auto limit = page_limit(params->limit, board_cards_default, board_get_cards_max);
@@ -243,13 +244,10 @@ void get(Api& api, Call& call) {
   ask_read_models(
       api, call.responder, world.position,
       [&api, responder = call.responder,
-       order = order_of(world, *params, *limit)](const RunIndex& index) {
+       order = board_order_of(world, *params, *limit)](const RunIndex& index) {
         return [&api, responder, order, columns = columns_of_board(index, order)]() mutable {
           if (!columns) {
-            return responder.reject({ErrorCode::STORAGE_DAMAGED,
-                                     columns.error().message,
-                                     {},
-                                     {"signalbox replay --verify"}});
+            return responder.reject(unreadable(columns.error()).value());
           }
           responder.result(board_answer(api.engine.world(), order, std::move(*columns)));
         };
@@ -259,7 +257,7 @@ void get(Api& api, Call& call) {
 }  // namespace
 
 std::vector<Method> board_methods() {
-  return {{"board.get", false, Role::viewer, field_names<GetBoard>(), get}};
+  return {{"board.get", false, Role::viewer, field_names<GetBoard>(), get_board}};
 }
 
 }  // namespace signalbox

@@ -43,7 +43,7 @@ void submit(Api& api, Call& call) {
 
 // A BlockCard or UnblockCard; where nothing is left to be done the card is as it was.
 template <class T>
-bool apply_word(Api& api, Call& call, const T& command, ResultOf result_of) {
+bool apply_card_word(Api& api, Call& call, const T& command, ResultOf result_of) {
   if (answered_before(api, call, result_of)) return false;
   bool changed = false;
   Decided<json::object> outcome;
@@ -69,13 +69,13 @@ bool apply_word(Api& api, Call& call, const T& command, ResultOf result_of) {
 void block(Api& api, Call& call) {
   const auto command = from_json<BlockCard>(call.params);
   if (!command) return call.responder.reject(command.error());
-  apply_word(api, call, *command, block_card_result);
+  apply_card_word(api, call, *command, block_card_result);
 }
 
 void unblock(Api& api, Call& call) {
   const auto command = from_json<UnblockCard>(call.params);
   if (!command) return call.responder.reject(command.error());
-  if (apply_word(api, call, *command, unblock_card_result)) {
+  if (apply_card_word(api, call, *command, unblock_card_result)) {
     trigger(api, "card " + to_string(command->card_id) + " was unblocked");
   }
 }
@@ -103,7 +103,7 @@ void add_waiting(const Api& api, json::object& card, bool whole) {
   if (open != nullptr) card["waiting"] = card_waiting(world, *open, whole);
 }
 
-void get(Api& api, Call& call) {
+void get_card(Api& api, Call& call) {
   const auto params = from_json<GetCard>(call.params);
   if (!params) return call.responder.reject(params.error());
   ask_read_models(api, call.responder, api.engine.world().position,
@@ -131,7 +131,7 @@ Decided<json::object> card_list_view(const RunIndex& index, const CardFilter& fi
   return result;
 }
 
-void list(Api& api, Call& call) {
+void list_cards(Api& api, Call& call) {
   const auto params = from_json<ListCards>(call.params);
   if (!params) return call.responder.reject(params.error());
   if (auto ok = require_at_most("project", params->project.value_or(""), limits::name_bytes_max);
@@ -160,8 +160,8 @@ void list(Api& api, Call& call) {
 std::vector<Method> card_methods() {
   return {
       {"card.submit", true, Role::operator_, field_names<SubmitCard>(), submit},
-      {"card.get", false, Role::viewer, field_names<GetCard>(), get},
-      {"card.list", false, Role::viewer, field_names<ListCards>(), list},
+      {"card.get", false, Role::viewer, field_names<GetCard>(), get_card},
+      {"card.list", false, Role::viewer, field_names<ListCards>(), list_cards},
       {"card.block", true, Role::operator_, field_names<BlockCard>(), block},
       {"card.unblock", true, Role::operator_, field_names<UnblockCard>(), unblock},
       {"card.why", false, Role::viewer, field_names<GetCard>(), why_card},

@@ -4,6 +4,7 @@
 
 #include "projections/run_history.h"
 #include "server/rpc/described_json.h"
+#include "server/rpc/read_models.h"
 #include "server/rpc/record_json.h"
 #include "server/rpc/time_text.h"
 
@@ -14,10 +15,6 @@ namespace json = boost::json;
 
 // The latest events of a card that its view tells.
 constexpr std::size_t card_history_events_max = 200;
-
-tl::unexpected<Rejection> unreadable(const StoreError& error) {
-  return reject(ErrorCode::STORAGE_DAMAGED, error.message, {}, {"signalbox replay --verify"});
-}
 
 json::value id_or_null(const Uuid& id) { return id.is_nil() ? json::value(nullptr) : to_json(id); }
 json::value time_or_null(std::int64_t utc_ns) {

@@ -196,10 +196,6 @@ CardMoment moment_of(Api& api, const CardId& id) {
   return moment;
 }
 
-tl::unexpected<Rejection> unreadable(const StoreError& error) {
-  return reject(ErrorCode::STORAGE_DAMAGED, error.message, {}, {"signalbox replay --verify"});
-}
-
 json::object merged_view(const CardRow& row) {
   json::object entry;
   entry["reason"] = "merged";
@@ -220,7 +216,8 @@ json::object merged_view(const CardRow& row) {
 }
 
 // On the projector's thread.
-Decided<json::object> why_view(const Api& api, const RunIndex& index, const CardMoment& moment) {
+Decided<json::object> card_why_view(const Api& api, const RunIndex& index,
+                                    const CardMoment& moment) {
   if (moment.card == nullptr) {
     const auto row = index.cards().find(moment.card_id);
     if (!row) return unreadable(row.error());
@@ -270,7 +267,7 @@ void why_card(Api& api, Call& call) {
   if (!params) return call.responder.reject(params.error());
   answer_from_read_models(api, call.responder,
                           [&api, moment = moment_of(api, params->card_id)](const RunIndex& index) {
-                            return why_view(api, index, moment);
+                            return card_why_view(api, index, moment);
                           });
 }
 

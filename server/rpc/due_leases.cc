@@ -1,12 +1,8 @@
 #include "server/rpc/due_leases.h"
 
+#include "server/engine/engine.h"
+
 namespace signalbox {
-namespace {
-
-const Origin by_the_service{"signalbox", {}, {}};
-
-}  // namespace
-
 void end_due_lock(Api& api, const std::optional<Token>& lock_token) {
   const World& world = api.engine.world();
   const Lock* lock = lock_token ? world.find_lock_by_token(*lock_token) : nullptr;

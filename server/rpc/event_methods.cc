@@ -34,9 +34,9 @@ struct SubscribeEvents {
 };
 BOOST_DESCRIBE_STRUCT(SubscribeEvents, (), (from, run_id, types))
 
-Decided<EventFilter> filter_from(const std::optional<RunId>& run_id,
-                                 const std::vector<std::string>& types,
-                                 std::vector<std::string> known = {}) {
+Decided<EventFilter> event_filter_from(const std::optional<RunId>& run_id,
+                                       const std::vector<std::string>& types,
+                                       std::vector<std::string> known = {}) {
   for (const EventTag& tag : event_tags()) known.emplace_back(tag.name);
   for (const std::string& type : types) {
     if (std::find(known.begin(), known.end(), type) == known.end()) {
@@ -93,7 +93,7 @@ Decided<json::object> read_page(const EventLog& log, Position from, std::uint32_
 void read(Api& api, Call& call) {
   const auto params = from_json<ReadEvents>(call.params);
   if (!params) return call.responder.reject(params.error());
-  auto filter = filter_from(params->run_id, params->types);
+  auto filter = event_filter_from(params->run_id, params->types);
   if (!filter) return call.responder.reject(filter.error());
   const auto limit = page_limit(params->limit, 100, events_read_rows_max);
   if (!limit) return call.responder.reject(limit.error());
@@ -119,7 +119,7 @@ void subscribe(Api& api, Call& call) {
   }
   const auto params = from_json<SubscribeEvents>(call.params);
   if (!params) return call.responder.reject(params.error());
-  auto filter = filter_from(params->run_id, params->types, broadcast_names());
+  auto filter = event_filter_from(params->run_id, params->types, broadcast_names());
   if (!filter) return call.responder.reject(filter.error());
   const Position tail = api.engine.world().position;
   const Position from = std::max<Position>(params->from.value_or(tail + 1), 1);

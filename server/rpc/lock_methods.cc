@@ -93,13 +93,13 @@ struct ListLocks {
 };
 BOOST_DESCRIBE_STRUCT(ListLocks, (), (prefix, owner, limit, cursor))
 
-void get(Api& api, Call& call) {
+void get_lock(Api& api, Call& call) {
   const auto params = from_json<GetLock>(call.params);
   if (!params) return call.responder.reject(params.error());
   call.responder.result(lock_view(api, params->key));
 }
 
-void list(Api& api, Call& call) {
+void list_locks(Api& api, Call& call) {
   const auto params = from_json<ListLocks>(call.params);
   if (!params) return call.responder.reject(params.error());
   const auto limit = page_limit(params->limit, 100, lock_list_rows_max);
@@ -121,8 +121,8 @@ std::vector<Method> lock_methods() {
        handle_word<RefreshLock, refresh_result>},
       {"lock.release", true, Role::worker, field_names<ReleaseLock>(),
        handle_word<ReleaseLock, release_result>},
-      {"lock.get", false, Role::viewer, field_names<GetLock>(), get},
-      {"lock.list", false, Role::viewer, field_names<ListLocks>(), list},
+      {"lock.get", false, Role::viewer, field_names<GetLock>(), get_lock},
+      {"lock.list", false, Role::viewer, field_names<ListLocks>(), list_locks},
   };
 }
 

@@ -5,6 +5,7 @@
 
 #include "domain/limits.h"
 #include "domain/lock_file_holder.h"
+#include "domain/nanoseconds.h"
 #include "domain/refusals.h"
 #include "server/rpc/api.h"
 #include "server/rpc/command_call.h"
@@ -12,12 +13,6 @@
 #include "server/rpc/lock_views.h"
 
 namespace signalbox {
-namespace {
-
-constexpr std::int64_t ns_per_ms = 1'000'000;
-
-}  // namespace
-
 void LockQueue::acquire(AcquireLock command, Origin origin, Responder responder) {
   // What is wrong with it by itself is said before it waits or a file is read.
   const auto decided = decide(api_.engine.world(), command, Now{api_.clock.wall_ns()});

@@ -37,7 +37,7 @@ json::object tick_of(const World& world, std::string_view loop) {
   return object;
 }
 
-void trigger(Api& api, Call& call) {
+void trigger_loop(Api& api, Call& call) {
   const auto command = from_json<TriggerLoop>(call.params);
   if (!command) return call.responder.reject(command.error());
   ScheduledLoop* loop = api.board == nullptr ? nullptr : api.board->find(command->loop);
@@ -60,7 +60,7 @@ void trigger(Api& api, Call& call) {
                 });
 }
 
-void list(Api& api, Call& call) {
+void list_loops(Api& api, Call& call) {
   const auto params = from_json<ListLoops>(call.params);
   if (!params) return call.responder.reject(params.error());
   const World& world = api.engine.world();
@@ -90,8 +90,8 @@ void list(Api& api, Call& call) {
 
 std::vector<Method> loop_methods() {
   return {
-      {"loop.trigger", false, Role::operator_, field_names<TriggerLoop>(), trigger},
-      {"loop.list", false, Role::viewer, field_names<ListLoops>(), list},
+      {"loop.trigger", false, Role::operator_, field_names<TriggerLoop>(), trigger_loop},
+      {"loop.list", false, Role::viewer, field_names<ListLoops>(), list_loops},
   };
 }
 

@@ -51,7 +51,7 @@ Decided<json::object> ended_plan_view(const Api& api, const RunIndex& index, con
                 {"signalbox run get " + text});
 }
 
-void get(Api& api, Call& call) {
+void get_plan(Api& api, Call& call) {
   const auto params = from_json<GetPlan>(call.params);
   if (!params) return call.responder.reject(params.error());
   const std::string station = params->station.value_or("");
@@ -65,7 +65,7 @@ void get(Api& api, Call& call) {
                           });
 }
 
-void list(Api& api, Call& call) {
+void list_plans(Api& api, Call& call) {
   const auto params = from_json<ListPlans>(call.params);
   if (!params) return call.responder.reject(params.error());
   const std::string phase =
@@ -83,8 +83,8 @@ std::vector<Method> plan_methods() {
        handle_command<SetPlan, plan_result>},
       {"plan.reset", true, Role::operator_, field_names<ResetPlan>(),
        handle_command<ResetPlan, reset_result>},
-      {"plan.get", false, Role::viewer, field_names<GetPlan>(), get},
-      {"plan.list", false, Role::viewer, field_names<ListPlans>(), list},
+      {"plan.get", false, Role::viewer, field_names<GetPlan>(), get_plan},
+      {"plan.list", false, Role::viewer, field_names<ListPlans>(), list_plans},
   };
 }
 

@@ -76,7 +76,7 @@ struct ListProjects {
 };
 BOOST_DESCRIBE_STRUCT(ListProjects, (), (limit, cursor))
 
-void get(Api& api, Call& call) {
+void get_project(Api& api, Call& call) {
   const auto params = from_json<GetProject>(call.params);
   if (!params) return call.responder.reject(params.error());
   const Project* project = api.engine.world().find_project(params->name);
@@ -108,7 +108,7 @@ std::vector<Project> projects_after(const World& world, const std::string& curso
   return projects;
 }
 
-void list(Api& api, Call& call) {
+void list_projects(Api& api, Call& call) {
   const auto params = from_json<ListProjects>(call.params);
   if (!params) return call.responder.reject(params.error());
   const auto limit = page_limit(params->limit, 100, project_list_rows_max);
@@ -138,8 +138,8 @@ void list(Api& api, Call& call) {
 std::vector<Method> project_methods() {
   return {
       {"project.put", true, Role::operator_, field_names<PutProject>(), put},
-      {"project.get", false, Role::viewer, field_names<GetProject>(), get},
-      {"project.list", false, Role::viewer, field_names<ListProjects>(), list},
+      {"project.get", false, Role::viewer, field_names<GetProject>(), get_project},
+      {"project.list", false, Role::viewer, field_names<ListProjects>(), list_projects},
   };
 }
 

@@ -5,16 +5,13 @@
 #include "server/board/policy_reader.h"
 #include "server/rpc/described_json.h"
 #include "server/rpc/pipeline_json.h"
+#include "server/rpc/read_models.h"
 #include "server/rpc/time_text.h"
 
 namespace signalbox {
 namespace {
 
 namespace json = boost::json;
-
-tl::unexpected<Rejection> unreadable(const StoreError& error) {
-  return reject(ErrorCode::STORAGE_DAMAGED, error.message, {}, {"signalbox replay --verify"});
-}
 
 // What is wrong with the file, as the log has it.
 Decided<json::value> refused_json(const Api& api, const RunIndex& index, const Project& project) {

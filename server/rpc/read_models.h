@@ -22,4 +22,9 @@ void answer_from_read_models(Api& api, const Responder& responder,
 // The refusal where an answer would need rows that the disk doesn't take, or can't give.
 Rejection read_models_behind(const Api& api, const std::string& why);
 
+// The refusal where the rows can't be read.
+inline tl::unexpected<Rejection> unreadable(const StoreError& error) {
+  return reject(ErrorCode::STORAGE_DAMAGED, error.message, {}, {"signalbox replay --verify"});
+}
+
 }  // namespace signalbox

@@ -197,7 +197,7 @@ struct ListRuns {
 };
 BOOST_DESCRIBE_STRUCT(ListRuns, (), (status, project, label, since, until, limit, cursor))
 
-void get(Api& api, Call& call) {
+void get_run(Api& api, Call& call) {
   const auto params = from_json<GetRun>(call.params);
   if (!params) return call.responder.reject(params.error());
   answer_from_read_models(api, call.responder, [&api, id = params->run_id](const RunIndex& index) {
@@ -220,7 +220,7 @@ Decided<std::int64_t> read_time(const char* field, const std::string& text) {
                 {{"field", std::string(field)}, {"value", text}});
 }
 
-Decided<RunFilter> filter_from(const ListRuns& params) {
+Decided<RunFilter> run_filter_from(const ListRuns& params) {
   RunFilter filter;
   filter.status = params.status;
   filter.project = params.project;
@@ -245,10 +245,10 @@ Decided<RunFilter> filter_from(const ListRuns& params) {
   return filter;
 }
 
-void list(Api& api, Call& call) {
+void list_runs(Api& api, Call& call) {
   const auto params = from_json<ListRuns>(call.params);
   if (!params) return call.responder.reject(params.error());
-  auto filter = filter_from(*params);
+  auto filter = run_filter_from(*params);
   if (!filter) return call.responder.reject(filter.error());
   const auto limit = page_limit(params->limit, 50, run_list_rows_max);
   if (!limit) return call.responder.reject(limit.error());
@@ -263,8 +263,8 @@ void list(Api& api, Call& call) {
 std::vector<Method> run_methods() {
   return {
       {"run.start", true, Role::operator_, field_names<StartRun>(), start},
-      {"run.get", false, Role::viewer, field_names<GetRun>(), get},
-      {"run.list", false, Role::viewer, field_names<ListRuns>(), list},
+      {"run.get", false, Role::viewer, field_names<GetRun>(), get_run},
+      {"run.list", false, Role::viewer, field_names<ListRuns>(), list_runs},
       {"run.cancel", true, Role::operator_, field_names<CancelRun>(), cancel},
       {"run.pause", true, Role::operator_, field_names<PauseRun>(), pause},
       {"run.resume", true, Role::operator_, field_names<ResumeRun>(), resume},

@@ -6,16 +6,13 @@
 #include "projections/run_history.h"
 #include "server/executors/utf8_text.h"
 #include "server/rpc/described_json.h"
+#include "server/rpc/read_models.h"
 #include "server/rpc/timeline_json.h"
 
 namespace signalbox {
 namespace {
 
 namespace json = boost::json;
-
-tl::unexpected<Rejection> unreadable(const StoreError& error) {
-  return reject(ErrorCode::STORAGE_DAMAGED, error.message, {}, {"signalbox replay --verify"});
-}
 
 struct Whole {
   RunRow row;

@@ -78,10 +78,6 @@ Moment moment_of(const Api& api, const RunId& run_id) {
   return moment;
 }
 
-tl::unexpected<Rejection> unreadable(const StoreError& error) {
-  return reject(ErrorCode::STORAGE_DAMAGED, error.message, {}, {"signalbox replay"});
-}
-
 // What isn't among the run's records in the index: the latest beat of the attempt under way, the
 // end of the lock that the latest attempt lost, and the latest record of all where there is no
 // space.

@@ -70,7 +70,7 @@ Decided<json::object> strategies_view(const RunIndex& index, const ListStrategie
   return result;
 }
 
-void list(Api& api, Call& call) {
+void list_strategies(Api& api, Call& call) {
   const auto params = from_json<ListStrategies>(call.params);
   if (!params) return call.responder.reject(params.error());
   for (const auto* text : {&params->project, &params->station}) {
@@ -91,7 +91,7 @@ void list(Api& api, Call& call) {
 }  // namespace
 
 std::vector<Method> strategy_methods() {
-  return {{"strategy.list", false, Role::viewer, field_names<ListStrategies>(), list}};
+  return {{"strategy.list", false, Role::viewer, field_names<ListStrategies>(), list_strategies}};
 }
 
 }  // namespace signalbox

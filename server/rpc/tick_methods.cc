@@ -139,7 +139,7 @@ struct ListTicks {
 };
 BOOST_DESCRIBE_STRUCT(ListTicks, (), (loop, run_id, limit, cursor))
 
-void list(Api& api, Call& call) {
+void list_ticks(Api& api, Call& call) {
   auto params = from_json<ListTicks>(call.params);
   if (!params) return call.responder.reject(params.error());
   const TickFilter filter{std::move(params->loop), params->run_id};
@@ -161,7 +161,7 @@ std::vector<Method> tick_methods() {
       {"tick.begin", true, Role::worker, field_names<BeginTick>(), begin},
       {"tick.end", true, Role::worker, field_names<EndTick>(), end},
       {"tick.recover", true, Role::operator_, field_names<RecoverTick>(), recover},
-      {"tick.list", false, Role::viewer, field_names<ListTicks>(), list},
+      {"tick.list", false, Role::viewer, field_names<ListTicks>(), list_ticks},
       {"watchdog.check", true, Role::operator_, field_names<CheckWatchdog>(), check_watchdog},
   };
 }

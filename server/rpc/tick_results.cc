@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "domain/nanoseconds.h"
 #include "domain/refusals.h"
 #include "server/rpc/described_json.h"
 #include "server/rpc/time_text.h"
@@ -13,8 +14,6 @@ namespace signalbox {
 namespace {
 
 namespace json = boost::json;
-
-constexpr std::int64_t ns_per_ms = 1'000'000;
 
 json::value path_or_null(const std::string& path) {
   return path.empty() ? json::value(nullptr) : json::value(path);

@@ -4,10 +4,10 @@
 #include <charconv>
 #include <ctime>
 
+#include "domain/nanoseconds.h"
+
 namespace signalbox {
 namespace {
-
-constexpr std::int64_t ns_per_s = 1'000'000'000;
 
 struct Unit {
   std::string_view name;

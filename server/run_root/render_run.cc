@@ -23,9 +23,10 @@ json::value stored_value(const std::string& text) {
   return error ? json::value(nullptr) : value;
 }
 
-class RunFiles {
+class RunRendering {
  public:
-  RunFiles(const RunTimeline& timeline, const PipelineDefinition& pipeline, const std::string& root)
+  RunRendering(const RunTimeline& timeline, const PipelineDefinition& pipeline,
+               const std::string& root)
       : timeline_(timeline), pipeline_(pipeline), root_(root) {}
 
   std::vector<FileChange> render() && {
@@ -209,7 +210,7 @@ std::vector<FileChange> render_run(std::span<const Record> records,
   }
   if (records.empty()) return {};
   const RunTimeline timeline = fold_timeline(records, pipeline);
-  return RunFiles(timeline, pipeline, root).render();
+  return RunRendering(timeline, pipeline, root).render();
 }
 
 }  // namespace signalbox

@@ -3,6 +3,7 @@
 #include <set>
 #include <utility>
 
+#include "domain/nanoseconds.h"
 #include "server/run_root/render_halt.h"
 #include "server/run_root/render_lock.h"
 #include "server/run_root/render_tick.h"
@@ -10,8 +11,6 @@
 
 namespace signalbox {
 namespace {
-
-constexpr std::int64_t ns_per_ms = 1'000'000;
 
 // The file as the state has it now.
 FileChange lock_file(const RunRootState& state, const std::string& root, Position position) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "domain/limits.h"
+#include "domain/nanoseconds.h"
 #include "server/run_root/lock_file.h"
 #include "server/run_root/own_file.h"
 #include "server/run_root/render_run.h"
@@ -19,7 +20,6 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t backlog_files_max = 1024;
 constexpr std::size_t backlog_bytes_max = 8 * 1024 * 1024;
-constexpr std::int64_t ns_per_s = 1'000'000'000;
 constexpr std::int64_t try_again_ns = 5 * ns_per_s;
 constexpr std::int64_t remember_ns = ns_per_s;
 constexpr std::int64_t stop_patience_ns = ns_per_s;

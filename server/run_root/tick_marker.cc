@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "domain/limits.h"
+#include "domain/nanoseconds.h"
 #include "server/executors/utf8_text.h"
 #include "server/rpc/json_text.h"
 #include "server/rpc/time_text.h"
@@ -12,8 +13,6 @@ namespace signalbox {
 namespace {
 
 namespace json = boost::json;
-
-constexpr std::int64_t ns_per_ms = 1'000'000;
 
 std::optional<std::string> string_at(const json::object& object, const char* key) {
   const json::value* value = object.if_contains(key);

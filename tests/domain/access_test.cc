@@ -3,12 +3,11 @@
 
 #include <string>
 
+#include "domain/nanoseconds.h"
 #include "tests/domain/given_when_then.h"
 
 namespace signalbox {
 namespace {
-
-constexpr std::int64_t ns_per_ms = 1'000'000;
 
 Event issued(std::uint8_t id, std::string name, Role role = Role::worker,
              std::optional<std::int64_t> expires_at_ns = {}) {

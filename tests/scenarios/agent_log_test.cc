@@ -19,10 +19,12 @@ class AgentLog : public CliTest {
                         << script << "''']\n[station.retry]\nmax_retries = 0\n";
     return text(result({"run", "start", "talk", "--pipeline", file}), "run_id");
   }
-  [[nodiscard]] std::string wait_for_go() const {
-    return "until test -e " + (scratch_.path() / "go").string() + "; do sleep 0.02; done; ";
+  [[nodiscard]] std::string wait_for_go(const std::string& word = "go") const {
+    return "until test -e " + (scratch_.path() / word).string() + "; do sleep 0.02; done; ";
   }
-  void go_on() const { std::ofstream(scratch_.path() / "go") << "go"; }
+  void go_on(const std::string& word = "go") const {
+    std::ofstream(scratch_.path() / word) << word;
+  }
 
   test::Connection subscribe(const json::object& params) const {
     auto connection = test::Connection::open(server_.socket());
@@ -105,7 +107,8 @@ TEST_F(AgentLog, OfACodingAgentsJsonAPersonSeesWhatItSaysAndDoes) {
 }
 
 TEST_F(AgentLog, AWatcherSeesItBeforeTheEndAndAfterARestart) {
-  const std::string run = start_agent("echo early; " + wait_for_go() + "echo late; printf over");
+  const std::string run = start_agent("echo early; " + wait_for_go() + "echo late; " +
+                                      wait_for_go("end") + "printf over");
   const auto out = scratch_.path() / "watched";
   const pid_t watcher =
       spawn_process({SIGNALBOX_BINARY, "run", "watch", run, "--data", server_.data().string()}, out,
@@ -114,9 +117,12 @@ TEST_F(AgentLog, AWatcherSeesItBeforeTheEndAndAfterARestart) {
   server_.kill();
   server_.start();
   go_on();
+  await([&] { return read_whole_file(out).find("│ late") != std::string::npos; });
+  go_on("end");
   EXPECT_EQ(wait_for_exit(watcher), 0);
   const std::string shown = read_whole_file(out);
   EXPECT_NE(shown.find("│ late\n          │ over\n"), std::string::npos) << shown;
+  EXPECT_EQ(shown.find("│ early"), shown.rfind("│ early")) << "once: " << shown;
   EXPECT_LT(shown.find("│ over"), shown.find("StationSucceeded")) << shown;
 
   const Output quiet = server_.cli({"run", "watch", run, "--no-log"});

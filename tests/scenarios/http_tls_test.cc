@@ -84,7 +84,7 @@ class HttpTls : public ::testing::Test {
 // What remote jobs are asked for with, towards a server whose certificate no system knows.
 TEST_F(HttpTls, OurOwnRequestsTrustWhomTheyAreToldToTrust) {  // S8
   start();
-  HttpRequest request;
+  OutgoingRequest request;
   request.url = "https://localhost:" + std::to_string(port_) + "/healthz";
   const auto stranger = send(request, {2'000, 5'000});
   ASSERT_FALSE(stranger);

@@ -29,7 +29,7 @@ Policy policy(const std::string& text) {
 }
 
 // "3: what is wrong".
-std::string refusal(const std::string& text) {
+std::string policy_refusal(const std::string& text) {
   const auto parsed = parse_policy_file(text);
   return parsed ? "none" : std::to_string(parsed.error().line) + ": " + parsed.error().message;
 }
@@ -140,16 +140,16 @@ TEST(PolicyFile, LinesMayEndAsTheyLike) {
 TEST(PolicyFile, BytesThatAreNotUtf8) {
   EXPECT_EQ(policy("# Constraints\n\xFF\xC3\x28 prose\n- \x80 note\n- maxAttempts: 9").max_attempts,
             9);
-  const std::string message = refusal("# Constraints\n- maxAtt\xFFmpts: 9");
+  const std::string message = policy_refusal("# Constraints\n- maxAtt\xFFmpts: 9");
   EXPECT_TRUE(is_utf8(message));
   EXPECT_NE(message.find("\"- maxAttempts: N\""), std::string::npos) << message;
-  EXPECT_EQ(refusal(std::string("#\0 \0C\0o\0", 8)),
+  EXPECT_EQ(policy_refusal(std::string("#\0 \0C\0o\0", 8)),
             "1: there is a NUL byte: save the file as UTF-8 text");
 }
 
 TEST(PolicyFile, RefusesWithTheLineAndWhatToWrite) {
   const auto says = [](const std::string& text, const std::string& expected) {
-    const std::string found = refusal(text);
+    const std::string found = policy_refusal(text);
     EXPECT_EQ(found.substr(0, expected.size()), expected) << text << ": " << found;
   };
   says("# Constraints\n\n- maxConcurentAgents: 2\n",

@@ -8,6 +8,7 @@
 
 #include <chrono>
 
+#include "domain/nanoseconds.h"
 #include "server/board/policy_keys.h"
 #include "server/executors/git_command.h"
 #include "store/sha256.h"
@@ -17,8 +18,6 @@ namespace signalbox {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::int64_t ns_per_s = 1'000'000'000;
 
 // Now, as far as files are concerned; and so late that nothing is young any more.
 std::int64_t now_ns() { return SystemClock().wall_ns(); }

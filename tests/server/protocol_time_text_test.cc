@@ -7,10 +7,10 @@
 
 #include <rapidcheck/gtest.h>
 
+#include "domain/nanoseconds.h"
+
 namespace signalbox {
 namespace {
-
-constexpr std::int64_t ns_per_s = 1'000'000'000;
 
 TEST(ProtocolTimeText, WritesNanosecondsInUtc) {
   EXPECT_EQ(format_time(0), "1970-01-01T00:00:00.000000000Z");

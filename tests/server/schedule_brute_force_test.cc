@@ -13,15 +13,15 @@
 #include <string>
 #include <vector>
 
+#include "domain/nanoseconds.h"
 #include "server/loops/schedule.h"
 #include "server/rpc/time_text.h"
 
 namespace signalbox {
 namespace {
 
-constexpr std::int64_t ns_per_s = 1'000'000'000;
 constexpr std::int64_t begin_s = 1'735'689'600;  // 2025-01-01T00:00:00Z
-constexpr std::int64_t minutes = 3LL * 365 * 24 * 60;
+constexpr std::int64_t minutes_tested = 3LL * 365 * 24 * 60;
 
 // What the clock on the wall shows.
 struct Wall {
@@ -45,8 +45,8 @@ std::vector<Wall> walls_of(const std::string& zone) {
   ::setenv("TZ", zone.c_str(), 1);
   ::tzset();
   std::vector<Wall> walls;
-  walls.reserve(minutes);
-  for (std::int64_t minute = 0; minute < minutes; ++minute) {
+  walls.reserve(minutes_tested);
+  for (std::int64_t minute = 0; minute < minutes_tested; ++minute) {
     const auto utc_s = static_cast<std::time_t>(begin_s + minute * 60);
     std::tm parts{};
     ::localtime_r(&utc_s, &parts);
@@ -186,7 +186,7 @@ TEST_P(ScheduleBruteForce, AgreesWithEachMinuteOfThreeYears) {
       EXPECT_TRUE(expected.empty());
       continue;
     }
-    const std::int64_t last_ns = (begin_s + (minutes - 1) * 60) * ns_per_s;
+    const std::int64_t last_ns = (begin_s + (minutes_tested - 1) * 60) * ns_per_s;
     if (expected.size() > limit) expected.resize(limit);
     const auto found = schedule->due_between(begin_s * ns_per_s - 1, last_ns, limit);
     const auto [one, other] =

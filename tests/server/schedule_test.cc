@@ -8,12 +8,11 @@
 #include <cstdlib>
 #include <limits>
 
+#include "domain/nanoseconds.h"
 #include "server/rpc/time_text.h"
 
 namespace signalbox {
 namespace {
-
-constexpr std::int64_t ns_per_s = 1'000'000'000;
 
 Schedule schedule(const std::string& text, const std::string& zone = "UTC") {
   auto parsed = Schedule::parse(text, zone);

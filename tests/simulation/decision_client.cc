@@ -11,7 +11,7 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::int64_t patience_ms = 2000;
+constexpr std::int64_t decision_patience_ms = 2000;
 
 std::string text_of(const json::object& row, const char* name) {
   const json::value* value = row.if_contains(name);
@@ -28,8 +28,9 @@ bool needs_somebody(const json::object& row) {
 void DecisionClient::wait() { later(between(50, calm() ? 400 : 1500), &DecisionClient::look); }
 
 void DecisionClient::look() {
-  if (!calm() && one_in(8)) return ask("plan.list", {}, patience_ms, &DecisionClient::on_plans);
-  ask("run.list", {{"limit", 500}}, patience_ms, &DecisionClient::on_listed);
+  if (!calm() && one_in(8))
+    return ask("plan.list", {}, decision_patience_ms, &DecisionClient::on_plans);
+  ask("run.list", {{"limit", 500}}, decision_patience_ms, &DecisionClient::on_listed);
 }
 
 void DecisionClient::on_listed(const Reply& reply) {
@@ -75,7 +76,7 @@ void DecisionClient::decide() {
   // Who doesn't say what was seen decides about whatever asks by then.
   if (!decision_.empty() && !station_.empty() && !one_in(4)) params["station"] = station_;
   if (!calm() && one_in(8)) params["budget"] = to_json(any_budget(environment_.random));
-  ask("run.resume", params, patience_ms, &DecisionClient::on_decided);
+  ask("run.resume", params, decision_patience_ms, &DecisionClient::on_decided);
 }
 
 void DecisionClient::on_decided(const Reply& reply) {
@@ -92,7 +93,7 @@ void DecisionClient::raise_budget() {
     budget = {figure * 20'000, figure * 100, figure};
   }
   ask("run.resume", {{"run_id", run_id_}, {"budget", to_json(budget)}, {"reason", "go on"}},
-      patience_ms, &DecisionClient::on_raised);
+      decision_patience_ms, &DecisionClient::on_raised);
 }
 
 void DecisionClient::on_raised(const Reply& reply) {
@@ -104,7 +105,7 @@ void DecisionClient::retry(bool failed) {
   json::object params{{"run_id", run_id_}};
   if (failed && one_in(3)) params["max_retries"] = between(0, 3);
   if (one_in(4)) params["strategy"] = one_in(2) ? "original" : "alternative";
-  ask("run.retry", params, patience_ms, &DecisionClient::on_retried);
+  ask("run.retry", params, decision_patience_ms, &DecisionClient::on_retried);
 }
 
 void DecisionClient::on_retried(const Reply& reply) {
@@ -119,13 +120,13 @@ void DecisionClient::on_plans(const Reply& reply) {
   if (!reply.code.empty() || reply.result.at("plans").as_array().empty()) return wait();
   const json::array& plans = reply.result.at("plans").as_array();
   run_id_ = text_of(environment_.random.any_of(plans).as_object(), "run_id");
-  ask("plan.reset", {{"run_id", run_id_}, {"reason", "think again"}}, patience_ms,
+  ask("plan.reset", {{"run_id", run_id_}, {"reason", "think again"}}, decision_patience_ms,
       &DecisionClient::on_meddled);
 }
 
 void DecisionClient::meddle() {
   constexpr std::array methods{"run.pause", "run.resume", "run.why", "plan.get"};
-  ask(environment_.random.any_of(methods), {{"run_id", run_id_}}, patience_ms,
+  ask(environment_.random.any_of(methods), {{"run_id", run_id_}}, decision_patience_ms,
       &DecisionClient::on_meddled);
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::int64_t patience_ms = 700;
+constexpr std::int64_t job_patience_ms = 700;
 
 // What it may hear once another attempt has its place, or the run has ended, or a plan was dropped.
 const std::set<std::string> too_late{"STALE_TOKEN", "STEP_NOT_FOUND", "PLAN_NOT_FOUND",
@@ -35,7 +35,7 @@ void DeepJob::look() {
   if (environment_.faults.strikes(Fault::job_failed)) {
     return leave(ErrorClass::transient, "EXIT_NONZERO");
   }
-  ask("plan.get", {{"run_id", to_string(job_.run_id)}}, patience_ms, &DeepJob::on_looked);
+  ask("plan.get", {{"run_id", to_string(job_.run_id)}}, job_patience_ms, &DeepJob::on_looked);
 }
 
 void DeepJob::on_looked(const Reply& reply) {
@@ -76,7 +76,7 @@ void DeepJob::explore() {
       params["files"] = json::array{"one.cc", "two.cc"};
     }
   }
-  ask("plan.set_exploration", params, patience_ms, &DeepJob::on_told);
+  ask("plan.set_exploration", params, job_patience_ms, &DeepJob::on_told);
 }
 
 void DeepJob::plan() {
@@ -87,7 +87,7 @@ void DeepJob::plan() {
   json::object params = word();
   params["station"] = job_.definition.name;
   params["steps"] = std::move(proposed.steps);
-  ask("plan.set", params, patience_ms, &DeepJob::on_planned);
+  ask("plan.set", params, job_patience_ms, &DeepJob::on_planned);
 }
 
 void DeepJob::on_planned(const Reply& reply) {
@@ -111,7 +111,7 @@ void DeepJob::next() {
   params["worker"] = "deep_work";
   const std::int64_t wait_ms = between(0, 2) * 500;
   params["wait_ms"] = wait_ms;
-  ask("step.next", params, wait_ms + patience_ms, &DeepJob::on_next);
+  ask("step.next", params, wait_ms + job_patience_ms, &DeepJob::on_next);
 }
 
 void DeepJob::on_next(const Reply& reply) {
@@ -130,8 +130,8 @@ void DeepJob::on_next(const Reply& reply) {
 void DeepJob::complete() {
   if (gone()) return;
   ask("step.complete",
-      {{"run_id", to_string(job_.run_id)}, {"step", step_}, {"token", step_token_}}, patience_ms,
-      &DeepJob::on_told);
+      {{"run_id", to_string(job_.run_id)}, {"step", step_}, {"token", step_token_}},
+      job_patience_ms, &DeepJob::on_told);
 }
 
 void DeepJob::fail() {
@@ -143,7 +143,7 @@ void DeepJob::fail() {
        {"token", step_token_},
        {"error_class", environment_.random.any_of(classes)},
        {"error_code", "EXIT_NONZERO"}},
-      patience_ms, &DeepJob::on_told);
+      job_patience_ms, &DeepJob::on_told);
 }
 
 void DeepJob::judge(const json::object& plan) {

@@ -8,7 +8,7 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::int64_t patience_ms = 700;
+constexpr std::int64_t guest_patience_ms = 700;
 // As long as one that is issued.
 const std::string unknown_secret = "sbx_" + std::string(64, '0');
 
@@ -29,7 +29,7 @@ void GuestClient::act() {
                                                                        {"plan.reset", nobody},
                                                                        {"access.list", {}}}};
   const auto& [method, params] = environment_.random.any_of(questions);
-  ask(method, params, patience_ms, &GuestClient::on_answered);
+  ask(method, params, guest_patience_ms, &GuestClient::on_answered);
 }
 
 void GuestClient::authenticate() {
@@ -37,7 +37,7 @@ void GuestClient::authenticate() {
   const bool known = !secrets.empty() && !one_in(6);
   ask("server.authenticate",
       {{"secret", known ? environment_.random.any_of(secrets).secret : unknown_secret}},
-      patience_ms, &GuestClient::on_answered);
+      guest_patience_ms, &GuestClient::on_answered);
 }
 
 void GuestClient::on_answered(const Reply& reply) {

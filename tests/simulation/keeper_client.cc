@@ -7,17 +7,17 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::int64_t patience_ms = 2000;
+constexpr std::int64_t keeper_patience_ms = 2000;
 
 }  // namespace
 
 void KeeperClient::act() {
   if (calm()) return;
   if (surroundings_.access_secrets.empty() || one_in(2)) return issue();
-  if (one_in(3)) return ask("access.list", {}, patience_ms, &KeeperClient::on_done);
+  if (one_in(3)) return ask("access.list", {}, keeper_patience_ms, &KeeperClient::on_done);
   const AccessSecret& chosen = environment_.random.any_of(surroundings_.access_secrets);
-  ask("access.revoke", {{"id", chosen.id}, {"reason", "it was left lying about"}}, patience_ms,
-      &KeeperClient::on_done);
+  ask("access.revoke", {{"id", chosen.id}, {"reason", "it was left lying about"}},
+      keeper_patience_ms, &KeeperClient::on_done);
 }
 
 void KeeperClient::issue() {
@@ -26,7 +26,7 @@ void KeeperClient::issue() {
   json::object params{{"name", "guest " + std::to_string(environment_.random.below(6))},
                       {"role", environment_.random.any_of(roles)}};
   if (one_in(2)) params["expires_in_ms"] = between(1000, 20'000);
-  ask("access.issue", params, patience_ms, &KeeperClient::on_issued);
+  ask("access.issue", params, keeper_patience_ms, &KeeperClient::on_issued);
 }
 
 void KeeperClient::on_issued(const Reply& reply) {

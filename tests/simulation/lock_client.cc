@@ -7,7 +7,7 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::int64_t patience_ms = 700;
+constexpr std::int64_t lock_patience_ms = 700;
 
 struct SharedLock {
   const char* key;
@@ -35,7 +35,7 @@ void LockClient::acquire() {
   if (const char* run_root = run_root_of(key_)) params["run_root"] = run_root;
   std::int64_t wait_ms = 0;
   if (one_in(3)) params["wait_ms"] = wait_ms = between(1, 2500);
-  ask("lock.acquire", params, wait_ms + patience_ms, &LockClient::on_acquired);
+  ask("lock.acquire", params, wait_ms + lock_patience_ms, &LockClient::on_acquired);
 }
 
 void LockClient::rely_on(std::int64_t lease_ms) {
@@ -70,7 +70,7 @@ void LockClient::go_on() {
 void LockClient::forget() { surroundings_.held_locks.let_go(key_, name()); }
 
 void LockClient::refresh() {
-  ask("lock.refresh", {{"key", key_}, {"token", token_}, {"lease_ms", lease_ms_}}, patience_ms,
+  ask("lock.refresh", {{"key", key_}, {"token", token_}, {"lease_ms", lease_ms_}}, lock_patience_ms,
       &LockClient::on_refreshed);
 }
 
@@ -86,7 +86,8 @@ void LockClient::on_refreshed(const Reply& reply) {
 
 void LockClient::release() {
   surroundings_.held_locks.let_go(key_, name());  // from here on it relies on nothing
-  ask("lock.release", {{"key", key_}, {"token", token_}}, patience_ms, &LockClient::on_released);
+  ask("lock.release", {{"key", key_}, {"token", token_}}, lock_patience_ms,
+      &LockClient::on_released);
 }
 
 void LockClient::on_released(const Reply& reply) {

@@ -9,7 +9,7 @@
 namespace signalbox::simulation {
 namespace {
 
-constexpr std::uint64_t seeds_max = 2000;
+constexpr std::uint64_t mutant_seeds_max = 2000;
 
 class Mutants : public ::testing::TestWithParam<Mutant> {};
 
@@ -17,12 +17,12 @@ TEST_P(Mutants, AreFoundAndTheSeedRepeatsIt) {
   SimulationOptions options;
   options.mutant = GetParam();
   SimulationResult result;
-  for (options.seed = 1; options.seed <= seeds_max; ++options.seed) {
+  for (options.seed = 1; options.seed <= mutant_seeds_max; ++options.seed) {
     announce(options);
     result = simulate(options);
     if (result.violation) break;
   }
-  ASSERT_TRUE(result.violation) << "not found within " << seeds_max << " seeds";
+  ASSERT_TRUE(result.violation) << "not found within " << mutant_seeds_max << " seeds";
   RecordProperty("seeds", static_cast<int>(options.seed));
 
   const SimulationResult again = simulate(options);

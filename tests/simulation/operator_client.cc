@@ -14,7 +14,7 @@ namespace {
 namespace json = boost::json;
 
 constexpr int runs_max = 20;
-constexpr std::int64_t patience_ms = 2000;
+constexpr std::int64_t operator_patience_ms = 2000;
 
 }  // namespace
 
@@ -59,18 +59,18 @@ void OperatorClient::act_on_run() {
   const json::object params{{"run_id", run_id_}};
   switch (environment_.random.below(8)) {
     case 0:
-      return ask("run.cancel", params, patience_ms, &OperatorClient::on_changed);
+      return ask("run.cancel", params, operator_patience_ms, &OperatorClient::on_changed);
     case 1:
     case 2:
       paused_.insert(run_id_);
-      return ask("run.pause", params, patience_ms, &OperatorClient::on_changed);
+      return ask("run.pause", params, operator_patience_ms, &OperatorClient::on_changed);
     case 3:
       return resume(run_id_);
     case 4:
     case 5:
-      return ask("watchdog.check", params, patience_ms, &OperatorClient::on_changed);
+      return ask("watchdog.check", params, operator_patience_ms, &OperatorClient::on_changed);
     default:
-      return ask("run.get", params, patience_ms, &OperatorClient::on_looked);
+      return ask("run.get", params, operator_patience_ms, &OperatorClient::on_looked);
   }
 }
 
@@ -81,7 +81,7 @@ void OperatorClient::on_changed(const Reply& reply) {
 
 void OperatorClient::resume(const std::string& run_id) {
   run_id_ = run_id;
-  ask("run.resume", {{"run_id", run_id}}, patience_ms, &OperatorClient::on_resumed);
+  ask("run.resume", {{"run_id", run_id}}, operator_patience_ms, &OperatorClient::on_resumed);
 }
 
 // Whether it goes on may be another's decision.
@@ -103,7 +103,7 @@ void OperatorClient::start_run() {
     params["idempotency_key"] = key_;
     keyed_[key_].params = params;
   }
-  ask("run.start", params, patience_ms, &OperatorClient::on_started);
+  ask("run.start", params, operator_patience_ms, &OperatorClient::on_started);
 }
 
 void OperatorClient::on_started(const Reply& reply) {
@@ -121,7 +121,7 @@ void OperatorClient::start_again() {
   const auto place = std::next(
       keyed_.begin(), static_cast<std::ptrdiff_t>(environment_.random.below(keyed_.size())));
   key_ = place->first;
-  ask("run.start", place->second.params, patience_ms, &OperatorClient::on_started_again);
+  ask("run.start", place->second.params, operator_patience_ms, &OperatorClient::on_started_again);
 }
 
 void OperatorClient::on_started_again(const Reply& reply) {
@@ -141,7 +141,7 @@ void OperatorClient::start_another_under_a_known_key() {
   if (known == keyed_.end()) return wait();
   json::object params = known->second.params;
   params["goal"] = "something else";
-  ask("run.start", params, patience_ms, &OperatorClient::on_conflict);
+  ask("run.start", params, operator_patience_ms, &OperatorClient::on_conflict);
 }
 
 void OperatorClient::on_conflict(const Reply& reply) {
@@ -161,7 +161,7 @@ void OperatorClient::on_looked(const Reply& reply) {
 
 void OperatorClient::list_runs() {
   known_runs_ = surroundings_.run_ids.size();
-  ask("run.list", {{"limit", 500}}, patience_ms, &OperatorClient::on_listed);
+  ask("run.list", {{"limit", 500}}, operator_patience_ms, &OperatorClient::on_listed);
 }
 
 void OperatorClient::on_listed(const Reply& reply) {
@@ -174,7 +174,8 @@ void OperatorClient::on_listed(const Reply& reply) {
 
 void OperatorClient::look_around() {
   constexpr std::array methods{"lock.list", "tick.list", "server.status"};
-  ask(environment_.random.any_of(methods), {}, patience_ms, &OperatorClient::on_looked_around);
+  ask(environment_.random.any_of(methods), {}, operator_patience_ms,
+      &OperatorClient::on_looked_around);
 }
 
 void OperatorClient::on_looked_around(const Reply& reply) {

@@ -9,6 +9,7 @@
 #include "domain/check.h"
 #include "domain/evolve.h"
 #include "domain/remote_work.h"
+#include "server/engine/engine.h"
 #include "server/recovery/incarnation.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/results.h"
@@ -21,8 +22,6 @@ namespace signalbox::simulation {
 namespace {
 
 namespace json = boost::json;
-
-const Origin by_the_service{"signalbox", {}, {}};
 
 void fill(SeededRandom& random, std::span<std::byte> bytes) {
   for (std::byte& each : bytes) each = static_cast<std::byte>(random.below(256));

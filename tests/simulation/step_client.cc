@@ -11,7 +11,7 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::int64_t patience_ms = 700;
+constexpr std::int64_t step_patience_ms = 700;
 
 // What anybody may hear who speaks for an attempt that may be over.
 const std::set<std::string> too_late{"STALE_TOKEN", "STEP_NOT_FOUND", "PLAN_NOT_FOUND",
@@ -26,9 +26,10 @@ json::object StepClient::held() const {
 void StepClient::act() {
   switch (environment_.random.below(5)) {
     case 0:
-      return ask("plan.list", {{"waiting_for", "explore"}}, patience_ms, &StepClient::on_listed);
+      return ask("plan.list", {{"waiting_for", "explore"}}, step_patience_ms,
+                 &StepClient::on_listed);
     case 1:
-      return ask("plan.list", {{"waiting_for", "plan"}}, patience_ms, &StepClient::on_listed);
+      return ask("plan.list", {{"waiting_for", "plan"}}, step_patience_ms, &StepClient::on_listed);
     default:
       return next();
   }
@@ -51,7 +52,7 @@ void StepClient::explore() {
   params["summary"] = "looked around";
   params["files"] = json::array{"a.cc", "b.cc", "c.cc"};
   params["findings"] = json::array{"it is small"};
-  ask("plan.set_exploration", params, patience_ms, &StepClient::on_told);
+  ask("plan.set_exploration", params, step_patience_ms, &StepClient::on_told);
 }
 
 void StepClient::plan() {
@@ -62,7 +63,7 @@ void StepClient::plan() {
        {"station", station_},
        {"token", token_},
        {"steps", std::move(proposed.steps)}},
-      patience_ms, &StepClient::on_planned);
+      step_patience_ms, &StepClient::on_planned);
 }
 
 void StepClient::on_planned(const Reply& reply) {
@@ -88,7 +89,7 @@ void StepClient::next() {
   if (!calm() && one_in(6) && !surroundings_.run_ids.empty()) {
     params["run_id"] = environment_.random.any_of(surroundings_.run_ids);
   }
-  ask("step.next", params, wait_ms + patience_ms, &StepClient::on_next);
+  ask("step.next", params, wait_ms + step_patience_ms, &StepClient::on_next);
 }
 
 void StepClient::on_next(const Reply& reply) {
@@ -118,7 +119,7 @@ void StepClient::work() {
 void StepClient::beat() {
   json::object params = held();
   if (one_in(4)) params["lease_ms"] = between(100, 3000);
-  ask("step.heartbeat", params, patience_ms, &StepClient::on_beat);
+  ask("step.heartbeat", params, step_patience_ms, &StepClient::on_beat);
 }
 
 void StepClient::on_beat(const Reply& reply) {
@@ -132,7 +133,7 @@ void StepClient::on_beat(const Reply& reply) {
 void StepClient::complete() {
   json::object params = held();
   params["summary"] = "done by " + name();
-  ask("step.complete", params, patience_ms, &StepClient::on_told);
+  ask("step.complete", params, step_patience_ms, &StepClient::on_told);
 }
 
 void StepClient::fail() {
@@ -140,7 +141,7 @@ void StepClient::fail() {
   json::object params = held();
   params["error_class"] = environment_.random.any_of(classes);
   params["error_code"] = "AS_CHANCE_HAD_IT";
-  ask("step.fail", params, patience_ms, &StepClient::on_told);
+  ask("step.fail", params, step_patience_ms, &StepClient::on_told);
 }
 
 }  // namespace signalbox::simulation

@@ -7,7 +7,7 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::int64_t patience_ms = 700;
+constexpr std::int64_t tick_patience_ms = 700;
 
 Token token_in(const json::object& details) {
   const json::value* token = details.if_contains("token");
@@ -30,7 +30,7 @@ void TickClient::begin_tick() {
   if (!calm() && one_in(4)) lock_token_ = surroundings_.held_locks.any_token();
   if (lock_token_ != 0) params["lock_token"] = lock_token_;
   ended_when_asked_ = surroundings_.ended_ticks[loop_];
-  ask("tick.begin", params, patience_ms, &TickClient::on_begun);
+  ask("tick.begin", params, tick_patience_ms, &TickClient::on_begun);
 }
 
 // T3 T4: what is in the way is a tick that hasn't ended, or a marker that was there.
@@ -75,7 +75,7 @@ void TickClient::end_tick() {
     params["outcome"] = "failed";
     params["error"] = "as chance had it";
   }
-  ask("tick.end", params, patience_ms, &TickClient::on_ended);
+  ask("tick.end", params, tick_patience_ms, &TickClient::on_ended);
 }
 
 void TickClient::on_ended(const Reply& reply) {
@@ -89,7 +89,7 @@ void TickClient::on_ended(const Reply& reply) {
 }
 
 void TickClient::recover() {
-  ask("tick.recover", {{"loop", loop_}, {"reason", "looked after it"}}, patience_ms,
+  ask("tick.recover", {{"loop", loop_}, {"reason", "looked after it"}}, tick_patience_ms,
       &TickClient::on_recovered);
 }
 

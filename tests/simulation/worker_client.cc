@@ -12,7 +12,7 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::int64_t patience_ms = 700;
+constexpr std::int64_t worker_patience_ms = 700;
 
 }  // namespace
 
@@ -27,7 +27,7 @@ void WorkerClient::claim() {
   if (one_in(8)) params["stations"] = json::array{"implement", "work"};
   lock_token_ = !calm() && one_in(4) ? surroundings_.held_locks.any_token() : 0;
   if (lock_token_ != 0) params["lock_token"] = lock_token_;
-  ask("station.claim", params, wait_ms + patience_ms, &WorkerClient::on_claimed);
+  ask("station.claim", params, wait_ms + worker_patience_ms, &WorkerClient::on_claimed);
 }
 
 void WorkerClient::on_claimed(const Reply& reply) {
@@ -87,7 +87,7 @@ void WorkerClient::beat() {
   // Now and then no progress since the last word, which the service may take for a stall.
   if (!is_stuck_ && one_in(2)) ++progress_;
   if (is_stuck_ || one_in(2)) params["progress_digest"] = std::to_string(progress_);
-  ask("station.heartbeat", params, patience_ms, &WorkerClient::on_beat);
+  ask("station.heartbeat", params, worker_patience_ms, &WorkerClient::on_beat);
 }
 
 void WorkerClient::on_beat(const Reply& reply) {
@@ -99,7 +99,7 @@ void WorkerClient::on_beat(const Reply& reply) {
 void WorkerClient::set_external_ref() {
   json::object params = held();
   params["external_ref"] = "ref-" + std::to_string(token_);
-  ask("station.set_external_ref", params, patience_ms, &WorkerClient::on_ref_set);
+  ask("station.set_external_ref", params, worker_patience_ms, &WorkerClient::on_ref_set);
 }
 
 void WorkerClient::on_ref_set(const Reply& reply) {
@@ -109,7 +109,7 @@ void WorkerClient::on_ref_set(const Reply& reply) {
 void WorkerClient::defer() {
   json::object params = held();
   params["delay_ms"] = between(0, 4000);
-  ask("station.defer", params, patience_ms, &WorkerClient::on_deferred);
+  ask("station.defer", params, worker_patience_ms, &WorkerClient::on_deferred);
 }
 
 void WorkerClient::on_deferred(const Reply& reply) {
@@ -137,7 +137,7 @@ void WorkerClient::complete() {
     params["error_code"] = "AS_CHANCE_HAD_IT";
   }
   if (one_in(3)) params["claim_next"] = true;
-  ask("station.complete", params, patience_ms, &WorkerClient::on_completed);
+  ask("station.complete", params, worker_patience_ms, &WorkerClient::on_completed);
 }
 
 void WorkerClient::on_completed(const Reply& reply) {

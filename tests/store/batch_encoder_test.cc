@@ -50,6 +50,28 @@ TEST(BatchEncoder, GivesTheEntriesAndTheTreeOfTheCommitsOneByOne) {
   }
 }
 
+// Subtrees are hashed whole, wherever in one a batch begins and ends.
+TEST(BatchEncoder, GoesOnAtAnyLeaf) {
+  BatchEncoder encoder;
+  Sha256 sha256;
+  MerkleFrontier frontier;
+  MerkleFrontier expected;
+  const RandomSource random = counting();
+  const RandomSource same_random = counting();
+  Position first = 1;
+  for (const std::size_t count : {1U, 4U, 5U, 16U, 1U, 37U, 100U, 11U, 250U, 2U}) {
+    std::vector<Commit> commits;
+    for (std::size_t index = 0; index < count; ++index, first += 3) {
+      commits.push_back(sample_commit(first, 3));
+      std::string entry;
+      encode_entry(commits.back(), same_random, sha256, expected, entry);
+    }
+    encoder.begin(commits, random);
+    encoder.end(sha256, frontier);
+    ASSERT_EQ(frontier, expected) << "at leaf " << frontier.leaves;
+  }
+}
+
 // Whoever of the two threads comes first: every leaf is hashed, and once they are, none is touched.
 TEST(BatchEncoder, IsTheSameEveryTime) {
   const std::vector<Commit> commits = sample_commits(200);
