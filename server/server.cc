@@ -11,6 +11,7 @@
 #include "server/access/access_settings.h"
 #include "server/board/git_board_files.h"
 #include "server/engine/engine.h"
+#include "server/follow/agent_log_limits.h"
 #include "server/loops/own_loops.h"
 #include "server/recovery/incarnation.h"
 #include "server/rpc/command_call.h"
@@ -92,6 +93,7 @@ Server::Server(const Config& config, Recovered& recovered, RunIndex& index, spdl
       feed_(
           log_, [this](const StoreError& error) { fail_from_thread(error); },
           [this](std::function<void()> action) { asio::post(io_, std::move(action)); }),
+      agent_logs_(agent_log_surroundings()),
       authentication_(engine_, clock_, config.access),
       metrics_(clock_.wall_ns()),
       api_(api()),
@@ -99,9 +101,11 @@ Server::Server(const Config& config, Recovered& recovered, RunIndex& index, spdl
       listener_(io_, http_service()),
       signals_(io_, SIGTERM, SIGINT),
       clock_timer_(io_),
-      space_timer_(io_) {
+      space_timer_(io_),
+      agent_log_timer_(io_) {
   api_.board = &board_;
   api_.metrics = &metrics_;
+  api_.agent_logs = &agent_logs_;
   api_.trigger_heartbeat = [this](const std::string& reason) {
     board_.find(heartbeat_loop_name)->trigger(reason, /*again=*/true);
   };
@@ -165,6 +169,23 @@ Api Server::api() {
           secure_random(),
           &steps_,
           &snapshotter_};
+}
+
+AgentLogs::Surroundings Server::agent_log_surroundings() {
+  return {engine_,
+          clock_,
+          config_.data / "jobs",
+          [this] { return jobs_->runs(); },
+          [this](std::function<void()> work) { asio::post(agent_log_files_, std::move(work)); },
+          [this](std::function<void()> action) { asio::post(io_, std::move(action)); },
+          [this](std::function<void()> action) {
+            agent_log_timer_.expires_after(
+                std::chrono::milliseconds(limits::agent_log_interval_ms_min));
+            agent_log_timer_.async_wait(
+                [action = std::move(action)](const boost::system::error_code& error) {
+                  if (!error) action();
+                });
+          }};
 }
 
 HttpService Server::http_service() {
@@ -292,6 +313,12 @@ int Server::run() {
   jobs_ = std::make_unique<StationJobs>(
       engine_, ids_,
       [this](JobReports reports) {
+        // What a job printed last is told before its end is.
+        reports.finished = [this, finished = std::move(reports.finished)](const Job& job,
+                                                                          const JobResult& result) {
+          agent_logs_.finish(job);
+          finished(job, result);
+        };
         return std::make_unique<JobThreads>(executor_, std::move(reports), JobLanes{});
       },
       [this](std::function<void()> action) {
@@ -325,6 +352,7 @@ int Server::run() {
   jobs_.reset();
   committer_.reset();
   blocking_.join();
+  agent_log_files_.join();
   board_files_.stop();  // what has not begun is done at the next start
   board_files_.join();
   run_roots_.stop();
@@ -415,6 +443,7 @@ void Server::stop(const std::string& why) {
   logger_.info("stopping: {}", why);
   clock_timer_.cancel();
   space_timer_.cancel();
+  agent_log_timer_.cancel();
   dispatcher_.refuse_all(stopping);
   claims_.refuse_all(stopping);
   locks_.refuse_all(stopping);

@@ -27,6 +27,7 @@
 #include "server/executors/executor_set.h"
 #include "server/executors/modal_executor.h"
 #include "server/executors/process_executor.h"
+#include "server/follow/agent_logs.h"
 #include "server/follow/projector.h"
 #include "server/follow/snapshotter.h"
 #include "server/jobs/job_pause.h"
@@ -58,6 +59,7 @@ class Server {
   Clockwork::Reports clockwork_reports();
   Engine::Hooks hooks();
   Api api();
+  AgentLogs::Surroundings agent_log_surroundings();
   HttpService http_service();
   void handle(std::string_view line, const Caller& caller, const Decided<Principal>& principal,
               const std::shared_ptr<Peer>& peer);
@@ -85,6 +87,7 @@ class Server {
   boost::asio::io_context io_{1};
   boost::asio::thread_pool blocking_{1};
   boost::asio::thread_pool board_files_{1};  // git takes its time
+  boost::asio::thread_pool agent_log_files_{1};
   SystemClock clock_;
   RandomIdSource ids_;
   ArtifactStore artifacts_;
@@ -102,6 +105,7 @@ class Server {
   Clockwork clockwork_;
   BoardLoops board_;
   EventFeed feed_;
+  AgentLogs agent_logs_;
   Authentication authentication_;
   ServiceMetrics metrics_;
   Api api_;
@@ -110,6 +114,7 @@ class Server {
   boost::asio::signal_set signals_;
   boost::asio::steady_timer clock_timer_;
   boost::asio::steady_timer space_timer_;
+  boost::asio::steady_timer agent_log_timer_;
   static constexpr std::int64_t no_time = std::numeric_limits<std::int64_t>::max();
   std::int64_t clock_timer_due_ns_ = no_time;  // what clock_timer_ is set to (monotonic)
   bool turn_scheduled_ = false;

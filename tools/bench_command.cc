@@ -57,7 +57,11 @@ std::vector<BenchPart> parts_of(const BenchOptions& options) {
   if (wanted("engine")) parts.push_back(bench_engine);
   if (wanted("board")) parts.push_back(bench_board);
   if (wanted("audit")) parts.push_back(bench_audit);
-  if (options.parts.empty() ? options.full : wanted("scale")) parts.push_back(bench_scale);
+  const auto at_length = [&](const char* name) {
+    return options.parts.empty() ? options.full : wanted(name);
+  };
+  if (at_length("jobs")) parts.push_back(bench_jobs);
+  if (at_length("scale")) parts.push_back(bench_scale);
   return parts;
 }
 
@@ -88,12 +92,13 @@ void add_bench_command(CLI::App& app, Invocation& invocation) {
   CLI::App* command = app.add_subcommand("bench", "Measure: ratios to what this machine can do");
   const auto options = std::make_shared<BenchOptions>();
   command->add_flag("--quick", options->quick, "Short rounds, for a first look");
-  command->add_flag("--full", options->full, "Large logs and many open runs as well; minutes");
+  command->add_flag("--full", options->full,
+                    "Large logs, many open runs and many jobs as well; minutes");
   command->add_option("--seconds", options->seconds, "Of one measurement; each has three rounds")
       ->check(CLI::Range(0.05, 3600.0));
   command->add_option("--events", options->events, "Of the logs that are made to be read");
   command->add_option("--part", options->parts, "Only this part; again for more")
-      ->check(CLI::IsMember({"socket", "engine", "board", "audit", "scale"}))
+      ->check(CLI::IsMember({"socket", "engine", "board", "audit", "jobs", "scale"}))
       ->expected(1)
       ->take_all();
   command->footer(

@@ -34,5 +34,7 @@ Called<std::vector<Measured>> bench_audit(const BenchPlan& plan);
 
 // A tick of the heartbeat over a large board.
 Called<std::vector<Measured>> bench_board(const BenchPlan& plan);
+// What many jobs at the same time do to the socket, and what they cost.
+Called<std::vector<Measured>> bench_jobs(const BenchPlan& plan);
 
 }  // namespace signalbox

@@ -1,134 +1,32 @@
 // `signalbox board`: all cards in their columns, once or as they move.
-#include <algorithm>
-#include <array>
 #include <memory>
 #include <optional>
-#include <set>
 
 #include <unistd.h>
 #include <CLI/CLI.hpp>
 
 #include "tools/board_view.h"
-#include "tools/client.h"
 #include "tools/commands.h"
 #include "tools/elapsed_text.h"
 #include "tools/event_stream.h"
 #include "tools/json_fields.h"
+#include "tools/remote_call.h"
 
 namespace signalbox {
 namespace {
 
 namespace json = boost::json;
 
-constexpr std::array statuses = {"backlog", "running", "verifying", "verified",
-                                 "merged",  "blocked", "failed"};
-constexpr std::size_t cards_read_max = 2000;  // of a column; the backlog is sorted here
-constexpr std::uint32_t cards_a_page = 500;
-constexpr std::uint32_t cards_a_page_unsorted = 100;
-
 struct BoardOptions {
   std::optional<std::string> project;
-  std::size_t limit = 8;
+  std::uint32_t limit = 8;
   bool watch = false;
 };
 
-// The cards of one column, and the position they are of.
-Called<json::array> read_column(Client& client, const BoardOptions& options,
-                                const std::string& status, std::uint64_t& position) {
-  // In the backlog the one to be worked on first may be the one submitted first.
-  const bool all = status == "backlog" || status == "blocked";
-  json::object params{{"status", status}, {"limit", all ? cards_a_page : cards_a_page_unsorted}};
-  if (options.project) params["project"] = *options.project;
-  json::array cards;
-  for (;;) {
-    const auto page = client.call("card.list", params);
-    if (!page) return tl::unexpected(page.error());
-    if (position == 0) position = number_at(*page, "position");
-    for (const json::value& each : array_at(*page, "cards")) cards.push_back(each);
-    const std::string next = text_at(*page, "next_cursor");
-    if (!all || next.empty() || cards.size() >= cards_read_max) return cards;
-    params["cursor"] = next;
-  }
-}
-
-// How many cards of each status there are.
-Called<json::object> read_counts(Client& client, const BoardOptions& options) {
-  json::object counts;
-  const auto add = [&counts](const json::object& project) {
-    for (const auto& each : object_at(project, "cards")) {
-      counts[each.key()] =
-          number_at(counts, each.key()) + number_at(object_at(project, "cards"), each.key());
-    }
-  };
-  if (options.project) {
-    const auto found = client.call("project.get", {{"name", *options.project}});
-    if (!found) return tl::unexpected(found.error());
-    add(object_at(*found, "project"));
-    return counts;
-  }
-  json::object params{{"limit", 500}};
-  for (;;) {
-    const auto page = client.call("project.list", params);
-    if (!page) return tl::unexpected(page.error());
-    for (const json::value& each : array_at(*page, "projects")) add(each.as_object());
-    const std::string next = text_at(*page, "next_cursor");
-    if (next.empty()) return counts;
-    params["cursor"] = next;
-  }
-}
-
-std::int64_t priority_of(const json::value& card) {
-  const json::value* priority = card.as_object().if_contains("priority");
-  return priority != nullptr && priority->is_int64() ? priority->get_int64() : 0;
-}
-
-// As they are worked on; what is under way the oldest first; what has ended the latest first.
-void sort_column(const std::string& status, json::array& cards) {
-  std::sort(cards.begin(), cards.end(), [&status](const json::value& a, const json::value& b) {
-    const json::object& left = a.get_object();
-    const json::object& right = b.get_object();
-    if (status == "backlog") {
-      if (priority_of(a) != priority_of(b)) return priority_of(a) > priority_of(b);
-      return number_at(left, "submitted_position") < number_at(right, "submitted_position");
-    }
-    const bool oldest_first = status != "merged" && status != "failed";
-    const std::uint64_t before = number_at(left, "changed_position");
-    const std::uint64_t after = number_at(right, "changed_position");
-    return oldest_first ? before < after : before > after;
-  });
-}
-
-// {columns: [{status, total, cards}], position}. `position` is that of the first column: what
-// happened since may be there or not.
 Called<json::object> read_board(const Invocation& invocation, const BoardOptions& options) {
-  const auto server = invocation.server_address();
-  if (!server) return tl::unexpected(server.error());
-  auto client = Client::connect(*server);
-  if (!client) return tl::unexpected(std::move(client.error()));
-  const auto counts = read_counts(*client, options);
-  if (!counts) return tl::unexpected(counts.error());
-  std::uint64_t position = 0;
-  std::set<std::string> seen;  // one that moved while its columns were read is shown once
-  json::array columns;
-  for (const std::string status : statuses) {
-    auto cards = read_column(*client, options, status, position);
-    if (!cards) return tl::unexpected(cards.error());
-    const std::size_t size = cards->size();
-    json::array fresh;
-    for (json::value& each : *cards) {
-      if (seen.insert(text_at(each.get_object(), "card_id")).second) {
-        fresh.push_back(std::move(each));
-      }
-    }
-    sort_column(status, fresh);
-    std::uint64_t total = number_at(*counts, status);
-    if (size < cards_a_page_unsorted || total < fresh.size()) total = fresh.size();
-    columns.push_back({{"status", status}, {"total", total}, {"cards", std::move(fresh)}});
-  }
-  json::object board;
-  board["columns"] = std::move(columns);
-  board["position"] = position;
-  return board;
+  json::object params{{"limit", options.limit}};
+  set_param(params, "project", options.project);
+  return call_server(invocation, "board.get", std::move(params));
 }
 
 std::string view_board(const json::object& board, const BoardOptions& options,
@@ -136,13 +34,13 @@ std::string view_board(const json::object& board, const BoardOptions& options,
   BoardPicture picture;
   picture.cards_max = options.limit;
   picture.names_projects = !options.project;
+  picture.agents = object_at(board, "agents");
   for (const json::value& each : array_at(board, "columns")) {
     const json::object& column = each.get_object();
     BoardColumn& drawn = picture.columns.emplace_back();
     drawn.status = text_at(column, "status");
     drawn.total = number_at(column, "total");
     for (const json::value& card : array_at(column, "cards")) {
-      if (drawn.cards.size() == options.limit) break;
       drawn.cards.push_back(card.get_object());
     }
   }

@@ -152,6 +152,25 @@ std::string beside_each_other(const std::vector<Lines>& columns, std::size_t wid
   return out;
 }
 
+// "2 at work of 3 · web 1 of 1 · api 1 of 2".
+std::string agents_text(const json::object& agents) {
+  const json::array& projects = array_at(agents, "projects");
+  if (projects.empty()) return {};
+  std::string text = text_at(agents, "total") + " at work";
+  // Each policy has a limit over all of its own; where they agree it is everybody's.
+  const std::string over_all = text_at(projects.front().as_object(), "limit_over_all");
+  const bool agreed = std::all_of(projects.begin(), projects.end(), [&](const json::value& each) {
+    return text_at(each.as_object(), "limit_over_all") == over_all;
+  });
+  if (agreed) text += " of " + over_all;
+  for (const json::value& each : projects) {
+    const json::object& project = each.as_object();
+    text += " · " + text_at(project, "project") + " " + text_at(project, "agents") + " of " +
+            text_at(project, "limit");
+  }
+  return printable(text);
+}
+
 }  // namespace
 
 std::string draw_board(const BoardPicture& picture, const Terminal& terminal, std::int64_t now_ns) {
@@ -183,6 +202,9 @@ std::string draw_board(const BoardPicture& picture, const Terminal& terminal, st
     }
     if (!out.empty()) out += '\n';
     out += beside_each_other(columns, width, terminal);
+  }
+  if (const std::string agents = agents_text(picture.agents); !agents.empty()) {
+    out += "\n" + styled(terminal, Style::faint, cut(agents, screen)) + "\n";
   }
   if (!empty.empty()) out += "\n" + styled(terminal, Style::faint, cut(empty, screen)) + "\n";
   return out;

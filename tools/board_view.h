@@ -23,6 +23,7 @@ struct BoardPicture {
   std::vector<BoardColumn> columns;
   bool names_projects = true;  // false: all cards are of one
   std::size_t cards_max = 8;   // drawn in a column
+  boost::json::object agents;  // as board.get gives it
 };
 
 // What isn't a terminal is taken for one of 140 columns.

@@ -86,8 +86,8 @@ ChildServer::~ChildServer() {
   }
 }
 
-std::uint64_t ChildServer::resident_bytes() const {
-  std::ifstream status("/proc/" + std::to_string(pid_) + "/status");
+std::optional<std::uint64_t> anonymous_bytes(const std::filesystem::path& process) {
+  std::ifstream status(process / "status");
   std::string name;
   while (status >> name) {
     if (name == "RssAnon:") {
@@ -96,7 +96,11 @@ std::uint64_t ChildServer::resident_bytes() const {
       return kibibytes * 1024;
     }
   }
-  return 0;
+  return std::nullopt;
+}
+
+std::uint64_t ChildServer::resident_bytes() const {
+  return anonymous_bytes("/proc/" + std::to_string(pid_)).value_or(0);
 }
 
 }  // namespace signalbox

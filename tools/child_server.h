@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,10 @@
 #include "tools/call_error.h"
 
 namespace signalbox {
+
+// Resident memory of a process without what is mapped from files; `process` is its directory in
+// /proc. Nothing if it has ended.
+std::optional<std::uint64_t> anonymous_bytes(const std::filesystem::path& process);
 
 class ChildServer {
  public:
@@ -28,7 +33,7 @@ class ChildServer {
   [[nodiscard]] const std::filesystem::path& socket() const { return socket_; }
   // From its start to its first answer.
   [[nodiscard]] std::chrono::nanoseconds time_to_answer() const { return time_to_answer_; }
-  // Resident memory, without what is mapped from files.
+  // As anonymous_bytes() tells it; 0 if it has ended.
   [[nodiscard]] std::uint64_t resident_bytes() const;
 
  private:

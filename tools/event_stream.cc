@@ -18,8 +18,18 @@ constexpr std::chrono::milliseconds pause_between_connects{100};
 // What a connection ended with: the visitor had enough, or the server went away.
 enum class StreamEnd { by_visitor, by_server };
 
-Called<StreamEnd> follow_once(Client& client, json::object& params,
-                              const std::function<bool(const json::object&)>& visit) {
+struct Visitors {
+  std::function<bool(const json::object&)> event;
+  BroadcastVisitor broadcast;  // or none
+  bool run_log = false;        // a second subscription: the run's log beside its events
+};
+
+Called<StreamEnd> follow_once(Client& client, json::object& params, const Visitors& visitors) {
+  if (visitors.run_log) {
+    // A server that knows of no log has none to tell.
+    (void)client.call("events.subscribe",
+                      {{"run_id", params.at("run_id")}, {"types", json::array{"agent.log"}}});
+  }
   const auto subscribed = client.call("events.subscribe", params);
   if (!subscribed) return tl::unexpected(subscribed.error());
   params["from"] = number_at(*subscribed, "from");
@@ -27,13 +37,17 @@ Called<StreamEnd> follow_once(Client& client, json::object& params,
     const auto message = client.next_notification();
     if (!message) return StreamEnd::by_server;
     const json::object& event = object_at(*message, "params");
-    if (text_at(*message, "method") == "lagged") {
+    const std::string method = text_at(*message, "method");
+    if (method == "lagged") {
       params["from"] = number_at(event, "from");
       return StreamEnd::by_server;
     }
-    if (text_at(*message, "method") != "event") continue;
+    if (method != "event") {
+      if (visitors.broadcast) visitors.broadcast(method, event);
+      continue;
+    }
     params["from"] = number_at(event, "position") + 1;
-    if (!visit(event)) return StreamEnd::by_visitor;
+    if (!visitors.event(event)) return StreamEnd::by_visitor;
   }
 }
 
@@ -50,17 +64,15 @@ bool may_pass(const CallError& error) {
   return error.exit_code == ExitCode::unreachable || error.exit_code == ExitCode::try_again;
 }
 
-}  // namespace
-
-Called<void> follow_events(const Invocation& invocation, json::object params,
-                           const std::function<bool(const json::object&)>& visit) {
+Called<void> follow_again_and_again(const Invocation& invocation, json::object params,
+                                    const Visitors& visitors) {
   const auto server = invocation.server_address();
   if (!server) return tl::unexpected(server.error());
   auto connected = Client::connect(*server);
   if (!connected) return tl::unexpected(std::move(connected.error()));
   std::optional<Client> client(std::move(*connected));
   for (bool first = true;; first = false) {
-    const auto ended = follow_once(*client, params, visit);
+    const auto ended = follow_once(*client, params, visitors);
     if (!ended && (first || !may_pass(ended.error()))) return tl::unexpected(ended.error());
     if (ended && *ended == StreamEnd::by_visitor) return {};
     write_message("the server went away; waiting for it\n");
@@ -68,6 +80,20 @@ Called<void> follow_events(const Invocation& invocation, json::object params,
     if (!again) return tl::unexpected(std::move(again.error()));
     client.emplace(std::move(*again));
   }
+}
+
+}  // namespace
+
+Called<void> follow_events(const Invocation& invocation, json::object params,
+                           const std::function<bool(const json::object&)>& visit,
+                           const BroadcastVisitor& told) {
+  return follow_again_and_again(invocation, std::move(params), {visit, told});
+}
+
+Called<void> follow_run_events(const Invocation& invocation, json::object params,
+                               const std::function<bool(const json::object&)>& visit,
+                               const BroadcastVisitor& told) {
+  return follow_again_and_again(invocation, std::move(params), {visit, told, true});
 }
 
 }  // namespace signalbox

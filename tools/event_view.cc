@@ -67,15 +67,11 @@ std::string padded(std::string text, std::size_t width) {
   return columns < width ? text + std::string(width - columns, ' ') : text;
 }
 
-}  // namespace
-
-std::string event_line(const json::object& event, const Terminal& terminal, std::int64_t now_ns) {
+// `stream` and `fields` are safe to show.
+std::string told_line(const json::object& event, const std::string& stream, const std::string& type,
+                      std::string fields, const Terminal& terminal, std::int64_t now_ns) {
   const std::string position = text_at(event, "position");
-  const std::string type = text_at(event, "type");
   const std::string time = clock_time(text_at(event, "recorded_at"), now_ns);
-  const std::string stream = padded(short_stream(text_at(event, "stream")), 13);
-  std::string fields;
-  append_fields(object_at(event, "data"), fields);
   const std::string number =
       std::string(position.size() < 8 ? 8 - position.size() : 0, ' ') + position;
   const std::string before = number + "  " + time + "  " + stream + "  " + padded(type, 21) + "  ";
@@ -87,6 +83,26 @@ std::string event_line(const json::object& event, const Terminal& terminal, std:
                      styled(terminal, style_of_type(type), padded(type, 21)) + "  " + fields;
   while (line.ends_with(' ')) line.pop_back();
   return line + "\n";
+}
+
+}  // namespace
+
+std::string event_line(const json::object& event, const Terminal& terminal, std::int64_t now_ns) {
+  std::string fields;
+  append_fields(object_at(event, "data"), fields);
+  return told_line(event, padded(short_stream(text_at(event, "stream")), 13),
+                   text_at(event, "type"), std::move(fields), terminal, now_ns);
+}
+
+std::string broadcast_line(const std::string& name, const json::object& params,
+                           const Terminal& terminal, std::int64_t now_ns) {
+  json::object shown = params;
+  for (const char* known : {"position", "recorded_at", "subscription", "span_id"}) {
+    shown.erase(known);
+  }
+  std::string fields;
+  append_fields(shown, fields);
+  return told_line(params, padded("", 13), name, std::move(fields), terminal, now_ns);
 }
 
 }  // namespace signalbox

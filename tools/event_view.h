@@ -15,4 +15,8 @@ namespace signalbox {
 std::string event_line(const boost::json::object& event, const Terminal& terminal,
                        std::int64_t now_ns);
 
+// Likewise a broadcast: its name stands for the type.
+std::string broadcast_line(const std::string& name, const boost::json::object& params,
+                           const Terminal& terminal, std::int64_t now_ns);
+
 }  // namespace signalbox

@@ -13,6 +13,7 @@
 #include "tools/event_stream.h"
 #include "tools/event_view.h"
 #include "tools/json_fields.h"
+#include "tools/log_view.h"
 #include "tools/remote_call.h"
 
 namespace signalbox {
@@ -63,11 +64,24 @@ Called<json::object> read_events(const Invocation& invocation, const EventsOptio
 
 ExitCode follow(const Invocation& invocation, const EventsOptions& options) {
   const Terminal terminal = terminal_of(STDOUT_FILENO);
-  const auto followed =
-      follow_events(invocation, filter_params(options), [&](const json::object& event) {
+  LogView log(/*named=*/true);
+  const auto followed = follow_events(
+      invocation, filter_params(options),
+      [&](const json::object& event) {
         write_out(invocation.json ? json::serialize(event) + "\n"
                                   : event_line(event, terminal, wall_clock_ns()));
         return true;
+      },
+      [&](const std::string& name, const json::object& params) {
+        if (invocation.json) {
+          json::object told = params;
+          told["type"] = name;
+          write_out(json::serialize(told) + "\n");
+        } else if (name == "agent.log") {
+          write_out(log.lines(params, terminal));
+        } else {
+          write_out(broadcast_line(name, params, terminal, wall_clock_ns()));
+        }
       });
   if (followed) return ExitCode::ok;
   return answer(invocation, tl::unexpected(followed.error()), {});
@@ -104,10 +118,12 @@ void add_events_command(CLI::App& app, Invocation& invocation) {
       ->take_all();
   command->add_flag("--follow", options->follow, "Go on as events happen, until interrupted");
   command->footer(
-      "With --follow --json it is a stream: one event a line, each a JSON object.\n\n"
+      "With --follow --json it is a stream: one event a line, each a JSON object.\n"
+      "With --follow --type takes names of broadcasts, too: heartbeat.tick, agent.log, ...\n\n"
       "Examples:\n"
       "  signalbox events --from 120 --limit 1\n"
       "  signalbox events --run \"$run\" --type StationSucceeded --json\n"
+      "  signalbox events --follow --type agent.log\n"
       "  signalbox events --follow --json | jq -r .type");
   command->callback([options, &invocation] {
     invocation.action = [options, &invocation] { return events(invocation, *options); };

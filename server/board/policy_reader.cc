@@ -46,7 +46,7 @@ Stamp stamp_from(const struct stat& status) {
 }
 
 // Of what lies there, a symbolic link itself; nothing: errno says why.
-std::optional<Stamp> stamp_of(const fs::path& path) {
+std::optional<Stamp> stamp_of(const std::string& path) {
   struct stat status {};
   if (::lstat(path.c_str(), &status) == 0) return stamp_from(status);
   return errno == ENOENT || errno == ENOTDIR ? std::optional(Stamp{}) : std::nullopt;
@@ -167,10 +167,28 @@ std::optional<Stamps> stamps_of_branch(const fs::path& repository, const std::st
 }  // namespace
 
 struct PolicyReader::Known {
+  std::string base;
   std::string branch;            // of a bare repository, with "refs/heads/"; else empty
   std::optional<Stamps> stamps;  // nothing: it is to be read
   std::shared_ptr<const PolicyReading> reading;
+  // Why git didn't tell it, while the branch is as `stamps` has it, and when it was asked.
+  std::optional<StoreError> failure;
+  std::int64_t failed_ns = 0;
 };
+
+// A look that costs one call of the kernel, or two. Only what is there for sure is taken for
+// unchanged: what isn't may be the directory, or may have become a bare repository.
+bool PolicyReader::is_unchanged(const fs::path& repository, const std::string& base,
+                                const Known& known) {
+  if (!known.reading || !known.stamps || known.failure || known.base != base) return false;
+  if (known.branch.empty()) {
+    return known.stamps->front() != Stamp{} &&
+           stamp_of(repository.string() + "/" + policy_file_name) == known.stamps->front();
+  }
+  return *known.stamps != Stamps(2) &&
+         stamp_of(repository.string() + "/" + known.branch) == known.stamps->front() &&
+         stamp_of(repository.string() + "/packed-refs") == known.stamps->back();
+}
 
 PolicyReader::PolicyReader() : none_(std::make_shared<PolicyReading>()) {}
 PolicyReader::~PolicyReader() = default;
@@ -178,9 +196,10 @@ PolicyReader::~PolicyReader() = default;
 Stored<std::shared_ptr<const PolicyReading>> PolicyReader::read(const fs::path& repository,
                                                                 const std::string& base,
                                                                 std::int64_t now_ns) {
-  const fs::path file = repository / policy_file_name;
-  std::unique_ptr<Known>& known = known_[repository];
+  std::unique_ptr<Known>& known = known_[repository.string()];
   if (!known) known = std::make_unique<Known>();
+  if (is_unchanged(repository, base, *known)) return known->reading;
+  const fs::path file = repository / policy_file_name;
 
   std::string branch;
   if (is_bare(repository)) {
@@ -193,19 +212,34 @@ Stored<std::shared_ptr<const PolicyReading>> PolicyReader::read(const fs::path& 
   } else if (const auto stamp = stamp_of(file)) {
     stamps = Stamps{*stamp};
   }
-  const bool is_known = known->reading && known->branch == branch && known->stamps && stamps &&
-                        *known->stamps == *stamps;
+  const bool is_known = known->reading && !known->failure && known->branch == branch &&
+                        known->stamps && stamps && *known->stamps == *stamps;
   const bool is_missing_repository =
       stamps && branch.empty() && stamps->front() == Stamp{} && !is_there(repository);
   if (is_known && !is_missing_repository) return known->reading;
+  // Nothing says that git would tell more than a moment ago.
+  const bool is_known_failure = known->failure && !branch.empty() && known->branch == branch &&
+                                known->stamps && stamps && *known->stamps == *stamps &&
+                                now_ns - known->failed_ns < policy_failure_kept_ns &&
+                                now_ns >= known->failed_ns;
+  if (is_known_failure) return tl::unexpected(*known->failure);
 
   ++reads_;
   Stamps read_stamps = stamps.value_or(Stamps{});
   auto content =
       branch.empty() ? content_of_file(file, read_stamps) : content_of_branch(repository, branch);
+  known->base = base;
   known->branch = branch;
   known->stamps.reset();
-  if (!content) return tl::unexpected(content.error());
+  known->failure.reset();
+  if (!content) {
+    if (stamps && is_settled(read_stamps, now_ns)) {
+      known->stamps = read_stamps;
+      known->failure = content.error();
+      known->failed_ns = now_ns;
+    }
+    return tl::unexpected(content.error());
+  }
   if (stamps && is_settled(read_stamps, now_ns)) known->stamps = read_stamps;
 
   if (!content->is_there) {
@@ -222,6 +256,6 @@ Stored<std::shared_ptr<const PolicyReading>> PolicyReader::read(const fs::path& 
   return known->reading;
 }
 
-void PolicyReader::forget(const fs::path& repository) { known_.erase(repository); }
+void PolicyReader::forget(const fs::path& repository) { known_.erase(repository.string()); }
 
 }  // namespace signalbox

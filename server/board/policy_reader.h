@@ -11,9 +11,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <string>
+#include <unordered_map>
 
 #include <tl/expected.hpp>
 
@@ -26,6 +26,8 @@ namespace signalbox {
 
 inline constexpr const char* policy_file_name = "HEARTBEAT.md";
 inline constexpr std::int64_t policy_settled_ns = 2'000'000'000;
+// So long a bare repository whose branch didn't change isn't asked again after git failed.
+inline constexpr std::int64_t policy_failure_kept_ns = 60'000'000'000;
 
 // One state of a policy's file.
 struct PolicyReading {
@@ -60,7 +62,10 @@ class PolicyReader {
  private:
   struct Known;
 
-  std::map<std::filesystem::path, std::unique_ptr<Known>> known_;
+  static bool is_unchanged(const std::filesystem::path& repository, const std::string& base,
+                           const Known& known);
+
+  std::unordered_map<std::string, std::unique_ptr<Known>> known_;  // by repository
   std::shared_ptr<const PolicyReading> none_;
   std::size_t reads_ = 0;
 };

@@ -1,10 +1,12 @@
 #include "server/executors/bounded_log.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 
 #include "server/artifacts/atomic_file.h"
 
@@ -36,7 +38,69 @@ std::string read_range(std::string_view file, std::uint64_t from, std::uint64_t 
   return bytes;
 }
 
+// Who writes does so in pieces of at most so much, and notes the length after each.
+constexpr std::uint64_t log_piece_bytes_max = 64 * 1024;
+static_assert(log_piece_bytes_max < log_ring_bytes / 2);
+
+// Of a stream whose file has this size.
+std::uint64_t length_now(const std::filesystem::path& path, std::uint64_t file_bytes) {
+  if (file_bytes < log_head_bytes + log_ring_bytes) return file_bytes;
+  const auto digits = read_regular_file(length_file_of(path), 32);
+  std::uint64_t length = 0;
+  if (digits) std::from_chars(digits->data(), digits->data() + digits->size(), length);
+  return std::max(length, file_bytes);
+}
+
+// Fewer than `length` where the file ends before.
+std::string read_at(int descriptor, std::uint64_t offset, std::size_t length) {
+  std::string bytes(length, '\0');
+  std::size_t done = 0;
+  while (done < length) {
+    const ssize_t got =
+        ::pread(descriptor, bytes.data() + done, length - done, static_cast<off_t>(offset + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    done += static_cast<std::size_t>(got);
+  }
+  bytes.resize(done);
+  return bytes;
+}
+
 }  // namespace
+
+std::filesystem::path length_file_of(const std::filesystem::path& log) {
+  return log.string() + ".length";
+}
+
+Stored<LogPart> read_log_after(const std::filesystem::path& path, std::uint64_t from,
+                               std::size_t bytes_max) {
+  LogPart part{from, from, {}};
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) {
+    if (errno == ENOENT || errno == ENOTDIR) return part;
+    return tl::unexpected(system_error("look at", path));
+  }
+  // Most logs that are looked at have not grown.
+  const auto file_bytes = static_cast<std::uint64_t>(status.st_size);
+  const std::uint64_t end = length_now(path, file_bytes);
+  if (end <= from) return part;
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  if (!file) return tl::unexpected(system_error("open", path));
+  part.offset = std::max(from, end - std::min<std::uint64_t>(end, bytes_max));
+  for (std::uint64_t next = part.offset; next < end;) {
+    const Place place = place_of(next);
+    const std::uint64_t length = std::min(place.run_bytes, end - next);
+    part.bytes += read_at(file.get(), place.offset, length);
+    next += length;
+  }
+  part.end = part.offset + part.bytes.size();
+  if (end < log_head_bytes + log_ring_bytes) return part;
+  // It may have been written over meanwhile.
+  if (length_now(path, file_bytes) + log_piece_bytes_max > part.offset + log_ring_bytes) {
+    return LogPart{from, from, {}};
+  }
+  return part;
+}
 
 Stored<BoundedLog> BoundedLog::create(const std::filesystem::path& path) {
   BoundedLog log;
@@ -54,6 +118,19 @@ void BoundedLog::append(std::string_view bytes) {
     stream_bytes_ += part.size();
     bytes.remove_prefix(part.size());
   }
+  if (stream_bytes_ > log_head_bytes + log_ring_bytes) note_length();
+}
+
+// For those who look on: a length that isn't there or is late only shows them less.
+void BoundedLog::note_length() {
+  if (!length_file_) {
+    const std::string path = length_file_of(path_).string();
+    length_file_ =
+        FileDescriptor(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  }
+  const std::string digits = std::to_string(stream_bytes_);
+  [[maybe_unused]] const ssize_t written =
+      ::pwrite(length_file_.get(), digits.data(), digits.size(), 0);
 }
 
 void BoundedLog::write_at(std::uint64_t offset, std::string_view bytes) {

@@ -4,7 +4,7 @@
 //   shim.lock    made by the shim that executes the job, locked while it lives: at most one ever is
 //   cancel       somebody wants the job to end
 //   paused       its run is paused: the job isn't ended for its time
-//   stdout.log, stderr.log   bounded (bounded_log.h)
+//   stdout.log, stderr.log   bounded (bounded_log.h), each with a .length once it is long
 //   artifacts/   what the job leaves
 //   result.json  how it ended (shim_result.h); written last, atomically
 #pragma once

@@ -13,6 +13,8 @@ using SteadyClock = std::chrono::steady_clock;
 // A job that has just begun may end at once; one that runs for long isn't asked often.
 constexpr std::chrono::milliseconds poll_pause_min{10};
 constexpr std::chrono::milliseconds poll_pause_max{200};
+// With many jobs each is asked less often still, so that a thread asks 500 times a second at most.
+constexpr std::chrono::milliseconds poll_pause_per_job{2};
 constexpr std::chrono::seconds trouble_pause{1};
 
 }  // namespace
@@ -80,7 +82,9 @@ class JobThreads::Lane {
       } else if (due->cancel_wanted == cancel) {  // else: it was asked to look again at once
         if (step == JobStep::trouble) due->pause = trouble_pause;
         due->next = SteadyClock::now() + due->pause;
-        due->pause = std::min(due->pause * 3 / 2, poll_pause_max);
+        const auto longest = std::max<std::chrono::milliseconds>(
+            poll_pause_max, poll_pause_per_job * static_cast<std::int64_t>(jobs_.size()));
+        due->pause = std::min(due->pause * 3 / 2, longest);
       }
     }
   }

@@ -95,13 +95,19 @@ StationJobs::StationJobs(Engine& engine, IdSource& ids, const MakeRunner& make_r
 
 void StationJobs::take_up(const Run& run) {
   Job job = job_of(run, settings_.runs_root);
-  take_place(job.id, job.definition);
+  take_place(run);
   runner_->track(std::move(job));
 }
 
-void StationJobs::take_place(const std::string& job_id, const StationDefinition& station) {
-  running_.insert(job_id);
-  if (is_remote(station)) remote_.insert(job_id);
+void StationJobs::take_place(const Run& run) {
+  running_.emplace(run.attempt->job_id, run.id);
+  if (is_remote(run.definition())) remote_.insert(run.attempt->job_id);
+}
+
+std::vector<RunId> StationJobs::runs() const {
+  std::vector<RunId> runs;
+  for (const auto& [job_id, run_id] : running_) runs.push_back(run_id);
+  return runs;
 }
 
 bool StationJobs::has_place(ExecutorKind queue) const {
@@ -133,8 +139,7 @@ void StationJobs::dispatch_ready() {
       auto transaction = engine_.begin(by_the_service);
       const auto applied = transaction.apply(DispatchStation{*run_id, span_id, session});
       if (!applied || *applied == 0) return;  // refused: no space for the log
-      const Run& begun = *engine_.world().find_run(*run_id);
-      take_place(begun.attempt->job_id, begun.definition());
+      take_place(*engine_.world().find_run(*run_id));
     }
   }
 }

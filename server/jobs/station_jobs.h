@@ -6,7 +6,9 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
+#include <vector>
 
 #include "server/clock.h"
 #include "server/engine/engine.h"
@@ -50,10 +52,12 @@ class StationJobs {
   void end_overdue(const std::string& job_id);
 
   [[nodiscard]] std::size_t running() const { return running_.size(); }
+  // Whose jobs these are.
+  [[nodiscard]] std::vector<RunId> runs() const;
 
  private:
   void take_up(const Run& run);
-  void take_place(const std::string& job_id, const StationDefinition& station);
+  void take_place(const Run& run);
   [[nodiscard]] bool has_place(ExecutorKind queue) const;
   void on_submitted(const Job& job, const std::string& external_ref);
   void on_finished(const Job& job, const JobResult& result);
@@ -63,10 +67,10 @@ class StationJobs {
   Post post_;
   Log trouble_;
   Settings settings_;
-  std::unordered_set<std::string> running_;  // job ids, from the claim to the result
-  std::unordered_set<std::string> remote_;   // of those: done elsewhere
-  std::unordered_set<std::string> overdue_;  // of those: canceled for their time
-  std::unique_ptr<JobRunner> runner_;        // last: its threads use the rest
+  std::unordered_map<std::string, RunId> running_;  // by job id, from the claim to the result
+  std::unordered_set<std::string> remote_;          // of those: done elsewhere
+  std::unordered_set<std::string> overdue_;         // of those: canceled for their time
+  std::unique_ptr<JobRunner> runner_;               // last: its threads use the rest
 };
 
 }  // namespace signalbox

@@ -19,6 +19,7 @@
 
 namespace signalbox {
 
+class AgentLogs;
 class Authentication;
 class BoardLoops;
 class LockQueue;
@@ -75,6 +76,8 @@ struct Api {
   BoardLoops* board = nullptr;
   // What is counted; nullptr where nothing is, as in tests.
   ServiceMetrics* metrics = nullptr;
+  // Tells subscribers what agents print; nullptr where nothing does, as in tests.
+  AgentLogs* agent_logs = nullptr;
   // Begins a tick of the heartbeat now, unless one is in progress; does nothing where it is empty,
   // as in tests. The engine's thread, outside of a transaction.
   std::function<void(const std::string& reason)> trigger_heartbeat = nullptr;

@@ -80,7 +80,7 @@ class Broadcasts {
   std::map<RunId, CardRun> runs_;
 };
 
-// All names there are.
+// All names there are; `agent.log` comes from follow/agent_logs.h, to those who name it.
 const std::vector<std::string>& broadcast_names();
 
 }  // namespace signalbox

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "server/follow/agent_logs.h"
 #include "server/rpc/record_json.h"
 
 namespace signalbox {
@@ -30,8 +31,9 @@ void EventFeed::subscribe(std::shared_ptr<Peer> peer, std::string subscription, 
 bool EventFilter::wants_broadcasts() const {
   if (run_id) return false;
   if (types.empty()) return true;
-  return std::any_of(broadcast_names().begin(), broadcast_names().end(),
-                     [this](const std::string& name) { return types.contains(name); });
+  return std::any_of(
+      broadcast_names().begin(), broadcast_names().end(),
+      [this](const std::string& name) { return name != agent_log_name && types.contains(name); });
 }
 
 bool EventFilter::wants_broadcast(std::string_view name) const {

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "domain/limits.h"
+#include "server/follow/agent_logs.h"
 #include "server/rpc/broadcast_sources.h"
 #include "server/rpc/broadcasts.h"
 #include "server/rpc/command_call.h"
@@ -147,6 +148,9 @@ void subscribe(Api& api, Call& call) {
     if (durability != Durability::durable) return;  // the answer was a refusal
     Broadcasts broadcasts = filter.wants_broadcasts() ? broadcasts_from(api, from) : Broadcasts();
     api.feed.subscribe(responder.peer(), subscription, from, filter, std::move(broadcasts));
+    if (api.agent_logs != nullptr && filter.types.contains(agent_log_name)) {
+      api.agent_logs->subscribe(responder.peer(), subscription, filter.run_id);
+    }
   });
 }
 

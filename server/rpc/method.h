@@ -40,6 +40,7 @@ std::vector<Method> tick_methods();
 std::vector<Method> loop_methods();
 std::vector<Method> project_methods();
 std::vector<Method> card_methods();
+std::vector<Method> board_methods();
 std::vector<Method> artifact_methods();
 std::vector<Method> event_methods();
 std::vector<Method> server_methods();

@@ -13,6 +13,7 @@ inline constexpr std::uint32_t lock_list_rows_max = 1000;
 inline constexpr std::uint32_t tick_list_rows_max = 500;
 inline constexpr std::uint32_t project_list_rows_max = 500;
 inline constexpr std::uint32_t card_list_rows_max = 500;
+inline constexpr std::uint32_t board_get_cards_max = 100;  // of each column
 inline constexpr std::uint32_t events_read_rows_max = 1000;
 
 // What a query asks for, or `otherwise`. INVALID_PARAMS with the bounds for a `limit` that no page

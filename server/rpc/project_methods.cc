@@ -81,10 +81,7 @@ void get_project(Api& api, Call& call) {
   if (!params) return call.responder.reject(params.error());
   const Project* project = api.engine.world().find_project(params->name);
   if (project == nullptr) {
-    return call.responder.reject({ErrorCode::PROJECT_NOT_FOUND,
-                                  "there is no project " + params->name,
-                                  {{"project", params->name}},
-                                  {"signalbox project list"}});
+    return call.responder.reject(project_not_found(params->name));
   }
   answer_from_read_models(
       api, call.responder,

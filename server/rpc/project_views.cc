@@ -63,6 +63,13 @@ Decided<json::object> project_view(const Api& api, const RunIndex& index, const 
   return object;
 }
 
+Rejection project_not_found(const std::string& name) {
+  return {ErrorCode::PROJECT_NOT_FOUND,
+          "there is no project " + name,
+          {{"project", name}},
+          {"signalbox project list"}};
+}
+
 json::object put_project_result(const Api&, std::span<const Record> records) {
   json::object result;
   for (const Record& record : records) {

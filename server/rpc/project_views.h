@@ -18,6 +18,9 @@ namespace signalbox {
 Decided<boost::json::object> project_view(const Api& api, const RunIndex& index,
                                           const Project& project, bool whole);
 
+// PROJECT_NOT_FOUND.
+Rejection project_not_found(const std::string& name);
+
 boost::json::object put_project_result(const Api& api, std::span<const Record> records);
 
 }  // namespace signalbox

@@ -1,6 +1,7 @@
 // `server.*`: what this service is and how it is.
 #include "domain/limits.h"
 #include "projections/holding_table.h"
+#include "server/follow/agent_log_limits.h"
 #include "server/follow/snapshotter.h"
 #include "server/http/http_limits.h"
 #include "server/metrics/service_metrics.h"
@@ -116,6 +117,11 @@ void limits_method(Api&, Call& call) {
   SIGNALBOX_LIMIT(artifacts_max);
   SIGNALBOX_LIMIT(artifact_bytes_max);
   SIGNALBOX_LIMIT(artifact_inline_bytes_max);
+  SIGNALBOX_LIMIT(agent_log_interval_ms_min);
+  SIGNALBOX_LIMIT(agent_log_excerpt_bytes_max);
+  SIGNALBOX_LIMIT(agent_log_look_bytes_max);
+  SIGNALBOX_LIMIT(agent_log_subscriber_bytes_per_second_max);
+  SIGNALBOX_LIMIT(agent_log_outgoing_bytes_max);
   SIGNALBOX_LIMIT(lease_ms_min);
   SIGNALBOX_LIMIT(lease_ms_max);
   SIGNALBOX_LIMIT(lock_lease_ms_default);
@@ -157,6 +163,7 @@ void limits_method(Api&, Call& call) {
   result["lock_list_rows_max"] = lock_list_rows_max;
   result["tick_list_rows_max"] = tick_list_rows_max;
   result["project_list_rows_max"] = project_list_rows_max;
+  result["board_get_cards_max"] = board_get_cards_max;
   result["card_list_rows_max"] = card_list_rows_max;
   result["events_read_rows_max"] = events_read_rows_max;
   result["line_bytes_max"] = line_bytes_max;

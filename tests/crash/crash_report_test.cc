@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "tests/crash/connection.h"
+#include "tests/crash/fake_wall_clock.h"
 #include "tests/crash/server_process.h"
 
 namespace signalbox::test {
@@ -125,43 +126,20 @@ TEST_F(CrashReport, AStoppedServerMakesNobodyPayForIt) {
 // The wall clock of the server alone is set, through libfaketime.
 class ClockSet : public CrashReport {
  protected:
-  ClockSet() {
-    for (const char* directory : {"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu"}) {
-      const auto file = std::filesystem::path(directory) / "faketime/libfaketimeMT.so.1";
-      if (std::filesystem::exists(file)) library_ = file;
-    }
-    set("+0s");
-  }
-  void set(const std::string& offset) {
-    const auto next = scratch_.path() / "offset.next";
-    std::ofstream(next) << offset << '\n';
-    std::filesystem::rename(next, offset_);
-  }
-  bool start_with_fake_wall_clock() {
-    const std::map<std::string, std::string> environment = {
-        {"LD_PRELOAD", library_},     {"FAKETIME_TIMESTAMP_FILE", offset_},
-        {"FAKETIME_NO_CACHE", "1"},   {"FAKETIME_DONT_FAKE_MONOTONIC", "1"},
-        {"DONT_FAKE_MONOTONIC", "1"}, {"ASAN_OPTIONS", "verify_asan_link_order=0"}};
-    for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
-    server_.launch();
-    for (const auto& [name, value] : environment) unsetenv(name.c_str());
-    return server_.wait_until_ready();
-  }
-
-  const std::filesystem::path offset_ = scratch_.path() / "offset";
-  std::string library_;
+  const FakeWallClock wall_clock_{scratch_.path()};
 };
 
 TEST_F(ClockSet, ExpiresNoLeaseAndIsTold) {
-  ASSERT_FALSE(library_.empty()) << "libfaketime is missing: tools/packages faketime";
-  ASSERT_TRUE(start_with_fake_wall_clock()) << server_.log();
+  ASSERT_TRUE(wall_clock_.available()) << "libfaketime is missing: tools/packages faketime";
+  wall_clock_.over([this] { server_.launch(); });
+  ASSERT_TRUE(server_.wait_until_ready()) << server_.log();
   const json::object held = claim(start_run({{"executor", "worker"}}), 20'000 * slowness);
   json::object beat;
   for (const char* field : {"run_id", "station", "token"}) beat[field] = held.at(field);
 
   std::size_t jumps = 0;
   for (const char* offset : {"+1h", "-2h", "+0s"}) {
-    set(offset);
+    wall_clock_.set(offset);
     ++jumps;
     ASSERT_TRUE(wait_until([&] { return events("ClockJumped").size() >= jumps; })) << offset;
     EXPECT_EQ(refusal("station.heartbeat", beat), "") << offset;

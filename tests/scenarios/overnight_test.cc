@@ -1,7 +1,8 @@
 // One night: cards of three projects, agents that do well, fail, hang, flood, leave processes and
-// dirt behind or run into a limit; the server killed five times and stopped once for longer than
-// any lease. In the morning each card is in its column with its reason, each agent ran as often as
-// it should have, and the remotes hold what was verified and nothing else. H1-H9, H11
+// dirt behind or run into a usage limit; the server killed five times, its clock set forward once,
+// and itself stopped once for longer than any lease. In the morning each card is in its column with
+// its reason, each agent ran as often as it should have, and the remotes hold what was verified and
+// nothing else. H1-H9, H11
 #include <gtest/gtest.h>
 
 #include <signal.h>
@@ -9,6 +10,7 @@
 #include <map>
 #include <set>
 
+#include "tests/crash/fake_wall_clock.h"
 #include "tests/scenarios/cli_fixture.h"
 
 namespace signalbox {
@@ -16,6 +18,9 @@ namespace {
 
 namespace fs = std::filesystem;
 namespace json = boost::json;
+
+// Of what outsiders hold while the server is stopped.
+constexpr std::int64_t outside_lease_ms = test::slowness > 1 ? 6000 : 1500;
 
 constexpr const char* settings = R"(
 watchdog_interval = "500ms"
@@ -28,7 +33,13 @@ time_zone = "UTC"
 )";
 
 // The agent: what it does is the first word of the card's title. It notes that it ran.
-constexpr const char* agent = R"(#!/bin/sh
+constexpr const char* agent = R"sh(#!/bin/sh
+# A coding agent's last word, where it is asked for as one.
+tell() {
+  case "$*" in
+    *stream-json*) echo '{"type":"result","subtype":"success","is_error":false,"result":"done"}' ;;
+  esac
+}
 word=${SIGNALBOX_GOAL%% *}
 file=$(printf '%s' "$SIGNALBOX_GOAL" | head -1 | tr ' ' '-')
 echo "$SIGNALBOX_RUN_ID $SIGNALBOX_ATTEMPT" >> "$LEDGER/$file"
@@ -42,20 +53,34 @@ case $word in
   leaves) setsid sleep 600 & echo $! > "$LEDGER/left.pid"; echo "$file" > "$file.txt" ;;
   dirty) echo "$file" > "$file.txt"; git add .; git -c user.name=a -c user.email=a@localhost commit -qm "$file"; echo rest > rest.txt ;;
   conflict) sleep 2; echo "$file" > shared.txt ;;
+  limited)
+    if test "$(wc -l < "$LEDGER/$file")" = 1; then
+      until=$(($(date +%s) + 4))
+      echo '{"type":"result","is_error":true,"result":"usage limit reached|'$until'"}'
+      exit 1
+    fi
+    echo "$file" > "$file.txt" ;;
 esac
-)";
+tell "$@"
+)sh";
 
 class Overnight : public CliTest {
  protected:
   void SetUp() override {
+    ASSERT_TRUE(wall_clock_.available()) << "libfaketime is missing: tools/packages faketime";
     std::ofstream(scratch_.path() / "agent") << agent;
     fs::permissions(scratch_.path() / "agent", fs::perms::owner_all);
     fs::create_directories(ledger());
     fs::create_directories(server_.data());
     std::ofstream(server_.data() / "signalbox.toml") << settings;
+    std::ofstream(pipeline()) << worker_pipeline;
     for (const char* name : {"site", "api", "tool"}) make_repository(name);
-    server_.start();
+    start();
     for (const char* name : {"site", "api", "tool"}) put(name);
+  }
+
+  void start() {
+    wall_clock_.over([this] { server_.start(); });
   }
 
   [[nodiscard]] fs::path ledger() const { return scratch_.path() / "ledger"; }
@@ -89,14 +114,18 @@ class Overnight : public CliTest {
 
   void put(const std::string& name) const {
     const json::object once{{"max_retries", 0}};
+    json::object implement{{"name", "implement"},
+                           {"executor", "process"},
+                           {"timeout", "20s"},
+                           {"command", json::array{"env", "LEDGER=" + ledger().string(),
+                                                   (scratch_.path() / "agent").string()}},
+                           {"retry", once}};
+    if (name == "tool") {  // whose agents are coding agents, which know of usage limits
+      implement["executor"] = "coderunner";
+      implement["coderunner"] = {{"agent", "claude"}, {"mode", "process"}};
+    }
     const json::array stations{
-        json::object{{"name", "intake"}, {"executor", "builtin"}},
-        json::object{{"name", "implement"},
-                     {"executor", "process"},
-                     {"timeout", "20s"},
-                     {"command", json::array{"env", "LEDGER=" + ledger().string(),
-                                             (scratch_.path() / "agent").string()}},
-                     {"retry", once}},
+        json::object{{"name", "intake"}, {"executor", "builtin"}}, implement,
         json::object{{"name", "verify"},
                      {"executor", "checks"},
                      {"checks", json::array{json::object{
@@ -126,11 +155,74 @@ class Overnight : public CliTest {
     for (std::string line; std::getline(in, line);) ++count;
     return count;
   }
+
+  // Of all that has happened.
+  [[nodiscard]] json::array told(const std::string& type) const {
+    return call("events.read", {{"types", json::array{type}}, {"limit", 1000}})
+        .at("events")
+        .as_array();
+  }
+
+  // How often the clocks parted for this cause.
+  [[nodiscard]] std::int64_t jumps(const std::string& cause) const {
+    std::int64_t count = 0;
+    for (const json::value& each : told("ClockJumped"))
+      count += each.at("data").at("cause") == json::value(cause);
+    return count;
+  }
+  // Events of a type about the loop or the lock of that name.
+  [[nodiscard]] std::int64_t told_of(const std::string& name, const std::string& type) const {
+    std::int64_t count = 0;
+    for (const json::value& each : told(type)) {
+      count += text(each.as_object(), "stream").ends_with("/" + name);
+    }
+    return count;
+  }
+  // The second attempt, in the same session, began when the limit was over and not before; the
+  // first is nobody's failure.
+  void expect_a_limit_is_waited_for(const std::string& run) const {
+    EXPECT_TRUE(events(run, "StationAttemptFailed").empty());
+    const json::array waits = events(run, "StationDeferred");
+    ASSERT_EQ(waits.size(), 1U);
+    EXPECT_EQ(waits[0].at("data").at("reason"), "quota") << json::serialize(waits);
+  }
+
+  // Somebody's lock, tick and claim, each with a lease of `lease_ms`.
+  struct Leases {
+    json::object lock, tick, claim;
+  };
+  [[nodiscard]] Leases take_leases(std::int64_t lease_ms) const {
+    Leases held;
+    held.lock =
+        call("lock.acquire", {{"key", "deploy"}, {"owner", "night"}, {"lease_ms", lease_ms}});
+    held.tick =
+        call("tick.begin", {{"loop", "outside"}, {"reason", "due"}, {"lease_ms", lease_ms}});
+    const std::string run = start_run("work of an outside worker");
+    held.claim = call("station.claim", {{"worker", "w"}, {"run_id", run}, {"lease_ms", lease_ms}})
+                     .at("claim")
+                     .as_object();
+    return held;
+  }
+  // All three, with their tokens, by those who hold them.
+  void give_back(const Leases& held) const {
+    EXPECT_TRUE(call("lock.release", {{"key", "deploy"}, {"token", held.lock.at("token")}})
+                    .at("released")
+                    .as_bool());
+    (void)call("tick.end",
+               {{"loop", "outside"}, {"token", held.tick.at("token")}, {"outcome", "succeeded"}});
+    json::object done{{"outcome", "succeeded"}};
+    for (const char* field : {"run_id", "station", "token"}) done[field] = held.claim.at(field);
+    (void)call("station.complete", done);
+    (void)call("run.cancel", {{"run_id", held.claim.at("run_id")}});
+  }
+
+  const test::FakeWallClock wall_clock_{scratch_.path()};
 };
 
 TEST_F(Overnight, InTheMorningEveryCardIsWhereItBelongs) {
   struct Night {
     std::string project, title, column, code;
+    std::size_t runs = 1;  // of its agent
   };
   const std::vector<Night> night = {
       {"site", "good one", "merged", ""},
@@ -141,6 +233,7 @@ TEST_F(Overnight, InTheMorningEveryCardIsWhereItBelongs) {
       {"api", "hangs for ever", "failed", "TIMEOUT"},
       {"api", "floods the log", "merged", ""},
       {"api", "good two", "merged", ""},
+      {"tool", "limited work", "merged", "", 2},
       {"tool", "unverified work", "failed", "CHECKS_FAILED"},
       {"tool", "dirty worktree", "merged", ""},
       {"tool", "conflict left", "", ""},
@@ -149,15 +242,24 @@ TEST_F(Overnight, InTheMorningEveryCardIsWhereItBelongs) {
   std::map<std::string, std::string> ids;
   for (const Night& each : night) ids[each.title] = submit(each.project, each.title);
 
-  // The server dies five times, and is stopped once, while all this goes on.
+  // The server dies five times while all this goes on.
   for (int death = 0; death < 5; ++death) {
     std::this_thread::sleep_for(std::chrono::milliseconds(700 + 350 * death));
     server_.kill();
-    server_.start();
+    start();
   }
+  // The card that ran into a limit goes on when that is over, by itself.
+  await([&] { return times_run("limited work") == 2; });
+  // Its clock is set: no lease and no agent ends by that.
+  wall_clock_.set("+1h");
+  await([&] { return jumps("wall clock set") == 1; });
+  // It is stopped for longer than any lease: who could not say anything meanwhile has lost nothing.
+  const Leases held = take_leases(outside_lease_ms);
   ASSERT_EQ(::kill(server_.pid(), SIGSTOP), 0);
-  std::this_thread::sleep_for(std::chrono::seconds(3));
+  std::this_thread::sleep_for(std::chrono::milliseconds(2 * outside_lease_ms));
   ASSERT_EQ(::kill(server_.pid(), SIGCONT), 0);
+  give_back(held);
+  EXPECT_GE(jumps("stopped"), 1);
 
   std::map<std::string, std::size_t> merged;  // by project
   std::set<std::string> conflicting;
@@ -177,9 +279,15 @@ TEST_F(Overnight, InTheMorningEveryCardIsWhereItBelongs) {
       EXPECT_EQ(text(shown, "code"), each.code) << json::serialize(shown);
     }
     if (status == "merged") ++merged[each.project];
-    EXPECT_EQ(times_run(each.title), 1U) << "each agent ran once";
+    EXPECT_EQ(times_run(each.title), each.runs) << "no agent ran twice for one attempt";
   }
   EXPECT_EQ(conflicting, (std::set<std::string>{"merged", "blockedMERGE_CONFLICT"}));
+
+  expect_a_limit_is_waited_for(text(card(ids.at("limited work")), "run_id"));
+  for (const char* none : {"LockExpired", "TickTimedOut", "TickIncompleteDetected"}) {
+    EXPECT_EQ(told_of("outside", none) + told_of("deploy", none), 0) << none;
+  }
+  EXPECT_EQ(jumps("wall clock set"), 1);
 
   // The remotes hold the verified work and nothing else; nothing is left over. H6, H7, H11
   for (const char* name : {"site", "api", "tool"}) {

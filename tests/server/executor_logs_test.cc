@@ -20,7 +20,8 @@ std::string numbered(std::size_t bytes) {
 class BoundedLogTest : public ::testing::Test {
  protected:
   KeptLog written(const std::string& text, std::size_t chunk_bytes, std::size_t bytes_max) {
-    auto log = BoundedLog::create(path).value();
+    auto created = BoundedLog::create(path);
+    BoundedLog& log = *created;
     for (std::size_t at = 0; at < text.size(); at += chunk_bytes) {
       log.append(std::string_view(text).substr(at, chunk_bytes));
     }
@@ -53,7 +54,8 @@ TEST_F(BoundedLogTest, KeepsBeginningAndEndOfAnyLength) {
 }
 
 TEST_F(BoundedLogTest, DiskThatRefusesLosesTheLogAndNotTheJob) {
-  auto log = BoundedLog::create("/dev/full").value();
+  auto created = BoundedLog::create("/dev/full");
+  BoundedLog& log = *created;
   log.append("lost");
   EXPECT_EQ(log.stream_bytes(), 4U);
   EXPECT_NE(log.error(), "");

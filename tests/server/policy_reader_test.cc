@@ -283,6 +283,27 @@ TEST_F(PolicyReaderTest, ABareRepositorysErrors) {
   EXPECT_NE(error_.find("is longer than 65536 bytes"), std::string::npos) << error_;
 }
 
+TEST_F(PolicyReaderTest, GitThatFailedIsAskedAgainWhenTheBranchChangesOrAMinuteLater) {
+  make_bare();
+  push(policy_file_name, three);
+  ASSERT_TRUE(read(bare_, later_ns())) << error_;
+  // A commit that isn't there: git fails, and would again.
+  const fs::path branch = bare_ / "refs/heads/main";
+  const std::string good = content_of(branch);
+  write_text(branch, std::string(40, '1') + "\n");
+  const std::int64_t at_ns = later_ns();
+  EXPECT_FALSE(read(bare_, at_ns));
+  const std::string why = error_;
+  const std::size_t asked = reader_.reads();
+  EXPECT_FALSE(read(bare_, at_ns + ns_per_s));
+  EXPECT_EQ(error_, why);
+  EXPECT_EQ(reader_.reads(), asked);
+  EXPECT_FALSE(read(bare_, at_ns + policy_failure_kept_ns));
+  EXPECT_EQ(reader_.reads(), asked + 1);
+  write_text(branch, good);
+  ASSERT_TRUE(read(bare_, at_ns + policy_failure_kept_ns + 1)) << error_;
+}
+
 TEST_F(PolicyReaderTest, AThousandProjectsAreCheapToAskAgain) {
   constexpr int projects = 1000;
   std::vector<fs::path> paths;
