@@ -28,6 +28,13 @@ struct RevokeAccessToken {
 };
 BOOST_DESCRIBE_STRUCT(RevokeAccessToken, (), (id, reason))
 
+struct AdoptAuditKey {
+  std::string verifier_key;
+
+  std::string name;  // the one in it
+};
+BOOST_DESCRIBE_STRUCT(AdoptAuditKey, (), (verifier_key))
+
 // The service's own; no client can send them.
 
 // A request was refused for who asked: that is worth an event, once for each streak.

@@ -53,7 +53,20 @@ struct AccessDenied {
 };
 BOOST_DESCRIBE_STRUCT(AccessDenied, (), (actor, method, role, needs))
 
-using AccessEvents = std::variant<AccessTokenIssued, AccessTokenRevoked, AccessDenied>;
+// From here on the tree over the log is signed with this key. Whoever trusts the key before it, and
+// a checkpoint of that one over this event, may trust this one.
+struct AuditKeyAdopted {
+  static constexpr EventTag tag{904, 1, "AuditKeyAdopted"};
+  std::string name;          // the log's, as checkpoints call it
+  std::string verifier_key;  // the public half, as a verifier is given it
+  std::string previous;      // the verifier key before it, or empty
+
+  friend bool operator==(const AuditKeyAdopted&, const AuditKeyAdopted&) = default;
+};
+BOOST_DESCRIBE_STRUCT(AuditKeyAdopted, (), (name, verifier_key, previous))
+
+using AccessEvents =
+    std::variant<AccessTokenIssued, AccessTokenRevoked, AccessDenied, AuditKeyAdopted>;
 using AccessEvent = OneOf<AccessEvents>;
 
 }  // namespace signalbox

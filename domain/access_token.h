@@ -77,16 +77,27 @@ struct DenialStreak {
 };
 BOOST_DESCRIBE_STRUCT(DenialStreak, (), (actor, method, noted_at_ns))
 
+// What the log's tree is signed with at present.
+struct AuditKey {
+  std::string name;
+  std::string verifier_key;
+  Position adopted_at = 0;
+
+  friend bool operator==(const AuditKey&, const AuditKey&) = default;
+};
+BOOST_DESCRIBE_STRUCT(AuditKey, (), (name, verifier_key, adopted_at))
+
 struct AccessState {
   // In the order in which they were issued. Where there are too many, the oldest of those that
   // are of no use any more go.
   std::vector<AccessToken> tokens;
   std::vector<DenialStreak> denials;  // the one noted last is the last
   std::uint64_t issued_total = 0;     // tokens, ever
+  std::optional<AuditKey> audit_key;
 
   [[nodiscard]] const AccessToken* find(const Uuid& id) const;
   friend bool operator==(const AccessState&, const AccessState&) = default;
 };
-BOOST_DESCRIBE_STRUCT(AccessState, (), (tokens, denials, issued_total))
+BOOST_DESCRIBE_STRUCT(AccessState, (), (tokens, denials, issued_total, audit_key))
 
 }  // namespace signalbox

@@ -24,6 +24,6 @@ using Command = std::variant<
     RevokeAccessToken, NoteAccessDenied, SetExploration, SetPlan, ResetPlan, NextStep,
     HeartbeatStep, CompleteStep, FailStep, ExpireStepLease, TimeOutStep, WakeStep, RetryRun,
     PutProject, AdoptPolicy, RefusePolicy, SubmitCard, BlockCard, UnblockCard, StartCard, MergeCard,
-    RetryBlockedCards, NoteWorktree, NoteTicksMissed, PruneRuns>;
+    RetryBlockedCards, NoteWorktree, NoteTicksMissed, PruneRuns, AdoptAuditKey>;
 
 }  // namespace signalbox

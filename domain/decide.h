@@ -86,6 +86,8 @@ Decided<NewEvents> decide(const World&, const IssueAccessToken&, const Now&);
 Decided<NewEvents> decide(const World&, const RevokeAccessToken&, const Now&);
 // No events within a streak that was noted.
 Decided<NewEvents> decide(const World&, const NoteAccessDenied&, const Now&);
+// No events if it is the one in use.
+Decided<NewEvents> decide(const World&, const AdoptAuditKey&, const Now&);
 // Plan family: deep work. PLAN_NOT_FOUND where the run's current station isn't, STALE_TOKEN,
 // PLAN_ORDER where the plan isn't at the point where this belongs.
 Decided<NewEvents> decide(const World&, const SetExploration&, const Now&);

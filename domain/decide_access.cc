@@ -61,6 +61,23 @@ Decided<NewEvents> decide(const World& world, const RevokeAccessToken& command, 
                     AccessEvent{AccessTokenRevoked{command.id, command.reason}}}};
 }
 
+Decided<NewEvents> decide(const World& world, const AdoptAuditKey& command, const Now&) {
+  if (auto ok = require_line("name", command.name, limits::name_bytes_max); !ok) {
+    return tl::unexpected(ok.error());
+  }
+  if (auto ok = require_line("verifier_key", command.verifier_key, limits::verifier_key_bytes_max);
+      !ok) {
+    return tl::unexpected(ok.error());
+  }
+  const std::optional<AuditKey>& present = world.access.audit_key;
+  if (present && present->verifier_key == command.verifier_key) return NewEvents{};
+  return NewEvents{{Stream::access(),
+                    {},
+                    present ? present->adopted_at : 0,
+                    AccessEvent{AuditKeyAdopted{command.name, command.verifier_key,
+                                                present ? present->verifier_key : std::string()}}}};
+}
+
 // A streak is over when a minute went by since it was noted last; by the wall clock, so that this
 // holds over restarts. Of more actors than are remembered nothing is noted until there is room:
 // whoever comes from many addresses can't fill the log.

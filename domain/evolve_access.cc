@@ -63,6 +63,10 @@ void fold(World& world, const Record& record, const AccessDenied& event) {
   denials.push_back({event.actor, event.method, record.recorded_at_ns});
 }
 
+void fold(World& world, const Record& record, const AuditKeyAdopted& event) {
+  world.access.audit_key = AuditKey{event.name, event.verifier_key, record.position};
+}
+
 }  // namespace
 
 void evolve_noun(World& world, const Record& record, const AccessEvent& noun) {

@@ -187,6 +187,9 @@ void examine(const World& world, const AccessState& access, Findings& findings) 
                       access.denials.size() <= limits::denial_streaks_max,
                   "what is known of access is bounded");
   findings.expect(access.issued_total >= access.tokens.size(), "each access token was issued");
+  findings.expect(!access.audit_key || (!access.audit_key->verifier_key.empty() &&
+                                        access.audit_key->adopted_at <= world.position),
+                  "an audit key was adopted at a position of the log");
   for (const AccessToken& token : access.tokens) {
     findings.expect(access.find(token.id) == &token, "no two access tokens have one id");
     findings.expect(token.status != AccessTokenStatus::absent && token.issued_at != 0 &&

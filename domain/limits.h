@@ -78,6 +78,8 @@ inline constexpr std::size_t idle_pipelines_max = 256;
 inline constexpr std::size_t access_tokens_max = 1024;
 inline constexpr std::int64_t access_token_life_ms_min = 1000;
 inline constexpr std::int64_t access_token_life_ms_max = 10LL * 366 * 24 * 60 * 60 * 1000;
+// A key's name and some sixty characters more.
+inline constexpr std::size_t verifier_key_bytes_max = name_bytes_max + 128;
 // fold: refusals, by actor and method, whose streaks are known.
 inline constexpr std::size_t denial_streaks_max = 256;
 // For so long after it was noted a refusal isn't noted again.

@@ -1,7 +1,7 @@
 // The digest of a world: equal for two folds of one log, and for a snapshot and what it was made
 // of.
 //
-// SHA-256 over "signalbox world v4", the position, the server's state, the pipelines (by digest),
+// SHA-256 over "signalbox world v5", the position, the server's state, the pipelines (by digest),
 // the locks and the ticks (by name), the locks that ended (oldest first), access, and three sets:
 // open runs, ended runs, command ids. A set's hash is its size and the sum, lane by lane in four
 // 64-bit lanes, of the SHA-256 of each of its members. So it doesn't depend on the order of a hash

@@ -21,7 +21,7 @@ namespace {
 // frontier, length of the world (u64) and the world, CRC-32C of all before (u32). Little endian.
 // The format goes up with every change of what the world's structs list, or of a `fold` limit.
 constexpr std::string_view magic = "SBXWORLD";
-constexpr std::uint32_t format = 4;
+constexpr std::uint32_t format = 5;
 constexpr std::string_view extension = ".snapshot";
 
 tl::unexpected<StoreError> failure(StoreError::Kind kind, const std::filesystem::path& file,

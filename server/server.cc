@@ -93,6 +93,7 @@ Server::Server(const Config& config, Recovered& recovered, RunIndex& index, spdl
           log_, [this](const StoreError& error) { fail_from_thread(error); },
           [this](std::function<void()> action) { asio::post(io_, std::move(action)); }),
       authentication_(engine_, clock_, config.access),
+      metrics_(clock_.wall_ns()),
       api_(api()),
       dispatcher_(api_),
       listener_(io_, http_service()),
@@ -100,6 +101,7 @@ Server::Server(const Config& config, Recovered& recovered, RunIndex& index, spdl
       clock_timer_(io_),
       space_timer_(io_) {
   api_.board = &board_;
+  api_.metrics = &metrics_;
   api_.trigger_heartbeat = [this](const std::string& reason) {
     board_.find(heartbeat_loop_name)->trigger(reason, /*again=*/true);
   };
@@ -124,6 +126,7 @@ Engine::Hooks Server::hooks() {
           set_job_pauses(job_pauses_of(engine_.world(), commit));
           if (!stopping_) board_.observe(commit);
         }
+        metrics_.observe(outcome);
         projector_.notify();
         run_roots_.observe(engine_.world(), outcome.batch);
         feed_.publish(outcome.batch);

@@ -31,6 +31,7 @@
 #include "server/follow/snapshotter.h"
 #include "server/jobs/job_pause.h"
 #include "server/jobs/station_jobs.h"
+#include "server/metrics/service_metrics.h"
 #include "server/recovery/recovery.h"
 #include "server/rpc/dispatcher.h"
 #include "server/rpc/lock_queue.h"
@@ -102,6 +103,7 @@ class Server {
   BoardLoops board_;
   EventFeed feed_;
   Authentication authentication_;
+  ServiceMetrics metrics_;
   Api api_;
   Dispatcher dispatcher_;
   Listener listener_;

@@ -78,6 +78,19 @@ void assign_text(std::string& text, std::string_view bytes) {
   }
 }
 
+void assign_header(Record& record, const Frame& frame) {
+  record.position = frame.position;
+  record.stream.kind = frame.stream;
+  assign_raw(record.stream.run_id, frame.run_id);
+  assign_text(record.stream.name, frame.stream_name);
+  record.recorded_at_ns = frame.recorded_at_ns;
+  assign_text(record.actor, frame.actor);
+  assign_text(record.command_id, frame.command_id);
+  assign_raw(record.request_digest, frame.request_digest);
+  record.cause = frame.cause;
+  assign_raw(record.span_id, frame.span_id);
+}
+
 void append_text(std::string& out, std::string_view text) {
   SIGNALBOX_CHECK(text.size() <= std::numeric_limits<std::uint16_t>::max());
   append_integer(out, static_cast<std::uint16_t>(text.size()));
@@ -174,6 +187,16 @@ Frame encode_record(const Record& record, const Salt& salt, std::string& out) {
   return frame;
 }
 
+void append_frame(std::string_view header, std::string_view salted_payload, std::string& out) {
+  const std::size_t begin = out.size();
+  const std::size_t bytes = format_offset + header.size() + salted_payload.size();
+  append_integer(out, std::uint32_t{0});
+  append_integer(out, static_cast<std::uint32_t>(bytes));
+  out.append(header).append(salted_payload);
+  const std::string_view checked = std::string_view(out).substr(begin + length_offset);
+  put_integer(out, begin + crc_offset, crc32c(checked));
+}
+
 Stored<Frame> parse_frame(std::string_view bytes) {
   if (bytes.size() < format_offset + 1) return damaged(0, "a record is cut short");
   const auto length = read_integer<std::uint32_t>(bytes.data() + length_offset);
@@ -223,6 +246,12 @@ Stored<Frame> parse_frame(std::string_view bytes) {
   return frame;
 }
 
+Record header_of(const Frame& frame) {
+  Record record;
+  assign_header(record, frame);
+  return record;
+}
+
 Stored<void> decode_frame(const Frame& frame, Record& record) {
   switch (frame.stream) {
     case StreamKind::server:
@@ -237,16 +266,7 @@ Stored<void> decode_frame(const Frame& frame, Record& record) {
       return failure(StoreError::Kind::unsupported, frame.position,
                      "a record is of a kind of stream that this version doesn't know");
   }
-  record.position = frame.position;
-  record.stream.kind = frame.stream;
-  assign_raw(record.stream.run_id, frame.run_id);
-  assign_text(record.stream.name, frame.stream_name);
-  record.recorded_at_ns = frame.recorded_at_ns;
-  assign_text(record.actor, frame.actor);
-  assign_text(record.command_id, frame.command_id);
-  assign_raw(record.request_digest, frame.request_digest);
-  record.cause = frame.cause;
-  assign_raw(record.span_id, frame.span_id);
+  assign_header(record, frame);
   auto decoded = decode_payload(frame.number, frame.version,
                                 frame.salted_payload.substr(salt_bytes), record.event);
   if (!decoded) decoded.error().position = frame.position;

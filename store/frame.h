@@ -44,6 +44,12 @@ Frame encode_record(const Record& record, const Salt& salt, std::string& out);
 // a newer program wrote them. The payload isn't looked into.
 Stored<Frame> parse_frame(std::string_view bytes);
 
+// Appends the frame around a header and a salted payload that were kept apart, in any state.
+void append_frame(std::string_view header, std::string_view salted_payload, std::string& out);
+
+// What a parsed frame tells without its payload: a record whose event isn't set.
+Record header_of(const Frame& frame);
+
 // The record that a parsed frame stands for, its event brought up to date; the same errors.
 Stored<void> decode_frame(const Frame& frame, Record& record);
 

@@ -324,6 +324,30 @@ Stored<Position> RocksEventLog::scan(Position from, Position to, const Visit& vi
   return *next - 1;
 }
 
+Stored<Position> RocksEventLog::scan_frames(Position from, Position to,
+                                            const VisitFrame& visit) const {
+  const State& state = *state_;
+  from = std::max<Position>(from, 1);
+  to = std::min<Position>(to, state.tail);
+  if (from > to) return from - 1;
+  const std::shared_lock reading(state.mutex);
+  if (state.database == nullptr) return tl::unexpected(unreadable(state.data));
+  bool wanted = true;
+  const auto next =
+      walk_entries(*state.database, from, to, [&](std::string_view entry, Position first) {
+        auto end = for_each_frame(entry, first, [&](const Frame& frame) -> Stored<bool> {
+          if (frame.position < from) return true;
+          if (frame.position > to || !wanted) return false;
+          wanted = visit(frame);
+          return true;
+        });
+        if (end && !wanted) end->stopped = true;
+        return end;
+      });
+  if (!next) return tl::unexpected(state.located(next.error()));
+  return *next - 1;
+}
+
 Stored<Commit> RocksEventLog::read_commit(Position position) const {
   const State& state = *state_;
   if (position == 0 || position > state.tail) {

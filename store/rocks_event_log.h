@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "store/event_log.h"
+#include "store/frame.h"
 #include "store/random_source.h"
 
 namespace rocksdb {
@@ -71,6 +72,9 @@ class RocksEventLog final : public EventLog {
 
   // The visitor must not append.
   Stored<Position> scan(Position from, Position to, const Visit& visit) const override;
+  // As scan(), with each record as it lies there; its views last until the visitor returns.
+  using VisitFrame = std::function<bool(const Frame&)>;
+  Stored<Position> scan_frames(Position from, Position to, const VisitFrame& visit) const;
   [[nodiscard]] Stored<Commit> read_commit(Position position) const override;
   [[nodiscard]] MerkleFrontier frontier() const override;
 

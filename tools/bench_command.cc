@@ -56,6 +56,7 @@ std::vector<BenchPart> parts_of(const BenchOptions& options) {
   if (wanted("socket")) parts.push_back(bench_socket);
   if (wanted("engine")) parts.push_back(bench_engine);
   if (wanted("board")) parts.push_back(bench_board);
+  if (wanted("audit")) parts.push_back(bench_audit);
   if (options.parts.empty() ? options.full : wanted("scale")) parts.push_back(bench_scale);
   return parts;
 }
@@ -92,7 +93,7 @@ void add_bench_command(CLI::App& app, Invocation& invocation) {
       ->check(CLI::Range(0.05, 3600.0));
   command->add_option("--events", options->events, "Of the logs that are made to be read");
   command->add_option("--part", options->parts, "Only this part; again for more")
-      ->check(CLI::IsMember({"socket", "engine", "board", "scale"}))
+      ->check(CLI::IsMember({"socket", "engine", "board", "audit", "scale"}))
       ->expected(1)
       ->take_all();
   command->footer(

@@ -7,10 +7,14 @@
 #include <vector>
 
 #include "domain/check.h"
+#include "domain/evolve.h"
+#include "projections/world_digest.h"
+#include "projections/world_snapshot.h"
 #include "server/clock.h"
 #include "server/engine/committer.h"
 #include "server/engine/engine.h"
 #include "store/codec.h"
+#include "store/rocks_event_log.h"
 
 namespace signalbox {
 namespace {
@@ -175,6 +179,21 @@ class HistoryMaker {
 
 Called<double> make_history(EventLog& log, const HistoryPlan& history) {
   return HistoryMaker(log, history).make();
+}
+
+Called<void> write_snapshot_at_tail(const std::filesystem::path& data) {
+  auto log = RocksEventLog::open(data, {.read_only = true});
+  if (!log) return tl::unexpected(from_store_error(log.error()));
+  World world;
+  const auto folded = (*log)->scan(1, (*log)->tail(), [&](Record&& record) {
+    evolve(world, record);
+    return true;
+  });
+  if (!folded) return tl::unexpected(from_store_error(folded.error()));
+  const auto written = write_snapshot(data / "projections" / "snapshots", world, (*log)->frontier(),
+                                      world_digest(world));
+  if (!written) return tl::unexpected(from_store_error(written.error()));
+  return {};
 }
 
 }  // namespace signalbox

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 
 #include "store/event_log.h"
@@ -19,5 +20,8 @@ struct HistoryPlan {
 // Decides, evolves and appends in batches of bench_batch_events; a batch is decided while the one
 // before it is written. `log` must be empty. Gives the events a second.
 Called<double> make_history(EventLog& log, const HistoryPlan& history);
+
+// A snapshot at the end of the log under `data`, as the server's own follower would have left it.
+Called<void> write_snapshot_at_tail(const std::filesystem::path& data);
 
 }  // namespace signalbox

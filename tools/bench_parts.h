@@ -29,6 +29,9 @@ Called<std::vector<Measured>> bench_engine(const BenchPlan& plan);
 // A large log's opening time, memory of open and of ended runs, and snapshots in the latencies.
 Called<std::vector<Measured>> bench_scale(const BenchPlan& plan);
 
+// Export and verification, against a raw scan.
+Called<std::vector<Measured>> bench_audit(const BenchPlan& plan);
+
 // A tick of the heartbeat over a large board.
 Called<std::vector<Measured>> bench_board(const BenchPlan& plan);
 

@@ -1,9 +1,9 @@
 // What size costs: opening a large log, memory of open and of ended runs, and snapshots of many
 // open runs while commands are taken.
-#include "domain/evolve.h"
+#include <chrono>
+
 #include "domain/limits.h"
-#include "projections/world_digest.h"
-#include "projections/world_snapshot.h"
+#include "server/past/replay_walk.h"
 #include "store/rocks_event_log.h"
 #include "tools/bench_history.h"
 #include "tools/bench_load.h"
@@ -24,26 +24,31 @@ constexpr double opening_seconds_max = 1;
 constexpr double open_run_bytes_max = 2048;
 constexpr double snapshot_p99_ratio_max = 3;
 constexpr double ended_runs_growth_max = 1.1;
+constexpr double debugger_step_ms_max = 100;
+constexpr std::size_t debugger_steps_timed = 30;
 
-// A snapshot at the end of the log, as the server's own follower would have left it.
-Called<void> write_snapshot_at_tail(const std::filesystem::path& data) {
+// Steps of the debugger, back and on again, in the middle of the log, where no snapshot is near.
+Called<std::vector<double>> debugger_steps(const std::filesystem::path& data) {
   auto log = RocksEventLog::open(data, {.read_only = true});
   if (!log) return tl::unexpected(from_store_error(log.error()));
-  World world;
-  const auto folded = (*log)->scan(1, (*log)->tail(), [&](Record&& record) {
-    evolve(world, record);
-    return true;
-  });
-  if (!folded) return tl::unexpected(from_store_error(folded.error()));
-  const auto written = write_snapshot(data / "projections" / "snapshots", world, (*log)->frontier(),
-                                      world_digest(world));
-  if (!written) return tl::unexpected(from_store_error(written.error()));
-  return {};
+  ReplayWalk walk(**log, data);
+  const Position middle = (*log)->tail() / 2;
+  if (auto there = walk.go(middle); !there) return tl::unexpected(from_store_error(there.error()));
+  std::vector<double> steps_ms;
+  for (std::size_t step = 0; step < debugger_steps_timed; ++step) {
+    const auto start = std::chrono::steady_clock::now();
+    const auto there = walk.go(step % 3 == 2 ? walk.position() + 1 : walk.position() - 1);
+    if (!there) return tl::unexpected(from_store_error(there.error()));
+    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
+    steps_ms.push_back(took.count());
+  }
+  return steps_ms;
 }
 
 struct Opened {
   std::vector<double> seconds;  // from the start of the process to its first answer
   std::vector<double> resident_bytes;
+  std::vector<double> steps_ms;
 };
 
 // A server on a log of `events` events with a snapshot at its end.
@@ -61,6 +66,9 @@ Called<Opened> open_history(const BenchPlan& plan, std::uint64_t events) {
     return tl::unexpected(written.error());
   }
   Opened opened;
+  auto steps_ms = debugger_steps(data);
+  if (!steps_ms) return tl::unexpected(steps_ms.error());
+  opened.steps_ms = std::move(*steps_ms);
   for (std::size_t round = 0; round <= plan.rounds; ++round) {
     const auto server = ChildServer::start(data, {});
     if (!server) return tl::unexpected(server.error());
@@ -90,6 +98,8 @@ Called<std::vector<Measured>> ended_runs(const BenchPlan& plan) {
                "memory after 10 million events"),
       at_most(ended_runs_growth_max,
               measured("memory_growth_ended", growth, "×", "that, of the one before")),
+      at_most(debugger_step_ms_max, measured("debugger_step_ms", many->steps_ms, "ms",
+                                             "a step of the debugger in 10 million")),
   };
 }
 

@@ -30,6 +30,8 @@ void add_access_commands(CLI::App& app, Invocation& invocation);
 void add_server_commands(CLI::App& app, Invocation& invocation);
 void add_rpc_command(CLI::App& app, Invocation& invocation);
 void add_replay_command(CLI::App& app, Invocation& invocation);
+void add_diff_command(CLI::App& app, Invocation& invocation);
+void add_audit_commands(CLI::App& app, Invocation& invocation);
 void add_bench_command(CLI::App& app, Invocation& invocation);
 void add_completion_command(CLI::App& app, Invocation& invocation);
 
@@ -39,6 +41,7 @@ void add_run_watch_command(CLI::App& run, Invocation& invocation);
 void add_run_resume_command(CLI::App& run, Invocation& invocation);
 void add_run_retry_command(CLI::App& run, Invocation& invocation);
 void add_run_why_command(CLI::App& run, Invocation& invocation);
+void add_run_export_command(CLI::App& run, Invocation& invocation);
 void add_station_complete_command(CLI::App& station, Invocation& invocation);
 void add_lock_exec_command(CLI::App& lock, Invocation& invocation);
 

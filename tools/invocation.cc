@@ -60,6 +60,9 @@ Called<std::string> access_secret(const std::string& token_file) {
 }  // namespace
 
 Called<ServerAddress> Invocation::server_address() const {
+  if (!at.empty()) {
+    return tl::unexpected(usage_error("--at is for queries; this asks a running server"));
+  }
   auto secret = access_secret(token_file);
   if (!secret) return tl::unexpected(std::move(secret.error()));
   std::string tcp = server;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,12 +17,18 @@
 
 namespace signalbox {
 
+class PastDirectory;
+
 struct Invocation {
   bool json = false;
   std::string data;        // --data, or empty
   std::string socket;      // --socket, or empty
   std::string server;      // --server, or empty
   std::string token_file;  // --token-file, or empty
+  std::string at;          // --at, or empty: queries are about the present
+
+  // What answers queries about the past, from the first one on.
+  mutable std::shared_ptr<PastDirectory> past;
 
   // What stands after "--", word by word, for a command that runs another.
   std::optional<std::vector<std::string>> command_words;

@@ -32,6 +32,10 @@ void add_commands(CLI::App& app, Invocation& invocation) {
   app.add_option("--token-file", invocation.token_file,
                  "The file that holds the access token [else SIGNALBOX_ACCESS_TOKEN holds it]")
       ->type_name("FILE");
+  app.add_option("--at", invocation.at,
+                 "Answer a query as of then, from the data directory: a position, a time (RFC "
+                 "3339) or an age (90m)")
+      ->type_name("MOMENT");
   app.add_flag("--json", invocation.json, "Exactly one JSON object on stdout, for programs");
   add_serve_command(app, invocation);
   add_run_commands(app, invocation);
@@ -53,17 +57,20 @@ void add_commands(CLI::App& app, Invocation& invocation) {
   add_server_commands(app, invocation);
   add_rpc_command(app, invocation);
   add_replay_command(app, invocation);
+  add_diff_command(app, invocation);
+  add_audit_commands(app, invocation);
   add_bench_command(app, invocation);
   add_completion_command(app, invocation);
   app.footer(
-      "--data, --socket, --server, --token-file and --json are for every command and may stand "
-      "after it.\n"
+      "--data, --socket, --server, --token-file and --json are for every command, --at is for "
+      "every query;\nthey may stand after it.\n"
       "Exit codes: 0 done, 1 refused, 2 usage, 69 no server, 74 I/O, 75 try again, 77 not "
       "allowed,\n78 bad configuration or damaged data.\n\n"
       "Examples:\n"
       "  signalbox serve --data ./box\n"
       "  signalbox run start \"fix the failing test\" --watch\n"
-      "  signalbox run list --status running --json");
+      "  signalbox run list --status running --json\n"
+      "  signalbox run list --at 2026-11-20T03:00:00Z");
 }
 
 // Takes what `lock exec` runs off the end of the command line: those words are nobody else's to

@@ -3,11 +3,13 @@
 #include <CLI/CLI.hpp>
 
 #include "tools/client.h"
+#include "tools/past_call.h"
 
 namespace signalbox {
 
 Called<boost::json::object> call_server(const Invocation& invocation, std::string_view method,
                                         boost::json::object params) {
+  if (!invocation.at.empty()) return call_past(invocation, method, params);
   const auto server = invocation.server_address();
   if (!server) return tl::unexpected(server.error());
   auto client = Client::connect(*server);

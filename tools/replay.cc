@@ -16,11 +16,16 @@ using SteadyClock = std::chrono::steady_clock;
 // Folds the records after world.position up to `to`.
 Called<void> fold(const EventLog& log, Position to, const ReplayRequest& request,
                   Replayed& replayed) {
+  WorldDigest digest;
   const auto start = SteadyClock::now();
   const auto scanned = log.scan(replayed.world.position + 1, to, [&](Record&& record) {
     if (request.visit) request.visit(record);
     evolve(replayed.world, record);
     ++replayed.events;
+    if (request.digest_every != 0 &&
+        (replayed.world.position % request.digest_every == 0 || replayed.world.position == to)) {
+      replayed.digests.emplace(replayed.world.position, digest.of(replayed.world));
+    }
     return true;
   });
   if (!scanned) return tl::unexpected(from_store_error(scanned.error()));

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <optional>
 
 #include "domain/world.h"
@@ -18,6 +19,7 @@ struct ReplayRequest {
   bool from_snapshot = false;  // start at the newest good snapshot instead of at position 1
   bool verify = false;         // read every file again, and compare the snapshot on the way
   std::function<void(const Record&)> visit;  // each record before it is folded; may be empty
+  Position digest_every = 0;  // the state's digest after so many events, and at the end; 0: none
 };
 
 struct Replayed {
@@ -27,6 +29,7 @@ struct Replayed {
   std::uint64_t events = 0;
   double seconds = 0;  // of reading, checking, decoding and folding; without the opening
   std::optional<Position> snapshot_compared;
+  std::map<Position, Digest> digests;
 };
 
 // Reads only, on the directory of a running server too. `damaged` for a log that isn't what was

@@ -1,17 +1,24 @@
 // `signalbox replay`: what the log says, without a server.
+#include <unistd.h>
+
+#include <iostream>
 #include <memory>
 #include <optional>
+#include <sstream>
 
 #include <CLI/CLI.hpp>
 #include <boost/json/array.hpp>
 
 #include "projections/world_digest.h"
 #include "server/rpc/record_json.h"
+#include "tools/audit/capsule_replay.h"
 #include "tools/commands.h"
 #include "tools/elapsed_text.h"
 #include "tools/event_view.h"
 #include "tools/json_fields.h"
 #include "tools/replay.h"
+#include "tools/replay_against.h"
+#include "tools/replay_step.h"
 #include "tools/text_table.h"
 
 namespace signalbox {
@@ -19,11 +26,17 @@ namespace {
 
 namespace json = boost::json;
 
+constexpr Position against_digest_every = 10'000;
+
 struct ReplayOptions {
   std::optional<std::uint64_t> to;
   std::optional<std::string> run_id;
   bool from_snapshot = false;
   bool verify = false;
+  bool step = false;
+  Position digest_every = 0;
+  std::string against;
+  CapsuleReplay capsule;
 };
 
 std::uint64_t rate(const Replayed& replayed) {
@@ -47,12 +60,21 @@ json::object replayed_json(const Replayed& replayed, const ReplayOptions& option
   result["torn_bytes"] = replayed.report.torn_bytes;
   result["verified"] = options.verify;
   if (replayed.snapshot_compared) result["snapshot_compared"] = *replayed.snapshot_compared;
+  if (options.digest_every != 0) {
+    json::array digests;
+    for (const auto& [position, digest] : replayed.digests) {
+      digests.push_back({{"position", position}, {"state_digest", to_hex(digest)}});
+    }
+    result["digest_every"] = options.digest_every;
+    result["digests"] = std::move(digests);
+  }
   return result;
 }
 
 Called<json::object> run_replay(const Invocation& invocation, const ReplayOptions& options) {
   ReplayRequest request{
-      invocation.data_directory(), options.to, options.from_snapshot, options.verify, {}};
+      invocation.data_directory(), options.to, options.from_snapshot, options.verify, {},
+      options.digest_every};
   json::array records;
   if (options.run_id) {
     const auto run_id = parse_uuid(*options.run_id);
@@ -77,6 +99,44 @@ Called<json::object> run_replay(const Invocation& invocation, const ReplayOption
   return result;
 }
 
+// What another program says of the same log decides whether it may take it over, or did.
+Called<json::object> run_against(const Invocation& invocation, ReplayOptions options) {
+  if (options.run_id) return tl::unexpected(usage_error("--against is of the whole log"));
+  if (options.digest_every == 0) options.digest_every = against_digest_every;
+  auto ours = run_replay(invocation, options);
+  if (!ours) return ours;
+  const auto equal = compare_replay(invocation.data_directory(), options.against, *ours);
+  if (!equal) return tl::unexpected(equal.error());
+  (*ours)["against"] = options.against;
+  (*ours)["digests_compared"] = *equal;
+  ours->erase("digests");
+  return ours;
+}
+
+// A debugger ends with its user's last word; what goes wrong on the way is the answer.
+ExitCode run_step(const Invocation& invocation, const ReplayOptions& options) {
+  const auto fail = [&invocation](CallError error) {
+    return answer(invocation, tl::unexpected(std::move(error)), {});
+  };
+  if (invocation.json)
+    return fail(usage_error("--step is for people; `signalbox diff` has --json"));
+  const auto data = invocation.data_directory();
+  const auto log = RocksEventLog::open(data, {.read_only = true});
+  if (!log) return fail(from_store_error(log.error()));
+  const Position tail = (*log)->tail();
+  const Position begin = options.to.value_or(options.run_id ? 0 : tail);
+  if (begin > tail) return fail(usage_error("the log ends at " + std::to_string(tail)));
+  ReplayWalk walk(**log, data);
+  ReplayStep step(walk, terminal_of(STDOUT_FILENO));
+  std::istringstream first(options.run_id ? "run " + *options.run_id + "\n" : "");
+  if (options.run_id) {
+    if (auto done = step.run(first, std::cout, begin, false); !done) return fail(done.error());
+  }
+  auto done = step.run(std::cin, std::cout, options.run_id ? walk.position() : begin,
+                       ::isatty(STDIN_FILENO) == 1);
+  return done ? ExitCode::ok : fail(std::move(done.error()));
+}
+
 std::string view_replay(const json::object& result, const Terminal& terminal) {
   std::string text;
   for (const json::value& record : array_at(result, "records")) {
@@ -97,6 +157,8 @@ std::string view_replay(const json::object& result, const Terminal& terminal) {
           {"torn tail", {torn == "0" ? "" : torn + " bytes, never acknowledged", Style::busy}},
           {"verified", {true_at(result, "verified") ? "every record, every file" : ""}},
           {"snapshot compared", {text_at(result, "snapshot_compared")}},
+          {"the same as", {text_at(result, "against"), Style::good}},
+          {"digests compared", {text_at(result, "digests_compared")}},
       },
       terminal);
 }
@@ -106,6 +168,7 @@ std::string view_replay(const json::object& result, const Terminal& terminal) {
 void add_replay_command(CLI::App& app, Invocation& invocation) {
   CLI::App* command = app.add_subcommand("replay", "Fold the log offline: its state and digest");
   const auto options = std::make_shared<ReplayOptions>();
+  add_capsule_options(*command, options->capsule);
   command->add_option("--to", options->to, "Up to this position; else to the end")
       ->type_name("POSITION");
   command->add_option("--run", options->run_id, "Print this run's records instead");
@@ -113,15 +176,36 @@ void add_replay_command(CLI::App& app, Invocation& invocation) {
                     "Check every file as well, and the newest snapshot against the log");
   command->add_flag("--from-snapshot", options->from_snapshot,
                     "Begin at the newest snapshot instead of at the first record");
+  command->add_flag("--step", options->step,
+                    "A debugger: event by event, forwards and backwards, with what each changed");
+  command
+      ->add_option("--digest-every", options->digest_every,
+                   "With --json: the state's digest after so many events")
+      ->type_name("N");
+  command
+      ->add_option("--against", options->against,
+                   "Compare the digests with those of another signalbox on the same log, and find "
+                   "the first event where they part")
+      ->type_name("PROGRAM");
   command->footer(
       "Reads only; the directory may be that of a running server. Every record is checked; a\n"
       "damaged log ends with 78 and says what is wrong, and where.\n\n"
       "Examples:\n"
       "  signalbox replay --data ./box\n"
       "  signalbox replay --data ./box --to 1200 --json\n"
-      "  signalbox replay --data ./box --run \"$run\"");
+      "  signalbox replay --data ./box --step\n"
+      "  ./new/signalbox replay --data ./box --verify --against ./old/signalbox\n"
+      "  signalbox replay --data ./box --run \"$run\"\n"
+      "  signalbox replay run.capsule --key @audit.vkey");
   command->callback([options, &invocation] {
     invocation.action = [options, &invocation] {
+      if (!options->capsule.file.empty()) {
+        return answer(invocation, replay_capsule(options->capsule), view_capsule);
+      }
+      if (options->step) return run_step(invocation, *options);
+      if (!options->against.empty()) {
+        return answer(invocation, run_against(invocation, *options), view_replay);
+      }
       return answer(invocation, run_replay(invocation, *options), view_replay);
     };
   });

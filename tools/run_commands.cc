@@ -188,7 +188,7 @@ void add_artifact(CLI::App& run, Invocation& invocation) {
 
 void add_run_commands(CLI::App& app, Invocation& invocation) {
   CLI::App* run = app.add_subcommand(
-      "run", "Runs: start, get, list, why, cancel, pause, resume, retry, watch, artifact");
+      "run", "Runs: start, get, list, why, cancel, pause, resume, retry, watch, artifact, export");
   run->require_subcommand(1);
   run->footer(
       "Examples:\n"
@@ -204,6 +204,7 @@ void add_run_commands(CLI::App& app, Invocation& invocation) {
   add_run_why_command(*run, invocation);
   add_run_watch_command(*run, invocation);
   add_artifact(*run, invocation);
+  add_run_export_command(*run, invocation);
 }
 
 }  // namespace signalbox

@@ -1,5 +1,6 @@
 #include "server/engine/committer.h"
 
+#include <chrono>
 #include <utility>
 
 #include "domain/check.h"
@@ -38,7 +39,9 @@ void CommitThread::run() {
       work_.reset();
     }
     CommitOutcome outcome;
+    const auto begun = std::chrono::steady_clock::now();
     outcome.result = log_.append(work.expected_tail, work.batch);
+    outcome.took_ns = std::chrono::nanoseconds(std::chrono::steady_clock::now() - begun).count();
     if (outcome.result.status == AppendStatus::ok) outcome.frontier = log_.frontier();
     outcome.batch = std::move(work.batch);
     done_(std::move(outcome));

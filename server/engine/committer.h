@@ -16,6 +16,7 @@ struct CommitOutcome {
   AppendResult result;
   std::vector<Commit> batch;  // what was appended, given back
   MerkleFrontier frontier;    // of the log at result.tail
+  std::int64_t took_ns = 0;   // of the append
 };
 
 // One batch at a time: start() is called again only after `done` of the batch before.

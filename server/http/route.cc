@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view command = "command_id";
 
-constexpr std::array<Route, 16> table = {{
+constexpr std::array<Route, 17> table = {{
     {"POST", "/v1/runs", "run.start", RouteKind::call, 202, "idempotency_key", show_started_run},
     {"GET", "/v1/runs", "run.list", RouteKind::call, 200, {}, show_run_page},
     {"GET", "/v1/runs/{run_id}", "run.get"},
@@ -30,6 +30,7 @@ constexpr std::array<Route, 16> table = {{
      true},
     {"GET", "/v1/events", "events.subscribe", RouteKind::stream},
     {"POST", "/rpc", {}, RouteKind::rpc},
+    {"GET", "/metrics", "server.metrics", RouteKind::call, 200, {}, show_metrics},
     {"GET", "/healthz", {}, RouteKind::alive},
     {"GET", "/readyz", {}, RouteKind::ready},
     {"GET", "/version", {}, RouteKind::version},

@@ -65,4 +65,9 @@ void show_artifacts(const Target&, const json::object& result, HttpAnswer& answe
   answer.body = json::serialize(shown) + "\n";
 }
 
+void show_metrics(const Target&, const json::object& result, HttpAnswer& answer) {
+  answer.media_type = text_of(result.at("media_type"));
+  answer.body = text_of(result.at("text"));
+}
+
 }  // namespace signalbox

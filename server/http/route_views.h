@@ -16,4 +16,7 @@ void show_run_page(const Target& target, const boost::json::object& result, Http
 // the `href` of a name gives the newest attempt's, and only that one is said to be `current`.
 void show_artifacts(const Target& target, const boost::json::object& result, HttpAnswer& answer);
 
+// Its text, as that.
+void show_metrics(const Target& target, const boost::json::object& result, HttpAnswer& answer);
+
 }  // namespace signalbox

@@ -23,6 +23,7 @@ class Authentication;
 class BoardLoops;
 class LockQueue;
 class RunRootWriter;
+class ServiceMetrics;
 class Snapshotter;
 class StepQueue;
 
@@ -72,6 +73,8 @@ struct Api {
   const Snapshotter* snapshotter = nullptr;
   // The loops that can be triggered; nullptr where there are none.
   BoardLoops* board = nullptr;
+  // What is counted; nullptr where nothing is, as in tests.
+  ServiceMetrics* metrics = nullptr;
   // Begins a tick of the heartbeat now, unless one is in progress; does nothing where it is empty,
   // as in tests. The engine's thread, outside of a transaction.
   std::function<void(const std::string& reason)> trigger_heartbeat = nullptr;

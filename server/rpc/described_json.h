@@ -28,6 +28,7 @@
 #include <boost/json/value.hpp>
 #include <boost/mp11/algorithm.hpp>
 
+#include "domain/boxed.h"
 #include "domain/error.h"
 #include "domain/ids.h"
 #include "domain/station_events.h"
@@ -46,6 +47,8 @@ template <class T>
 struct is_optional : std::false_type {};
 template <class T>
 struct is_optional<std::optional<T>> : std::true_type {};
+template <class T>
+struct is_optional<Boxed<T>> : std::true_type {};
 template <class T>
 struct is_vector : std::false_type {};
 template <class T>

@@ -36,9 +36,10 @@ Rejection forbidden(const std::string& actor, const Method& method, Role role) {
 }  // namespace
 
 Dispatcher::Dispatcher(Api& api) : api_(api) {
-  for (auto family : {run_methods, strategy_methods, station_methods, plan_methods, step_methods,
-                      lock_methods, tick_methods, loop_methods, project_methods, card_methods,
-                      artifact_methods, event_methods, server_methods, access_methods}) {
+  for (auto family :
+       {run_methods, strategy_methods, station_methods, plan_methods, step_methods, lock_methods,
+        tick_methods, loop_methods, project_methods, card_methods, artifact_methods, event_methods,
+        server_methods, access_methods, audit_methods}) {
     std::vector<Method> rows = family();
     std::move(rows.begin(), rows.end(), std::back_inserter(methods_));
   }

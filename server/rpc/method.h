@@ -44,5 +44,6 @@ std::vector<Method> artifact_methods();
 std::vector<Method> event_methods();
 std::vector<Method> server_methods();
 std::vector<Method> access_methods();
+std::vector<Method> audit_methods();
 
 }  // namespace signalbox

@@ -3,6 +3,7 @@
 #include "projections/holding_table.h"
 #include "server/follow/snapshotter.h"
 #include "server/http/http_limits.h"
+#include "server/metrics/service_metrics.h"
 #include "server/rpc/described_json.h"
 #include "server/rpc/json_text.h"
 #include "server/rpc/line_limits.h"
@@ -136,6 +137,7 @@ void limits_method(Api&, Call& call) {
   SIGNALBOX_LIMIT(remembered_ended_locks_max);
   SIGNALBOX_LIMIT(failing_owners_max);
   SIGNALBOX_LIMIT(idle_pipelines_max);
+  SIGNALBOX_LIMIT(verifier_key_bytes_max);
   SIGNALBOX_LIMIT(access_tokens_max);
   SIGNALBOX_LIMIT(access_token_life_ms_min);
   SIGNALBOX_LIMIT(access_token_life_ms_max);
@@ -179,12 +181,20 @@ void limits_method(Api&, Call& call) {
   call.responder.result(std::move(result));
 }
 
+void metrics_method(Api& api, Call& call) {
+  json::object result;
+  result["media_type"] = "text/plain; version=0.0.4; charset=utf-8";
+  result["text"] = api.metrics == nullptr ? std::string() : api.metrics->text(api);
+  call.responder.result(std::move(result));
+}
+
 }  // namespace
 
 std::vector<Method> server_methods() {
   return {
       {"server.status", false, Role::viewer, {}, status},
       {"server.limits", false, Role::viewer, {}, limits_method},
+      {"server.metrics", false, Role::viewer, {}, metrics_method},
       {"server.crash_report", false, Role::viewer, {}, crash_report_method},
   };
 }

@@ -17,6 +17,9 @@ Event issued(std::uint8_t id, std::string name, Role role = Role::worker,
 Event revoked(std::uint8_t id, std::string reason = "lost") {
   return AccessEvent{AccessTokenRevoked{uuid_of(id), std::move(reason)}};
 }
+Event adopted(std::string key, std::string previous) {
+  return AccessEvent{AuditKeyAdopted{"box", std::move(key), std::move(previous)}};
+}
 Event denied(std::string actor, std::string method) {
   return AccessEvent{
       AccessDenied{std::move(actor), std::move(method), Role::viewer, Role::operator_}};
@@ -175,6 +178,26 @@ TEST_F(AccessTest, ManyActorsCantFillTheLog) {
   when(note("tcp:another"));
   then_names({"AccessDenied"});
   EXPECT_EQ(world.access.denials.size(), limits::denial_streaks_max);
+}
+
+TEST_F(AccessTest, AnAuditKeyNamesTheOneBeforeIt) {
+  when(AdoptAuditKey{"box+1", "box"});
+  then({adopted("box+1", "")});
+  const Position first = world.position;
+  when(AdoptAuditKey{"box+1", "box"});
+  then({});
+  when(AdoptAuditKey{"box+2", "box"});
+  then({adopted("box+2", "box+1")});
+  ASSERT_TRUE(world.access.audit_key);
+  EXPECT_EQ(world.access.audit_key->verifier_key, "box+2");
+  EXPECT_EQ(world.access.audit_key->adopted_at, first + 1);
+}
+
+TEST_F(AccessTest, AnAuditKeyIsOneLine) {
+  when(AdoptAuditKey{"box+1\nbox+2", "box"});
+  then_rejected(ErrorCode::INVALID_PARAMS);
+  when(AdoptAuditKey{std::string(limits::verifier_key_bytes_max + 1, 'k'), "box"});
+  then_rejected(ErrorCode::LIMIT_EXCEEDED);
 }
 
 }  // namespace

@@ -271,10 +271,12 @@ class RandomHistory {
 
   Command access_command(const Step& step) {
     const auto& tokens = world.access.tokens;
-    switch (step.choice % 4) {
+    switch (step.choice % 5) {
       case 0:
         return NoteAccessDenied{"owner-" + std::to_string(step.which % 3), "run.start",
                                 Role::viewer, Role::operator_};
+      case 2:
+        return AdoptAuditKey{"box+" + std::to_string(step.which % 3), "box"};
       case 1:
         return RevokeAccessToken{tokens.empty() ? Uuid{} : tokens[step.which % tokens.size()].id,
                                  "lost"};

@@ -82,7 +82,7 @@ TEST(CliWithoutServer, ExitsWith69AndSaysHowToStartOne) {
 
 TEST(CliWithoutServer, HelpAndVersionGoToStdout) {
   for (const char* noun : {"serve", "run", "station", "lock", "access", "events", "server", "rpc",
-                           "replay", "bench", "completion", "status"}) {
+                           "replay", "audit", "bench", "completion", "status"}) {
     const Output help = run_process({SIGNALBOX_BINARY, noun, "--help"});
     EXPECT_EQ(help.exit_code, 0) << noun;
     EXPECT_NE(help.out.find("Examples:"), std::string::npos) << noun;

@@ -15,6 +15,7 @@ void KeeperClient::act() {
   if (calm()) return;
   if (surroundings_.access_secrets.empty() || one_in(2)) return issue();
   if (one_in(3)) return ask("access.list", {}, keeper_patience_ms, &KeeperClient::on_done);
+  if (one_in(8)) return adopt();
   const AccessSecret& chosen = environment_.random.any_of(surroundings_.access_secrets);
   ask("access.revoke", {{"id", chosen.id}, {"reason", "it was left lying about"}},
       keeper_patience_ms, &KeeperClient::on_done);
@@ -27,6 +28,13 @@ void KeeperClient::issue() {
                       {"role", environment_.random.any_of(roles)}};
   if (one_in(2)) params["expires_in_ms"] = between(1000, 20'000);
   ask("access.issue", params, keeper_patience_ms, &KeeperClient::on_issued);
+}
+
+void KeeperClient::adopt() {
+  constexpr std::array keys{"box.example+fd33f141+AbPG9kjU2mn2r8pz8JM9sNKcOIOHHROsX4h/waciogXY",
+                            "box.example+656fa38a+AbFmNr3wAlH7r+r/N+pYDN6rIqy88+xwniwFQK0S7VmV"};
+  ask("audit.adopt_key", {{"verifier_key", environment_.random.any_of(keys)}}, keeper_patience_ms,
+      &KeeperClient::on_done);
 }
 
 void KeeperClient::on_issued(const Reply& reply) {

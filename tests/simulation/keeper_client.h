@@ -16,6 +16,7 @@ class KeeperClient final : public Client {
   void wait() { later(between(100, 4000), &KeeperClient::act); }
   void act();
   void issue();
+  void adopt();
   void on_issued(const Reply& reply);
   void on_done(const Reply& reply);
 };

@@ -1,0 +1,245 @@
+// Exports of a real log, live and offline: what is in them, how they go on, and what is refused.
+#include <sys/stat.h>
+
+#include "tests/scenarios/audit_fixture.h"
+
+namespace signalbox {
+namespace {
+
+namespace fs = std::filesystem;
+namespace json = boost::json;
+
+std::vector<json::object> lines_of(const fs::path& file) {
+  std::vector<json::object> lines;
+  std::ifstream stream(file);
+  for (std::string line; std::getline(stream, line);) {
+    lines.push_back(json::parse(line).as_object());
+  }
+  return lines;
+}
+
+TEST_F(AuditTest, AKeyIsForItsOwnerAloneAndNeverReplaced) {
+  struct stat status {};
+  ASSERT_EQ(::stat(at("audit.key").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0600U);
+  const std::string before = read_whole_file(at("audit.key"));
+  EXPECT_TRUE(before.starts_with("PRIVATE+KEY+example.com/box+"));
+  EXPECT_EQ(server_.cli({"audit", "keygen", "-o", at("audit.key"), "--name", "x"}).exit_code, 2);
+  EXPECT_EQ(read_whole_file(at("audit.key")), before);
+  EXPECT_EQ(server_.cli({"audit", "keygen", "-o", at("no.key"), "--name", "two words"}).exit_code,
+            2);
+  EXPECT_FALSE(fs::exists(at("no.key")));
+}
+
+// R4
+TEST_F(AuditTest, ALiveLogIsExportedAsCloudEvents) {
+  const std::string run_id = start_run("say \"hello\"\n\tto everyone äöü");
+  append_events(20);
+  const Output exported = export_to("export");
+  ASSERT_EQ(exported.exit_code, 0) << exported.err;
+  expect_verified(at("export"));
+  EXPECT_FALSE(fs::exists(at("export/incomplete")));
+  const auto lines = lines_of(at("export/events-000000000001.jsonl"));
+  const auto events =
+      result({"rpc", "events.read", R"({"from":1,"limit":1000})"}).at("events").as_array();
+  ASSERT_EQ(lines.size(), events.size());
+  for (std::size_t index = 0; index < lines.size(); ++index) {
+    const json::object& line = lines[index];
+    const json::object& event = events[index].as_object();
+    EXPECT_EQ(line.at("specversion").as_string(), "1.0");
+    EXPECT_EQ(line.at("source").as_string(), "example.com/box");
+    EXPECT_EQ(text(line, "type"), "signalbox." + text(event, "type"));
+    EXPECT_EQ(text(line, "id"), std::to_string(index + 1));
+    EXPECT_EQ(text(line, "sequence").size(), 20U);
+    EXPECT_EQ(line.at("subject"), event.at("stream"));
+    EXPECT_EQ(line.at("time"), event.at("recorded_at"));
+    EXPECT_EQ(line.at("actor"), event.at("actor"));
+    EXPECT_EQ(line.at("data"), event.at("data"));
+  }
+}
+
+// R4
+TEST_F(AuditTest, TheSameLogAsTilesHasTheSameRoot) {
+  append_events(700);
+  ASSERT_EQ(export_to("lines", {"--to", "690"}).exit_code, 0);
+  ASSERT_EQ(export_to("tiles", {"--to", "690", "--format", "tlog"}).exit_code, 0);
+  expect_verified(at("tiles"));
+  const auto head = [&](const std::string& file) {
+    const std::string note = read_whole_file(at(file));
+    return note.substr(0, note.find("\n\n"));
+  };
+  EXPECT_EQ(head("lines/checkpoint"), head("tiles/checkpoint"));
+  for (const char* tile : {"tile/0/000", "tile/0/001", "tile/0/002.p/178", "tile/1/000.p/2",
+                           "tile/entries/000", "tile/entries/001", "tile/entries/002.p/178"}) {
+    EXPECT_TRUE(fs::is_regular_file(at("tiles/") + tile)) << tile;
+  }
+  EXPECT_EQ(fs::file_size(at("tiles/tile/0/000")), 8192U);
+}
+
+TEST_F(AuditTest, AnExportGoesOnWhereItEnds) {
+  append_events(600);
+  const std::string old = checkpoint("old.checkpoint", {"--to", "300"});
+  for (const std::string format : {"cloudevents", "tlog"}) {
+    const std::string directory = "export-" + format;
+    for (const char* to : {"300", "310", "601"}) {
+      const Output output = export_to(directory, {"--format", format, "--to", to});
+      ASSERT_EQ(output.exit_code, 0) << output.err;
+      expect_verified(at(directory), {"--old-checkpoint", old});
+    }
+    EXPECT_EQ(export_to(directory, {"--format", format, "--to", "601"}).exit_code, 0);
+    EXPECT_EQ(export_to(directory, {"--format", format, "--to", "400"}).exit_code, 2);
+    EXPECT_EQ(export_to(directory, {"--format", format, "--from", "500"}).exit_code, 2);
+    expect_verified(at(directory), {"--old-checkpoint", old});
+  }
+  EXPECT_EQ(export_to("export-tlog", {}).exit_code, 2) << "another format";
+}
+
+TEST_F(AuditTest, PartOfALogIsProvenAsPartOfIt) {
+  append_events(700);
+  const std::string old = checkpoint("old.checkpoint", {"--to", "400"});
+  const std::string older = checkpoint("older.checkpoint", {"--to", "100"});
+  for (const std::string format : {"cloudevents", "tlog"}) {
+    const std::string directory = "part-" + format;
+    const Output output =
+        export_to(directory, {"--format", format, "--from", "333", "--to", "650"});
+    ASSERT_EQ(output.exit_code, 0) << output.err;
+    expect_verified(at(directory), {"--old-checkpoint", old});
+    expect_refused(2, "", at(directory), {"--old-checkpoint", older});
+    ASSERT_EQ(export_to(directory, {"--format", format}).exit_code, 0);
+    expect_verified(at(directory), {"--old-checkpoint", old});
+  }
+  EXPECT_FALSE(fs::exists(at("part-tlog/tile/0/000")));
+  EXPECT_TRUE(fs::exists(at("part-tlog/tile/0/001")));
+}
+
+TEST_F(AuditTest, NothingButAnExportIsWrittenInto) {
+  fs::create_directories(at("mine"));
+  write_whole_file(at("mine/letter"), "dear");
+  EXPECT_EQ(export_to("mine").exit_code, 2);
+  EXPECT_EQ(std::distance(fs::directory_iterator(at("mine")), {}), 1);
+  ASSERT_EQ(export_to("export").exit_code, 0);
+  make_key("foreign.key", "example.com/other");
+  EXPECT_EQ(export_to("export", {}, "foreign.key").exit_code, 2);
+  make_key("same-name.key");
+  EXPECT_EQ(export_to("export", {}, "same-name.key").exit_code, 2);
+  expect_verified(at("export"));
+}
+
+TEST_F(AuditTest, AnotherLogsExportIsNotGoneOnWith) {
+  ASSERT_EQ(export_to("export").exit_code, 0);
+  const fs::path data = at("other-data");
+  {
+    test::ServerProcess other(data, {});
+    ASSERT_TRUE(other.start());
+    EXPECT_EQ(other.stop().exit_code.value_or(-1), 0);
+  }
+  {
+    test::ServerProcess other(data, {});
+    ASSERT_TRUE(other.start());
+  }
+  const Output output = run_process({SIGNALBOX_BINARY, "audit", "export", "-o", at("export"),
+                                     "--signing-key", at("audit.key"), "--data", data.string()},
+                                    {});
+  EXPECT_EQ(output.exit_code, 78) << output.out << output.err;
+}
+
+// As a crash at any moment of an export leaves it: files, perhaps both notes or one of them, and
+// `incomplete`.
+TEST_F(AuditTest, AnInterruptedExportIsNoneUntilItIsRunAgain) {
+  append_events(600);
+  for (const std::string format : {"cloudevents", "tlog"}) {
+    const std::string directory = at("export-" + format);
+    const std::vector<std::string> options{"--format", format};
+    ASSERT_EQ(export_to("export-" + format, {"--format", format, "--to", "300"}).exit_code, 0);
+    fs::copy(directory, directory + "-first", fs::copy_options::recursive);
+    ASSERT_EQ(export_to("export-" + format, options).exit_code, 0);
+    const fs::path last =
+        format == "tlog" ? directory + "/tile/0/001" : directory + "/events-000000000301.jsonl";
+    const std::string whole = read_whole_file(last);
+    write_whole_file(directory + "/incomplete", format + "\n");
+    write_whole_file(last, whole.substr(0, whole.size() / 2));
+    fs::remove(directory + "/manifest");
+    expect_refused(1, "manifest", directory);
+    // The notes of the export before: that one is whole, with files beside it.
+    fs::copy(directory + "-first/manifest", directory + "/manifest");
+    fs::copy(directory + "-first/checkpoint", directory + "/checkpoint",
+             fs::copy_options::overwrite_existing);
+    if (format == "cloudevents") expect_verified(directory);
+    const Output again = export_to("export-" + format, options);
+    ASSERT_EQ(again.exit_code, 0) << again.err;
+    EXPECT_EQ(read_whole_file(last), whole);
+    expect_verified(directory);
+    // And from nothing but the mark.
+    fs::remove(directory + "/manifest");
+    write_whole_file(directory + "/incomplete", format + "\n");
+    ASSERT_EQ(export_to("export-" + format, options).exit_code, 0);
+    expect_verified(directory);
+  }
+}
+
+// R5
+TEST_F(AuditTest, AKilledExportIsFinishedByTheNext) {
+  append_events(200);
+  for (int round = 0; round < 5; ++round) {
+    const pid_t pid =
+        spawn_process({SIGNALBOX_BINARY, "audit", "export", "-o", at("killed"), "--signing-key",
+                       at("audit.key"), "--data", server_.data().string()},
+                      at("out"), at("err"));
+    // Whatever it came to: the moment is the machine's choice.
+    while (round > 0 && !fs::exists(at("killed")) && ::kill(pid, 0) == 0 &&
+           ::waitpid(pid, nullptr, WNOHANG) == 0) {
+    }
+    ::kill(pid, SIGKILL);
+    ::waitpid(pid, nullptr, 0);
+    ASSERT_EQ(export_to("killed").exit_code, 0);
+    expect_verified(at("killed"));
+    append_events(10);
+  }
+}
+
+// R5
+TEST_F(AuditTest, ARecordIsProvenWithoutItsPayload) {
+  append_events(300);
+  for (const std::string position : {"1", "2", "256", "257", "300"}) {
+    const std::string file = at(position + ".tlog-proof");
+    const Output made =
+        server_.cli({"audit", "prove", position, "--signing-key", at("audit.key"), "-o", file});
+    ASSERT_EQ(made.exit_code, 0) << made.err;
+    EXPECT_TRUE(read_whole_file(file).starts_with("c2sp.org/tlog-proof@v1\nextra "));
+    expect_verified(file);
+  }
+  EXPECT_EQ(server_.cli({"audit", "prove", "0", "--signing-key", at("audit.key")}).exit_code, 1);
+  EXPECT_EQ(server_.cli({"audit", "prove", "99999", "--signing-key", at("audit.key")}).exit_code,
+            1);
+}
+
+TEST_F(AuditTest, AKeyThatIsReplacedIsFollowedThroughTheLog) {
+  EXPECT_EQ(server_.cli({"audit", "adopt", verifier_key_}).exit_code, 0);
+  const auto made =
+      result({"audit", "keygen", "-o", at("next.key"), "--name", "example.com/box", "--adopt"});
+  const std::string next = text(made, "verifier_key");
+  const Output exported = export_to("export", {"--signing-key", at("next.key")});
+  ASSERT_EQ(exported.exit_code, 0) << exported.err;
+  // Who trusts the old key learns the new one from what the old one signed.
+  expect_verified(at("export"));
+  EXPECT_NE(verdicts(at("export")).front().text.find("adopted key: " + next), std::string::npos);
+  verifier_key_ = next;
+  expect_verified(at("export"));
+  const auto adopted =
+      result({"rpc", "events.read", R"({"types":["AuditKeyAdopted"]})"}).at("events").as_array();
+  ASSERT_EQ(adopted.size(), 2U);
+  EXPECT_EQ(adopted[1].at("data").at("verifier_key").as_string(), next);
+  EXPECT_EQ(adopted[1].at("data").at("previous"), adopted[0].at("data").at("verifier_key"));
+}
+
+TEST_F(AuditTest, WhatCantBeToldIsNoTampering) {
+  ASSERT_EQ(export_to("export").exit_code, 0);
+  expect_refused(2, "", at("nothing-there"));
+  expect_refused(2, "", scratch_.path().string());
+  expect_refused(2, "", at("audit.key"));
+  expect_refused(2, "", at("export"), {"--key", "nonsense"});
+  expect_refused(2, "", at("export"), {"--old-checkpoint", at("nothing-there")});
+}
+
+}  // namespace
+}  // namespace signalbox

@@ -1,0 +1,110 @@
+// Tests of audits: a real log, its key, exports of it, and both verifiers, ours and the one in
+// tools/ that shares no code with it.
+#pragma once
+
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "tests/crash/connection.h"
+#include "tests/scenarios/cli_fixture.h"
+
+namespace signalbox {
+
+// What a verifier said.
+struct Verdict {
+  int exit_code = -1;
+  std::string text;
+};
+
+class AuditTest : public CliTest {
+ protected:
+  void SetUp() override {
+    CliTest::SetUp();
+    verifier_key_ = make_key("audit.key");
+  }
+
+  // Relative names lie in the scratch directory.
+  [[nodiscard]] std::string at(const std::string& name) const {
+    return (scratch_.path() / name).string();
+  }
+
+  // Gives the verifier key.
+  std::string make_key(const std::string& file, const std::string& name = "example.com/box") const {
+    return text(result({"audit", "keygen", "-o", at(file), "--name", name}), "verifier_key");
+  }
+
+  // `count` events more, over one connection.
+  void append_events(std::size_t count) const {
+    auto connection = test::Connection::open(server_.socket());
+    ASSERT_TRUE(connection);
+    for (std::size_t pair = 0; pair < (count + 1) / 2; ++pair) {
+      const std::string key = "key \"" + std::to_string(pair % 7) + "\"";
+      const auto held = test::result_of(connection->call(
+          "lock.acquire",
+          {{"key", key}, {"owner", "tester"}, {"lease_ms", 60'000}, {"reason", "to have events"}}));
+      test::result_of(
+          connection->call("lock.release", {{"key", key}, {"token", held.at("token")}}));
+    }
+  }
+
+  // `signalbox audit export …` of this log with its key.
+  Output export_to(const std::string& directory, std::vector<std::string> options = {},
+                   const std::string& key = "audit.key") const {
+    std::vector<std::string> words{"audit",       "export",        "-o",
+                                   at(directory), "--signing-key", at(key)};
+    words.insert(words.end(), options.begin(), options.end());
+    return server_.cli(std::move(words));
+  }
+
+  std::string checkpoint(const std::string& file, std::vector<std::string> options = {},
+                         const std::string& key = "audit.key") const {
+    std::vector<std::string> words{"audit", "checkpoint", "--signing-key", at(key), "-o", at(file)};
+    words.insert(words.end(), options.begin(), options.end());
+    const Output output = server_.cli(std::move(words));
+    EXPECT_EQ(output.exit_code, 0) << output.err;
+    return at(file);
+  }
+
+  // Both verifiers on a path.
+  [[nodiscard]] std::vector<Verdict> verdicts(const std::string& path,
+                                              const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> ours{SIGNALBOX_BINARY, "audit",      "verify", path,
+                                  "--key",          verifier_key_};
+    std::vector<std::string> theirs{SIGNALBOX_SOURCE_DIR "/tools/verify_export", path, "--key",
+                                    verifier_key_};
+    ours.insert(ours.end(), more.begin(), more.end());
+    theirs.insert(theirs.end(), more.begin(), more.end());
+    std::vector<Verdict> both;
+    for (const auto& words : {ours, theirs}) {
+      const Output output = run_process(words, {});
+      both.push_back({output.exit_code, output.out + output.err});
+    }
+    return both;
+  }
+
+  void expect_verified(const std::string& path, const std::vector<std::string>& more = {}) const {
+    for (const Verdict& verdict : verdicts(path, more)) {
+      EXPECT_EQ(verdict.exit_code, 0) << path << ": " << verdict.text;
+      EXPECT_NE(verdict.text.find("verified"), std::string::npos) << verdict.text;
+    }
+  }
+
+  // Both end with `exit_code` and name `where`.
+  void expect_refused(int exit_code, const std::string& where, const std::string& path,
+                      const std::vector<std::string>& more = {}) const {
+    for (const Verdict& verdict : verdicts(path, more)) {
+      EXPECT_EQ(verdict.exit_code, exit_code) << verdict.text;
+      EXPECT_NE(verdict.text.find(where), std::string::npos) << where << ": " << verdict.text;
+      EXPECT_EQ(verdict.text.find("not understood: "), std::string::npos) << verdict.text;
+    }
+  }
+
+  static void write_whole_file(const std::filesystem::path& file, const std::string& bytes) {
+    std::ofstream(file, std::ios::binary | std::ios::trunc) << bytes;
+  }
+
+  std::string verifier_key_;
+};
+
+}  // namespace signalbox

@@ -1,0 +1,197 @@
+// The past, asked for by --at, diff and the debugger: what was answered then is answered again.
+#include <sstream>
+
+#include "tests/scenarios/cli_fixture.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+class PastCliTest : public CliTest {
+ protected:
+  // What happens, with what the server says after each part.
+  void live() {
+    keep();
+    first_ = start_run("the first");
+    keep();
+    const std::string token = claim(first_);
+    keep();
+    ASSERT_EQ(complete(first_, "plan", token, "succeeded").exit_code, 0);
+    keep();
+    result({"lock", "acquire", "deploy", "--owner", "ops", "--lease-ms", "3600000"});
+    keep();
+    second_ = start_run("the second");
+    ASSERT_EQ(server_.cli({"run", "cancel", second_}).exit_code, 0);
+    keep();
+    ASSERT_EQ(complete(first_, "implement", claim(first_), "failed").exit_code, 0);
+    keep();
+    result({"lock", "release", "deploy", "--token",
+            json::serialize(result({"lock", "get", "deploy"}).at("lock").as_object().at("token"))});
+    keep();
+  }
+  void keep() {
+    Moment moment;
+    moment.position = json::serialize(result({"status"}).at("position"));
+    for (const auto& query : queries()) moment.answers.push_back(server_.cli(query).out);
+    moments_.push_back(std::move(moment));
+  }
+  [[nodiscard]] std::vector<std::vector<std::string>> queries() const {
+    std::vector<std::vector<std::string>> found{{"run", "list", "--json"},
+                                                {"tick", "list", "--json"},
+                                                {"strategy", "list", "--json"},
+                                                {"server", "crash-report", "--json"}};
+    for (const std::string& run : {first_, second_}) {
+      if (!run.empty()) found.push_back({"run", "get", run, "--json"});
+    }
+    return found;
+  }
+  static std::string code(const Output& output) {
+    return text(one_object(output).at("error").at("data").as_object(), "code");
+  }
+
+  struct Moment {
+    std::string position;
+    std::vector<std::string> answers;
+  };
+  std::string first_;
+  std::string second_;
+  std::vector<Moment> moments_;
+};
+
+TEST_F(PastCliTest, AQueryGivesWhatItGaveThen) {
+  live();
+  const std::string first = std::exchange(first_, {});
+  const std::string second = std::exchange(second_, {});
+  for (std::size_t index = 0; index < moments_.size(); ++index) {
+    if (index >= 1) first_ = first;
+    if (index >= 5) second_ = second;
+    const auto asked = queries();
+    ASSERT_EQ(asked.size(), moments_[index].answers.size());
+    for (std::size_t query = 0; query < asked.size(); ++query) {
+      auto words = asked[query];
+      words.insert(words.end(), {"--at", moments_[index].position});
+      EXPECT_EQ(server_.cli(words).out, moments_[index].answers[query])
+          << words[0] << " " << words[1] << " at " << moments_[index].position;
+    }
+  }
+}
+
+// Also while nothing serves, and by a time instead of a position.
+TEST_F(PastCliTest, AMomentIsAPositionATimeOrAnAge) {
+  const std::string run = start_run("to be seen");
+  const auto started = events(run, "RunStarted").at(0).as_object();
+  const std::string time = text(started, "recorded_at");
+  std::this_thread::sleep_for(std::chrono::milliseconds(1100));
+  ASSERT_EQ(server_.cli({"run", "cancel", run}).exit_code, 0);
+  ASSERT_EQ(server_.stop(), 0);
+  const auto status_at = [&](const std::string& moment) {
+    return text(result({"run", "get", run, "--at", moment}).at("run").as_object(), "status");
+  };
+  EXPECT_EQ(status_at(json::serialize(started.at("position"))), "queued");
+  EXPECT_EQ(status_at(time), "queued");
+  EXPECT_EQ(status_at("1ms"), "canceled");
+  EXPECT_EQ(code(server_.cli({"run", "list", "--at", "1970-01-01T00:00:00Z", "--json"})),
+            "POSITION_NOT_FOUND");
+  EXPECT_EQ(code(server_.cli({"run", "list", "--at", "100000", "--json"})), "POSITION_NOT_FOUND");
+  EXPECT_EQ(server_.cli({"run", "list", "--at", "yesterday"}).exit_code, 2);
+}
+
+TEST_F(PastCliTest, WhatHasBeenCannotBeChanged) {
+  const std::string run = start_run("as it was");
+  const auto before = result({"status"});
+  const Output refused = server_.cli({"run", "cancel", run, "--at", "2", "--json"});
+  EXPECT_EQ(refused.exit_code, 77);
+  EXPECT_EQ(code(refused), "NOT_ALLOWED");
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"events", "--at", "1"}, {"run", "watch", run, "--at", "2"}}) {
+    EXPECT_EQ(server_.cli(words).exit_code, 2) << words[0];
+  }
+  EXPECT_EQ(result({"status"}).at("state_digest"), before.at("state_digest"));
+}
+
+TEST_F(PastCliTest, DiffTellsWhatChangedOverAllThings) {
+  live();
+  const auto diff = result({"diff", "--from", moments_[2].position, "--to", moments_[6].position});
+  std::map<std::string, std::string> changes;
+  std::map<std::string, std::string> statuses;
+  for (const auto& each : diff.at("changes").as_array()) {
+    const std::string stream = text(each.as_object(), "stream");
+    changes[stream] = text(each.as_object(), "change");
+    for (const auto& field : each.at("fields").as_array()) {
+      if (field.at("field") == "status") statuses[stream] = text(field.as_object(), "to");
+    }
+  }
+  EXPECT_EQ(changes, (std::map<std::string, std::string>{{"run/" + first_, "changes"},
+                                                         {"run/" + second_, "appears"},
+                                                         {"lock/deploy", "appears"}}));
+  EXPECT_EQ(statuses["run/" + first_], "failed");
+  EXPECT_EQ(statuses["run/" + second_], "canceled");
+  const auto none = result({"diff", "--from", moments_[2].position, "--to", moments_[2].position});
+  EXPECT_TRUE(none.at("changes").as_array().empty());
+  EXPECT_EQ(server_.cli({"diff", "--from", "5", "--to", "4"}).exit_code, 2);
+}
+
+TEST_F(PastCliTest, TheDebuggerWalksBothWays) {
+  live();
+  const std::string script = (scratch_.path() / "script").string();
+  std::ofstream(script) << "go 0\nnext\n\nback\nrun " << first_
+                        << "\ntype LockAcquired\nstate\nrejection\nnonsense\ngo 1000000\nquit\n";
+  const Output walked = run_process({"sh", "-c", "exec \"$0\" replay --step --data \"$1\" < \"$2\"",
+                                     SIGNALBOX_BINARY, server_.data().string(), script});
+  EXPECT_EQ(walked.exit_code, 0) << walked.err;
+  std::vector<std::string> types;
+  std::istringstream lines(walked.out);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string position;
+    std::string time;
+    std::string stream;
+    std::string type;
+    words >> position >> time >> stream >> type;
+    if (!position.empty() && std::isdigit(position[0]) != 0 &&
+        time.find(':') != std::string::npos) {
+      types.push_back(position + " " + type);
+    }
+  }
+  ASSERT_GE(types.size(), 6U) << walked.out;
+  EXPECT_EQ(types[1], "1 ServerStarted");
+  EXPECT_EQ(types[2], "2 RunStarted");
+  EXPECT_EQ(types[3], "1 ServerStarted");
+  EXPECT_EQ(types[4], "2 RunStarted");
+  EXPECT_TRUE(types[5].ends_with(" LockAcquired")) << types[5];
+  for (const char* said :
+       {"serving      false → true", "owner = ops", "there is no further rejection",
+        "there is no nonsense", "go takes a position from 0 to "}) {
+    EXPECT_NE(walked.out.find(said), std::string::npos) << said << "\n" << walked.out;
+  }
+}
+
+// Another program that folds otherwise from some event on is found out, with that event.
+TEST_F(PastCliTest, ReplayAgainstAnotherProgramFindsWhereTheyPart) {
+  live();
+  const auto same =
+      result({"replay", "--verify", "--digest-every", "3", "--against", SIGNALBOX_BINARY});
+  EXPECT_GE(same.at("digests_compared").to_number<int>(), 4);
+  const std::string other = (scratch_.path() / "other").string();
+  std::ofstream(other) << "#!/usr/bin/env python3\n"
+                          "import json, subprocess, sys\n"
+                          "ended = subprocess.run(['" SIGNALBOX_BINARY
+                          "'] + sys.argv[1:], capture_output=True)\n"
+                          "answer = json.loads(ended.stdout)\n"
+                          "result = answer['result']\n"
+                          "for each in [result] + result.get('digests', []):\n"
+                          "    if each['position'] >= 8: each['state_digest'] = 'f' * 64\n"
+                          "print(json.dumps(answer))\n";
+  std::filesystem::permissions(other, std::filesystem::perms::owner_all);
+  const Output parted =
+      server_.cli({"replay", "--verify", "--digest-every", "3", "--against", other, "--json"});
+  EXPECT_EQ(parted.exit_code, 78) << parted.out;
+  const auto error = one_object(parted).at("error").as_object();
+  EXPECT_EQ(error.at("data").at("details").at("position"), 8) << parted.out;
+  const Output broken = server_.cli({"replay", "--against", "/bin/false", "--json"});
+  EXPECT_NE(broken.exit_code, 0);
+}
+
+}  // namespace
+}  // namespace signalbox

@@ -1,0 +1,147 @@
+// R6: a run as one file: written from a live log, opened without it, and tampered with.
+#include "tests/scenarios/audit_fixture.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+class CapsuleTest : public AuditTest {
+ protected:
+  // A run that ended, between others of the same pipeline.
+  std::string ended_run() {
+    start_run("the one before");  // holds the definition
+    const std::string run_id = start_run("the one that is asked for");
+    start_run("the secret of another run");
+    for (const char* station : {"plan", "implement"}) {
+      const std::string token = claim(run_id);
+      EXPECT_EQ(server_
+                    .cli({"station", "complete", "--run", run_id, "--station", station, "--token",
+                          token, "--outcome", "succeeded", "--summary", "well done"})
+                    .exit_code,
+                0);
+    }
+    append_events(300);
+    return run_id;
+  }
+
+  std::string export_run(const std::string& run_id, std::vector<std::string> more = {}) {
+    std::vector<std::string> words{"run",           "export", run_id,           "--signing-key",
+                                   at("audit.key"), "-o",     at("run.capsule")};
+    words.insert(words.end(), more.begin(), more.end());
+    const Output output = server_.cli(std::move(words));
+    EXPECT_EQ(output.exit_code, 0) << output.err;
+    return at("run.capsule");
+  }
+
+  // As on another machine: with a data directory that isn't there.
+  Output replay_elsewhere(std::vector<std::string> more = {}) {
+    std::vector<std::string> words{SIGNALBOX_BINARY, "replay", at("run.capsule"), "--data",
+                                   at("nothing")};
+    words.insert(words.end(), more.begin(), more.end());
+    return run_process(std::move(words), {});
+  }
+};
+
+TEST_F(CapsuleTest, TellsElsewhereWhatTheServerTells) {
+  const std::string run_id = ended_run();
+  const json::object told = run(run_id);
+  const std::string capsule = export_run(run_id);
+  expect_verified(capsule);
+  const Output replayed = replay_elsewhere({"--key", verifier_key_, "--json"});
+  ASSERT_EQ(replayed.exit_code, 0) << replayed.out << replayed.err;
+  const json::object result = one_object(replayed).at("result").as_object();
+  EXPECT_TRUE(result.at("signature_checked").as_bool());
+  json::object shown = result.at("run").as_object();
+  for (const char* key : {"status", "goal", "stations", "started_at", "ended_at", "pipeline"}) {
+    EXPECT_EQ(shown.at(key), told.at(key)) << key;
+  }
+  const Output for_people = replay_elsewhere();
+  EXPECT_EQ(for_people.exit_code, 0) << for_people.err;
+  EXPECT_NE(for_people.out.find("the one that is asked for"), std::string::npos);
+  EXPECT_NE(for_people.out.find("Nobody vouches"), std::string::npos);
+}
+
+TEST_F(CapsuleTest, HasNoPayloadOfAnotherRun) {
+  const std::string bytes = read_whole_file(export_run(ended_run()));
+  EXPECT_NE(bytes.find("the one that is asked for"), std::string::npos);
+  EXPECT_EQ(bytes.find("the secret of another run"), std::string::npos);
+  EXPECT_EQ(bytes.find("the one before"), std::string::npos);
+  EXPECT_EQ(server_
+                .cli({"run", "export", "01234567-89ab-7cde-8f01-23456789abcd", "--signing-key",
+                      at("audit.key"), "-o", at("none.capsule")})
+                .exit_code,
+            1);
+  EXPECT_FALSE(std::filesystem::exists(at("none.capsule")));
+}
+
+TEST_F(CapsuleTest, TakesItsArtifactsAlong) {
+  std::ofstream(pipeline()) << R"(
+name = "writes"
+[[station]]
+name = "write"
+executor = "process"
+command = ["sh", "-c", "printf 'left behind' > \"$SIGNALBOX_ARTIFACTS_DIR/note.txt\""]
+)";
+  const std::string run_id = start_run("write something");
+  await_status(run_id, "succeeded");
+  const std::string capsule = export_run(run_id, {"--artifacts"});
+  expect_verified(capsule);
+  const Output replayed =
+      replay_elsewhere({"--key", verifier_key_, "--artifacts-to", at("artifacts")});
+  ASSERT_EQ(replayed.exit_code, 0) << replayed.err;
+  bool found = false;
+  for (const auto& file : std::filesystem::directory_iterator(at("artifacts"))) {
+    found = found || read_whole_file(file.path()) == "left behind";
+  }
+  EXPECT_TRUE(found);
+}
+
+TEST_F(CapsuleTest, IsRefusedWhenItWasTamperedWith) {
+  const std::string capsule = export_run(ended_run());
+  const std::string whole = read_whole_file(capsule);
+  std::vector<std::string> lines;
+  for (std::size_t at = 0; at < whole.size(); at = whole.find('\n', at) + 1) {
+    lines.push_back(whole.substr(at, whole.find('\n', at) + 1 - at));
+  }
+  ASSERT_GE(lines.size(), 6U);
+  const auto refused = [&](const std::string& name, const std::vector<std::string>& changed) {
+    SCOPED_TRACE(name);
+    std::string bytes;
+    for (const std::string& line : changed) bytes += line;
+    ASSERT_NE(bytes, whole);
+    write_whole_file(capsule, bytes);
+    expect_refused(1, "run.capsule", capsule);
+    EXPECT_EQ(replay_elsewhere({"--key", verifier_key_}).exit_code, 1);
+  };
+  for (std::size_t number = 0; number < lines.size(); ++number) {
+    for (std::size_t at = 20; at < lines[number].size(); at += lines[number].size() / 4) {
+      auto changed = lines;
+      changed[number][at] = static_cast<char>(changed[number][at] ^ 1);
+      refused("line " + std::to_string(number) + ", byte " + std::to_string(at), changed);
+    }
+    if (number == 0) continue;  // then it is none
+    auto changed = lines;
+    changed.erase(changed.begin() + static_cast<std::ptrdiff_t>(number));
+    refused("without line " + std::to_string(number), changed);
+    changed = lines;
+    changed.insert(changed.begin() + static_cast<std::ptrdiff_t>(number), lines[number]);
+    refused("line " + std::to_string(number) + " twice", changed);
+  }
+  auto changed = lines;
+  std::swap(changed[2], changed[3]);
+  refused("two swapped", changed);
+  changed = lines;
+  changed.back().pop_back();
+  refused("cut", changed);
+  make_key("foreign.key");
+  const std::string own = verifier_key_;
+  write_whole_file(capsule, whole);
+  verifier_key_ = make_key("other.key");
+  expect_refused(1, "run.capsule", capsule);
+  verifier_key_ = own;
+  expect_verified(capsule);
+}
+
+}  // namespace
+}  // namespace signalbox

@@ -1,0 +1,249 @@
+// `signalbox audit keygen`, `adopt`, `checkpoint`, `prove`: keys, and what is signed with them.
+#include <memory>
+#include <optional>
+
+#include <CLI/CLI.hpp>
+
+#include "store/durable_file.h"
+#include "store/merkle_tree.h"
+#include "store/tree_head.h"
+#include "tools/audit/audit_keys.h"
+#include "tools/audit/audit_log.h"
+#include "tools/audit/audit_options.h"
+#include "tools/audit/leaf_scan.h"
+#include "tools/audit/tlog_proof.h"
+#include "tools/commands.h"
+#include "tools/json_fields.h"
+#include "tools/remote_call.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+Called<json::object> adopt_key(const Invocation& invocation, const std::string& verifier_key) {
+  return call_server(invocation, "audit.adopt_key", {{"verifier_key", verifier_key}});
+}
+
+void add_keygen(CLI::App& audit, Invocation& invocation) {
+  struct Options {
+    std::string file, name;
+    bool adopt = false;
+  };
+  CLI::App* command = audit.add_subcommand(
+      "keygen", "Make the key that signs the log's tree; prints the verifier key");
+  const auto options = std::make_shared<Options>();
+  command->add_option("-o,--output", options->file, "Where the private key goes; a new file")
+      ->required()
+      ->type_name("FILE");
+  command->add_option("--name", options->name, "The log's name, as a URL without its scheme")
+      ->required();
+  command->add_flag("--adopt", options->adopt,
+                    "And tell the server: it is in the log from then on");
+  command->footer(
+      "The private key stays in the file, which nobody else can read; the server never needs it.\n"
+      "Give the verifier key, on stdout, to whoever is to check exports.\n\n"
+      "Examples:\n"
+      "  signalbox audit keygen -o audit.key --name example.com/box > audit.vkey\n"
+      "  signalbox audit keygen -o next.key --name example.com/box --adopt > next.vkey");
+  command->callback([options, &invocation] {
+    invocation.action = [options, &invocation] {
+      const auto made = make_key_file(options->file, options->name);
+      if (!made) return answer(invocation, tl::unexpected(made.error()), {});
+      json::object result{
+          {"name", made->name}, {"verifier_key", made->text()}, {"file", options->file}};
+      if (options->adopt) {
+        const auto adopted = adopt_key(invocation, made->text());
+        if (!adopted) {
+          write_message("signalbox: the key is in " + options->file +
+                        ", but the server didn't take it\n  try: signalbox audit adopt '" +
+                        made->text() + "'\n");
+          return answer(invocation, tl::unexpected(adopted.error()), {});
+        }
+        result["adopted_position"] = adopted->at("adopted_position");
+      }
+      return answer(invocation, result, [](const json::object& key, const Terminal&) {
+        return text_at(key, "verifier_key") + "\n";
+      });
+    };
+  });
+}
+
+void add_adopt(CLI::App& audit, Invocation& invocation) {
+  CLI::App* command =
+      audit.add_subcommand("adopt", "Note in the log that another key signs its tree");
+  const auto key = std::make_shared<std::string>();
+  command->add_option("KEY", *key, "The verifier key, or @FILE that holds it")->required();
+  command->footer(
+      "Sign with both keys for a while (--signing-key twice): who trusts the old one finds the "
+      "new\n"
+      "one in the log.\n\n"
+      "Examples:\n"
+      "  signalbox audit adopt @next.vkey");
+  command->callback([key, &invocation] {
+    invocation.action = [key, &invocation] {
+      const auto verifiers = read_verifiers({*key});
+      if (!verifiers) return answer(invocation, tl::unexpected(verifiers.error()), {});
+      return answer(invocation, adopt_key(invocation, verifiers->front().text()),
+                    [](const json::object& result, const Terminal&) {
+                      return true_at(result, "adopted")
+                                 ? "adopted at position " + text_at(result, "adopted_position") +
+                                       "\n"
+                                 : std::string("it is the key in use\n");
+                    });
+    };
+  });
+}
+
+struct SignOptions {
+  std::optional<std::uint64_t> to;
+  std::optional<std::string> output;
+  std::vector<std::string> signing_keys;
+  std::uint64_t position = 0;
+};
+
+void add_sign_options(CLI::App& command, SignOptions& options) {
+  add_signing_keys(command, options.signing_keys);
+  command.add_option("--to", options.to, "Of the log up to this position; else to its end")
+      ->type_name("POSITION");
+  command.add_option("-o,--output", options.output, "Into this file; else on stdout")
+      ->type_name("FILE");
+}
+
+// Under the name `key` in the result, or alone in a file or on stdout.
+ExitCode put_signed(const Invocation& invocation, const SignOptions& options,
+                    const Called<json::object>& made, const char* key) {
+  if (made && options.output) {
+    if (auto written = write_output(*options.output, text_at(*made, key)); !written) {
+      return answer(invocation, tl::unexpected(written.error()), {});
+    }
+  }
+  return answer(invocation, made, [&](const json::object& result, const Terminal&) {
+    return options.output ? std::string() : text_at(result, key);
+  });
+}
+
+Called<json::object> make_checkpoint(const Invocation& invocation, const SignOptions& options) {
+  const auto signers = read_signers(options.signing_keys);
+  if (!signers) return tl::unexpected(signers.error());
+  const auto log = open_audit_log(invocation.data_directory());
+  if (!log) return tl::unexpected(log.error());
+  const Position to = options.to.value_or(log->tail());
+  if (auto known = require_position(*log, to); !known) return tl::unexpected(known.error());
+  // All of it is read, whatever is believed: this is what somebody signs.
+  MerkleFrontier frontier;
+  Sha256 sha256;
+  LeafScan scan;
+  scan.to = to;
+  scan.take = [&](LeafChunk&, const MerkleFrontier& tree) -> Called<void> {
+    if (tree.leaves == to) frontier = tree;
+    return {};
+  };
+  if (auto scanned = scan_leaves(*log, scan); !scanned) return tl::unexpected(scanned.error());
+  const TreeHead head{signers->front().verifier().name, to, merkle_root(frontier, sha256)};
+  return json::object{{"origin", head.origin},
+                      {"size", head.size},
+                      {"root", to_hex(head.root)},
+                      {"checkpoint", sign_note(tree_head_text(head), *signers)}};
+}
+
+void add_checkpoint(CLI::App& audit, Invocation& invocation) {
+  CLI::App* command =
+      audit.add_subcommand("checkpoint", "Sign what the log is now: its size and its tree's root");
+  const auto options = std::make_shared<SignOptions>();
+  add_sign_options(*command, *options);
+  command->footer(
+      "Reads only; the directory may be that of a running server. Kept elsewhere it shows later\n"
+      "whether the log was rewritten (audit verify --old-checkpoint).\n\n"
+      "Examples:\n"
+      "  signalbox audit checkpoint --signing-key audit.key > monday.checkpoint");
+  command->callback([options, &invocation] {
+    invocation.action = [options, &invocation] {
+      return put_signed(invocation, *options, make_checkpoint(invocation, *options), "checkpoint");
+    };
+  });
+}
+
+Called<json::object> make_proof(const Invocation& invocation, const SignOptions& options) {
+  const auto signers = read_signers(options.signing_keys);
+  if (!signers) return tl::unexpected(signers.error());
+  const auto log = open_audit_log(invocation.data_directory());
+  if (!log) return tl::unexpected(log.error());
+  const Position size = options.to.value_or(log->tail());
+  if (auto known = require_position(*log, size); !known) return tl::unexpected(known.error());
+  if (auto known = require_position(*log, options.position); !known) {
+    return tl::unexpected(known.error());
+  }
+  if (options.position > size) {
+    return tl::unexpected(usage_error("POSITION lies after --to"));
+  }
+  const auto proof = prove_position(*log, options.position, size, *signers);
+  if (!proof) return tl::unexpected(proof.error());
+  return json::object{
+      {"position", options.position}, {"size", size}, {"proof", proof_text(*proof)}};
+}
+
+void add_prove(CLI::App& audit, Invocation& invocation) {
+  CLI::App* command = audit.add_subcommand("prove", "Prove that a record is in the log");
+  const auto options = std::make_shared<SignOptions>();
+  command->add_option("POSITION", options->position, "Of the record")->required();
+  add_sign_options(*command, *options);
+  command->footer(
+      "The proof (c2sp.org/tlog-proof) tells what the record's header says, and of its payload\n"
+      "only a salted digest. `signalbox audit verify FILE` checks it.\n\n"
+      "Examples:\n"
+      "  signalbox audit prove 42 --signing-key audit.key -o 42.tlog-proof\n"
+      "  signalbox audit verify 42.tlog-proof --key @audit.vkey");
+  command->callback([options, &invocation] {
+    invocation.action = [options, &invocation] {
+      return put_signed(invocation, *options, make_proof(invocation, *options), "proof");
+    };
+  });
+}
+
+}  // namespace
+
+void add_signing_keys(CLI::App& command, std::vector<std::string>& files) {
+  command
+      .add_option("--signing-key", files,
+                  "The file of the log's private key; again to sign with more than one")
+      ->required()
+      ->type_name("FILE")
+      ->expected(1)
+      ->take_all();
+}
+
+void add_trusted_keys(CLI::App& command, std::vector<std::string>& words) {
+  command.add_option("--key", words, "A verifier key that is trusted, or @FILE; again for more")
+      ->required()
+      ->type_name("KEY")
+      ->expected(1)
+      ->take_all();
+}
+
+Called<void> write_output(const std::string& file, std::string_view bytes) {
+  std::error_code ignored;
+  if (auto written = replace_file(std::filesystem::absolute(file, ignored), bytes); !written) {
+    return tl::unexpected(from_store_error(written.error()));
+  }
+  return {};
+}
+
+void add_audit_commands(CLI::App& app, Invocation& invocation) {
+  CLI::App* audit = app.add_subcommand(
+      "audit", "Prove what the log says: keygen, adopt, checkpoint, export, verify, prove");
+  audit->require_subcommand(1);
+  audit->footer(
+      "Examples:\n"
+      "  signalbox audit keygen -o audit.key --name example.com/box > audit.vkey\n"
+      "  signalbox audit export --signing-key audit.key -o ./export\n"
+      "  signalbox audit verify ./export --key @audit.vkey");
+  add_keygen(*audit, invocation);
+  add_adopt(*audit, invocation);
+  add_checkpoint(*audit, invocation);
+  add_audit_export_command(*audit, invocation);
+  add_audit_verify_command(*audit, invocation);
+  add_prove(*audit, invocation);
+}
+
+}  // namespace signalbox

@@ -1,0 +1,81 @@
+// `signalbox audit export`.
+#include <memory>
+
+#include <CLI/CLI.hpp>
+
+#include "tools/audit/audit_export.h"
+#include "tools/audit/audit_keys.h"
+#include "tools/audit/audit_options.h"
+#include "tools/invocation.h"
+#include "tools/json_fields.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+struct ExportOptions {
+  std::optional<std::uint64_t> from, to;
+  std::string format = "cloudevents";
+  std::string directory;
+  std::vector<std::string> signing_keys;
+};
+
+Called<json::object> run_export(const Invocation& invocation, const ExportOptions& options) {
+  const auto signers = read_signers(options.signing_keys);
+  if (!signers) return tl::unexpected(signers.error());
+  ExportRequest request;
+  request.data = invocation.data_directory();
+  request.directory = options.directory;
+  request.format = options.format == "tlog" ? ExportFormat::tlog : ExportFormat::cloudevents;
+  request.from = options.from;
+  request.to = options.to;
+  request.signers = *signers;
+  const auto exported = export_log(request);
+  if (!exported) return tl::unexpected(exported.error());
+  return json::object{{"directory", options.directory},
+                      {"format", options.format},
+                      {"origin", exported->manifest.origin},
+                      {"from", exported->manifest.from},
+                      {"to", exported->manifest.to},
+                      {"records", exported->records},
+                      {"root", to_hex(exported->manifest.root)}};
+}
+
+}  // namespace
+
+void add_audit_export_command(CLI::App& audit, Invocation& invocation) {
+  CLI::App* command =
+      audit.add_subcommand("export", "Write records of the log so that others can check them");
+  const auto options = std::make_shared<ExportOptions>();
+  command->add_option("--from", options->from, "The first record; else 1, or where DIR ends")
+      ->type_name("POSITION");
+  command->add_option("--to", options->to, "The last record; else the log's end")
+      ->type_name("POSITION");
+  command->add_option("--format", options->format, "cloudevents, one a line; or tlog, tiles")
+      ->check(CLI::IsMember({"cloudevents", "tlog"}))
+      ->capture_default_str();
+  command
+      ->add_option("-o,--output", options->directory, "A new directory, or an export to go on with")
+      ->required()
+      ->type_name("DIR");
+  add_signing_keys(*command, options->signing_keys);
+  command->footer(
+      "Reads only; the directory of the log may be that of a running server. An export that is\n"
+      "interrupted isn't one until it is run again; one of the same log goes on where it ends.\n\n"
+      "Examples:\n"
+      "  signalbox audit export --signing-key audit.key -o ./export\n"
+      "  signalbox audit export --format tlog --signing-key audit.key -o ./tiles");
+  command->callback([options, &invocation] {
+    invocation.action = [options, &invocation] {
+      return answer(invocation, run_export(invocation, *options),
+                    [](const json::object& result, const Terminal&) {
+                      return text_at(result, "records") + " records written; " +
+                             text_at(result, "directory") + " has " + text_at(result, "from") +
+                             " to " + text_at(result, "to") + "\n";
+                    });
+    };
+  });
+}
+
+}  // namespace signalbox

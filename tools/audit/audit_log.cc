@@ -1,0 +1,36 @@
+#include "tools/audit/audit_log.h"
+
+#include <limits>
+
+#include "projections/world_snapshot.h"
+
+namespace signalbox {
+
+Called<AuditLog> open_audit_log(const std::filesystem::path& data) {
+  AuditLog opened;
+  {
+    // Before the log, which can then only be longer.
+    auto loaded = load_newest_snapshot(data / "projections" / "snapshots",
+                                       std::numeric_limits<Position>::max());
+    if (loaded.snapshot) {
+      opened.believed =
+          Checkpoint{loaded.snapshot->world.position, std::move(loaded.snapshot->frontier)};
+    }
+  }
+  auto log = RocksEventLog::open(data, {.read_only = true, .verified = opened.believed});
+  if (!log) return tl::unexpected(from_store_error(log.error()));
+  opened.log = std::move(*log);
+  return opened;
+}
+
+Called<void> require_position(const AuditLog& log, Position position) {
+  if (position >= 1 && position <= log.tail()) return {};
+  return tl::unexpected(from_rejection({ErrorCode::POSITION_NOT_FOUND,
+                                        "the log has no record " + std::to_string(position) +
+                                            "; it ends at " + std::to_string(log.tail()),
+                                        {{"position", static_cast<std::int64_t>(position)},
+                                         {"tail", static_cast<std::int64_t>(log.tail())}},
+                                        {}}));
+}
+
+}  // namespace signalbox

@@ -1,0 +1,95 @@
+#include "tools/audit/capsule_replay.h"
+
+#include <CLI/CLI.hpp>
+
+#include "projections/run_row.h"
+#include "projections/timeline.h"
+#include "server/rpc/timeline_json.h"
+#include "store/durable_file.h"
+#include "tools/audit/audit_keys.h"
+#include "tools/audit/run_capsule.h"
+#include "tools/elapsed_text.h"
+#include "tools/json_fields.h"
+#include "tools/run_view.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+Called<void> keep_artifact(const std::filesystem::path& directory,
+                           const CapsuleArtifact& artifact) {
+  if (auto put = replace_file(directory / to_hex(artifact.sha256), artifact.content); !put) {
+    return tl::unexpected(from_store_error(put.error()));
+  }
+  return {};
+}
+
+Called<json::object> capsule_run(const Capsule& capsule, const std::string& artifacts_to) {
+  const Record& first = capsule.records.front();
+  RunRow row = row_of(first, *event_as<RunStarted>(first.event), capsule.pipeline);
+  for (const Record& record : capsule.records) {
+    if (record.position == first.position) continue;
+    if (auto folded = fold(row, record); !folded) {
+      return tl::unexpected(from_store_error(folded.error()));
+    }
+  }
+  const RunTimeline timeline = fold_timeline(capsule.records, capsule.pipeline);
+  return timeline_to_json(row, timeline, timeline.started.run_root, [&](const Digest& digest) {
+    return artifacts_to.empty() ? std::string()
+                                : (std::filesystem::path(artifacts_to) / to_hex(digest)).string();
+  });
+}
+
+}  // namespace
+
+void add_capsule_options(CLI::App& command, CapsuleReplay& options) {
+  command.add_option("CAPSULE", options.file,
+                     "A run's capsule (`signalbox run export`) instead of a log");
+  command
+      .add_option("--key", options.keys,
+                  "With a capsule: the verifier key that is trusted, or @FILE; again for more")
+      ->type_name("KEY")
+      ->expected(1)
+      ->take_all();
+  command
+      .add_option("--artifacts-to", options.artifacts_to,
+                  "With a capsule: write its artifacts into this directory, by their digests")
+      ->type_name("DIR");
+}
+
+Called<json::object> replay_capsule(const CapsuleReplay& options) {
+  const auto trusted = read_verifiers(options.keys);
+  if (!trusted) return tl::unexpected(trusted.error());
+  std::function<Called<void>(const CapsuleArtifact&)> take;
+  if (!options.artifacts_to.empty()) {
+    std::error_code failed;
+    std::filesystem::create_directories(options.artifacts_to, failed);
+    if (failed) return tl::unexpected(io_error("can't create " + options.artifacts_to));
+    take = [&options](const CapsuleArtifact& artifact) {
+      return keep_artifact(options.artifacts_to, artifact);
+    };
+  }
+  const auto capsule = read_capsule(options.file, *trusted, take);
+  if (!capsule) return tl::unexpected(capsule.error());
+  auto run = capsule_run(*capsule, options.artifacts_to);
+  if (!run) return run;
+  return json::object{{"origin", capsule->head.origin},
+                      {"size", capsule->head.size},
+                      {"records", capsule->records.size()},
+                      {"artifacts", capsule->artifacts},
+                      {"signature_checked", capsule->signature_checked},
+                      {"run", *std::move(run)}};
+}
+
+std::string view_capsule(const json::object& result, const Terminal& terminal) {
+  std::string text = view_run(result, terminal, wall_clock_ns());
+  text += "\n" + text_at(result, "records") + " records, each proven to be in " +
+          text_at(result, "origin") + " as of its record " + text_at(result, "size") + "\n";
+  if (!true_at(result, "signature_checked")) {
+    text += "Nobody vouches for that yet: name the key that is trusted (--key)\n";
+  }
+  return text;
+}
+
+}  // namespace signalbox

@@ -1,0 +1,104 @@
+#include "tools/audit/cloud_event.h"
+
+#include <charconv>
+
+#include "server/rpc/described_text.h"
+#include "store/base64.h"
+
+namespace signalbox {
+namespace {
+
+constexpr std::string_view typeversion_key = ",\"typeversion\":";
+constexpr std::string_view header_key = ",\"recordheader\":\"";
+constexpr std::string_view salt_key = "\",\"recordsalt\":\"";
+constexpr std::string_view payload_key = "\",\"recordpayload\":\"";
+constexpr std::string_view data_key = "\",\"data\":";
+
+void append_plain(std::string& out, std::string_view key, std::string_view value) {
+  out.append(",\"").append(key).append("\":\"").append(value).append("\"");
+}
+
+void append_text_attribute(std::string& out, std::string_view key, std::string_view value) {
+  out.append(",\"").append(key).append("\":");
+  append_json_string(out, value);
+}
+
+std::string_view digits_of(Position position, std::array<char, 20>& room) {
+  const auto end = std::to_chars(room.data(), room.data() + room.size(), position).ptr;
+  return {room.data(), static_cast<std::size_t>(end - room.data())};
+}
+
+}  // namespace
+
+void append_cloud_event(const Frame& frame, const Record& record, const Digest& leaf,
+                        std::string_view source, std::string& out) {
+  const EventTag tag = tag_of(record.event);
+  std::array<char, 20> room{};
+  const std::string_view position = digits_of(record.position, room);
+  out.append("{\"specversion\":\"1.0\"");
+  append_plain(out, "id", position);
+  append_plain(out, "source", source);
+  out.append(",\"type\":\"signalbox.").append(tag.name).append("\"");
+  append_text_attribute(out, "subject", to_string(record.stream));
+  append_plain(out, "time", format_time(record.recorded_at_ns));
+  append_plain(out, "datacontenttype", "application/json");
+  // Sorts as text.
+  out.append(",\"sequence\":\"").append(room.size() - position.size(), '0').append(position);
+  out.append("\"");
+  append_plain(out, "position", position);
+  append_text_attribute(out, "actor", record.actor);
+  if (!record.command_id.empty()) append_text_attribute(out, "commandid", record.command_id);
+  if (record.cause != 0) {
+    std::array<char, 20> cause{};
+    append_plain(out, "cause", digits_of(record.cause, cause));
+  }
+  if (!record.span_id.is_nil()) append_plain(out, "spanid", to_string(record.span_id));
+  out.append(typeversion_key);
+  append_integer_text(out, tag.version);
+  out.append(",\"leafhash\":\"");
+  append_base64(out, {reinterpret_cast<const char*>(leaf.bytes.data()), leaf.bytes.size()});
+  out.append("\"").append(header_key);
+  append_base64(out, frame.header);
+  out.append(salt_key);
+  append_base64(out, frame.salted_payload.substr(0, salt_bytes));
+  out.append(payload_key);
+  append_base64(out, frame.salted_payload.substr(salt_bytes));
+  out.append(data_key);
+  apply([&out](const auto& event) { append_json(out, event); }, record.event);
+  out.append("}\n");
+}
+
+// What these keys begin and end with can't stand within a JSON string, whose quotes are escaped;
+// and `data`, which could have such a key, comes behind them.
+bool carried_record(std::string_view line, CarriedRecord& carried) {
+  carried.header.clear();
+  carried.salted_payload.clear();
+  const auto upto = [&line](std::string_view key) -> std::optional<std::string_view> {
+    const std::size_t at = line.find(key);
+    if (at == std::string_view::npos) return std::nullopt;
+    const std::string_view before = line.substr(0, at);
+    line.remove_prefix(at + key.size());
+    return before;
+  };
+  if (!upto(header_key)) return false;
+  const auto header = upto(salt_key);
+  const auto salt = header ? upto(payload_key) : std::nullopt;
+  const auto payload = salt ? upto(data_key) : std::nullopt;
+  return payload && decode_base64(*header, carried.header) &&
+         decode_base64(*salt, carried.salted_payload) &&
+         carried.salted_payload.size() == salt_bytes &&
+         decode_base64(*payload, carried.salted_payload);
+}
+
+std::optional<std::uint16_t> shown_version(std::string_view line) {
+  const std::size_t at = line.find(typeversion_key);
+  if (at == std::string_view::npos) return std::nullopt;
+  line.remove_prefix(at + typeversion_key.size());
+  std::uint16_t version = 0;
+  if (std::from_chars(line.data(), line.data() + line.size(), version).ec != std::errc{}) {
+    return std::nullopt;
+  }
+  return version;
+}
+
+}  // namespace signalbox

@@ -1,0 +1,100 @@
+// The export as lines of CloudEvents, in segments, each with a file of digests beside it.
+#include <optional>
+
+#include "store/merkle_tree.h"
+#include "tools/audit/audit_export.h"
+#include "tools/audit/cloud_event.h"
+#include "tools/audit/export_directory.h"
+#include "tools/audit/leaf_scan.h"
+
+namespace signalbox {
+namespace {
+
+std::string_view digest_view(const Digest& digest) {
+  return {reinterpret_cast<const char*>(digest.bytes.data()), digest.bytes.size()};
+}
+
+RenderLeaf cloud_event_renderer(const std::string& origin) {
+  return [origin, record = Record(), sha256 = std::make_shared<Sha256>()](
+             const Frame& frame, const Digest& leaf, LeafChunk& chunk) mutable -> Stored<void> {
+    if (auto decoded = decode_frame(frame, record); !decoded) return decoded;
+    const std::size_t begin = chunk.text.size();
+    append_cloud_event(frame, record, leaf, origin, chunk.text);
+    const Digest line = sha256->update(std::string_view(chunk.text).substr(begin)).finish();
+    chunk.text_digests.append(digest_view(leaf)).append(digest_view(line));
+    return {};
+  };
+}
+
+// The segment that is being written.
+class SegmentWriter {
+ public:
+  SegmentWriter(std::filesystem::path directory, ExportManifest& manifest, Position write_from)
+      : directory_(std::move(directory)), manifest_(manifest), write_from_(write_from) {}
+
+  Called<void> take(const LeafChunk& chunk) {
+    if (chunk.first < write_from_) return {};
+    if (!lines_) {
+      segment_.first = chunk.first;
+      auto lines = ExportFile::create(directory_ / segment_.lines_name());
+      if (!lines) return tl::unexpected(lines.error());
+      auto digests = ExportFile::create(directory_ / segment_.digests_name());
+      if (!digests) return tl::unexpected(digests.error());
+      lines_ = std::move(*lines);
+      digests_ = std::move(*digests);
+    }
+    if (auto written = lines_->write(chunk.text); !written) return written;
+    if (auto written = digests_->write(chunk.text_digests); !written) return written;
+    sha256_.update(chunk.text_digests);
+    segment_.last = chunk.last();
+    if (segment_.last + 1 - segment_.first == segment_records_max) end();
+    return {};
+  }
+
+  void end() {
+    if (!lines_) return;
+    segment_.digests_sha256 = sha256_.finish();
+    manifest_.segments.push_back(segment_);
+    lines_->flush();
+    digests_->flush();
+    lines_.reset();
+    digests_.reset();
+  }
+
+ private:
+  std::filesystem::path directory_;
+  ExportManifest& manifest_;
+  Position write_from_;
+  ExportSegment segment_;
+  std::optional<ExportFile> lines_, digests_;
+  Sha256 sha256_;
+};
+
+}  // namespace
+
+Called<void> export_cloud_events(const AuditLog& log, const std::filesystem::path& directory,
+                                 ExportManifest& manifest, Position write_from,
+                                 const std::optional<ExportManifest>& present) {
+  if (present) manifest.segments = present->segments;
+  SegmentWriter writer(directory, manifest, write_from);
+  Sha256 sha256;
+  LeafScan scan;
+  scan.to = manifest.to;
+  scan.render_from = write_from;
+  scan.make_renderer = [&manifest] { return cloud_event_renderer(manifest.origin); };
+  scan.cut_at = {manifest.from - 1, write_from - 1};
+  scan.cut_every = segment_records_max;
+  scan.take = [&](LeafChunk& chunk, const MerkleFrontier& tree) -> Called<void> {
+    if (tree.leaves == manifest.from - 1) manifest.before = tree;
+    if (tree.leaves == manifest.to) manifest.root = merkle_root(tree, sha256);
+    if (present && tree.leaves == present->to && merkle_root(tree, sha256) != present->root) {
+      return tl::unexpected(other_log(*present));
+    }
+    return writer.take(chunk);
+  };
+  if (auto scanned = scan_leaves(log, scan); !scanned) return scanned;
+  writer.end();
+  return {};
+}
+
+}  // namespace signalbox

@@ -1,0 +1,150 @@
+// The export as a tiled log (c2sp.org/tlog-tiles): tiles of hashes and bundles of entries.
+//
+// An entry is what a leaf is the hash of: the record's header and the salted digest of its payload.
+// So the tiles prove everything and tell no payload.
+#include <array>
+#include <vector>
+
+#include "domain/check.h"
+#include "store/merkle_tree.h"
+#include "tools/audit/audit_export.h"
+#include "tools/audit/export_directory.h"
+#include "tools/audit/leaf_scan.h"
+#include "tools/audit/tile_path.h"
+
+namespace signalbox {
+namespace {
+
+std::string_view tile_hash_view(const Digest& digest) {
+  return {reinterpret_cast<const char*>(digest.bytes.data()), digest.bytes.size()};
+}
+
+// Two bytes of length, big endian, and the entry.
+RenderLeaf tile_entry_renderer() {
+  return [sha256 = std::make_shared<Sha256>()](const Frame& frame, const Digest&,
+                                               LeafChunk& chunk) -> Stored<void> {
+    const std::size_t bytes = frame.header.size() + sizeof(Digest);
+    SIGNALBOX_CHECK(bytes <= 0xffff);
+    chunk.text.push_back(static_cast<char>(bytes >> 8));
+    chunk.text.push_back(static_cast<char>(bytes));
+    chunk.text.append(frame.header);
+    chunk.text.append(tile_hash_view(sha256->update(frame.salted_payload).finish()));
+    return {};
+  };
+}
+
+class TileWriter {
+ public:
+  // Tiles of the first `pruned` leaves alone aren't written, nor those that an export of the first
+  // `present` ones has already.
+  TileWriter(std::filesystem::path directory, std::uint64_t pruned, std::uint64_t present)
+      : directory_(std::move(directory)), pruned_(pruned), present_(present) {}
+
+  Called<void> add(const Digest& leaf, std::string_view entry) {
+    entries_.append(entry);
+    ++leaves_;
+    if (leaves_ % tile_width == 0) {
+      if (auto put = write_entries(tile_width); !put) return put;
+    }
+    return add_hash(0, leaf);
+  }
+
+  // What isn't full.
+  Called<void> end() {
+    if (const std::uint64_t rest = leaves_ % tile_width; rest != 0) {
+      if (auto put = write_entries(rest); !put) return put;
+    }
+    for (unsigned level = 0; level < levels_.size(); ++level) {
+      const Level& each = levels_[level];
+      if (each.leaves == 0) continue;
+      if (auto put = write_hashes(level, each.leaves); !put) return put;
+    }
+    return {};
+  }
+
+ private:
+  struct Level {
+    std::string hashes;        // of the tile that is being filled
+    std::uint64_t leaves = 0;  // hashes in it
+    std::uint64_t number = 0;
+    MerkleFrontier tree;
+  };
+
+  Called<void> add_hash(unsigned level, const Digest& hash) {
+    Level& each = levels_[level];
+    each.hashes.append(tile_hash_view(hash));
+    append_leaf(each.tree, hash, sha256_);
+    if (++each.leaves < tile_width) return {};
+    if (auto put = write_hashes(level, tile_width); !put) return put;
+    const Digest root = merkle_root(each.tree, sha256_);
+    each.hashes.clear();
+    each.tree = {};
+    each.leaves = 0;
+    ++each.number;
+    return add_hash(level + 1, root);
+  }
+
+  Called<void> write_hashes(unsigned level, std::uint64_t width) {
+    return write({level, levels_[level].number, width}, levels_[level].hashes);
+  }
+
+  Called<void> write_entries(std::uint64_t width) {
+    auto put = write({std::nullopt, (leaves_ - 1) / tile_width, width}, entries_);
+    entries_.clear();
+    return put;
+  }
+
+  Called<void> write(const TilePath& tile, std::string_view bytes) {
+    const unsigned shift = tile_bits * tile.level.value_or(0);
+    if (((tile.number + 1) * tile_width) << shift <= pruned_) return {};
+    if ((tile.number * tile_width + tile.width) << shift <= present_) return {};
+    const std::filesystem::path path = directory_ / tile_path(tile);
+    std::error_code failed;
+    std::filesystem::create_directories(path.parent_path(), failed);
+    auto file = ExportFile::create(path);
+    if (!file) return tl::unexpected(file.error());
+    return file->write(bytes);
+  }
+
+  std::filesystem::path directory_;
+  std::uint64_t pruned_;
+  std::uint64_t present_;
+  std::uint64_t leaves_ = 0;
+  std::string entries_;
+  std::array<Level, tile_levels_max + 1> levels_;
+  Sha256 sha256_;
+};
+
+}  // namespace
+
+Called<void> export_tiles(const AuditLog& log, const std::filesystem::path& directory,
+                          ExportManifest& manifest, Position write_from,
+                          const std::optional<ExportManifest>& present) {
+  TileWriter writer(directory, manifest.from - 1, present ? present->to : 0);
+  Sha256 sha256;
+  LeafScan scan;
+  scan.to = manifest.to;
+  // A bundle that goes on needs what it has already.
+  scan.render_from = (write_from - 1) / tile_width * tile_width + 1;
+  scan.make_renderer = tile_entry_renderer;
+  scan.cut_at = {manifest.from - 1, write_from - 1};
+  scan.take = [&](LeafChunk& chunk, const MerkleFrontier& tree) -> Called<void> {
+    if (tree.leaves == manifest.from - 1) manifest.before = tree;
+    if (tree.leaves == manifest.to) manifest.root = merkle_root(tree, sha256);
+    if (present && tree.leaves == present->to && merkle_root(tree, sha256) != present->root) {
+      return tl::unexpected(other_log(*present));
+    }
+    std::size_t begin = 0;
+    for (std::size_t index = 0; index < chunk.leaves.size(); ++index) {
+      const std::size_t end = chunk.text_ends[index];
+      const std::string_view entry = std::string_view(chunk.text).substr(begin, end - begin);
+      begin = end;
+      if (auto added = writer.add(chunk.leaves[index], entry); !added) return added;
+    }
+    return {};
+  };
+  if (auto scanned = scan_leaves(log, scan); !scanned) return scanned;
+  return writer.end();
+}
+
+}  // namespace signalbox

@@ -1,0 +1,141 @@
+#include "tools/audit/leaf_scan.h"
+
+#include <algorithm>
+#include <memory>
+#include <thread>
+
+#include "store/merkle_tree.h"
+#include "tools/audit/ordered_work.h"
+
+namespace signalbox {
+namespace {
+
+constexpr std::size_t chunk_records_max = 512;
+constexpr std::size_t chunk_bytes_max = 512 * 1024;
+
+// What one thread does with a chunk.
+class LeafWorker {
+ public:
+  explicit LeafWorker(const LeafScan& scan)
+      : render_from_(scan.render_from),
+        render_to_(scan.to),
+        render_(scan.make_renderer ? scan.make_renderer() : RenderLeaf()) {}
+
+  void operator()(LeafChunk& chunk) {
+    chunk.leaves.clear();
+    chunk.text.clear();
+    chunk.text_ends.clear();
+    chunk.text_digests.clear();
+    chunk.error.reset();
+    std::size_t begin = 0;
+    for (const std::size_t end : chunk.frame_ends) {
+      const auto frame = parse_frame(std::string_view(chunk.frames).substr(begin, end - begin));
+      begin = end;
+      if (!frame) {
+        chunk.error = frame.error();
+        return;
+      }
+      chunk.leaves.push_back(leaf_hash(*frame, *sha256_));
+      if (render_ && frame->position >= render_from_ && frame->position <= render_to_) {
+        if (auto done = render_(*frame, chunk.leaves.back(), chunk); !done) {
+          chunk.error = done.error();
+          return;
+        }
+      }
+      chunk.text_ends.push_back(chunk.text.size());
+    }
+  }
+
+ private:
+  Position render_from_;
+  Position render_to_;
+  RenderLeaf render_;
+  std::shared_ptr<Sha256> sha256_ = std::make_shared<Sha256>();
+};
+
+// Takes the chunks, by a thread of its own: writing into files lasts as long as reading the log.
+class LeafTaker {
+ public:
+  LeafTaker(const AuditLog& log, const LeafScan& scan) : log_(log), scan_(scan) {}
+
+  void run(OrderedWork<LeafChunk>& work) {
+    while (LeafChunk* chunk = work.wait_for_oldest()) {
+      outcome = take(*chunk);
+      if (!outcome) return work.give_up();
+      work.drop_oldest();
+    }
+  }
+
+  Called<void> outcome;
+
+ private:
+  Called<void> take(LeafChunk& chunk) {
+    if (chunk.error) return tl::unexpected(from_store_error(*chunk.error));
+    for (const Digest& leaf : chunk.leaves) append_leaf(tree_, leaf, sha256_);
+    if (log_.believed && log_.believed->position == tree_.leaves &&
+        log_.believed->frontier != tree_) {
+      StoreError error;
+      error.kind = StoreError::Kind::damaged;
+      error.message = "the records up to " + std::to_string(tree_.leaves) +
+                      " are not those that the snapshot there vouches for";
+      error.position = tree_.leaves;
+      return tl::unexpected(from_store_error(error));
+    }
+    return chunk.first > scan_.to ? Called<void>() : scan_.take(chunk, tree_);
+  }
+
+  const AuditLog& log_;
+  const LeafScan& scan_;
+  MerkleFrontier tree_;
+  Sha256 sha256_;
+};
+
+bool has_to_end(const LeafScan& scan, Position position) {
+  return std::find(scan.cut_at.begin(), scan.cut_at.end(), position) != scan.cut_at.end() ||
+         (scan.cut_every != 0 && position >= scan.render_from &&
+          (position + 1 - scan.render_from) % scan.cut_every == 0);
+}
+
+}  // namespace
+
+Called<void> scan_leaves(const AuditLog& log, const LeafScan& wanted) {
+  LeafScan scan = wanted;
+  scan.cut_at.push_back(scan.to);
+  const Position believed = log.believed ? log.believed->position : 0;
+  scan.cut_at.push_back(believed);
+  OrderedWork<LeafChunk> work(
+      [&scan]() -> OrderedWork<LeafChunk>::Worker { return LeafWorker(scan); });
+  LeafTaker taker(log, scan);
+  std::thread taking([&] { taker.run(work); });
+  bool filling = false;
+  const auto put = [&work, &filling] {
+    if (filling) work.put();
+    filling = false;
+  };
+  const auto scanned =
+      log.log->scan_frames(1, std::max(scan.to, believed), [&](const Frame& frame) {
+        if (!filling) {
+          if (!work.wait_for_room()) return false;
+          LeafChunk& chunk = work.next();
+          chunk.first = frame.position;
+          chunk.frames.clear();
+          chunk.frame_ends.clear();
+          filling = true;
+        }
+        LeafChunk& chunk = work.next();
+        append_frame(frame.header, frame.salted_payload, chunk.frames);
+        chunk.frame_ends.push_back(chunk.frames.size());
+        if (chunk.frame_ends.size() == chunk_records_max ||
+            chunk.frames.size() >= chunk_bytes_max || has_to_end(scan, frame.position)) {
+          put();
+        }
+        return true;
+      });
+  put();
+  work.end();
+  taking.join();
+  if (!scanned) return tl::unexpected(from_store_error(scanned.error()));
+  return taker.outcome;
+}
+
+}  // namespace signalbox

@@ -1,0 +1,228 @@
+#include <algorithm>
+#include <fstream>
+
+#include <boost/json/parse.hpp>
+
+#include "store/base64.h"
+#include "store/codec.h"
+#include "store/described_archive.h"
+#include "store/merkle_proof.h"
+#include "tools/audit/capsule_note.h"
+#include "tools/audit/cloud_event.h"
+#include "tools/audit/run_capsule.h"
+#include "tools/json_fields.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+struct ProvenLeaf {
+  std::uint64_t line = 0;
+  Position position = 0;
+  Digest leaf;
+  std::vector<Digest> proof;
+};
+
+// The text of a note of whoever's.
+std::string text_of_note(const std::string& note) {
+  return note.substr(0, std::min(note.rfind("\n\n"), note.size() - 1) + 1);
+}
+
+class CapsuleReader {
+ public:
+  CapsuleReader(const std::filesystem::path& file,
+                const std::function<Called<void>(const CapsuleArtifact&)>& take)
+      : name_(file.string()), take_(take) {}
+
+  Called<void> line(const std::string& text, std::uint64_t number) {
+    number_ = number;
+    sha256_.update(text).update("\n");
+    json::error_code failed;
+    const json::value value = json::parse(text, failed);
+    if (failed || !value.is_object()) {
+      add("it isn't JSON");
+      return {};
+    }
+    const json::object& object = value.get_object();
+    if (number == 1) {
+      read_first(object);
+    } else if (object.contains("proof")) {
+      read_record(object, text);
+    } else if (object.contains("artifact")) {
+      return read_artifact(object);
+    } else {
+      add("it is neither a record nor an artifact");
+    }
+    return {};
+  }
+
+  // The last line: what vouches for those before it.
+  void end(const std::string& text, std::uint64_t number,
+           const std::vector<NoteVerifier>& trusted) {
+    number_ = number;
+    json::error_code failed;
+    const json::value value = json::parse(text, failed);
+    const json::object* object = failed ? nullptr : value.if_object();
+    const std::string checkpoint = object == nullptr ? "" : text_at(*object, "checkpoint");
+    const std::string manifest = object == nullptr ? "" : text_at(*object, "manifest");
+    if (checkpoint.empty() || manifest.empty() || object->size() != 2) {
+      return add("the capsule is cut short: its last line isn't the signed one");
+    }
+    std::string signed_text = text_of_note(manifest);
+    if (trusted.empty()) {
+      const auto head = parse_tree_head(text_of_note(checkpoint));
+      if (!head) return add("its checkpoint isn't one");
+      capsule.head = *head;
+    } else {
+      const auto head = open_tree_head(checkpoint, trusted);
+      if (!head) return add("its checkpoint: " + head.error().message);
+      capsule.head = *head;
+      const auto opened = open_note(manifest, trusted);
+      if (!opened) return add("its manifest: " + opened.error().message);
+      signed_text = opened->text;
+      capsule.signature_checked = true;
+    }
+    if (signed_text !=
+        capsule_note_text(capsule.head, capsule.run_id, capsule.records.size(), sha256_.finish())) {
+      add("the lines before it aren't those that it signs");
+    }
+    if (origin_ != capsule.head.origin || size_ != capsule.head.size) {
+      add("it is of another log than the first line says");
+    }
+    check_proofs();
+    check_pipeline();
+  }
+
+  Capsule capsule;
+  AuditFindings findings;
+
+ private:
+  void add(std::string what, Position position = 0) {
+    findings.add({name_, number_, position, std::move(what)});
+  }
+
+  void read_first(const json::object& object) {
+    origin_ = text_at(object, "origin");
+    size_ = number_at(object, "size");
+    const auto run_id = parse_uuid(text_at(object, "run_id"));
+    const auto bytes = from_base64(text_at(object, "pipeline"));
+    if (!run_id || !bytes) return add("it doesn't say which run it is");
+    capsule.run_id = *run_id;
+    try {
+      described::decode(*bytes,
+                        [this](described::Reader& reader) { reader.read(capsule.pipeline); });
+    } catch (const std::exception&) {
+      add("its pipeline isn't one");
+    }
+  }
+
+  void read_record(const json::object& object, const std::string& text) {
+    ProvenLeaf proven{number_, 0, {}, {}};
+    for (const json::value& each : array_at(object, "proof")) {
+      const auto hash = each.is_string() ? from_base64(each.get_string()) : std::nullopt;
+      if (!hash || hash->size() != sizeof(Digest)) return add("its proof isn't one");
+      std::copy(hash->begin(), hash->end(), proven.proof.emplace_back().bytes.begin());
+    }
+    CarriedRecord carried;
+    std::string frame_bytes;
+    if (!carried_record(text, carried)) return add("it doesn't carry a record");
+    append_frame(carried.header, carried.salted_payload, frame_bytes);
+    const auto frame = parse_frame(frame_bytes);
+    if (!frame) return add(frame.error().message);
+    Record record;
+    if (auto decoded = decode_frame(*frame, record); !decoded) return add(decoded.error().message);
+    Sha256 hashing;
+    proven.position = record.position;
+    proven.leaf = leaf_hash(*frame, hashing);
+    std::string line;
+    append_cloud_event(*frame, record, proven.leaf, origin_, line);
+    line.back() = '}';  // of the object around it
+    // Another version of this program may show an event otherwise; then the signature is all.
+    if (!text.ends_with(line) && shown_version(text) == tag_of(record.event).version) {
+      add("it isn't what its record says", record.position);
+    }
+    if (record.stream != Stream::run(capsule.run_id)) add("it is of another run", record.position);
+    if (!capsule.records.empty() && capsule.records.back().position >= record.position) {
+      add("it isn't in order", record.position);
+    }
+    capsule.records.push_back(std::move(record));
+    leaves_.push_back(std::move(proven));
+  }
+
+  Called<void> read_artifact(const json::object& object) {
+    CapsuleArtifact artifact;
+    const auto digest = parse_digest(text_at(object, "artifact"));
+    auto content = from_base64(text_at(object, "content"));
+    if (!digest || !content || sha256(*content) != *digest) {
+      add("the artifact isn't the one of its digest");
+      return {};
+    }
+    ++capsule.artifacts;
+    artifact.sha256 = *digest;
+    artifact.content = *std::move(content);
+    return take_ ? take_(artifact) : Called<void>();
+  }
+
+  void check_proofs() {
+    Sha256 hashing;
+    for (const ProvenLeaf& each : leaves_) {
+      if (proves_inclusion(each.leaf, each.position - 1, capsule.head.size, each.proof,
+                           capsule.head.root, hashing)) {
+        continue;
+      }
+      findings.add(
+          {name_, each.line, each.position, "it isn't in the tree that the checkpoint signs"});
+    }
+  }
+
+  void check_pipeline() {
+    const auto* started =
+        capsule.records.empty() ? nullptr : event_as<RunStarted>(capsule.records.front().event);
+    if (started == nullptr) return findings.add({name_, 2, 0, "it doesn't begin with its start"});
+    if (pipeline_digest(capsule.pipeline) != started->pipeline_digest) {
+      findings.add({name_, 1, 0, "its pipeline isn't the one that the run pinned"});
+    }
+  }
+
+  std::string name_;
+  const std::function<Called<void>(const CapsuleArtifact&)>& take_;
+  std::uint64_t number_ = 0;
+  Sha256 sha256_;
+  std::string origin_;
+  std::uint64_t size_ = 0;
+  std::vector<ProvenLeaf> leaves_;
+};
+
+}  // namespace
+
+Called<Capsule> read_capsule(const std::filesystem::path& file,
+                             const std::vector<NoteVerifier>& trusted,
+                             const std::function<Called<void>(const CapsuleArtifact&)>& take) {
+  std::ifstream stream(file, std::ios::binary);
+  std::string last;
+  if (!stream || !std::getline(stream, last)) {
+    return tl::unexpected(usage_error("can't read " + file.string()));
+  }
+  if (!last.starts_with(capsule_beginning)) {
+    return tl::unexpected(usage_error(file.string() + " is no capsule of a run"));
+  }
+  CapsuleReader reader(file, take);
+  std::uint64_t number = 1;
+  for (std::string next; std::getline(stream, next); ++number) {
+    if (auto read = reader.line(last, number); !read) return tl::unexpected(read.error());
+    std::swap(last, next);
+  }
+  const bool ended = stream.eof() && !last.empty();
+  stream.clear();
+  stream.seekg(-1, std::ios::end);
+  if (!ended || stream.get() != '\n') {
+    reader.findings.add({file.string(), number, 0, "the capsule is cut short"});
+  } else {
+    reader.end(last, number, trusted);
+  }
+  if (!reader.findings.empty()) return tl::unexpected(reader.findings.error());
+  return std::move(reader.capsule);
+}
+
+}  // namespace signalbox

@@ -1,0 +1,209 @@
+#include <map>
+#include <set>
+
+#include "server/artifacts/artifact_store.h"
+#include "server/rpc/described_text.h"
+#include "store/base64.h"
+#include "store/codec.h"
+#include "store/described_archive.h"
+#include "store/durable_file.h"
+#include "store/merkle_proof.h"
+#include "tools/audit/capsule_note.h"
+#include "tools/audit/cloud_event.h"
+#include "tools/audit/export_directory.h"
+#include "tools/audit/leaf_scan.h"
+#include "tools/audit/run_capsule.h"
+
+namespace signalbox {
+namespace {
+
+// A record of the run as the scan finds it.
+struct FoundRecord {
+  std::uint64_t index = 0;
+  std::string event;  // the line, without its break
+};
+
+// What one pass over the log gathers.
+struct RunGathering {
+  SparseTree tree;
+  std::vector<FoundRecord> found;
+  std::vector<Record> records;
+  std::map<Digest, PipelineDefinition> pipelines;  // those that were stored, before the run's start
+};
+
+// Of the run's records their lines; of the others nothing.
+RenderLeaf run_renderer(const RunId& run_id, const std::string& origin) {
+  return [run_id, origin, record = Record()](const Frame& frame, const Digest& leaf,
+                                             LeafChunk& chunk) mutable -> Stored<void> {
+    if (frame.stream != StreamKind::run ||
+        frame.run_id !=
+            std::string_view(reinterpret_cast<const char*>(run_id.bytes.data()), sizeof run_id)) {
+      return {};
+    }
+    if (auto decoded = decode_frame(frame, record); !decoded) return decoded;
+    append_cloud_event(frame, record, leaf, origin, chunk.text);
+    return {};
+  };
+}
+
+Called<RunGathering> gather_run(const AuditLog& log, const CapsuleRequest& request,
+                                const std::string& origin) {
+  RunGathering gathering;
+  Sha256 sha256;
+  LeafScan scan;
+  scan.to = log.tail();
+  scan.make_renderer = [&] { return run_renderer(request.run_id, origin); };
+  scan.take = [&](LeafChunk& chunk, const MerkleFrontier&) -> Called<void> {
+    std::size_t begin = 0;
+    for (std::size_t index = 0; index < chunk.leaves.size(); ++index) {
+      const std::size_t end = chunk.text_ends[index];
+      const bool wanted = end > begin;
+      if (wanted) {
+        gathering.found.push_back(
+            {gathering.tree.leaves(), chunk.text.substr(begin, end - 1 - begin)});
+      }
+      begin = end;
+      gathering.tree.add(chunk.leaves[index], wanted, sha256);
+    }
+    return {};
+  };
+  if (auto scanned = scan_leaves(log, scan); !scanned) return tl::unexpected(scanned.error());
+  if (gathering.found.empty()) {
+    const std::string id = to_string(request.run_id);
+    return tl::unexpected(from_rejection({ErrorCode::RUN_NOT_FOUND,
+                                          "the log has no run " + id,
+                                          {{"run_id", id}},
+                                          {"signalbox run list"}}));
+  }
+  const auto fold = [&](Record&& record) {
+    if (record.stream == Stream::run(request.run_id)) gathering.records.push_back(record);
+    if (const auto* started = event_as<RunStarted>(record.event); started && started->pipeline) {
+      gathering.pipelines.insert_or_assign(started->pipeline_digest, *started->pipeline);
+    }
+    return true;
+  };
+  // Its pipeline may be stored with any run before it.
+  const Position last = gathering.found.back().index + 1;
+  if (auto scanned = log.log->scan(1, last, fold); !scanned) {
+    return tl::unexpected(from_store_error(scanned.error()));
+  }
+  return gathering;
+}
+
+class CapsuleWriter {
+ public:
+  explicit CapsuleWriter(ExportFile file) : file_(std::move(file)) {}
+
+  Called<void> line(const std::string& text) {
+    sha256_.update(text);
+    return file_.write(text);
+  }
+  Called<void> last_line(const std::string& text) { return file_.write(text); }
+  Digest lines() { return sha256_.finish(); }
+
+ private:
+  ExportFile file_;
+  Sha256 sha256_;
+};
+
+std::set<Digest> artifacts_of(const std::vector<Record>& records) {
+  std::set<Digest> digests;
+  for (const Record& record : records) {
+    apply(
+        [&digests](const auto& event) {
+          if constexpr (requires { event.result.artifacts; }) {
+            for (const Artifact& artifact : event.result.artifacts) digests.insert(artifact.sha256);
+          }
+        },
+        record.event);
+  }
+  return digests;
+}
+
+std::string first_line(const TreeHead& head, const RunId& run_id,
+                       const PipelineDefinition& pipeline) {
+  std::string bytes;
+  described::encode(pipeline, bytes);
+  return std::string(capsule_beginning) + "\"origin\":\"" + head.origin + "\",\"run_id\":\"" +
+         to_string(run_id) + "\",\"size\":" + std::to_string(head.size) + ",\"pipeline\":\"" +
+         to_base64(bytes) + "\"}\n";
+}
+
+std::string record_line(const FoundRecord& found, const SparseTree& tree, Sha256& sha256) {
+  std::string line = "{\"proof\":[";
+  const auto proof = tree.proof(found.index, sha256);
+  for (std::size_t step = 0; step < proof.size(); ++step) {
+    line += step == 0 ? "\"" : ",\"";
+    append_base64(line, {reinterpret_cast<const char*>(proof[step].bytes.data()), sizeof(Digest)});
+    line += "\"";
+  }
+  return line + "],\"event\":" + found.event + "}\n";
+}
+
+Called<void> write_lines(const CapsuleRequest& request, const RunGathering& gathering,
+                         CapsuleWriter& writer, CapsuleWritten& written) {
+  Sha256 sha256;
+  const TreeHead head{request.signers.front().verifier().name, gathering.tree.leaves(),
+                      gathering.tree.root(sha256)};
+  const auto* started = event_as<RunStarted>(gathering.records.front().event);
+  const auto pipeline = started == nullptr ? gathering.pipelines.end()
+                                           : gathering.pipelines.find(started->pipeline_digest);
+  if (pipeline == gathering.pipelines.end()) {
+    return tl::unexpected(io_error("the log doesn't tell the pipeline of the run"));
+  }
+  auto put = writer.line(first_line(head, request.run_id, pipeline->second));
+  for (const FoundRecord& found : gathering.found) {
+    if (put) put = writer.line(record_line(found, gathering.tree, sha256));
+  }
+  const ArtifactStore store(request.data / "artifacts");
+  for (const Digest& digest : artifacts_of(gathering.records)) {
+    if (!put || !request.with_artifacts) break;
+    const auto content = store.get(digest);
+    if (!content) {
+      if (content.error().kind != StoreError::Kind::not_found) {
+        return tl::unexpected(from_store_error(content.error()));
+      }
+      written.missing_artifacts.push_back(to_hex(digest));
+      continue;
+    }
+    ++written.artifacts;
+    put = writer.line("{\"artifact\":\"" + to_hex(digest) + "\",\"content\":\"" +
+                      to_base64(*content) + "\"}\n");
+  }
+  if (!put) return put;
+  written.records = gathering.found.size();
+  std::string last = "{\"checkpoint\":";
+  append_json_string(last, sign_note(tree_head_text(head), request.signers));
+  last += ",\"manifest\":";
+  append_json_string(
+      last, sign_note(capsule_note_text(head, request.run_id, written.records, writer.lines()),
+                      request.signers));
+  return writer.last_line(last + "}\n");
+}
+
+}  // namespace
+
+Called<CapsuleWritten> write_capsule(const CapsuleRequest& request) {
+  const auto log = open_audit_log(request.data);
+  if (!log) return tl::unexpected(log.error());
+  const auto gathering = gather_run(*log, request, request.signers.front().verifier().name);
+  if (!gathering) return tl::unexpected(gathering.error());
+  const std::filesystem::path part = request.file.string() + ".part";
+  auto file = ExportFile::create(part);
+  if (!file) return tl::unexpected(file.error());
+  CapsuleWritten written;
+  std::error_code ignored;
+  {
+    CapsuleWriter writer(*std::move(file));
+    if (auto done = write_lines(request, *gathering, writer, written); !done) {
+      std::filesystem::remove(part, ignored);
+      return tl::unexpected(done.error());
+    }
+  }
+  if (auto placed = place_file(part, request.file); !placed) {
+    return tl::unexpected(placed.error());
+  }
+  return written;
+}
+
+}  // namespace signalbox
