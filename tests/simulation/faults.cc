@@ -67,8 +67,6 @@ std::uint32_t usual_weight(Fault fault) {
       return 200;
     case Fault::repository_slow:
       return 1000;
-    case Fault::worktree_stuck:
-      return 4000;
   }
   return 0;
 }

@@ -49,7 +49,6 @@ enum class Fault : std::uint8_t {
   step_failed,
   repository_away,  // it can't be read
   repository_slow,
-  worktree_stuck,  // it can't be removed
 };
 BOOST_DESCRIBE_ENUM(Fault, crash_anywhere, crash_before_append, crash_in_append, crash_after_append,
                     crash_after_effect, crash_at_start, clean_stop, append_unknown, disk_full,
@@ -57,7 +56,7 @@ BOOST_DESCRIBE_ENUM(Fault, crash_anywhere, crash_before_append, crash_in_append,
                     connection_lost, zombie, client_restart, worker_stuck, foreign_lock,
                     rubbish_lock, foreign_marker, rubbish_marker, job_slow, job_lost, job_failed,
                     submit_failed, submit_unheard, executor_trouble, quota_hit, job_boasts,
-                    plan_invalid, step_failed, repository_away, repository_slow, worktree_stuck)
+                    plan_invalid, step_failed, repository_away, repository_slow)
 
 inline constexpr std::size_t fault_kinds =
     boost::mp11::mp_size<boost::describe::describe_enumerators<Fault>>::value;
