@@ -64,7 +64,8 @@ void TurnAudit::end(const Record& record, AuditedRun& run) {
 
 // A usage limit that is over at a known time is nobody's failure.
 void TurnAudit::check_limit_met(const Record& record, const SentCommand& sent) {
-  const std::optional<std::int64_t> reset_ns = parse_time(param_text(sent.params, "quota_reset_at"));
+  const std::optional<std::int64_t> reset_ns =
+      parse_time(param_text(sent.params, "quota_reset_at"));
   if (!reset_ns) return;
   const auto* deferred = event_as<StationDeferred>(record.event);
   if (deferred == nullptr || deferred->reason != WaitReason::quota) {
