@@ -32,6 +32,7 @@ bool tells_of_events(const std::string& method, const boost::json::object& resul
   if (method == "station.claim") return !result.at("claim").is_null();
   if (method == "step.next") return !result.at("step").is_null();
   if (method == "plan.reset") return result.at("reset").as_bool();
+  if (method == "audit.adopt_key") return result.at("adopted").as_bool();
   if (method == "access.revoke") return result.at("revoked").as_bool();
   if (method == "station.set_external_ref") return result.at("changed").as_bool();
   return true;
