@@ -22,8 +22,7 @@ Called<boost::json::object> run_diff(const Invocation& invocation, const DiffOpt
   const auto data = invocation.data_directory();
   const auto log = RocksEventLog::open(data, {.read_only = true});
   if (!log) return tl::unexpected(from_store_error(log.error()));
-  const auto from =
-      options.from == "0" ? Called<Position>(Position{0}) : position_of_moment(**log, options.from);
+  const auto from = position_of_moment(**log, options.from);
   if (!from) return tl::unexpected(from.error());
   const auto to =
       options.to.empty() ? Called<Position>((*log)->tail()) : position_of_moment(**log, options.to);

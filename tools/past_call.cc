@@ -29,7 +29,7 @@ Called<Position> position_of_moment(const EventLog& log, const std::string& mome
   const char* const end = moment.data() + moment.size();
   if (const auto read = std::from_chars(moment.data(), end, position);
       read.ec == std::errc() && read.ptr == end) {
-    if (position == 0 || position > log.tail()) {
+    if (position > log.tail()) {
       return tl::unexpected(no_such_position(log, moment));
     }
     return position;
@@ -45,7 +45,6 @@ Called<Position> position_of_moment(const EventLog& log, const std::string& mome
   }
   const auto found = position_at(log, *utc_ns);
   if (!found) return tl::unexpected(from_store_error(found.error()));
-  if (*found == 0) return tl::unexpected(no_such_position(log, moment));
   return *found;
 }
 
@@ -63,6 +62,7 @@ Called<std::shared_ptr<PastDirectory>> PastDirectory::open(const Invocation& inv
   if (!log) return tl::unexpected(from_store_error(log.error()));
   const auto at = position_of_moment(**log, invocation.at);
   if (!at) return tl::unexpected(at.error());
+  if (*at == 0) return tl::unexpected(no_such_position(**log, invocation.at));
   auto service = PastService::open(**log, data, *at);
   if (!service) return tl::unexpected(from_store_error(service.error()));
   auto parts = std::make_unique<Parts>();

@@ -32,7 +32,8 @@ class PastDirectory {
 Called<boost::json::object> call_past(const Invocation& invocation, std::string_view method,
                                       const boost::json::object& params);
 
-// A position, an RFC 3339 time or an age, as a position of the log.
+// A position, an RFC 3339 time or an age, as a position of the log: the last event until then, 0 if
+// there was none. POSITION_NOT_FOUND for a position beyond the end.
 Called<Position> position_of_moment(const EventLog& log, const std::string& moment);
 
 }  // namespace signalbox

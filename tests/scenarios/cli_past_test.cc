@@ -130,6 +130,10 @@ TEST_F(PastCliTest, DiffTellsWhatChangedOverAllThings) {
   const auto none = result({"diff", "--from", moments_[2].position, "--to", moments_[2].position});
   EXPECT_TRUE(none.at("changes").as_array().empty());
   EXPECT_EQ(server_.cli({"diff", "--from", "5", "--to", "4"}).exit_code, 2);
+  // Before the first event there was nothing.
+  const auto all = result({"diff", "--from", "1970-01-01T00:00:00Z"});
+  EXPECT_EQ(all.at("from"), 0);
+  EXPECT_EQ(text(all.at("changes").as_array().at(0).as_object(), "stream"), "server");
 }
 
 TEST_F(PastCliTest, TheDebuggerWalksBothWays) {

@@ -81,5 +81,30 @@ TEST(Readme, WhyDoesntItMoveWorksWhenPasted) {  // S12
       << text;
 }
 
+TEST(Readme, WhatHappenedLastNightWorksWhenPasted) {
+  const std::string chapter =
+      block_after(read_whole_file(std::filesystem::path(SIGNALBOX_SOURCE_DIR) / "README.md"),
+                  "### What happened last night?");
+  ASSERT_FALSE(chapter.empty());
+  RealServer server;
+  server.start();
+  const ScratchDirectory place;
+  std::ofstream(place.path() / "night.sh") << "set -e\n" << chapter;
+  const Output output = run_process(
+      {"bash", (place.path() / "night.sh").string()},
+      {"PATH=" + std::filesystem::path(SIGNALBOX_BINARY).parent_path().string() + ":/usr/bin:/bin",
+       "SIGNALBOX_DATA=" + server.data().string()});
+  const std::string& text = output.out;
+  EXPECT_EQ(output.exit_code, 0) << text << output.err;
+  for (const char* said : {"signalbox_events_total{type=\"RunFailed\"} 1", "EXIT_NONZERO",
+                           "stations[0].failures", "verified: example.com/box has at 6"}) {
+    EXPECT_NE(text.find(said), std::string::npos) << said << "\n" << text;
+  }
+  // At the moment before it the run had not failed, in the list as in the debugger.
+  EXPECT_TRUE(std::regex_search(text, std::regex(" running  +implement running "))) << text;
+  EXPECT_TRUE(std::regex_search(text, std::regex("stations\\[0\\]\\.status +running → failed")))
+      << text;
+}
+
 }  // namespace
 }  // namespace signalbox
