@@ -19,7 +19,7 @@ std::string loop_key(std::string_view loop) {
   return key;
 }
 
-std::string run_key(const RunId& run_id) { return keys::raw('u', run_id); }
+std::string tick_run_key(const RunId& run_id) { return keys::raw('u', run_id); }
 
 }  // namespace
 
@@ -45,7 +45,7 @@ Stored<std::optional<TickRow>> TickLedger::start_of(Token token) const {
 void TickLedger::put(const TickRow& row, TableBatch& out) {
   out.put(keys::numbered(std::string(all_ticks), row.position), encode_row(row));
   out.put(keys::numbered(loop_key(row.loop), row.position), {});
-  if (!row.run_id.is_nil()) out.put(keys::numbered(run_key(row.run_id), row.position), {});
+  if (!row.run_id.is_nil()) out.put(keys::numbered(tick_run_key(row.run_id), row.position), {});
 }
 
 Stored<void> TickLedger::take(const Record& record, TableBatch& out) {
@@ -75,7 +75,7 @@ Stored<TickPage> TickLedger::list(const TickFilter& filter, std::size_t limit,
   if (limit == 0) return page;
   std::string index(all_ticks);
   if (filter.run_id) {
-    index = run_key(*filter.run_id);
+    index = tick_run_key(*filter.run_id);
   } else if (filter.loop) {
     index = loop_key(*filter.loop);
   }

@@ -154,16 +154,17 @@ std::string beside_each_other(const std::vector<Lines>& columns, std::size_t wid
 
 // "2 at work of 3 · web 1 of 1 · api 1 of 2".
 std::string agents_text(const json::object& agents) {
-  const json::array& projects = array_at(agents, "projects");
-  if (projects.empty()) return {};
+  const json::array& by_project = array_at(agents, "projects");
+  if (by_project.empty()) return {};
   std::string text = text_at(agents, "total") + " at work";
   // Each policy has a limit over all of its own; where they agree it is everybody's.
-  const std::string over_all = text_at(projects.front().as_object(), "limit_over_all");
-  const bool agreed = std::all_of(projects.begin(), projects.end(), [&](const json::value& each) {
-    return text_at(each.as_object(), "limit_over_all") == over_all;
-  });
+  const std::string over_all = text_at(by_project.front().as_object(), "limit_over_all");
+  const bool agreed =
+      std::all_of(by_project.begin(), by_project.end(), [&](const json::value& each) {
+        return text_at(each.as_object(), "limit_over_all") == over_all;
+      });
   if (agreed) text += " of " + over_all;
-  for (const json::value& each : projects) {
+  for (const json::value& each : by_project) {
     const json::object& project = each.as_object();
     text += " · " + text_at(project, "project") + " " + text_at(project, "agents") + " of " +
             text_at(project, "limit");

@@ -16,7 +16,7 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr const char* logs_name = "runner_logs_excerpt";
+constexpr const char* remote_logs_name = "runner_logs_excerpt";
 constexpr const char* unconfirmed_code = "CANCEL_UNCONFIRMED";
 
 struct RemoteArtifact {
@@ -156,7 +156,7 @@ Stored<JobResult> report_remote_job(const Job& job, const std::string& call_id,
       excerpt_of(valid ? parsed->extras.logs.value_or("") : with_replacements(text));
   auto summary = store.put(job.definition.name + "_summary", "text/markdown", said + "\n");
   if (!summary) return tl::unexpected(summary.error());
-  auto logs = store.put(logs_name, "text/plain", report.result.logs_inline);
+  auto logs = store.put(remote_logs_name, "text/plain", report.result.logs_inline);
   if (!logs) return tl::unexpected(logs.error());
   report.result.artifacts.push_back(std::move(*summary));
   report.result.artifacts.push_back(std::move(*logs));
