@@ -21,6 +21,7 @@ Called<void> fold(const EventLog& log, Position to, const ReplayRequest& request
   const auto scanned = log.scan(replayed.world.position + 1, to, [&](Record&& record) {
     if (request.visit) request.visit(record);
     evolve(replayed.world, record);
+    if (request.folded) request.folded(replayed.world, record);
     ++replayed.events;
     if (request.digest_every != 0 &&
         (replayed.world.position % request.digest_every == 0 || replayed.world.position == to)) {

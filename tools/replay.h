@@ -20,6 +20,8 @@ struct ReplayRequest {
   bool verify = false;         // read every file again, and compare the snapshot on the way
   std::function<void(const Record&)> visit;  // each record before it is folded; may be empty
   Position digest_every = 0;  // the state's digest after so many events, and at the end; 0: none
+  // Each record with the state after it; may be empty.
+  std::function<void(const World&, const Record&)> folded = {};
 };
 
 struct Replayed {

@@ -20,6 +20,7 @@
 #include "tools/replay_against.h"
 #include "tools/replay_step.h"
 #include "tools/text_table.h"
+#include "tools/what_if_command.h"
 
 namespace signalbox {
 namespace {
@@ -37,6 +38,7 @@ struct ReplayOptions {
   Position digest_every = 0;
   std::string against;
   CapsuleReplay capsule;
+  WhatIfOptions what_if;
 };
 
 std::uint64_t rate(const Replayed& replayed) {
@@ -187,6 +189,18 @@ void add_replay_command(CLI::App& app, Invocation& invocation) {
                    "Compare the digests with those of another signalbox on the same log, and find "
                    "the first event where they part")
       ->type_name("PROGRAM");
+  command
+      ->add_option("--what-if", options->what_if.policy,
+                   "The recorded work under the limits, leases and retries of this file, beside "
+                   "what happened")
+      ->type_name("POLICY.toml")
+      ->check(CLI::ExistingFile);
+  command
+      ->add_option("--from", options->what_if.from,
+                   "With --what-if: the work that came after this position, time or age")
+      ->type_name("MOMENT");
+  command->add_option("--seed", options->what_if.seed,
+                      "With --what-if: of attempts that have to be drawn");
   command->footer(
       "Reads only; the directory may be that of a running server. Every record is checked; a\n"
       "damaged log ends with 78 and says what is wrong, and where.\n\n"
@@ -195,12 +209,17 @@ void add_replay_command(CLI::App& app, Invocation& invocation) {
       "  signalbox replay --data ./box --to 1200 --json\n"
       "  signalbox replay --data ./box --step\n"
       "  ./new/signalbox replay --data ./box --verify --against ./old/signalbox\n"
+      "  signalbox replay --data ./box --what-if more-workers.toml --from 24h\n"
       "  signalbox replay --data ./box --run \"$run\"\n"
       "  signalbox replay run.capsule --key @audit.vkey");
   command->callback([options, &invocation] {
     invocation.action = [options, &invocation] {
       if (!options->capsule.file.empty()) {
         return answer(invocation, replay_capsule(options->capsule), view_capsule);
+      }
+      if (!options->what_if.policy.empty()) {
+        options->what_if.to = options->to;
+        return answer(invocation, run_what_if(invocation, options->what_if), view_what_if);
       }
       if (options->step) return run_step(invocation, *options);
       if (!options->against.empty()) {

@@ -134,7 +134,13 @@ Decided<void> read_struct(const json::object& object, const std::string& path, T
   for (const auto& each : object) {
     const std::string key(each.key());
     if (std::find(fields.begin(), fields.end(), key) == fields.end()) {
-      return reject(ErrorCode::INVALID_PARAMS, "there is no field " + path_of(key),
+      std::string known_fields;
+      for (const std::string& field : fields) {
+        known_fields += (known_fields.empty() ? "" : ", ") + field;
+      }
+      return reject(ErrorCode::INVALID_PARAMS,
+                    "there is no field " + path_of(key) +
+                        (fields.empty() ? "" : "; there are " + known_fields),
                     {{"field", path_of(key)}, {"fields", fields}});
     }
   }

@@ -106,5 +106,22 @@ TEST(Readme, WhatHappenedLastNightWorksWhenPasted) {
       << text;
 }
 
+TEST(Readme, WhatIfWorksWhenPasted) {
+  const std::string chapter = block_after(
+      read_whole_file(std::filesystem::path(SIGNALBOX_SOURCE_DIR) / "README.md"), "### What if?");
+  ASSERT_FALSE(chapter.empty());
+  RealServer server;
+  server.start();
+  const ScratchDirectory place;
+  std::ofstream(place.path() / "chapter.sh") << "set -e\nsignalbox run start something\n"
+                                             << chapter;
+  const Output output = run_process(
+      {"bash", (place.path() / "chapter.sh").string()},
+      {"PATH=" + std::filesystem::path(SIGNALBOX_BINARY).parent_path().string() + ":/usr/bin:/bin",
+       "SIGNALBOX_DATA=" + server.data().string()});
+  EXPECT_EQ(output.exit_code, 0) << output.out << output.err;
+  EXPECT_TRUE(std::regex_search(output.out, std::regex("\nruns +1 +1 +1\n"))) << output.out;
+}
+
 }  // namespace
 }  // namespace signalbox

@@ -1,0 +1,99 @@
+// What a history comes to: throughput, waits, work done twice. The same measures of a recorded one
+// and of one that another policy would have made.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <boost/describe/class.hpp>
+
+#include "domain/event.h"
+
+namespace signalbox {
+
+// Of a number of durations, in milliseconds.
+struct Spread {
+  std::uint64_t count = 0;
+  std::int64_t p50_ms = 0;
+  std::int64_t p90_ms = 0;
+  std::int64_t max_ms = 0;
+  std::int64_t total_ms = 0;
+
+  friend bool operator==(const Spread&, const Spread&) = default;
+};
+BOOST_DESCRIBE_STRUCT(Spread, (), (count, p50_ms, p90_ms, max_ms, total_ms))
+
+struct FlowMeasures {
+  std::uint64_t runs = 0;  // that arrived
+  std::uint64_t succeeded = 0;
+  std::uint64_t failed = 0;
+  std::uint64_t canceled = 0;
+  std::uint64_t open = 0;
+  std::uint64_t cards = 0;
+  std::uint64_t cards_merged = 0;
+
+  std::int64_t makespan_ms = 0;  // from the first arrival to the last end
+  std::uint64_t attempts = 0;
+  std::uint64_t retries = 0;  // attempts that weren't a station's first
+  std::uint64_t timeouts = 0;
+  std::uint64_t stalls = 0;  // attempts that were ended for one
+  std::uint64_t leases_lost = 0;
+  std::uint64_t duplicates = 0;    // attempts after one that had lost its lease: its work again
+  std::int64_t duplicated_ms = 0;  // what those before them had worked
+  std::int64_t worked_ms = 0;      // of all attempts together
+  std::uint64_t at_once = 0;       // attempts, at most
+
+  Spread queue_wait;  // from a station's being ready to its attempt
+  Spread run_time;    // from a run's arrival to its success
+  Spread card_wait;   // from a card's arrival to its first run
+  Spread card_time;   // from a card's arrival to its merge
+
+  friend bool operator==(const FlowMeasures&, const FlowMeasures&) = default;
+};
+BOOST_DESCRIBE_STRUCT(FlowMeasures, (),
+                      (runs, succeeded, failed, canceled, open, cards, cards_merged, makespan_ms,
+                       attempts, retries, timeouts, stalls, leases_lost, duplicates, duplicated_ms,
+                       worked_ms, at_once, queue_wait, run_time, card_wait, card_time))
+
+// Runs and cards that were there before the first record aren't counted.
+class FlowMeter {
+ public:
+  void observe(const Record& record);
+  [[nodiscard]] FlowMeasures measures() const;
+
+ private:
+  struct OpenRun {
+    std::int64_t arrived_ns = 0;
+    std::optional<std::int64_t> ready_ns;
+    std::optional<std::int64_t> claimed_ns;
+    std::int64_t heard_ns = 0;  // the latest word of the attempt under way
+    bool lost = false;          // the latest attempt was, by its lease
+  };
+  struct OpenCard {
+    std::int64_t submitted_ns = 0;
+    bool started = false;
+  };
+
+  void observe_attempt(const Record& record, OpenRun& run);
+  void observe_end(const Record& record, OpenRun& run);
+  void observe_card(const Record& record);
+  void claim(const Record& record, const StationClaimed& event, OpenRun& run);
+  void end_attempt(const Record& record, OpenRun& run);
+  void fail_attempt(const Record& record, OpenRun& run, const Failure& failure);
+
+  FlowMeasures counted_;
+  std::uint64_t under_way_ = 0;
+  std::optional<std::int64_t> first_ns_;
+  std::int64_t last_ns_ = 0;
+  std::vector<std::int64_t> queue_waits_ns_;
+  std::vector<std::int64_t> run_times_ns_;
+  std::vector<std::int64_t> card_waits_ns_;
+  std::vector<std::int64_t> card_times_ns_;
+  std::unordered_map<RunId, OpenRun, UuidHash> runs_;  // ended ones too: they may be retried
+  std::unordered_map<CardId, OpenCard, UuidHash> cards_;
+};
+
+}  // namespace signalbox

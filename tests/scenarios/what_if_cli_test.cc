@@ -1,0 +1,75 @@
+// `replay --what-if` over a log that real commands made.
+#include "tests/scenarios/cli_fixture.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+class WhatIfCliTest : public CliTest {
+ protected:
+  json::object what_if(const std::string& policy, std::vector<std::string> more = {}) const {
+    return result(command(policy, std::move(more)));
+  }
+  std::vector<std::string> command(const std::string& policy,
+                                   std::vector<std::string> more = {}) const {
+    const std::string file = (scratch_.path() / "policy.toml").string();
+    std::ofstream(file) << policy;
+    std::vector<std::string> words{"replay", "--what-if", file};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+  static std::int64_t figure(const json::object& result, const char* history, const char* name) {
+    return result.at(history).at(name).to_number<std::int64_t>();
+  }
+};
+
+TEST_F(WhatIfCliTest, ShowsWhatHappenedBesideWhatWould) {
+  const std::string first = start_run("first");
+  const std::string second = start_run("second");
+  ASSERT_EQ(complete(first, "plan", claim(first), "succeeded").exit_code, 0);
+  ASSERT_EQ(complete(first, "implement", claim(first), "succeeded").exit_code, 0);
+  ASSERT_EQ(complete(second, "plan", claim(second), "succeeded").exit_code, 0);
+  ASSERT_EQ(complete(second, "implement", claim(second), "failed").exit_code, 0);
+  const auto played = what_if("[limits]\nworkers = 2\n");
+  for (const char* history : {"recorded", "simulated", "what_if"}) {
+    EXPECT_EQ(figure(played, history, "runs"), 2) << history;
+    EXPECT_EQ(figure(played, history, "succeeded"), 1) << history;
+    EXPECT_EQ(figure(played, history, "failed"), 1) << history;
+    EXPECT_EQ(figure(played, history, "attempts"), 4) << history;
+  }
+  EXPECT_EQ(figure(played, "recorded", "at_once"), 1);
+  EXPECT_EQ(figure(played, "simulated", "at_once"), 1);
+  EXPECT_EQ(figure(played, "what_if", "at_once"), 2);
+  // Workers that are always there finish no later than those that were.
+  EXPECT_LE(figure(played, "simulated", "makespan_ms"), figure(played, "recorded", "makespan_ms"));
+  EXPECT_LE(figure(played, "what_if", "makespan_ms"), figure(played, "simulated", "makespan_ms"));
+
+  const Output table = server_.cli(command("", {"--seed", "7"}));
+  EXPECT_EQ(table.exit_code, 0) << table.err;
+  for (const char* said : {"recorded", "what if", "succeeded an hour", "wait in a queue"}) {
+    EXPECT_NE(table.out.find(said), std::string::npos) << said << "\n" << table.out;
+  }
+}
+
+// What came before the part that is looked at is no part of it, nor of its measures.
+TEST_F(WhatIfCliTest, TakesAPartOfTheLog) {
+  start_run("before");
+  const std::string position = json::serialize(result({"status"}).at("position"));
+  start_run("after");
+  const auto played = what_if("", {"--from", position});
+  EXPECT_EQ(figure(played, "recorded", "runs"), 1);
+  EXPECT_EQ(figure(played, "what_if", "runs"), 1);
+  EXPECT_EQ(played.at("runs_before"), 1);
+  EXPECT_EQ(figure(what_if("", {"--to", position}), "recorded", "runs"), 1);
+}
+
+TEST_F(WhatIfCliTest, AWrongPolicyIsRefused) {
+  const Output wrong = server_.cli(command("[limits]\nworker = 1\n"));
+  EXPECT_EQ(wrong.exit_code, 2) << wrong.out;
+  EXPECT_NE(wrong.err.find("limits.worker; there are workers"), std::string::npos) << wrong.err;
+  EXPECT_NE(server_.cli({"replay", "--what-if", "/nonexistent.toml"}).exit_code, 0);
+}
+
+}  // namespace
+}  // namespace signalbox
