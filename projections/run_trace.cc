@@ -23,6 +23,10 @@ void tell_number(SpanAttributes& attributes, const char* key, Number value) {
   if (value != 0) attributes.emplace_back(key, static_cast<std::int64_t>(value));
 }
 
+std::string error_message(const std::string& code, const std::string& message) {
+  return message.empty() ? code : code + ": " + message;
+}
+
 template <class T>
 std::string type_name(const T&) {
   return std::string(T::tag.name);
@@ -62,7 +66,7 @@ class RunTrace::Fold {
   void operator()(const RunFailed& event) {
     if (!trace_.run_) return;
     add_error(*trace_.run_, event.error_class, event.code);
-    end_run("failed", SpanStatus::error, event.code + ": " + event.message);
+    end_run("failed", SpanStatus::error, error_message(event.code, event.message));
   }
   void operator()(const RunCanceled& event) {
     if (!trace_.run_) return;
@@ -289,7 +293,7 @@ class RunTrace::Fold {
     if (failure.code == "LEASE_EXPIRED") add_event(*trace_.attempt_, "LeaseExpired", {});
     const bool timeout = failure.outcome == Outcome::timeout;
     end_attempt(timeout ? "timeout" : "failed", SpanStatus::error,
-                failure.code + ": " + failure.message);
+                error_message(failure.code, failure.message));
   }
   void end_step(const std::string& step, const char* outcome, SpanStatus status,
                 std::string message) {
@@ -303,7 +307,7 @@ class RunTrace::Fold {
       add_error(place->second, failure.error_class, failure.code);
     }
     end_step(step, failure.outcome == Outcome::timeout ? "timeout" : "failed", SpanStatus::error,
-             failure.code + ": " + failure.message);
+             error_message(failure.code, failure.message));
   }
   void end_steps() {
     while (!trace_.steps_.empty()) {

@@ -19,6 +19,7 @@ std::optional<Position> read_trace_cursor(const std::filesystem::path& file) {
 }
 
 Stored<void> write_trace_cursor(const std::filesystem::path& file, Position position) {
+  if (auto made = make_directories(file.parent_path()); !made) return made;
   return write_file_atomically(file, std::to_string(position) + "\n");
 }
 
