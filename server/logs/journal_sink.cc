@@ -4,12 +4,16 @@
 #include <sys/uio.h>
 #include <syslog.h>
 #include <systemd/sd-journal.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
 
 namespace signalbox {
 namespace {
+
+// Where there is no such socket, sd_journal_sendv() says that all is well, and nothing is written.
+constexpr const char* journal_socket = "/run/systemd/journal/socket";
 
 int syslog_priority(spdlog::level::level_enum level) {
   switch (level) {
@@ -43,7 +47,10 @@ void JournalSink::sink_it_(const spdlog::details::log_msg& message) {
   for (const auto& [name, value] : fields_()) entries.push_back(name + "=" + value);
   std::vector<iovec> vectors;
   for (std::string& entry : entries) vectors.push_back({entry.data(), entry.size()});
-  if (::sd_journal_sendv(vectors.data(), static_cast<int>(vectors.size())) == 0) return;
+  if (::access(journal_socket, W_OK) == 0 &&
+      ::sd_journal_sendv(vectors.data(), static_cast<int>(vectors.size())) == 0) {
+    return;
+  }
   // What reads stderr in its place may know sd-daemon(3)'s prefixes.
   std::string line = "<" + std::to_string(priority) + ">";
   for (const char c : text) line.push_back(c == '\n' ? ' ' : c);

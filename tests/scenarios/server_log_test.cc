@@ -93,6 +93,16 @@ TEST_F(ServerLogTest, TheJournalHasTheFields) {
   wait_for_exit(listener);
 }
 
+// Asked for where there is none: nothing is lost.
+TEST_F(ServerLogTest, WithoutAJournalItIsStderrWithPriorities) {
+  if (std::filesystem::exists("/run/systemd/journal/socket")) {
+    GTEST_SKIP() << "there is a journal here";
+  }
+  configure("log_format = \"journal\"\n");
+  server_.start();
+  EXPECT_NE(server_.messages().find("<6>listening on "), std::string::npos);
+}
+
 // Where stderr isn't what JOURNAL_STREAM names, it is text for people.
 TEST_F(ServerLogTest, AForeignJournalStreamIsNotTaken) {
   ::setenv("JOURNAL_STREAM", "1:1", 1);
