@@ -16,7 +16,7 @@ namespace signalbox {
 namespace {
 
 const std::set<std::string_view> log_levels = {"debug", "info", "warn", "error"};
-const std::set<std::string_view> log_formats = {"text", "json"};
+const std::set<std::string_view> log_formats = {"auto", "text", "json", "journal"};
 
 constexpr std::int64_t watchdog_interval_ms_min = 100;
 constexpr std::int64_t watchdog_interval_ms_max = 60 * 60 * 1000;
@@ -90,8 +90,33 @@ tl::expected<void, std::string> read_board(const std::filesystem::path& file,
   return {};
 }
 
+tl::expected<void, std::string> read_traces(const std::filesystem::path& file,
+                                            const toml::node& node, TraceTexts& texts) {
+  const toml::table* table = node.as_table();
+  if (table == nullptr) return tl::unexpected(at_line(file, node, "traces must be a table"));
+  for (const auto& [key, value] : *table) {
+    bool is_path = false;
+    std::string* out = trace_text(texts, key.str(), is_path);
+    const auto text = value.value_exact<std::string>();
+    if (out == nullptr) {
+      return tl::unexpected(at_line(file, value,
+                                    "there is no setting traces." + std::string(key.str()) +
+                                        "; there are endpoint, headers_file, "
+                                        "certificate_authority, service_name, backfill"));
+    }
+    if (!text) {
+      return tl::unexpected(
+          at_line(file, value, "traces." + std::string(key.str()) + " must be a string"));
+    }
+    *out = is_path ? (std::filesystem::absolute(file).parent_path() / *text).string() : *text;
+  }
+  // The endpoint may be a flag, so what is wrong with all of it is judged later.
+  return {};
+}
+
 tl::expected<void, std::string> read_key(const std::filesystem::path& file, std::string_view key,
-                                         const toml::node& node, Config& config) {
+                                         const toml::node& node, Config& config,
+                                         TraceTexts& traces) {
   const auto text = [&](std::string& out) -> tl::expected<void, std::string> {
     const auto value = node.value_exact<std::string>();
     if (!value) return tl::unexpected(at_line(file, node, std::string(key) + " must be a string"));
@@ -119,6 +144,7 @@ tl::expected<void, std::string> read_key(const std::filesystem::path& file, std:
   if (key == "tls_certificate") return read_path(file, key, node, config.tls_certificate);
   if (key == "tls_key") return read_path(file, key, node, config.tls_key);
   if (key == "board") return read_board(file, node, config);
+  if (key == "traces") return read_traces(file, node, traces);
   if (key == "http_hosts") return read_hosts(file, node, config.http_hosts);
   if (key == "log_level") return text(config.log_level);
   if (key == "log_format") return text(config.log_format);
@@ -145,10 +171,11 @@ tl::expected<void, std::string> read_key(const std::filesystem::path& file, std:
                   "; there are socket, listen, log_level, log_format, "
                   "jobs_max, remote_jobs_max, snapshot_events, watchdog_interval, "
                   "loopback_role, socket_role, tls_certificate, tls_key, http_hosts, "
-                  "and the table board"));
+                  "and the tables board and traces"));
 }
 
-tl::expected<void, std::string> read_file(const std::filesystem::path& file, Config& config) {
+tl::expected<void, std::string> read_file(const std::filesystem::path& file, Config& config,
+                                          TraceTexts& traces) {
   toml::table table;
   try {
     table = toml::parse_file(file.string());
@@ -157,7 +184,7 @@ tl::expected<void, std::string> read_file(const std::filesystem::path& file, Con
                           std::string(error.description()));
   }
   for (const auto& [key, node] : table) {
-    if (auto ok = read_key(file, key.str(), node, config); !ok) return ok;
+    if (auto ok = read_key(file, key.str(), node, config, traces); !ok) return ok;
   }
   return {};
 }
@@ -168,9 +195,10 @@ tl::expected<Config, std::string> load_config(const ServeOptions& options) {
   Config config;
   std::error_code error;
   config.data = std::filesystem::absolute(options.data, error);
+  TraceTexts traces;
   const std::filesystem::path file = options.config.value_or(config.data / "signalbox.toml");
   if (options.config || std::filesystem::exists(file, error)) {
-    if (auto ok = read_file(file, config); !ok) return tl::unexpected(ok.error());
+    if (auto ok = read_file(file, config, traces); !ok) return tl::unexpected(ok.error());
   }
   if (!options.socket.empty()) config.socket = options.socket;
   if (config.socket.empty()) config.socket = config.data / "signalbox.sock";
@@ -195,8 +223,13 @@ tl::expected<Config, std::string> load_config(const ServeOptions& options) {
     return tl::unexpected("log_level is one of debug, info, warn, error; not " + config.log_level);
   }
   if (!log_formats.contains(config.log_format)) {
-    return tl::unexpected("log_format is text or json; not " + config.log_format);
+    return tl::unexpected("log_format is one of auto, text, json, journal; not " +
+                          config.log_format);
   }
+  traces.endpoint = options.traces_endpoint.value_or(traces.endpoint);
+  auto read_traces = read_trace_settings(traces);
+  if (!read_traces) return tl::unexpected(read_traces.error());
+  config.traces = std::move(*read_traces);
   config.access.server_uid = geteuid();
   if (auto ok = require_protected(config.listen, config.tls_certificate, config.tls_key); !ok) {
     return tl::unexpected(ok.error());

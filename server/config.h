@@ -12,6 +12,7 @@
 #include "server/access/authentication.h"
 #include "server/board/board_settings.h"
 #include "server/serve.h"
+#include "server/traces/trace_settings.h"
 
 namespace signalbox {
 
@@ -24,13 +25,14 @@ struct Config {
   std::filesystem::path tls_key;
   std::vector<std::string> http_hosts;  // names that HTTP answers to, beside its own
   std::string log_level = "info";
-  std::string log_format = "text";
+  std::string log_format = "auto";
   std::uint32_t jobs_max = 8;          // jobs of this machine at one time
   std::uint32_t remote_jobs_max = 32;  // and of others
   std::uint64_t snapshot_events = 250'000;
   std::int64_t watchdog_interval_ms = 5000;
   Authentication::Settings access;
   BoardTexts board;  // read_board_settings() takes them
+  TraceSettings traces;
   // Of coderunner stations that name none: the environment's CODERUNNER_MODE.
   CoderunnerMode coderunner_mode = CoderunnerMode::mock;
 };

@@ -10,9 +10,10 @@
 #include "projections/holding_table.h"
 #include "projections/rocks_table.h"
 #include "server/config.h"
-#include "server/logging.h"
+#include "server/logs/logging.h"
 #include "server/recovery/recovery.h"
 #include "server/server.h"
+#include "server/systemd/start_progress.h"
 
 namespace signalbox {
 namespace {
@@ -91,7 +92,10 @@ int serve(const Config& config, spdlog::logger& logger) {
     std::filesystem::permissions(config.data, std::filesystem::perms::owner_all, error);
   }
 
-  auto recovered = recover(config.data);
+  auto progress = std::make_unique<StartProgress>();
+  progress->phase("reading and folding the log");
+  auto recovered =
+      recover(config.data, [&](Position done, Position of) { progress->events(done, of); });
   if (!recovered) return refuse(logger, recovered.error());
   for (const std::string& note : recovered->notes) logger.warn("{}", note);
   logger.info("{} events in the log, {} folded onto {}", recovered->world.position,
@@ -100,6 +104,7 @@ int serve(const Config& config, spdlog::logger& logger) {
                   ? std::string("nothing")
                   : "the snapshot at " + std::to_string(recovered->snapshot_position));
 
+  progress->phase("bringing up the read models");
   const auto rows = open_read_models(config, *recovered->log, logger);
   if (!rows) return refuse(logger, rows.error());
   HoldingTable table(**rows);
@@ -111,6 +116,7 @@ int serve(const Config& config, spdlog::logger& logger) {
   int exit_code = 0;
   {
     Server server(config, *recovered, index, logger);
+    progress.reset();  // what is left takes no time, and ends with READY=1
     exit_code = server.run();
   }
   if (auto closed = recovered->log->close(); !closed && exit_code == 0) {

@@ -15,10 +15,11 @@ struct ServeOptions {
   std::optional<std::filesystem::path> config;   // else <data>/signalbox.toml, if it is there
   std::optional<std::string> listen;             // an address and port
   std::optional<std::string> log_level;          // debug, info, warn, error
-  std::optional<std::string> log_format;         // text, json
+  std::optional<std::string> log_format;         // auto, text, json, journal
   std::optional<std::uint32_t> jobs_max;         // jobs of the service itself at one time
   std::optional<std::uint32_t> remote_jobs_max;  // and those of them that are done elsewhere
   std::optional<std::uint64_t> snapshot_events;  // events between two snapshots
+  std::optional<std::string> traces_endpoint;    // a URL; empty: no traces
   std::optional<std::string> watchdog_interval;  // a duration, between two looks of the watchdog
 };
 

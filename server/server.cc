@@ -12,10 +12,12 @@
 #include "server/board/git_board_files.h"
 #include "server/engine/engine.h"
 #include "server/follow/agent_log_limits.h"
+#include "server/logs/logging.h"
 #include "server/loops/own_loops.h"
 #include "server/recovery/incarnation.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/results.h"
+#include "server/systemd/service_manager.h"
 
 namespace signalbox {
 namespace {
@@ -31,11 +33,11 @@ const Rejection stopping{
 
 std::vector<std::string> own_environment() {
   std::vector<std::string> variables;
-  for (char** each = environ; *each != nullptr; ++each) variables.emplace_back(*each);
+  for (char** each = environ; *each != nullptr; ++each) {
+    if (!is_service_manager_variable(*each)) variables.emplace_back(*each);
+  }
   return variables;
 }
-
-std::string short_span(const Uuid& span) { return "[" + to_string(span).substr(0, 8) + "]"; }
 
 }  // namespace
 
@@ -65,6 +67,10 @@ Server::Server(const Config& config, Recovered& recovered, RunIndex& index, spdl
                  [this](bool ok, const std::string& text) {
                    logger_.log(ok ? spdlog::level::info : spdlog::level::warn, text);
                  }),
+      traces_(log_, projector_, config.traces, config.data,
+              [this](bool ok, const std::string& text) {
+                logger_.log(ok ? spdlog::level::info : spdlog::level::warn, text);
+              }),
       claims_(
           engine_, ids_,
           [this](std::span<const Record> records) { return claim_result(api_, records); },
@@ -105,6 +111,7 @@ Server::Server(const Config& config, Recovered& recovered, RunIndex& index, spdl
       agent_log_timer_(io_) {
   api_.board = &board_;
   api_.metrics = &metrics_;
+  api_.traces = &traces_;
   api_.agent_logs = &agent_logs_;
   api_.trigger_heartbeat = [this](const std::string& reason) {
     board_.find(heartbeat_loop_name)->trigger(reason, /*again=*/true);
@@ -117,11 +124,6 @@ Engine::Hooks Server::hooks() {
   return {
       [this](std::span<const Record> records) {
         clockwork_.observe(records);
-        for (const Record& record : records) {
-          if (const auto* denied = event_as<AccessDenied>(record.event)) {
-            logger_.warn("{}", denial_text(*denied));
-          }
-        }
         schedule_turn();
       },
       [this](const CommitOutcome& outcome) {
@@ -129,6 +131,7 @@ Engine::Hooks Server::hooks() {
           jobs_->observe(commit);
           set_job_pauses(job_pauses_of(engine_.world(), commit));
           if (!stopping_) board_.observe(commit);
+          for (const Record& record : commit) event_lines_.observe(record);
         }
         metrics_.observe(outcome);
         projector_.notify();
@@ -327,11 +330,14 @@ int Server::run() {
         });
       },
       [this](const Job& job, const std::string& text) {
-        logger_.warn("{} job {}: {}", short_span(job.span_id), job.id, text);
+        log_about(logger_, spdlog::level::warn,
+                  {job.run_id, job.definition.name, job.span_id, job.token},
+                  "job " + job.id + ": " + text);
       },
       StationJobs::Settings{config_.data / "runs", config_.jobs_max, config_.remote_jobs_max});
   projector_.start();
   run_roots_.start(engine_.world());
+  traces_.start();
   const bool begun = begin_incarnation();
   clockwork_.arm();
   set_job_pauses(all_job_pauses(engine_.world()));
@@ -346,9 +352,16 @@ int Server::run() {
       });
     });
     schedule_turn();
+    watchdog_pings_.start(*committer_, [this] {
+      return "serving; position " + std::to_string(engine_.durable_position()) + ", " +
+             std::to_string(engine_.world().runs.size()) + " open runs";
+    });
+    tell_ready("serving");
     io_.run();
+    watchdog_pings_.stop();
   }
   // Threads that call back end before what they call.
+  traces_.stop();
   jobs_.reset();
   committer_.reset();
   blocking_.join();
@@ -441,6 +454,7 @@ void Server::watch_for_space() {
 void Server::stop(const std::string& why) {
   if (std::exchange(stopping_, true)) return;
   logger_.info("stopping: {}", why);
+  tell_stopping();
   clock_timer_.cancel();
   space_timer_.cancel();
   agent_log_timer_.cancel();

@@ -32,6 +32,7 @@
 #include "server/follow/snapshotter.h"
 #include "server/jobs/job_pause.h"
 #include "server/jobs/station_jobs.h"
+#include "server/logs/event_lines.h"
 #include "server/metrics/service_metrics.h"
 #include "server/recovery/recovery.h"
 #include "server/rpc/dispatcher.h"
@@ -39,6 +40,8 @@
 #include "server/rpc/step_queue.h"
 #include "server/run_root/run_root_writer.h"
 #include "server/socket/listener.h"
+#include "server/systemd/watchdog_pings.h"
+#include "server/traces/trace_exporter.h"
 
 namespace signalbox {
 
@@ -89,6 +92,7 @@ class Server {
   boost::asio::thread_pool board_files_{1};  // git takes its time
   boost::asio::thread_pool agent_log_files_{1};
   SystemClock clock_;
+  EventLines event_lines_{logger_, clock_};
   RandomIdSource ids_;
   ArtifactStore artifacts_;
   ProcessExecutor processes_;
@@ -99,6 +103,7 @@ class Server {
   Projector projector_;
   Snapshotter snapshotter_;
   RunRootWriter run_roots_;
+  TraceExporter traces_;
   ClaimQueue claims_;
   LockQueue locks_;
   StepQueue steps_;
@@ -115,6 +120,7 @@ class Server {
   boost::asio::steady_timer clock_timer_;
   boost::asio::steady_timer space_timer_;
   boost::asio::steady_timer agent_log_timer_;
+  WatchdogPings watchdog_pings_{io_};
   static constexpr std::int64_t no_time = std::numeric_limits<std::int64_t>::max();
   std::int64_t clock_timer_due_ns_ = no_time;  // what clock_timer_ is set to (monotonic)
   bool turn_scheduled_ = false;

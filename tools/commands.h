@@ -41,6 +41,7 @@ void add_run_watch_command(CLI::App& run, Invocation& invocation);
 void add_run_resume_command(CLI::App& run, Invocation& invocation);
 void add_run_retry_command(CLI::App& run, Invocation& invocation);
 void add_run_why_command(CLI::App& run, Invocation& invocation);
+void add_run_trace_command(CLI::App& run, Invocation& invocation);
 void add_run_export_command(CLI::App& run, Invocation& invocation);
 void add_station_complete_command(CLI::App& station, Invocation& invocation);
 void add_lock_exec_command(CLI::App& lock, Invocation& invocation);

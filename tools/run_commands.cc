@@ -1,5 +1,5 @@
-// `signalbox run …`: get, list, cancel, pause, artifact; start, watch, resume, retry and why are in
-// files of their own.
+// `signalbox run …`: get, list, cancel, pause, artifact; start, watch, resume, retry, why, trace
+// and export are in files of their own.
 #include <memory>
 #include <optional>
 
@@ -188,7 +188,8 @@ void add_artifact(CLI::App& run, Invocation& invocation) {
 
 void add_run_commands(CLI::App& app, Invocation& invocation) {
   CLI::App* run = app.add_subcommand(
-      "run", "Runs: start, get, list, why, cancel, pause, resume, retry, watch, artifact, export");
+      "run",
+      "Runs: start, get, list, why, cancel, pause, resume, retry, watch, trace, artifact, export");
   run->require_subcommand(1);
   run->footer(
       "Examples:\n"
@@ -203,6 +204,7 @@ void add_run_commands(CLI::App& app, Invocation& invocation) {
   add_run_retry_command(*run, invocation);
   add_run_why_command(*run, invocation);
   add_run_watch_command(*run, invocation);
+  add_run_trace_command(*run, invocation);
   add_artifact(*run, invocation);
   add_run_export_command(*run, invocation);
 }

@@ -15,9 +15,11 @@ void add_serve_command(CLI::App& app, Invocation& invocation) {
       ->type_name("HOST:PORT");
   serve->add_option("--config", options->config, "A TOML file; flags have the last word")
       ->type_name("FILE");
-  serve->add_option("--log-level", options->log_level, "trace, debug, info, warn, error")
+  serve->add_option("--log-level", options->log_level, "debug, info, warn, error")
       ->type_name("LEVEL");
-  serve->add_option("--log-format", options->log_format, "text or json, on stderr")
+  serve
+      ->add_option("--log-format", options->log_format,
+                   "auto, text, json or journal; else the journal if stderr is it")
       ->type_name("FORMAT");
   serve->add_option("--jobs-max", options->jobs_max, "Jobs that run here at the same time");
   serve->add_option("--remote-jobs-max", options->remote_jobs_max,
@@ -28,8 +30,13 @@ void add_serve_command(CLI::App& app, Invocation& invocation) {
       ->add_option("--watchdog-interval", options->watchdog_interval,
                    "How often the watchdog looks at all that runs; else 5s")
       ->type_name("DURATION");
+  serve
+      ->add_option("--traces-endpoint", options->traces_endpoint,
+                   "Send each run's trace to an OpenTelemetry collector, as OTLP/JSON over HTTP")
+      ->type_name("URL");
   serve->footer(
-      "Settings of the file that have no flag: tls_certificate, tls_key, http_hosts.\n"
+      "Settings of the file that have no flag: tls_certificate, tls_key, http_hosts,\n"
+      "and the tables [board] and [traces].\n"
       "\n"
       "Examples:\n"
       "  signalbox serve\n"

@@ -28,16 +28,27 @@ void CommitThread::start(Position expected_tail, std::vector<Commit> batch) {
   changed_.notify_one();
 }
 
+void CommitThread::probe(std::function<void()> passed) {
+  {
+    const std::lock_guard lock(mutex_);
+    probe_ = std::move(passed);
+  }
+  changed_.notify_one();
+}
+
 void CommitThread::run() {
   for (;;) {
     Work work;
+    std::function<void()> passed;
     {
       std::unique_lock lock(mutex_);
-      changed_.wait(lock, [this] { return stopping_ || work_.has_value(); });
-      if (!work_.has_value()) return;
-      work = std::move(*work_);
-      work_.reset();
+      changed_.wait(lock, [this] { return stopping_ || work_.has_value() || probe_; });
+      passed = std::exchange(probe_, nullptr);
+      if (!work_.has_value() && !passed) return;
+      if (work_.has_value()) work = std::move(*std::exchange(work_, std::nullopt));
     }
+    if (passed) passed();
+    if (work.batch.empty()) continue;
     CommitOutcome outcome;
     const auto begun = std::chrono::steady_clock::now();
     outcome.result = log_.append(work.expected_tail, work.batch);

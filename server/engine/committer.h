@@ -37,6 +37,10 @@ class CommitThread final : public Committer {
 
   void start(Position expected_tail, std::vector<Commit> batch) override;
 
+  // Calls `passed` on the thread when it comes by, after the batch under way: the proof that it
+  // isn't stuck in one. One at a time; a later one replaces one that waits.
+  void probe(std::function<void()> passed);
+
  private:
   struct Work {
     Position expected_tail = 0;
@@ -50,6 +54,7 @@ class CommitThread final : public Committer {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::optional<Work> work_;
+  std::function<void()> probe_;
   bool stopping_ = false;
   std::thread thread_;
 };

@@ -15,6 +15,7 @@
 #include "server/executors/process_table.h"
 #include "server/executors/spawn.h"
 #include "server/executors/utf8_text.h"
+#include "server/systemd/service_manager.h"
 #include "store/file_descriptor.h"
 
 namespace signalbox {
@@ -33,7 +34,7 @@ bool is_ours(std::string_view entry) {
 std::vector<std::string> environment_with(const std::vector<std::string>& more) {
   std::vector<std::string> entries{"GIT_TERMINAL_PROMPT=0", "LC_ALL=C"};
   for (char** entry = environ; *entry != nullptr; ++entry) {
-    if (!is_ours(*entry)) entries.emplace_back(*entry);
+    if (!is_ours(*entry) && !is_service_manager_variable(*entry)) entries.emplace_back(*entry);
   }
   entries.insert(entries.end(), more.begin(), more.end());
   return entries;

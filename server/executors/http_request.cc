@@ -47,6 +47,11 @@ bool same_origin(const std::string& a, const std::string& b) {
   return true;
 }
 
+// What curl calls while it waits: other than 0 ends the transfer.
+int ask_whether_given_up(void* request, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
+  return static_cast<const OutgoingRequest*>(request)->given_up() ? 1 : 0;
+}
+
 struct Hop {
   HttpResponse response;
   std::string redirect;  // absolute, or empty
@@ -89,6 +94,11 @@ tl::expected<Hop, HttpFailure> send_once(const OutgoingRequest& request, const H
   curl_easy_setopt(curl, CURLOPT_WRITEDATA, &hop.response.body);
   curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, request.method.c_str());
   if (!request.trusted.empty()) curl_easy_setopt(curl, CURLOPT_CAINFO, request.trusted.c_str());
+  if (request.given_up) {
+    curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+    curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, &ask_whether_given_up);
+    curl_easy_setopt(curl, CURLOPT_XFERINFODATA, &request);
+  }
   if (!request.body.empty()) {
     curl_easy_setopt(curl, CURLOPT_POSTFIELDS, request.body.c_str());
     curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE,
@@ -121,7 +131,9 @@ tl::expected<HttpResponse, HttpFailure> send(const OutgoingRequest& request,
   for (int hops = 0; hops <= http_redirects_max; ++hops) {
     auto hop = send_once(next, times);
     if (!hop) return tl::unexpected(std::move(hop).error());
-    if (hop->response.status != 303 || hop->redirect.empty()) return std::move(hop->response);
+    if (hop->response.status != 303 || hop->redirect.empty() || !request.follow) {
+      return std::move(hop->response);
+    }
     if (next.url.starts_with("https:") && !hop->redirect.starts_with("https:")) {
       return tl::unexpected(HttpFailure{"a redirect from https to http isn't followed", true});
     }
@@ -133,6 +145,16 @@ tl::expected<HttpResponse, HttpFailure> send(const OutgoingRequest& request,
   }
   return tl::unexpected(
       HttpFailure{"more than " + std::to_string(http_redirects_max) + " redirects", true});
+}
+
+UrlReach reach_of_url(const std::string& url) {
+  const std::string scheme = part_of(url, CURLUPART_SCHEME);
+  const std::string host = part_of(url, CURLUPART_HOST);
+  if (host.empty()) return UrlReach::none;
+  if (scheme == "https") return UrlReach::protected_;
+  if (scheme != "http") return UrlReach::none;
+  const bool loopback = host == "localhost" || host == "[::1]" || host == "127.0.0.1";
+  return loopback ? UrlReach::machine : UrlReach::network_in_clear;
 }
 
 std::string percent_encoded(const std::string& text) {

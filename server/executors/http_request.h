@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -23,6 +24,9 @@ struct OutgoingRequest {
   std::vector<std::pair<std::string, std::string>> headers;
   std::string body;
   std::string trusted = {};  // a file of certificates to trust instead of the system's, or empty
+  bool follow = true;        // a 303; else it is given back as any other redirect
+  // Asked about once a second; true ends the request as a failure.
+  std::function<bool()> given_up = nullptr;
 };
 
 struct HttpResponse {
@@ -47,6 +51,15 @@ struct HttpTimes {
 // redirects are given back as they are. A longer body than http_body_bytes_max is a failure.
 tl::expected<HttpResponse, HttpFailure> send(const OutgoingRequest& request,
                                              const HttpTimes& times);
+
+// Where what is sent to a URL can be read.
+enum class UrlReach {
+  none,              // it is no http or https URL with a host
+  protected_,        // https
+  machine,           // http, of a loopback address
+  network_in_clear,  // http
+};
+UrlReach reach_of_url(const std::string& url);
 
 // `text` as a part of a path or query: RFC 3986, section 2.1.
 std::string percent_encoded(const std::string& text);

@@ -7,6 +7,7 @@
 #include <csignal>
 
 #include "domain/check.h"
+#include "server/systemd/service_manager.h"
 
 namespace signalbox {
 namespace {
@@ -56,6 +57,14 @@ class Attributes {
   posix_spawnattr_t attributes_{};
 };
 
+std::vector<std::string> inherited_environment() {
+  std::vector<std::string> entries;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    if (!is_service_manager_variable(*entry)) entries.emplace_back(*entry);
+  }
+  return entries;
+}
+
 std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
   std::vector<char*> pointers;
   pointers.reserve(texts.size() + 1);
@@ -80,11 +89,12 @@ tl::expected<pid_t, int> spawn(const Spawn& what) {
 
   Attributes attributes(what);
   const std::vector<char*> argv = pointers_to(what.argv);
-  std::vector<char*> environment;
-  if (what.environment != nullptr) environment = pointers_to(*what.environment);
+  const std::vector<std::string> inherited = inherited_environment();
+  const std::vector<char*> environment =
+      pointers_to(what.environment != nullptr ? *what.environment : inherited);
   pid_t pid = 0;
   const int error = posix_spawnp(&pid, argv.front(), actions.get(), attributes.get(), argv.data(),
-                                 what.environment != nullptr ? environment.data() : environ);
+                                 environment.data());
   if (error != 0) return tl::unexpected(error);
   return pid;
 }

@@ -22,6 +22,7 @@
 #include "server/rpc/api.h"
 #include "server/rpc/lock_queue.h"
 #include "server/rpc/step_queue.h"
+#include "server/traces/trace_exporter.h"
 #include "store/codec.h"
 
 namespace signalbox {
@@ -96,6 +97,7 @@ struct ServiceMetrics::Families {
 
   void look_at_runs(const World& world);
   void look_at_process(const Api& api);
+  void look_at_traces(const Api& api);
 
   prometheus::Registry registry;
   Family<Counter>& events =
@@ -136,6 +138,13 @@ struct ServiceMetrics::Families {
   Family<Gauge>& ticks = gauge("signalbox_ticks", "Ticks of loops that aren't idle, by status");
   Family<Gauge>& cards = gauge("signalbox_cards", "Cards that aren't merged, by status");
   Family<Gauge>& claims = gauge("signalbox_waiting_claims", "Workers that wait for a station");
+  Counter& spans_exported =
+      counter("signalbox_trace_spans_exported_total", "Spans that the collector took").Add({});
+  Counter& spans_failed = counter("signalbox_trace_spans_failed_total",
+                                  "Spans that were dropped, and runs that can't be read for one")
+                              .Add({});
+  Family<Gauge>& trace_lag =
+      gauge("signalbox_trace_lag_events", "Durable events whose spans weren't sent yet");
   Family<Gauge>& subscriptions =
       gauge("signalbox_subscriptions", "Connections that follow the events");
 };
@@ -183,6 +192,7 @@ std::string ServiceMetrics::text(const Api& api) {
   const World& world = api.engine.world();
   families.look_at_runs(world);
   families.look_at_process(api);
+  families.look_at_traces(api);
   Families::set(families.incarnation, static_cast<double>(world.server.incarnation));
   Families::set(families.locks, static_cast<double>(world.locks.size()));
   auto ticks = none_of_each<TickStatus>();
@@ -228,6 +238,15 @@ void ServiceMetrics::Families::look_at_process(const Api& api) {
   processor.Increment(processor_seconds() - processor.Value());
   set(memory, static_cast<double>(resident_bytes()));
   set(descriptors, open_descriptors());
+}
+
+void ServiceMetrics::Families::look_at_traces(const Api& api) {
+  const bool active = api.traces != nullptr && api.traces->active();
+  const auto figures = active ? api.traces->figures() : TraceExporter::Figures{};
+  spans_exported.Increment(static_cast<double>(figures.exported) - spans_exported.Value());
+  spans_failed.Increment(static_cast<double>(figures.failed) - spans_failed.Value());
+  const Position durable = api.engine.durable_position();
+  set(trace_lag, active ? static_cast<double>(durable - std::min(figures.through, durable)) : 0);
 }
 
 }  // namespace signalbox

@@ -10,9 +10,13 @@
 namespace signalbox {
 namespace {
 
-Stored<void> fold_tail(const EventLog& log, World& world) {
-  const auto folded = log.scan(world.position + 1, log.tail(), [&world](Record&& record) {
+constexpr Position progress_every_events = 8192;
+
+Stored<void> fold_tail(const EventLog& log, World& world, const FoldProgress& progress = {}) {
+  const Position tail = log.tail();
+  const auto folded = log.scan(world.position + 1, tail, [&](Record&& record) {
     evolve(world, record);
+    if (progress && record.position % progress_every_events == 0) progress(record.position, tail);
     return true;
   });
   if (!folded) return tl::unexpected(folded.error());
@@ -43,7 +47,7 @@ Stored<World> fold_log(const EventLog& log, const std::filesystem::path& data) {
   return world;
 }
 
-Stored<Recovered> recover(const std::filesystem::path& data) {
+Stored<Recovered> recover(const std::filesystem::path& data, const FoldProgress& progress) {
   Recovered recovered;
   LoadedSnapshot loaded =
       load_newest_snapshot(snapshots_directory(data), std::numeric_limits<Position>::max());
@@ -66,7 +70,8 @@ Stored<Recovered> recover(const std::filesystem::path& data) {
     recovered.snapshot_position = loaded.snapshot->world.position;
     recovered.world = std::move(loaded.snapshot->world);
   }
-  if (auto ok = fold_tail(*recovered.log, recovered.world); !ok) return tl::unexpected(ok.error());
+  if (auto ok = fold_tail(*recovered.log, recovered.world, progress); !ok)
+    return tl::unexpected(ok.error());
   recovered.torn_bytes = recovered.log->report().torn_bytes;
   if (const std::uint64_t torn = recovered.torn_bytes; torn > 0) {
     recovered.notes.push_back("a write that a crash cut short was taken off the log: " +

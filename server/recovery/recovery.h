@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,9 +25,12 @@ struct Recovered {
   std::vector<std::string> notes;  // snapshots that were passed over, bytes that were cut
 };
 
+// Told now and then while the log is folded: how far, of how many events.
+using FoldProgress = std::function<void(Position done, Position of)>;
+
 // Opens and verifies the log of a data directory and folds it. A snapshot that can't be used is
 // noted and passed over: it is never what the log is judged by.
-Stored<Recovered> recover(const std::filesystem::path& data);
+Stored<Recovered> recover(const std::filesystem::path& data, const FoldProgress& progress = {});
 
 // The fold of an open log up to its tail.
 Stored<World> fold_log(const EventLog& log, const std::filesystem::path& data);

@@ -27,6 +27,7 @@ class RunRootWriter;
 class ServiceMetrics;
 class Snapshotter;
 class StepQueue;
+class TraceExporter;
 
 // Facts about this process that `server.status` tells.
 struct ServerFacts {
@@ -76,6 +77,8 @@ struct Api {
   BoardLoops* board = nullptr;
   // What is counted; nullptr where nothing is, as in tests.
   ServiceMetrics* metrics = nullptr;
+  // What sends spans to a collector; nullptr where nothing does, as in tests.
+  const TraceExporter* traces = nullptr;
   // Tells subscribers what agents print; nullptr where nothing does, as in tests.
   AgentLogs* agent_logs = nullptr;
   // Begins a tick of the heartbeat now, unless one is in progress; does nothing where it is empty,

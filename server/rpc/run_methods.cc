@@ -14,6 +14,7 @@
 #include "server/rpc/run_views.h"
 #include "server/rpc/run_why.h"
 #include "server/rpc/time_text.h"
+#include "server/rpc/trace_view.h"
 #include "store/codec.h"
 
 namespace signalbox {
@@ -271,6 +272,7 @@ std::vector<Method> run_methods() {
       {"run.retry", true, Role::operator_, field_names<RetryRun>(), retry_run},
       {"run.why", false, Role::viewer, field_names<GetRun>(), why_run},
       {"run.fence", false, Role::viewer, field_names<CheckFence>(), check_fence},
+      {"run.trace", false, Role::viewer, field_names<TraceRun>(), trace_run},
       {"run.artifact", false, Role::viewer, field_names<GetArtifact>(), artifact},
   };
 }

@@ -1,6 +1,7 @@
 // `server.*`: what this service is and how it is.
 #include "domain/limits.h"
 #include "projections/holding_table.h"
+#include "projections/trace_span.h"
 #include "server/follow/agent_log_limits.h"
 #include "server/follow/snapshotter.h"
 #include "server/http/http_limits.h"
@@ -13,6 +14,7 @@
 #include "server/rpc/page_limit.h"
 #include "server/rpc/time_text.h"
 #include "server/run_root/run_root_writer.h"
+#include "server/traces/trace_limits.h"
 #include "server/worktrees/worktree_limits.h"
 
 namespace signalbox {
@@ -157,6 +159,18 @@ void limits_method(Api&, Call& call) {
   SIGNALBOX_LIMIT(card_merges_max);
   SIGNALBOX_LIMIT(retried_cards_max);
   SIGNALBOX_LIMIT(prune_after_ms_default);
+  SIGNALBOX_LIMIT(trace_span_events_max);
+  SIGNALBOX_LIMIT(trace_batch_spans_max);
+  SIGNALBOX_LIMIT(trace_batch_bytes_max);
+  SIGNALBOX_LIMIT(trace_batch_events_max);
+  SIGNALBOX_LIMIT(trace_open_runs_max);
+  SIGNALBOX_LIMIT(trace_request_ms_max);
+  SIGNALBOX_LIMIT(trace_backoff_ms_min);
+  SIGNALBOX_LIMIT(trace_backoff_ms_max);
+  SIGNALBOX_LIMIT(trace_retry_after_ms_max);
+  SIGNALBOX_LIMIT(trace_failing_tries_max);
+  SIGNALBOX_LIMIT(trace_headers_bytes_max);
+  SIGNALBOX_LIMIT(trace_backfill_ms_max);
 #undef SIGNALBOX_LIMIT
   result["held_read_models_bytes_max"] = HoldingTable::held_bytes_max;
   result["run_list_rows_max"] = run_list_rows_max;

@@ -36,6 +36,8 @@ class RealServer {
   void start() {
     if (!process_.start()) throw std::runtime_error("the server ended: " + process_.log());
   }
+  // Starts it and waits for nothing.
+  void launch() { process_.launch(); }
   // SIGKILL, and waits until it is gone.
   void kill() { process_.kill(); }
   // SIGTERM; gives its exit code, or -1 if a signal ended it.

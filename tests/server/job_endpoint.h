@@ -2,59 +2,23 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
-#include <deque>
 #include <map>
-#include <mutex>
-#include <optional>
 #include <set>
 #include <string>
-#include <thread>
-#include <vector>
 
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/write.hpp>
-#include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/http.hpp>
 #include <boost/json.hpp>
+
+#include "tests/server/faulty_endpoint.h"
 
 namespace signalbox::test {
 
-class JobEndpoint {
+class JobEndpoint final : public FaultyEndpoint {
  public:
-  // What happens to the next request of a method instead of its answer.
-  struct Fault {
-    std::string method;
-    unsigned status = 0;                // answered with this
-    std::string body = {};              // and this
-    unsigned retry_after_s = 0;         // and this
-    bool take_effect = false;           // after what was asked for was done
-    bool cut = false;                   // no answer: the connection ends
-    bool redirect = false;              // 303 to the same call with ?again=1
-    std::chrono::milliseconds slow{0};  // the body's second half comes this much later
-  };
-
-  JobEndpoint() : acceptor_(io_, {boost::asio::ip::address_v4::loopback(), 0}) {
-    thread_ = std::thread([this] { serve(); });
-  }
-  ~JobEndpoint() {
-    stopping_ = true;
-    boost::system::error_code ignored;
-    boost::asio::ip::tcp::socket last(io_);  // wakes accept()
-    last.connect(acceptor_.local_endpoint(), ignored);
-    thread_.join();
-    for (std::thread& each : connections_) each.join();
-  }
-  JobEndpoint(const JobEndpoint&) = delete;
-  JobEndpoint& operator=(const JobEndpoint&) = delete;
+  JobEndpoint() { begin(); }
+  ~JobEndpoint() override { end(); }
 
   [[nodiscard]] std::string url() const {
-    return "http://127.0.0.1:" + std::to_string(acceptor_.local_endpoint().port()) + "/jobs";
-  }
-  void fail_next(Fault fault) {
-    const std::lock_guard lock(mutex_);
-    faults_.push_back(std::move(fault));
+    return "http://127.0.0.1:" + std::to_string(port()) + "/jobs";
   }
   // Every call ends with this result, at once or when it is told.
   void result(std::string text) {
@@ -79,10 +43,6 @@ class JobEndpoint {
     for (const auto& [id, count] : submissions_) sum += count;
     return sum;
   }
-  [[nodiscard]] int requests(const std::string& method) {
-    const std::lock_guard lock(mutex_);
-    return requests_[method];
-  }
   [[nodiscard]] bool was_canceled(const std::string& call_id) {
     const std::lock_guard lock(mutex_);
     return canceled_.contains(call_id);
@@ -97,70 +57,7 @@ class JobEndpoint {
   }
 
  private:
-  using Request = boost::beast::http::request<boost::beast::http::string_body>;
-  using Response = boost::beast::http::response<boost::beast::http::string_body>;
-  using Socket = boost::asio::ip::tcp::socket;
-
-  void serve() {
-    while (!stopping_) {
-      Socket socket(io_);
-      boost::system::error_code error;
-      acceptor_.accept(socket, error);
-      if (error || stopping_) continue;
-      connections_.emplace_back([this, own = std::move(socket)]() mutable { answer(own); });
-    }
-  }
-
-  void answer(Socket& socket) {
-    namespace http = boost::beast::http;
-    boost::beast::flat_buffer buffer;
-    Request request;
-    boost::system::error_code error;
-    http::read(socket, buffer, request, error);
-    if (error) return;
-    const std::string method(request.method_string());
-    const std::optional<Fault> fault = next_fault(method);
-    Response response;
-    if (!fault || fault->take_effect || fault->status == 0) response = handle(request, method);
-    if (fault && fault->cut) return;
-    if (fault && fault->redirect) {
-      response.result(303);
-      response.set(http::field::location, std::string(request.target()) + "?again=1");
-      response.body().clear();
-    }
-    if (fault && fault->status != 0) {
-      response.result(fault->status);
-      response.body() = fault->body;
-      if (fault->retry_after_s > 0) {
-        response.set(http::field::retry_after, std::to_string(fault->retry_after_s));
-      }
-    }
-    response.keep_alive(false);
-    response.prepare_payload();
-    if (!fault || fault->slow.count() == 0) {
-      http::write(socket, response, error);
-      return;
-    }
-    std::ostringstream text;
-    text << response;
-    const std::string whole = text.str();
-    const std::size_t first = whole.size() - response.body().size() / 2;
-    boost::asio::write(socket, boost::asio::buffer(whole.data(), first), error);
-    std::this_thread::sleep_for(fault->slow);
-    boost::asio::write(socket, boost::asio::buffer(whole.data() + first, whole.size() - first),
-                       error);
-  }
-
-  std::optional<Fault> next_fault(const std::string& method) {
-    const std::lock_guard lock(mutex_);
-    ++requests_[method];
-    if (faults_.empty() || faults_.front().method != method) return std::nullopt;
-    Fault fault = faults_.front();
-    faults_.pop_front();
-    return fault;
-  }
-
-  Response handle(const Request& request, const std::string& method) {
+  Response handle(const Request& request, const std::string& method) override {
     const std::lock_guard lock(mutex_);
     Response response;
     last_headers_.clear();
@@ -211,20 +108,12 @@ class JobEndpoint {
     return response;
   }
 
-  boost::asio::io_context io_;
-  boost::asio::ip::tcp::acceptor acceptor_;
-  std::thread thread_;
-  std::vector<std::thread> connections_;  // of serve()'s thread until it has ended
-  std::atomic<bool> stopping_ = false;
   std::atomic<bool> holding_ = false;
-  std::mutex mutex_;
-  std::deque<Fault> faults_;
   std::string result_ = R"({"outcome":"succeeded","summary":"done remotely"})";
   std::set<std::string> calls_;
   std::set<std::string> canceled_;
   std::map<std::string, std::string> call_of_;  // job id → call id
   std::map<std::string, int> submissions_;
-  std::map<std::string, int> requests_;
   std::map<std::string, std::string> last_headers_;
   boost::json::value last_task_;
   int calls_made_ = 0;

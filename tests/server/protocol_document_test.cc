@@ -114,7 +114,8 @@ TEST(ProtocolDocument, ServerLimitsTellsEveryLimitThereIs) {
   Names declared;
   for (const char* path : {"domain/limits.h", "server/rpc/line_limits.h", "server/rpc/page_limit.h",
                            "server/http/http_limits.h", "server/follow/agent_log_limits.h",
-                           "server/worktrees/worktree_limits.h"}) {
+                           "server/worktrees/worktree_limits.h", "server/traces/trace_limits.h",
+                           "projections/trace_span.h"}) {
     for (const std::string& line : lines_of(path)) {
       std::smatch found;
       if (std::regex_match(line, found, constant)) declared.insert(found[1]);

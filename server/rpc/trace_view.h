@@ -1,0 +1,18 @@
+// `run.trace`: a run as the spans that a collector is told of, and those under way.
+#pragma once
+
+#include <boost/describe/class.hpp>
+
+#include "server/rpc/method.h"
+
+namespace signalbox {
+
+struct TraceRun {
+  RunId run_id{};
+  std::optional<bool> otlp;  // with the request that a collector takes, of the spans that ended
+};
+BOOST_DESCRIBE_STRUCT(TraceRun, (), (run_id, otlp))
+
+void trace_run(Api& api, Call& call);
+
+}  // namespace signalbox

@@ -1,0 +1,46 @@
+#include "server/systemd/service_manager.h"
+
+#include <systemd/sd-daemon.h>
+
+#include <algorithm>
+#include <array>
+
+namespace signalbox {
+namespace {
+
+constexpr int keep_environment = 0;
+
+// A line is a field: a text with more than one would be taken for several.
+std::string one_line(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
+void notify(const std::string& state) { (void)::sd_notify(keep_environment, state.c_str()); }
+
+}  // namespace
+
+bool is_service_manager_variable(std::string_view entry) {
+  static constexpr std::array<std::string_view, 9> names{
+      "NOTIFY_SOCKET=", "WATCHDOG_USEC=",  "WATCHDOG_PID=", "JOURNAL_STREAM=",  "INVOCATION_ID=",
+      "LISTEN_FDS=",    "LISTEN_FDNAMES=", "LISTEN_PID=",   "SYSTEMD_EXEC_PID="};
+  return std::any_of(names.begin(), names.end(),
+                     [entry](std::string_view name) { return entry.starts_with(name); });
+}
+
+void tell_status(const std::string& text) { notify("STATUS=" + one_line(text)); }
+void tell_ready(const std::string& text) { notify("READY=1\nSTATUS=" + one_line(text)); }
+void tell_stopping() { notify("STOPPING=1\nSTATUS=stopping"); }
+void tell_alive() { notify("WATCHDOG=1"); }
+
+void tell_starting(const std::string& text, std::int64_t longer_us) {
+  notify("STATUS=" + one_line(text) + "\nEXTEND_TIMEOUT_USEC=" + std::to_string(longer_us));
+}
+
+std::optional<std::int64_t> watchdog_interval_us() {
+  std::uint64_t interval_us = 0;
+  if (::sd_watchdog_enabled(keep_environment, &interval_us) <= 0) return std::nullopt;
+  return static_cast<std::int64_t>(interval_us);
+}
+
+}  // namespace signalbox

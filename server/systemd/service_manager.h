@@ -1,0 +1,26 @@
+// What the service manager is told: sd_notify(3). Without NOTIFY_SOCKET nobody is, and nothing
+// happens.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace signalbox {
+
+// Whether "NAME=value" is between the service manager and this process: no child gets it.
+bool is_service_manager_variable(std::string_view entry);
+
+// Any thread, all of them.
+void tell_status(const std::string& text);
+void tell_ready(const std::string& text);
+void tell_stopping();
+void tell_alive();
+// The start goes on, and takes at least so much longer.
+void tell_starting(const std::string& text, std::int64_t longer_us);
+
+// How often at least tell_alive() is expected of this process (WatchdogSec); nothing if it isn't.
+std::optional<std::int64_t> watchdog_interval_us();
+
+}  // namespace signalbox

@@ -1,0 +1,171 @@
+// The real server under a service manager: ready only when it answers, watched through the engine
+// and the commit thread, and nothing of it is passed on to jobs.
+#include <signal.h>
+
+#include "tests/crash/connection.h"
+#include "tests/scenarios/cli_fixture.h"
+#include "tests/server/notify_socket.h"
+
+namespace signalbox {
+namespace {
+
+using std::chrono::milliseconds;
+using test::Connection;
+using test::NotifySocket;
+
+class ServiceManagerTest : public CliTest {
+ protected:
+  void SetUp() override {}
+  void TearDown() override {
+    ::unsetenv("WATCHDOG_USEC");
+    ::unsetenv("WATCHDOG_PID");
+  }
+  void watch(std::chrono::microseconds interval) {
+    ::setenv("WATCHDOG_USEC", std::to_string(interval.count()).c_str(), 1);
+    ::unsetenv("WATCHDOG_PID");
+  }
+
+  ScratchDirectory place_;
+  NotifySocket manager_{place_.path() / "notify"};
+};
+
+TEST_F(ServiceManagerTest, ItIsReadyWhenItAnswersAndSaysThatItStops) {
+  server_.start();
+  manager_.until("READY=1");
+  auto connection = Connection::open(server_.socket());
+  ASSERT_TRUE(connection);
+  for (int batch = 0; batch < 20; ++batch) {
+    std::string lines;
+    for (int each = 0; each < 500; ++each) {
+      lines += test::request_line(each + 1, "run.start", {{"goal", std::string(1000, 'g')}});
+    }
+    ASSERT_TRUE(connection->send(lines));
+    for (int each = 0; each < 500; ++each) ASSERT_TRUE(connection->line());
+  }
+  server_.kill();
+  std::filesystem::remove_all(server_.data() / "projections");  // all of it is folded again
+  while (manager_.next(milliseconds(0))) {
+  }
+  server_.launch();
+  const auto first = manager_.next();
+  ASSERT_TRUE(first);
+  EXPECT_NE(first->find("STATUS="), std::string::npos) << *first;
+  std::string words = *first;
+  EXPECT_FALSE(Connection::open(server_.socket())) << "nobody answers yet";
+  words += manager_.until("READY=1");
+  EXPECT_NE(words.find("STATUS=bringing up the read models"), std::string::npos) << words;
+  auto ready = Connection::open(server_.socket());
+  ASSERT_TRUE(ready);
+  EXPECT_TRUE(ready->call("server.status", {}));
+  EXPECT_EQ(words.find("WATCHDOG=1"), std::string::npos) << "nobody asked for it";
+  ::kill(server_.pid(), SIGTERM);
+  manager_.until("STOPPING=1");
+}
+
+TEST_F(ServiceManagerTest, ItSaysThatItLivesMoreThanTwiceAnInterval) {
+  watch(std::chrono::seconds(3));
+  server_.start();
+  manager_.until("READY=1");
+  manager_.until("WATCHDOG=1");
+  auto last = std::chrono::steady_clock::now();
+  for (int ping = 0; ping < 3; ++ping) {
+    manager_.until("WATCHDOG=1");
+    const auto now = std::chrono::steady_clock::now();
+    EXPECT_LT(now - last, milliseconds(1500));
+    last = now;
+  }
+  const auto status = manager_.next();
+  ASSERT_TRUE(status);
+  EXPECT_NE(status->find("STATUS=serving; position "), std::string::npos) << *status;
+}
+
+// The thread that commits is in fdatasync, and doesn't come back: nobody says that it lives.
+TEST_F(ServiceManagerTest, ADiskThatHangsSaysNothing) {
+  watch(milliseconds(600));
+  server_.start();
+  manager_.until("WATCHDOG=1");
+  const pid_t tracer = spawn_process(
+      {"strace", "-f", "-qq", "-o", "/dev/null", "-p", std::to_string(server_.pid()), "-e",
+       "trace=fdatasync,fsync", "-e", "inject=fdatasync,fsync:delay_enter=60000000"},
+      place_.path() / "out", place_.path() / "err");
+  await([&] {
+    std::ifstream status("/proc/" + std::to_string(server_.pid()) + "/status");
+    for (std::string line; std::getline(status, line);) {
+      if (line.starts_with("TracerPid:")) return line != "TracerPid:\t0";
+    }
+    return false;
+  });
+  auto connection = Connection::open(server_.socket());
+  ASSERT_TRUE(connection);
+  ASSERT_TRUE(connection->send(test::request_line(1, "run.start", {{"goal", "never durable"}})));
+  while (manager_.next(milliseconds(600))) {  // what was on its way
+  }
+  // Twice the interval: a service manager would have ended it. Reads are answered meanwhile, so
+  // the process is far from dead.
+  EXPECT_FALSE(manager_.next(milliseconds(1200)));
+  EXPECT_TRUE(server_.running());
+  ::kill(tracer, SIGKILL);
+  wait_for_exit(tracer);
+  manager_.until("WATCHDOG=1");  // the disk came back
+  EXPECT_TRUE(connection->line());
+}
+
+TEST_F(ServiceManagerTest, AnEngineThatHangsSaysNothing) {
+  watch(milliseconds(600));
+  server_.start();
+  manager_.until("WATCHDOG=1");
+  ::kill(server_.pid(), SIGSTOP);
+  while (manager_.next(milliseconds(600))) {
+  }
+  EXPECT_FALSE(manager_.next(milliseconds(1200)));
+  ::kill(server_.pid(), SIGCONT);
+  manager_.until("WATCHDOG=1");
+}
+
+TEST_F(ServiceManagerTest, AJobHasNothingOfIt) {
+  watch(std::chrono::seconds(30));
+  server_.start();
+  const auto pipeline_file = scratch_.path() / "job.toml";
+  std::ofstream(pipeline_file) << R"(
+name = "job"
+[[station]]
+name = "look"
+executor = "process"
+command = ["sh", "-c", "env >$SIGNALBOX_ARTIFACTS_DIR/own; tr '\\0' '\\n' </proc/$PPID/environ >$SIGNALBOX_ARTIFACTS_DIR/shim; true"]
+)";
+  const std::string run =
+      text(result({"run", "start", "look", "--pipeline", pipeline_file.string()}), "run_id");
+  await_status(run, "succeeded");
+  for (const char* artifact : {"own", "shim"}) {
+    const Output environment = server_.cli({"run", "artifact", run, artifact});
+    EXPECT_EQ(environment.exit_code, 0) << environment.err;
+    EXPECT_NE(environment.out.find("PATH="), std::string::npos) << artifact;
+    EXPECT_EQ(environment.out.find("NOTIFY_SOCKET"), std::string::npos) << artifact;
+    EXPECT_EQ(environment.out.find("WATCHDOG_"), std::string::npos) << artifact;
+  }
+}
+
+// What systemd itself says of the unit.
+TEST_F(ServiceManagerTest, TheUnitIsOne) {
+  const auto unit = place_.path() / "signalbox.service";
+  std::string text = read_whole_file(std::filesystem::path(SIGNALBOX_SOURCE_DIR) /
+                                     "server/systemd/signalbox.service.in");
+  const auto replace = [&text](const std::string& name, const std::string& value) {
+    const std::size_t at = text.find(name);
+    ASSERT_NE(at, std::string::npos);
+    text.replace(at, name.size(), value);
+  };
+  replace("@CMAKE_INSTALL_FULL_DOCDIR@", "/usr/share/doc/signalbox");
+  replace("@CMAKE_INSTALL_FULL_BINDIR@/signalbox", SIGNALBOX_BINARY);
+  EXPECT_EQ(text.find('@'), std::string::npos);
+  std::ofstream(unit) << text;
+  if (run_process({"sh", "-c", "command -v systemd-analyze"}).exit_code != 0) {
+    GTEST_SKIP() << "systemd isn't installed here";
+  }
+  const Output verified = run_process({"systemd-analyze", "verify", unit.string()});
+  EXPECT_EQ(verified.exit_code, 0) << verified.err;
+  EXPECT_EQ(verified.err + verified.out, "");
+}
+
+}  // namespace
+}  // namespace signalbox

@@ -1,0 +1,134 @@
+// Traces of the real server at a real collector, over kills; and a run's trace for people. R7.
+#include <algorithm>
+
+#include "tests/scenarios/cli_fixture.h"
+#include "tests/server/span_collector.h"
+
+namespace signalbox {
+namespace {
+
+using test::SpanCollector;
+
+constexpr const char* traced_pipeline = R"(
+name = "traced"
+[[station]]
+name = "implement"
+executor = "process"
+command = ["sh", "-c", "test $SIGNALBOX_ATTEMPT -ge 2"]
+[station.retry]
+max_retries = 2
+backoff = "10ms"
+strategies = ["original", "simplified"]
+)";
+
+class TracesTest : public CliTest {
+ protected:
+  void SetUp() override { std::ofstream(pipeline()) << traced_pipeline; }
+  void configure() {
+    std::filesystem::create_directories(server_.data());
+    std::ofstream(server_.data() / "signalbox.toml")
+        << "[traces]\nendpoint = \"" << collector_.url() << "\"\n";
+  }
+  std::size_t spans_of(const std::string& run) {
+    std::string trace = run;
+    trace.erase(std::remove(trace.begin(), trace.end(), '-'), trace.end());
+    std::size_t count = 0;
+    for (const auto& [id, texts] : collector_.spans()) count += id.first == trace ? 1 : 0;
+    return count;
+  }
+
+  SpanCollector collector_;
+};
+
+// Killed in the middle of sending, again and again, at a collector that fails now and then: all
+// spans of all runs arrive, and those that come twice are the same, byte by byte.
+TEST_F(TracesTest, EverySpanArrivesOverKills) {
+  configure();
+  std::vector<std::string> runs;
+  for (int life = 0; life < 4; ++life) {
+    // What it takes with an effect and no answer comes again; what hangs is cut by the kill.
+    collector_.fail_next({.method = "POST", .take_effect = true, .cut = true});
+    collector_.fail_next({.method = "POST", .status = 503});
+    server_.start();
+    for (int each = 0; each < 5; ++each) runs.push_back(start_run("traced"));
+    for (const std::string& run : runs) await_status(run, "succeeded");
+    if (life < 3) {
+      const int before = collector_.requests("POST");
+      await([&] { return collector_.requests("POST") > before; });
+      server_.kill();
+    }
+  }
+  for (const std::string& run : runs) {
+    await([&] { return spans_of(run) >= 3; });
+    EXPECT_EQ(spans_of(run), 3U) << "the run, and two attempts";
+  }
+  for (const auto& [id, texts] : collector_.spans()) EXPECT_EQ(texts.size(), 1U) << id.second;
+  EXPECT_GE(collector_.received(), runs.size() * 3);
+
+  // What the command line makes of the same run is what was sent.
+  const auto otlp = result({"run", "trace", runs[0], "--otlp"}).at("otlp");
+  const auto& made = otlp.at("resourceSpans").at(0).at("scopeSpans").at(0).at("spans").as_array();
+  ASSERT_EQ(made.size(), 3U);
+  const auto sent = collector_.spans();
+  for (const auto& span : made) {
+    const auto place = sent.find(
+        {std::string(span.at("traceId").as_string()), std::string(span.at("spanId").as_string())});
+    ASSERT_NE(place, sent.end());
+    EXPECT_EQ(*place->second.begin(), boost::json::serialize(span));
+  }
+  EXPECT_EQ(server_.stop(), 0);
+}
+
+TEST_F(TracesTest, ARunIsShownAsAWaterfall) {
+  server_.start();
+  const std::string run = start_run("shown");
+  await_status(run, "succeeded");
+  const Output shown = server_.cli({"run", "trace", run});
+  EXPECT_EQ(shown.exit_code, 0) << shown.err;
+  for (const char* part : {"run traced", "  implement #1", "  implement #2 simplified", "█",
+                           "failed: EXIT_NONZERO", "succeeded"}) {
+    EXPECT_NE(shown.out.find(part), std::string::npos) << part << "\n" << shown.out;
+  }
+  const Output otlp = server_.cli({"run", "trace", run, "--otlp"});
+  EXPECT_TRUE(boost::json::parse(otlp.out).as_object().contains("resourceSpans"));
+  // As it was in the middle: the first attempt is under way.
+  const auto claimed = events(run, "StationClaimed").at(0).as_object();
+  const auto then =
+      result({"run", "trace", run, "--at", boost::json::serialize(claimed.at("position"))});
+  EXPECT_EQ(then.at("spans").as_array().size(), 2U);
+  for (const auto& span : then.at("spans").as_array()) {
+    EXPECT_FALSE(span.as_object().contains("ended_at"));
+  }
+  const Output unknown = server_.cli({"run", "trace", "0190f3c4-5b6a-7c8d-9e0f-123456789abc"});
+  EXPECT_EQ(unknown.exit_code, 1);
+}
+
+TEST_F(TracesTest, AWrongSettingIsNamed) {
+  const auto refused = [&](const std::string& table) {
+    std::filesystem::create_directories(server_.data());
+    std::ofstream(server_.data() / "signalbox.toml") << "[traces]\n" << table;
+    const Output output = server_.cli({"serve"});
+    EXPECT_EQ(output.exit_code, 78) << table;
+    return output.err;
+  };
+  const auto has = [](const std::string& text, const char* part) {
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  };
+  has(refused("endpoint = \"collector:4318\"\n"), "traces.endpoint must be a URL");
+  has(refused("endpoints = \"x\"\n"), "there is no setting traces.endpoints");
+  has(refused("backfill = \"soon\"\n"), "traces.backfill must be a duration");
+  const auto headers = server_.data() / "traces.headers";
+  std::ofstream(headers) << "Authorization: Bearer abc\n";
+  std::filesystem::permissions(headers, std::filesystem::perms(0644));
+  const std::string table = "headers_file = \"traces.headers\"\nendpoint = ";
+  has(refused(table + "\"https://collector.example.org/v1/traces\"\n"), "chmod 600");
+  std::filesystem::permissions(headers, std::filesystem::perms(0600));
+  has(refused(table + "\"http://collector.example.org/v1/traces\"\n"), "in clear");
+  std::ofstream(headers) << "no header\n";
+  const std::string told = refused(table + "\"https://collector.example.org/v1/traces\"\n");
+  has(told, "traces.headers:1 is no header");
+  EXPECT_EQ(told.find("no header\n"), std::string::npos) << "a secret may be in it";
+}
+
+}  // namespace
+}  // namespace signalbox
