@@ -47,6 +47,14 @@ class NotifySocket {
     return got < 0 ? std::nullopt
                    : std::optional<std::string>(std::string(text, static_cast<std::size_t>(got)));
   }
+  // Whether nobody says anything for so long, once what is on its way has come.
+  bool falls_silent_for(std::chrono::milliseconds time) {
+    const auto give_up = std::chrono::steady_clock::now() + 3 * time;
+    while (std::chrono::steady_clock::now() < give_up) {
+      if (!next(time)) return true;
+    }
+    return false;
+  }
   // The words up to the first that has this in it, that one included; a failed test if none has.
   std::string until(const std::string& part) {
     std::string all;
