@@ -1,11 +1,12 @@
-// What can happen to access: who may reach the service, and who tried what they may not. Every
-// event lies in the one stream `access`.
+// What can happen to access: who may reach the service, who tried what they may not, and what of
+// the log nobody can read any more. Every event lies in the one stream `access`.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include <boost/describe/class.hpp>
 
@@ -65,8 +66,27 @@ struct AuditKeyAdopted {
 };
 BOOST_DESCRIBE_STRUCT(AuditKeyAdopted, (), (name, verifier_key, previous))
 
-using AccessEvents =
-    std::variant<AccessTokenIssued, AccessTokenRevoked, AccessDenied, AuditKeyAdopted>;
+// Free text of an earlier record was erased; another payload lies in its place, and this binds it.
+// Both digests are of 16 bytes of salt and a payload: the one is what the record's leaf in the tree
+// has of the payload that was erased, the other is of what lies there now. The latest of a record
+// counts.
+struct PayloadRedacted {
+  static constexpr EventTag tag{905, 1, "PayloadRedacted"};
+  Position redacted_position = 0;  // of the record
+  Digest payload_digest;
+  Digest replacement_digest;
+  std::string event;                // its name
+  std::vector<std::string> fields;  // that were blanked, see free_text.h
+  std::string reason;
+
+  friend bool operator==(const PayloadRedacted&, const PayloadRedacted&) = default;
+};
+BOOST_DESCRIBE_STRUCT(PayloadRedacted, (),
+                      (redacted_position, payload_digest, replacement_digest, event, fields,
+                       reason))
+
+using AccessEvents = std::variant<AccessTokenIssued, AccessTokenRevoked, AccessDenied,
+                                  AuditKeyAdopted, PayloadRedacted>;
 using AccessEvent = OneOf<AccessEvents>;
 
 }  // namespace signalbox

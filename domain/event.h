@@ -104,6 +104,7 @@ struct Record {
   Position cause = 0;               // the event that led to this one, or 0
   Uuid span_id{};                   // the attempt it belongs to, or nil
   Event event;
+  bool redacted = false;  // texts of the event were erased since; a PayloadRedacted says which
 
   friend bool operator==(const Record&, const Record&) = default;
 };

@@ -67,6 +67,9 @@ void fold(World& world, const Record& record, const AuditKeyAdopted& event) {
   world.access.audit_key = AuditKey{event.name, event.verifier_key, record.position};
 }
 
+// The record that it is about lies before it, and is folded as it is now.
+void fold(World&, const Record&, const PayloadRedacted&) {}
+
 }  // namespace
 
 void evolve_noun(World& world, const Record& record, const AccessEvent& noun) {

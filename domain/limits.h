@@ -11,6 +11,8 @@ namespace signalbox::limits {
 
 // One record in the log. What is larger is an artifact, by digest.
 inline constexpr std::size_t record_bytes_max = 60 * 1024;
+// By so much it can be larger once its payload was redacted.
+inline constexpr std::size_t redacted_growth_bytes_max = 1024;
 
 inline constexpr std::size_t goal_bytes_max = 4 * 1024;
 inline constexpr std::size_t input_bytes_max = 16 * 1024;

@@ -1,6 +1,7 @@
 // The running service: the engine, what follows it, what reaches it, on one io_context thread.
 //
-// It wires and starts and stops; what happens to a command is in engine/, rpc/ and jobs/.
+// It wires (server_wiring.cc), starts and stops; what happens to a command is in engine/, rpc/ and
+// jobs/.
 #pragma once
 
 #include <atomic>
@@ -40,6 +41,7 @@
 #include "server/rpc/step_queue.h"
 #include "server/run_root/run_root_writer.h"
 #include "server/socket/listener.h"
+#include "server/space_watch.h"
 #include "server/systemd/watchdog_pings.h"
 #include "server/traces/trace_exporter.h"
 
@@ -77,7 +79,7 @@ class Server {
   void wait_for_time();
   void set_job_pauses(std::vector<JobPause> pauses);
   World roll_back(const std::string& why);
-  void watch_for_space();
+  void go_on();  // after a full disk
   void stop(const std::string& why);
   void stop_when_idle();
   void fail(int exit_code, const std::string& why);
@@ -118,7 +120,7 @@ class Server {
   Listener listener_;
   boost::asio::signal_set signals_;
   boost::asio::steady_timer clock_timer_;
-  boost::asio::steady_timer space_timer_;
+  SpaceWatch space_watch_;
   boost::asio::steady_timer agent_log_timer_;
   WatchdogPings watchdog_pings_{io_};
   static constexpr std::int64_t no_time = std::numeric_limits<std::int64_t>::max();

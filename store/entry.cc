@@ -60,10 +60,13 @@ Stored<EntryEnd> scan_entry(std::string_view entry, Position first, Position fro
 }
 
 Stored<EntryEnd> append_leaves(std::string_view entry, Position first, Position from, Position to,
-                               Sha256& sha256, MerkleFrontier& frontier) {
+                               Sha256& sha256, MerkleFrontier& frontier,
+                               RedactionLedger& redactions) {
   return for_each_frame(entry, first, [&](const Frame& frame) -> Stored<bool> {
     if (frame.position > to) return false;
-    if (frame.position >= from) append_leaf(frontier, leaf_hash(frame, sha256), sha256);
+    if (frame.position < from) return true;
+    append_leaf(frontier, leaf_hash(frame, sha256), sha256);
+    if (auto noted = redactions.note(frame); !noted) return tl::unexpected(noted.error());
     return true;
   });
 }

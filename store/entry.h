@@ -10,6 +10,7 @@
 #include "store/event_log.h"
 #include "store/frame.h"
 #include "store/random_source.h"
+#include "store/redaction.h"
 
 namespace signalbox {
 
@@ -34,9 +35,11 @@ Stored<EntryEnd> for_each_frame(std::string_view entry, Position first, Visit&& 
 Stored<EntryEnd> scan_entry(std::string_view entry, Position first, Position from, Position to,
                             Record& record, const EventLog::Visit& visit);
 
-// Appends the leaves of the records from … to to `frontier`.
+// Appends the leaves of the records from … to to `frontier`, and notes in `redactions` what
+// concerns it of them.
 Stored<EntryEnd> append_leaves(std::string_view entry, Position first, Position from, Position to,
-                               Sha256& sha256, MerkleFrontier& frontier);
+                               Sha256& sha256, MerkleFrontier& frontier,
+                               RedactionLedger& redactions);
 
 Stored<Commit> decode_entry(std::string_view entry, Position first);
 

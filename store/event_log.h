@@ -33,6 +33,13 @@ struct AppendResult {
   std::string message;  // why, for unknown and full
 };
 
+// An event without some of its texts, and the record that is to tell of it.
+struct Redaction {
+  Position position = 0;  // whose
+  Event replacement;
+  Record note;
+};
+
 class EventLog {
  public:
   EventLog() = default;
@@ -58,6 +65,13 @@ class EventLog {
 
   // The whole commit that the record at `position` belongs to; `not_found` past the tail.
   [[nodiscard]] virtual Stored<Commit> read_commit(Position position) const = 0;
+
+  // Puts another event into the place of the one at `redaction.position` and appends the commit
+  // that says so, in one: its record is numbered expected_tail + 1 and has a PayloadRedacted, whose
+  // digests are set here. The tree over the records before stays as it was. Both events are of one
+  // type. Nothing else uses the log meanwhile. `damaged`, or `not_found`; else as
+  // append().
+  virtual Stored<AppendResult> redact(Position expected_tail, const Redaction& redaction) = 0;
 
   // The Merkle tree over all records up to tail(). Not while append() runs.
   [[nodiscard]] virtual MerkleFrontier frontier() const = 0;

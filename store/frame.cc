@@ -30,6 +30,9 @@ constexpr std::size_t position_offset = 15;
 constexpr std::size_t recorded_at_offset = 23;
 constexpr std::size_t optional_offset = 31;
 constexpr std::size_t frame_bytes_min = optional_offset + salt_bytes;
+// In the length, not in the header: that is part of the leaf and stays as it was.
+constexpr std::uint32_t redacted_bit = std::uint32_t{1} << 31;
+static_assert(limits::record_bytes_max + limits::redacted_growth_bytes_max < redacted_bit);
 
 // Which of the optional fields are there, in the order in which they lie.
 enum Fields : std::uint8_t {
@@ -89,7 +92,10 @@ void assign_header(Record& record, const Frame& frame) {
   assign_raw(record.request_digest, frame.request_digest);
   record.cause = frame.cause;
   assign_raw(record.span_id, frame.span_id);
+  record.redacted = frame.redacted();
 }
+
+std::string_view digest_bytes(const Digest& digest) { return raw_view(digest); }
 
 void append_text(std::string& out, std::string_view text) {
   SIGNALBOX_CHECK(text.size() <= std::numeric_limits<std::uint16_t>::max());
@@ -144,6 +150,7 @@ std::uint8_t fields_of(const Record& record) {
 }  // namespace
 
 Frame encode_record(const Record& record, const Salt& salt, std::string& out) {
+  SIGNALBOX_CHECK(!record.redacted);
   const std::size_t begin = out.size();
   const EventTag tag = tag_of(record.event);
   const std::uint8_t fields = fields_of(record);
@@ -178,6 +185,7 @@ Frame encode_record(const Record& record, const Salt& salt, std::string& out) {
   frame.bytes = bytes;
   frame.number = tag.number;
   frame.version = tag.version;
+  frame.payload_version = tag.version;
   frame.position = record.position;
   frame.stream = record.stream.kind;
   frame.recorded_at_ns = record.recorded_at_ns;
@@ -187,20 +195,53 @@ Frame encode_record(const Record& record, const Salt& salt, std::string& out) {
   return frame;
 }
 
-void append_frame(std::string_view header, std::string_view salted_payload, std::string& out) {
+namespace {
+
+// `payload_digest` is empty unless the record is a redacted one.
+void append_parts(std::string_view header, std::string_view payload_digest,
+                  std::string_view payload, std::string& out) {
   const std::size_t begin = out.size();
-  const std::size_t bytes = format_offset + header.size() + salted_payload.size();
+  const std::size_t bytes = format_offset + header.size() + payload_digest.size() + payload.size();
   append_integer(out, std::uint32_t{0});
-  append_integer(out, static_cast<std::uint32_t>(bytes));
-  out.append(header).append(salted_payload);
+  append_integer(out,
+                 static_cast<std::uint32_t>(bytes) | (payload_digest.empty() ? 0 : redacted_bit));
+  out.append(header).append(payload_digest).append(payload);
   const std::string_view checked = std::string_view(out).substr(begin + length_offset);
   put_integer(out, begin + crc_offset, crc32c(checked));
 }
 
+}  // namespace
+
+void append_frame(std::string_view header, std::string_view salted_payload, std::string& out) {
+  append_parts(header, {}, salted_payload, out);
+}
+
+void append_redacted_frame(std::string_view header, const Digest& payload_digest,
+                           std::string_view replacement, std::string& out) {
+  append_parts(header, digest_bytes(payload_digest), replacement, out);
+}
+
+std::string replacement_of(const Event& event, const Salt& salt) {
+  std::string bytes;
+  append_integer(bytes, tag_of(event).version);
+  bytes.append(reinterpret_cast<const char*>(salt.data()), salt.size());
+  encode_payload(event, bytes);
+  return bytes;
+}
+
+void append_frame(const Frame& frame, std::string& out) {
+  append_parts(frame.header, frame.payload_digest,
+               frame.redacted() ? frame.replacement : frame.salted_payload, out);
+}
+
 Stored<Frame> parse_frame(std::string_view bytes) {
   if (bytes.size() < format_offset + 1) return damaged(0, "a record is cut short");
-  const auto length = read_integer<std::uint32_t>(bytes.data() + length_offset);
-  if (length < format_offset + 1 || length > limits::record_bytes_max || length > bytes.size()) {
+  const auto marked_length = read_integer<std::uint32_t>(bytes.data() + length_offset);
+  const bool redacted = (marked_length & redacted_bit) != 0;
+  const std::uint32_t length = marked_length & ~redacted_bit;
+  const std::size_t length_max =
+      limits::record_bytes_max + (redacted ? limits::redacted_growth_bytes_max : 0);
+  if (length < format_offset + 1 || length > length_max || length > bytes.size()) {
     return damaged(0, "a record has an impossible length");
   }
   bytes = bytes.substr(0, length);
@@ -238,11 +279,19 @@ Stored<Frame> parse_frame(std::string_view bytes) {
     if (!cause.empty()) frame.cause = read_integer<Position>(cause.data());
   }
   if ((fields & has_span_id) != 0) frame.span_id = taker.take(sizeof(Uuid));
+  const std::size_t header_bytes = length - format_offset - taker.left().size();
+  frame.payload_version = frame.version;
+  if (redacted) {
+    frame.payload_digest = taker.take(sizeof(Digest));
+    frame.replacement = taker.left();
+    const std::string_view version = taker.take(sizeof frame.payload_version);
+    if (!version.empty()) frame.payload_version = read_integer<std::uint16_t>(version.data());
+  }
   if (taker.ran_out() || taker.left().size() < salt_bytes || (fields & ~fields_known) != 0) {
     return damaged(frame.position, "the header of a record doesn't fit its length");
   }
   frame.salted_payload = taker.left();
-  frame.header = bytes.substr(format_offset, length - format_offset - taker.left().size());
+  frame.header = bytes.substr(format_offset, header_bytes);
   return frame;
 }
 
@@ -267,7 +316,7 @@ Stored<void> decode_frame(const Frame& frame, Record& record) {
                      "a record is of a kind of stream that this version doesn't know");
   }
   assign_header(record, frame);
-  auto decoded = decode_payload(frame.number, frame.version,
+  auto decoded = decode_payload(frame.number, frame.payload_version,
                                 frame.salted_payload.substr(salt_bytes), record.event);
   if (!decoded) decoded.error().position = frame.position;
   return decoded;
@@ -290,7 +339,18 @@ Digest leaf_hash(std::string_view header, std::string_view salted_payload, Sha25
 }
 
 Digest leaf_hash(const Frame& frame, Sha256& sha256) {
-  return leaf_hash(frame.header, frame.salted_payload, sha256);
+  if (!frame.redacted()) return leaf_hash(frame.header, frame.salted_payload, sha256);
+  return sha256.update(std::string_view("\0", 1))
+      .update(frame.header)
+      .update(frame.payload_digest)
+      .finish();
+}
+
+Digest payload_digest(const Frame& frame, Sha256& sha256) {
+  if (!frame.redacted()) return sha256.update(frame.salted_payload).finish();
+  Digest digest;
+  assign_raw(digest, frame.payload_digest);
+  return digest;
 }
 
 }  // namespace signalbox

@@ -30,10 +30,19 @@ struct Frame {
   std::string_view stream_name;
   std::string_view actor;
   std::string_view command_id;
-  std::string_view request_digest;  // raw bytes; empty for zero
-  std::string_view span_id;         // raw bytes; empty for nil
-  std::string_view header;          // what of it the Merkle leaf has in clear: all of the above
-  std::string_view salted_payload;  // the salt, then the payload
+  std::string_view request_digest;    // raw bytes; empty for zero
+  std::string_view span_id;           // raw bytes; empty for nil
+  std::string_view header;            // what of it the Merkle leaf has in clear: all of the above
+  std::string_view salted_payload;    // the salt, then the payload
+  std::uint16_t payload_version = 0;  // of the event that the payload spells
+
+  // Raw bytes, of a redacted record only: the salted digest of the payload that it was appended
+  // with, which is what the leaf has of it; and what lies in its place and isn't in the leaf: the
+  // version of the event, salt and payload.
+  std::string_view payload_digest;
+  std::string_view replacement;
+
+  [[nodiscard]] bool redacted() const { return !payload_digest.empty(); }
 };
 
 // Appends the frame of `record`, with its event in the current version. A record of more than
@@ -46,6 +55,16 @@ Stored<Frame> parse_frame(std::string_view bytes);
 
 // Appends the frame around a header and a salted payload that were kept apart, in any state.
 void append_frame(std::string_view header, std::string_view salted_payload, std::string& out);
+
+// The same of a redacted record.
+void append_redacted_frame(std::string_view header, const Digest& payload_digest,
+                           std::string_view replacement, std::string& out);
+
+// What takes the place of a payload.
+std::string replacement_of(const Event& event, const Salt& salt);
+
+// Appends a parsed frame as it is.
+void append_frame(const Frame& frame, std::string& out);
 
 // What a parsed frame tells without its payload: a record whose event isn't set.
 Record header_of(const Frame& frame);
@@ -60,5 +79,8 @@ Stored<Record> decode_record(std::string_view bytes, std::size_t& consumed);
 // binds the whole record, yet still holds when salt and payload are withheld.
 Digest leaf_hash(std::string_view header, std::string_view salted_payload, Sha256& sha256);
 Digest leaf_hash(const Frame& frame, Sha256& sha256);
+
+// SHA-256(salt ‖ payload) of the payload that the record was appended with: what its leaf has.
+Digest payload_digest(const Frame& frame, Sha256& sha256);
 
 }  // namespace signalbox

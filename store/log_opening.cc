@@ -98,6 +98,30 @@ Stored<Position> walk_entries(const RocksDatabase& database, Position from, Posi
   return walk.next;
 }
 
+Stored<void> check_redactions(const RocksDatabase& database, RedactionLedger redactions,
+                              Position from, Position next) {
+  const auto note_all = [&](Position first, Position last) -> Stored<void> {
+    const auto noted =
+        walk_entries(database, first, last, [&](std::string_view entry, Position begin) {
+          return for_each_frame(entry, begin, [&](const Frame& frame) -> Stored<bool> {
+            if (frame.position < first) return true;
+            if (frame.position > last) return false;
+            if (auto done = redactions.note(frame); !done) return tl::unexpected(done.error());
+            return true;
+          });
+        });
+    if (!noted) return tl::unexpected(noted.error());
+    return {};
+  };
+  if (redactions.lacks_event()) {
+    if (auto noted = note_all(next, everything); !noted) return noted;
+  }
+  for (const Position position : redactions.unmet_before(from)) {
+    if (auto noted = note_all(position, position); !noted) return noted;
+  }
+  return redactions.check_log();
+}
+
 std::filesystem::path log_directory(const std::filesystem::path& data) { return data / "log"; }
 std::filesystem::path anchor_file(const std::filesystem::path& data) { return data / "anchor"; }
 std::filesystem::path lock_file(const std::filesystem::path& data) { return data / "server.lock"; }
@@ -146,9 +170,11 @@ Stored<MerkleFrontier> verify_log(const RocksDatabase& database,
     return tl::unexpected(missing_after(data, tail, anchor->position, "the anchor"));
   }
 
+  const Position begin = frontier.leaves + 1;
+  RedactionLedger redactions;
   const auto add = [&](Position from, Position to) {
     return walk_entries(database, from, to, [&](std::string_view entry, Position first) {
-      return append_leaves(entry, first, from, to, sha256, frontier);
+      return append_leaves(entry, first, from, to, sha256, frontier, redactions);
     });
   };
   if (anchor && anchor->position >= frontier.leaves) {
@@ -168,6 +194,9 @@ Stored<MerkleFrontier> verify_log(const RocksDatabase& database,
     return tl::unexpected(missing_after(data, frontier.leaves, tail, "its own head"));
   }
   if (frontier != *head) return tl::unexpected(root_differs(data, tail, "its own head"));
+  if (auto fits = check_redactions(database, redactions, begin, tail + 1); !fits) {
+    return tl::unexpected(fits.error());
+  }
   return head;
 }
 

@@ -21,6 +21,11 @@ using VisitEntry = std::function<Stored<EntryEnd>(std::string_view entry, Positi
 Stored<Position> walk_entries(const RocksDatabase& database, Position from, Position to,
                               const VisitEntry& visit);
 
+// Holds the redacted records of a walk from `from` up to before `next` against the events that tell
+// of them, which may lie after it; and the other way round. Reads those.
+Stored<void> check_redactions(const RocksDatabase& database, RedactionLedger redactions,
+                              Position from, Position next);
+
 // Where in a data directory things lie.
 std::filesystem::path log_directory(const std::filesystem::path& data);
 std::filesystem::path anchor_file(const std::filesystem::path& data);

@@ -87,6 +87,35 @@ AppendResult MemoryEventLog::append(Position expected_tail, std::span<const Comm
   return {AppendStatus::ok, state_->kept.frontier.leaves, {}};
 }
 
+Stored<AppendResult> MemoryEventLog::redact(Position expected_tail, const Redaction& redaction) {
+  std::pair<Position, std::string> replaced;
+  Commit commit{redaction.note};
+  {
+    const std::shared_lock lock(state_->mutex);
+    const Position tail = state_->kept.frontier.leaves;
+    if (expected_tail != tail) return AppendResult{AppendStatus::conflict, tail, {}};
+    if (redaction.position == 0 || redaction.position > tail) {
+      return tl::unexpected(no_such_position(redaction.position, tail));
+    }
+    const auto entry = std::prev(state_->kept.entries.upper_bound(redaction.position));
+    Salt salt;
+    state_->options.random(salt);
+    auto redacted =
+        redact_entry(entry->second, entry->first, redaction.position, redaction.replacement, salt);
+    if (!redacted) return tl::unexpected(redacted.error());
+    set_digests(commit.front(), *redacted);
+    replaced = {entry->first, std::move(redacted->bytes)};
+  }
+  const AppendResult result = append(expected_tail, {&commit, 1});
+  const std::unique_lock lock(state_->mutex);
+  if (result.status == AppendStatus::ok) {
+    state_->kept.entries[replaced.first] = std::move(replaced.second);
+  } else if (state_->after_restart) {
+    state_->after_restart->entries[replaced.first] = std::move(replaced.second);
+  }
+  return result;
+}
+
 void MemoryEventLog::restart() {
   const std::unique_lock lock(state_->mutex);
   if (state_->after_restart) state_->kept = *std::exchange(state_->after_restart, std::nullopt);

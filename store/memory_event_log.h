@@ -33,6 +33,7 @@ class MemoryEventLog final : public EventLog {
 
   [[nodiscard]] Position tail() const override;
   AppendResult append(Position expected_tail, std::span<const Commit> commits) override;
+  Stored<AppendResult> redact(Position expected_tail, const Redaction& redaction) override;
   Stored<Position> scan(Position from, Position to, const Visit& visit) const override;
   [[nodiscard]] Stored<Commit> read_commit(Position position) const override;
   [[nodiscard]] MerkleFrontier frontier() const override;

@@ -63,6 +63,12 @@ class RocksDatabase {
   void put_entry(rocksdb::WriteBatch& batch, Position first, std::string_view entry) const;
   void put_head(rocksdb::WriteBatch& batch, std::string_view head) const;
 
+  // The entry at `first` is replaced in this batch, and the old one has to go.
+  void put_erasing(rocksdb::WriteBatch& batch, Position first) const;
+  // Sees to it that no file holds an entry any more that such a batch replaced. Costs nothing if
+  // there is none; else the tables that it may lie in are written anew.
+  Stored<void> erase_replaced();
+
   // Durable when it returns ok.
   rocksdb::Status write(rocksdb::WriteBatch& batch);
 
@@ -78,6 +84,10 @@ class RocksDatabase {
 
  private:
   RocksDatabase() = default;
+
+  // The keys of entries that were replaced, one behind the other.
+  [[nodiscard]] Stored<std::string> erasing() const;
+  Stored<void> rewrite_tables(const std::string& keys);
 
   std::filesystem::path directory_;
   std::unique_ptr<rocksdb::DB> database_;

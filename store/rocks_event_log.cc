@@ -92,6 +92,8 @@ struct RocksEventLog::State {
   Stored<void> recover();
   Stored<void> settle();
   Stored<void> anchor_tail();
+  std::optional<AppendResult> refused();
+  AppendResult write(std::span<const Commit> commits, const RocksDatabase::Entry* replaced);
   AppendResult wrote(MerkleFrontier next);
   AppendResult failed(const StoreError& error);
   bool writable_again();
@@ -162,6 +164,8 @@ Stored<void> RocksEventLog::State::recover() {
 }
 
 Stored<void> RocksEventLog::State::settle() {
+  // A crash may have left what a redaction replaced in files that it didn't come to remove.
+  if (auto erased = database->erase_replaced(); !erased) return erased;
   // Write-ahead logs that recovery put into tables are removed. Should a power loss bring one back,
   // then before there are later batches: it may have been read from memory only, after a sync that
   // failed.
@@ -226,27 +230,67 @@ AppendResult RocksEventLog::append(Position expected_tail, std::span<const Commi
   if (expected_tail != state.tail) return {AppendStatus::conflict, state.tail, {}};
   check_numbering(expected_tail, commits);
   if (commits.empty()) return {AppendStatus::ok, state.tail, {}};
-  if (state.writing == State::Writing::unknown) return state.refuse(AppendStatus::unknown);
-  if (state.writing == State::Writing::full && !state.writable_again()) {
-    return state.refuse(state.writing == State::Writing::full ? AppendStatus::full
-                                                              : AppendStatus::unknown);
-  }
+  if (auto refused = state.refused()) return *std::move(refused);
+  return state.write(commits, nullptr);
+}
 
-  BatchEncoder& encoder = state.encoder;
-  MerkleFrontier frontier = state.frontier;
-  encoder.begin(commits, state.options.random);
+std::optional<AppendResult> RocksEventLog::State::refused() {
+  if (writing == Writing::unknown) return refuse(AppendStatus::unknown);
+  if (writing == Writing::full && !writable_again()) {
+    return refuse(writing == Writing::full ? AppendStatus::full : AppendStatus::unknown);
+  }
+  return std::nullopt;
+}
+
+AppendResult RocksEventLog::State::write(std::span<const Commit> commits,
+                                         const RocksDatabase::Entry* replaced) {
+  MerkleFrontier next = frontier;
+  encoder.begin(commits, options.random);
   rocksdb::WriteBatch batch = RocksDatabase::batch(encoder.bytes());
   for (std::size_t index = 0; index < commits.size(); ++index) {
-    state.database->put_entry(batch, commits[index].front().position, encoder.entry(index));
+    database->put_entry(batch, commits[index].front().position, encoder.entry(index));
   }
-  encoder.end(state.sha256, frontier);
+  encoder.end(sha256, next);
   std::string head;
-  encode_head(frontier, head);
-  state.database->put_head(batch, head);
+  encode_head(next, head);
+  database->put_head(batch, head);
+  if (replaced != nullptr) {
+    database->put_entry(batch, replaced->first, replaced->bytes);
+    database->put_erasing(batch, replaced->first);
+  }
 
-  const rocksdb::Status status = state.database->write(batch);
-  if (!status.ok()) return state.failed(state.database->error(status));
-  return state.wrote(std::move(frontier));
+  const rocksdb::Status status = database->write(batch);
+  if (!status.ok()) return failed(database->error(status));
+  return wrote(std::move(next));
+}
+
+Stored<AppendResult> RocksEventLog::redact(Position expected_tail, const Redaction& redaction) {
+  State& state = *state_;
+  SIGNALBOX_CHECK(state.writing != State::Writing::never);
+  if (expected_tail != state.tail) return AppendResult{AppendStatus::conflict, state.tail, {}};
+  Commit commit{redaction.note};
+  check_numbering(expected_tail, {&commit, 1});
+  if (auto refused = state.refused()) return *std::move(refused);
+  if (redaction.position == 0 || redaction.position > state.tail) {
+    return tl::unexpected(no_such_position(redaction.position, state.tail));
+  }
+  auto entry = state.database->entry_of(redaction.position);
+  if (!entry) return tl::unexpected(state.located(entry.error()));
+  Salt salt;
+  state.options.random(salt);
+  auto redacted =
+      redact_entry(entry->bytes, entry->first, redaction.position, redaction.replacement, salt);
+  if (!redacted) return tl::unexpected(state.located(redacted.error()));
+  entry->bytes = std::move(redacted->bytes);
+  set_digests(commit.front(), *redacted);
+  return state.write({&commit, 1}, &*entry);
+}
+
+Stored<void> RocksEventLog::erase_replaced() {
+  SIGNALBOX_CHECK(state_->writing != State::Writing::never);
+  const std::shared_lock reading(state_->mutex);
+  if (state_->database == nullptr) return tl::unexpected(unreadable(state_->data));
+  return state_->database->erase_replaced();
 }
 
 AppendResult RocksEventLog::State::wrote(MerkleFrontier next) {
@@ -376,14 +420,19 @@ Stored<MerkleFrontier> RocksEventLog::verify(Position through) const {
 
   Sha256 sha256;
   MerkleFrontier frontier;
+  RedactionLedger redactions;
   const auto walked =
       walk_entries(*state.database, 1, through, [&](std::string_view entry, Position first) {
-        return append_leaves(entry, first, 1, through, sha256, frontier);
+        return append_leaves(entry, first, 1, through, sha256, frontier, redactions);
       });
   if (!walked) return tl::unexpected(state.located(walked.error()));
   if (frontier.leaves != through || (through == head->leaves && frontier != *head)) {
     return tl::unexpected(state.located(
         damaged_at(frontier.leaves, "the Merkle tree over the log isn't that of its head")));
+  }
+  // Events of later redactions can be about records up to `through`: those fit only together.
+  if (auto fits = check_redactions(*state.database, redactions, 1, through + 1); !fits) {
+    return tl::unexpected(state.located(fits.error()));
   }
   return frontier;
 }

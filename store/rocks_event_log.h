@@ -70,6 +70,12 @@ class RocksEventLog final : public EventLog {
   // there is space again (tried after full_pause; after tries in vain, at last every 30 s).
   AppendResult append(Position expected_tail, std::span<const Commit> commits) override;
 
+  // What was replaced may still lie in files of the database then, until erase_replaced().
+  Stored<AppendResult> redact(Position expected_tail, const Redaction& redaction) override;
+  // Gone from every file of the log when it returns ok. Opening does it as well, should a crash
+  // have come between. Not while append() runs.
+  Stored<void> erase_replaced();
+
   // The visitor must not append.
   Stored<Position> scan(Position from, Position to, const Visit& visit) const override;
   // As scan(), with each record as it lies there; its views last until the visitor returns.

@@ -23,6 +23,11 @@ AppendResult LogPrefix::append(Position, std::span<const Commit>) {
   return {};
 }
 
+Stored<AppendResult> LogPrefix::redact(Position, const Redaction&) {
+  SIGNALBOX_CHECK(false);
+  return AppendResult{};
+}
+
 MerkleFrontier LogPrefix::frontier() const {
   SIGNALBOX_CHECK(false);
   return {};

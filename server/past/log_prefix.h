@@ -16,6 +16,7 @@ class LogPrefix final : public EventLog {
 
   // What has been can't be changed, and its tree isn't kept: a mistake of the program.
   AppendResult append(Position expected_tail, std::span<const Commit> commits) override;
+  Stored<AppendResult> redact(Position expected_tail, const Redaction& redaction) override;
   [[nodiscard]] MerkleFrontier frontier() const override;
 
  private:

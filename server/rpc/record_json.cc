@@ -17,6 +17,7 @@ boost::json::object record_to_json(const Record& record) {
   if (!record.command_id.empty()) object["command_id"] = record.command_id;
   if (record.cause != 0) object["cause"] = record.cause;
   if (!record.span_id.is_nil()) object["span_id"] = to_string(record.span_id);
+  if (record.redacted) object["redacted"] = true;
   object["data"] = apply([](const auto& event) { return to_json(event); }, record.event);
   return object;
 }

@@ -11,6 +11,7 @@
 #include "store/memory_event_log.h"
 #include "store/merkle_tree.h"
 #include "store/rocks_event_log.h"
+#include "tests/store/redacted_log.h"
 #include "tests/store/sample_events.h"
 #include "tests/store/temporary_directory.h"
 
@@ -257,6 +258,47 @@ TEST_P(EventLogConformanceDeathTest, TakesARecordThatIsTooLongForABug) {
   started.input = std::string(limits::record_bytes_max, 'x');
   const std::vector<Commit> commits = {{sample_record(1, RunEvent(started))}};
   EXPECT_DEATH(log().append(0, commits), "bug");
+}
+
+TEST_P(EventLogConformance, RedactsInItsPlace) {
+  append_secret(log());
+  ASSERT_EQ(append({2}).status, AppendStatus::ok);
+  const MerkleFrontier before = log().frontier();
+  std::vector<Record> wanted = *log().read(1, 100);
+  ASSERT_EQ(redact_secret(log()).status, AppendStatus::ok);
+  EXPECT_EQ(log().tail(), 6U);
+
+  wanted[secret_position - 1].event = RunEvent(RunCanceled{"[redacted]"});
+  wanted[secret_position - 1].redacted = true;
+  std::vector<Record> records = *log().read(1, 100);
+  const Record note = records.back();
+  records.pop_back();
+  EXPECT_EQ(records, wanted);
+  EXPECT_EQ(log().read_commit(secret_position)->at(1), wanted[secret_position - 1]);
+  const auto* told = event_as<PayloadRedacted>(note.event);
+  ASSERT_NE(told, nullptr);
+  EXPECT_FALSE(told->payload_digest.is_zero());
+  EXPECT_FALSE(told->replacement_digest.is_zero());
+
+  // The tree has one leaf more, and those before are what they were.
+  EXPECT_EQ(log().frontier().leaves, before.leaves + 1);
+  EXPECT_EQ(log().frontier().subtrees.front(), before.subtrees.front());
+}
+
+TEST_P(EventLogConformance, RedactsNothingOfAnotherTail) {
+  append_secret(log());
+  Redaction redaction;
+  redaction.position = 9;
+  redaction.replacement = RunEvent(RunCanceled{});
+  redaction.note = sample_record(3, AccessEvent(PayloadRedacted{}));
+  const auto conflict = log().redact(2, redaction);
+  ASSERT_TRUE(conflict);
+  EXPECT_EQ(conflict->status, AppendStatus::conflict);
+  redaction.note.position = 4;
+  const auto missing = log().redact(3, redaction);
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().kind, StoreError::Kind::not_found);
+  EXPECT_EQ(log().tail(), 3U);
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ std::vector<Event> sample_events();
 // A record with every optional field set.
 Record sample_record(Position position, Event event);
 
-// `count` records from `first` on, with events in turn.
+// `count` records from `first` on, with events in turn: all but PayloadRedacted.
 Commit sample_commit(Position first, std::size_t count);
 
 }  // namespace signalbox::test

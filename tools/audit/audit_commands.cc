@@ -231,7 +231,7 @@ Called<void> write_output(const std::string& file, std::string_view bytes) {
 
 void add_audit_commands(CLI::App& app, Invocation& invocation) {
   CLI::App* audit = app.add_subcommand(
-      "audit", "Prove what the log says: keygen, adopt, checkpoint, export, verify, prove");
+      "audit", "Prove what the log says: keygen, adopt, checkpoint, export, verify, prove, redact");
   audit->require_subcommand(1);
   audit->footer(
       "Examples:\n"
@@ -244,6 +244,7 @@ void add_audit_commands(CLI::App& app, Invocation& invocation) {
   add_audit_export_command(*audit, invocation);
   add_audit_verify_command(*audit, invocation);
   add_prove(*audit, invocation);
+  add_audit_redact_command(*audit, invocation);
 }
 
 }  // namespace signalbox

@@ -23,14 +23,18 @@ Called<AuditLog> open_audit_log(const std::filesystem::path& data) {
   return opened;
 }
 
+CallError position_not_found(Position position, Position tail) {
+  return from_rejection(
+      {ErrorCode::POSITION_NOT_FOUND,
+       "the log has no record " + std::to_string(position) + "; it ends at " + std::to_string(tail),
+       {{"position", static_cast<std::int64_t>(position)},
+        {"tail", static_cast<std::int64_t>(tail)}},
+       {}});
+}
+
 Called<void> require_position(const AuditLog& log, Position position) {
   if (position >= 1 && position <= log.tail()) return {};
-  return tl::unexpected(from_rejection({ErrorCode::POSITION_NOT_FOUND,
-                                        "the log has no record " + std::to_string(position) +
-                                            "; it ends at " + std::to_string(log.tail()),
-                                        {{"position", static_cast<std::int64_t>(position)},
-                                         {"tail", static_cast<std::int64_t>(log.tail())}},
-                                        {}}));
+  return tl::unexpected(position_not_found(position, log.tail()));
 }
 
 }  // namespace signalbox

@@ -24,6 +24,9 @@ struct AuditLog {
 
 Called<AuditLog> open_audit_log(const std::filesystem::path& data);
 
+// POSITION_NOT_FOUND.
+CallError position_not_found(Position position, Position tail);
+
 // POSITION_NOT_FOUND unless 1 ≤ position ≤ the log's tail.
 Called<void> require_position(const AuditLog& log, Position position);
 

@@ -1,5 +1,6 @@
 #include "tools/audit/cloud_event.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "server/rpc/described_text.h"
@@ -11,6 +12,8 @@ namespace {
 constexpr std::string_view typeversion_key = ",\"typeversion\":";
 constexpr std::string_view header_key = ",\"recordheader\":\"";
 constexpr std::string_view salt_key = "\",\"recordsalt\":\"";
+constexpr std::string_view digest_key = "\",\"recorddigest\":\"";
+constexpr std::string_view replacement_key = "\",\"replacement\":\"";
 constexpr std::string_view payload_key = "\",\"recordpayload\":\"";
 constexpr std::string_view data_key = "\",\"data\":";
 
@@ -59,10 +62,17 @@ void append_cloud_event(const Frame& frame, const Record& record, const Digest& 
   append_base64(out, {reinterpret_cast<const char*>(leaf.bytes.data()), leaf.bytes.size()});
   out.append("\"").append(header_key);
   append_base64(out, frame.header);
-  out.append(salt_key);
-  append_base64(out, frame.salted_payload.substr(0, salt_bytes));
-  out.append(payload_key);
-  append_base64(out, frame.salted_payload.substr(salt_bytes));
+  if (frame.redacted()) {
+    out.append(digest_key);
+    append_base64(out, frame.payload_digest);
+    out.append(replacement_key);
+    append_base64(out, frame.replacement);
+  } else {
+    out.append(salt_key);
+    append_base64(out, frame.salted_payload.substr(0, salt_bytes));
+    out.append(payload_key);
+    append_base64(out, frame.salted_payload.substr(salt_bytes));
+  }
   out.append(data_key);
   apply([&out](const auto& event) { append_json(out, event); }, record.event);
   out.append("}\n");
@@ -70,24 +80,37 @@ void append_cloud_event(const Frame& frame, const Record& record, const Digest& 
 
 // What these keys begin and end with can't stand within a JSON string, whose quotes are escaped;
 // and `data`, which could have such a key, comes behind them.
-bool carried_record(std::string_view line, CarriedRecord& carried) {
-  carried.header.clear();
-  carried.salted_payload.clear();
-  const auto upto = [&line](std::string_view key) -> std::optional<std::string_view> {
+bool carried_frame(std::string_view line, std::string& frame) {
+  frame.clear();
+  line = line.substr(0, line.find(data_key));
+  const auto between = [&line](std::string_view key, std::string_view next, std::string& bytes) {
     const std::size_t at = line.find(key);
-    if (at == std::string_view::npos) return std::nullopt;
-    const std::string_view before = line.substr(0, at);
-    line.remove_prefix(at + key.size());
-    return before;
+    if (at == std::string_view::npos) return false;
+    const std::size_t begin = at + key.size();
+    const std::size_t end = next.empty() ? line.size() : line.find(next, begin);
+    return end != std::string_view::npos && decode_base64(line.substr(begin, end - begin), bytes);
   };
-  if (!upto(header_key)) return false;
-  const auto header = upto(salt_key);
-  const auto salt = header ? upto(payload_key) : std::nullopt;
-  const auto payload = salt ? upto(data_key) : std::nullopt;
-  return payload && decode_base64(*header, carried.header) &&
-         decode_base64(*salt, carried.salted_payload) &&
-         carried.salted_payload.size() == salt_bytes &&
-         decode_base64(*payload, carried.salted_payload);
+  std::string header;
+  std::string payload;
+  if (between(header_key, salt_key, header)) {
+    if (!between(salt_key, payload_key, payload) || payload.size() != salt_bytes ||
+        !between(payload_key, {}, payload)) {
+      return false;
+    }
+    append_frame(header, payload, frame);
+    return true;
+  }
+  std::string digest_raw;
+  header.clear();
+  if (!between(header_key, digest_key, header) ||
+      !between(digest_key, replacement_key, digest_raw) || digest_raw.size() != sizeof(Digest) ||
+      !between(replacement_key, {}, payload)) {
+    return false;
+  }
+  Digest digest;
+  std::copy(digest_raw.begin(), digest_raw.end(), digest.bytes.begin());
+  append_redacted_frame(header, digest, payload, frame);
+  return true;
 }
 
 std::optional<std::uint16_t> shown_version(std::string_view line) {

@@ -15,14 +15,9 @@ namespace signalbox {
 void append_cloud_event(const Frame& frame, const Record& record, const Digest& leaf,
                         std::string_view source, std::string& out);
 
-// The bytes of the record that a line carries.
-struct CarriedRecord {
-  std::string header;
-  std::string salted_payload;
-};
-
-// Nothing if the line doesn't carry them whole. The rest of the line isn't looked at.
-bool carried_record(std::string_view line, CarriedRecord& carried);
+// The frame of the record that a line carries, redacted or not, into `frame`. False if the line
+// doesn't carry it whole; the rest of the line isn't looked at.
+bool carried_frame(std::string_view line, std::string& frame);
 
 // The version of the event that the line's `data` shows; nothing if it doesn't say.
 std::optional<std::uint16_t> shown_version(std::string_view line);

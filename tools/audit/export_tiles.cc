@@ -28,7 +28,7 @@ RenderLeaf tile_entry_renderer() {
     chunk.text.push_back(static_cast<char>(bytes >> 8));
     chunk.text.push_back(static_cast<char>(bytes));
     chunk.text.append(frame.header);
-    chunk.text.append(tile_hash_view(sha256->update(frame.salted_payload).finish()));
+    chunk.text.append(tile_hash_view(payload_digest(frame, *sha256)));
     return {};
   };
 }

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "store/merkle_tree.h"
+#include "store/redaction.h"
 #include "tools/audit/ordered_work.h"
 
 namespace signalbox {
@@ -26,6 +27,7 @@ class LeafWorker {
     chunk.text.clear();
     chunk.text_ends.clear();
     chunk.text_digests.clear();
+    chunk.redactions.clear();
     chunk.error.reset();
     std::size_t begin = 0;
     for (const std::size_t end : chunk.frame_ends) {
@@ -36,6 +38,7 @@ class LeafWorker {
         return;
       }
       chunk.leaves.push_back(leaf_hash(*frame, *sha256_));
+      if (RedactionLedger::concerns(*frame)) append_frame(*frame, chunk.redactions.emplace_back());
       if (render_ && frame->position >= render_from_ && frame->position <= render_to_) {
         if (auto done = render_(*frame, chunk.leaves.back(), chunk); !done) {
           chunk.error = done.error();
@@ -66,12 +69,33 @@ class LeafTaker {
     }
   }
 
+  // Holds what was redacted against the events that tell of it, which may lie after the scan.
+  Called<void> check_redactions() {
+    Stored<void> noted;
+    if (redactions_.lacks_event()) {
+      const auto rest =
+          log_.log->scan_frames(tree_.leaves + 1, log_.tail(), [&](const Frame& each) {
+            noted = redactions_.note(each);
+            return noted.has_value();
+          });
+      if (!rest) return tl::unexpected(from_store_error(rest.error()));
+    }
+    if (noted) noted = redactions_.check_log();
+    if (!noted) return tl::unexpected(from_store_error(noted.error()));
+    return {};
+  }
+
   Called<void> outcome;
 
  private:
   Called<void> take(LeafChunk& chunk) {
     if (chunk.error) return tl::unexpected(from_store_error(*chunk.error));
     for (const Digest& leaf : chunk.leaves) append_leaf(tree_, leaf, sha256_);
+    for (const std::string& each : chunk.redactions) {
+      const auto frame = parse_frame(each);
+      const Stored<void> noted = frame ? redactions_.note(*frame) : tl::unexpected(frame.error());
+      if (!noted) return tl::unexpected(from_store_error(noted.error()));
+    }
     if (log_.believed && log_.believed->position == tree_.leaves &&
         log_.believed->frontier != tree_) {
       StoreError error;
@@ -88,6 +112,7 @@ class LeafTaker {
   const LeafScan& scan_;
   MerkleFrontier tree_;
   Sha256 sha256_;
+  RedactionLedger redactions_;
 };
 
 bool has_to_end(const LeafScan& scan, Position position) {
@@ -123,7 +148,7 @@ Called<void> scan_leaves(const AuditLog& log, const LeafScan& wanted) {
           filling = true;
         }
         LeafChunk& chunk = work.next();
-        append_frame(frame.header, frame.salted_payload, chunk.frames);
+        append_frame(frame, chunk.frames);
         chunk.frame_ends.push_back(chunk.frames.size());
         if (chunk.frame_ends.size() == chunk_records_max ||
             chunk.frames.size() >= chunk_bytes_max || has_to_end(scan, frame.position)) {
@@ -135,7 +160,7 @@ Called<void> scan_leaves(const AuditLog& log, const LeafScan& wanted) {
   work.end();
   taking.join();
   if (!scanned) return tl::unexpected(from_store_error(scanned.error()));
-  return taker.outcome;
+  return taker.outcome ? taker.check_redactions() : taker.outcome;
 }
 
 }  // namespace signalbox

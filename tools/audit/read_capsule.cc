@@ -7,6 +7,7 @@
 #include "store/codec.h"
 #include "store/described_archive.h"
 #include "store/merkle_proof.h"
+#include "store/redaction.h"
 #include "tools/audit/capsule_note.h"
 #include "tools/audit/cloud_event.h"
 #include "tools/audit/run_capsule.h"
@@ -84,7 +85,7 @@ class CapsuleReader {
       capsule.signature_checked = true;
     }
     if (signed_text !=
-        capsule_note_text(capsule.head, capsule.run_id, capsule.records.size(), sha256_.finish())) {
+        capsule_note_text(capsule.head, capsule.run_id, leaves_.size(), sha256_.finish())) {
       add("the lines before it aren't those that it signs");
     }
     if (origin_ != capsule.head.origin || size_ != capsule.head.size) {
@@ -92,6 +93,9 @@ class CapsuleReader {
     }
     check_proofs();
     check_pipeline();
+    if (auto fits = redactions_.check_log(); !fits) {
+      findings.add({name_, 0, fits.error().position, fits.error().message});
+    }
   }
 
   Capsule capsule;
@@ -124,10 +128,8 @@ class CapsuleReader {
       if (!hash || hash->size() != sizeof(Digest)) return add("its proof isn't one");
       std::copy(hash->begin(), hash->end(), proven.proof.emplace_back().bytes.begin());
     }
-    CarriedRecord carried;
     std::string frame_bytes;
-    if (!carried_record(text, carried)) return add("it doesn't carry a record");
-    append_frame(carried.header, carried.salted_payload, frame_bytes);
+    if (!carried_frame(text, frame_bytes)) return add("it doesn't carry a record");
     const auto frame = parse_frame(frame_bytes);
     if (!frame) return add(frame.error().message);
     Record record;
@@ -142,12 +144,21 @@ class CapsuleReader {
     if (!text.ends_with(line) && shown_version(text) == tag_of(record.event).version) {
       add("it isn't what its record says", record.position);
     }
-    if (record.stream != Stream::run(capsule.run_id)) add("it is of another run", record.position);
-    if (!capsule.records.empty() && capsule.records.back().position >= record.position) {
+    if (!leaves_.empty() && leaves_.back().position >= record.position) {
       add("it isn't in order", record.position);
     }
-    capsule.records.push_back(std::move(record));
+    if (auto noted = redactions_.note(*frame); !noted) add(noted.error().message, record.position);
     leaves_.push_back(std::move(proven));
+    const auto* redacted = event_as<PayloadRedacted>(record.event);
+    if (redacted != nullptr && is_there(redacted->redacted_position)) return;
+    if (record.stream != Stream::run(capsule.run_id)) add("it is of another run", record.position);
+    capsule.records.push_back(std::move(record));
+  }
+
+  // Whether there was such a record: one of the run, or one that tells of its redaction.
+  [[nodiscard]] bool is_there(Position position) const {
+    return std::any_of(leaves_.begin(), leaves_.end(),
+                       [position](const ProvenLeaf& each) { return each.position == position; });
   }
 
   Called<void> read_artifact(const json::object& object) {
@@ -192,6 +203,7 @@ class CapsuleReader {
   std::string origin_;
   std::uint64_t size_ = 0;
   std::vector<ProvenLeaf> leaves_;
+  RedactionLedger redactions_;
 };
 
 }  // namespace

@@ -66,7 +66,8 @@ std::optional<TlogProof> parse_proof(std::string_view text) {
 }
 
 std::string entry_of(const Frame& frame) {
-  return std::string(frame.header).append(proof_hash_view(sha256(frame.salted_payload)));
+  Sha256 hashing;
+  return std::string(frame.header).append(proof_hash_view(payload_digest(frame, hashing)));
 }
 
 Called<TlogProof> prove_position(const AuditLog& log, Position position, Position size,

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "store/file_descriptor.h"
+#include "store/redaction.h"
 #include "tools/audit/audit_verify.h"
 #include "tools/audit/cloud_event.h"
 #include "tools/audit/ordered_work.h"
@@ -56,6 +57,7 @@ struct LineChunk {
   std::string digests;  // record_digests_bytes each, of as many
   std::vector<Finding> findings;
   std::vector<std::string> adopted_keys;
+  std::vector<std::string> redactions;  // frames that a RedactionLedger is concerned with
 };
 
 // What one thread checks lines with.
@@ -66,6 +68,7 @@ class LineChecker {
   void operator()(LineChunk& chunk) {
     chunk.findings.clear();
     chunk.adopted_keys.clear();
+    chunk.redactions.clear();
     std::string_view lines = chunk.lines;
     for (std::size_t index = 0; !lines.empty(); ++index) {
       const std::string_view line = lines.substr(0, lines.find('\n') + 1);
@@ -88,9 +91,7 @@ class LineChecker {
 
   std::string wrong_with(std::string_view line, Position position, std::string_view digests,
                          LineChunk& chunk) {
-    if (!carried_record(line, carried_)) return "it doesn't carry a record";
-    frame_bytes_.clear();
-    append_frame(carried_.header, carried_.salted_payload, frame_bytes_);
+    if (!carried_frame(line, frame_bytes_)) return "it doesn't carry a record";
     const auto frame = parse_frame(frame_bytes_);
     if (!frame) return frame.error().message;
     if (frame->position != position) {
@@ -99,6 +100,7 @@ class LineChecker {
     const Digest leaf = leaf_hash(*frame, *sha256_);
     if (!same(leaf, digests.substr(0, sizeof(Digest))))
       return "its record isn't the one in the tree";
+    if (RedactionLedger::concerns(*frame)) chunk.redactions.push_back(frame_bytes_);
     const auto decoded = decode_frame(*frame, record_);
     if (decoded) {
       if (const auto* adopted = event_as<AuditKeyAdopted>(record_.event)) {
@@ -120,7 +122,6 @@ class LineChecker {
 
   std::string source_;
   std::shared_ptr<Sha256> sha256_ = std::make_shared<Sha256>();
-  CarriedRecord carried_;
   std::string frame_bytes_, line_;
   Record record_;
 };
@@ -129,11 +130,12 @@ class SegmentCheck {
  public:
   SegmentCheck(const fs::path& directory, const ExportSegment& segment, TreeCheck& tree,
                AuditFindings& findings, std::vector<std::string>& adopted_keys,
-               OrderedWork<LineChunk>& work)
+               RedactionLedger& redactions, OrderedWork<LineChunk>& work)
       : segment_(segment),
         tree_(tree),
         findings_(findings),
         adopted_keys_(adopted_keys),
+        redactions_(redactions),
         work_(work),
         lines_(directory / segment.lines_name()),
         digests_(directory / segment.digests_name()) {}
@@ -224,6 +226,10 @@ class SegmentCheck {
       add(std::move(finding));
     }
     adopted_keys_.insert(adopted_keys_.end(), chunk.adopted_keys.begin(), chunk.adopted_keys.end());
+    for (const std::string& each : chunk.redactions) {
+      // What isn't sound was found by its line already.
+      if (const auto frame = parse_frame(each)) static_cast<void>(redactions_.note(*frame));
+    }
     work_.drop_oldest();
   }
 
@@ -244,6 +250,7 @@ class SegmentCheck {
   TreeCheck& tree_;
   AuditFindings& findings_;
   std::vector<std::string>& adopted_keys_;
+  RedactionLedger& redactions_;
   OrderedWork<LineChunk>& work_;
   BlockReader lines_;
   BlockReader digests_;
@@ -260,8 +267,15 @@ void verify_cloud_events(const fs::path& directory, const ExportManifest& manife
                          AuditFindings& findings, std::vector<std::string>& adopted_keys) {
   OrderedWork<LineChunk> work(
       [&manifest]() -> OrderedWork<LineChunk>::Worker { return LineChecker(manifest.origin); });
+  RedactionLedger redactions;
   for (const ExportSegment& segment : manifest.segments) {
-    SegmentCheck(directory, segment, tree, findings, adopted_keys, work).run();
+    SegmentCheck(directory, segment, tree, findings, adopted_keys, redactions, work).run();
+  }
+  for (const auto& [position, what] : redactions.check_copies()) {
+    for (const ExportSegment& segment : manifest.segments) {
+      if (position < segment.first || position > segment.last) continue;
+      findings.add({segment.lines_name(), position + 1 - segment.first, position, what});
+    }
   }
 }
 

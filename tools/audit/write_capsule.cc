@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -31,19 +32,36 @@ struct RunGathering {
   std::map<Digest, PipelineDefinition> pipelines;  // those that were stored, before the run's start
 };
 
-// Of the run's records their lines; of the others nothing.
+// Of the run's records their lines, and of every redaction; of the others nothing.
 RenderLeaf run_renderer(const RunId& run_id, const std::string& origin) {
   return [run_id, origin, record = Record()](const Frame& frame, const Digest& leaf,
                                              LeafChunk& chunk) mutable -> Stored<void> {
-    if (frame.stream != StreamKind::run ||
-        frame.run_id !=
-            std::string_view(reinterpret_cast<const char*>(run_id.bytes.data()), sizeof run_id)) {
-      return {};
-    }
+    const std::string_view wanted(reinterpret_cast<const char*>(run_id.bytes.data()),
+                                  sizeof run_id);
+    const bool of_run = frame.stream == StreamKind::run && frame.run_id == wanted;
+    if (!of_run && frame.number != PayloadRedacted::tag.number) return {};
     if (auto decoded = decode_frame(frame, record); !decoded) return decoded;
     append_cloud_event(frame, record, leaf, origin, chunk.text);
     return {};
   };
+}
+
+// The positions of redactions in the chunk that are about none of the records found so far.
+std::set<Position> redactions_of_others(const LeafChunk& chunk,
+                                        const std::vector<FoundRecord>& found) {
+  std::set<Position> others;
+  for (const std::string& bytes : chunk.redactions) {
+    const auto frame = parse_frame(bytes);
+    Record record;
+    if (!frame || !decode_frame(*frame, record)) continue;
+    const auto* event = event_as<PayloadRedacted>(record.event);
+    if (event == nullptr) continue;
+    const auto is_it = [event](const FoundRecord& each) {
+      return each.index + 1 == event->redacted_position;
+    };
+    if (std::none_of(found.begin(), found.end(), is_it)) others.insert(record.position);
+  }
+  return others;
 }
 
 Called<RunGathering> gather_run(const AuditLog& log, const CapsuleRequest& request,
@@ -57,7 +75,10 @@ Called<RunGathering> gather_run(const AuditLog& log, const CapsuleRequest& reque
     std::size_t begin = 0;
     for (std::size_t index = 0; index < chunk.leaves.size(); ++index) {
       const std::size_t end = chunk.text_ends[index];
-      const bool wanted = end > begin;
+      const bool wanted =
+          end > begin &&
+          (chunk.redactions.empty() ||
+           !redactions_of_others(chunk, gathering.found).contains(gathering.tree.leaves() + 1));
       if (wanted) {
         gathering.found.push_back(
             {gathering.tree.leaves(), chunk.text.substr(begin, end - 1 - begin)});

@@ -1,0 +1,115 @@
+#include "store/redaction.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "domain/check.h"
+#include "domain/limits.h"
+#include "store/codec.h"
+#include "store/entry.h"
+
+namespace signalbox {
+
+namespace {
+
+// Of a header and what lies in the payload's place.
+constexpr std::size_t replaced_bytes_max =
+    limits::record_bytes_max + limits::redacted_growth_bytes_max - 64;
+static_assert(8 + sizeof(Digest) <= 64, "checksum, length and digest come to it");
+
+}  // namespace
+
+Stored<RedactedEntry> redact_entry(std::string_view entry, Position first, Position position,
+                                   const Event& replacement, const Salt& salt) {
+  RedactedEntry redacted;
+  Sha256 hashing;
+  const auto walked = for_each_frame(entry, first, [&](const Frame& frame) -> Stored<bool> {
+    if (frame.position != position) {
+      append_frame(frame, redacted.bytes);
+      return true;
+    }
+    SIGNALBOX_CHECK(tag_of(replacement).number == frame.number);
+    const std::string bytes = replacement_of(replacement, salt);
+    SIGNALBOX_CHECK(frame.header.size() + bytes.size() <= replaced_bytes_max);
+    redacted.payload_digest = payload_digest(frame, hashing);
+    redacted.replacement_digest = sha256(bytes);
+    append_redacted_frame(frame.header, redacted.payload_digest, bytes, redacted.bytes);
+    return true;
+  });
+  if (!walked) return tl::unexpected(walked.error());
+  if (walked->next <= position) return tl::unexpected(damaged_at(position, "it is missing"));
+  return redacted;
+}
+
+void set_digests(Record& note, const RedactedEntry& redacted) {
+  auto* noun = std::get_if<AccessEvent>(&note.event);
+  auto* event = noun == nullptr ? nullptr : std::get_if<PayloadRedacted>(noun);
+  SIGNALBOX_CHECK(event != nullptr);
+  event->payload_digest = redacted.payload_digest;
+  event->replacement_digest = redacted.replacement_digest;
+}
+
+Stored<void> RedactionLedger::note_rare(const Frame& frame) {
+  Sha256 hashing;
+  if (frame.redacted()) {
+    redacted_[frame.position] = {payload_digest(frame, hashing), sha256(frame.replacement)};
+  }
+  if (frame.number != PayloadRedacted::tag.number) return {};
+  Record record;
+  if (auto decoded = decode_frame(frame, record); !decoded) return decoded;
+  const auto* event = event_as<PayloadRedacted>(record.event);
+  if (event->redacted_position == 0 || event->redacted_position >= frame.position) {
+    return tl::unexpected(damaged_at(frame.position, "it redacts what doesn't lie before it"));
+  }
+  told_[event->redacted_position] = {event->payload_digest, event->replacement_digest};
+  return {};
+}
+
+bool fits_as_replacement(const Frame& frame, const Event& replacement) {
+  return frame.header.size() + replacement_of(replacement, Salt{}).size() <= replaced_bytes_max;
+}
+
+std::vector<Position> RedactionLedger::unmet_before(Position from) const {
+  std::vector<Position> positions;
+  for (const auto& [position, digests] : told_) {
+    if (position < from && !redacted_.contains(position)) positions.push_back(position);
+  }
+  return positions;
+}
+
+bool RedactionLedger::lacks_event() const {
+  return std::any_of(redacted_.begin(), redacted_.end(),
+                     [this](const auto& each) { return !told_.contains(each.first); });
+}
+
+std::optional<std::string> RedactionLedger::wrong_with(Position position) const {
+  const auto lies = redacted_.find(position);
+  const auto told = told_.find(position);
+  if (lies == redacted_.end()) return "its payload was erased, and is there again";
+  if (told == told_.end())
+    return "its payload is another one, and no event says that it was redacted";
+  if (lies->second == told->second) return std::nullopt;
+  return "what lies in the place of its payload isn't what the event of its redaction tells of";
+}
+
+Stored<void> RedactionLedger::check_log() const {
+  for (const auto* each : {&told_, &redacted_}) {
+    for (const auto& [position, digests] : *each) {
+      if (auto wrong = wrong_with(position)) {
+        return tl::unexpected(damaged_at(position, *std::move(wrong)));
+      }
+    }
+  }
+  return {};
+}
+
+std::map<Position, std::string> RedactionLedger::check_copies() const {
+  std::map<Position, std::string> findings;
+  for (const auto& [position, digests] : redacted_) {
+    if (!told_.contains(position)) continue;
+    if (auto wrong = wrong_with(position)) findings.emplace(position, *std::move(wrong));
+  }
+  return findings;
+}
+
+}  // namespace signalbox

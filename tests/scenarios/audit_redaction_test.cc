@@ -1,0 +1,323 @@
+// `audit redact`: what somebody should never have written goes, from every file; the log still
+// proves all it proved, and says who did it. Killed at every step, it is as if it had not begun, or
+// it is finished.
+#include <sys/stat.h>
+
+#include "store/base64.h"
+#include "store/sha256.h"
+#include "store/signed_note.h"
+#include "tests/scenarios/audit_fixture.h"
+
+namespace signalbox {
+namespace {
+
+namespace fs = std::filesystem;
+namespace json = boost::json;
+
+// Random, so that no compression hides it.
+const std::string secret = "q7Zt0vXw4LbR9sKyJ2mNfHcPdGaE8uT5iQo1xWz6";
+
+std::vector<fs::path> files_with_secret(const fs::path& directory) {
+  std::vector<fs::path> found;
+  for (const auto& file : fs::recursive_directory_iterator(directory)) {
+    if (file.is_regular_file() && read_whole_file(file.path()).find(secret) != std::string::npos) {
+      found.push_back(file.path());
+    }
+  }
+  return found;
+}
+
+std::string listed(const std::vector<fs::path>& files) {
+  std::string text;
+  for (const fs::path& file : files) text += file.string() + "\n";
+  return text;
+}
+
+class RedactionTest : public AuditTest {
+ protected:
+  // A run with the secret in its goal, at `position_`.
+  void tell_a_secret() {
+    append_events(20);
+    run_id_ = start_run("use the key " + secret + " for it");
+    const json::array started = events(run_id_, "RunStarted");
+    ASSERT_EQ(started.size(), 1U);
+    position_ = json::serialize(started.front().at("position"));
+    append_events(20);
+  }
+  void stop() { ASSERT_EQ(server_.stop(), 0) << server_.messages(); }
+  std::vector<std::string> redact_words(std::vector<std::string> more = {}) const {
+    std::vector<std::string> words{"audit", "redact", position_, "--reason", "a key in the goal"};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+  // What of the log holds it, or of what is made from the log.
+  [[nodiscard]] std::string log_with_secret(const fs::path& data) const {
+    std::vector<fs::path> found;
+    for (const char* folder : {"log", "projections"}) {
+      if (!fs::exists(data / folder)) continue;
+      for (fs::path& file : files_with_secret(data / folder)) found.push_back(std::move(file));
+    }
+    return listed(found);
+  }
+  Output signalbox(const fs::path& data, std::vector<std::string> words) const {
+    words.insert(words.begin(), SIGNALBOX_BINARY);
+    words.insert(words.end(), {"--data", data.string()});
+    return run_process(std::move(words), {});
+  }
+  static std::string code_of(const Output& output) {
+    return std::string(one_object(output).at("error").at("data").at("code").as_string());
+  }
+
+  std::string run_id_;
+  std::string position_;
+};
+
+TEST_F(RedactionTest, TakesAGoalOutOfEverythingAndProvesTheSame) {
+  stop();
+  write_whole_file(server_.data() / "signalbox.toml", "snapshot_events = 1000\n");
+  server_.start();
+  tell_a_secret();
+  append_events(1200);
+  // A start would go on from it, and never read the record.
+  const fs::path snapshots = server_.data() / "projections" / "snapshots";
+  await([&] { return fs::exists(snapshots) && !fs::is_empty(snapshots); });
+  const std::string old_checkpoint = checkpoint("before.checkpoint");
+  ASSERT_EQ(export_to("before").exit_code, 0);
+  stop();
+  ASSERT_NE(log_with_secret(server_.data()), "");
+
+  const json::object dry = result(redact_words({"--dry-run"}));
+  EXPECT_FALSE(dry.at("redacted").as_bool());
+  EXPECT_EQ(dry.at("fields"), (json::array{"goal"}));
+  ASSERT_NE(log_with_secret(server_.data()), "");
+
+  const Output told = server_.cli(redact_words());
+  ASSERT_EQ(told.exit_code, 0) << told.out << told.err;
+  EXPECT_NE(told.out.find("erased goal"), std::string::npos) << told.out;
+  EXPECT_EQ(log_with_secret(server_.data()), "");
+
+  const json::object again = result(redact_words());
+  EXPECT_FALSE(again.at("redacted").as_bool());
+  const std::string redaction = json::serialize(again.at("redaction_position"));
+
+  server_.start();
+  EXPECT_EQ(text(run(run_id_), "goal"), "[redacted]");
+  const json::object started = events(run_id_, "RunStarted").front().as_object();
+  EXPECT_TRUE(started.at("redacted").as_bool());
+  EXPECT_EQ(text(started.at("data").as_object(), "goal"), "[redacted]");
+  const json::object read{{"from", json::parse(redaction)}, {"limit", 1}};
+  const json::object note = result({"rpc", "events.read", json::serialize(read)})
+                                .at("events")
+                                .as_array()
+                                .front()
+                                .as_object();
+  EXPECT_EQ(text(note, "type"), "PayloadRedacted");
+  EXPECT_EQ(text(note, "actor"), "uid:" + std::to_string(::getuid()));
+  EXPECT_EQ(text(note.at("data").as_object(), "reason"), "a key in the goal");
+  // The fold is that of the server.
+  const json::object live = result({"status"});
+  const json::object folded =
+      result({"replay", "--verify", "--to", json::serialize(live.at("position"))});
+  EXPECT_EQ(folded.at("state_digest"), live.at("state_digest"));
+
+  ASSERT_EQ(export_to("after").exit_code, 0);
+  expect_verified(at("after"), {"--old-checkpoint", old_checkpoint});
+  EXPECT_EQ(listed(files_with_secret(at("after"))), "");
+  EXPECT_NE(
+      read_whole_file(fs::path(at("after")) / "events-000000000001.jsonl").find("recorddigest"),
+      std::string::npos);
+  // What was exported before has it still, verifies, and can be gone on with.
+  ASSERT_EQ(export_to("before").exit_code, 0);
+  expect_verified(at("before"));
+  ASSERT_EQ(export_to("tiles", {"--format", "tlog"}).exit_code, 0);
+  expect_verified(at("tiles"), {"--old-checkpoint", old_checkpoint});
+  ASSERT_EQ(server_
+                .cli({"audit", "prove", position_, "--signing-key", at("audit.key"), "-o",
+                      at("one.tlog-proof")})
+                .exit_code,
+            0);
+  expect_verified(at("one.tlog-proof"));
+
+  ASSERT_EQ(server_
+                .cli({"run", "export", run_id_, "--signing-key", at("audit.key"), "-o",
+                      at("run.capsule")})
+                .exit_code,
+            0);
+  expect_verified(at("run.capsule"));
+  const Output replayed = run_process({SIGNALBOX_BINARY, "replay", at("run.capsule"), "--key",
+                                       verifier_key_, "--data", at("nothing"), "--json"},
+                                      {});
+  ASSERT_EQ(replayed.exit_code, 0) << replayed.err;
+  EXPECT_EQ(one_object(replayed).at("result").at("run").at("goal").as_string(), "[redacted]");
+}
+
+TEST_F(RedactionTest, SaysWhereElseItIs) {
+  std::ofstream(pipeline()) << R"(
+name = "prints"
+[[station]]
+name = "print"
+executor = "process"
+command = ["sh", "-c", "echo )"
+                            << secret << R"( > \"$SIGNALBOX_ARTIFACTS_DIR/kept.txt\""]
+)";
+  run_id_ = start_run("print " + secret);
+  await_status(run_id_, "succeeded");
+  position_ = json::serialize(events(run_id_, "RunStarted").front().at("position"));
+  start_run("again with " + secret);
+  stop();
+  const json::object told = result(redact_words());
+  std::string places = json::serialize(told.at("remaining"));
+  EXPECT_NE(places.find("artifacts/sha256"), std::string::npos) << places;
+  EXPECT_NE(places.find("signalbox audit redact"), std::string::npos) << places;
+  for (const fs::path& file : files_with_secret(server_.data())) {
+    EXPECT_TRUE(places.find(file.filename().string()) != std::string::npos ||
+                file.parent_path().filename() == "log")
+        << file;
+  }
+  // The commands work as they are; the records that hold it are in the pipeline, which stays.
+  for (const json::value& place : told.at("remaining").as_array()) {
+    for (const json::value& command : place.at("commands").as_array()) {
+      const std::string words(command.as_string());
+      if (!words.starts_with("rm ")) continue;
+      EXPECT_EQ(run_process({"sh", "-c", words}, {}).exit_code, 0) << words;
+    }
+  }
+}
+
+TEST_F(RedactionTest, RefusesWhatItCantDo) {
+  tell_a_secret();
+  // A server runs here.
+  const Output busy = server_.cli(redact_words({"--json"}));
+  EXPECT_EQ(busy.exit_code, 75);
+  EXPECT_EQ(code_of(busy), "IN_USE");
+  EXPECT_NE(busy.out.find("kill " + std::to_string(server_.pid())), std::string::npos) << busy.out;
+  EXPECT_EQ(events(run_id_, "RunStarted").front().as_object().contains("redacted"), false);
+  stop();
+  const Output past = server_.cli({"audit", "redact", "999999", "--reason", "x", "--json"});
+  EXPECT_EQ(past.exit_code, 1);
+  EXPECT_EQ(code_of(past), "POSITION_NOT_FOUND");
+  const Output none = server_.cli({"audit", "redact", "1", "--reason", "x", "--json"});
+  EXPECT_EQ(none.exit_code, 1);
+  EXPECT_EQ(code_of(none), "NOTHING_TO_REDACT");
+  const Output unknown = server_.cli(redact_words({"--field", "station", "--json"}));
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_NE(unknown.out.find("goal"), std::string::npos);
+  EXPECT_EQ(server_.cli({"audit", "redact", position_, "--reason", ""}).exit_code, 2);
+  const Output nowhere = signalbox(at("nothing"), {"audit", "redact", "1", "--reason", "x"});
+  EXPECT_EQ(nowhere.exit_code, 2) << nowhere.err;
+  EXPECT_FALSE(fs::exists(at("nothing")));
+}
+
+// Whoever has the key signs an export in which the replacement is another.
+TEST_F(RedactionTest, AnotherReplacementIsFoundWhoeverSignedIt) {
+  tell_a_secret();
+  stop();
+  ASSERT_EQ(server_.cli(redact_words()).exit_code, 0);
+  ASSERT_EQ(export_to("export").exit_code, 0);
+  const fs::path lines_file = fs::path(at("export")) / "events-000000000001.jsonl";
+  const fs::path digests_file = fs::path(at("export")) / "events-000000000001.digests";
+  const fs::path manifest_file = fs::path(at("export")) / "manifest";
+
+  std::string lines = read_whole_file(lines_file);
+  const auto swap_text = [](std::string& text, const std::string& from, const std::string& to) {
+    const std::size_t begin = text.find(from);
+    ASSERT_NE(begin, std::string::npos) << from;
+    text.replace(begin, from.size(), to);
+  };
+  std::string line;
+  std::size_t begin = 0;
+  std::size_t index = 0;
+  for (;; ++index) {
+    const std::size_t end = lines.find('\n', begin) + 1;
+    line = lines.substr(begin, end - begin);
+    if (line.find("\"recorddigest\"") != std::string::npos) break;
+    begin = end;
+    ASSERT_LT(begin, lines.size());
+  }
+  const std::string key = "\"replacement\":\"";
+  const std::size_t at_value = line.find(key) + key.size();
+  const std::string text_before = line.substr(at_value, line.find('"', at_value) - at_value);
+  std::string bytes = *from_base64(text_before);
+  swap_text(bytes, "[redacted]", "[whatever]");
+  std::string changed = line;
+  swap_text(changed, text_before, to_base64(bytes));
+  swap_text(changed, "\"goal\":\"[redacted]\"", "\"goal\":\"[whatever]\"");
+  lines.replace(begin, line.size(), changed);
+  write_whole_file(lines_file, lines);
+  expect_refused(1, lines_file.filename().string(), at("export"));
+
+  const auto raw = [](const Digest& digest) {
+    return std::string(reinterpret_cast<const char*>(digest.bytes.data()), digest.bytes.size());
+  };
+  std::string digests = read_whole_file(digests_file);
+  const std::string segment_before = to_base64(raw(sha256(digests)));
+  digests.replace(64 * index + 32, 32, raw(sha256(changed)));
+  write_whole_file(digests_file, digests);
+  std::string manifest = read_whole_file(manifest_file);
+  manifest.resize(manifest.find("\n\n") + 1);
+  swap_text(manifest, segment_before, to_base64(raw(sha256(digests))));
+  std::string private_key = read_whole_file(at("audit.key"));
+  private_key.resize(private_key.find('\n'));
+  const auto signer = NoteSigner::parse(private_key);
+  ASSERT_TRUE(signer);
+  write_whole_file(manifest_file, sign_note(manifest, {&*signer, 1}));
+  expect_refused(1, "isn't what the event of its redaction tells of", at("export"));
+}
+
+// kill -9 at the n-th of the calls that make something durable or remove it, for n = 1, 2, … until
+// it comes to its end.
+TEST_F(RedactionTest, KilledAnywhereItIsFinishedOrWasNeverBegun) {
+  tell_a_secret();
+  // Some of it in tables, some in the write-ahead log.
+  server_.kill();
+  server_.start();
+  append_events(20);
+  server_.kill();
+  fs::remove(server_.socket());  // which can't be copied
+  int begun = 0;
+  int never = 0;
+  for (const char* call : {"fdatasync,fsync", "unlink,unlinkat", "rename,renameat,renameat2"}) {
+    for (int n = 1;; ++n) {
+      ASSERT_LT(n, 200) << call;
+      const fs::path data = at("killed");
+      fs::remove_all(data);
+      fs::copy(server_.data(), data, fs::copy_options::recursive);
+      const Output output = run_process(
+          {"strace", "-f", "-qq", "-o", "/dev/null", "-E", "ASAN_OPTIONS=detect_leaks=0", "-e",
+           std::string("inject=") + call + ":signal=KILL:when=" + std::to_string(n),
+           SIGNALBOX_BINARY, "audit", "redact", position_, "--reason", "a key in the goal",
+           "--data", data.string()},
+          {});
+      const bool ended = output.exit_code == 0;
+      const std::string what = std::string(call) + " " + std::to_string(n) + ": " + output.err;
+      ASSERT_EQ(output.err.find("strace:"), std::string::npos) << what;
+      // Reading doesn't repair; it believes what it finds.
+      const Output replayed = signalbox(data, {"replay", "--verify", "--json"});
+      ASSERT_EQ(replayed.exit_code, 0) << what << replayed.out;
+      const Output shown = signalbox(data, {"replay", "--run", run_id_, "--json"});
+      const bool redacted = shown.out.find("[redacted]") != std::string::npos;
+      ASSERT_NE(redacted, shown.out.find(secret) != std::string::npos) << what << shown.out;
+      ASSERT_TRUE(redacted || !ended) << what;
+      (redacted ? begun : never) += 1;
+      if (!redacted) {
+        ASSERT_EQ(signalbox(data, redact_words()).exit_code, 0) << what;
+      } else if (n % 2 == 0) {
+        test::ServerProcess server(data);
+        ASSERT_TRUE(server.start()) << what << server.log();
+        server.kill();
+      } else {
+        ASSERT_EQ(signalbox(data, redact_words()).exit_code, 0) << what;
+      }
+      ASSERT_EQ(log_with_secret(data), "") << what;
+      ASSERT_EQ(signalbox(data, {"replay", "--verify"}).exit_code, 0) << what;
+      if (ended) break;
+    }
+  }
+  RecordProperty("begun", begun);
+  RecordProperty("never", never);
+  EXPECT_GT(begun, 3);
+  EXPECT_GT(never, 3);
+}
+
+}  // namespace
+}  // namespace signalbox

@@ -1,0 +1,271 @@
+// `signalbox audit redact`: a text that should never have been recorded is erased, and the log says
+// that it was.
+//
+// The order of its steps is what a crash can't spoil. What is computed from the log goes first: it
+// comes back, and could otherwise keep the text. Then one batch has the new payload and the event
+// that tells of it, so there is never the one without the other. What that batch leaves in files is
+// erased by whoever opens the log next, should this process not come to it.
+#include <memory>
+
+#include <CLI/CLI.hpp>
+
+#include "domain/limits.h"
+#include "store/durable_file.h"
+#include "tools/audit/audit_log.h"
+#include "tools/audit/audit_options.h"
+#include "tools/audit/erased_text_search.h"
+#include "tools/audit/redaction_plan.h"
+#include "tools/invocation.h"
+#include "tools/json_fields.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+struct RedactOptions {
+  std::uint64_t position = 0;
+  std::string reason;
+  std::vector<std::string> fields;
+  bool dry_run = false;
+};
+
+constexpr const char* elsewhere_note =
+    "exports, capsules, backups and copies that were made before aren't reached from here, nor are "
+    "repositories and run roots outside the data directory";
+
+std::string for_the_shell(const std::string& word) {
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+std::string redact_command(Position position, const RedactOptions& options) {
+  return "signalbox audit redact " + std::to_string(position) + " --reason " +
+         for_the_shell(options.reason);
+}
+
+// The command that was given.
+std::string same_command(const RedactOptions& options) {
+  std::string command = redact_command(options.position, options);
+  for (const std::string& field : options.fields) command += " --field " + for_the_shell(field);
+  return command;
+}
+
+// A log that nobody writes: the process holds the directory until it is closed.
+Called<std::unique_ptr<RocksEventLog>> open_to_redact(const std::filesystem::path& data,
+                                                      const RedactOptions& options) {
+  std::error_code failed;
+  if (!std::filesystem::exists(data / "log" / "CURRENT", failed)) {
+    return tl::unexpected(usage_error("there is no log in " + data.string()));
+  }
+  auto log = RocksEventLog::open(data, {});
+  if (log) return std::move(*log);
+  CallError error = from_store_error(log.error());
+  if (log.error().kind == StoreError::Kind::in_use) {
+    std::string pid = read_file(data / "server.lock", 32).value_or("");
+    while (!pid.empty() && pid.back() == '\n') pid.pop_back();
+    error.error["message"] =
+        log.error().message + ": what is being served can't be redacted; stop the server first";
+    error.error["data"].as_object()["next_commands"] =
+        json::array{"kill " + pid, same_command(options)};
+  }
+  return tl::unexpected(std::move(error));
+}
+
+// Snapshots and read models have the text too. They are made from the log, and come back.
+Called<void> remove_projections(const std::filesystem::path& data) {
+  std::error_code failed;
+  std::filesystem::remove_all(data / "projections", failed);
+  if (failed) {
+    return tl::unexpected(
+        io_error("can't remove " + (data / "projections").string() + ": " + failed.message()));
+  }
+  if (auto synced = sync_directory(data); !synced) {
+    return tl::unexpected(from_store_error(synced.error()));
+  }
+  return {};
+}
+
+Called<void> apply_redaction(RocksEventLog& log, const std::filesystem::path& data,
+                             const RedactionPlan& plan, const RedactOptions& options) {
+  if (auto removed = remove_projections(data); !removed) return removed;
+  Redaction redaction;
+  redaction.position = plan.record.position;
+  redaction.replacement = plan.replacement;
+  redaction.note = redaction_note(plan, log.tail() + 1, options.reason);
+  const auto appended = log.redact(log.tail(), redaction);
+  if (!appended) return tl::unexpected(from_store_error(appended.error()));
+  if (appended->status != AppendStatus::ok) return tl::unexpected(io_error(appended->message));
+  if (auto erased = log.erase_replaced(); !erased) {
+    return tl::unexpected(from_store_error(erased.error()));
+  }
+  return {};
+}
+
+json::object describe_place(const RemainingPlace& place, const std::filesystem::path& data,
+                            const RedactOptions& options) {
+  json::array commands;
+  json::object object;
+  if (place.position != 0) {
+    object["position"] = place.position;
+    object["fields"] = json::array(place.fields.begin(), place.fields.end());
+    if (!place.fields.empty()) commands.emplace_back(redact_command(place.position, options));
+  } else {
+    object["file"] = place.file.string();
+    commands.emplace_back("rm -- " + for_the_shell(place.file.string()));
+    const auto inside = place.file.lexically_relative(data / "runs");
+    const std::string run = inside.empty() ? "" : inside.begin()->string();
+    // What of a run root is made from the log comes back as the log is now.
+    if (parse_uuid(run)) commands.emplace_back("signalbox artifacts rebuild " + run);
+  }
+  object["commands"] = std::move(commands);
+  return object;
+}
+
+Called<json::object> run_redact(const Invocation& invocation, const RedactOptions& options) {
+  if (options.reason.empty() || options.reason.size() > limits::reason_bytes_max) {
+    return tl::unexpected(usage_error("--reason must have between 1 and " +
+                                      std::to_string(limits::reason_bytes_max) + " bytes"));
+  }
+  const std::filesystem::path data = invocation.data_directory();
+  RedactionPlan plan;
+  Position proved = 0;
+  {
+    // Of a running server too: that is refused later, unless it is only asked what would be done.
+    const auto log = RocksEventLog::open(data, {.read_only = true});
+    if (!log) return tl::unexpected(from_store_error(log.error()));
+    auto planned = plan_redaction(**log, options.position, options.fields);
+    if (!planned) return tl::unexpected(planned.error());
+    plan = *std::move(planned);
+  }
+  if (!plan.fields.empty()) {
+    const auto tail = prove_redaction(data, plan, options.reason);
+    if (!tail) return tl::unexpected(tail.error());
+    proved = *tail;
+  }
+  json::object result{{"position", options.position},
+                      {"type", tag_of(plan.record.event).name},
+                      {"fields", json::array(plan.fields.begin(), plan.fields.end())},
+                      {"dry_run", options.dry_run},
+                      {"redacted", !options.dry_run && !plan.fields.empty()}};
+  if (options.dry_run) return result;
+
+  const auto log = open_to_redact(data, options);
+  if (!log) return tl::unexpected(log.error());
+  if (plan.fields.empty()) {
+    result["redaction_position"] = plan.told_at;
+    return result;
+  }
+  if ((*log)->tail() != proved) {
+    return tl::unexpected(
+        redaction_refused("LOG_MOVED", "a server wrote to the log meanwhile; nothing was changed",
+                          {{"tail", (*log)->tail()}}, {same_command(options)}));
+  }
+  if (auto applied = apply_redaction(**log, data, plan, options); !applied) {
+    return tl::unexpected(applied.error());
+  }
+  result["redaction_position"] = (*log)->tail();
+  const auto pieces = search_pieces(plan.erased);
+  const auto remaining = search_erased(data, **log, pieces);
+  if (!remaining) return tl::unexpected(remaining.error());
+  json::array places;
+  for (const RemainingPlace& each : remaining->kept) {
+    places.push_back(describe_place(each, data, options));
+  }
+  result["searched"] = !pieces.empty();
+  result["remaining"] = std::move(places);
+  result["remaining_total"] = remaining->total;
+  result["elsewhere"] = elsewhere_note;
+  return result;
+}
+
+std::string view_place(const json::object& place) {
+  std::string text = "  ";
+  if (place.contains("file")) {
+    text += text_at(place, "file");
+  } else {
+    text += "position " + text_at(place, "position");
+    std::string fields;
+    for (const json::value& each : array_at(place, "fields")) {
+      fields += (fields.empty() ? "" : ", ") + std::string(each.get_string());
+    }
+    text += fields.empty() ? ": in what can't be erased" : ": " + fields;
+  }
+  text += "\n";
+  for (const json::value& each : array_at(place, "commands")) {
+    text += "    try: " + std::string(each.get_string()) + "\n";
+  }
+  return text;
+}
+
+std::string view_redaction(const json::object& result, const Terminal&) {
+  std::string fields;
+  for (const json::value& each : array_at(result, "fields")) {
+    fields += (fields.empty() ? "" : ", ") + std::string(each.get_string());
+  }
+  const std::string record =
+      "record " + text_at(result, "position") + ", " + text_at(result, "type");
+  if (fields.empty()) {
+    return record + ": nothing is left to erase" +
+           (text_at(result, "redaction_position") == "0" || !result.contains("redaction_position")
+                ? ""
+                : "; it was redacted at position " + text_at(result, "redaction_position")) +
+           "\n";
+  }
+  if (true_at(result, "dry_run")) {
+    return record + ": would erase " + fields +
+           "\nThe log folds without it. Nothing was changed.\n";
+  }
+  std::string text = record + ": erased " + fields + "; the log says so at position " +
+                     text_at(result, "redaction_position") + "\n";
+  if (!true_at(result, "searched")) {
+    text += "What was erased is too short to be searched for.\n";
+  } else if (text_at(result, "remaining_total") == "0") {
+    text += "Nothing of it was found anywhere else in the data directory.\n";
+  } else {
+    text += "Of what was erased, something is still in " + text_at(result, "remaining_total") +
+            " places:\n";
+    for (const json::value& each : array_at(result, "remaining")) {
+      text += view_place(each.get_object());
+    }
+  }
+  return text + "Note that " + text_at(result, "elsewhere") + ".\n";
+}
+
+}  // namespace
+
+void add_audit_redact_command(CLI::App& audit, Invocation& invocation) {
+  CLI::App* command =
+      audit.add_subcommand("redact", "Erase what somebody wrote into a record, for ever");
+  const auto options = std::make_shared<RedactOptions>();
+  command->add_option("POSITION", options->position, "Of the record")->required();
+  command->add_option("--reason", options->reason, "Why; it stays in the log")
+      ->required()
+      ->type_name("TEXT");
+  command
+      ->add_option("--field", options->fields,
+                   "Only this one, e.g. goal or failure.message; again for more")
+      ->type_name("FIELD")
+      ->expected(1)
+      ->take_all();
+  command->add_flag("--dry-run", options->dry_run, "Only say what would be erased");
+  command->footer(
+      "The server must be stopped. The record's header and place stay, and every proof and\n"
+      "checkpoint still holds; its free texts (goals, reasons, messages, outputs) become\n"
+      "\"[redacted]\", and a PayloadRedacted event tells who erased what and why.\n\n"
+      "What can't be erased: names, keys, ids, paths, pipelines, and the header (stream, actor,\n"
+      "command id), e.g. a lock's key. And who knows a request but for a short text can find that\n"
+      "out from the request's digest, which is in the header. What lies on the disk below the\n"
+      "files (snapshots of a file system, worn blocks) is beyond reach.\n\n"
+      "Examples:\n"
+      "  signalbox audit redact 42 --reason 'a key in the goal' --dry-run\n"
+      "  signalbox audit redact 42 --reason 'a key in the goal' --field goal");
+  command->callback([options, &invocation] {
+    invocation.action = [options, &invocation] {
+      return answer(invocation, run_redact(invocation, *options), view_redaction);
+    };
+  });
+}
+
+}  // namespace signalbox

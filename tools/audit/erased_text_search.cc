@@ -1,0 +1,163 @@
+#include "tools/audit/erased_text_search.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <functional>
+
+#include "store/file_descriptor.h"
+
+namespace signalbox {
+namespace {
+
+constexpr std::size_t line_bytes_min = 8;
+constexpr std::size_t word_bytes_min = 16;
+constexpr std::size_t pieces_max = 64;
+constexpr std::size_t block_bytes = std::size_t{1024} * 1024;
+
+// Calls visit(part) with what lies between any of `separators`.
+template <class Visit>
+void split(std::string_view text, std::string_view separators, Visit&& visit) {
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find_first_of(separators), text.size());
+    if (end > 0) visit(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+}
+
+// Keeps one search table for each piece.
+class PieceSearch {
+ public:
+  explicit PieceSearch(const std::vector<std::string>& pieces) : found_(pieces.size()) {
+    for (const std::string& piece : pieces) {
+      searchers_.emplace_back(piece.begin(), piece.end());
+      longest_ = std::max(longest_, piece.size());
+    }
+  }
+
+  // Whether one of the pieces is in `bytes`; and notes which.
+  bool in(std::string_view bytes) {
+    bool any = false;
+    for (std::size_t index = 0; index < searchers_.size(); ++index) {
+      if (std::search(bytes.begin(), bytes.end(), searchers_[index]) == bytes.end()) continue;
+      any = found_[index] = true;
+    }
+    return any;
+  }
+
+  // Block by block; false where it can't be read.
+  bool in_file(const std::filesystem::path& path) {
+    const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+    std::string bytes;
+    while (file) {
+      const std::size_t kept = bytes.size();
+      bytes.resize(kept + block_bytes);
+      ssize_t count = 0;
+      do {
+        count = ::read(file.get(), bytes.data() + kept, block_bytes);
+      } while (count < 0 && errno == EINTR);
+      if (count <= 0) return false;
+      bytes.resize(kept + static_cast<std::size_t>(count));
+      if (in(bytes)) return true;
+      if (bytes.size() >= longest_) bytes.erase(0, bytes.size() - longest_ + 1);
+    }
+    return false;
+  }
+
+  [[nodiscard]] bool found(std::size_t index) const { return found_[index]; }
+
+ private:
+  std::vector<std::boyer_moore_horspool_searcher<std::string::const_iterator>> searchers_;
+  std::vector<bool> found_;
+  std::size_t longest_ = 0;
+};
+
+Called<void> search_records(const RocksEventLog& log, PieceSearch& search,
+                            RemainingPlaces& places) {
+  Stored<void> decoding;
+  const auto scanned = log.scan_frames(1, log.tail(), [&](const Frame& frame) {
+    if (!search.in(frame.salted_payload.substr(salt_bytes)) && !search.in(frame.header)) {
+      return true;
+    }
+    RemainingPlace place;
+    place.position = frame.position;
+    Record record;
+    decoding = decode_frame(frame, record);
+    if (!decoding) return false;
+    for (const FreeText& each : free_texts(record.event)) {
+      const bool known =
+          std::find(place.fields.begin(), place.fields.end(), each.field) != place.fields.end();
+      if (!known && search.in(each.text)) place.fields.push_back(each.field);
+    }
+    places.add(std::move(place));
+    return true;
+  });
+  if (!scanned) return tl::unexpected(from_store_error(scanned.error()));
+  if (!decoding) return tl::unexpected(from_store_error(decoding.error()));
+  return {};
+}
+
+void search_files(const std::filesystem::path& directory, const std::filesystem::path& but,
+                  PieceSearch& search, RemainingPlaces& places) {
+  std::error_code failed;
+  std::vector<std::filesystem::path> files;
+  const auto options = std::filesystem::directory_options::skip_permission_denied;
+  for (auto each = std::filesystem::recursive_directory_iterator(directory, options, failed);
+       !failed && each != std::filesystem::recursive_directory_iterator(); each.increment(failed)) {
+    if (each->path() == but) each.disable_recursion_pending();
+    std::error_code unknown;
+    if (each->is_symlink(unknown) || !each->is_regular_file(unknown)) continue;
+    if (search.in_file(each->path())) files.push_back(each->path());
+  }
+  std::sort(files.begin(), files.end());
+  for (std::filesystem::path& file : files) places.add({0, std::move(file), {}});
+}
+
+}  // namespace
+
+void RemainingPlaces::add(RemainingPlace place) {
+  ++total;
+  if (kept.size() < kept_max) kept.push_back(std::move(place));
+}
+
+std::vector<std::string> search_pieces(const std::vector<FreeText>& texts) {
+  std::vector<std::string> pieces;
+  const auto add = [&pieces](std::string_view piece) {
+    if (pieces.size() == pieces_max) return;
+    if (std::find(pieces.begin(), pieces.end(), piece) == pieces.end()) pieces.emplace_back(piece);
+  };
+  // The words first: whatever is around them elsewhere, they are found.
+  for (const FreeText& each : texts) {
+    split(each.text, " \t\r\n\"'`\\,;()[]{}<>", [&](std::string_view word) {
+      if (word.size() >= word_bytes_min) add(word);
+    });
+  }
+  for (const FreeText& each : texts) {
+    split(each.text, "\r\n\"\\", [&](std::string_view line) {
+      if (line.size() >= line_bytes_min) add(line);
+    });
+  }
+  return pieces;
+}
+
+Called<RemainingPlaces> search_erased(const std::filesystem::path& data, const RocksEventLog& log,
+                                      const std::vector<std::string>& pieces) {
+  RemainingPlaces places;
+  if (pieces.empty()) return places;
+  PieceSearch search(pieces);
+  if (auto searched = search_records(log, search, places); !searched) {
+    return tl::unexpected(searched.error());
+  }
+  std::vector<std::string> unaccounted;
+  for (std::size_t index = 0; index < pieces.size(); ++index) {
+    if (!search.found(index)) unaccounted.push_back(pieces[index]);
+  }
+  PieceSearch in_log(unaccounted);
+  search_files(data / "log", {}, in_log, places);
+  search_files(data, data / "log", search, places);
+  return places;
+}
+
+}  // namespace signalbox

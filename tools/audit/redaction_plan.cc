@@ -1,0 +1,137 @@
+#include "tools/audit/redaction_plan.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include <boost/json/array.hpp>
+
+#include "store/redaction.h"
+#include "tools/audit/audit_log.h"
+#include "tools/elapsed_text.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+constexpr int redaction_number = -32096;  // of this side, as those in call_error.cc
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+// What tells of an earlier redaction: its latest event.
+Stored<Position> told_at(const RocksEventLog& log, Position position) {
+  Position told = 0;
+  const auto scanned = log.scan(position + 1, log.tail(), [&](Record&& record) {
+    const auto* event = event_as<PayloadRedacted>(record.event);
+    if (event != nullptr && event->redacted_position == position) told = record.position;
+    return true;
+  });
+  if (!scanned) return tl::unexpected(scanned.error());
+  return told;
+}
+
+Called<void> require_fields(const RedactionPlan& plan, const std::vector<std::string>& there,
+                            const std::vector<std::string>& wanted) {
+  const std::string name(tag_of(plan.record.event).name);
+  const std::string position = std::to_string(plan.record.position);
+  if (there.empty()) {
+    return tl::unexpected(redaction_refused(
+        "NOTHING_TO_REDACT",
+        "record " + position + ", a " + name +
+            ", has no free text: what names and ids are made of, what is executed, and the header "
+            "(stream, actor, command id) can't be erased, because later records and the tree need "
+            "them",
+        {{"position", plan.record.position},
+         {"type", name},
+         {"stream", to_string(plan.record.stream)},
+         {"actor", plan.record.actor},
+         {"command_id", plan.record.command_id}}));
+  }
+  for (const std::string& field : wanted) {
+    if (std::find(there.begin(), there.end(), field) != there.end()) continue;
+    return tl::unexpected(usage_error("record " + position + ", a " + name +
+                                          ", has no free text in " + field +
+                                          "; it has some in: " + joined(there),
+                                      {"signalbox audit redact " + position + " --reason '…' " +
+                                       "--field " + there.front() + " --dry-run"}));
+  }
+  return {};
+}
+
+}  // namespace
+
+CallError redaction_refused(const char* code, std::string message, json::object details,
+                            std::vector<std::string> next_commands) {
+  CallError error;
+  error.exit_code = ExitCode::refused;
+  error.error["code"] = redaction_number;
+  error.error["message"] = std::move(message);
+  error.error["data"] =
+      json::object{{"code", code},
+                   {"details", std::move(details)},
+                   {"next_commands", json::array(next_commands.begin(), next_commands.end())}};
+  return error;
+}
+
+Called<RedactionPlan> plan_redaction(const RocksEventLog& log, Position position,
+                                     const std::vector<std::string>& fields) {
+  if (position == 0 || position > log.tail()) {
+    return tl::unexpected(position_not_found(position, log.tail()));
+  }
+  RedactionPlan plan;
+  bool fits = true;
+  const auto scanned = log.scan(position, position, [&](Record&& record) {
+    plan.record = std::move(record);
+    return true;
+  });
+  if (!scanned) return tl::unexpected(from_store_error(scanned.error()));
+  const std::vector<std::string> there = free_text_fields(plan.record.event);
+  if (auto known = require_fields(plan, there, fields); !known) {
+    return tl::unexpected(known.error());
+  }
+  const std::vector<std::string>& wanted = fields.empty() ? there : fields;
+  for (FreeText& each : free_texts(plan.record.event)) {
+    const bool is_wanted = std::find(wanted.begin(), wanted.end(), each.field) != wanted.end();
+    if (!is_wanted || is_blank(each.text)) continue;
+    if (std::find(plan.fields.begin(), plan.fields.end(), each.field) == plan.fields.end()) {
+      plan.fields.push_back(each.field);
+    }
+    plan.erased.push_back(std::move(each));
+  }
+  plan.replacement = without_free_texts(plan.record.event, plan.fields, Blank::telling);
+  const auto measured = log.scan_frames(position, position, [&](const Frame& frame) {
+    fits = fits_as_replacement(frame, plan.replacement);
+    return true;
+  });
+  if (!measured) return tl::unexpected(from_store_error(measured.error()));
+  if (!fits) plan.replacement = without_free_texts(plan.record.event, plan.fields, Blank::shortest);
+  if (plan.record.redacted) {
+    const auto told = told_at(log, position);
+    if (!told) return tl::unexpected(from_store_error(told.error()));
+    plan.told_at = *told;
+  }
+  return plan;
+}
+
+Record redaction_note(const RedactionPlan& plan, Position position, const std::string& reason) {
+  PayloadRedacted event;
+  event.redacted_position = plan.record.position;
+  event.event = tag_of(plan.record.event).name;
+  event.fields = plan.fields;
+  event.reason = reason;
+  Record note;
+  note.position = position;
+  note.stream = Stream::access();
+  note.recorded_at_ns = wall_clock_ns();
+  note.actor = "uid:" + std::to_string(::getuid());
+  note.cause = plan.record.position;
+  note.event = AccessEvent(std::move(event));
+  return note;
+}
+
+}  // namespace signalbox

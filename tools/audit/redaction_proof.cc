@@ -1,0 +1,102 @@
+// Whether the log still folds with another payload in a record's place.
+//
+// A fold that comes upon an event that doesn't apply ends the process (SIGNALBOX_CHECK). So it is
+// done in a process of its own, whose last words are told: nothing was written yet.
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+
+#include "domain/evolve.h"
+#include "domain/invariants.h"
+#include "store/file_descriptor.h"
+#include "tools/audit/redaction_plan.h"
+
+namespace signalbox {
+namespace {
+
+constexpr std::string_view holds = "holds ";
+
+// "holds TAIL", or what stands against it.
+std::string fold_redacted(const std::filesystem::path& data, const RedactionPlan& plan,
+                          const std::string& reason) {
+  const auto log = RocksEventLog::open(data, {.read_only = true});
+  if (!log) return log.error().message;
+  World world;
+  const auto scanned = (*log)->scan(1, (*log)->tail(), [&](Record&& record) {
+    if (record.position == plan.record.position) {
+      record.event = plan.replacement;
+      record.redacted = true;
+    }
+    evolve(world, record);
+    return true;
+  });
+  if (!scanned) return scanned.error().message;
+  const Position tail = world.position;
+  evolve(world, redaction_note(plan, tail + 1, reason));
+  std::string broken;
+  for (const std::string& each : broken_invariants(world)) {
+    broken += (broken.empty() ? "" : "; ") + each;
+  }
+  return broken.empty() ? std::string(holds) + std::to_string(tail) : broken;
+}
+
+std::string read_to_end(int file) {
+  std::string text;
+  std::array<char, 4096> room{};
+  for (;;) {
+    const ssize_t count = ::read(file, room.data(), room.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return text;
+    text.append(room.data(), static_cast<std::size_t>(count));
+  }
+}
+
+}  // namespace
+
+Called<Position> prove_redaction(const std::filesystem::path& data, const RedactionPlan& plan,
+                                 const std::string& reason) {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
+    return tl::unexpected(io_error(std::string("can't make a pipe: ") + std::strerror(errno)));
+  }
+  const FileDescriptor reading(ends[0]);
+  FileDescriptor writing(ends[1]);
+  const pid_t child = ::fork();
+  if (child < 0) {
+    return tl::unexpected(io_error(std::string("can't fork: ") + std::strerror(errno)));
+  }
+  if (child == 0) {
+    ::dup2(writing.get(), STDERR_FILENO);  // what a CHECK says
+    const std::string said = fold_redacted(data, plan, reason);
+    std::string_view left = said;
+    while (!left.empty()) {
+      const ssize_t count = ::write(writing.get(), left.data(), left.size());
+      if (count <= 0) break;
+      left.remove_prefix(static_cast<std::size_t>(count));
+    }
+    ::_exit(0);
+  }
+  writing = FileDescriptor();
+  std::string said = read_to_end(reading.get());
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  Position tail = 0;
+  if (WIFEXITED(status) && said.starts_with(holds)) {
+    std::from_chars(said.data() + holds.size(), said.data() + said.size(), tail);
+    return tail;
+  }
+  while (!said.empty() && said.back() == '\n') said.pop_back();
+  return tl::unexpected(redaction_refused(
+      "REDACTION_IMPOSSIBLE",
+      "without these texts the log wouldn't fold any more, so nothing was changed: " + said,
+      {{"position", plan.record.position}, {"against", said}}));
+}
+
+}  // namespace signalbox
