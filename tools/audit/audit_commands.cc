@@ -231,7 +231,7 @@ Called<void> write_output(const std::string& file, std::string_view bytes) {
 
 void add_audit_commands(CLI::App& app, Invocation& invocation) {
   CLI::App* audit = app.add_subcommand(
-      "audit", "Prove what the log says: keygen, adopt, checkpoint, export, verify, prove");
+      "audit", "Prove what the log says: keygen, adopt, checkpoint, export, verify, prove, retain");
   audit->require_subcommand(1);
   audit->footer(
       "Examples:\n"
@@ -243,6 +243,7 @@ void add_audit_commands(CLI::App& app, Invocation& invocation) {
   add_checkpoint(*audit, invocation);
   add_audit_export_command(*audit, invocation);
   add_audit_verify_command(*audit, invocation);
+  add_audit_retain_command(*audit, invocation);
   add_prove(*audit, invocation);
 }
 
