@@ -109,6 +109,9 @@ void fold(World& world, const Record&, const RunsPruned& event) {
   });
 }
 
+// What is true now doesn't depend on where its history lies.
+void fold(World&, const Record&, const HistoryDropped&) {}
+
 // The definition of a run that opens; `given` if the world doesn't hold it.
 std::shared_ptr<const PipelineDefinition> pin_pipeline(
     World& world, const Digest& digest, const std::optional<PipelineDefinition>& given) {

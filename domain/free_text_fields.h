@@ -28,6 +28,9 @@ template <>
 inline constexpr TextFields text_fields<ClockJumped>{.kept = "cause"};
 
 template <>
+inline constexpr TextFields text_fields<HistoryDropped>{.kept = "archive origin"};
+
+template <>
 inline constexpr TextFields text_fields<RunStarted>{
     .free = "goal labels",
     .json = "input",

@@ -100,8 +100,28 @@ struct RunsPruned {
 };
 BOOST_DESCRIBE_STRUCT(RunsPruned, (), (through, runs))
 
-using ServerEvents =
-    std::variant<ServerStarted, ServerStopped, RecoveryFinished, ClockJumped, RunsPruned>;
+// Records that were older than a policy are in an archive now and not in the log any more; what
+// they led to is kept as a base, and of each its leaf in the tree.
+struct HistoryDropped {
+  static constexpr EventTag tag{106, 1, "HistoryDropped"};
+  Position horizon = 0;       // records after it are all there
+  Position from = 0;          // the first that the archive has; the one before has those before
+  std::uint64_t records = 0;  // up to the horizon that aren't there any more
+  std::uint64_t records_kept = 0;  // up to the horizon that are, for what they are of was open
+  std::int64_t older_than_ms = 0;  // the policy
+  std::string archive;             // where it was put
+  std::string origin;              // the name of the log in it
+  Digest root;  // of the tree over 1 … horizon, as the archive's checkpoint says
+  Digest base;  // of what the dropped records led to
+
+  friend bool operator==(const HistoryDropped&, const HistoryDropped&) = default;
+};
+BOOST_DESCRIBE_STRUCT(HistoryDropped, (),
+                      (horizon, from, records, records_kept, older_than_ms, archive, origin, root,
+                       base))
+
+using ServerEvents = std::variant<ServerStarted, ServerStopped, RecoveryFinished, ClockJumped,
+                                  RunsPruned, HistoryDropped>;
 using ServerEvent = OneOf<ServerEvents>;
 
 }  // namespace signalbox

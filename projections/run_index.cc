@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "domain/check.h"
+#include "projections/history_base.h"
 #include "projections/position_list.h"
 #include "projections/row_codec.h"
 #include "projections/run_index_batch.h"
@@ -74,6 +75,14 @@ RunIndex::~RunIndex() = default;
 Position RunIndex::applied() const { return table_.applied(); }
 Stored<void> RunIndex::take_up_again() { return table_.take_up_again(); }
 std::optional<std::string> RunIndex::held() const { return table_.held(); }
+
+Stored<void> RunIndex::begin(const EventLog& log) {
+  if (applied() == 0) return begin_with_base(table_, log);
+  const auto same = begins_as(table_, log);
+  if (!same) return tl::unexpected(same.error());
+  if (!*same) return damaged("rows of records that have been dropped from the log");
+  return {};
+}
 
 Stored<void> RunIndex::apply(std::span<const Record> records) {
   Position applied = table_.applied();

@@ -22,6 +22,7 @@
 #include "projections/strategy_ledger.h"
 #include "projections/table.h"
 #include "projections/tick_ledger.h"
+#include "store/event_log.h"
 
 namespace signalbox {
 
@@ -69,6 +70,9 @@ class RunIndex {
   RunIndex& operator=(const RunIndex&) = delete;
   ~RunIndex();
 
+  // Makes a new index begin with what `log` begins with. `damaged` for one that began otherwise,
+  // before records were dropped from the log.
+  Stored<void> begin(const EventLog& log);
   // Takes the records at applied() + 1, …; those up to applied() are skipped. `damaged` means that
   // the table doesn't fit the log: delete it and start again. One thread at a time.
   Stored<void> apply(std::span<const Record> records);

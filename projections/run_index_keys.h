@@ -24,6 +24,7 @@
 //   g <project>                  how many of its cards have which status
 //   f <project>                  the position of its latest PolicyRefused
 //   z <project>                  the position of its latest PolicyAdopted
+//   b                            the position of the HistoryDropped whose base the rows began with
 //
 // Positions and hours are 8 bytes, big endian, so that their order is that of the bytes. Texts
 // have their length in a byte before them (limits.h bounds them below 256).
@@ -98,5 +99,6 @@ inline std::uint64_t hour_of(std::int64_t time_ns) {
 inline std::string hour(std::uint64_t hour) { return numbered("h", hour); }
 
 inline constexpr std::string_view counts = "c";
+inline constexpr std::string_view begun_with = "b";
 
 }  // namespace signalbox::run_index_keys

@@ -1,6 +1,7 @@
 // The world as bytes, in one canonical order: what a snapshot holds.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -8,6 +9,9 @@
 #include "store/store_error.h"
 
 namespace signalbox {
+
+// Goes up with every change of what the world's structs list, or of a `fold` limit.
+inline constexpr std::uint32_t world_format = 5;
 
 // Everything but what is derived: ready stations, the runs by idempotency key, shared pointers.
 std::string encode_world(const World& world);

@@ -19,9 +19,7 @@ namespace {
 
 // The file: magic, format (u32), position (u64), digest (32), length of the frontier (u32) and the
 // frontier, length of the world (u64) and the world, CRC-32C of all before (u32). Little endian.
-// The format goes up with every change of what the world's structs list, or of a `fold` limit.
 constexpr std::string_view magic = "SBXWORLD";
-constexpr std::uint32_t format = 5;
 constexpr std::string_view extension = ".snapshot";
 
 tl::unexpected<StoreError> failure(StoreError::Kind kind, const std::filesystem::path& file,
@@ -97,7 +95,7 @@ Stored<void> write_snapshot(const std::filesystem::path& directory, const World&
   const std::string body = encode_world(world);
   std::string bytes(magic);
   bytes.reserve(body.size() + head.size() + 128);
-  append_integer(bytes, format);
+  append_integer(bytes, world_format);
   append_integer(bytes, world.position);
   bytes.append(reinterpret_cast<const char*>(digest.bytes.data()), digest.bytes.size());
   append_integer(bytes, static_cast<std::uint32_t>(head.size()));
@@ -129,7 +127,7 @@ Stored<WorldSnapshot> load_snapshot(const std::filesystem::path& file) {
     return failure(StoreError::Kind::damaged, file, "its checksum is wrong");
   }
   Fields fields(checked.substr(magic.size()));
-  if (fields.number<std::uint32_t>() != format) {
+  if (fields.number<std::uint32_t>() != world_format) {
     return failure(StoreError::Kind::unsupported, file, "another version wrote it");
   }
   const auto position = fields.number<Position>();

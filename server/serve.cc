@@ -23,6 +23,7 @@ int exit_code_of(const StoreError& error) {
     case StoreError::Kind::damaged:
     case StoreError::Kind::unsupported:
     case StoreError::Kind::not_found:
+    case StoreError::Kind::dropped:
       return EX_CONFIG;
     case StoreError::Kind::in_use:
       return EX_TEMPFAIL;

@@ -18,4 +18,11 @@ Stored<std::vector<Record>> EventLog::read(Position from, std::size_t limit) con
   return records;
 }
 
+Stored<void> EventLog::drop(Position, const Commit&, const HistoryDrop&) {
+  StoreError error;
+  error.kind = StoreError::Kind::unsupported;
+  error.message = "nothing can be dropped from this log";
+  return tl::unexpected(std::move(error));
+}
+
 }  // namespace signalbox

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "domain/event.h"
+#include "store/horizon.h"
 #include "store/merkle_frontier.h"
 #include "store/store_error.h"
 
@@ -56,14 +57,16 @@ class EventLog {
 
   // Calls `visit` with each record at from, from + 1, … up to and including min(to, tail()), until
   // it returns false. Every record is checked before it is given. Any thread.
-  // Gives the position of the last record visited (from - 1 for none), or `damaged`.
+  // Gives the position of the last record visited (from - 1 for none), `damaged`, or `dropped` at
+  // the first record that isn't there any more.
   using Visit = std::function<bool(Record&&)>;
   virtual Stored<Position> scan(Position from, Position to, const Visit& visit) const = 0;
 
   // At most `limit` records from `from` on. Any thread.
   [[nodiscard]] Stored<std::vector<Record>> read(Position from, std::size_t limit) const;
 
-  // The whole commit that the record at `position` belongs to; `not_found` past the tail.
+  // The whole commit that the record at `position` belongs to; `not_found` past the tail,
+  // `dropped`.
   [[nodiscard]] virtual Stored<Commit> read_commit(Position position) const = 0;
 
   // Puts another event into the place of the one at `redaction.position` and appends the commit
@@ -75,6 +78,18 @@ class EventLog {
 
   // The Merkle tree over all records up to tail(). Not while append() runs.
   [[nodiscard]] virtual MerkleFrontier frontier() const = 0;
+
+  // Up to where records were dropped. Any thread, as base().
+  [[nodiscard]] virtual Horizon horizon() const { return {}; }
+  // What stands for them, as drop() was given it; empty where nothing was dropped.
+  [[nodiscard]] virtual Stored<std::string> base() const { return std::string(); }
+
+  // Appends `commit`, one HistoryDropped, and drops what it tells, in one step and durably: after a
+  // crash there is neither or both. The event's root has to be that of the tree up to the drop's
+  // position, its base the digest of the drop's: else `damaged`, and nothing was done. What is kept
+  // are whole entries, those that were kept before or lie behind the old horizon. As append(), one
+  // thread at a time; `io` leaves the outcome unknown until a restart.
+  virtual Stored<void> drop(Position expected_tail, const Commit& commit, const HistoryDrop& drop);
 };
 
 }  // namespace signalbox

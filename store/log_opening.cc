@@ -98,26 +98,34 @@ Stored<Position> walk_entries(const RocksDatabase& database, Position from, Posi
   return walk.next;
 }
 
-Stored<void> check_redactions(const RocksDatabase& database, RedactionLedger redactions,
-                              Position from, Position next) {
-  const auto note_all = [&](Position first, Position last) -> Stored<void> {
-    const auto noted =
-        walk_entries(database, first, last, [&](std::string_view entry, Position begin) {
-          return for_each_frame(entry, begin, [&](const Frame& frame) -> Stored<bool> {
-            if (frame.position < first) return true;
-            if (frame.position > last) return false;
-            if (auto done = redactions.note(frame); !done) return tl::unexpected(done.error());
-            return true;
-          });
+Stored<void> note_redactions(const RocksDatabase& database, const PositionRange& range,
+                             RedactionLedger& redactions) {
+  const auto noted =
+      walk_entries(database, range.first, range.last, [&](std::string_view entry, Position begin) {
+        return for_each_frame(entry, begin, [&](const Frame& frame) -> Stored<bool> {
+          if (frame.position < range.first) return true;
+          if (frame.position > range.last) return false;
+          if (auto done = redactions.note(frame); !done) return tl::unexpected(done.error());
+          return true;
         });
-    if (!noted) return tl::unexpected(noted.error());
-    return {};
-  };
+      });
+  if (!noted) return tl::unexpected(noted.error());
+  return {};
+}
+
+Stored<void> check_redactions(const RocksDatabase& database, RedactionLedger redactions,
+                              Position from, Position next, const Horizon& horizon) {
   if (redactions.lacks_event()) {
-    if (auto noted = note_all(next, everything); !noted) return noted;
+    if (auto noted = note_redactions(database, {next, everything}, redactions); !noted) {
+      return noted;
+    }
   }
   for (const Position position : redactions.unmet_before(from)) {
-    if (auto noted = note_all(position, position); !noted) return noted;
+    if (horizon.first_dropped(position, position)) {
+      redactions.forget(position);
+    } else if (auto noted = note_redactions(database, {position, position}, redactions); !noted) {
+      return noted;
+    }
   }
   return redactions.check_log();
 }
@@ -146,7 +154,7 @@ Stored<bool> may_create(const std::filesystem::path& data, const std::optional<A
 
 Stored<MerkleFrontier> verify_log(const RocksDatabase& database,
                                   const std::optional<Checkpoint>& checkpoint,
-                                  const std::optional<Anchor>& anchor,
+                                  const std::optional<Anchor>& anchor, const Horizon& horizon,
                                   const std::filesystem::path& data) {
   const auto head = database.head();
   if (!head) return head;
@@ -194,7 +202,8 @@ Stored<MerkleFrontier> verify_log(const RocksDatabase& database,
     return tl::unexpected(missing_after(data, frontier.leaves, tail, "its own head"));
   }
   if (frontier != *head) return tl::unexpected(root_differs(data, tail, "its own head"));
-  if (auto fits = check_redactions(database, redactions, begin, tail + 1); !fits) {
+  if (auto fits = check_redactions(database, std::move(redactions), begin, tail + 1, horizon);
+      !fits) {
     return tl::unexpected(fits.error());
   }
   return head;

@@ -9,6 +9,7 @@
 
 #include "store/anchor.h"
 #include "store/entry.h"
+#include "store/horizon.h"
 #include "store/rocks_database.h"
 #include "store/rocks_event_log.h"
 
@@ -21,10 +22,14 @@ using VisitEntry = std::function<Stored<EntryEnd>(std::string_view entry, Positi
 Stored<Position> walk_entries(const RocksDatabase& database, Position from, Position to,
                               const VisitEntry& visit);
 
+// Notes what in the range is redacted, and what tells of redactions.
+Stored<void> note_redactions(const RocksDatabase& database, const PositionRange& range,
+                             RedactionLedger& redactions);
+
 // Holds the redacted records of a walk from `from` up to before `next` against the events that tell
-// of them, which may lie after it; and the other way round. Reads those.
+// of them, which may lie after it; and the other way round. Reads those that weren't dropped.
 Stored<void> check_redactions(const RocksDatabase& database, RedactionLedger redactions,
-                              Position from, Position next);
+                              Position from, Position next, const Horizon& horizon);
 
 // Where in a data directory things lie.
 std::filesystem::path log_directory(const std::filesystem::path& data);
@@ -39,7 +44,7 @@ Stored<bool> may_create(const std::filesystem::path& data, const std::optional<A
 // the anchor. Gives the head.
 Stored<MerkleFrontier> verify_log(const RocksDatabase& database,
                                   const std::optional<Checkpoint>& checkpoint,
-                                  const std::optional<Anchor>& anchor,
+                                  const std::optional<Anchor>& anchor, const Horizon& horizon,
                                   const std::filesystem::path& data);
 
 }  // namespace signalbox

@@ -11,6 +11,7 @@
 
 #include "domain/check.h"
 #include "store/entry.h"
+#include "store/merkle_tree.h"
 
 namespace signalbox {
 namespace {
@@ -30,6 +31,8 @@ struct MemoryEventLog::State {
   struct Kept {
     std::map<Position, std::string> entries;
     MerkleFrontier frontier;
+    Horizon horizon;
+    std::string base;
   };
 
   Options options;
@@ -125,8 +128,13 @@ void MemoryEventLog::restart() {
 Stored<Position> MemoryEventLog::scan(Position from, Position to, const Visit& visit) const {
   Position next = std::max<Position>(from, 1);
   to = std::min(to, tail());
+  const Horizon before = horizon();
+  const auto gone = before.first_dropped(next, to);
+  if (gone) to = *gone - 1;
   Record record;
-  while (next <= to) {
+  bool wanted = true;
+  const Visit noted = [&](Record&& each) { return wanted = visit(std::move(each)); };
+  while (next <= to && wanted) {
     // An entry never changes once it is there and map nodes don't move: only the map needs the
     // lock.
     Position first = 0;
@@ -137,11 +145,11 @@ Stored<Position> MemoryEventLog::scan(Position from, Position to, const Visit& v
       first = place->first;
       entry = place->second;
     }
-    const auto end = scan_entry(entry, first, next, to, record, visit);
+    const auto end = scan_entry(entry, first, next, to, record, noted);
     if (!end) return tl::unexpected(end.error());
     next = end->next;
-    if (end->stopped) break;
   }
+  if (gone && wanted) return tl::unexpected(dropped_record(*gone, before));
   return next - 1;
 }
 
@@ -150,6 +158,9 @@ Stored<Commit> MemoryEventLog::read_commit(Position position) const {
   if (position == 0 || position > state_->kept.frontier.leaves) {
     return tl::unexpected(no_such_position(position, state_->kept.frontier.leaves));
   }
+  if (state_->kept.horizon.first_dropped(position, position)) {
+    return tl::unexpected(dropped_record(position, state_->kept.horizon));
+  }
   const auto place = std::prev(state_->kept.entries.upper_bound(position));
   return decode_entry(place->second, place->first);
 }
@@ -157,6 +168,66 @@ Stored<Commit> MemoryEventLog::read_commit(Position position) const {
 MerkleFrontier MemoryEventLog::frontier() const {
   const std::shared_lock lock(state_->mutex);
   return state_->kept.frontier;
+}
+
+Horizon MemoryEventLog::horizon() const {
+  const std::shared_lock lock(state_->mutex);
+  return state_->kept.horizon;
+}
+
+Stored<std::string> MemoryEventLog::base() const {
+  const std::shared_lock lock(state_->mutex);
+  return state_->kept.base;
+}
+
+Stored<void> MemoryEventLog::drop(Position expected_tail, const Commit& commit,
+                                  const HistoryDrop& drop) {
+  const std::unique_lock lock(state_->mutex);
+  State::Kept& kept = state_->kept;
+  const auto* event = event_as<HistoryDropped>(commit.front().event);
+  SIGNALBOX_CHECK(expected_tail == kept.frontier.leaves && commit.size() == 1 && event != nullptr &&
+                  drop.position > kept.horizon.position && drop.position <= expected_tail &&
+                  !state_->broken);
+  check_numbering(expected_tail, {&commit, 1});
+  MerkleFrontier frontier = kept.horizon.frontier;
+  RedactionLedger redactions;  // of a log in memory nothing else is written over
+  for (Position next = frontier.leaves + 1; next <= drop.position;) {
+    const auto entry = kept.entries.find(next);
+    if (entry == kept.entries.end()) {
+      return tl::unexpected(damaged_at(next, "no entry of the log begins there"));
+    }
+    const auto end = append_leaves(entry->second, next, next, drop.position, state_->sha256,
+                                   frontier, redactions);
+    if (!end) return tl::unexpected(end.error());
+    if (end->stopped) {
+      return tl::unexpected(damaged_at(end->next, "no entry of the log begins there"));
+    }
+    next = end->next;
+  }
+  if (event->root != merkle_root(frontier, state_->sha256) || event->base != sha256(drop.base)) {
+    return tl::unexpected(
+        damaged_at(drop.position, "what is to be dropped isn't what was archived"));
+  }
+  Horizon next{drop.position, std::move(frontier), expected_tail + 1,
+               event->base,   drop.base.size(),    true,
+               drop.kept};
+  for (const PositionRange& range : next.kept) {
+    for (const Position begin : {range.first, range.last + 1}) {
+      if (begin == range.first ? !kept.entries.contains(begin)
+                               : begin <= drop.position && !kept.entries.contains(begin) &&
+                                     !kept.horizon.first_dropped(begin, begin)) {
+        return tl::unexpected(damaged_at(begin, "no entry of the log begins there"));
+      }
+    }
+  }
+  std::erase_if(kept.entries, [&next](const auto& entry) {
+    return next.first_dropped(entry.first, entry.first).has_value();
+  });
+  encode_entry(commit, state_->options.random, state_->sha256, kept.frontier,
+               kept.entries[commit.front().position]);
+  kept.horizon = std::move(next);
+  kept.base = drop.base;
+  return {};
 }
 
 }  // namespace signalbox

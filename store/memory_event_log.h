@@ -37,6 +37,9 @@ class MemoryEventLog final : public EventLog {
   Stored<Position> scan(Position from, Position to, const Visit& visit) const override;
   [[nodiscard]] Stored<Commit> read_commit(Position position) const override;
   [[nodiscard]] MerkleFrontier frontier() const override;
+  [[nodiscard]] Horizon horizon() const override;
+  [[nodiscard]] Stored<std::string> base() const override;
+  Stored<void> drop(Position expected_tail, const Commit& commit, const HistoryDrop& drop) override;
 
   // What a restart does: after `unknown` the log takes appends again, and what was written in spite
   // of it is there.

@@ -60,6 +60,13 @@ void SparseTree::add(const Digest& leaf, bool wanted, Sha256& sha256) {
   last_wanted_ = false;
 }
 
+void SparseTree::add_tile(const Digest& root) {
+  SIGNALBOX_CHECK(last_.leaves.empty());
+  full_.push_back(root);
+  leaves_ += tile_leaves;
+  ++last_.number;
+}
+
 std::vector<Digest> SparseTree::proof(std::uint64_t index, Sha256& sha256) const {
   std::vector<Digest> hashes;
   for (const LeafRange& each : inclusion_ranges(index, leaves_)) {

@@ -37,6 +37,10 @@ class SparseTree {
   // The next leaf. `wanted` where proof() will be asked for it.
   void add(const Digest& leaf, bool wanted, Sha256& sha256);
 
+  // The root of the next 256 leaves, of which no proof will be asked for. Those before it are a
+  // multiple of as many.
+  void add_tile(const Digest& root);
+
   [[nodiscard]] std::uint64_t leaves() const { return leaves_; }
   [[nodiscard]] Digest root(Sha256& sha256) const { return range({0, leaves_}, sha256); }
   // Of a wanted leaf, in the tree of all that were added.

@@ -60,6 +60,9 @@ class RedactionLedger {
   // Whether a redacted record was met and no event of it.
   [[nodiscard]] bool lacks_event() const;
 
+  // Events that speak of this record are held against nothing: it was dropped.
+  void forget(Position position) { told_.erase(position); }
+
   // Of a walk that met all of them: `damaged` where a replacement isn't the one that the latest
   // event tells of, or where an erased payload is there again.
   [[nodiscard]] Stored<void> check_log() const;

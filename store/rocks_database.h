@@ -7,7 +7,9 @@
 #include <rocksdb/write_batch.h>
 
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -68,6 +70,27 @@ class RocksDatabase {
   // Sees to it that no file holds an entry any more that such a batch replaced. Costs nothing if
   // there is none; else the tables that it may lie in are written anew.
   Stored<void> erase_replaced();
+
+  // What lies beside the head, by key; FORMAT.md has the keys.
+  [[nodiscard]] Stored<std::optional<std::string>> value(std::string_view key) const;
+  // Calls `visit(key, value)` with those whose keys begin with `prefix`, from the first ≥ `from`
+  // on, until it returns false. `from` begins with `prefix`.
+  using VisitValue = std::function<bool(std::string_view key, std::string_view value)>;
+  Stored<void> values(std::string_view prefix, std::string_view from,
+                      const VisitValue& visit) const;
+  void put_value(rocksdb::WriteBatch& batch, std::string_view key, std::string_view value) const;
+  void erase_value(rocksdb::WriteBatch& batch, std::string_view key) const;
+
+  // Has to be in every batch that has values and no entry. The column families are flushed
+  // together, and where a flush fails RocksDB aborts the process if one of them had nothing to be
+  // flushed.
+  void touch_entries(rocksdb::WriteBatch& batch) const;
+
+  // The entries whose first positions are from `first` to before `end`.
+  void erase_entries(rocksdb::WriteBatch& batch, Position first, Position end) const;
+  // Rewrites the files so that nothing of the entries that were erased before `end` is in them, nor
+  // in a write-ahead log. Takes as long as writing what is left of them.
+  [[nodiscard]] Stored<void> forget_erased(Position end) const;
 
   // Durable when it returns ok.
   rocksdb::Status write(rocksdb::WriteBatch& batch);

@@ -69,6 +69,7 @@ Stored<void> RocksDatabase::erase_replaced() {
   if (auto rewritten = rewrite_tables(*keys); !rewritten) return rewritten;
   rocksdb::WriteBatch done = batch(0);
   done.Delete(head_, rocksdb::Slice(erasing_key)).PermitUncheckedError();
+  touch_entries(done);
   if (const rocksdb::Status written = write(done); !written.ok()) {
     return tl::unexpected(error(written));
   }
@@ -81,6 +82,7 @@ Stored<void> RocksDatabase::rewrite_tables(const std::string& keys) {
   // write-ahead log, and all that are there now can go.
   rocksdb::WriteBatch again = batch(0);
   again.Put(head_, rocksdb::Slice(erasing_key), keys).PermitUncheckedError();
+  touch_entries(again);
   rocksdb::Status status = write(again);
   if (status.ok()) {
     rocksdb::FlushOptions flush;

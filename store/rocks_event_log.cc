@@ -1,12 +1,8 @@
 #include "store/rocks_event_log.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <iterator>
-#include <mutex>
-#include <shared_mutex>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -14,15 +10,13 @@
 
 #include "domain/check.h"
 #include "store/anchor.h"
-#include "store/batch_encoder.h"
-#include "store/directory_lock.h"
 #include "store/durable_file.h"
 #include "store/entry.h"
 #include "store/file_descriptor.h"
 #include "store/head.h"
-#include "store/log_opening.h"
 #include "store/merkle_tree.h"
-#include "store/rocks_database.h"
+#include "store/redaction.h"
+#include "store/rocks_log_state.h"
 #include "store/wal_file.h"
 
 namespace signalbox {
@@ -49,65 +43,7 @@ std::vector<std::filesystem::path> names_in(const std::filesystem::path& directo
   return names;
 }
 
-StoreError unreadable(const std::filesystem::path& data) {
-  StoreError error;
-  error.kind = StoreError::Kind::io;
-  error.message = "the log in " + data.string() + " is closed: it couldn't be opened again";
-  error.file = log_directory(data).string();
-  return error;
-}
-
 }  // namespace
-
-struct RocksEventLog::State {
-  enum class Writing { possible, full, unknown, never };
-
-  std::filesystem::path data;
-  Options options;
-  DirectoryLock lock;
-  OpenReport report;
-
-  // Shared by readers for as long as they use the database; held alone to close and re-open it.
-  mutable std::shared_mutex mutex;
-  std::unique_ptr<RocksDatabase> database;  // null only if it couldn't be opened again
-
-  std::atomic<Position> tail = 0;
-
-  // The rest belongs to the appending thread.
-  MerkleFrontier frontier;
-  Sha256 sha256;
-  BatchEncoder encoder;
-  Writing writing = Writing::possible;
-  std::string failure;              // why writing isn't possible
-  std::uint64_t last_sequence = 0;  // of the last append that succeeded
-  Clock::time_point full_tried_at{};
-  Clock::duration full_pause{};
-  Position anchored = 0;
-  Clock::time_point anchored_at{};
-  bool closed = false;
-
-  AppendResult refuse(AppendStatus status) const { return {status, tail, failure}; }
-  [[nodiscard]] StoreError located(StoreError error) const;
-  Stored<void> open_database(RocksDatabase::Mode mode);
-  Stored<void> recover();
-  Stored<void> settle();
-  Stored<void> anchor_tail();
-  std::optional<AppendResult> refused();
-  AppendResult write(std::span<const Commit> commits, const RocksDatabase::Entry* replaced);
-  AppendResult wrote(MerkleFrontier next);
-  AppendResult failed(const StoreError& error);
-  bool writable_again();
-};
-
-// Errors from within an entry don't know where the entry lies.
-StoreError RocksEventLog::State::located(StoreError error) const {
-  if (error.file.empty()) {
-    error.file = log_directory(data).string();
-    error.message = "the log in " + error.file + ", record " + std::to_string(error.position) +
-                    ": " + error.message;
-  }
-  return error;
-}
 
 Stored<void> RocksEventLog::State::open_database(RocksDatabase::Mode mode) {
   auto opened =
@@ -150,7 +86,13 @@ Stored<void> RocksEventLog::State::recover() {
                               : finished        ? RocksDatabase::Mode::read_write
                                                 : RocksDatabase::Mode::create);
   if (!opened) return opened;
-  auto head = verify_log(*database, options.verified, *anchor, data);
+  if (auto read = read_horizon(); !read) return tl::unexpected(located(std::move(read.error())));
+  if (!options.verified || options.verified->position < horizon.position) {
+    options.verified.reset();
+    if (horizon.position > 0)
+      options.verified.emplace(Checkpoint{horizon.position, horizon.frontier});
+  }
+  auto head = verify_log(*database, options.verified, *anchor, horizon, data);
   if (!head) return tl::unexpected(located(std::move(head.error())));
 
   frontier = std::move(*head);
@@ -170,6 +112,10 @@ Stored<void> RocksEventLog::State::settle() {
   // then before there are later batches: it may have been read from memory only, after a sync that
   // failed.
   if (auto removed = sync_directory(log_directory(data)); !removed) return removed;
+  // Rewriting files needs space; for want of it what was dropped stays there until the next time.
+  if (auto finished = finish_drop(); !finished && finished.error().kind != StoreError::Kind::full) {
+    return finished;
+  }
   return anchor_tail();
 }
 
@@ -289,7 +235,7 @@ Stored<AppendResult> RocksEventLog::redact(Position expected_tail, const Redacti
 Stored<void> RocksEventLog::erase_replaced() {
   SIGNALBOX_CHECK(state_->writing != State::Writing::never);
   const std::shared_lock reading(state_->mutex);
-  if (state_->database == nullptr) return tl::unexpected(unreadable(state_->data));
+  if (state_->database == nullptr) return tl::unexpected(state_->unreadable());
   return state_->database->erase_replaced();
 }
 
@@ -350,91 +296,6 @@ bool RocksEventLog::State::writable_again() {
     failure += "; " + reopened.error().message;
   }
   return false;
-}
-
-Stored<Position> RocksEventLog::scan(Position from, Position to, const Visit& visit) const {
-  const State& state = *state_;
-  from = std::max<Position>(from, 1);
-  to = std::min<Position>(to, state.tail);
-  if (from > to) return from - 1;
-  const std::shared_lock reading(state.mutex);
-  if (state.database == nullptr) return tl::unexpected(unreadable(state.data));
-  Record record;
-  const auto next =
-      walk_entries(*state.database, from, to, [&](std::string_view entry, Position first) {
-        return scan_entry(entry, first, from, to, record, visit);
-      });
-  if (!next) return tl::unexpected(state.located(next.error()));
-  return *next - 1;
-}
-
-Stored<Position> RocksEventLog::scan_frames(Position from, Position to,
-                                            const VisitFrame& visit) const {
-  const State& state = *state_;
-  from = std::max<Position>(from, 1);
-  to = std::min<Position>(to, state.tail);
-  if (from > to) return from - 1;
-  const std::shared_lock reading(state.mutex);
-  if (state.database == nullptr) return tl::unexpected(unreadable(state.data));
-  bool wanted = true;
-  const auto next =
-      walk_entries(*state.database, from, to, [&](std::string_view entry, Position first) {
-        auto end = for_each_frame(entry, first, [&](const Frame& frame) -> Stored<bool> {
-          if (frame.position < from) return true;
-          if (frame.position > to || !wanted) return false;
-          wanted = visit(frame);
-          return true;
-        });
-        if (end && !wanted) end->stopped = true;
-        return end;
-      });
-  if (!next) return tl::unexpected(state.located(next.error()));
-  return *next - 1;
-}
-
-Stored<Commit> RocksEventLog::read_commit(Position position) const {
-  const State& state = *state_;
-  if (position == 0 || position > state.tail) {
-    return tl::unexpected(no_such_position(position, state.tail));
-  }
-  const std::shared_lock reading(state.mutex);
-  if (state.database == nullptr) return tl::unexpected(unreadable(state.data));
-  const auto entry = state.database->entry_of(position);
-  if (!entry) return tl::unexpected(state.located(entry.error()));
-  auto commit = decode_entry(entry->bytes, entry->first);
-  if (!commit) return tl::unexpected(state.located(commit.error()));
-  if (commit->back().position < position) {
-    return tl::unexpected(state.located(damaged_at(position, "it is missing")));
-  }
-  return commit;
-}
-
-Stored<MerkleFrontier> RocksEventLog::verify(Position through) const {
-  const State& state = *state_;
-  const std::shared_lock reading(state.mutex);
-  if (state.database == nullptr) return tl::unexpected(unreadable(state.data));
-  if (auto files = state.database->verify_files(); !files) return tl::unexpected(files.error());
-  const auto head = state.database->head();
-  if (!head) return head;
-  through = std::min(through, head->leaves);
-
-  Sha256 sha256;
-  MerkleFrontier frontier;
-  RedactionLedger redactions;
-  const auto walked =
-      walk_entries(*state.database, 1, through, [&](std::string_view entry, Position first) {
-        return append_leaves(entry, first, 1, through, sha256, frontier, redactions);
-      });
-  if (!walked) return tl::unexpected(state.located(walked.error()));
-  if (frontier.leaves != through || (through == head->leaves && frontier != *head)) {
-    return tl::unexpected(state.located(
-        damaged_at(frontier.leaves, "the Merkle tree over the log isn't that of its head")));
-  }
-  // Events of later redactions can be about records up to `through`: those fit only together.
-  if (auto fits = check_redactions(*state.database, redactions, 1, through + 1); !fits) {
-    return tl::unexpected(state.located(fits.error()));
-  }
-  return frontier;
 }
 
 Stored<void> RocksEventLog::close() {

@@ -13,6 +13,7 @@
 
 #include "store/event_log.h"
 #include "store/frame.h"
+#include "store/leaf_groups.h"
 #include "store/random_source.h"
 
 namespace rocksdb {
@@ -84,8 +85,16 @@ class RocksEventLog final : public EventLog {
   [[nodiscard]] Stored<Commit> read_commit(Position position) const override;
   [[nodiscard]] MerkleFrontier frontier() const override;
 
+  [[nodiscard]] Horizon horizon() const override;
+  [[nodiscard]] Stored<std::string> base() const override;
+  Stored<void> drop(Position expected_tail, const Commit& commit, const HistoryDrop& drop) override;
+  // What the tree has of the records up to the horizon, the dropped and the kept ones, in order.
+  using VisitGroup = std::function<void(LeafGroup&&)>;
+  Stored<void> scan_groups(const VisitGroup& visit) const;
+
   // Reads the log again from its first record to `through` (at most tail()), and every table file;
   // gives the tree over it, which for the whole log was compared with the head's. Any thread.
+  // `dropped` for one before the horizon.
   [[nodiscard]] Stored<MerkleFrontier> verify(Position through) const;
 
   // Writes the anchor, exactly at the tail, and gives the directory free. Nothing else may be

@@ -17,6 +17,7 @@ struct StoreError {
     full,         // no space left
     io,           // the outcome of the operation is unknown (exit 74)
     not_found,
+    dropped,  // it was there once; an archive has it now
   };
 
   Kind kind = Kind::io;

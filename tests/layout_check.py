@@ -32,6 +32,7 @@ INTERNAL = {
     "store/memory_archive.h",
     "store/read_ahead.h",
     "store/rocks_database.h",
+    "store/rocks_log_state.h",
     "store/history.h",
     "store/log_opening.h",
     "store/run_started_v1.h",

@@ -61,6 +61,7 @@ std::vector<BenchPart> parts_of(const BenchOptions& options) {
     return options.parts.empty() ? options.full : wanted(name);
   };
   if (at_length("jobs")) parts.push_back(bench_jobs);
+  if (at_length("retention")) parts.push_back(bench_retention);
   if (at_length("scale")) parts.push_back(bench_scale);
   return parts;
 }
@@ -93,12 +94,12 @@ void add_bench_command(CLI::App& app, Invocation& invocation) {
   const auto options = std::make_shared<BenchOptions>();
   command->add_flag("--quick", options->quick, "Short rounds, for a first look");
   command->add_flag("--full", options->full,
-                    "Large logs, many open runs and many jobs as well; minutes");
+                    "Large logs, a year of them, many open runs and many jobs as well; minutes");
   command->add_option("--seconds", options->seconds, "Of one measurement; each has three rounds")
       ->check(CLI::Range(0.05, 3600.0));
   command->add_option("--events", options->events, "Of the logs that are made to be read");
   command->add_option("--part", options->parts, "Only this part; again for more")
-      ->check(CLI::IsMember({"socket", "engine", "board", "audit", "jobs", "scale"}))
+      ->check(CLI::IsMember({"socket", "engine", "board", "audit", "jobs", "retention", "scale"}))
       ->expected(1)
       ->take_all();
   command->footer(

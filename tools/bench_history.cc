@@ -76,8 +76,12 @@ class CountingCommitter final : public Committer {
 
 class HistoryMaker {
  public:
-  HistoryMaker(EventLog& log, const HistoryPlan& history)
-      : history_(history), committer_(log), engine_(World{}, clock_, hooks()) {
+  HistoryMaker(EventLog& log, const HistoryPlan& history, World world, const Clock& clock)
+      : history_(history),
+        clock_(clock),
+        handed_over_(world.position),
+        committer_(log),
+        engine_(std::move(world), clock_, hooks()) {
     engine_.set_committer(committer_);
   }
 
@@ -88,6 +92,14 @@ class HistoryMaker {
     while (engine_.world().position < history_.events && failure_.empty()) {
       RunId& run_id = runs_[turn++ % runs_.size()];
       if (pass_station(run_id)) run_id = start_run();
+    }
+    if (history_.end_all) {
+      for (const RunId& run_id : runs_) {
+        while (!pass_station(run_id) && failure_.empty()) continue;
+      }
+      // As a server does an hour after they ended.
+      auto transaction = engine_.begin(origin_);
+      SIGNALBOX_CHECK(transaction.apply(PruneRuns{}).has_value());
     }
     do {
       finish_batch();
@@ -163,14 +175,14 @@ class HistoryMaker {
   }
 
   const HistoryPlan history_;
-  SystemClock clock_;
+  const Clock& clock_;
   RandomIdSource ids_;
   const PipelineDefinition pipeline_ = five_stations();
   const Digest pipeline_digest_ = pipeline_digest(pipeline_);
   const Origin origin_{"uid:0", {}, {}};
   std::string failure_;
   std::vector<RunId> runs_;
-  Position handed_over_ = 0;
+  Position handed_over_;
   CountingCommitter committer_;
   Engine engine_;
 };
@@ -178,7 +190,13 @@ class HistoryMaker {
 }  // namespace
 
 Called<double> make_history(EventLog& log, const HistoryPlan& history) {
-  return HistoryMaker(log, history).make();
+  const SystemClock clock;
+  return HistoryMaker(log, history, World{}, clock).make();
+}
+
+Called<double> continue_history(EventLog& log, const HistoryPlan& history, World world,
+                                const Clock& clock) {
+  return HistoryMaker(log, history, std::move(world), clock).make();
 }
 
 Called<void> write_snapshot_at_tail(const std::filesystem::path& data) {

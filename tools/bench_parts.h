@@ -32,6 +32,9 @@ Called<std::vector<Measured>> bench_scale(const BenchPlan& plan);
 // Export and verification, against a raw scan.
 Called<std::vector<Measured>> bench_audit(const BenchPlan& plan);
 
+// A year of runs whose log is kept at a month: what it takes, and how long it takes to open.
+Called<std::vector<Measured>> bench_retention(const BenchPlan& plan);
+
 // A tick of the heartbeat over a large board.
 Called<std::vector<Measured>> bench_board(const BenchPlan& plan);
 // What many jobs at the same time do to the socket, and what they cost.

@@ -98,6 +98,12 @@ CallError from_store_error(const StoreError& error) {
     case StoreError::Kind::not_found:
       called = usage_error(error.message);
       break;
+    case StoreError::Kind::dropped:
+      called = from_rejection({ErrorCode::HISTORY_DROPPED,
+                               error.message,
+                               {},
+                               {"signalbox events --type HistoryDropped"}});
+      break;
     case StoreError::Kind::full:
     case StoreError::Kind::io:
       called = io_error(error.message);

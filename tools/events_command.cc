@@ -92,6 +92,11 @@ ExitCode events(const Invocation& invocation, const EventsOptions& options) {
   return answer(invocation, read_events(invocation, options),
                 [](const json::object& result, const Terminal& terminal) {
                   std::string text;
+                  if (result.contains("history_from")) {
+                    write_message("everything is there from position " +
+                                  text_at(result, "history_from") +
+                                  " on; of what is older only what concerns open runs and cards\n");
+                  }
                   for (const json::value& each : array_at(result, "events")) {
                     text += event_line(each.get_object(), terminal, wall_clock_ns());
                   }
@@ -107,8 +112,9 @@ ExitCode events(const Invocation& invocation, const EventsOptions& options) {
 void add_events_command(CLI::App& app, Invocation& invocation) {
   CLI::App* command = app.add_subcommand("events", "The log: read it, or follow it");
   const auto options = std::make_shared<EventsOptions>();
-  command->add_option("--from", options->from,
-                      "The first position; else 1, or with --follow the next event to come");
+  command->add_option(
+      "--from", options->from,
+      "The first position; else the first there is, or with --follow the next event to come");
   command->add_option("--limit", options->limit, "Events at most, without --follow")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000}))
       ->capture_default_str();

@@ -5,6 +5,7 @@
 
 #include "domain/nanoseconds.h"
 #include "server/clock.h"
+#include "server/past/dropped_history.h"
 #include "server/past/past_service.h"
 #include "server/rpc/time_text.h"
 #include "store/rocks_event_log.h"
@@ -32,6 +33,9 @@ Called<Position> position_of_moment(const EventLog& log, const std::string& mome
     if (position > log.tail()) {
       return tl::unexpected(no_such_position(log, moment));
     }
+    if (position != 0 && position < log.horizon().position) {
+      return tl::unexpected(from_rejection(history_dropped(log, position)));
+    }
     return position;
   }
   auto utc_ns = parse_time(moment);
@@ -45,6 +49,10 @@ Called<Position> position_of_moment(const EventLog& log, const std::string& mome
   }
   const auto found = position_at(log, *utc_ns);
   if (!found) return tl::unexpected(from_store_error(found.error()));
+  if (*found != 0 && *found == log.horizon().position) {
+    // The state then is known, of the time since the horizon's record; before that it isn't.
+    return tl::unexpected(from_rejection(history_dropped(log, *found)));
+  }
   return *found;
 }
 
@@ -63,6 +71,9 @@ Called<std::shared_ptr<PastDirectory>> PastDirectory::open(const Invocation& inv
   const auto at = position_of_moment(**log, invocation.at);
   if (!at) return tl::unexpected(at.error());
   if (*at == 0) return tl::unexpected(no_such_position(**log, invocation.at));
+  if (*at <= (*log)->horizon().position) {
+    return tl::unexpected(from_rejection(history_dropped(**log, *at)));
+  }
   auto service = PastService::open(**log, data, *at);
   if (!service) return tl::unexpected(from_store_error(service.error()));
   auto parts = std::make_unique<Parts>();

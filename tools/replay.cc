@@ -5,8 +5,10 @@
 
 #include "domain/evolve.h"
 #include "domain/invariants.h"
+#include "projections/history_base.h"
 #include "projections/world_digest.h"
 #include "projections/world_snapshot.h"
+#include "server/past/dropped_history.h"
 
 namespace signalbox {
 namespace {
@@ -51,6 +53,9 @@ Called<Replayed> replay(const ReplayRequest& request) {
   if (!log) return tl::unexpected(from_store_error(log.error()));
   const Position tail = (*log)->tail();
   const Position to = request.to.value_or(tail);
+  if (const Horizon horizon = (*log)->horizon(); horizon.position > 0 && to < horizon.position) {
+    return tl::unexpected(from_rejection(history_dropped(**log, to)));
+  }
   if (to > tail) {
     return tl::unexpected(from_rejection(
         {ErrorCode::POSITION_NOT_FOUND,
@@ -65,9 +70,14 @@ Called<Replayed> replay(const ReplayRequest& request) {
   }
   Replayed replayed;
   replayed.report = (*log)->report();
+  auto first = first_world(**log);
+  if (!first) return tl::unexpected(from_store_error(first.error()));
+  replayed.world = std::move(*first);
+  replayed.from = replayed.world.position;
   auto loaded = request.from_snapshot || request.verify
                     ? load_newest_snapshot(request.data / "projections" / "snapshots", to)
                     : LoadedSnapshot{};
+  if (loaded.snapshot && loaded.snapshot->world.position < replayed.from) loaded.snapshot.reset();
   if (request.from_snapshot && loaded.snapshot) {
     replayed.world = std::move(loaded.snapshot->world);
     replayed.from = replayed.world.position;

@@ -84,7 +84,17 @@ std::optional<std::string> Projector::held() const {
   return index_.held();
 }
 
+// The rows of what was dropped from the log are in its base, and can't come from anywhere else.
+Stored<void> Projector::begin() {
+  if (begun_) return {};
+  if (auto begun = index_.begin(log_); !begun) return begun;
+  begun_ = true;
+  set_applied(index_.applied());
+  return {};
+}
+
 Stored<void> Projector::apply_up_to(Position tail) {
+  if (auto begun = begin(); !begun) return begun;
   while (applied_.load() < tail) {
     auto records = log_.read(applied_.load() + 1, apply_events_at_once);
     if (!records) return tl::unexpected(records.error());

@@ -74,6 +74,7 @@ class Projector {
   void run();
   // False: it is to stop.
   bool wait_for_work();
+  Stored<void> begin();
   Stored<void> apply_up_to(Position tail);
   void set_applied(Position position);
   void hold_place(std::optional<StoreError> why);
@@ -85,6 +86,7 @@ class Projector {
   RunIndex& index_;
   std::function<void(const StoreError&)> failed_;
   const Note note_;
+  bool begun_ = false;                                   // the projector's thread
   bool told_ = false;                                    // of what is held; the projector's thread
   std::chrono::steady_clock::time_point tried_at_ = {};  // likewise
   std::atomic<Position> applied_;

@@ -9,6 +9,7 @@
 #include "domain/evolve.h"
 #include "projections/world_digest.h"
 #include "projections/world_snapshot.h"
+#include "server/recovery/recovery.h"
 
 namespace signalbox {
 namespace {
@@ -85,8 +86,9 @@ void Snapshotter::run() {
 std::optional<std::string> Snapshotter::make(const MerkleFrontier& frontier) {
   LoadedSnapshot loaded = load_newest_snapshot(directory_, frontier.leaves);
   for (const std::string& problem : loaded.problems) note_(false, problem);
-  World world;
-  if (loaded.snapshot) world = std::move(loaded.snapshot->world);
+  auto begun = begin_fold(log_, std::move(loaded.snapshot));
+  if (!begun) return "no snapshot: " + begun.error().message;
+  World world = std::move(*begun);
   bool stopped = false;
   const auto folded = log_.scan(world.position + 1, frontier.leaves, [&](Record&& record) {
     evolve(world, record);

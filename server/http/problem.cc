@@ -61,6 +61,8 @@ unsigned status_of(ErrorCode code) {
     case ErrorCode::LOOP_NOT_FOUND:
     case ErrorCode::ACCESS_TOKEN_NOT_FOUND:
       return 404;
+    case ErrorCode::HISTORY_DROPPED:
+      return 410;
     case ErrorCode::RUN_TERMINAL:
     case ErrorCode::STATION_ORDER:
     case ErrorCode::STATION_ALREADY_SUCCEEDED:

@@ -13,6 +13,8 @@ class LogPrefix final : public EventLog {
   [[nodiscard]] Position tail() const override { return tail_; }
   Stored<Position> scan(Position from, Position to, const Visit& visit) const override;
   [[nodiscard]] Stored<Commit> read_commit(Position position) const override;
+  [[nodiscard]] Horizon horizon() const override { return log_.horizon(); }
+  [[nodiscard]] Stored<std::string> base() const override { return log_.base(); }
 
   // What has been can't be changed, and its tree isn't kept: a mistake of the program.
   AppendResult append(Position expected_tail, std::span<const Commit> commits) override;

@@ -16,6 +16,7 @@
 #include "projections/world_snapshot.h"
 #include "server/past/log_prefix.h"
 #include "server/past/stopped_clock.h"
+#include "server/recovery/recovery.h"
 #include "server/rpc/dispatcher.h"
 #include "server/rpc/error_json.h"
 #include "server/rpc/lock_queue.h"
@@ -47,10 +48,10 @@ class OneAnswer final : public Peer {
 };
 
 Stored<World> world_at(const EventLog& log, const std::filesystem::path& data, Position at) {
-  World world;
-  if (auto loaded = load_newest_snapshot(data / "projections" / "snapshots", at); loaded.snapshot) {
-    world = std::move(loaded.snapshot->world);
-  }
+  auto loaded = load_newest_snapshot(data / "projections" / "snapshots", at);
+  auto begun = begin_fold(log, std::move(loaded.snapshot));
+  if (!begun) return begun;
+  World world = std::move(*begun);
   const auto scanned = log.scan(world.position + 1, at, [&world](Record&& record) {
     evolve(world, record);
     return true;
@@ -147,6 +148,9 @@ Stored<std::unique_ptr<PastService>> PastService::open(const EventLog& log,
                                                        const std::filesystem::path& data,
                                                        Position at) {
   SIGNALBOX_CHECK(at > 0 && at <= log.tail());
+  if (const Horizon horizon = log.horizon(); at <= horizon.position) {
+    return tl::unexpected(dropped_record(at, horizon));
+  }
   auto world = world_at(log, data, at);
   if (!world) return tl::unexpected(std::move(world.error()));
   const auto wall_ns = recorded_at(log, at);
@@ -175,7 +179,7 @@ json::object PastService::call(std::string_view method, const json::object& para
 }
 
 Stored<Position> position_at(const EventLog& log, std::int64_t utc_ns) {
-  Position before = 0;  // written at that time or before
+  Position before = log.horizon().position;  // written at that time or before
   Position after = log.tail() + 1;
   while (before + 1 < after) {
     const Position middle = before + (after - before) / 2;

@@ -7,6 +7,7 @@
 
 #include "domain/check.h"
 #include "domain/evolve.h"
+#include "projections/history_base.h"
 #include "projections/world_codec.h"
 #include "projections/world_snapshot.h"
 
@@ -24,9 +25,15 @@ ReplayWalk::ReplayWalk(const EventLog& log, std::filesystem::path data)
 
 Stored<std::optional<WalkStep>> ReplayWalk::go(Position position) {
   SIGNALBOX_CHECK(position <= tail());
-  if (position == 0) {
-    world_ = World{};
-    return std::optional<WalkStep>();
+  const Horizon horizon = log_.horizon();
+  if (position != 0 && position <= horizon.position) {
+    return tl::unexpected(dropped_record(position, horizon));
+  }
+  if (world_.position < horizon.position || position == 0) {
+    auto first = first_world(log_);
+    if (!first) return tl::unexpected(first.error());
+    world_ = std::move(*first);
+    if (position == 0) return std::optional<WalkStep>();
   }
   // The event before it is where its change is seen from.
   if (position <= world_.position || position - world_.position > keep_interval_events) {
@@ -48,7 +55,8 @@ Stored<std::optional<WalkStep>> ReplayWalk::go(Position position) {
 
 Stored<std::optional<WalkStep>> ReplayWalk::find(const std::function<bool(const Record&)>& wanted) {
   Position found = 0;
-  const auto scanned = log_.scan(position() + 1, tail(), [&](Record&& record) {
+  const Position after = std::max(position(), log_.horizon().position);
+  const auto scanned = log_.scan(after + 1, tail(), [&](Record&& record) {
     if (wanted(record)) found = record.position;
     return found == 0;
   });
@@ -70,7 +78,8 @@ Stored<std::vector<Stream>> ReplayWalk::streams_between(Position from, Position 
 
 // The latest state at or before `position_max` that is kept, in a snapshot, or here already.
 Stored<void> ReplayWalk::restore(Position position_max) {
-  Position best = world_.position <= position_max ? world_.position : 0;
+  const Position least = log_.horizon().position;
+  Position best = world_.position <= position_max ? world_.position : least;
   if (auto kept = kept_.upper_bound(position_max); kept != kept_.begin()) {
     kept = std::prev(kept);
     if (kept->first > best) {
@@ -88,7 +97,11 @@ Stored<void> ReplayWalk::restore(Position position_max) {
       return {};
     }
   }
-  if (best != world_.position || world_.position > position_max) world_ = World{};
+  if (world_.position > position_max) {
+    auto first = first_world(log_);
+    if (!first) return tl::unexpected(first.error());
+    world_ = std::move(*first);
+  }
   return {};
 }
 

@@ -5,7 +5,7 @@
 
 #include "domain/evolve.h"
 #include "domain/invariants.h"
-#include "projections/world_snapshot.h"
+#include "projections/history_base.h"
 
 namespace signalbox {
 namespace {
@@ -39,10 +39,18 @@ std::filesystem::path snapshots_directory(const std::filesystem::path& data) {
   return data / "projections" / "snapshots";
 }
 
+Stored<World> begin_fold(const EventLog& log, std::optional<WorldSnapshot> snapshot) {
+  if (snapshot && snapshot->world.position >= log.horizon().position) {
+    return std::move(snapshot->world);
+  }
+  return first_world(log);
+}
+
 Stored<World> fold_log(const EventLog& log, const std::filesystem::path& data) {
   LoadedSnapshot loaded = load_newest_snapshot(snapshots_directory(data), log.tail());
-  World world;
-  if (loaded.snapshot) world = std::move(loaded.snapshot->world);
+  auto begun = begin_fold(log, std::move(loaded.snapshot));
+  if (!begun) return tl::unexpected(begun.error());
+  World world = std::move(*begun);
   if (auto ok = fold_tail(log, world); !ok) return tl::unexpected(ok.error());
   return world;
 }
@@ -66,10 +74,13 @@ Stored<Recovered> recover(const std::filesystem::path& data, const FoldProgress&
   }
   if (!log) return tl::unexpected(log.error());
   recovered.log = std::move(*log);
-  if (loaded.snapshot) {
+  const Position horizon = recovered.log->horizon().position;
+  if (loaded.snapshot && loaded.snapshot->world.position >= horizon) {
     recovered.snapshot_position = loaded.snapshot->world.position;
-    recovered.world = std::move(loaded.snapshot->world);
   }
+  auto begun = begin_fold(*recovered.log, std::move(loaded.snapshot));
+  if (!begun) return tl::unexpected(begun.error());
+  recovered.world = std::move(*begun);
   if (auto ok = fold_tail(*recovered.log, recovered.world, progress); !ok)
     return tl::unexpected(ok.error());
   recovered.torn_bytes = recovered.log->report().torn_bytes;

@@ -6,11 +6,13 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "domain/world.h"
 #include "projections/run_index.h"
+#include "projections/world_snapshot.h"
 #include "store/rocks_event_log.h"
 
 namespace signalbox {
@@ -31,6 +33,10 @@ using FoldProgress = std::function<void(Position done, Position of)>;
 // Opens and verifies the log of a data directory and folds it. A snapshot that can't be used is
 // noted and passed over: it is never what the log is judged by.
 Stored<Recovered> recover(const std::filesystem::path& data, const FoldProgress& progress = {});
+
+// What a fold begins with: the snapshot, where there is one that isn't older than all that the log
+// has; else what the log itself begins with.
+Stored<World> begin_fold(const EventLog& log, std::optional<WorldSnapshot> snapshot);
 
 // The fold of an open log up to its tail.
 Stored<World> fold_log(const EventLog& log, const std::filesystem::path& data);

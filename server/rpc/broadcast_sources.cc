@@ -58,7 +58,8 @@ BroadcastSources broadcast_sources(const Api& api) {
 
 Broadcasts broadcasts_from(const Api& api, Position from) {
   Broadcasts broadcasts(broadcast_sources(api));
-  const Position first = from > look_back_events_max ? from - look_back_events_max : 1;
+  const Position first = std::max(from > look_back_events_max ? from - look_back_events_max : 1,
+                                  api.log.horizon().position + 1);
   if (from > first) {
     (void)api.log.scan(first, from - 1, [&broadcasts](Record&& record) {
       (void)broadcasts.of(record);

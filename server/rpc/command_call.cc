@@ -1,6 +1,7 @@
 #include "server/rpc/command_call.h"
 
 #include "domain/refusals.h"
+#include "server/past/dropped_history.h"
 
 namespace signalbox {
 namespace {
@@ -43,6 +44,9 @@ bool answered_before(Api& api, Call& call, ResultOf result_of) {
                                {"signalbox rpc server.status"}});
     }
     const auto commit = api.log.read_commit(position);
+    if (!commit && commit.error().kind == StoreError::Kind::dropped) {
+      return responder.reject(history_dropped(api.log, position));
+    }
     if (!commit) {
       return responder.reject(
           {ErrorCode::STORAGE_DAMAGED, commit.error().message, {}, {"signalbox replay"}});

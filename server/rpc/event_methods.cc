@@ -3,6 +3,7 @@
 
 #include "domain/limits.h"
 #include "server/follow/agent_logs.h"
+#include "server/past/dropped_history.h"
 #include "server/rpc/broadcast_sources.h"
 #include "server/rpc/broadcasts.h"
 #include "server/rpc/command_call.h"
@@ -66,20 +67,34 @@ std::size_t text_bytes(const Record& record) {
 }
 
 // Any thread. Everything that the caller could have seen is durable by now, so it is in the log.
+// What was dropped is passed over, and the answer says from where on all is there.
 Decided<json::object> read_page(const EventLog& log, Position from, std::uint32_t limit,
                                 const EventFilter& filter) {
   const Position tail = log.tail();
+  const Horizon horizon = log.horizon();
+  from = horizon.next_there(from);
   json::array events;
   Position next = from;
   std::size_t bytes = 0;
-  const auto scanned = log.scan(from, from + read_scan_max - 1, [&](Record&& record) {
-    next = record.position + 1;
-    if (filter.matches(record)) {
-      bytes += text_bytes(record);
-      events.push_back(record_to_json(record));
-    }
-    return events.size() < limit && bytes < read_bytes_max;
-  });
+  bool wanted = true;
+  Stored<Position> scanned = from - 1;
+  for (Position left = read_scan_max; scanned && wanted && left > 0 && next <= tail;) {
+    const Position gap = horizon.first_dropped(next, tail).value_or(tail + 1);
+    const Position last = std::min(gap, next + left) - 1;
+    left -= last + 1 - next;
+    scanned = log.scan(next, last, [&](Record&& record) {
+      next = record.position + 1;
+      if (filter.matches(record)) {
+        bytes += text_bytes(record);
+        events.push_back(record_to_json(record));
+      }
+      return wanted = events.size() < limit && bytes < read_bytes_max;
+    });
+    next = horizon.next_there(next);
+  }
+  if (!scanned && scanned.error().kind == StoreError::Kind::dropped) {  // meanwhile
+    return tl::unexpected(history_dropped(log, scanned.error().position));
+  }
   if (!scanned) {
     return reject(ErrorCode::STORAGE_DAMAGED, scanned.error().message, {}, {"signalbox replay"});
   }
@@ -87,6 +102,7 @@ Decided<json::object> read_page(const EventLog& log, Position from, std::uint32_
   result["events"] = std::move(events);
   result["next_from"] = to_json(next);
   result["more"] = next <= tail;
+  if (horizon.position > 0) result["history_from"] = to_json(horizon.position + 1);
   return result;
 }
 
@@ -98,6 +114,9 @@ void read(Api& api, Call& call) {
   const auto limit = page_limit(params->limit, 100, events_read_rows_max);
   if (!limit) return call.responder.reject(limit.error());
   const Position from = std::max<Position>(params->from.value_or(1), 1);
+  if (params->from && api.log.horizon().first_dropped(from, from)) {
+    return call.responder.reject(history_dropped(api.log, from));
+  }
   api.engine.release_when_durable([&api, responder = call.responder, from, limit = *limit,
                                    filter = std::move(*filter)](Durability) {
     // Off the engine's thread: a page is up to read_scan_max records to look at.
@@ -123,6 +142,9 @@ void subscribe(Api& api, Call& call) {
   if (!filter) return call.responder.reject(filter.error());
   const Position tail = api.engine.world().position;
   const Position from = std::max<Position>(params->from.value_or(tail + 1), 1);
+  if (from <= api.log.horizon().position) {
+    return call.responder.reject(history_dropped(api.log, from));
+  }
   if (from > tail + 1) {
     return call.responder.reject(
         {ErrorCode::POSITION_NOT_FOUND,

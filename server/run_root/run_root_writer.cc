@@ -86,7 +86,8 @@ void RunRootWriter::wish(Wishes& wishes, const RunId& run_id, Wish how_much) {
 
 void RunRootWriter::start(const World& world) {
   RunRootProgress progress;
-  if (auto loaded = load_progress(progress_file_, world.position)) {
+  if (auto loaded = load_progress(progress_file_, world.position);
+      loaded && loaded->position >= log_.horizon().position) {
     progress = std::move(*loaded);
   } else {
     progress.position = world.position;

@@ -1,5 +1,6 @@
 #include "server/traces/trace_source.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <boost/json/serialize.hpp>
@@ -30,6 +31,8 @@ bool ends_its_run(const Record& record) {
 TraceSource::TraceSource(Surroundings surroundings) : surroundings_(std::move(surroundings)) {}
 
 Stored<TraceSource::Batch> TraceSource::next(Position after) {
+  // What was dropped from the log while no collector took it can't be told any more.
+  after = std::max(after, surroundings_.log.horizon().position);
   Batch batch;
   batch.through = after;
   std::size_t bytes = 0;

@@ -1,5 +1,7 @@
 #include "tests/store/log_directory.h"
 
+#include "store/merkle_tree.h"
+
 #include <algorithm>
 #include <fstream>
 #include <sstream>
@@ -26,6 +28,28 @@ void append_commits(EventLog& log, int commits) {
 }
 
 Stored<std::vector<Record>> all_records(const EventLog& log) { return log.read(1, log.tail() + 1); }
+
+Stored<std::vector<Record>> records_there(const EventLog& log) {
+  return log.read(log.horizon().position + 1, log.tail() + 1);
+}
+
+PreparedDrop prepare_drop(const EventLog& log, const MerkleFrontier& tree,
+                          std::vector<PositionRange> kept, std::string base) {
+  Sha256 hashing;
+  HistoryDropped event;
+  event.horizon = tree.leaves;
+  event.from = log.horizon().position + 1;
+  event.archive = "/archive/1-" + std::to_string(tree.leaves);
+  event.root = merkle_root(tree, hashing);
+  event.base = sha256(base);
+  Record record;
+  record.position = log.tail() + 1;
+  record.stream = Stream::server();
+  record.recorded_at_ns = 1;
+  record.actor = "uid:1000";
+  record.event = ServerEvent(event);
+  return {{record}, {tree.leaves, std::move(kept), std::move(base)}};
+}
 
 void copy_directory(const std::filesystem::path& from, const std::filesystem::path& to) {
   std::filesystem::remove_all(to);

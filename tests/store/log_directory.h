@@ -20,6 +20,18 @@ void append_commits(EventLog& log, int commits);
 // Every record, or the error of the scan.
 Stored<std::vector<Record>> all_records(const EventLog& log);
 
+// Every record after the horizon, likewise.
+Stored<std::vector<Record>> records_there(const EventLog& log);
+
+// What a drop needs: its event, numbered, and itself. `tree` is that of the records up to
+// `position`.
+struct PreparedDrop {
+  Commit commit;
+  HistoryDrop drop;
+};
+PreparedDrop prepare_drop(const EventLog& log, const MerkleFrontier& tree,
+                          std::vector<PositionRange> kept, std::string base);
+
 // What a machine that stops now leaves behind: a copy of all files as they are.
 void copy_directory(const std::filesystem::path& from, const std::filesystem::path& to);
 

@@ -49,6 +49,8 @@ class PowerLossSession {
   // False when this life of the log is over.
   bool append(RocksEventLog& log, const std::vector<std::vector<std::size_t>>& commands,
               const std::string& about);
+  // Likewise.
+  bool drop(RocksEventLog& log, const std::string& about);
   void check_opened(const RocksEventLog& log, const std::string& about);
 
   WatchedDisk& disk_;

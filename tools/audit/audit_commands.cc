@@ -231,7 +231,8 @@ Called<void> write_output(const std::string& file, std::string_view bytes) {
 
 void add_audit_commands(CLI::App& app, Invocation& invocation) {
   CLI::App* audit = app.add_subcommand(
-      "audit", "Prove what the log says: keygen, adopt, checkpoint, export, verify, prove, redact");
+      "audit",
+      "Prove what the log says: keygen, adopt, checkpoint, export, verify, prove, retain, redact");
   audit->require_subcommand(1);
   audit->footer(
       "Examples:\n"
@@ -243,6 +244,7 @@ void add_audit_commands(CLI::App& app, Invocation& invocation) {
   add_checkpoint(*audit, invocation);
   add_audit_export_command(*audit, invocation);
   add_audit_verify_command(*audit, invocation);
+  add_audit_retain_command(*audit, invocation);
   add_prove(*audit, invocation);
   add_audit_redact_command(*audit, invocation);
 }

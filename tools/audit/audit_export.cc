@@ -1,14 +1,17 @@
 #include "tools/audit/audit_export.h"
 
+#include "server/past/dropped_history.h"
 #include "tools/audit/export_directory.h"
 
 namespace signalbox {
 namespace {
 
-// A tile is written whole, so a tiled export begins with one.
-Position export_begin(ExportFormat format, Position from) {
+// A tile is written whole, so a tiled export begins with one: with the first that is all there.
+Position export_begin(ExportFormat format, Position from, Position horizon) {
   constexpr Position width = 256;
-  return format == ExportFormat::tlog ? (from - 1) / width * width + 1 : from;
+  if (format != ExportFormat::tlog) return from;
+  const Position begin = (from - 1) / width * width + 1;
+  return begin > horizon ? begin : begin + width;
 }
 
 }  // namespace
@@ -31,6 +34,13 @@ Called<Exported> export_log(const ExportRequest& request) {
     return tl::unexpected(
         usage_error("--from must lie between 1 and --to, which is " + std::to_string(to)));
   }
+  const Position horizon = log->log->horizon().position;
+  const Position from = request.from.value_or(horizon + 1);
+  if (from <= horizon) return tl::unexpected(from_rejection(history_dropped(*log->log, from)));
+  if (export_begin(request.format, from, horizon) > to) {
+    return tl::unexpected(usage_error("no whole tile lies after the log's horizon, which is at " +
+                                      std::to_string(horizon)));
+  }
   const auto directory = ExportDirectory::take(request.directory, request.format, request.signers);
   if (!directory) return tl::unexpected(directory.error());
   const auto& present = directory->present;
@@ -39,11 +49,14 @@ Called<Exported> export_log(const ExportRequest& request) {
         request.directory.string() + " has the records " + std::to_string(present->from) + " to " +
         std::to_string(present->to) + ": it goes on from " + std::to_string(present->to + 1)));
   }
+  if (present && present->to < horizon) {
+    return tl::unexpected(from_rejection(history_dropped(*log->log, present->to + 1)));
+  }
   Exported exported;
   ExportManifest& manifest = exported.manifest;
   manifest.format = request.format;
   manifest.origin = request.signers.front().verifier().name;
-  manifest.from = present ? present->from : export_begin(request.format, request.from.value_or(1));
+  manifest.from = present ? present->from : export_begin(request.format, from, horizon);
   manifest.to = to;
   const Position write_from = present ? present->to + 1 : manifest.from;
   exported.records = to + 1 - write_from;

@@ -48,7 +48,9 @@ void add_audit_export_command(CLI::App& audit, Invocation& invocation) {
   CLI::App* command =
       audit.add_subcommand("export", "Write records of the log so that others can check them");
   const auto options = std::make_shared<ExportOptions>();
-  command->add_option("--from", options->from, "The first record; else 1, or where DIR ends")
+  command
+      ->add_option("--from", options->from,
+                   "The first record; else the first there is, or where DIR ends")
       ->type_name("POSITION");
   command->add_option("--to", options->to, "The last record; else the log's end")
       ->type_name("POSITION");

@@ -20,6 +20,9 @@ Called<AuditLog> open_audit_log(const std::filesystem::path& data) {
   auto log = RocksEventLog::open(data, {.read_only = true, .verified = opened.believed});
   if (!log) return tl::unexpected(from_store_error(log.error()));
   opened.log = std::move(*log);
+  if (opened.believed && opened.believed->position < opened.log->horizon().position) {
+    opened.believed.reset();  // nothing is left that could be held against it
+  }
   return opened;
 }
 

@@ -23,9 +23,10 @@ void add_trusted_keys(CLI::App& command, std::vector<std::string>& words);
 // Replaces `file` as a whole.
 Called<void> write_output(const std::string& file, std::string_view bytes);
 
-// `audit export`, `audit verify` and `audit redact`; in files of their own.
+// `audit export`, `verify`, `retain` and `redact`; in files of their own.
 void add_audit_export_command(CLI::App& audit, Invocation& invocation);
 void add_audit_verify_command(CLI::App& audit, Invocation& invocation);
+void add_audit_retain_command(CLI::App& audit, Invocation& invocation);
 void add_audit_redact_command(CLI::App& audit, Invocation& invocation);
 
 }  // namespace signalbox

@@ -77,7 +77,7 @@ class PieceSearch {
 Called<void> search_records(const RocksEventLog& log, PieceSearch& search,
                             RemainingPlaces& places) {
   Stored<void> decoding;
-  const auto scanned = log.scan_frames(1, log.tail(), [&](const Frame& frame) {
+  const auto look = [&](const Frame& frame) {
     if (!search.in(frame.salted_payload.substr(salt_bytes)) && !search.in(frame.header)) {
       return true;
     }
@@ -93,9 +93,15 @@ Called<void> search_records(const RocksEventLog& log, PieceSearch& search,
     }
     places.add(std::move(place));
     return true;
-  });
-  if (!scanned) return tl::unexpected(from_store_error(scanned.error()));
-  if (!decoding) return tl::unexpected(from_store_error(decoding.error()));
+  };
+  const Horizon horizon = log.horizon();
+  std::vector<PositionRange> there = horizon.kept;
+  there.push_back({horizon.position + 1, log.tail()});
+  for (const PositionRange& range : there) {
+    const auto scanned = log.scan_frames(range.first, range.last, look);
+    if (!scanned) return tl::unexpected(from_store_error(scanned.error()));
+    if (!decoding) return tl::unexpected(from_store_error(decoding.error()));
+  }
   return {};
 }
 

@@ -33,7 +33,7 @@ class SegmentWriter {
       : directory_(std::move(directory)), manifest_(manifest), write_from_(write_from) {}
 
   Called<void> take(const LeafChunk& chunk) {
-    if (chunk.first < write_from_) return {};
+    if (chunk.first < write_from_ || chunk.leaves.empty()) return {};
     if (!lines_) {
       segment_.first = chunk.first;
       auto lines = ExportFile::create(directory_ / segment_.lines_name());

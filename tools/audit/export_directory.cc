@@ -60,6 +60,15 @@ Called<void> remove_leftovers(const ExportDirectory& directory) {
   return remove_later_tiles(directory);
 }
 
+// Nothing is in it, or only the marker's beginning, as a crash at the very first moment leaves it.
+bool is_unused(const fs::path& path) {
+  std::error_code failed;
+  for (const auto& file : fs::directory_iterator(path, failed)) {
+    if (file.path().filename() != std::string(incomplete_name) + ".tmp") return false;
+  }
+  return !failed;
+}
+
 tl::unexpected<CallError> not_ours(const fs::path& path, const std::string& why) {
   return tl::unexpected(
       usage_error(path.string() + " can't be exported into: " + why + "; name another directory"));
@@ -87,7 +96,7 @@ Called<ExportDirectory> ExportDirectory::take(const fs::path& path, ExportFormat
       return not_ours(path, "it is an export of " + directory.present->origin + " as " +
                                 std::string(name_of(directory.present->format)));
     }
-  } else if (!interrupted && !fs::is_empty(path, failed)) {
+  } else if (!interrupted && !is_unused(path)) {
     return not_ours(path, "it isn't empty and no export");
   }
   if (auto written = replace_file(marker, std::string(name_of(format)) + "\n"); !written) {

@@ -49,6 +49,21 @@ class TileWriter {
     return add_hash(0, leaf);
   }
 
+  // Of records that were dropped: their entries are gone, and no tile is left to be written in
+  // which they would be missing.
+  Called<void> add_group(const LeafGroup& group) {
+    Called<void> added;
+    if (group.is_root) {
+      leaves_ += tile_width;
+      ++levels_[0].number;
+      return add_hash(1, group.hashes.front());
+    }
+    for (const Digest& leaf : group.hashes) {
+      if (added) added = add(leaf, {});
+    }
+    return added;
+  }
+
   // What isn't full.
   Called<void> end() {
     if (const std::uint64_t rest = leaves_ % tile_width; rest != 0) {
@@ -128,7 +143,13 @@ Called<void> export_tiles(const AuditLog& log, const std::filesystem::path& dire
   scan.render_from = (write_from - 1) / tile_width * tile_width + 1;
   scan.make_renderer = tile_entry_renderer;
   scan.cut_at = {manifest.from - 1, write_from - 1};
+  static_assert(leaf_group_leaves == tile_width);
+  Called<void> grouped;
+  scan.take_group = [&](const LeafGroup& group) {
+    if (grouped) grouped = writer.add_group(group);
+  };
   scan.take = [&](LeafChunk& chunk, const MerkleFrontier& tree) -> Called<void> {
+    if (!grouped) return grouped;
     if (tree.leaves == manifest.from - 1) manifest.before = tree;
     if (tree.leaves == manifest.to) manifest.root = merkle_root(tree, sha256);
     if (present && tree.leaves == present->to && merkle_root(tree, sha256) != present->root) {

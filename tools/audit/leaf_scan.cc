@@ -4,6 +4,7 @@
 #include <memory>
 #include <thread>
 
+#include "server/past/dropped_history.h"
 #include "store/merkle_tree.h"
 #include "store/redaction.h"
 #include "tools/audit/ordered_work.h"
@@ -59,7 +60,9 @@ class LeafWorker {
 // Takes the chunks, by a thread of its own: writing into files lasts as long as reading the log.
 class LeafTaker {
  public:
-  LeafTaker(const AuditLog& log, const LeafScan& scan) : log_(log), scan_(scan) {}
+  // `tree` is that of what the scan leaves out.
+  LeafTaker(const AuditLog& log, const LeafScan& scan, MerkleFrontier tree)
+      : log_(log), scan_(scan), tree_(std::move(tree)) {}
 
   void run(OrderedWork<LeafChunk>& work) {
     while (LeafChunk* chunk = work.wait_for_oldest()) {
@@ -79,6 +82,19 @@ class LeafTaker {
             return noted.has_value();
           });
       if (!rest) return tl::unexpected(from_store_error(rest.error()));
+    }
+    // Events can be about records up to the horizon, of which some are there and some aren't.
+    const Horizon horizon = log_.log->horizon();
+    for (const Position position : redactions_.unmet_before(horizon.position + 1)) {
+      if (horizon.first_dropped(position, position)) {
+        redactions_.forget(position);
+        continue;
+      }
+      const auto kept = log_.log->scan_frames(position, position, [&](const Frame& each) {
+        noted = redactions_.note(each);
+        return noted.has_value();
+      });
+      if (!kept) return tl::unexpected(from_store_error(kept.error()));
     }
     if (noted) noted = redactions_.check_log();
     if (!noted) return tl::unexpected(from_store_error(noted.error()));
@@ -115,6 +131,18 @@ class LeafTaker {
   RedactionLedger redactions_;
 };
 
+// What stands for the records up to the horizon.
+Called<void> take_dropped(const AuditLog& log, const LeafScan& scan, const Horizon& horizon) {
+  if (horizon.position == 0) return {};
+  if (scan.take_group) {
+    auto read = log.log->scan_groups([&scan](LeafGroup&& group) { scan.take_group(group); });
+    if (!read) return tl::unexpected(from_store_error(read.error()));
+  }
+  LeafChunk none;
+  none.first = horizon.position + 1;
+  return scan.take(none, horizon.frontier);
+}
+
 bool has_to_end(const LeafScan& scan, Position position) {
   return std::find(scan.cut_at.begin(), scan.cut_at.end(), position) != scan.cut_at.end() ||
          (scan.cut_every != 0 && position >= scan.render_from &&
@@ -125,20 +153,25 @@ bool has_to_end(const LeafScan& scan, Position position) {
 
 Called<void> scan_leaves(const AuditLog& log, const LeafScan& wanted) {
   LeafScan scan = wanted;
+  const Horizon horizon = log.log->horizon();
+  if (scan.to < horizon.position) {
+    return tl::unexpected(from_rejection(history_dropped(*log.log, scan.to)));
+  }
+  if (auto taken = take_dropped(log, scan, horizon); !taken) return taken;
   scan.cut_at.push_back(scan.to);
   const Position believed = log.believed ? log.believed->position : 0;
   scan.cut_at.push_back(believed);
   OrderedWork<LeafChunk> work(
       [&scan]() -> OrderedWork<LeafChunk>::Worker { return LeafWorker(scan); });
-  LeafTaker taker(log, scan);
+  LeafTaker taker(log, scan, horizon.frontier);
   std::thread taking([&] { taker.run(work); });
   bool filling = false;
   const auto put = [&work, &filling] {
     if (filling) work.put();
     filling = false;
   };
-  const auto scanned =
-      log.log->scan_frames(1, std::max(scan.to, believed), [&](const Frame& frame) {
+  const auto scanned = log.log->scan_frames(
+      horizon.position + 1, std::max(scan.to, believed), [&](const Frame& frame) {
         if (!filling) {
           if (!work.wait_for_room()) return false;
           LeafChunk& chunk = work.next();

@@ -45,12 +45,17 @@ struct LeafScan {
   // Positions at which a chunk has to end; 0 is none. And every so many from render_from on.
   std::vector<Position> cut_at;
   std::uint64_t cut_every = 0;
-  // With the tree over the log up to the chunk's end. By a thread of its own.
+  // What the tree has of the records up to the log's horizon, in order, before the rest. May be
+  // empty.
+  std::function<void(const LeafGroup& group)> take_group;
+  // With the tree over the log up to the chunk's end. Where records were dropped the first chunk
+  // has no leaves and ends at the horizon. By a thread of its own.
   std::function<Called<void>(LeafChunk& chunk, const MerkleFrontier& tree)> take;
 };
 
-// From the log's first record to scan.to; and on to what of the log is believed, which is found to
-// be right, or `damaged`.
+// From the log's first record, or the first after its horizon, to scan.to; and on to what of the
+// log is believed, which is found to be right, or `damaged`. HISTORY_DROPPED where scan.to is
+// before the horizon.
 Called<void> scan_leaves(const AuditLog& log, const LeafScan& scan);
 
 }  // namespace signalbox

@@ -6,6 +6,7 @@
 
 #include <boost/json/array.hpp>
 
+#include "server/past/dropped_history.h"
 #include "store/redaction.h"
 #include "tools/audit/audit_log.h"
 #include "tools/elapsed_text.h"
@@ -82,6 +83,20 @@ Called<RedactionPlan> plan_redaction(const RocksEventLog& log, Position position
                                      const std::vector<std::string>& fields) {
   if (position == 0 || position > log.tail()) {
     return tl::unexpected(position_not_found(position, log.tail()));
+  }
+  const Horizon horizon = log.horizon();
+  if (horizon.first_dropped(position, position)) {
+    return tl::unexpected(from_rejection(history_dropped(log, position)));
+  }
+  if (position <= horizon.position) {
+    return tl::unexpected(redaction_refused(
+        "REDACTION_IMPOSSIBLE",
+        "record " + std::to_string(position) +
+            " stayed when others were dropped, because what it is of was open; the state that the "
+            "log begins with since then has its texts. When that has ended, the next retention "
+            "drops both",
+        {{"position", position}, {"horizon", horizon.position}},
+        {"signalbox replay --run RUN", "signalbox audit retain --help"}));
   }
   RedactionPlan plan;
   bool fits = true;

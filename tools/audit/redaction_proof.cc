@@ -14,6 +14,7 @@
 
 #include "domain/evolve.h"
 #include "domain/invariants.h"
+#include "projections/history_base.h"
 #include "store/file_descriptor.h"
 #include "tools/audit/redaction_plan.h"
 
@@ -27,8 +28,10 @@ std::string fold_redacted(const std::filesystem::path& data, const RedactionPlan
                           const std::string& reason) {
   const auto log = RocksEventLog::open(data, {.read_only = true});
   if (!log) return log.error().message;
-  World world;
-  const auto scanned = (*log)->scan(1, (*log)->tail(), [&](Record&& record) {
+  auto first = first_world(**log);
+  if (!first) return first.error().message;
+  World& world = *first;
+  const auto scanned = (*log)->scan(world.position + 1, (*log)->tail(), [&](Record&& record) {
     if (record.position == plan.record.position) {
       record.event = plan.replacement;
       record.redacted = true;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "server/past/dropped_history.h"
 #include "store/base64.h"
 #include "store/codec.h"
 #include "store/merkle_proof.h"
@@ -85,6 +86,11 @@ Called<TlogProof> prove_position(const AuditLog& log, Position position, Positio
       return {};
     };
   };
+  scan.take_group = [&](const LeafGroup& group) {
+    if (group.is_root) return tree.add_tile(group.hashes.front());
+    const bool wanted = group.number == proof.index / SparseTree::tile_leaves;
+    for (const Digest& leaf : group.hashes) tree.add(leaf, wanted, sha256);
+  };
   scan.take = [&](LeafChunk& chunk, const MerkleFrontier&) -> Called<void> {
     for (const Digest& leaf : chunk.leaves) {
       const std::uint64_t tile = tree.leaves() / SparseTree::tile_leaves;
@@ -93,6 +99,16 @@ Called<TlogProof> prove_position(const AuditLog& log, Position position, Positio
     if (chunk.first <= position && position <= chunk.last()) proof.extra = chunk.text;
     return {};
   };
+  if (const Horizon horizon = log.log->horizon(); position <= horizon.position) {
+    if (horizon.first_dropped(position, position)) {
+      return tl::unexpected(from_rejection(history_dropped(*log.log, position)));
+    }
+    auto read = log.log->scan_frames(position, position, [&proof](const Frame& frame) {
+      proof.extra = entry_of(frame);
+      return true;
+    });
+    if (!read) return tl::unexpected(from_store_error(read.error()));
+  }
   if (auto scanned = scan_leaves(log, scan); !scanned) return tl::unexpected(scanned.error());
   proof.hashes = tree.proof(proof.index, sha256);
   const TreeHead head{signers.front().verifier().name, size, tree.root(sha256)};

@@ -2,6 +2,8 @@
 #include <map>
 #include <set>
 
+#include "projections/memory_table.h"
+#include "projections/run_index.h"
 #include "server/artifacts/artifact_store.h"
 #include "server/rpc/described_text.h"
 #include "store/base64.h"
@@ -9,6 +11,7 @@
 #include "store/described_archive.h"
 #include "store/durable_file.h"
 #include "store/merkle_proof.h"
+#include "store/redaction.h"
 #include "tools/audit/capsule_note.h"
 #include "tools/audit/cloud_event.h"
 #include "tools/audit/export_directory.h"
@@ -64,6 +67,45 @@ std::set<Position> redactions_of_others(const LeafChunk& chunk,
   return others;
 }
 
+// Those of its records that stayed when others were dropped.
+Called<void> gather_kept(const AuditLog& log, const CapsuleRequest& request,
+                         const std::string& origin, RunGathering& gathering) {
+  const RenderLeaf render = run_renderer(request.run_id, origin);
+  Sha256 sha256;
+  Stored<void> rendered;
+  for (const PositionRange& range : log.log->horizon().kept) {
+    auto read = log.log->scan_frames(range.first, range.last, [&](const Frame& frame) {
+      LeafChunk chunk;
+      rendered = render(frame, leaf_hash(frame, sha256), chunk);
+      if (RedactionLedger::concerns(frame)) append_frame(frame, chunk.redactions.emplace_back());
+      const bool of_others = !chunk.redactions.empty() &&
+                             redactions_of_others(chunk, gathering.found).contains(frame.position);
+      if (!chunk.text.empty() && !of_others) {
+        gathering.found.push_back(
+            {frame.position - 1, chunk.text.substr(0, chunk.text.size() - 1)});
+      }
+      return rendered.has_value();
+    });
+    if (!read) return tl::unexpected(from_store_error(read.error()));
+    if (!rendered) return tl::unexpected(from_store_error(rendered.error()));
+  }
+  return {};
+}
+
+// A definition that was stored with a run that is gone is in the base.
+Stored<void> add_pipeline_of_base(const AuditLog& log, RunGathering& gathering) {
+  if (gathering.records.empty()) return {};
+  const auto* started = event_as<RunStarted>(gathering.records.front().event);
+  if (started == nullptr || gathering.pipelines.contains(started->pipeline_digest)) return {};
+  MemoryTable table;
+  RunIndex index(table);
+  if (auto begun = index.begin(*log.log); !begun) return begun;
+  auto pipeline = index.find_pipeline(started->pipeline_digest);
+  if (!pipeline) return tl::unexpected(pipeline.error());
+  if (*pipeline) gathering.pipelines.insert_or_assign(started->pipeline_digest, **pipeline);
+  return {};
+}
+
 Called<RunGathering> gather_run(const AuditLog& log, const CapsuleRequest& request,
                                 const std::string& origin) {
   RunGathering gathering;
@@ -71,6 +113,13 @@ Called<RunGathering> gather_run(const AuditLog& log, const CapsuleRequest& reque
   LeafScan scan;
   scan.to = log.tail();
   scan.make_renderer = [&] { return run_renderer(request.run_id, origin); };
+  scan.take_group = [&](const LeafGroup& group) {
+    if (group.is_root) return gathering.tree.add_tile(group.hashes.front());
+    for (const Digest& leaf : group.hashes) gathering.tree.add(leaf, true, sha256);
+  };
+  if (auto kept = gather_kept(log, request, origin, gathering); !kept) {
+    return tl::unexpected(kept.error());
+  }
   scan.take = [&](LeafChunk& chunk, const MerkleFrontier&) -> Called<void> {
     std::size_t begin = 0;
     for (std::size_t index = 0; index < chunk.leaves.size(); ++index) {
@@ -105,8 +154,15 @@ Called<RunGathering> gather_run(const AuditLog& log, const CapsuleRequest& reque
   };
   // Its pipeline may be stored with any run before it.
   const Position last = gathering.found.back().index + 1;
-  if (auto scanned = log.log->scan(1, last, fold); !scanned) {
-    return tl::unexpected(from_store_error(scanned.error()));
+  const Horizon horizon = log.log->horizon();
+  Stored<Position> scanned = 0;
+  for (const PositionRange& range : horizon.kept) {
+    if (scanned) scanned = log.log->scan(range.first, range.last, fold);
+  }
+  if (scanned) scanned = log.log->scan(horizon.position + 1, last, fold);
+  if (!scanned) return tl::unexpected(from_store_error(scanned.error()));
+  if (auto based = add_pipeline_of_base(log, gathering); !based) {
+    return tl::unexpected(from_store_error(based.error()));
   }
   return gathering;
 }

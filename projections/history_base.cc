@@ -1,0 +1,143 @@
+#include "projections/history_base.h"
+
+#include <map>
+#include <utility>
+
+#include "domain/check.h"
+#include "domain/invariants.h"
+#include "projections/run_index.h"
+#include "projections/run_index_keys.h"
+#include "projections/world_codec.h"
+#include "store/little_endian.h"
+
+namespace signalbox {
+namespace {
+
+namespace keys = run_index_keys;
+
+// The bytes: format of the world and of the rows (u32 each), length of the world (u64) and the
+// world, then of each row the lengths of key and value (u32 each), key and value; keys ascending.
+// The log has their digest.
+constexpr std::size_t base_header_bytes = 2 * sizeof(std::uint32_t) + sizeof(std::uint64_t);
+
+tl::unexpected<StoreError> base_error(StoreError::Kind kind, std::string message) {
+  StoreError error;
+  error.kind = kind;
+  error.message = "the base at the log's horizon " + std::move(message);
+  return tl::unexpected(std::move(error));
+}
+
+struct BaseParts {
+  std::string bytes;
+  std::size_t world_bytes = 0;
+
+  [[nodiscard]] std::string_view world() const {
+    return std::string_view(bytes).substr(base_header_bytes, world_bytes);
+  }
+  [[nodiscard]] std::string_view rows() const {
+    return std::string_view(bytes).substr(base_header_bytes + world_bytes);
+  }
+};
+
+Stored<BaseParts> read_parts(const EventLog& log) {
+  auto bytes = log.base();
+  if (!bytes) return tl::unexpected(bytes.error());
+  BaseParts parts;
+  parts.bytes = std::move(*bytes);
+  if (parts.bytes.empty()) return parts;
+  if (parts.bytes.size() < base_header_bytes) {
+    return base_error(StoreError::Kind::damaged, "is cut short");
+  }
+  const auto world_is = read_integer<std::uint32_t>(parts.bytes.data());
+  const auto rows_are = read_integer<std::uint32_t>(parts.bytes.data() + sizeof(std::uint32_t));
+  if (world_is != world_format || rows_are != RunIndex::format) {
+    return base_error(StoreError::Kind::unsupported,
+                      "was written by a version with other formats (" + std::to_string(world_is) +
+                          ", " + std::to_string(rows_are) + "): this one reads " +
+                          std::to_string(world_format) + ", " + std::to_string(RunIndex::format));
+  }
+  parts.world_bytes = read_integer<std::uint64_t>(parts.bytes.data() + 2 * sizeof(std::uint32_t));
+  if (parts.world_bytes > parts.bytes.size() - base_header_bytes) {
+    return base_error(StoreError::Kind::damaged, "is cut short");
+  }
+  return parts;
+}
+
+// Takes a row off the front.
+bool take_row(std::string_view& rows, std::string_view& key, std::string_view& value) {
+  constexpr std::size_t lengths = 2 * sizeof(std::uint32_t);
+  if (rows.size() < lengths) return false;
+  const std::size_t key_bytes = read_integer<std::uint32_t>(rows.data());
+  const std::size_t value_bytes = read_integer<std::uint32_t>(rows.data() + sizeof(std::uint32_t));
+  if (rows.size() - lengths < key_bytes + value_bytes) return false;
+  key = rows.substr(lengths, key_bytes);
+  value = rows.substr(lengths + key_bytes, value_bytes);
+  rows.remove_prefix(lengths + key_bytes + value_bytes);
+  return true;
+}
+
+}  // namespace
+
+Stored<std::string> encode_base(const World& world, const Table& table, const KeptNouns& kept) {
+  std::map<std::string, std::string> rows;
+  auto sifted = for_each_kept_row(
+      table, kept, [&rows](std::string_view key, auto value) { rows.emplace(key, value); });
+  if (!sifted) return tl::unexpected(sifted.error());
+  const std::string state = encode_world(world);
+  std::string bytes;
+  append_integer(bytes, world_format);
+  append_integer(bytes, RunIndex::format);
+  append_integer(bytes, static_cast<std::uint64_t>(state.size()));
+  bytes += state;
+  for (const auto& [key, value] : rows) {
+    append_integer(bytes, static_cast<std::uint32_t>(key.size()));
+    append_integer(bytes, static_cast<std::uint32_t>(value.size()));
+    bytes.append(key).append(value);
+  }
+  return bytes;
+}
+
+Stored<World> first_world(const EventLog& log) {
+  const auto parts = read_parts(log);
+  if (!parts) return tl::unexpected(parts.error());
+  if (parts->bytes.empty()) return World{};
+  auto world = decode_world(parts->world());
+  if (!world) return tl::unexpected(world.error());
+  const Position horizon = log.horizon().position;
+  if (world->position != horizon) {
+    return base_error(StoreError::Kind::damaged,
+                      "is the state at " + std::to_string(world->position));
+  }
+  if (const auto broken = broken_invariants(*world); !broken.empty()) {
+    return base_error(StoreError::Kind::damaged, "isn't a state: " + broken.front());
+  }
+  return world;
+}
+
+Stored<bool> begins_as(const Table& table, const EventLog& log) {
+  const auto begun = table.get(keys::begun_with);
+  if (!begun) return tl::unexpected(begun.error());
+  return (*begun ? keys::trailing_number(**begun) : 0) == log.horizon().dropped_at;
+}
+
+Stored<void> begin_with_base(Table& table, const EventLog& log) {
+  SIGNALBOX_CHECK(table.applied() == 0);
+  const auto parts = read_parts(log);
+  if (!parts) return tl::unexpected(parts.error());
+  if (parts->bytes.empty()) return {};
+  const Horizon horizon = log.horizon();
+  TableBatch batch;
+  std::string_view rows = parts->rows();
+  while (!rows.empty()) {
+    std::string_view key;
+    std::string_view value;
+    if (!take_row(rows, key, value)) return base_error(StoreError::Kind::damaged, "is cut short");
+    batch.put(key, value);
+  }
+  std::string begun;
+  keys::append_big_endian(begun, horizon.dropped_at);
+  batch.put(keys::begun_with, begun);
+  return table.write(batch, horizon.position);
+}
+
+}  // namespace signalbox

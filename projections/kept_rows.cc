@@ -1,0 +1,198 @@
+#include "projections/kept_rows.h"
+
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "domain/check.h"
+#include "projections/position_list.h"
+#include "projections/row_codec.h"
+#include "projections/run_index.h"
+#include "projections/run_index_keys.h"
+
+namespace signalbox {
+namespace {
+
+namespace keys = run_index_keys;
+
+using PutRow = std::function<void(std::string_view key, std::string_view value)>;
+
+class RowSieve {
+ public:
+  RowSieve(const Table& table, const KeptNouns& kept, const PutRow& put)
+      : table_(table), kept_(kept), put_(put), pipelines_(kept.pipelines) {}
+
+  // The rows of runs and cards tell which of the others stay.
+  Stored<void> sift() {
+    if (auto done = each("r", [this](auto key, auto value) { return run(key, value); }); !done) {
+      return done;
+    }
+    if (auto done = each("w", [this](auto key, auto value) { return card(key, value); }); !done) {
+      return done;
+    }
+    for (const char kind : std::string_view("ev")) {
+      if (auto done = positions(kind); !done) return done;
+    }
+    for (const char kind : std::string_view("abcdfghijklmnopqstuxyz")) {
+      auto done = each(std::string(1, kind), [this](auto key, auto value) -> Stored<void> {
+        if (stays(key, value)) put_(key, value);
+        return {};
+      });
+      if (!done) return done;
+    }
+    put_counts();
+    return {};
+  }
+
+ private:
+  Stored<void> each(const std::string& prefix,
+                    const std::function<Stored<void>(std::string_view, std::string_view)>& visit) {
+    Stored<void> outcome;
+    auto scanned = table_.scan(prefix, prefix, ScanOrder::ascending,
+                               [&](std::string_view key, std::string_view value) {
+                                 outcome = visit(key, value);
+                                 return outcome.has_value();
+                               });
+    return scanned ? outcome : scanned;
+  }
+
+  Stored<void> run(std::string_view key, std::string_view value) {
+    const auto row = decode_row<RunRow>(value);
+    if (!row) return tl::unexpected(row.error());
+    if (!kept_.runs.contains(row->run_id)) return {};
+    const Position started = row->started_position;
+    runs_.insert(started);
+    pipelines_.insert(row->pipeline_digest);
+    ++run_counts_.of(row->status);
+    const auto [place, is_first] =
+        hours_.try_emplace(keys::hour_of(row->started_at_ns), started, started);
+    place->second.second = started;  // they come in the order of their starts
+    put_(key, value);
+    return {};
+  }
+
+  Stored<void> card(std::string_view key, std::string_view value) {
+    auto row = decode_row<CardRow>(value);
+    if (!row) return tl::unexpected(row.error());
+    if (!kept_.cards.contains(row->card_id)) return {};
+    cards_.insert(row->submitted_position);
+    ++card_counts_[row->project].of(row->status);
+    put_(key, value);
+    return {};
+  }
+
+  // Lists of positions, each in as many parts as there were batches: here they become one, so that
+  // a base doesn't tell how it came about.
+  Stored<void> positions(char kind) {
+    const std::set<Position>& staying = kind == 'e' ? runs_ : cards_;
+    Position owner = 0;
+    std::vector<Position> gathered;
+    const auto put_gathered = [&] {
+      if (gathered.empty()) return;
+      std::string list;
+      Position before = 0;
+      for (const Position each : gathered) {
+        append_position(list, before, each);
+        before = each;
+      }
+      put_(keys::numbered(keys::numbered(std::string(1, kind), owner), gathered.front()), list);
+      gathered.clear();
+    };
+    auto done = each(std::string(1, kind), [&](auto key, auto value) -> Stored<void> {
+      const Position of = keys::trailing_number(key.substr(0, 9));
+      if (of != owner) put_gathered();
+      owner = of;
+      if (!staying.contains(of)) return {};
+      const auto part = decode_positions(value);
+      if (!part) {
+        StoreError error;
+        error.kind = StoreError::Kind::damaged;
+        error.message = "the run index has a list of positions that can't be read";
+        return tl::unexpected(std::move(error));
+      }
+      gathered.insert(gathered.end(), part->begin(), part->end());
+      return {};
+    });
+    put_gathered();
+    return done;
+  }
+
+  // By the kind of the key; the list of them all is in run_index_keys.h.
+  [[nodiscard]] bool stays(std::string_view key, std::string_view value) const {
+    switch (key.front()) {
+      case 'i':
+      case 'k':
+        return runs_.contains(keys::trailing_number(value));
+      case 's':
+      case 'p':
+      case 'l':
+        return runs_.contains(keys::trailing_number(key));
+      case 'd':
+        return pipelines_.contains(digest_in(key));
+      case 't':
+      case 'o':
+      case 'u':
+        return kept_.ticks.contains(keys::trailing_number(key));
+      case 'j':
+      case 'x':
+        return cards_.contains(keys::trailing_number(value));
+      case 'm':
+      case 'n':
+      case 'q':
+        return cards_.contains(keys::trailing_number(key));
+      case 'f':
+      case 'y':
+      case 'z':
+        return true;
+      case 'b':  // written with the base that comes of this
+      case 'c':
+      case 'g':
+      case 'h':  // counted anew
+        return false;
+      default:
+        break;
+    }
+    SIGNALBOX_CHECK(!"every kind of row is told here whether it stays");
+    return false;
+  }
+
+  static Digest digest_in(std::string_view key) {
+    Digest digest;
+    SIGNALBOX_CHECK(key.size() == 1 + digest.bytes.size());
+    std::copy_n(key.begin() + 1, digest.bytes.size(), digest.bytes.begin());
+    return digest;
+  }
+
+  void put_counts() {
+    if (!runs_.empty()) put_(keys::counts, encode_row(run_counts_));
+    for (const auto& [project, counts] : card_counts_) {
+      std::string key = "g";
+      keys::append_text(key, project);
+      put_(key, encode_row(counts));
+    }
+    for (const auto& [hour, span] : hours_) {
+      std::string value;
+      keys::append_big_endian(value, span.first);
+      keys::append_big_endian(value, span.second);
+      put_(keys::hour(hour), value);
+    }
+  }
+
+  const Table& table_;
+  const KeptNouns& kept_;
+  const PutRow& put_;
+  std::set<Position> runs_;   // by their starts
+  std::set<Position> cards_;  // by when they were submitted
+  std::set<Digest> pipelines_;
+  RunCounts run_counts_;
+  std::map<std::string, CardCounts> card_counts_;
+  std::map<std::uint64_t, std::pair<Position, Position>> hours_;
+};
+
+}  // namespace
+
+Stored<void> for_each_kept_row(const Table& table, const KeptNouns& kept, const PutRow& put) {
+  return RowSieve(table, kept, put).sift();
+}
+
+}  // namespace signalbox

@@ -1,0 +1,172 @@
+#include "projections/retention_plan.h"
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+#include "domain/evolve.h"
+#include "projections/history_base.h"
+#include "projections/run_index.h"
+
+namespace signalbox {
+namespace {
+
+constexpr std::size_t index_records_at_once = 32 * 1024;
+
+// The end of the last command all of whose records, and all before it, were written by then.
+Stored<Position> horizon_of(const EventLog& log, std::int64_t until_ns) {
+  Position younger = log.tail() + 1;
+  const auto scanned = log.scan(log.horizon().position + 1, log.tail(), [&](Record&& record) {
+    if (record.recorded_at_ns > until_ns) younger = record.position;
+    return record.recorded_at_ns <= until_ns;
+  });
+  if (!scanned) return tl::unexpected(scanned.error());
+  if (younger > log.tail()) return log.tail();
+  return log.read_commit(younger).map(
+      [](const Commit& commit) { return commit.front().position - 1; });
+}
+
+// The state at the horizon; and in the table the read models.
+Stored<World> fold_to_horizon(const EventLog& log, Position horizon, Table& table) {
+  auto world = first_world(log);
+  if (!world) return world;
+  RunIndex index(table);
+  if (auto begun = index.begin(log); !begun) return tl::unexpected(begun.error());
+  std::vector<Record> records;
+  Stored<void> applied;
+  const auto apply_records = [&] {
+    applied = index.apply(records);
+    records.clear();
+    return applied.has_value();
+  };
+  const auto scanned = log.scan(world->position + 1, horizon, [&](Record&& record) {
+    evolve(*world, record);
+    records.push_back(std::move(record));
+    return records.size() < index_records_at_once || apply_records();
+  });
+  if (!scanned) return tl::unexpected(scanned.error());
+  if (applied) apply_records();
+  if (!applied) return tl::unexpected(applied.error());
+  return world;
+}
+
+// What is open at the horizon, or was changed after it.
+struct Staying {
+  KeptNouns nouns;
+  std::set<Position> positions;  // of records that the state of a project refers to
+};
+
+Stored<Staying> what_stays(const EventLog& log, const World& world, const Table& table) {
+  Staying staying;
+  for (const auto& [id, run] : world.runs) staying.nouns.runs.insert(id);
+  for (const auto& [id, card] : world.board.cards()) staying.nouns.cards.insert(id);
+  for (const auto& [loop, tick] : world.ticks) staying.nouns.ticks.insert(tick.token);
+  for (const auto& [digest, pinned] : world.pipelines) {
+    staying.nouns.pipelines.insert(digest);
+  }
+  const auto scanned = log.scan(world.position + 1, log.tail(), [&](Record&& record) {
+    const Stream& stream = record.stream;
+    if (stream.kind == StreamKind::run) staying.nouns.runs.insert(stream.run_id);
+    if (stream.kind == StreamKind::card) staying.nouns.cards.insert(stream.run_id);
+    return true;
+  });
+  if (!scanned) return tl::unexpected(scanned.error());
+  // A card's latest run is what it shows.
+  const CardIndex cards(table);
+  for (const CardId& id : staying.nouns.cards) {
+    const auto row = cards.find(id);
+    if (!row) return tl::unexpected(row.error());
+    if (!*row) continue;
+    if (!(*row)->run_id.is_nil()) staying.nouns.runs.insert((*row)->run_id);
+    if (!(*row)->merge_run_id.is_nil()) staying.nouns.runs.insert((*row)->merge_run_id);
+  }
+  for (const auto& [name, project] : world.projects) {
+    const auto refused = cards.policy_refused(name);
+    const auto adopted = cards.policy_adopted(name);
+    if (!refused || !adopted) return tl::unexpected((refused ? adopted : refused).error());
+    staying.positions.insert({*refused, *adopted});
+  }
+  return staying;
+}
+
+// Goes over all that is there up to the horizon, and counts. An entry stays as a whole.
+Stored<void> choose_entries(const EventLog& log, const Staying& staying, RetentionPlan& plan) {
+  std::set<RunId> runs_kept;
+  std::set<RunId> runs_dropped;
+  std::set<CardId> cards_kept;
+  std::vector<Position> wanted;
+  std::vector<std::pair<Position, Position>> redactions;  // of a record, told by another
+  std::uint64_t records = 0;
+  const auto look = [&](Record&& record) {
+    const RunId& id = record.stream.run_id;
+    bool stays = staying.positions.contains(record.position);
+    if (record.stream.kind == StreamKind::run) {
+      const bool kept = staying.nouns.runs.contains(id);
+      (kept ? runs_kept : runs_dropped).insert(id);
+      stays = stays || kept;
+    } else if (record.stream.kind == StreamKind::card && staying.nouns.cards.contains(id)) {
+      cards_kept.insert(id);
+      stays = true;
+    }
+    if (stays) wanted.push_back(record.position);
+    if (const auto* redacted = event_as<PayloadRedacted>(record.event)) {
+      redactions.emplace_back(redacted->redacted_position, record.position);
+    }
+    ++records;
+    plan.is_worth_it = plan.is_worth_it || (record.position >= plan.from &&
+                                            event_as<HistoryDropped>(record.event) == nullptr);
+    return true;
+  };
+  Stored<Position> scanned = 0;
+  for (const PositionRange& range : log.horizon().kept) {
+    if (scanned) scanned = log.scan(range.first, range.last, look);
+  }
+  if (scanned) scanned = log.scan(plan.from, plan.horizon, look);
+  if (!scanned) return tl::unexpected(scanned.error());
+  // What vouches for the place of a payload that was erased stays with the record. An
+  // entry stays as a whole, so it is enough that any record of it does.
+  for (const auto& [redacted, told_at] : redactions) {
+    const auto commit = log.read_commit(redacted);
+    if (!commit) continue;  // it was dropped before
+    const auto place = std::lower_bound(wanted.begin(), wanted.end(), commit->front().position);
+    if (place == wanted.end() || *place > commit->back().position) continue;
+    wanted.insert(std::upper_bound(wanted.begin(), wanted.end(), told_at), told_at);
+  }
+  for (const Position position : wanted) {
+    if (!plan.drop.kept.empty() && position <= plan.drop.kept.back().last) continue;
+    const auto commit = log.read_commit(position);
+    if (!commit) return tl::unexpected(commit.error());
+    append_range(plan.drop.kept, {commit->front().position, commit->back().position});
+    plan.records_kept += commit->size();
+  }
+  plan.records_dropped = records - plan.records_kept;
+  plan.runs_kept = runs_kept.size();
+  plan.runs_dropped = runs_dropped.size();
+  plan.cards_kept = cards_kept.size();
+  return {};
+}
+
+}  // namespace
+
+Stored<RetentionPlan> plan_retention(const EventLog& log, std::int64_t until_ns, Table& scratch) {
+  RetentionPlan plan;
+  plan.from = log.horizon().position + 1;
+  const auto horizon = horizon_of(log, until_ns);
+  if (!horizon) return tl::unexpected(horizon.error());
+  plan.horizon = *horizon;
+  plan.drop.position = *horizon;
+  if (plan.horizon < plan.from) return plan;
+  const auto world = fold_to_horizon(log, plan.horizon, scratch);
+  if (!world) return tl::unexpected(world.error());
+  const auto staying = what_stays(log, *world, scratch);
+  if (!staying) return tl::unexpected(staying.error());
+  if (auto chosen = choose_entries(log, *staying, plan); !chosen) {
+    return tl::unexpected(chosen.error());
+  }
+  auto base = encode_base(*world, scratch, staying->nouns);
+  if (!base) return tl::unexpected(base.error());
+  plan.drop.base = std::move(*base);
+  return plan;
+}
+
+}  // namespace signalbox

@@ -1,0 +1,13 @@
+// The answer to whoever asks for what was archived and dropped: up to where, where it is, and what
+// works there.
+#pragma once
+
+#include "domain/error.h"
+#include "store/event_log.h"
+
+namespace signalbox {
+
+// HISTORY_DROPPED. `position` is at or before the log's horizon.
+Rejection history_dropped(const EventLog& log, Position position);
+
+}  // namespace signalbox

@@ -1,0 +1,139 @@
+// How a RocksEventLog is read: by anybody, beside the thread that appends.
+#include <algorithm>
+
+#include "store/entry.h"
+#include "store/head.h"
+#include "store/redaction.h"
+#include "store/rocks_log_state.h"
+
+namespace signalbox {
+
+// Errors from within an entry don't know where the entry lies.
+StoreError RocksEventLog::State::located(StoreError error) const {
+  if (error.file.empty()) {
+    error.file = log_directory(data).string();
+    error.message = "the log in " + error.file + ", record " + std::to_string(error.position) +
+                    ": " + error.message;
+  }
+  return error;
+}
+
+StoreError RocksEventLog::State::unreadable() const {
+  StoreError error;
+  error.kind = StoreError::Kind::io;
+  error.message = "the log in " + data.string() + " is closed: it couldn't be opened again";
+  error.file = log_directory(data).string();
+  return error;
+}
+
+// Up to the first record that was dropped, where the visitor's wish to go on meets an error.
+Stored<Position> RocksEventLog::State::walk(Position from, Position to, const bool& wanted,
+                                            const WalkEntry& visit) const {
+  from = std::max<Position>(from, 1);
+  to = std::min<Position>(to, tail);
+  if (from > to) return from - 1;
+  const std::shared_lock reading(mutex);
+  if (database == nullptr) return tl::unexpected(unreadable());
+  const std::optional<Position> gone = horizon.first_dropped(from, to);
+  if (gone) to = *gone - 1;
+  Position last = from - 1;
+  if (from <= to) {
+    const auto next = walk_entries(
+        *database, from, to,
+        [&](std::string_view entry, Position first) { return visit(entry, first, from, to); });
+    if (!next) return tl::unexpected(located(next.error()));
+    last = *next - 1;
+  }
+  if (gone && wanted && last == to) return tl::unexpected(dropped_record(*gone, horizon));
+  return last;
+}
+
+Stored<Position> RocksEventLog::scan(Position from, Position to, const Visit& visit) const {
+  Record record;
+  bool wanted = true;
+  const Visit noted = [&](Record&& each) { return wanted = visit(std::move(each)); };
+  return state_->walk(from, to, wanted,
+                      [&](std::string_view entry, Position first, Position begin, Position end) {
+                        return scan_entry(entry, first, begin, end, record, noted);
+                      });
+}
+
+Stored<Position> RocksEventLog::scan_frames(Position from, Position to,
+                                            const VisitFrame& visit) const {
+  bool wanted = true;
+  return state_->walk(
+      from, to, wanted, [&](std::string_view entry, Position first, Position begin, Position last) {
+        auto end = for_each_frame(entry, first, [&](const Frame& frame) -> Stored<bool> {
+          if (frame.position < begin) return true;
+          if (frame.position > last || !wanted) return false;
+          wanted = visit(frame);
+          return true;
+        });
+        if (end && !wanted) end->stopped = true;
+        return end;
+      });
+}
+
+Stored<Commit> RocksEventLog::read_commit(Position position) const {
+  const State& state = *state_;
+  if (position == 0 || position > state.tail) {
+    return tl::unexpected(no_such_position(position, state.tail));
+  }
+  const std::shared_lock reading(state.mutex);
+  if (state.database == nullptr) return tl::unexpected(state.unreadable());
+  if (state.horizon.first_dropped(position, position)) {
+    return tl::unexpected(dropped_record(position, state.horizon));
+  }
+  const auto entry = state.database->entry_of(position);
+  if (!entry) return tl::unexpected(state.located(entry.error()));
+  auto commit = decode_entry(entry->bytes, entry->first);
+  if (!commit) return tl::unexpected(state.located(commit.error()));
+  if (commit->back().position < position) {
+    return tl::unexpected(state.located(damaged_at(position, "it is missing")));
+  }
+  return commit;
+}
+
+Stored<MerkleFrontier> RocksEventLog::verify(Position through) const {
+  const State& state = *state_;
+  const std::shared_lock reading(state.mutex);
+  if (state.database == nullptr) return tl::unexpected(state.unreadable());
+  if (auto files = state.database->verify_files(); !files) return tl::unexpected(files.error());
+  const auto head = state.database->head();
+  if (!head) return head;
+  through = std::min(through, head->leaves);
+
+  if (through < state.horizon.position) {
+    return tl::unexpected(dropped_record(through, state.horizon));
+  }
+  if (auto dropped = state.verify_dropped(); !dropped) {
+    return tl::unexpected(state.located(dropped.error()));
+  }
+
+  Sha256 sha256;
+  MerkleFrontier frontier = state.horizon.frontier;
+  const Position from = frontier.leaves + 1;
+  RedactionLedger redactions;
+  for (const PositionRange& range : state.horizon.kept) {
+    auto noted = note_redactions(*state.database, range, redactions);
+    if (!noted) return tl::unexpected(state.located(noted.error()));
+  }
+  const auto walked =
+      walk_entries(*state.database, from, through, [&](std::string_view entry, Position first) {
+        return append_leaves(entry, first, from, through, sha256, frontier, redactions);
+      });
+  if (!walked) return tl::unexpected(state.located(walked.error()));
+  if (frontier.leaves != through || (through == head->leaves && frontier != *head)) {
+    return tl::unexpected(state.located(
+        damaged_at(frontier.leaves, "the Merkle tree over the log isn't that of its head")));
+  }
+  // Events of later redactions can be about records up to `through`: those fit only together.
+  if (auto fits = check_redactions(*state.database, std::move(redactions), from, through + 1,
+                                   state.horizon);
+      !fits) {
+    return tl::unexpected(state.located(fits.error()));
+  }
+  return frontier;
+}
+
+}  // namespace signalbox

@@ -1,0 +1,181 @@
+// What is left of random histories when records are dropped: the same state, the same answers about
+// what stays, and the same base however many drops it took.
+#include "projections/history_base.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "projections/memory_table.h"
+#include "projections/retention_plan.h"
+#include "projections/run_history.h"
+#include "projections/run_index.h"
+#include "projections/world_codec.h"
+#include "projections/world_digest.h"
+#include "store/memory_event_log.h"
+#include "store/merkle_tree.h"
+#include "tests/domain/random_history.h"
+
+namespace signalbox {
+namespace {
+
+// A history and the log of it, command by command.
+struct KeptHistory {
+  RandomHistory history;
+  MemoryEventLog log;
+  std::vector<MerkleFrontier> trees{{}};  // by position, where a command ends
+
+  void take(const std::vector<Step>& steps) {
+    for (const Step& step : steps) {
+      const std::size_t before = history.records.size();
+      if (history.take(step))
+        append({history.records.begin() + static_cast<long>(before), history.records.end()});
+    }
+  }
+  void append(const Commit& commit) {
+    RC_ASSERT(log.append(log.tail(), {&commit, 1}).status == AppendStatus::ok);
+    trees.resize(log.tail() + 1);
+    trees.back() = log.frontier();
+  }
+  // A record that isn't decided by a command.
+  void add(Record record) {
+    evolve(history.world, record);
+    history.records.push_back(std::move(record));
+  }
+};
+
+RetentionPlan plan_of(const EventLog& log, std::int64_t until_ns) {
+  MemoryTable scratch;
+  auto plan = plan_retention(log, until_ns, scratch);
+  RC_ASSERT(plan.has_value());
+  return std::move(*plan);
+}
+
+Record record_of_drop(const KeptHistory& kept, const RetentionPlan& plan) {
+  Sha256 hashing;
+  HistoryDropped event;
+  event.horizon = plan.horizon;
+  event.root = merkle_root(kept.trees.at(plan.horizon), hashing);
+  event.base = sha256(plan.drop.base);
+  Record record;
+  record.position = kept.log.tail() + 1;
+  record.stream = Stream::server();
+  record.recorded_at_ns = kept.history.records.back().recorded_at_ns;
+  record.actor = "uid:1000";
+  record.event = Event(ServerEvent(event));
+  return record;
+}
+
+void drop(KeptHistory& kept, const RetentionPlan& plan) {
+  const Record record = record_of_drop(kept, plan);
+  RC_ASSERT(kept.log.drop(kept.log.tail(), {record}, plan.drop).has_value());
+  kept.trees.push_back(kept.log.frontier());
+  kept.add(record);
+}
+
+std::int64_t time_of_some(const RandomHistory& history) {
+  const auto at = *rc::gen::inRange<std::size_t>(0, history.records.size());
+  return history.records[at].recorded_at_ns;
+}
+
+// The index as a start without projections makes it.
+void begin_again(RunIndex& index, const EventLog& log) {
+  RC_ASSERT(index.begin(log).has_value());
+  const auto records = log.read(index.applied() + 1, log.tail());
+  RC_ASSERT(records.has_value());
+  RC_ASSERT(index.apply(*records).has_value());
+  RC_ASSERT(index.applied() == log.tail());
+}
+
+RC_GTEST_PROP(HistoryBase, IsWhatTheDroppedRecordsLedTo, ()) {
+  KeptHistory kept;
+  kept.take(*random_steps());
+  RC_PRE(!kept.history.records.empty());
+  const RetentionPlan plan = plan_of(kept.log, time_of_some(kept.history));
+  RC_PRE(plan.horizon >= plan.from);
+  drop(kept, plan);
+
+  auto world = first_world(kept.log);
+  RC_ASSERT(world.has_value());
+  RC_ASSERT(kept.log
+                .scan(plan.horizon + 1, kept.log.tail(),
+                      [&](Record&& record) {
+                        evolve(*world, record);
+                        return true;
+                      })
+                .has_value());
+  RC_ASSERT(encode_world(*world) == encode_world(kept.history.world));
+
+  MemoryTable tables[2];
+  RunIndex whole(tables[0]);
+  RC_ASSERT(whole.apply(kept.history.records).has_value());
+  RunIndex left(tables[1]);
+  begin_again(left, kept.log);
+  RunCounts counts;
+  for (const RunId& id : kept.history.started) {
+    const auto row = whole.find(id).value();
+    RC_ASSERT(row.has_value());
+    if (row->ended_position != 0 && row->last_position <= plan.horizon) {
+      RC_ASSERT(!left.find(id).value().has_value());
+      RC_ASSERT(left.run_positions(id).value().empty());
+      continue;
+    }
+    ++counts.of(row->status);
+    RC_ASSERT(left.find(id).value() == row);
+    RC_ASSERT(left.run_positions(id).value() == whole.run_positions(id).value());
+    const auto timeline = read_timeline(kept.log, left, id);
+    RC_ASSERT(timeline.has_value() && timeline->has_value());
+  }
+  RC_ASSERT(left.counts().value() == counts);
+  RC_ASSERT(left.list({}, 10'000).value().rows.size() == counts.queued + counts.running +
+                                                             counts.succeeded + counts.failed +
+                                                             counts.canceled + counts.paused);
+  RC_ASSERT(left.strategies().list({}, 1000).value().rows ==
+            whole.strategies().list({}, 1000).value().rows);
+}
+
+// Two drops leave what one does that goes as far as the second.
+RC_GTEST_PROP(HistoryBase, IsTheSameAfterOneDropAndAfterTwo, ()) {
+  KeptHistory twice;
+  const auto first_steps = *random_steps();
+  const auto more_steps = *random_steps();
+  twice.take(first_steps);
+  RC_PRE(!twice.history.records.empty());
+  const RetentionPlan first = plan_of(twice.log, time_of_some(twice.history));
+  RC_PRE(first.horizon >= first.from);
+  const Record dropped = record_of_drop(twice, first);
+  drop(twice, first);
+  twice.take(more_steps);
+  // Here a run is retried from all that ever was recorded; of one that was dropped nobody can.
+  for (const Record& record : twice.history.records) {
+    const auto* retried = event_as<RunRetried>(record.event);
+    if (retried == nullptr || record.position < dropped.position) continue;
+    RC_PRE(!twice.log.horizon().first_dropped(retried->started_at, retried->started_at));
+  }
+
+  KeptHistory once;
+  once.take(first_steps);
+  once.append({dropped});
+  once.add(dropped);
+  once.take(more_steps);
+  RC_ASSERT(encode_world(once.history.world) == encode_world(twice.history.world));
+
+  const std::int64_t until_ns = time_of_some(twice.history);
+  const RetentionPlan second = plan_of(twice.log, until_ns);
+  RC_PRE(second.horizon >= second.from);
+  const RetentionPlan only = plan_of(once.log, until_ns);
+  RC_ASSERT(only.horizon == second.horizon);
+  RC_ASSERT(only.drop.base == second.drop.base);
+  RC_ASSERT(only.drop.kept == second.drop.kept);
+}
+
+TEST(HistoryBase, OfNothingIsNothing) {
+  const MemoryEventLog log;
+  EXPECT_EQ(world_digest(first_world(log).value()), world_digest(World{}));
+  MemoryTable table;
+  RunIndex index(table);
+  EXPECT_TRUE(index.begin(log));
+  EXPECT_EQ(index.applied(), 0U);
+}
+
+}  // namespace
+}  // namespace signalbox

@@ -1,0 +1,90 @@
+// `audit retain`, killed at one system call after the other that makes something last: the log is
+// as it was or without what the archive has, and doing it again comes to the same end.
+#include "tests/scenarios/retention_fixture.h"
+
+namespace signalbox {
+namespace {
+
+namespace fs = std::filesystem;
+namespace json = boost::json;
+
+class RetentionCrashTest : public RetentionTest {
+ protected:
+  void restore() const {
+    fs::remove_all(server_.data());
+    fs::remove_all(at("archive"));
+    fs::copy(at("copy"), server_.data(), fs::copy_options::recursive);
+  }
+
+  // Gives the exit code: 128 + SIGKILL where it was killed.
+  [[nodiscard]] int retain_and_kill(const std::string& call, int number) const {
+    return run_process({"strace",
+                        "-f",
+                        "-qq",
+                        "-E",
+                        "ASAN_OPTIONS=detect_leaks=0",
+                        "-o",
+                        at("strace.log"),
+                        "-e",
+                        "trace=" + call,
+                        "-e",
+                        "inject=" + call + ":signal=KILL:when=" + std::to_string(number),
+                        SIGNALBOX_BINARY,
+                        "audit",
+                        "retain",
+                        "--older-than",
+                        "0s",
+                        "--archive",
+                        at("archive"),
+                        "--signing-key",
+                        at("audit.key"),
+                        "--data",
+                        server_.data().string()},
+                       {})
+        .exit_code;
+  }
+};
+
+TEST_F(RetentionCrashTest, AtAnyMomentLeavesAWholeLog) {
+  ended_run("ended");
+  const std::string open = start_run("open");
+  append_events(300);
+  server_.stop();
+  const std::string tail = std::to_string(number(replayed(), "position"));
+  const json::value digest = replayed().at("state_digest");
+  fs::copy(server_.data(), at("copy"), fs::copy_options::recursive);
+
+  int killed = 0;
+  int dropped = 0;
+  for (const std::string call : {"fsync", "fdatasync", "syncfs", "rename", "unlink", "ftruncate"}) {
+    for (int number = 1; !HasFailure(); number += 1 + number / 8) {
+      SCOPED_TRACE(call + " " + std::to_string(number));
+      restore();
+      const int exit_code = retain_and_kill(call, number);
+      if (exit_code == 0) break;
+      ASSERT_EQ(exit_code, 128 + SIGKILL);
+      ++killed;
+      const Output verified = server_.cli({"replay", "--verify", "--to", tail, "--json"});
+      ASSERT_EQ(verified.exit_code, 0) << verified.out << verified.err;
+      EXPECT_EQ(one_object(verified).at("result").at("state_digest"), digest);
+      const bool is_dropped = std::to_string(RetentionTest::number(replayed(), "position")) != tail;
+      dropped += is_dropped ? 1 : 0;
+      if (is_dropped) {
+        expect_verified(at("archive/1-" + tail));
+        continue;
+      }
+      const json::object again = retained();
+      EXPECT_TRUE(again.at("dropped").as_bool());
+      EXPECT_EQ(replayed({"--verify", "--to", tail}).at("state_digest"), digest);
+      expect_verified(text(again, "archive"));
+    }
+  }
+  EXPECT_GT(killed, 20);
+  EXPECT_GT(dropped, 0);
+  EXPECT_LT(dropped, killed);
+  server_.start();
+  EXPECT_EQ(text(run(open), "status"), "queued");
+}
+
+}  // namespace
+}  // namespace signalbox

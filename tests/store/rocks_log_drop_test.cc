@@ -1,0 +1,239 @@
+// Records dropped from the log on disk: what an opening finds, that the bytes are gone, and that
+// whoever changes what stands in for them is found out.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <functional>
+
+#include "store/entry.h"
+#include "store/rocks_database.h"
+#include "tests/store/log_directory.h"
+#include "tests/store/sample_events.h"
+#include "tests/store/temporary_directory.h"
+
+namespace signalbox::test {
+namespace {
+
+constexpr const char* secret = "a goal that nobody finds any more";
+
+class RocksLogDrop : public testing::Test {
+ protected:
+  // 200 commits of three records; the goal of the first 150 has the secret.
+  void SetUp() override {
+    auto log = open_log(data_.path());
+    for (Position first = 1; first < 600; first += 3) {
+      Commit commit = sample_commit(first, 3);
+      RunStarted started;
+      started.goal = (first <= 450 ? secret : "another") + std::to_string(first);
+      commit[1].event = RunEvent(started);
+      ASSERT_EQ(log->append(first - 1, {&commit, 1}).status, AppendStatus::ok);
+      if (first == 448) tree_ = log->frontier();
+    }
+    whole_ = log->frontier();
+  }
+
+  // Up to 450, but for 100 … 105.
+  void drop(RocksEventLog& log) {
+    const PreparedDrop drop = prepare_drop(log, tree_, {{100, 105}}, "base");
+    const auto dropped = log.drop(log.tail(), drop.commit, drop.drop);
+    ASSERT_TRUE(dropped) << dropped.error().message;
+  }
+
+  [[nodiscard]] int files_with(const std::string& text) const {
+    int files = 0;
+    for (const auto& file : std::filesystem::recursive_directory_iterator(data_.path())) {
+      if (!file.is_regular_file()) continue;
+      files += read_bytes(file.path()).find(text) != std::string::npos ? 1 : 0;
+    }
+    return files;
+  }
+
+  // Changes a value beside the head, as someone who knows the format would.
+  void change(const std::string& prefix,
+              const std::function<std::string(std::string)>& changed) const {
+    auto database = RocksDatabase::open(data_ / "log", RocksDatabase::Mode::read_write, nullptr);
+    ASSERT_TRUE(database) << database.error().message;
+    rocksdb::WriteBatch batch = RocksDatabase::batch(0);
+    bool found = false;
+    ASSERT_TRUE((*database)->values(prefix, prefix, [&](std::string_view key, auto value) {
+      (*database)->put_value(batch, key, changed(std::string(value)));
+      found = true;
+      return false;
+    }));
+    ASSERT_TRUE(found);
+    ASSERT_TRUE((*database)->write(batch).ok());
+  }
+
+  TemporaryDirectory data_;
+  MerkleFrontier tree_;
+  MerkleFrontier whole_;
+};
+
+TEST_F(RocksLogDrop, IsFoundByEveryOpening) {
+  {
+    auto log = open_log(data_.path());
+    drop(*log);
+    ASSERT_TRUE(log->close());
+  }
+  for (const bool read_only : {true, false, true}) {
+    RocksEventLog::Options options;
+    options.read_only = read_only;
+    const auto log = open_log(data_.path(), std::move(options));
+    EXPECT_EQ(log->tail(), 601U);
+    EXPECT_EQ(log->horizon().position, 450U);
+    EXPECT_TRUE(log->horizon().bytes_gone);
+    EXPECT_EQ(log->report().records_verified, 151U);
+    EXPECT_EQ(log->base().value(), "base");
+    const auto verified = log->verify(log->tail());
+    ASSERT_TRUE(verified) << verified.error().message;
+    EXPECT_EQ(verified->leaves, 601U);
+    EXPECT_EQ(log->verify(600).value(), whole_);
+    EXPECT_EQ(log->verify(449).error().kind, StoreError::Kind::dropped);
+    EXPECT_EQ(log->read(100, 6)->size(), 6U);
+    EXPECT_FALSE(log->read(106, 1));
+  }
+}
+
+// A snapshot from before the drop is no reason to look for what isn't there.
+TEST_F(RocksLogDrop, IsNotUndoneByAnOldCheckpoint) {
+  MerkleFrontier early;
+  {
+    auto log = open_log(data_.path());
+    early = log->verify(30).value();
+    drop(*log);
+  }
+  RocksEventLog::Options options;
+  options.verified = Checkpoint{30, early};
+  EXPECT_EQ(open_log(data_.path(), std::move(options))->tail(), 601U);
+}
+
+TEST_F(RocksLogDrop, LeavesNoByteOfIt) {
+  EXPECT_GT(files_with(secret), 0);
+  {
+    auto log = open_log(data_.path());
+    const PreparedDrop all = prepare_drop(*log, tree_, {}, "base");
+    ASSERT_TRUE(log->drop(600, all.commit, all.drop));
+    ASSERT_TRUE(log->horizon().bytes_gone);
+    EXPECT_EQ(files_with(secret), 0);
+  }
+  EXPECT_EQ(files_with(secret), 0);
+}
+
+// More than what is written of it at once, and more than a batch should have.
+TEST_F(RocksLogDrop, KeepsALargeBase) {
+  std::string base;
+  for (int part = 0; base.size() < 5'000'000; ++part) base += std::to_string(part);
+  {
+    auto log = open_log(data_.path());
+    const PreparedDrop large = prepare_drop(*log, tree_, {}, base);
+    ASSERT_TRUE(log->drop(600, large.commit, large.drop));
+    EXPECT_EQ(log->base().value(), base);
+  }
+  EXPECT_EQ(open_log(data_.path())->base().value(), base);
+}
+
+// Killed after the batch and before the files were rewritten: the next opening does it.
+TEST_F(RocksLogDrop, IsFinishedByTheNextOpening) {
+  {
+    auto log = open_log(data_.path());
+    const PreparedDrop all = prepare_drop(*log, tree_, {}, "base");
+    ASSERT_TRUE(log->drop(600, all.commit, all.drop));
+    ASSERT_TRUE(log->close());
+  }
+  change("horizon", [](const std::string& bytes) {
+    Horizon horizon = decode_horizon(bytes).value();
+    horizon.bytes_gone = false;
+    return encode_horizon(horizon);
+  });
+  // And a base that nothing refers to, as a drop leaves it that never came to its batch.
+  {
+    auto database = RocksDatabase::open(data_ / "log", RocksDatabase::Mode::read_write, nullptr);
+    ASSERT_TRUE(database);
+    rocksdb::WriteBatch batch = RocksDatabase::batch(0);
+    (*database)->put_value(batch, "base/" + entry_key(700) + entry_key(0), "a stray base");
+    ASSERT_TRUE((*database)->write(batch).ok());
+  }
+  {
+    const auto log = open_log(data_.path());
+    EXPECT_TRUE(log->horizon().bytes_gone);
+    EXPECT_EQ(log->base().value(), "base");
+  }
+  auto database = RocksDatabase::open(data_ / "log", RocksDatabase::Mode::read_only, nullptr);
+  ASSERT_TRUE(database);
+  int bases = 0;
+  ASSERT_TRUE((*database)->values("base/", "base/", [&bases](auto, auto) { return ++bases > 0; }));
+  EXPECT_EQ(bases, 1);
+}
+
+TEST_F(RocksLogDrop, IsHeldAgainstItsEvent) {
+  {
+    auto log = open_log(data_.path());
+    drop(*log);
+  }
+  change("horizon", [](const std::string& bytes) {
+    Horizon horizon = decode_horizon(bytes).value();
+    horizon.base_sha256 = sha256("another base");
+    return encode_horizon(horizon);
+  });
+  const auto log = RocksEventLog::open(data_.path(), {});
+  ASSERT_FALSE(log);
+  EXPECT_EQ(log.error().kind, StoreError::Kind::damaged);
+  EXPECT_NE(log.error().message.find("HistoryDropped"), std::string::npos) << log.error().message;
+}
+
+TEST_F(RocksLogDrop, ShowsAChangedBase) {
+  {
+    auto log = open_log(data_.path());
+    drop(*log);
+  }
+  change("base/", [](const std::string&) { return std::string("esab"); });
+  const auto log = open_log(data_.path());
+  EXPECT_EQ(log->base().error().kind, StoreError::Kind::damaged);
+  EXPECT_EQ(log->verify(log->tail()).error().kind, StoreError::Kind::damaged);
+}
+
+TEST_F(RocksLogDrop, ShowsAChangedHash) {
+  {
+    auto log = open_log(data_.path());
+    drop(*log);
+  }
+  change("leaves/", [](std::string bytes) {
+    bytes.back() = static_cast<char>(bytes.back() ^ 1);
+    return bytes;
+  });
+  const auto log = open_log(data_.path());
+  EXPECT_EQ(log->verify(log->tail()).error().kind, StoreError::Kind::damaged);
+}
+
+TEST_F(RocksLogDrop, ShowsAChangedRecordThatWasKept) {
+  {
+    auto log = open_log(data_.path());
+    drop(*log);
+  }
+  {
+    Sha256 hasher;
+    MerkleFrontier ignored;
+    std::string entry;
+    Commit commit = sample_commit(100, 3);
+    encode_entry(commit, secure_random(), hasher, ignored, entry);
+    auto database = RocksDatabase::open(data_ / "log", RocksDatabase::Mode::read_write, nullptr);
+    rocksdb::WriteBatch batch = RocksDatabase::batch(0);
+    (*database)->put_entry(batch, 100, entry);
+    ASSERT_TRUE((*database)->write(batch).ok());
+  }
+  const auto verified = open_log(data_.path())->verify(1000);
+  ASSERT_FALSE(verified);
+  EXPECT_EQ(verified.error().position, 100U) << verified.error().message;
+}
+
+TEST_F(RocksLogDrop, GivesTheTreesOfWhatWasDropped) {
+  auto log = open_log(data_.path());
+  drop(*log);
+  MerkleFrontier tree;
+  Sha256 sha256;
+  ASSERT_TRUE(log->scan_groups([&](LeafGroup&& group) { append_group(tree, group, sha256); }));
+  EXPECT_EQ(tree, tree_);
+}
+
+}  // namespace
+}  // namespace signalbox::test

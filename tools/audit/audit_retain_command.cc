@@ -1,0 +1,118 @@
+// `signalbox audit retain`.
+#include <unistd.h>
+
+#include <memory>
+
+#include <CLI/CLI.hpp>
+
+#include "server/clock.h"
+#include "server/rpc/time_text.h"
+#include "tools/audit/audit_keys.h"
+#include "tools/audit/audit_options.h"
+#include "tools/audit/retention.h"
+#include "tools/invocation.h"
+#include "tools/json_fields.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+struct RetainOptions {
+  std::string older_than;
+  std::string archives;
+  std::vector<std::string> signing_keys;
+  bool dry_run = false;
+};
+
+Called<json::object> run_retain(const Invocation& invocation, const RetainOptions& options) {
+  const auto signers = read_signers(options.signing_keys);
+  if (!signers) return tl::unexpected(signers.error());
+  const auto older_than_ms = parse_duration_ms(options.older_than);
+  if (!older_than_ms || *older_than_ms < 0) {
+    return tl::unexpected(
+        usage_error("--older-than: " + options.older_than + " is no age like 90d or 36h"));
+  }
+  RetentionRequest request;
+  request.data = invocation.data_directory();
+  request.archives = options.archives;
+  request.older_than_ms = *older_than_ms;
+  request.now_ns = SystemClock().wall_ns();
+  request.actor = "uid:" + std::to_string(::getuid());
+  request.signers = *signers;
+  request.dry_run = options.dry_run;
+  const auto report = retain(request);
+  if (!report) return tl::unexpected(report.error());
+  const RetentionPlan& plan = report->plan;
+  json::object result{{"dry_run", options.dry_run},
+                      {"dropped", report->dropped_at != 0},
+                      {"from", plan.from},
+                      {"horizon", plan.horizon},
+                      {"records_dropped", plan.records_dropped},
+                      {"records_kept", plan.records_kept},
+                      {"runs_dropped", plan.runs_dropped},
+                      {"runs_kept", plan.runs_kept},
+                      {"cards_kept", plan.cards_kept},
+                      {"base_bytes", plan.drop.base.size()},
+                      {"log_bytes_before", report->log_bytes_before},
+                      {"log_bytes_after", report->log_bytes_after}};
+  if (!report->archive.empty()) result["archive"] = report->archive.string();
+  if (report->dropped_at != 0) result["dropped_at"] = report->dropped_at;
+  return result;
+}
+
+std::string retained_text(const json::object& result, const Terminal&) {
+  const bool dry = true_at(result, "dry_run");
+  if (text_at(result, "archive").empty()) {
+    return "nothing to drop: no record that is older isn't in an archive or still needed\n";
+  }
+  std::string text = (dry ? "would archive " : "archived ") + text_at(result, "from") + " to " +
+                     text_at(result, "horizon") + " in " + text_at(result, "archive") +
+                     (dry ? "\nwould drop " : ", verified\ndropped ") +
+                     text_at(result, "records_dropped") + " records, of " +
+                     text_at(result, "runs_dropped") + " runs that ended and of what isn't a run\n";
+  if (text_at(result, "records_kept") != "0") {
+    text += std::string(dry ? "would keep " : "kept ") + text_at(result, "records_kept") +
+            " records, of " + text_at(result, "runs_kept") + " runs and " +
+            text_at(result, "cards_kept") +
+            " cards: they are open, changed later, or are what an open card shows\n";
+  }
+  text += "the log has " + text_at(result, "log_bytes_before") + " bytes";
+  if (!dry) text += ", now " + text_at(result, "log_bytes_after");
+  return text + "\n";
+}
+
+}  // namespace
+
+void add_audit_retain_command(CLI::App& audit, Invocation& invocation) {
+  CLI::App* command =
+      audit.add_subcommand("retain", "Move what is older than an age from the log into an archive");
+  const auto options = std::make_shared<RetainOptions>();
+  command->add_option("--older-than", options->older_than, "An age: 90d, 36h")
+      ->required()
+      ->type_name("AGE");
+  command
+      ->add_option("--archive", options->archives,
+                   "Where archives go, each into a directory FROM-TO of its own")
+      ->required()
+      ->type_name("DIR");
+  add_signing_keys(*command, options->signing_keys);
+  command->add_flag("--dry-run", options->dry_run, "Only tell what would be done");
+  command->footer(
+      "For a data directory that no server uses. The records are exported, the export is verified\n"
+      "from the disk, and only then they are dropped from the log. What belongs to runs and cards\n"
+      "that are open stays. State, proofs, `audit verify` and `replay` are as before; an archive "
+      "is\n"
+      "an export like any other. An idempotency key is known as long as its run is.\n\n"
+      "Examples:\n"
+      "  signalbox audit retain --older-than 90d --archive /var/archive --signing-key audit.key "
+      "--dry-run\n"
+      "  signalbox audit retain --older-than 90d --archive /var/archive --signing-key audit.key");
+  command->callback([options, &invocation] {
+    invocation.action = [options, &invocation] {
+      return answer(invocation, run_retain(invocation, *options), retained_text);
+    };
+  });
+}
+
+}  // namespace signalbox

@@ -1,0 +1,166 @@
+#include "tools/audit/retention.h"
+
+#include <fcntl.h>
+
+#include "domain/nanoseconds.h"
+#include "projections/rocks_table.h"
+#include "server/follow/projector.h"
+#include "server/recovery/recovery.h"
+#include "store/file_descriptor.h"
+#include "store/sha256.h"
+#include "tools/audit/audit_export.h"
+#include "tools/audit/audit_keys.h"
+#include "tools/audit/audit_verify.h"
+#include "tools/audit/export_directory.h"
+
+namespace signalbox {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::uintmax_t bytes_below(const fs::path& directory) {
+  std::uintmax_t bytes = 0;
+  std::error_code ignored;
+  for (const auto& file : fs::recursive_directory_iterator(directory, ignored)) {
+    const std::uintmax_t size = file.is_regular_file(ignored) ? file.file_size(ignored) : 0;
+    bytes += size == static_cast<std::uintmax_t>(-1) ? 0 : size;
+  }
+  return bytes;
+}
+
+// So that what is read next comes from the disk: a verification of memory proves nothing.
+void forget_cached(const fs::path& directory) {
+  std::error_code ignored;
+  for (const auto& file : fs::recursive_directory_iterator(directory, ignored)) {
+    if (!file.is_regular_file(ignored)) continue;
+    const FileDescriptor opened(::open(file.path().c_str(), O_RDONLY | O_CLOEXEC));
+    if (opened) static_cast<void>(::posix_fadvise(opened.get(), 0, 0, POSIX_FADV_DONTNEED));
+  }
+}
+
+Called<std::unique_ptr<RocksEventLog>> take_log(const fs::path& data) {
+  std::error_code ignored;
+  if (!fs::exists(data / "log" / "CURRENT", ignored)) {  // opening would make one
+    return tl::unexpected(usage_error("there is no log in " + data.string()));
+  }
+  auto recovered = recover(data);
+  if (recovered) return std::move(recovered->log);
+  StoreError error = std::move(recovered.error());
+  CallError called = from_store_error(error);
+  if (error.kind == StoreError::Kind::in_use) {
+    called.error["message"] = error.message + ": records are dropped only while none runs";
+    called.error["data"].as_object()["next_commands"] = boost::json::array{
+        "kill $(cat " + (data / "server.lock").string() + ")", "systemctl stop signalbox"};
+  }
+  return tl::unexpected(std::move(called));
+}
+
+// With the read models of the time in `scratch`: they may be larger than memory.
+Stored<RetentionPlan> plan_on_disk(const EventLog& log, std::int64_t until_ns,
+                                   const fs::path& scratch) {
+  std::error_code ignored;
+  fs::remove_all(scratch, ignored);
+  auto opened = RocksTable::open_or_recreate(scratch, RunIndex::format);
+  if (!opened) return tl::unexpected(opened.error());
+  auto plan = plan_retention(log, until_ns, *opened->table);
+  opened->table.reset();
+  fs::remove_all(scratch, ignored);
+  return plan;
+}
+
+// The archive of an attempt that a crash ended is used if it came to its end, else begun again.
+Called<ExportManifest> archive_records(const RetentionRequest& request, const RetentionPlan& plan,
+                                       const fs::path& archive) {
+  const auto trusted = verifiers_of(request.signers);
+  std::error_code ignored;
+  const auto present = read_export_notes(archive, trusted);
+  if (present && present->manifest.from == plan.from && present->manifest.to == plan.horizon) {
+    // Its notes were written last, after everything was synced; only the marker may be left.
+    fs::remove(archive / incomplete_name, ignored);
+  } else {
+    ExportRequest wanted;
+    wanted.data = request.data;
+    wanted.directory = archive;
+    wanted.from = plan.from;
+    wanted.to = plan.horizon;
+    wanted.signers = request.signers;
+    if (auto exported = export_log(wanted); !exported) return tl::unexpected(exported.error());
+  }
+  forget_cached(archive);
+  const auto verified = verify_export({archive, trusted, std::nullopt});
+  if (!verified) return tl::unexpected(verified.error());
+  if (verified->manifest.from != plan.from || verified->manifest.to != plan.horizon) {
+    return tl::unexpected(io_error(archive.string() + " hasn't the records " +
+                                   std::to_string(plan.from) + " to " +
+                                   std::to_string(plan.horizon)));
+  }
+  return verified->manifest;
+}
+
+Stored<void> drop_records(RocksEventLog& log, const RetentionRequest& request,
+                          const RetentionPlan& plan, const fs::path& archive,
+                          const ExportManifest& manifest) {
+  HistoryDropped event;
+  event.horizon = plan.horizon;
+  event.from = plan.from;
+  event.records = plan.records_dropped;
+  event.records_kept = plan.records_kept;
+  event.older_than_ms = request.older_than_ms;
+  event.archive = archive.string();
+  event.origin = manifest.origin;
+  event.root = manifest.root;
+  event.base = sha256(plan.drop.base);
+  Record record;
+  record.position = log.tail() + 1;
+  record.stream = Stream::server();
+  record.recorded_at_ns = request.now_ns;
+  record.actor = request.actor;
+  record.event = Event(ServerEvent(event));
+  return log.drop(log.tail(), {record}, plan.drop);
+}
+
+// The next start would do it, and take its time. Whatever goes wrong here, it still will.
+void renew_read_models(const EventLog& log, const fs::path& data) {
+  const fs::path directory = data / "projections" / "read_models";
+  std::error_code ignored;
+  fs::remove_all(directory, ignored);
+  auto opened = RocksTable::open_or_recreate(directory, RunIndex::format);
+  if (!opened) return;
+  RunIndex index(*opened->table);
+  static_cast<void>(Projector(log, index, {}).catch_up());
+}
+
+}  // namespace
+
+Called<RetentionReport> retain(const RetentionRequest& request) {
+  auto log = take_log(request.data);
+  if (!log) return tl::unexpected(std::move(log.error()));
+  RetentionReport report;
+  const fs::path log_files = request.data / "log";
+  report.log_bytes_before = report.log_bytes_after = bytes_below(log_files);
+  const std::int64_t until_ns = request.now_ns - request.older_than_ms * ns_per_ms;
+  auto plan = plan_on_disk(**log, until_ns, request.data / "projections" / "retention");
+  if (!plan) return tl::unexpected(from_store_error(plan.error()));
+  report.plan = std::move(*plan);
+  if (report.plan.drops_nothing()) return report;
+  std::error_code failed;
+  report.archive = fs::absolute(request.archives, failed) /
+                   (std::to_string(report.plan.from) + "-" + std::to_string(report.plan.horizon));
+  if (request.dry_run) return report;
+
+  const auto manifest = archive_records(request, report.plan, report.archive);
+  if (!manifest) return tl::unexpected(manifest.error());
+  if (auto dropped = drop_records(**log, request, report.plan, report.archive, *manifest);
+      !dropped) {
+    return tl::unexpected(from_store_error(dropped.error()));
+  }
+  report.dropped_at = (*log)->horizon().dropped_at;
+  renew_read_models(**log, request.data);
+  if (auto closed = (*log)->close(); !closed) {
+    return tl::unexpected(from_store_error(closed.error()));
+  }
+  report.log_bytes_after = bytes_below(log_files);
+  return report;
+}
+
+}  // namespace signalbox
