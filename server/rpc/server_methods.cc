@@ -88,6 +88,7 @@ void limits_method(Api&, Call& call) {
   json::object result;
 #define SIGNALBOX_LIMIT(name) result[#name] = static_cast<std::int64_t>(limits::name)
   SIGNALBOX_LIMIT(record_bytes_max);
+  SIGNALBOX_LIMIT(redacted_growth_bytes_max);
   SIGNALBOX_LIMIT(goal_bytes_max);
   SIGNALBOX_LIMIT(input_bytes_max);
   SIGNALBOX_LIMIT(name_bytes_max);
