@@ -99,11 +99,13 @@ int serve(const Config& config, spdlog::logger& logger) {
       recover(config.data, [&](Position done, Position of) { progress->events(done, of); });
   if (!recovered) return refuse(logger, recovered.error());
   for (const std::string& note : recovered->notes) logger.warn("{}", note);
-  logger.info("{} events in the log, {} folded onto {}", recovered->world.position,
-              recovered->world.position - recovered->snapshot_position,
-              recovered->snapshot_position == 0
-                  ? std::string("nothing")
-                  : "the snapshot at " + std::to_string(recovered->snapshot_position));
+  const Position base = recovered->log->horizon().position;
+  const Position begun = std::max(base, recovered->snapshot_position);
+  const std::string onto = begun == 0      ? "nothing"
+                           : begun == base ? "the base at " + std::to_string(base)
+                                           : "the snapshot at " + std::to_string(begun);
+  logger.info("the log ends at {}; {} events folded onto {}", recovered->world.position,
+              recovered->world.position - begun, onto);
 
   progress->phase("bringing up the read models");
   const auto rows = open_read_models(config, *recovered->log, logger);

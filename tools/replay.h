@@ -18,8 +18,11 @@ struct ReplayRequest {
   std::optional<Position> to;  // else the tail
   bool from_snapshot = false;  // start at the newest good snapshot instead of at position 1
   bool verify = false;         // read every file again, and compare the snapshot on the way
-  std::function<void(const Record&)> visit;  // each record before it is folded; may be empty
+  // Each record before it is folded, and those that were kept of what was dropped; may be empty.
+  std::function<void(const Record&)> visit;
   Position digest_every = 0;  // the state's digest after so many events, and at the end; 0: none
+  // The state that the fold begins with; may be empty.
+  std::function<void(const World&)> begun = {};
   // Each record with the state after it; may be empty.
   std::function<void(const World&, const Record&)> folded = {};
 };

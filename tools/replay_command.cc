@@ -201,6 +201,14 @@ void add_replay_command(CLI::App& app, Invocation& invocation) {
       ->type_name("MOMENT");
   command->add_option("--seed", options->what_if.seed,
                       "With --what-if: of attempts that have to be drawn");
+  // What goes by itself goes alone, and what belongs to it doesn't go without.
+  CLI::Option* what_if = command->get_option("--what-if");
+  for (const char* other :
+       {"--run", "--verify", "--step", "--against", "--digest-every", "--from-snapshot"}) {
+    what_if->excludes(command->get_option(other));
+  }
+  command->get_option("--from")->needs(what_if);
+  command->get_option("--seed")->needs(what_if);
   command->footer(
       "Reads only; the directory may be that of a running server. Every record is checked; a\n"
       "damaged log ends with 78 and says what is wrong, and where.\n\n"

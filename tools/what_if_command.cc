@@ -43,8 +43,14 @@ Called<RecordedFlow> read_flow(const Invocation& invocation, const WhatIfOptions
   std::optional<WorkRecorder> recorder;
   FlowMeter meter;
   bool fits = true;
-  if (*from <= 1) recorder.emplace(World{});
+  Position begin = *from;
   ReplayRequest request{invocation.data_directory(), options.to, false, false, {}, 0};
+  // Where records were dropped, what is left begins later.
+  request.begun = [&](const World& world) {
+    if (world.position + 1 < *from) return;
+    begin = world.position + 1;
+    recorder.emplace(world);
+  };
   request.folded = [&](const World& world, const Record& record) {
     if (recorder) {
       meter.observe(record);
@@ -60,8 +66,11 @@ Called<RecordedFlow> read_flow(const Invocation& invocation, const WhatIfOptions
                                       std::to_string(recorded_attempts_max) +
                                       " attempts; take a part of the log with --from and --to"));
   }
-  if (!recorder) return tl::unexpected(usage_error("--from is after the end of what is read"));
-  return RecordedFlow{std::move(*recorder).finish(), meter.measures(), *from,
+  if (!recorder) {
+    return tl::unexpected(usage_error("--from is after the end of what is read, which is at " +
+                                      std::to_string(replayed->world.position)));
+  }
+  return RecordedFlow{std::move(*recorder).finish(), meter.measures(), begin,
                       replayed->world.position};
 }
 

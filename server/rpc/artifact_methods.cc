@@ -38,6 +38,12 @@ Rejection refusal(const RunId& run_id, const StoreError& error) {
             {{"run_id", to_string(run_id)}},
             {"signalbox run list"}};
   }
+  if (error.kind == StoreError::Kind::dropped) {
+    return {ErrorCode::HISTORY_DROPPED,
+            "some of what the run's files are made from was archived and dropped: " + error.message,
+            {{"run_id", to_string(run_id)}},
+            {"signalbox events --run " + to_string(run_id)}};
+  }
   return {ErrorCode::STORAGE_DAMAGED, error.message, {}, {"signalbox replay --verify"}};
 }
 

@@ -356,10 +356,12 @@ bool ImaginedService::is_done() const {
   const World& world = engine_.world();
   if (to_come_ > 0 || !world.runs.empty()) return false;
   const Board::Cards& cards = world.board.cards();
-  return std::all_of(cards.begin(), cards.end(), [](const auto& each) {
+  // Beyond the end of the record nothing is tried again by itself: what came of it isn't recorded.
+  const bool beyond = time_.wall_ns() >= work_.to_ns;
+  return std::all_of(cards.begin(), cards.end(), [beyond](const auto& each) {
     const Card& card = *each.second;
     return card.status == CardStatus::failed ||
-           (card.status == CardStatus::blocked && card.retry_at_ns == 0);
+           (card.status == CardStatus::blocked && (beyond || card.retry_at_ns == 0));
   });
 }
 

@@ -203,6 +203,7 @@ TEST_F(RedactionTest, RefusesWhatItCantDo) {
   EXPECT_EQ(unknown.exit_code, 2);
   EXPECT_NE(unknown.out.find("goal"), std::string::npos);
   EXPECT_EQ(server_.cli({"audit", "redact", position_, "--reason", ""}).exit_code, 2);
+  EXPECT_EQ(server_.cli({"audit", "redact", position_, "--reason", "caf\xe9"}).exit_code, 2);
   const Output nowhere = signalbox(at("nothing"), {"audit", "redact", "1", "--reason", "x"});
   EXPECT_EQ(nowhere.exit_code, 2) << nowhere.err;
   EXPECT_FALSE(fs::exists(at("nothing")));

@@ -31,6 +31,29 @@ TEST_F(CliTest, ReplayStopsWhereItIsToldTo) {
             "POSITION_NOT_FOUND");
 }
 
+// Between the events of one command what holds otherwise needn't hold.
+TEST_F(CliTest, ReplayStopsWithinACommandToo) {
+  const std::string run = start_run("to succeed");
+  ASSERT_EQ(complete(run, "plan", claim(run), "succeeded").exit_code, 0);
+  ASSERT_EQ(complete(run, "implement", claim(run), "succeeded").exit_code, 0);
+  const auto tail = result({"status"}).at("position").to_number<int>();
+  for (int position = 0; position <= tail; ++position) {
+    EXPECT_EQ(server_.cli({"replay", "--to", std::to_string(position)}).exit_code, 0) << position;
+  }
+}
+
+TEST_F(CliTest, ReplayTakesNoOptionThatItWouldPassOver) {
+  const std::string policy = (scratch_.path() / "policy.toml").string();
+  std::ofstream(policy) << "";
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"replay", "--what-if", policy, "--verify"},
+                                             {"replay", "--what-if", policy, "--step"},
+                                             {"replay", "--from", "1"},
+                                             {"replay", "--seed", "2"}}) {
+    EXPECT_EQ(server_.cli(words).exit_code, 2) << words[1];
+  }
+}
+
 TEST_F(CliTest, ReplayShowsOneRunsRecords) {
   const std::string run = start_run("mine");
   start_run("another");

@@ -267,6 +267,54 @@ TEST_F(RetentionTest, RefusesWhileAServerRuns) {
   EXPECT_FALSE(fs::exists(at("nothing")));
 }
 
+// An archive below the data directory would go with it, or be deleted by the very same command.
+TEST_F(RetentionTest, TheArchiveIsElsewhere) {
+  ended_run("a run");
+  server_.stop();
+  for (const std::string& place :
+       {server_.data().string(), (server_.data() / "projections" / "read_models").string(),
+        (server_.data() / "x" / ".." / "archive").string(), std::string(), std::string("\xff")}) {
+    const Output refused = server_.cli({"audit", "retain", "--older-than", "0s", "--archive", place,
+                                        "--signing-key", at("audit.key"), "--json"});
+    EXPECT_EQ(refused.exit_code, 2) << place << refused.out;
+  }
+  EXPECT_EQ(number(replayed(), "folded_after"), 0);
+}
+
+// Ages that are longer than there have been clocks for.
+TEST_F(RetentionTest, NothingIsOlderThanTime) {
+  ended_run("a run");
+  server_.stop();
+  for (const char* age : {"200000d", "9223372036854775807ms"}) {
+    const Output output = retain({}, age);
+    EXPECT_EQ(output.exit_code, 0) << output.out;
+    EXPECT_FALSE(one_object(output).at("result").at("dropped").as_bool()) << age;
+  }
+}
+
+TEST_F(RetentionTest, WhatWasKeptIsReplayedAndPlayed) {
+  const std::string open = start_run("the one that is open");
+  const std::string token = claim(open);
+  append_events(40);
+  server_.stop();
+  const json::object done = retained();
+  const std::string horizon = std::to_string(number(done, "horizon"));
+  EXPECT_GE(result({"replay", "--run", open}).at("records").as_array().size(), 2U);
+  std::ofstream(at("policy.toml")) << "";
+  server_.start();
+  ASSERT_EQ(complete(open, "plan", token, "succeeded").exit_code, 0);
+  start_run("a later one");
+  EXPECT_EQ(code_of(server_.cli({"artifacts", "rebuild", open, "--json"})), "HISTORY_DROPPED");
+  for (const std::vector<std::string>& from :
+       {std::vector<std::string>{}, std::vector<std::string>{"--from", horizon}}) {
+    std::vector<std::string> words{"replay", "--what-if", at("policy.toml")};
+    words.insert(words.end(), from.begin(), from.end());
+    const json::object played = result(words);
+    EXPECT_EQ(played.at("recorded").at("runs"), 1);
+    EXPECT_EQ(played.at("runs_before"), 1);
+  }
+}
+
 TEST_F(RetentionTest, KeepsWhatIsYounger) {
   append_events(10);
   server_.stop();

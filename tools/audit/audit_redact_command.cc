@@ -10,6 +10,7 @@
 #include <CLI/CLI.hpp>
 
 #include "domain/limits.h"
+#include "server/executors/utf8_text.h"
 #include "store/durable_file.h"
 #include "tools/audit/audit_log.h"
 #include "tools/audit/audit_options.h"
@@ -28,6 +29,7 @@ struct RedactOptions {
   std::string reason;
   std::vector<std::string> fields;
   bool dry_run = false;
+  std::string data;  // as it was given, or empty
 };
 
 constexpr const char* elsewhere_note =
@@ -42,7 +44,8 @@ std::string for_the_shell(const std::string& word) {
 
 std::string redact_command(Position position, const RedactOptions& options) {
   return "signalbox audit redact " + std::to_string(position) + " --reason " +
-         for_the_shell(options.reason);
+         for_the_shell(options.reason) +
+         (options.data.empty() ? "" : " --data " + for_the_shell(options.data));
 }
 
 // The command that was given.
@@ -128,6 +131,7 @@ Called<json::object> run_redact(const Invocation& invocation, const RedactOption
     return tl::unexpected(usage_error("--reason must have between 1 and " +
                                       std::to_string(limits::reason_bytes_max) + " bytes"));
   }
+  if (!is_utf8(options.reason)) return tl::unexpected(usage_error("--reason must be UTF-8"));
   const std::filesystem::path data = invocation.data_directory();
   RedactionPlan plan;
   Position proved = 0;
@@ -222,10 +226,14 @@ std::string view_redaction(const json::object& result, const Terminal&) {
   if (!true_at(result, "searched")) {
     text += "What was erased is too short to be searched for.\n";
   } else if (text_at(result, "remaining_total") == "0") {
-    text += "Nothing of it was found anywhere else in the data directory.\n";
+    text +=
+        "Nothing of it (whole lines, and words of 16 bytes and more) was found anywhere else in "
+        "the data directory.\n";
   } else {
-    text += "Of what was erased, something is still in " + text_at(result, "remaining_total") +
-            " places:\n";
+    text +=
+        "Of what was erased, something (a whole line, or a word of 16 bytes or more) is still at "
+        "places; there are " +
+        text_at(result, "remaining_total") + ":\n";
     for (const json::value& each : array_at(result, "remaining")) {
       text += view_place(each.get_object());
     }
@@ -263,6 +271,7 @@ void add_audit_redact_command(CLI::App& audit, Invocation& invocation) {
       "  signalbox audit redact 42 --reason 'a key in the goal' --field goal");
   command->callback([options, &invocation] {
     invocation.action = [options, &invocation] {
+      options->data = invocation.data;
       return answer(invocation, run_redact(invocation, *options), view_redaction);
     };
   });

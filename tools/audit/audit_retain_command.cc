@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 
 #include "server/clock.h"
+#include "server/executors/utf8_text.h"
 #include "server/rpc/time_text.h"
 #include "tools/audit/audit_keys.h"
 #include "tools/audit/audit_options.h"
@@ -32,6 +33,9 @@ Called<json::object> run_retain(const Invocation& invocation, const RetainOption
   if (!older_than_ms || *older_than_ms < 0) {
     return tl::unexpected(
         usage_error("--older-than: " + options.older_than + " is no age like 90d or 36h"));
+  }
+  if (options.archives.empty() || !is_utf8(options.archives)) {
+    return tl::unexpected(usage_error("--archive must name a directory, in UTF-8"));
   }
   RetentionRequest request;
   request.data = invocation.data_directory();
@@ -103,7 +107,8 @@ void add_audit_retain_command(CLI::App& audit, Invocation& invocation) {
       "from the disk, and only then they are dropped from the log. What belongs to runs and cards\n"
       "that are open stays. State, proofs, `audit verify` and `replay` are as before; an archive "
       "is\n"
-      "an export like any other. An idempotency key is known as long as its run is.\n\n"
+      "an export like any other. An idempotency key stays used, also that of a run that is "
+      "gone.\n\n"
       "Examples:\n"
       "  signalbox audit retain --older-than 90d --archive /var/archive --signing-key audit.key "
       "--dry-run\n"

@@ -96,7 +96,7 @@ Called<RedactionPlan> plan_redaction(const RocksEventLog& log, Position position
             "log begins with since then has its texts. When that has ended, the next retention "
             "drops both",
         {{"position", position}, {"horizon", horizon.position}},
-        {"signalbox replay --run RUN", "signalbox audit retain --help"}));
+        {"signalbox audit retain --help"}));
   }
   RedactionPlan plan;
   bool fits = true;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 
 #include "domain/nanoseconds.h"
+#include "projections/history_base.h"
 #include "projections/rocks_table.h"
 #include "server/follow/projector.h"
 #include "server/recovery/recovery.h"
@@ -53,6 +54,24 @@ Called<std::unique_ptr<RocksEventLog>> take_log(const fs::path& data) {
         "kill $(cat " + (data / "server.lock").string() + ")", "systemctl stop signalbox"};
   }
   return tl::unexpected(std::move(called));
+}
+
+// Only to look, also at that of a running server.
+Called<std::unique_ptr<RocksEventLog>> read_log(const fs::path& data) {
+  auto log = RocksEventLog::open(data, {.read_only = true});
+  if (!log) return tl::unexpected(from_store_error(log.error()));
+  return std::move(*log);
+}
+
+// What lies in the data directory can go with it, or be deleted by itself (projections/).
+Called<void> require_outside(const fs::path& archives, const fs::path& data) {
+  std::error_code failed;
+  const fs::path place = fs::weakly_canonical(fs::absolute(archives, failed), failed);
+  const fs::path inside = place.lexically_relative(fs::weakly_canonical(data, failed));
+  if (!failed && (inside.empty() || *inside.begin() == "..")) return {};
+  return tl::unexpected(usage_error("--archive " + archives.string() +
+                                    " is in the data directory, with which it would be lost: name "
+                                    "one elsewhere, best on another disk"));
 }
 
 // With the read models of the time in `scratch`: they may be larger than memory.
@@ -119,13 +138,20 @@ Stored<void> drop_records(RocksEventLog& log, const RetentionRequest& request,
   return log.drop(log.tail(), {record}, plan.drop);
 }
 
-// The next start would do it, and take its time. Whatever goes wrong here, it still will.
-void renew_read_models(const EventLog& log, const fs::path& data) {
+// The next start would do it, and take its time. Whatever goes wrong here, it still will. Those
+// that began with another base are made anew.
+void catch_up_read_models(const EventLog& log, const fs::path& data) {
   const fs::path directory = data / "projections" / "read_models";
-  std::error_code ignored;
-  fs::remove_all(directory, ignored);
   auto opened = RocksTable::open_or_recreate(directory, RunIndex::format);
   if (!opened) return;
+  const auto begun = begins_as(*opened->table, log);
+  if (!begun || !*begun) {
+    opened->table.reset();
+    std::error_code ignored;
+    fs::remove_all(directory, ignored);
+    opened = RocksTable::open_or_recreate(directory, RunIndex::format);
+    if (!opened) return;
+  }
   RunIndex index(*opened->table);
   static_cast<void>(Projector(log, index, {}).catch_up());
 }
@@ -133,16 +159,28 @@ void renew_read_models(const EventLog& log, const fs::path& data) {
 }  // namespace
 
 Called<RetentionReport> retain(const RetentionRequest& request) {
-  auto log = take_log(request.data);
+  if (auto outside = require_outside(request.archives, request.data); !outside) {
+    return tl::unexpected(outside.error());
+  }
+  auto log = request.dry_run ? read_log(request.data) : take_log(request.data);
   if (!log) return tl::unexpected(std::move(log.error()));
   RetentionReport report;
   const fs::path log_files = request.data / "log";
   report.log_bytes_before = report.log_bytes_after = bytes_below(log_files);
-  const std::int64_t until_ns = request.now_ns - request.older_than_ms * ns_per_ms;
-  auto plan = plan_on_disk(**log, until_ns, request.data / "projections" / "retention");
+  // An age from before 1970 is older than any record.
+  const bool ever = request.older_than_ms >= request.now_ns / ns_per_ms;
+  const std::int64_t until_ns = ever ? 0 : request.now_ns - request.older_than_ms * ns_per_ms;
+  auto plan = plan_on_disk(
+      **log, until_ns,
+      request.data / "projections" / (request.dry_run ? "retention-dry-run" : "retention"));
   if (!plan) return tl::unexpected(from_store_error(plan.error()));
   report.plan = std::move(*plan);
-  if (report.plan.drops_nothing()) return report;
+  if (report.plan.drops_nothing()) {
+    // One that was killed after it had dropped didn't come to them.
+    if (!request.dry_run && (*log)->horizon().position > 0)
+      catch_up_read_models(**log, request.data);
+    return report;
+  }
   std::error_code failed;
   report.archive = fs::absolute(request.archives, failed) /
                    (std::to_string(report.plan.from) + "-" + std::to_string(report.plan.horizon));
@@ -155,7 +193,7 @@ Called<RetentionReport> retain(const RetentionRequest& request) {
     return tl::unexpected(from_store_error(dropped.error()));
   }
   report.dropped_at = (*log)->horizon().dropped_at;
-  renew_read_models(**log, request.data);
+  catch_up_read_models(**log, request.data);
   if (auto closed = (*log)->close(); !closed) {
     return tl::unexpected(from_store_error(closed.error()));
   }
