@@ -1,8 +1,27 @@
 #include "server/past/dropped_history.h"
 
 #include <filesystem>
+#include <optional>
 
 namespace signalbox {
+namespace {
+
+// What the latest drop told; nothing where there was none, or where it can't be read.
+std::optional<HistoryDropped> latest_drop(const EventLog& log) {
+  const Position dropped_at = log.horizon().dropped_at;
+  if (dropped_at == 0) return std::nullopt;
+  const auto commit = log.read_commit(dropped_at);
+  const auto* dropped = commit ? event_as<HistoryDropped>(commit->front().event) : nullptr;
+  if (dropped == nullptr) return std::nullopt;
+  return *dropped;
+}
+
+// Each archive has its own records; those of earlier drops lie beside it.
+std::string all_archives(const HistoryDropped& dropped) {
+  return std::filesystem::path(dropped.archive).parent_path().string() + "/*";
+}
+
+}  // namespace
 
 Rejection history_dropped(const EventLog& log, Position position) {
   const Horizon horizon = log.horizon();
@@ -13,18 +32,30 @@ Rejection history_dropped(const EventLog& log, Position position) {
                       {{"position", static_cast<std::int64_t>(position)},
                        {"horizon", static_cast<std::int64_t>(horizon.position)}},
                       {"signalbox events --from " + first}};
-  const auto commit = log.read_commit(horizon.dropped_at);
-  const auto* dropped = commit ? event_as<HistoryDropped>(commit->front().event) : nullptr;
-  if (dropped == nullptr) return rejection;
+  const auto dropped = latest_drop(log);
+  if (!dropped) return rejection;
   rejection.details.push_back({"archive", dropped->archive});
   rejection.message += "; the archive is " + dropped->archive;
-  // Each archive has its own records; those of earlier drops lie beside it.
-  const std::string where =
-      position >= dropped->from
-          ? dropped->archive
-          : std::filesystem::path(dropped->archive).parent_path().string() + "/*";
+  const std::string where = position >= dropped->from ? dropped->archive : all_archives(*dropped);
   rejection.next_commands.push_back("grep -h '\"id\":\"" + std::to_string(position) + "\",' " +
                                     where + "/events-*.jsonl");
+  return rejection;
+}
+
+Rejection no_such_run(const EventLog& log, const RunId& run_id) {
+  const std::string text = to_string(run_id);
+  Rejection rejection{ErrorCode::RUN_NOT_FOUND,
+                      "there is no run " + text,
+                      {{"run_id", text}},
+                      {"signalbox run list"}};
+  const auto dropped = latest_drop(log);
+  if (!dropped) return rejection;
+  rejection.message +=
+      "; of those that ended long ago the records are in archives, the latest in " +
+      dropped->archive;
+  rejection.details.push_back({"archive", dropped->archive});
+  rejection.next_commands.push_back("grep -h '\"subject\":\"run/" + text + "\"' " +
+                                    all_archives(*dropped) + "/events-*.jsonl");
   return rejection;
 }
 

@@ -10,4 +10,7 @@ namespace signalbox {
 // HISTORY_DROPPED. `position` is at or before the log's horizon.
 Rejection history_dropped(const EventLog& log, Position position);
 
+// RUN_NOT_FOUND. Where records were dropped it may have been one of those: with where to look.
+Rejection no_such_run(const EventLog& log, const RunId& run_id);
+
 }  // namespace signalbox

@@ -3,6 +3,7 @@
 #include "domain/plan_guards.h"
 #include "projections/plan_history.h"
 #include "projections/run_history.h"
+#include "server/past/dropped_history.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/plan_results.h"
 #include "server/rpc/read_models.h"
@@ -35,8 +36,7 @@ Decided<json::object> ended_plan_view(const Api& api, const RunIndex& index, con
     return reject(ErrorCode::STORAGE_DAMAGED, history.error().message, {}, {"signalbox replay"});
   }
   if (!*history) {
-    return reject(ErrorCode::RUN_NOT_FOUND, "there is no run " + text, {{"run_id", text}},
-                  {"signalbox run list"});
+    return tl::unexpected(no_such_run(api.log, run_id));
   }
   const auto run = fold_ended_plan((*history)->records, (*history)->pipeline, station);
   if (run != nullptr) return plan_view(*run);

@@ -5,6 +5,7 @@
 #include "domain/limits.h"
 #include "projections/run_history.h"
 #include "server/executors/utf8_text.h"
+#include "server/past/dropped_history.h"
 #include "server/rpc/described_json.h"
 #include "server/rpc/read_models.h"
 #include "server/rpc/timeline_json.h"
@@ -23,9 +24,7 @@ Decided<Whole> load(const Api& api, const RunIndex& index, const RunId& run_id) 
   auto row = index.find(run_id);
   if (!row) return unreadable(row.error());
   if (!*row) {
-    const std::string text = to_string(run_id);
-    return reject(ErrorCode::RUN_NOT_FOUND, "there is no run " + text, {{"run_id", text}},
-                  {"signalbox run list"});
+    return tl::unexpected(no_such_run(api.log, run_id));
   }
   auto timeline = read_timeline(api.log, index, run_id);
   if (!timeline) return unreadable(timeline.error());

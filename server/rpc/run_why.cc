@@ -8,6 +8,7 @@
 #include "domain/remote_work.h"
 #include "projections/run_history.h"
 #include "projections/why.h"
+#include "server/past/dropped_history.h"
 #include "server/rpc/described_json.h"
 #include "server/rpc/read_models.h"
 #include "server/rpc/time_text.h"
@@ -169,9 +170,7 @@ Decided<json::object> why_view(const Api& api, const RunIndex& index, Moment mom
   if (!positions) return unreadable(positions.error());
   std::erase_if(*positions, [&](Position position) { return position > moment.position; });
   if (positions->empty()) {
-    const std::string text = to_string(moment.run_id);
-    return reject(ErrorCode::RUN_NOT_FOUND, "there is no run " + text, {{"run_id", text}},
-                  {"signalbox run list"});
+    return tl::unexpected(no_such_run(api.log, moment.run_id));
   }
   const auto records = read_records(api.log, *positions);
   if (!records) return unreadable(records.error());

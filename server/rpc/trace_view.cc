@@ -5,6 +5,7 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
+#include "server/past/dropped_history.h"
 #include "server/rpc/described_json.h"
 #include "server/rpc/read_models.h"
 #include "server/rpc/time_text.h"
@@ -92,9 +93,7 @@ Decided<json::object> trace_result(const EventLog& log, const RunIndex& index,
   const auto whole = read_run_trace(log, index, params.run_id);
   if (!whole) return unreadable(whole.error());
   if (!*whole) {
-    const std::string text = to_string(params.run_id);
-    return reject(ErrorCode::RUN_NOT_FOUND, "there is no run " + text, {{"run_id", text}},
-                  {"signalbox run list"});
+    return tl::unexpected(no_such_run(log, params.run_id));
   }
   json::object result;
   result["run_id"] = to_string(params.run_id);

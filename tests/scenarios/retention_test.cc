@@ -42,7 +42,15 @@ TEST_F(RetentionTest, DropsWhatEndedAndKeepsWhatIsOpen) {
   EXPECT_EQ(run(open), shown);
   EXPECT_EQ(complete(open, "plan", token, "succeeded").exit_code, 0) << "its token is still good";
   EXPECT_EQ(complete(open, "implement", claim(open), "succeeded").exit_code, 0);
-  EXPECT_EQ(code_of(server_.cli({"run", "get", ended, "--json"})), "RUN_NOT_FOUND");
+  for (const char* query : {"get", "trace", "why"}) {  // gone, with where to find it
+    const Output gone = server_.cli({"run", query, ended, "--json"});
+    EXPECT_EQ(code_of(gone), "RUN_NOT_FOUND");
+    const json::object data = one_object(gone).at("error").at("data").as_object();
+    EXPECT_EQ(data.at("details").at("archive"), done.at("archive"));
+    const Output found =
+        run_process({"sh", "-c", std::string(data.at("next_commands").at(1).as_string())}, {});
+    EXPECT_NE(found.out.find("the one that ended"), std::string::npos) << found.err;
+  }
   const json::object status = result({"status"});
   EXPECT_EQ(status.at("state_digest"), replayed().at("state_digest"));
 }
