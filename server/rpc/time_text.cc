@@ -48,11 +48,18 @@ void put_digits(std::string& text, std::size_t at, std::size_t digits, std::int6
 std::string format_time(std::int64_t utc_ns) {
   using namespace std::chrono;
   // Not gmtime_r(), which takes a lock of the whole process; and by hand: snprintf was a quarter of
-  // what making the answer to a claim took.
-  const sys_time<nanoseconds> time{nanoseconds(utc_ns)};
+  // what making the answer to a claim took. In seconds first: the day on which 64 bits of
+  // nanoseconds begin is before them.
+  std::int64_t whole_s = utc_ns / ns_per_s;
+  std::int64_t fraction_ns = utc_ns % ns_per_s;
+  if (fraction_ns < 0) {
+    fraction_ns += ns_per_s;
+    --whole_s;
+  }
+  const sys_seconds time{std::chrono::seconds(whole_s)};
   const auto day = floor<days>(time);
   const year_month_day date(day);
-  const hh_mm_ss<nanoseconds> clock(time - day);
+  const hh_mm_ss<std::chrono::seconds> clock(time - day);
   std::string text = "0000-00-00T00:00:00.000000000Z";
   put_digits(text, 0, 4, static_cast<int>(date.year()));  // 64 bits of nanoseconds end in 2262
   put_digits(text, 5, 2, static_cast<unsigned>(date.month()));
@@ -60,7 +67,7 @@ std::string format_time(std::int64_t utc_ns) {
   put_digits(text, 11, 2, clock.hours().count());
   put_digits(text, 14, 2, clock.minutes().count());
   put_digits(text, 17, 2, clock.seconds().count());
-  put_digits(text, 20, 9, clock.subseconds().count());
+  put_digits(text, 20, 9, fraction_ns);
   return text;
 }
 
