@@ -46,6 +46,16 @@ std::size_t character_columns(std::string_view character) {
   return columns < 0 ? 1 : static_cast<std::size_t>(columns);
 }
 
+// Whether this character reorders those after it (Unicode UAX #9: U+202A … U+202E, U+2066 …
+// U+2069), so that a line would show something else than it says.
+bool turns_around(std::string_view character) {
+  if (!character.starts_with('\xE2') || character.size() != 3) return false;
+  const auto second = static_cast<unsigned char>(character[1]);
+  const auto third = static_cast<unsigned char>(character[2]);
+  return (second == 0x80 && third >= 0xAA && third <= 0xAE) ||
+         (second == 0x81 && third >= 0xA6 && third <= 0xA9);
+}
+
 }  // namespace
 
 Terminal terminal_of(int file_descriptor) {
@@ -106,7 +116,8 @@ std::string printable(std::string_view text) {
     const auto byte = static_cast<unsigned char>(text[at]);
     // C1 controls are U+0080 … U+009F: 0xC2 and a second byte below 0xA0.
     const bool control =
-        length == 2 && byte == 0xC2 && static_cast<unsigned char>(text[at + 1]) < 0xA0;
+        (length == 2 && byte == 0xC2 && static_cast<unsigned char>(text[at + 1]) < 0xA0) ||
+        turns_around(text.substr(at, length));
     if (text[at] == '\n' || text[at] == '\t' || text[at] == '\r') {
       out += ' ';
     } else if (length == 0 || byte < 0x20 || byte == 0x7F || control) {

@@ -34,11 +34,11 @@ Called<json::object> world_difference(ReplayWalk& walk, Position from, Position 
   if (!streams) return tl::unexpected(from_store_error(streams.error()));
   if (auto there = walk.go(from); !there) return tl::unexpected(from_store_error(there.error()));
   std::vector<std::optional<json::object>> before;
-  for (const Stream& stream : *streams) before.push_back(noun_state(walk.world(), stream));
+  for (const auto& each : *streams) before.push_back(noun_state(walk.world(), each.stream));
   if (auto there = walk.go(to); !there) return tl::unexpected(from_store_error(there.error()));
   json::array changes;
   auto state = before.begin();
-  for (const Stream& stream : *streams) {
+  for (const auto& [stream, last_event] : *streams) {
     const auto was = std::move(*state++);
     const auto is = noun_state(walk.world(), stream);
     const auto fields = differences(was, is);
@@ -54,6 +54,7 @@ Called<json::object> world_difference(ReplayWalk& walk, Position from, Position 
                        {"change", !was  ? "appears"
                                   : !is ? "is gone"
                                         : "changes"},
+                       {"last_event", last_event},
                        {"fields", std::move(shown)}});
   }
   return json::object{
@@ -65,7 +66,7 @@ std::string view_world_difference(const json::object& difference, const Terminal
   for (const json::value& each : array_at(difference, "changes")) {
     const json::object& change = each.get_object();
     text += styled(terminal, Style::strong, text_at(change, "stream")) + " " +
-            text_at(change, "change") + "\n";
+            text_at(change, "change") + " (" + text_at(change, "last_event") + ")\n";
     std::vector<FieldDifference> fields;
     for (const json::value& field : array_at(change, "fields")) {
       const json::object& object = field.get_object();

@@ -12,9 +12,9 @@
 
 namespace signalbox {
 
-// {from, to, events, changes: [{stream, change: "appears"|"changes"|"is gone", fields: [{field,
-// from?, to?}]}]}, a change for each stream with events in between whose state isn't the same. It
-// moves the walk.
+// {from, to, events, changes: [{stream, change: "appears"|"changes"|"is gone", last_event,
+// fields: [{field, from?, to?}]}]}, a change for each stream with events in between whose state
+// isn't the same. It moves the walk.
 Called<boost::json::object> world_difference(ReplayWalk& walk, Position from, Position to);
 
 std::string view_world_difference(const boost::json::object& difference, const Terminal& terminal);

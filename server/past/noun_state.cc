@@ -112,6 +112,15 @@ auto find_in(const Nouns& nouns, const std::string& name) -> decltype(&nouns.beg
   return found == nouns.end() ? nullptr : &found->second;
 }
 
+// What a station waits for means something only while it waits.
+json::object state_of_run(const Run& run) {
+  json::object state = *state_of(&run);
+  for (json::value& station : state.at("stations").as_array()) {
+    if (station.at("status") != "waiting") station.at("waiting") = nullptr;
+  }
+  return state;
+}
+
 }  // namespace
 
 std::optional<json::object> noun_state(const World& world, const Stream& stream) {
@@ -119,7 +128,7 @@ std::optional<json::object> noun_state(const World& world, const Stream& stream)
     case StreamKind::server:
       return state_of(&world.server);
     case StreamKind::run:
-      if (const Run* run = world.find_run(stream.run_id)) return state_of(run);
+      if (const Run* run = world.find_run(stream.run_id)) return state_of_run(*run);
       return state_of(world.ended_runs.find(stream.run_id));
     case StreamKind::lock:
       if (const Lock* lock = world.find_lock(stream.name)) return state_of(lock);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
-#include <set>
+#include <map>
 #include <utility>
 
 #include "domain/check.h"
@@ -65,11 +65,14 @@ Stored<std::optional<WalkStep>> ReplayWalk::find(const std::function<bool(const 
   return go(found);
 }
 
-Stored<std::vector<Stream>> ReplayWalk::streams_between(Position from, Position to) const {
-  std::vector<Stream> streams;
-  std::set<std::string> known;
+Stored<std::vector<ReplayWalk::Touched>> ReplayWalk::streams_between(Position from,
+                                                                     Position to) const {
+  std::vector<Touched> streams;
+  std::map<std::string, std::size_t> known;
   const auto scanned = log_.scan(from + 1, to, [&](Record&& record) {
-    if (known.insert(to_string(record.stream)).second) streams.push_back(std::move(record.stream));
+    const auto [place, is_new] = known.emplace(to_string(record.stream), streams.size());
+    if (is_new) streams.push_back({std::move(record.stream), {}});
+    streams[place->second].last_event = tag_of(record.event).name;
     return true;
   });
   if (!scanned) return tl::unexpected(scanned.error());

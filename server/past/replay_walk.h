@@ -36,8 +36,14 @@ class ReplayWalk {
   // To `position`, at most the tail; 0 is before the first. What the event there did: nothing at 0.
   Stored<std::optional<WalkStep>> go(Position position);
 
-  // What the events after `from` up to `to` are about, in the order of the first of each. Stays.
-  Stored<std::vector<Stream>> streams_between(Position from, Position to) const;
+  // What the events after `from` up to `to` are about, in the order of the first of each, with the
+  // type of the last. Stays.
+  struct Touched {
+    Stream stream;
+    std::string last_event;
+    friend bool operator==(const Touched&, const Touched&) = default;
+  };
+  Stored<std::vector<Touched>> streams_between(Position from, Position to) const;
 
   // To the next event after position() that `wanted`; nothing, and it stays, if there is none.
   Stored<std::optional<WalkStep>> find(const std::function<bool(const Record&)>& wanted);

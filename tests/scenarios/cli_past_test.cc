@@ -142,14 +142,14 @@ TEST_F(PastCliTest, DiffTellsWhatChangedOverAllThings) {
   std::map<std::string, std::string> statuses;
   for (const auto& each : diff.at("changes").as_array()) {
     const std::string stream = text(each.as_object(), "stream");
-    changes[stream] = text(each.as_object(), "change");
+    changes[stream] = text(each.as_object(), "change") + " " + text(each.as_object(), "last_event");
     for (const auto& field : each.at("fields").as_array()) {
       if (field.at("field") == "status") statuses[stream] = text(field.as_object(), "to");
     }
   }
-  EXPECT_EQ(changes, (std::map<std::string, std::string>{{"run/" + first_, "changes"},
-                                                         {"run/" + second_, "appears"},
-                                                         {"lock/deploy", "appears"}}));
+  EXPECT_EQ(changes, (std::map<std::string, std::string>{{"run/" + first_, "changes RunFailed"},
+                                                         {"run/" + second_, "appears RunCanceled"},
+                                                         {"lock/deploy", "appears LockAcquired"}}));
   EXPECT_EQ(statuses["run/" + first_], "failed");
   EXPECT_EQ(statuses["run/" + second_], "canceled");
   const auto none = result({"diff", "--from", moments_[2].position, "--to", moments_[2].position});

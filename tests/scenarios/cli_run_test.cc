@@ -72,6 +72,8 @@ TEST_F(CliTest, WatchFollowsARunToItsEndAndTellsHowItEnded) {
   EXPECT_EQ(watched.exit_code, 0) << watched.err;
   EXPECT_NE(watched.out.find("RunSucceeded"), std::string::npos) << watched.out;
   EXPECT_EQ(watched.out.find('\x1b'), std::string::npos) << "no colours but on a terminal";
+  start_run("evil \xE2\x80\xAEtxt.exe");  // would turn around what stands after it
+  EXPECT_NE(server_.cli({"run", "list"}).out.find("evil ?txt.exe"), std::string::npos);
 
   const std::string bad = start_run("bad");
   ASSERT_EQ(server_.cli({"run", "cancel", bad, "--wait"}).exit_code, 0);

@@ -103,7 +103,8 @@ TEST_F(ReplayWalkTest, FindsTheNextAndStaysWhereThereIsNone) {
 TEST_F(ReplayWalkTest, TellsWhatIsAboutInBetween) {
   const ReplayWalk walk(log(), "/nonexistent");
   EXPECT_EQ(walk.streams_between(1, 4).value(),
-            (std::vector{Stream::lock("lock0"), Stream::lock("lock1")}));
+            (std::vector<ReplayWalk::Touched>{{Stream::lock("lock0"), "LockReleased"},
+                                              {Stream::lock("lock1"), "LockReleased"}}));
 }
 
 }  // namespace
