@@ -13,6 +13,7 @@
 #include "server/logs/logging.h"
 #include "server/recovery/recovery.h"
 #include "server/server.h"
+#include "server/systemd/service_manager.h"
 #include "server/systemd/start_progress.h"
 
 namespace signalbox {
@@ -93,6 +94,9 @@ int serve(const Config& config, spdlog::logger& logger) {
     std::filesystem::permissions(config.data, std::filesystem::perms::owner_all, error);
   }
 
+  if (const auto why = why_nobody_is_told()) {
+    logger.warn("{}; a service manager isn't told of the start, and may end it for that", *why);
+  }
   auto progress = std::make_unique<StartProgress>();
   progress->phase("reading and folding the log");
   auto recovered =
