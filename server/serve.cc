@@ -37,6 +37,9 @@ int exit_code_of(const StoreError& error) {
 
 int refuse(spdlog::logger& logger, const StoreError& error) {
   logger.error("{}", error.message);
+  if (error.kind == StoreError::Kind::in_use) {
+    logger.error("one process at a time writes to a data directory: start again once it has ended");
+  }
   if (error.kind == StoreError::Kind::damaged) {
     logger.error(
         "nothing is served from a log that isn't what was written; keep a copy of the "

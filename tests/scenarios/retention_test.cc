@@ -265,6 +265,10 @@ TEST_F(RetentionTest, RefusesWhileAServerRuns) {
   const Output output = retain();
   EXPECT_EQ(output.exit_code, 75) << output.out;
   EXPECT_EQ(code_of(output), "IN_USE");
+  EXPECT_NE(output.out.find("by `signalbox serve`, process " + std::to_string(server_.pid())),
+            std::string::npos)
+      << output.out;
+  EXPECT_NE(output.out.find("\"kill " + std::to_string(server_.pid())), std::string::npos);
   EXPECT_FALSE(fs::exists(at("archive")));
   EXPECT_FALSE(fs::exists(at("nothing")));
   const Output nowhere =

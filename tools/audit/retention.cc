@@ -44,14 +44,13 @@ Called<std::unique_ptr<RocksEventLog>> take_log(const fs::path& data) {
   if (!fs::exists(data / "log" / "CURRENT", ignored)) {  // opening would make one
     return tl::unexpected(usage_error("there is no log in " + data.string()));
   }
-  auto recovered = recover(data);
+  auto recovered = recover(data, {}, "signalbox audit retain");
   if (recovered) return std::move(recovered->log);
   StoreError error = std::move(recovered.error());
   CallError called = from_store_error(error);
   if (error.kind == StoreError::Kind::in_use) {
-    called.error["message"] = error.message + ": records are dropped only while none runs";
-    called.error["data"].as_object()["next_commands"] = boost::json::array{
-        "kill $(cat " + (data / "server.lock").string() + ")", "systemctl stop signalbox"};
+    called.error["message"] =
+        error.message + ": records are dropped only while nobody else has the log";
   }
   return tl::unexpected(std::move(called));
 }
