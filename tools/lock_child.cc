@@ -62,8 +62,14 @@ void give_terminal_to(pid_t group) {
 
 // The child, up to exec. Only what is allowed after a fork.
 [[noreturn]] void become(char** argv, char** environment, pid_t parent, bool has_terminal,
-                         int failure_descriptor) {
+                         int go_descriptor, int failure_descriptor) {
   ::setpgid(0, 0);
+  char byte = 0;
+  ssize_t told = 0;
+  do {
+    told = ::read(go_descriptor, &byte, 1);
+  } while (told < 0 && errno == EINTR);
+  if (told != 1) ::_exit(0);  // the parent died before there was a guardian
   if (has_terminal) give_terminal_to(::getpid());
   default_signals();
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -72,6 +78,16 @@ void give_terminal_to(pid_t group) {
   const int error = errno;
   (void)!::write(failure_descriptor, &error, sizeof error);
   ::_exit(127);
+}
+
+// The errno that become() wrote, or 0 where it became the command.
+int told_error(int descriptor) {
+  int error = 0;
+  ssize_t got = 0;
+  do {
+    got = ::read(descriptor, &error, sizeof error);
+  } while (got < 0 && errno == EINTR);
+  return got == sizeof error ? error : 0;
 }
 
 void pause_ms(std::int64_t ms) {
@@ -107,13 +123,15 @@ tl::expected<LockChild, int> LockChild::start(const Settings& settings) {
   const bool has_terminal = ::isatty(STDIN_FILENO) == 1 && ::tcgetpgrp(STDIN_FILENO) == ::getpgrp();
   Pipe life_line = make_pipe();
   Pipe failure = make_pipe();
+  Pipe go = make_pipe();  // the command begins when it has a guardian, and not before
 
   const pid_t parent = ::getpid();
   const pid_t pid = ::fork();
   if (pid < 0) return tl::unexpected(errno);
   if (pid == 0) {
+    ::close(go[1].get());
     become(const_cast<char**>(argv.data()), const_cast<char**>(environment.data()), parent,
-           has_terminal, failure[1].get());
+           has_terminal, go[0].get(), failure[1].get());
   }
   ::setpgid(pid, pid);  // both sides do: whoever comes first
   failure[1] = FileDescriptor();
@@ -121,15 +139,15 @@ tl::expected<LockChild, int> LockChild::start(const Settings& settings) {
   if (guardian == 0) {
     ::close(life_line[1].get());
     ::close(failure[0].get());
+    ::close(go[1].get());
     guard(pid, life_line[0].get(), settings.kill_grace_ms);
   }
+  const int no_guardian = guardian < 0 ? errno : 0;
+  if (no_guardian == 0) (void)!::write(go[1].get(), "", 1);
+  go[1] = FileDescriptor();
   LockChild child(pid, guardian, std::move(life_line[1]), has_terminal);
-  int error = 0;
-  ssize_t got = 0;
-  do {
-    got = ::read(failure[0].get(), &error, sizeof error);
-  } while (got < 0 && errno == EINTR);
-  if (got != sizeof error) return child;
+  const int error = no_guardian != 0 ? no_guardian : told_error(failure[0].get());
+  if (error == 0) return child;
   while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
   }
   child.ended_ = true;

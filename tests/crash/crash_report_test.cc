@@ -12,6 +12,7 @@
 #include "tests/crash/connection.h"
 #include "tests/crash/fake_wall_clock.h"
 #include "tests/crash/server_process.h"
+#include "tests/eventually.h"
 
 namespace signalbox::test {
 namespace {
@@ -44,15 +45,6 @@ class CrashReport : public ::testing::Test {
         .at("claim")
         .as_object();
   }
-  // Until `done` or for as long as a start may take.
-  template <class Done>
-  bool wait_until(Done&& done) {
-    for (int i = 0; i < 300 * slowness; ++i) {
-      if (done()) return true;
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    }
-    return false;
-  }
 
   ScratchDirectory scratch_;
   ServerProcess server_{scratch_.path() / "box"};
@@ -65,7 +57,7 @@ TEST_F(CrashReport, HasOneVerdictForEachThingInFlight) {  // T8
   claim(claimed, 60'000);
   const std::string going =
       start_run({{"executor", "process"}, {"command", {"sleep", "20"}}, {"cancel_grace", "100ms"}});
-  ASSERT_TRUE(wait_until([this] { return events("StationExternalRefSet").size() == 1; }));
+  ASSERT_TRUE(eventually([this] { return events("StationExternalRefSet").size() == 1; }));
   const std::uint64_t last = number_of(call("server.status").at("position"));
   server_.kill();
   ASSERT_TRUE(server_.start()) << server_.log();
@@ -95,7 +87,7 @@ TEST_F(CrashReport, HasOneVerdictForEachThingInFlight) {  // T8
   EXPECT_EQ(number_of(finished[0].at("position")), last + 2);
 
   call("run.cancel", {{"run_id", going}});
-  EXPECT_TRUE(wait_until([this] { return events("CancelConfirmed").size() == 1; }));
+  EXPECT_TRUE(eventually([this] { return events("CancelConfirmed").size() == 1; }));
 }
 
 TEST_F(CrashReport, ACleanStopHasNone) {  // T8
@@ -141,7 +133,7 @@ TEST_F(ClockSet, ExpiresNoLeaseAndIsTold) {
   for (const char* offset : {"+1h", "-2h", "+0s"}) {
     wall_clock_.set(offset);
     ++jumps;
-    ASSERT_TRUE(wait_until([&] { return events("ClockJumped").size() >= jumps; })) << offset;
+    ASSERT_TRUE(eventually([&] { return events("ClockJumped").size() >= jumps; })) << offset;
     EXPECT_EQ(refusal("station.heartbeat", beat), "") << offset;
   }
   const json::array told = events("ClockJumped");

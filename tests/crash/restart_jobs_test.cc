@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
-#include <functional>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -15,20 +14,12 @@
 
 #include "tests/crash/connection.h"
 #include "tests/crash/server_process.h"
+#include "tests/eventually.h"
 
 namespace signalbox::test {
 namespace {
 
 namespace json = boost::json;
-
-bool eventually(const std::function<bool()>& condition) {
-  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > give_up) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  return true;
-}
 
 std::vector<std::string> lines_of(const std::filesystem::path& path) {
   std::ifstream file(path);

@@ -12,6 +12,7 @@
 
 #include "tests/crash/connection.h"
 #include "tests/crash/server_process.h"
+#include "tests/eventually.h"
 
 namespace signalbox::test {
 namespace {
@@ -73,13 +74,9 @@ class SlowReader : public ::testing::Test {
   // Waits until `server.status` tells this.
   bool status_becomes(const char* field, std::uint64_t value) {
     auto connection = connect();
-    const auto give_up = Clock::now() + std::chrono::seconds(20);
-    while (Clock::now() < give_up) {
-      if (number_of(result_of(connection.call("server.status", {})).at(field)) == value)
-        return true;
-      std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    }
-    return false;
+    return eventually([&] {
+      return number_of(result_of(connection.call("server.status", {})).at(field)) == value;
+    });
   }
 
   // Sends lines as long as they are taken, and reads nothing.

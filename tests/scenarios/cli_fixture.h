@@ -11,6 +11,7 @@
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 
+#include "tests/eventually.h"
 #include "tests/scenarios/real_server.h"
 
 namespace signalbox {
@@ -27,6 +28,9 @@ max_retries = 0
 
 class CliTest : public testing::Test {
  protected:
+  // However long a test takes, the service does nothing of its own accord between two commands.
+  CliTest() : CliTest({"--watchdog-interval", "1h"}) {}
+  explicit CliTest(std::vector<std::string> options) : server_(std::move(options)) {}
   void SetUp() override {
     server_.start();
     std::ofstream(pipeline()) << worker_pipeline;
@@ -79,14 +83,8 @@ class CliTest : public testing::Test {
     return result({"rpc", "events.read", boost::json::serialize(params)}).at("events").as_array();
   }
 
-  // Fails the test where the condition doesn't come true within a minute.
-  static void await(const std::function<bool()>& condition) {
-    const auto give_up = std::chrono::steady_clock::now() + std::chrono::minutes(1);
-    while (!condition()) {
-      ASSERT_LT(std::chrono::steady_clock::now(), give_up);
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
-  }
+  // Fails the test where the condition doesn't come true.
+  static void await(const std::function<bool()>& condition) { ASSERT_TRUE(eventually(condition)); }
   void await_status(const std::string& run_id, const std::string& status) const {
     await([&] { return text(run(run_id), "status") == status; });
   }

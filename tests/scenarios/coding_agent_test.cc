@@ -152,11 +152,16 @@ TEST_F(CodingAgents, AUsageLimitParksTheStationUntilItsReset) {
   in_call(
       1,
       "echo '{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":true,\"result\":\"Claude AI "
-      "usage limit reached|'$(($(date +%s) + 4))'\"}'; exit 1");
+      "usage limit reached|'$(($(date +%s) + " +
+          std::to_string(test::slowness > 1 ? 20 : 4) + "))'\"}'; exit 1");
   const std::string id = start("");
-  await([&] { return text(station(id), "status") == "waiting"; });
-  EXPECT_EQ(text(station(id), "waiting_for"), "quota");
-  const std::string until = text(station(id), "waiting_until");
+  json::object waiting;
+  await([&] {
+    waiting = station(id);
+    return text(waiting, "status") == "waiting";
+  });
+  EXPECT_EQ(text(waiting, "waiting_for"), "quota");
+  const std::string until = text(waiting, "waiting_until");
   EXPECT_EQ(calls().size(), 1U);
   server_.kill();
   server_.start();

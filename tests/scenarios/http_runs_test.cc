@@ -46,7 +46,7 @@ class HttpRuns : public ::testing::Test {
     return id;
   }
 
-  RealServer server_;
+  RealServer server_{{"--watchdog-interval", "1h"}};
 };
 
 TEST_F(HttpRuns, S1AcceptsARunAndShowsItsTimeline) {

@@ -2,22 +2,12 @@
 #pragma once
 
 #include <chrono>
-#include <functional>
 #include <thread>
 
+#include "tests/eventually.h"
 #include "tests/scenarios/cli_fixture.h"
 
 namespace signalbox {
-
-// Waits for a condition, for at most half a minute.
-inline bool eventually(const std::function<bool()>& condition) {
-  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > until) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  return true;
-}
 
 // A command in the background, with what it prints.
 class BackgroundCommand {
@@ -47,6 +37,9 @@ class BackgroundCommand {
 
 class LockCliTest : public CliTest {
  protected:
+  // Long enough to be held by who beats in time, wherever it runs; short enough to be waited for.
+  static constexpr std::int64_t short_lease_ms = test::slowness > 1 ? 5000 : 800;
+
   void TearDown() override {
     // A stopped server can't be waited for.
     if (server_.running()) ::kill(server_.pid(), SIGCONT);
@@ -72,6 +65,12 @@ class LockCliTest : public CliTest {
     return std::make_unique<BackgroundCommand>(exec_words(std::move(options), std::move(command)),
                                                scratch_.path() / name);
   }
+
+  // A command that goes on until tell().
+  [[nodiscard]] std::vector<std::string> until_told() const {
+    return {"sh", "-c", "while [ ! -e '" + path_of("go") + "' ]; do sleep 0.02; done"};
+  }
+  void tell() const { std::ofstream(path_of("go")) << "\n"; }
 
   // Who holds it, or "".
   [[nodiscard]] std::string holder(const std::string& key = "deploy") const {

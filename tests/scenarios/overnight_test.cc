@@ -66,6 +66,7 @@ tell "$@"
 
 class Overnight : public CliTest {
  protected:
+  Overnight() : CliTest(std::vector<std::string>{}) {}
   void SetUp() override {
     ASSERT_TRUE(wall_clock_.available()) << "libfaketime is missing: tools/packages faketime";
     std::ofstream(scratch_.path() / "agent") << agent;

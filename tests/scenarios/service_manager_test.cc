@@ -51,8 +51,13 @@ TEST_F(ServiceManagerTest, ItIsReadyWhenItAnswersAndSaysThatItStops) {
   ASSERT_TRUE(first);
   EXPECT_NE(first->find("STATUS="), std::string::npos) << *first;
   std::string words = *first;
-  EXPECT_FALSE(Connection::open(server_.socket())) << "nobody answers yet";
-  words += manager_.until("READY=1");
+  // Nobody answers yet; who looks late may find that all of it is done.
+  const bool answers = Connection::open(server_.socket()).has_value();
+  while (const auto more = manager_.next(milliseconds(0))) words += *more;
+  if (answers) {
+    EXPECT_NE(words.find("STATUS=bringing up the read models"), std::string::npos) << words;
+  }
+  if (words.find("READY=1") == std::string::npos) words += manager_.until("READY=1");
   EXPECT_NE(words.find("STATUS=bringing up the read models"), std::string::npos) << words;
   auto ready = Connection::open(server_.socket());
   ASSERT_TRUE(ready);
@@ -63,7 +68,8 @@ TEST_F(ServiceManagerTest, ItIsReadyWhenItAnswersAndSaysThatItStops) {
 }
 
 TEST_F(ServiceManagerTest, ItSaysThatItLivesMoreThanTwiceAnInterval) {
-  watch(std::chrono::seconds(3));
+  constexpr std::chrono::seconds interval{test::slowness > 1 ? 15 : 3};
+  watch(interval);
   server_.start();
   manager_.until("READY=1");
   manager_.until("WATCHDOG=1");
@@ -71,7 +77,7 @@ TEST_F(ServiceManagerTest, ItSaysThatItLivesMoreThanTwiceAnInterval) {
   for (int ping = 0; ping < 3; ++ping) {
     manager_.until("WATCHDOG=1");
     const auto now = std::chrono::steady_clock::now();
-    EXPECT_LT(now - last, milliseconds(1500));
+    EXPECT_LT(now - last, interval / 2.0);
     last = now;
   }
   const auto status = manager_.next();

@@ -33,13 +33,12 @@ class TickScenario : public CliTest {
   }
   // Events of this type, once there is one.
   json::array events_of(const std::string& type) const {
-    for (int round = 0; round < 1000; ++round) {
-      const auto page = result({"events", "--type", type});
-      if (!page.at("events").as_array().empty()) return page.at("events").as_array();
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    }
-    ADD_FAILURE() << "no " << type;
-    return {};
+    json::array found;
+    EXPECT_TRUE(eventually([&] {
+      found = result({"events", "--type", type}).at("events").as_array();
+      return !found.empty();
+    })) << type;
+    return found;
   }
 };
 

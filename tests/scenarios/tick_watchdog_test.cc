@@ -26,19 +26,18 @@ class WatchdogScenario : public CliTest {
   }
   // The types of all events but those of the loop itself, once `last` is among them.
   static std::string types_until(const RealServer& server, const std::string& last) {
-    for (int round = 0; round < 1000; ++round) {
-      std::string types;
+    std::string types;
+    EXPECT_TRUE(eventually([&] {
+      types.clear();
       const json::object page = result_of(server, {"events", "--limit", "1000"});
       for (const json::value& event : page.at("events").as_array()) {
         if (event.at("stream") != "tick/watchdog") {
           types += std::string(event.at("type").as_string()) + " ";
         }
       }
-      if (types.find(last) != std::string::npos) return types;
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    }
-    ADD_FAILURE() << "no " << last;
-    return {};
+      return types.find(last) != std::string::npos;
+    })) << last;
+    return types;
   }
 };
 
@@ -141,10 +140,7 @@ TEST_F(WatchdogScenario, TheLoopTicksWhileThereIsSomethingToWatchAndSurvivesAKil
         .size();
   };
   const auto more_than = [&ticks](std::size_t count) {
-    for (int round = 0; round < 1000 && ticks() <= count; ++round) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    }
-    return ticks() > count;
+    return eventually([&] { return ticks() > count; });
   };
   EXPECT_EQ(ticks(), 0U);
   const std::string run = start_with(server, "heartbeat_timeout = \"1h\"\n");

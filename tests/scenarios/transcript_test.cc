@@ -63,7 +63,8 @@ class Conversation {
     // No loop becomes due in between: a transcript has what was asked for.
     std::filesystem::create_directories(server_.data());
     std::ofstream(server_.data() / "signalbox.toml")
-        << "[board]\nheartbeat = \"366d\"\nsynthesizer = \"366d\"\nprune = \"366d\"\n";
+        << "watchdog_interval = \"1h\"\n"
+           "[board]\nheartbeat = \"366d\"\nsynthesizer = \"366d\"\nprune = \"366d\"\n";
     server_.start();
     descriptor_ = server_.connect();
   }

@@ -25,9 +25,15 @@ class WhatIfCliTest : public CliTest {
 };
 
 TEST_F(WhatIfCliTest, ShowsWhatHappenedBesideWhatWould) {
+  const auto begun = std::chrono::steady_clock::now();
   const std::string first = start_run("first");
   const std::string second = start_run("second");
-  ASSERT_EQ(complete(first, "plan", claim(first), "succeeded").exit_code, 0);
+  const auto between_starts = std::chrono::steady_clock::now() - begun;
+  const std::string token = claim(first);
+  // On however slow a machine: the first run is at work for longer than it took to start the
+  // second, so two workers have both at once.
+  std::this_thread::sleep_for(between_starts);
+  ASSERT_EQ(complete(first, "plan", token, "succeeded").exit_code, 0);
   ASSERT_EQ(complete(first, "implement", claim(first), "succeeded").exit_code, 0);
   ASSERT_EQ(complete(second, "plan", claim(second), "succeeded").exit_code, 0);
   ASSERT_EQ(complete(second, "implement", claim(second), "failed").exit_code, 0);

@@ -1,4 +1,4 @@
-// What the tests of executors share: a directory of their own, jobs, and waiting for a condition.
+// What the tests of executors share: a directory of their own, and jobs.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,6 +16,7 @@
 
 #include "server/clock.h"
 #include "server/executors/process_executor.h"
+#include "tests/eventually.h"
 
 namespace signalbox {
 
@@ -49,16 +50,6 @@ inline std::string content_of(const std::filesystem::path& path) {
 
 inline void write_text(const std::filesystem::path& path, const std::string& text) {
   std::ofstream(path, std::ios::binary) << text;
-}
-
-// True as soon as `condition` is; false if it isn't within half a minute.
-inline bool eventually(const std::function<bool()>& condition) {
-  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > give_up) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-  }
-  return true;
 }
 
 // A data directory with an artifact store, and the executors on it.

@@ -4,21 +4,13 @@
 
 #include <chrono>
 
+#include "tests/eventually.h"
 #include "tests/server/http_site.h"
 
 namespace signalbox {
 namespace {
 
 constexpr std::int64_t soon_ms = 100;
-
-bool eventually(const std::function<bool()>& condition) {
-  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > until) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-  }
-  return true;
-}
 
 TEST(HttpListener, AHeaderThatTakesTooLongIsCutOff) {
   HttpSite site([](HttpService& service) { service.header_ms_max = soon_ms; });

@@ -17,12 +17,13 @@ class TraceExporterTest : public ::testing::Test, protected RpcSite {
  protected:
   ~TraceExporterTest() override { exporter.reset(); }
 
-  void begin_exporting() {
+  // `request_ms`: how long a collector may take; longer than any does that answers at all.
+  void begin_exporting(std::int64_t request_ms = 60'000) {
     TraceSettings settings;
     settings.endpoint = collector.url();
     settings.service_name = "signalbox";
     settings.backfill_ms = 50LL * 366 * 24 * 60 * 60 * 1000;
-    settings.request_ms = 400;
+    settings.request_ms = request_ms;
     settings.backoff_ms = 5;
     settings.headers = {{"X-Api-Key", "secret"}};
     exporter = std::make_unique<TraceExporter>(log, projector, settings, directory.path(),
@@ -105,7 +106,7 @@ TEST_F(TraceExporterTest, ACollectorThatFailsForAWhileMissesNothing) {
   collector.fail_next({.method = "POST", .hang = true});
   collector.fail_next({.method = "POST", .status = 500, .body = "oops"});
   const auto begun = std::chrono::steady_clock::now();
-  begin_exporting();
+  begin_exporting(3000);
   ASSERT_TRUE(all_sent());
   EXPECT_GE(std::chrono::steady_clock::now() - begun, std::chrono::seconds(1)) << "Retry-After";
   EXPECT_EQ(collector.faults_left(), 0U);
