@@ -51,6 +51,10 @@ Decided<const Run*> current_station(const World& world, const RunId& id,
   return &run;
 }
 
+std::string claim_command(const RunId& id, const std::string& station) {
+  return "signalbox station claim --worker me --run " + to_string(id) + " --station " + station;
+}
+
 // As above, and the token is the one of the attempt under way.
 Decided<const Run*> held_station(const World& world, const RunId& id, const std::string& station,
                                  Token token) {
@@ -64,10 +68,10 @@ Decided<const Run*> held_station(const World& world, const RunId& id, const std:
                     {{"run_id", to_string(id)},
                      {"station", station},
                      {"token", static_cast<std::int64_t>(token)}},
-                    {"signalbox station claim --station " + station});
+                    {claim_command(id, station)});
     }
     return reject(ErrorCode::STATION_NOT_CLAIMED, "nobody holds station " + station,
-                  about(run, station), {"signalbox station claim --station " + station});
+                  about(run, station), {claim_command(id, station)});
   }
   if (run.attempt->token != token) {
     return reject(ErrorCode::STALE_TOKEN, "this token is not the one of the attempt under way",

@@ -173,8 +173,18 @@ class Answering {
       case StationStatus::failed:
       case StationStatus::canceled:
       case StationStatus::timeout:
-        SIGNALBOX_CHECK(!"an open run has its turn at none of these");
+        return explain_end_in_between();
     }
+  }
+
+  // Only a question about the past falls between two events of one commit.
+  void explain_end_in_between() {
+    const std::string status = boost::describe::enum_to_string(run_->station().status, "?");
+    add(WhyReason::running, records_.empty() ? nullptr : &records_.back(),
+        "station " + run_->definition().name + " is " + status +
+            "; what follows from it comes with the next event of the same commit")
+        .unblocked_by = "the service itself, in the same commit";
+    answer_.moving = true;
   }
 
   void explain_ready() {

@@ -84,7 +84,10 @@ Server::Server(const Config& config, Recovered& recovered, RunIndex& index, spdl
               }},
              read_board_settings(config.board).value(), config.coderunner_mode),
       feed_(
-          log_, [this](const StoreError& error) { fail_from_thread(error); },
+          log_,
+          [this](const StoreError& error) {
+            logger_.error("events can't be read for a subscriber: {}", error.message);
+          },
           [this](std::function<void()> action) { asio::post(io_, std::move(action)); }),
       agent_logs_(agent_log_surroundings()),
       authentication_(engine_, clock_, config.access),

@@ -42,6 +42,14 @@ Called<StreamEnd> follow_once(Client& client, json::object& params, const Visito
       params["from"] = number_at(event, "from");
       return StreamEnd::by_server;
     }
+    if (method == "failed") {
+      const std::string code = text_at(event, "code");
+      return tl::unexpected(from_rejection(
+          {code == "HISTORY_DROPPED" ? ErrorCode::HISTORY_DROPPED : ErrorCode::STORAGE_DAMAGED,
+           text_at(event, "message"),
+           {{"from", static_cast<std::int64_t>(number_at(event, "from"))}},
+           {"signalbox replay"}}));
+    }
     if (method != "event") {
       if (visitors.broadcast) visitors.broadcast(method, event);
       continue;

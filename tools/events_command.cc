@@ -7,7 +7,6 @@
 #include <CLI/CLI.hpp>
 #include <boost/json/serialize.hpp>
 
-#include "tools/client.h"
 #include "tools/commands.h"
 #include "tools/elapsed_text.h"
 #include "tools/event_stream.h"
@@ -43,15 +42,11 @@ json::object filter_params(const EventsOptions& options) {
 
 // As many pages as it takes: the server may give one with fewer events, or none, and more to come.
 Called<json::object> read_events(const Invocation& invocation, const EventsOptions& options) {
-  const auto server = invocation.server_address();
-  if (!server) return tl::unexpected(server.error());
-  auto client = Client::connect(*server);
-  if (!client) return tl::unexpected(std::move(client.error()));
   json::object params = filter_params(options);
   json::array events;
   for (;;) {
     params["limit"] = std::min(options.limit - events.size(), page_events_max);
-    auto page = client->call("events.read", params);
+    auto page = call_server(invocation, "events.read", params);
     if (!page) return page;
     for (const json::value& each : array_at(*page, "events")) events.push_back(each);
     if (!true_at(*page, "more") || events.size() >= options.limit) {

@@ -10,7 +10,7 @@ constexpr int submits_max = 3;
 JobResult lost_result(const std::vector<std::int32_t>& survivors) {
   JobResult result;
   result.failure = {Outcome::failed, ErrorClass::lost, "JOB_LOST",
-                    "the job's supervisor is gone and left no result"};
+                    "the job is gone and left no result"};
   if (!survivors.empty()) {
     result.failure.message += "; these of its processes would not end:";
     for (const std::int32_t pid : survivors) result.failure.message += ' ' + std::to_string(pid);

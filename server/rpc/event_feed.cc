@@ -76,11 +76,7 @@ void EventFeed::pump(const std::shared_ptr<Subscriber>& subscriber) {
       return;
     }
     const auto records = log_.read(subscriber->next, read_events_at_once);
-    if (!records) {
-      read_error_(records.error());
-      subscriber->peer->close_after_flush();
-      return;
-    }
+    if (!records) return end_unread(*subscriber, records.error());
     for (const Record& record : *records) send(*subscriber, record);
     subscriber->next = records->back().position + 1;
   }
@@ -103,6 +99,20 @@ void EventFeed::let_go(Subscriber& subscriber) {
   subscriber.let_go = true;
   subscriber.peer->notify(
       "lagged", {{"subscription", subscriber.subscription}, {"from", subscriber.next}}, true);
+  subscriber.peer->close_after_flush();
+}
+
+// What others ask for may be whole, so it ends this one alone.
+void EventFeed::end_unread(Subscriber& subscriber, const StoreError& error) {
+  read_error_(error);
+  subscriber.let_go = true;
+  const bool dropped = error.kind == StoreError::Kind::dropped;
+  subscriber.peer->notify("failed",
+                          {{"subscription", subscriber.subscription},
+                           {"from", subscriber.next},
+                           {"code", dropped ? "HISTORY_DROPPED" : "STORAGE_DAMAGED"},
+                           {"message", error.message}},
+                          true);
   subscriber.peer->close_after_flush();
 }
 

@@ -34,8 +34,8 @@ struct EventFilter {
 
 class EventFeed {
  public:
-  // `read_error` gets what goes wrong when the log is read for a subscriber,
-  // and `post` runs an action later on the caller's thread.
+  // `read_error` gets what goes wrong when the log is read for a subscriber, who is told and let
+  // go, and `post` runs an action later on the caller's thread.
   EventFeed(const EventLog& log, std::function<void(const StoreError&)> read_error,
             std::function<void(std::function<void()>)> post)
       : log_(log), read_error_(std::move(read_error)), post_(std::move(post)) {}
@@ -73,6 +73,7 @@ class EventFeed {
   void send(Subscriber& subscriber, const Record& record);
   void go_on_later(const std::shared_ptr<Subscriber>& subscriber);
   static void let_go(Subscriber& subscriber);
+  void end_unread(Subscriber& subscriber, const StoreError& error);
   void sweep();
 
   const EventLog& log_;

@@ -4,8 +4,11 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <optional>
+#include <utility>
 
 #include <boost/asio/basic_socket_acceptor.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -18,6 +21,7 @@
 #include "server/rpc/line_limits.h"
 #include "server/rpc/responder.h"
 #include "server/socket/tls_relay.h"
+#include "store/file_descriptor.h"
 
 namespace signalbox {
 namespace {
@@ -72,6 +76,24 @@ void refuse_plain(Socket& socket, SpokenProtocol protocol) {
   }
 }
 
+using FileIdentity = std::pair<dev_t, ino_t>;
+
+std::optional<FileIdentity> identity_of(const std::filesystem::path& path) {
+  struct stat present {};
+  if (lstat(path.c_str(), &present) != 0) return std::nullopt;
+  return FileIdentity{present.st_dev, present.st_ino};
+}
+
+// Whether the socket at `path` is a living server's, and not what a killed one left behind.
+bool somebody_listens(const std::filesystem::path& path) {
+  const FileDescriptor probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.native().copy(address.sun_path, sizeof address.sun_path - 1);
+  return ::connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ||
+         errno == EAGAIN;  // it listens, and too many wait for it
+}
+
 }  // namespace
 
 class Listener::Acceptor {
@@ -113,7 +135,10 @@ class Listener::Acceptor {
     boost::system::error_code ignored;
     acceptor_.close(ignored);
     retry_.cancel();
-    if (!path.empty()) std::filesystem::remove(path, ignored_code_);
+    // Only our own: at its path there may be somebody else's by now.
+    if (!path.empty() && identity_of(path) == identity) {
+      std::filesystem::remove(path, ignored_code_);
+    }
   }
 
   [[nodiscard]] std::string local_address() const {
@@ -128,6 +153,7 @@ class Listener::Acceptor {
   }
 
   std::filesystem::path path;  // of a Unix socket
+  std::optional<FileIdentity> identity;
 
  private:
   asio::basic_socket_acceptor<Protocol> acceptor_;
@@ -151,7 +177,13 @@ tl::expected<void, std::string> Listener::listen_unix(const std::filesystem::pat
   struct stat present {};
   if (lstat(path.c_str(), &present) == 0) {
     if (!S_ISSOCK(present.st_mode)) {
-      return tl::unexpected(path.string() + " is there and is not a socket");
+      return tl::unexpected(path.string() +
+                            " is there and is not a socket: move it away, or name another path "
+                            "with --socket");
+    }
+    if (somebody_listens(path)) {
+      return tl::unexpected("another server listens at " + path.string() +
+                            ": stop it, or name another path with --socket");
     }
     std::filesystem::remove(path);
   }
@@ -162,6 +194,7 @@ tl::expected<void, std::string> Listener::listen_unix(const std::filesystem::pat
   umask(before);
   if (!opened) return tl::unexpected(path.string() + ": " + opened.error());
   acceptor->path = path;
+  acceptor->identity = identity_of(path);
   acceptor->accept();
   acceptors_.push_back(std::move(acceptor));
   return {};

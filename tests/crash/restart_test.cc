@@ -73,6 +73,32 @@ TEST_F(Restart, ASecondServerEndsAtOnceAndNamesTheFirst) {
   EXPECT_EQ(call("server.status", {}).at("incarnation"), 1);
 }
 
+// Nor on the first one's socket; a socket that a killed server left is nobody's.
+TEST_F(Restart, AServerTakesNobodysSocket) {
+  start();
+  const auto serve_beside = [&] {
+    return run_program({SIGNALBOX_BINARY, "serve", "--data", (scratch_.path() / "beside").string(),
+                        "--socket", server_.socket().string()});
+  };
+  const ProcessOutput second = serve_beside();
+  EXPECT_EQ(second.end.exit_code, 78);
+  EXPECT_NE(second.text.find("another server listens at " + server_.socket().string()),
+            std::string::npos)
+      << second.text;
+  EXPECT_EQ(call("server.status", {}).at("data_directory").as_string(), server_.data().string());
+  // One that can't be asked is there all the same.
+  ::kill(server_.pid(), SIGSTOP);
+  EXPECT_EQ(serve_beside().end.exit_code, 78);
+  ::kill(server_.pid(), SIGCONT);
+  EXPECT_EQ(call("server.status", {}).at("data_directory").as_string(), server_.data().string());
+  crash_and_start();
+  // Another's socket at its path isn't its own to remove.
+  std::filesystem::rename(server_.socket(), scratch_.path() / "elsewhere");
+  std::ofstream(server_.socket()) << "somebody's";
+  EXPECT_EQ(server_.stop().exit_code, 0);
+  EXPECT_TRUE(std::filesystem::exists(server_.socket()));
+}
+
 TEST_F(Restart, ACleanStopIsRecordedAndTheNextStartKnows) {
   start();
   EXPECT_EQ(previous(), "none");

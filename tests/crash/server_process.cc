@@ -20,7 +20,7 @@
 namespace signalbox::test {
 namespace {
 
-constexpr std::chrono::seconds patience{30};
+constexpr std::chrono::seconds patience{120};
 
 // The child dies with the test, so that one that crashes leaves nothing behind.
 pid_t spawn(const std::vector<std::string>& argv, const std::filesystem::path& output) {

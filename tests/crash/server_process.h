@@ -43,7 +43,7 @@ struct ProcessEnd {
   std::optional<int> signal;
 };
 
-// Runs a program to its end, at most half a minute; stdout and stderr together.
+// Runs a program to its end, at most two minutes; stdout and stderr together.
 struct ProcessOutput {
   ProcessEnd end;
   std::string text;
@@ -64,7 +64,7 @@ class ServerProcess {
   // The same under strace with these options, e.g. to let system calls fail. The process id is the
   // server's own. Fails the test, and gives false, where tracing isn't possible.
   bool launch_traced(const std::vector<std::string>& strace_options);
-  // Waits until it answers; false if it ended or didn't within half a minute.
+  // Waits until it answers; false if it ended or didn't within two minutes.
   bool wait_until_ready();
   bool start() {
     launch();

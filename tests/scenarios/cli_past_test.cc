@@ -101,13 +101,35 @@ TEST_F(PastCliTest, AMomentIsAPositionATimeOrAnAge) {
   EXPECT_EQ(server_.cli({"run", "list", "--at", "yesterday"}).exit_code, 2);
 }
 
+// Between a station's end and the run's lies no moment that anybody lived through; asking for it is
+// no mistake.
+TEST_F(PastCliTest, APositionInsideACommitIsAnswered) {
+  live();
+  const auto failed = events(first_, "StationFailed").at(0).at("position");
+  ASSERT_EQ(events(first_, "RunFailed").at(0).at("position").to_number<int>(),
+            failed.to_number<int>() + 1);
+  const auto why = result({"run", "why", first_, "--at", json::serialize(failed)});
+  EXPECT_EQ(why.at("reasons").at(0).at("reason"), "running");
+  EXPECT_EQ(why.at("reasons").at(0).at("cause_position"), failed);
+  EXPECT_EQ(why.at("moving"), true);
+}
+
+TEST_F(PastCliTest, EventsEndAtTheMomentThatIsAskedFor) {
+  live();
+  const std::string position = moments_[2].position;
+  const auto page = result({"events", "--at", position, "--limit", "1000"});
+  EXPECT_EQ(json::serialize(page.at("events").as_array().back().at("position")), position);
+  EXPECT_EQ(server_.cli({"access", "list", "--at", position}).exit_code, 0);
+}
+
 TEST_F(PastCliTest, WhatHasBeenCannotBeChanged) {
   const std::string run = start_run("as it was");
   const Output refused = server_.cli({"run", "cancel", run, "--at", "2", "--json"});
   EXPECT_EQ(refused.exit_code, 77);
   EXPECT_EQ(code(refused), "NOT_ALLOWED");
   for (const std::vector<std::string>& words :
-       {std::vector<std::string>{"events", "--at", "1"}, {"run", "watch", run, "--at", "2"}}) {
+       {std::vector<std::string>{"events", "--follow", "--at", "1"},
+        {"run", "watch", run, "--at", "2"}}) {
     EXPECT_EQ(server_.cli(words).exit_code, 2) << words[0];
   }
   EXPECT_TRUE(events(run, "RunCanceled").empty());

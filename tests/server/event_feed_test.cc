@@ -1,0 +1,77 @@
+// Followers of a log of which a part can't be read: who asks for that part is told and let go, and
+// nobody else notices.
+#include "server/rpc/event_feed.h"
+
+#include <gtest/gtest.h>
+
+#include "store/entry.h"
+#include "store/memory_event_log.h"
+#include "tests/server/rpc_site.h"
+
+namespace signalbox {
+namespace {
+
+constexpr Position damaged_position = 2;
+
+// A log with a record that isn't what was written.
+class DamagedLog final : public EventLog {
+ public:
+  [[nodiscard]] Position tail() const override { return whole_.tail(); }
+  AppendResult append(Position expected_tail, std::span<const Commit> commits) override {
+    return whole_.append(expected_tail, commits);
+  }
+  Stored<Position> scan(Position from, Position to, const Visit& visit) const override {
+    if (from <= damaged_position && damaged_position <= to) {
+      return tl::unexpected(damaged_at(damaged_position, "a flipped byte"));
+    }
+    return whole_.scan(from, to, visit);
+  }
+  [[nodiscard]] Stored<Commit> read_commit(Position position) const override {
+    return whole_.read_commit(position);
+  }
+  Stored<AppendResult> redact(Position expected_tail, const Redaction& redaction) override {
+    return whole_.redact(expected_tail, redaction);
+  }
+  [[nodiscard]] MerkleFrontier frontier() const override { return whole_.frontier(); }
+
+ private:
+  MemoryEventLog whole_;
+};
+
+TEST(EventFeed, WhoAsksForWhatIsDamagedIsToldAndNobodyElseNotices) {
+  DamagedLog log;
+  const auto append = [&log](std::size_t count) {
+    std::vector<Commit> batch;
+    for (std::size_t index = 0; index < count; ++index) {
+      Record record;
+      record.position = log.tail() + 1 + index;
+      record.event = ServerStarted{};
+      batch.push_back({record});
+    }
+    EXPECT_EQ(log.append(log.tail(), batch).status, AppendStatus::ok);
+    return batch;
+  };
+  append(3);
+  std::vector<std::string> told;
+  EventFeed feed(
+      log, [&told](const StoreError& error) { told.push_back(error.message); },
+      [](const std::function<void()>& action) { action(); });
+  const auto late = std::make_shared<ListeningPeer>();
+  const auto early = std::make_shared<ListeningPeer>();
+  feed.subscribe(late, "late", 4, {});
+  feed.subscribe(early, "early", 1, {});
+  ASSERT_EQ(early->delivered.size(), 1U);
+  const auto failed = boost::json::parse(early->delivered[0]).as_object();
+  EXPECT_EQ(failed.at("method"), "failed");
+  EXPECT_EQ(failed.at("params").at("code"), "STORAGE_DAMAGED");
+  EXPECT_EQ(failed.at("params").at("subscription"), "early");
+  EXPECT_EQ(failed.at("params").at("from"), 1);
+  EXPECT_TRUE(early->is_closed);
+  EXPECT_EQ(told.size(), 1U);
+  feed.publish(append(2));
+  EXPECT_EQ(late->delivered.size(), 2U);
+  EXPECT_EQ(feed.size(), 1U);
+}
+
+}  // namespace
+}  // namespace signalbox
