@@ -54,7 +54,9 @@ Stored<BaseParts> read_parts(const EventLog& log) {
     return base_error(StoreError::Kind::unsupported,
                       "was written by a version with other formats (" + std::to_string(world_is) +
                           ", " + std::to_string(rows_are) + "): this one reads " +
-                          std::to_string(world_format) + ", " + std::to_string(RunIndex::format));
+                          std::to_string(world_format) + ", " + std::to_string(RunIndex::format) +
+                          "; nothing was changed: start the version that dropped the records, or a "
+                          "later one that reads both");
   }
   parts.world_bytes = read_integer<std::uint64_t>(parts.bytes.data() + 2 * sizeof(std::uint32_t));
   if (parts.world_bytes > parts.bytes.size() - base_header_bytes) {

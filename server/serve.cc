@@ -13,6 +13,7 @@
 #include "server/logs/logging.h"
 #include "server/recovery/recovery.h"
 #include "server/server.h"
+#include "server/systemd/service_manager.h"
 #include "server/systemd/start_progress.h"
 
 namespace signalbox {
@@ -36,6 +37,9 @@ int exit_code_of(const StoreError& error) {
 
 int refuse(spdlog::logger& logger, const StoreError& error) {
   logger.error("{}", error.message);
+  if (error.kind == StoreError::Kind::in_use) {
+    logger.error("one process at a time writes to a data directory: start again once it has ended");
+  }
   if (error.kind == StoreError::Kind::damaged) {
     logger.error(
         "nothing is served from a log that isn't what was written; keep a copy of the "
@@ -93,6 +97,9 @@ int serve(const Config& config, spdlog::logger& logger) {
     std::filesystem::permissions(config.data, std::filesystem::perms::owner_all, error);
   }
 
+  if (const auto why = why_nobody_is_told()) {
+    logger.warn("{}; a service manager isn't told of the start, and may end it for that", *why);
+  }
   auto progress = std::make_unique<StartProgress>();
   progress->phase("reading and folding the log");
   auto recovered =

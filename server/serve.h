@@ -24,7 +24,7 @@ struct ServeOptions {
 };
 
 // Serves until SIGTERM or SIGINT. Gives the exit code: 0 after a clean stop, 74 the log couldn't be
-// written, 75 another server has the directory, 78 configuration or damaged data.
+// written, 75 another process has the directory, 78 configuration or damaged data.
 int run_server(const ServeOptions& options);
 
 }  // namespace signalbox

@@ -107,7 +107,7 @@ Stored<void> decode_payload(std::uint16_t number, std::uint16_t version, std::st
   } catch (const std::exception& malformed) {
     return payload_failure(
         StoreError::Kind::damaged,
-        "the payload of a " + std::string(type.tag.name) + " has " + malformed.what());
+        "the payload of " + std::string(type.tag.name) + " has " + malformed.what());
   }
   return {};
 }

@@ -4,8 +4,9 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <string>
+#include <sstream>
 #include <utility>
 
 #include "store/durable_file.h"
@@ -13,22 +14,35 @@
 namespace signalbox {
 namespace {
 
-constexpr std::size_t pid_bytes_max = 32;
+constexpr std::size_t holder_bytes_max = 256;
 
 StoreError held_by_another(const std::filesystem::path& path) {
-  std::string pid = read_file(path, pid_bytes_max).value_or("");
-  while (!pid.empty() && pid.back() == '\n') pid.pop_back();
+  const DirectoryHolder holder = read_directory_holder(path);
   StoreError error;
   error.kind = StoreError::Kind::in_use;
-  error.message = path.parent_path().string() + " is in use by another server" +
-                  (pid.empty() ? "" : ", process " + pid);
+  error.message =
+      path.parent_path().string() + " is in use by " +
+      (holder.command.empty() ? std::string("another process") : "`" + holder.command + "`") +
+      (holder.process_id.empty() ? "" : ", process " + holder.process_id);
   error.file = path.string();
   return error;
 }
 
 }  // namespace
 
-Stored<DirectoryLock> DirectoryLock::take(const std::filesystem::path& path) {
+DirectoryHolder read_directory_holder(const std::filesystem::path& lock_file) {
+  std::istringstream lines(read_file(lock_file, holder_bytes_max).value_or(""));
+  DirectoryHolder holder;
+  std::getline(lines, holder.process_id);
+  std::getline(lines, holder.command);
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  // People paste it behind `kill`.
+  if (!std::all_of(holder.process_id.begin(), holder.process_id.end(), is_digit)) return {};
+  return holder;
+}
+
+Stored<DirectoryLock> DirectoryLock::take(const std::filesystem::path& path,
+                                          std::string_view command) {
   FileDescriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!file) return tl::unexpected(system_error("open", path));
   while (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
@@ -37,8 +51,9 @@ Stored<DirectoryLock> DirectoryLock::take(const std::filesystem::path& path) {
     return tl::unexpected(system_error("lock", path));
   }
   // Only a hint for people, so a disk without room for it is no reason not to start.
-  const std::string pid = std::to_string(::getpid()) + "\n";
-  if (::ftruncate(file.get(), 0) != 0 || ::pwrite(file.get(), pid.data(), pid.size(), 0) < 0) {
+  const std::string holder = std::to_string(::getpid()) + "\n" + std::string(command) + "\n";
+  if (::ftruncate(file.get(), 0) != 0 ||
+      ::pwrite(file.get(), holder.data(), holder.size(), 0) < 0) {
     static_cast<void>(::ftruncate(file.get(), 0));
   }
   return DirectoryLock(std::move(file));

@@ -139,7 +139,7 @@ Stored<std::unique_ptr<RocksEventLog>> RocksEventLog::open(const std::filesystem
       errno = failed.value();
       return tl::unexpected(system_error("create", log_directory(data)));
     }
-    auto taken = DirectoryLock::take(lock_file(data));
+    auto taken = DirectoryLock::take(lock_file(data), options.command);
     if (!taken) return tl::unexpected(taken.error());
     lock = std::move(*taken);
   }

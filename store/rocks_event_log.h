@@ -43,6 +43,8 @@ class RocksEventLog final : public EventLog {
     // For tools, on the directory of a running server too: takes no lock, writes nothing, and shows
     // the log as of the opening.
     bool read_only = false;
+    // Who opens it to write, in one line: told to whoever finds the directory in use.
+    std::string command = "signalbox serve";
     // The records up to here aren't read again. Without one, the whole log is.
     std::optional<Checkpoint> verified = std::nullopt;
     RandomSource random = nullptr;  // salts; secure_random() by default

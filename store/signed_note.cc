@@ -57,11 +57,16 @@ Ed25519Key public_key_of(const Ed25519Key& seed) {
   return public_key;
 }
 
+// `NAME+ID`.
+std::string key_label(std::string_view name, std::uint32_t id) {
+  std::array<char, key_id_digits + 1> digits{};
+  std::snprintf(digits.data(), digits.size(), "%08x", id);
+  return std::string(name) + "+" + digits.data();
+}
+
 std::string key_text(std::string_view prefix, const NoteVerifier& verifier, const Ed25519Key& key) {
-  std::array<char, key_id_digits + 1> id{};
-  std::snprintf(id.data(), id.size(), "%08x", verifier.id);
   std::string text(prefix);
-  text += verifier.name + "+" + id.data() + "+";
+  text += verifier.label() + "+";
   std::string bytes(1, note_ed25519);
   bytes += key_view(key);
   append_base64(text, bytes);
@@ -144,6 +149,7 @@ std::optional<NoteSignature> parse_signature_line(std::string_view line) {
 }  // namespace
 
 std::string NoteVerifier::text() const { return key_text({}, *this, public_key); }
+std::string NoteVerifier::label() const { return key_label(name, id); }
 
 bool valid_note_name(std::string_view name) {
   const auto allowed = [](char c) {
@@ -233,7 +239,7 @@ Stored<OpenedNote> open_note(std::string_view note, std::span<const NoteVerifier
       return each.name == signature->name && each.id == signature->id;
     });
     if (key == trusted.end()) {
-      strangers += (strangers.empty() ? "" : ", ") + std::string(signature->name);
+      strangers += (strangers.empty() ? "" : ", ") + key_label(signature->name, signature->id);
       continue;
     }
     if (!signature_holds(key->public_key, opened.text, signature->signature)) {

@@ -31,6 +31,8 @@ struct NoteVerifier {
 
   // `NAME+ID+KEY`.
   [[nodiscard]] std::string text() const;
+  // `NAME+ID`: which it is, for people.
+  [[nodiscard]] std::string label() const;
   friend bool operator==(const NoteVerifier&, const NoteVerifier&) = default;
 };
 

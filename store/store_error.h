@@ -12,7 +12,7 @@ namespace signalbox {
 struct StoreError {
   enum class Kind {
     damaged,      // bytes are not what was written: nothing may be served from them (exit 78)
-    in_use,       // another server has the directory (exit 75)
+    in_use,       // another process has the directory (exit 75)
     unsupported,  // written by a newer version (exit 78)
     full,         // no space left
     io,           // the outcome of the operation is unknown (exit 74)

@@ -4,6 +4,7 @@
 #include <boost/json/serialize.hpp>
 
 #include "server/rpc/error_json.h"
+#include "store/directory_lock.h"
 
 namespace signalbox {
 namespace {
@@ -52,6 +53,21 @@ CallError local_error(int number, const char* name, std::string message,
   return {std::move(error), exit_code};
 }
 
+// A server goes on until it is told to stop; any other command comes to its end.
+CallError in_use(const StoreError& error, json::object& details) {
+  const DirectoryHolder holder = read_directory_holder(error.file);
+  std::vector<std::string> next_commands;
+  if (!holder.command.empty()) details["command"] = holder.command;
+  if (!holder.process_id.empty()) {
+    details["process_id"] = holder.process_id;
+    const bool ends = !holder.command.empty() && holder.command != "signalbox serve";
+    next_commands.push_back(ends ? "tail --pid=" + holder.process_id + " -f /dev/null"
+                                 : "kill " + holder.process_id);
+  }
+  return local_error(in_use_number, "IN_USE", error.message, std::move(next_commands),
+                     ExitCode::try_again);
+}
+
 }  // namespace
 
 CallError refused_by_server(json::object error) {
@@ -93,7 +109,7 @@ CallError from_store_error(const StoreError& error) {
       called = from_rejection({ErrorCode::STORAGE_DAMAGED, error.message, {}, {}});
       break;
     case StoreError::Kind::in_use:
-      called = local_error(in_use_number, "IN_USE", error.message, {}, ExitCode::try_again);
+      called = in_use(error, details);
       break;
     case StoreError::Kind::not_found:
       called = usage_error(error.message);

@@ -9,6 +9,7 @@
 #include "projections/world_digest.h"
 #include "projections/world_snapshot.h"
 #include "server/past/dropped_history.h"
+#include "server/rpc/error_json.h"
 
 namespace signalbox {
 namespace {
@@ -69,11 +70,11 @@ Called<Replayed> replay(const ReplayRequest& request) {
     return tl::unexpected(from_rejection(history_dropped(**log, to)));
   }
   if (to > tail) {
-    return tl::unexpected(from_rejection(
-        {ErrorCode::POSITION_NOT_FOUND,
-         "the log ends at " + std::to_string(tail),
-         {{"to", static_cast<std::int64_t>(to)}, {"tail", static_cast<std::int64_t>(tail)}},
-         {}}));
+    return tl::unexpected(
+        from_rejection({ErrorCode::POSITION_NOT_FOUND,
+                        "the log ends at " + std::to_string(tail),
+                        {position_detail("to", to), position_detail("tail", tail)},
+                        {}}));
   }
   if (request.verify) {
     if (auto verified = (*log)->verify(tail); !verified) {

@@ -1,6 +1,7 @@
 // `signalbox replay`: what the log says, without a server.
 #include <unistd.h>
 
+#include <charconv>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -16,6 +17,7 @@
 #include "tools/elapsed_text.h"
 #include "tools/event_view.h"
 #include "tools/json_fields.h"
+#include "tools/past_call.h"
 #include "tools/replay.h"
 #include "tools/replay_against.h"
 #include "tools/replay_step.h"
@@ -30,7 +32,8 @@ namespace json = boost::json;
 constexpr Position against_digest_every = 10'000;
 
 struct ReplayOptions {
-  std::optional<std::uint64_t> to;
+  std::string until;           // --to, as it was given
+  std::optional<Position> to;  // what it means in this log
   std::optional<std::string> run_id;
   bool from_snapshot = false;
   bool verify = false;
@@ -40,6 +43,28 @@ struct ReplayOptions {
   CapsuleReplay capsule;
   WhatIfOptions what_if;
 };
+
+// A position, which the log needn't be asked for; else a moment, as --at and --from have it.
+Called<void> find_end(const Invocation& invocation, ReplayOptions& options) {
+  if (options.until.empty()) return {};
+  Position position = 0;
+  const char* const end = options.until.data() + options.until.size();
+  const auto read = std::from_chars(options.until.data(), end, position);
+  if (read.ec == std::errc() && read.ptr == end) {
+    options.to = position;
+    return {};
+  }
+  const auto log = RocksEventLog::open(invocation.data_directory(), {.read_only = true});
+  if (!log) return tl::unexpected(from_store_error(log.error()));
+  const auto found = position_of_moment(**log, options.until);
+  if (!found) return tl::unexpected(found.error());
+  if (*found == 0) {
+    return tl::unexpected(
+        usage_error("--to " + options.until + " is before the log's first record"));
+  }
+  options.to = *found;
+  return {};
+}
 
 std::uint64_t rate(const Replayed& replayed) {
   if (replayed.seconds <= 0) return 0;
@@ -171,8 +196,8 @@ void add_replay_command(CLI::App& app, Invocation& invocation) {
   CLI::App* command = app.add_subcommand("replay", "Fold the log offline: its state and digest");
   const auto options = std::make_shared<ReplayOptions>();
   add_capsule_options(*command, options->capsule);
-  command->add_option("--to", options->to, "Up to this position; else to the end")
-      ->type_name("POSITION");
+  command->add_option("--to", options->until, "Up to this position, time or age; else to the end")
+      ->type_name("MOMENT");
   command->add_option("--run", options->run_id, "Print this run's records instead");
   command->add_flag("--verify", options->verify,
                     "Check every file as well, and the newest snapshot against the log");
@@ -215,6 +240,7 @@ void add_replay_command(CLI::App& app, Invocation& invocation) {
       "Examples:\n"
       "  signalbox replay --data ./box\n"
       "  signalbox replay --data ./box --to 1200 --json\n"
+      "  signalbox replay --data ./box --to 8h\n"
       "  signalbox replay --data ./box --step\n"
       "  ./new/signalbox replay --data ./box --verify --against ./old/signalbox\n"
       "  signalbox replay --data ./box --what-if more-workers.toml --from 24h\n"
@@ -224,6 +250,9 @@ void add_replay_command(CLI::App& app, Invocation& invocation) {
     invocation.action = [options, &invocation] {
       if (!options->capsule.file.empty()) {
         return answer(invocation, replay_capsule(options->capsule), view_capsule);
+      }
+      if (auto found = find_end(invocation, *options); !found) {
+        return answer(invocation, tl::unexpected(std::move(found.error())), {});
       }
       if (!options->what_if.policy.empty()) {
         options->what_if.to = options->to;

@@ -25,8 +25,10 @@ Stored<void> fold_tail(const EventLog& log, World& world, const FoldProgress& pr
 }
 
 Stored<std::unique_ptr<RocksEventLog>> open_log(const std::filesystem::path& data,
-                                                const WorldSnapshot* snapshot) {
+                                                const WorldSnapshot* snapshot,
+                                                const std::string& command) {
   RocksEventLog::Options options;
+  options.command = command;
   if (snapshot != nullptr) {
     options.verified.emplace(Checkpoint{snapshot->world.position, snapshot->frontier});
   }
@@ -55,16 +57,17 @@ Stored<World> fold_log(const EventLog& log, const std::filesystem::path& data) {
   return world;
 }
 
-Stored<Recovered> recover(const std::filesystem::path& data, const FoldProgress& progress) {
+Stored<Recovered> recover(const std::filesystem::path& data, const FoldProgress& progress,
+                          const std::string& command) {
   Recovered recovered;
   LoadedSnapshot loaded =
       load_newest_snapshot(snapshots_directory(data), std::numeric_limits<Position>::max());
   recovered.notes = std::move(loaded.problems);
 
-  auto log = open_log(data, loaded.snapshot ? &*loaded.snapshot : nullptr);
+  auto log = open_log(data, loaded.snapshot ? &*loaded.snapshot : nullptr, command);
   if (!log && log.error().kind == StoreError::Kind::damaged && loaded.snapshot) {
     // Either may be wrong, and only the log counts: it is read whole.
-    auto again = open_log(data, nullptr);
+    auto again = open_log(data, nullptr, command);
     if (again) {
       recovered.notes.push_back("the snapshot doesn't fit the log, which is good: " +
                                 log.error().message);

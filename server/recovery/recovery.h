@@ -31,8 +31,10 @@ struct Recovered {
 using FoldProgress = std::function<void(Position done, Position of)>;
 
 // Opens and verifies the log of a data directory and folds it. A snapshot that can't be used is
-// noted and passed over: it is never what the log is judged by.
-Stored<Recovered> recover(const std::filesystem::path& data, const FoldProgress& progress = {});
+// noted and passed over: it is never what the log is judged by. Who finds the directory in
+// use meanwhile is told of `command`.
+Stored<Recovered> recover(const std::filesystem::path& data, const FoldProgress& progress = {},
+                          const std::string& command = "signalbox serve");
 
 // What a fold begins with: the snapshot, where there is one that isn't older than all that the log
 // has; else what the log itself begins with.

@@ -12,6 +12,12 @@ namespace json = boost::json;
 
 const char* name_of(ErrorCode code) { return boost::describe::enum_to_string(code, "INTERNAL"); }
 
+Detail position_detail(std::string key, Position position) {
+  constexpr Position exact_max = Position{1} << 53;
+  if (position > exact_max) return {std::move(key), std::to_string(position)};
+  return {std::move(key), static_cast<std::int64_t>(position)};
+}
+
 namespace {
 
 // The core counts; clients read times.

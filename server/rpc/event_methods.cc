@@ -7,6 +7,7 @@
 #include "server/rpc/broadcast_sources.h"
 #include "server/rpc/broadcasts.h"
 #include "server/rpc/command_call.h"
+#include "server/rpc/error_json.h"
 #include "server/rpc/page_limit.h"
 #include "server/rpc/record_json.h"
 #include "store/codec.h"
@@ -146,11 +147,10 @@ void subscribe(Api& api, Call& call) {
     return call.responder.reject(history_dropped(api.log, from));
   }
   if (from > tail + 1) {
-    return call.responder.reject(
-        {ErrorCode::POSITION_NOT_FOUND,
-         "the log ends at " + std::to_string(tail),
-         {{"from", static_cast<std::int64_t>(from)}, {"tail", static_cast<std::int64_t>(tail)}},
-         {"signalbox events --follow"}});
+    return call.responder.reject({ErrorCode::POSITION_NOT_FOUND,
+                                  "the log ends at " + std::to_string(tail),
+                                  {position_detail("from", from), position_detail("tail", tail)},
+                                  {"signalbox events --follow"}});
   }
   if (api.feed.full()) {
     return call.responder.reject(

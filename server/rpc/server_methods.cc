@@ -171,6 +171,7 @@ void limits_method(Api&, Call& call) {
   SIGNALBOX_LIMIT(trace_retry_after_ms_max);
   SIGNALBOX_LIMIT(trace_failing_tries_max);
   SIGNALBOX_LIMIT(trace_headers_bytes_max);
+  SIGNALBOX_LIMIT(trace_certificates_bytes_max);
   SIGNALBOX_LIMIT(trace_backfill_ms_max);
 #undef SIGNALBOX_LIMIT
   result["held_read_models_bytes_max"] = HoldingTable::held_bytes_max;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <cstring>
 
 namespace signalbox {
 namespace {
@@ -26,6 +28,14 @@ bool is_service_manager_variable(std::string_view entry) {
       "LISTEN_FDS=",    "LISTEN_FDNAMES=", "LISTEN_PID=",   "SYSTEMD_EXEC_PID="};
   return std::any_of(names.begin(), names.end(),
                      [entry](std::string_view name) { return entry.starts_with(name); });
+}
+
+std::optional<std::string> why_nobody_is_told() {
+  const int told = ::sd_notify(keep_environment, "STATUS=starting");
+  if (told >= 0) return std::nullopt;
+  const char* const socket = std::getenv("NOTIFY_SOCKET");
+  return std::string("NOTIFY_SOCKET ") + (socket == nullptr ? "" : socket) +
+         " can't be reached: " + std::strerror(-told);
 }
 
 void tell_status(const std::string& text) { notify("STATUS=" + one_line(text)); }

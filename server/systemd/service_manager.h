@@ -12,6 +12,10 @@ namespace signalbox {
 // Whether "NAME=value" is between the service manager and this process: no child gets it.
 bool is_service_manager_variable(std::string_view entry);
 
+// Begins to tell: nothing, or a sentence with the reason why it can't be told although the
+// environment has NOTIFY_SOCKET. What follows fails without a word.
+std::optional<std::string> why_nobody_is_told();
+
 // Any thread, all of them.
 void tell_status(const std::string& text);
 void tell_ready(const std::string& text);

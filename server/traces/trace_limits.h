@@ -23,6 +23,8 @@ inline constexpr std::int64_t trace_retry_after_ms_max = 10 * 60'000;
 // Tries of a batch that the collector itself fails at (500), until it is given up.
 inline constexpr int trace_failing_tries_max = 8;
 inline constexpr std::size_t trace_headers_bytes_max = 16 * 1024;
+// All that a system trusts has a quarter of a megabyte.
+inline constexpr std::size_t trace_certificates_bytes_max = 4 * 1024 * 1024;
 inline constexpr std::int64_t trace_backfill_ms_max = 366LL * 24 * 60 * 60 * 1000;
 
 }  // namespace signalbox::limits

@@ -1,10 +1,16 @@
 #include "server/traces/trace_settings.h"
 
 #include <fcntl.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/x509.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
 #include <sstream>
 
 #include "server/artifacts/atomic_file.h"
@@ -65,6 +71,33 @@ tl::expected<Headers, std::string> read_headers(const std::string& path) {
   return headers;
 }
 
+// Where not even the first certificate can be read, no collector would ever be believed.
+bool has_certificate(const std::string& pem) {
+  const std::unique_ptr<BIO, decltype(&::BIO_free)> bytes(
+      ::BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())), &::BIO_free);
+  const std::unique_ptr<X509, decltype(&::X509_free)> first(
+      ::PEM_read_bio_X509_AUX(bytes.get(), nullptr, nullptr, nullptr), &::X509_free);
+  ::ERR_clear_error();
+  return first != nullptr;
+}
+
+// Read again at every request, by curl: here it is only told at the start what would fail for ever.
+tl::expected<void, std::string> require_certificates(const std::string& path) {
+  const auto wrong = [&](const std::string& why) {
+    return tl::unexpected("traces.certificate_authority: " + why +
+                          "; name a file with the collector's authority in PEM (a relative path is "
+                          "one beside the configuration file), or leave the key out to trust what "
+                          "the system trusts");
+  };
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor < 0) return wrong(path + " can't be opened: " + std::strerror(errno));
+  const auto pem = read_regular_file(descriptor, path, limits::trace_certificates_bytes_max);
+  ::close(descriptor);
+  if (!pem) return wrong(pem.error().message);
+  if (!has_certificate(*pem)) return wrong(path + " has no certificate that can be read");
+  return {};
+}
+
 }  // namespace
 
 std::string* trace_text(TraceTexts& texts, std::string_view key, bool& is_path) {
@@ -97,6 +130,11 @@ tl::expected<TraceSettings, std::string> read_trace_settings(const TraceTexts& t
     return tl::unexpected(
         "traces.endpoint must be a URL such as http://127.0.0.1:4318/v1/traces; not " +
         texts.endpoint);
+  }
+  if (!texts.certificate_authority.empty()) {
+    if (auto ok = require_certificates(texts.certificate_authority); !ok) {
+      return tl::unexpected(std::move(ok.error()));
+    }
   }
   if (texts.headers_file.empty()) return settings;
   if (reach == UrlReach::network_in_clear) {

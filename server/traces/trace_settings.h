@@ -37,8 +37,9 @@ struct TraceSettings {
 // names it.
 std::string* trace_text(TraceTexts& texts, std::string_view key, bool& is_path);
 
-// Reads the headers, too: "Name: value" lines of a file that nobody else may read. A sentence that
-// names the key and says what to write instead.
+// Reads the headers, too: "Name: value" lines of a file that nobody else may read; and looks
+// whether the certificate authority is one. A sentence that names the key and says what to write
+// instead.
 tl::expected<TraceSettings, std::string> read_trace_settings(const TraceTexts& texts);
 
 }  // namespace signalbox

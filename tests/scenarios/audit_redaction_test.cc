@@ -191,6 +191,7 @@ TEST_F(RedactionTest, RefusesWhatItCantDo) {
   EXPECT_EQ(busy.exit_code, 75);
   EXPECT_EQ(code_of(busy), "IN_USE");
   EXPECT_NE(busy.out.find("kill " + std::to_string(server_.pid())), std::string::npos) << busy.out;
+  EXPECT_NE(busy.out.find("is in use by `signalbox serve`, process "), std::string::npos);
   EXPECT_EQ(events(run_id_, "RunStarted").front().as_object().contains("redacted"), false);
   stop();
   const Output past = server_.cli({"audit", "redact", "999999", "--reason", "x", "--json"});
@@ -207,6 +208,49 @@ TEST_F(RedactionTest, RefusesWhatItCantDo) {
   const Output nowhere = signalbox(at("nothing"), {"audit", "redact", "1", "--reason", "x"});
   EXPECT_EQ(nowhere.exit_code, 2) << nowhere.err;
   EXPECT_FALSE(fs::exists(at("nothing")));
+}
+
+// Not a server, but the same command at the same time: one says who the other is.
+TEST_F(RedactionTest, SaysWhichCommandHasTheLog) {
+  tell_a_secret();
+  stop();
+  const pid_t tracer = spawn_process(
+      {"strace", "-f", "-qq", "-o", "/dev/null", "-E", "ASAN_OPTIONS=detect_leaks=0", "-e",
+       "trace=fdatasync", "-e", "inject=fdatasync:delay_enter=600000000", SIGNALBOX_BINARY, "audit",
+       "redact", position_, "--reason", "held", "--data", server_.data().string()},
+      at("out"), at("err"));
+  const fs::path lock = server_.data() / "server.lock";
+  std::string process;
+  await([&] {
+    std::ifstream file(lock);
+    std::string command;
+    return std::getline(file, process) && std::getline(file, command) &&
+           command == "signalbox audit redact";
+  });
+  const auto expect_named = [&](const Output& output) {
+    EXPECT_EQ(output.exit_code, 75);
+    EXPECT_NE(output.err.find("is in use by `signalbox audit redact`, process " + process),
+              std::string::npos)
+        << output.err;
+    EXPECT_EQ(output.err.find("server,"), std::string::npos) << output.err;
+  };
+  const std::string wait = "  try: tail --pid=" + process + " -f /dev/null\n";
+  Output refused = server_.cli({"audit", "retain", "--older-than", "0s", "--archive", at("archive"),
+                                "--signing-key", at("audit.key")});
+  expect_named(refused);
+  EXPECT_NE(refused.err.find(wait), std::string::npos) << refused.err;
+  refused = server_.cli(redact_words());
+  expect_named(refused);
+  EXPECT_NE(refused.err.find(wait + "  try: signalbox audit redact " + position_),
+            std::string::npos)
+      << refused.err;
+  refused = server_.cli({"serve"});
+  expect_named(refused);
+  EXPECT_NE(refused.err.find("start again once it has ended"), std::string::npos) << refused.err;
+  // The tracer as well: it would sit out the delay.
+  ::kill(static_cast<pid_t>(std::stol(process)), SIGKILL);
+  ::kill(tracer, SIGKILL);
+  wait_for_exit(tracer);
 }
 
 // Whoever has the key signs an export in which the replacement is another.

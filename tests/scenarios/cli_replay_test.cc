@@ -31,6 +31,45 @@ TEST_F(CliTest, ReplayStopsWhereItIsToldTo) {
             "POSITION_NOT_FOUND");
 }
 
+// A moment means what it means to --at and to `diff`.
+TEST_F(CliTest, ReplayStopsAtATimeOrAnAge) {
+  start_run("earlier");
+  const auto page = result({"events", "--limit", "1000"}).at("events").as_array();
+  const auto& last = page.back().as_object();
+  start_run("later");
+  EXPECT_EQ(result({"replay", "--to", text(last, "recorded_at")}).at("position"),
+            last.at("position"));
+  EXPECT_GT(result({"replay", "--to", "0s"}).at("position").to_number<int>(),
+            last.at("position").to_number<int>());
+  for (const char* wrong : {"1000h", "2001-01-01T00:00:00Z"}) {
+    const Output before = server_.cli({"replay", "--to", wrong});
+    EXPECT_EQ(before.exit_code, 2) << wrong;
+    EXPECT_NE(before.err.find(std::string("--to ") + wrong + " is before the log's first record"),
+              std::string::npos)
+        << before.err;
+  }
+  for (const char* wrong : {"soon", "-1", "18446744073709551616", "1 2"}) {
+    const Output refused = server_.cli({"replay", std::string("--to=") + wrong});
+    EXPECT_EQ(refused.exit_code, 2) << wrong;
+    EXPECT_NE(refused.err.find("is no position, no time like"), std::string::npos) << refused.err;
+  }
+}
+
+// Whatever was asked for is what is said of it.
+TEST_F(CliTest, APositionBeyondAllNumbersIsShownAsItWasGiven) {
+  const std::string greatest = "18446744073709551615";
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"replay", "--to", greatest},
+        {"audit", "redact", greatest, "--reason", "x", "--dry-run"}}) {
+    auto asked = words;
+    asked.emplace_back("--json");
+    const Output refused = server_.cli(asked);
+    EXPECT_EQ(refused.exit_code, 1) << refused.out;
+    EXPECT_EQ(refused.out.find("-1"), std::string::npos) << refused.out;
+    EXPECT_NE(refused.out.find("\"" + greatest + "\""), std::string::npos) << refused.out;
+  }
+}
+
 // Between the events of one command what holds otherwise needn't hold.
 TEST_F(CliTest, ReplayStopsWithinACommandToo) {
   const std::string run = start_run("to succeed");

@@ -1,5 +1,6 @@
 // Records older than a policy go into an archive and out of the log; state, proofs and everything
 // that is open are as before. All with the real binary on a real log.
+#include "tests/crash/fake_wall_clock.h"
 #include "tests/scenarios/retention_fixture.h"
 
 namespace signalbox {
@@ -196,6 +197,47 @@ TEST_F(RetentionTest, WhatWasRedactedIsArchivedAndStaysProved) {
   EXPECT_EQ(text(run(open), "goal"), "[redacted]");
 }
 
+// Who reads from the horizon on meets the events that tell of redactions, and has to look for the
+// records behind it: one is kept there, one is in the archive.
+TEST_F(RetentionTest, WhatWasRedactedBeforeTheHorizonIsToldOfAfterIt) {
+  const test::FakeWallClock clock(scratch_.path());
+  if (!clock.available()) GTEST_SKIP() << "libfaketime isn't installed here";
+  const std::string ended = ended_run("the secret of one that ended");
+  const std::string open = start_run("the secret of one that is open");
+  append_events(20);
+  std::vector<std::string> positions;
+  for (const std::string& run_id : {ended, open}) {
+    const json::object started = events(run_id, "RunStarted").at(0).as_object();
+    positions.push_back(std::to_string(number(started, "position")));
+  }
+  server_.stop();
+  clock.set("+2d");
+  json::object done;
+  clock.over([&] {
+    for (const std::string& position : positions) {
+      const Output redacted = server_.cli({"audit", "redact", position, "--reason", "a secret"});
+      EXPECT_EQ(redacted.exit_code, 0) << redacted.err;
+    }
+    const Output output = retain({}, "1d");
+    ASSERT_EQ(output.exit_code, 0) << output.out << output.err;
+    done = one_object(output).at("result").as_object();
+  });
+  ASSERT_TRUE(done.at("dropped").as_bool());
+  EXPECT_EQ(done.at("runs_dropped"), 1);
+  EXPECT_LT(number(done, "horizon") + 2, number(replayed(), "position"));
+
+  ASSERT_EQ(export_to("lines").exit_code, 0);
+  expect_verified(at("lines"), {"--old-checkpoint", text(done, "archive") + "/checkpoint"});
+  const std::string kept = at("kept.tlog-proof");
+  const Output proven =
+      server_.cli({"audit", "prove", positions[1], "--signing-key", at("audit.key"), "-o", kept});
+  EXPECT_EQ(proven.exit_code, 0) << proven.err;
+  expect_verified(kept);
+  EXPECT_EQ(server_.cli({"replay", "--verify"}).exit_code, 0);
+  server_.start();
+  EXPECT_EQ(text(run(open), "goal"), "[redacted]");
+}
+
 TEST_F(RetentionTest, GoesOnWhereTheLastOneEnded) {
   const std::string open = start_run("open at first");
   append_events(300);
@@ -265,6 +307,10 @@ TEST_F(RetentionTest, RefusesWhileAServerRuns) {
   const Output output = retain();
   EXPECT_EQ(output.exit_code, 75) << output.out;
   EXPECT_EQ(code_of(output), "IN_USE");
+  EXPECT_NE(output.out.find("by `signalbox serve`, process " + std::to_string(server_.pid())),
+            std::string::npos)
+      << output.out;
+  EXPECT_NE(output.out.find("\"kill " + std::to_string(server_.pid())), std::string::npos);
   EXPECT_FALSE(fs::exists(at("archive")));
   EXPECT_FALSE(fs::exists(at("nothing")));
   const Output nowhere =

@@ -146,6 +146,27 @@ command = ["sh", "-c", "env >$SIGNALBOX_ARTIFACTS_DIR/own; tr '\\0' '\\n' </proc
   }
 }
 
+// It serves all the same: who waits for the word is told why none comes, once.
+TEST_F(ServiceManagerTest, OneThatCantBeReachedIsOneWarning) {
+  const std::string nowhere = place_.path() / "nobody-listens";
+  ::setenv("NOTIFY_SOCKET", nowhere.c_str(), 1);
+  watch(milliseconds(60));
+  server_.start();
+  await([&] { return server_.cli({"status"}).exit_code == 0; });
+  EXPECT_EQ(server_.stop(), 0);
+  const std::string messages = server_.messages();
+  const std::string warning = "NOTIFY_SOCKET " + nowhere + " can't be reached: No such file";
+  const std::size_t at = messages.find(warning);
+  ASSERT_NE(at, std::string::npos) << messages;
+  EXPECT_EQ(messages.find("NOTIFY_SOCKET", at + 1), std::string::npos) << messages;
+}
+
+TEST_F(ServiceManagerTest, OneThatCanBeReachedIsNoWarning) {
+  server_.start();
+  manager_.until("READY=1");
+  EXPECT_EQ(server_.messages().find("NOTIFY_SOCKET"), std::string::npos);
+}
+
 // What systemd itself says of the unit.
 TEST_F(ServiceManagerTest, TheUnitIsOne) {
   const auto unit = place_.path() / "signalbox.service";

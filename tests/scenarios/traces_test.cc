@@ -135,5 +135,44 @@ TEST_F(TracesTest, AWrongSettingIsNamed) {
   EXPECT_EQ(told.find("no header\n"), std::string::npos) << "a secret may be in it";
 }
 
+// Else every batch would fail, for ever, with nobody looking.
+TEST_F(TracesTest, ACertificateAuthorityThatIsNoneIsNamed) {
+  std::filesystem::create_directories(server_.data());
+  const auto configure = [&](const std::string& authority) {
+    std::ofstream(server_.data() / "signalbox.toml")
+        << "[traces]\nendpoint = \"https://127.0.0.1:1/v1/traces\"\n"
+        << "certificate_authority = \"" << authority << "\"\n";
+  };
+  const auto refused = [&](const char* authority, const std::string& why) {
+    configure(authority);
+    const Output output = server_.cli({"serve"});
+    EXPECT_EQ(output.exit_code, 78) << output.err;
+    const std::string path = (server_.data() / authority).string();
+    EXPECT_NE(output.err.find("traces.certificate_authority: " + path + why), std::string::npos)
+        << output.err;
+    EXPECT_NE(output.err.find("name a file with the collector's authority in PEM"),
+              std::string::npos)
+        << output.err;
+  };
+  refused("missing.pem", " can't be opened: No such file or directory");
+  std::filesystem::create_directory(server_.data() / "directory.pem");
+  refused("directory.pem", "");
+  std::ofstream(server_.data() / "empty.pem") << "";
+  refused("empty.pem", " has no certificate");
+  const std::string made = (server_.data() / "made.pem").string();
+  const std::string key = (server_.data() / "key.pem").string();
+  ASSERT_EQ(run_process({"openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj",
+                         "/CN=authority", "-keyout", key, "-out", made})
+                .exit_code,
+            0);
+  refused("key.pem", " has no certificate");
+  const std::string whole = read_whole_file(made);
+  std::ofstream(server_.data() / "torn.pem") << whole.substr(0, whole.size() / 2);
+  refused("torn.pem", " has no certificate");
+  configure("made.pem");
+  server_.start();
+  EXPECT_EQ(server_.stop(), 0);
+}
+
 }  // namespace
 }  // namespace signalbox

@@ -59,6 +59,18 @@ TEST_F(ConfigTest, TheBoundsOfTheWatchdogIntervalAreTaken) {
   EXPECT_EQ(load("watchdog_interval = \"1h\"\n")->watchdog_interval_ms, 2000);
 }
 
+// Else the loop would be silent for ever, and nobody would know why.
+TEST_F(ConfigTest, ALoopThatIsNeverDueIsNamedWithItsLine) {
+  for (const char* key : {"heartbeat", "synthesizer", "prune"}) {
+    const std::string error = error_of("[board]\n" + std::string(key) + " = \"0 0 30 2 *\"\n");
+    EXPECT_NE(error.find("signalbox.toml:1: board." + std::string(key)), std::string::npos)
+        << error;
+    EXPECT_NE(error.find("never due: none of the months (2) has a day 30"), std::string::npos)
+        << error;
+  }
+  EXPECT_TRUE(load("[board]\nprune = \"0 0 29 2 *\"\n"));
+}
+
 TEST_F(ConfigTest, AnUnknownSettingIsNamedWithThoseThereAre) {
   const std::string error = error_of("\nwatchdog = \"5s\"\n");
   EXPECT_NE(error.find("signalbox.toml:2: there is no setting watchdog"), std::string::npos);

@@ -1,9 +1,14 @@
 // Bounded logs and their excerpts, without a process. S9.
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <random>
 
 #include "server/executors/bounded_log.h"
 #include "server/executors/log_excerpt.h"
 #include "server/executors/utf8_text.h"
+#include "tests/eventually.h"
 #include "tests/server/executor_fixture.h"
 
 namespace signalbox {
@@ -50,6 +55,71 @@ TEST_F(BoundedLogTest, KeepsBeginningAndEndOfAnyLength) {
       EXPECT_EQ(log.head.size(), log_head_bytes);
       EXPECT_EQ(log.tail.size(), log_ring_bytes);
     }
+  }
+}
+
+// Who looks on at a stream whose writer was killed after it wrote a piece and before it noted how
+// long the stream is now: what it is shown was in the stream, in its place, or it is shown nothing.
+TEST_F(BoundedLogTest, KilledBeforeItsLengthIsNotedShowsNothingFalse) {
+  constexpr std::size_t kept = log_head_bytes + log_ring_bytes;
+  constexpr std::size_t piece = 64 * 1024;  // the longest that a job's supervisor writes at a time
+  const auto length_file = length_file_of(path);
+  const std::string text = numbered(3 * kept);
+  for (const std::size_t noted : {kept, kept + 1, kept + log_ring_bytes, 2 * kept + 4711}) {
+    for (const std::size_t late : {std::size_t{1}, std::size_t{5000}, piece}) {
+      auto created = BoundedLog::create(path);
+      created->append(std::string_view(text).substr(0, noted));
+      // Of the first length there may be no file, or one that nothing is in yet.
+      const bool is_first = noted == kept;
+      const std::string digits = is_first ? "" : std::to_string(noted);
+      created->append(std::string_view(text).substr(noted, late));
+      write_text(length_file, digits);
+      for (const bool has_file : {true, false}) {
+        if (!has_file && !is_first) continue;
+        if (!has_file) std::filesystem::remove(length_file);
+        for (const std::size_t bytes_max :
+             {std::size_t{1000}, log_ring_bytes / 2, log_ring_bytes - piece - 1,
+              log_ring_bytes - piece, log_ring_bytes - piece + 1, log_ring_bytes}) {
+          const auto part = read_log_after(path, 0, bytes_max);
+          ASSERT_TRUE(part) << part.error().message;
+          const std::string what = std::to_string(noted) + " + " + std::to_string(late) + ", " +
+                                   std::to_string(bytes_max) + " bytes";
+          EXPECT_TRUE(part->bytes == text.substr(part->offset, part->bytes.size())) << what;
+          if (bytes_max > log_ring_bytes - piece) continue;
+          EXPECT_EQ(part->end, noted) << what;
+          EXPECT_EQ(part->bytes.size(), bytes_max) << what;
+        }
+      }
+    }
+  }
+}
+
+// A real kill, wherever it strikes: the length is never ahead of the bytes.
+TEST_F(BoundedLogTest, KilledAnywhereTheLengthIsNotAheadOfTheBytes) {
+  constexpr std::size_t kept = log_head_bytes + log_ring_bytes;
+  const std::string text = numbered(50 * kept);
+  for (int round = 0; round < 20; ++round) {
+    std::filesystem::remove(path);
+    std::filesystem::remove(length_file_of(path));
+    const pid_t writer = ::fork();
+    ASSERT_GE(writer, 0);
+    if (writer == 0) {
+      auto log = BoundedLog::create(path);
+      for (std::size_t at = 0; at < text.size(); at += 4096) {
+        log->append(std::string_view(text).substr(at, 4096));
+      }
+      for (;;) ::pause();
+    }
+    EXPECT_TRUE(eventually([&] { return std::filesystem::exists(length_file_of(path)); }));
+    ::kill(writer, SIGKILL);
+    int status = 0;
+    ASSERT_EQ(::waitpid(writer, &status, 0), writer);
+    EXPECT_TRUE(WIFSIGNALED(status));
+    const auto part = read_log_after(path, 0, log_ring_bytes / 2);
+    ASSERT_TRUE(part) << part.error().message;
+    EXPECT_GE(part->end, kept);
+    EXPECT_EQ(part->bytes.size(), log_ring_bytes / 2);
+    EXPECT_TRUE(part->bytes == text.substr(part->offset, part->bytes.size())) << part->offset;
   }
 }
 

@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <utility>
+#include <vector>
 
 #include "store/directory_lock.h"
 #include "store/sha256.h"
@@ -82,19 +84,41 @@ TEST(Anchor, StaysWhenTheNewOneCannotBeWritten) {
   EXPECT_EQ(**read_anchor(directory / "anchor"), anchor_of_five);
 }
 
-TEST(DirectoryLock, IsHeldByOneAtATime) {
+TEST(DirectoryLock, IsHeldByOneAtATimeAndSaysWhoThatIs) {
   const TemporaryDirectory directory;
-  {
-    const auto first = DirectoryLock::take(directory / "server.lock");
+  const auto file = directory / "server.lock";
+  const std::string process = std::to_string(::getpid());
+  for (const char* command : {"signalbox audit redact", "signalbox serve"}) {
+    const auto first = DirectoryLock::take(file, command);
     ASSERT_TRUE(first);
-    const auto second = DirectoryLock::take(directory / "server.lock");
+    EXPECT_EQ(read_directory_holder(file), (DirectoryHolder{process, command}));
+    const auto second = DirectoryLock::take(file, "signalbox audit retain");
     ASSERT_FALSE(second);
     EXPECT_EQ(second.error().kind, StoreError::Kind::in_use);
-    EXPECT_NE(second.error().message.find("process " + std::to_string(::getpid())),
-              std::string::npos)
-        << second.error().message;
+    EXPECT_EQ(second.error().message,
+              file.parent_path().string() + " is in use by `" + command + "`, process " + process);
+    EXPECT_EQ(read_directory_holder(file), (DirectoryHolder{process, command}));
   }
-  EXPECT_TRUE(DirectoryLock::take(directory / "server.lock"));
+  EXPECT_TRUE(DirectoryLock::take(file, "signalbox serve"));
+}
+
+// Written by an older one, or while the disk was full, or by anybody.
+TEST(DirectoryLock, SaysOnlyWhatIsThere) {
+  const TemporaryDirectory directory;
+  const auto file = directory / "server.lock";
+  EXPECT_EQ(read_directory_holder(file), DirectoryHolder());
+  const std::vector<std::pair<std::string, DirectoryHolder>> known = {
+      {"", {}},
+      {"42\n", {"42", ""}},
+      {"42", {"42", ""}},
+      {"42\nsignalbox serve\n", {"42", "signalbox serve"}},
+      {"42; reboot\nsignalbox serve\n", {}},
+      {std::string(100'000, '4'), {}},
+  };
+  for (const auto& [bytes, holder] : known) {
+    overwrite(file, bytes);
+    EXPECT_EQ(read_directory_holder(file), holder) << bytes.substr(0, 100);
+  }
 }
 
 }  // namespace

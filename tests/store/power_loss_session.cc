@@ -7,7 +7,9 @@
 #include <span>
 #include <thread>
 
+#include "domain/free_text.h"
 #include "tests/store/log_directory.h"
+#include "tests/store/redacted_log.h"
 #include "tests/store/sample_events.h"
 
 namespace signalbox::test {
@@ -25,6 +27,43 @@ std::vector<Append> script_of_life(int life) {
   if (life == 0) return {small, group, large, small, large, group, large, small};
   if (life == 1) return {small, large, group, small};
   return {group, small};
+}
+
+// One goes when it is in a table, the other when memory and a write-ahead log have it.
+const std::string first_secret = secret_text;
+const std::string second_secret = std::string(first_secret.rbegin(), first_secret.rend());
+
+const std::string* told_by(const Record& record) {
+  const auto* canceled = event_as<RunCanceled>(record.event);
+  return canceled == nullptr ? nullptr : &canceled->reason;
+}
+
+// What the log adds to a note is random; that it fits is what an opening makes sure of.
+Record without_digests(Record record) {
+  if (const auto* note = event_as<PayloadRedacted>(record.event)) {
+    PayloadRedacted told = *note;
+    told.payload_digest = {};
+    told.replacement_digest = {};
+    record.event = AccessEvent(std::move(told));
+  }
+  return record;
+}
+
+bool are_equal(const std::vector<Record>& found, const std::vector<Record>& sent, Position first) {
+  return std::equal(
+      found.begin(), found.end(), sent.begin() + static_cast<std::ptrdiff_t>(first - 1),
+      [](const Record& each, const Record& other) { return without_digests(each) == other; });
+}
+
+// No file has a byte of a text that the log says was redacted.
+void expect_erased(const std::filesystem::path& data, const ExpectedLog& expected, Position tail,
+                   const std::string& about) {
+  const std::vector<Record> records = expected.as_of(tail);
+  for (const Record& record : records) {
+    if (!record.redacted) continue;
+    const std::string& text = *told_by(expected.sent[record.position - 1]);
+    EXPECT_EQ(files_with_secret(data, text), "") << about << ": redacted, and still in a file";
+  }
 }
 
 std::string base_of(Position horizon) {
@@ -57,19 +96,15 @@ void expect_as_sent(const EventLog& log, const std::vector<Record>& records,
   const Position horizon = log.horizon().position;
   ASSERT_EQ(records.size(), log.tail() - horizon) << about;
   ASSERT_LE(log.tail(), expected.sent.size()) << about << ": more than was sent";
-  EXPECT_TRUE(std::equal(records.begin(), records.end(),
-                         expected.sent.begin() + static_cast<std::ptrdiff_t>(horizon)))
-      << about << ": something else than was sent";
+  const std::vector<Record> sent = expected.as_of(log.tail());
+  EXPECT_TRUE(are_equal(records, sent, horizon + 1)) << about << ": something else than was sent";
   if (horizon == 0) return;
   EXPECT_EQ(std::ranges::count(expected.ends, horizon), 1) << about;
   const auto base = log.base();
   EXPECT_TRUE(base && *base == base_of(horizon)) << about << ": the base";
   for (const PositionRange& range : log.horizon().kept) {
     const auto kept = log.read_commit(range.first);
-    EXPECT_TRUE(kept &&
-                std::equal(kept->begin(), kept->end(),
-                           expected.sent.begin() + static_cast<std::ptrdiff_t>(range.first - 1)))
-        << about << ": what was kept";
+    EXPECT_TRUE(kept && are_equal(*kept, sent, range.first)) << about << ": what was kept";
   }
 }
 
@@ -82,7 +117,34 @@ std::vector<Commit> commits_after(Position tail, const Append& append, std::size
   return commits;
 }
 
+// What tells of a redaction stays with the record, as it does in a retention.
+std::vector<PositionRange> kept_with_notes(const RocksEventLog& log, const Commit& kept,
+                                           Position until) {
+  std::vector<PositionRange> ranges{{kept.front().position, kept.back().position}};
+  for (const Record& record : records_there(log).value_or(std::vector<Record>())) {
+    const auto* note = event_as<PayloadRedacted>(record.event);
+    if (note == nullptr || record.position > until) continue;
+    if (note->redacted_position < kept.front().position) continue;
+    if (note->redacted_position > kept.back().position) continue;
+    ranges.push_back({record.position, record.position});
+  }
+  return ranges;
+}
+
 }  // namespace
+
+std::vector<Record> ExpectedLog::as_of(Position tail) const {
+  std::vector<Record> records = sent;
+  records.resize(std::min<std::size_t>(records.size(), tail));
+  for (std::size_t index = 0; index < records.size(); ++index) {
+    const auto* note = event_as<PayloadRedacted>(records[index].event);
+    if (note == nullptr) continue;
+    Record& redacted = records[note->redacted_position - 1];
+    redacted.event = RunEvent(RunCanceled{std::string(blanked_text)});
+    redacted.redacted = true;
+  }
+  return records;
+}
 
 Commit sized_commit(Position first, const std::vector<std::size_t>& record_bytes,
                     std::size_t number) {
@@ -128,23 +190,22 @@ void PowerLossSession::check_opened(const RocksEventLog& log, const std::string&
   ASSERT_TRUE(records) << about << ": " << records.error().message;
   EXPECT_GE(log.tail(), expected.acknowledged) << about;
   expect_as_sent(log, *records, expected, about);
+  expect_erased(disk_.root(), expected, log.tail(), about);
   book_.push_back({Entry::Kind::opened,
                    disk_.operations(),
                    disk_.operations(),
                    log.tail(),
                    AppendStatus::ok,
+                   {},
                    {}});
 }
 
-bool PowerLossSession::append(RocksEventLog& log, const Append& append, const std::string& about) {
+bool PowerLossSession::append(RocksEventLog& log, const MakeCommits& commits,
+                              const std::string& about) {
   // Twice in vain while the disk is full, then it has space again.
   for (int attempt = 1;; ++attempt) {
-    Entry entry{Entry::Kind::appended,
-                disk_.operations(),
-                0,
-                0,
-                AppendStatus::ok,
-                commits_after(log.tail(), append, appends_)};
+    Entry entry{Entry::Kind::appended, disk_.operations(),  0, 0,
+                AppendStatus::ok,      commits(log.tail()), {}};
     const Position tail = log.tail();
     // In the book before it is sent: it may be found from now on.
     const AppendResult result = log.append(tail, entry.commits);
@@ -167,6 +228,52 @@ bool PowerLossSession::append(RocksEventLog& log, const Append& append, const st
   }
 }
 
+bool PowerLossSession::append_secret(RocksEventLog& log, const std::string& text,
+                                     const std::string& about) {
+  return append(
+      log,
+      [&](Position tail) {
+        Commit commit = sized_commit(tail + 1, {40, 60, 80}, ++appends_);
+        commit[1].event = RunEvent(RunCanceled{text});
+        return std::vector<Commit>{commit};
+      },
+      about);
+}
+
+bool PowerLossSession::redact(RocksEventLog& log, const std::string& text,
+                              const std::string& about) {
+  const Position tail = log.tail();
+  Position position = 0;
+  const auto records = records_there(log);
+  if (!records) {
+    ADD_FAILURE() << about << ": not readable before a redaction";
+    return false;
+  }
+  for (const Record& record : *records) {
+    const std::string* told = told_by(record);
+    if (told != nullptr && *told == text) position = record.position;
+  }
+  if (position == 0) return true;
+  const Redaction redaction = redaction_of_secret(tail, position);
+  Entry entry{Entry::Kind::appended, disk_.operations(), 0, 0,
+              AppendStatus::unknown, {{redaction.note}}, {}};
+  const auto redacted = log.redact(tail, redaction);
+  entry.operations_after = disk_.operations();
+  if (redacted) entry.status = redacted->status;
+  book_.push_back(entry);
+  if (entry.status != AppendStatus::ok) {
+    EXPECT_GT(disk_.faults(), 0U) << about << ": a redaction failed";
+    return false;
+  }
+  if (const auto erased = log.erase_replaced(); !erased) {
+    EXPECT_GT(disk_.faults(), 0U) << about << ": " << erased.error().message;
+    return false;
+  }
+  book_.push_back(
+      {Entry::Kind::erased, disk_.operations(), disk_.operations(), 0, AppendStatus::ok, {}, text});
+  return true;
+}
+
 // The first half of what is there, but for the command in the middle of it.
 bool PowerLossSession::drop(RocksEventLog& log, const std::string& about) {
   const Position tail = log.tail();
@@ -180,9 +287,10 @@ bool PowerLossSession::drop(RocksEventLog& log, const std::string& about) {
     ADD_FAILURE() << about << ": not readable before a drop";
     return false;
   }
-  const PreparedDrop prepared = prepare_drop(
-      log, *tree, {{kept->front().position, kept->back().position}}, base_of(position));
-  Entry entry{Entry::Kind::appended, disk_.operations(), 0, 0, AppendStatus::ok, {prepared.commit}};
+  const PreparedDrop prepared =
+      prepare_drop(log, *tree, kept_with_notes(log, *kept, position), base_of(position));
+  Entry entry{Entry::Kind::appended, disk_.operations(), 0, 0,
+              AppendStatus::ok,      {prepared.commit},  {}};
   const auto dropped = log.drop(tail, prepared.commit, prepared.drop);
   entry.operations_after = disk_.operations();
   if (!dropped) {
@@ -201,10 +309,15 @@ void PowerLossSession::run(const std::string& about) {
     const std::string where = about + ", life " + std::to_string(life);
     // Before and after what this life appends; a drop that failed ends it, as one of a tool's does.
     if (life == 2 && !drop(*log, where)) continue;
-    bool alive = true;
+    bool alive = life != 1 || redact(*log, first_secret, where);
+    if (alive && life == 0) alive = append_secret(*log, first_secret, where);
+    if (alive && life == 1) alive = append_secret(*log, second_secret, where);
     for (const Append& each : script_of_life(life)) {
-      alive = alive && append(*log, each, where);
+      alive = alive &&
+              append(
+                  *log, [&](Position tail) { return commits_after(tail, each, appends_); }, where);
     }
+    alive = alive && (life != 1 || redact(*log, second_secret, where));
     if (alive && life == 1) static_cast<void>(drop(*log, where));
   }
 }
@@ -218,6 +331,10 @@ ExpectedLog PowerLossSession::expected_after(std::size_t operations) const {
       expected.sent.resize(std::min<std::size_t>(expected.sent.size(), entry.tail));
       expected.acknowledged = entry.tail;
       std::erase_if(expected.ends, [&](Position end) { return end > entry.tail; });
+      continue;
+    }
+    if (entry.kind == Entry::Kind::erased) {
+      expected.erased.push_back(entry.text);
       continue;
     }
     const bool answered = entry.operations_after <= operations;
@@ -235,6 +352,9 @@ ExpectedLog PowerLossSession::expected_after(std::size_t operations) const {
 
 void check_recovery(const std::filesystem::path& data, const ExpectedLog& expected,
                     const std::string& about) {
+  for (const std::string& text : expected.erased) {
+    EXPECT_EQ(files_with_secret(data, text), "") << about << ": erased, and there again";
+  }
   auto log = RocksEventLog::open(data, PowerLossSession::options());
   ASSERT_TRUE(log) << about << ": " << name_of(log.error().kind) << ": " << log.error().message;
   const Position tail = (*log)->tail();
@@ -244,6 +364,7 @@ void check_recovery(const std::filesystem::path& data, const ExpectedLog& expect
   const auto records = records_there(**log);
   ASSERT_TRUE(records) << about << ": " << records.error().message;
   expect_as_sent(**log, *records, expected, about);
+  expect_erased(data, expected, tail, about);
 
   const Commit more = sized_commit(tail + 1, {100, 20'000}, 1000);
   const AppendResult appended = (*log)->append(tail, {&more, 1});

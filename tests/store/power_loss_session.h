@@ -1,9 +1,12 @@
 // A scripted life of a log on a watched disk, three openings long, and the book that is kept of it:
-// what was sent, what was acknowledged, what was refused, each with the disk operations before it.
+// what was sent, what was acknowledged, what was refused, what was erased, each with the disk
+// operations before it.
 #pragma once
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -16,7 +19,12 @@ namespace signalbox::test {
 struct ExpectedLog {
   std::vector<Record> sent;  // in order; at least the acknowledged ones, and none that aren't here
   Position acknowledged = 0;
-  std::vector<Position> ends;  // positions at which a command ends, and so a log may
+  std::vector<Position> ends;       // positions at which a command ends, and so a log may
+  std::vector<std::string> erased;  // texts of which no file has a byte, even before a start
+
+  // The records of a log that ends at `tail`: where it has a note of a redaction, the record that
+  // is about is redacted, and where it hasn't, it isn't.
+  [[nodiscard]] std::vector<Record> as_of(Position tail) const;
 };
 
 class PowerLossSession {
@@ -36,19 +44,24 @@ class PowerLossSession {
 
  private:
   struct Entry {
-    enum class Kind { opened, appended };
+    enum class Kind { opened, appended, erased };
     Kind kind = Kind::opened;
     std::size_t operations_before = 0;
     std::size_t operations_after = 0;
     Position tail = 0;  // opened: what was found
     AppendStatus status = AppendStatus::ok;
     std::vector<Commit> commits;
+    std::string text;  // erased: what isn't in any file then
   };
+  using MakeCommits = std::function<std::vector<Commit>(Position tail)>;
 
   std::unique_ptr<RocksEventLog> open(const std::string& about);
   // False when this life of the log is over.
-  bool append(RocksEventLog& log, const std::vector<std::vector<std::size_t>>& commands,
-              const std::string& about);
+  bool append(RocksEventLog& log, const MakeCommits& commits, const std::string& about);
+  // A command that tells a text which has to go.
+  bool append_secret(RocksEventLog& log, const std::string& text, const std::string& about);
+  // Takes it out of the log, if it is there, and of the files.
+  bool redact(RocksEventLog& log, const std::string& text, const std::string& about);
   // Likewise.
   bool drop(RocksEventLog& log, const std::string& about);
   void check_opened(const RocksEventLog& log, const std::string& about);

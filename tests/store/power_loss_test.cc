@@ -95,6 +95,7 @@ TEST_F(PowerLossTest, AtEveryOperation) {
   PowerLossSession session(disk);
   session.run("undisturbed");
   EXPECT_GT(session.expected_after(disk.operations()).acknowledged, 50U);
+  EXPECT_EQ(session.expected_after(disk.operations()).erased.size(), 2U);
   for (std::size_t n = 0; n <= disk.operations() && !HasFailure(); ++n) {
     lose_power(disk, session.expected_after(n), n, Leaves::the_synced, "undisturbed");
     lose_power(disk, session.expected_after(n), n, Leaves::a_random_part, "undisturbed");

@@ -18,7 +18,7 @@ void append_secret(EventLog& log) {
   }
 }
 
-AppendResult redact_secret(EventLog& log, Position position) {
+Redaction redaction_of_secret(Position tail, Position position) {
   Redaction redaction;
   redaction.position = position;
   redaction.replacement = RunEvent(RunCanceled{std::string(blanked_text)});
@@ -27,16 +27,20 @@ AppendResult redact_secret(EventLog& log, Position position) {
   event.event = RunCanceled::tag.name;
   event.fields = {"reason"};
   event.reason = "it had a key in it";
-  redaction.note = sample_record(log.tail() + 1, AccessEvent(event));
-  const auto result = log.redact(log.tail(), redaction);
+  redaction.note = sample_record(tail + 1, AccessEvent(event));
+  return redaction;
+}
+
+AppendResult redact_secret(EventLog& log, Position position) {
+  const auto result = log.redact(log.tail(), redaction_of_secret(log.tail(), position));
   if (!result) throw std::runtime_error(result.error().message);
   return *result;
 }
 
-std::string files_with_secret(const std::filesystem::path& directory) {
+std::string files_with_secret(const std::filesystem::path& directory, std::string_view text) {
   std::string names;
   for (const auto& file : std::filesystem::recursive_directory_iterator(directory)) {
-    if (file.is_regular_file() && read_bytes(file.path()).find(secret_text) != std::string::npos) {
+    if (file.is_regular_file() && read_bytes(file.path()).find(text) != std::string::npos) {
       names += file.path().string() + "\n";
     }
   }

@@ -105,6 +105,36 @@ TEST(RedactedFrame, FindsDamage) {
   }
 }
 
+// Of a log that is walked from somewhere on: what of the records before has to be looked at.
+TEST(RedactionLedger, NamesWhatItWasToldAndDidntMeet) {
+  RedactionLedger ledger;
+  const auto tell_of = [&](Position position) {
+    PayloadRedacted event;
+    event.redacted_position = position;
+    std::string bytes;
+    ASSERT_TRUE(
+        ledger.note(encode_record(sample_record(90, AccessEvent(event)), salt_of(1), bytes)));
+  };
+  const auto meet = [&](Position position) {
+    const Record record = sample_record(position, RunEvent(RunCanceled{"why"}));
+    std::string bytes;
+    encode_record(record, salt_of(1), bytes);
+    const auto entry =
+        redact_entry(bytes, position, position, RunEvent(RunCanceled{"gone"}), salt_of(2));
+    ASSERT_TRUE(ledger.note(parsed(entry->bytes)));
+  };
+  for (const Position position : {9, 7, 30}) tell_of(position);
+  EXPECT_EQ(ledger.unmet_before(7), std::vector<Position>{});
+  EXPECT_EQ(ledger.unmet_before(8), std::vector<Position>{7});
+  EXPECT_EQ(ledger.unmet_before(30), (std::vector<Position>{7, 9}));
+  EXPECT_EQ(ledger.unmet_before(31), (std::vector<Position>{7, 9, 30}));
+  meet(7);
+  meet(12);
+  EXPECT_EQ(ledger.unmet_before(31), (std::vector<Position>{9, 30}));
+  ledger.forget(30);
+  EXPECT_EQ(ledger.unmet_before(31), std::vector<Position>{9});
+}
+
 class RedactedLog : public testing::Test {
  protected:
   void SetUp() override {

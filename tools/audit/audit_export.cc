@@ -2,6 +2,7 @@
 
 #include "server/past/dropped_history.h"
 #include "tools/audit/export_directory.h"
+#include "tools/shell_word.h"
 
 namespace signalbox {
 namespace {
@@ -14,13 +15,45 @@ Position export_begin(ExportFormat format, Position from, Position horizon) {
   return begin > horizon ? begin : begin + width;
 }
 
+CallError no_whole_tile(const ExportRequest& request, Position begin, Position horizon,
+                        Position to) {
+  return usage_error(
+      "no whole tile lies between the log's horizon, which is at " + std::to_string(horizon) +
+          ", and " + std::to_string(to) + ": the first begins at " + std::to_string(begin) +
+          "; export tiles once the log has got there, CloudEvents now",
+      {"signalbox audit export --format cloudevents --from " + std::to_string(horizon + 1) +
+       " -o " + for_the_shell(request.directory.string() + "-cloudevents") + " " +
+       request.same_log});
+}
+
+// What lies between the end of the export and the log is in archives only.
+CallError cut_off(const ExportRequest& request, const EventLog& log,
+                  const ExportManifest& present) {
+  const Position horizon = log.horizon().position;
+  Rejection rejection = history_dropped(log, present.to + 1);
+  rejection.message = request.directory.string() + " ends at " + std::to_string(present.to) +
+                      " and can't go on: up to " + std::to_string(horizon) + ", " +
+                      rejection.message +
+                      "; that directory stays what it is, the archives have what follows, and "
+                      "another export goes on after them";
+  rejection.next_commands.insert(
+      rejection.next_commands.begin(),
+      "signalbox audit export --format " + std::string(name_of(request.format)) + " -o " +
+          for_the_shell(request.directory.string() + "-" + std::to_string(horizon + 1)) + " " +
+          request.same_log);
+  return from_rejection(rejection);
+}
+
 }  // namespace
 
-CallError other_log(const ExportManifest& present) {
+CallError other_log(const std::filesystem::path& directory, const ExportManifest& present) {
   StoreError error;
   error.kind = StoreError::Kind::damaged;
-  error.message = "the export that is there isn't one of this log: its records up to " +
-                  std::to_string(present.to) + " are others";
+  error.message = directory.string() + " isn't an export of this log but of another one of " +
+                  present.origin + ": its records up to " + std::to_string(present.to) +
+                  " are others, so either this log was replaced or that is another machine's; "
+                  "name another directory";
+  error.file = directory.string();
   error.position = present.to;
   return from_store_error(error);
 }
@@ -37,9 +70,8 @@ Called<Exported> export_log(const ExportRequest& request) {
   const Position horizon = log->log->horizon().position;
   const Position from = request.from.value_or(horizon + 1);
   if (from <= horizon) return tl::unexpected(from_rejection(history_dropped(*log->log, from)));
-  if (export_begin(request.format, from, horizon) > to) {
-    return tl::unexpected(usage_error("no whole tile lies after the log's horizon, which is at " +
-                                      std::to_string(horizon)));
+  if (const Position begin = export_begin(request.format, from, horizon); begin > to) {
+    return tl::unexpected(no_whole_tile(request, begin, horizon, to));
   }
   const auto directory = ExportDirectory::take(request.directory, request.format, request.signers);
   if (!directory) return tl::unexpected(directory.error());
@@ -50,7 +82,7 @@ Called<Exported> export_log(const ExportRequest& request) {
         std::to_string(present->to) + ": it goes on from " + std::to_string(present->to + 1)));
   }
   if (present && present->to < horizon) {
-    return tl::unexpected(from_rejection(history_dropped(*log->log, present->to + 1)));
+    return tl::unexpected(cut_off(request, *log->log, *present));
   }
   Exported exported;
   ExportManifest& manifest = exported.manifest;

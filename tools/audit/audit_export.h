@@ -19,6 +19,8 @@ struct ExportRequest {
   std::optional<Position> from;  // else 1, or where the export that is there ends
   std::optional<Position> to;    // else the log's end
   std::vector<NoteSigner> signers;
+  // How the log and the keys were named on the command line, for commands that a refusal tells.
+  std::string same_log;
 };
 
 struct Exported {
@@ -38,7 +40,7 @@ Called<void> export_tiles(const AuditLog& log, const std::filesystem::path& dire
                           ExportManifest& manifest, Position write_from,
                           const std::optional<ExportManifest>& present);
 
-// The log from its beginning isn't what an earlier export of it said.
-CallError other_log(const ExportManifest& present);
+// The log from its beginning isn't what the export in `directory` says.
+CallError other_log(const std::filesystem::path& directory, const ExportManifest& present);
 
 }  // namespace signalbox

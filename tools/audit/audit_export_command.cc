@@ -8,6 +8,7 @@
 #include "tools/audit/audit_options.h"
 #include "tools/invocation.h"
 #include "tools/json_fields.h"
+#include "tools/shell_word.h"
 
 namespace signalbox {
 namespace {
@@ -31,6 +32,12 @@ Called<json::object> run_export(const Invocation& invocation, const ExportOption
   request.from = options.from;
   request.to = options.to;
   request.signers = *signers;
+  request.same_log.clear();
+  for (const std::string& file : options.signing_keys) {
+    request.same_log +=
+        (request.same_log.empty() ? "" : " ") + ("--signing-key " + for_the_shell(file));
+  }
+  if (!invocation.data.empty()) request.same_log += " --data " + for_the_shell(invocation.data);
   const auto exported = export_log(request);
   if (!exported) return tl::unexpected(exported.error());
   return json::object{{"directory", options.directory},

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "projections/world_snapshot.h"
+#include "server/rpc/error_json.h"
 
 namespace signalbox {
 
@@ -30,8 +31,7 @@ CallError position_not_found(Position position, Position tail) {
   return from_rejection(
       {ErrorCode::POSITION_NOT_FOUND,
        "the log has no record " + std::to_string(position) + "; it ends at " + std::to_string(tail),
-       {{"position", static_cast<std::int64_t>(position)},
-        {"tail", static_cast<std::int64_t>(tail)}},
+       {position_detail("position", position), position_detail("tail", tail)},
        {}});
 }
 

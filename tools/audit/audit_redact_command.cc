@@ -18,6 +18,7 @@
 #include "tools/audit/redaction_plan.h"
 #include "tools/invocation.h"
 #include "tools/json_fields.h"
+#include "tools/shell_word.h"
 
 namespace signalbox {
 namespace {
@@ -35,12 +36,6 @@ struct RedactOptions {
 constexpr const char* elsewhere_note =
     "exports, capsules, backups and copies that were made before aren't reached from here, nor are "
     "repositories and run roots outside the data directory";
-
-std::string for_the_shell(const std::string& word) {
-  std::string quoted = "'";
-  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
 
 std::string redact_command(Position position, const RedactOptions& options) {
   return "signalbox audit redact " + std::to_string(position) + " --reason " +
@@ -62,16 +57,13 @@ Called<std::unique_ptr<RocksEventLog>> open_to_redact(const std::filesystem::pat
   if (!std::filesystem::exists(data / "log" / "CURRENT", failed)) {
     return tl::unexpected(usage_error("there is no log in " + data.string()));
   }
-  auto log = RocksEventLog::open(data, {});
+  auto log = RocksEventLog::open(data, {.command = "signalbox audit redact"});
   if (log) return std::move(*log);
   CallError error = from_store_error(log.error());
   if (log.error().kind == StoreError::Kind::in_use) {
-    std::string pid = read_file(data / "server.lock", 32).value_or("");
-    while (!pid.empty() && pid.back() == '\n') pid.pop_back();
     error.error["message"] =
-        log.error().message + ": what is being served can't be redacted; stop the server first";
-    error.error["data"].as_object()["next_commands"] =
-        json::array{"kill " + pid, same_command(options)};
+        log.error().message + ": a record is redacted only while nobody else has the log";
+    error.error.at("data").at("next_commands").as_array().emplace_back(same_command(options));
   }
   return tl::unexpected(std::move(error));
 }

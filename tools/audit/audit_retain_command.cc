@@ -13,6 +13,7 @@
 #include "tools/audit/retention.h"
 #include "tools/invocation.h"
 #include "tools/json_fields.h"
+#include "tools/shell_word.h"
 
 namespace signalbox {
 namespace {
@@ -62,6 +63,12 @@ Called<json::object> run_retain(const Invocation& invocation, const RetainOption
                       {"log_bytes_after", report->log_bytes_after}};
   if (!report->archive.empty()) result["archive"] = report->archive.string();
   if (report->dropped_at != 0) result["dropped_at"] = report->dropped_at;
+  result["key_adopted"] = report->strange_key.empty();
+  if (!report->strange_key.empty()) {
+    result["strange_key"] = report->strange_key;
+    result["adopt_command"] =
+        "signalbox audit adopt " + for_the_shell(signers->front().verifier().text());
+  }
   return result;
 }
 
@@ -83,7 +90,13 @@ std::string retained_text(const json::object& result, const Terminal&) {
   }
   text += "the log has " + text_at(result, "log_bytes_before") + " bytes";
   if (!dry) text += ", now " + text_at(result, "log_bytes_after");
-  return text + "\n";
+  text += "\n";
+  if (!true_at(result, "key_adopted")) {
+    text += "note: " + text_at(result, "strange_key") +
+            ": who checks the archive has to trust the key itself\n  try, while the server runs: " +
+            text_at(result, "adopt_command") + "\n";
+  }
+  return text;
 }
 
 }  // namespace

@@ -77,6 +77,7 @@ Called<void> export_cloud_events(const AuditLog& log, const std::filesystem::pat
                                  const std::optional<ExportManifest>& present) {
   if (present) manifest.segments = present->segments;
   SegmentWriter writer(directory, manifest, write_from);
+  if (present) manifest.before = present->before;  // where it begins may be dropped since
   Sha256 sha256;
   LeafScan scan;
   scan.to = manifest.to;
@@ -88,7 +89,7 @@ Called<void> export_cloud_events(const AuditLog& log, const std::filesystem::pat
     if (tree.leaves == manifest.from - 1) manifest.before = tree;
     if (tree.leaves == manifest.to) manifest.root = merkle_root(tree, sha256);
     if (present && tree.leaves == present->to && merkle_root(tree, sha256) != present->root) {
-      return tl::unexpected(other_log(*present));
+      return tl::unexpected(other_log(directory, *present));
     }
     return writer.take(chunk);
   };

@@ -88,7 +88,10 @@ Called<ExportDirectory> ExportDirectory::take(const fs::path& path, ExportFormat
     const auto note = read_file(path / manifest_name, manifest_bytes_max);
     if (!note) return tl::unexpected(from_store_error(note.error()));
     const auto opened = open_note(*note, verifiers_of(signers));
-    if (!opened) return not_ours(path, "its manifest: " + opened.error().message);
+    if (!opened) {
+      return not_ours(path, "its manifest isn't one of " + signers.front().verifier().label() +
+                                ": " + opened.error().message);
+    }
     directory.present = parse_manifest(opened->text);
     if (!directory.present) return not_ours(path, "its manifest isn't one of an export");
     if (directory.present->format != format ||

@@ -136,6 +136,7 @@ Called<void> export_tiles(const AuditLog& log, const std::filesystem::path& dire
                           ExportManifest& manifest, Position write_from,
                           const std::optional<ExportManifest>& present) {
   TileWriter writer(directory, manifest.from - 1, present ? present->to : 0);
+  if (present) manifest.before = present->before;  // where it begins may be dropped since
   Sha256 sha256;
   LeafScan scan;
   scan.to = manifest.to;
@@ -153,7 +154,7 @@ Called<void> export_tiles(const AuditLog& log, const std::filesystem::path& dire
     if (tree.leaves == manifest.from - 1) manifest.before = tree;
     if (tree.leaves == manifest.to) manifest.root = merkle_root(tree, sha256);
     if (present && tree.leaves == present->to && merkle_root(tree, sha256) != present->root) {
-      return tl::unexpected(other_log(*present));
+      return tl::unexpected(other_log(directory, *present));
     }
     std::size_t begin = 0;
     for (std::size_t index = 0; index < chunk.leaves.size(); ++index) {

@@ -43,8 +43,8 @@ Called<void> require_fields(const RedactionPlan& plan, const std::vector<std::st
   if (there.empty()) {
     return tl::unexpected(redaction_refused(
         "NOTHING_TO_REDACT",
-        "record " + position + ", a " + name +
-            ", has no free text: what names and ids are made of, what is executed, and the header "
+        "record " + position + " (" + name +
+            ") has no free text: what names and ids are made of, what is executed, and the header "
             "(stream, actor, command id) can't be erased, because later records and the tree need "
             "them",
         {{"position", plan.record.position},
@@ -55,8 +55,8 @@ Called<void> require_fields(const RedactionPlan& plan, const std::vector<std::st
   }
   for (const std::string& field : wanted) {
     if (std::find(there.begin(), there.end(), field) != there.end()) continue;
-    return tl::unexpected(usage_error("record " + position + ", a " + name +
-                                          ", has no free text in " + field +
+    return tl::unexpected(usage_error("record " + position + " (" + name +
+                                          ") has no free text in " + field +
                                           "; it has some in: " + joined(there),
                                       {"signalbox audit redact " + position + " --reason '…' " +
                                        "--field " + there.front() + " --dry-run"}));

@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 
+#include <optional>
+
 #include "domain/nanoseconds.h"
 #include "projections/history_base.h"
 #include "projections/rocks_table.h"
@@ -39,28 +41,49 @@ void forget_cached(const fs::path& directory) {
   }
 }
 
-Called<std::unique_ptr<RocksEventLog>> take_log(const fs::path& data) {
+struct OpenedLog {
+  std::unique_ptr<RocksEventLog> log;
+  std::optional<AuditKey> adopted;  // the key that the log names
+};
+
+Called<OpenedLog> take_log(const fs::path& data) {
   std::error_code ignored;
   if (!fs::exists(data / "log" / "CURRENT", ignored)) {  // opening would make one
     return tl::unexpected(usage_error("there is no log in " + data.string()));
   }
-  auto recovered = recover(data);
-  if (recovered) return std::move(recovered->log);
+  auto recovered = recover(data, {}, "signalbox audit retain");
+  if (recovered) {
+    return OpenedLog{std::move(recovered->log), std::move(recovered->world.access.audit_key)};
+  }
   StoreError error = std::move(recovered.error());
   CallError called = from_store_error(error);
   if (error.kind == StoreError::Kind::in_use) {
-    called.error["message"] = error.message + ": records are dropped only while none runs";
-    called.error["data"].as_object()["next_commands"] = boost::json::array{
-        "kill $(cat " + (data / "server.lock").string() + ")", "systemctl stop signalbox"};
+    called.error["message"] =
+        error.message + ": records are dropped only while nobody else has the log";
   }
   return tl::unexpected(std::move(called));
 }
 
 // Only to look, also at that of a running server.
-Called<std::unique_ptr<RocksEventLog>> read_log(const fs::path& data) {
+Called<OpenedLog> read_log(const fs::path& data) {
   auto log = RocksEventLog::open(data, {.read_only = true});
   if (!log) return tl::unexpected(from_store_error(log.error()));
-  return std::move(*log);
+  auto world = fold_log(**log, data);
+  if (!world) return tl::unexpected(from_store_error(world.error()));
+  return OpenedLog{std::move(*log), std::move(world->access.audit_key)};
+}
+
+// Nobody is kept from signing with another key, as `audit export` keeps nobody from it: but who
+// follows the keys through the log won't come to this one.
+std::string why_key_is_strange(const std::vector<NoteSigner>& signers,
+                               const std::optional<AuditKey>& adopted) {
+  for (const NoteVerifier& verifier : verifiers_of(signers)) {
+    if (adopted && verifier.text() == adopted->verifier_key) return {};
+  }
+  const std::string used = "the log doesn't name the key " + signers.front().verifier().label();
+  if (!adopted) return used + "; it has adopted none";
+  return used + " but " + adopted->verifier_key + ", since position " +
+         std::to_string(adopted->adopted_at);
 }
 
 // What lies in the data directory can go with it, or be deleted by itself (projections/).
@@ -87,24 +110,21 @@ Stored<RetentionPlan> plan_on_disk(const EventLog& log, std::int64_t until_ns,
   return plan;
 }
 
-// The archive of an attempt that a crash ended is used if it came to its end, else begun again.
+// The archive of an attempt that a crash ended is used if it came to its end, and is one of this
+// log; else it is begun again.
 Called<ExportManifest> archive_records(const RetentionRequest& request, const RetentionPlan& plan,
                                        const fs::path& archive) {
   const auto trusted = verifiers_of(request.signers);
-  std::error_code ignored;
   const auto present = read_export_notes(archive, trusted);
-  if (present && present->manifest.from == plan.from && present->manifest.to == plan.horizon) {
-    // Its notes were written last, after everything was synced; only the marker may be left.
-    fs::remove(archive / incomplete_name, ignored);
-  } else {
-    ExportRequest wanted;
-    wanted.data = request.data;
-    wanted.directory = archive;
-    wanted.from = plan.from;
-    wanted.to = plan.horizon;
-    wanted.signers = request.signers;
-    if (auto exported = export_log(wanted); !exported) return tl::unexpected(exported.error());
-  }
+  const bool is_whole =
+      present && present->manifest.from == plan.from && present->manifest.to == plan.horizon;
+  ExportRequest wanted;
+  wanted.data = request.data;
+  wanted.directory = archive;
+  if (!is_whole) wanted.from = plan.from;
+  wanted.to = plan.horizon;
+  wanted.signers = request.signers;
+  if (auto exported = export_log(wanted); !exported) return tl::unexpected(exported.error());
   forget_cached(archive);
   const auto verified = verify_export({archive, trusted, std::nullopt});
   if (!verified) return tl::unexpected(verified.error());
@@ -162,23 +182,24 @@ Called<RetentionReport> retain(const RetentionRequest& request) {
   if (auto outside = require_outside(request.archives, request.data); !outside) {
     return tl::unexpected(outside.error());
   }
-  auto log = request.dry_run ? read_log(request.data) : take_log(request.data);
-  if (!log) return tl::unexpected(std::move(log.error()));
+  auto opened = request.dry_run ? read_log(request.data) : take_log(request.data);
+  if (!opened) return tl::unexpected(std::move(opened.error()));
+  const std::unique_ptr<RocksEventLog>& log = opened->log;
   RetentionReport report;
+  report.strange_key = why_key_is_strange(request.signers, opened->adopted);
   const fs::path log_files = request.data / "log";
   report.log_bytes_before = report.log_bytes_after = bytes_below(log_files);
   // An age from before 1970 is older than any record.
   const bool ever = request.older_than_ms >= request.now_ns / ns_per_ms;
   const std::int64_t until_ns = ever ? 0 : request.now_ns - request.older_than_ms * ns_per_ms;
   auto plan = plan_on_disk(
-      **log, until_ns,
+      *log, until_ns,
       request.data / "projections" / (request.dry_run ? "retention-dry-run" : "retention"));
   if (!plan) return tl::unexpected(from_store_error(plan.error()));
   report.plan = std::move(*plan);
   if (report.plan.drops_nothing()) {
     // One that was killed after it had dropped didn't come to them.
-    if (!request.dry_run && (*log)->horizon().position > 0)
-      catch_up_read_models(**log, request.data);
+    if (!request.dry_run && log->horizon().position > 0) catch_up_read_models(*log, request.data);
     return report;
   }
   std::error_code failed;
@@ -188,13 +209,13 @@ Called<RetentionReport> retain(const RetentionRequest& request) {
 
   const auto manifest = archive_records(request, report.plan, report.archive);
   if (!manifest) return tl::unexpected(manifest.error());
-  if (auto dropped = drop_records(**log, request, report.plan, report.archive, *manifest);
+  if (auto dropped = drop_records(*log, request, report.plan, report.archive, *manifest);
       !dropped) {
     return tl::unexpected(from_store_error(dropped.error()));
   }
-  report.dropped_at = (*log)->horizon().dropped_at;
-  catch_up_read_models(**log, request.data);
-  if (auto closed = (*log)->close(); !closed) {
+  report.dropped_at = log->horizon().dropped_at;
+  catch_up_read_models(*log, request.data);
+  if (auto closed = log->close(); !closed) {
     return tl::unexpected(from_store_error(closed.error()));
   }
   report.log_bytes_after = bytes_below(log_files);

@@ -31,6 +31,7 @@ struct RetentionReport {
   RetentionPlan plan;
   std::filesystem::path archive;
   Position dropped_at = 0;  // of the HistoryDropped; 0: nothing was dropped
+  std::string strange_key;  // a sentence where the log doesn't name the key; else empty
   std::uintmax_t log_bytes_before = 0;
   std::uintmax_t log_bytes_after = 0;
 };

@@ -1,0 +1,272 @@
+// The bytes of a base in every pair of formats that was ever written, kept in golden_bases.txt with
+// the history that led to it.
+//
+// A row: format of the world, format of the rows, the records and the base, both in hexadecimal.
+// After one of the formats went up, run with SIGNALBOX_REWRITE_GOLDEN=1: the row that is missing is
+// added. A row that is there is never changed, not by this test and not by hand: a log whose
+// records were dropped begins with bytes like it, and there is nothing to make them from again.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <limits>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "projections/history_base.h"
+#include "projections/memory_table.h"
+#include "projections/retention_plan.h"
+#include "projections/run_index.h"
+#include "projections/world_codec.h"
+#include "projections/world_digest.h"
+#include "store/frame.h"
+#include "store/little_endian.h"
+#include "store/memory_event_log.h"
+#include "store/merkle_tree.h"
+#include "tests/domain/random_history.h"
+#include "tests/store/hexadecimal.h"
+
+namespace signalbox::test {
+namespace {
+
+constexpr const char* golden_file = SIGNALBOX_SOURCE_DIR "/tests/projections/golden_bases.txt";
+
+struct GoldenBase {
+  std::uint32_t world = 0;
+  std::uint32_t rows = 0;
+  std::vector<Record> records;
+  std::string base;
+};
+
+std::string encode_records(const std::vector<Record>& records) {
+  std::string bytes;
+  for (const Record& record : records) encode_record(record, Salt{}, bytes);
+  return bytes;
+}
+
+std::vector<Record> decode_records(std::string_view bytes) {
+  std::vector<Record> records;
+  while (!bytes.empty()) {
+    std::size_t consumed = 0;
+    auto record = decode_record(bytes, consumed);
+    if (!record) throw std::runtime_error(record.error().message);
+    records.push_back(std::move(*record));
+    bytes.remove_prefix(consumed);
+  }
+  return records;
+}
+
+std::vector<GoldenBase> read_bases() {
+  std::vector<GoldenBase> bases;
+  std::ifstream file(golden_file);
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream fields(line);
+    GoldenBase golden;
+    std::string records;
+    std::string base;
+    fields >> golden.world >> golden.rows >> records >> base;
+    golden.records = decode_records(from_hexadecimal(records));
+    golden.base = from_hexadecimal(base);
+    bases.push_back(std::move(golden));
+  }
+  return bases;
+}
+
+// Runs in every state, locks, ticks, tokens; and a board, which random histories have none of.
+std::vector<Record> golden_records() {
+  RandomHistory history;
+  const auto decided = [&history](const Command& command) {
+    const std::int64_t now_ns =
+        history.records.empty() ? 1'700'000'000'000'000'000 : history.records.back().recorded_at_ns;
+    const auto events = decide(history.world, command, Now{now_ns});
+    if (!events) throw std::runtime_error(events.error().message);
+    for (const NewEvent& event : *events) {
+      Record record;
+      record.position = history.world.position + 1;
+      record.stream = event.stream;
+      record.recorded_at_ns = now_ns;
+      record.actor = "uid:1000";
+      record.cause = event.cause;
+      record.span_id = event.span_id;
+      record.event = event.event;
+      evolve(history.world, record);
+      history.records.push_back(std::move(record));
+    }
+  };
+  decided(PutProject{"site", "/repository", "main", "origin", {}});
+  decided(AdoptPolicy{"site", {}, {}});
+  const auto submit = [&](std::uint8_t number, std::string key) {
+    SubmitCard card{"site", "card " + std::to_string(number), "a brief", std::move(key), number, {},
+                    {}};
+    card.card_id.bytes.back() = number;
+    decided(card);
+    return card.card_id;
+  };
+  submit(1, "login");
+  const CardId blocked = submit(2, "");
+  for (int step = 0; step < 150; ++step) {
+    history.take({static_cast<std::uint8_t>(step * 7), static_cast<std::uint8_t>(step % 5),
+                  static_cast<std::uint8_t>(step * 11)});
+    if (step == 40) decided(BlockCard{blocked, "not now"});
+  }
+  return history.records;
+}
+
+void append(EventLog& log, const Record& record) {
+  const Commit commit{record};
+  ASSERT_EQ(log.append(log.tail(), {&commit, 1}).status, AppendStatus::ok);
+}
+
+// Of all but what is newer than three quarters of it: some runs ended since, some are open.
+RetentionPlan plan_of(const EventLog& log, const std::vector<Record>& records) {
+  MemoryTable scratch;
+  auto plan = plan_retention(log, records[records.size() * 3 / 4].recorded_at_ns, scratch);
+  if (!plan) throw std::runtime_error(plan.error().message);
+  return std::move(*plan);
+}
+
+// A log whose old records were dropped by a version that wrote `base`.
+void make_dropped(MemoryEventLog& log, const std::vector<Record>& records,
+                  const std::string& base) {
+  MerkleFrontier tree;
+  RetentionPlan plan;
+  {
+    MemoryEventLog whole;
+    for (const Record& record : records) append(whole, record);
+    plan = plan_of(whole, records);
+  }
+  for (const Record& record : records) {
+    append(log, record);
+    if (record.position == plan.horizon) tree = log.frontier();
+  }
+  plan.drop.base = base;
+  Sha256 hashing;
+  HistoryDropped event;
+  event.horizon = plan.horizon;
+  event.root = merkle_root(tree, hashing);
+  event.base = sha256(base);
+  Record told;
+  told.position = log.tail() + 1;
+  told.stream = Stream::server();
+  told.recorded_at_ns = records.back().recorded_at_ns;
+  told.event = Event(ServerEvent(event));
+  const auto dropped = log.drop(log.tail(), {told}, plan.drop);
+  ASSERT_TRUE(dropped) << dropped.error().message;
+}
+
+std::string base_today(const std::vector<Record>& records) {
+  MemoryEventLog log;
+  for (const Record& record : records) append(log, record);
+  return plan_of(log, records).drop.base;
+}
+
+class GoldenBases : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    if (std::getenv("SIGNALBOX_REWRITE_GOLDEN") == nullptr) return;
+    for (const GoldenBase& golden : read_bases()) {
+      if (golden.world == world_format && golden.rows == RunIndex::format) return;
+    }
+    const auto records = golden_records();
+    std::ofstream(golden_file, std::ios::app)
+        << world_format << ' ' << RunIndex::format << ' ' << to_hexadecimal(encode_records(records))
+        << ' ' << to_hexadecimal(base_today(records)) << '\n';
+  }
+
+  [[nodiscard]] const GoldenBase& of_today() const {
+    for (const GoldenBase& golden : bases_) {
+      if (golden.world == world_format && golden.rows == RunIndex::format) return golden;
+    }
+    throw std::runtime_error("today's formats have no golden base: see the top of this file");
+  }
+  // What is said of a base that begins with these formats.
+  [[nodiscard]] StoreError refusal_of(std::uint32_t world, std::uint32_t rows) const {
+    std::string base;
+    append_integer(base, world);
+    append_integer(base, rows);
+    base += of_today().base.substr(base.size());
+    MemoryEventLog log;
+    make_dropped(log, of_today().records, base);
+    const auto begun = first_world(log);
+    EXPECT_FALSE(begun);
+    MemoryTable table;
+    RunIndex index(table);
+    EXPECT_FALSE(index.begin(log));
+    return begun ? StoreError{} : begun.error();
+  }
+
+  std::vector<GoldenBase> bases_ = read_bases();
+};
+
+TEST_F(GoldenBases, AreWhatTodaysBaseIs) {
+  const GoldenBase& golden = of_today();
+  EXPECT_TRUE(base_today(golden.records) == golden.base)
+      << "the same history leads to another base, though neither format went up: where a shape of "
+         "the world or of a row changed, raise world_format or RunIndex::format, and still read "
+         "the bases that lie on people's disks (store/FORMAT.md, Dropped records)";
+}
+
+// Whatever wrote them, they are the states and rows that their histories lead to.
+TEST_F(GoldenBases, AreAllReadToThisDay) {
+  ASSERT_FALSE(bases_.empty());
+  for (const GoldenBase& golden : bases_) {
+    SCOPED_TRACE(std::to_string(golden.world) + ", " + std::to_string(golden.rows));
+    MemoryEventLog old;
+    make_dropped(old, golden.records, golden.base);
+    MemoryEventLog now;
+    make_dropped(now, golden.records, base_today(golden.records));
+    const auto world = first_world(old);
+    ASSERT_TRUE(world) << world.error().message;
+    EXPECT_EQ(world_digest(*world), world_digest(first_world(now).value()));
+    MemoryTable tables[2];
+    RunIndex of_old(tables[0]);
+    RunIndex of_now(tables[1]);
+    const auto begun = of_old.begin(old);
+    ASSERT_TRUE(begun) << begun.error().message;
+    ASSERT_TRUE(of_now.begin(now));
+    EXPECT_EQ(of_old.list({}, 1000).value().rows, of_now.list({}, 1000).value().rows);
+    EXPECT_EQ(of_old.counts().value(), of_now.counts().value());
+    EXPECT_EQ(of_old.strategies().list({}, 1000).value().rows,
+              of_now.strategies().list({}, 1000).value().rows);
+  }
+}
+
+TEST_F(GoldenBases, HaveSomethingOfEverything) {
+  MemoryEventLog log;
+  make_dropped(log, of_today().records, of_today().base);
+  const World world = first_world(log).value();
+  EXPECT_FALSE(world.runs.empty());
+  EXPECT_GT(world.ended_runs.size(), 0U);
+  EXPECT_GT(world.commands.size(), 0U);
+  EXPECT_FALSE(world.pipelines.empty());
+  EXPECT_FALSE(world.locks.empty());
+  EXPECT_FALSE(world.ticks.empty());
+  EXPECT_FALSE(world.projects.empty());
+  EXPECT_EQ(world.board.cards().size(), 2U);
+  EXPECT_FALSE(world.access.tokens.empty());
+  EXPECT_TRUE(world.access.audit_key);
+  EXPECT_FALSE(log.horizon().kept.empty());
+  EXPECT_LT(log.horizon().kept.front().first, log.horizon().position);
+}
+
+TEST_F(GoldenBases, OfOtherFormatsAreRefusedWithWhatToDo) {
+  constexpr auto unheard_of = std::numeric_limits<std::uint32_t>::max();
+  for (const auto& [world, rows] :
+       std::vector<std::pair<std::uint32_t, std::uint32_t>>{{world_format + 1, RunIndex::format},
+                                                            {world_format, RunIndex::format + 1},
+                                                            {world_format - 1, RunIndex::format},
+                                                            {unheard_of, unheard_of}}) {
+    const StoreError error = refusal_of(world, rows);
+    EXPECT_EQ(error.kind, StoreError::Kind::unsupported);
+    for (const std::string& part :
+         {std::to_string(world) + ", " + std::to_string(rows),
+          std::to_string(world_format) + ", " + std::to_string(RunIndex::format),
+          std::string("nothing was changed"), std::string("start the version that dropped")}) {
+      EXPECT_NE(error.message.find(part), std::string::npos) << part << ": " << error.message;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace signalbox::test

@@ -1,0 +1,160 @@
+// What `audit retain`, and `audit export` after it, say where they can't go on: whose it is, what
+// there is instead, and commands that work.
+#include "tests/scenarios/retention_fixture.h"
+
+namespace signalbox {
+namespace {
+
+namespace fs = std::filesystem;
+namespace json = boost::json;
+
+class RetentionHintsTest : public RetentionTest {
+ protected:
+  // The first command that a refusal tells, pasted.
+  static void expect_first_command_works(const Output& refused) {
+    const std::string intro = "  try: signalbox ";
+    const std::size_t at = refused.err.find(intro);
+    ASSERT_NE(at, std::string::npos) << refused.err;
+    const std::size_t begin = at + intro.size();
+    const std::string words = refused.err.substr(begin, refused.err.find('\n', begin) - begin);
+    const Output tried = run_process({"sh", "-c", SIGNALBOX_BINARY " " + words}, {});
+    EXPECT_EQ(tried.exit_code, 0) << words << "\n" << tried.err;
+  }
+  static void expect_in(const std::string& text, const std::string& part) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << " in: " << text;
+  }
+  // `NAME+ID` of a verifier key.
+  static std::string label_of(const std::string& key) {
+    return key.substr(0, key.find('+', key.find('+') + 1));
+  }
+  // Of another machine: it begins as this log does, and goes on otherwise.
+  void go_on_elsewhere(const fs::path& data, int events) const {
+    test::ServerProcess server(data);
+    ASSERT_TRUE(server.start()) << server.log();
+    auto connection = test::Connection::open(server.socket());
+    ASSERT_TRUE(connection);
+    for (int each = 0; each < events; ++each) {
+      test::result_of(connection->call("run.start", {{"goal", "elsewhere"}}));
+    }
+    EXPECT_EQ(server.stop().exit_code, 0);
+  }
+};
+
+TEST_F(RetentionHintsTest, TilesThatAreNotWholeYet) {
+  ended_run("a run");
+  server_.stop();
+  const std::string horizon = std::to_string(number(retained(), "horizon"));
+  server_.start();
+  const Output refused = export_to("tiles", {"--format", "tlog"});
+  EXPECT_EQ(refused.exit_code, 2) << refused.out;
+  expect_in(refused.err, "horizon, which is at " + horizon + ", and ");
+  expect_in(refused.err, "the first begins at 257");
+  expect_first_command_works(refused);
+  expect_verified(at("tiles-cloudevents"));
+  append_events(256);
+  ASSERT_EQ(export_to("tiles", {"--format", "tlog"}).exit_code, 0);
+  expect_verified(at("tiles"));
+}
+
+TEST_F(RetentionHintsTest, AnExportThatEndsBeforeTheHorizon) {
+  ended_run("a run");
+  ASSERT_EQ(export_to("old").exit_code, 0);
+  ended_run("another run");
+  server_.stop();
+  const json::object done = retained();
+  const std::string first = std::to_string(number(done, "horizon") + 1);
+  const Output refused = export_to("old");
+  EXPECT_EQ(refused.exit_code, 1) << refused.err;
+  expect_in(refused.err, at("old") + " ends at ");
+  expect_in(refused.err, "HISTORY_DROPPED");
+  expect_in(refused.err, text(done, "archive"));
+  expect_first_command_works(refused);
+  expect_verified(at("old-" + first), {"--old-checkpoint", text(done, "archive") + "/checkpoint"});
+  expect_verified(at("old"));
+}
+
+// Its first records are in an archive by now.
+TEST_F(RetentionHintsTest, AnExportThatEndsAtTheHorizonGoesOn) {
+  ended_run("a run");
+  server_.stop();
+  const std::string first_archive = text(retained(), "archive");
+  server_.start();
+  ended_run("another run");
+  server_.stop();
+  ASSERT_EQ(export_to("later").exit_code, 0);
+  ASSERT_TRUE(retained().at("dropped").as_bool());
+  server_.start();
+  ended_run("a third run");
+  const Output gone_on = export_to("later");
+  ASSERT_EQ(gone_on.exit_code, 0) << gone_on.err;
+  expect_verified(at("later"), {"--old-checkpoint", first_archive + "/checkpoint"});
+}
+
+TEST_F(RetentionHintsTest, AnArchiveThatIsntOurs) {
+  const std::string other = make_key("other.key", "example.com/other");
+  ended_run("a run");
+  server_.stop();
+  fs::copy(server_.data(), at("elsewhere"), fs::copy_options::recursive);
+  server_.start();
+  ended_run("here");
+  server_.stop();
+  const std::string archive = text(retained({"--dry-run"}), "archive");
+  const json::object before = replayed();
+  const auto refused_for = [&](int exit_code, const std::string& part) {
+    const Output refused = retain();
+    EXPECT_EQ(refused.exit_code, exit_code) << refused.out;
+    expect_in(refused.out, part);
+    expect_in(refused.out, archive);
+    expect_in(refused.out, "name another directory");
+    EXPECT_EQ(replayed().at("position"), before.at("position"));
+    EXPECT_EQ(number(replayed(), "folded_after"), 0);
+  };
+
+  // Of this log, with another key.
+  const std::string place = "archive/" + fs::path(archive).filename().string();
+  ASSERT_EQ(export_to(place, {}, "other.key").exit_code, 0);
+  refused_for(2, label_of(other));
+  fs::remove_all(archive);
+
+  // With this key, of another log.
+  go_on_elsewhere(at("elsewhere"), 40);
+  const Output exported = run_process(
+      {SIGNALBOX_BINARY, "audit", "export", "-o", archive, "--signing-key", at("audit.key"), "--to",
+       std::to_string(number(before, "position")), "--data", at("elsewhere")},
+      {});
+  ASSERT_EQ(exported.exit_code, 0) << exported.err;
+  expect_verified(archive);
+  refused_for(78, "isn't an export of this log but of another one of example.com/box");
+  fs::remove_all(archive);
+  EXPECT_TRUE(retained().at("dropped").as_bool());
+}
+
+TEST_F(RetentionHintsTest, AKeyThatTheLogDoesntName) {
+  ended_run("a run");
+  server_.stop();
+  const auto told = [&] {
+    const Output output =
+        server_.cli({"audit", "retain", "--older-than", "0s", "--archive", at("archive"),
+                     "--signing-key", at("audit.key"), "--dry-run"});
+    EXPECT_EQ(output.exit_code, 0) << output.err;
+    return output.out;
+  };
+  const std::string label = label_of(verifier_key_);
+  expect_in(told(), "the log doesn't name the key " + label + "; it has adopted none");
+  expect_in(told(), "signalbox audit adopt '" + verifier_key_ + "'");
+  EXPECT_FALSE(retained({"--dry-run"}).at("key_adopted").as_bool());
+  const std::string next = make_key("next.key");
+  server_.start();
+  ASSERT_EQ(server_.cli({"audit", "adopt", next}).exit_code, 0);
+  server_.stop();
+  expect_in(told(), "the log doesn't name the key " + label + " but " + next + ", since position ");
+  EXPECT_TRUE(retained({"--dry-run", "--signing-key", at("next.key")}).at("key_adopted").as_bool());
+  server_.start();
+  ASSERT_EQ(server_.cli({"audit", "adopt", verifier_key_}).exit_code, 0);
+  server_.stop();
+  EXPECT_EQ(told().find("note: "), std::string::npos);
+  EXPECT_TRUE(retained().at("key_adopted").as_bool());
+}
+
+}  // namespace
+}  // namespace signalbox
