@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <ctime>
 
 namespace signalbox {
 namespace {
@@ -29,7 +30,21 @@ bool is_service_manager_variable(std::string_view entry) {
 }
 
 void tell_status(const std::string& text) { notify("STATUS=" + one_line(text)); }
-void tell_ready(const std::string& text) { notify("READY=1\nSTATUS=" + one_line(text)); }
+
+void tell_ready(const std::string& text) {
+  const auto interval_us = watchdog_interval_us();  // as it was before tell_away()
+  notify("READY=1\nSTATUS=" + one_line(text) +
+         (interval_us ? "\nWATCHDOG_USEC=" + std::to_string(*interval_us) : ""));
+}
+
+void tell_away(const std::string& text, std::int64_t alive_us) {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  const std::int64_t now_us = now.tv_sec * 1'000'000 + now.tv_nsec / 1000;
+  notify("RELOADING=1\nMONOTONIC_USEC=" + std::to_string(now_us) + "\nSTATUS=" + one_line(text) +
+         (watchdog_interval_us() ? "\nWATCHDOG_USEC=" + std::to_string(alive_us) : ""));
+}
+
 void tell_stopping() { notify("STOPPING=1\nSTATUS=stopping"); }
 void tell_alive() { notify("WATCHDOG=1"); }
 
