@@ -114,6 +114,34 @@ tl::expected<void, std::string> read_traces(const std::filesystem::path& file,
   return {};
 }
 
+// Judged with what it needs of the other settings, which is the data directory.
+tl::expected<void, std::string> read_retention(const std::filesystem::path& file,
+                                               const toml::node& node, Config& config) {
+  const toml::table* table = node.as_table();
+  if (table == nullptr) return tl::unexpected(at_line(file, node, "retention must be a table"));
+  RetentionTexts texts;
+  for (const auto& [key, value] : *table) {
+    bool is_path = false;
+    std::string* out = retention_text(texts, key.str(), is_path);
+    const auto text = value.value_exact<std::string>();
+    if (out == nullptr) {
+      return tl::unexpected(
+          at_line(file, value,
+                  "there is no setting retention." + std::string(key.str()) +
+                      "; there are older_than, archive, key, schedule, time_zone"));
+    }
+    if (!text || text->empty()) {
+      return tl::unexpected(
+          at_line(file, value, "retention." + std::string(key.str()) + " must be a string"));
+    }
+    *out = is_path ? (std::filesystem::absolute(file).parent_path() / *text).string() : *text;
+  }
+  auto read = read_retention_settings(texts, config.data);
+  if (!read) return tl::unexpected(at_line(file, node, read.error()));
+  config.retention = std::move(*read);
+  return {};
+}
+
 tl::expected<void, std::string> read_key(const std::filesystem::path& file, std::string_view key,
                                          const toml::node& node, Config& config,
                                          TraceTexts& traces) {
@@ -145,6 +173,7 @@ tl::expected<void, std::string> read_key(const std::filesystem::path& file, std:
   if (key == "tls_key") return read_path(file, key, node, config.tls_key);
   if (key == "board") return read_board(file, node, config);
   if (key == "traces") return read_traces(file, node, traces);
+  if (key == "retention") return read_retention(file, node, config);
   if (key == "http_hosts") return read_hosts(file, node, config.http_hosts);
   if (key == "log_level") return text(config.log_level);
   if (key == "log_format") return text(config.log_format);
@@ -171,7 +200,7 @@ tl::expected<void, std::string> read_key(const std::filesystem::path& file, std:
                   "; there are socket, listen, log_level, log_format, "
                   "jobs_max, remote_jobs_max, snapshot_events, watchdog_interval, "
                   "loopback_role, socket_role, tls_certificate, tls_key, http_hosts, "
-                  "and the tables board and traces"));
+                  "and the tables board, traces and retention"));
 }
 
 tl::expected<void, std::string> read_file(const std::filesystem::path& file, Config& config,

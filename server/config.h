@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "domain/pipeline.h"
 #include "server/access/authentication.h"
 #include "server/board/board_settings.h"
+#include "server/retention/retention_settings.h"
 #include "server/serve.h"
 #include "server/traces/trace_settings.h"
 
@@ -33,6 +35,7 @@ struct Config {
   Authentication::Settings access;
   BoardTexts board;  // read_board_settings() takes them
   TraceSettings traces;
+  std::optional<RetentionSettings> retention;  // none: only a command moves records out
   // Of coderunner stations that name none: the environment's CODERUNNER_MODE.
   CoderunnerMode coderunner_mode = CoderunnerMode::mock;
 };

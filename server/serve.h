@@ -1,10 +1,13 @@
-// `signalbox serve`: one life of the service, from opening the log to a clean stop.
+// `signalbox serve`: the service from opening the log to a clean stop. It has more than one life
+// where retentions lie between them.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
+
+#include "server/retention/retention_outcome.h"
 
 namespace signalbox {
 
@@ -23,8 +26,9 @@ struct ServeOptions {
   std::optional<std::string> watchdog_interval;  // a duration, between two looks of the watchdog
 };
 
-// Serves until SIGTERM or SIGINT. Gives the exit code: 0 after a clean stop, 74 the log couldn't be
+// Serves until SIGTERM or SIGINT; away now and then, to carry out what the configuration's
+// retention says by `retain`. Gives the exit code: 0 after a clean stop, 74 the log couldn't be
 // written, 75 another process has the directory, 78 configuration or damaged data.
-int run_server(const ServeOptions& options);
+int run_server(const ServeOptions& options, const RetainRecords& retain);
 
 }  // namespace signalbox

@@ -17,6 +17,9 @@ namespace {
 
 namespace asio = boost::asio;
 
+// For the steps of a retention that nothing is seen of from here: a disk that takes long to sync.
+constexpr std::int64_t away_alive_us = 600'000'000;
+
 const Rejection stopping{
     ErrorCode::SHUTTING_DOWN, "the server is stopping; connect again", {}, {"signalbox status"}};
 
@@ -138,10 +141,12 @@ int Server::run() {
   set_job_pauses(all_job_pauses(engine_.world()));
   jobs_->adopt();
   board_.arm();
+  conclude_retention(engine_, log_, before_);
+  if (retention_) retention_->loop().arm("server down");
   if (begun && listen()) {
     signals_.async_wait([this](const boost::system::error_code& error, int signal) {
       if (error) return;
-      stop(std::string("signal ") + strsignal(signal));
+      stop_for_good(signal);
       signals_.async_wait([this](const boost::system::error_code& again, int) {
         if (!again) fail(74, "a second signal: stopping without a clean end");
       });
@@ -185,7 +190,10 @@ void Server::turn() {
 void Server::wait_for_time() {
   if (stopping_) return;
   std::int64_t due_ns = clockwork_.next_due_ns();
-  if (!engine_.storage_full()) due_ns = std::min(due_ns, board_.next_due_ns());
+  if (!engine_.storage_full()) {
+    due_ns = std::min(due_ns, board_.next_due_ns());
+    if (retention_) due_ns = std::min(due_ns, retention_->loop().next_due_ns());
+  }
   // Called after every turn; most leave the soonest time as it was, and one that was put off is
   // looked at again when it has come.
   if (clock_timer_due_ns_ <= due_ns) return;
@@ -197,7 +205,10 @@ void Server::wait_for_time() {
     clock_timer_due_ns_ = no_time;
     if (stopping_) return;
     clockwork_.fire();
-    if (!engine_.storage_full()) board_.fire();
+    if (!engine_.storage_full()) {
+      board_.fire();
+      if (retention_) retention_->loop().run_if_due();
+    }
     schedule_turn();
   });
 }
@@ -234,14 +245,35 @@ void Server::go_on() {
   clockwork_.arm();
   jobs_->adopt();
   board_.arm();
+  if (retention_) retention_->loop().arm("server down");
   schedule_turn();
+}
+
+// A clean stop as any other, but for who connects meanwhile: they wait.
+void Server::go_away() {
+  if (stopping_) return;
+  away_ = true;
+  tell_away("retention", away_alive_us);
+  kept_sockets_ = listener_.hand_over();
+  stop("retention: there are records to move into the archive; back when they are");
+}
+
+// Also if it is on its way to a retention: then that is left for the next start.
+void Server::stop_for_good(int signal) {
+  tell_stopping();
+  away_ = false;
+  for (const KeptSocket& each : std::exchange(kept_sockets_, {})) {
+    if (each.file) each.file->remove();
+  }
+  if (stopping_) logger_.info("stopping for good: signal {}", strsignal(signal));
+  stop(std::string("signal ") + strsignal(signal));
 }
 
 // Jobs go on: their shims hold them until the next start.
 void Server::stop(const std::string& why) {
   if (std::exchange(stopping_, true)) return;
   logger_.info("stopping: {}", why);
-  tell_stopping();
+  if (retention_) retention_->stop();
   clock_timer_.cancel();
   space_watch_.cancel();
   agent_log_timer_.cancel();

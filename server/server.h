@@ -36,6 +36,7 @@
 #include "server/logs/event_lines.h"
 #include "server/metrics/service_metrics.h"
 #include "server/recovery/recovery.h"
+#include "server/retention/retention_loop.h"
 #include "server/rpc/dispatcher.h"
 #include "server/rpc/lock_queue.h"
 #include "server/rpc/step_queue.h"
@@ -49,13 +50,23 @@ namespace signalbox {
 
 class Server {
  public:
+  // What one life of the service leaves to the next where a retention lies between them.
+  struct Between {
+    std::vector<KeptSocket> sockets;
+    std::optional<RetentionOutcome> retention;
+  };
+
   // `recovered` has the world that is the fold of the whole log; the read models are up with it.
-  // Takes the world out of it; the log stays.
-  Server(const Config& config, Recovered& recovered, RunIndex& index, spdlog::logger& logger);
+  // Takes the world out of it; the log stays. Takes over from the life before it, if there was one.
+  Server(const Config& config, Recovered& recovered, RunIndex& index, spdlog::logger& logger,
+         Between before = {});
   ~Server();
 
-  // Serves until a signal or a fatal error. Gives the exit code.
+  // Serves until a signal or a fatal error, or until a retention is due. Gives the exit code.
   int run();
+  // After run() gave 0: it went away for a retention, is expected back, and leaves this.
+  [[nodiscard]] bool is_away() const { return away_ && exit_code_ == 0; }
+  [[nodiscard]] std::vector<KeptSocket> take_sockets() { return std::move(kept_sockets_); }
 
  private:
   // The events of a start; after a crash, with a verdict for everything that was in flight.
@@ -64,6 +75,7 @@ class Server {
   Clockwork::Reports clockwork_reports();
   Engine::Hooks hooks();
   Api api();
+  std::unique_ptr<RetentionLoop> retention_loop();
   AgentLogs::Surroundings agent_log_surroundings();
   HttpService http_service();
   void handle(std::string_view line, const Caller& caller, const Decided<Principal>& principal,
@@ -79,8 +91,10 @@ class Server {
   void wait_for_time();
   void set_job_pauses(std::vector<JobPause> pauses);
   World roll_back(const std::string& why);
-  void go_on();  // after a full disk
+  void go_on();    // after a full disk
+  void go_away();  // for a retention
   void stop(const std::string& why);
+  void stop_for_good(int signal);
   void stop_when_idle();
   void fail(int exit_code, const std::string& why);
   void fail_from_thread(const StoreError& error);
@@ -111,6 +125,8 @@ class Server {
   StepQueue steps_;
   Clockwork clockwork_;
   BoardLoops board_;
+  const std::optional<RetentionOutcome> before_;  // what lay before this start
+  std::unique_ptr<RetentionLoop> retention_;      // where there is a policy
   EventFeed feed_;
   AgentLogs agent_logs_;
   Authentication authentication_;
@@ -128,6 +144,8 @@ class Server {
   bool turn_scheduled_ = false;
   bool stopping_ = false;
   bool stopped_ = false;  // ServerStopped is on its way to the log
+  bool away_ = false;     // it stops for a retention
+  std::vector<KeptSocket> kept_sockets_;
   int exit_code_ = 0;
   std::uint64_t incarnation_ = 0;            // this one's number
   std::unique_ptr<StationJobs> jobs_;        // threads that post to io_

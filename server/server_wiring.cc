@@ -28,7 +28,8 @@ std::vector<std::string> own_environment() {
 
 }  // namespace
 
-Server::Server(const Config& config, Recovered& recovered, RunIndex& index, spdlog::logger& logger)
+Server::Server(const Config& config, Recovered& recovered, RunIndex& index, spdlog::logger& logger,
+               Between before)
     : config_(config),
       torn_bytes_(recovered.torn_bytes),
       log_(*recovered.log),
@@ -83,6 +84,8 @@ Server::Server(const Config& config, Recovered& recovered, RunIndex& index, spdl
                 logger_.log(ok ? spdlog::level::info : spdlog::level::warn, text);
               }},
              read_board_settings(config.board).value(), config.coderunner_mode),
+      before_(std::move(before.retention)),
+      retention_(retention_loop()),
       feed_(
           log_,
           [this](const StoreError& error) {
@@ -94,12 +97,13 @@ Server::Server(const Config& config, Recovered& recovered, RunIndex& index, spdl
       metrics_(clock_.wall_ns()),
       api_(api()),
       dispatcher_(api_),
-      listener_(io_, http_service()),
+      listener_(io_, http_service(), std::move(before.sockets)),
       signals_(io_, SIGTERM, SIGINT),
       clock_timer_(io_),
       space_watch_(io_, config.data),
       agent_log_timer_(io_) {
   api_.board = &board_;
+  api_.retention = retention_.get();
   api_.metrics = &metrics_;
   api_.traces = &traces_;
   api_.agent_logs = &agent_logs_;
@@ -109,6 +113,21 @@ Server::Server(const Config& config, Recovered& recovered, RunIndex& index, spdl
 }
 
 Server::~Server() = default;
+
+std::unique_ptr<RetentionLoop> Server::retention_loop() {
+  if (!config_.retention) return nullptr;
+  return std::make_unique<RetentionLoop>(
+      RetentionLoop::Parts{engine_, clock_, log_,
+                           [this](std::function<std::function<void()>()> work) {
+                             run_on(blocking_, [this, work = std::move(work)] {
+                               return [this, then = work()] {
+                                 if (!stopping_) then();  // else the next start concludes it
+                               };
+                             });
+                           },
+                           [this] { go_away(); }},
+      *config_.retention, before_);
+}
 
 Engine::Hooks Server::hooks() {
   return {
@@ -205,7 +224,9 @@ Clockwork::Reports Server::clockwork_reports() {
             "anew",
             jump.cause, jump.wall_ms, jump.monotonic_ms);
         asio::post(io_, [this, cause = jump.cause] {
-          if (!stopping_) board_.clock_jumped(cause);
+          if (stopping_) return;
+          board_.clock_jumped(cause);
+          if (retention_) retention_->loop().arm(missed_because(cause));
         });
       },
       [this](const OverdueItem& item) {

@@ -131,22 +131,30 @@ CallError from_store_error(const StoreError& error) {
 
 std::string code_of(const CallError& error) { return std::string(name_in(error.error)); }
 
-std::string describe(const CallError& error) {
-  std::string text = "signalbox: ";
+std::string message_of(const CallError& error) {
   const json::value* message = error.error.if_contains("message");
-  text += message != nullptr && message->is_string() ? std::string(message->get_string())
-                                                     : json::serialize(error.error);
+  return message != nullptr && message->is_string() ? std::string(message->get_string())
+                                                    : json::serialize(error.error);
+}
+
+std::vector<std::string> next_commands_of(const CallError& error) {
+  std::vector<std::string> commands;
+  const json::value* data = error.error.if_contains("data");
+  if (data == nullptr || !data->is_object()) return commands;
+  const json::value* next = data->get_object().if_contains("next_commands");
+  if (next == nullptr || !next->is_array()) return commands;
+  for (const json::value& each : next->get_array()) {
+    if (each.is_string()) commands.emplace_back(each.get_string());
+  }
+  return commands;
+}
+
+std::string describe(const CallError& error) {
+  std::string text = "signalbox: " + message_of(error);
   const std::string_view name = name_in(error.error);
   if (!name.empty()) text += " (" + std::string(name) + ")";
   text += '\n';
-  const json::value* data = error.error.if_contains("data");
-  if (data == nullptr || !data->is_object()) return text;
-  if (const json::value* next = data->get_object().if_contains("next_commands");
-      next != nullptr && next->is_array()) {
-    for (const json::value& each : next->get_array()) {
-      if (each.is_string()) text += "  try: " + std::string(each.get_string()) + '\n';
-    }
-  }
+  for (const std::string& next : next_commands_of(error)) text += "  try: " + next + '\n';
   return text;
 }
 

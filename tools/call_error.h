@@ -39,6 +39,10 @@ CallError from_store_error(const StoreError& error);
 // `data.code`, or "".
 std::string code_of(const CallError& error);
 
+// Parts of it, as far as they are there.
+std::string message_of(const CallError& error);
+std::vector<std::string> next_commands_of(const CallError& error);
+
 // The message, what is wrong in detail, and what to try: for a person.
 std::string describe(const CallError& error);
 

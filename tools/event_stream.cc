@@ -72,6 +72,18 @@ bool may_pass(const CallError& error) {
   return error.exit_code == ExitCode::unreachable || error.exit_code == ExitCode::try_again;
 }
 
+// Who follows a few types may have seen the latest of them long ago: when the server came back from
+// a retention, that was dropped. It was told of all until the server left.
+bool may_go_on_after(const CallError& error, json::object& params) {
+  if (code_of(error) != "HISTORY_DROPPED" || params.contains("run_id")) return false;
+  const json::object& details = object_at(object_at(error.error, "data"), "details");
+  const std::uint64_t first = number_at(details, "horizon") + 1;
+  if (first <= number_at(params, "from")) return false;
+  params["from"] = first;
+  write_message("what is before " + std::to_string(first) + " is in an archive; going on there\n");
+  return true;
+}
+
 Called<void> follow_again_and_again(const Invocation& invocation, json::object params,
                                     const Visitors& visitors) {
   const auto server = invocation.server_address();
@@ -81,6 +93,7 @@ Called<void> follow_again_and_again(const Invocation& invocation, json::object p
   std::optional<Client> client(std::move(*connected));
   for (bool first = true;; first = false) {
     const auto ended = follow_once(*client, params, visitors);
+    if (!ended && !first && may_go_on_after(ended.error(), params)) continue;
     if (!ended && (first || !may_pass(ended.error()))) return tl::unexpected(ended.error());
     if (ended && *ended == StreamEnd::by_visitor) return {};
     write_message("the server went away; waiting for it\n");

@@ -49,7 +49,8 @@ void add_trigger(CLI::App& loop, Invocation& invocation) {
   };
   CLI::App* command = loop.add_subcommand("trigger", "Begin a tick of a loop now");
   const auto options = std::make_shared<Options>();
-  command->add_option("LOOP", options->loop, "heartbeat, synthesizer or prune")->required();
+  command->add_option("LOOP", options->loop, "heartbeat, synthesizer, prune or retention")
+      ->required();
   command->add_option("--reason", options->reason, "Why; kept in the log");
   command->footer(
       "Prints the tick's token. While a tick of the loop is under way there is no other one: then\n"

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 
 #include "server/serve.h"
+#include "tools/audit/retention.h"
 #include "tools/commands.h"
 
 namespace signalbox {
@@ -36,7 +37,8 @@ void add_serve_command(CLI::App& app, Invocation& invocation) {
       ->type_name("URL");
   serve->footer(
       "Settings of the file that have no flag: tls_certificate, tls_key, http_hosts,\n"
-      "and the tables [board] and [traces].\n"
+      "and the tables [board], [traces] and [retention]: what is older than an age moves into an\n"
+      "archive by itself.\n"
       "\n"
       "Examples:\n"
       "  signalbox serve\n"
@@ -46,7 +48,7 @@ void add_serve_command(CLI::App& app, Invocation& invocation) {
     invocation.action = [options, &invocation] {
       options->data = invocation.data_directory();
       options->socket = invocation.socket_path();
-      return static_cast<ExitCode>(run_server(*options));
+      return static_cast<ExitCode>(run_server(*options, retain_in_service()));
     };
   });
 }

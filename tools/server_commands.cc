@@ -12,6 +12,17 @@ namespace {
 
 namespace json = boost::json;
 
+Cell view_retention(const json::object& policy, std::int64_t now_ns) {
+  const json::object& last = object_at(policy, "last");
+  if (last.empty()) return {"due " + clock_time(text_at(policy, "next_due_at"), now_ns)};
+  const std::string when = short_age(text_at(last, "at"), now_ns);
+  const std::string error = text_at(last, "error");
+  if (!error.empty()) return {"failed " + when + ": " + error, Style::bad};
+  return {text_at(last, "records_dropped") + " records dropped " + when + ", into " +
+              text_at(last, "archive"),
+          Style::good};
+}
+
 std::string view_status(const json::object& status, const Terminal& terminal) {
   const std::int64_t now_ns = wall_clock_ns();
   const std::string position = text_at(status, "position");
@@ -24,6 +35,8 @@ std::string view_status(const json::object& status, const Terminal& terminal) {
   const bool full = true_at(status, "storage_full");
   std::string storage = full ? "full: nothing is taken" : "ok";
   if (!full && !disk_failures.empty()) storage = scalar_text(disk_failures.front());
+  const json::object* policy = nullptr;
+  if (const json::value* found = status.if_contains("retention")) policy = found->if_object();
   return named_values(
       {
           {"version", {text_at(status, "version")}},
@@ -40,6 +53,7 @@ std::string view_status(const json::object& status, const Terminal& terminal) {
           {"read models at", {text_at(status, "read_models_position")}},
           {"storage", {storage, full || !disk_failures.empty() ? Style::bad : Style::good}},
           {"run roots", {run_roots, failures.empty() ? Style::good : Style::bad}},
+          {"retention", policy == nullptr ? Cell{"none"} : view_retention(*policy, now_ns)},
           {"data", {text_at(status, "data_directory")}},
           {"socket", {text_at(status, "socket")}},
       },

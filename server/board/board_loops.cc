@@ -74,7 +74,7 @@ void BoardLoops::arm() {
 }
 
 void BoardLoops::clock_jumped(const std::string& cause) {
-  for (ScheduledLoop* loop : all_) loop->arm(cause == "stopped" ? "asleep" : cause);
+  for (ScheduledLoop* loop : all_) loop->arm(missed_because(cause));
 }
 
 void BoardLoops::observe(std::span<const Record> records) {

@@ -26,6 +26,11 @@ struct Triggered {
   std::optional<Rejection> refused = {};  // neither: there is no space for an event
 };
 
+// The reason of ticks that were missed when the clocks parted for `cause` (ClockJumped).
+inline std::string missed_because(const std::string& cause) {
+  return cause == "stopped" ? "asleep" : cause;
+}
+
 class ScheduledLoop {
  public:
   // The end of a tick: without an error it succeeded.

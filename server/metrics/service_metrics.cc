@@ -19,6 +19,7 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 
 #include "domain/nanoseconds.h"
+#include "server/retention/retention_loop.h"
 #include "server/rpc/api.h"
 #include "server/rpc/lock_queue.h"
 #include "server/rpc/step_queue.h"
@@ -98,6 +99,7 @@ struct ServiceMetrics::Families {
   void look_at_runs(const World& world);
   void look_at_process(const Api& api);
   void look_at_traces(const Api& api);
+  void look_at_retention(const Api& api);
 
   prometheus::Registry registry;
   Family<Counter>& events =
@@ -145,6 +147,10 @@ struct ServiceMetrics::Families {
                               .Add({});
   Family<Gauge>& trace_lag =
       gauge("signalbox_trace_lag_events", "Durable events whose spans weren't sent yet");
+  Family<Gauge>& retention_failed =
+      gauge("signalbox_retention_failed", "1 where the latest retention failed");
+  Family<Gauge>& retention_dropped = gauge("signalbox_retention_last_dropped_timestamp_seconds",
+                                           "When records were dropped last, UTC; 0: never");
   Family<Gauge>& subscriptions =
       gauge("signalbox_subscriptions", "Connections that follow the events");
 };
@@ -193,6 +199,7 @@ std::string ServiceMetrics::text(const Api& api) {
   families.look_at_runs(world);
   families.look_at_process(api);
   families.look_at_traces(api);
+  families.look_at_retention(api);
   Families::set(families.incarnation, static_cast<double>(world.server.incarnation));
   Families::set(families.locks, static_cast<double>(world.locks.size()));
   auto ticks = none_of_each<TickStatus>();
@@ -247,6 +254,15 @@ void ServiceMetrics::Families::look_at_traces(const Api& api) {
   spans_failed.Increment(static_cast<double>(figures.failed) - spans_failed.Value());
   const Position durable = api.engine.durable_position();
   set(trace_lag, active ? static_cast<double>(durable - std::min(figures.through, durable)) : 0);
+}
+
+void ServiceMetrics::Families::look_at_retention(const Api& api) {
+  const bool failed =
+      api.retention != nullptr && api.retention->latest() && api.retention->latest()->failed();
+  set(retention_failed, failed ? 1 : 0);
+  const auto dropped = latest_retention(api.log);
+  set(retention_dropped,
+      dropped ? static_cast<double>(dropped->at_ns) / static_cast<double>(ns_per_s) : 0);
 }
 
 }  // namespace signalbox

@@ -23,6 +23,7 @@ class AgentLogs;
 class Authentication;
 class BoardLoops;
 class LockQueue;
+class RetentionLoop;
 class RunRootWriter;
 class ServiceMetrics;
 class Snapshotter;
@@ -75,6 +76,8 @@ struct Api {
   const Snapshotter* snapshotter = nullptr;
   // The loops that can be triggered; nullptr where there are none.
   BoardLoops* board = nullptr;
+  // What moves old records into an archive; nullptr where nothing does.
+  RetentionLoop* retention = nullptr;
   // What is counted; nullptr where nothing is, as in tests.
   ServiceMetrics* metrics = nullptr;
   // What sends spans to a collector; nullptr where nothing does, as in tests.

@@ -10,6 +10,16 @@ namespace {
 
 constexpr std::size_t read_events_at_once = 256;
 
+// Passes over what was dropped: whoever may subscribe from there wants nothing of it.
+Stored<std::vector<Record>> read_what_is_there(const EventLog& log, Position from) {
+  auto records = log.read(from, read_events_at_once);
+  if (records || records.error().kind != StoreError::Kind::dropped) return records;
+  const Horizon horizon = log.horizon();
+  from = horizon.next_there(from);
+  const Position gap = horizon.first_dropped(from, log.tail()).value_or(log.tail() + 1);
+  return log.read(from, std::min<std::size_t>(read_events_at_once, gap - from));
+}
+
 }  // namespace
 
 bool EventFilter::matches(const Record& record) const {
@@ -75,7 +85,7 @@ void EventFeed::pump(const std::shared_ptr<Subscriber>& subscriber) {
       });
       return;
     }
-    const auto records = log_.read(subscriber->next, read_events_at_once);
+    const auto records = read_what_is_there(log_, subscriber->next);
     if (!records) return end_unread(*subscriber, records.error());
     for (const Record& record : *records) send(*subscriber, record);
     subscriber->next = records->back().position + 1;

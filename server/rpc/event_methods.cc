@@ -143,7 +143,9 @@ void subscribe(Api& api, Call& call) {
   if (!filter) return call.responder.reject(filter.error());
   const Position tail = api.engine.world().position;
   const Position from = std::max<Position>(params->from.value_or(tail + 1), 1);
-  if (from <= api.log.horizon().position) {
+  // Of a run that is open nothing was dropped.
+  const bool all_there = params->run_id && api.engine.world().find_run(*params->run_id) != nullptr;
+  if (from <= api.log.horizon().position && !all_there) {
     return call.responder.reject(history_dropped(api.log, from));
   }
   if (from > tail + 1) {

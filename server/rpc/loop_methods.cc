@@ -1,6 +1,10 @@
 // `loop.*`: the service's own loops, when they are due, and beginning a tick now.
+#include <algorithm>
+#include <vector>
+
 #include "server/board/board_loops.h"
 #include "server/loops/own_loops.h"
+#include "server/retention/retention_loop.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/described_json.h"
 #include "server/rpc/time_text.h"
@@ -37,11 +41,23 @@ json::object tick_of(const World& world, std::string_view loop) {
   return object;
 }
 
+// Those that have a schedule.
+std::vector<ScheduledLoop*> scheduled_loops(const Api& api) {
+  std::vector<ScheduledLoop*> loops;
+  if (api.board != nullptr) loops.assign(api.board->all().begin(), api.board->all().end());
+  if (api.retention != nullptr) loops.push_back(&api.retention->loop());
+  return loops;
+}
+
 void trigger_loop(Api& api, Call& call) {
   const auto command = from_json<TriggerLoop>(call.params);
   if (!command) return call.responder.reject(command.error());
-  ScheduledLoop* loop = api.board == nullptr ? nullptr : api.board->find(command->loop);
-  if (loop == nullptr) return call.responder.reject(loop_not_found(command->loop));
+  const auto loops = scheduled_loops(api);
+  const auto found = std::find_if(loops.begin(), loops.end(), [&](const ScheduledLoop* each) {
+    return each->name() == command->loop;
+  });
+  if (found == loops.end()) return call.responder.reject(loop_not_found(command->loop));
+  ScheduledLoop* const loop = *found;
   const std::string reason = command->reason.value_or("triggered");
   if (reason.size() > limits::reason_bytes_max) {
     return call.responder.reject({ErrorCode::LIMIT_EXCEEDED,
@@ -66,21 +82,19 @@ void list_loops(Api& api, Call& call) {
   if (!params) return call.responder.reject(params.error());
   const World& world = api.engine.world();
   json::array loops;
-  if (api.board != nullptr) {
-    for (const ScheduledLoop* loop : api.board->all()) {
-      json::object object;
-      object["loop"] = loop->name();
-      object["schedule"] = loop->schedule().text();
-      object["time_zone"] = loop->schedule().zone();
-      object["next_due_at"] =
-          loop->due_ns() ? json::value(format_time(*loop->due_ns())) : json::value(nullptr);
-      const auto known = world.loops.find(loop->name());
-      object["last_due_at"] = known == world.loops.end()
-                                  ? json::value(nullptr)
-                                  : json::value(format_time(known->second.due_ns));
-      object["tick"] = tick_of(world, loop->name());
-      loops.push_back(std::move(object));
-    }
+  for (const ScheduledLoop* loop : scheduled_loops(api)) {
+    json::object object;
+    object["loop"] = loop->name();
+    object["schedule"] = loop->schedule().text();
+    object["time_zone"] = loop->schedule().zone();
+    object["next_due_at"] =
+        loop->due_ns() ? json::value(format_time(*loop->due_ns())) : json::value(nullptr);
+    const auto known = world.loops.find(loop->name());
+    object["last_due_at"] = known == world.loops.end()
+                                ? json::value(nullptr)
+                                : json::value(format_time(known->second.due_ns));
+    object["tick"] = tick_of(world, loop->name());
+    loops.push_back(std::move(object));
   }
   json::object result;
   result["loops"] = std::move(loops);

@@ -6,6 +6,7 @@
 #include "server/follow/snapshotter.h"
 #include "server/http/http_limits.h"
 #include "server/metrics/service_metrics.h"
+#include "server/retention/retention_loop.h"
 #include "server/rpc/described_json.h"
 #include "server/rpc/json_text.h"
 #include "server/rpc/line_limits.h"
@@ -23,6 +24,30 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::size_t run_root_failures_shown = 16;
+
+json::object retention_status(const RetentionLoop& retention) {
+  json::object object;
+  object["older_than_ms"] = retention.settings().older_than_ms;
+  object["archive"] = retention.settings().archives.string();
+  const auto due_ns = retention.loop().due_ns();
+  object["next_due_at"] = due_ns ? json::value(format_time(*due_ns)) : json::value(nullptr);
+  json::value& last = object["last"];
+  const auto& latest = retention.latest();
+  if (!latest) return object;
+  json::object& outcome = last.emplace_object();
+  outcome["at"] = format_time(latest->at_ns);
+  if (latest->failed()) {
+    outcome["error"] = latest->error;
+    outcome["next_commands"] =
+        json::array(latest->next_commands.begin(), latest->next_commands.end());
+    return object;
+  }
+  outcome["dropped_at"] = latest->dropped_at;
+  outcome["horizon"] = latest->horizon;
+  outcome["records_dropped"] = latest->records_dropped;
+  outcome["archive"] = latest->archive;
+  return object;
+}
 
 void status(Api& api, Call& call) {
   const World& world = api.engine.world();
@@ -49,6 +74,7 @@ void status(Api& api, Call& call) {
     result["run_roots_position"] = api.run_roots->written();
     result["run_root_failures"] = json::array(failures.begin(), failures.end());
   }
+  if (api.retention != nullptr) result["retention"] = retention_status(*api.retention);
   result["started_at"] = format_time(api.facts.started_at_ns);
   result["data_directory"] = api.facts.data_directory;
   result["socket"] = api.facts.socket_path;

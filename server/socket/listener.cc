@@ -1,5 +1,6 @@
 #include "server/socket/listener.h"
 
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -76,14 +77,6 @@ void refuse_plain(Socket& socket, SpokenProtocol protocol) {
   }
 }
 
-using FileIdentity = std::pair<dev_t, ino_t>;
-
-std::optional<FileIdentity> identity_of(const std::filesystem::path& path) {
-  struct stat present {};
-  if (lstat(path.c_str(), &present) != 0) return std::nullopt;
-  return FileIdentity{present.st_dev, present.st_ino};
-}
-
 // Whether the socket at `path` is a living server's, and not what a killed one left behind.
 bool somebody_listens(const std::filesystem::path& path) {
   const FileDescriptor probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -114,6 +107,21 @@ class Listener::Acceptor {
     return {};
   }
 
+  // A socket that listens already.
+  tl::expected<void, std::string> adopt(FileDescriptor listening, const Protocol& protocol) {
+    boost::system::error_code error;
+    acceptor_.assign(protocol, ::fcntl(listening.get(), F_DUPFD_CLOEXEC, 0), error);
+    if (error) return tl::unexpected(error.message());
+    return {};
+  }
+
+  // Accepts no more, and leaves the socket as it is.
+  KeptSocket release() {
+    boost::system::error_code ignored;
+    retry_.cancel();
+    return {address, FileDescriptor(acceptor_.release(ignored)), std::exchange(file, {})};
+  }
+
   void accept() {
     acceptor_.async_accept([this](const boost::system::error_code& error, Socket socket) {
       if (error == asio::error::operation_aborted) return;
@@ -135,10 +143,7 @@ class Listener::Acceptor {
     boost::system::error_code ignored;
     acceptor_.close(ignored);
     retry_.cancel();
-    // Only our own: at its path there may be somebody else's by now.
-    if (!path.empty() && identity_of(path) == identity) {
-      std::filesystem::remove(path, ignored_code_);
-    }
+    if (file) file->remove();
   }
 
   [[nodiscard]] std::string local_address() const {
@@ -152,23 +157,41 @@ class Listener::Acceptor {
            std::to_string(endpoint.port());
   }
 
-  std::filesystem::path path;  // of a Unix socket
-  std::optional<FileIdentity> identity;
+  std::string address;             // as it was asked for
+  std::optional<SocketFile> file;  // of a Unix socket
 
  private:
   asio::basic_socket_acceptor<Protocol> acceptor_;
   asio::steady_timer retry_;
   Listener& listener_;
   TlsContext tls_;
-  std::error_code ignored_code_;
 };
 
-Listener::Listener(asio::io_context& io, HttpService service)
-    : io_(io), service_(std::move(service)) {}
+Listener::Listener(asio::io_context& io, HttpService service, std::vector<KeptSocket> kept)
+    : io_(io), service_(std::move(service)), kept_(std::move(kept)) {}
 
 Listener::~Listener() = default;
 
+// Without a descriptor: there is none.
+KeptSocket Listener::take_kept(const std::string& address) {
+  for (KeptSocket& each : kept_) {
+    if (each.address == address) return std::move(each);
+  }
+  return {};
+}
+
 tl::expected<void, std::string> Listener::listen_unix(const std::filesystem::path& path) {
+  auto acceptor = std::make_unique<Acceptor>(io_, *this, nullptr);
+  acceptor->address = path.string();
+  if (KeptSocket kept = take_kept(acceptor->address);
+      kept.descriptor && kept.file && kept.file->is_there()) {
+    const auto adopted = acceptor->adopt(std::move(kept.descriptor), Protocol(AF_UNIX, 0));
+    if (!adopted) return tl::unexpected(path.string() + ": " + adopted.error());
+    acceptor->file = std::move(kept.file);
+    acceptor->accept();
+    acceptors_.push_back(std::move(acceptor));
+    return {};
+  }
   if (path.native().size() >= sizeof(sockaddr_un::sun_path)) {
     return tl::unexpected("a socket's path has at most " +
                           std::to_string(sizeof(sockaddr_un::sun_path) - 1) +
@@ -187,14 +210,12 @@ tl::expected<void, std::string> Listener::listen_unix(const std::filesystem::pat
     }
     std::filesystem::remove(path);
   }
-  auto acceptor = std::make_unique<Acceptor>(io_, *this, nullptr);
   const mode_t before = umask(0177);  // never reachable by others, not even for a moment
   auto opened =
       acceptor->open(Protocol::endpoint(asio::local::stream_protocol::endpoint(path.string())));
   umask(before);
   if (!opened) return tl::unexpected(path.string() + ": " + opened.error());
-  acceptor->path = path;
-  acceptor->identity = identity_of(path);
+  if (const auto identity = identity_of(path)) acceptor->file = SocketFile{path, *identity};
   acceptor->accept();
   acceptors_.push_back(std::move(acceptor));
   return {};
@@ -223,10 +244,12 @@ tl::expected<std::string, std::string> Listener::listen_tcp(const std::string& a
                           "everything; listen on 127.0.0.1 or [::1]");
   }
   auto acceptor = std::make_unique<Acceptor>(io_, *this, std::move(tls));
-  if (auto opened = acceptor->open(Protocol::endpoint(asio::ip::tcp::endpoint(ip, port)));
-      !opened) {
-    return tl::unexpected(address + ": " + opened.error());
-  }
+  const asio::ip::tcp::endpoint endpoint(ip, port);
+  acceptor->address = address;
+  FileDescriptor kept = take_kept(address).descriptor;
+  const auto opened = kept ? acceptor->adopt(std::move(kept), endpoint.protocol())
+                           : acceptor->open(Protocol::endpoint(endpoint));
+  if (!opened) return tl::unexpected(address + ": " + opened.error());
   std::string local = acceptor->local_address();
   acceptor->accept();
   acceptors_.push_back(std::move(acceptor));
@@ -270,6 +293,12 @@ void Listener::on_decided(SpokenProtocol protocol, Socket socket, ConnectionOrig
   // Bytes of TLS where there is none are a line that can't be read.
   keep(std::make_shared<Session>(std::move(socket), std::move(origin.caller), service_.handle_line,
                                  forget()));
+}
+
+std::vector<KeptSocket> Listener::hand_over() {
+  std::vector<KeptSocket> kept;
+  for (const auto& acceptor : acceptors_) kept.push_back(acceptor->release());
+  return kept;
 }
 
 void Listener::finish() {

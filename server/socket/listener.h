@@ -12,6 +12,7 @@
 #include <tl/expected.hpp>
 
 #include "server/http/http_service.h"
+#include "server/socket/kept_socket.h"
 #include "server/socket/opening.h"
 #include "server/socket/session.h"
 #include "server/socket/tls_context.h"
@@ -20,7 +21,9 @@ namespace signalbox {
 
 class Listener {
  public:
-  Listener(boost::asio::io_context& io, HttpService service);
+  // What listened before and was kept listens on, at the same address; the rest of `kept` is
+  // closed.
+  Listener(boost::asio::io_context& io, HttpService service, std::vector<KeptSocket> kept = {});
   ~Listener();
 
   // Takes the path over from a server that is gone (the data directory's lock has told that no
@@ -31,6 +34,8 @@ class Listener {
   tl::expected<std::string, std::string> listen_tcp(const std::string& address,
                                                     TlsContext tls = nullptr);
 
+  // Accepts no more, and what connects from now on waits for who listens with what this gives.
+  std::vector<KeptSocket> hand_over();
   // Accepts no more and lets the sessions end once they are answered.
   void finish();
   // Ends all sessions now.
@@ -53,7 +58,10 @@ class Listener {
   [[nodiscard]] OpenConnection::Ended forget();
 
   boost::asio::io_context& io_;
+  [[nodiscard]] KeptSocket take_kept(const std::string& address);
+
   HttpService service_;
+  std::vector<KeptSocket> kept_;
   std::vector<std::unique_ptr<Acceptor>> acceptors_;
   std::set<std::shared_ptr<OpenConnection>> connections_;
 };

@@ -19,6 +19,9 @@ std::optional<std::string> why_nobody_is_told();
 // Any thread, all of them.
 void tell_status(const std::string& text);
 void tell_ready(const std::string& text);
+// The service is away for a while and comes back: until it is ready again, tell_alive() is expected
+// only every so often.
+void tell_away(const std::string& text, std::int64_t alive_us);
 void tell_stopping();
 void tell_alive();
 // The start goes on, and takes at least so much longer.

@@ -30,7 +30,7 @@ std::uint64_t work_done() {
 
 }  // namespace
 
-StartProgress::StartProgress() : thread_([this] { run(); }) {}
+StartProgress::StartProgress(bool again) : again_(again), thread_([this] { run(); }) {}
 
 StartProgress::~StartProgress() {
   {
@@ -73,6 +73,7 @@ void StartProgress::run() {
     bool moved = false;
     const std::string text = look(moved);
     lock.unlock();
+    if (moved && again_) tell_alive();
     if (moved) {
       tell_starting(text, longer_us);
     } else if (text != told) {

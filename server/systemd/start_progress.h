@@ -19,7 +19,8 @@ namespace signalbox {
 
 class StartProgress {
  public:
-  StartProgress();
+  // Of a service that was ready before it also tells that it lives.
+  explicit StartProgress(bool again = false);
   // It has ended, well or not.
   ~StartProgress();
   StartProgress(const StartProgress&) = delete;
@@ -35,6 +36,7 @@ class StartProgress {
   // What is shown, and whether anything moved since the last time.
   std::string look(bool& moved);
 
+  const bool again_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::string phase_ = "starting";

@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <tuple>
+#include <vector>
 
+#include "store/signed_note.h"
 #include "tests/server/executor_fixture.h"
 
 namespace signalbox {
@@ -75,6 +78,47 @@ TEST_F(ConfigTest, AnUnknownSettingIsNamedWithThoseThereAre) {
   const std::string error = error_of("\nwatchdog = \"5s\"\n");
   EXPECT_NE(error.find("signalbox.toml:2: there is no setting watchdog"), std::string::npos);
   EXPECT_NE(error.find("watchdog_interval"), std::string::npos) << error;
+}
+
+// [retention]: what is wrong is said at the start, not at half past three.
+TEST_F(ConfigTest, AWrongRetentionIsNamedWithItsLine) {
+  write_text(directory_.path() / "audit.key",
+             NoteSigner::generate("example.com/box").private_text());
+  write_text(directory_.path() / "no.key", "not a key\n");
+  const auto with = [this](const std::string& line, const std::string& instead_of) {
+    std::string text = "[retention]\n";
+    for (const std::string& each :
+         {std::string("older_than = \"30d\"\n"),
+          "archive = \"" + (directory_.path().parent_path() / "archive").string() + "\"\n",
+          std::string("key = \"audit.key\"\n")}) {
+      text += each.starts_with(instead_of) ? "" : each;
+    }
+    return error_of(text + line + "\n");
+  };
+  EXPECT_EQ(with("", "none"), "taken");
+  for (const auto& [line, instead_of, sentence] :
+       std::vector<std::tuple<std::string, std::string, std::string>>{
+           {"", "older_than", "retention.older_than is missing: write older_than = \"30d\""},
+           {"", "archive", "retention.archive is missing"},
+           {"", "key", "retention.key is missing"},
+           {"older_than = \"0s\"", "older_than", "must be an age from 1s to 36600d"},
+           {"older_than = \"soon\"", "older_than", "must be an age from 1s to 36600d"},
+           {"older_than = \"40000d\"", "older_than", "must be an age from 1s to 36600d"},
+           {"older_than = 30", "older_than", "retention.older_than must be a string"},
+           {"archive = \"projections/x\"", "archive", "is in the data directory"},
+           {"archive = \".\"", "archive", "is in the data directory"},
+           {"key = \"gone.key\"", "key", "signalbox audit keygen -o "},
+           {"key = \"no.key\"", "key", "holds no private key"},
+           {"schedule = \"at night\"", "none", "retention.schedule: "},
+           {"time_zone = \"Nowhere\"", "none", "retention.schedule: "},
+           {"keep = \"30d\"", "none",
+            "there is no setting retention.keep; there are older_than, archive, key, schedule"}}) {
+    const std::string error = with(line, instead_of);
+    EXPECT_NE(error.find(sentence), std::string::npos) << line << ": " << error;
+    EXPECT_NE(error.find("signalbox.toml:"), std::string::npos) << error;
+  }
+  EXPECT_NE(error_of("retention = 5\n").find("retention must be a table"), std::string::npos);
+  EXPECT_FALSE(load("")->retention.has_value());
 }
 
 }  // namespace

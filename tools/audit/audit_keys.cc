@@ -3,14 +3,13 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "server/retention/retention_settings.h"
 #include "store/durable_file.h"
 #include "store/file_descriptor.h"
 #include "tools/text_source.h"
 
 namespace signalbox {
 namespace {
-
-constexpr std::size_t key_file_bytes_max = 1024;
 
 std::string without_line_break(std::string text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
@@ -51,7 +50,7 @@ Called<NoteVerifier> make_key_file(const std::filesystem::path& file, const std:
 Called<std::vector<NoteSigner>> read_signers(const std::vector<std::string>& files) {
   std::vector<NoteSigner> signers;
   for (const std::string& file : files) {
-    const auto text = signalbox::read_file(file, key_file_bytes_max);
+    const auto text = signalbox::read_file(file, limits::signing_key_bytes_max);
     if (!text) return tl::unexpected(from_store_error(text.error()));
     auto signer = NoteSigner::parse(without_line_break(*text));
     if (!signer) {

@@ -7,6 +7,7 @@
 #include "domain/nanoseconds.h"
 #include "projections/history_base.h"
 #include "projections/rocks_table.h"
+#include "server/engine/engine.h"
 #include "server/follow/projector.h"
 #include "server/recovery/recovery.h"
 #include "store/file_descriptor.h"
@@ -86,12 +87,8 @@ std::string why_key_is_strange(const std::vector<NoteSigner>& signers,
          std::to_string(adopted->adopted_at);
 }
 
-// What lies in the data directory can go with it, or be deleted by itself (projections/).
 Called<void> require_outside(const fs::path& archives, const fs::path& data) {
-  std::error_code failed;
-  const fs::path place = fs::weakly_canonical(fs::absolute(archives, failed), failed);
-  const fs::path inside = place.lexically_relative(fs::weakly_canonical(data, failed));
-  if (!failed && (inside.empty() || *inside.begin() == "..")) return {};
+  if (!is_in_directory(archives, data)) return {};
   return tl::unexpected(usage_error("--archive " + archives.string() +
                                     " is in the data directory, with which it would be lost: name "
                                     "one elsewhere, best on another disk"));
@@ -176,30 +173,20 @@ void catch_up_read_models(const EventLog& log, const fs::path& data) {
   static_cast<void>(Projector(log, index, {}).catch_up());
 }
 
-}  // namespace
-
-Called<RetentionReport> retain(const RetentionRequest& request) {
-  if (auto outside = require_outside(request.archives, request.data); !outside) {
-    return tl::unexpected(outside.error());
-  }
-  auto opened = request.dry_run ? read_log(request.data) : take_log(request.data);
-  if (!opened) return tl::unexpected(std::move(opened.error()));
-  const std::unique_ptr<RocksEventLog>& log = opened->log;
+Called<RetentionReport> retain_in(RocksEventLog& log, const RetentionRequest& request) {
   RetentionReport report;
-  report.strange_key = why_key_is_strange(request.signers, opened->adopted);
-  const fs::path log_files = request.data / "log";
-  report.log_bytes_before = report.log_bytes_after = bytes_below(log_files);
+  report.log_bytes_before = report.log_bytes_after = bytes_below(request.data / "log");
   // An age from before 1970 is older than any record.
   const bool ever = request.older_than_ms >= request.now_ns / ns_per_ms;
   const std::int64_t until_ns = ever ? 0 : request.now_ns - request.older_than_ms * ns_per_ms;
   auto plan = plan_on_disk(
-      *log, until_ns,
+      log, until_ns,
       request.data / "projections" / (request.dry_run ? "retention-dry-run" : "retention"));
   if (!plan) return tl::unexpected(from_store_error(plan.error()));
   report.plan = std::move(*plan);
   if (report.plan.drops_nothing()) {
     // One that was killed after it had dropped didn't come to them.
-    if (!request.dry_run && log->horizon().position > 0) catch_up_read_models(*log, request.data);
+    if (!request.dry_run && log.horizon().position > 0) catch_up_read_models(log, request.data);
     return report;
   }
   std::error_code failed;
@@ -209,17 +196,62 @@ Called<RetentionReport> retain(const RetentionRequest& request) {
 
   const auto manifest = archive_records(request, report.plan, report.archive);
   if (!manifest) return tl::unexpected(manifest.error());
-  if (auto dropped = drop_records(*log, request, report.plan, report.archive, *manifest);
-      !dropped) {
+  if (auto dropped = drop_records(log, request, report.plan, report.archive, *manifest); !dropped) {
     return tl::unexpected(from_store_error(dropped.error()));
   }
-  report.dropped_at = log->horizon().dropped_at;
-  catch_up_read_models(*log, request.data);
-  if (auto closed = log->close(); !closed) {
+  report.dropped_at = log.horizon().dropped_at;
+  catch_up_read_models(log, request.data);
+  return report;
+}
+
+Called<RetentionReport> retain_of_service(RocksEventLog& log, const fs::path& data,
+                                          const RetentionSettings& settings, std::int64_t now_ns) {
+  const auto signers = read_signers({settings.key.string()});
+  if (!signers) return tl::unexpected(signers.error());
+  RetentionRequest request;
+  request.data = data;
+  request.archives = settings.archives;
+  request.older_than_ms = settings.older_than_ms;
+  request.now_ns = now_ns;
+  request.actor = by_the_service.actor;
+  request.signers = *signers;
+  return retain_in(log, request);
+}
+
+}  // namespace
+
+Called<RetentionReport> retain(const RetentionRequest& request) {
+  if (auto outside = require_outside(request.archives, request.data); !outside) {
+    return tl::unexpected(outside.error());
+  }
+  auto opened = request.dry_run ? read_log(request.data) : take_log(request.data);
+  if (!opened) return tl::unexpected(std::move(opened.error()));
+  auto report = retain_in(*opened->log, request);
+  if (report) report->strange_key = why_key_is_strange(request.signers, opened->adopted);
+  if (!report || report->dropped_at == 0) return report;
+  if (auto closed = opened->log->close(); !closed) {
     return tl::unexpected(from_store_error(closed.error()));
   }
-  report.log_bytes_after = bytes_below(log_files);
+  report->log_bytes_after = bytes_below(request.data / "log");
   return report;
+}
+
+RetainRecords retain_in_service() {
+  return [](RocksEventLog& log, const fs::path& data, const RetentionSettings& settings,
+            std::int64_t now_ns) {
+    RetentionOutcome outcome;
+    const auto report = retain_of_service(log, data, settings, now_ns);
+    if (!report) {
+      outcome.error = message_of(report.error());
+      outcome.next_commands = next_commands_of(report.error());
+      return outcome;
+    }
+    outcome.dropped_at = report->dropped_at;
+    outcome.horizon = report->plan.horizon;
+    outcome.records_dropped = report->plan.records_dropped;
+    outcome.archive = report->archive.string();
+    return outcome;
+  };
 }
 
 }  // namespace signalbox

@@ -3,7 +3,8 @@
 // The order is what makes it safe: the archive is written, synced, and verified from the disk by
 // what verifies any export; only then is anything dropped, in one step (EventLog::drop). A crash
 // before it leaves the log as it was and an archive that is taken up again; one after it leaves the
-// log without what the archive has.
+// log without what the archive has. The service's own retention is the same, between two of its
+// lives.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "projections/retention_plan.h"
+#include "server/retention/retention_outcome.h"
 #include "store/signed_note.h"
 #include "tools/call_error.h"
 
@@ -38,5 +40,8 @@ struct RetentionReport {
 
 // Of a directory that no server uses: it is taken as a server would take it.
 Called<RetentionReport> retain(const RetentionRequest& request);
+
+// The same for a service that is away for it, on the log that it holds.
+RetainRecords retain_in_service();
 
 }  // namespace signalbox

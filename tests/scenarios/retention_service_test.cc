@@ -1,0 +1,337 @@
+// The service's own retention: it goes away for a moment, moves old records into an archive, and is
+// back, while jobs, holders, workers and followers go on. All with the real binary.
+#include <signal.h>
+
+#include <set>
+
+#include "tests/scenarios/retention_fixture.h"
+#include "tests/server/notify_socket.h"
+
+namespace signalbox {
+namespace {
+
+namespace fs = std::filesystem;
+namespace json = boost::json;
+
+constexpr const char* never_due = "0 0 29 2 *";
+
+class ServedRetentionTest : public RetentionTest {
+ protected:
+  // What the server of the next start goes by.
+  void set_policy(const std::string& older_than, const std::string& schedule = never_due) const {
+    write_whole_file(server_.data() / "signalbox.toml",
+                     "[retention]\nolder_than = \"" + older_than + "\"\narchive = \"" +
+                         at("archive") + "\"\nkey = \"" + at("audit.key") + "\"\nschedule = \"" +
+                         schedule + "\"\ntime_zone = \"UTC\"\n");
+  }
+  void serve_under(const std::string& older_than, const std::string& schedule = never_due) {
+    server_.stop();
+    set_policy(older_than, schedule);
+    server_.start();
+  }
+  // Older than a second, what is there.
+  static void pass_a_second() { std::this_thread::sleep_for(std::chrono::milliseconds(1100)); }
+
+  // Of a server that may be away.
+  [[nodiscard]] std::int64_t incarnation() const {
+    const Output output = server_.cli({"status", "--json"});
+    return output.exit_code == 0
+               ? number(one_object(output).at("result").as_object(), "incarnation")
+               : 0;
+  }
+  // Triggers one and waits until the service is back from it.
+  void trigger_and_await() const {
+    const std::int64_t before = incarnation();
+    result({"loop", "trigger", "retention"});
+    await([&] { return incarnation() > before; });
+  }
+  [[nodiscard]] json::object last() const {
+    const json::value told = result({"status"}).at("retention").at("last");
+    return told.is_object() ? told.as_object() : json::object{};
+  }
+  [[nodiscard]] json::array of_type(const std::string& type) const {
+    const json::object params{{"types", json::array{type}}, {"limit", 1000}};
+    return result({"rpc", "events.read", json::serialize(params)}).at("events").as_array();
+  }
+  [[nodiscard]] std::size_t count(const std::string& type) const { return of_type(type).size(); }
+  [[nodiscard]] json::array retention_ticks() const {
+    return result({"tick", "list", "--loop", "retention"}).at("rows").as_array();
+  }
+  [[nodiscard]] std::string metric(const std::string& name) const {
+    std::istringstream lines(text(result({"rpc", "server.metrics"}), "text"));
+    for (std::string line; std::getline(lines, line);) {
+      if (line.starts_with(name + " ")) return line.substr(name.size() + 1);
+    }
+    return "";
+  }
+  // Lets each system call of this name in the server begin only after a minute.
+  [[nodiscard]] pid_t hold(const std::string& call, const std::string& how) const {
+    const pid_t tracer = spawn_process(
+        {"strace", "-f", "-qq", "-o", "/dev/null", "-p", std::to_string(server_.pid()), "-e",
+         "trace=" + call, "-e", "inject=" + call + ":" + how},
+        scratch_.path() / "strace.out", scratch_.path() / "strace.err");
+    await([&] {
+      std::ifstream status("/proc/" + std::to_string(server_.pid()) + "/status");
+      for (std::string line; std::getline(status, line);) {
+        if (line.starts_with("TracerPid:")) return line != "TracerPid:\t0";
+      }
+      return false;
+    });
+    return tracer;
+  }
+  [[nodiscard]] std::vector<fs::path> archives() const {
+    std::vector<fs::path> all;
+    std::error_code ignored;
+    for (const auto& each : fs::directory_iterator(at("archive"), ignored)) {
+      if (fs::exists(each.path() / "manifest") && !fs::exists(each.path() / "incomplete")) {
+        all.push_back(each.path());
+      }
+    }
+    return all;
+  }
+};
+
+TEST_F(ServedRetentionTest, WhoIsAtWorkGoesOn) {
+  ended_run("the one that ended");
+  append_events(300);
+  serve_under("1s");
+  const std::string go = at("go");
+  const std::string until_told = "while [ ! -e '" + go + "' ]; do sleep 0.02; done";
+  write_whole_file(at("job.toml"),
+                   "name = \"job\"\n[[station]]\nname = \"work\"\nexecutor = \"process\"\ncommand "
+                   "= [\"sh\", \"-c\", \"echo begun >> '" +
+                       at("begun") + "'; " + until_told + "\"]\n");
+  const std::string job =
+      text(result({"run", "start", "a long job", "--pipeline", at("job.toml")}), "run_id");
+  const std::string open = start_run("of an outside worker");
+  const std::string token = claim(open);
+  const auto begin = [&](const std::string& name, std::vector<std::string> words) {
+    words.insert(words.begin(), SIGNALBOX_BINARY);
+    return spawn_process(std::move(words), at(name + ".out"), at(name + ".err"),
+                         {"SIGNALBOX_DATA=" + server_.data().string()});
+  };
+  const pid_t holder = begin(
+      "holder", {"lock", "exec", "deploy", "--owner", "me", "--lease-ms", "30000", "--interval-ms",
+                 "25", "--", "sh", "-c", "echo held > '" + at("held") + "'; " + until_told});
+  const pid_t watcher = begin("watcher", {"run", "watch", job});
+  const pid_t follower = begin("follower", {"events", "--follow", "--json"});
+  const pid_t rare =
+      begin("rare", {"events", "--follow", "--json", "--from", "2", "--type", "RunSucceeded"});
+  await([&] { return fs::exists(at("begun")) && fs::exists(at("held")); });
+  await([&] { return fs::file_size(at("follower.out")) > 0; });
+  pass_a_second();
+  const std::string position = std::to_string(number(result({"status"}), "durable_position"));
+  trigger_and_await();
+
+  const json::object told = last();
+  EXPECT_GT(number(told, "records_dropped"), 300) << json::serialize(told);
+  EXPECT_GE(number(told, "horizon"), 300);
+  expect_verified(text(told, "archive"));
+  EXPECT_EQ(count("HistoryDropped"), 1U);
+  const json::array ticks = retention_ticks();
+  EXPECT_EQ(ticks.size(), 2U) << json::serialize(ticks);
+  EXPECT_EQ(metric("signalbox_retention_failed"), "0");
+  EXPECT_NE(metric("signalbox_retention_last_dropped_timestamp_seconds"), "0");
+  EXPECT_NE(server_.cli({"status"}).out.find("records dropped"), std::string::npos);
+
+  EXPECT_EQ(complete(open, "plan", token, "succeeded").exit_code, 0) << "its token is still good";
+  write_whole_file(go, "");
+  EXPECT_EQ(wait_for_exit(holder), 0) << read_whole_file(at("holder.err"));
+  EXPECT_EQ(read_whole_file(at("holder.err")), "") << "no beat failed";
+  EXPECT_EQ(wait_for_exit(watcher), 0) << read_whole_file(at("watcher.err"));
+  EXPECT_EQ(read_whole_file(at("begun")), "begun\n") << "the job was executed once";
+  EXPECT_EQ(run(job).at("stations").at(0).at("attempts").as_array().size(), 1U);
+  await([&] {
+    return read_whole_file(at("follower.out")).find("\"RunSucceeded\"") != std::string::npos;
+  });
+  await([&] { return read_whole_file(at("rare.out")).find(job) != std::string::npos; });
+  for (const pid_t each : {follower, rare}) {
+    ::kill(each, SIGTERM);
+    wait_for_exit(each);
+  }
+  // Nothing between is missing, and nothing is told twice.
+  std::istringstream lines(read_whole_file(at("follower.out")));
+  std::int64_t previous = 0;
+  for (std::string line; std::getline(lines, line);) {
+    const std::int64_t at_position = number(json::parse(line).as_object(), "position");
+    EXPECT_TRUE(previous == 0 || at_position == previous + 1) << line;
+    previous = at_position;
+  }
+  EXPECT_GT(previous, std::stoll(position));
+  EXPECT_EQ(server_.stop(), 0);
+  EXPECT_EQ(server_.cli({"replay", "--verify"}).exit_code, 0);
+}
+
+// By its schedule, again and again: archives follow one another, and each due time has one event.
+TEST_F(ServedRetentionTest, IsDueByItself) {
+  append_events(100);
+  serve_under("1s", "1s");
+  await([&] { return archives().size() >= 3; });
+  server_.stop();
+  EXPECT_EQ(server_.cli({"replay", "--verify"}).exit_code, 0);
+  std::set<std::string> due;
+  for (const fs::path& archive : archives()) {
+    expect_verified(archive.string());
+    std::istringstream lines(run_process({"sh", "-c", "cat " + archive.string() + "/*.jsonl"}).out);
+    for (std::string line; std::getline(lines, line);) {
+      const json::object event = json::parse(line).as_object();
+      if (event.at("type") != "signalbox.TickStarted") continue;
+      const json::object& data = event.at("data").as_object();
+      if (data.at("loop") != "retention") continue;
+      ASSERT_TRUE(data.contains("due")) << line;
+      EXPECT_TRUE(due.insert(text(data, "due")).second) << line;
+    }
+  }
+  EXPECT_GE(due.size(), 1U);
+  fs::remove(server_.data() / "signalbox.toml");
+  server_.start();
+  EXPECT_FALSE(result({"status"}).contains("retention"));
+}
+
+TEST_F(ServedRetentionTest, StaysWhereThereIsNothingToDrop) {
+  append_events(20);
+  serve_under("1d");
+  const std::int64_t before = incarnation();
+  result({"loop", "trigger", "retention"});
+  await([&] { return count("TickSucceeded") > 0 && retention_ticks().size() == 2; });
+  EXPECT_EQ(incarnation(), before);
+  EXPECT_TRUE(last().empty());
+  EXPECT_FALSE(fs::exists(at("archive")));
+}
+
+TEST_F(ServedRetentionTest, AFailureIsToldAndTheServiceGoesOn) {
+  append_events(50);
+  serve_under("1s");
+  pass_a_second();
+  write_whole_file(at("archive"), "a file where the directory should be");
+  trigger_and_await();
+  EXPECT_NE(text(last(), "error").find(at("archive")), std::string::npos);
+  EXPECT_EQ(count("TickFailed"), 1U);
+  EXPECT_EQ(count("HistoryDropped"), 0U);
+  EXPECT_EQ(metric("signalbox_retention_failed"), "1");
+  EXPECT_NE(server_.messages().find("retention: can't create"), std::string::npos);
+  EXPECT_NE(server_.cli({"status"}).out.find("failed"), std::string::npos);
+  const std::int64_t after = incarnation();
+  append_events(50);
+  EXPECT_EQ(incarnation(), after) << "one attempt a due time";
+
+  fs::remove(at("archive"));
+  fs::rename(at("audit.key"), at("elsewhere.key"));
+  trigger_and_await();
+  EXPECT_NE(text(last(), "error").find("audit.key"), std::string::npos);
+  EXPECT_EQ(last().at("next_commands").as_array().back(), "signalbox loop trigger retention");
+
+  fs::rename(at("elsewhere.key"), at("audit.key"));
+  trigger_and_await();
+  EXPECT_GT(number(last(), "records_dropped"), 50);
+  EXPECT_EQ(metric("signalbox_retention_failed"), "0");
+  expect_verified(text(last(), "archive"));
+}
+
+// Who connects while it is away waits, and is answered when it is back.
+TEST_F(ServedRetentionTest, WhoConnectsMeanwhileWaits) {
+  append_events(50);
+  serve_under("1s");
+  pass_a_second();
+  const pid_t tracer = hold("syncfs", "delay_enter=1500000");
+  result({"loop", "trigger", "retention"});
+  await([&] { return server_.messages().find("stopping: retention") != std::string::npos; });
+  await([&] { return fs::exists(at("archive")); });
+  const json::object status = result({"status"});
+  EXPECT_EQ(number(status, "incarnation"), 3);
+  EXPECT_EQ(count("HistoryDropped"), 1U);
+  ::kill(tracer, SIGKILL);
+  wait_for_exit(tracer);
+}
+
+TEST_F(ServedRetentionTest, ASignalMeanwhileEndsItAtOnce) {
+  append_events(50);
+  serve_under("1s");
+  pass_a_second();
+  const pid_t tracer = hold("syncfs", "delay_enter=60000000");
+  result({"loop", "trigger", "retention"});
+  await([&] { return fs::exists(at("archive")); });
+  const auto begun = std::chrono::steady_clock::now();
+  EXPECT_EQ(server_.stop(), 0);
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(10));
+  ::kill(tracer, SIGKILL);
+  wait_for_exit(tracer);
+  EXPECT_FALSE(fs::exists(server_.socket()));
+  server_.start();
+  EXPECT_EQ(count("HistoryDropped"), 0U);
+  EXPECT_EQ(count("TickRecovered"), 1U);
+  trigger_and_await();
+  EXPECT_EQ(count("HistoryDropped"), 1U);
+}
+
+// Killed at one moment after the other of a retention: the next start needs nobody.
+TEST_F(ServedRetentionTest, KilledAtAnyMomentTheNextStartIsWhole) {
+  const std::string open = start_run("open");
+  append_events(200);
+  serve_under("1s");
+  pass_a_second();
+  std::size_t dropped = 0;
+  std::size_t undone = 0;
+  std::vector<std::string> acknowledged;
+  for (int moment = 0; moment < 14 && !HasFailure(); ++moment) {
+    SCOPED_TRACE(moment);
+    acknowledged.push_back(start_run("acknowledged " + std::to_string(moment)));
+    const std::size_t before = count("HistoryDropped");
+    const std::string tail = std::to_string(number(result({"status"}), "durable_position"));
+    if (moment % 4 == 3) {  // in the middle of the archive, for certain
+      const pid_t tracer = hold("syncfs", "signal=KILL");
+      result({"loop", "trigger", "retention"});
+      await([&] { return !server_.running(); });
+      wait_for_exit(tracer);
+    } else {
+      result({"loop", "trigger", "retention"});
+      std::this_thread::sleep_for(std::chrono::milliseconds(moment * moment));
+    }
+    server_.kill();
+    server_.start();
+    const std::size_t after = count("HistoryDropped");
+    (after > before ? dropped : undone) += 1;
+    const json::object loops = result({"loop", "list"});
+    for (const json::value& each : loops.at("loops").as_array()) {
+      EXPECT_TRUE(each.at("loop") != "retention" || each.at("tick").as_object().empty())
+          << json::serialize(each);
+    }
+    for (const std::string& each : acknowledged) EXPECT_EQ(text(run(each), "status"), "queued");
+    pass_a_second();
+  }
+  EXPECT_GT(undone, 3U);
+  trigger_and_await();
+  EXPECT_GT(count("HistoryDropped"), 0U);
+  EXPECT_EQ(text(run(open), "goal"), "open");
+  server_.stop();
+  EXPECT_EQ(server_.cli({"replay", "--verify"}).exit_code, 0);
+  for (const fs::path& archive : archives()) expect_verified(archive.string());
+}
+
+// To the service manager it reloads, takes the time that it takes, and is ready again.
+TEST_F(ServedRetentionTest, TheServiceManagerSeesAReload) {
+  append_events(50);
+  server_.stop();
+  set_policy("1s");
+  ::setenv("WATCHDOG_USEC", "3000000", 1);
+  ::unsetenv("WATCHDOG_PID");
+  test::NotifySocket manager(scratch_.path() / "notify");
+  server_.start();
+  manager.until("READY=1");
+  pass_a_second();
+  result({"loop", "trigger", "retention"});
+  const std::string away = manager.until("RELOADING=1");
+  EXPECT_EQ(away.find("STOPPING=1"), std::string::npos) << away;
+  EXPECT_NE(away.find("WATCHDOG_USEC=600000000"), std::string::npos) << away;
+  const std::string back = manager.until("READY=1");
+  EXPECT_EQ(back.find("STOPPING=1"), std::string::npos) << back;
+  EXPECT_NE(back.find("STATUS=retention: moving what is older than 1s into "), std::string::npos);
+  EXPECT_NE(back.find("WATCHDOG_USEC=3000000"), std::string::npos) << back;
+  manager.until("WATCHDOG=1");
+  ::kill(server_.pid(), SIGTERM);
+  manager.until("STOPPING=1");
+  ::unsetenv("WATCHDOG_USEC");
+}
+
+}  // namespace
+}  // namespace signalbox
