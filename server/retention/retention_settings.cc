@@ -17,7 +17,7 @@ tl::unexpected<std::string> missing_retention_setting(const char* key, const cha
 // Never says what is in the file: it is a secret.
 tl::expected<void, std::string> require_signing_key(const std::string& file) {
   const std::string next =
-      "; `signalbox audit keygen -o " + file + " --name example.com/box --adopt` makes one";
+      "; `signalbox audit keygen -o " + file + " --name example.com/box` makes one";
   const auto text = read_file(file, limits::signing_key_bytes_max);
   if (!text) return tl::unexpected("retention.key: " + text.error().message + next);
   const std::string_view line(*text);
