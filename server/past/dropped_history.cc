@@ -1,20 +1,10 @@
 #include "server/past/dropped_history.h"
 
 #include <filesystem>
-#include <optional>
+#include <utility>
 
 namespace signalbox {
 namespace {
-
-// What the latest drop told; nothing where there was none, or where it can't be read.
-std::optional<HistoryDropped> latest_drop(const EventLog& log) {
-  const Position dropped_at = log.horizon().dropped_at;
-  if (dropped_at == 0) return std::nullopt;
-  const auto commit = log.read_commit(dropped_at);
-  const auto* dropped = commit ? event_as<HistoryDropped>(commit->front().event) : nullptr;
-  if (dropped == nullptr) return std::nullopt;
-  return *dropped;
-}
 
 // Each archive has its own records; those of earlier drops lie beside it.
 std::string all_archives(const HistoryDropped& dropped) {
@@ -22,6 +12,14 @@ std::string all_archives(const HistoryDropped& dropped) {
 }
 
 }  // namespace
+
+std::optional<Record> latest_drop(const EventLog& log) {
+  const Position dropped_at = log.horizon().dropped_at;
+  if (dropped_at == 0) return std::nullopt;
+  auto commit = log.read_commit(dropped_at);
+  if (!commit || event_as<HistoryDropped>(commit->front().event) == nullptr) return std::nullopt;
+  return std::move(commit->front());
+}
 
 Rejection history_dropped(const EventLog& log, Position position) {
   const Horizon horizon = log.horizon();
@@ -32,8 +30,9 @@ Rejection history_dropped(const EventLog& log, Position position) {
                       {{"position", static_cast<std::int64_t>(position)},
                        {"horizon", static_cast<std::int64_t>(horizon.position)}},
                       {"signalbox events --from " + first}};
-  const auto dropped = latest_drop(log);
-  if (!dropped) return rejection;
+  const auto drop = latest_drop(log);
+  if (!drop) return rejection;
+  const auto* const dropped = event_as<HistoryDropped>(drop->event);
   rejection.details.push_back({"archive", dropped->archive});
   rejection.message += "; the archive is " + dropped->archive;
   const std::string where = position >= dropped->from ? dropped->archive : all_archives(*dropped);
@@ -48,8 +47,9 @@ Rejection no_such_run(const EventLog& log, const RunId& run_id) {
                       "there is no run " + text,
                       {{"run_id", text}},
                       {"signalbox run list"}};
-  const auto dropped = latest_drop(log);
-  if (!dropped) return rejection;
+  const auto drop = latest_drop(log);
+  if (!drop) return rejection;
+  const auto* const dropped = event_as<HistoryDropped>(drop->event);
   rejection.message +=
       "; of those that ended long ago the records are in archives, the latest in " +
       dropped->archive;

@@ -5,6 +5,7 @@
 
 #include "domain/limits.h"
 #include "domain/nanoseconds.h"
+#include "server/executors/utf8_text.h"
 #include "server/loops/own_loops.h"
 
 namespace signalbox {
@@ -57,7 +58,7 @@ void conclude_retention(Engine& engine, const EventLog& log,
     command.token = tick->token;
     if (outcome && outcome->failed()) {
       command.outcome = TickOutcome::failed;
-      command.error = outcome->error.substr(0, limits::reason_bytes_max);
+      command.error = shortened(outcome->error, limits::reason_bytes_max);
     }
     (void)engine.begin(by_the_service).apply(command);
     return;
