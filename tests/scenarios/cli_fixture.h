@@ -32,6 +32,11 @@ class CliTest : public testing::Test {
   CliTest() : CliTest({"--watchdog-interval", "1h"}) {}
   explicit CliTest(std::vector<std::string> options) : server_(std::move(options)) {}
   void SetUp() override {
+    std::filesystem::create_directories(server_.data());
+    std::filesystem::permissions(server_.data(), std::filesystem::perms::owner_all);
+    // After what a test has put there before.
+    std::ofstream(server_.data() / "signalbox.toml", std::ios::app)
+        << "[board]\nheartbeat = \"366d\"\nsynthesizer = \"366d\"\nprune = \"366d\"\n";
     server_.start();
     std::ofstream(pipeline()) << worker_pipeline;
   }
