@@ -1,6 +1,7 @@
 // A span of a run's trace: what was under way from when to when, and what happened meanwhile.
 //
-// Plain values; how a collector wants them written is the business of server/traces/otlp_json.h.
+// Plain values; how a collector wants them written is the business of
+// server/followers/traces/otlp_json.h.
 #pragma once
 
 #include <array>

@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "server/engine/engine.h"
-#include "server/jobs/station_jobs.h"
 #include "server/rpc/claim_queue.h"
 #include "server/rpc/lock_queue.h"
 #include "server/rpc/step_queue.h"
+#include "server/scheduler/station_jobs.h"
 
 namespace signalbox {
 Clockwork::Clockwork(const Parts& parts, std::int64_t watchdog_interval_ms, Reports reports)

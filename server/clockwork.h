@@ -9,12 +9,12 @@
 #include <functional>
 #include <span>
 
-#include "server/clock.h"
-#include "server/clock_watch.h"
+#include "server/engine/clock_watch.h"
 #include "server/engine/engine.h"
 #include "server/engine/timers.h"
-#include "server/loops/watchdog_loop.h"
-#include "server/loops/watchdog_sweep.h"
+#include "server/platform/clock.h"
+#include "server/scheduler/watchdog_loop.h"
+#include "server/scheduler/watchdog_sweep.h"
 
 namespace signalbox {
 

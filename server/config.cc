@@ -9,8 +9,8 @@
 #include <boost/describe/enum_from_string.hpp>
 
 #include "server/access/access_settings.h"
-#include "server/http/host_rule.h"
-#include "server/rpc/time_text.h"
+#include "server/text/time_text.h"
+#include "server/transport/http/host_rule.h"
 
 namespace signalbox {
 namespace {

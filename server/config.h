@@ -12,11 +12,25 @@
 #include "domain/pipeline.h"
 #include "server/access/authentication.h"
 #include "server/board/board_settings.h"
-#include "server/retention/retention_settings.h"
-#include "server/serve.h"
-#include "server/traces/trace_settings.h"
+#include "server/followers/traces/trace_settings.h"
+#include "server/scheduler/retention_settings.h"
 
 namespace signalbox {
+
+// What the command line says; what it leaves open, the configuration file says, or a default.
+struct ServeOptions {
+  std::filesystem::path data;
+  std::filesystem::path socket;                  // empty: <data>/signalbox.sock
+  std::optional<std::filesystem::path> config;   // else <data>/signalbox.toml, if it is there
+  std::optional<std::string> listen;             // an address and port
+  std::optional<std::string> log_level;          // debug, info, warn, error
+  std::optional<std::string> log_format;         // auto, text, json, journal
+  std::optional<std::uint32_t> jobs_max;         // jobs of the service itself at one time
+  std::optional<std::uint32_t> remote_jobs_max;  // and those of them that are done elsewhere
+  std::optional<std::uint64_t> snapshot_events;  // events between two snapshots
+  std::optional<std::string> traces_endpoint;    // a URL; empty: no traces
+  std::optional<std::string> watchdog_interval;  // a duration, between two looks of the watchdog
+};
 
 struct Config {
   std::filesystem::path data;    // absolute

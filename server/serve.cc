@@ -12,13 +12,13 @@
 #include "projections/holding_table.h"
 #include "projections/rocks_table.h"
 #include "server/config.h"
-#include "server/logs/logging.h"
-#include "server/recovery/recovery.h"
-#include "server/retention/away_signals.h"
-#include "server/rpc/time_text.h"
+#include "server/engine/recovery.h"
+#include "server/platform/logging.h"
+#include "server/platform/service_manager.h"
+#include "server/platform/start_progress.h"
+#include "server/scheduler/away_signals.h"
 #include "server/server.h"
-#include "server/systemd/service_manager.h"
-#include "server/systemd/start_progress.h"
+#include "server/text/time_text.h"
 
 namespace signalbox {
 namespace {

@@ -7,10 +7,10 @@
 
 #include "server/access/access_settings.h"
 #include "server/engine/engine.h"
-#include "server/logs/logging.h"
-#include "server/recovery/incarnation.h"
+#include "server/platform/logging.h"
+#include "server/platform/service_manager.h"
 #include "server/rpc/responder.h"
-#include "server/systemd/service_manager.h"
+#include "server/scheduler/incarnation.h"
 
 namespace signalbox {
 namespace {

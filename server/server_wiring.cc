@@ -5,13 +5,13 @@
 
 #include <boost/asio/post.hpp>
 
+#include "domain/own_loops.h"
 #include "server/board/git_board_files.h"
-#include "server/follow/agent_log_limits.h"
-#include "server/loops/own_loops.h"
+#include "server/limits.h"
+#include "server/platform/service_manager.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/results.h"
 #include "server/server.h"
-#include "server/systemd/service_manager.h"
 
 namespace signalbox {
 namespace {

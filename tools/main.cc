@@ -7,10 +7,10 @@
 
 #include <CLI/CLI.hpp>
 
-#include "server/executors/internal_command.h"
-#include "tools/commands.h"
-#include "tools/deep_worker.h"
-#include "tools/invocation.h"
+#include "server/executors/process/internal_command.h"
+#include "tools/cli/commands.h"
+#include "tools/cli/invocation.h"
+#include "tools/deep_work/deep_worker.h"
 
 namespace signalbox {
 namespace {

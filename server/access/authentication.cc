@@ -5,7 +5,7 @@
 #include <openssl/crypto.h>
 
 #include "server/access/secret.h"
-#include "server/rpc/time_text.h"
+#include "server/text/time_text.h"
 
 namespace signalbox {
 namespace {

@@ -9,9 +9,9 @@
 #include <boost/json/serialize.hpp>
 
 #include "domain/admission.h"
+#include "domain/own_loops.h"
 #include "server/engine/engine.h"
-#include "server/executors/job_environment.h"
-#include "server/loops/own_loops.h"
+#include "server/git/run_branch.h"
 #include "store/codec.h"
 #include "store/sha256.h"
 

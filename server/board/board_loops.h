@@ -16,9 +16,9 @@
 #include "server/board/board_files.h"
 #include "server/board/board_settings.h"
 #include "server/board/worktree_keeper.h"
-#include "server/clock.h"
 #include "server/engine/engine.h"
-#include "server/loops/scheduled_loop.h"
+#include "server/platform/clock.h"
+#include "server/scheduler/scheduled_loop.h"
 
 namespace signalbox {
 

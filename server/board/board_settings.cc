@@ -1,6 +1,6 @@
 #include "server/board/board_settings.h"
 
-#include "server/rpc/time_text.h"
+#include "server/text/time_text.h"
 
 namespace signalbox {
 namespace {

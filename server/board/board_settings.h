@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "server/loops/schedule.h"
+#include "server/scheduler/schedule.h"
 
 namespace signalbox {
 

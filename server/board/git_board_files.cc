@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "server/worktrees/orphan_worktrees.h"
-#include "server/worktrees/worktree_list.h"
-#include "server/worktrees/worktree_removal.h"
+#include "server/git/orphan_worktrees.h"
+#include "server/git/worktree_list.h"
+#include "server/git/worktree_removal.h"
 
 namespace signalbox {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "server/board/markdown_items.h"
 #include "server/board/policy_keys.h"
-#include "server/executors/utf8_text.h"
+#include "server/text/utf8_text.h"
 
 namespace signalbox {
 namespace {

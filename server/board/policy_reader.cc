@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "domain/nanoseconds.h"
-#include "server/artifacts/atomic_file.h"
 #include "server/board/policy_keys.h"
-#include "server/executors/git_command.h"
+#include "server/git/git_command.h"
+#include "server/platform/atomic_file.h"
 #include "store/file_descriptor.h"
 #include "store/sha256.h"
 

@@ -4,7 +4,7 @@
 #include <system_error>
 
 #include "domain/refusals.h"
-#include "server/executors/git_command.h"
+#include "server/git/git_command.h"
 
 namespace signalbox {
 namespace {

@@ -14,8 +14,8 @@
 
 #include "domain/decide.h"
 #include "domain/world.h"
-#include "server/clock.h"
 #include "server/engine/committer.h"
+#include "server/platform/clock.h"
 
 namespace signalbox {
 

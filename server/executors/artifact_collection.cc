@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "domain/limits.h"
-#include "server/artifacts/atomic_file.h"
-#include "server/executors/utf8_text.h"
+#include "server/platform/atomic_file.h"
+#include "server/text/utf8_text.h"
 #include "store/file_descriptor.h"
 
 namespace signalbox {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "server/artifacts/artifact_store.h"
+#include "server/platform/artifact_store.h"
 
 namespace signalbox {
 

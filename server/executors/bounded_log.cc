@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <charconv>
 
-#include "server/artifacts/atomic_file.h"
+#include "server/platform/atomic_file.h"
 
 namespace signalbox {
 namespace {

@@ -10,10 +10,10 @@
 
 #include "domain/limits.h"
 #include "domain/station_turn.h"
-#include "server/artifacts/atomic_file.h"
-#include "server/rpc/described_json.h"
-#include "server/rpc/json_text.h"
-#include "server/rpc/time_text.h"
+#include "server/platform/atomic_file.h"
+#include "server/text/described_json.h"
+#include "server/text/json_text.h"
+#include "server/text/time_text.h"
 #include "store/file_descriptor.h"
 
 namespace signalbox {

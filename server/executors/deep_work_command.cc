@@ -2,8 +2,8 @@
 
 #include <boost/json/serialize.hpp>
 
-#include "server/rpc/described_json.h"
-#include "server/rpc/json_text.h"
+#include "server/text/described_json.h"
+#include "server/text/json_text.h"
 
 namespace signalbox {
 

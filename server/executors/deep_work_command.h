@@ -1,6 +1,6 @@
 // The command that a deep_work station's job runs: this binary, as the station's own worker, with
-// its settings as one argument. What it does is in tools/deep_worker.h, with the other clients of
-// the service.
+// its settings as one argument. What it does is in tools/deep_work/deep_worker.h, with the other
+// clients of the service.
 #pragma once
 
 #include <filesystem>

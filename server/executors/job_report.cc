@@ -10,7 +10,7 @@
 #include "server/executors/bounded_log.h"
 #include "server/executors/job_verdict.h"
 #include "server/executors/log_excerpt.h"
-#include "server/executors/utf8_text.h"
+#include "server/text/utf8_text.h"
 
 namespace signalbox {
 namespace {

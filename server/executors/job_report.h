@@ -1,9 +1,9 @@
 // A finished job as the result of its attempt: verdict, summary, log excerpt, stored artifacts.
 #pragma once
 
-#include "server/artifacts/artifact_store.h"
 #include "server/executors/executor.h"
 #include "server/executors/job_directory.h"
+#include "server/platform/artifact_store.h"
 
 namespace signalbox {
 

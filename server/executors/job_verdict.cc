@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "domain/limits.h"
-#include "server/executors/utf8_text.h"
+#include "server/text/utf8_text.h"
 
 namespace signalbox {
 namespace {

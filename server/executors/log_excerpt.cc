@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "server/executors/utf8_text.h"
+#include "server/text/utf8_text.h"
 
 namespace signalbox {
 namespace {

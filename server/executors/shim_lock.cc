@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <string>
 
-#include "server/executors/process_table.h"
+#include "server/platform/process_table.h"
 #include "store/durable_file.h"
 
 namespace signalbox {

@@ -1,6 +1,6 @@
 #include "server/executors/shim_result.h"
 
-#include "server/executors/stored_json.h"
+#include "server/platform/stored_json.h"
 
 namespace signalbox {
 

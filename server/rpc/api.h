@@ -4,16 +4,16 @@
 #include <functional>
 #include <string>
 
-#include "server/artifacts/artifact_store.h"
 #include "server/board/repository_check.h"
-#include "server/clock.h"
 #include "server/engine/engine.h"
 #include "server/engine/timers.h"
-#include "server/follow/projector.h"
+#include "server/followers/projector.h"
+#include "server/followers/run_root/found_file.h"
+#include "server/platform/artifact_store.h"
+#include "server/platform/clock.h"
 #include "server/rpc/claim_queue.h"
 #include "server/rpc/event_feed.h"
 #include "server/rpc/known_pipeline.h"
-#include "server/run_root/found_file.h"
 #include "store/event_log.h"
 #include "store/random_source.h"
 

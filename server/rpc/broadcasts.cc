@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "server/loops/own_loops.h"
-#include "server/rpc/described_json.h"
-#include "server/rpc/time_text.h"
+#include "domain/own_loops.h"
+#include "server/text/described_json.h"
+#include "server/text/time_text.h"
 
 namespace signalbox {
 namespace {

@@ -1,7 +1,7 @@
 #include "server/rpc/command_call.h"
 
 #include "domain/refusals.h"
-#include "server/past/dropped_history.h"
+#include "server/engine/dropped_history.h"
 
 namespace signalbox {
 namespace {

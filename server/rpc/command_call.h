@@ -4,8 +4,8 @@
 #include <span>
 #include <utility>
 
-#include "server/rpc/described_json.h"
 #include "server/rpc/method.h"
+#include "server/text/described_json.h"
 
 namespace signalbox {
 

@@ -6,10 +6,10 @@
 
 #include <boost/json/monotonic_resource.hpp>
 
-#include "server/executors/utf8_text.h"
+#include "server/limits.h"
 #include "server/rpc/command_identity.h"
-#include "server/rpc/line_limits.h"
 #include "server/rpc/request.h"
+#include "server/text/utf8_text.h"
 
 namespace signalbox {
 namespace {

@@ -3,8 +3,8 @@
 #include <boost/describe/enum_to_string.hpp>
 #include <boost/json/array.hpp>
 
-#include "server/rpc/json_text.h"
-#include "server/rpc/time_text.h"
+#include "server/text/json_text.h"
+#include "server/text/time_text.h"
 
 namespace signalbox {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "server/follow/agent_logs.h"
+#include "server/rpc/agent_logs.h"
 #include "server/rpc/record_json.h"
 
 namespace signalbox {

@@ -18,8 +18,8 @@
 #include "domain/command.h"
 #include "server/engine/deadline_queue.h"
 #include "server/engine/engine.h"
+#include "server/followers/run_root/lock_file.h"
 #include "server/rpc/responder.h"
-#include "server/run_root/lock_file.h"
 
 namespace signalbox {
 

@@ -7,7 +7,7 @@
 #include <boost/json/array.hpp>
 
 #include "server/rpc/lock_queue.h"
-#include "server/rpc/time_text.h"
+#include "server/text/time_text.h"
 
 namespace signalbox {
 namespace {

@@ -4,9 +4,9 @@
 
 #include <toml++/toml.h>
 
-#include "server/rpc/described_json.h"
-#include "server/rpc/json_text.h"
-#include "server/rpc/time_text.h"
+#include "server/text/described_json.h"
+#include "server/text/json_text.h"
+#include "server/text/time_text.h"
 
 namespace signalbox {
 namespace {

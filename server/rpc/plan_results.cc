@@ -3,9 +3,9 @@
 #include <boost/describe/enum_to_string.hpp>
 
 #include "domain/refusals.h"
-#include "server/rpc/described_json.h"
 #include "server/rpc/run_then.h"
-#include "server/rpc/time_text.h"
+#include "server/text/described_json.h"
+#include "server/text/time_text.h"
 
 namespace signalbox {
 namespace {

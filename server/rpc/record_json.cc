@@ -1,7 +1,7 @@
 #include "server/rpc/record_json.h"
 
-#include "server/rpc/described_json.h"
-#include "server/rpc/time_text.h"
+#include "server/text/described_json.h"
+#include "server/text/time_text.h"
 
 namespace signalbox {
 

@@ -3,7 +3,7 @@
 #include <boost/json/serialize.hpp>
 
 #include "domain/limits.h"
-#include "server/rpc/json_text.h"
+#include "server/text/json_text.h"
 
 namespace signalbox {
 namespace {

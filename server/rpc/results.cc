@@ -5,9 +5,9 @@
 #include "domain/attempt_end.h"
 #include "domain/refusals.h"
 #include "server/rpc/assignment.h"
-#include "server/rpc/described_json.h"
 #include "server/rpc/run_then.h"
-#include "server/rpc/time_text.h"
+#include "server/text/described_json.h"
+#include "server/text/time_text.h"
 
 namespace signalbox {
 namespace {

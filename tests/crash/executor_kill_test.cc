@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "server/executors/process_table.h"
+#include "server/platform/process_table.h"
 #include "tests/crash/station_site.h"
 #include "tests/crash/wal_fault.h"
 

@@ -14,7 +14,7 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
-#include "server/executors/utf8_text.h"
+#include "server/text/utf8_text.h"
 #include "tests/crash/connection.h"
 #include "tests/crash/server_process.h"
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "domain/limits.h"
-#include "server/executors/process_table.h"
+#include "server/platform/process_table.h"
 #include "tests/crash/station_site.h"
 #include "tests/scenarios/lock_fixture.h"
 

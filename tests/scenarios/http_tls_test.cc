@@ -9,7 +9,7 @@
 #include <boost/asio/write.hpp>
 #include <boost/beast/http/write.hpp>
 
-#include "server/executors/http_request.h"
+#include "server/platform/http_request.h"
 #include "store/sha256.h"
 #include "tests/scenarios/http_client.h"
 #include "tests/scenarios/lock_fixture.h"

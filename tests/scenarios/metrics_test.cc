@@ -101,10 +101,10 @@ TEST_F(MetricsTest, AreThoseOfTheDocumentTheAlertsAndTheDashboard) {
   EXPECT_GT(served.size(), 20U);
   const std::string protocol = read_source("server/PROTOCOL.md");
   const std::size_t begin = protocol.find("### server.metrics");
-  const std::size_t end = protocol.find("`server/metrics/alerts.yaml`");
+  const std::size_t end = protocol.find("`server/rpc/metrics/alerts.yaml`");
   ASSERT_LT(begin, end);
   EXPECT_EQ(metrics_in(protocol.substr(begin, end - begin)), served);
-  for (const char* file : {"server/metrics/alerts.yaml", "server/metrics/dashboard.json"}) {
+  for (const char* file : {"server/rpc/metrics/alerts.yaml", "server/rpc/metrics/dashboard.json"}) {
     const auto named = metrics_in(read_source(file));
     EXPECT_GT(named.size(), 5U) << file;
     for (const std::string& name : named) EXPECT_TRUE(served.contains(name)) << file << " " << name;
@@ -112,7 +112,7 @@ TEST_F(MetricsTest, AreThoseOfTheDocumentTheAlertsAndTheDashboard) {
   // Of event types as well: a rule about one that nobody writes never fires.
   const std::string text = metrics();
   static const std::regex types(R"re(type(?:=|=~)\\?"([A-Za-z|.*]+)\\?")re");
-  for (const char* file : {"server/metrics/alerts.yaml", "server/metrics/dashboard.json"}) {
+  for (const char* file : {"server/rpc/metrics/alerts.yaml", "server/rpc/metrics/dashboard.json"}) {
     const std::string source = read_source(file);
     for (std::sregex_iterator each(source.begin(), source.end(), types), none; each != none;
          ++each) {

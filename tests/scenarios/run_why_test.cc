@@ -4,7 +4,7 @@
 
 #include <boost/json/serialize.hpp>
 
-#include "server/rpc/time_text.h"
+#include "server/text/time_text.h"
 #include "tests/scenarios/lock_fixture.h"
 
 namespace signalbox {

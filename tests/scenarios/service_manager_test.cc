@@ -171,7 +171,7 @@ TEST_F(ServiceManagerTest, OneThatCanBeReachedIsNoWarning) {
 TEST_F(ServiceManagerTest, TheUnitIsOne) {
   const auto unit = place_.path() / "signalbox.service";
   std::string text = read_whole_file(std::filesystem::path(SIGNALBOX_SOURCE_DIR) /
-                                     "server/systemd/signalbox.service.in");
+                                     "server/platform/signalbox.service.in");
   const auto replace = [&text](const std::string& name, const std::string& value) {
     const std::size_t at = text.find(name);
     ASSERT_NE(at, std::string::npos);

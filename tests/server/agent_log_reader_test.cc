@@ -1,12 +1,12 @@
 // What is read on of the logs of running jobs: lines, gaps, bounds, ends. H10
-#include "server/follow/agent_log_reader.h"
+#include "server/executors/agent_log_reader.h"
 
 #include <algorithm>
 #include <thread>
 
 #include "server/executors/bounded_log.h"
-#include "server/executors/utf8_text.h"
-#include "server/follow/agent_log_limits.h"
+#include "server/limits.h"
+#include "server/text/utf8_text.h"
 #include "tests/server/executor_fixture.h"
 
 namespace signalbox {

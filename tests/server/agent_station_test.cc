@@ -4,10 +4,10 @@
 
 #include <boost/json/parse.hpp>
 
-#include "server/coderunner/agent_prompt.h"
-#include "server/coderunner/agent_session.h"
-#include "server/executors/job_environment.h"
-#include "server/executors/process_table.h"
+#include "server/executors/coderunner/agent_prompt.h"
+#include "server/executors/coderunner/agent_session.h"
+#include "server/executors/process/job_environment.h"
+#include "server/platform/process_table.h"
 #include "tests/server/executor_fixture.h"
 
 namespace signalbox {

@@ -7,11 +7,11 @@
 
 #include <boost/json/parse.hpp>
 
-#include "server/coderunner/agent_command.h"
-#include "server/coderunner/agent_verdict.h"
-#include "server/coderunner/line_splitter.h"
-#include "server/coderunner/usage_limit.h"
-#include "server/rpc/time_text.h"
+#include "server/executors/coderunner/agent_command.h"
+#include "server/executors/coderunner/agent_verdict.h"
+#include "server/executors/coderunner/line_splitter.h"
+#include "server/executors/coderunner/usage_limit.h"
+#include "server/text/time_text.h"
 #include "tests/server/executor_fixture.h"
 
 namespace signalbox {

@@ -2,7 +2,7 @@
 #include <sys/stat.h>
 
 #include "domain/limits.h"
-#include "server/artifacts/atomic_file.h"
+#include "server/platform/atomic_file.h"
 #include "tests/server/executor_fixture.h"
 
 namespace signalbox {

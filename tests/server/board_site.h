@@ -9,7 +9,7 @@
 #include <boost/json/serialize.hpp>
 
 #include "domain/admission.h"
-#include "server/executors/git_command.h"
+#include "server/git/git_command.h"
 #include "tests/server/executor_fixture.h"
 #include "tests/server/rpc_site.h"
 

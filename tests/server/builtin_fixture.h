@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "server/executors/git_command.h"
-#include "server/executors/job_environment.h"
+#include "server/executors/process/job_environment.h"
+#include "server/git/git_command.h"
 #include "tests/server/executor_fixture.h"
 
 namespace signalbox {

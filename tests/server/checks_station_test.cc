@@ -2,9 +2,9 @@
 // failure of the code. S10
 #include <boost/json/parse.hpp>
 
-#include "server/checks/instructions.h"
-#include "server/executors/job_environment.h"
-#include "server/executors/process_table.h"
+#include "server/executors/checks/instructions.h"
+#include "server/executors/process/job_environment.h"
+#include "server/platform/process_table.h"
 #include "tests/server/executor_fixture.h"
 
 namespace signalbox {

@@ -1,5 +1,5 @@
 // When time didn't go by as it should have.
-#include "server/clock_watch.h"
+#include "server/engine/clock_watch.h"
 
 #include <gtest/gtest.h>
 

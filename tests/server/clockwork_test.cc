@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "server/jobs/station_jobs.h"
+#include "server/scheduler/station_jobs.h"
 #include "tests/server/rpc_site.h"
 
 namespace signalbox {

@@ -1,5 +1,5 @@
 // The verdict of each thing that a crash left in flight. // T8
-#include "server/recovery/crash_verdicts.h"
+#include "server/scheduler/crash_verdicts.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 #include <boost/json/parse.hpp>
 
-#include "server/recovery/crash_report.h"
+#include "server/scheduler/crash_report.h"
 #include "tests/server/rpc_site.h"
 
 namespace signalbox {

@@ -1,5 +1,5 @@
 // JSON text straight from described structs is what the way over a JSON tree gives.
-#include "server/rpc/described_text.h"
+#include "server/text/described_text.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,7 @@
 // The stations intake and create_pr, on real repositories.
 #include <csignal>
 
+#include "server/git/run_branch.h"
 #include "tests/server/builtin_fixture.h"
 
 namespace signalbox {

@@ -4,8 +4,8 @@
 #include <thread>
 
 #include "domain/limits.h"
-#include "server/executors/modal_executor.h"
-#include "server/executors/process_table.h"
+#include "server/executors/remote/modal_executor.h"
+#include "server/platform/process_table.h"
 
 #include "tests/server/deep_work_register.h"
 #include "tests/server/executor_fixture.h"

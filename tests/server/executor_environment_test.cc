@@ -1,8 +1,8 @@
 // The environment of a job, and that JOBS.md names all of it.
 #include <algorithm>
 
-#include "server/executors/job_environment.h"
-#include "server/jobs/station_jobs.h"
+#include "server/executors/process/job_environment.h"
+#include "server/scheduler/station_jobs.h"
 #include "tests/server/executor_fixture.h"
 
 namespace signalbox {

@@ -14,8 +14,8 @@
 #include <thread>
 #include <vector>
 
-#include "server/clock.h"
-#include "server/executors/process_executor.h"
+#include "server/executors/process/process_executor.h"
+#include "server/platform/clock.h"
 #include "tests/eventually.h"
 
 namespace signalbox {

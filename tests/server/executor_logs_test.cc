@@ -7,7 +7,7 @@
 
 #include "server/executors/bounded_log.h"
 #include "server/executors/log_excerpt.h"
-#include "server/executors/utf8_text.h"
+#include "server/text/utf8_text.h"
 #include "tests/eventually.h"
 #include "tests/server/executor_fixture.h"
 

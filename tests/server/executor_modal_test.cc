@@ -2,7 +2,7 @@
 #include <sstream>
 
 #include "domain/limits.h"
-#include "server/executors/modal_executor.h"
+#include "server/executors/remote/modal_executor.h"
 
 #include "tests/server/executor_fixture.h"
 #include "tests/server/job_endpoint.h"

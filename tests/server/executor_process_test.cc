@@ -3,8 +3,8 @@
 #include <sys/wait.h>
 
 #include "domain/limits.h"
-#include "server/executors/process_table.h"
-#include "server/executors/utf8_text.h"
+#include "server/platform/process_table.h"
+#include "server/text/utf8_text.h"
 #include "tests/server/executor_fixture.h"
 
 namespace signalbox {

@@ -5,8 +5,8 @@
 
 #include <sys/wait.h>
 
-#include "server/executors/git_command.h"
-#include "server/worktrees/repository_lock.h"
+#include "server/git/git_command.h"
+#include "server/git/repository_lock.h"
 #include "tests/server/builtin_fixture.h"
 
 namespace signalbox {

@@ -1,4 +1,4 @@
-// server/http/openapi.json against the code: the routes, their params, the errors.
+// server/transport/http/openapi.json against the code: the routes, their params, the errors.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,9 +8,9 @@
 #include <set>
 #include <string>
 
-#include "server/http/openapi.h"
-#include "server/http/problem.h"
-#include "server/http/route.h"
+#include "server/transport/http/openapi.h"
+#include "server/transport/http/problem.h"
+#include "server/transport/http/route.h"
 #include "tests/server/rpc_site.h"
 
 namespace signalbox {

@@ -7,17 +7,17 @@
 #include <boost/json/serialize.hpp>
 #include <boost/mp11/algorithm.hpp>
 
-#include "server/http/artifact_download.h"
-#include "server/http/browser_rule.h"
-#include "server/http/byte_range.h"
-#include "server/http/call_line.h"
-#include "server/http/host_rule.h"
-#include "server/http/http_header.h"
-#include "server/http/problem.h"
-#include "server/http/sse_stream.h"
-#include "server/http/target.h"
 #include "server/rpc/error_json.h"
-#include "server/socket/opening.h"
+#include "server/transport/http/artifact_download.h"
+#include "server/transport/http/browser_rule.h"
+#include "server/transport/http/byte_range.h"
+#include "server/transport/http/call_line.h"
+#include "server/transport/http/host_rule.h"
+#include "server/transport/http/http_header.h"
+#include "server/transport/http/problem.h"
+#include "server/transport/http/sse_stream.h"
+#include "server/transport/http/target.h"
+#include "server/transport/opening.h"
 
 namespace signalbox {
 namespace {

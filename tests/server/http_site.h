@@ -9,7 +9,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 
-#include "server/socket/listener.h"
+#include "server/transport/listener.h"
 #include "tests/scenarios/child_process.h"
 #include "tests/scenarios/http_client.h"
 #include "tests/server/rpc_site.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "server/jobs/job_step.h"
+#include "server/scheduler/job_step.h"
 
 namespace signalbox {
 namespace {

@@ -5,7 +5,7 @@
 #include <boost/json/serialize.hpp>
 
 #include "domain/command.h"
-#include "server/rpc/described_json.h"
+#include "server/text/described_json.h"
 
 namespace signalbox {
 namespace {

@@ -1,5 +1,5 @@
 // What is JSON and what isn't, for a client's line.
-#include "server/rpc/json_text.h"
+#include "server/text/json_text.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The state of one thing as JSON, and how two differ: what the debugger shows beside each event.
-#include "server/past/noun_state.h"
+#include "server/replay/noun_state.h"
 
 #include <gtest/gtest.h>
 #include <boost/json/parse.hpp>

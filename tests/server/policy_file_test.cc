@@ -16,7 +16,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "server/board/policy_keys.h"
-#include "server/executors/utf8_text.h"
+#include "server/text/utf8_text.h"
 
 namespace signalbox {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "domain/nanoseconds.h"
 #include "server/board/policy_keys.h"
-#include "server/executors/git_command.h"
+#include "server/git/git_command.h"
 #include "store/sha256.h"
 #include "tests/server/executor_fixture.h"
 

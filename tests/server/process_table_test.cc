@@ -1,5 +1,5 @@
 // Whose processes are found, and that it doesn't need a look at everybody's.
-#include "server/executors/process_table.h"
+#include "server/platform/process_table.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <csignal>
 
-#include "server/executors/spawn.h"
+#include "server/platform/spawn.h"
 
 namespace signalbox {
 namespace {

@@ -112,9 +112,7 @@ TEST(ProtocolDocument, ServerLimitsTellsEveryLimitThereIs) {
   const auto& told = answer.at("result").as_object();
   static const std::regex constant(R"(inline constexpr [\w:]+ (\w+) =.*)");
   Names declared;
-  for (const char* path : {"domain/limits.h", "server/rpc/line_limits.h", "server/rpc/page_limit.h",
-                           "server/http/http_limits.h", "server/follow/agent_log_limits.h",
-                           "server/worktrees/worktree_limits.h", "server/traces/trace_limits.h",
+  for (const char* path : {"domain/limits.h", "server/limits.h", "server/rpc/page_limit.h",
                            "projections/trace_span.h"}) {
     for (const std::string& line : lines_of(path)) {
       std::smatch found;

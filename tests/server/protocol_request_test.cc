@@ -5,7 +5,7 @@
 
 #include <boost/json/serialize.hpp>
 
-#include "server/rpc/line_limits.h"
+#include "server/limits.h"
 #include "tests/server/rpc_site.h"
 
 namespace signalbox {

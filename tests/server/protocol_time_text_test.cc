@@ -1,5 +1,5 @@
 // Times and durations, there and back.
-#include "server/rpc/time_text.h"
+#include "server/text/time_text.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Wherever a walk through the log comes from, the state is the one that the log gives there.
-#include "server/past/replay_walk.h"
+#include "server/replay/replay_walk.h"
 
 #include <gtest/gtest.h>
 

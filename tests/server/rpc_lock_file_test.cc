@@ -8,7 +8,7 @@
 
 #include <boost/json/serialize.hpp>
 
-#include "server/rpc/time_text.h"
+#include "server/text/time_text.h"
 #include "tests/server/executor_fixture.h"
 #include "tests/server/rpc_lock_site.h"
 

@@ -5,7 +5,7 @@
 
 #include <boost/json/serialize.hpp>
 
-#include "server/rpc/time_text.h"
+#include "server/text/time_text.h"
 #include "tests/server/rpc_lock_site.h"
 
 namespace signalbox {

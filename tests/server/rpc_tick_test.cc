@@ -3,8 +3,8 @@
 
 #include <boost/json/serialize.hpp>
 
-#include "server/loops/watchdog_loop.h"
-#include "server/rpc/time_text.h"
+#include "server/scheduler/watchdog_loop.h"
+#include "server/text/time_text.h"
 #include "tests/server/executor_fixture.h"
 #include "tests/server/rpc_site.h"
 

@@ -4,8 +4,8 @@
 
 #include <boost/json/serialize.hpp>
 
-#include "server/loops/watchdog_sweep.h"
-#include "server/rpc/time_text.h"
+#include "server/scheduler/watchdog_sweep.h"
+#include "server/text/time_text.h"
 #include "tests/server/rpc_site.h"
 
 namespace signalbox {

@@ -1,5 +1,5 @@
 // Two servers with one run root: each file is one of theirs, whole, whoever was last.
-#include "server/run_root/run_root_disk.h"
+#include "server/followers/run_root/run_root_disk.h"
 
 #include <gtest/gtest.h>
 

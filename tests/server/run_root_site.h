@@ -17,7 +17,7 @@
 #include "domain/decide.h"
 #include "domain/evolve.h"
 #include "projections/memory_table.h"
-#include "server/run_root/run_root_writer.h"
+#include "server/followers/run_root/run_root_writer.h"
 #include "tests/server/executor_fixture.h"
 
 namespace signalbox {

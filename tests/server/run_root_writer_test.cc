@@ -5,7 +5,7 @@
 
 #include <boost/json/serialize.hpp>
 
-#include "server/run_root/run_root_rebuild.h"
+#include "server/followers/run_root/run_root_rebuild.h"
 #include "store/codec.h"
 #include "store/memory_event_log.h"
 #include "tests/server/rpc_site.h"

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "domain/nanoseconds.h"
-#include "server/loops/schedule.h"
-#include "server/rpc/time_text.h"
+#include "server/scheduler/schedule.h"
+#include "server/text/time_text.h"
 
 namespace signalbox {
 namespace {

@@ -1,6 +1,6 @@
 // Schedules by hand: what is understood, what is refused and how, and the days on which clocks are
 // set forward or back.
-#include "server/loops/schedule.h"
+#include "server/scheduler/schedule.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <limits>
 
 #include "domain/nanoseconds.h"
-#include "server/rpc/time_text.h"
+#include "server/text/time_text.h"
 
 namespace signalbox {
 namespace {

@@ -2,7 +2,7 @@
 // machine and its clock. H2
 #include <gtest/gtest.h>
 
-#include "server/loops/scheduled_loop.h"
+#include "server/scheduler/scheduled_loop.h"
 #include "tests/server/rpc_site.h"
 
 namespace signalbox {

@@ -1,9 +1,9 @@
 // A start says how far it is, and asks for time only while it gets on.
-#include "server/systemd/start_progress.h"
+#include "server/platform/start_progress.h"
 
 #include <ctime>
 
-#include "server/systemd/service_manager.h"
+#include "server/platform/service_manager.h"
 #include "tests/server/executor_fixture.h"
 #include "tests/server/notify_socket.h"
 

@@ -1,6 +1,6 @@
 // Spans on their way to a collector that fails in all the ways collectors do: each arrives at least
 // once, with the same bytes whenever it comes, and what is given up is counted. R7.
-#include "server/traces/trace_exporter.h"
+#include "server/followers/traces/trace_exporter.h"
 
 #include <fstream>
 

@@ -5,7 +5,7 @@
 
 #include "domain/evolve.h"
 #include "domain/nanoseconds.h"
-#include "server/what_if/what_if.h"
+#include "server/replay/what_if/what_if.h"
 
 namespace signalbox {
 namespace {

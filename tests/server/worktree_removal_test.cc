@@ -3,10 +3,11 @@
 
 #include <map>
 
-#include "server/worktrees/orphan_worktrees.h"
-#include "server/worktrees/tree_removal.h"
-#include "server/worktrees/unsaved_work.h"
-#include "server/worktrees/worktree_list.h"
+#include "server/git/orphan_worktrees.h"
+#include "server/git/run_branch.h"
+#include "server/git/tree_removal.h"
+#include "server/git/unsaved_work.h"
+#include "server/git/worktree_list.h"
 #include "tests/server/builtin_fixture.h"
 
 namespace signalbox {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "server/loops/own_loops.h"
+#include "domain/own_loops.h"
 
 namespace signalbox::simulation {
 namespace {

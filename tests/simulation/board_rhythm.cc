@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "server/loops/own_loops.h"
+#include "domain/own_loops.h"
 #include "tests/simulation/schedule.h"
 
 namespace signalbox::simulation {

@@ -3,7 +3,7 @@
 #include <array>
 #include <vector>
 
-#include "server/rpc/described_json.h"
+#include "server/text/described_json.h"
 #include "tests/simulation/any_pipeline.h"
 
 namespace signalbox::simulation {

@@ -4,8 +4,8 @@
 #include <array>
 #include <iterator>
 
-#include "server/rpc/described_json.h"
 #include "server/rpc/pipeline_json.h"
+#include "server/text/described_json.h"
 #include "tests/simulation/any_pipeline.h"
 
 namespace signalbox::simulation {

@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "server/rpc/time_text.h"
+#include "server/text/time_text.h"
 
 namespace signalbox::simulation {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "server/loops/own_loops.h"
+#include "domain/own_loops.h"
 #include "server/rpc/pipeline_json.h"
 #include "tests/simulation/any_pipeline.h"
 #include "tests/simulation/any_policy.h"

@@ -11,9 +11,9 @@
 #include <string>
 
 #include "domain/world.h"
-#include "server/run_root/found_file.h"
-#include "server/run_root/run_root_backlog.h"
-#include "server/run_root/run_root_projection.h"
+#include "server/followers/run_root/found_file.h"
+#include "server/followers/run_root/run_root_backlog.h"
+#include "server/followers/run_root/run_root_projection.h"
 #include "store/event_log.h"
 #include "tests/simulation/environment.h"
 

@@ -7,7 +7,7 @@
 #include <map>
 #include <utility>
 
-#include "server/clock.h"
+#include "server/platform/clock.h"
 
 namespace signalbox::simulation {
 

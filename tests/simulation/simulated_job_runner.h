@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "server/jobs/job_runner.h"
+#include "server/scheduler/job_runner.h"
 #include "tests/simulation/environment.h"
 
 namespace signalbox::simulation {

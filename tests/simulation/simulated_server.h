@@ -1,7 +1,7 @@
 // One life of the service: everything that is real between the socket and the disk, on simulated
 // time, disk and machine. What it does by itself and in which order is the service's own
-// (server/clockwork.h, server/recovery/incarnation.h); what is wired here as server/server.cc wires
-// it are the two hooks of the engine, the way out of a full disk, and the stop.
+// (server/clockwork.h, server/scheduler/incarnation.h); what is wired here as server/server.cc
+// wires it are the two hooks of the engine, the way out of a full disk, and the stop.
 #pragma once
 
 #include <functional>
@@ -17,10 +17,10 @@
 #include "server/board/board_loops.h"
 #include "server/clockwork.h"
 #include "server/engine/engine.h"
-#include "server/jobs/station_jobs.h"
 #include "server/rpc/dispatcher.h"
 #include "server/rpc/lock_queue.h"
 #include "server/rpc/step_queue.h"
+#include "server/scheduler/station_jobs.h"
 #include "tests/simulation/oracle.h"
 #include "tests/simulation/run_root_files.h"
 #include "tests/simulation/simulated_disk.h"

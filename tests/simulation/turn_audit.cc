@@ -6,8 +6,8 @@
 
 #include "domain/limits.h"
 #include "domain/station_turn.h"
-#include "server/rpc/described_json.h"
-#include "server/rpc/time_text.h"
+#include "server/text/described_json.h"
+#include "server/text/time_text.h"
 
 namespace signalbox::simulation {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "server/rpc/described_json.h"
-#include "server/rpc/time_text.h"
+#include "server/text/described_json.h"
+#include "server/text/time_text.h"
 #include "tests/simulation/any_usage.h"
 
 namespace signalbox::simulation {

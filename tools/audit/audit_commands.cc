@@ -12,9 +12,9 @@
 #include "tools/audit/audit_options.h"
 #include "tools/audit/leaf_scan.h"
 #include "tools/audit/tlog_proof.h"
-#include "tools/commands.h"
-#include "tools/json_fields.h"
-#include "tools/remote_call.h"
+#include "tools/cli/commands.h"
+#include "tools/cli/json_fields.h"
+#include "tools/cli/remote_call.h"
 
 namespace signalbox {
 namespace {

@@ -1,8 +1,8 @@
 #include "tools/audit/audit_export.h"
 
-#include "server/past/dropped_history.h"
+#include "server/engine/dropped_history.h"
 #include "tools/audit/export_directory.h"
-#include "tools/shell_word.h"
+#include "tools/cli/shell_word.h"
 
 namespace signalbox {
 namespace {

@@ -8,7 +8,7 @@
 #include "store/signed_note.h"
 #include "tools/audit/audit_log.h"
 #include "tools/audit/export_manifest.h"
-#include "tools/call_error.h"
+#include "tools/cli/call_error.h"
 
 namespace signalbox {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "domain/ids.h"
-#include "tools/call_error.h"
+#include "tools/cli/call_error.h"
 
 namespace signalbox {
 

@@ -3,10 +3,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "server/retention/retention_settings.h"
+#include "server/scheduler/retention_settings.h"
 #include "store/durable_file.h"
 #include "store/file_descriptor.h"
-#include "tools/text_source.h"
+#include "tools/cli/text_source.h"
 
 namespace signalbox {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "store/signed_note.h"
-#include "tools/call_error.h"
+#include "tools/cli/call_error.h"
 
 namespace signalbox {
 

@@ -11,7 +11,7 @@
 #include <optional>
 
 #include "store/rocks_event_log.h"
-#include "tools/call_error.h"
+#include "tools/cli/call_error.h"
 
 namespace signalbox {
 

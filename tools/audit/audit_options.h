@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tools/call_error.h"
+#include "tools/cli/call_error.h"
 
 namespace CLI {
 class App;

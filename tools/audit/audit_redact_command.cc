@@ -10,15 +10,15 @@
 #include <CLI/CLI.hpp>
 
 #include "domain/limits.h"
-#include "server/executors/utf8_text.h"
+#include "server/text/utf8_text.h"
 #include "store/durable_file.h"
 #include "tools/audit/audit_log.h"
 #include "tools/audit/audit_options.h"
 #include "tools/audit/erased_text_search.h"
 #include "tools/audit/redaction_plan.h"
-#include "tools/invocation.h"
-#include "tools/json_fields.h"
-#include "tools/shell_word.h"
+#include "tools/cli/invocation.h"
+#include "tools/cli/json_fields.h"
+#include "tools/cli/shell_word.h"
 
 namespace signalbox {
 namespace {

@@ -5,15 +5,15 @@
 
 #include <CLI/CLI.hpp>
 
-#include "server/clock.h"
-#include "server/executors/utf8_text.h"
-#include "server/rpc/time_text.h"
+#include "server/platform/clock.h"
+#include "server/text/time_text.h"
+#include "server/text/utf8_text.h"
 #include "tools/audit/audit_keys.h"
 #include "tools/audit/audit_options.h"
 #include "tools/audit/retention.h"
-#include "tools/invocation.h"
-#include "tools/json_fields.h"
-#include "tools/shell_word.h"
+#include "tools/cli/invocation.h"
+#include "tools/cli/json_fields.h"
+#include "tools/cli/shell_word.h"
 
 namespace signalbox {
 namespace {

@@ -11,7 +11,7 @@
 #include "store/tree_head.h"
 #include "tools/audit/audit_findings.h"
 #include "tools/audit/export_manifest.h"
-#include "tools/call_error.h"
+#include "tools/cli/call_error.h"
 
 namespace signalbox {
 

@@ -4,15 +4,15 @@
 
 #include <CLI/CLI.hpp>
 
-#include "server/rpc/time_text.h"
+#include "server/text/time_text.h"
 #include "store/durable_file.h"
 #include "tools/audit/audit_keys.h"
 #include "tools/audit/audit_options.h"
 #include "tools/audit/audit_verify.h"
 #include "tools/audit/run_capsule.h"
 #include "tools/audit/tlog_proof.h"
-#include "tools/invocation.h"
-#include "tools/json_fields.h"
+#include "tools/cli/invocation.h"
+#include "tools/cli/json_fields.h"
 
 namespace signalbox {
 namespace {

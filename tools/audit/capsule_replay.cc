@@ -4,13 +4,13 @@
 
 #include "projections/run_row.h"
 #include "projections/timeline.h"
-#include "server/rpc/timeline_json.h"
+#include "server/rpc/methods/timeline_json.h"
 #include "store/durable_file.h"
 #include "tools/audit/audit_keys.h"
 #include "tools/audit/run_capsule.h"
-#include "tools/elapsed_text.h"
-#include "tools/json_fields.h"
-#include "tools/run_view.h"
+#include "tools/cli/elapsed_text.h"
+#include "tools/cli/json_fields.h"
+#include "tools/views/run_view.h"
 
 namespace signalbox {
 namespace {

@@ -6,8 +6,8 @@
 
 #include <boost/json/object.hpp>
 
-#include "tools/call_error.h"
-#include "tools/terminal.h"
+#include "tools/cli/call_error.h"
+#include "tools/cli/terminal.h"
 
 namespace CLI {
 class App;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "server/rpc/described_text.h"
+#include "server/text/described_text.h"
 #include "store/base64.h"
 
 namespace signalbox {

@@ -9,7 +9,7 @@
 
 #include "domain/free_text.h"
 #include "store/rocks_event_log.h"
-#include "tools/call_error.h"
+#include "tools/cli/call_error.h"
 
 namespace signalbox {
 

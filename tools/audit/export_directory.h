@@ -13,7 +13,7 @@
 #include "store/file_descriptor.h"
 #include "store/signed_note.h"
 #include "tools/audit/export_manifest.h"
-#include "tools/call_error.h"
+#include "tools/cli/call_error.h"
 
 namespace signalbox {
 

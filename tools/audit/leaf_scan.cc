@@ -4,7 +4,7 @@
 #include <memory>
 #include <thread>
 
-#include "server/past/dropped_history.h"
+#include "server/engine/dropped_history.h"
 #include "store/merkle_tree.h"
 #include "store/redaction.h"
 #include "tools/audit/ordered_work.h"

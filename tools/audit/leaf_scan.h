@@ -10,7 +10,7 @@
 
 #include "store/merkle_frontier.h"
 #include "tools/audit/audit_log.h"
-#include "tools/call_error.h"
+#include "tools/cli/call_error.h"
 
 namespace signalbox {
 

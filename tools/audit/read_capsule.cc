@@ -11,7 +11,7 @@
 #include "tools/audit/capsule_note.h"
 #include "tools/audit/cloud_event.h"
 #include "tools/audit/run_capsule.h"
-#include "tools/json_fields.h"
+#include "tools/cli/json_fields.h"
 
 namespace signalbox {
 namespace {

@@ -6,10 +6,10 @@
 
 #include <boost/json/array.hpp>
 
-#include "server/past/dropped_history.h"
+#include "server/engine/dropped_history.h"
 #include "store/redaction.h"
 #include "tools/audit/audit_log.h"
-#include "tools/elapsed_text.h"
+#include "tools/cli/elapsed_text.h"
 
 namespace signalbox {
 namespace {

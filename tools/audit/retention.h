@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "projections/retention_plan.h"
-#include "server/retention/retention_outcome.h"
+#include "server/scheduler/retention_outcome.h"
 #include "store/signed_note.h"
-#include "tools/call_error.h"
+#include "tools/cli/call_error.h"
 
 namespace signalbox {
 

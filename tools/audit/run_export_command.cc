@@ -6,8 +6,8 @@
 #include "tools/audit/audit_keys.h"
 #include "tools/audit/audit_options.h"
 #include "tools/audit/run_capsule.h"
-#include "tools/commands.h"
-#include "tools/json_fields.h"
+#include "tools/cli/commands.h"
+#include "tools/cli/json_fields.h"
 
 namespace signalbox {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "server/past/dropped_history.h"
+#include "server/engine/dropped_history.h"
 #include "store/base64.h"
 #include "store/codec.h"
 #include "store/merkle_proof.h"

@@ -13,7 +13,7 @@
 #include "store/signed_note.h"
 #include "store/tree_head.h"
 #include "tools/audit/audit_log.h"
-#include "tools/call_error.h"
+#include "tools/cli/call_error.h"
 
 namespace signalbox {
 

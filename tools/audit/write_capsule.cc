@@ -4,8 +4,8 @@
 
 #include "projections/memory_table.h"
 #include "projections/run_index.h"
-#include "server/artifacts/artifact_store.h"
-#include "server/rpc/described_text.h"
+#include "server/platform/artifact_store.h"
+#include "server/text/described_text.h"
 #include "store/base64.h"
 #include "store/codec.h"
 #include "store/described_archive.h"

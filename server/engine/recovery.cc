@@ -1,0 +1,97 @@
+#include "server/engine/recovery.h"
+
+#include <limits>
+#include <utility>
+
+#include "domain/evolve.h"
+#include "domain/invariants.h"
+#include "projections/history_base.h"
+
+namespace signalbox {
+namespace {
+
+constexpr Position progress_every_events = 8192;
+
+Stored<void> fold_tail(const EventLog& log, World& world, const FoldProgress& progress = {}) {
+  const Position tail = log.tail();
+  const auto folded = log.scan(world.position + 1, tail, [&](Record&& record) {
+    evolve(world, record);
+    if (progress && record.position % progress_every_events == 0) progress(record.position, tail);
+    return true;
+  });
+  if (!folded) return tl::unexpected(folded.error());
+  check_invariants(world);
+  return {};
+}
+
+Stored<std::unique_ptr<RocksEventLog>> open_log(const std::filesystem::path& data,
+                                                const WorldSnapshot* snapshot,
+                                                const std::string& command) {
+  RocksEventLog::Options options;
+  options.command = command;
+  if (snapshot != nullptr) {
+    options.verified.emplace(Checkpoint{snapshot->world.position, snapshot->frontier});
+  }
+  return RocksEventLog::open(data, std::move(options));
+}
+
+}  // namespace
+
+std::filesystem::path snapshots_directory(const std::filesystem::path& data) {
+  return data / "projections" / "snapshots";
+}
+
+Stored<World> begin_fold(const EventLog& log, std::optional<WorldSnapshot> snapshot) {
+  if (snapshot && snapshot->world.position >= log.horizon().position) {
+    return std::move(snapshot->world);
+  }
+  return first_world(log);
+}
+
+Stored<World> fold_log(const EventLog& log, const std::filesystem::path& data) {
+  LoadedSnapshot loaded = load_newest_snapshot(snapshots_directory(data), log.tail());
+  auto begun = begin_fold(log, std::move(loaded.snapshot));
+  if (!begun) return tl::unexpected(begun.error());
+  World world = std::move(*begun);
+  if (auto ok = fold_tail(log, world); !ok) return tl::unexpected(ok.error());
+  return world;
+}
+
+Stored<Recovered> recover(const std::filesystem::path& data, const FoldProgress& progress,
+                          const std::string& command) {
+  Recovered recovered;
+  LoadedSnapshot loaded =
+      load_newest_snapshot(snapshots_directory(data), std::numeric_limits<Position>::max());
+  recovered.notes = std::move(loaded.problems);
+
+  auto log = open_log(data, loaded.snapshot ? &*loaded.snapshot : nullptr, command);
+  if (!log && log.error().kind == StoreError::Kind::damaged && loaded.snapshot) {
+    // Either may be wrong, and only the log counts: it is read whole.
+    auto again = open_log(data, nullptr, command);
+    if (again) {
+      recovered.notes.push_back("the snapshot doesn't fit the log, which is good: " +
+                                log.error().message);
+      loaded.snapshot.reset();
+    }
+    log = std::move(again);
+  }
+  if (!log) return tl::unexpected(log.error());
+  recovered.log = std::move(*log);
+  const Position horizon = recovered.log->horizon().position;
+  if (loaded.snapshot && loaded.snapshot->world.position >= horizon) {
+    recovered.snapshot_position = loaded.snapshot->world.position;
+  }
+  auto begun = begin_fold(*recovered.log, std::move(loaded.snapshot));
+  if (!begun) return tl::unexpected(begun.error());
+  recovered.world = std::move(*begun);
+  if (auto ok = fold_tail(*recovered.log, recovered.world, progress); !ok)
+    return tl::unexpected(ok.error());
+  recovered.torn_bytes = recovered.log->report().torn_bytes;
+  if (const std::uint64_t torn = recovered.torn_bytes; torn > 0) {
+    recovered.notes.push_back("a write that a crash cut short was taken off the log: " +
+                              std::to_string(torn) + " bytes, of which nothing was acknowledged");
+  }
+  return recovered;
+}
+
+}  // namespace signalbox

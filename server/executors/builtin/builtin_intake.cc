@@ -1,0 +1,88 @@
+#include "server/executors/builtin/builtin_intake.h"
+
+#include <fstream>
+
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+
+#include "server/executors/builtin/run_worktree.h"
+#include "server/git/git_command.h"
+#include "server/git/repository_lock.h"
+#include "server/platform/atomic_file.h"
+
+namespace signalbox {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path base_file(const BuiltinRequest& request) { return request.run_root / "base_commit"; }
+
+// Decided once and kept, so that a repeated intake starts from the same commit.
+tl::expected<std::string, BuiltinFailure> settle_base(const BuiltinRequest& request) {
+  if (std::string known = remembered_base(request); !known.empty()) return known;
+  const std::string base = request.base.empty() ? "HEAD" : request.base;
+  const GitOutcome commit = git(request.repository, {"rev-parse", "--verify", "--quiet",
+                                                     "--end-of-options", base + "^{commit}"});
+  if (!commit.ok) {
+    return builtin_failure(ErrorClass::config, "BASE_NOT_FOUND",
+                           "there is no commit " + base + " in " + request.repository.string());
+  }
+  if (auto written = write_file_atomically(base_file(request), commit.line() + "\n"); !written) {
+    return storage_failed(written.error().message);
+  }
+  return commit.line();
+}
+
+// A worktree that stands already and is on the run's branch.
+bool is_right(const BuiltinRequest& request, WorkspaceState found) {
+  if (found != WorkspaceState::worktree) return false;
+  const GitOutcome head = git(request.workspace, {"symbolic-ref", "--quiet", "HEAD"});
+  return head.line() == "refs/heads/" + request.branch;
+}
+
+BuiltinStep make_worktree(const BuiltinRequest& request, const std::string& base) {
+  const auto lock = RepositoryLock::take(request.repository);
+  if (!lock) return repository_busy(lock.error());
+  const WorkspaceState found = look_at_workspace(request);
+  if (is_right(request, found)) return mark_worktree(request);
+  if (auto cleared = clear_workspace(request, found); !cleared) return cleared;
+  const bool branch_exists =
+      git(request.repository, {"show-ref", "--verify", "--quiet", "refs/heads/" + request.branch})
+          .ok;
+  if (branch_exists) return add_worktree(request, {}, request.branch);
+  return add_worktree(request, {"-b", request.branch}, base);
+}
+
+BuiltinOutcome intake_of_nothing(const BuiltinRequest& request) {
+  if (auto made = make_directories(request.workspace); !made) {
+    return storage_failed(made.error().message);
+  }
+  return BuiltinSuccess{"An empty workspace: the run has no repository.", ""};
+}
+
+}  // namespace
+
+std::string remembered_base(const BuiltinRequest& request) {
+  std::ifstream file(base_file(request));
+  std::string commit;
+  std::getline(file, commit);
+  return commit;
+}
+
+BuiltinOutcome builtin_intake(const BuiltinRequest& request) {
+  if (auto made = make_directories(request.run_root); !made) {
+    return storage_failed(made.error().message);
+  }
+  if (request.repository.empty()) return intake_of_nothing(request);
+  if (auto checked = check_repository(request); !checked) return tl::unexpected(checked.error());
+  const auto base = settle_base(request);
+  if (!base) return tl::unexpected(base.error());
+
+  if (auto made = make_worktree(request, *base); !made) return tl::unexpected(made.error());
+  const boost::json::object metadata{{"base_commit", *base}, {"branch", request.branch}};
+  return BuiltinSuccess{"A worktree of " + request.repository.string() + " on branch " +
+                            request.branch + ", from " + base->substr(0, 12) + ".",
+                        boost::json::serialize(metadata)};
+}
+
+}  // namespace signalbox

@@ -1,0 +1,164 @@
+#include "server/executors/builtin/builtin_merge.h"
+
+#include <boost/describe/class.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+
+#include "server/executors/builtin/merge_base.h"
+#include "server/executors/builtin/run_worktree.h"
+#include "server/git/git_command.h"
+#include "server/git/git_identity.h"
+#include "server/git/repository_lock.h"
+#include "server/git/tree_removal.h"
+#include "server/platform/atomic_file.h"
+#include "server/text/described_json.h"
+#include "server/text/json_text.h"
+#include "server/text/utf8_text.h"
+
+namespace signalbox {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t merge_title_bytes_max = 200;
+constexpr std::size_t files_bytes_max = 700;
+
+struct MergeInput {
+  std::string branch;
+  std::string commit;
+  std::string title;
+};
+BOOST_DESCRIBE_STRUCT(MergeInput, (), (branch, commit, title))
+
+tl::expected<MergeInput, BuiltinFailure> read_input(const BuiltinRequest& request) {
+  auto input = parse_json(request.input).and_then([](const boost::json::value& value) {
+    return from_json<MergeInput>(value);
+  });
+  if (input) return *input;
+  return builtin_failure(
+      ErrorClass::config, "MERGE_INPUT_INVALID",
+      "the run's input must be {\"branch\", \"commit\", \"title\"}: " + input.error().message);
+}
+
+// The commit's full name. One that isn't here yet comes with its branch from the remote.
+tl::expected<std::string, BuiltinFailure> find_commit(const BuiltinRequest& request,
+                                                      const MergeInput& input) {
+  const auto look = [&] {
+    return git(request.repository, {"rev-parse", "--verify", "--quiet", "--end-of-options",
+                                    input.commit + "^{commit}"});
+  };
+  GitOutcome commit = look();
+  if (!commit.ok && !request.remote.empty()) {
+    const GitOutcome fetched =
+        git(request.repository,
+            {"fetch", "--quiet", "--no-tags", "--", request.remote, "refs/heads/" + input.branch});
+    if (fetched.ok) commit = look();
+  }
+  if (commit.ok) return commit.line();
+  return builtin_failure(ErrorClass::config, "COMMIT_NOT_FOUND",
+                         "there is no commit " + input.commit + " of branch " + input.branch +
+                             " in " + request.repository.string());
+}
+
+// Whatever an earlier attempt left is ours: the merge is made from the base, so nothing is lost.
+BuiltinStep make_merge_worktree(const BuiltinRequest& request, const std::string& base) {
+  const auto lock = RepositoryLock::take(request.repository);
+  if (!lock) return repository_busy(lock.error());
+  WorkspaceState found = look_at_workspace(request);
+  if (found == WorkspaceState::worktree) {
+    if (auto removed = remove_tree_at_once(request.workspace); !removed) {
+      return storage_failed(removed.error());
+    }
+    found = WorkspaceState::nothing;
+  }
+  if (auto cleared = clear_workspace(request, found); !cleared) return cleared;
+  return add_worktree(request, {"--detach"}, base);
+}
+
+// "a.txt, b.txt": the files that are in conflict; empty if none is.
+std::string conflicting_files(const BuiltinRequest& request) {
+  const GitOutcome listed =
+      git(request.workspace, {"diff", "--name-only", "--diff-filter=U", "-z"});
+  std::string names;
+  std::size_t begin = 0;
+  while (begin < listed.output.size()) {
+    const std::size_t end = std::min(listed.output.find('\0', begin), listed.output.size());
+    names += (names.empty() ? "" : ", ") + listed.output.substr(begin, end - begin);
+    begin = end + 1;
+  }
+  return shortened(with_replacements(names), files_bytes_max);
+}
+
+std::string message_of(const BuiltinRequest& request, const MergeInput& input,
+                       const std::string& commit) {
+  std::string title = input.title.substr(0, input.title.find('\n'));
+  if (title.empty()) title = input.branch;
+  return "Merge: " + std::string(utf8_beginning(title, merge_title_bytes_max)) + "\n\nBranch " +
+         input.branch + " at " + commit.substr(0, 12) + ".\n\nSignalbox-Run: " + request.run_id +
+         "\n";
+}
+
+BuiltinStep merge(const BuiltinRequest& request, const MergeInput& input, const std::string& commit,
+                  const std::string& base) {
+  std::vector<std::string> arguments = git_identity(request.workspace);
+  arguments.insert(arguments.end(), {"merge", "--quiet", "--no-ff", "--no-edit", "-m",
+                                     message_of(request, input, commit), commit});
+  const GitOutcome merged = git(request.workspace, arguments);
+  if (merged.ok) return {};
+  const std::string files = conflicting_files(request);
+  const bool begun = git(request.workspace, {"rev-parse", "--verify", "--quiet", "MERGE_HEAD"}).ok;
+  if (begun) git(request.workspace, {"merge", "--abort"});
+  if (!files.empty()) {
+    return builtin_failure(ErrorClass::terminal, "MERGE_CONFLICT",
+                           input.branch + " (" + commit.substr(0, 12) + ") and its base (" +
+                               base.substr(0, 12) + ") change the same places of: " + files);
+  }
+  if (!begun) return git_failed("cannot merge " + commit.substr(0, 12), merged.message);
+  return builtin_failure(ErrorClass::terminal, "COMMIT_FAILED",
+                         "git refused the merge: " + merged.message);
+}
+
+BuiltinOutcome success(const BuiltinRequest& request, const MergeInput& input,
+                       const std::string& branch, const std::string& base,
+                       const std::string& commit, bool contained) {
+  const GitOutcome head = git(request.workspace, {"rev-parse", "HEAD"});
+  if (!head.ok) return git_failed("cannot tell the head commit", head.message);
+  const boost::json::object metadata{
+      {"base", branch},          {"base_commit", base},        {"branch", input.branch},
+      {"branch_commit", commit}, {"head_commit", head.line()}, {"already_merged", contained}};
+  const std::string what = input.branch + " (" + commit.substr(0, 12) + ")";
+  const std::string where = branch + " (" + base.substr(0, 12) + ")";
+  return BuiltinSuccess{contained ? what + " is already merged: " + where + " contains it."
+                                  : "Merged " + what + " into " + where + " as " +
+                                        head.line().substr(0, 12) + "; not pushed yet.",
+                        boost::json::serialize(metadata)};
+}
+
+}  // namespace
+
+BuiltinOutcome builtin_merge(const BuiltinRequest& request) {
+  if (auto made = make_directories(request.run_root); !made) {
+    return storage_failed(made.error().message);
+  }
+  const auto input = read_input(request);
+  if (!input) return tl::unexpected(input.error());
+  if (auto checked = check_repository(request); !checked) return tl::unexpected(checked.error());
+  const auto branch = settle_base_branch(request);
+  if (!branch) return tl::unexpected(branch.error());
+  const auto base = newest_base(request, *branch);
+  if (!base) return tl::unexpected(base.error());
+  const auto commit = find_commit(request, *input);
+  if (!commit) return tl::unexpected(commit.error());
+  const auto contained = is_contained(request, *commit, *base);
+  if (!contained) return tl::unexpected(contained.error());
+
+  if (auto made = make_merge_worktree(request, *base); !made) return tl::unexpected(made.error());
+  if (!*contained) {
+    if (auto merged = merge(request, *input, *commit, *base); !merged) {
+      return tl::unexpected(merged.error());
+    }
+  }
+  return success(request, *input, *branch, *base, *commit, *contained);
+}
+
+}  // namespace signalbox

@@ -1,0 +1,133 @@
+#include "server/executors/builtin/builtin_push.h"
+
+#include <algorithm>
+
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+
+#include "server/executors/builtin/merge_base.h"
+#include "server/executors/builtin/run_worktree.h"
+#include "server/git/git_command.h"
+#include "server/git/repository_lock.h"
+#include "server/git/worktree_list.h"
+
+namespace signalbox {
+namespace {
+
+struct Target {
+  std::string branch;
+  std::string head;   // what it is to become
+  std::string where;  // for people: the remote, or the repository
+};
+
+enum class BaseIs { behind, there, elsewhere };
+
+// How the base stands to the head that it is to become.
+tl::expected<BaseIs, BuiltinFailure> compare(const BuiltinRequest& request, const Target& target,
+                                             const std::string& base) {
+  const auto there = is_contained(request, target.head, base);
+  if (!there) return tl::unexpected(there.error());
+  if (*there) return BaseIs::there;
+  const auto behind = is_contained(request, base, target.head);
+  if (!behind) return tl::unexpected(behind.error());
+  return *behind ? BaseIs::behind : BaseIs::elsewhere;
+}
+
+tl::unexpected<BuiltinFailure> base_moved(const Target& target, const std::string& base) {
+  return builtin_failure(ErrorClass::terminal, "BASE_MOVED",
+                         target.branch + " in " + target.where + " is at " + base.substr(0, 12) +
+                             " by now, which isn't in " + target.head.substr(0, 12) +
+                             ": the merge has to be made and verified anew");
+}
+
+BuiltinStep push_to_remote(const BuiltinRequest& request, const Target& target) {
+  const GitOutcome pushed = git(request.workspace, {"push", "--quiet", "--", request.remote,
+                                                    target.head + ":refs/heads/" + target.branch});
+  if (pushed.ok) return {};
+  // What the remote says now decides what the failure was.
+  const auto base = newest_base(request, target.branch);
+  if (!base) return tl::unexpected(base.error());
+  const auto stands = compare(request, target, *base);
+  if (!stands) return tl::unexpected(stands.error());
+  if (*stands == BaseIs::there) return {};
+  if (*stands == BaseIs::elsewhere) return base_moved(target, *base);
+  return builtin_failure(ErrorClass::transient, "PUSH_FAILED",
+                         "git push to " + target.where + " failed: " + pushed.message);
+}
+
+// In the worktree where people look at the branch: only what a careful person would do there.
+BuiltinStep fast_forward(const Target& target, const std::filesystem::path& path) {
+  const auto refuse = [&](const std::string& why) {
+    return builtin_failure(ErrorClass::terminal, "BASE_CHECKED_OUT",
+                           target.branch + " is checked out at " + path.string() + " and " + why +
+                               ": commit or stash there, or check out another branch, or give the "
+                               "project a remote");
+  };
+  const GitOutcome status = git(path, {"status", "--porcelain", "--untracked-files=no"});
+  if (!status.ok) return refuse("cannot be looked at (" + status.message + ")");
+  if (!status.output.empty()) return refuse("has uncommitted changes");
+  const GitOutcome merged = git(path, {"merge", "--quiet", "--ff-only", target.head});
+  if (!merged.ok) return refuse("cannot be moved on (" + merged.message + ")");
+  return {};
+}
+
+BuiltinStep move_local_branch(const BuiltinRequest& request, const Target& target,
+                              const std::string& base) {
+  const auto lock = RepositoryLock::take(request.repository);
+  if (!lock) return repository_busy(lock.error());
+  const auto worktrees = list_worktrees(request.repository);
+  if (!worktrees) return git_failed("cannot see who has the branch", worktrees.error());
+  const auto holder = std::find_if(
+      worktrees->begin(), worktrees->end(),
+      [&](const ListedWorktree& each) { return !each.bare && each.branch == target.branch; });
+  if (holder != worktrees->end()) return fast_forward(target, holder->path);
+  const GitOutcome moved =
+      git(request.repository, {"update-ref", "-m", "signalbox: run " + request.run_id,
+                               "refs/heads/" + target.branch, target.head, base});
+  if (moved.ok) return {};
+  const auto now = newest_base(request, target.branch);
+  if (now && *now != base) return base_moved(target, *now);
+  return git_failed("cannot move " + target.branch + " on", moved.message);
+}
+
+BuiltinOutcome success(const Target& target, bool was_there) {
+  const boost::json::object metadata{{"base", target.branch},
+                                     {"head_commit", target.head},
+                                     {"pushed_to", target.where},
+                                     {"already_pushed", was_there}};
+  const std::string what = target.branch + " in " + target.where;
+  return BuiltinSuccess{was_there ? what + " contains " + target.head.substr(0, 12) + " already."
+                                  : what + " is now at " + target.head.substr(0, 12) + ".",
+                        boost::json::serialize(metadata), target.head};
+}
+
+}  // namespace
+
+BuiltinOutcome builtin_push(const BuiltinRequest& request) {
+  if (!workspace_is_worktree(request)) {
+    return builtin_failure(ErrorClass::config, "WORKSPACE_NOT_REPOSITORY",
+                           "the workspace " + request.workspace.string() +
+                               " is not a worktree: have merge in the pipeline before push");
+  }
+  const auto branch = settle_base_branch(request);
+  if (!branch) return tl::unexpected(branch.error());
+  const GitOutcome head = git(request.workspace, {"rev-parse", "HEAD"});
+  if (!head.ok) return git_failed("cannot tell the head commit", head.message);
+  const bool is_remote = !request.remote.empty();
+  const Target target{
+      *branch, head.line(),
+      is_remote ? without_credentials(request.remote) : request.repository.string()};
+
+  const auto base = newest_base(request, target.branch);
+  if (!base) return tl::unexpected(base.error());
+  const auto stands = compare(request, target, *base);
+  if (!stands) return tl::unexpected(stands.error());
+  if (*stands == BaseIs::there) return success(target, true);
+  if (*stands == BaseIs::elsewhere) return base_moved(target, *base);
+  const auto moved =
+      is_remote ? push_to_remote(request, target) : move_local_branch(request, target, *base);
+  if (!moved) return tl::unexpected(moved.error());
+  return success(target, false);
+}
+
+}  // namespace signalbox

@@ -1,0 +1,113 @@
+#include "server/executors/builtin/builtin_station.h"
+
+#include <sysexits.h>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+
+#include "server/executors/builtin/builtin_create_pr.h"
+#include "server/executors/builtin/builtin_intake.h"
+#include "server/executors/builtin/builtin_merge.h"
+#include "server/executors/builtin/builtin_push.h"
+#include "server/executors/declared_result.h"
+
+namespace signalbox {
+namespace {
+
+constexpr int exit_failed = 1;
+constexpr int exit_usage = 2;
+
+std::string variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+Token number(const std::string& text) {
+  Token token = 0;
+  std::from_chars(text.data(), text.data() + text.size(), token);
+  return token;
+}
+
+BuiltinRequest request_from_environment() {
+  BuiltinRequest request;
+  request.run_id = variable("SIGNALBOX_RUN_ID");
+  request.run_token = number(variable("SIGNALBOX_RUN_TOKEN"));
+  request.goal = variable("SIGNALBOX_GOAL");
+  request.input = variable("SIGNALBOX_INPUT");
+  request.socket = variable("SIGNALBOX_SOCKET");
+  request.run_root = variable("SIGNALBOX_RUN_ROOT");
+  request.workspace = variable("SIGNALBOX_WORKSPACE");
+  request.artifacts_dir = variable("SIGNALBOX_ARTIFACTS_DIR");
+  request.repository = variable("SIGNALBOX_REPOSITORY");
+  request.base = variable("SIGNALBOX_BASE");
+  request.branch = variable("SIGNALBOX_BRANCH");
+  request.remote = variable("SIGNALBOX_REMOTE");
+  return request;
+}
+
+bool is_complete(const BuiltinRequest& request) {
+  return !request.run_id.empty() && request.run_root.is_absolute() &&
+         request.workspace.is_absolute() && request.artifacts_dir.is_absolute() &&
+         !request.branch.empty();
+}
+
+DeclaredResult declare(const BuiltinOutcome& outcome) {
+  DeclaredResult result;
+  if (outcome) {
+    result.outcome = Outcome::succeeded;
+    result.summary = outcome->summary;
+    if (!outcome->metadata.empty()) result.metadata = outcome->metadata;
+    if (!outcome->external_ref.empty()) result.external_ref = outcome->external_ref;
+    return result;
+  }
+  result.outcome = Outcome::failed;
+  result.error_class = outcome.error().error_class;
+  result.error_code = outcome.error().code;
+  result.error_message = outcome.error().message;
+  result.summary = outcome.error().code + ": " + outcome.error().message;
+  return result;
+}
+
+int exit_code_of(const BuiltinOutcome& outcome) {
+  if (outcome) return 0;
+  if (outcome.error().error_class == ErrorClass::transient) return EX_TEMPFAIL;
+  if (outcome.error().error_class == ErrorClass::config) return EX_CONFIG;
+  return exit_failed;
+}
+
+}  // namespace
+
+int run_builtin(std::string_view name) {
+  const BuiltinRequest request = request_from_environment();
+  if (!is_complete(request)) {
+    std::fputs("signalbox builtin: runs as a job only, with its environment\n", stderr);
+    return exit_usage;
+  }
+  BuiltinOutcome outcome;
+  if (name == "intake") {
+    outcome = builtin_intake(request);
+  } else if (name == "create_pr") {
+    outcome = builtin_create_pr(request);
+  } else if (name == "merge") {
+    outcome = builtin_merge(request);
+  } else if (name == "push") {
+    outcome = builtin_push(request);
+  } else {
+    std::fprintf(stderr, "signalbox builtin: there is no station %s\n", std::string(name).c_str());
+    return exit_usage;
+  }
+  if (!outcome) {
+    std::fprintf(stderr, "%s: %s\n", outcome.error().code.c_str(), outcome.error().message.c_str());
+  } else {
+    std::printf("%s\n", outcome->summary.c_str());
+  }
+  const auto written =
+      write_declared_result(request.artifacts_dir / "result.json", declare(outcome));
+  if (!written) {
+    std::fprintf(stderr, "%s\n", written.error().message.c_str());
+    return EX_TEMPFAIL;
+  }
+  return exit_code_of(outcome);
+}
+
+}  // namespace signalbox

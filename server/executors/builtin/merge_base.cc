@@ -1,0 +1,106 @@
+#include "server/executors/builtin/merge_base.h"
+
+#include <fstream>
+
+#include "server/executors/builtin/run_worktree.h"
+#include "server/git/git_command.h"
+#include "server/git/repository_lock.h"
+#include "server/git/run_branch.h"
+#include "server/platform/atomic_file.h"
+
+namespace signalbox {
+namespace {
+
+std::filesystem::path branch_file(const BuiltinRequest& request) {
+  return request.run_root / "base_branch";
+}
+
+bool has_ref(const BuiltinRequest& request, const std::string& ref) {
+  return git(request.repository, {"show-ref", "--verify", "--quiet", ref}).ok;
+}
+
+std::string without_prefix(const std::string& text, const std::string& prefix) {
+  return text.starts_with(prefix) ? text.substr(prefix.size()) : text;
+}
+
+// Empty where the base is no branch.
+std::string branch_of_base(const BuiltinRequest& request) {
+  if (request.base.empty()) {
+    return git(request.repository, {"symbolic-ref", "--quiet", "--short", "HEAD"}).line();
+  }
+  const std::string name = without_prefix(request.base, "refs/heads/");
+  if (has_ref(request, "refs/heads/" + name)) return name;
+  if (request.remote.empty()) return {};
+  const std::string there =
+      without_prefix(without_prefix(name, "refs/remotes/"), request.remote + "/");
+  // The remote says whether it has it.
+  return git(request.repository, {"check-ref-format", "refs/heads/" + there}).ok ? there : "";
+}
+
+// The ref is this run's alone, and whoever is here holds the repository's lock: a lock of git's on
+// it is of one that was killed.
+void forget_lock_of(const BuiltinRequest& request, const std::string& ref) {
+  std::error_code ignored;
+  std::filesystem::remove(common_git_directory(request.repository) / (ref + ".lock"), ignored);
+}
+
+}  // namespace
+
+tl::expected<std::string, BuiltinFailure> settle_base_branch(const BuiltinRequest& request) {
+  std::string branch;
+  std::ifstream known(branch_file(request));
+  if (std::getline(known, branch) && !branch.empty()) return branch;
+  branch = branch_of_base(request);
+  if (branch.empty()) {
+    return builtin_failure(ErrorClass::config, "BASE_NOT_BRANCH",
+                           (request.base.empty() ? "the HEAD of " + request.repository.string()
+                                                 : "the base " + request.base) +
+                               " is no branch, and only into a branch can be merged");
+  }
+  if (auto written = write_file_atomically(branch_file(request), branch + "\n"); !written) {
+    return storage_failed(written.error().message);
+  }
+  return branch;
+}
+
+tl::expected<std::string, BuiltinFailure> newest_base(const BuiltinRequest& request,
+                                                      const std::string& branch) {
+  std::string ref = "refs/heads/" + branch;
+  if (!request.remote.empty()) {
+    const std::string fetched = base_ref_of(request.run_id);
+    forget_lock_of(request, fetched);
+    // Without the refmap git would update the remote's tracking branch as well, whose lock stays
+    // behind when this process is killed, and stops everybody.
+    const GitOutcome fetch =
+        git(request.repository, {"fetch", "--quiet", "--no-tags", "--refmap=", "--", request.remote,
+                                 "+" + ref + ":" + fetched});
+    if (!fetch.ok && fetch.message.find("couldn't find remote ref") != std::string::npos) {
+      return builtin_failure(
+          ErrorClass::config, "BASE_NOT_FOUND",
+          without_credentials(request.remote) + " has no branch " + branch + " to merge into");
+    }
+    if (!fetch.ok) {
+      return builtin_failure(ErrorClass::transient, "FETCH_FAILED",
+                             "git fetch of " + branch + " from " +
+                                 without_credentials(request.remote) + " failed: " + fetch.message);
+    }
+    ref = fetched;
+  }
+  const GitOutcome commit =
+      git(request.repository, {"rev-parse", "--verify", "--quiet", ref + "^{commit}"});
+  if (commit.ok) return commit.line();
+  return builtin_failure(ErrorClass::config, "BASE_NOT_FOUND",
+                         "there is no branch " + branch + " in " + request.repository.string());
+}
+
+tl::expected<bool, BuiltinFailure> is_contained(const BuiltinRequest& request,
+                                                const std::string& ancestor,
+                                                const std::string& commit) {
+  const GitOutcome compared =
+      git(request.repository, {"merge-base", "--is-ancestor", ancestor, commit});
+  if (compared.ok) return true;
+  if (compared.exit_code == 1) return false;
+  return git_failed("cannot compare " + ancestor + " with " + commit, compared.message);
+}
+
+}  // namespace signalbox

@@ -1,0 +1,103 @@
+#include "server/executors/checks/checks_station.h"
+
+#include <sys/prctl.h>
+#include <sysexits.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <system_error>
+
+#include "server/executors/checks/checks_report.h"
+#include "server/executors/checks/checks_task.h"
+#include "server/executors/checks/instructions.h"
+#include "server/executors/job_directory.h"
+#include "server/git/smoke_data.h"
+#include "server/git/tree_removal.h"
+#include "server/platform/atomic_file.h"
+
+namespace signalbox {
+namespace {
+
+DeclaredResult nothing_to_run(const std::string& why) {
+  DeclaredResult result;
+  result.outcome = Outcome::failed;
+  result.error_class = ErrorClass::config;
+  result.error_code = "CHECKS_MISSING";
+  result.error_message = why;
+  return result;
+}
+
+int refuse(const StoreError& error) {
+  std::fprintf(stderr, "signalbox checks: %s\n", error.message.c_str());
+  return EX_IOERR;
+}
+
+// The directory that checks may fill: empty before the first one, gone after the last.
+class SmokeData {
+ public:
+  explicit SmokeData(const std::filesystem::path& workspace) : path_(workspace / smoke_data_name) {
+    remove();  // of a station that was killed
+    std::error_code error;
+    std::filesystem::create_directory(path_, error);
+    if (error) say("can't make " + path_.string() + ": " + error.message());
+    ::setenv("SIGNALBOX_SMOKE_DATA", path_.c_str(), 1);
+  }
+  ~SmokeData() { remove(); }
+  SmokeData(const SmokeData&) = delete;
+  SmokeData& operator=(const SmokeData&) = delete;
+
+ private:
+  static void say(const std::string& what) { std::fprintf(stderr, "%s\n", what.c_str()); }
+  void remove() const {
+    if (auto removed = remove_tree(path_); !removed) say(removed.error());
+  }
+
+  std::filesystem::path path_;
+};
+
+// The plan, or the result that says why there is none.
+tl::expected<CheckedPlan, DeclaredResult> plan_of(const ChecksTask& task,
+                                                  const std::filesystem::path& workspace) {
+  if (!task.checks.empty()) {
+    return CheckedPlan{{task.checks.begin(), task.checks.end()}, "pipeline"};
+  }
+  auto instructions = read_instructions(workspace, task.instructions);
+  if (!instructions) return tl::unexpected(nothing_to_run(instructions.error()));
+  return CheckedPlan{std::move(instructions->checks), instructions->file};
+}
+
+}  // namespace
+
+int run_checks_station(const std::filesystem::path& job_directory) {
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+  const auto task = read_checks_task(job_directory);
+  if (!task) return refuse(task.error());
+  const std::filesystem::path artifacts = JobDirectory{job_directory}.artifacts();
+  std::error_code error;
+  const std::filesystem::path workspace = std::filesystem::current_path(error);
+
+  auto plan = plan_of(*task, workspace);
+  std::vector<CheckResult> results;
+  if (plan) {
+    SmokeData smoke_data(workspace);
+    for (const PlannedCheck& check : plan->checks) {
+      std::printf("== %s\n", check.name.c_str());
+      std::fflush(stdout);
+      results.push_back(run_check_and_clean_up(check, workspace, task->grace_ms));
+      std::printf("%s%s\n-- %s: %s\n", results.back().output.c_str(),
+                  results.back().output.ends_with('\n') ? "" : "\n", check.name.c_str(),
+                  told(check, results.back()).c_str());
+      std::fflush(stdout);
+      // After each, so that a station that runs out of time shows how far it came.
+      const auto kept =
+          write_file_atomically(artifacts / "checks.json", checks_json(*plan, results));
+      if (!kept) return refuse(kept.error());
+    }
+  }
+  const DeclaredResult verdict = plan ? checks_verdict(*plan, results) : plan.error();
+  if (!plan) std::fprintf(stderr, "%s\n", verdict.error_message->c_str());
+  const auto written = write_declared_result(artifacts / "result.json", verdict);
+  return written ? 0 : refuse(written.error());
+}
+
+}  // namespace signalbox

@@ -1,0 +1,232 @@
+#include "server/executors/coderunner/agent_verdict.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
+#include <boost/describe/enum_to_string.hpp>
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+
+#include "domain/limits.h"
+#include "server/executors/coderunner/agent_command.h"
+#include "server/executors/coderunner/agent_prompt.h"
+#include "server/executors/coderunner/agent_session.h"
+#include "server/executors/coderunner/usage_limit.h"
+#include "server/text/time_text.h"
+#include "server/text/utf8_text.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+// So that a declared result of it fits into declared_result_bytes_max, however it is escaped.
+constexpr std::size_t said_bytes_max = 32 * 1024;
+constexpr std::size_t denied_tools_shown_max = 16;
+
+struct AgentFailure {
+  ErrorClass error_class = ErrorClass::terminal;
+  std::string code;
+  std::string message;
+};
+
+bool has_one_of(const std::string& text, std::initializer_list<const char*> words) {
+  return std::any_of(words.begin(), words.end(),
+                     [&text](const char* word) { return text.find(word) != std::string::npos; });
+}
+
+bool is_not_logged_in(const std::string& text) {
+  return has_one_of(text, {"Invalid API key", "Please run /login", "authentication_failed",
+                           "authentication_error", "OAuth token has expired", "Not logged in",
+                           "401 Unauthorized", "billing_error", "Credit balance is too low"});
+}
+
+bool may_pass_by_itself(const std::string& text) {
+  return has_one_of(text, {"API Error: 5", "Overloaded", "overloaded_error", "server_error",
+                           "Connection error", "Request timed out", "stream disconnected",
+                           "exceeded retry limit", "ECONNRESET", "ETIMEDOUT", "ENOTFOUND"});
+}
+
+std::string exit_text(const AgentEnd& end) {
+  if (end.signal) {
+    return "killed by signal " + std::to_string(*end.signal) + " (" + strsignal(*end.signal) + ")";
+  }
+  if (end.exit_code) return "exit code " + std::to_string(*end.exit_code);
+  return "ended by us";
+}
+
+std::string with_stderr(std::string message, const AgentEnd& end) {
+  if (!end.stderr_end.empty()) message += "; stderr: " + end.stderr_end;
+  while (!message.empty() && message.back() == '\n') message.pop_back();
+  return message;
+}
+
+AgentFailure not_started(const AgentTask& task, const AgentEnd& end) {
+  const std::string program = agent_command(task, false).front();
+  const std::string why = std::generic_category().message(end.start_error);
+  if (end.start_error == EAGAIN || end.start_error == ENOMEM || end.start_error == EMFILE) {
+    return {ErrorClass::transient, "AGENT_NOT_STARTED", "cannot start " + program + ": " + why};
+  }
+  std::string message = "the program " + program + " can't be run: " + why;
+  if (task.command.empty()) message += "; to install it: " + how_to_install(task.agent);
+  return {ErrorClass::config, "CONFIG_MISSING", message};
+}
+
+// The agent says itself that it didn't do its work.
+AgentFailure told_error(const AgentReport& report) {
+  const std::string text = report.error_text.empty() ? report.subtype : report.error_text;
+  if (report.subtype == "error_max_turns") {
+    return {ErrorClass::transient, "AGENT_MAX_TURNS", "it used all its turns: " + text};
+  }
+  if (report.subtype == "error_max_budget_usd") {
+    return {ErrorClass::transient, "AGENT_MAX_BUDGET", "it used all its money: " + text};
+  }
+  if (is_not_logged_in(text)) return {ErrorClass::config, "AGENT_NOT_LOGGED_IN", text};
+  const bool passes = report.subtype == "error_during_execution" || may_pass_by_itself(text);
+  return {passes ? ErrorClass::transient : ErrorClass::terminal, "AGENT_ERROR", text};
+}
+
+AgentFailure without_result(const AgentReport& report, const AgentEnd& end) {
+  const std::string told = report.error_text.empty() ? "" : "; it told: " + report.error_text;
+  if (end.interrupted) {
+    return {ErrorClass::transient, "AGENT_INTERRUPTED",
+            "it was told to stop before it had a result"};
+  }
+  if (end.signal) {
+    return {ErrorClass::transient, "AGENT_CRASHED",
+            with_stderr(exit_text(end) + ", without a result" + told, end)};
+  }
+  if (end.exit_code.value_or(0) != 0) {
+    const std::string message = with_stderr(exit_text(end) + ", without a result" + told, end);
+    if (is_not_logged_in(message)) return {ErrorClass::config, "AGENT_NOT_LOGGED_IN", message};
+    const bool passes = report.began() || may_pass_by_itself(message);
+    return {passes ? ErrorClass::transient : ErrorClass::terminal, "AGENT_EXIT_NONZERO", message};
+  }
+  if (end.cut_off) {
+    return {ErrorClass::transient, "AGENT_OUTPUT_TRUNCATED",
+            with_stderr("its output ended in the middle of a line, without a result", end)};
+  }
+  if (report.invalid_lines > 0) {
+    return {report.began() ? ErrorClass::transient : ErrorClass::terminal, "AGENT_OUTPUT_INVALID",
+            with_stderr("no result; " + std::to_string(report.invalid_lines) +
+                            " lines of its output aren't JSON",
+                        end)};
+  }
+  return {ErrorClass::transient, "AGENT_NO_RESULT",
+          with_stderr(exit_text(end) + ", without a result" + told +
+                          (end.dropped_lines > 0 ? "; a line of it was too long" : ""),
+                      end)};
+}
+
+bool says_fail(const std::string& text) {
+  const std::size_t last = text.find_last_not_of(" \t\r\n*`");
+  if (last == std::string::npos) return false;
+  const std::string trimmed = text.substr(0, last + 1);
+  const std::size_t line = trimmed.rfind('\n');
+  const std::string last_line = trimmed.substr(line == std::string::npos ? 0 : line + 1);
+  const std::string wanted = failed_verdict_line;
+  return last_line.find_first_not_of(" \t*`") != std::string::npos &&
+         last_line.substr(last_line.find_first_not_of(" \t*`")) == wanted;
+}
+
+std::optional<AgentFailure> failure_of(const AgentTask& task, const AgentReport& report,
+                                       const AgentEnd& end) {
+  if (end.start_error != 0) return not_started(task, end);
+  if (!report.has_result) return without_result(report, end);
+  if (report.is_error) return told_error(report);
+  if (end.exit_code.value_or(0) != 0 && !end.ended_after_result) {
+    return AgentFailure{ErrorClass::terminal, "AGENT_EXIT_NONZERO",
+                        with_stderr(exit_text(end) + ", though it told a success", end)};
+  }
+  if (says_fail(report.final_text)) {
+    return AgentFailure{ErrorClass::terminal, "VERDICT_FAIL",
+                        "the agent's verdict on the work is FAIL"};
+  }
+  return std::nullopt;
+}
+
+// A usage limit comes in several shapes: as data, as the text of a result, as text on stderr.
+void apply_quota(const AgentReport& report, const AgentEnd& end, std::int64_t now_ns,
+                 AgentFailure& failure, DeclaredResult& result) {
+  if (failure.code == "VERDICT_FAIL" || end.start_error != 0 || end.interrupted) return;
+  if (failure.code == "AGENT_MAX_TURNS" || failure.code == "AGENT_MAX_BUDGET") return;
+  const std::string text = report.error_text + "\n" + (report.has_result ? "" : end.stderr_end);
+  if (!report.quota_refused && !tells_of_usage_limit(text)) return;
+  failure.error_class = ErrorClass::quota;
+  failure.code = "USAGE_LIMIT";
+  auto reset_at_ns = report.quota_reset_at_ns;
+  if (!reset_at_ns) reset_at_ns = usage_limit_reset_at_ns(text, now_ns);
+  // One that is past and still refused isn't the truth; the usual backoff is.
+  if (reset_at_ns && *reset_at_ns > now_ns) result.quota_reset_at = format_time(*reset_at_ns);
+}
+
+std::string metadata_of(const AgentTask& task, const AgentReport& report, const AgentEnd& end,
+                        bool resumed) {
+  const auto name = [](const std::string& text) { return shortened(text, limits::name_bytes_max); };
+  json::object metadata;
+  metadata["agent"] = boost::describe::enum_to_string(task.agent, "?");
+  metadata["mode"] = boost::describe::enum_to_string(task.mode, "?");
+  metadata["session_id"] = name(report.session);
+  metadata["resumed"] = resumed;
+  if (!report.model.empty()) metadata["model"] = name(report.model);
+  metadata["subtype"] = name(report.subtype);
+  metadata["turns"] = report.usage.turns;
+  metadata["tokens"] = report.usage.tokens;
+  metadata["cost_microusd"] = report.usage.cost_microusd;
+  metadata["permission_denials"] = report.denied_tools.size();
+  json::array denied;
+  for (const std::string& tool : report.denied_tools) {
+    if (denied.size() < denied_tools_shown_max) denied.emplace_back(shortened(tool, 64));
+  }
+  if (!denied.empty()) metadata["denied_tools"] = std::move(denied);
+  if (end.exit_code) metadata["exit_code"] = *end.exit_code;
+  if (end.ended_after_result) metadata["ended_after_result"] = true;
+  if (report.invalid_lines > 0) metadata["invalid_lines"] = report.invalid_lines;
+  if (end.dropped_lines > 0) metadata["dropped_lines"] = end.dropped_lines;
+  std::string text = json::serialize(metadata);
+  if (text.size() <= limits::metadata_bytes_max) return text;
+  for (const char* foreign : {"denied_tools", "model", "subtype"}) metadata.erase(foreign);
+  return json::serialize(metadata);
+}
+
+}  // namespace
+
+DeclaredResult agent_verdict(const AgentTask& task, const AgentReport& report, const AgentEnd& end,
+                             bool resumed, std::int64_t now_ns) {
+  DeclaredResult result;
+  result.usage = DeclaredUsage{report.usage.cost_microusd, report.usage.tokens, report.usage.turns};
+  if (!report.session.empty()) {
+    result.external_ref =
+        shortened(session_ref(task.agent, report.session), limits::path_bytes_max);
+  }
+  result.metadata = metadata_of(task, report, end, resumed);
+  auto failure = failure_of(task, report, end);
+  const std::string said =
+      shortened(report.final_text.empty() ? report.last_text : report.final_text, said_bytes_max);
+  if (!failure) {
+    result.outcome = Outcome::succeeded;
+    if (!said.empty()) result.summary = said;
+    return result;
+  }
+  apply_quota(report, end, now_ns, *failure, result);
+  result.outcome = Outcome::failed;
+  result.error_class = failure->error_class;
+  result.error_code = failure->code;
+  result.error_message = shortened(failure->message, limits::reason_bytes_max);
+  result.summary = failure->code + ": " + *result.error_message;
+  if (!said.empty() && said != failure->message) *result.summary += "\n\n" + said;
+  return result;
+}
+
+bool session_is_gone(const AgentReport& report, const AgentEnd& end) {
+  if (report.usage.turns > 0) return false;
+  const std::string text = report.error_text + "\n" + end.stderr_end;
+  return has_one_of(text, {"No conversation found", "no rollout found", "No rollout found",
+                           "session not found", "Session not found", "thread not found"});
+}
+
+}  // namespace signalbox

@@ -1,0 +1,113 @@
+#include "server/executors/coderunner/coderunner_station.h"
+
+#include <sysexits.h>
+#include <cstdio>
+
+#include "server/executors/coderunner/agent_command.h"
+#include "server/executors/coderunner/agent_process.h"
+#include "server/executors/coderunner/agent_session.h"
+#include "server/executors/coderunner/agent_task.h"
+#include "server/executors/coderunner/agent_verdict.h"
+#include "server/executors/coderunner/mock_agent.h"
+#include "server/executors/declared_result.h"
+#include "server/executors/job_directory.h"
+#include "server/platform/atomic_file.h"
+#include "server/platform/clock.h"
+
+namespace signalbox {
+namespace {
+
+std::unique_ptr<AgentTranscript> transcript_of(Agent agent) {
+  switch (agent) {
+    case Agent::claude:
+      return claude_transcript();
+    case Agent::codex:
+      return codex_transcript();
+  }
+  return {};
+}
+
+// Keeps the session's ref as soon as the agent tells another one than is known already.
+class SessionKeeper {
+ public:
+  SessionKeeper(const AgentTask& task, const std::filesystem::path& job_directory, bool resume)
+      : task_(task), job_directory_(job_directory) {
+    known_ = resume ? task.resume_session : task.new_session;
+  }
+
+  void look(const AgentReport& report) {
+    if (report.session.empty() || report.session == known_) return;
+    known_ = report.session;
+    const auto kept = write_learned_session(job_directory_, session_ref(task_.agent, known_));
+    if (!kept) std::fprintf(stderr, "the session is not kept: %s\n", kept.error().message.c_str());
+  }
+
+ private:
+  const AgentTask& task_;
+  const std::filesystem::path& job_directory_;
+  std::string known_;
+};
+
+DeclaredResult run_agent(const AgentTask& task, const std::filesystem::path& job_directory) {
+  become_agent_supervisor();
+  bool resume = !task.resume_session.empty();
+  for (;;) {
+    const auto transcript = transcript_of(task.agent);
+    SessionKeeper session(task, job_directory, resume);
+    AgentCall call;
+    call.argv = agent_command(task, resume);
+    call.prompt = task.prompt;
+    call.grace_ms = task.grace_ms;
+    call.on_event = [&session](const AgentReport& report) { session.look(report); };
+    const AgentEnd end = call_agent(call, *transcript);
+    const AgentReport& report = transcript->report();
+    if (resume && session_is_gone(report, end)) {
+      std::fputs("the session can't be gone on with; beginning anew\n", stderr);
+      resume = false;
+      continue;
+    }
+    return agent_verdict(task, report, end, resume, SystemClock().wall_ns());
+  }
+}
+
+DeclaredResult not_available(const std::string& message) {
+  DeclaredResult result;
+  result.outcome = Outcome::failed;
+  result.error_class = ErrorClass::config;
+  result.error_code = "MODE_NOT_AVAILABLE";
+  result.error_message = message;
+  return result;
+}
+
+DeclaredResult run(const AgentTask& task, const std::filesystem::path& job_directory) {
+  switch (task.mode) {
+    case CoderunnerMode::mock:
+      return run_mock_agent(task, JobDirectory{job_directory}.artifacts());
+    case CoderunnerMode::process:
+      return run_agent(task, job_directory);
+    case CoderunnerMode::modal:
+      return not_available("a coding agent in mode modal is a remote job, which isn't run here");
+  }
+  return not_available("unknown mode");
+}
+
+}  // namespace
+
+int run_coderunner(const std::filesystem::path& job_directory) {
+  const auto task = read_agent_task(job_directory);
+  if (!task) {
+    std::fprintf(stderr, "signalbox coderunner: %s\n", task.error().message.c_str());
+    return EX_IOERR;
+  }
+  const std::filesystem::path artifacts = JobDirectory{job_directory}.artifacts();
+  // For whoever wonders later what the agent was asked.
+  auto written = write_file_atomically(artifacts / "prompt.md", task->prompt);
+  if (written) {
+    written = write_declared_result(artifacts / "result.json", run(*task, job_directory));
+  }
+  if (written) return 0;
+  std::fprintf(stderr, "signalbox coderunner: %s\n", written.error().message.c_str());
+  return EX_IOERR;
+}
+
+}  // namespace signalbox

@@ -1,0 +1,178 @@
+#include "server/executors/coderunner/usage_limit.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+#include <limits>
+#include <regex>
+#include <string_view>
+
+#include "domain/nanoseconds.h"
+#include "server/text/time_text.h"
+#include "server/text/utf8_text.h"
+
+namespace signalbox {
+namespace {
+
+constexpr std::size_t looked_at_bytes_max = 4 * 1024;  // <regex> recurses with the length
+
+std::string lower(std::string_view text) {
+  std::string lowered(utf8_beginning(text, looked_at_bytes_max));
+  std::transform(lowered.begin(), lowered.end(), lowered.begin(),
+                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  return lowered;
+}
+
+std::optional<std::smatch> find(const std::string& text, const char* pattern) {
+  std::smatch match;
+  if (std::regex_search(text, match, std::regex(pattern))) return match;
+  return std::nullopt;
+}
+
+std::optional<std::int64_t> as_data(const std::string& text, std::int64_t now_ns) {
+  if (const auto match = find(text, R"(limit reached\s*\|\s*(\d{9,11}))")) {
+    return utc_ns_of_epoch(std::stoll((*match)[1]));
+  }
+  if (const auto match = find(text, R"(resets?_?at\\?"?\s*[:=]\s*(\d{9,11}))")) {
+    return utc_ns_of_epoch(std::stoll((*match)[1]));
+  }
+  if (const auto match = find(text, R"(resets?_in_seconds\\?"?\s*[:=]\s*(\d{1,8}))")) {
+    return now_ns + std::stoll((*match)[1]) * ns_per_s;
+  }
+  if (const auto match =
+          find(text, R"((\d{4}-\d\d-\d\dt\d\d:\d\d:\d\d(\.\d{1,9})?(z|[+-]\d\d:\d\d)))")) {
+    std::string time = (*match)[1];
+    std::transform(time.begin(), time.end(), time.begin(),
+                   [](unsigned char letter) { return static_cast<char>(std::toupper(letter)); });
+    return parse_time(time);
+  }
+  return std::nullopt;
+}
+
+// "in 5 days 22 hours 11 minutes"
+std::optional<std::int64_t> as_span(const std::string& text, std::int64_t now_ns) {
+  const auto match =
+      find(text, R"((?:again|resets?|reset) in (?:(\d{1,3}) days?)?,? ?(?:(\d{1,4}) hours?)?,? ?)"
+                 R"((?:(\d{1,5}) minutes?)?,? ?(?:(\d{1,7}) seconds?)?)");
+  if (!match) return std::nullopt;
+  constexpr std::array<std::int64_t, 4> unit_s = {86'400, 3'600, 60, 1};
+  std::int64_t span_s = 0;
+  for (std::size_t unit = 0; unit < unit_s.size(); ++unit) {
+    const std::string number = (*match)[unit + 1];
+    if (!number.empty()) span_s += std::stoll(number) * unit_s[unit];
+  }
+  if (span_s == 0) return std::nullopt;
+  return now_ns + span_s * ns_per_s;
+}
+
+// The environment's TZ is another one as long as this lives.
+class InZone {
+ public:
+  explicit InZone(const std::string& zone) : changed_(!zone.empty()) {
+    if (!changed_) return;
+    const char* const before = std::getenv("TZ");
+    had_one_ = before != nullptr;
+    if (had_one_) before_ = before;
+    ::setenv("TZ", zone.c_str(), 1);
+    ::tzset();
+  }
+  InZone(const InZone&) = delete;
+  InZone& operator=(const InZone&) = delete;
+  ~InZone() {
+    if (!changed_) return;
+    if (had_one_) {
+      ::setenv("TZ", before_.c_str(), 1);
+    } else {
+      ::unsetenv("TZ");
+    }
+    ::tzset();
+  }
+
+ private:
+  bool changed_;
+  bool had_one_ = false;
+  std::string before_;
+};
+
+// The name as the database of time zones has it, from one in any case; empty if it has none.
+std::string known_zone(const std::string& text, const std::string& lowered_name) {
+  if (lowered_name.empty()) return {};
+  if (lowered_name == "utc" || lowered_name == "gmt") return "UTC";
+  const std::string lowered = lower(text);
+  const std::string name = text.substr(lowered.find(lowered_name), lowered_name.size());
+  if (name.find("..") != std::string::npos || name.front() == '/') return {};
+  std::error_code error;
+  return std::filesystem::is_regular_file("/usr/share/zoneinfo/" + name, error) ? name
+                                                                                : std::string();
+}
+
+constexpr std::array<const char*, 12> months = {"jan", "feb", "mar", "apr", "may", "jun",
+                                                "jul", "aug", "sep", "oct", "nov", "dec"};
+
+// "resets 1:30am (Asia/Dhaka)", "resets Oct 9, 5pm", "try again at 3:05 PM".
+std::optional<std::int64_t> as_time_of_day(const std::string& text, const std::string& lowered,
+                                           std::int64_t now_ns) {
+  const auto match = find(
+      lowered,
+      R"((?:resets?|again)(?: at| on)? (?:([a-z]{3})[a-z]* (\d{1,2})(?:st|nd|rd|th)?,?(?: \d{4},?)?)"
+      R"((?: at)? )?(\d{1,2})(?::(\d\d))? ?([ap]m)(?: \(([a-z0-9_+/-]+)\))?)");
+  if (!match) return std::nullopt;
+  const std::string named = (*match)[6];
+  const std::string zone = known_zone(text, named);
+  if (!named.empty() && zone.empty()) return std::nullopt;  // a guess could be a day off
+  const InZone in_zone(zone);
+  const std::time_t now_s = now_ns / ns_per_s;
+  std::tm when{};
+  ::localtime_r(&now_s, &when);
+  const std::string month = (*match)[1];
+  const std::string minute = (*match)[4];
+  when.tm_hour = std::stoi((*match)[3]) % 12 + ((*match)[5] == "pm" ? 12 : 0);
+  when.tm_min = minute.empty() ? 0 : std::stoi(minute);
+  when.tm_sec = 0;
+  when.tm_isdst = -1;
+  if (month.empty()) {
+    std::tm today = when;
+    if (std::mktime(&today) <= now_s) ++when.tm_mday;
+    return std::int64_t{std::mktime(&when)} * ns_per_s;
+  }
+  const auto place = std::find(months.begin(), months.end(), month);
+  if (place == months.end()) return std::nullopt;
+  when.tm_mon = static_cast<int>(place - months.begin());
+  when.tm_mday = std::stoi((*match)[2]);
+  std::tm this_year = when;
+  if (std::mktime(&this_year) <= now_s) ++when.tm_year;
+  return std::int64_t{std::mktime(&when)} * ns_per_s;
+}
+
+}  // namespace
+
+std::optional<std::int64_t> utc_ns_of_epoch(std::int64_t seconds) {
+  if (seconds <= 0 || seconds > std::numeric_limits<std::int64_t>::max() / ns_per_s) {
+    return std::nullopt;
+  }
+  return seconds * ns_per_s;
+}
+
+bool tells_of_usage_limit(const std::string& text) {
+  static constexpr std::array<std::string_view, 10> words = {
+      "usage limit",        "usage_limit_reached", "hit your limit",
+      "session limit",      "weekly limit",        "limit reached",
+      "out of extra usage", "insufficient_quota",  "exceeded your current quota",
+      "rate_limit"};
+  const std::string lowered = lower(text);
+  return std::any_of(words.begin(), words.end(), [&lowered](std::string_view word) {
+    return lowered.find(word) != std::string::npos;
+  });
+}
+
+std::optional<std::int64_t> usage_limit_reset_at_ns(const std::string& text, std::int64_t now_ns) {
+  const std::string lowered = lower(text);
+  if (const auto time = as_data(lowered, now_ns)) return time;
+  if (const auto time = as_span(lowered, now_ns)) return time;
+  return as_time_of_day(text, lowered, now_ns);
+}
+
+}  // namespace signalbox

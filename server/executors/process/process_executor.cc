@@ -1,0 +1,205 @@
+#include "server/executors/process/process_executor.h"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+
+#include "domain/check.h"
+#include "server/executors/checks/checks_task.h"
+#include "server/executors/coderunner/agent_session.h"
+#include "server/executors/coderunner/agent_task.h"
+#include "server/executors/deep_work_command.h"
+#include "server/executors/job_report.h"
+#include "server/executors/job_spec.h"
+#include "server/executors/process/job_environment.h"
+#include "server/platform/atomic_file.h"
+#include "server/platform/end_processes.h"
+#include "server/platform/spawn.h"
+#include "server/text/utf8_text.h"
+#include "store/durable_file.h"
+#include "store/file_descriptor.h"
+
+namespace signalbox {
+namespace {
+
+tl::unexpected<ExecutorError> shim_error(const std::string& why) {
+  return tl::unexpected(ExecutorError{ErrorClass::transient, "SHIM_NOT_STARTED",
+                                      "cannot start the job's supervisor: " + why});
+}
+
+// What an argv can hold and JSON too.
+bool is_word(const std::string& text) {
+  return is_utf8(text) && text.find('\0') == std::string::npos;
+}
+
+// Two built-in stations make the workspace themselves; everything else runs in it.
+std::filesystem::path cwd_of(const Job& job) {
+  const bool makes_workspace = job.definition.executor == ExecutorKind::builtin &&
+                               (job.definition.name == "intake" || job.definition.name == "merge");
+  return makes_workspace ? std::filesystem::path(job.run_root) : workspace_of(job);
+}
+
+// A conversation with an agent has an id of its own; of every other job the job's is the ref.
+std::string ref_at_start(const Job& job) {
+  std::string session = session_ref_at_start(job.definition, job.span_id, job.resume_ref);
+  return session.empty() ? job.id : session;
+}
+
+// What the station's command has to know beside its environment.
+Stored<void> write_task(const Job& job, const std::filesystem::path& job_directory) {
+  if (job.definition.executor == ExecutorKind::coderunner) {
+    return write_agent_task(job_directory, agent_task(job));
+  }
+  if (job.definition.executor == ExecutorKind::checks) {
+    return write_checks_task(job_directory, checks_task(job));
+  }
+  return {};
+}
+
+}  // namespace
+
+ProcessExecutor::ProcessExecutor(ProcessExecutorOptions options, ArtifactStore& artifacts)
+    : options_(std::move(options)), artifacts_(artifacts) {
+  SIGNALBOX_CHECK(options_.jobs_root.is_absolute());
+  SIGNALBOX_CHECK(options_.binary.is_absolute());
+}
+
+JobDirectory ProcessExecutor::directory_of(const Job& job) const {
+  SIGNALBOX_CHECK(!job.id.empty() && job.id.front() != '.');
+  SIGNALBOX_CHECK(job.id.find('/') == std::string::npos);
+  return JobDirectory{options_.jobs_root / job.id};
+}
+
+std::vector<std::string> ProcessExecutor::argv_of(const Job& job) const {
+  const std::string binary = options_.binary.string();
+  switch (job.definition.executor) {
+    case ExecutorKind::builtin:
+      return {binary, "builtin", job.definition.name};
+    case ExecutorKind::coderunner:
+      return {binary, "coderunner", "--job-dir", directory_of(job).root.string()};
+    case ExecutorKind::checks:
+      return {binary, "checks", "--job-dir", directory_of(job).root.string()};
+    case ExecutorKind::deep_work:
+      return deep_work_argv(options_.binary, job.definition);
+    case ExecutorKind::process:
+    case ExecutorKind::worker:
+    case ExecutorKind::modal:
+    case ExecutorKind::approval:
+      break;
+  }
+  return job.definition.command;
+}
+
+Executed<std::string> ProcessExecutor::submit(const Job& job) {
+  const JobDirectory directory = directory_of(job);
+  const auto before = directory.state();
+  if (!before) return storage_error(before.error());
+  if (*before != JobState::absent) return ref_at_start(job);
+
+  const auto environment =
+      job_environment(job, directory.artifacts(), options_.socket, options_.environment);
+  if (!environment) return tl::unexpected(environment.error());
+  if (auto prepared = prepare(job, directory); !prepared) {
+    return tl::unexpected(std::move(prepared).error());
+  }
+  if (auto started = start_shim(directory, *environment); !started) {
+    return tl::unexpected(std::move(started).error());
+  }
+  return ref_at_start(job);
+}
+
+Executed<std::string> ProcessExecutor::learned_ref(const Job& job) {
+  if (job.definition.executor != ExecutorKind::coderunner) return std::string();
+  auto ref = read_learned_session(directory_of(job).root);
+  if (!ref) return storage_error(ref.error());
+  return *ref;
+}
+
+Executed<void> ProcessExecutor::prepare(const Job& job, const JobDirectory& directory) const {
+  JobSpec spec;
+  spec.argv = argv_of(job);
+  spec.cwd = cwd_of(job).string();
+  spec.timeout_ms = job.definition.timeout_ms;
+  spec.cancel_grace_ms = job.definition.cancel_grace_ms;
+  const bool valid = !spec.argv.empty() && std::all_of(spec.argv.begin(), spec.argv.end(), is_word);
+  if (!valid) {
+    return tl::unexpected(ExecutorError{ErrorClass::config, "COMMAND_INVALID",
+                                        "the command is empty, not UTF-8, or has a NUL in it"});
+  }
+  // The artifacts directory's parent is the job's own, which so is there and durable too.
+  for (const auto& needed : {directory.artifacts(), cwd_of(job)}) {
+    if (auto made = make_directories(needed); !made) return storage_error(made.error());
+  }
+  if (auto written = write_task(job, directory.root); !written) {
+    return storage_error(written.error());
+  }
+  // Another submit of the same job writes the same, so that it doesn't matter which one a shim
+  // reads.
+  if (auto written = write_job_spec(directory.spec(), spec); !written) {
+    return storage_error(written.error());
+  }
+  return {};
+}
+
+Executed<void> ProcessExecutor::start_shim(const JobDirectory& directory,
+                                           const std::vector<std::string>& environment) const {
+  Spawn what;
+  what.argv = {options_.binary.string(), "shim", "--job-dir", directory.root.string()};
+  what.environment = &environment;
+  what.new_session = true;
+  const auto pid = spawn(what);
+  if (!pid) {
+    return shim_error(options_.binary.string() + ": " +
+                      std::generic_category().message(pid.error()));
+  }
+  // The shim detaches; this is its first process, which ends as soon as the job's lock is taken.
+  int status = 0;
+  while (::waitpid(*pid, &status, 0) < 0) {
+    if (errno != EINTR) return shim_error(std::generic_category().message(errno));
+  }
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
+  return shim_error(WIFEXITED(status)
+                        ? "it ended with exit code " + std::to_string(WEXITSTATUS(status))
+                        : "it was killed");
+}
+
+Executed<JobState> ProcessExecutor::poll(const Job& job) {
+  const auto state = directory_of(job).state();
+  if (!state) return storage_error(state.error());
+  return *state;
+}
+
+Executed<JobResult> ProcessExecutor::fetch_result(const Job& job) {
+  auto report = report_job(job, directory_of(job), artifacts_);
+  if (!report) return storage_error(report.error());
+  if (report->result.external_ref == job.id) {  // it said nothing else itself
+    const auto learned = learned_ref(job);
+    if (!learned) return tl::unexpected(learned.error());
+    report->result.external_ref = learned->empty() ? ref_at_start(job) : *learned;
+  }
+  return std::move(*report);
+}
+
+Executed<void> ProcessExecutor::cancel(const Job& job) {
+  const JobDirectory directory = directory_of(job);
+  const int flags = O_WRONLY | O_CREAT | O_CLOEXEC;
+  const FileDescriptor file(::open(directory.cancel().c_str(), flags, 0600));
+  if (!file) {
+    const StoreError error = system_error("create", directory.cancel());
+    if (error.kind == StoreError::Kind::not_found) return {};  // never submitted
+    return storage_error(error);
+  }
+  if (auto synced = sync_directory(directory.root); !synced) return storage_error(synced.error());
+  return {};
+}
+
+Executed<std::vector<std::int32_t>> ProcessExecutor::clean_up_lost(const Job& job) {
+  const std::string entry = "SIGNALBOX_SPAN_ID=" + to_string(job.span_id);
+  return end_processes([&entry] { return processes_with_environment(entry); },
+                       job.definition.cancel_grace_ms);
+}
+
+}  // namespace signalbox

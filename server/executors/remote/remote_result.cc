@@ -1,0 +1,179 @@
+#include "server/executors/remote/remote_result.h"
+
+#include <openssl/evp.h>
+
+#include <boost/json/serialize.hpp>
+
+#include "domain/limits.h"
+#include "server/executors/artifact_collection.h"
+#include "server/executors/declared_result.h"
+#include "server/text/described_json.h"
+#include "server/text/json_text.h"
+#include "server/text/utf8_text.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+constexpr const char* remote_logs_name = "runner_logs_excerpt";
+constexpr const char* unconfirmed_code = "CANCEL_UNCONFIRMED";
+
+struct RemoteArtifact {
+  std::string name;
+  std::optional<std::string> media_type;
+  std::optional<std::string> text;
+  std::optional<std::string> base64;
+};
+BOOST_DESCRIBE_STRUCT(RemoteArtifact, (), (name, media_type, text, base64))
+
+// What a remote result has beside what every job can say of itself.
+struct RemoteExtras {
+  std::optional<std::string> logs;
+  std::vector<RemoteArtifact> artifacts;
+};
+BOOST_DESCRIBE_STRUCT(RemoteExtras, (), (logs, artifacts))
+
+struct RemoteResult {
+  DeclaredResult declared;
+  RemoteExtras extras;
+};
+
+Decided<RemoteResult> parse(const std::string& text) {
+  auto value = parse_json(text);
+  if (!value) return tl::unexpected(value.error());
+  json::object* object = value->if_object();
+  if (object == nullptr) return reject(ErrorCode::INVALID_PARAMS, "it must be an object");
+  json::object extras;
+  for (const char* name : {"logs", "artifacts"}) {
+    if (const json::value* given = object->if_contains(name)) extras[name] = *given;
+    object->erase(name);
+  }
+  object->erase("schema");
+  auto read = from_json<RemoteExtras>(extras);
+  if (!read) return tl::unexpected(read.error());
+  auto declared = declared_result_from(std::move(*value));
+  if (!declared) return tl::unexpected(declared.error());
+  return RemoteResult{std::move(*declared), std::move(*read)};
+}
+
+// Nothing if it isn't base64 (RFC 4648, section 4).
+std::optional<std::string> from_base64(const std::string& text) {
+  if (text.empty()) return std::string();
+  if (text.size() % 4 != 0) return std::nullopt;
+  std::string bytes(text.size() / 4 * 3, '\0');
+  const int length = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(bytes.data()),
+                                     reinterpret_cast<const unsigned char*>(text.data()),
+                                     static_cast<int>(text.size()));
+  if (length < 0) return std::nullopt;
+  const std::size_t padding = text.ends_with("==") ? 2 : text.ends_with("=") ? 1 : 0;
+  bytes.resize(static_cast<std::size_t>(length) - padding);
+  return bytes;
+}
+
+JobResult invalid(const std::string& why) {
+  JobResult result;
+  result.failure = {
+      Outcome::failed, ErrorClass::terminal, "RESULT_INVALID",
+      shortened("the endpoint's result is invalid: " + why, limits::reason_bytes_max)};
+  return result;
+}
+
+std::string excerpt_of(const std::string& logs) {
+  if (logs.size() <= limits::logs_inline_bytes_max) return logs;
+  constexpr std::size_t note_bytes = 256;
+  const std::size_t part = (limits::logs_inline_bytes_max - note_bytes) / 2;
+  const std::string_view head = utf8_beginning(logs, part);
+  const std::string_view tail = utf8_end(logs, part);
+  return "[cut to fit into " + std::to_string(limits::logs_inline_bytes_max) +
+         " bytes; the original is " + std::to_string(logs.size()) + " bytes]\n" +
+         std::string(head) + "\n[cut: the first " + std::to_string(head.size()) + " and the last " +
+         std::to_string(tail.size()) + " bytes are shown]\n" + std::string(tail);
+}
+
+// Adds what the job sent along; a problem is named, and ends the adding.
+Stored<std::string> store_artifacts(const std::vector<RemoteArtifact>& given, ArtifactStore& store,
+                                    std::vector<Artifact>& artifacts) {
+  if (given.size() > limits::artifacts_max - 2) return "it has too many artifacts";
+  for (const RemoteArtifact& each : given) {
+    if (each.name.empty() || each.name.size() > limits::name_bytes_max) {
+      return "an artifact has no name, or too long a one";
+    }
+    if (each.text.has_value() == each.base64.has_value()) {
+      return "artifact " + each.name + " must have either text or base64";
+    }
+    const auto content = each.text ? each.text : from_base64(*each.base64);
+    if (!content) return "artifact " + each.name + " isn't base64";
+    const std::string media_type = each.media_type.value_or(media_type_of(each.name));
+    if (media_type.size() > limits::name_bytes_max) {
+      return "artifact " + each.name + " has too long a media_type";
+    }
+    auto stored = store.put(each.name, media_type, *content);
+    if (!stored) return tl::unexpected(stored.error());
+    artifacts.push_back(std::move(*stored));
+  }
+  return std::string();
+}
+
+Failure failure_of(const DeclaredResult& declared) {
+  const bool timeout = declared.outcome == Outcome::timeout;
+  return {declared.outcome,
+          declared.error_class.value_or(timeout ? ErrorClass::transient : ErrorClass::terminal),
+          declared.error_code.value_or(timeout ? "TIMEOUT" : "REMOTE_FAILED"),
+          shortened(declared.error_message.value_or("the remote job failed"),
+                    limits::reason_bytes_max)};
+}
+
+}  // namespace
+
+Stored<JobResult> report_remote_job(const Job& job, const std::string& call_id,
+                                    const std::string& text, ArtifactStore& store) {
+  const auto parsed = parse(text);
+  JobResult report;
+  if (!parsed) {
+    report = invalid(parsed.error().message);
+  } else {
+    report.outcome = parsed->declared.outcome;
+    if (report.outcome != Outcome::succeeded) report.failure = failure_of(parsed->declared);
+    report.usage = parsed->declared.used();
+    report.quota_reset_at_ns = parsed->declared.quota_reset_at_ns();
+    report.canceled = report.outcome == Outcome::canceled;
+    report.cancel_unconfirmed = report.failure.code == unconfirmed_code;
+    const auto problem = store_artifacts(parsed->extras.artifacts, store, report.result.artifacts);
+    if (!problem) return tl::unexpected(problem.error());
+    if (!problem->empty()) report = invalid(*problem);
+  }
+  const bool valid = parsed && report.failure.code != "RESULT_INVALID";
+  std::string said = valid ? parsed->declared.summary.value_or("") : "";
+  if (said.empty()) {
+    said = job.definition.name + " " + boost::describe::enum_to_string(report.outcome, "ended") +
+           " at " + job.definition.modal->endpoint + ".";
+    if (report.outcome != Outcome::succeeded) {
+      said += "\n" + report.failure.code + ": " + report.failure.message;
+    }
+  }
+  report.result.logs_inline =
+      excerpt_of(valid ? parsed->extras.logs.value_or("") : with_replacements(text));
+  auto summary = store.put(job.definition.name + "_summary", "text/markdown", said + "\n");
+  if (!summary) return tl::unexpected(summary.error());
+  auto logs = store.put(remote_logs_name, "text/plain", report.result.logs_inline);
+  if (!logs) return tl::unexpected(logs.error());
+  report.result.artifacts.push_back(std::move(*summary));
+  report.result.artifacts.push_back(std::move(*logs));
+  report.result.summary = shortened(said, limits::summary_bytes_max);
+  report.result.external_ref = call_id;
+  if (valid) report.result.metadata = parsed->declared.metadata.value_or("");
+  return report;
+}
+
+std::string canceled_remote_result(const std::string& call_id, bool unconfirmed) {
+  json::object result;
+  result["outcome"] = "canceled";
+  result["error_code"] = unconfirmed ? unconfirmed_code : "CANCELED";
+  result["error_message"] = unconfirmed ? "the endpoint couldn't be made to say that call " +
+                                              call_id + " is gone; it may still run there"
+                                        : "canceled";
+  return json::serialize(result);
+}
+
+}  // namespace signalbox

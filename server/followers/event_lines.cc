@@ -1,0 +1,201 @@
+#include "server/followers/event_lines.h"
+
+#include <optional>
+#include <utility>
+
+#include <boost/describe/enum_to_string.hpp>
+
+#include "domain/nanoseconds.h"
+#include "server/access/access_settings.h"
+#include "server/platform/logging.h"
+
+namespace signalbox {
+namespace {
+
+using spdlog::level::level_enum;
+
+struct EventLine {
+  level_enum level = level_enum::debug;
+  std::string text;
+  std::string_view station = {};
+};
+
+template <class Enum>
+std::string shown_enum(Enum value) {
+  return boost::describe::enum_to_string(value, "unknown");
+}
+
+std::string and_reason(std::string text, const std::string& reason) {
+  return reason.empty() ? text : text + ": " + reason;
+}
+std::string attempt_text(std::uint32_t number, const std::string& what) {
+  return "attempt " + std::to_string(number) + " " + what;
+}
+std::string shown_failure(const Failure& failure) {
+  return shown_enum(failure.outcome) + ": " + failure.code +
+         (failure.message.empty() ? "" : ": " + failure.message);
+}
+
+// Which events have a line, and at which level. The text is made only if the level is written.
+struct LevelOf {
+  std::optional<level_enum> operator()(const RunStarted&) const { return level_enum::debug; }
+  std::optional<level_enum> operator()(const RunSucceeded&) const { return level_enum::debug; }
+  std::optional<level_enum> operator()(const RunFailed&) const { return level_enum::warn; }
+  std::optional<level_enum> operator()(const RunCancelRequested&) const { return level_enum::info; }
+  std::optional<level_enum> operator()(const RunCanceled&) const { return level_enum::info; }
+  std::optional<level_enum> operator()(const RunPaused&) const { return level_enum::info; }
+  std::optional<level_enum> operator()(const RunResumed&) const { return level_enum::info; }
+  std::optional<level_enum> operator()(const RunRetried&) const { return level_enum::info; }
+  std::optional<level_enum> operator()(const StationClaimed&) const { return level_enum::debug; }
+  std::optional<level_enum> operator()(const StationSucceeded&) const { return level_enum::debug; }
+  std::optional<level_enum> operator()(const StationAttemptFailed& event) const {
+    return event.failure.error_class == ErrorClass::lost ? level_enum::warn : level_enum::info;
+  }
+  std::optional<level_enum> operator()(const StationDeferred&) const { return level_enum::info; }
+  std::optional<level_enum> operator()(const StationHeld&) const { return level_enum::info; }
+  std::optional<level_enum> operator()(const StationStalled&) const { return level_enum::warn; }
+  std::optional<level_enum> operator()(const WatchdogTimedOut&) const { return level_enum::warn; }
+  std::optional<level_enum> operator()(const CancelEscaped&) const { return level_enum::warn; }
+  std::optional<level_enum> operator()(const LockExpired&) const { return level_enum::warn; }
+  std::optional<level_enum> operator()(const TickIncompleteDetected&) const {
+    return level_enum::warn;
+  }
+  std::optional<level_enum> operator()(const TickFailed&) const { return level_enum::warn; }
+  std::optional<level_enum> operator()(const CardBlocked&) const { return level_enum::info; }
+  std::optional<level_enum> operator()(const CardFailed&) const { return level_enum::warn; }
+  std::optional<level_enum> operator()(const AccessDenied&) const { return level_enum::warn; }
+  template <class Other>
+  std::optional<level_enum> operator()(const Other&) const {
+    return std::nullopt;
+  }
+};
+
+struct TextOf {
+  const Record& record;
+
+  EventLine operator()(const RunStarted& event) const {
+    return {{}, "run started" + (event.project.empty() ? "" : " for " + event.project), {}};
+  }
+  EventLine operator()(const RunSucceeded&) const { return {{}, "run succeeded", {}}; }
+  EventLine operator()(const RunFailed& event) const {
+    return {{}, and_reason("run failed: " + event.code, event.message), event.station};
+  }
+  EventLine operator()(const RunCancelRequested& event) const {
+    return {{}, and_reason("cancel asked for by " + record.actor, event.reason), {}};
+  }
+  EventLine operator()(const RunCanceled& event) const {
+    return {{}, and_reason("run canceled", event.reason), {}};
+  }
+  EventLine operator()(const RunPaused& event) const {
+    return {{}, and_reason("run paused by " + record.actor, event.reason), {}};
+  }
+  EventLine operator()(const RunResumed& event) const {
+    return {{}, and_reason("run resumed by " + record.actor, event.reason), {}};
+  }
+  EventLine operator()(const RunRetried& event) const {
+    return {{}, and_reason("run retried by " + record.actor, event.reason), event.station};
+  }
+  EventLine operator()(const StationClaimed& event) const {
+    return {{}, attempt_text(event.attempt, "started, by " + event.worker), event.station};
+  }
+  EventLine operator()(const StationSucceeded& event) const {
+    return {{}, attempt_text(event.attempt, "succeeded"), event.station};
+  }
+  EventLine operator()(const StationAttemptFailed& event) const {
+    return {{},
+            attempt_text(event.attempt, shown_failure(event.failure) + "; the next one is " +
+                                            shown_enum(event.next_strategy)),
+            event.station};
+  }
+  EventLine operator()(const StationDeferred& event) const {
+    return {{}, and_reason("waits: " + shown_enum(event.reason), event.note), event.station};
+  }
+  EventLine operator()(const StationHeld& event) const {
+    return {{},
+            and_reason("waits for a person: " + shown_enum(event.reason), event.note),
+            event.station};
+  }
+  EventLine operator()(const StationStalled& event) const {
+    return {{},
+            attempt_text(event.attempt, "hasn't got on for " + std::to_string(event.stalled_ms) +
+                                            " ms: " + shown_enum(event.action)),
+            event.station};
+  }
+  EventLine operator()(const WatchdogTimedOut& event) const {
+    return {{},
+            attempt_text(event.attempt,
+                         "is out of time after " + std::to_string(event.elapsed_ms) + " ms"),
+            event.station};
+  }
+  EventLine operator()(const CancelEscaped& event) const {
+    std::string pids;
+    for (const std::int32_t pid : event.pids) pids += " " + std::to_string(pid);
+    return {{},
+            pids.empty() ? std::string("canceled, but whether its remote job is gone isn't known")
+                         : "canceled, but these processes are left:" + pids,
+            event.station};
+  }
+  EventLine operator()(const LockExpired& event) const {
+    return {{}, "lock " + record.stream.name + " expired, held by " + event.owner, {}};
+  }
+  EventLine operator()(const TickIncompleteDetected&) const {
+    return {{}, "loop " + record.stream.name + ": the previous tick has no end", {}};
+  }
+  EventLine operator()(const TickFailed& event) const {
+    return {{}, and_reason("loop " + record.stream.name + ": the tick failed", event.error), {}};
+  }
+  EventLine operator()(const CardBlocked& event) const {
+    return {{},
+            "card " + to_string(record.stream.run_id) +
+                " is blocked: " + and_reason(event.code, event.message),
+            {}};
+  }
+  EventLine operator()(const CardFailed& event) const {
+    return {{},
+            "card " + to_string(record.stream.run_id) +
+                " failed: " + and_reason(event.code, event.message),
+            {}};
+  }
+  EventLine operator()(const AccessDenied& event) const { return {{}, denial_text(event), {}}; }
+  template <class Other>
+  EventLine operator()(const Other&) const {
+    return {};
+  }
+};
+
+// A card's events are about a run, too, where they name one.
+RunId run_of(const Record& record) {
+  if (record.stream.kind == StreamKind::run) return record.stream.run_id;
+  if (const auto* blocked = event_as<CardBlocked>(record.event)) return blocked->run_id;
+  if (const auto* failed = event_as<CardFailed>(record.event)) return failed->run_id;
+  return {};
+}
+
+}  // namespace
+
+bool EventLines::has_room() {
+  if (const std::int64_t second = clock_.monotonic_ns() / ns_per_s; second != second_) {
+    second_ = second;
+    lines_ = 0;
+    if (const auto left_out = std::exchange(left_out_, 0); left_out > 0) {
+      logger_.warn("{} lines about events were left out: `signalbox events` has them", left_out);
+    }
+  }
+  if (lines_ < lines_per_second_max) {
+    ++lines_;
+    return true;
+  }
+  ++left_out_;
+  return false;
+}
+
+void EventLines::observe(const Record& record) {
+  const auto level = apply(LevelOf{}, record.event);
+  if (!level || !logger_.should_log(*level)) return;
+  if (*level >= level_enum::info && !has_room()) return;
+  const EventLine line = apply(TextOf{record}, record.event);
+  log_about(logger_, *level, {run_of(record), line.station, record.span_id, record.position},
+            line.text);
+}
+
+}  // namespace signalbox

@@ -1,0 +1,207 @@
+#include "server/followers/projector.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace signalbox {
+namespace {
+
+constexpr std::size_t apply_events_at_once = 32 * 1024;
+constexpr Position apply_events_before_pause_ends = 256 * 1024;
+constexpr std::chrono::milliseconds apply_pause{1000};
+
+}  // namespace
+
+Projector::Projector(const EventLog& log, RunIndex& index,
+                     std::function<void(const StoreError&)> failed, Note note)
+    : log_(log),
+      index_(index),
+      failed_(std::move(failed)),
+      note_(std::move(note)),
+      applied_(index.applied()) {}
+
+Projector::~Projector() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+Stored<void> Projector::catch_up() {
+  if (auto ok = apply_up_to(log_.tail()); !ok) return ok;
+  answer_queries();
+  return {};
+}
+
+void Projector::start() {
+  thread_ = std::thread([this] { run(); });
+}
+
+// Called after each batch: the thread wakes by itself once a second and looks at the tail, so only
+// a queue that grows fast or somebody who waits is worth a signal.
+void Projector::notify() {
+  if (log_.tail() - applied_.load() > apply_events_before_pause_ends) changed_.notify_one();
+  const std::lock_guard lock(mutex_);
+  if (wanted_ > applied_.load()) changed_.notify_one();
+}
+
+void Projector::query(Position position, Query query, Refused refused) {
+  {
+    const std::lock_guard lock(mutex_);
+    queries_.push_back({position, std::move(query), std::move(refused)});
+    wanted_ = std::max(wanted_, position);
+  }
+  changed_.notify_one();
+}
+
+void Projector::roll_back(Position tail) {
+  {
+    const std::lock_guard lock(mutex_);
+    for (Waiting& waiting : queries_) waiting.position = std::min(waiting.position, tail);
+    wanted_ = std::min(wanted_, tail);
+  }
+  changed_.notify_one();
+}
+
+bool Projector::wait_for(Position position) {
+  if (!thread_.joinable()) {
+    return applied_.load() >= position || (catch_up().has_value() && !place_held_);
+  }
+  std::unique_lock lock(mutex_);
+  wanted_ = std::max(wanted_, position);
+  changed_.notify_one();
+  applied_changed_.wait(
+      lock, [&] { return applied_.load() >= position || broken_ || place_held_.has_value(); });
+  return !broken_ && applied_.load() >= position;
+}
+
+std::optional<std::string> Projector::held() const {
+  const std::lock_guard lock(mutex_);
+  if (place_held_) return place_held_->message;
+  return index_.held();
+}
+
+// The rows of what was dropped from the log are in its base, and can't come from anywhere else.
+Stored<void> Projector::begin() {
+  if (begun_) return {};
+  if (auto begun = index_.begin(log_); !begun) return begun;
+  begun_ = true;
+  set_applied(index_.applied());
+  return {};
+}
+
+Stored<void> Projector::apply_up_to(Position tail) {
+  if (auto begun = begin(); !begun) return begun;
+  while (applied_.load() < tail) {
+    auto records = log_.read(applied_.load() + 1, apply_events_at_once);
+    if (!records) return tl::unexpected(records.error());
+    if (auto ok = index_.apply(*records); !ok) {
+      using Kind = StoreError::Kind;
+      if (ok.error().kind != Kind::full && ok.error().kind != Kind::io) return ok;
+      hold_place(std::move(ok.error()));
+      set_applied(index_.applied());
+      break;
+    }
+    hold_place(std::nullopt);
+    set_applied(records->back().position);
+  }
+  tell();
+  return {};
+}
+
+void Projector::set_applied(Position position) {
+  const std::lock_guard lock(mutex_);
+  applied_.store(position);
+  applied_changed_.notify_all();
+}
+
+void Projector::hold_place(std::optional<StoreError> why) {
+  const std::lock_guard lock(mutex_);
+  place_held_ = std::move(why);
+  if (place_held_) applied_changed_.notify_all();
+}
+
+// The rows that are held, to the disk, if it takes them again. They may turn out not to follow on
+// what is there: then what the log has from there on is applied anew.
+void Projector::try_again() {
+  if (!place_held_ && !index_.held()) return;
+  const auto now = std::chrono::steady_clock::now();
+  if (now - tried_at_ < apply_pause) return;
+  tried_at_ = now;
+  if (!index_.take_up_again()) return;
+  hold_place(std::nullopt);
+  set_applied(index_.applied());
+}
+
+void Projector::tell() {
+  const auto held = this->held();
+  if (held.has_value() == told_) return;
+  told_ = held.has_value();
+  if (!note_) return;
+  if (held) {
+    note_(false, "the read models stay behind on the disk: " + *held + "; it is tried again");
+  } else {
+    note_(true, "the read models are on the disk again, up to position " +
+                    std::to_string(applied_.load()));
+  }
+}
+
+void Projector::answer_queries() {
+  for (;;) {
+    Waiting ready;
+    std::optional<StoreError> refusal;
+    {
+      const std::lock_guard lock(mutex_);
+      if (queries_.empty()) return;
+      if (queries_.front().position > applied_.load()) {
+        if (!place_held_) return;
+        refusal = place_held_;
+      }
+      ready = std::move(queries_.front());
+      queries_.pop_front();
+    }
+    if (refusal) {
+      ready.refused(*refusal);
+    } else {
+      ready.query(index_);
+    }
+  }
+}
+
+bool Projector::wait_for_work() {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, apply_pause, [this] {
+    const Position tail = log_.tail();
+    if (stopping_) return true;
+    if (!queries_.empty() && queries_.front().position <= tail) return true;
+    if (place_held_) return false;
+    if (tail - applied_.load() > apply_events_before_pause_ends) return true;
+    return wanted_ > applied_.load() && wanted_ <= tail;
+  });
+  return !stopping_;
+}
+
+void Projector::run() {
+  while (wait_for_work()) {
+    try_again();
+    if (place_held_) {  // until it is tried again
+      answer_queries();
+      continue;
+    }
+    if (auto ok = apply_up_to(log_.tail()); !ok) {
+      {
+        const std::lock_guard lock(mutex_);
+        broken_ = true;
+      }
+      applied_changed_.notify_all();
+      failed_(ok.error());
+      return;
+    }
+    answer_queries();
+  }
+}
+
+}  // namespace signalbox

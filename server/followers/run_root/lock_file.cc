@@ -1,0 +1,146 @@
+#include "server/followers/run_root/lock_file.h"
+
+#include <limits>
+#include <optional>
+
+#include <boost/json/object.hpp>
+
+#include "domain/limits.h"
+#include "server/text/json_text.h"
+#include "server/text/time_text.h"
+#include "server/text/utf8_text.h"
+#include "store/sha256.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+FoundLockFile stale(std::string problem) {
+  FoundLockFile found;
+  found.kind = FoundLockFile::Kind::stale;
+  found.problem = utf8_beginning(problem, limits::reason_bytes_max);
+  return found;
+}
+
+const json::string* text_in(const json::object& object, const char* name) {
+  const json::value* value = object.if_contains(name);
+  return value == nullptr ? nullptr : value->if_string();
+}
+
+std::optional<std::int64_t> time_in(const json::object& object, const char* name) {
+  const json::string* text = text_in(object, name);
+  return text == nullptr ? std::nullopt : parse_time(*text);
+}
+
+// The last moment that 64 bits of nanoseconds can tell, in 2262: a lease that is longer, such as
+// one that is to last for ever, lasts until then.
+constexpr std::int64_t end_of_time_ns = std::numeric_limits<std::int64_t>::max();
+
+bool is_after_end_of_time(const json::string* text) {
+  if (text == nullptr || text->size() < 4) return false;
+  const std::string_view year = std::string_view(*text).substr(0, 4);
+  // But for its year it is a time like any other; 2000 has a 29th of February.
+  return year >= "2262" && parse_time("2000" + std::string(std::string_view(*text).substr(4)));
+}
+
+std::optional<std::int64_t> expiry_in(const json::object& object) {
+  if (const auto expires_at = time_in(object, "expires_at")) return expires_at;
+  if (is_after_end_of_time(text_in(object, "expires_at"))) return end_of_time_ns;
+  const auto acquired_at = time_in(object, "acquired_at");
+  const json::value* lease_ms = object.if_contains("lease_ms");
+  std::int64_t lease_ns = 0;
+  std::int64_t expires_at = 0;
+  if (!acquired_at || lease_ms == nullptr || !lease_ms->is_int64() || lease_ms->get_int64() < 0) {
+    return std::nullopt;
+  }
+  if (__builtin_mul_overflow(lease_ms->get_int64(), std::int64_t{1'000'000}, &lease_ns) ||
+      __builtin_add_overflow(*acquired_at, lease_ns, &expires_at)) {
+    return end_of_time_ns;
+  }
+  return expires_at;
+}
+
+// A name as the log takes it: not too long, on one line.
+bool is_name(std::string_view text) {
+  if (text.empty() || text.size() > limits::name_bytes_max) return false;
+  for (const char each : text) {
+    if (static_cast<unsigned char>(each) < 0x20 || each == 0x7f) return false;
+  }
+  return true;
+}
+
+FoundLockFile read_object(const json::object& object) {
+  const json::string* owner = text_in(object, "owner");
+  if (owner == nullptr || !is_name(*owner)) return stale("no lock: it names no owner");
+  const auto expires_at_ns = expiry_in(object);
+  if (!expires_at_ns) return stale("no lock: it doesn't say when its lease is over");
+  FoundLockFile found;
+  found.kind = FoundLockFile::Kind::foreign;
+  found.owner = *owner;
+  found.expires_at_ns = *expires_at_ns;
+  if (const json::string* reason = text_in(object, "reason")) {
+    found.reason = utf8_beginning(*reason, limits::reason_bytes_max);
+  }
+  return found;
+}
+
+// Whether the log has what the file tells: a grant at its token, of the same key and owner, at the
+// same moment. Fills in key and token then.
+void look_up(const json::object& object, const EventLog& log, LockFile& file) {
+  const json::string* key = text_in(object, "key");
+  const json::string* acquired_at = text_in(object, "acquired_at");
+  const json::value* token = object.if_contains("token");
+  if (key == nullptr || acquired_at == nullptr || token == nullptr || !token->is_int64() ||
+      token->get_int64() <= 0 || static_cast<Position>(token->get_int64()) > log.tail()) {
+    return;
+  }
+  const auto position = static_cast<Position>(token->get_int64());
+  const auto records = log.read(position, 1);
+  if (!records || records->empty()) return;
+  const auto* acquired = event_as<LockAcquired>(records->front().event);
+  if (acquired == nullptr || acquired->key != std::string_view(*key) ||
+      acquired->owner != file.found.owner ||
+      format_time(records->front().recorded_at_ns) != std::string_view(*acquired_at)) {
+    return;
+  }
+  file.key = acquired->key;
+  file.token = position;
+}
+
+}  // namespace
+
+FoundLockFile parse_lock_file(std::string_view text) {
+  if (text.empty()) return stale("empty");
+  const auto value = parse_json(text);
+  if (!value) return stale("not JSON: " + value.error().message);
+  if (!value->is_object()) return stale("no lock: not a JSON object");
+  return read_object(value->get_object());
+}
+
+LockFile read_lock_file(const std::filesystem::path& run_root, const EventLog& log,
+                        const LookAtFile& look) {
+  const std::filesystem::path path = run_root / ".lock";
+  const FoundFile found = look(path, lock_file_bytes_max);
+  LockFile file;
+  if (found.kind == FoundFile::Kind::none) return file;
+  if (found.kind == FoundFile::Kind::content) {
+    file.found = parse_lock_file(found.content);
+    file.found.digest = sha256(found.content);
+    if (file.found.kind == FoundLockFile::Kind::foreign) {
+      look_up(parse_json(found.content)->get_object(), log, file);
+    }
+  } else {
+    file.found = stale(found.problem);
+  }
+  file.found.path = path.string();
+  return file;
+}
+
+FoundLockFile meaning_of(const LockFile& file, const std::string& key, bool is_held) {
+  FoundLockFile found = file.found;
+  if (file.token != 0 && (file.key == key || !is_held)) found.kind = FoundLockFile::Kind::known;
+  return found;
+}
+
+}  // namespace signalbox

@@ -1,0 +1,84 @@
+#include "server/followers/run_root/run_root_applier.h"
+
+#include <utility>
+
+#include "server/followers/run_root/run_root_disk.h"
+
+namespace signalbox {
+
+void RunRootApplier::apply(RunRootBacklog& backlog) {
+  while (!backlog.empty()) apply_one(backlog.take_first());
+}
+
+void RunRootApplier::try_again() {
+  std::vector<FileChange> changes;
+  for (const auto& [key, failed] : failed_) changes.push_back(failed.change);
+  for (FileChange& change : changes) {
+    if (change.kind == FileChange::Kind::append) change.bytes.clear();  // apply_one() has the rows
+    const Position position = change.position;
+    apply_one({std::move(change), position});
+  }
+}
+
+void RunRootApplier::apply_one(RunRootBacklog::Entry entry) {
+  FileChange& change = entry.change;
+  const RunRootBacklog::Key key{change.root, change.path};
+  const auto before = failed_.find(key);
+  const bool failed_before = before != failed_.end();
+  if (failed_before && change.kind == FileChange::Kind::append) {
+    change.bytes = before->second.change.bytes + change.bytes;  // the older rows come first
+  }
+  Stored<void> applied;
+  if (change.kind != FileChange::Kind::remove || may_remove_(change)) {
+    applied = apply_change(change, tag_);
+  }
+  if (applied) {
+    if (!failed_before) return;
+    {
+      const std::lock_guard lock(mutex_);
+      failed_.erase(before);
+    }
+    note_(true, key.first + "/" + key.second + " is written again");
+    return;
+  }
+  const std::string& why = applied.error().message;
+  if (!failed_before) note_(false, why);
+  const std::lock_guard lock(mutex_);
+  errors_.push_back({entry.first, change.position, why});
+  if (errors_.size() > errors_max) errors_.pop_front();
+  keep(key, std::move(change), why);
+}
+
+// What can't be kept comes back with `signalbox artifacts rebuild`.
+void RunRootApplier::keep(const RunRootBacklog::Key& key, FileChange change,
+                          const std::string& why) {
+  if (!failed_.contains(key) && failed_.size() == failures_max) return;
+  if (change.kind == FileChange::Kind::append && change.bytes.size() > failed_rows_bytes_max) {
+    const std::size_t from = change.bytes.find('\n', change.bytes.size() - failed_rows_bytes_max);
+    change.bytes.erase(0, from + 1);
+  }
+  failed_[key] = {std::move(change), why};
+}
+
+std::string RunRootApplier::errors_at(Position position) const {
+  const std::lock_guard lock(mutex_);
+  std::string told;
+  for (const Error& error : errors_) {
+    if (error.first > position || error.last < position) continue;
+    if (told.find(error.text) != std::string::npos) continue;
+    told += (told.empty() ? "" : "; ") + error.text;
+  }
+  return told;
+}
+
+std::vector<std::string> RunRootApplier::failures(std::size_t limit) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> told;
+  for (const auto& [key, failed] : failed_) {
+    if (told.size() == limit) break;
+    told.push_back(failed.why);
+  }
+  return told;
+}
+
+}  // namespace signalbox

@@ -1,0 +1,232 @@
+#include "server/followers/run_root/run_root_disk.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "server/platform/atomic_file.h"
+#include "store/file_descriptor.h"
+#include "store/sha256.h"
+
+namespace signalbox {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Of the end of a ledger, in which rows are looked for that may be there already: more than a
+// second's worth, which is how far the files can be ahead of what is remembered of them.
+constexpr std::size_t ledger_end_bytes = 256 * 1024;
+// A write within a page is done or not when its process is killed.
+constexpr std::size_t page_bytes = 4096;
+
+// A file of a run root: the open directory that it is in, and its name there.
+struct Place {
+  FileDescriptor directory;
+  std::string name;
+  fs::path shown;  // for messages
+};
+
+tl::unexpected<StoreError> failed(std::string_view verb, const fs::path& path) {
+  return tl::unexpected(system_error(verb, path));
+}
+
+Stored<void> sync(int descriptor, const fs::path& path) {
+  if (::fsync(descriptor) != 0) return failed("sync", path);
+  return {};
+}
+
+Stored<FileDescriptor> open_below(const FileDescriptor& parent, const std::string& name,
+                                  const fs::path& shown, bool create) {
+  constexpr int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+  FileDescriptor opened(::openat(parent.get(), name.c_str(), flags));
+  if (!opened && errno == ENOENT && create) {
+    if (::mkdirat(parent.get(), name.c_str(), 0700) != 0 && errno != EEXIST) {
+      return failed("create the directory", shown);
+    }
+    if (auto ok = sync(parent.get(), shown); !ok) return tl::unexpected(ok.error());
+    opened = FileDescriptor(::openat(parent.get(), name.c_str(), flags));
+  }
+  if (!opened) return failed("open the directory", shown);
+  return opened;
+}
+
+// The root itself may be reached through links: it is the one that was named.
+Stored<Place> find_place(const FileChange& change, bool create) {
+  if (create) {
+    if (auto made = make_directories(change.root); !made) return tl::unexpected(made.error());
+  }
+  Place place;
+  place.shown = change.root;
+  place.directory = FileDescriptor(::open(change.root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!place.directory) return failed("open the directory", place.shown);
+  const fs::path path(change.path);
+  for (const fs::path& part : path.parent_path()) {
+    place.shown /= part;
+    auto below = open_below(place.directory, part.string(), place.shown, create);
+    if (!below) return tl::unexpected(below.error());
+    place.directory = std::move(*below);
+  }
+  place.name = path.filename().string();
+  place.shown /= place.name;
+  return place;
+}
+
+// The content of a regular file; none if it isn't there, isn't one, or can't be read.
+std::optional<std::string> content_of(const Place& place) {
+  constexpr int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+  const FileDescriptor file(::openat(place.directory.get(), place.name.c_str(), flags));
+  if (!file) return std::nullopt;
+  auto content = read_regular_file(file.get(), place.shown, std::size_t{1} << 32);
+  if (!content) return std::nullopt;
+  return std::move(*content);
+}
+
+// A directory that lies where a file belongs: an empty one goes, another one keeps what it holds.
+Stored<void> make_way(const Place& place, Position position) {
+  const int directory = place.directory.get();
+  if (::unlinkat(directory, place.name.c_str(), AT_REMOVEDIR) == 0) return {};
+  const std::string aside = place.name + ".replaced-" + std::to_string(position);
+  if (::renameat(directory, place.name.c_str(), directory, aside.c_str()) == 0) return {};
+  return failed("move out of the way", place.shown);
+}
+
+bool is_directory(const Place& place) {
+  struct stat status {};
+  return ::fstatat(place.directory.get(), place.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+         S_ISDIR(status.st_mode);
+}
+
+// The name is always the same: one thread of one server writes there, and what a crash left is
+// written over.
+Stored<void> replace(const Place& place, std::string_view content, const FileChange& change,
+                     const std::string& tag) {
+  const int directory = place.directory.get();
+  const std::string temporary = "." + place.name + "." + tag + ".signalbox-tmp";
+  constexpr int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+  ::unlinkat(directory, temporary.c_str(), 0);
+  const FileDescriptor file(::openat(directory, temporary.c_str(), flags, 0600));
+  if (!file) return failed("create a file beside", place.shown);
+  const auto give_up = [&](std::string_view verb) {
+    const int error = errno;
+    ::unlinkat(directory, temporary.c_str(), 0);
+    errno = error;
+    return failed(verb, place.shown);
+  };
+  if (!write_all(file, content)) return give_up("write");
+  if (::fsync(file.get()) != 0) return give_up("sync");
+  if (is_directory(place)) {
+    if (auto ok = make_way(place, change.position); !ok) {
+      ::unlinkat(directory, temporary.c_str(), 0);
+      return ok;
+    }
+  }
+  if (::renameat(directory, temporary.c_str(), directory, place.name.c_str()) != 0) {
+    return give_up("rename a file to");
+  }
+  return sync(directory, place.shown);
+}
+
+Stored<void> write(const FileChange& change, const std::string& tag) {
+  const auto place = find_place(change, /*create=*/true);
+  if (!place) return tl::unexpected(place.error());
+  if (content_of(*place) == change.bytes) return {};
+  return replace(*place, change.bytes, change, tag);
+}
+
+Stored<void> remove(const FileChange& change) {
+  const auto place = find_place(change, /*create=*/false);
+  if (!place) {
+    if (place.error().kind == StoreError::Kind::not_found) return {};
+    return tl::unexpected(place.error());
+  }
+  if (::unlinkat(place->directory.get(), place->name.c_str(), 0) != 0) {
+    if (errno == ENOENT) return {};
+    if (!is_directory(*place)) return failed("remove", place->shown);
+    if (auto ok = make_way(*place, change.position); !ok) return ok;
+  }
+  return sync(place->directory.get(), place->shown);
+}
+
+// The last `bytes_max` bytes of an open file.
+std::optional<std::string> end_of(int descriptor, std::size_t size, std::size_t bytes_max) {
+  std::string end(std::min(size, bytes_max), '\0');
+  std::size_t length = 0;
+  while (length < end.size()) {
+    const ssize_t got = ::pread(descriptor, end.data() + length, end.size() - length,
+                                static_cast<off_t>(size - end.size() + length));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return std::nullopt;
+    length += static_cast<std::size_t>(got);
+  }
+  return end;
+}
+
+// The rows that `text`, the ledger or its end, doesn't have yet. After a crash some are given
+// again.
+std::string rows_not_in(std::string_view text, std::string_view rows) {
+  std::string fresh;
+  while (!rows.empty()) {
+    const std::string_view row = rows.substr(0, rows.find('\n') + 1);
+    if (text.find(row) == std::string_view::npos) fresh += row;
+    rows.remove_prefix(row.size());
+  }
+  return fresh;
+}
+
+// The whole ledger anew: without a row that a crash of the machine cut short.
+Stored<void> rewrite(const Place& place, const FileChange& change, const std::string& tag) {
+  std::string content = content_of(place).value_or("");
+  content.resize(content.rfind('\n') + 1);  // npos + 1 is 0
+  content += rows_not_in(content, change.bytes);
+  return replace(place, content, change, tag);
+}
+
+Stored<void> append(const FileChange& change, const std::string& tag) {
+  const auto place = find_place(change, /*create=*/true);
+  if (!place) return tl::unexpected(place.error());
+  constexpr int flags = O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+  const FileDescriptor file(::openat(place->directory.get(), place->name.c_str(), flags));
+  struct stat status {};
+  if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
+    return rewrite(*place, change, tag);
+  }
+  const auto size = static_cast<std::size_t>(status.st_size);
+  const auto end = end_of(file.get(), size, ledger_end_bytes);
+  if (!end || end->empty() || end->back() != '\n') return rewrite(*place, change, tag);
+  const std::string rows = rows_not_in(*end, change.bytes);
+  if (rows.empty()) return {};
+  if (size / page_bytes != (size + rows.size() - 1) / page_bytes)
+    return rewrite(*place, change, tag);
+  if (!write_all(file, rows)) return failed("write", place->shown);
+  return sync(file.get(), place->shown);
+}
+
+}  // namespace
+
+std::string temporary_tag(const std::filesystem::path& runs) {
+  char machine[HOST_NAME_MAX + 1] = {};
+  ::gethostname(machine, HOST_NAME_MAX);
+  return to_hex(sha256(std::string(machine) + ":" + runs.string())).substr(0, 8);
+}
+
+Stored<void> apply_change(const FileChange& change, const std::string& tag) {
+  switch (change.kind) {
+    case FileChange::Kind::write:
+      return write(change, tag);
+    case FileChange::Kind::remove:
+      return remove(change);
+    case FileChange::Kind::append:
+      return append(change, tag);
+  }
+  return {};
+}
+
+}  // namespace signalbox

@@ -1,0 +1,73 @@
+#include "server/followers/run_root/run_root_rebuild.h"
+
+#include <map>
+#include <utility>
+
+#include "server/followers/run_root/run_root_disk.h"
+#include "server/platform/atomic_file.h"
+
+namespace signalbox {
+namespace {
+
+constexpr std::size_t file_bytes_max = std::size_t{1} << 32;
+
+RebuiltFile::Found look_at(const FileChange& change) {
+  const std::filesystem::path path = std::filesystem::path(change.root) / change.path;
+  const auto content = read_regular_file(path, file_bytes_max);
+  if (content) {
+    return *content == change.bytes ? RebuiltFile::Found::same : RebuiltFile::Found::different;
+  }
+  return content.error().kind == StoreError::Kind::not_found ? RebuiltFile::Found::missing
+                                                             : RebuiltFile::Found::different;
+}
+
+}  // namespace
+
+Stored<void> RunRootRebuild::advance(Position position) {
+  auto run = run_files_.render(run_id_, position, /*only_if_it_has_any=*/false);
+  if (!run) return tl::unexpected(run.error());
+  if (!*run) {
+    return tl::unexpected(
+        StoreError{StoreError::Kind::not_found, "there is no run " + to_string(run_id_), {}, 0});
+  }
+  if (taken_ == 0) {
+    root_ = (*run)->root;
+    // A root of its own name can't have been used before; one that was named can.
+    taken_ = (*run)->named_root ? 0 : (*run)->started_position - 1;
+  }
+  run_changes_ = std::move((*run)->changes);
+  const auto scanned = log_.scan(taken_ + 1, position, [this](Record&& record) {
+    if (!RunRootProjection::concerns(record)) return true;
+    for (FileChange& change : projection_.take(record)) {
+      if (change.root == root_) files_.add(std::move(change));
+    }
+    return true;
+  });
+  if (!scanned) return tl::unexpected(scanned.error());
+  taken_ = *scanned;
+  return {};
+}
+
+std::vector<RebuiltFile> RunRootRebuild::finish(bool write) const {
+  std::map<std::string, FileChange> files;
+  for (const FileChange& change : run_changes_) files[change.path] = change;
+  for (const auto& [key, entry] : files_.entries()) {
+    if (entry.change.kind == FileChange::Kind::remove) continue;
+    files[entry.change.path] = entry.change;
+  }
+  const std::string tag = temporary_tag(run_files_.runs());
+  std::vector<RebuiltFile> rebuilt;
+  for (auto& [path, change] : files) {
+    change.kind = FileChange::Kind::write;  // a ledger as well: these are all of its rows
+    RebuiltFile& file = rebuilt.emplace_back();
+    file.path = path;
+    file.found = look_at(change);
+    if (write && file.found != RebuiltFile::Found::same) {
+      if (auto written = apply_change(change, tag); !written) file.error = written.error().message;
+    }
+    file.bytes = std::move(change.bytes);
+  }
+  return rebuilt;
+}
+
+}  // namespace signalbox

@@ -1,0 +1,166 @@
+#include "server/followers/traces/trace_exporter.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <random>
+#include <utility>
+
+#include "domain/nanoseconds.h"
+#include "server/followers/traces/trace_cursor.h"
+#include "server/limits.h"
+#include "server/platform/clock.h"
+#include "store/position_at.h"
+
+namespace signalbox {
+namespace {
+
+constexpr int lowest_trace_priority = 19;
+// So that what ends together goes out together.
+constexpr std::chrono::milliseconds gather_pause{500};
+constexpr std::chrono::seconds cursor_pause{1};
+constexpr std::chrono::minutes drop_note_pause{1};
+
+// Between three quarters and five quarters of it, so that many don't come back together.
+std::chrono::milliseconds jittered(std::int64_t ms) {
+  static thread_local std::minstd_rand random{std::random_device{}()};
+  std::uniform_int_distribution<std::int64_t> share(ms * 3 / 4, ms * 5 / 4);
+  return std::chrono::milliseconds(share(random));
+}
+
+}  // namespace
+
+TraceExporter::TraceExporter(const EventLog& log, Projector& projector, TraceSettings settings,
+                             const std::filesystem::path& data, Note note)
+    : log_(log),
+      projector_(projector),
+      settings_(std::move(settings)),
+      resource_(trace_resource(settings_.service_name, data.string())),
+      cursor_file_(data / "projections" / "trace_cursor"),
+      note_(std::move(note)),
+      source_({log_, projector_.index(),
+               [this](Position position) { return projector_.wait_for(position); },
+               [this](const RunId& run_id, const std::string& why) {
+                 note_(false, "no trace of run " + to_string(run_id) + ": " + why);
+               }}) {}
+
+TraceExporter::~TraceExporter() { stop(); }
+
+void TraceExporter::start() {
+  if (active()) thread_ = std::thread([this] { run(); });
+}
+
+void TraceExporter::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  stopped_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+bool TraceExporter::wait(Wait time) {
+  std::unique_lock lock(mutex_);
+  stopped_.wait_for(lock, time, [this] { return stopping(); });
+  return !stopping();
+}
+
+Position TraceExporter::first_position() {
+  const auto cursor = read_trace_cursor(cursor_file_);
+  if (cursor && *cursor <= log_.tail()) return *cursor;
+  const std::int64_t from_ns = SystemClock().wall_ns() - settings_.backfill_ms * ns_per_ms;
+  const auto found = position_at(log_, from_ns);
+  const Position position = found ? *found : log_.tail();
+  note_(true, "traces: nothing says what was sent before; spans are sent that end after position " +
+                  std::to_string(position) + " (traces.backfill)");
+  return position;
+}
+
+void TraceExporter::run() {
+  // On Linux a thread has a priority of its own: commands go first on a busy machine.
+  setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), lowest_trace_priority);
+  Position after = first_position();
+  through_ = after;
+  while (!stopping()) {
+    const auto batch = source_.next(after);
+    if (!batch) {
+      have_trouble(batch.error().message);
+      wait(std::chrono::milliseconds(limits::trace_backoff_ms_min));
+      continue;
+    }
+    failed_ += batch->lost;
+    if (!batch->spans.empty() && !deliver(*batch)) break;
+    after = batch->through;
+    through_ = after;
+    keep_cursor(after);
+    if (after == log_.tail() || batch->spans.size() < limits::trace_batch_spans_max / 2) {
+      wait(gather_pause);
+    }
+  }
+  cursor_kept_at_ = {};
+  keep_cursor(after);
+}
+
+bool TraceExporter::deliver(const TraceSource::Batch& batch) {
+  const std::string body = otlp_request(resource_, batch.spans);
+  const std::uint64_t spans = batch.spans.size();
+  std::int64_t backoff_ms = settings_.backoff_ms;
+  for (int failures = 0;;) {
+    const auto delivery = deliver_spans(settings_, body, [this] { return stopping(); });
+    if (delivery.outcome == TraceDelivery::Outcome::taken) {
+      const std::uint64_t rejected = std::min(delivery.rejected, spans);
+      exported_ += spans - rejected;
+      end_trouble();
+      if (rejected > 0) drop(rejected, delivery.message);
+      return true;
+    }
+    if (stopping()) return false;
+    if (delivery.outcome == TraceDelivery::Outcome::failing) ++failures;
+    if (delivery.outcome == TraceDelivery::Outcome::refused ||
+        failures >= limits::trace_failing_tries_max) {
+      drop(spans, delivery.message);
+      return true;
+    }
+    have_trouble(delivery.message);
+    const Wait pause = delivery.after_ms ? Wait(*delivery.after_ms) : jittered(backoff_ms);
+    backoff_ms = std::min(2 * backoff_ms, limits::trace_backoff_ms_max);
+    if (!wait(pause)) return false;
+  }
+}
+
+// One line a minute at most: a collector that refuses one batch refuses the next.
+void TraceExporter::drop(std::uint64_t spans, const std::string& why) {
+  failed_ += spans;
+  dropped_untold_ += spans;
+  const auto now = std::chrono::steady_clock::now();
+  if (now - drop_told_at_ < drop_note_pause && drop_told_at_.time_since_epoch().count() != 0) {
+    return;
+  }
+  drop_told_at_ = now;
+  note_(false, "traces: the collector refused " +
+                   std::to_string(std::exchange(dropped_untold_, 0)) + " spans for good: " + why);
+}
+
+void TraceExporter::have_trouble(const std::string& why) {
+  if (std::exchange(troubled_, true)) return;
+  note_(false, "traces: no spans are sent: " + why + "; it is tried again");
+}
+
+void TraceExporter::end_trouble() {
+  if (std::exchange(troubled_, false)) note_(true, "traces: spans are sent again");
+}
+
+// Not after each batch: what a kill loses of it is sent twice.
+void TraceExporter::keep_cursor(Position position) {
+  const auto now = std::chrono::steady_clock::now();
+  if (position == cursor_kept_ || now - cursor_kept_at_ < cursor_pause) return;
+  cursor_kept_at_ = now;
+  if (auto kept = write_trace_cursor(cursor_file_, position); !kept) {
+    have_trouble(kept.error().message);
+    return;
+  }
+  cursor_kept_ = position;
+}
+
+}  // namespace signalbox

@@ -1,0 +1,126 @@
+#include "server/followers/traces/trace_source.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <boost/json/serialize.hpp>
+
+#include "projections/run_history.h"
+#include "server/followers/traces/otlp_json.h"
+#include "server/followers/traces/run_trace_of.h"
+#include "server/limits.h"
+
+namespace signalbox {
+namespace {
+
+constexpr std::size_t pipelines_held_max = 256;
+
+bool is_only_a_beat(const Record& record) {
+  return event_as<StationHeartbeat>(record.event) != nullptr ||
+         event_as<StepHeartbeat>(record.event) != nullptr;
+}
+
+bool ends_its_run(const Record& record) {
+  return event_as<RunSucceeded>(record.event) != nullptr ||
+         event_as<RunFailed>(record.event) != nullptr ||
+         event_as<RunCanceled>(record.event) != nullptr;
+}
+
+}  // namespace
+
+TraceSource::TraceSource(Surroundings surroundings) : surroundings_(std::move(surroundings)) {}
+
+Stored<TraceSource::Batch> TraceSource::next(Position after) {
+  // What was dropped from the log while no collector took it can't be told any more.
+  after = std::max(after, surroundings_.log.horizon().position);
+  Batch batch;
+  batch.through = after;
+  std::size_t bytes = 0;
+  bool behind = false;
+  const Position to = after + limits::trace_batch_events_max;
+  const auto scanned = surroundings_.log.scan(after + 1, to, [&](Record&& record) {
+    if (record.stream.kind == StreamKind::run && !is_only_a_beat(record)) {
+      if (take(record, batch, bytes) == Known::behind) {
+        behind = true;
+        return false;
+      }
+    }
+    batch.through = record.position;
+    return batch.spans.size() < limits::trace_batch_spans_max &&
+           bytes < limits::trace_batch_bytes_max;
+  });
+  // What has been folded isn't folded again: what is there is given, and the error comes next time.
+  if (batch.through > after) return batch;
+  if (!scanned) return tl::unexpected(scanned.error());
+  if (behind) {
+    return tl::unexpected(StoreError{StoreError::Kind::io, "the read models are behind", {}, 0});
+  }
+  return batch;
+}
+
+TraceSource::Known TraceSource::take(const Record& record, Batch& batch, std::size_t& bytes) {
+  const RunId& run_id = record.stream.run_id;
+  auto place = open_.find(run_id);
+  if (place == open_.end()) {
+    if (!surroundings_.caught_up(record.position)) return Known::behind;
+    auto trace = begin(record, batch);
+    if (trace == nullptr) return Known::no_spans;
+    if (open_.size() >= limits::trace_open_runs_max) open_.clear();
+    place = open_.emplace(run_id, std::move(trace)).first;
+  }
+  std::vector<TraceSpan> ended;
+  place->second->take(record, ended);
+  for (const TraceSpan& span : ended) {
+    batch.spans.push_back(boost::json::serialize(span_to_otlp(span)));
+    bytes += batch.spans.back().size();
+  }
+  if (ends_its_run(record)) open_.erase(place);
+  return Known::ready;
+}
+
+std::unique_ptr<RunTrace> TraceSource::begin(const Record& record, Batch& batch) {
+  const auto* started = event_as<RunStarted>(record.event);
+  if (started == nullptr) return read_again(record, batch);
+  auto pipeline = pipeline_of(*started);
+  if (pipeline == nullptr) {
+    ++batch.lost;
+    surroundings_.unreadable(record.stream.run_id, "its pipeline isn't known");
+    return nullptr;
+  }
+  return std::make_unique<RunTrace>(std::move(pipeline),
+                                    card_of_run(surroundings_.index, record.stream.run_id));
+}
+
+// Its records before this one; the spans that ended with them were given before.
+std::unique_ptr<RunTrace> TraceSource::read_again(const Record& record, Batch& batch) {
+  const RunId& run_id = record.stream.run_id;
+  const auto history = read_history(surroundings_.log, surroundings_.index, run_id);
+  if (!history || !*history) {
+    if (ends_its_run(record)) ++batch.lost;
+    surroundings_.unreadable(run_id, history ? "it isn't in the index" : history.error().message);
+    return nullptr;
+  }
+  auto trace =
+      std::make_unique<RunTrace>(std::make_shared<const PipelineDefinition>((*history)->pipeline),
+                                 card_of_run(surroundings_.index, run_id));
+  std::vector<TraceSpan> given;
+  for (const Record& earlier : (*history)->records) {
+    if (earlier.position >= record.position) break;
+    trace->take(earlier, given);
+    given.clear();
+  }
+  return trace;
+}
+
+std::shared_ptr<const PipelineDefinition> TraceSource::pipeline_of(const RunStarted& started) {
+  auto& held = pipelines_[started.pipeline_digest];
+  if (held == nullptr) {
+    auto found = surroundings_.index.find_pipeline(started.pipeline_digest);
+    if (found && *found) held = std::make_shared<const PipelineDefinition>(std::move(**found));
+  }
+  auto pipeline = held;
+  if (pipelines_.size() > pipelines_held_max || pipeline == nullptr) pipelines_.clear();
+  return pipeline;
+}
+
+}  // namespace signalbox

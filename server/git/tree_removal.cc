@@ -1,0 +1,46 @@
+#include "server/git/tree_removal.h"
+
+#include <system_error>
+
+namespace signalbox {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What is in a directory can be removed only by who may write there.
+void open_directories(const fs::path& path) {
+  std::error_code ignored;
+  fs::permissions(path, fs::perms::owner_all, fs::perm_options::add, ignored);
+  std::error_code error;
+  for (fs::directory_iterator each(path, error), end; !error && each != end;
+       each.increment(error)) {
+    if (fs::is_directory(each->symlink_status(ignored))) open_directories(each->path());
+  }
+}
+
+}  // namespace
+
+tl::expected<void, std::string> remove_tree(const fs::path& path) {
+  std::error_code error;
+  fs::remove_all(path, error);
+  if (!error) return {};
+  if (fs::is_directory(fs::symlink_status(path, error))) open_directories(path);
+  fs::remove_all(path, error);
+  if (!error) return {};
+  return tl::unexpected("can't remove " + path.string() + ": " + error.message());
+}
+
+tl::expected<void, std::string> remove_tree_at_once(const fs::path& path) {
+  const fs::path condemned = condemned_path(path);
+  if (auto gone = remove_tree(condemned); !gone) return gone;
+  std::error_code error;
+  fs::rename(path, condemned, error);
+  if (error) {
+    return tl::unexpected("can't rename " + path.string() + ": " + error.message());
+  }
+  return remove_tree(condemned);
+}
+
+fs::path condemned_path(const fs::path& path) { return path.string() + ".removing"; }
+
+}  // namespace signalbox

@@ -1,0 +1,60 @@
+#include "server/git/worktree_list.h"
+
+#include <fstream>
+
+#include "server/git/git_command.h"
+
+namespace signalbox {
+namespace {
+
+// The rest of `line` behind `word`, or nothing.
+bool take_word(std::string_view line, std::string_view word, std::string_view& rest) {
+  if (!line.starts_with(word)) return false;
+  rest = line.substr(word.size());
+  return true;
+}
+
+}  // namespace
+
+std::vector<ListedWorktree> worktrees_in(std::string_view text) {
+  constexpr std::string_view heads = "refs/heads/";
+  std::vector<ListedWorktree> worktrees;
+  while (!text.empty()) {
+    const std::size_t end = text.find('\0');
+    const std::string_view line = text.substr(0, end);
+    text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
+    std::string_view rest;
+    if (take_word(line, "worktree ", rest)) {
+      worktrees.push_back({std::filesystem::path(rest), {}, {}, false});
+    } else if (worktrees.empty()) {
+      continue;
+    } else if (take_word(line, "HEAD ", rest)) {
+      worktrees.back().head = rest;
+    } else if (take_word(line, "branch ", rest)) {
+      if (rest.starts_with(heads)) rest.remove_prefix(heads.size());
+      worktrees.back().branch = rest;
+    } else if (line == "bare") {
+      worktrees.back().bare = true;
+    }
+  }
+  return worktrees;
+}
+
+tl::expected<std::vector<ListedWorktree>, std::string> list_worktrees(
+    const std::filesystem::path& repository) {
+  const GitOutcome listed = git(repository, {"worktree", "list", "--porcelain", "-z"});
+  if (!listed.ok) {
+    return tl::unexpected("can't list the worktrees of " + repository.string() + ": " +
+                          listed.message);
+  }
+  return worktrees_in(listed.output);
+}
+
+bool is_unfinished_worktree(const std::filesystem::path& own_git_directory) {
+  // git holds this lock from the first file of a worktree to the end of its checkout.
+  std::ifstream lock(own_git_directory / "locked");
+  std::string reason;
+  return std::getline(lock, reason) && reason == "initializing";
+}
+
+}  // namespace signalbox

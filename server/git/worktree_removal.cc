@@ -1,0 +1,133 @@
+#include "server/git/worktree_removal.h"
+
+#include <algorithm>
+#include <system_error>
+
+#include "domain/ids.h"
+#include "server/git/git_command.h"
+#include "server/git/path_facts.h"
+#include "server/git/repository_lock.h"
+#include "server/git/run_branch.h"
+#include "server/git/smoke_data.h"
+#include "server/git/tree_removal.h"
+#include "server/git/unsaved_work.h"
+#include "server/git/worktree_list.h"
+
+namespace signalbox {
+namespace {
+
+namespace fs = std::filesystem;
+
+RemovalOutcome left(std::string reason, std::string rescue_ref = {}) {
+  return {Removal::left, std::move(rescue_ref), std::move(reason)};
+}
+
+GitOutcome git_in(const fs::path& directory, std::vector<std::string> arguments) {
+  GitOptions options;
+  options.timeout_ms = limits::removal_git_ms_max;
+  return git(directory, std::move(arguments), options);
+}
+
+// Takes the worktree off git's list; its directory is gone from its place by then.
+tl::expected<void, std::string> forget(const RemovalRequest& request) {
+  const auto is_listed = [&]() -> tl::expected<bool, std::string> {
+    const auto listed = list_worktrees(request.repository);
+    if (!listed) return tl::unexpected(listed.error());
+    return std::any_of(listed->begin(), listed->end(), [&](const ListedWorktree& each) {
+      return resolved_path(each.path) == resolved_path(request.path);
+    });
+  };
+  const auto listed = is_listed();
+  if (!listed) return tl::unexpected(listed.error());
+  if (!*listed) return {};
+  const GitOutcome removed = git_in(
+      request.repository, {"worktree", "remove", "--force", "--force", request.path.string()});
+  if (removed.ok) return {};
+  return tl::unexpected("git worktree remove: " + removed.message);
+}
+
+// What is at the path, if it is something that may be removed as a worktree.
+enum class Standing { worktree, unfinished, empty_directory };
+
+tl::expected<Standing, std::string> look_at(const RemovalRequest& request) {
+  std::error_code error;
+  const std::string path = request.path.string();
+  if (!fs::is_directory(fs::symlink_status(request.path, error))) {
+    return tl::unexpected(path + " is not a directory");
+  }
+  if (fs::is_empty(request.path, error)) return Standing::empty_directory;
+  const GitOutcome top = git_in(request.path, {"rev-parse", "--show-toplevel"});
+  const fs::path ours = common_git_directory(request.repository);
+  if (!top.ok || resolved_path(top.line()) != resolved_path(request.path) || ours.empty() ||
+      ours != common_git_directory(request.path)) {
+    return tl::unexpected(path + " is not a worktree of " + request.repository.string());
+  }
+  const fs::path own = git_in(request.path, {"rev-parse", "--absolute-git-dir"}).line();
+  if (own.empty() || resolved_path(own) == ours)
+    return tl::unexpected(path + " is the repository itself");
+  return is_unfinished_worktree(own) ? Standing::unfinished : Standing::worktree;
+}
+
+// The rescue ref, or empty where there was nothing to keep; else why it has to stay.
+tl::expected<std::string, std::string> keep_unsaved(const RemovalRequest& request) {
+  const bool is_merge = request.path.filename().string().starts_with("merge-");
+  const auto work = look_for_unsaved_work(request.path, is_merge);
+  if (!work) return tl::unexpected(work.error());
+  if (!work->any()) return std::string();
+  if (!request.rescue_unsaved) {
+    return tl::unexpected(std::string(work->uncommitted ? "it has uncommitted work"
+                                                        : "it has commits that no branch has"));
+  }
+  if (!work->cannot_be_kept.empty()) {
+    return tl::unexpected("its work can't be kept: " + work->cannot_be_kept);
+  }
+  auto ref = rescue_work(request.path, request.run_id, request.branch);
+  if (!ref) return tl::unexpected("its work can't be kept: " + ref.error());
+  return ref;
+}
+
+// The ref of an earlier call, or empty.
+std::string rescued_before(const RemovalRequest& request) {
+  const std::string ref = rescue_ref_of(request.run_id);
+  return git_in(request.repository, {"show-ref", "--verify", "--quiet", ref}).ok ? ref : "";
+}
+
+// All that comes after the directory has left its place; nothing of it can lose work.
+RemovalOutcome finish(const RemovalRequest& request, Removal result) {
+  RemovalOutcome outcome{result, rescued_before(request), {}};
+  if (auto forgotten = forget(request); !forgotten) {
+    return left(forgotten.error(), outcome.rescue_ref);
+  }
+  git_in(request.repository,
+         {"-c", "core.hooksPath=/dev/null", "update-ref", "-d", base_ref_of(request.run_id)});
+  if (auto gone = remove_tree(condemned_path(request.path)); !gone) {
+    return left(gone.error(), outcome.rescue_ref);
+  }
+  return outcome;
+}
+
+}  // namespace
+
+RemovalOutcome remove_worktree(const RemovalRequest& request) {
+  if (request.run_live) return left("its run goes on");
+  if (!parse_uuid(request.run_id)) return left("\"" + request.run_id + "\" is no run id");
+  const auto lock = RepositoryLock::take(request.repository);
+  if (!lock) return left(lock.error());
+  const fs::path condemned = condemned_path(request.path);
+  if (!is_there(request.path)) {
+    return finish(request, is_there(condemned) ? Removal::removed : Removal::nothing_there);
+  }
+  if (auto gone = remove_tree(condemned); !gone) return left(gone.error());
+  const auto standing = look_at(request);
+  if (!standing) return left(standing.error());
+  if (*standing == Standing::worktree) {
+    if (auto gone = remove_tree(request.path / smoke_data_name); !gone) return left(gone.error());
+    if (auto kept = keep_unsaved(request); !kept) return left(kept.error());
+  }
+  std::error_code error;
+  fs::rename(request.path, condemned, error);
+  if (error) return left("can't rename " + request.path.string() + ": " + error.message());
+  return finish(request, Removal::removed);
+}
+
+}  // namespace signalbox

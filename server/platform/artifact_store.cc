@@ -1,0 +1,54 @@
+#include "server/platform/artifact_store.h"
+
+#include <fcntl.h>
+
+#include "domain/limits.h"
+#include "server/platform/atomic_file.h"
+#include "store/file_descriptor.h"
+#include "store/sha256.h"
+
+namespace signalbox {
+
+ArtifactStore::ArtifactStore(std::filesystem::path root) : root_(std::move(root)) {}
+
+std::filesystem::path ArtifactStore::path_of(const Digest& sha256) const {
+  const std::string hex = to_hex(sha256);
+  return root_ / "sha256" / hex.substr(0, 2) / hex.substr(2);
+}
+
+Stored<Artifact> ArtifactStore::put(const std::string& name, const std::string& media_type,
+                                    std::string_view content) {
+  Artifact artifact{name, media_type, content.size(), sha256(content)};
+  // A blob that is there is compared, not trusted: putting it again heals a damaged one.
+  if (const auto present = get(artifact.sha256); present && *present == content) return artifact;
+
+  const std::filesystem::path path = path_of(artifact.sha256);
+  if (auto made = make_directories(path.parent_path()); !made) {
+    return tl::unexpected(std::move(made).error());
+  }
+  if (auto written = write_file_atomically(path, content); !written) {
+    return tl::unexpected(std::move(written).error());
+  }
+  return artifact;
+}
+
+Stored<Artifact> ArtifactStore::put_file(const std::string& name, const std::string& media_type,
+                                         const std::filesystem::path& file) {
+  const auto content = read_regular_file(file, limits::artifact_bytes_max);
+  if (!content) return tl::unexpected(content.error());
+  return put(name, media_type, *content);
+}
+
+Stored<std::string> ArtifactStore::get(const Digest& sha256) const {
+  const std::filesystem::path path = path_of(sha256);
+  auto content = read_regular_file(path, limits::artifact_bytes_max);
+  if (!content) return content;
+  if (signalbox::sha256(*content) != sha256) {
+    return tl::unexpected(StoreError{StoreError::Kind::damaged,
+                                     "the content of " + path.string() + " is not what was stored",
+                                     path.string(), 0});
+  }
+  return content;
+}
+
+}  // namespace signalbox

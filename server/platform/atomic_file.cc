@@ -1,0 +1,91 @@
+#include "server/platform/atomic_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+
+#include "store/durable_file.h"
+#include "store/file_descriptor.h"
+
+namespace signalbox {
+namespace {
+
+// Removes the temporary file; keeps errno for the caller's message.
+tl::unexpected<StoreError> give_up(const std::string& temporary, std::string_view verb,
+                                   const std::filesystem::path& path) {
+  const int error = errno;
+  ::unlink(temporary.c_str());
+  errno = error;
+  return tl::unexpected(system_error(verb, path));
+}
+
+}  // namespace
+
+Stored<void> write_file_atomically(const std::filesystem::path& path, std::string_view content) {
+  std::string temporary = path.string() + ".tmp.XXXXXX";
+  const FileDescriptor file(::mkostemp(temporary.data(), O_CLOEXEC));
+  if (!file) return tl::unexpected(system_error("create a file beside", path));
+  if (!write_all(file, content)) return give_up(temporary, "write", path);
+  if (::fsync(file.get()) != 0) return give_up(temporary, "sync", path);
+  if (::rename(temporary.c_str(), path.c_str()) != 0) {
+    return give_up(temporary, "rename a file to", path);
+  }
+  return sync_directory(path.parent_path());
+}
+
+Stored<void> make_directories(const std::filesystem::path& directory) {
+  if (::mkdir(directory.c_str(), 0700) == 0) return sync_directory(directory.parent_path());
+  if (errno == ENOENT && directory.has_parent_path() && directory.parent_path() != directory) {
+    if (auto made = make_directories(directory.parent_path()); !made) return made;
+    return make_directories(directory);
+  }
+  if (errno != EEXIST) return tl::unexpected(system_error("create the directory", directory));
+  struct stat status {};
+  if (::stat(directory.c_str(), &status) != 0)
+    return tl::unexpected(system_error("look at", directory));
+  if (S_ISDIR(status.st_mode)) return {};
+  errno = ENOTDIR;
+  return tl::unexpected(system_error("create the directory", directory));
+}
+
+Stored<std::string> read_regular_file(const std::filesystem::path& path, std::size_t bytes_max) {
+  // O_NONBLOCK: opening a FIFO must not wait for a writer.
+  const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+  const FileDescriptor file(::open(path.c_str(), flags));
+  if (!file) return tl::unexpected(system_error("open", path));
+  return read_regular_file(file.get(), path, bytes_max);
+}
+
+Stored<std::string> read_regular_file(int descriptor, const std::filesystem::path& path,
+                                      std::size_t bytes_max) {
+  struct stat status {};
+  if (::fstat(descriptor, &status) != 0) return tl::unexpected(system_error("look at", path));
+  const auto refuse = [&path](const std::string& why) {
+    return tl::unexpected<StoreError>(
+        StoreError{StoreError::Kind::io, path.string() + " " + why, path.string(), 0});
+  };
+  if (!S_ISREG(status.st_mode)) return refuse("is not a regular file");
+  const std::string too_long = "is longer than " + std::to_string(bytes_max) + " bytes";
+  if (static_cast<std::uint64_t>(status.st_size) > bytes_max) return refuse(too_long);
+
+  std::string content;
+  content.resize(static_cast<std::size_t>(status.st_size) + 1);  // + 1: sees growth, and the end
+  std::size_t length = 0;
+  while (true) {
+    const ssize_t got = ::pread(descriptor, content.data() + length, content.size() - length,
+                                static_cast<off_t>(length));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return tl::unexpected(system_error("read", path));
+    if (got == 0) break;
+    length += static_cast<std::size_t>(got);
+    if (length > bytes_max) return refuse(too_long);
+    if (length == content.size()) content.resize(content.size() * 2);
+  }
+  content.resize(length);
+  return content;
+}
+
+}  // namespace signalbox

@@ -1,0 +1,169 @@
+#include "server/platform/http_request.h"
+
+#include <curl/curl.h>
+
+#include <memory>
+#include <mutex>
+
+#include "domain/check.h"
+
+namespace signalbox {
+namespace {
+
+using Handle = std::unique_ptr<CURL, decltype(&curl_easy_cleanup)>;
+using Headers = std::unique_ptr<curl_slist, decltype(&curl_slist_free_all)>;
+using Url = std::unique_ptr<CURLU, decltype(&curl_url_cleanup)>;
+
+Handle new_handle() {
+  static std::once_flag once;
+  std::call_once(once, [] { SIGNALBOX_CHECK(curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK); });
+  Handle handle(curl_easy_init(), &curl_easy_cleanup);
+  SIGNALBOX_CHECK(handle != nullptr);
+  return handle;
+}
+
+// Gives less than it was offered where there is too much: curl ends the transfer then.
+std::size_t take_body(char* data, std::size_t size, std::size_t count, void* to) {
+  auto& body = *static_cast<std::string*>(to);
+  if (body.size() + size * count > http_body_bytes_max) return 0;
+  body.append(data, size * count);
+  return size * count;
+}
+
+std::string part_of(const std::string& url, CURLUPart part) {
+  const Url parsed(curl_url(), &curl_url_cleanup);
+  if (curl_url_set(parsed.get(), CURLUPART_URL, url.c_str(), 0) != CURLUE_OK) return {};
+  char* text = nullptr;
+  if (curl_url_get(parsed.get(), part, &text, CURLU_DEFAULT_PORT) != CURLUE_OK) return {};
+  std::string result = text;
+  curl_free(text);
+  return result;
+}
+
+bool same_origin(const std::string& a, const std::string& b) {
+  for (const CURLUPart part : {CURLUPART_SCHEME, CURLUPART_HOST, CURLUPART_PORT}) {
+    if (part_of(a, part) != part_of(b, part)) return false;
+  }
+  return true;
+}
+
+// What curl calls while it waits: other than 0 ends the transfer.
+int ask_whether_given_up(void* request, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
+  return static_cast<const OutgoingRequest*>(request)->given_up() ? 1 : 0;
+}
+
+struct Hop {
+  HttpResponse response;
+  std::string redirect;  // absolute, or empty
+};
+
+bool certainly_unsent(CURLcode code) {
+  switch (code) {
+    case CURLE_COULDNT_RESOLVE_HOST:
+    case CURLE_COULDNT_RESOLVE_PROXY:
+    case CURLE_COULDNT_CONNECT:
+    case CURLE_URL_MALFORMAT:
+    case CURLE_UNSUPPORTED_PROTOCOL:
+    case CURLE_SSL_CONNECT_ERROR:
+    case CURLE_PEER_FAILED_VERIFICATION:
+      return true;
+    default:
+      return false;
+  }
+}
+
+tl::expected<Hop, HttpFailure> send_once(const OutgoingRequest& request, const HttpTimes& times) {
+  const Handle handle = new_handle();
+  CURL* const curl = handle.get();
+  Hop hop;
+  char why[CURL_ERROR_SIZE] = "";
+  Headers headers(nullptr, &curl_slist_free_all);
+  for (const auto& [name, value] : request.headers) {
+    headers.reset(curl_slist_append(headers.release(), (name + ": " + value).c_str()));
+  }
+  curl_easy_setopt(curl, CURLOPT_URL, request.url.c_str());
+  curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+  curl_easy_setopt(curl, CURLOPT_NOPROXY, "localhost,127.0.0.1,::1");
+  curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(curl, CURLOPT_USERAGENT, "signalbox/" SIGNALBOX_VERSION);
+  curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers.get());
+  curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(times.connect_ms));
+  curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, static_cast<long>(times.whole_ms));
+  curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, why);
+  curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, &take_body);
+  curl_easy_setopt(curl, CURLOPT_WRITEDATA, &hop.response.body);
+  curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, request.method.c_str());
+  if (!request.trusted.empty()) curl_easy_setopt(curl, CURLOPT_CAINFO, request.trusted.c_str());
+  if (request.given_up) {
+    curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+    curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, &ask_whether_given_up);
+    curl_easy_setopt(curl, CURLOPT_XFERINFODATA, &request);
+  }
+  if (!request.body.empty()) {
+    curl_easy_setopt(curl, CURLOPT_POSTFIELDS, request.body.c_str());
+    curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE,
+                     static_cast<curl_off_t>(request.body.size()));
+  }
+  const CURLcode code = curl_easy_perform(curl);
+  if (code != CURLE_OK) {
+    const std::string text = why[0] != '\0' ? why : curl_easy_strerror(code);
+    return tl::unexpected(HttpFailure{
+        code == CURLE_WRITE_ERROR
+            ? "the answer is longer than " + std::to_string(http_body_bytes_max) + " bytes"
+            : text,
+        !certainly_unsent(code)});
+  }
+  curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &hop.response.status);
+  curl_off_t retry_after_s = 0;
+  curl_easy_getinfo(curl, CURLINFO_RETRY_AFTER, &retry_after_s);
+  if (retry_after_s > 0) hop.response.retry_after_ms = std::int64_t{retry_after_s} * 1000;
+  const char* redirect = nullptr;
+  curl_easy_getinfo(curl, CURLINFO_REDIRECT_URL, &redirect);
+  if (redirect != nullptr) hop.redirect = redirect;
+  return hop;
+}
+
+}  // namespace
+
+tl::expected<HttpResponse, HttpFailure> send(const OutgoingRequest& request,
+                                             const HttpTimes& times) {
+  OutgoingRequest next = request;
+  for (int hops = 0; hops <= http_redirects_max; ++hops) {
+    auto hop = send_once(next, times);
+    if (!hop) return tl::unexpected(std::move(hop).error());
+    if (hop->response.status != 303 || hop->redirect.empty() || !request.follow) {
+      return std::move(hop->response);
+    }
+    if (next.url.starts_with("https:") && !hop->redirect.starts_with("https:")) {
+      return tl::unexpected(HttpFailure{"a redirect from https to http isn't followed", true});
+    }
+    // Who the request is for is told to that one only.
+    if (!same_origin(request.url, hop->redirect)) next.headers.clear();
+    next.method = "GET";
+    next.url = hop->redirect;
+    next.body.clear();
+  }
+  return tl::unexpected(
+      HttpFailure{"more than " + std::to_string(http_redirects_max) + " redirects", true});
+}
+
+UrlReach reach_of_url(const std::string& url) {
+  const std::string scheme = part_of(url, CURLUPART_SCHEME);
+  const std::string host = part_of(url, CURLUPART_HOST);
+  if (host.empty()) return UrlReach::none;
+  if (scheme == "https") return UrlReach::protected_;
+  if (scheme != "http") return UrlReach::none;
+  const bool loopback = host == "localhost" || host == "[::1]" || host == "127.0.0.1";
+  return loopback ? UrlReach::machine : UrlReach::network_in_clear;
+}
+
+std::string percent_encoded(const std::string& text) {
+  const Handle handle = new_handle();
+  char* encoded = curl_easy_escape(handle.get(), text.data(), static_cast<int>(text.size()));
+  SIGNALBOX_CHECK(encoded != nullptr);
+  std::string result = encoded;
+  curl_free(encoded);
+  return result;
+}
+
+}  // namespace signalbox

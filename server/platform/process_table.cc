@@ -1,0 +1,194 @@
+#include "server/platform/process_table.h"
+
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+
+namespace signalbox {
+namespace {
+
+// By number: the header of glibc 2.36 that declares these can't be used from C++.
+int open_pidfd(pid_t pid) { return static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)); }
+bool send_to_pidfd(int pidfd, int signal) {
+  return ::syscall(SYS_pidfd_send_signal, pidfd, signal, nullptr, 0) == 0;
+}
+
+// Nothing where the process has ended or may not be read.
+std::string read_proc_file(pid_t pid, const char* name) {
+  const std::string path = "/proc/" + std::to_string(pid) + "/" + name;
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::string content;
+  char buffer[16 * 1024];
+  while (file) {
+    const ssize_t got = ::read(file.get(), buffer, sizeof buffer);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    content.append(buffer, static_cast<std::size_t>(got));
+  }
+  return content;
+}
+
+std::optional<pid_t> parse_pid(const std::string& name) {
+  pid_t pid = 0;
+  const char* const end = name.data() + name.size();
+  const auto [stop, error] = std::from_chars(name.data(), end, pid);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return pid;
+}
+
+bool has_entry(std::string_view environment, std::string_view entry) {
+  while (!environment.empty()) {
+    const std::size_t end = environment.find('\0');
+    if (environment.substr(0, end) == entry) return true;
+    if (end == std::string_view::npos) break;
+    environment.remove_prefix(end + 1);
+  }
+  return false;
+}
+
+// Every living process below one of `roots`, the roots included.
+std::set<pid_t> with_descendants(const std::vector<Process>& processes, std::set<pid_t> roots) {
+  std::multimap<pid_t, pid_t> children;
+  for (const Process& process : processes) {
+    children.emplace(process.parent, process.identity.pid);
+  }
+  std::vector<pid_t> open(roots.begin(), roots.end());
+  while (!open.empty()) {
+    const auto [first, last] = children.equal_range(open.back());
+    open.pop_back();
+    for (auto child = first; child != last; ++child) {
+      if (roots.insert(child->second).second) open.push_back(child->second);
+    }
+  }
+  return roots;
+}
+
+std::vector<ProcessIdentity> living(const std::vector<Process>& processes,
+                                    const std::set<pid_t>& wanted) {
+  std::vector<ProcessIdentity> found;
+  for (const Process& process : processes) {
+    if (!process.zombie && wanted.contains(process.identity.pid)) {
+      found.push_back(process.identity);
+    }
+  }
+  return found;
+}
+
+// Of all its threads. Nothing where the process has ended or the kernel keeps no such lists.
+std::optional<std::vector<pid_t>> children_of(pid_t pid) {
+  std::vector<pid_t> children;
+  bool known = false;
+  std::error_code error;
+  const std::filesystem::path threads = "/proc/" + std::to_string(pid) + "/task";
+  for (std::filesystem::directory_iterator thread(threads, error), end; !error && thread != end;
+       thread.increment(error)) {
+    std::ifstream list(thread->path() / "children");
+    known = known || list.is_open();
+    for (pid_t child = 0; list >> child;) children.push_back(child);
+  }
+  if (!known) return std::nullopt;
+  return children;
+}
+
+std::vector<ProcessIdentity> descendants_by_table(pid_t root) {
+  const std::vector<Process> processes = all_processes();
+  std::set<pid_t> wanted = with_descendants(processes, {root});
+  wanted.erase(root);
+  return living(processes, wanted);
+}
+
+}  // namespace
+
+std::optional<Process> read_process(pid_t pid) {
+  const std::string text = read_proc_file(pid, "stat");
+  // The second field is the name in parentheses and may hold anything, so count from its end.
+  const std::size_t name_end = text.rfind(')');
+  if (name_end == std::string::npos) return std::nullopt;
+  std::istringstream fields(text.substr(name_end + 1));
+  Process process;
+  process.identity.pid = pid;
+  char state = 0;
+  fields >> state >> process.parent;
+  std::string skipped;
+  for (int field = 5; field < 22; ++field) fields >> skipped;
+  fields >> process.identity.start_time_ticks;
+  if (!fields) return std::nullopt;
+  process.zombie = state == 'Z' || state == 'X';
+  return process;
+}
+
+std::vector<Process> all_processes() {
+  std::vector<Process> processes;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry("/proc", error), end; !error && entry != end;
+       entry.increment(error)) {
+    const auto pid = parse_pid(entry->path().filename().string());
+    if (!pid) continue;
+    if (auto process = read_process(*pid)) processes.push_back(*process);
+  }
+  return processes;
+}
+
+// Their lists of children cost what a process has, the whole table costs what the machine has: with
+// a thousand jobs that end together it is the difference between a moment and a minute.
+std::vector<ProcessIdentity> descendants_of(pid_t root) {
+  std::vector<Process> found;
+  std::vector<pid_t> open = {root};
+  while (!open.empty()) {
+    const pid_t parent = open.back();
+    open.pop_back();
+    const auto children = children_of(parent);
+    if (!children && parent == root) return descendants_by_table(root);
+    // Of one that has ended since, they are somebody else's by now.
+    for (const pid_t child : children.value_or(std::vector<pid_t>())) {
+      if (auto process = read_process(child)) found.push_back(*process);
+      open.push_back(child);
+    }
+  }
+  std::vector<ProcessIdentity> alive;
+  for (const Process& process : found) {
+    if (!process.zombie) alive.push_back(process.identity);
+  }
+  std::sort(alive.begin(), alive.end());
+  alive.erase(std::unique(alive.begin(), alive.end()), alive.end());
+  return alive;
+}
+
+std::vector<ProcessIdentity> processes_with_environment(std::string_view entry) {
+  const std::vector<Process> processes = all_processes();
+  std::set<pid_t> roots;
+  for (const Process& process : processes) {
+    const pid_t pid = process.identity.pid;
+    if (pid != ::getpid() && has_entry(read_proc_file(pid, "environ"), entry)) roots.insert(pid);
+  }
+  std::set<pid_t> wanted = with_descendants(processes, std::move(roots));
+  wanted.erase(::getpid());
+  return living(processes, wanted);
+}
+
+FileDescriptor open_process(const ProcessIdentity& identity) {
+  FileDescriptor process(open_pidfd(identity.pid));
+  if (!process) return process;
+  const auto now = read_process(identity.pid);
+  if (!now || now->identity != identity) process = {};
+  return process;
+}
+
+bool send_signal(const ProcessIdentity& identity, int signal) {
+  const FileDescriptor process = open_process(identity);
+  if (!process) return false;
+  if (!send_to_pidfd(process.get(), signal)) return false;
+  if (signal == SIGTERM) send_to_pidfd(process.get(), SIGCONT);
+  return true;
+}
+
+}  // namespace signalbox

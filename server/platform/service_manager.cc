@@ -1,0 +1,71 @@
+#include "server/platform/service_manager.h"
+
+#include <systemd/sd-daemon.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+
+namespace signalbox {
+namespace {
+
+constexpr int keep_environment = 0;
+
+// A line is a field: a text with more than one would be taken for several.
+std::string one_line(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
+void notify(const std::string& state) { (void)::sd_notify(keep_environment, state.c_str()); }
+
+}  // namespace
+
+bool is_service_manager_variable(std::string_view entry) {
+  static constexpr std::array<std::string_view, 9> names{
+      "NOTIFY_SOCKET=", "WATCHDOG_USEC=",  "WATCHDOG_PID=", "JOURNAL_STREAM=",  "INVOCATION_ID=",
+      "LISTEN_FDS=",    "LISTEN_FDNAMES=", "LISTEN_PID=",   "SYSTEMD_EXEC_PID="};
+  return std::any_of(names.begin(), names.end(),
+                     [entry](std::string_view name) { return entry.starts_with(name); });
+}
+
+std::optional<std::string> why_nobody_is_told() {
+  const int told = ::sd_notify(keep_environment, "STATUS=starting");
+  if (told >= 0) return std::nullopt;
+  const char* const socket = std::getenv("NOTIFY_SOCKET");
+  return std::string("NOTIFY_SOCKET ") + (socket == nullptr ? "" : socket) +
+         " can't be reached: " + std::strerror(-told);
+}
+
+void tell_status(const std::string& text) { notify("STATUS=" + one_line(text)); }
+
+void tell_ready(const std::string& text) {
+  const auto interval_us = watchdog_interval_us();  // as it was before tell_away()
+  notify("READY=1\nSTATUS=" + one_line(text) +
+         (interval_us ? "\nWATCHDOG_USEC=" + std::to_string(*interval_us) : ""));
+}
+
+void tell_away(const std::string& text, std::int64_t alive_us) {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  const std::int64_t now_us = now.tv_sec * 1'000'000 + now.tv_nsec / 1000;
+  notify("RELOADING=1\nMONOTONIC_USEC=" + std::to_string(now_us) + "\nSTATUS=" + one_line(text) +
+         (watchdog_interval_us() ? "\nWATCHDOG_USEC=" + std::to_string(alive_us) : ""));
+}
+
+void tell_stopping() { notify("STOPPING=1\nSTATUS=stopping"); }
+void tell_alive() { notify("WATCHDOG=1"); }
+
+void tell_starting(const std::string& text, std::int64_t longer_us) {
+  notify("STATUS=" + one_line(text) + "\nEXTEND_TIMEOUT_USEC=" + std::to_string(longer_us));
+}
+
+std::optional<std::int64_t> watchdog_interval_us() {
+  std::uint64_t interval_us = 0;
+  if (::sd_watchdog_enabled(keep_environment, &interval_us) <= 0) return std::nullopt;
+  return static_cast<std::int64_t>(interval_us);
+}
+
+}  // namespace signalbox

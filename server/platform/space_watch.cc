@@ -1,0 +1,34 @@
+#include "server/platform/space_watch.h"
+
+#include <sys/statvfs.h>
+
+#include <chrono>
+#include <cstdint>
+#include <utility>
+
+namespace signalbox {
+namespace {
+
+constexpr std::chrono::seconds space_pause{1};
+// More than one batch of commits needs, so that leaving the state isn't followed by entering it.
+constexpr std::uint64_t space_bytes_needed = 64 * 1024 * 1024;
+
+bool has_space(const std::filesystem::path& directory) {
+  struct statvfs space {};
+  return statvfs(directory.c_str(), &space) == 0 &&
+         std::uint64_t{space.f_bavail} * space.f_frsize >= space_bytes_needed;
+}
+
+}  // namespace
+
+void SpaceWatch::wait(std::function<void()> enough) {
+  timer_.expires_after(space_pause);
+  timer_.async_wait(
+      [this, enough = std::move(enough)](const boost::system::error_code& error) mutable {
+        if (error) return;
+        if (has_space(directory_)) return enough();
+        wait(std::move(enough));
+      });
+}
+
+}  // namespace signalbox

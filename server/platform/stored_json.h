@@ -1,0 +1,36 @@
+// A described struct as a file: written atomically, read strictly. What isn't such a file, or is
+// one of another schema, is `damaged`.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include <boost/json/serialize.hpp>
+
+#include "server/platform/atomic_file.h"
+#include "server/text/described_json.h"
+#include "server/text/json_text.h"
+
+namespace signalbox {
+
+inline constexpr std::size_t stored_json_bytes_max = 1024 * 1024;
+
+template <class T>
+Stored<void> write_stored_json(const std::filesystem::path& path, const T& value) {
+  return write_file_atomically(path, boost::json::serialize(to_json(value)) + "\n");
+}
+
+template <class T>
+Stored<T> read_stored_json(const std::filesystem::path& path) {
+  const auto text = read_regular_file(path, stored_json_bytes_max);
+  if (!text) return tl::unexpected(text.error());
+  const auto value = parse_json(*text).and_then(
+      [](const boost::json::value& parsed) { return from_json<T>(parsed); });
+  const std::string expected = T{}.schema;
+  if (value && value->schema == expected) return *value;
+  const std::string why = value ? "is not of schema " + expected : value.error().message;
+  return tl::unexpected(
+      StoreError{StoreError::Kind::damaged, path.string() + ": " + why, path.string(), 0});
+}
+
+}  // namespace signalbox

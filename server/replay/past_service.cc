@@ -1,0 +1,177 @@
+#include "server/replay/past_service.h"
+
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+
+#include "domain/check.h"
+#include "domain/evolve.h"
+#include "projections/memory_table.h"
+#include "projections/world_digest.h"
+#include "projections/world_snapshot.h"
+#include "server/engine/recovery.h"
+#include "server/replay/log_prefix.h"
+#include "server/replay/stopped_clock.h"
+#include "server/rpc/dispatcher.h"
+#include "server/rpc/error_json.h"
+#include "server/rpc/lock_queue.h"
+#include "server/rpc/results.h"
+#include "server/rpc/step_queue.h"
+#include "store/position_at.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+// Keeps the one answer.
+class OneAnswer final : public Peer {
+ public:
+  void expect_answer(std::size_t) override {}
+  void answer(std::string line, std::size_t) override { line_ = std::move(line); }
+  void deliver(std::string) override {}
+  [[nodiscard]] bool takes_deliveries() const override { return false; }
+  void keep_open() override {}
+  [[nodiscard]] std::size_t outgoing_bytes() const override { return 0; }
+  void on_drained(std::function<void()>) override {}
+  void close_after_flush() override {}
+  [[nodiscard]] bool closed() const override { return false; }
+
+  [[nodiscard]] const std::optional<std::string>& line() const { return line_; }
+
+ private:
+  std::optional<std::string> line_;
+};
+
+Stored<World> world_at(const EventLog& log, const std::filesystem::path& data, Position at) {
+  auto loaded = load_newest_snapshot(data / "projections" / "snapshots", at);
+  auto begun = begin_fold(log, std::move(loaded.snapshot));
+  if (!begun) return begun;
+  World world = std::move(*begun);
+  const auto scanned = log.scan(world.position + 1, at, [&world](Record&& record) {
+    evolve(world, record);
+    return true;
+  });
+  if (!scanned) return tl::unexpected(scanned.error());
+  return world;
+}
+
+// Whoever can read the data directory may ask for all that is in it.
+bool is_query(const Method& method) {
+  return !method.mutates && (method.needs == Role::viewer || method.name == "access.list") &&
+         method.name != "events.subscribe";
+}
+
+}  // namespace
+
+struct PastService::Parts {
+  Parts(const EventLog& whole, const std::filesystem::path& data, World world, std::int64_t wall_ns)
+      : log(whole, world.position),
+        clock(wall_ns),
+        engine(std::move(world), clock, {}),
+        index(table),
+        projector(log, index, [this](const StoreError& error) { failure = error; }),
+        claims(
+            engine, ids, [](std::span<const Record>) { return json::object(); },
+            [](const Origin&, const Responder&) {}, [] {}),
+        locks(api, [] {}),
+        steps(api, [] {}),
+        feed(
+            log, [this](const StoreError& error) { failure = error; },
+            [this](std::function<void()> action) { post(std::move(action)); }),
+        artifacts(data / "artifacts"),
+        api{engine,
+            log,
+            projector,
+            claims,
+            locks,
+            feed,
+            artifacts,
+            clock,
+            ids,
+            {data.string(), {}, wall_ns},
+            [this](const std::function<std::function<void()>()>& work) { post(work()); },
+            [this](std::function<void()> action) { post(std::move(action)); },
+            timers,
+            [this] { return world_digest(engine.world()); }},
+        dispatcher(api) {
+    api.steps = &steps;
+    timers.arm_all(engine.world(), wall_ns, clock.monotonic_ns());
+  }
+
+  void post(std::function<void()> action) { actions.push_back(std::move(action)); }
+
+  // Does what waits, until nothing does.
+  void settle() {
+    do {
+      while (!actions.empty()) {
+        const auto action = std::move(actions.front());
+        actions.pop_front();
+        action();
+      }
+      if (auto caught_up = projector.catch_up(); !caught_up) failure = caught_up.error();
+    } while (!actions.empty());
+  }
+
+  LogPrefix log;
+  StoppedClock clock;
+  RandomIdSource ids;
+  Engine engine;
+  MemoryTable table;
+  RunIndex index;
+  std::optional<StoreError> failure;
+  std::deque<std::function<void()>> actions;
+  Projector projector;
+  ClaimQueue claims;
+  LockQueue locks;
+  StepQueue steps;
+  EventFeed feed;
+  ArtifactStore artifacts;
+  Timers timers;
+  Api api;
+  Dispatcher dispatcher;
+};
+
+PastService::PastService(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+PastService::~PastService() = default;
+
+Stored<std::unique_ptr<PastService>> PastService::open(const EventLog& log,
+                                                       const std::filesystem::path& data,
+                                                       Position at) {
+  SIGNALBOX_CHECK(at > 0 && at <= log.tail());
+  if (const Horizon horizon = log.horizon(); at <= horizon.position) {
+    return tl::unexpected(dropped_record(at, horizon));
+  }
+  auto world = world_at(log, data, at);
+  if (!world) return tl::unexpected(std::move(world.error()));
+  const auto wall_ns = recorded_at(log, at);
+  if (!wall_ns) return tl::unexpected(wall_ns.error());
+  auto parts = std::make_unique<Parts>(log, data, std::move(*world), *wall_ns);
+  parts->settle();
+  if (parts->failure) return tl::unexpected(std::move(*parts->failure));
+  return std::unique_ptr<PastService>(new PastService(std::move(parts)));
+}
+
+json::object PastService::call(std::string_view method, const json::object& params) {
+  for (const Method& each : parts_->dispatcher.methods()) {
+    if (each.name != method || is_query(each)) continue;
+    return {{"error", rejection_to_json(
+                          {ErrorCode::NOT_ALLOWED,
+                           std::string(method) + " isn't a query: what has been can't be changed",
+                           {},
+                           {"signalbox rpc " + std::string(method)}})}};
+  }
+  const json::object request{{"jsonrpc", "2.0"}, {"id", 1}, {"method", method}, {"params", params}};
+  const auto peer = std::make_shared<OneAnswer>();
+  parts_->dispatcher.handle(json::serialize(request), {"past", Role::admin}, peer);
+  parts_->settle();
+  SIGNALBOX_CHECK(peer->line().has_value());
+  return json::parse(*peer->line()).as_object();
+}
+
+}  // namespace signalbox

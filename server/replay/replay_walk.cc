@@ -1,0 +1,146 @@
+#include "server/replay/replay_walk.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <utility>
+
+#include "domain/check.h"
+#include "domain/evolve.h"
+#include "projections/history_base.h"
+#include "projections/world_codec.h"
+#include "projections/world_snapshot.h"
+
+namespace signalbox {
+namespace {
+
+constexpr Position keep_interval_events = 20'000;
+constexpr std::size_t kept_max = 64;
+constexpr std::size_t kept_bytes_max = 256 * 1024 * 1024;
+
+}  // namespace
+
+ReplayWalk::ReplayWalk(const EventLog& log, std::filesystem::path data)
+    : log_(log), snapshots_(std::move(data) / "projections" / "snapshots") {}
+
+Stored<std::optional<WalkStep>> ReplayWalk::go(Position position) {
+  SIGNALBOX_CHECK(position <= tail());
+  const Horizon horizon = log_.horizon();
+  if (position != 0 && position <= horizon.position) {
+    return tl::unexpected(dropped_record(position, horizon));
+  }
+  if (world_.position < horizon.position || position == 0) {
+    auto first = first_world(log_);
+    if (!first) return tl::unexpected(first.error());
+    world_ = std::move(*first);
+    if (position == 0) return std::optional<WalkStep>();
+  }
+  // The event before it is where its change is seen from.
+  if (position <= world_.position || position - world_.position > keep_interval_events) {
+    if (auto restored = restore(position - 1); !restored) {
+      return tl::unexpected(std::move(restored.error()));
+    }
+  }
+  if (auto folded = fold_to(position - 1); !folded) {
+    return tl::unexpected(std::move(folded.error()));
+  }
+  auto records = log_.read(position, 1);
+  if (!records) return tl::unexpected(records.error());
+  WalkStep step{std::move(records->front()), {}};
+  const auto before = noun_state(world_, step.record.stream);
+  evolve(world_, step.record);
+  step.changes = differences(before, noun_state(world_, step.record.stream));
+  return step;
+}
+
+Stored<std::optional<WalkStep>> ReplayWalk::find(const std::function<bool(const Record&)>& wanted) {
+  Position found = 0;
+  const Position after = std::max(position(), log_.horizon().position);
+  const auto scanned = log_.scan(after + 1, tail(), [&](Record&& record) {
+    if (wanted(record)) found = record.position;
+    return found == 0;
+  });
+  if (!scanned) return tl::unexpected(scanned.error());
+  if (found == 0) return std::optional<WalkStep>();
+  return go(found);
+}
+
+Stored<std::vector<ReplayWalk::Touched>> ReplayWalk::streams_between(Position from,
+                                                                     Position to) const {
+  std::vector<Touched> streams;
+  std::map<std::string, std::size_t> known;
+  const auto scanned = log_.scan(from + 1, to, [&](Record&& record) {
+    const auto [place, is_new] = known.emplace(to_string(record.stream), streams.size());
+    if (is_new) streams.push_back({std::move(record.stream), {}});
+    streams[place->second].last_event = tag_of(record.event).name;
+    return true;
+  });
+  if (!scanned) return tl::unexpected(scanned.error());
+  return streams;
+}
+
+// The latest state at or before `position_max` that is kept, in a snapshot, or here already.
+Stored<void> ReplayWalk::restore(Position position_max) {
+  const Position least = log_.horizon().position;
+  Position best = world_.position <= position_max ? world_.position : least;
+  if (auto kept = kept_.upper_bound(position_max); kept != kept_.begin()) {
+    kept = std::prev(kept);
+    if (kept->first > best) {
+      auto world = decode_world(kept->second);
+      if (!world) return tl::unexpected(world.error());
+      world_ = std::move(*world);
+      return {};
+    }
+  }
+  // Reading one is only worth it where it saves much.
+  if (position_max - best > keep_interval_events) {
+    auto loaded = load_newest_snapshot(snapshots_, position_max);
+    if (loaded.snapshot && loaded.snapshot->world.position > best) {
+      world_ = std::move(loaded.snapshot->world);
+      return {};
+    }
+  }
+  if (world_.position > position_max) {
+    auto first = first_world(log_);
+    if (!first) return tl::unexpected(first.error());
+    world_ = std::move(*first);
+  }
+  return {};
+}
+
+Stored<void> ReplayWalk::fold_to(Position position) {
+  if (position <= world_.position) return {};
+  const auto scanned = log_.scan(world_.position + 1, position, [this](Record&& record) {
+    evolve(world_, record);
+    if (world_.position % keep_interval_events == 0) keep();
+    return true;
+  });
+  if (!scanned) return tl::unexpected(scanned.error());
+  return {};
+}
+
+void ReplayWalk::keep() {
+  const auto [place, is_new] = kept_.try_emplace(world_.position);
+  if (!is_new) return;
+  place->second = encode_world(world_);
+  kept_bytes_ += place->second.size();
+  // The farther away, the fewer: of those that are next to each other, the one goes whose absence
+  // makes the least of a gap for its distance.
+  while (kept_.size() > 1 && (kept_.size() > kept_max || kept_bytes_ > kept_bytes_max)) {
+    auto least = std::next(kept_.begin());
+    double least_loss = 0;
+    for (auto each = kept_.begin(); std::next(each) != kept_.end(); ++each) {
+      const Position before = each == kept_.begin() ? 0 : std::prev(each)->first;
+      const auto gap = static_cast<double>(std::next(each)->first - before);
+      const double loss = gap / static_cast<double>(world_.position - each->first);
+      if (each == kept_.begin() || loss < least_loss) {
+        least = each;
+        least_loss = loss;
+      }
+    }
+    kept_bytes_ -= least->second.size();
+    kept_.erase(least);
+  }
+}
+
+}  // namespace signalbox

@@ -1,0 +1,18 @@
+// Time at one moment, for looking at what was.
+#pragma once
+
+#include "server/platform/clock.h"
+
+namespace signalbox {
+
+class StoppedClock final : public Clock {
+ public:
+  explicit StoppedClock(std::int64_t wall_ns) : wall_ns_(wall_ns) {}
+  [[nodiscard]] std::int64_t wall_ns() const override { return wall_ns_; }
+  [[nodiscard]] std::int64_t monotonic_ns() const override { return 0; }
+
+ private:
+  const std::int64_t wall_ns_;
+};
+
+}  // namespace signalbox

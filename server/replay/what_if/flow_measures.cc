@@ -1,0 +1,155 @@
+#include "server/replay/what_if/flow_measures.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "domain/nanoseconds.h"
+
+namespace signalbox {
+namespace {
+
+Spread spread_of(std::vector<std::int64_t> durations_ns) {
+  Spread spread;
+  if (durations_ns.empty()) return spread;
+  std::sort(durations_ns.begin(), durations_ns.end());
+  const auto at = [&durations_ns](std::size_t percent) {
+    return durations_ns[(durations_ns.size() - 1) * percent / 100] / ns_per_ms;
+  };
+  spread.count = durations_ns.size();
+  spread.p50_ms = at(50);
+  spread.p90_ms = at(90);
+  spread.max_ms = at(100);
+  // In milliseconds one by one: the sum of many waits in nanoseconds could be too large.
+  spread.total_ms = std::accumulate(
+      durations_ns.begin(), durations_ns.end(), std::int64_t{0},
+      [](std::int64_t sum, std::int64_t duration_ns) { return sum + duration_ns / ns_per_ms; });
+  return spread;
+}
+
+}  // namespace
+
+void FlowMeter::observe(const Record& record) {
+  if (event_as<RunStarted>(record.event) != nullptr) {
+    OpenRun& run = runs_[record.stream.run_id];
+    run.arrived_ns = record.recorded_at_ns;
+    run.ready_ns = record.recorded_at_ns;
+    ++counted_.runs;
+    ++counted_.open;
+    if (!first_ns_) first_ns_ = record.recorded_at_ns;
+  }
+  if (record.stream.kind == StreamKind::card) observe_card(record);
+  if (record.stream.kind != StreamKind::run) return;
+  const auto place = runs_.find(record.stream.run_id);
+  if (place == runs_.end()) return;
+  if (std::holds_alternative<StationEvent>(record.event)) observe_attempt(record, place->second);
+  if (std::holds_alternative<RunEvent>(record.event)) observe_end(record, place->second);
+}
+
+void FlowMeter::claim(const Record& record, const StationClaimed& event, OpenRun& run) {
+  if (run.ready_ns) queue_waits_ns_.push_back(record.recorded_at_ns - *run.ready_ns);
+  run.ready_ns.reset();
+  run.claimed_ns = record.recorded_at_ns;
+  run.heard_ns = record.recorded_at_ns;
+  ++counted_.attempts;
+  if (event.attempt > 1) ++counted_.retries;
+  if (run.lost) ++counted_.duplicates;
+  run.lost = false;
+  counted_.at_once = std::max(counted_.at_once, ++under_way_);
+}
+
+void FlowMeter::end_attempt(const Record& record, OpenRun& run) {
+  if (!run.claimed_ns) return;
+  counted_.worked_ms += (record.recorded_at_ns - *run.claimed_ns) / ns_per_ms;
+  run.claimed_ns.reset();
+  --under_way_;
+}
+
+void FlowMeter::fail_attempt(const Record& record, OpenRun& run, const Failure& failure) {
+  if (failure.code == "LEASE_EXPIRED" && run.claimed_ns) {
+    ++counted_.leases_lost;
+    counted_.duplicated_ms += (run.heard_ns - *run.claimed_ns) / ns_per_ms;
+    run.lost = true;
+  }
+  if (failure.code == "TIMEOUT") ++counted_.timeouts;
+  if (failure.code == "STALLED") ++counted_.stalls;
+  end_attempt(record, run);
+}
+
+void FlowMeter::observe_attempt(const Record& record, OpenRun& run) {
+  if (const auto* claimed = event_as<StationClaimed>(record.event)) {
+    claim(record, *claimed, run);
+  } else if (event_as<StationHeartbeat>(record.event) != nullptr) {
+    run.heard_ns = record.recorded_at_ns;
+  } else if (event_as<StationSucceeded>(record.event) != nullptr ||
+             event_as<StationApproved>(record.event) != nullptr) {
+    end_attempt(record, run);
+    run.ready_ns = record.recorded_at_ns;  // the next one's turn, unless the run ends with it
+  } else if (const auto* again = event_as<StationAttemptFailed>(record.event)) {
+    fail_attempt(record, run, again->failure);
+  } else if (const auto* failed = event_as<StationFailed>(record.event)) {
+    fail_attempt(record, run, failed->failure);
+  } else if (const auto* late = event_as<StationTimedOut>(record.event)) {
+    fail_attempt(record, run, late->failure);
+  } else if (event_as<StationDeferred>(record.event) != nullptr ||
+             event_as<StationCanceled>(record.event) != nullptr) {
+    end_attempt(record, run);
+  } else if (event_as<StationReady>(record.event) != nullptr) {
+    run.ready_ns = record.recorded_at_ns;
+  } else if (event_as<StationHeld>(record.event) != nullptr) {
+    run.ready_ns.reset();
+  }
+}
+
+void FlowMeter::observe_end(const Record& record, OpenRun& run) {
+  const auto end = [&](std::uint64_t& count) {
+    ++count;
+    --counted_.open;
+    run.ready_ns.reset();
+    last_ns_ = std::max(last_ns_, record.recorded_at_ns);
+  };
+  if (event_as<RunSucceeded>(record.event) != nullptr) {
+    end(counted_.succeeded);
+    run_times_ns_.push_back(record.recorded_at_ns - run.arrived_ns);
+  } else if (event_as<RunFailed>(record.event) != nullptr) {
+    end(counted_.failed);
+  } else if (event_as<RunCanceled>(record.event) != nullptr) {
+    end(counted_.canceled);
+  } else if (event_as<RunRetried>(record.event) != nullptr) {
+    --counted_.failed;
+    ++counted_.open;
+    run.ready_ns = record.recorded_at_ns;
+  }
+}
+
+void FlowMeter::observe_card(const Record& record) {
+  const CardId& id = record.stream.run_id;
+  if (event_as<CardSubmitted>(record.event) != nullptr) {
+    cards_[id].submitted_ns = record.recorded_at_ns;
+    ++counted_.cards;
+    if (!first_ns_) first_ns_ = record.recorded_at_ns;
+    return;
+  }
+  const auto place = cards_.find(id);
+  if (place == cards_.end()) return;
+  OpenCard& card = place->second;
+  if (event_as<CardStarted>(record.event) != nullptr && !card.started) {
+    card.started = true;
+    card_waits_ns_.push_back(record.recorded_at_ns - card.submitted_ns);
+  } else if (event_as<CardMerged>(record.event) != nullptr) {
+    ++counted_.cards_merged;
+    card_times_ns_.push_back(record.recorded_at_ns - card.submitted_ns);
+  }
+}
+
+FlowMeasures FlowMeter::measures() const {
+  FlowMeasures measures = counted_;
+  measures.makespan_ms =
+      first_ns_ && last_ns_ > *first_ns_ ? (last_ns_ - *first_ns_) / ns_per_ms : 0;
+  measures.queue_wait = spread_of(queue_waits_ns_);
+  measures.run_time = spread_of(run_times_ns_);
+  measures.card_wait = spread_of(card_waits_ns_);
+  measures.card_time = spread_of(card_times_ns_);
+  return measures;
+}
+
+}  // namespace signalbox

@@ -1,0 +1,71 @@
+#include "server/replay/what_if/imagined_jobs.h"
+
+#include <optional>
+
+#include "domain/nanoseconds.h"
+
+namespace signalbox {
+namespace {
+
+// When the attempt runs out of time, counted from its latest progress; nullopt: it is done before.
+std::optional<std::int64_t> times_out_after_ns(const RecordedAttempt& attempt,
+                                               std::int64_t timeout_ms) {
+  const std::int64_t timeout_ns = timeout_ms * ns_per_ms;
+  std::int64_t origin_ns = 0;
+  std::string progress;
+  for (const RecordedBeat& beat : attempt.beats) {
+    if (beat.after_ns - origin_ns > timeout_ns) return origin_ns + timeout_ns;
+    if (beat.progress.empty() || beat.progress == progress) continue;
+    progress = beat.progress;
+    origin_ns = beat.after_ns;
+  }
+  const bool done = attempt.ending == AttemptEnding::told;
+  if (done && attempt.worked_ns - origin_ns <= timeout_ns) return std::nullopt;
+  return origin_ns + timeout_ns;
+}
+
+JobResult result_of(const RecordedAttempt& attempt, std::int64_t now_ns) {
+  JobResult result;
+  result.outcome = attempt.outcome;
+  result.usage = attempt.usage;
+  result.failure = {attempt.outcome, attempt.error_class, attempt.code, ""};
+  if (attempt.given_back) {
+    result.outcome = Outcome::failed;
+    result.failure.error_class = ErrorClass::quota;
+    result.quota_reset_at_ns = now_ns + attempt.wait_ns;
+  }
+  return result;
+}
+
+}  // namespace
+
+void ImaginedJobs::track(Job job) {
+  const auto [place, added] = under_way_.emplace(job.id, job);
+  if (!added) return;
+  const RecordedAttempt& attempt = pool_.attempt(job.run_id, job.definition.name, job.attempt);
+  const auto late_ns = times_out_after_ns(attempt, job.definition.timeout_ms);
+  time_.after(late_ns.value_or(attempt.worked_ns), [this, job = std::move(job), &attempt, late_ns] {
+    JobResult result = result_of(attempt, time_.wall_ns());
+    if (late_ns) {
+      result = {};
+      result.outcome = Outcome::timeout;
+      result.failure = {Outcome::timeout, ErrorClass::transient, "TIMEOUT", ""};
+    }
+    finish(job, result);
+  });
+}
+
+void ImaginedJobs::cancel(const std::string& job_id) {
+  const auto place = under_way_.find(job_id);
+  if (place == under_way_.end()) return;
+  JobResult result;
+  result.canceled = true;
+  result.failure = {Outcome::failed, ErrorClass::terminal, "CANCELED", ""};
+  time_.after(0, [this, job = place->second, result] { finish(job, result); });
+}
+
+void ImaginedJobs::finish(const Job& job, const JobResult& result) {
+  if (under_way_.erase(job.id) > 0) reports_.finished(job, result);
+}
+
+}  // namespace signalbox

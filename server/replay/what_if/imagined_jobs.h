@@ -1,0 +1,32 @@
+// Jobs of the service as they were recorded, instead of processes: each is over when its time has
+// passed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+
+#include "server/replay/what_if/attempt_pool.h"
+#include "server/replay/what_if/simulated_time.h"
+#include "server/scheduler/job_runner.h"
+
+namespace signalbox {
+
+class ImaginedJobs final : public JobRunner {
+ public:
+  ImaginedJobs(SimulatedTime& time, AttemptPool& pool, JobReports reports)
+      : time_(time), pool_(pool), reports_(std::move(reports)) {}
+
+  void track(Job job) override;
+  void cancel(const std::string& job_id) override;
+
+ private:
+  void finish(const Job& job, const JobResult& result);
+
+  SimulatedTime& time_;
+  AttemptPool& pool_;
+  const JobReports reports_;
+  std::unordered_map<std::string, Job> under_way_;
+};
+
+}  // namespace signalbox

@@ -1,0 +1,25 @@
+#include "server/replay/what_if/imagined_repositories.h"
+
+namespace signalbox {
+
+Stored<std::shared_ptr<const PolicyReading>> ImaginedRepositories::read_policy(
+    const std::filesystem::path& repository, const std::string&, std::int64_t now_ns) {
+  Policy in_force;
+  std::size_t number = 0;  // which one it is: stands for the digest of its file
+  for (std::size_t index = 0; index < work_.policies.size(); ++index) {
+    const RecordedPolicy& recorded = work_.policies[index];
+    if (recorded.adopted_ns > now_ns || recorded.repository != repository) continue;
+    in_force = recorded.policy;
+    number = index + 1;
+  }
+  auto reading = std::make_shared<PolicyReading>();
+  reading->is_there = true;
+  for (std::size_t byte = 0; byte < sizeof number; ++byte) {
+    reading->digest.bytes[byte] = static_cast<std::uint8_t>(number >> (8 * byte));
+  }
+  reading->digest.bytes.back() = 1;  // zero would be: there is none
+  reading->policy = policy_.changed(in_force);
+  return std::shared_ptr<const PolicyReading>(std::move(reading));
+}
+
+}  // namespace signalbox

@@ -1,0 +1,36 @@
+// The repositories of projects as the record tells of them: their policies, changed as asked.
+// Worktrees are removed as soon as that is asked for.
+#pragma once
+
+#include "server/board/board_files.h"
+#include "server/replay/what_if/recorded_work.h"
+#include "server/replay/what_if/what_if_policy.h"
+
+namespace signalbox {
+
+class ImaginedRepositories final : public BoardFiles {
+ public:
+  ImaginedRepositories(const RecordedWork& work, const WhatIfPolicy& policy)
+      : work_(work), policy_(policy) {}
+
+  Stored<std::shared_ptr<const PolicyReading>> read_policy(const std::filesystem::path& repository,
+                                                           const std::string& base,
+                                                           std::int64_t now_ns) override;
+  NoteWorktree remove_worktree(const CardWorktree& worktree) override {
+    return {worktree.project, worktree.run_id, {}, true, {}, {}};
+  }
+  tl::expected<std::set<std::string>, std::string> runs_with_worktrees(
+      const std::filesystem::path&) override {
+    return std::set<std::string>{};
+  }
+  tl::expected<std::vector<NoteWorktree>, std::string> remove_orphans(
+      const std::string&, const std::filesystem::path&, const std::set<std::string>&) override {
+    return std::vector<NoteWorktree>{};
+  }
+
+ private:
+  const RecordedWork& work_;
+  const WhatIfPolicy& policy_;
+};
+
+}  // namespace signalbox

@@ -1,0 +1,153 @@
+#include "server/replay/what_if/imagined_workers.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "domain/limits.h"
+#include "domain/nanoseconds.h"
+
+namespace signalbox {
+namespace {
+
+const Origin by_a_worker{"worker", {}, {}};
+
+CompleteStation completion_as_recorded(const RunId& run_id, const std::string& station, Token token,
+                                       const RecordedAttempt& attempt, std::int64_t now_ns) {
+  CompleteStation command;
+  command.run_id = run_id;
+  command.station = station;
+  command.token = token;
+  command.outcome = attempt.outcome;
+  command.usage = attempt.usage;
+  if (attempt.outcome != Outcome::succeeded) {
+    command.error_class = attempt.error_class;
+    command.error_code = attempt.code;
+  }
+  if (attempt.given_back == WaitReason::quota) {
+    command.outcome = Outcome::failed;
+    command.error_class = ErrorClass::quota;
+    command.quota_reset_at_ns = now_ns + attempt.wait_ns;
+  }
+  return command;
+}
+
+}  // namespace
+
+bool ImaginedWorkers::say(Command command) {
+  return parts_.engine.begin(by_a_worker).apply(command).has_value();
+}
+
+void ImaginedWorkers::claim_ready() {
+  while (busy_.size() < workers_ && claim_one()) {
+  }
+}
+
+bool ImaginedWorkers::claim_one() {
+  const World& world = parts_.engine.world();
+  const auto run_id = world.ready.oldest(ExecutorKind::worker, {});
+  if (!run_id) return false;
+  const Run& run = *world.find_run(*run_id);
+  Attempt attempt;
+  attempt.run_id = *run_id;
+  attempt.station = run.definition().name;
+  attempt.began_ns = parts_.time.wall_ns();
+  attempt.recorded = &parts_.pool.attempt(*run_id, attempt.station, run.station().attempts + 1);
+  attempt.lease_ms = attempt.recorded->lease_ms > 0 ? attempt.recorded->lease_ms
+                                                    : run.definition().heartbeat_timeout_ms;
+  attempt.lease_ms = parts_.policy.lease_ms(attempt.station).value_or(attempt.lease_ms);
+  auto transaction = parts_.engine.begin(by_a_worker);
+  ClaimStation claim;
+  claim.worker = "worker";
+  claim.run_id = run_id;
+  claim.lease_ms = attempt.lease_ms;
+  claim.span_id = parts_.ids.next_span_id();
+  const auto claimed = transaction.apply(claim);
+  if (!claimed || *claimed == 0) return false;
+  attempt.token = transaction.records().front().position;
+  const Token token = attempt.token;
+  busy_.emplace(token, std::move(attempt));
+  go_on(token);
+  return true;
+}
+
+void ImaginedWorkers::go_on(Token token) {
+  const Attempt& attempt = busy_.at(token);
+  const RecordedAttempt& recorded = *attempt.recorded;
+  if (attempt.beats < recorded.beats.size()) {
+    return parts_.time.at(attempt.began_ns + recorded.beats[attempt.beats].after_ns,
+                          [this, token] { beat(token); });
+  }
+  switch (recorded.ending) {
+    case AttemptEnding::told:
+      return parts_.time.at(attempt.began_ns + recorded.worked_ns, [this, token] { end(token); });
+    case AttemptEnding::open:  // alive until somebody ends it
+      return parts_.time.after(std::min(attempt.lease_ms, limits::lease_ms_max / 2) * ns_per_ms / 2,
+                               [this, token] { beat(token); });
+    case AttemptEnding::silent:
+      return;
+  }
+}
+
+bool ImaginedWorkers::told_to_stop(const Attempt& attempt) const {
+  const Run* run = parts_.engine.world().find_run(attempt.run_id);
+  return run != nullptr && run->cancel_requested;
+}
+
+void ImaginedWorkers::beat(Token token) {
+  const auto place = busy_.find(token);
+  if (place == busy_.end()) return;
+  Attempt& attempt = place->second;
+  if (told_to_stop(attempt)) return end(token);
+  const auto& beats = attempt.recorded->beats;
+  HeartbeatStation heartbeat{attempt.run_id, attempt.station, token, attempt.lease_ms, {}};
+  if (attempt.beats < beats.size()) {
+    heartbeat.progress_digest = beats[attempt.beats].progress;
+  } else {
+    attempt.lease_ms = limits::lease_ms_max;  // it has nothing more to tell: seldom is enough
+    heartbeat.lease_ms = attempt.lease_ms;
+  }
+  ++attempt.beats;
+  if (!say(heartbeat)) return free(token);  // its lease was lost: so it learns it
+  go_on(token);
+}
+
+void ImaginedWorkers::end(Token token) {
+  const auto place = busy_.find(token);
+  if (place == busy_.end()) return;
+  const Attempt& attempt = place->second;
+  const RecordedAttempt& recorded = *attempt.recorded;
+  if (told_to_stop(attempt)) {
+    CompleteStation stopped;
+    stopped.run_id = attempt.run_id;
+    stopped.station = attempt.station;
+    stopped.token = token;
+    stopped.outcome = Outcome::canceled;
+    (void)say(stopped);
+  } else if (recorded.given_back == WaitReason::deferred) {
+    (void)say(
+        DeferStation{attempt.run_id, attempt.station, token, recorded.wait_ns / ns_per_ms, {}});
+  } else {
+    (void)say(completion_as_recorded(attempt.run_id, attempt.station, token, recorded,
+                                     parts_.time.wall_ns()));
+  }
+  free(token);  // refused or not: it has done what it could
+}
+
+void ImaginedWorkers::free(Token token) {
+  if (busy_.erase(token) > 0) freed_();
+}
+
+void ImaginedWorkers::observe(std::span<const Record> records) {
+  for (const Record& record : records) {
+    const bool ended = event_as<StationAttemptFailed>(record.event) != nullptr ||
+                       event_as<StationFailed>(record.event) != nullptr ||
+                       event_as<StationTimedOut>(record.event) != nullptr ||
+                       event_as<StationCanceled>(record.event) != nullptr;
+    if (!ended) continue;
+    const auto place = busy_.find(record.cause);
+    if (place == busy_.end() || place->second.recorded->ending == AttemptEnding::told) continue;
+    free(record.cause);
+  }
+}
+
+}  // namespace signalbox

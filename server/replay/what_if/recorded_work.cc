@@ -1,0 +1,262 @@
+#include "server/replay/what_if/recorded_work.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace signalbox {
+namespace {
+
+std::optional<std::size_t> index_of(const PipelineDefinition& pipeline, const std::string& name) {
+  const auto place =
+      std::find_if(pipeline.stations.begin(), pipeline.stations.end(),
+                   [&name](const StationDefinition& station) { return station.name == name; });
+  if (place == pipeline.stations.end()) return std::nullopt;
+  return static_cast<std::size_t>(place - pipeline.stations.begin());
+}
+
+// The name of the station that an event of an attempt is about.
+std::string station_of(const StationEvent& event) {
+  return std::visit([](const auto& each) { return each.station; }, event);
+}
+
+std::int64_t gap_ns(const std::vector<RecordedBeat>& beats, std::size_t index) {
+  return beats[index].after_ns - (index == 0 ? 0 : beats[index - 1].after_ns);
+}
+
+void thin_out(std::vector<RecordedBeat>& beats) {
+  if (beats.size() <= recorded_beats_max) return;
+  std::int64_t widest_ns = 0;
+  for (std::size_t index = 0; index < beats.size(); ++index) {
+    widest_ns = std::max(widest_ns, gap_ns(beats, index));
+  }
+  std::vector<RecordedBeat> kept;
+  for (std::size_t index = 0; index < beats.size(); ++index) {
+    const bool last = index + 1 == beats.size();
+    const std::int64_t kept_ns = kept.empty() ? 0 : kept.back().after_ns;
+    const bool progressed = kept.empty() ? !beats[index].progress.empty()
+                                         : beats[index].progress != kept.back().progress;
+    if (last || progressed || beats[index + 1].after_ns - kept_ns > widest_ns) {
+      kept.push_back(std::move(beats[index]));
+    }
+  }
+  beats = std::move(kept);
+}
+
+PutProject put_of(const std::string& name, const std::string& repository, const std::string& base,
+                  const std::string& remote, const PipelineDefinition& pipeline) {
+  PutProject put{name, repository, base, {}, pipeline};
+  if (!remote.empty()) put.remote = remote;
+  return put;
+}
+
+}  // namespace
+
+WorkRecorder::WorkRecorder(const World& world) {
+  work_.runs_before = world.runs.size();
+  for (const auto& [name, project] : world.projects) {
+    work_.projects.push_back(
+        {0, put_of(name, project.repository, project.base, project.remote, project.pipeline)});
+    work_.policies.push_back({0, project.repository, project.policy});
+  }
+  std::vector<const Card*> backlog;
+  for (const auto& [id, card] : world.board.cards()) {
+    if (card->status == CardStatus::backlog) backlog.push_back(card.get());
+  }
+  std::sort(backlog.begin(), backlog.end(), [](const Card* left, const Card* right) {
+    return left->submitted_at < right->submitted_at;
+  });
+  for (const Card* card : backlog) {
+    cards_.emplace(card->id, work_.cards.size());
+    work_.cards.push_back({card->id,
+                           0,
+                           {card->project, card->title, card->brief, card->key, card->priority},
+                           {},
+                           {},
+                           {}});
+  }
+}
+
+bool WorkRecorder::observe(const World& world, const Record& record) {
+  if (work_.from_ns == 0) work_.from_ns = record.recorded_at_ns;
+  work_.to_ns = std::max(work_.to_ns, record.recorded_at_ns);
+  observe_board(world, record);
+  if (const auto* started = event_as<RunStarted>(record.event)) start_run(world, record, *started);
+  if (record.stream.kind != StreamKind::run) return true;
+  const auto place = open_.find(record.stream.run_id);
+  if (place == open_.end()) return true;
+  if (std::holds_alternative<StationEvent>(record.event)) observe_attempt(record, place->second);
+  if (std::holds_alternative<RunEvent>(record.event)) observe_run(record, place->second);
+  return work_.attempts < recorded_attempts_max;
+}
+
+void WorkRecorder::start_run(const World& world, const Record& record, const RunStarted& event) {
+  const Run* run = world.find_run(record.stream.run_id);
+  if (run == nullptr) return;
+  RecordedRun recorded;
+  recorded.id = run->id;
+  recorded.arrived_ns = record.recorded_at_ns;
+  recorded.project = event.project;
+  recorded.repository = event.repository;
+  recorded.budget = event.budget;
+  recorded.max_retries = event.max_retries;
+  recorded.pipeline = run->pipeline;
+  recorded.stations.resize(run->pipeline->stations.size());
+  if (const Card* card = world.board.find_by_run(run->id)) {
+    // A card that was under way at the beginning isn't part of it, and neither are its runs.
+    const auto place = cards_.find(card->id);
+    if (place == cards_.end()) return;
+    RecordedCard& owner = work_.cards[place->second];
+    recorded.of_card = true;
+    (card->merge_run_id == run->id ? owner.merges : owner.builds).push_back(work_.runs.size());
+  }
+  open_[run->id].index = work_.runs.size();
+  work_.runs.push_back(std::move(recorded));
+}
+
+RecordedAttempt& WorkRecorder::attempt_of(OpenRun& open) {
+  return work_.runs[open.index].stations[*open.station].attempts.back();
+}
+
+void WorkRecorder::end_attempt(const Record& record, OpenRun& open, AttemptEnding ending) {
+  if (!open.station) return;
+  RecordedAttempt& attempt = attempt_of(open);
+  attempt.ending = ending;
+  attempt.worked_ns = record.recorded_at_ns - open.claimed_ns;
+  thin_out(attempt.beats);
+  if (attempt.lease_ms > 0) --workers_;
+  open.station.reset();
+}
+
+void WorkRecorder::fail_attempt(const Record& record, OpenRun& open, const Failure& failure) {
+  if (!open.station) return;
+  RecordedAttempt& attempt = attempt_of(open);
+  attempt.outcome = failure.outcome;
+  attempt.error_class = failure.error_class;
+  attempt.code = failure.code;
+  const bool ended_by_us = failure.code == "TIMEOUT" || failure.code == "STALLED";
+  end_attempt(record, open,
+              failure.code == "LEASE_EXPIRED" ? AttemptEnding::silent
+              : ended_by_us                   ? AttemptEnding::open
+                                              : AttemptEnding::told);
+}
+
+void WorkRecorder::decide(const Record& record, OpenRun& open, RecordedDecision decision) {
+  if (!open.held) return;
+  decision.waited_ns = record.recorded_at_ns - open.held_ns;
+  work_.runs[open.index].stations[*open.held].decisions.push_back(decision);
+  open.held.reset();
+}
+
+void WorkRecorder::observe_attempt(const Record& record, OpenRun& open) {
+  const auto& event = std::get<StationEvent>(record.event);
+  RecordedRun& run = work_.runs[open.index];
+  if (const auto* claimed = event_as<StationClaimed>(record.event)) {
+    const auto index = index_of(*run.pipeline, claimed->station);
+    if (!index) return;
+    open.station = index;
+    open.claimed_ns = record.recorded_at_ns;
+    RecordedAttempt attempt;
+    attempt.lease_ms = claimed->lease_ms;
+    run.stations[*index].attempts.push_back(std::move(attempt));
+    ++work_.attempts;
+    if (claimed->lease_ms > 0) work_.workers = std::max(work_.workers, ++workers_);
+    return;
+  }
+  if (event_as<StationHeld>(record.event) != nullptr) {
+    open.held = index_of(*run.pipeline, station_of(event));
+    open.held_ns = record.recorded_at_ns;
+  } else if (event_as<StationApproved>(record.event) != nullptr) {
+    decide(record, open, {0, Decision::approve, {}});
+  } else if (event_as<StationRejected>(record.event) != nullptr) {
+    decide(record, open, {0, Decision::reject, {}});
+  }
+  if (!open.station) return;
+  RecordedAttempt& attempt = attempt_of(open);
+  if (const auto* beat = event_as<StationHeartbeat>(record.event)) {
+    attempt.beats.push_back({record.recorded_at_ns - open.claimed_ns, beat->progress_digest});
+  } else if (const auto* used = event_as<StationUsageReported>(record.event)) {
+    attempt.usage = used->usage;
+  } else if (event_as<StationSucceeded>(record.event) != nullptr) {
+    end_attempt(record, open, AttemptEnding::told);
+  } else if (const auto* again = event_as<StationAttemptFailed>(record.event)) {
+    fail_attempt(record, open, again->failure);
+  } else if (const auto* failed = event_as<StationFailed>(record.event)) {
+    fail_attempt(record, open, failed->failure);
+  } else if (const auto* late = event_as<StationTimedOut>(record.event)) {
+    fail_attempt(record, open, late->failure);
+  } else if (const auto* deferred = event_as<StationDeferred>(record.event)) {
+    attempt.given_back = deferred->reason;
+    attempt.wait_ns = std::max<std::int64_t>(0, deferred->until_ns - record.recorded_at_ns);
+    end_attempt(record, open, AttemptEnding::told);
+  } else if (event_as<StationCanceled>(record.event) != nullptr) {
+    attempt.outcome = Outcome::canceled;
+    end_attempt(record, open, open.cancel_requested ? AttemptEnding::open : AttemptEnding::told);
+  }
+}
+
+void WorkRecorder::observe_run(const Record& record, OpenRun& open) {
+  RecordedRun& run = work_.runs[open.index];
+  const auto intervene = [&](RecordedIntervention::Kind kind) {
+    run.interventions.push_back({kind, record.recorded_at_ns - run.arrived_ns});
+  };
+  if (event_as<RunCancelRequested>(record.event) != nullptr) {
+    open.cancel_requested = true;
+    intervene(RecordedIntervention::Kind::cancel);
+  } else if (event_as<RunCanceled>(record.event) != nullptr && !open.cancel_requested &&
+             record.cause == 0) {
+    intervene(RecordedIntervention::Kind::cancel);  // nothing was under way
+  } else if (event_as<RunPaused>(record.event) != nullptr) {
+    intervene(RecordedIntervention::Kind::pause);
+  } else if (event_as<RunResumed>(record.event) != nullptr) {
+    intervene(RecordedIntervention::Kind::resume);
+  } else if (const auto* raised = event_as<RunBudgetRaised>(record.event)) {
+    decide(record, open, {0, {}, raised->budget});
+  } else if (event_as<RunFailed>(record.event) != nullptr) {
+    open.failed_ns = record.recorded_at_ns;
+  } else if (event_as<RunRetried>(record.event) != nullptr) {
+    run.retried_after_ns.push_back(record.recorded_at_ns - open.failed_ns);
+  }
+}
+
+void WorkRecorder::observe_board(const World& world, const Record& record) {
+  if (const auto* put = event_as<ProjectPut>(record.event)) {
+    work_.projects.push_back(
+        {record.recorded_at_ns,
+         put_of(record.stream.name, put->repository, put->base, put->remote, put->pipeline)});
+  } else if (const auto* adopted = event_as<PolicyAdopted>(record.event)) {
+    const Project* project = world.find_project(record.stream.name);
+    if (project == nullptr) return;
+    work_.policies.push_back({record.recorded_at_ns, project->repository, adopted->policy});
+  } else if (const auto* submitted = event_as<CardSubmitted>(record.event)) {
+    cards_.emplace(record.stream.run_id, work_.cards.size());
+    work_.cards.push_back({record.stream.run_id, record.recorded_at_ns, *submitted, {}, {}, {}});
+  } else if (event_as<CardBlocked>(record.event) != nullptr ||
+             event_as<CardFailed>(record.event) != nullptr) {
+    blocked_ns_[record.stream.run_id] = record.recorded_at_ns;
+  } else if (const auto* unblocked = event_as<CardUnblocked>(record.event)) {
+    const auto place = cards_.find(record.stream.run_id);
+    const auto blocked = blocked_ns_.find(record.stream.run_id);
+    if (unblocked->by_itself || place == cards_.end() || blocked == blocked_ns_.end()) return;
+    work_.cards[place->second].unblocked_after_ns.push_back(record.recorded_at_ns -
+                                                            blocked->second);
+  }
+}
+
+RecordedWork WorkRecorder::finish() && {
+  // What is under way at the end isn't known: it is drawn, as what never began.
+  for (auto& [id, open] : open_) {
+    if (open.station) work_.runs[open.index].stations[*open.station].attempts.pop_back();
+  }
+  for (RecordedProject& project : work_.projects) {
+    if (project.put_ns == 0) project.put_ns = work_.from_ns;
+  }
+  for (RecordedPolicy& policy : work_.policies) {
+    if (policy.adopted_ns == 0) policy.adopted_ns = work_.from_ns;
+  }
+  for (RecordedCard& card : work_.cards) {
+    if (card.submitted_ns == 0) card.submitted_ns = work_.from_ns;
+  }
+  return std::move(work_);
+}
+
+}  // namespace signalbox

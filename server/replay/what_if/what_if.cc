@@ -1,0 +1,392 @@
+#include "server/replay/what_if/what_if.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "domain/nanoseconds.h"
+#include "domain/own_loops.h"
+#include "domain/run_retry.h"
+#include "server/board/board_loops.h"
+#include "server/engine/timers.h"
+#include "server/replay/what_if/attempt_pool.h"
+#include "server/replay/what_if/imagined_jobs.h"
+#include "server/replay/what_if/imagined_repositories.h"
+#include "server/replay/what_if/imagined_workers.h"
+#include "server/replay/what_if/simulated_time.h"
+#include "server/scheduler/station_jobs.h"
+#include "store/codec.h"
+
+namespace signalbox {
+namespace {
+
+constexpr std::int64_t ns_per_day = 24LL * 60 * 60 * ns_per_s;
+const Origin by_a_person{"person", {}, {}};
+
+// Ids that are alike each time.
+class CountedIds final : public IdSource {
+ public:
+  Uuid next_run_id(std::int64_t) override { return next(); }
+  Uuid next_span_id() override { return next(); }
+
+ private:
+  Uuid next() {
+    ++count_;
+    Uuid id{};
+    id.bytes.front() = 0xFF;  // no recorded one begins so before the year 10000
+    for (std::size_t byte = 0; byte < sizeof count_; ++byte) {
+      id.bytes[15 - byte] = static_cast<std::uint8_t>(count_ >> (8 * byte));
+    }
+    return id;
+  }
+
+  std::uint64_t count_ = 0;
+};
+
+// Nothing is written: what is decided is durable right after.
+class InstantCommitter final : public Committer {
+ public:
+  InstantCommitter(SimulatedTime& time, Engine& engine) : time_(time), engine_(engine) {}
+
+  void start(Position expected_tail, std::vector<Commit> batch) override {
+    for (const Commit& commit : batch) expected_tail += commit.size();
+    time_.after(0, [this, expected_tail, batch = std::move(batch)]() mutable {
+      engine_.on_committed({{AppendStatus::ok, expected_tail, {}}, std::move(batch), {}, 0});
+    });
+  }
+
+ private:
+  SimulatedTime& time_;
+  Engine& engine_;
+};
+
+BoardSettings board_settings(const WhatIfPolicy& policy) {
+  return read_board_settings(policy.schedules).value();
+}
+
+class ImaginedService {
+ public:
+  ImaginedService(const RecordedWork& work, const WhatIfPolicy& policy,
+                  const WhatIfSettings& settings)
+      : work_(work),
+        policy_(policy),
+        settings_(settings),
+        time_(work.from_ns),
+        pool_(work, settings.seed),
+        engine_(World{}, time_, hooks()),
+        committer_(time_, engine_),
+        repositories_(std::make_shared<ImaginedRepositories>(work, policy)),
+        workers_({engine_, time_, pool_, ids_, policy_},
+                 policy.workers ? *policy.workers : settings.workers, [this] { schedule_turn(); }),
+        jobs_(
+            engine_, ids_,
+            [this](JobReports reports) {
+              return std::make_unique<ImaginedJobs>(time_, pool_, std::move(reports));
+            },
+            [this](std::function<void()> action) { time_.after(0, std::move(action)); },
+            [](const Job&, const std::string&) {},
+            {"/", policy.jobs_max ? *policy.jobs_max : settings.jobs_max,
+             policy.remote_jobs_max ? *policy.remote_jobs_max : settings.remote_jobs_max}),
+        board_({engine_, time_, ids_,
+                [this](const std::function<std::function<void()>()>& blocking) {
+                  time_.after(0, [blocking] { blocking()(); });
+                },
+                repositories_, [](bool, const std::string&) {}},
+               board_settings(policy), CoderunnerMode::mock) {
+    engine_.set_committer(committer_);
+  }
+
+  WhatIf run();
+
+ private:
+  Engine::Hooks hooks();
+  void observe(const Record& record);
+  void plan_work();
+  void arrive(const RecordedRun& recorded);
+  void put(const RecordedProject& recorded);
+  void submit(const RecordedCard& recorded);
+  void on_card_run(const Record& record, const RunId& run, bool merge);
+  void on_card_stopped(const CardId& card);
+  void on_held(const Record& record, const StationHeld& event);
+  void on_failed(const Record& record);
+  void person(std::int64_t after_ns, Command command);
+  void schedule_turn();
+  void turn();
+  void alarm();
+  [[nodiscard]] bool is_done() const;
+  [[nodiscard]] PipelineDefinition adapted(const PipelineDefinition& pipeline) const;
+  const PipelineDefinition& pipeline_of(const RecordedRun& run);
+
+  const RecordedWork& work_;
+  const WhatIfPolicy& policy_;
+  const WhatIfSettings& settings_;
+  SimulatedTime time_;
+  CountedIds ids_;
+  AttemptPool pool_;
+  FlowMeter meter_;
+  Timers timers_;
+  Engine engine_;
+  InstantCommitter committer_;
+  const std::shared_ptr<ImaginedRepositories> repositories_;
+  ImaginedWorkers workers_;
+  StationJobs jobs_;
+  BoardLoops board_;
+
+  struct CardProgress {
+    const RecordedCard* recorded = nullptr;
+    std::size_t builds = 0;
+    std::size_t merges = 0;
+    std::size_t unblocked = 0;
+  };
+  std::unordered_map<CardId, CardProgress, UuidHash> cards_;
+  std::map<std::pair<RunId, std::string>, std::size_t> held_;
+  std::unordered_map<RunId, std::size_t, UuidHash> retried_;
+  // Of runs that will be retried: the fold of these is what failed.
+  std::unordered_map<RunId, std::vector<Record>, UuidHash> kept_;
+  std::unordered_map<const PipelineDefinition*, PipelineDefinition> pipelines_;
+  std::size_t to_come_ = 0;  // arrivals, and what people will decide
+  bool turn_scheduled_ = false;
+  std::uint64_t alarm_ = 0;  // the one that was set last
+  std::uint64_t events_ = 0;
+};
+
+Engine::Hooks ImaginedService::hooks() {
+  return {[this](std::span<const Record> records) {
+            timers_.observe(engine_.world(), records, time_.wall_ns(), time_.monotonic_ns());
+            workers_.observe(records);
+            for (const Record& record : records) observe(record);
+            schedule_turn();
+          },
+          [this](const CommitOutcome& outcome) {
+            for (const Commit& commit : outcome.batch) {
+              jobs_.observe(commit);
+              board_.observe(commit);
+            }
+            schedule_turn();
+          },
+          [](const std::string&) {}, [](const std::string&) { return World{}; }};
+}
+
+void ImaginedService::observe(const Record& record) {
+  ++events_;
+  meter_.observe(record);
+  if (settings_.visit) settings_.visit(record);
+  if (const auto kept = kept_.find(record.stream.run_id);
+      kept != kept_.end() && record.stream.kind == StreamKind::run) {
+    kept->second.push_back(record);
+  }
+  if (const auto* started = event_as<CardStarted>(record.event)) {
+    on_card_run(record, started->run_id, false);
+  } else if (const auto* merge = event_as<CardMergeStarted>(record.event)) {
+    on_card_run(record, merge->run_id, true);
+  } else if (event_as<CardBlocked>(record.event) != nullptr ||
+             event_as<CardFailed>(record.event) != nullptr) {
+    on_card_stopped(record.stream.run_id);
+  } else if (const auto* held = event_as<StationHeld>(record.event)) {
+    on_held(record, *held);
+  } else if (event_as<RunFailed>(record.event) != nullptr) {
+    on_failed(record);
+  }
+}
+
+PipelineDefinition ImaginedService::adapted(const PipelineDefinition& pipeline) const {
+  PipelineDefinition definition = policy_.changed(pipeline);
+  for (StationDefinition& station : definition.stations) {
+    if (station.executor != ExecutorKind::deep_work) continue;
+    station.executor = ExecutorKind::process;  // its steps aren't taken one by one
+    station.command = {"deep_work"};
+    station.deep_work.reset();
+  }
+  return definition;
+}
+
+const PipelineDefinition& ImaginedService::pipeline_of(const RecordedRun& run) {
+  const auto place = pipelines_.find(run.pipeline.get());
+  if (place != pipelines_.end()) return place->second;
+  return pipelines_.emplace(run.pipeline.get(), adapted(*run.pipeline)).first->second;
+}
+
+void ImaginedService::arrive(const RecordedRun& recorded) {
+  --to_come_;
+  pool_.assign(recorded.id, recorded);
+  StartRun start;
+  start.goal = "recorded";
+  start.run_id = recorded.id;
+  start.pipeline = pipeline_of(recorded);
+  start.pipeline_digest = pipeline_digest(*start.pipeline);
+  if (!recorded.project.empty()) start.project = recorded.project;
+  if (!recorded.repository.empty()) start.repository = recorded.repository;
+  if (recorded.budget != Budget{}) start.budget = recorded.budget;
+  if (!policy_.sets_retries()) start.max_retries = recorded.max_retries;
+  if (!recorded.retried_after_ns.empty()) kept_[recorded.id];
+  (void)engine_.begin(by_a_person).apply(start);
+  for (const RecordedIntervention& each : recorded.interventions) {
+    switch (each.kind) {
+      case RecordedIntervention::Kind::cancel:
+        person(each.after_ns, CancelRun{recorded.id, {}});
+        break;
+      case RecordedIntervention::Kind::pause:
+        person(each.after_ns, PauseRun{recorded.id, {}});
+        break;
+      case RecordedIntervention::Kind::resume:
+        person(each.after_ns, ResumeRun{recorded.id, {}, {}, {}, {}});
+        break;
+    }
+  }
+}
+
+// Refused where this history has come to another point: then there is nothing to decide.
+void ImaginedService::person(std::int64_t after_ns, Command command) {
+  ++to_come_;
+  time_.after(after_ns, [this, command = std::move(command)] {
+    --to_come_;
+    (void)engine_.begin(by_a_person).apply(command);
+  });
+}
+
+void ImaginedService::put(const RecordedProject& recorded) {
+  PutProject command = recorded.put;
+  if (command.pipeline) command.pipeline = adapted(*command.pipeline);
+  (void)engine_.begin(by_a_person).apply(command);
+}
+
+void ImaginedService::submit(const RecordedCard& recorded) {
+  --to_come_;
+  cards_[recorded.id].recorded = &recorded;
+  SubmitCard command;
+  command.card_id = recorded.id;
+  command.project = recorded.submitted.project;
+  command.title = recorded.submitted.title;
+  command.brief = recorded.submitted.brief;
+  if (!recorded.submitted.key.empty()) command.key = recorded.submitted.key;
+  command.priority = recorded.submitted.priority;
+  (void)engine_.begin(by_a_person).apply(command);
+  board_.find(heartbeat_loop_name)->trigger("card submitted", /*again=*/true);
+}
+
+void ImaginedService::on_card_run(const Record& record, const RunId& run, bool merge) {
+  const auto place = cards_.find(record.stream.run_id);
+  if (place == cards_.end()) return;
+  CardProgress& card = place->second;
+  const std::vector<std::size_t>& recorded = merge ? card.recorded->merges : card.recorded->builds;
+  const std::size_t number = merge ? card.merges++ : card.builds++;
+  if (number < recorded.size()) pool_.assign(run, work_.runs[recorded[number]]);
+}
+
+void ImaginedService::on_card_stopped(const CardId& id) {
+  const auto place = cards_.find(id);
+  if (place == cards_.end()) return;
+  CardProgress& card = place->second;
+  if (card.unblocked >= card.recorded->unblocked_after_ns.size()) return;
+  person(card.recorded->unblocked_after_ns[card.unblocked++], UnblockCard{id, {}});
+}
+
+void ImaginedService::on_held(const Record& record, const StationHeld& event) {
+  const RunId& run = record.stream.run_id;
+  const auto* decision = pool_.decision(run, event.station, held_[{run, event.station}]++);
+  if (decision == nullptr) return;
+  person(decision->waited_ns,
+         ResumeRun{run, {}, decision->decision, decision->budget, event.station});
+}
+
+void ImaginedService::on_failed(const Record& record) {
+  const RunId& run = record.stream.run_id;
+  const RecordedRun* recorded = pool_.recorded(run);
+  if (recorded == nullptr || recorded->of_card) return;
+  std::size_t& retried = retried_[run];
+  if (retried >= recorded->retried_after_ns.size()) return;
+  RetryRun command;
+  command.run_id = run;
+  command.failed_at = record.position;
+  command.failed = fold_failed_run(kept_[run], pipeline_of(*recorded));
+  person(recorded->retried_after_ns[retried++], std::move(command));
+}
+
+void ImaginedService::schedule_turn() {
+  if (std::exchange(turn_scheduled_, true)) return;
+  time_.after(0, [this] {
+    turn_scheduled_ = false;
+    turn();
+  });
+}
+
+void ImaginedService::turn() {
+  jobs_.dispatch_ready();
+  workers_.claim_ready();
+  engine_.flush();
+  alarm();
+}
+
+void ImaginedService::alarm() {
+  const std::int64_t due_ns =
+      std::min(timers_.next_due_ns().value_or(std::numeric_limits<std::int64_t>::max()),
+               board_.next_due_ns());
+  time_.at(due_ns, [this, number = ++alarm_] {
+    if (number != alarm_) return;
+    for (const Command& command : timers_.take_due(engine_.world(), time_.monotonic_ns())) {
+      (void)engine_.begin(by_the_service).apply(command);
+    }
+    board_.fire();
+    schedule_turn();
+  });
+}
+
+void ImaginedService::plan_work() {
+  for (const RecordedProject& project : work_.projects) {
+    time_.at(project.put_ns, [this, &project] { put(project); });
+  }
+  for (const RecordedCard& card : work_.cards) {
+    ++to_come_;
+    time_.at(card.submitted_ns, [this, &card] { submit(card); });
+  }
+  for (const RecordedRun& run : work_.runs) {
+    if (run.of_card) continue;
+    ++to_come_;
+    time_.at(run.arrived_ns, [this, &run] { arrive(run); });
+  }
+}
+
+// Nothing is open, and nothing will happen to what stopped.
+bool ImaginedService::is_done() const {
+  const World& world = engine_.world();
+  if (to_come_ > 0 || !world.runs.empty()) return false;
+  const Board::Cards& cards = world.board.cards();
+  // Beyond the end of the record nothing is tried again by itself: what came of it isn't recorded.
+  const bool beyond = time_.wall_ns() >= work_.to_ns;
+  return std::all_of(cards.begin(), cards.end(), [beyond](const auto& each) {
+    const Card& card = *each.second;
+    return card.status == CardStatus::failed ||
+           (card.status == CardStatus::blocked && (beyond || card.retry_at_ns == 0));
+  });
+}
+
+WhatIf ImaginedService::run() {
+  (void)engine_.begin(by_the_service).apply(StartServer{"what-if"});
+  board_.arm();
+  plan_work();
+  const std::int64_t recorded_ns = work_.to_ns - work_.from_ns;
+  const std::int64_t until_ns = work_.to_ns + 3 * recorded_ns + ns_per_day;
+  while (!is_done() && time_.step(until_ns)) {
+  }
+  WhatIf result;
+  result.measures = meter_.measures();
+  result.events = events_;
+  result.drawn = pool_.drawn();
+  result.unknown = pool_.unknown();
+  result.unfinished = !is_done();
+  return result;
+}
+
+}  // namespace
+
+WhatIf what_if(const RecordedWork& work, const WhatIfPolicy& policy,
+               const WhatIfSettings& settings) {
+  return ImaginedService(work, policy, settings).run();
+}
+
+}  // namespace signalbox

@@ -1,0 +1,150 @@
+// `access.*` and `server.authenticate`: who may reach the service, and being known to it.
+#include "server/access/authentication.h"
+#include "server/access/secret.h"
+#include "server/rpc/command_call.h"
+#include "server/text/time_text.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+json::value optional_time(const std::optional<std::int64_t>& utc_ns) {
+  return utc_ns ? json::value(format_time(*utc_ns)) : json::value(nullptr);
+}
+
+// What the event tells: the secret isn't in it, so it is told to the first who asks, and never
+// again.
+json::object issue_result(const Api&, std::span<const Record> records) {
+  json::object result;
+  for (const Record& record : records) {
+    if (const auto* issued = event_as<AccessTokenIssued>(record.event)) {
+      result["id"] = to_string(issued->id);
+      result["name"] = issued->name;
+      result["role"] = name_of(issued->role);
+      result["expires_at"] = optional_time(issued->expires_at_ns);
+      result["secret"] = nullptr;
+    }
+  }
+  return result;
+}
+
+void issue(Api& api, Call& call) {
+  auto command = from_json<IssueAccessToken>(call.params);
+  if (!command) return call.responder.reject(command.error());
+  if (answered_before(api, call, issue_result)) return;
+  const std::string secret = make_secret(api.random);
+  command->id = api.ids.next_run_id(api.clock.wall_ns());
+  command->secret_sha256 = digest_of_secret(secret);
+  Decided<json::object> outcome;
+  {
+    auto transaction = api.engine.begin(call.origin);
+    const auto applied = transaction.apply(*command);
+    if (applied) {
+      outcome = issue_result(api, transaction.records());
+      (*outcome)["secret"] = secret;
+    } else {
+      outcome = tl::unexpected(applied.error());
+    }
+  }
+  call.responder.answer(std::move(outcome));
+}
+
+json::object revoke_result(const Api&, std::span<const Record> records) {
+  json::object result;
+  result["revoked"] = false;
+  for (const Record& record : records) {
+    if (const auto* revoked = event_as<AccessTokenRevoked>(record.event)) {
+      result["id"] = to_string(revoked->id);
+      result["revoked"] = true;
+    }
+  }
+  return result;
+}
+
+const char* status_of(const AccessToken& token, std::int64_t wall_ns) {
+  if (token.status == AccessTokenStatus::revoked) return "revoked";
+  return token.expired(wall_ns) ? "expired" : "usable";
+}
+
+void list_access_tokens(Api& api, Call& call) {
+  json::array tokens;
+  for (const AccessToken& token : api.engine.world().access.tokens) {
+    json::object row;
+    row["id"] = to_string(token.id);
+    row["name"] = token.name;
+    row["role"] = name_of(token.role);
+    row["status"] = status_of(token, api.clock.wall_ns());
+    row["issued_at"] = format_time(token.issued_at_ns);
+    row["issued_by"] = token.issued_by;
+    row["issued_position"] = token.issued_at;
+    row["expires_at"] = optional_time(token.expires_at_ns);
+    if (token.status == AccessTokenStatus::revoked) {
+      row["revoked_at"] = format_time(token.revoked_at_ns);
+      row["reason"] = token.revoked_reason;
+    }
+    tokens.push_back(std::move(row));
+  }
+  json::object result;
+  result["tokens"] = std::move(tokens);
+  if (api.authentication != nullptr) {
+    const auto loopback = api.authentication->loopback_role();
+    json::object without;
+    without["unix_owner"] = name_of(Role::admin);
+    without["unix_others"] = name_of(api.authentication->other_user_role());
+    without["tcp_loopback"] = loopback ? json::value(name_of(*loopback)) : json::value(nullptr);
+    without["tcp_others"] = nullptr;
+    result["without_token"] = std::move(without);
+  }
+  call.responder.result(std::move(result));
+}
+
+struct Authenticate {
+  std::string secret;
+};
+BOOST_DESCRIBE_STRUCT(Authenticate, (), (secret))
+
+// Whoever tries secrets leaves as many events as anybody who asks for what they may not.
+void refuse_secret(Api& api, Call& call, const Rejection& why) {
+  (void)api.engine.begin({call.origin.actor, {}, {}})
+      .apply(NoteAccessDenied{call.origin.actor, "server.authenticate", {}, Role::viewer});
+  call.responder.reject(why);
+}
+
+void authenticate(Api& api, Call& call) {
+  const auto params = from_json<Authenticate>(call.params);
+  if (!params) return call.responder.reject(params.error());
+  if (api.authentication == nullptr) {
+    return call.responder.reject({ErrorCode::INTERNAL, "nobody is known here", {}, {}});
+  }
+  const Decided<Uuid> id = api.authentication->token_of(params->secret);
+  if (!id) return refuse_secret(api, call, id.error());
+  if (!call.responder.peer()->use_token(*id)) {
+    return call.responder.reject(
+        {ErrorCode::NOT_ALLOWED,
+         "each HTTP request brings its own token: Authorization: Bearer sbx_…",
+         {},
+         {"signalbox access list"}});
+  }
+  const AccessToken& token = *api.engine.world().access.find(*id);
+  json::object result;
+  result["actor"] = "token:" + token.name;
+  result["id"] = to_string(*id);
+  result["role"] = name_of(token.role);
+  result["expires_at"] = optional_time(token.expires_at_ns);
+  call.responder.result(std::move(result));
+}
+
+}  // namespace
+
+std::vector<Method> access_methods() {
+  return {
+      {"access.issue", true, Role::admin, field_names<IssueAccessToken>(), issue},
+      {"access.revoke", true, Role::admin, field_names<RevokeAccessToken>(),
+       handle_command<RevokeAccessToken, revoke_result>},
+      {"access.list", false, Role::admin, {}, list_access_tokens},
+      {"server.authenticate", false, std::nullopt, field_names<Authenticate>(), authenticate},
+  };
+}
+
+}  // namespace signalbox

@@ -1,0 +1,106 @@
+// `run.rebuild_artifacts`: the files of a run's root, as the log gives them.
+#include <memory>
+
+#include "server/followers/run_root/run_root_rebuild.h"
+#include "server/followers/run_root/run_root_writer.h"
+#include "server/rpc/command_call.h"
+#include "server/rpc/method.h"
+#include "server/text/described_json.h"
+#include "store/sha256.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+struct RebuildArtifacts {
+  RunId run_id{};
+  bool check = false;
+};
+BOOST_DESCRIBE_STRUCT(RebuildArtifacts, (), (run_id, check))
+
+const char* name_of(RebuiltFile::Found found) {
+  switch (found) {
+    case RebuiltFile::Found::same:
+      return "same";
+    case RebuiltFile::Found::missing:
+      return "missing";
+    case RebuiltFile::Found::different:
+      return "different";
+  }
+  return "?";
+}
+
+Rejection refusal(const RunId& run_id, const StoreError& error) {
+  if (error.kind == StoreError::Kind::not_found) {
+    return {ErrorCode::RUN_NOT_FOUND,
+            error.message,
+            {{"run_id", to_string(run_id)}},
+            {"signalbox run list"}};
+  }
+  if (error.kind == StoreError::Kind::dropped) {
+    return {ErrorCode::HISTORY_DROPPED,
+            "some of what the run's files are made from was archived and dropped: " + error.message,
+            {{"run_id", to_string(run_id)}},
+            {"signalbox events --run " + to_string(run_id)}};
+  }
+  return {ErrorCode::STORAGE_DAMAGED, error.message, {}, {"signalbox replay --verify"}};
+}
+
+json::object told(const RebuildArtifacts& params, const RunRootRebuild& rebuild) {
+  json::array files;
+  for (const RebuiltFile& file : rebuild.finish(/*write=*/!params.check)) {
+    json::object object;
+    object["path"] = file.path;
+    object["bytes"] = file.bytes.size();
+    object["sha256"] = to_hex(sha256(file.bytes));
+    object["found"] = name_of(file.found);
+    if (!file.error.empty()) object["error"] = file.error;
+    files.push_back(std::move(object));
+  }
+  json::object result;
+  result["run_id"] = to_string(params.run_id);
+  result["run_root"] = rebuild.root();
+  result["files"] = std::move(files);
+  return result;
+}
+
+// The long way through the log is gone on a thread that may block; the rest, and the writing, on
+// the writer's own, so that nothing older takes the place of something newer.
+void rebuild(Api& api, Call& call) {
+  const auto params = from_json<RebuildArtifacts>(call.params);
+  if (!params) return call.responder.reject(params.error());
+  if (api.run_roots == nullptr) {
+    return call.responder.reject({ErrorCode::INTERNAL, "nothing writes run roots here", {}, {}});
+  }
+  const auto answer = [&api, responder = call.responder](Decided<json::object> outcome) {
+    api.post([responder, outcome = std::move(outcome)] { responder.answer(outcome); });
+  };
+  const Position position = api.engine.durable_position();
+  api.run_blocking([&api, params = *params, position, answer]() -> std::function<void()> {
+    const auto work =
+        std::make_shared<RunRootRebuild>(api.log, api.run_roots->run_files(), params.run_id);
+    const auto advanced = work->advance(position);
+    if (!advanced) {
+      return [answer, refused = refusal(params.run_id, advanced.error())] {
+        answer(tl::unexpected(refused));
+      };
+    }
+    api.run_roots->when_writing(position, [params, answer, work](Position written) {
+      if (auto rest = work->advance(written); !rest) {
+        return answer(tl::unexpected(refusal(params.run_id, rest.error())));
+      }
+      answer(told(params, *work));
+    });
+    return [] {};
+  });
+}
+
+}  // namespace
+
+std::vector<Method> artifact_methods() {
+  return {
+      {"run.rebuild_artifacts", false, Role::operator_, field_names<RebuildArtifacts>(), rebuild}};
+}
+
+}  // namespace signalbox

@@ -1,0 +1,263 @@
+// `board.*`: the whole board at once, each column's first cards as they will be taken.
+#include <algorithm>
+#include <array>
+#include <queue>
+
+#include "server/rpc/command_call.h"
+#include "server/rpc/methods/card_views.h"
+#include "server/rpc/methods/card_waiting.h"
+#include "server/rpc/methods/project_views.h"
+#include "server/rpc/page_limit.h"
+#include "server/rpc/read_models.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::uint32_t board_cards_default = 20;
+// Of what has ended, so many of those that were submitted last are looked at for the latest.
+constexpr std::size_t ended_cards_looked_at = 100;
+constexpr std::size_t board_holders_max = 32;
+
+struct GetBoard {
+  std::optional<std::string> project;
+  std::optional<std::uint32_t> limit;
+};
+BOOST_DESCRIBE_STRUCT(GetBoard, (), (project, limit))
+
+constexpr std::array board_statuses = {
+    CardStatus::backlog, CardStatus::running, CardStatus::verifying, CardStatus::verified,
+    CardStatus::merged,  CardStatus::blocked, CardStatus::failed};
+
+using CardIds = std::vector<CardId>;
+
+// The first of the backlog, of one project or all. Costs what it gives, not what waits: each
+// project's lanes are in order, and so are their heads, and the heads of the projects.
+CardIds first_of_backlog(const Board& board, const std::optional<std::string>& only,
+                         std::size_t limit) {
+  using Place = std::pair<std::set<CardOrder>::const_iterator, std::set<CardOrder>::const_iterator>;
+  const auto later = [](const Place& a, const Place& b) { return *b.first < *a.first; };
+  std::priority_queue<Place, std::vector<Place>, decltype(later)> next(later);
+  const auto add_project = [&](const std::string& name) {
+    const ProjectBacklog* backlog = board.backlog(name);
+    if (backlog == nullptr) return;
+    std::size_t lanes = 0;
+    for (auto head = backlog->heads.begin(); head != backlog->heads.end() && lanes < limit;
+         ++head, ++lanes) {
+      const std::set<CardOrder>& lane = backlog->lanes.find(head->second)->second;
+      next.emplace(lane.begin(), lane.end());
+    }
+  };
+  if (only) {
+    add_project(*only);
+  } else {
+    std::size_t projects = 0;
+    for (auto head = board.heads().begin(); head != board.heads().end() && projects < limit;
+         ++head, ++projects) {
+      add_project(head->second);
+    }
+  }
+  CardIds ids;
+  while (!next.empty() && ids.size() < limit) {
+    auto [card, end] = next.top();
+    next.pop();
+    ids.push_back(card->id);
+    if (++card != end) next.emplace(card, end);
+  }
+  return ids;
+}
+
+// As they are merged.
+CardIds first_verified(const Board& board, const std::optional<std::string>& only,
+                       std::size_t limit) {
+  std::set<std::pair<Position, CardId>> order;
+  for (const auto& [project, cards] : board.verified()) {
+    if (only && project != *only) continue;
+    std::size_t count = 0;
+    for (auto card = cards.begin(); card != cards.end() && count < limit; ++card, ++count) {
+      order.insert(*card);
+      if (order.size() > limit) order.erase(std::prev(order.end()));
+    }
+  }
+  CardIds ids;
+  for (const auto& [position, id] : order) ids.push_back(id);
+  return ids;
+}
+
+// Those with an agent in this status, the one that has been so for longest first.
+CardIds at_work(const Board& board, const std::optional<std::string>& only, CardStatus status,
+                std::size_t limit) {
+  std::vector<const Card*> cards;
+  for (const CardId& id : only ? board.agents_of_project(*only) : board.agents()) {
+    const Card* card = board.find(id);
+    if (card->status == status) cards.push_back(card);
+  }
+  std::sort(cards.begin(), cards.end(),
+            [](const Card* a, const Card* b) { return a->changed_at < b->changed_at; });
+  CardIds ids;
+  for (const Card* card : cards) {
+    if (ids.size() == limit) break;
+    ids.push_back(card->id);
+  }
+  return ids;
+}
+
+// Those that go on by themselves, the one that does so first, first.
+CardIds retried_first(const Board& board, const std::optional<std::string>& only,
+                      std::size_t limit) {
+  CardIds ids;
+  for (const auto& [retry_at_ns, id] : board.retries()) {
+    if (ids.size() == limit) break;
+    if (!only || board.find(id)->project == *only) ids.push_back(id);
+  }
+  return ids;
+}
+
+// Who has the places for agents, and how many there are for each project that has any.
+json::object agents_json(const World& world, const std::optional<std::string>& only) {
+  const Board& board = world.board;
+  json::object agents;
+  agents["total"] = board.agents().size();
+  json::array& holders = agents["holders"].emplace_array();
+  std::set<std::string> names;
+  if (only) names.insert(*only);
+  for (const CardId& id : board.agents()) {
+    const Card* card = board.find(id);
+    if (!only) names.insert(card->project);
+    if (holders.size() < board_holders_max) holders.push_back(card_holder(*card));
+  }
+  json::array& projects = agents["projects"].emplace_array();
+  for (const std::string& name : names) {
+    if (projects.size() == board_holders_max) break;
+    const Policy& policy = world.find_project(name)->policy;
+    projects.push_back({{"project", name},
+                        {"agents", board.agents_of_project(name).size()},
+                        {"limit", policy.max_concurrent_agents_per_project},
+                        {"limit_over_all", policy.max_concurrent_agents}});
+  }
+  return agents;
+}
+
+// What the world says of a board, before the read models are asked for the cards.
+struct BoardOrder {
+  std::optional<std::string> project;
+  std::size_t limit = board_cards_default;
+  std::vector<std::string> projects;  // whose cards are counted
+  std::array<CardIds, board_statuses.size()> columns;
+};
+
+BoardOrder board_order_of(const World& world, const GetBoard& params, std::size_t limit) {
+  BoardOrder order;
+  order.project = params.project;
+  order.limit = limit;
+  if (params.project) {
+    order.projects.push_back(*params.project);
+  } else {
+    for (const auto& [name, project] : world.projects) order.projects.push_back(name);
+  }
+  for (std::size_t column = 0; column < board_statuses.size(); ++column) {
+    const CardStatus status = board_statuses[column];
+    CardIds& ids = order.columns[column];
+    if (status == CardStatus::backlog) ids = first_of_backlog(world.board, order.project, limit);
+    if (status == CardStatus::verified) ids = first_verified(world.board, order.project, limit);
+    if (status == CardStatus::blocked) ids = retried_first(world.board, order.project, limit);
+    if (status == CardStatus::running || status == CardStatus::verifying) {
+      ids = at_work(world.board, order.project, status, limit);
+    }
+  }
+  return order;
+}
+
+// The rows of a column: those that the world named, then, where nobody takes them in an order, the
+// ones that changed last.
+Stored<json::array> rows_of_column(const RunIndex& index, const BoardOrder& order,
+                                   std::size_t column) {
+  const CardStatus status = board_statuses[column];
+  json::array rows;
+  std::set<CardId> seen;
+  const auto add = [&](const CardRow& row) {
+    // Since the world was looked at it may have moved on.
+    if (row.status != status || rows.size() == order.limit) return;
+    if (seen.insert(row.card_id).second) rows.push_back(card_row_to_json(row));
+  };
+  for (const CardId& id : order.columns[column]) {
+    auto row = index.cards().find(id);
+    if (!row) return tl::unexpected(std::move(row.error()));
+    if (*row) add(**row);
+  }
+  const bool is_ordered =
+      status != CardStatus::merged && status != CardStatus::blocked && status != CardStatus::failed;
+  if (is_ordered) return rows;
+  auto page = index.cards().list({order.project, status}, ended_cards_looked_at);
+  if (!page) return tl::unexpected(std::move(page.error()));
+  std::sort(page->rows.begin(), page->rows.end(),
+            [](const CardRow& a, const CardRow& b) { return a.last_position > b.last_position; });
+  for (const CardRow& row : page->rows) add(row);
+  return rows;
+}
+
+Stored<json::array> columns_of_board(const RunIndex& index, const BoardOrder& order) {
+  CardCounts totals;
+  for (const std::string& project : order.projects) {
+    auto counts = index.cards().counts(project);
+    if (!counts) return tl::unexpected(std::move(counts.error()));
+    for (const CardStatus status : board_statuses) totals.of(status) += counts->of(status);
+  }
+  json::array columns;
+  for (std::size_t column = 0; column < board_statuses.size(); ++column) {
+    auto rows = rows_of_column(index, order, column);
+    if (!rows) return rows;
+    columns.push_back({{"status", name_of(board_statuses[column])},
+                       {"total", totals.of(board_statuses[column])},
+                       {"cards", std::move(*rows)}});
+  }
+  return columns;
+}
+
+// On the engine's thread.
+json::object board_answer(const World& world, const BoardOrder& order, json::array columns) {
+  for (json::value& column : columns) {
+    for (json::value& each : column.at("cards").as_array()) {
+      json::object& card = each.as_object();
+      const auto id = parse_uuid(std::string_view(card.at("card_id").as_string()));
+      const Card* open = world.board.find(*id);
+      card["waiting"] =
+          open == nullptr ? json::value(nullptr) : card_waiting(world, *open, /*whole=*/false);
+    }
+  }
+  json::object result;
+  result["columns"] = std::move(columns);
+  result["agents"] = agents_json(world, order.project);
+  return result;
+}
+
+void get_board(Api& api, Call& call) {
+  const auto params = from_json<GetBoard>(call.params);
+  if (!params) return call.responder.reject(params.error());
+  const auto limit = page_limit(params->limit, board_cards_default, board_get_cards_max);
+  if (!limit) return call.responder.reject(limit.error());
+  const World& world = api.engine.world();
+  if (params->project && world.find_project(*params->project) == nullptr) {
+    return call.responder.reject(project_not_found(*params->project));
+  }
+  ask_read_models(
+      api, call.responder, world.position,
+      [&api, responder = call.responder,
+       order = board_order_of(world, *params, *limit)](const RunIndex& index) {
+        return [&api, responder, order, columns = columns_of_board(index, order)]() mutable {
+          if (!columns) {
+            return responder.reject(unreadable(columns.error()).value());
+          }
+          responder.result(board_answer(api.engine.world(), order, std::move(*columns)));
+        };
+      });
+}
+
+}  // namespace
+
+std::vector<Method> board_methods() {
+  return {{"board.get", false, Role::viewer, field_names<GetBoard>(), get_board}};
+}
+
+}  // namespace signalbox

@@ -1,0 +1,171 @@
+// `card.*`: items on the board. `card.why` is in a file of its own.
+#include <boost/json/serialize.hpp>
+
+#include "domain/limits.h"
+#include "domain/refusals.h"
+#include "server/rpc/command_call.h"
+#include "server/rpc/methods/card_views.h"
+#include "server/rpc/methods/card_waiting.h"
+#include "server/rpc/methods/card_why.h"
+#include "server/rpc/page_limit.h"
+#include "server/rpc/read_models.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+void trigger(const Api& api, const std::string& reason) {
+  if (api.trigger_heartbeat) api.trigger_heartbeat(reason);
+}
+
+// A crash between the card and the trigger loses the trigger only: the heartbeat's next due tick
+// finds the card.
+void submit(Api& api, Call& call) {
+  auto command = from_json<SubmitCard>(call.params);
+  if (!command) return call.responder.reject(command.error());
+  if (answered_before(api, call, submit_card_result)) return;
+  command->card_id = api.ids.next_run_id(api.clock.wall_ns());
+  Decided<json::object> outcome;
+  {
+    auto transaction = api.engine.begin(call.origin);
+    const auto applied = transaction.apply(*command);
+    if (applied) {
+      outcome = submit_card_result(api, transaction.records());
+    } else {
+      outcome = tl::unexpected(applied.error());
+    }
+  }
+  const bool immediate = outcome && command->immediate.value_or(true);
+  call.responder.answer(std::move(outcome));
+  if (immediate) trigger(api, "card " + to_string(command->card_id) + " was submitted");
+}
+
+// A BlockCard or UnblockCard; where nothing is left to be done the card is as it was.
+template <class T>
+bool apply_card_word(Api& api, Call& call, const T& command, ResultOf result_of) {
+  if (answered_before(api, call, result_of)) return false;
+  bool changed = false;
+  Decided<json::object> outcome;
+  {
+    auto transaction = api.engine.begin(call.origin);
+    const auto applied = transaction.apply(command);
+    if (!applied) {
+      outcome = tl::unexpected(applied.error());
+    } else if (*applied == 0) {
+      const Card* card = api.engine.world().board.find(command.card_id);
+      outcome = json::object{{"card_id", to_string(command.card_id)},
+                             {"status", name_of(card->status)},
+                             {"changed", false}};
+    } else {
+      outcome = result_of(api, transaction.records());
+      changed = true;
+    }
+  }
+  call.responder.answer(std::move(outcome));
+  return changed;
+}
+
+void block(Api& api, Call& call) {
+  const auto command = from_json<BlockCard>(call.params);
+  if (!command) return call.responder.reject(command.error());
+  apply_card_word(api, call, *command, block_card_result);
+}
+
+void unblock(Api& api, Call& call) {
+  const auto command = from_json<UnblockCard>(call.params);
+  if (!command) return call.responder.reject(command.error());
+  if (apply_card_word(api, call, *command, unblock_card_result)) {
+    trigger(api, "card " + to_string(command->card_id) + " was unblocked");
+  }
+}
+
+struct GetCard {
+  CardId card_id{};
+};
+BOOST_DESCRIBE_STRUCT(GetCard, (), (card_id))
+
+struct ListCards {
+  std::optional<std::string> project;
+  std::optional<CardStatus> status;
+  std::optional<std::uint32_t> limit;
+  std::optional<Position> cursor;
+};
+BOOST_DESCRIBE_STRUCT(ListCards, (), (project, status, limit, cursor))
+
+// What the world adds to a row that says that the card is in the backlog.
+void add_waiting(const Api& api, json::object& card, bool whole) {
+  card["waiting"] = nullptr;
+  if (card.at("status") != "backlog") return;
+  const World& world = api.engine.world();
+  const auto id = parse_uuid(std::string_view(card.at("card_id").as_string()));
+  const Card* open = world.board.find(*id);
+  if (open != nullptr) card["waiting"] = card_waiting(world, *open, whole);
+}
+
+void get_card(Api& api, Call& call) {
+  const auto params = from_json<GetCard>(call.params);
+  if (!params) return call.responder.reject(params.error());
+  ask_read_models(api, call.responder, api.engine.world().position,
+                  [&api, responder = call.responder, id = params->card_id](const RunIndex& index) {
+                    return [&api, responder, view = card_view(api, index, id)]() mutable {
+                      if (view) add_waiting(api, view->at("card").as_object(), /*whole=*/true);
+                      responder.answer(std::move(view));
+                    };
+                  });
+}
+
+Decided<json::object> card_list_view(const RunIndex& index, const CardFilter& filter,
+                                     std::size_t limit, Position cursor) {
+  const auto page = index.cards().list(filter, limit, cursor);
+  if (!page) {
+    return reject(ErrorCode::STORAGE_DAMAGED, page.error().message, {},
+                  {"signalbox replay --verify"});
+  }
+  json::array rows;
+  for (const CardRow& row : page->rows) rows.push_back(card_row_to_json(row));
+  json::object result;
+  result["cards"] = std::move(rows);
+  result["next_cursor"] = page->next_cursor == 0 ? json::value(nullptr)
+                                                 : json::value(std::to_string(page->next_cursor));
+  return result;
+}
+
+void list_cards(Api& api, Call& call) {
+  const auto params = from_json<ListCards>(call.params);
+  if (!params) return call.responder.reject(params.error());
+  if (auto ok = require_at_most("project", params->project.value_or(""), limits::name_bytes_max);
+      !ok) {
+    return call.responder.reject(ok.error());
+  }
+  const auto limit = page_limit(params->limit, 50, card_list_rows_max);
+  if (!limit) return call.responder.reject(limit.error());
+  ask_read_models(
+      api, call.responder, api.engine.world().position,
+      [&api, responder = call.responder, filter = CardFilter{params->project, params->status},
+       limit = *limit, cursor = params->cursor.value_or(0)](const RunIndex& index) {
+        return [&api, responder, view = card_list_view(index, filter, limit, cursor)]() mutable {
+          if (view) {
+            for (json::value& card : view->at("cards").as_array()) {
+              add_waiting(api, card.as_object(), /*whole=*/false);
+            }
+          }
+          responder.answer(std::move(view));
+        };
+      });
+}
+
+}  // namespace
+
+std::vector<Method> card_methods() {
+  return {
+      {"card.submit", true, Role::operator_, field_names<SubmitCard>(), submit},
+      {"card.get", false, Role::viewer, field_names<GetCard>(), get_card},
+      {"card.list", false, Role::viewer, field_names<ListCards>(), list_cards},
+      {"card.block", true, Role::operator_, field_names<BlockCard>(), block},
+      {"card.unblock", true, Role::operator_, field_names<UnblockCard>(), unblock},
+      {"card.why", false, Role::viewer, field_names<GetCard>(), why_card},
+  };
+}
+
+}  // namespace signalbox

@@ -1,0 +1,145 @@
+#include "server/rpc/methods/card_views.h"
+
+#include <algorithm>
+
+#include "projections/run_history.h"
+#include "server/rpc/read_models.h"
+#include "server/rpc/record_json.h"
+#include "server/text/described_json.h"
+#include "server/text/time_text.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+// The latest events of a card that its view tells.
+constexpr std::size_t card_history_events_max = 200;
+
+json::value id_or_null(const Uuid& id) { return id.is_nil() ? json::value(nullptr) : to_json(id); }
+json::value time_or_null(std::int64_t utc_ns) {
+  return utc_ns == 0 ? json::value(nullptr) : json::value(format_time(utc_ns));
+}
+
+void add_run(const Record& record, json::array& runs) {
+  json::object run;
+  if (const auto* started = event_as<CardStarted>(record.event)) {
+    run["run_id"] = to_json(started->run_id);
+    run["kind"] = "work";
+    run["attempt"] = started->attempt;
+  } else if (const auto* merging = event_as<CardMergeStarted>(record.event)) {
+    run["run_id"] = to_json(merging->run_id);
+    run["kind"] = "merge";
+  } else {
+    return;
+  }
+  run["started_at"] = format_time(record.recorded_at_ns);
+  run["position"] = to_json(record.position);
+  runs.push_back(std::move(run));
+}
+
+json::object history_entry(const Record& record) {
+  json::object entry;
+  json::object whole = record_to_json(record);
+  for (const char* field : {"position", "type", "recorded_at", "actor", "span_id", "data"}) {
+    if (json::value* value = whole.if_contains(field)) entry[field] = std::move(*value);
+  }
+  return entry;
+}
+
+// The card that the first of the records is about, with its new status.
+json::object card_result(std::span<const Record> records, const char* status) {
+  json::object result;
+  for (const Record& record : records) {
+    if (record.stream.kind != StreamKind::card) continue;
+    result["card_id"] = to_json(record.stream.run_id);
+    result["status"] = status;
+    break;
+  }
+  return result;
+}
+
+}  // namespace
+
+json::object card_row_to_json(const CardRow& row) {
+  json::object object;
+  object["card_id"] = to_json(row.card_id);
+  object["status"] = to_json(row.status);
+  object["project"] = row.project;
+  object["title"] = row.title;
+  object["key"] = row.key;
+  object["priority"] = row.priority;
+  object["attempts"] = row.runs;
+  object["merging"] = row.is_merging();
+  object["run_id"] = id_or_null(row.run_id);
+  object["merge_run_id"] = id_or_null(row.merge_run_id);
+  object["code"] = row.code;
+  object["message"] = row.message;
+  object["retry_at"] = time_or_null(row.retry_at_ns);
+  object["token"] = to_json(row.token);
+  object["commit"] = row.commit;
+  object["submitted_at"] = format_time(row.submitted_at_ns);
+  object["changed_at"] = format_time(row.changed_at_ns);
+  object["submitted_position"] = to_json(row.submitted_position);
+  object["changed_position"] = to_json(row.last_position);
+  return object;
+}
+
+Decided<json::object> card_view(const Api& api, const RunIndex& index, const CardId& id) {
+  const auto row = index.cards().find(id);
+  if (!row) return unreadable(row.error());
+  if (!*row) return card_not_found(id);
+  auto positions = index.cards().positions(id);
+  if (!positions) return unreadable(positions.error());
+  const std::size_t total = positions->size();
+  if (total > card_history_events_max) {  // the first is the one that has the brief
+    positions->erase(positions->begin() + 1,
+                     positions->end() - static_cast<std::ptrdiff_t>(card_history_events_max - 1));
+  }
+  const auto records = read_records(api.log, *positions);
+  if (!records) return unreadable(records.error());
+  json::object card = card_row_to_json(**row);
+  json::array runs, history;
+  for (const Record& record : *records) {
+    if (const auto* submitted = event_as<CardSubmitted>(record.event)) {
+      card["brief"] = submitted->brief;
+      card["submitted_by"] = record.actor;
+    }
+    add_run(record, runs);
+    history.push_back(history_entry(record));
+  }
+  card["runs"] = std::move(runs);
+  card["history"] = std::move(history);
+  card["history_total"] = total;
+  return json::object{{"card", std::move(card)}};
+}
+
+tl::unexpected<Rejection> card_not_found(const CardId& id) {
+  return reject(ErrorCode::CARD_NOT_FOUND, "there is no card " + to_string(id),
+                {{"card_id", to_string(id)}}, {"signalbox card list"});
+}
+
+json::object submit_card_result(const Api&, std::span<const Record> records) {
+  json::object result = card_result(records, "backlog");
+  for (const Record& record : records) {
+    if (const auto* submitted = event_as<CardSubmitted>(record.event)) {
+      result["project"] = submitted->project;
+      result["title"] = submitted->title;
+    }
+  }
+  return result;
+}
+
+json::object block_card_result(const Api&, std::span<const Record> records) {
+  json::object result = card_result(records, "blocked");
+  result["changed"] = true;
+  return result;
+}
+
+json::object unblock_card_result(const Api&, std::span<const Record> records) {
+  json::object result = card_result(records, "backlog");
+  result["changed"] = true;
+  return result;
+}
+
+}  // namespace signalbox

@@ -1,0 +1,274 @@
+#include "server/rpc/methods/card_why.h"
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "domain/admission.h"
+#include "domain/refusals.h"
+#include "server/board/policy_reader.h"
+#include "server/rpc/methods/card_views.h"
+#include "server/rpc/methods/card_waiting.h"
+#include "server/rpc/methods/run_why.h"
+#include "server/rpc/read_models.h"
+#include "server/text/described_json.h"
+#include "server/text/time_text.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+struct WhyCard {
+  CardId card_id{};
+};
+BOOST_DESCRIBE_STRUCT(WhyCard, (), (card_id))
+
+// What the engine's thread knows at one position.
+struct CardMoment {
+  CardId card_id{};
+  std::shared_ptr<const Card> card;  // nullptr: it is merged, or there is none
+  bool moving = false;
+  std::string reason;
+  std::string text;
+  Position cause_position = 0;
+  bool caused_by_policy = false;  // then the position is that of the latest PolicyAdopted
+  std::int64_t until_ns = 0;
+  json::array holders;
+  std::string unblocked_by;
+  std::vector<std::string> next_commands;
+  std::function<Decided<json::object>(const RunIndex&)> why_run;  // of the run under way
+};
+
+std::string policy_file_of(const World& world, const Card& card) {
+  return world.find_project(card.project)->repository + "/" + policy_file_name;
+}
+
+void explain_policy(const World& world, const char* toggle, CardMoment& moment) {
+  const Card& card = *moment.card;
+  moment.reason = "policy";
+  moment.caused_by_policy = true;
+  moment.unblocked_by = std::string("`- [x] ") + toggle + "` in " + policy_file_of(world, card);
+  moment.next_commands = {"signalbox project get " + shell_word(card.project)};
+}
+
+// The event that took the last of the places: the latest start of a holder's run.
+Position latest_start(const World& world, const CardWait& wait) {
+  Position latest = 0;
+  for (const CardId& id : wait.holders) {
+    const Card* holder = world.board.find(id);
+    const Run* run = holder == nullptr ? nullptr : world.find_run(holder->run_id);
+    if (run != nullptr) latest = std::max(latest, run->started_at);
+  }
+  return latest;
+}
+
+void explain_backlog(const World& world, CardMoment& moment) {
+  const Card& card = *moment.card;
+  const CardWait wait = why_waiting(world, card);
+  const json::value told = card_waiting(world, card, /*whole=*/true);
+  const json::object& waiting = told.get_object();
+  moment.reason = std::string(waiting.at("reason").as_string());
+  moment.text = std::string(waiting.at("text").as_string());
+  if (const json::value* holders = waiting.if_contains("holders")) {
+    moment.holders = holders->get_array();
+  }
+  switch (wait.reason) {
+    case CardWaitReason::none:
+      moment.reason = "next";
+      moment.moving = true;
+      moment.unblocked_by = "the next tick of the heartbeat";
+      moment.next_commands = {"signalbox loop trigger heartbeat"};
+      return;
+    case CardWaitReason::policy:
+      return explain_policy(world, "processBacklog", moment);
+    case CardWaitReason::order:
+      moment.unblocked_by = "the cards before it: a higher priority, or submitted earlier";
+      moment.next_commands = {"signalbox card why " + to_string(wait.holders.front()),
+                              "signalbox board"};
+      return;
+    case CardWaitReason::concurrency:
+      break;
+  }
+  moment.cause_position = latest_start(world, wait);
+  moment.caused_by_policy = wait.limit == 0;
+  moment.unblocked_by =
+      wait.scope == "key"
+          ? "the end of that card's run"
+          : "the end of one of these runs, or a greater limit in " + policy_file_of(world, card);
+  for (const CardId& id : wait.holders) {
+    if (moment.next_commands.size() == 3) break;
+    const Card* holder = world.board.find(id);
+    if (holder != nullptr && !holder->run_id.is_nil()) {
+      moment.next_commands.push_back("signalbox run why " + to_string(holder->run_id));
+    }
+  }
+  moment.next_commands.push_back("signalbox project get " + shell_word(card.project));
+}
+
+void explain_run(const RunId& run_id, const char* what, CardMoment& moment) {
+  moment.reason = what;
+  moment.text = std::string(moment.card->is_merging() ? "run " : "its run ") + to_string(run_id) +
+                (moment.card->is_merging() ? " merges it" : " is under way");
+  moment.moving = true;
+  moment.unblocked_by = "the end of the run";
+  moment.next_commands = {"signalbox run why " + to_string(run_id)};
+}
+
+void explain_verified(const World& world, CardMoment& moment) {
+  const Card& card = *moment.card;
+  if (card.is_merging()) return explain_run(card.merge_run_id, "merging", moment);
+  if (!world.find_project(card.project)->policy.merge_verified) {
+    moment.text = "the policy of " + card.project + " doesn't merge verified work";
+    return explain_policy(world, "mergeVerified", moment);
+  }
+  const Card* merging = world.board.merging(card.project);
+  const Card* first = merging != nullptr ? merging : next_to_merge(world, card.project);
+  if (first != nullptr && first != &card) {
+    moment.reason = "merge_order";
+    moment.text = "\"" + first->title + "\" " +
+                  (merging != nullptr ? "is being merged" : "is merged before it");
+    moment.holders.push_back(card_holder(*first));
+    moment.unblocked_by = "the end of that merge";
+    moment.next_commands = {"signalbox card why " + to_string(first->id)};
+    return;
+  }
+  moment.reason = "merge_next";
+  moment.text = "its work is verified, and the next tick of the synthesizer merges it";
+  if (!card.code.empty()) moment.text += "; the merge before: " + card.code + ", " + card.message;
+  moment.moving = true;
+  moment.unblocked_by = "the next tick of the synthesizer";
+  moment.next_commands = {"signalbox loop trigger synthesizer"};
+}
+
+void explain_stop(const World& world, CardMoment& moment) {
+  const Card& card = *moment.card;
+  const bool is_blocked = card.status == CardStatus::blocked;
+  moment.reason = is_blocked ? "blocked" : "failed";
+  moment.text = card.code + ": " + card.message;
+  moment.until_ns = card.retry_at_ns;
+  moment.unblocked_by = "somebody who unblocks it";
+  if (is_blocked && card.retry_at_ns != 0) {
+    const bool retries = world.find_project(card.project)->policy.retry_blocked;
+    moment.unblocked_by =
+        retries ? "its next try at " + format_time(card.retry_at_ns) + ", or somebody before that"
+                : "somebody who unblocks it: the policy of " + card.project +
+                      " doesn't retry blocked cards";
+    if (!retries) moment.until_ns = 0;
+  }
+  moment.next_commands = {"signalbox card unblock " + to_string(card.id)};
+  if (!card.run_id.is_nil()) {
+    moment.next_commands.push_back("signalbox run why " + to_string(card.run_id));
+  }
+}
+
+CardMoment moment_of(Api& api, const CardId& id) {
+  const World& world = api.engine.world();
+  CardMoment moment;
+  moment.card_id = id;
+  const Card* card = world.board.find(id);
+  if (card == nullptr) return moment;
+  // Its addresses are compared with those of the world's cards: so the copy comes last.
+  moment.card = std::shared_ptr<const Card>(std::shared_ptr<const Card>(), card);
+  moment.cause_position = card->changed_at;
+  switch (card->status) {
+    case CardStatus::backlog:
+      explain_backlog(world, moment);
+      break;
+    case CardStatus::running:
+    case CardStatus::verifying:
+      explain_run(card->run_id, name_of(card->status), moment);
+      moment.why_run = why_of_run(api, card->run_id);
+      break;
+    case CardStatus::verified:
+      explain_verified(world, moment);
+      if (card->is_merging()) moment.why_run = why_of_run(api, card->merge_run_id);
+      break;
+    case CardStatus::blocked:
+    case CardStatus::failed:
+      explain_stop(world, moment);
+      break;
+    case CardStatus::merged:  // isn't on the board
+      break;
+  }
+  moment.card = std::make_shared<const Card>(*card);
+  return moment;
+}
+
+json::object merged_view(const CardRow& row) {
+  json::object entry;
+  entry["reason"] = "merged";
+  entry["text"] = row.commit.empty() ? "it is merged" : "it is merged: commit " + row.commit;
+  entry["cause_position"] = to_json(row.last_position);
+  entry["cause_event"] = std::string(CardMerged::tag.name);
+  entry["since"] = format_time(row.changed_at_ns);
+  entry["unblocked_by"] = "";
+  entry["next_commands"] = json::array{"signalbox run get " + to_string(row.merge_run_id)};
+  json::object result;
+  result["card_id"] = to_json(row.card_id);
+  result["title"] = row.title;
+  result["project"] = row.project;
+  result["status"] = to_json(row.status);
+  result["moving"] = false;
+  result["reasons"] = json::array{std::move(entry)};
+  return result;
+}
+
+// On the projector's thread.
+Decided<json::object> card_why_view(const Api& api, const RunIndex& index,
+                                    const CardMoment& moment) {
+  if (moment.card == nullptr) {
+    const auto row = index.cards().find(moment.card_id);
+    if (!row) return unreadable(row.error());
+    if (!*row) return card_not_found(moment.card_id);
+    return merged_view(**row);
+  }
+  Position cause = moment.cause_position;
+  if (moment.caused_by_policy) {
+    const auto adopted = index.cards().policy_adopted(moment.card->project);
+    if (!adopted) return unreadable(adopted.error());
+    cause = *adopted;
+  }
+  json::object entry;
+  entry["reason"] = moment.reason;
+  entry["text"] = moment.text;
+  entry["cause_position"] = to_json(cause);
+  const auto records = api.log.read(std::max<Position>(cause, 1), cause == 0 ? 0 : 1);
+  if (!records) return unreadable(records.error());
+  if (!records->empty()) {
+    entry["cause_event"] = std::string(tag_of(records->front().event).name);
+    entry["since"] = format_time(records->front().recorded_at_ns);
+  }
+  if (moment.until_ns != 0) entry["until"] = format_time(moment.until_ns);
+  if (!moment.holders.empty()) entry["holders"] = moment.holders;
+  entry["unblocked_by"] = moment.unblocked_by;
+  entry["next_commands"] = json::array(moment.next_commands.begin(), moment.next_commands.end());
+  json::object result;
+  result["card_id"] = to_json(moment.card_id);
+  result["title"] = moment.card->title;
+  result["project"] = moment.card->project;
+  result["status"] = to_json(moment.card->status);
+  result["moving"] = moment.moving;
+  result["reasons"] = json::array{std::move(entry)};
+  if (moment.why_run) {
+    auto run = moment.why_run(index);
+    if (!run) return run;
+    result["moving"] = run->at("moving");
+    result["run"] = std::move(*run);
+  }
+  return result;
+}
+
+}  // namespace
+
+void why_card(Api& api, Call& call) {
+  const auto params = from_json<WhyCard>(call.params);
+  if (!params) return call.responder.reject(params.error());
+  answer_from_read_models(api, call.responder,
+                          [&api, moment = moment_of(api, params->card_id)](const RunIndex& index) {
+                            return card_why_view(api, index, moment);
+                          });
+}
+
+}  // namespace signalbox

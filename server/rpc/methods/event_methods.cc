@@ -1,0 +1,190 @@
+// `events.*`: the log itself, read or followed.
+#include <algorithm>
+
+#include "domain/limits.h"
+#include "server/engine/dropped_history.h"
+#include "server/rpc/agent_logs.h"
+#include "server/rpc/broadcast_sources.h"
+#include "server/rpc/broadcasts.h"
+#include "server/rpc/command_call.h"
+#include "server/rpc/error_json.h"
+#include "server/rpc/page_limit.h"
+#include "server/rpc/record_json.h"
+#include "store/codec.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+// A filter may pass over much; then a page has fewer events, and says where to go on.
+constexpr Position read_scan_max = 20'000;
+constexpr std::size_t read_bytes_max = 512 * 1024;
+
+struct ReadEvents {
+  std::optional<Position> from;
+  std::optional<std::uint32_t> limit;
+  std::optional<RunId> run_id;
+  std::vector<std::string> types;
+};
+BOOST_DESCRIBE_STRUCT(ReadEvents, (), (from, limit, run_id, types))
+
+struct SubscribeEvents {
+  std::optional<Position> from;
+  std::optional<RunId> run_id;
+  std::vector<std::string> types;
+};
+BOOST_DESCRIBE_STRUCT(SubscribeEvents, (), (from, run_id, types))
+
+Decided<EventFilter> event_filter_from(const std::optional<RunId>& run_id,
+                                       const std::vector<std::string>& types,
+                                       std::vector<std::string> known = {}) {
+  for (const EventTag& tag : event_tags()) known.emplace_back(tag.name);
+  for (const std::string& type : types) {
+    if (std::find(known.begin(), known.end(), type) == known.end()) {
+      return reject(ErrorCode::INVALID_PARAMS, "there is no event type " + type,
+                    {{"field", std::string("types")}, {"types", known}});
+    }
+  }
+  return EventFilter{run_id, {types.begin(), types.end()}};
+}
+
+// About what the event takes as text, by what of it may be long.
+std::size_t text_bytes(const Record& record) {
+  const std::size_t own = apply(
+      [](const auto& event) -> std::size_t {
+        if constexpr (requires { event.result; }) {
+          return event.result.summary.size() + event.result.logs_inline.size() +
+                 event.result.metadata.size() + 256 * event.result.artifacts.size();
+        } else if constexpr (requires { event.goal; }) {
+          return event.goal.size() + event.input.size() +
+                 (event.pipeline ? limits::pipeline_bytes_max : 0);
+        } else {
+          return 0;
+        }
+      },
+      record.event);
+  return 512 + own;
+}
+
+// Any thread. Everything that the caller could have seen is durable by now, so it is in the log.
+// What was dropped is passed over, and the answer says from where on all is there.
+Decided<json::object> read_page(const EventLog& log, Position from, std::uint32_t limit,
+                                const EventFilter& filter) {
+  const Position tail = log.tail();
+  const Horizon horizon = log.horizon();
+  from = horizon.next_there(from);
+  json::array events;
+  Position next = from;
+  std::size_t bytes = 0;
+  bool wanted = true;
+  Stored<Position> scanned = from - 1;
+  for (Position left = read_scan_max; scanned && wanted && left > 0 && next <= tail;) {
+    const Position gap = horizon.first_dropped(next, tail).value_or(tail + 1);
+    const Position last = std::min(gap, next + left) - 1;
+    left -= last + 1 - next;
+    scanned = log.scan(next, last, [&](Record&& record) {
+      next = record.position + 1;
+      if (filter.matches(record)) {
+        bytes += text_bytes(record);
+        events.push_back(record_to_json(record));
+      }
+      return wanted = events.size() < limit && bytes < read_bytes_max;
+    });
+    next = horizon.next_there(next);
+  }
+  if (!scanned && scanned.error().kind == StoreError::Kind::dropped) {  // meanwhile
+    return tl::unexpected(history_dropped(log, scanned.error().position));
+  }
+  if (!scanned) {
+    return reject(ErrorCode::STORAGE_DAMAGED, scanned.error().message, {}, {"signalbox replay"});
+  }
+  json::object result;
+  result["events"] = std::move(events);
+  result["next_from"] = to_json(next);
+  result["more"] = next <= tail;
+  if (horizon.position > 0) result["history_from"] = to_json(horizon.position + 1);
+  return result;
+}
+
+void read(Api& api, Call& call) {
+  const auto params = from_json<ReadEvents>(call.params);
+  if (!params) return call.responder.reject(params.error());
+  auto filter = event_filter_from(params->run_id, params->types);
+  if (!filter) return call.responder.reject(filter.error());
+  const auto limit = page_limit(params->limit, 100, events_read_rows_max);
+  if (!limit) return call.responder.reject(limit.error());
+  const Position from = std::max<Position>(params->from.value_or(1), 1);
+  if (params->from && api.log.horizon().first_dropped(from, from)) {
+    return call.responder.reject(history_dropped(api.log, from));
+  }
+  api.engine.release_when_durable([&api, responder = call.responder, from, limit = *limit,
+                                   filter = std::move(*filter)](Durability) {
+    // Off the engine's thread: a page is up to read_scan_max records to look at.
+    api.run_blocking([&api, responder, from, limit, filter]() -> std::function<void()> {
+      return [responder, page = read_page(api.log, from, limit, filter)]() mutable {
+        responder.answer(std::move(page));
+      };
+    });
+  });
+}
+
+void subscribe(Api& api, Call& call) {
+  if (!call.responder.peer()->takes_deliveries()) {
+    return call.responder.reject(
+        {ErrorCode::INVALID_REQUEST,
+         "this connection carries answers only; events come over GET /v1/events",
+         {},
+         {"signalbox events --follow"}});
+  }
+  const auto params = from_json<SubscribeEvents>(call.params);
+  if (!params) return call.responder.reject(params.error());
+  auto filter = event_filter_from(params->run_id, params->types, broadcast_names());
+  if (!filter) return call.responder.reject(filter.error());
+  const Position tail = api.engine.world().position;
+  const Position from = std::max<Position>(params->from.value_or(tail + 1), 1);
+  // Of a run that is open nothing was dropped.
+  const bool all_there = params->run_id && api.engine.world().find_run(*params->run_id) != nullptr;
+  if (from <= api.log.horizon().position && !all_there) {
+    return call.responder.reject(history_dropped(api.log, from));
+  }
+  if (from > tail + 1) {
+    return call.responder.reject({ErrorCode::POSITION_NOT_FOUND,
+                                  "the log ends at " + std::to_string(tail),
+                                  {position_detail("from", from), position_detail("tail", tail)},
+                                  {"signalbox events --follow"}});
+  }
+  if (api.feed.full()) {
+    return call.responder.reject(
+        {ErrorCode::OVERLOADED,
+         "too many subscriptions",
+         {{"subscriptions_max", static_cast<std::int64_t>(subscriptions_max)}},
+         {"signalbox rpc server.status"}});
+  }
+  // The answer goes first; the events follow it on the same connection.
+  const std::string subscription = to_string(api.ids.next_span_id());
+  json::object result;
+  result["subscription"] = subscription;
+  result["from"] = from;
+  call.responder.result(std::move(result));
+  api.engine.release_when_durable([&api, responder = call.responder, subscription, from,
+                                   filter = std::move(*filter)](Durability durability) {
+    if (durability != Durability::durable) return;  // the answer was a refusal
+    Broadcasts broadcasts = filter.wants_broadcasts() ? broadcasts_from(api, from) : Broadcasts();
+    api.feed.subscribe(responder.peer(), subscription, from, filter, std::move(broadcasts));
+    if (api.agent_logs != nullptr && filter.types.contains(agent_log_name)) {
+      api.agent_logs->subscribe(responder.peer(), subscription, filter.run_id);
+    }
+  });
+}
+
+}  // namespace
+
+std::vector<Method> event_methods() {
+  return {
+      {"events.read", false, Role::viewer, field_names<ReadEvents>(), read},
+      {"events.subscribe", false, Role::viewer, field_names<SubscribeEvents>(), subscribe},
+  };
+}
+
+}  // namespace signalbox

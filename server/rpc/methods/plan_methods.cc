@@ -1,0 +1,91 @@
+// `plan.*`: the exploration and the plan of a deep_work station. Its own worker takes the same way
+// as one from outside.
+#include "domain/plan_guards.h"
+#include "projections/plan_history.h"
+#include "projections/run_history.h"
+#include "server/engine/dropped_history.h"
+#include "server/rpc/command_call.h"
+#include "server/rpc/plan_results.h"
+#include "server/rpc/read_models.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+struct GetPlan {
+  RunId run_id{};
+  std::optional<std::string> station;
+};
+BOOST_DESCRIBE_STRUCT(GetPlan, (), (run_id, station))
+
+enum class Phase : std::uint8_t { explore = 1, plan = 2, steps = 3 };
+BOOST_DESCRIBE_ENUM(Phase, explore, plan, steps)
+
+struct ListPlans {
+  std::optional<Phase> waiting_for;
+};
+BOOST_DESCRIBE_STRUCT(ListPlans, (), (waiting_for))
+
+// Of a station that the run has left. On the projector's thread.
+Decided<json::object> ended_plan_view(const Api& api, const RunIndex& index, const RunId& run_id,
+                                      const std::string& station) {
+  const std::string text = to_string(run_id);
+  const auto history = read_history(api.log, index, run_id);
+  if (!history) {
+    return reject(ErrorCode::STORAGE_DAMAGED, history.error().message, {}, {"signalbox replay"});
+  }
+  if (!*history) {
+    return tl::unexpected(no_such_run(api.log, run_id));
+  }
+  const auto run = fold_ended_plan((*history)->records, (*history)->pipeline, station);
+  if (run != nullptr) return plan_view(*run);
+  std::vector<std::string> deep;
+  for (const StationDefinition& each : (*history)->pipeline.stations) {
+    if (each.executor == ExecutorKind::deep_work) deep.push_back(each.name);
+  }
+  return reject(ErrorCode::PLAN_NOT_FOUND,
+                station.empty() ? "the run has begun no deep work"
+                                : "the run has begun no deep work of station " + station,
+                {{"run_id", text}, {"station", station}, {"deep_work_stations", deep}},
+                {"signalbox run get " + text});
+}
+
+void get_plan(Api& api, Call& call) {
+  const auto params = from_json<GetPlan>(call.params);
+  if (!params) return call.responder.reject(params.error());
+  const std::string station = params->station.value_or("");
+  const auto run = planned_run(api.engine.world(), params->run_id);
+  if (run && (station.empty() || (*run)->definition().name == station)) {
+    return call.responder.result(plan_view(**run));
+  }
+  answer_from_read_models(api, call.responder,
+                          [&api, id = params->run_id, station](const RunIndex& index) {
+                            return ended_plan_view(api, index, id, station);
+                          });
+}
+
+void list_plans(Api& api, Call& call) {
+  const auto params = from_json<ListPlans>(call.params);
+  if (!params) return call.responder.reject(params.error());
+  const std::string phase =
+      params->waiting_for ? boost::describe::enum_to_string(*params->waiting_for, "") : "";
+  call.responder.result(plan_list_view(api.engine.world(), phase));
+}
+
+}  // namespace
+
+std::vector<Method> plan_methods() {
+  return {
+      {"plan.set_exploration", true, Role::worker, field_names<SetExploration>(),
+       handle_command<SetExploration, exploration_result>},
+      {"plan.set", true, Role::worker, field_names<SetPlan>(),
+       handle_command<SetPlan, plan_result>},
+      {"plan.reset", true, Role::operator_, field_names<ResetPlan>(),
+       handle_command<ResetPlan, reset_result>},
+      {"plan.get", false, Role::viewer, field_names<GetPlan>(), get_plan},
+      {"plan.list", false, Role::viewer, field_names<ListPlans>(), list_plans},
+  };
+}
+
+}  // namespace signalbox

@@ -1,0 +1,146 @@
+// `project.*`: where cards are worked on, and by which policy.
+#include <algorithm>
+
+#include "domain/refusals.h"
+#include "server/rpc/command_call.h"
+#include "server/rpc/methods/project_views.h"
+#include "server/rpc/page_limit.h"
+#include "server/rpc/read_models.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+Decided<PutProject> read_put(Api& api, json::object& params) {
+  std::optional<PipelineDefinition> pipeline;
+  if (const json::value* tables = params.if_contains("pipeline");
+      tables != nullptr && !tables->is_null()) {
+    const auto read = api.known_pipeline.read(*tables);
+    if (!read) return tl::unexpected(read.error());
+    pipeline = (*read)->definition;
+  }
+  params.erase("pipeline");
+  auto command = from_json<PutProject>(params);
+  if (command) command->pipeline = std::move(pipeline);
+  return command;
+}
+
+void apply_put(Api& api, const Call& call, const PutProject& command) {
+  Decided<json::object> outcome;
+  {
+    auto transaction = api.engine.begin(call.origin);
+    const auto applied = transaction.apply(command);
+    if (!applied) {
+      outcome = tl::unexpected(applied.error());
+    } else if (*applied == 0) {
+      outcome = json::object{{"name", command.name},
+                             {"repository", command.repository},
+                             {"base", command.base.value_or("main")},
+                             {"remote", command.remote.value_or("")},
+                             {"changed", false}};
+    } else {
+      outcome = put_project_result(api, transaction.records());
+    }
+  }
+  call.responder.answer(std::move(outcome));
+}
+
+void put(Api& api, Call& call) {
+  auto command = read_put(api, call.params);
+  if (!command) return call.responder.reject(command.error());
+  if (answered_before(api, call, put_project_result)) return;
+  // What is refused anyway isn't worth a look at the disk.
+  const auto decided = decide(api.engine.world(), *command, Now{api.clock.wall_ns()});
+  if (!decided) return call.responder.reject(decided.error());
+  api.run_blocking([&api, check = api.check_repository,
+                    call = Call{{}, call.origin, call.responder},
+                    command = std::move(*command)]() mutable -> std::function<void()> {
+    auto checked = check(command);
+    return [&api, call, command, checked]() mutable {
+      if (answered_before(api, call, put_project_result)) return;
+      if (!checked) return call.responder.reject(checked.error());
+      apply_put(api, call, command);
+    };
+  });
+}
+
+struct GetProject {
+  std::string name;
+};
+BOOST_DESCRIBE_STRUCT(GetProject, (), (name))
+
+struct ListProjects {
+  std::optional<std::uint32_t> limit;
+  std::optional<std::string> cursor;
+};
+BOOST_DESCRIBE_STRUCT(ListProjects, (), (limit, cursor))
+
+void get_project(Api& api, Call& call) {
+  const auto params = from_json<GetProject>(call.params);
+  if (!params) return call.responder.reject(params.error());
+  const Project* project = api.engine.world().find_project(params->name);
+  if (project == nullptr) {
+    return call.responder.reject(project_not_found(params->name));
+  }
+  answer_from_read_models(
+      api, call.responder,
+      [&api, project = *project](const RunIndex& index) -> Decided<json::object> {
+        auto view = project_view(api, index, project, /*whole=*/true);
+        if (!view) return view;
+        return json::object{{"project", std::move(*view)}};
+      });
+}
+
+// The first `limit` + 1 projects after `cursor`, by name.
+std::vector<Project> projects_after(const World& world, const std::string& cursor,
+                                    std::size_t limit) {
+  std::vector<const Project*> found;
+  for (const auto& [name, project] : world.projects) {
+    if (name > cursor) found.push_back(&project);
+  }
+  const auto by_name = [](const Project* a, const Project* b) { return a->name < b->name; };
+  const std::size_t wanted = std::min(found.size(), limit + 1);
+  std::partial_sort(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(wanted), found.end(),
+                    by_name);
+  std::vector<Project> projects;
+  for (std::size_t place = 0; place < wanted; ++place) projects.push_back(*found[place]);
+  return projects;
+}
+
+void list_projects(Api& api, Call& call) {
+  const auto params = from_json<ListProjects>(call.params);
+  if (!params) return call.responder.reject(params.error());
+  const auto limit = page_limit(params->limit, 100, project_list_rows_max);
+  if (!limit) return call.responder.reject(limit.error());
+  answer_from_read_models(
+      api, call.responder,
+      [&api, limit = *limit,
+       projects = projects_after(api.engine.world(), params->cursor.value_or(""), *limit)](
+          const RunIndex& index) -> Decided<json::object> {
+        json::array rows;
+        for (const Project& project : projects) {
+          if (rows.size() == limit) break;
+          auto row = project_view(api, index, project, /*whole=*/false);
+          if (!row) return row;
+          rows.push_back(std::move(*row));
+        }
+        json::object result;
+        result["projects"] = std::move(rows);
+        result["next_cursor"] =
+            projects.size() > limit ? json::value(projects[limit - 1].name) : json::value(nullptr);
+        return result;
+      });
+}
+
+}  // namespace
+
+std::vector<Method> project_methods() {
+  return {
+      {"project.put", true, Role::operator_, field_names<PutProject>(), put},
+      {"project.get", false, Role::viewer, field_names<GetProject>(), get_project},
+      {"project.list", false, Role::viewer, field_names<ListProjects>(), list_projects},
+  };
+}
+
+}  // namespace signalbox

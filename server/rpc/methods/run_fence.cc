@@ -1,0 +1,65 @@
+#include "server/rpc/methods/run_fence.h"
+
+#include "domain/refusals.h"
+#include "server/rpc/command_call.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+tl::unexpected<Rejection> stale(const Run& run, const std::string& why, const char* field,
+                                const std::string& value) {
+  const std::string id = to_string(run.id);
+  return reject(ErrorCode::STALE_TOKEN, why, {{"run_id", id}, {field, value}},
+                {"signalbox run get " + id});
+}
+
+// The attempt that is named is the one under way, and isn't being ended.
+Decided<void> require_current(const Run& run, const CheckFence& asked) {
+  if (!asked.span_id && !asked.attempt_token) return {};
+  const Attempt* attempt = run.attempt ? &*run.attempt : nullptr;
+  const bool same = attempt != nullptr && !attempt->ending &&
+                    (!asked.span_id || attempt->span_id == *asked.span_id) &&
+                    (!asked.attempt_token || attempt->token == *asked.attempt_token);
+  if (same) return {};
+  const std::string now =
+      attempt == nullptr || attempt->ending
+          ? "none is under way"
+          : "by now " + run.definition().name + " is at attempt " + std::to_string(attempt->number);
+  return stale(run, "the attempt that asks has ended: " + now,
+               asked.span_id ? "span_id" : "attempt_token",
+               asked.span_id ? to_string(*asked.span_id) : std::to_string(*asked.attempt_token));
+}
+
+Decided<json::object> fence_view(const World& world, const CheckFence& asked) {
+  const auto found = open_run(world, asked.run_id);
+  if (!found) return tl::unexpected(found.error());
+  const Run& run = **found;
+  const std::string id = to_string(run.id);
+  if (run.started_at != asked.token) {
+    return stale(run, "run " + id + " was started at another position", "token",
+                 std::to_string(asked.token));
+  }
+  if (run.cancel_requested) {
+    return stale(run, "run " + id + " is being canceled", "token", std::to_string(asked.token));
+  }
+  if (auto ok = require_current(run, asked); !ok) return tl::unexpected(ok.error());
+  json::object result;
+  result["run_id"] = id;
+  result["status"] = name_of(run.status);
+  result["station"] = run.definition().name;
+  return result;
+}
+
+}  // namespace
+
+void check_fence(Api& api, Call& call) {
+  const auto asked = from_json<CheckFence>(call.params);
+  if (!asked) return call.responder.reject(asked.error());
+  auto outcome = fence_view(api.engine.world(), *asked);
+  if (!outcome) outcome = tl::unexpected(with_ended_run(api, outcome.error()));
+  call.responder.answer(std::move(outcome));
+}
+
+}  // namespace signalbox

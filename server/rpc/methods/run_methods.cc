@@ -1,0 +1,280 @@
+// `run.*`: start, look at, list, pause, resume and cancel runs; retry and why are in files of their
+// own.
+#include <boost/json/serialize.hpp>
+
+#include "domain/limits.h"
+#include "domain/refusals.h"
+#include "server/rpc/command_call.h"
+#include "server/rpc/command_identity.h"
+#include "server/rpc/methods/run_fence.h"
+#include "server/rpc/methods/run_retry.h"
+#include "server/rpc/methods/run_views.h"
+#include "server/rpc/methods/run_why.h"
+#include "server/rpc/methods/trace_view.h"
+#include "server/rpc/page_limit.h"
+#include "server/rpc/read_models.h"
+#include "server/rpc/results.h"
+#include "server/text/time_text.h"
+#include "store/codec.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+json::object replayed(const RunId& run_id, const char* status) {
+  json::object result;
+  result["run_id"] = to_string(run_id);
+  result["status"] = status;
+  result["replayed"] = true;
+  return result;
+}
+
+// A run that the world has forgotten: its key is in the read model, which the world never outruns
+// by more runs than it remembers.
+std::optional<Decided<json::object>> started_long_ago(Api& api, const StartRun& command) {
+  const World& world = api.engine.world();
+  if (world.run_by_idempotency_key.contains(*command.idempotency_key)) return std::nullopt;
+  if (world.forgotten_keys == 0) return std::nullopt;
+  // Without an answer it may be a second run for one key: better none.
+  if (!api.projector.wait_for(world.forgotten_keys)) {
+    return tl::unexpected(read_models_behind(api, api.projector.held().value_or("")));
+  }
+  const auto row = api.projector.index().find_by_idempotency_key(*command.idempotency_key);
+  if (!row) return tl::unexpected(read_models_behind(api, row.error().message));
+  if (!*row) return std::nullopt;
+  if ((*row)->request_digest != command.request_digest) {
+    return reject(
+        ErrorCode::IDEMPOTENCY_CONFLICT,
+        "the idempotency key stands for another request: run " + to_string((*row)->run_id),
+        {{"idempotency_key", *command.idempotency_key}, {"run_id", to_string((*row)->run_id)}},
+        {"signalbox run get " + to_string((*row)->run_id)});
+  }
+  return replayed((*row)->run_id, name_of((*row)->status));
+}
+
+json::object known_run(const World& world, const StartRun& command) {
+  const RunId id = world.run_by_idempotency_key.find(*command.idempotency_key)->second;
+  const Run* run = world.find_run(id);
+  return replayed(id, name_of(run != nullptr ? run->status : world.ended_runs.find(id)->status));
+}
+
+// What a budget doesn't name stays as it is in `present`.
+void complete_budget(json::object& params, const Budget& present) {
+  json::value* value = params.if_contains("budget");
+  json::object* budget = value == nullptr ? nullptr : value->if_object();
+  if (budget == nullptr) return;
+  const json::value figures = to_json(present);
+  for (const auto& figure : figures.get_object()) {
+    budget->emplace(figure.key(), figure.value());
+  }
+}
+
+Decided<StartRun> read_start(KnownPipeline& known, json::object& params) {
+  Digest identity;
+  if (params.contains("idempotency_key")) {
+    json::object same = params;
+    same.erase("idempotency_key");
+    identity = request_digest("run.start", same);
+  }
+  const PinnedDefinition* pipeline = nullptr;
+  if (const json::value* tables = params.if_contains("pipeline")) {
+    const auto read = known.read(*tables);
+    if (!read) return tl::unexpected(read.error());
+    pipeline = *read;
+    params.erase("pipeline");
+  }
+  if (json::value* input = params.if_contains("input")) *input = json::serialize(*input);
+  const PipelineDefinition definition =
+      pipeline != nullptr ? pipeline->definition : default_pipeline();
+  complete_budget(params, definition.budget);
+  auto command = from_json<StartRun>(params);
+  if (!command) return command;
+  command->request_digest = identity;
+  command->pipeline = definition;
+  command->pipeline_digest = pipeline != nullptr ? pipeline->digest : pipeline_digest(definition);
+  return command;
+}
+
+void start(Api& api, Call& call) {
+  auto command = read_start(api.known_pipeline, call.params);
+  if (!command) return call.responder.reject(command.error());
+  if (answered_before(api, call, start_result)) return;
+  if (command->idempotency_key && command->idempotency_key->empty()) {
+    return call.responder.reject({ErrorCode::INVALID_PARAMS,
+                                  "idempotency_key must not be empty",
+                                  {{"field", std::string("idempotency_key")}},
+                                  {}});
+  }
+  if (command->idempotency_key) {
+    if (auto answer = started_long_ago(api, *command)) {
+      return call.responder.answer(std::move(*answer));
+    }
+  }
+  command->run_id = api.ids.next_run_id(api.clock.wall_ns());
+  Decided<json::object> outcome;
+  {
+    auto transaction = api.engine.begin(call.origin);
+    const auto applied = transaction.apply(*command);
+    if (!applied) {
+      outcome = tl::unexpected(applied.error());
+    } else if (*applied == 0) {
+      outcome = known_run(api.engine.world(), *command);
+    } else {
+      outcome = start_result(api, transaction.records());
+    }
+  }
+  call.responder.answer(std::move(outcome));
+}
+
+void cancel(Api& api, Call& call) {
+  const auto command = from_json<CancelRun>(call.params);
+  if (!command) return call.responder.reject(command.error());
+  const Run* run = api.engine.world().find_run(command->run_id);
+  if (run != nullptr && run->cancel_requested) {
+    if (answered_before(api, call, cancel_result)) return;
+    json::object result = replayed(run->id, name_of(run->status));
+    result["cancel_requested"] = true;
+    return call.responder.result(std::move(result));
+  }
+  apply_command(api, call, *command, cancel_result);
+}
+
+void pause(Api& api, Call& call) {
+  const auto command = from_json<PauseRun>(call.params);
+  if (!command) return call.responder.reject(command.error());
+  const Run* run = api.engine.world().find_run(command->run_id);
+  if (run != nullptr && run->status == RunStatus::paused) {
+    if (answered_before(api, call, pause_result)) return;
+    return call.responder.result(pause_answer(run->id, name_of(run->status), false));
+  }
+  apply_command(api, call, *command, pause_result);
+}
+
+void resume(Api& api, Call& call) {
+  const json::value* id = call.params.if_contains("run_id");
+  const auto run_id = id != nullptr && id->is_string()
+                          ? parse_uuid(std::string_view(id->get_string()))
+                          : std::nullopt;
+  const Run* run = run_id ? api.engine.world().find_run(*run_id) : nullptr;
+  complete_budget(call.params, run != nullptr ? run->budget : Budget{});
+  const auto command = from_json<ResumeRun>(call.params);
+  if (!command) return call.responder.reject(command.error());
+  if (answered_before(api, call, resume_result)) return;
+  Decided<json::object> outcome;
+  {
+    auto transaction = api.engine.begin(call.origin);
+    const auto applied = transaction.apply(*command);
+    if (!applied) {
+      outcome = tl::unexpected(with_ended_run(api, applied.error()));
+    } else if (*applied == 0) {
+      outcome = pause_answer(command->run_id, name_of(run->status), false);
+    } else {
+      outcome = resume_result(api, transaction.records());
+    }
+  }
+  call.responder.answer(std::move(outcome));
+}
+
+struct GetRun {
+  RunId run_id{};
+};
+BOOST_DESCRIBE_STRUCT(GetRun, (), (run_id))
+
+struct GetArtifact {
+  RunId run_id{};
+  std::string name;
+};
+BOOST_DESCRIBE_STRUCT(GetArtifact, (), (run_id, name))
+
+struct ListRuns {
+  std::optional<RunStatus> status;
+  std::optional<std::string> project;
+  std::optional<std::string> label;
+  std::optional<std::string> since;
+  std::optional<std::string> until;
+  std::optional<std::uint32_t> limit;
+  std::optional<Position> cursor;
+};
+BOOST_DESCRIBE_STRUCT(ListRuns, (), (status, project, label, since, until, limit, cursor))
+
+void get_run(Api& api, Call& call) {
+  const auto params = from_json<GetRun>(call.params);
+  if (!params) return call.responder.reject(params.error());
+  answer_from_read_models(api, call.responder, [&api, id = params->run_id](const RunIndex& index) {
+    return run_view(api, index, id);
+  });
+}
+
+void artifact(Api& api, Call& call) {
+  const auto params = from_json<GetArtifact>(call.params);
+  if (!params) return call.responder.reject(params.error());
+  answer_from_read_models(api, call.responder, [&api, params = *params](const RunIndex& index) {
+    return artifact_view(api, index, params.run_id, params.name);
+  });
+}
+
+Decided<std::int64_t> read_time(const char* field, const std::string& text) {
+  if (const auto time = parse_time(text)) return *time;
+  return reject(ErrorCode::INVALID_PARAMS,
+                std::string(field) + " must be a time such as 2026-01-31T23:59:59Z",
+                {{"field", std::string(field)}, {"value", text}});
+}
+
+Decided<RunFilter> run_filter_from(const ListRuns& params) {
+  RunFilter filter;
+  filter.status = params.status;
+  filter.project = params.project;
+  if (params.label) {
+    const std::size_t equals = params.label->find('=');
+    if (equals == std::string::npos) {
+      return reject(ErrorCode::INVALID_PARAMS, "label must be \"name=value\"",
+                    {{"field", std::string("label")}, {"value", *params.label}});
+    }
+    filter.label = {params.label->substr(0, equals), params.label->substr(equals + 1)};
+  }
+  if (params.since) {
+    const auto time = read_time("since", *params.since);
+    if (!time) return tl::unexpected(time.error());
+    filter.started_from_ns = *time;
+  }
+  if (params.until) {
+    const auto time = read_time("until", *params.until);
+    if (!time) return tl::unexpected(time.error());
+    filter.started_until_ns = *time;
+  }
+  return filter;
+}
+
+void list_runs(Api& api, Call& call) {
+  const auto params = from_json<ListRuns>(call.params);
+  if (!params) return call.responder.reject(params.error());
+  auto filter = run_filter_from(*params);
+  if (!filter) return call.responder.reject(filter.error());
+  const auto limit = page_limit(params->limit, 50, run_list_rows_max);
+  if (!limit) return call.responder.reject(limit.error());
+  answer_from_read_models(
+      api, call.responder,
+      [filter = std::move(*filter), limit = *limit, cursor = params->cursor.value_or(0)](
+          const RunIndex& index) { return list_view(index, filter, limit, cursor); });
+}
+
+}  // namespace
+
+std::vector<Method> run_methods() {
+  return {
+      {"run.start", true, Role::operator_, field_names<StartRun>(), start},
+      {"run.get", false, Role::viewer, field_names<GetRun>(), get_run},
+      {"run.list", false, Role::viewer, field_names<ListRuns>(), list_runs},
+      {"run.cancel", true, Role::operator_, field_names<CancelRun>(), cancel},
+      {"run.pause", true, Role::operator_, field_names<PauseRun>(), pause},
+      {"run.resume", true, Role::operator_, field_names<ResumeRun>(), resume},
+      {"run.retry", true, Role::operator_, field_names<RetryRun>(), retry_run},
+      {"run.why", false, Role::viewer, field_names<GetRun>(), why_run},
+      {"run.fence", false, Role::viewer, field_names<CheckFence>(), check_fence},
+      {"run.trace", false, Role::viewer, field_names<TraceRun>(), trace_run},
+      {"run.artifact", false, Role::viewer, field_names<GetArtifact>(), artifact},
+  };
+}
+
+}  // namespace signalbox

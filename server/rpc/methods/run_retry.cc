@@ -1,0 +1,85 @@
+#include "server/rpc/methods/run_retry.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "domain/refusals.h"
+#include "domain/run_retry.h"
+#include "projections/run_history.h"
+#include "server/rpc/command_call.h"
+#include "server/rpc/read_models.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+json::object retry_result(const Api&, std::span<const Record> records) {
+  json::object result;
+  for (const Record& record : records) {
+    const auto* retried = event_as<RunRetried>(record.event);
+    if (retried == nullptr) continue;
+    const auto place = std::find_if(records.begin(), records.end(), [](const Record& each) {
+      return event_as<StationHeld>(each.event) != nullptr;
+    });
+    result["run_id"] = to_string(record.stream.run_id);
+    result["status"] = name_of(RunStatus::running);
+    result["station"] = retried->station;
+    result["station_status"] =
+        name_of(place == records.end() ? StationStatus::pending : StationStatus::waiting);
+    result["strategy"] = name_of(retried->strategy);
+    result["retried_position"] = record.position;
+  }
+  return result;
+}
+
+// What the log says of a run that the world may have forgotten. On the projector's thread.
+Decided<RetryRun> with_history(const Api& api, const RunIndex& index, RetryRun command) {
+  const auto damaged = [](const StoreError& error) {
+    return reject(ErrorCode::STORAGE_DAMAGED, error.message, {}, {"signalbox replay"});
+  };
+  const auto row = index.find(command.run_id);
+  if (!row) return damaged(row.error());
+  if (!*row) return command;  // decide() knows that there is none
+  // One that was a card's before its present one: the board doesn't know it any more.
+  const auto card = index.cards().find_by_run(command.run_id);
+  if (!card) return damaged(card.error());
+  if (*card) {
+    return tl::unexpected(run_is_of_card(command.run_id, (*card)->card_id, (*card)->status));
+  }
+  if ((*row)->status != RunStatus::failed) {
+    return tl::unexpected(run_not_failed(command.run_id, (*row)->status));
+  }
+  const auto pipeline = index.find_pipeline((*row)->pipeline_digest);
+  if (!pipeline) return damaged(pipeline.error());
+  const auto positions = index.run_positions(command.run_id);
+  if (!positions) return damaged(positions.error());
+  const auto records = read_records(api.log, *positions);
+  if (!records) return damaged(records.error());
+  if (*pipeline) command.failed = fold_failed_run(*records, **pipeline);
+  command.failed_at = records->empty() ? 0 : records->back().position;
+  return command;
+}
+
+}  // namespace
+
+void retry_run(Api& api, Call& call) {
+  auto command = from_json<RetryRun>(call.params);
+  if (!command) return call.responder.reject(command.error());
+  if (answered_before(api, call, retry_result)) return;
+  const auto origin = std::make_shared<Origin>(call.origin);
+  ask_read_models(api, call.responder, api.engine.world().position,
+                  [&api, origin, responder = call.responder,
+                   command = std::move(*command)](const RunIndex& index) {
+                    auto completed = with_history(api, index, command);
+                    return [&api, origin, responder, completed = std::move(completed)] {
+                      if (!completed) return responder.reject(completed.error());
+                      // The same command may have come a second time meanwhile.
+                      Call again{{}, *origin, responder};
+                      apply_command(api, again, *completed, retry_result);
+                    };
+                  });
+}
+
+}  // namespace signalbox

@@ -1,0 +1,97 @@
+#include "server/rpc/methods/run_views.h"
+
+#include <algorithm>
+
+#include "domain/limits.h"
+#include "projections/run_history.h"
+#include "server/engine/dropped_history.h"
+#include "server/rpc/methods/timeline_json.h"
+#include "server/rpc/read_models.h"
+#include "server/text/described_json.h"
+#include "server/text/utf8_text.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+struct Whole {
+  RunRow row;
+  RunTimeline timeline;
+};
+
+Decided<Whole> load(const Api& api, const RunIndex& index, const RunId& run_id) {
+  auto row = index.find(run_id);
+  if (!row) return unreadable(row.error());
+  if (!*row) {
+    return tl::unexpected(no_such_run(api.log, run_id));
+  }
+  auto timeline = read_timeline(api.log, index, run_id);
+  if (!timeline) return unreadable(timeline.error());
+  return Whole{std::move(**row), std::move(**timeline)};
+}
+
+}  // namespace
+
+Decided<json::object> run_view(const Api& api, const RunIndex& index, const RunId& run_id) {
+  const auto whole = load(api, index, run_id);
+  if (!whole) return tl::unexpected(whole.error());
+  const std::string& named = whole->timeline.started.run_root;
+  const std::string run_root =
+      named.empty() ? api.facts.data_directory + "/runs/" + to_string(run_id) : named;
+  json::object result;
+  result["run"] = timeline_to_json(
+      whole->row, whole->timeline, run_root,
+      [&](const Digest& digest) { return api.artifacts.path_of(digest).string(); });
+  return result;
+}
+
+Decided<json::object> artifact_view(const Api& api, const RunIndex& index, const RunId& run_id,
+                                    const std::string& name) {
+  const auto whole = load(api, index, run_id);
+  if (!whole) return tl::unexpected(whole.error());
+  const Artifact* newest = nullptr;
+  Token newest_token = 0;
+  std::vector<std::string> names;
+  for (const TimelineStation& station : whole->timeline.stations) {
+    for (const TimelineAttempt& attempt : station.attempts) {
+      for (const Artifact& artifact : attempt.result.artifacts) {
+        if (std::find(names.begin(), names.end(), artifact.name) == names.end()) {
+          names.push_back(artifact.name);
+        }
+        if (artifact.name == name && attempt.token > newest_token) {
+          newest = &artifact;
+          newest_token = attempt.token;
+        }
+      }
+    }
+  }
+  if (newest == nullptr) {
+    return reject(ErrorCode::ARTIFACT_NOT_FOUND, "the run has no artifact " + name,
+                  {{"run_id", to_string(run_id)}, {"name", name}, {"artifacts", names}},
+                  {"signalbox run get " + to_string(run_id)});
+  }
+  json::object result = to_json(*newest).as_object();
+  result["path"] = api.artifacts.path_of(newest->sha256).string();
+  if (newest->bytes <= limits::artifact_inline_bytes_max) {
+    const auto content = api.artifacts.get(newest->sha256);
+    if (!content) return unreadable(content.error());
+    if (is_utf8(*content)) result["content"] = *content;
+  }
+  return result;
+}
+
+Decided<json::object> list_view(const RunIndex& index, const RunFilter& filter, std::size_t limit,
+                                Position cursor) {
+  const auto page = index.list(filter, limit, cursor);
+  if (!page) return unreadable(page.error());
+  json::array runs;
+  for (const RunRow& row : page->rows) runs.push_back(row_to_json(row));
+  json::object result;
+  result["runs"] = std::move(runs);
+  result["next_cursor"] = page->next_cursor != 0 ? json::value(std::to_string(page->next_cursor))
+                                                 : json::value(nullptr);
+  return result;
+}
+
+}  // namespace signalbox

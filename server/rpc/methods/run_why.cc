@@ -1,0 +1,216 @@
+#include "server/rpc/methods/run_why.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "domain/refusals.h"
+#include "domain/remote_work.h"
+#include "projections/run_history.h"
+#include "projections/why.h"
+#include "server/engine/dropped_history.h"
+#include "server/rpc/read_models.h"
+#include "server/text/described_json.h"
+#include "server/text/time_text.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+// The end of a lock lies in the commit of what it ended, before that.
+constexpr Position lock_end_reach = 256;
+
+struct WhyRun {
+  RunId run_id{};
+};
+BOOST_DESCRIBE_STRUCT(WhyRun, (), (run_id))
+
+// What the engine's thread knows at one position.
+struct Moment {
+  RunId run_id{};
+  Position position = 0;
+  std::shared_ptr<const Run> run;  // nullptr: it has ended, or there is none
+  WhySurroundings around;
+};
+
+std::int64_t lease_end_ns(const Api& api, const Run& run) {
+  const auto due_ns = api.timers.attempt_lease_end_ns(run.id);
+  if (!due_ns || run.attempt->lease_ms == 0) return 0;
+  return api.clock.wall_ns() + (*due_ns - api.clock.monotonic_ns());
+}
+
+// Others that come first, and the jobs under way.
+void look_around(const World& world, const Run& run, WhySurroundings& around) {
+  const StationDefinition& station = run.definition();
+  const bool by_worker = station.executor == ExecutorKind::worker;
+  for (const auto& [id, other] : world.runs) {
+    const StationState& state = other->station();
+    const bool same_places = is_remote(other->definition()) == is_remote(station);
+    if (other->attempt && !other->attempt->job_id.empty() && same_places) {
+      around.jobs.push_back({id, other->definition().name, other->attempt->token});
+    }
+    if (state.ready_at == 0 || state.ready_at >= run.station().ready_at) continue;
+    const StationDefinition& next = other->definition();
+    if (by_worker ? next.executor == ExecutorKind::worker && next.name == station.name
+                  : ready_queue_of(next) == ready_queue_of(station)) {
+      ++around.ready_ahead;
+    }
+  }
+  std::sort(around.jobs.begin(), around.jobs.end(),
+            [](const WhyHolder& a, const WhyHolder& b) { return a.token < b.token; });
+}
+
+Moment moment_of(const Api& api, const RunId& run_id) {
+  const World& world = api.engine.world();
+  Moment moment{run_id, world.position, nullptr, {}};
+  moment.around.storage_full = api.engine.storage_full();
+  moment.around.data_directory = shell_word(api.facts.data_directory);
+  const Run* run = world.find_run(run_id);
+  if (run == nullptr) return moment;
+  moment.run = std::make_shared<const Run>(*run);
+  moment.around.jobs_max =
+      is_remote(run->definition()) ? api.facts.remote_jobs_max : api.facts.jobs_max;
+  if (run->attempt) {
+    moment.around.lease_ends_ns = lease_end_ns(api, *run);
+  } else if (run->station().ready_at != 0) {
+    look_around(world, *run, moment.around);
+  }
+  return moment;
+}
+
+// What isn't among the run's records in the index: the latest beat of the attempt under way, the
+// end of the lock that the latest attempt lost, and the latest record of all where there is no
+// space.
+Stored<void> read_around(const Api& api, std::span<const Record> records, Moment& moment) {
+  const Run& run = *moment.run;
+  if (moment.around.storage_full) {
+    auto last = api.log.read(api.log.tail(), 1);
+    if (!last) return tl::unexpected(last.error());
+    if (!last->empty()) moment.around.last_durable = std::move(last->front());
+  }
+  if (run.attempt) {
+    if (run.attempt->lease_renewed_at == run.attempt->token) return {};
+    auto beat = api.log.read(run.attempt->lease_renewed_at, 1);
+    if (!beat) return tl::unexpected(beat.error());
+    if (!beat->empty()) moment.around.last_heartbeat = std::move(beat->front());
+    return {};
+  }
+  const auto failed = std::find_if(records.rbegin(), records.rend(), [](const Record& record) {
+    return event_as<StationAttemptFailed>(record.event) != nullptr;
+  });
+  if (failed == records.rend() ||
+      event_as<StationAttemptFailed>(failed->event)->failure.code != "LOCK_LOST") {
+    return {};
+  }
+  const Position from = failed->position > lock_end_reach ? failed->position - lock_end_reach : 1;
+  auto before = api.log.read(from, static_cast<std::size_t>(failed->position - from));
+  if (!before) return tl::unexpected(before.error());
+  for (auto record = before->rbegin(); record != before->rend(); ++record) {
+    if (event_as<LockExpired>(record->event) == nullptr &&
+        event_as<LockReleased>(record->event) == nullptr) {
+      continue;
+    }
+    moment.around.lock_end = std::move(*record);
+    break;
+  }
+  return {};
+}
+
+void add_time(json::object& object, const char* name, std::int64_t utc_ns) {
+  if (utc_ns != 0) object[name] = format_time(utc_ns);
+}
+void add_text(json::object& object, const char* name, const std::string& text) {
+  if (!text.empty()) object[name] = text;
+}
+
+json::object entry_json(const WhyEntry& entry) {
+  json::object object;
+  object["reason"] = to_json(entry.reason);
+  object["text"] = entry.text;
+  object["cause_position"] = entry.cause_position;
+  object["cause_event"] = entry.cause_event;
+  add_time(object, "since", entry.since_ns);
+  add_time(object, "until", entry.until_ns);
+  add_text(object, "station", entry.station);
+  if (entry.attempt != 0) object["attempt"] = entry.attempt;
+  add_text(object, "holder", entry.holder);
+  if (!entry.holders.empty()) {
+    json::array holders;
+    for (const WhyHolder& holder : entry.holders) {
+      holders.push_back({{"run_id", to_string(holder.run_id)},
+                         {"station", holder.station},
+                         {"token", holder.token}});
+    }
+    object["holders"] = std::move(holders);
+  }
+  add_time(object, "last_heartbeat_at", entry.last_heartbeat_at_ns);
+  add_time(object, "last_progress_at", entry.last_progress_at_ns);
+  object["unblocked_by"] = entry.unblocked_by;
+  object["next_commands"] = json::array(entry.next_commands.begin(), entry.next_commands.end());
+  return object;
+}
+
+// The card that it works on, or merges.
+Stored<void> add_card(const RunIndex& index, const RunId& run_id, json::object& result) {
+  const auto card = index.cards().find_by_run(run_id);
+  if (!card) return tl::unexpected(card.error());
+  if (!*card) return {};
+  json::object& told = result["card"].emplace_object();
+  told["card_id"] = to_string((*card)->card_id);
+  told["title"] = (*card)->title;
+  told["project"] = (*card)->project;
+  told["status"] = to_json((*card)->status);
+  return {};
+}
+
+// On the projector's thread.
+Decided<json::object> why_view(const Api& api, const RunIndex& index, Moment moment) {
+  auto positions = index.run_positions(moment.run_id);
+  if (!positions) return unreadable(positions.error());
+  std::erase_if(*positions, [&](Position position) { return position > moment.position; });
+  if (positions->empty()) {
+    return tl::unexpected(no_such_run(api.log, moment.run_id));
+  }
+  const auto records = read_records(api.log, *positions);
+  if (!records) return unreadable(records.error());
+  const auto* started = event_as<RunStarted>(records->front().event);
+  const auto pipeline =
+      index.find_pipeline(started == nullptr ? Digest{} : started->pipeline_digest);
+  if (!pipeline) return unreadable(pipeline.error());
+  if (started == nullptr || !*pipeline) {
+    return reject(ErrorCode::STORAGE_DAMAGED, "the run's start or pipeline isn't there", {},
+                  {"signalbox replay"});
+  }
+  if (moment.run != nullptr) {
+    if (auto read = read_around(api, *records, moment); !read) return unreadable(read.error());
+  }
+  const RunTimeline timeline = fold_timeline(*records, **pipeline);
+  const WhyAnswer answer = why({timeline, *records, moment.run.get(), moment.around});
+  json::object result;
+  result["run_id"] = to_string(answer.run_id);
+  result["status"] = to_json(answer.status);
+  result["moving"] = answer.moving;
+  if (auto ok = add_card(index, moment.run_id, result); !ok) return unreadable(ok.error());
+  json::array reasons;
+  for (const WhyEntry& entry : answer.reasons) reasons.push_back(entry_json(entry));
+  result["reasons"] = std::move(reasons);
+  return result;
+}
+
+}  // namespace
+
+void why_run(Api& api, Call& call) {
+  const auto params = from_json<WhyRun>(call.params);
+  if (!params) return call.responder.reject(params.error());
+  answer_from_read_models(api, call.responder, why_of_run(api, params->run_id));
+}
+
+std::function<Decided<json::object>(const RunIndex& index)> why_of_run(Api& api,
+                                                                       const RunId& run_id) {
+  return [&api, moment = moment_of(api, run_id)](const RunIndex& index) {
+    return why_view(api, index, moment);
+  };
+}
+
+}  // namespace signalbox

@@ -1,0 +1,247 @@
+// `server.*`: what this service is and how it is.
+#include "domain/limits.h"
+#include "projections/holding_table.h"
+#include "projections/trace_span.h"
+#include "server/followers/run_root/run_root_writer.h"
+#include "server/followers/snapshotter.h"
+#include "server/limits.h"
+#include "server/rpc/lock_queue.h"
+#include "server/rpc/method.h"
+#include "server/rpc/page_limit.h"
+#include "server/rpc/service_metrics.h"
+#include "server/scheduler/retention_loop.h"
+#include "server/text/described_json.h"
+#include "server/text/json_text.h"
+#include "server/text/time_text.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::size_t run_root_failures_shown = 16;
+
+json::object retention_status(const RetentionLoop& retention) {
+  json::object object;
+  object["older_than_ms"] = retention.settings().older_than_ms;
+  object["archive"] = retention.settings().archives.string();
+  const auto due_ns = retention.loop().due_ns();
+  object["next_due_at"] = due_ns ? json::value(format_time(*due_ns)) : json::value(nullptr);
+  json::value& last = object["last"];
+  const auto& latest = retention.latest();
+  if (!latest) return object;
+  json::object& outcome = last.emplace_object();
+  outcome["at"] = format_time(latest->at_ns);
+  if (latest->failed()) {
+    outcome["error"] = latest->error;
+    outcome["next_commands"] =
+        json::array(latest->next_commands.begin(), latest->next_commands.end());
+    return object;
+  }
+  outcome["dropped_at"] = latest->dropped_at;
+  outcome["horizon"] = latest->horizon;
+  outcome["records_dropped"] = latest->records_dropped;
+  outcome["archive"] = latest->archive;
+  return object;
+}
+
+void status(Api& api, Call& call) {
+  const World& world = api.engine.world();
+  json::object result;
+  result["version"] = SIGNALBOX_VERSION;
+  result["incarnation"] = world.server.incarnation;
+  result["state_digest"] = to_hex(api.world_digest());
+  result["durable_position"] = api.engine.durable_position();
+  result["open_runs"] = world.runs.size();
+  result["ready_stations"] = world.ready.size();
+  result["waiting_claims"] = api.claims.size();
+  result["held_locks"] = world.locks.size();
+  result["waiting_locks"] = api.locks.size();
+  result["subscriptions"] = api.feed.size();
+  result["storage_full"] = api.engine.storage_full();
+  result["read_models_position"] = api.projector.applied();
+  json::array& disk_failures = result["disk_failures"].emplace_array();
+  if (const auto held = api.projector.held()) disk_failures.emplace_back(*held);
+  if (api.snapshotter != nullptr) {
+    if (const auto failure = api.snapshotter->failure()) disk_failures.emplace_back(*failure);
+  }
+  if (api.run_roots != nullptr) {
+    const auto failures = api.run_roots->failures(run_root_failures_shown);
+    result["run_roots_position"] = api.run_roots->written();
+    result["run_root_failures"] = json::array(failures.begin(), failures.end());
+  }
+  if (api.retention != nullptr) result["retention"] = retention_status(*api.retention);
+  result["started_at"] = format_time(api.facts.started_at_ns);
+  result["data_directory"] = api.facts.data_directory;
+  result["socket"] = api.facts.socket_path;
+  call.responder.result(std::move(result));
+}
+
+// The report of the latest crash, read off the engine's thread.
+void crash_report_method(Api& api, Call& call) {
+  const ServerState& server = api.engine.world().server;
+  if (server.recovered_at == 0) {
+    return call.responder.reject(
+        {ErrorCode::ARTIFACT_NOT_FOUND, "the log knows of no crash", {}, {"signalbox status"}});
+  }
+  api.run_blocking([&api, digest = server.crash_report, position = server.recovered_at,
+                    responder = call.responder]() -> std::function<void()> {
+    const auto text = api.artifacts.get(digest);
+    return [&api, text, digest, position, responder]() mutable {
+      auto report = text ? parse_json(*text) : Decided<json::value>();
+      if (!text || !report || !report->is_object()) {
+        return responder.reject(
+            {ErrorCode::ARTIFACT_NOT_FOUND,
+             "the crash report can't be read: " +
+                 (text ? std::string("it isn't one") : text.error().message),
+             {{"path", api.artifacts.path_of(digest).string()}},
+             {"signalbox events --from " + std::to_string(position) + " --limit 1"}});
+      }
+      json::object result;
+      result["recovered_at"] = position;
+      result["path"] = api.artifacts.path_of(digest).string();
+      result["report"] = std::move(*report);
+      responder.result(std::move(result));
+    };
+  });
+}
+
+void limits_method(Api&, Call& call) {
+  json::object result;
+#define SIGNALBOX_LIMIT(name) result[#name] = static_cast<std::int64_t>(limits::name)
+  SIGNALBOX_LIMIT(record_bytes_max);
+  SIGNALBOX_LIMIT(redacted_growth_bytes_max);
+  SIGNALBOX_LIMIT(goal_bytes_max);
+  SIGNALBOX_LIMIT(input_bytes_max);
+  SIGNALBOX_LIMIT(name_bytes_max);
+  SIGNALBOX_LIMIT(path_bytes_max);
+  SIGNALBOX_LIMIT(command_id_bytes_max);
+  SIGNALBOX_LIMIT(reason_bytes_max);
+  SIGNALBOX_LIMIT(labels_max);
+  SIGNALBOX_LIMIT(label_bytes_max);
+  SIGNALBOX_LIMIT(stations_max);
+  SIGNALBOX_LIMIT(pipeline_bytes_max);
+  SIGNALBOX_LIMIT(retries_max);
+  SIGNALBOX_LIMIT(strategies_max);
+  SIGNALBOX_LIMIT(stall_actions_max);
+  SIGNALBOX_LIMIT(usage_max);
+  SIGNALBOX_LIMIT(checks_max);
+  SIGNALBOX_LIMIT(plan_steps_max);
+  SIGNALBOX_LIMIT(explored_files_max);
+  SIGNALBOX_LIMIT(git_ms_max);
+  SIGNALBOX_LIMIT(git_grace_ms_max);
+  SIGNALBOX_LIMIT(repository_wait_ms_max);
+  SIGNALBOX_LIMIT(removal_git_ms_max);
+  SIGNALBOX_LIMIT(fence_check_ms_max);
+  SIGNALBOX_LIMIT(summary_bytes_max);
+  SIGNALBOX_LIMIT(logs_inline_bytes_max);
+  SIGNALBOX_LIMIT(metadata_bytes_max);
+  SIGNALBOX_LIMIT(plan_bytes_max);
+  SIGNALBOX_LIMIT(step_id_bytes_max);
+  SIGNALBOX_LIMIT(exploration_bytes_max);
+  SIGNALBOX_LIMIT(artifacts_max);
+  SIGNALBOX_LIMIT(artifact_bytes_max);
+  SIGNALBOX_LIMIT(artifact_inline_bytes_max);
+  SIGNALBOX_LIMIT(agent_log_interval_ms_min);
+  SIGNALBOX_LIMIT(agent_log_excerpt_bytes_max);
+  SIGNALBOX_LIMIT(agent_log_look_bytes_max);
+  SIGNALBOX_LIMIT(agent_log_subscriber_bytes_per_second_max);
+  SIGNALBOX_LIMIT(agent_log_outgoing_bytes_max);
+  SIGNALBOX_LIMIT(lease_ms_min);
+  SIGNALBOX_LIMIT(lease_ms_max);
+  SIGNALBOX_LIMIT(lock_lease_ms_default);
+  SIGNALBOX_LIMIT(tick_lease_ms_default);
+  SIGNALBOX_LIMIT(lock_linger_ms_max);
+  SIGNALBOX_LIMIT(foreign_marker_fresh_ms_max);
+  SIGNALBOX_LIMIT(marker_bytes_max);
+  SIGNALBOX_LIMIT(locks_max);
+  SIGNALBOX_LIMIT(loops_max);
+  SIGNALBOX_LIMIT(recovered_items_max);
+  SIGNALBOX_LIMIT(evidence_bytes_max);
+  SIGNALBOX_LIMIT(claim_wait_ms_max);
+  SIGNALBOX_LIMIT(lock_wait_ms_max);
+  SIGNALBOX_LIMIT(defer_ms_max);
+  SIGNALBOX_LIMIT(timeout_ms_max);
+  SIGNALBOX_LIMIT(backoff_ms_max);
+  SIGNALBOX_LIMIT(remembered_commands_max);
+  SIGNALBOX_LIMIT(remembered_ended_runs_max);
+  SIGNALBOX_LIMIT(remembered_ended_locks_max);
+  SIGNALBOX_LIMIT(failing_owners_max);
+  SIGNALBOX_LIMIT(idle_pipelines_max);
+  SIGNALBOX_LIMIT(verifier_key_bytes_max);
+  SIGNALBOX_LIMIT(access_tokens_max);
+  SIGNALBOX_LIMIT(access_token_life_ms_min);
+  SIGNALBOX_LIMIT(access_token_life_ms_max);
+  SIGNALBOX_LIMIT(denial_streaks_max);
+  SIGNALBOX_LIMIT(denial_streak_ms_max);
+  SIGNALBOX_LIMIT(projects_max);
+  SIGNALBOX_LIMIT(open_cards_max);
+  SIGNALBOX_LIMIT(card_title_bytes_max);
+  SIGNALBOX_LIMIT(card_brief_bytes_max);
+  SIGNALBOX_LIMIT(card_priority_max);
+  SIGNALBOX_LIMIT(card_merges_max);
+  SIGNALBOX_LIMIT(retried_cards_max);
+  SIGNALBOX_LIMIT(prune_after_ms_default);
+  SIGNALBOX_LIMIT(trace_span_events_max);
+  SIGNALBOX_LIMIT(trace_batch_spans_max);
+  SIGNALBOX_LIMIT(trace_batch_bytes_max);
+  SIGNALBOX_LIMIT(trace_batch_events_max);
+  SIGNALBOX_LIMIT(trace_open_runs_max);
+  SIGNALBOX_LIMIT(trace_request_ms_max);
+  SIGNALBOX_LIMIT(trace_backoff_ms_min);
+  SIGNALBOX_LIMIT(trace_backoff_ms_max);
+  SIGNALBOX_LIMIT(trace_retry_after_ms_max);
+  SIGNALBOX_LIMIT(trace_failing_tries_max);
+  SIGNALBOX_LIMIT(trace_headers_bytes_max);
+  SIGNALBOX_LIMIT(trace_certificates_bytes_max);
+  SIGNALBOX_LIMIT(trace_backfill_ms_max);
+#undef SIGNALBOX_LIMIT
+  result["held_read_models_bytes_max"] = HoldingTable::held_bytes_max;
+  result["run_list_rows_max"] = run_list_rows_max;
+  result["lock_list_rows_max"] = lock_list_rows_max;
+  result["tick_list_rows_max"] = tick_list_rows_max;
+  result["project_list_rows_max"] = project_list_rows_max;
+  result["board_get_cards_max"] = board_get_cards_max;
+  result["card_list_rows_max"] = card_list_rows_max;
+  result["events_read_rows_max"] = events_read_rows_max;
+  result["line_bytes_max"] = line_bytes_max;
+  result["json_depth_max"] = json_depth_max;
+  result["commands_in_flight_max"] = commands_in_flight_max;
+  result["queries_in_flight_max"] = queries_in_flight_max;
+  result["outgoing_bytes_max"] = outgoing_bytes_max;
+  result["connections_max"] = connections_max;
+  result["waiting_claims_max"] = waiting_claims_max;
+  result["waiting_locks_max"] = waiting_locks_max;
+  result["http_header_bytes_max"] = http_header_bytes_max;
+  result["http_header_ms_max"] = http_header_ms_max;
+  result["http_body_ms_max"] = http_body_ms_max;
+  result["http_idle_ms_max"] = http_idle_ms_max;
+  result["http_write_ms_max"] = http_write_ms_max;
+  result["first_byte_ms_max"] = first_byte_ms_max;
+  result["tls_handshake_ms_max"] = tls_handshake_ms_max;
+  result["tls_close_ms_max"] = tls_close_ms_max;
+  result["event_stream_heartbeat_ms_max"] = event_stream_heartbeat_ms_max;
+  result["subscriptions_max"] = subscriptions_max;
+  result["subscriber_lag_events_max"] = subscriber_lag_events_max;
+  call.responder.result(std::move(result));
+}
+
+void metrics_method(Api& api, Call& call) {
+  json::object result;
+  result["media_type"] = "text/plain; version=0.0.4; charset=utf-8";
+  result["text"] = api.metrics == nullptr ? std::string() : api.metrics->text(api);
+  call.responder.result(std::move(result));
+}
+
+}  // namespace
+
+std::vector<Method> server_methods() {
+  return {
+      {"server.status", false, Role::viewer, {}, status},
+      {"server.limits", false, Role::viewer, {}, limits_method},
+      {"server.metrics", false, Role::viewer, {}, metrics_method},
+      {"server.crash_report", false, Role::viewer, {}, crash_report_method},
+  };
+}
+
+}  // namespace signalbox

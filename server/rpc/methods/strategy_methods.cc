@@ -1,0 +1,97 @@
+// `strategy.*`: the ledger of which strategy rescued which class of error.
+#include <algorithm>
+
+#include "domain/limits.h"
+#include "domain/refusals.h"
+#include "server/rpc/command_call.h"
+#include "server/rpc/method.h"
+#include "server/rpc/read_models.h"
+#include "server/text/described_json.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+struct ListStrategies {
+  std::optional<std::string> project;
+  std::optional<std::string> station;
+  std::optional<std::uint32_t> limit;
+  std::optional<std::string> cursor;
+};
+BOOST_DESCRIBE_STRUCT(ListStrategies, (), (project, station, limit, cursor))
+
+constexpr std::string_view digits = "0123456789abcdef";
+
+// Cursors are keys of the read model, which needn't be text.
+std::string cursor_text(const std::string& bytes) {
+  std::string text;
+  for (const char byte : bytes) {
+    const auto value = static_cast<unsigned char>(byte);
+    text.push_back(digits[value >> 4U]);
+    text.push_back(digits[value & 0xFU]);
+  }
+  return text;
+}
+
+Decided<std::string> cursor_bytes(const std::string& text) {
+  std::string bytes;
+  for (std::size_t at = 0; at + 1 < text.size(); at += 2) {
+    const auto high = digits.find(text[at]);
+    const auto low = digits.find(text[at + 1]);
+    if (high == std::string_view::npos || low == std::string_view::npos) break;
+    bytes.push_back(static_cast<char>(high * 16 + low));
+  }
+  if (bytes.size() * 2 == text.size()) return bytes;
+  return reject(ErrorCode::INVALID_PARAMS, "cursor must be next_cursor of the page before",
+                {{"field", std::string("cursor")}, {"value", text}}, {"signalbox strategy list"});
+}
+
+Decided<json::object> strategies_view(const RunIndex& index, const ListStrategies& params,
+                                      const std::string& cursor) {
+  const std::size_t limit = std::clamp<std::uint32_t>(params.limit.value_or(100), 1, 500);
+  const auto page = index.strategies().list({params.project, params.station}, limit, cursor);
+  if (!page) {
+    return reject(ErrorCode::STORAGE_DAMAGED, page.error().message, {}, {"signalbox replay"});
+  }
+  json::array rows;
+  for (const StrategyRow& row : page->rows) {
+    rows.push_back({{"project", row.project},
+                    {"station", row.station},
+                    {"error_class", to_json(row.error_class)},
+                    {"strategy", to_json(row.strategy)},
+                    {"tried", row.counts.tried},
+                    {"succeeded", row.counts.succeeded}});
+  }
+  json::object result;
+  result["strategies"] = std::move(rows);
+  result["next_cursor"] = page->next_cursor.empty() ? json::value(nullptr)
+                                                    : json::value(cursor_text(page->next_cursor));
+  return result;
+}
+
+void list_strategies(Api& api, Call& call) {
+  const auto params = from_json<ListStrategies>(call.params);
+  if (!params) return call.responder.reject(params.error());
+  for (const auto* text : {&params->project, &params->station}) {
+    if (auto ok = require_at_most(text == &params->project ? "project" : "station",
+                                  text->value_or(""), limits::name_bytes_max);
+        !ok) {
+      return call.responder.reject(ok.error());
+    }
+  }
+  const auto cursor = cursor_bytes(params->cursor.value_or(""));
+  if (!cursor) return call.responder.reject(cursor.error());
+  answer_from_read_models(api, call.responder,
+                          [params = *params, cursor = *cursor](const RunIndex& index) {
+                            return strategies_view(index, params, cursor);
+                          });
+}
+
+}  // namespace
+
+std::vector<Method> strategy_methods() {
+  return {{"strategy.list", false, Role::viewer, field_names<ListStrategies>(), list_strategies}};
+}
+
+}  // namespace signalbox

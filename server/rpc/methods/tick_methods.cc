@@ -1,0 +1,169 @@
+// `tick.*` and `watchdog.*`: the turns of a loop, and what watches over them.
+#include "domain/own_loops.h"
+#include "domain/refusals.h"
+#include "server/followers/run_root/tick_marker.h"
+#include "server/rpc/command_call.h"
+#include "server/rpc/due_leases.h"
+#include "server/rpc/methods/tick_results.h"
+#include "server/rpc/methods/watchdog_check.h"
+#include "server/rpc/page_limit.h"
+#include "server/rpc/read_models.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+// The ticks of the service's own loops are its own business.
+bool refused_own_loop(const Call& call, const std::string& loop) {
+  if (!is_own_loop(loop)) return false;
+  call.responder.reject({ErrorCode::NOT_ALLOWED,
+                         "loop " + loop + " is the service's own",
+                         {{"loop", loop}},
+                         {"signalbox tick list --loop " + shell_word(loop)}});
+  return true;
+}
+
+// Whether it says twice, by the run and by its path, which root it means.
+bool names_runs_own_root(const Api& api, const BeginTick& command) {
+  if (!command.run_id || !command.run_root) return false;
+  const Run* run = api.engine.world().find_run(*command.run_id);
+  return run != nullptr && *command.run_root == run_root_of(api, run->run_root, run->id);
+}
+
+// Where the loop's marker lies: of the tick that the log knows of, else of the one that is to
+// begin. Empty if there is none to look for.
+std::string root_of_marker(const Api& api, const BeginTick& command) {
+  const World& world = api.engine.world();
+  if (const Tick* tick = world.find_tick(command.loop)) {
+    return run_root_of(api, tick->run_root, tick->run_id);
+  }
+  std::string root = command.run_root.value_or("");
+  if (root.empty() && command.run_id) {
+    const Run* run = world.find_run(*command.run_id);
+    if (run != nullptr) root = run_root_of(api, run->run_root, run->id);
+  }
+  return root.starts_with('/') ? root : std::string();
+}
+
+// The refusal becomes an event, without the client's command id: that would be answered by it.
+void note_refusal(Api& api, const Call& call, const BeginTick& command, const TickMarker& marker,
+                  Rejection& refusal) {
+  auto transaction = api.engine.begin({call.origin.actor, {}, {}});
+  if (refusal.code == ErrorCode::TICK_IN_PROGRESS) {
+    (void)transaction.apply(NoteTickSkipped{command});
+  } else if (refusal.code == ErrorCode::PREVIOUS_TICK_INCOMPLETE) {
+    (void)transaction.apply(NoteTickIncomplete{command});
+    if (!marker.problem.empty()) refusal.details.push_back({"marker_problem", marker.problem});
+  }
+}
+
+void decide_begin(Api& api, Call& call, BeginTick& command, const TickMarker& marker) {
+  if (answered_before(api, call, begin_tick_result)) return;
+  command.marker = marker.found;
+  end_due_tick(api, command.loop);
+  end_due_lock(api, command.lock_token);
+  Decided<json::object> outcome;
+  {
+    auto transaction = api.engine.begin(call.origin);
+    const auto applied = transaction.apply(command);
+    if (applied) {
+      outcome = begin_tick_result(api, transaction.records());
+    } else {
+      outcome = tl::unexpected(with_ended_run(api, applied.error()));
+    }
+  }
+  if (!outcome) note_refusal(api, call, command, marker, outcome.error());
+  answer_with_files(api, call.responder, std::move(outcome));
+}
+
+void look_and_begin(Api& api, Call& call, BeginTick command) {
+  const std::string root = root_of_marker(api, command);
+  if (root.empty()) return decide_begin(api, call, command, {});
+  api.run_blocking([&api, root, call = Call{{}, call.origin, call.responder},
+                    command = std::move(command),
+                    wall_ns = api.clock.wall_ns()]() mutable -> std::function<void()> {
+    return [&api, root, call, command = std::move(command),
+            marker = look_at_tick_marker(root, api.log, wall_ns, api.look_at_file)]() mutable {
+      // Meanwhile another tick may have begun or ended: then the marker to look at is another one.
+      if (root_of_marker(api, command) != root) return look_and_begin(api, call, command);
+      decide_begin(api, call, command, marker);
+    };
+  });
+}
+
+void begin(Api& api, Call& call) {
+  auto command = from_json<BeginTick>(call.params);
+  if (!command) return call.responder.reject(command.error());
+  if (refused_own_loop(call, command->loop)) return;
+  if (names_runs_own_root(api, *command)) command->run_root.reset();
+  look_and_begin(api, call, std::move(*command));
+}
+
+// Of commands that end a tick.
+template <class T>
+void end_by(Api& api, Call& call, const T& command, ResultOf result_of) {
+  if (answered_before(api, call, result_of)) return;
+  end_due_tick(api, command.loop);
+  Decided<json::object> outcome;
+  {
+    auto transaction = api.engine.begin(call.origin);
+    const auto applied = transaction.apply(command);
+    if (applied) {
+      outcome = result_of(api, transaction.records());
+    } else {
+      outcome = tl::unexpected(applied.error());
+    }
+  }
+  answer_with_files(api, call.responder, std::move(outcome));
+}
+
+void end(Api& api, Call& call) {
+  const auto command = from_json<EndTick>(call.params);
+  if (!command) return call.responder.reject(command.error());
+  if (refused_own_loop(call, command->loop)) return;
+  end_by(api, call, *command, end_tick_result);
+}
+
+void recover(Api& api, Call& call) {
+  const auto command = from_json<RecoverTick>(call.params);
+  if (!command) return call.responder.reject(command.error());
+  end_by(api, call, *command, recover_tick_result);
+}
+
+struct ListTicks {
+  std::optional<std::string> loop;
+  std::optional<RunId> run_id;
+  std::optional<std::uint32_t> limit;
+  std::optional<Position> cursor;
+};
+BOOST_DESCRIBE_STRUCT(ListTicks, (), (loop, run_id, limit, cursor))
+
+void list_ticks(Api& api, Call& call) {
+  auto params = from_json<ListTicks>(call.params);
+  if (!params) return call.responder.reject(params.error());
+  const TickFilter filter{std::move(params->loop), params->run_id};
+  const auto limit = page_limit(params->limit, 50, tick_list_rows_max);
+  if (!limit) return call.responder.reject(limit.error());
+  const Position cursor = params->cursor.value_or(0);
+  json::object open = open_ticks(api, filter, *limit);
+  answer_from_read_models(
+      api, call.responder,
+      [&api, filter, limit = *limit, cursor, open = std::move(open)](const RunIndex& index) {
+        return tick_list_view(api, index.ticks(), filter, limit, cursor, open);
+      });
+}
+
+}  // namespace
+
+std::vector<Method> tick_methods() {
+  return {
+      {"tick.begin", true, Role::worker, field_names<BeginTick>(), begin},
+      {"tick.end", true, Role::worker, field_names<EndTick>(), end},
+      {"tick.recover", true, Role::operator_, field_names<RecoverTick>(), recover},
+      {"tick.list", false, Role::viewer, field_names<ListTicks>(), list_ticks},
+      {"watchdog.check", true, Role::operator_, field_names<CheckWatchdog>(), check_watchdog},
+  };
+}
+
+}  // namespace signalbox

@@ -1,0 +1,268 @@
+#include "server/rpc/service_metrics.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include <prometheus/counter.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+#include <prometheus/text_serializer.h>
+#include <boost/describe/enum_to_string.hpp>
+#include <boost/describe/enumerators.hpp>
+#include <boost/mp11/algorithm.hpp>
+#include <boost/unordered/unordered_flat_map.hpp>
+
+#include "domain/nanoseconds.h"
+#include "server/followers/traces/trace_exporter.h"
+#include "server/rpc/api.h"
+#include "server/rpc/lock_queue.h"
+#include "server/rpc/step_queue.h"
+#include "server/scheduler/retention_loop.h"
+#include "store/codec.h"
+
+namespace signalbox {
+namespace {
+
+using prometheus::Counter;
+using prometheus::Family;
+using prometheus::Gauge;
+using prometheus::Histogram;
+
+// From a fast disk's sync to one that stands still.
+const Histogram::BucketBoundaries seconds_buckets = {
+    0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10};
+const Histogram::BucketBoundaries events_buckets = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024};
+
+template <class Enum>
+std::string name_of_enumerator(Enum value) {
+  return boost::describe::enum_to_string(value, "unknown");
+}
+
+// Every enumerator, so that a state that nothing is in is 0 and not absent.
+template <class Enum>
+std::map<Enum, double> none_of_each() {
+  std::map<Enum, double> counts;
+  boost::mp11::mp_for_each<boost::describe::describe_enumerators<Enum>>(
+      [&](auto each) { counts[each.value] = 0; });
+  return counts;
+}
+
+std::uint64_t resident_bytes() {
+  std::ifstream file("/proc/self/statm");
+  std::uint64_t size_pages = 0;
+  std::uint64_t resident_pages = 0;
+  file >> size_pages >> resident_pages;
+  return resident_pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+double open_descriptors() {
+  std::error_code error;
+  const std::filesystem::directory_iterator all("/proc/self/fd", error);
+  return error ? 0 : static_cast<double>(std::distance(begin(all), end(all)));
+}
+
+double processor_seconds() {
+  struct rusage usage {};
+  ::getrusage(RUSAGE_SELF, &usage);
+  const auto in_seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+  };
+  return in_seconds(usage.ru_utime) + in_seconds(usage.ru_stime);
+}
+
+}  // namespace
+
+struct ServiceMetrics::Families {
+  Family<Gauge>& gauge(const char* name, const char* help) {
+    return prometheus::BuildGauge().Name(name).Help(help).Register(registry);
+  }
+  Family<Counter>& counter(const char* name, const char* help) {
+    return prometheus::BuildCounter().Name(name).Help(help).Register(registry);
+  }
+  Family<Histogram>& histogram(const char* name, const char* help) {
+    return prometheus::BuildHistogram().Name(name).Help(help).Register(registry);
+  }
+  static void set(Family<Gauge>& family, double value) { family.Add({}).Set(value); }
+  template <class Enum>
+  static void set(Family<Gauge>& family, const char* label, const std::map<Enum, double>& counts) {
+    for (const auto& [value, count] : counts) {
+      family.Add({{label, name_of_enumerator(value)}}).Set(count);
+    }
+  }
+
+  void look_at_runs(const World& world);
+  void look_at_process(const Api& api);
+  void look_at_traces(const Api& api);
+  void look_at_retention(const Api& api);
+
+  prometheus::Registry registry;
+  Family<Counter>& events =
+      counter("signalbox_events_total", "Events appended to the log, by type");
+  // Finding a counter by its labels costs more than all else that an event costs here.
+  boost::unordered_flat_map<std::uint16_t, Counter*> by_number;
+  std::map<ErrorClass, Counter*> by_class;
+  Family<Counter>& failures = counter("signalbox_attempt_failures_total",
+                                      "Attempts of stations that failed, by class of the error");
+  Histogram& commit_seconds =
+      histogram("signalbox_commit_duration_seconds", "Writing and syncing a batch of commits")
+          .Add({}, seconds_buckets);
+  Histogram& commit_events =
+      histogram("signalbox_commit_batch_events", "Events in a batch of commits")
+          .Add({}, events_buckets);
+  Family<Gauge>& build = gauge("signalbox_build_info", "1, with the version");
+  Family<Gauge>& started = gauge("process_start_time_seconds", "Start of the process, UTC");
+  Counter& processor =
+      counter("process_cpu_seconds_total", "Processor time of the process").Add({});
+  Family<Gauge>& memory =
+      gauge("process_resident_memory_bytes", "Memory of the process that is in RAM");
+  Family<Gauge>& descriptors = gauge("process_open_fds", "Open file descriptors");
+  Family<Gauge>& incarnation = gauge("signalbox_incarnation", "How often the service was started");
+  Family<Gauge>& position = gauge("signalbox_log_position", "Position of the last durable event");
+  Family<Gauge>& lag = gauge("signalbox_read_model_lag_events",
+                             "Durable events that the read models don't show yet");
+  Family<Gauge>& full = gauge("signalbox_storage_full", "1 while writes are refused for space");
+  Family<Gauge>& held_rows = gauge("signalbox_read_model_disk_failing",
+                                   "1 while the disk doesn't take the read models' rows");
+  Family<Gauge>& space =
+      gauge("signalbox_data_disk_available_bytes", "Space left where the data directory is");
+  Family<Gauge>& runs = gauge("signalbox_open_runs", "Runs that haven't ended, by status");
+  Family<Gauge>& ready = gauge("signalbox_ready_stations", "Stations that wait for a worker");
+  Family<Gauge>& waiting = gauge("signalbox_waiting_stations", "Stations that wait, by what for");
+  Family<Gauge>& attempts =
+      gauge("signalbox_running_attempts", "Attempts of stations under way, by executor");
+  Family<Gauge>& locks = gauge("signalbox_held_locks", "Locks that are held");
+  Family<Gauge>& ticks = gauge("signalbox_ticks", "Ticks of loops that aren't idle, by status");
+  Family<Gauge>& cards = gauge("signalbox_cards", "Cards that aren't merged, by status");
+  Family<Gauge>& claims = gauge("signalbox_waiting_claims", "Workers that wait for a station");
+  Counter& spans_exported =
+      counter("signalbox_trace_spans_exported_total", "Spans that the collector took").Add({});
+  Counter& spans_failed = counter("signalbox_trace_spans_failed_total",
+                                  "Spans that were dropped, and runs that can't be read for one")
+                              .Add({});
+  Family<Gauge>& trace_lag =
+      gauge("signalbox_trace_lag_events", "Durable events whose spans weren't sent yet");
+  Family<Gauge>& retention_failed =
+      gauge("signalbox_retention_failed", "1 where the latest retention failed");
+  Family<Gauge>& retention_dropped = gauge("signalbox_retention_last_dropped_timestamp_seconds",
+                                           "When records were dropped last, UTC; 0: never");
+  Family<Gauge>& subscriptions =
+      gauge("signalbox_subscriptions", "Connections that follow the events");
+};
+
+ServiceMetrics::ServiceMetrics(std::int64_t started_at_ns)
+    : families_(std::make_unique<Families>()) {
+  families_->build.Add({{"version", SIGNALBOX_VERSION}}).Set(1);
+  Families::set(families_->started,
+                static_cast<double>(started_at_ns) / static_cast<double>(ns_per_s));
+  // A type that hasn't occurred is 0: a rate over its first occurrence would be blind else.
+  for (const EventTag& tag : event_tags()) {
+    families_->by_number[tag.number] = &families_->events.Add({{"type", std::string(tag.name)}});
+  }
+  for (const auto& [error_class, none] : none_of_each<ErrorClass>()) {
+    families_->by_class[error_class] =
+        &families_->failures.Add({{"error_class", name_of_enumerator(error_class)}});
+  }
+}
+
+ServiceMetrics::~ServiceMetrics() = default;
+
+void ServiceMetrics::observe(const CommitOutcome& outcome) {
+  std::size_t events = 0;
+  for (const Commit& commit : outcome.batch) {
+    events += commit.size();
+    for (const Record& record : commit) {
+      families_->by_number.at(tag_of(record.event).number)->Increment();
+      const Failure* failure = nullptr;
+      if (const auto* failed = event_as<StationAttemptFailed>(record.event)) {
+        failure = &failed->failure;
+      } else if (const auto* ended = event_as<StationFailed>(record.event)) {
+        failure = &ended->failure;
+      }
+      if (failure == nullptr) continue;
+      families_->by_class.at(failure->error_class)->Increment();
+    }
+  }
+  families_->commit_events.Observe(static_cast<double>(events));
+  families_->commit_seconds.Observe(static_cast<double>(outcome.took_ns) /
+                                    static_cast<double>(ns_per_s));
+}
+
+std::string ServiceMetrics::text(const Api& api) {
+  Families& families = *families_;
+  const World& world = api.engine.world();
+  families.look_at_runs(world);
+  families.look_at_process(api);
+  families.look_at_traces(api);
+  families.look_at_retention(api);
+  Families::set(families.incarnation, static_cast<double>(world.server.incarnation));
+  Families::set(families.locks, static_cast<double>(world.locks.size()));
+  auto ticks = none_of_each<TickStatus>();
+  ticks.erase(TickStatus::idle);
+  for (const auto& [loop, tick] : world.ticks) ticks[tick.status] += 1;
+  Families::set(families.ticks, "status", ticks);
+  auto cards = none_of_each<CardStatus>();
+  cards.erase(CardStatus::merged);
+  for (const auto& [id, card] : world.board.cards()) cards[card->status] += 1;
+  Families::set(families.cards, "status", cards);
+  Families::set(families.claims, static_cast<double>(api.claims.size()));
+  Families::set(families.subscriptions, static_cast<double>(api.feed.size()));
+  return prometheus::TextSerializer().Serialize(families.registry.Collect());
+}
+
+void ServiceMetrics::Families::look_at_runs(const World& world) {
+  std::map<RunStatus, double> statuses{
+      {RunStatus::queued, 0}, {RunStatus::running, 0}, {RunStatus::paused, 0}};
+  auto reasons = none_of_each<WaitReason>();
+  auto executors = none_of_each<ExecutorKind>();
+  for (const auto& [id, run] : world.runs) {
+    statuses[run->status] += 1;
+    const StationState& station = run->station();
+    if (station.status == StationStatus::waiting) reasons[station.waiting] += 1;
+    if (run->attempt) executors[run->definition().executor] += 1;
+  }
+  set(runs, "status", statuses);
+  set(waiting, "reason", reasons);
+  set(attempts, "executor", executors);
+  set(ready, static_cast<double>(world.ready.size()));
+}
+
+void ServiceMetrics::Families::look_at_process(const Api& api) {
+  const Position durable = api.engine.durable_position();
+  set(position, static_cast<double>(durable));
+  const Position applied = api.projector.applied();
+  set(lag, static_cast<double>(durable - std::min(applied, durable)));
+  set(full, api.engine.storage_full() ? 1 : 0);
+  set(held_rows, api.projector.held() ? 1 : 0);
+  std::error_code error;
+  const auto found = std::filesystem::space(api.facts.data_directory, error);
+  if (!error) set(space, static_cast<double>(found.available));
+  processor.Increment(processor_seconds() - processor.Value());
+  set(memory, static_cast<double>(resident_bytes()));
+  set(descriptors, open_descriptors());
+}
+
+void ServiceMetrics::Families::look_at_traces(const Api& api) {
+  const bool active = api.traces != nullptr && api.traces->active();
+  const auto figures = active ? api.traces->figures() : TraceExporter::Figures{};
+  spans_exported.Increment(static_cast<double>(figures.exported) - spans_exported.Value());
+  spans_failed.Increment(static_cast<double>(figures.failed) - spans_failed.Value());
+  const Position durable = api.engine.durable_position();
+  set(trace_lag, active ? static_cast<double>(durable - std::min(figures.through, durable)) : 0);
+}
+
+void ServiceMetrics::Families::look_at_retention(const Api& api) {
+  const bool failed =
+      api.retention != nullptr && api.retention->latest() && api.retention->latest()->failed();
+  set(retention_failed, failed ? 1 : 0);
+  const auto dropped = latest_retention(api.log);
+  set(retention_dropped,
+      dropped ? static_cast<double>(dropped->at_ns) / static_cast<double>(ns_per_s) : 0);
+}
+
+}  // namespace signalbox

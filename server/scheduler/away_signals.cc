@@ -1,0 +1,37 @@
+#include "server/scheduler/away_signals.h"
+
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+#include <utility>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+
+namespace signalbox {
+
+struct AwaySignals::State {
+  boost::asio::io_context io{1};
+  boost::asio::signal_set signals{io, SIGTERM, SIGINT};
+  std::thread thread;
+};
+
+AwaySignals::AwaySignals() : state_(std::make_unique<State>()) {}
+
+AwaySignals::~AwaySignals() {
+  state_->io.stop();
+  if (state_->thread.joinable()) state_->thread.join();
+}
+
+void AwaySignals::begin(std::function<void(const std::string& signal)> last_words) {
+  state_->signals.async_wait(
+      [last_words = std::move(last_words)](const boost::system::error_code& error, int signal) {
+        if (error) return;
+        last_words(strsignal(signal));
+        std::_Exit(EXIT_SUCCESS);
+      });
+  state_->thread = std::thread([this] { state_->io.run(); });
+}
+
+}  // namespace signalbox

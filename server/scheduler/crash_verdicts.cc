@@ -1,0 +1,161 @@
+#include "server/scheduler/crash_verdicts.h"
+
+#include <algorithm>
+
+#include "domain/limits.h"
+#include "domain/own_loops.h"
+#include "domain/refusals.h"
+#include "domain/remote_work.h"
+#include "projections/run_row.h"
+
+namespace signalbox {
+namespace {
+
+template <class Map>
+auto by_key(const Map& map) {
+  std::vector<const typename Map::value_type*> entries;
+  entries.reserve(map.size());
+  for (const auto& entry : map) entries.push_back(&entry);
+  std::sort(entries.begin(), entries.end(),
+            [](const auto* a, const auto* b) { return a->first < b->first; });
+  return entries;
+}
+
+CrashVerdict verdict(RecoveredKind kind, std::string name, Token token, Verdict what,
+                     const std::string& evidence, std::vector<std::string> next_commands) {
+  return {{kind, std::move(name), token, what,
+           std::string(excerpt(evidence, limits::evidence_bytes_max))},
+          std::move(next_commands)};
+}
+
+CrashVerdict of_job(const Run& run, const Executed<JobState>& state) {
+  const Attempt& attempt = *run.attempt;
+  const auto found = [&](Verdict what, const std::string& evidence) {
+    return verdict(RecoveredKind::job, attempt.job_id, attempt.token, what, evidence,
+                   {"signalbox run get " + to_string(run.id)});
+  };
+  if (!state) return found(Verdict::needs_operator, "it can't be asked: " + state.error().message);
+  switch (*state) {
+    case JobState::running:
+      return found(Verdict::poll, "its supervisor is alive and holds the job's lock");
+    case JobState::finished:
+      return found(Verdict::poll, "it has ended, and its result is there");
+    case JobState::absent:
+      return found(Verdict::requeue, "intended and never executed: it is submitted now");
+    case JobState::lost:
+      return found(Verdict::requeue,
+                   "its supervisor is gone without a result: the attempt counts as lost");
+  }
+  return found(Verdict::needs_operator, "unknown state");
+}
+
+// Its endpoint isn't asked before anything is served: that may take long.
+CrashVerdict of_remote_job(const Run& run) {
+  const Attempt& attempt = *run.attempt;
+  return verdict(RecoveredKind::job, attempt.job_id, attempt.token, Verdict::poll,
+                 attempt.external_ref.empty()
+                     ? "a remote job whose submit may have arrived: its endpoint is asked for it"
+                     : "a remote job: its endpoint is asked how " + attempt.external_ref + " is",
+                 {"signalbox run get " + to_string(run.id)});
+}
+
+CrashVerdict of_claim(const Run& run) {
+  const Attempt& attempt = *run.attempt;
+  return verdict(RecoveredKind::claim, to_string(run.id) + "/" + run.definition().name,
+                 attempt.token, Verdict::poll,
+                 "worker " + attempt.worker +
+                     " has its full lease again: " + std::to_string(attempt.lease_ms) + " ms",
+                 {"signalbox run get " + to_string(run.id)});
+}
+
+// A step without a lease is done by who does its station, and has that one's verdict.
+void add_steps(const Run& run, std::vector<CrashVerdict>& verdicts) {
+  if (!run.plan) return;
+  for (const StepState& step : run.plan->steps) {
+    if (step.status != StepStatus::running || step.lease_ms == 0) continue;
+    verdicts.push_back(
+        verdict(RecoveredKind::step,
+                to_string(run.id) + "/" + run.definition().name + "/" + step.definition.id,
+                step.token, Verdict::poll,
+                "worker " + step.worker +
+                    " has its full lease again: " + std::to_string(step.lease_ms) + " ms",
+                {"signalbox plan get " + to_string(run.id)}));
+  }
+}
+
+CrashVerdict of_lock(const Lock& lock) {
+  return verdict(RecoveredKind::lock, lock.key, lock.token, Verdict::poll,
+                 lock.owner + " has its full lease again: " + std::to_string(lock.lease_ms) + " ms",
+                 {"signalbox lock get " + shell_word(lock.key)});
+}
+
+CrashVerdict of_tick(const Tick& tick, bool own) {
+  const std::string loop = shell_word(tick.loop);
+  if (own) {
+    return verdict(RecoveredKind::tick, tick.loop, tick.token, Verdict::requeue,
+                   "a tick of the service itself had no end: its loop goes on with the next one",
+                   {"signalbox tick list --loop " + loop});
+  }
+  const std::vector<std::string> commands = {
+      "signalbox tick list --loop " + loop, "signalbox tick recover " + loop + " --reason checked"};
+  switch (tick.status) {
+    case TickStatus::timed_out:
+      return verdict(RecoveredKind::tick, tick.loop, tick.token, Verdict::expired,
+                     "its lease was over before the crash; the next begin halts", commands);
+    case TickStatus::halted:
+      return verdict(RecoveredKind::tick, tick.loop, tick.token, Verdict::needs_operator,
+                     "it halted before the crash", commands);
+    case TickStatus::running:
+    case TickStatus::idle:
+      break;
+  }
+  return verdict(RecoveredKind::tick, tick.loop, tick.token, Verdict::needs_operator,
+                 "it was granted by an earlier incarnation and has no end; its end is still taken, "
+                 "the next begin halts",
+                 commands);
+}
+
+// A card never says anything else than its run (domain/card_run.h): what becomes of it follows.
+CrashVerdict of_card(const World& world, const Card& card) {
+  const RunId& run_id = card.is_merging() ? card.merge_run_id : card.run_id;
+  const Run* run = world.find_run(run_id);
+  const std::vector<std::string> commands = {"signalbox card get " + to_string(card.id),
+                                             "signalbox run why " + to_string(run_id)};
+  if (run == nullptr) {
+    return verdict(RecoveredKind::card, to_string(card.id), card.changed_at,
+                   Verdict::needs_operator, "its run isn't open", commands);
+  }
+  return verdict(RecoveredKind::card, to_string(card.id), run->started_at, Verdict::poll,
+                 std::string(card.is_merging() ? "its merge, run " : "its run ") +
+                     to_string(run_id) + ", is open at station " + run->definition().name +
+                     " and goes on",
+                 commands);
+}
+
+CrashVerdict of_attempt(const Run& run, const JobLookUp& look_up) {
+  if (run.attempt->job_id.empty()) return of_claim(run);
+  if (is_remote(run.definition())) return of_remote_job(run);
+  return of_job(run, look_up(run));
+}
+
+}  // namespace
+
+std::vector<CrashVerdict> crash_verdicts(const World& world, const JobLookUp& look_up) {
+  std::vector<CrashVerdict> verdicts;
+  for (const auto* entry : by_key(world.runs)) {
+    const Run& run = *entry->second;
+    if (run.attempt) verdicts.push_back(of_attempt(run, look_up));
+    add_steps(run, verdicts);
+  }
+  for (const auto* entry : by_key(world.locks)) verdicts.push_back(of_lock(entry->second));
+  for (const auto* entry : by_key(world.ticks)) {
+    verdicts.push_back(of_tick(entry->second, is_own_loop(entry->first)));
+  }
+  for (const auto* entry : by_key(world.board.cards())) {
+    const Card& card = *entry->second;
+    if (card.has_agent() || card.is_merging()) verdicts.push_back(of_card(world, card));
+  }
+  return verdicts;
+}
+
+}  // namespace signalbox

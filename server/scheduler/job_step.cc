@@ -1,0 +1,118 @@
+#include "server/scheduler/job_step.h"
+
+#include <vector>
+
+namespace signalbox {
+namespace {
+
+constexpr int submits_max = 3;
+
+JobResult lost_result(const std::vector<std::int32_t>& survivors) {
+  JobResult result;
+  result.failure = {Outcome::failed, ErrorClass::lost, "JOB_LOST",
+                    "the job is gone and left no result"};
+  if (!survivors.empty()) {
+    result.failure.message += "; these of its processes would not end:";
+    for (const std::int32_t pid : survivors) result.failure.message += ' ' + std::to_string(pid);
+  }
+  result.escaped_pids = survivors;
+  return result;
+}
+
+JobResult never_started() {
+  JobResult result;
+  result.canceled = true;
+  result.failure = {Outcome::canceled, ErrorClass::terminal, "CANCELED", "never started"};
+  return result;
+}
+
+JobResult failed_submit(const ExecutorError& error) {
+  JobResult result;
+  result.failure = {Outcome::failed, error.error_class, error.code, error.message};
+  return result;
+}
+
+class Stepper {
+ public:
+  Stepper(Executor& executor, const JobReports& reports, JobProgress& progress)
+      : executor_(executor), reports_(reports), progress_(progress), job_(progress.job) {}
+
+  JobStep step(bool cancel_wanted) {
+    if (cancel_wanted && !progress_.cancel_sent) {
+      if (const auto asked = executor_.cancel(job_); !asked) return trouble(asked.error());
+      progress_.cancel_sent = true;
+    }
+    const auto state = executor_.poll(job_);
+    if (!state) return trouble(state.error());
+    // Before its end is told: what comes after it may go on from there.
+    if (*state != JobState::absent) {
+      if (const auto told = report_learned_ref(); !told) return trouble(told.error());
+    }
+    switch (*state) {
+      case JobState::running:
+        return JobStep::going_on;
+      case JobState::absent:
+        return cancel_wanted ? finished(never_started()) : submit();
+      case JobState::finished: {
+        const auto result = executor_.fetch_result(job_);
+        return result ? finished(*result) : trouble(result.error());
+      }
+      case JobState::lost: {
+        const auto survivors = executor_.clean_up_lost(job_);
+        return survivors ? finished(lost_result(*survivors)) : trouble(survivors.error());
+      }
+    }
+    return JobStep::going_on;
+  }
+
+ private:
+  Executed<void> report_learned_ref() {
+    const auto ref = executor_.learned_ref(job_);
+    if (!ref) return tl::unexpected(ref.error());
+    if (ref->empty() || *ref == progress_.learned_ref) return {};
+    progress_.learned_ref = *ref;
+    reports_.submitted(job_, *ref);
+    return {};
+  }
+
+  // A submit that fails may still have started the job, so the next step polls first. Only one that
+  // is absent after the last try, or can't succeed, is given up.
+  JobStep submit() {
+    if (progress_.submits == submits_max) return finished(failed_submit(progress_.submit_error));
+    ++progress_.submits;
+    const auto ref = executor_.submit(job_);
+    if (ref) {
+      reports_.submitted(job_, *ref);
+      return JobStep::going_on;
+    }
+    const bool hopeless = ref.error().error_class == ErrorClass::config ||
+                          ref.error().error_class == ErrorClass::terminal;
+    if (hopeless) return finished(failed_submit(ref.error()));
+    progress_.submit_error = ref.error();
+    return trouble(ref.error());
+  }
+
+  JobStep trouble(const ExecutorError& error) {
+    reports_.trouble(job_, error);
+    return JobStep::trouble;
+  }
+
+  JobStep finished(const JobResult& result) {
+    reports_.finished(job_, result);
+    return JobStep::over;
+  }
+
+  Executor& executor_;
+  const JobReports& reports_;
+  JobProgress& progress_;
+  const Job& job_;
+};
+
+}  // namespace
+
+JobStep take_step(Executor& executor, const JobReports& reports, JobProgress& progress,
+                  bool cancel_wanted) {
+  return Stepper(executor, reports, progress).step(cancel_wanted);
+}
+
+}  // namespace signalbox

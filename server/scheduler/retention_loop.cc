@@ -1,0 +1,104 @@
+#include "server/scheduler/retention_loop.h"
+
+#include <set>
+#include <utility>
+
+#include "domain/limits.h"
+#include "domain/nanoseconds.h"
+#include "domain/own_loops.h"
+#include "server/text/utf8_text.h"
+
+namespace signalbox {
+namespace {
+
+// What is open stays, however old it is.
+struct OpenNouns {
+  std::set<RunId> runs;
+  std::set<CardId> cards;
+
+  [[nodiscard]] bool has(const Stream& stream) const {
+    if (stream.kind == StreamKind::run) return runs.contains(stream.run_id);
+    if (stream.kind == StreamKind::card) return cards.contains(stream.run_id);
+    return false;
+  }
+};
+
+OpenNouns open_nouns(const World& world) {
+  OpenNouns open;
+  for (const auto& [id, run] : world.runs) open.runs.insert(id);
+  for (const auto& [id, card] : world.board.cards()) open.cards.insert(id);
+  return open;
+}
+
+// Reads up to the first record that could go, and no further than the first that is too young:
+// that is little, for loops tick all day. What the retention itself then finds out by reading all
+// of it may be that this one has to stay, too; then it drops nothing.
+Stored<bool> has_old_records(const EventLog& log, std::int64_t until_ns, const OpenNouns& open,
+                             const std::atomic<bool>& stopped) {
+  bool found = false;
+  const auto scanned = log.scan(log.horizon().position + 1, log.tail(), [&](Record&& record) {
+    if (stopped || record.recorded_at_ns > until_ns) return false;
+    found = event_as<HistoryDropped>(record.event) == nullptr && !open.has(record.stream);
+    return !found;
+  });
+  if (!scanned) return tl::unexpected(scanned.error());
+  return found;
+}
+
+}  // namespace
+
+void conclude_retention(Engine& engine, const EventLog& log,
+                        const std::optional<RetentionOutcome>& outcome) {
+  const Tick* tick = engine.world().find_tick(std::string(retention_loop_name));
+  if (tick == nullptr) return;
+  const bool dropped = log.horizon().dropped_at > tick->token;
+  if (tick->status == TickStatus::running && (outcome || dropped)) {
+    EndTick command;
+    command.loop = tick->loop;
+    command.token = tick->token;
+    if (outcome && outcome->failed()) {
+      command.outcome = TickOutcome::failed;
+      command.error = shortened(outcome->error, limits::reason_bytes_max);
+    }
+    (void)engine.begin(by_the_service).apply(command);
+    return;
+  }
+  const std::string evidence =
+      dropped ? "the service ended before it could say that records were dropped"
+              : "the service ended before records were dropped; the next due time does it";
+  (void)engine.begin(by_the_service).apply(RecoverTick{tick->loop, evidence, true});
+}
+
+RetentionLoop::RetentionLoop(Parts parts, const RetentionSettings& settings,
+                             std::optional<RetentionOutcome> latest)
+    : parts_(std::move(parts)),
+      settings_(settings),
+      latest_(std::move(latest)),
+      stopped_(std::make_shared<std::atomic<bool>>(false)),
+      loop_(parts_.engine, parts_.clock, std::string(retention_loop_name), settings_.schedule,
+            {{}, [this](Token, const ScheduledLoop::Ended& ended) { tick(ended); }}) {
+  // One that had nothing to do after all is no news.
+  if (!latest_ || (!latest_->failed() && latest_->dropped_at == 0)) {
+    latest_ = latest_retention(parts_.log);
+  }
+}
+
+RetentionLoop::~RetentionLoop() = default;
+
+void RetentionLoop::tick(const ScheduledLoop::Ended& ended) {
+  // An age from before 1970 is older than any record.
+  const std::int64_t now_ns = parts_.clock.wall_ns();
+  const bool ever = settings_.older_than_ms >= now_ns / ns_per_ms;
+  const std::int64_t until_ns = ever ? 0 : now_ns - settings_.older_than_ms * ns_per_ms;
+  parts_.run_blocking([this, ended, until_ns, open = open_nouns(parts_.engine.world()),
+                       stopped = stopped_]() -> std::function<void()> {
+    auto found = has_old_records(parts_.log, until_ns, open, *stopped);
+    return [this, ended, found = std::move(found)] {
+      if (!found) return ended("the log can't be read: " + found.error().message);
+      if (!*found) return ended(std::nullopt);
+      parts_.go_away();  // the tick ends when the service is back
+    };
+  });
+}
+
+}  // namespace signalbox

@@ -1,0 +1,65 @@
+// The service's own loop `retention`: when it is due it looks whether anything is older than the
+// policy, and if so the service goes away for it and comes back (serve.cc).
+//
+// Its tick begins before the service goes and ends when it is back, so a tick tells of each
+// retention: whether it succeeded, or why it failed. One that a crash ended is concluded by the
+// next start, from the log: the records were dropped, or they weren't. All calls come from the
+// engine's thread.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "server/engine/engine.h"
+#include "server/platform/clock.h"
+#include "server/scheduler/retention_outcome.h"
+#include "server/scheduler/scheduled_loop.h"
+
+namespace signalbox {
+
+// At the start, whether there is a policy any more or not: ends the tick of the retention that came
+// before it. `outcome` is what that came to, if it was one of this process.
+void conclude_retention(Engine& engine, const EventLog& log,
+                        const std::optional<RetentionOutcome>& outcome);
+
+class RetentionLoop {
+ public:
+  struct Parts {
+    Engine& engine;
+    const Clock& clock;
+    const EventLog& log;
+    // Runs `work` on a thread that may block, then what it returns on the engine's thread.
+    std::function<void(std::function<std::function<void()>()> work)> run_blocking;
+    // There is something to drop: a clean stop, the retention, and a start.
+    std::function<void()> go_away;
+  };
+
+  // `latest` is what the retention before this start came to, if there was one in this process.
+  RetentionLoop(Parts parts, const RetentionSettings& settings,
+                std::optional<RetentionOutcome> latest);
+  ~RetentionLoop();
+
+  // Gives up a look that is under way.
+  void stop() { *stopped_ = true; }
+
+  [[nodiscard]] ScheduledLoop& loop() { return loop_; }
+  [[nodiscard]] const ScheduledLoop& loop() const { return loop_; }
+  [[nodiscard]] const RetentionSettings& settings() const { return settings_; }
+  // The latest one that dropped records or failed: of this process, else of the log.
+  [[nodiscard]] const std::optional<RetentionOutcome>& latest() const { return latest_; }
+
+ private:
+  void tick(const ScheduledLoop::Ended& ended);
+
+  const Parts parts_;
+  const RetentionSettings settings_;
+  std::optional<RetentionOutcome> latest_;
+  const std::shared_ptr<std::atomic<bool>> stopped_;
+  ScheduledLoop loop_;
+};
+
+}  // namespace signalbox

@@ -1,0 +1,80 @@
+#include "server/scheduler/retention_settings.h"
+
+#include "domain/limits.h"
+#include "server/text/time_text.h"
+#include "store/durable_file.h"
+#include "store/signed_note.h"
+
+namespace signalbox {
+namespace {
+
+namespace fs = std::filesystem;
+
+tl::unexpected<std::string> missing_retention_setting(const char* key, const char* example) {
+  return tl::unexpected("retention." + std::string(key) + " is missing: write " + example);
+}
+
+// Never says what is in the file: it is a secret.
+tl::expected<void, std::string> require_signing_key(const std::string& file) {
+  const std::string next =
+      "; `signalbox audit keygen -o " + file + " --name example.com/box` makes one";
+  const auto text = read_file(file, limits::signing_key_bytes_max);
+  if (!text) return tl::unexpected("retention.key: " + text.error().message + next);
+  const std::string_view line(*text);
+  if (!NoteSigner::parse(line.substr(0, line.find_first_of("\r\n")))) {
+    return tl::unexpected("retention.key: " + file + " holds no private key" + next);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string* retention_text(RetentionTexts& texts, std::string_view key, bool& is_path) {
+  is_path = key == "archive" || key == "key";
+  if (key == "older_than") return &texts.older_than;
+  if (key == "archive") return &texts.archive;
+  if (key == "key") return &texts.key;
+  if (key == "schedule") return &texts.schedule;
+  if (key == "time_zone") return &texts.time_zone;
+  return nullptr;
+}
+
+tl::expected<RetentionSettings, std::string> read_retention_settings(const RetentionTexts& texts,
+                                                                     const fs::path& data) {
+  if (texts.older_than.empty()) {
+    return missing_retention_setting("older_than", "older_than = \"30d\"");
+  }
+  if (texts.archive.empty()) {
+    return missing_retention_setting("archive", "archive = \"/var/lib/signalbox-archive\"");
+  }
+  if (texts.key.empty()) return missing_retention_setting("key", "key = \"audit.key\"");
+  const auto older_than_ms = parse_duration_ms(texts.older_than);
+  if (!older_than_ms || *older_than_ms < limits::retention_age_ms_min ||
+      *older_than_ms > limits::retention_age_ms_max) {
+    return tl::unexpected(
+        "retention.older_than must be an age from 1s to 36600d, such as 30d; not " +
+        texts.older_than);
+  }
+  // It is told in an event, with the name of the directory below it.
+  if (texts.archive.size() > limits::path_bytes_max - 64) {
+    return tl::unexpected(std::string("retention.archive is too long for a path"));
+  }
+  if (is_in_directory(texts.archive, data)) {
+    return tl::unexpected("retention.archive " + texts.archive +
+                          " is in the data directory, with which it would be lost: name one "
+                          "elsewhere, best on another disk");
+  }
+  auto schedule = Schedule::parse(texts.schedule, texts.time_zone);
+  if (!schedule) return tl::unexpected("retention.schedule: " + schedule.error().message);
+  if (auto ok = require_signing_key(texts.key); !ok) return tl::unexpected(ok.error());
+  return RetentionSettings{*older_than_ms, texts.archive, texts.key, std::move(*schedule)};
+}
+
+bool is_in_directory(const fs::path& path, const fs::path& directory) {
+  std::error_code failed;
+  const fs::path place = fs::weakly_canonical(fs::absolute(path, failed), failed);
+  const fs::path inside = place.lexically_relative(fs::weakly_canonical(directory, failed));
+  return failed || (!inside.empty() && *inside.begin() != "..");
+}
+
+}  // namespace signalbox

@@ -1,0 +1,166 @@
+#include "server/scheduler/scheduled_loop.h"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "domain/limits.h"
+#include "server/engine/engine.h"
+
+namespace signalbox {
+namespace {
+
+// A tick that is later than this was missed: the next one will do.
+constexpr std::int64_t late_ns_max = 5'000'000'000;
+// How many missed ticks are counted.
+constexpr std::size_t missed_max = 100'000;
+// A clock that was set back by more than this begins anew; by less, what was due has its event.
+constexpr std::int64_t set_back_ns_max = 60'000'000'000;
+
+}  // namespace
+
+ScheduledLoop::ScheduledLoop(Engine& engine, const Clock& clock, std::string name,
+                             Schedule schedule, Work work)
+    : engine_(engine),
+      clock_(clock),
+      name_(std::move(name)),
+      schedule_(std::move(schedule)),
+      work_(std::move(work)) {}
+
+void ScheduledLoop::arm(const std::string& reason) {
+  const std::int64_t now_ns = clock_.wall_ns();
+  const auto& loops = engine_.world().loops;
+  const auto known = loops.find(name_);
+  // A loop that never was due counts from now on.
+  std::int64_t since_ns = known == loops.end() ? now_ns : known->second.due_ns;
+  if (since_ns - now_ns > set_back_ns_max) since_ns = now_ns;
+  set_due(schedule_.next_after(std::max(since_ns, now_ns)));
+  // Those that have no event yet are among the missed, or will be due again.
+  preparing_due_ns_ = skipping_until_ns_ = 0;
+  const auto missed = schedule_.due_between(since_ns, now_ns, missed_max);
+  if (missed.empty()) return;
+  const NoteTicksMissed note{name_, reason, missed.size(), missed.front(), missed.back()};
+  (void)engine_.begin(by_the_service).apply(note);
+}
+
+void ScheduledLoop::set_due(std::optional<std::int64_t> due_ns) {
+  due_ns_ = due_ns;
+  due_monotonic_ns_ =
+      due_ns ? clock_.monotonic_ns() + std::max<std::int64_t>(0, *due_ns - clock_.wall_ns())
+             : std::numeric_limits<std::int64_t>::max();
+}
+
+void ScheduledLoop::run_if_due() {
+  const std::int64_t now_ns = clock_.wall_ns();
+  if (!due_ns_ || clock_.monotonic_ns() < due_monotonic_ns_) return;
+  if (now_ns < *due_ns_) return set_due(due_ns_);  // the wall clock goes slower
+  const std::int64_t due_ns = *due_ns_;
+  const auto after = schedule_.next_after(due_ns);
+  if (now_ns - due_ns > late_ns_max || (after && *after <= now_ns)) return arm("asleep");
+  set_due(after);
+  if (busy_) return skip_due(due_ns);
+  begin("due", due_ns, {});
+}
+
+void ScheduledLoop::trigger(const std::string& reason, bool again, Told told) {
+  if (!busy_) return begin(reason, 0, told);
+  again_ = again_ || again;
+  const auto skipped = skip(reason, 0);
+  if (!told) return;
+  if (!skipped) return told({false, 0, skipped.error()});
+  const Tick* tick = engine_.world().find_tick(name_);
+  told({false, tick == nullptr ? 0 : tick->token});
+}
+
+BeginTick ScheduledLoop::begin_command(const std::string& reason, std::int64_t due_ns) const {
+  BeginTick command;
+  command.loop = name_;
+  command.stage = name_;
+  command.reason = reason;
+  command.own_loop = true;
+  command.due_ns = due_ns;
+  return command;
+}
+
+Decided<void> ScheduledLoop::skip(const std::string& reason, std::int64_t due_ns) {
+  const auto applied =
+      engine_.begin(by_the_service).apply(NoteTickSkipped{begin_command(reason, due_ns)});
+  if (!applied) return tl::unexpected(applied.error());
+  return {};
+}
+
+void ScheduledLoop::skip_due(std::int64_t due_ns) {
+  if (preparing_due_ns_ != 0) {
+    skipping_until_ns_ = due_ns;
+  } else {
+    (void)skip("due", due_ns);
+  }
+}
+
+void ScheduledLoop::begin(const std::string& reason, std::int64_t due_ns, const Told& told) {
+  busy_ = true;
+  preparing_due_ns_ = due_ns;
+  BeginTick command = begin_command(reason, due_ns);
+  if (!work_.prepare) return begin_prepared(command, told);
+  work_.prepare([this, command, told](const Digest& policy_digest) mutable {
+    command.policy_digest = policy_digest;
+    begin_prepared(command, told);
+  });
+}
+
+void ScheduledLoop::begin_prepared(BeginTick command, const Told& told) {
+  command.due_ns = std::exchange(preparing_due_ns_, 0);
+  const std::int64_t skipping_until_ns = std::exchange(skipping_until_ns_, 0);
+  Token token = 0;
+  std::optional<Rejection> refused;
+  {
+    auto transaction = engine_.begin(by_the_service);
+    const auto begun = transaction.apply(command);
+    if (begun) {
+      token = transaction.records().back().position;
+    } else if (begun.error().code == ErrorCode::TICK_IN_PROGRESS) {
+      // One whose work was given up and that has no end yet.
+      (void)transaction.apply(NoteTickSkipped{command});
+    } else {
+      refused = begun.error();
+    }
+    for (const std::int64_t due_ns :
+         schedule_.due_between(command.due_ns, skipping_until_ns, missed_max)) {
+      if (!refused) (void)transaction.apply(NoteTickSkipped{begin_command("due", due_ns)});
+    }
+  }
+  if (token == 0) {
+    busy_ = false;
+    if (told) told({false, 0, refused});
+    return;
+  }
+  engine_.release_when_durable([this, token](Durability durability) {
+    if (durability == Durability::durable) return run(token);
+    busy_ = false;
+  });
+  if (told) told({true, token});
+}
+
+void ScheduledLoop::run(Token token) {
+  try {
+    work_.run(token, [this, token](const std::optional<std::string>& error) { end(token, error); });
+  } catch (const std::exception& failure) {
+    end(token, failure.what());
+  }
+}
+
+void ScheduledLoop::end(Token token, const std::optional<std::string>& error) {
+  EndTick command;
+  command.loop = name_;
+  command.token = token;
+  if (error) {
+    command.outcome = TickOutcome::failed;
+    command.error = error->substr(0, limits::reason_bytes_max);
+  }
+  // Refused if its lease or somebody's recovery ended it meanwhile: then it has its end.
+  (void)engine_.begin(by_the_service).apply(command);
+  busy_ = false;
+  if (std::exchange(again_, false)) trigger("asked for while a tick was under way");
+}
+
+}  // namespace signalbox

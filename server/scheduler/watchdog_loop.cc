@@ -1,0 +1,71 @@
+#include "server/scheduler/watchdog_loop.h"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "domain/limits.h"
+#include "domain/own_loops.h"
+#include "server/engine/engine.h"
+
+namespace signalbox {
+void WatchdogLoop::arm() {
+  if (!due_ns_) due_ns_ = clock_.monotonic_ns() + interval_ms_ * 1'000'000;
+}
+
+void WatchdogLoop::observe(std::span<const Record> records) {
+  if (due_ns_) return;
+  for (const Record& record : records) {
+    const auto* started = event_as<TickStarted>(record.event);
+    const bool outside_tick = started != nullptr && !is_own_loop(started->loop);
+    if (outside_tick || event_as<StationClaimed>(record.event) != nullptr) return arm();
+  }
+}
+
+void WatchdogLoop::run_if_due() {
+  if (!due_ns_ || clock_.monotonic_ns() < *due_ns_) return;
+  due_ns_.reset();
+  if (!has_work_(engine_.world())) return;
+  arm();
+  tick();
+}
+
+void WatchdogLoop::tick() {
+  BeginTick command;
+  command.loop = watchdog_loop_name;
+  command.stage = "sweep";
+  command.reason = "interval";
+  command.lease_ms = std::min(limits::tick_lease_ms_default, 10 * interval_ms_);
+  command.own_loop = true;
+  Token token = 0;
+  {
+    auto transaction = engine_.begin(by_the_service);
+    const auto begun = transaction.apply(command);
+    if (!begun) {
+      if (begun.error().code == ErrorCode::TICK_IN_PROGRESS) {
+        (void)transaction.apply(NoteTickSkipped{command});
+      }
+      return;  // else the log takes nothing now: the next one is due in time
+    }
+    token = transaction.records().back().position;
+  }
+  engine_.release_when_durable([this, token](Durability durability) {
+    if (durability == Durability::durable) work(token);
+  });
+}
+
+void WatchdogLoop::work(Token token) {
+  EndTick end;
+  end.loop = watchdog_loop_name;
+  end.token = token;
+  try {
+    sweep_();
+  } catch (const std::exception& failure) {
+    end.outcome = TickOutcome::failed;
+    end.error = std::string(failure.what()).substr(0, limits::reason_bytes_max);
+  }
+  // Refused if the tick was ended meanwhile, by its lease or by force: then it has its end.
+  (void)engine_.begin(by_the_service).apply(end);
+}
+
+}  // namespace signalbox

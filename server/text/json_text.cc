@@ -1,0 +1,123 @@
+#include "server/text/json_text.h"
+
+#include <string>
+
+#include <boost/json/basic_parser_impl.hpp>
+#include <boost/json/value_stack.hpp>
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+// Builds the value as Boost.JSON's own parser does, and counts keys on the way: an object keeps
+// one of two equal keys, so a value that holds fewer keys than were read had a duplicate.
+struct Builder {
+  static constexpr std::size_t max_object_size = json::object::max_size();
+  static constexpr std::size_t max_array_size = json::array::max_size();
+  static constexpr std::size_t max_key_size = json::string::max_size();
+  static constexpr std::size_t max_string_size = json::string::max_size();
+
+  json::value_stack stack;
+  std::size_t keys_read = 0;
+
+  bool on_document_begin(json::error_code&) { return true; }
+  bool on_document_end(json::error_code&) { return true; }
+  bool on_object_begin(json::error_code&) { return true; }
+  bool on_object_end(std::size_t size, json::error_code&) {
+    keys_read += size;
+    stack.push_object(size);
+    return true;
+  }
+  bool on_array_begin(json::error_code&) { return true; }
+  bool on_array_end(std::size_t size, json::error_code&) {
+    stack.push_array(size);
+    return true;
+  }
+  bool on_key_part(json::string_view part, std::size_t, json::error_code&) {
+    stack.push_chars(part);
+    return true;
+  }
+  bool on_key(json::string_view part, std::size_t, json::error_code&) {
+    stack.push_key(part);
+    return true;
+  }
+  bool on_string_part(json::string_view part, std::size_t, json::error_code&) {
+    stack.push_chars(part);
+    return true;
+  }
+  bool on_string(json::string_view part, std::size_t, json::error_code&) {
+    stack.push_string(part);
+    return true;
+  }
+  bool on_number_part(json::string_view, json::error_code&) { return true; }
+  bool on_int64(std::int64_t number, json::string_view, json::error_code&) {
+    stack.push_int64(number);
+    return true;
+  }
+  bool on_uint64(std::uint64_t number, json::string_view, json::error_code&) {
+    stack.push_uint64(number);
+    return true;
+  }
+  bool on_double(double number, json::string_view, json::error_code&) {
+    stack.push_double(number);
+    return true;
+  }
+  bool on_bool(bool truth, json::error_code&) {
+    stack.push_bool(truth);
+    return true;
+  }
+  bool on_null(json::error_code&) {
+    stack.push_null();
+    return true;
+  }
+  bool on_comment_part(json::string_view, json::error_code&) { return true; }
+  bool on_comment(json::string_view, json::error_code&) { return true; }
+};
+
+std::size_t count_keys(const json::value& value) {
+  std::size_t keys = 0;
+  if (const json::object* object = value.if_object()) {
+    keys = object->size();
+    for (const auto& member : *object) keys += count_keys(member.value());
+  } else if (const json::array* array = value.if_array()) {
+    for (const json::value& element : *array) keys += count_keys(element);
+  }
+  return keys;
+}
+
+tl::unexpected<Rejection> parse_error(std::string message, std::size_t byte) {
+  return reject(ErrorCode::PARSE_ERROR, std::move(message),
+                {{"byte", static_cast<std::int64_t>(byte)}}, {"signalbox rpc server.limits"});
+}
+
+}  // namespace
+
+Decided<json::value> parse_json(std::string_view text, json::storage_ptr storage) {
+  json::parse_options options;
+  options.max_depth = json_depth_max;
+  json::basic_parser<Builder> parser(options);
+  parser.handler().stack.reset(std::move(storage));
+  json::error_code error;
+  const std::size_t consumed = parser.write_some(false, text.data(), text.size(), error);
+  if (error) {
+    if (error == json::error::too_deep) {
+      return parse_error("more than " + std::to_string(json_depth_max) + " levels of nesting",
+                         consumed);
+    }
+    return parse_error("not JSON at byte " + std::to_string(consumed) + ": " + error.message(),
+                       consumed);
+  }
+  if (consumed < text.size() &&
+      text.find_first_not_of(" \t\r\n", consumed) != std::string_view::npos) {
+    return parse_error(
+        "one JSON value a line; there is more after byte " + std::to_string(consumed), consumed);
+  }
+  json::value value = parser.handler().stack.release();
+  if (count_keys(value) != parser.handler().keys_read) {
+    return parse_error("an object has the same key twice", 0);
+  }
+  return value;
+}
+
+}  // namespace signalbox

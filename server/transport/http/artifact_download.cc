@@ -1,0 +1,176 @@
+#include "server/transport/http/artifact_download.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include <boost/json/parse.hpp>
+
+#include "server/transport/http/call_line.h"
+#include "server/transport/http/http_header.h"
+#include "server/transport/http/problem.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::size_t checked_at_once_bytes = 4 * 1024 * 1024;
+constexpr std::size_t piece_bytes_max = 256 * 1024;
+
+// Reads exactly `bytes` at `from`; an empty string if they aren't there.
+std::string read_piece(int file, std::uint64_t from, std::size_t bytes) {
+  std::string piece(bytes, '\0');
+  std::size_t filled = 0;
+  while (filled < bytes) {
+    const ssize_t got =
+        ::pread(file, piece.data() + filled, bytes - filled, static_cast<off_t>(from + filled));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return {};
+    filled += static_cast<std::size_t>(got);
+  }
+  return piece;
+}
+
+// If-None-Match: a list of tags or `*`; a weak one counts as well.
+bool names_tag(std::string_view list, const std::string& etag) {
+  return list == "*" || list.find(etag) != std::string_view::npos;
+}
+
+}  // namespace
+
+std::string content_disposition(const std::string& name) {
+  const std::string last = name.substr(name.rfind('/') + 1);
+  std::string plain;
+  for (const char each : last) {
+    const bool is_safe = each >= ' ' && each <= '~' && each != '"' && each != '\\' && each != '%';
+    plain += is_safe ? each : '_';
+  }
+  std::string text = "attachment; filename=\"" + plain + "\"";
+  if (plain != last) text += "; filename*=UTF-8''" + percent_encoded(last);
+  return text;
+}
+
+void ArtifactDownload::on_answer(const std::string& line) {
+  const auto result = result_text(line);
+  if (!result) return session().respond(problem_of_line(line));
+  read_result(json::parse({result->data(), result->size()}).as_object());
+}
+
+void ArtifactDownload::read_result(const json::object& result) {
+  const auto text = [&result](const char* name) {
+    return std::string(result.at(name).as_string());
+  };
+  name_ = text("name");
+  media_type_ = safe_media_type(text("media_type"));
+  path_ = text("path");
+  file_bytes_ = result.at("bytes").to_number<std::uint64_t>();
+  digest_ = parse_digest(text("sha256")).value_or(Digest{});
+  etag_ = '"' + text("sha256") + '"';
+  if (names_tag(headers_.if_none_match, etag_)) {
+    HttpAnswer unchanged;
+    unchanged.status = 304;
+    unchanged.headers.emplace_back("ETag", etag_);
+    return session().respond(std::move(unchanged));
+  }
+  open();
+}
+
+void ArtifactDownload::open() {
+  session().service().run_blocking([self = shared_from_this()]() -> std::function<void()> {
+    self->file_ = FileDescriptor(::open(self->path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+    struct stat status {};
+    const bool is_whole = self->file_ && ::fstat(self->file_.get(), &status) == 0 &&
+                          S_ISREG(status.st_mode) &&
+                          std::cmp_equal(status.st_size, self->file_bytes_);
+    return [self, is_whole] {
+      if (!is_whole) return self->refuse_damaged("is missing, or of another size");
+      self->check();
+    };
+  });
+}
+
+void ArtifactDownload::check() {
+  if (session().closed()) return;
+  if (checked_bytes_ == file_bytes_) {
+    if (hash_.finish() != digest_) return refuse_damaged("is not what was stored");
+    return send_header();
+  }
+  session().service().run_blocking([self = shared_from_this()]() -> std::function<void()> {
+    const std::size_t bytes =
+        std::min<std::uint64_t>(checked_at_once_bytes, self->file_bytes_ - self->checked_bytes_);
+    const std::string piece = read_piece(self->file_.get(), self->checked_bytes_, bytes);
+    self->hash_.update(piece);
+    self->checked_bytes_ += bytes;
+    const bool was_read = !piece.empty();
+    return [self, was_read] {
+      if (!was_read) return self->refuse_damaged("can't be read");
+      self->check();
+    };
+  });
+}
+
+void ArtifactDownload::refuse_damaged(const std::string& why) {
+  session().respond(problem({ErrorCode::STORAGE_DAMAGED,
+                             "the file of the artifact " + name_ + " " + why,
+                             {{"path", path_}, {"sha256", to_hex(digest_)}},
+                             {"sha256sum " + path_}}));
+}
+
+// What a job left is shown by no browser as a page of ours.
+HttpAnswer ArtifactDownload::headers_of_content() const {
+  HttpAnswer answer;
+  answer.media_type = media_type_;
+  answer.headers = {{"ETag", etag_},
+                    {"Accept-Ranges", "bytes"},
+                    {"Cache-Control", "private, no-cache"},
+                    {"Content-Disposition", content_disposition(name_)},
+                    {"Content-Security-Policy", "default-src 'none'; sandbox"}};
+  return answer;
+}
+
+void ArtifactDownload::send_header() {
+  AskedRange asked{RangeKind::whole, {0, file_bytes_}};
+  const bool is_same = headers_.if_range.empty() || headers_.if_range == etag_;
+  if (is_same && !session().is_head()) asked = read_range(headers_.range, file_bytes_);
+  HttpAnswer answer = headers_of_content();
+  const std::string whole = "/" + std::to_string(file_bytes_);
+  if (asked.kind == RangeKind::unsatisfiable) {
+    answer = problem(416, {ErrorCode::INVALID_REQUEST,
+                           "the artifact has no such range",
+                           {{"bytes", static_cast<std::int64_t>(file_bytes_)}},
+                           {}});
+    answer.headers.emplace_back("Content-Range", "bytes *" + whole);
+    return session().respond(std::move(answer));
+  }
+  if (asked.kind == RangeKind::part) {
+    answer.status = 206;
+    answer.headers.emplace_back(
+        "Content-Range", "bytes " + std::to_string(asked.range.from) + "-" +
+                             std::to_string(asked.range.from + asked.range.bytes - 1) + whole);
+  }
+  left_ = asked.range;
+  const std::uint64_t body_bytes = left_.bytes;
+  if (session().is_head()) left_.bytes = 0;
+  session().begin_body(answer, body_bytes, [self = shared_from_this()] { self->send_next(); });
+}
+
+void ArtifactDownload::send_next() {
+  if (session().closed()) return;
+  if (left_.bytes == 0) return session().done();
+  session().service().run_blocking([self = shared_from_this()]() -> std::function<void()> {
+    const std::size_t bytes = std::min<std::uint64_t>(piece_bytes_max, self->left_.bytes);
+    self->piece_ = read_piece(self->file_.get(), self->left_.from, bytes);
+    return [self, bytes] {
+      // Too late for a refusal: the connection's end tells that something is missing.
+      if (self->piece_.empty()) return self->session().close();
+      self->left_.from += bytes;
+      self->left_.bytes -= bytes;
+      self->session().send(self->piece_, [self] { self->send_next(); });
+    };
+  });
+}
+
+}  // namespace signalbox

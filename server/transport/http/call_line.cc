@@ -1,0 +1,111 @@
+#include "server/transport/http/call_line.h"
+
+#include <charconv>
+#include <optional>
+
+#include <boost/json/array.hpp>
+#include <boost/json/serialize.hpp>
+
+#include "server/text/json_text.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::string_view result_prefix = R"({"jsonrpc":"2.0","id":1,"result":)";
+
+tl::unexpected<Rejection> invalid(const std::string& field, const std::string& message) {
+  return reject(ErrorCode::INVALID_PARAMS, field + " " + message, {{"field", field}});
+}
+
+// A list may be given as one value with commas, or as several.
+void add_types(json::object& params, std::string_view text) {
+  json::value& types = params["types"];
+  if (!types.is_array()) types = json::array();
+  while (!text.empty()) {
+    const std::size_t comma = text.find(',');
+    if (comma != 0) types.as_array().emplace_back(text.substr(0, comma));
+    if (comma == std::string_view::npos) break;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+Decided<void> add_query(const Route& route, const Target& target, json::object& params) {
+  for (const auto& [name, value] : target.query) {
+    if (route.verb != "GET") return invalid(name, "belongs into the body, not into the query");
+    if (route.kind == RouteKind::stream && name == "types") {
+      add_types(params, value);
+    } else if (!params.emplace(name, value).second) {
+      return invalid(name, "is there twice");
+    }
+  }
+  return {};
+}
+
+Decided<void> add_body(std::string_view body, json::object& params) {
+  if (body.empty()) return {};
+  auto parsed = parse_json(body);
+  if (!parsed) return tl::unexpected(parsed.error());
+  json::object* object = parsed->if_object();
+  if (object == nullptr) return invalid("body", "must be a JSON object");
+  params = std::move(*object);
+  return {};
+}
+
+// As it is, or as a structured field's string: "…".
+Decided<void> add_key(const Route& route, std::string_view key, json::object& params) {
+  if (key.empty()) return {};
+  if (route.key_param.empty()) return {};
+  if (key.size() > 2 && key.front() == '"' && key.back() == '"')
+    key = key.substr(1, key.size() - 2);
+  const auto [place, added] = params.emplace(route.key_param, json::string_view(key));
+  if (!added && place->value() != json::value(json::string_view(key))) {
+    return invalid(std::string(route.key_param), "differs from the header Idempotency-Key");
+  }
+  return {};
+}
+
+// What the client has had is not sent again.
+Decided<void> add_last_event_id(std::string_view id, json::object& params) {
+  if (id.empty()) return {};
+  std::uint64_t position = 0;
+  const auto [end, failure] = std::from_chars(id.data(), id.data() + id.size(), position);
+  if (failure != std::errc{} || end != id.data() + id.size() || position + 1 == 0) {
+    return invalid("Last-Event-ID", "must be a position, as the ids of the stream are");
+  }
+  params["from"] = std::to_string(position + 1);
+  return {};
+}
+
+}  // namespace
+
+Decided<std::string> call_line(const RouteMatch& match, const Target& target,
+                               const CallHeaders& headers, std::string_view body) {
+  const Route& route = *match.route;
+  json::object params;
+  Decided<void> ok;
+  if (route.verb == "POST") ok = add_body(body, params);
+  if (ok) ok = add_query(route, target, params);
+  if (ok) ok = add_key(route, headers.idempotency_key, params);
+  if (ok && route.kind == RouteKind::stream) ok = add_last_event_id(headers.last_event_id, params);
+  if (!ok) return tl::unexpected(ok.error());
+  for (const auto& [name, value] : match.params) {
+    if (!params.emplace(name, value).second) return invalid(name, "is in the path already");
+  }
+  json::object request;
+  request["jsonrpc"] = "2.0";
+  request["id"] = 1;
+  request["method"] = json::string_view(route.method);
+  request["params"] = std::move(params);
+  return json::serialize(request);
+}
+
+std::optional<std::string_view> result_text(std::string_view answer_line) {
+  if (!answer_line.starts_with(result_prefix)) return std::nullopt;
+  answer_line.remove_prefix(result_prefix.size());
+  answer_line.remove_suffix(1);
+  return answer_line;
+}
+
+}  // namespace signalbox

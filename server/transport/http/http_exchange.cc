@@ -1,0 +1,163 @@
+#include "server/transport/http/http_exchange.h"
+
+#include <algorithm>
+
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+
+#include "server/transport/http/artifact_download.h"
+#include "server/transport/http/call_line.h"
+#include "server/transport/http/openapi.h"
+#include "server/transport/http/problem.h"
+#include "server/transport/http/sse_stream.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+HttpAnswer json_answer(unsigned status, std::string body) {
+  HttpAnswer answer;
+  answer.status = status;
+  answer.media_type = "application/json";
+  answer.body = std::move(body);
+  return answer;
+}
+
+class CallPeer final : public OneAnswerPeer {
+ public:
+  CallPeer(std::shared_ptr<HttpSession> session, const Route& route, Target target)
+      : OneAnswerPeer(std::move(session)), route_(route), target_(std::move(target)) {}
+
+ private:
+  void on_answer(const std::string& line) override {
+    const auto result = result_text(line);
+    if (!result) return session().respond(problem_of_line(line));
+    HttpAnswer answer = json_answer(route_.status, {});
+    if (route_.show == nullptr) {
+      answer.body = std::string(*result) + "\n";
+    } else {
+      route_.show(target_, json::parse({result->data(), result->size()}).as_object(), answer);
+    }
+    session().respond(std::move(answer));
+  }
+
+  const Route& route_;
+  const Target target_;
+};
+
+// JSON-RPC has errors of its own, in answers that have arrived as they should. Who isn't known is
+// told so by HTTP.
+class RpcPeer final : public OneAnswerPeer {
+ public:
+  using OneAnswerPeer::OneAnswerPeer;
+
+ private:
+  void on_answer(const std::string& line) override {
+    if (line.empty()) {
+      HttpAnswer nothing;
+      nothing.status = 204;
+      return session().respond(std::move(nothing));
+    }
+    if (line.find("\"UNAUTHENTICATED\"") != std::string::npos) {
+      const json::object answer = json::parse(line).as_object();
+      const json::value* error = answer.if_contains("error");
+      if (error != nullptr && error->at("data").at("code") == "UNAUTHENTICATED") {
+        return session().respond(problem(error->as_object()));
+      }
+    }
+    session().respond(json_answer(200, line + "\n"));
+  }
+};
+
+HttpAnswer version_answer() {
+  json::object object;
+  object["name"] = "signalbox";
+  object["version"] = SIGNALBOX_VERSION;
+  return json_answer(200, json::serialize(object) + "\n");
+}
+
+HttpAnswer readiness(const HttpService& service) {
+  if (const auto why = service.not_ready()) return problem(503, *why);
+  return json_answer(200, "{\"status\":\"ready\"}\n");
+}
+
+std::string_view header_of(const HttpRequest& request, boost::beast::string_view name) {
+  const auto value = request[name];
+  return {value.data(), value.size()};
+}
+
+// Another scheme than Bearer is a secret that nobody has.
+std::optional<std::string_view> secret_of(const HttpRequest& request) {
+  if (request.count(boost::beast::http::field::authorization) == 0) return std::nullopt;
+  const std::string_view value = header_of(request, "Authorization");
+  constexpr std::string_view scheme = "bearer ";
+  const boost::beast::string_view begins(value.data(), std::min(value.size(), scheme.size()));
+  if (!boost::beast::iequals(begins, {scheme.data(), scheme.size()})) return "";
+  return value.substr(scheme.size());
+}
+
+template <class P>
+void ask(const std::shared_ptr<HttpSession>& session, const HttpRequest& request,
+         const std::string& line, const std::shared_ptr<P>& peer) {
+  session->host(peer);
+  session->service().handle_request(line, session->origin().caller, secret_of(request), peer);
+  session->watch_for_hang_up();
+}
+
+}  // namespace
+
+void OneAnswerPeer::answer(std::string line, std::size_t) {
+  if (std::exchange(answered_, true) || session_->closed()) return;
+  on_answer(line);
+}
+
+HttpAnswer problem_of_line(const std::string& line) {
+  return problem(json::parse(line).as_object().at("error").as_object());
+}
+
+void answer_request(const std::shared_ptr<HttpSession>& session, const AskedRoute& asked,
+                    const HttpRequest& request) {
+  const Route& route = *asked.match.route;
+  switch (route.kind) {
+    case RouteKind::alive:
+      return session->respond(json_answer(200, "{\"status\":\"ok\"}\n"));
+    case RouteKind::ready:
+      return session->respond(readiness(session->service()));
+    case RouteKind::version:
+      return session->respond(version_answer());
+    case RouteKind::openapi:
+      return session->respond(json_answer(200, std::string(openapi_text())));
+    case RouteKind::rpc:
+      return ask(session, request, request.body(), std::make_shared<RpcPeer>(session));
+    case RouteKind::call:
+    case RouteKind::download:
+    case RouteKind::stream:
+      break;
+  }
+  // Either could be meant; taken for one, the request would be done twice for whoever meant the
+  // other.
+  if (!route.key_param.empty() && request.count("Idempotency-Key") > 1) {
+    return session->respond(problem(400, {ErrorCode::INVALID_REQUEST,
+                                          "the header Idempotency-Key is there twice",
+                                          {{"header", std::string("Idempotency-Key")}},
+                                          {}}));
+  }
+  const auto line = call_line(
+      asked.match, asked.target,
+      {header_of(request, "Idempotency-Key"), header_of(request, "Last-Event-ID")}, request.body());
+  if (!line) return session->respond(problem(line.error()));
+  if (route.kind == RouteKind::call) {
+    return ask(session, request, *line, std::make_shared<CallPeer>(session, route, asked.target));
+  }
+  if (route.kind == RouteKind::download) {
+    const DownloadHeaders headers{std::string(header_of(request, "If-None-Match")),
+                                  std::string(header_of(request, "Range")),
+                                  std::string(header_of(request, "If-Range"))};
+    return ask(session, request, *line, std::make_shared<ArtifactDownload>(session, headers));
+  }
+  if (session->is_head()) return session->respond(event_stream_answer());
+  ask(session, request, *line, std::make_shared<SseStream>(session));
+}
+
+}  // namespace signalbox

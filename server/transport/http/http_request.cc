@@ -1,0 +1,137 @@
+#include "server/transport/http/http_request.h"
+
+#include <boost/beast/http/error.hpp>
+
+#include "server/limits.h"
+#include "server/text/utf8_text.h"
+#include "server/transport/http/browser_rule.h"
+#include "server/transport/http/problem.h"
+
+namespace signalbox {
+namespace {
+
+namespace http = boost::beast::http;
+
+std::string_view view(boost::beast::string_view text) { return {text.data(), text.size()}; }
+
+std::string shown(std::string_view text) {
+  return std::string(utf8_beginning(with_replacements(text), 64));
+}
+
+tl::unexpected<HttpAnswer> refused(unsigned status, ErrorCode code, std::string message,
+                                   std::vector<Detail> details = {},
+                                   std::vector<std::string> next_commands = {}) {
+  return tl::unexpected(
+      problem(status, {code, std::move(message), std::move(details), std::move(next_commands)}));
+}
+
+tl::expected<void, HttpAnswer> check_host(const HttpRequest& request, const Target& target,
+                                          const ConnectionOrigin& origin,
+                                          const HttpService& service) {
+  if (request.count(http::field::host) != 1) {
+    return refused(400, ErrorCode::INVALID_REQUEST, "a request has exactly one Host header");
+  }
+  const std::string_view header = view(request[http::field::host]);
+  const std::string_view host = target.authority.empty() ? header : target.authority;
+  if (service.host_rule.allows(header, origin.is_tcp, origin.local_address) &&
+      service.host_rule.allows(host, origin.is_tcp, origin.local_address)) {
+    return {};
+  }
+  return refused(421, ErrorCode::NOT_ALLOWED,
+                 "this service doesn't answer to the name " + shown(host) +
+                     "; names of its own are configured as http_hosts",
+                 {{"host", shown(host)}}, {"signalbox serve --help"});
+}
+
+tl::expected<void, HttpAnswer> check_site(const HttpRequest& request,
+                                          const ConnectionOrigin& origin) {
+  const std::string_view site = view(request["Sec-Fetch-Site"]);
+  const std::string_view page = view(request[http::field::origin]);
+  if (!is_cross_site(site, page, view(request[http::field::host]), origin.is_encrypted)) return {};
+  return refused(403, ErrorCode::NOT_ALLOWED, "a page of another site asks for this",
+                 {{"sec_fetch_site", shown(site)}, {"origin", shown(page)}});
+}
+
+tl::expected<void, HttpAnswer> check_body(const HttpRequest& request) {
+  if (request.method() != http::verb::post) return {};
+  const std::string_view type = view(request[http::field::content_type]);
+  const std::string_view essence = type.substr(0, type.find_first_of("; \t"));
+  const bool is_json = boost::beast::iequals({essence.data(), essence.size()}, "application/json");
+  const bool is_plain = request.count(http::field::content_encoding) == 0;
+  if (is_json && is_plain) return {};
+  auto refusal = refused(415, ErrorCode::INVALID_REQUEST,
+                         is_json ? "a body comes without Content-Encoding"
+                                 : "a POST has Content-Type: application/json, without a body too",
+                         {{"content_type", shown(type)}});
+  refusal.value().headers.emplace_back("Accept", "application/json");
+  return refusal;
+}
+
+std::string list_of(const std::vector<std::string>& verbs) {
+  std::string list;
+  for (const std::string& verb : verbs) list += verb + ", ";
+  return list + "OPTIONS";
+}
+
+tl::expected<RouteMatch, HttpAnswer> find_route(const HttpRequest& request, const Target& target) {
+  const std::string verb(view(request.method_string()));
+  RouteMatch match = match_route(verb, target);
+  const bool is_server_wide = target.segments.size() == 1 && target.segments.front() == "*";
+  if (verb == "OPTIONS" && is_server_wide) match.verbs = {"GET", "HEAD", "POST"};
+  if (match.verbs.empty()) {
+    return refused(404, ErrorCode::METHOD_NOT_FOUND, "there is nothing at this path", {},
+                   {"curl --unix-socket \"$SIGNALBOX_SOCKET\" http://signalbox/openapi.json"});
+  }
+  if (match.route != nullptr) return match;
+  HttpAnswer answer;
+  if (verb == "OPTIONS") {
+    answer.status = 204;
+  } else {
+    answer = problem(405, {ErrorCode::METHOD_NOT_FOUND,
+                           "this path doesn't take " + shown(verb),
+                           {{"allow", match.verbs}},
+                           {}});
+  }
+  answer.headers.emplace_back("Allow", list_of(match.verbs));
+  return tl::unexpected(std::move(answer));
+}
+
+}  // namespace
+
+tl::expected<AskedRoute, HttpAnswer> judge_header(const HttpRequest& request,
+                                                  const ConnectionOrigin& origin,
+                                                  const HttpService& service) {
+  auto target = read_target(view(request.target()));
+  if (!target) return tl::unexpected(problem(target.error()));
+  if (auto ok = check_host(request, *target, origin, service); !ok) {
+    return tl::unexpected(std::move(ok).error());
+  }
+  if (auto ok = check_site(request, origin); !ok) return tl::unexpected(std::move(ok).error());
+  auto match = find_route(request, *target);
+  if (!match) return tl::unexpected(std::move(match).error());
+  if (auto ok = check_body(request); !ok) return tl::unexpected(std::move(ok).error());
+  return AskedRoute{std::move(*target), std::move(*match)};
+}
+
+HttpAnswer unreadable_request(const boost::system::error_code& error) {
+  if (error == http::error::body_limit) {
+    return problem(413, {ErrorCode::LIMIT_EXCEEDED,
+                         "a body has at most " + std::to_string(line_bytes_max) + " bytes",
+                         {{"line_bytes_max", static_cast<std::int64_t>(line_bytes_max)}},
+                         {"signalbox rpc server.limits"}});
+  }
+  if (error == http::error::header_limit || error == http::error::buffer_overflow) {
+    return problem(431,
+                   {ErrorCode::LIMIT_EXCEEDED,
+                    "a header has at most " + std::to_string(http_header_bytes_max) + " bytes",
+                    {{"http_header_bytes_max", static_cast<std::int64_t>(http_header_bytes_max)}},
+                    {"signalbox rpc server.limits"}});
+  }
+  return problem(
+      {ErrorCode::INVALID_REQUEST,
+       "this isn't a request of HTTP/1.1 (a line of JSON-RPC begins with `{`): " + error.message(),
+       {},
+       {"curl --unix-socket \"$SIGNALBOX_SOCKET\" http://signalbox/openapi.json"}});
+}
+
+}  // namespace signalbox

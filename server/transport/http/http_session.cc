@@ -1,0 +1,230 @@
+#include "server/transport/http/http_session.h"
+
+#include <poll.h>
+
+#include <chrono>
+#include <utility>
+
+#include <boost/asio/write.hpp>
+#include <boost/beast/http/empty_body.hpp>
+#include <boost/beast/http/error.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/rfc7230.hpp>
+#include <boost/beast/http/write.hpp>
+
+#include "server/limits.h"
+#include "server/transport/http/http_exchange.h"
+#include "server/transport/http/http_header.h"
+#include "server/transport/http/problem.h"
+
+namespace signalbox {
+namespace {
+
+namespace asio = boost::asio;
+namespace http = boost::beast::http;
+
+// After an answer that ends the connection what the peer still sends is read and dropped for a
+// while: closing at once would make its kernel throw the answer away.
+constexpr std::int64_t linger_ms_max = 2000;
+constexpr std::size_t linger_bytes_max = 8 * 1024 * 1024;
+constexpr std::size_t drained_at_once = 64 * 1024;
+
+}  // namespace
+
+HttpSession::HttpSession(Socket socket, ConnectionOrigin origin, const HttpService& service,
+                         Ended ended)
+    : socket_(std::move(socket)),
+      origin_(std::move(origin)),
+      service_(service),
+      ended_(std::move(ended)),
+      deadline_(socket_.get_executor()),
+      buffer_(2 * http_header_bytes_max + drained_at_once) {}
+
+void HttpSession::expect_within(std::int64_t ms, std::function<void()> late) {
+  const std::uint64_t number = ++deadline_number_;
+  deadline_.expires_after(std::chrono::milliseconds(ms));
+  deadline_.async_wait([weak = weak_from_this(), number,
+                        late = std::move(late)](const boost::system::error_code& stopped) {
+    const auto self = weak.lock();
+    if (self && !stopped && !self->closed_ && number == self->deadline_number_) late();
+  });
+}
+
+void HttpSession::wait_for_request() {
+  if (closed_) return;
+  if (finishing_) return close();
+  phase_ = Phase::idle;
+  if (buffer_.size() > 0) return read_header();
+  expect_within(service_.idle_ms_max, [this] { close(); });
+  socket_.async_wait(Socket::wait_read,
+                     [self = shared_from_this()](const boost::system::error_code& error) {
+                       if (self->closed_) return;
+                       if (error) return self->close();
+                       self->read_header();
+                     });
+}
+
+void HttpSession::read_header() {
+  phase_ = Phase::reading;
+  is_head_ = false;
+  parser_.emplace();
+  parser_->header_limit(http_header_bytes_max);
+  parser_->body_limit(line_bytes_max);
+  expect_within(service_.header_ms_max, [this] {
+    keep_alive_ = false;
+    respond(
+        problem(408, {ErrorCode::INVALID_REQUEST, "the request's header took too long", {}, {}}));
+  });
+  http::async_read_header(
+      socket_, buffer_, *parser_,
+      [self = shared_from_this()](const boost::system::error_code& error, std::size_t) {
+        if (self->closed_ || self->phase_ != Phase::reading) return;
+        if (error) return self->on_bad_request(error);
+        self->on_header();
+      });
+}
+
+void HttpSession::on_bad_request(const boost::system::error_code& error) {
+  if (error == http::error::end_of_stream || error == http::error::partial_message ||
+      error.category() != http::make_error_code(http::error::end_of_stream).category()) {
+    return close();
+  }
+  keep_alive_ = false;
+  respond(unreadable_request(error));
+}
+
+// Everything that can be refused before the body is read.
+void HttpSession::on_header() {
+  const HttpRequest& request = parser_->get();
+  is_head_ = request.method() == http::verb::head;
+  keep_alive_ = request.keep_alive();
+  auto asked = judge_header(request, origin_, service_);
+  if (!asked) {
+    keep_alive_ = keep_alive_ && parser_->is_done();
+    return respond(std::move(asked).error());
+  }
+  asked_ = std::move(*asked);
+  if (!http::token_list(request[http::field::expect]).exists("100-continue") ||
+      parser_->is_done()) {
+    return read_body();
+  }
+  static constexpr std::string_view go_on = "HTTP/1.1 100 Continue\r\n\r\n";
+  asio::async_write(
+      socket_, asio::buffer(go_on),
+      [self = shared_from_this()](const boost::system::error_code& error, std::size_t) {
+        if (self->closed_) return;
+        if (error) return self->close();
+        self->read_body();
+      });
+}
+
+void HttpSession::read_body() {
+  expect_within(service_.body_ms_max, [this] {
+    keep_alive_ = false;
+    respond(problem(408, {ErrorCode::INVALID_REQUEST, "the request's body took too long", {}, {}}));
+  });
+  http::async_read(
+      socket_, buffer_, *parser_,
+      [self = shared_from_this()](const boost::system::error_code& error, std::size_t) {
+        if (self->closed_ || self->phase_ != Phase::reading) return;
+        if (error) return self->on_bad_request(error);
+        self->phase_ = Phase::answering;
+        ++self->deadline_number_;  // the answer takes the time that it takes
+        self->deadline_.cancel();
+        answer_request(self, *self->asked_, self->parser_->release());
+      });
+}
+
+void HttpSession::respond(HttpAnswer answer) {
+  write(std::move(answer), std::nullopt, [this] { done(); });
+}
+
+void HttpSession::begin_body(const HttpAnswer& answer, std::uint64_t body_bytes,
+                             std::function<void()> sent) {
+  write(answer, body_bytes, std::move(sent));
+}
+
+void HttpSession::write(HttpAnswer answer, std::optional<std::uint64_t> body_bytes,
+                        std::function<void()> sent) {
+  if (closed_) return;
+  phase_ = Phase::answering;
+  keep_alive_ = keep_alive_ && !answer.close && !finishing_;
+  const auto bytes = std::make_shared<std::string>(header_text(answer, body_bytes, keep_alive_));
+  if (!is_head_) *bytes += answer.body;
+  send(*bytes, [bytes, sent = std::move(sent)] { sent(); });
+}
+
+void HttpSession::send(std::string_view bytes, std::function<void()> sent) {
+  if (closed_) return;
+  expect_within(service_.write_ms_max, [this] { close(); });
+  asio::async_write(socket_, asio::buffer(bytes.data(), bytes.size()),
+                    [self = shared_from_this(), sent = std::move(sent)](
+                        const boost::system::error_code& error, std::size_t) {
+                      if (self->closed_) return;
+                      if (error) return self->close();
+                      sent();
+                    });
+}
+
+void HttpSession::done() {
+  guest_.reset();
+  // Where the connection ends a read that came to nothing may still use the parser.
+  if (!keep_alive_) return linger();
+  parser_.reset();
+  wait_for_request();
+}
+
+void HttpSession::linger() {
+  boost::system::error_code ignored;
+  socket_.shutdown(Socket::shutdown_send, ignored);
+  drain_room_.resize(drained_at_once);
+  expect_within(linger_ms_max, [this] { close(); });
+  drain();
+}
+
+void HttpSession::drain() {
+  socket_.async_read_some(
+      asio::buffer(drain_room_),
+      [self = shared_from_this()](const boost::system::error_code& error, std::size_t bytes) {
+        if (self->closed_) return;
+        self->drained_bytes_ += bytes;
+        if (error || self->finishing_ || self->drained_bytes_ > linger_bytes_max) {
+          return self->close();
+        }
+        self->drain();
+      });
+}
+
+void HttpSession::host(std::shared_ptr<Guest> guest) { guest_ = std::move(guest); }
+
+// A peer that has sent all and reads on is there; one that is gone takes no claim and no event. On
+// a Unix socket the kernel tells the two apart.
+void HttpSession::watch_for_hang_up() {
+  if (closed_ || watching_for_hang_up_ || phase_ != Phase::answering) return;
+  pollfd state{socket_.native_handle(), 0, 0};
+  if (::poll(&state, 1, 0) > 0) return close();  // POLLHUP and POLLERR come unasked
+  watching_for_hang_up_ = true;
+  socket_.async_wait(Socket::wait_error,
+                     [self = shared_from_this()](const boost::system::error_code& error) {
+                       self->watching_for_hang_up_ = false;
+                       if (!error) self->watch_for_hang_up();
+                     });
+}
+
+void HttpSession::finish() {
+  finishing_ = true;
+  if (phase_ == Phase::idle) return close();
+  if (const auto guest = guest_) guest->on_end();
+}
+
+void HttpSession::close() {
+  if (std::exchange(closed_, true)) return;
+  boost::system::error_code ignored;
+  deadline_.cancel();
+  socket_.shutdown(Socket::shutdown_both, ignored);
+  socket_.close(ignored);
+  if (const auto guest = std::exchange(guest_, nullptr)) guest->on_end();
+  ended_(shared_from_this());
+}
+
+}  // namespace signalbox

@@ -1,0 +1,73 @@
+#include "server/transport/http/route_views.h"
+
+#include <map>
+
+#include <boost/json/array.hpp>
+#include <boost/json/serialize.hpp>
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+std::string text_of(const json::value& value) {
+  return value.is_string() ? std::string(value.get_string()) : json::serialize(value);
+}
+
+}  // namespace
+
+void show_started_run(const Target&, const json::object& result, HttpAnswer& answer) {
+  answer.headers.emplace_back("Location", "/v1/runs/" + text_of(result.at("run_id")));
+  answer.body = json::serialize(result) + "\n";
+}
+
+void show_run_page(const Target& target, const json::object& result, HttpAnswer& answer) {
+  answer.body = json::serialize(result) + "\n";
+  const json::value& cursor = result.at("next_cursor");
+  if (cursor.is_null()) return;
+  std::string next = "/v1/runs?";
+  for (const auto& [name, value] : target.query) {
+    if (name != "cursor") next += percent_encoded(name) + "=" + percent_encoded(value) + "&";
+  }
+  next += "cursor=" + percent_encoded(text_of(cursor));
+  answer.headers.emplace_back("Link", "<" + next + ">; rel=\"next\"");
+}
+
+void show_artifacts(const Target&, const json::object& result, HttpAnswer& answer) {
+  const json::object& run = result.at("run").as_object();
+  const std::string base = "/v1/runs/" + text_of(run.at("run_id")) + "/artifacts/";
+  json::array artifacts;
+  std::map<std::string, std::pair<std::uint64_t, std::size_t>> newest;  // token and index, by name
+  for (const json::value& station : run.at("stations").as_array()) {
+    for (const json::value& attempt : station.at("attempts").as_array()) {
+      const auto token = attempt.at("token").to_number<std::uint64_t>();
+      for (const json::value& artifact : attempt.at("artifacts").as_array()) {
+        json::object shown;
+        shown["station"] = station.at("station");
+        shown["attempt"] = attempt.at("attempt");
+        for (const char* field : {"name", "media_type", "bytes", "sha256"}) {
+          shown[field] = artifact.at(field);
+        }
+        shown["current"] = false;
+        const std::string name = text_of(artifact.at("name"));
+        shown["href"] = base + percent_encoded(name);
+        auto& best = newest[name];
+        if (token > best.first) best = {token, artifacts.size()};
+        artifacts.push_back(std::move(shown));
+      }
+    }
+  }
+  for (const auto& [name, best] : newest) artifacts[best.second].as_object()["current"] = true;
+  json::object shown;
+  shown["run_id"] = run.at("run_id");
+  shown["artifacts"] = std::move(artifacts);
+  shown["position"] = result.at("position");
+  answer.body = json::serialize(shown) + "\n";
+}
+
+void show_metrics(const Target&, const json::object& result, HttpAnswer& answer) {
+  answer.media_type = text_of(result.at("media_type"));
+  answer.body = text_of(result.at("text"));
+}
+
+}  // namespace signalbox

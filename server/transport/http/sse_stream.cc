@@ -1,0 +1,151 @@
+#include "server/transport/http/sse_stream.h"
+
+#include <chrono>
+#include <utility>
+
+#include <boost/asio/post.hpp>
+#include <boost/json/serialize.hpp>
+
+#include "server/transport/http/call_line.h"
+#include "server/transport/http/http_exchange.h"
+#include "server/transport/http/http_header.h"
+
+namespace signalbox {
+namespace {
+
+namespace asio = boost::asio;
+namespace json = boost::json;
+
+constexpr std::chrono::seconds close_grace{5};
+// An EventSource comes back after this, with the id that it had last.
+constexpr std::string_view reconnect = "retry: 1000\n\n";
+constexpr std::string_view heartbeat = ": heartbeat\n\n";
+
+}  // namespace
+
+HttpAnswer event_stream_answer() {
+  HttpAnswer answer;
+  answer.media_type = "text/event-stream";
+  answer.endless = true;
+  answer.close = true;
+  answer.headers.emplace_back("X-Accel-Buffering", "no");
+  return answer;
+}
+
+// JSON has no line breaks, so `data` is one line. The id stands in the last event of a position
+// only: who reads on from an id has had all of it.
+std::string sse_event(std::string_view method, const json::object& params,
+                      bool is_last_of_position) {
+  std::string text;
+  const json::value* position = params.if_contains("position");
+  if (position != nullptr && is_last_of_position) {
+    text += "id: ";
+    text +=
+        position->is_string() ? std::string(position->get_string()) : json::serialize(*position);
+    text += '\n';
+  }
+  text += "event: ";
+  const json::value* type = params.if_contains("type");
+  const bool is_record = method == "event" && type != nullptr;
+  text += is_record ? std::string_view(type->as_string()) : method;
+  text += "\ndata: ";
+  text += json::serialize(params);
+  text += "\n\n";
+  return text;
+}
+
+SseStream::SseStream(std::shared_ptr<HttpSession> session)
+    : session_(std::move(session)), timer_(session_->socket().get_executor()) {}
+
+void SseStream::answer(std::string line, std::size_t) {
+  if (closed() || streaming_) return;
+  if (!result_text(line)) return session_->respond(problem_of_line(line));
+  streaming_ = true;
+  queue(header_text(event_stream_answer(), std::nullopt, false));
+  queue(reconnect);
+  beat();
+}
+
+void SseStream::notify(std::string_view method, const json::object& params,
+                       bool is_last_of_position) {
+  if (streaming_ && !closed()) queue(sse_event(method, params, is_last_of_position));
+}
+
+// Events of one commit come one by one; they leave together.
+void SseStream::queue(std::string_view text) {
+  out_ += text;
+  if (write_scheduled_ || writing_) return;
+  write_scheduled_ = true;
+  asio::post(session_->socket().get_executor(), [self = shared_from_this()] {
+    self->write_scheduled_ = false;
+    self->write();
+  });
+}
+
+void SseStream::write() {
+  if (closed() || writing_) return;
+  if (outgoing_bytes() == 0) {
+    if (closing_) session_->close();
+    return;
+  }
+  boost::system::error_code error;
+  const std::size_t bytes = session_->socket().send(
+      asio::buffer(out_.data() + written_, outgoing_bytes()), MSG_NOSIGNAL, error);
+  if (error && error != asio::error::would_block) return session_->close();
+  if (!error) written_ += bytes;
+  if (outgoing_bytes() == 0) return on_drained_now();
+  // A reader who takes a little at a time must not make the queue keep what was taken.
+  if (written_ > out_.size() / 2) {
+    out_.erase(0, written_);
+    written_ = 0;
+  }
+  writing_ = true;
+  session_->socket().async_wait(HttpSession::Socket::wait_write,
+                                [self = shared_from_this()](const boost::system::error_code& bad) {
+                                  self->writing_ = false;
+                                  if (self->closed()) return;
+                                  if (bad) return self->session_->close();
+                                  self->write();
+                                });
+}
+
+void SseStream::on_drained_now() {
+  out_.clear();
+  out_.shrink_to_fit();
+  written_ = 0;
+  for (const auto& action : std::exchange(drained_, {})) action();
+  if (closing_ && !closed() && outgoing_bytes() == 0) session_->close();
+}
+
+void SseStream::beat() {
+  timer_.expires_after(std::chrono::milliseconds(session_->service().event_stream_heartbeat_ms));
+  timer_.async_wait([weak = weak_from_this()](const boost::system::error_code& stopped) {
+    const auto self = weak.lock();
+    if (!self || stopped || self->closed() || self->closing_) return;
+    if (self->outgoing_bytes() == 0) self->queue(heartbeat);
+    self->beat();
+  });
+}
+
+void SseStream::close_after_flush() {
+  if (closing_ || closed()) return;
+  closing_ = true;
+  timer_.expires_after(close_grace);
+  timer_.async_wait([self = shared_from_this()](const boost::system::error_code& stopped) {
+    if (!stopped) self->session_->close();
+  });
+  queue({});
+}
+
+void SseStream::on_end() {
+  if (!closed()) {
+    if (streaming_) close_after_flush();
+    return;
+  }
+  timer_.cancel();
+  out_.clear();
+  written_ = 0;
+  drained_.clear();
+}
+
+}  // namespace signalbox

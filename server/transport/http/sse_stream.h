@@ -1,0 +1,59 @@
+// The events as server-sent events (WHATWG HTML, section 9.2): `id:` is the position, `event:` the
+// type's name, `data:` the same object that a subscriber on the socket gets. It is a peer of the
+// event feed like any other, so a reader that doesn't keep up is let go like any other.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <boost/asio/steady_timer.hpp>
+
+#include "server/transport/http/http_session.h"
+
+namespace signalbox {
+
+class SseStream final : public Peer,
+                        public HttpSession::Guest,
+                        public std::enable_shared_from_this<SseStream> {
+ public:
+  explicit SseStream(std::shared_ptr<HttpSession> session);
+
+  void expect_answer(std::size_t) override {}
+  // To events.subscribe: a refusal is the answer of the request, a result begins the stream.
+  void answer(std::string line, std::size_t weight) override;
+  void deliver(std::string) override {}  // all that comes is told by notify()
+  void notify(std::string_view method, const boost::json::object& params,
+              bool is_last_of_position) override;
+  void keep_open() override {}
+  [[nodiscard]] std::size_t outgoing_bytes() const override { return out_.size() - written_; }
+  void on_drained(std::function<void()> action) override { drained_.push_back(std::move(action)); }
+  void close_after_flush() override;
+  [[nodiscard]] bool closed() const override { return session_->closed(); }
+  void on_end() override;
+
+ private:
+  void queue(std::string_view text);
+  void write();
+  void on_drained_now();
+  void beat();
+
+  std::shared_ptr<HttpSession> session_;
+  boost::asio::steady_timer timer_;  // of the heartbeat; when it closes, of the grace for that
+  std::string out_;
+  std::size_t written_ = 0;  // of out_
+  std::vector<std::function<void()>> drained_;
+  bool write_scheduled_ = false;
+  bool writing_ = false;
+  bool streaming_ = false;
+  bool closing_ = false;
+};
+
+// The header of a stream.
+HttpAnswer event_stream_answer();
+
+// One event as text.
+std::string sse_event(std::string_view method, const boost::json::object& params,
+                      bool is_last_of_position);
+
+}  // namespace signalbox

@@ -1,0 +1,115 @@
+#include "server/transport/http/target.h"
+
+#include <charconv>
+
+#include "server/text/utf8_text.h"
+
+namespace signalbox {
+namespace {
+
+tl::unexpected<Rejection> invalid(std::string message) {
+  return reject(ErrorCode::INVALID_REQUEST, "the request's target " + std::move(message));
+}
+
+Decided<std::string> percent_decoded(std::string_view text, bool plus_is_space) {
+  std::string decoded;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] != '%') {
+      decoded += plus_is_space && text[at] == '+' ? ' ' : text[at];
+      continue;
+    }
+    unsigned value = 0;
+    const char* digits = text.data() + at + 1;
+    if (text.size() - at < 3) return invalid("ends within an escape");
+    const auto [end, failure] = std::from_chars(digits, digits + 2, value, 16);
+    if (failure != std::errc{} || end != digits + 2) return invalid("has a broken escape");
+    decoded += static_cast<char>(value);
+    at += 2;
+  }
+  if (decoded.find('\0') != std::string::npos || !is_utf8(decoded)) {
+    return invalid("isn't UTF-8 text");
+  }
+  return decoded;
+}
+
+Decided<void> read_path(std::string_view path, Target& target) {
+  if (path == "*") {
+    target.segments.emplace_back("*");
+    return {};
+  }
+  if (path.empty() || path.front() != '/') return invalid("must begin with a slash");
+  path.remove_prefix(1);
+  while (!path.empty()) {
+    const std::size_t slash = path.find('/');
+    auto segment = percent_decoded(path.substr(0, slash), false);
+    if (!segment) return tl::unexpected(segment.error());
+    if (segment->empty() || *segment == "." || *segment == "..") {
+      return invalid("has an empty segment, or one of dots");
+    }
+    target.segments.push_back(std::move(*segment));
+    if (slash == std::string_view::npos) break;
+    path.remove_prefix(slash + 1);
+    if (path.empty()) return invalid("ends with a slash");
+  }
+  return {};
+}
+
+Decided<void> read_query(std::string_view query, Target& target) {
+  while (!query.empty()) {
+    const std::size_t end = query.find('&');
+    const std::string_view pair = query.substr(0, end);
+    const std::size_t equals = pair.find('=');
+    auto name = percent_decoded(pair.substr(0, equals), true);
+    if (!name) return tl::unexpected(name.error());
+    auto value = percent_decoded(
+        equals == std::string_view::npos ? std::string_view() : pair.substr(equals + 1), true);
+    if (!value) return tl::unexpected(value.error());
+    if (!name->empty()) target.query.emplace_back(std::move(*name), std::move(*value));
+    if (end == std::string_view::npos) break;
+    query.remove_prefix(end + 1);
+  }
+  return {};
+}
+
+}  // namespace
+
+Decided<Target> read_target(std::string_view text) {
+  Target target;
+  for (const std::string_view scheme : {"http://", "https://"}) {
+    if (!text.starts_with(scheme)) continue;
+    text.remove_prefix(scheme.size());
+    const std::size_t end = text.find_first_of("/?");
+    target.authority = text.substr(0, end);
+    text = end == std::string_view::npos ? "/" : text.substr(end);
+    break;
+  }
+  const std::size_t question = text.find('?');
+  if (auto ok = read_path(text.substr(0, question), target); !ok) return tl::unexpected(ok.error());
+  if (question != std::string_view::npos) {
+    if (auto ok = read_query(text.substr(question + 1), target); !ok) {
+      return tl::unexpected(ok.error());
+    }
+  }
+  return target;
+}
+
+std::string percent_encoded(std::string_view text) {
+  constexpr char digits[] = "0123456789ABCDEF";
+  std::string encoded;
+  for (const char each : text) {
+    const bool is_unreserved = (each >= 'a' && each <= 'z') || (each >= 'A' && each <= 'Z') ||
+                               (each >= '0' && each <= '9') || each == '-' || each == '.' ||
+                               each == '_' || each == '~';
+    if (is_unreserved) {
+      encoded += each;
+    } else {
+      const auto byte = static_cast<unsigned char>(each);
+      encoded += '%';
+      encoded += digits[byte >> 4];
+      encoded += digits[byte & 15];
+    }
+  }
+  return encoded;
+}
+
+}  // namespace signalbox

@@ -1,0 +1,315 @@
+#include "server/transport/listener.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include <boost/asio/basic_socket_acceptor.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "server/limits.h"
+#include "server/rpc/responder.h"
+#include "server/transport/http/http_header.h"
+#include "server/transport/http/http_session.h"
+#include "server/transport/http/problem.h"
+#include "server/transport/tls_relay.h"
+#include "store/file_descriptor.h"
+
+namespace signalbox {
+namespace {
+
+namespace asio = boost::asio;
+using Protocol = asio::generic::stream_protocol;
+
+using Socket = OpenConnection::Socket;
+
+asio::ip::address address_of(const Protocol::endpoint& generic) {
+  asio::ip::tcp::endpoint endpoint;
+  endpoint.resize(generic.size());
+  std::memcpy(endpoint.data(), generic.data(), generic.size());
+  return endpoint.address();
+}
+
+ConnectionOrigin origin_of(Socket& socket) {
+  ConnectionOrigin origin;
+  ucred credentials{};
+  socklen_t size = sizeof credentials;
+  boost::system::error_code error;
+  const auto local = socket.local_endpoint(error);
+  if (!error && local.protocol().family() == AF_UNIX &&
+      getsockopt(socket.native_handle(), SOL_SOCKET, SO_PEERCRED, &credentials, &size) == 0) {
+    origin.caller.uid = credentials.uid;
+    return origin;
+  }
+  origin.is_tcp = true;
+  if (!error) origin.local_address = address_of(local).to_string();
+  const auto remote = socket.remote_endpoint(error);
+  if (error) return origin;
+  origin.caller.address = address_of(remote).to_string();
+  origin.caller.loopback = address_of(remote).is_loopback();
+  return origin;
+}
+
+// To who speaks plainly where TLS is spoken, in the words that were used.
+void refuse_plain(Socket& socket, SpokenProtocol protocol) {
+  const Rejection refusal{
+      ErrorCode::NOT_ALLOWED, "this address takes TLS connections only", {}, {}};
+  std::string text = error_line("null", refusal) + "\n";
+  if (protocol == SpokenProtocol::http) {
+    const HttpAnswer answer = problem(400, refusal);
+    text = header_text(answer, std::nullopt, false) + answer.body;
+  }
+  boost::system::error_code ignored;
+  socket.send(asio::buffer(text), MSG_NOSIGNAL, ignored);
+  socket.shutdown(Socket::shutdown_send, ignored);
+  // What lies unread when a connection is closed would take the answer with it.
+  char unread[4096];
+  while (::recv(socket.native_handle(), unread, sizeof unread, MSG_DONTWAIT) > 0) {
+  }
+}
+
+// Whether the socket at `path` is a living server's, and not what a killed one left behind.
+bool somebody_listens(const std::filesystem::path& path) {
+  const FileDescriptor probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.native().copy(address.sun_path, sizeof address.sun_path - 1);
+  return ::connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ||
+         errno == EAGAIN;  // it listens, and too many wait for it
+}
+
+}  // namespace
+
+class Listener::Acceptor {
+ public:
+  Acceptor(asio::io_context& io, Listener& listener, TlsContext tls)
+      : acceptor_(io), retry_(io), listener_(listener), tls_(std::move(tls)) {}
+
+  template <class Endpoint>
+  tl::expected<void, std::string> open(const Endpoint& endpoint) {
+    boost::system::error_code error;
+    acceptor_.open(endpoint.protocol(), error);
+    if (!error && endpoint.protocol().family() != AF_UNIX) {
+      acceptor_.set_option(asio::socket_base::reuse_address(true), error);
+    }
+    if (!error) acceptor_.bind(endpoint, error);
+    if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
+    if (error) return tl::unexpected(error.message());
+    return {};
+  }
+
+  // A socket that listens already.
+  tl::expected<void, std::string> adopt(FileDescriptor listening, const Protocol& protocol) {
+    boost::system::error_code error;
+    acceptor_.assign(protocol, ::fcntl(listening.get(), F_DUPFD_CLOEXEC, 0), error);
+    if (error) return tl::unexpected(error.message());
+    return {};
+  }
+
+  // Accepts no more, and leaves the socket as it is.
+  KeptSocket release() {
+    boost::system::error_code ignored;
+    retry_.cancel();
+    return {address, FileDescriptor(acceptor_.release(ignored)), std::exchange(file, {})};
+  }
+
+  void accept() {
+    acceptor_.async_accept([this](const boost::system::error_code& error, Socket socket) {
+      if (error == asio::error::operation_aborted) return;
+      if (error) {
+        // Out of descriptors, most likely: wait for some to come free.
+        retry_.expires_after(std::chrono::milliseconds(50));
+        retry_.async_wait([this](const boost::system::error_code& stopped) {
+          if (!stopped) accept();
+        });
+        return;
+      }
+      ConnectionOrigin origin = origin_of(socket);
+      listener_.add(std::move(socket), std::move(origin), tls_);
+      accept();
+    });
+  }
+
+  void close() {
+    boost::system::error_code ignored;
+    acceptor_.close(ignored);
+    retry_.cancel();
+    if (file) file->remove();
+  }
+
+  [[nodiscard]] std::string local_address() const {
+    boost::system::error_code error;
+    const auto local = acceptor_.local_endpoint(error);
+    asio::ip::tcp::endpoint endpoint;
+    endpoint.resize(local.size());
+    std::memcpy(endpoint.data(), local.data(), local.size());
+    const bool v6 = endpoint.address().is_v6();
+    return (v6 ? "[" : "") + endpoint.address().to_string() + (v6 ? "]:" : ":") +
+           std::to_string(endpoint.port());
+  }
+
+  std::string address;             // as it was asked for
+  std::optional<SocketFile> file;  // of a Unix socket
+
+ private:
+  asio::basic_socket_acceptor<Protocol> acceptor_;
+  asio::steady_timer retry_;
+  Listener& listener_;
+  TlsContext tls_;
+};
+
+Listener::Listener(asio::io_context& io, HttpService service, std::vector<KeptSocket> kept)
+    : io_(io), service_(std::move(service)), kept_(std::move(kept)) {}
+
+Listener::~Listener() = default;
+
+// Without a descriptor: there is none.
+KeptSocket Listener::take_kept(const std::string& address) {
+  for (KeptSocket& each : kept_) {
+    if (each.address == address) return std::move(each);
+  }
+  return {};
+}
+
+tl::expected<void, std::string> Listener::listen_unix(const std::filesystem::path& path) {
+  auto acceptor = std::make_unique<Acceptor>(io_, *this, nullptr);
+  acceptor->address = path.string();
+  if (KeptSocket kept = take_kept(acceptor->address);
+      kept.descriptor && kept.file && kept.file->is_there()) {
+    const auto adopted = acceptor->adopt(std::move(kept.descriptor), Protocol(AF_UNIX, 0));
+    if (!adopted) return tl::unexpected(path.string() + ": " + adopted.error());
+    acceptor->file = std::move(kept.file);
+    acceptor->accept();
+    acceptors_.push_back(std::move(acceptor));
+    return {};
+  }
+  if (path.native().size() >= sizeof(sockaddr_un::sun_path)) {
+    return tl::unexpected("a socket's path has at most " +
+                          std::to_string(sizeof(sockaddr_un::sun_path) - 1) +
+                          " bytes: " + path.string() + "; name a shorter one with --socket");
+  }
+  struct stat present {};
+  if (lstat(path.c_str(), &present) == 0) {
+    if (!S_ISSOCK(present.st_mode)) {
+      return tl::unexpected(path.string() +
+                            " is there and is not a socket: move it away, or name another path "
+                            "with --socket");
+    }
+    if (somebody_listens(path)) {
+      return tl::unexpected("another server listens at " + path.string() +
+                            ": stop it, or name another path with --socket");
+    }
+    std::filesystem::remove(path);
+  }
+  const mode_t before = umask(0177);  // never reachable by others, not even for a moment
+  auto opened =
+      acceptor->open(Protocol::endpoint(asio::local::stream_protocol::endpoint(path.string())));
+  umask(before);
+  if (!opened) return tl::unexpected(path.string() + ": " + opened.error());
+  if (const auto identity = identity_of(path)) acceptor->file = SocketFile{path, *identity};
+  acceptor->accept();
+  acceptors_.push_back(std::move(acceptor));
+  return {};
+}
+
+tl::expected<std::string, std::string> Listener::listen_tcp(const std::string& address,
+                                                            TlsContext tls) {
+  const std::size_t colon = address.rfind(':');
+  std::string host = address.substr(0, colon);
+  if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
+    host = host.substr(1, host.size() - 2);
+  }
+  std::uint16_t port = 0;
+  const char* digits = address.data() + (colon == std::string::npos ? 0 : colon + 1);
+  const char* end = address.data() + address.size();
+  const auto [parsed_end, failure] = std::from_chars(digits, end, port);
+  boost::system::error_code error;
+  const asio::ip::address ip = asio::ip::make_address(host, error);
+  if (colon == std::string::npos || failure != std::errc{} || parsed_end != end || error) {
+    return tl::unexpected(
+        std::string("--listen takes an address and a port, such as 127.0.0.1:7070"));
+  }
+  if (!ip.is_loopback() && !tls) {
+    return tl::unexpected(host +
+                          " is not a loopback address: whoever reaches it could do "
+                          "everything; listen on 127.0.0.1 or [::1]");
+  }
+  auto acceptor = std::make_unique<Acceptor>(io_, *this, std::move(tls));
+  const asio::ip::tcp::endpoint endpoint(ip, port);
+  acceptor->address = address;
+  FileDescriptor kept = take_kept(address).descriptor;
+  const auto opened = kept ? acceptor->adopt(std::move(kept), endpoint.protocol())
+                           : acceptor->open(Protocol::endpoint(endpoint));
+  if (!opened) return tl::unexpected(address + ": " + opened.error());
+  std::string local = acceptor->local_address();
+  acceptor->accept();
+  acceptors_.push_back(std::move(acceptor));
+  return local;
+}
+
+OpenConnection::Ended Listener::forget() {
+  return [this](const std::shared_ptr<OpenConnection>& ended) { connections_.erase(ended); };
+}
+
+void Listener::add(Socket socket, ConnectionOrigin origin, TlsContext tls) {
+  if (connections_.size() >= connections_max) {
+    boost::system::error_code ignored;
+    socket.close(ignored);
+    return;
+  }
+  // Whoever reaches the Unix socket could do more than to connect and keep silent.
+  const std::int64_t patience_ms = origin.is_tcp ? first_byte_ms_max : 0;
+  keep(std::make_shared<Opening>(
+      std::move(socket), patience_ms,
+      [this, origin = std::move(origin), tls = std::move(tls)](SpokenProtocol protocol,
+                                                               Socket opened) {
+        on_decided(protocol, std::move(opened), origin, tls);
+      },
+      forget()));
+}
+
+void Listener::on_decided(SpokenProtocol protocol, Socket socket, ConnectionOrigin origin,
+                          TlsContext tls) {
+  if (tls && protocol != SpokenProtocol::tls) return refuse_plain(socket, protocol);
+  if (tls) {
+    auto plain = start_tls(std::move(socket), tls);
+    if (!plain) return;  // out of descriptors
+    origin.is_encrypted = true;
+    return add(std::move(*plain), std::move(origin), nullptr);
+  }
+  if (protocol == SpokenProtocol::http) {
+    return keep(
+        std::make_shared<HttpSession>(std::move(socket), std::move(origin), service_, forget()));
+  }
+  // Bytes of TLS where there is none are a line that can't be read.
+  keep(std::make_shared<Session>(std::move(socket), std::move(origin.caller), service_.handle_line,
+                                 forget()));
+}
+
+std::vector<KeptSocket> Listener::hand_over() {
+  std::vector<KeptSocket> kept;
+  for (const auto& acceptor : acceptors_) kept.push_back(acceptor->release());
+  return kept;
+}
+
+void Listener::finish() {
+  for (const auto& acceptor : acceptors_) acceptor->close();
+  const auto connections = connections_;
+  for (const auto& connection : connections) connection->finish();
+}
+
+void Listener::close() {
+  const auto connections = connections_;
+  for (const auto& connection : connections) connection->close();
+}
+
+}  // namespace signalbox

@@ -1,0 +1,67 @@
+#include "server/transport/opening.h"
+
+#include <sys/socket.h>
+
+#include <chrono>
+#include <utility>
+
+namespace signalbox {
+
+namespace asio = boost::asio;
+
+SpokenProtocol protocol_of(char first_byte) {
+  constexpr char tls_handshake = 0x16;
+  if (first_byte == tls_handshake) return SpokenProtocol::tls;
+  const bool is_letter =
+      (first_byte >= 'A' && first_byte <= 'Z') || (first_byte >= 'a' && first_byte <= 'z');
+  return is_letter ? SpokenProtocol::http : SpokenProtocol::lines;
+}
+
+Opening::Opening(Socket socket, std::int64_t patience_ms, Decided decided, Ended ended)
+    : socket_(std::move(socket)),
+      patience_ms_(patience_ms),
+      decided_(std::move(decided)),
+      ended_(std::move(ended)),
+      timer_(socket_.get_executor()) {}
+
+void Opening::start() {
+  boost::system::error_code error;
+  socket_.non_blocking(true, error);
+  if (patience_ms_ > 0) {
+    timer_.expires_after(std::chrono::milliseconds(patience_ms_));
+    timer_.async_wait([weak = weak_from_this()](const boost::system::error_code& stopped) {
+      if (const auto self = weak.lock(); self && !stopped) self->close();
+    });
+  }
+  look();
+}
+
+void Opening::look() {
+  char first_byte = 0;
+  const ssize_t bytes = ::recv(socket_.native_handle(), &first_byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  if (bytes < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) {
+    socket_.async_wait(Socket::wait_read,
+                       [self = shared_from_this()](const boost::system::error_code& error) {
+                         if (self->done_) return;
+                         if (error) return self->close();
+                         self->look();
+                       });
+    return;
+  }
+  if (bytes <= 0) return close();  // gone without a word
+  done_ = true;
+  timer_.cancel();
+  const auto self = shared_from_this();
+  ended_(self);
+  decided_(protocol_of(first_byte), std::move(socket_));
+}
+
+void Opening::close() {
+  if (std::exchange(done_, true)) return;
+  boost::system::error_code ignored;
+  timer_.cancel();
+  socket_.close(ignored);
+  ended_(shared_from_this());
+}
+
+}  // namespace signalbox

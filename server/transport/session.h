@@ -1,0 +1,86 @@
+// One connection: reads lines, hands them on, writes answers, within the bounds of line_limits.h.
+//
+// Callbacks instead of coroutines: it is a few states, each of which may end at any time, and the
+// hot path of the whole service.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <boost/asio/steady_timer.hpp>
+
+#include "server/access/caller.h"
+#include "server/rpc/peer.h"
+#include "server/transport/http/open_connection.h"
+
+namespace signalbox {
+
+class Session final : public Peer,
+                      public OpenConnection,
+                      public std::enable_shared_from_this<Session> {
+ public:
+  using HandleLine = std::function<void(std::string_view line, const Caller& caller,
+                                        const std::shared_ptr<Peer>& peer)>;
+
+  Session(Socket socket, Caller caller, HandleLine handle_line, Ended ended);
+
+  void start();
+  void finish() override;
+  void close() override;
+
+  void expect_answer(std::size_t weight) override { unanswered_ += weight; }
+  void answer(std::string line, std::size_t weight) override;
+  void deliver(std::string line) override;
+  void keep_open() override { keep_open_ = true; }
+  bool use_token(const Uuid& token_id) override {
+    caller_.token_id = token_id;
+    return true;
+  }
+  [[nodiscard]] std::size_t outgoing_bytes() const override { return out_.size() - written_; }
+  void on_drained(std::function<void()> action) override { drained_.push_back(std::move(action)); }
+  void close_after_flush() override;
+  [[nodiscard]] bool closed() const override { return closed_; }
+
+ private:
+  void read();
+  void on_read(std::size_t bytes);
+  void take_lines();
+  void take_line(std::string_view line);
+  void end_of_input();
+  void schedule_write();
+  void write();
+  void after_write();
+  [[nodiscard]] bool may_take_more() const;
+  void close_if_done();
+  void watch_for_hang_up();
+
+  Socket socket_;
+  Caller caller_;
+  HandleLine handle_line_;
+  Ended ended_;
+
+  std::string in_;  // capacity to read into; the first filled_ bytes are input
+  std::size_t filled_ = 0;
+  std::size_t scanned_ = 0;  // of the input, known to hold no line break
+  bool skipping_ = false;    // the line under way is too long
+  bool reading_ = false;
+  bool input_ended_ = false;
+  std::size_t unanswered_ = 0;  // by weight
+
+  std::string out_;
+  std::size_t written_ = 0;  // of out_
+  bool write_scheduled_ = false;
+  bool waiting_to_write_ = false;
+  bool watching_for_hang_up_ = false;
+  std::vector<std::function<void()>> drained_;
+
+  bool keep_open_ = false;
+  bool closing_ = false;
+  bool closed_ = false;
+  boost::asio::steady_timer close_timer_;
+};
+
+}  // namespace signalbox

@@ -1,0 +1,199 @@
+// Many jobs at the same time, each a real process under a supervisor of its own: what that does to
+// everybody else on the socket, and what a job costs in memory. Idle and loaded rounds take turns,
+// so that whatever else the machine does weighs on both.
+#include <chrono>
+#include <fstream>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include <boost/json/array.hpp>
+
+#include "tools/bench/bench_parts.h"
+#include "tools/bench/child_server.h"
+#include "tools/bench/quantiles.h"
+#include "tools/cli/client.h"
+#include "tools/cli/json_fields.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+using JobsClock = std::chrono::steady_clock;
+
+constexpr std::size_t concurrent_jobs = 1000;
+constexpr std::chrono::seconds followers_within{120};
+constexpr double loaded_p99_ratio_max = 10;
+
+// One question after the other, for so long.
+Called<double> status_p99_us(Client& client, std::chrono::nanoseconds duration) {
+  Quantiles latencies;
+  const auto end = JobsClock::now() + duration;
+  for (auto start = JobsClock::now(); start < end; start = JobsClock::now()) {
+    if (const auto status = client.call("server.status", {}); !status) {
+      return tl::unexpected(status.error());
+    }
+    latencies.add(JobsClock::now() - start);
+  }
+  return latencies.us(0.99);
+}
+
+// Until what follows the log has all of it: the read models, and the files of run roots.
+Called<void> await_followers(Client& client) {
+  const auto give_up = JobsClock::now() + followers_within;
+  while (JobsClock::now() < give_up) {
+    const auto status = client.call("server.status", {});
+    if (!status) return tl::unexpected(status.error());
+    const std::uint64_t position = number_at(*status, "position");
+    if (number_at(*status, "read_models_position") >= position &&
+        number_at(*status, "run_roots_position") >= position) {
+      return {};
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return tl::unexpected(io_error("the server's read models don't keep up"));
+}
+
+// Follows what the log says of the jobs.
+class JobEvents {
+ public:
+  static Called<JobEvents> subscribe(const std::filesystem::path& socket) {
+    auto client = Client::connect(socket);
+    if (!client) return tl::unexpected(client.error());
+    const json::array types{"StationExternalRefSet", "RunCanceled", "RunFailed", "RunSucceeded"};
+    if (const auto begun = client->call("events.subscribe", {{"types", types}}); !begun) {
+      return tl::unexpected(begun.error());
+    }
+    return JobEvents(std::move(*client));
+  }
+
+  // Waits for one `type` for each job. Another kind of event than that is an error: a job ended
+  // that shouldn't have.
+  Called<void> await(std::string_view type) {
+    for (std::size_t seen = 0; seen < concurrent_jobs; ++seen) {
+      const auto event = client_.next_notification();
+      if (!event) return tl::unexpected(event.error());
+      const std::string found = text_at(object_at(*event, "params"), "type");
+      if (found != type) return tl::unexpected(io_error("a job of the measurement: " + found));
+    }
+    return {};
+  }
+
+ private:
+  explicit JobEvents(Client client) : client_(std::move(client)) {}
+  Client client_;
+};
+
+Called<std::vector<std::string>> start_sleepers(Client& client) {
+  const json::object sleeper{{"name", "sleep"},
+                             {"executor", "process"},
+                             {"command", json::array{"sleep", "3600"}},
+                             {"timeout", "2h"}};
+  const json::object pipeline{{"name", "sleepers"}, {"station", json::array{sleeper}}};
+  std::vector<std::string> runs;
+  while (runs.size() < concurrent_jobs) {
+    const auto run = client.call("run.start", {{"goal", "sleep"}, {"pipeline", pipeline}});
+    if (!run) return tl::unexpected(run.error());
+    runs.push_back(text_at(*run, "run_id"));
+  }
+  return runs;
+}
+
+struct Supervisors {
+  std::size_t count = 0;
+  double private_bytes = 0;  // of all
+};
+
+// The supervisors of the jobs in `jobs`, by their command lines.
+Supervisors look_for_supervisors(const std::filesystem::path& jobs) {
+  Supervisors found;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry("/proc", error), end; !error && entry != end;
+       entry.increment(error)) {
+    std::ifstream words(entry->path() / "cmdline");
+    const std::string line{std::istreambuf_iterator<char>(words), {}};
+    if (line.find(jobs.string() + "/") == std::string::npos) continue;
+    const std::optional<std::uint64_t> bytes = anonymous_bytes(entry->path());
+    if (!bytes) continue;  // it has ended
+    ++found.count;
+    found.private_bytes += static_cast<double>(*bytes);
+  }
+  return found;
+}
+
+struct JobRounds {
+  std::vector<double> idle_us, loaded_us, ratios;
+  std::vector<double> start_seconds, end_seconds, job_bytes;
+};
+
+double seconds_since(JobsClock::time_point start) {
+  return std::chrono::duration<double>(JobsClock::now() - start).count();
+}
+
+Called<void> measure_round(const BenchPlan& plan, const std::filesystem::path& data,
+                           const ChildServer& server, JobRounds& rounds) {
+  auto client = Client::connect(server.socket());
+  if (!client) return tl::unexpected(client.error());
+  auto events = JobEvents::subscribe(server.socket());
+  if (!events) return tl::unexpected(events.error());
+
+  if (auto quiet = await_followers(*client); !quiet) return quiet;
+  const auto idle = status_p99_us(*client, plan.duration / 2);
+  if (!idle) return tl::unexpected(idle.error());
+
+  auto start = JobsClock::now();
+  const auto runs = start_sleepers(*client);
+  if (!runs) return tl::unexpected(runs.error());
+  if (auto running = events->await("StationExternalRefSet"); !running) return running;
+  rounds.start_seconds.push_back(seconds_since(start));
+  const Supervisors supervisors = look_for_supervisors(data / "jobs");
+  if (supervisors.count != concurrent_jobs) {
+    return tl::unexpected(io_error(std::to_string(supervisors.count) + " jobs run of " +
+                                   std::to_string(concurrent_jobs)));
+  }
+  rounds.job_bytes.push_back(supervisors.private_bytes / concurrent_jobs);
+
+  if (auto quiet = await_followers(*client); !quiet) return quiet;
+  const auto loaded = status_p99_us(*client, plan.duration);
+  if (!loaded) return tl::unexpected(loaded.error());
+  rounds.idle_us.push_back(*idle);
+  rounds.loaded_us.push_back(*loaded);
+  rounds.ratios.push_back(*loaded / *idle);
+
+  start = JobsClock::now();
+  for (const std::string& run : *runs) {
+    if (auto canceled = client->call("run.cancel", {{"run_id", run}}); !canceled) {
+      return tl::unexpected(canceled.error());
+    }
+  }
+  if (auto ended = events->await("RunCanceled"); !ended) return ended;
+  rounds.end_seconds.push_back(seconds_since(start));
+  return {};
+}
+
+}  // namespace
+
+Called<std::vector<Measured>> bench_jobs(const BenchPlan& plan) {
+  const std::filesystem::path data = plan.directory / "jobs";
+  std::filesystem::create_directories(data);
+  const auto server = ChildServer::start(data, {"--jobs-max", std::to_string(concurrent_jobs)});
+  if (!server) return tl::unexpected(server.error());
+  JobRounds rounds;
+  for (std::size_t round = 0; round < plan.rounds; ++round) {
+    plan.report("jobs: round " + std::to_string(round + 1) + " of " + std::to_string(plan.rounds));
+    if (auto done = measure_round(plan, data, **server, rounds); !done) {
+      return tl::unexpected(done.error());
+    }
+  }
+  return std::vector<Measured>{
+      measured("status_idle_p99", rounds.idle_us, "µs", "server.status with no job, p99"),
+      measured("status_loaded_p99", rounds.loaded_us, "µs", "server.status at 1,000 jobs, p99"),
+      at_most(loaded_p99_ratio_max,
+              measured("status_loaded_ratio", rounds.ratios, "×", "that, of the one before")),
+      measured("jobs_start_seconds", rounds.start_seconds, "s", "1,000 runs until their jobs run"),
+      measured("jobs_cancel_seconds", rounds.end_seconds, "s", "all canceled, until none is left"),
+      measured("job_bytes", rounds.job_bytes, "bytes", "memory of a job's supervisor"),
+  };
+}
+
+}  // namespace signalbox

@@ -1,0 +1,105 @@
+#include "tools/bench/bench_load.h"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "tools/bench/bench_worker.h"
+
+namespace signalbox {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+class Epoll {
+ public:
+  Epoll() : descriptor_(::epoll_create1(EPOLL_CLOEXEC)) {}
+  Epoll(const Epoll&) = delete;
+  Epoll& operator=(const Epoll&) = delete;
+  ~Epoll() { ::close(descriptor_); }
+
+  void add(BenchWorker& worker) {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.ptr = &worker;
+    ::epoll_ctl(descriptor_, EPOLL_CTL_ADD, worker.descriptor(), &event);
+  }
+
+  // Lets every worker that has answers go on.
+  Called<void> turn(LoadCount& count) {
+    std::array<epoll_event, 256> events;
+    const int ready =
+        ::epoll_wait(descriptor_, events.data(), static_cast<int>(events.size()), 1000);
+    if (ready < 0 && errno != EINTR) {
+      return tl::unexpected(io_error(std::string("epoll: ") + std::strerror(errno)));
+    }
+    for (int index = 0; index < ready; ++index) {
+      auto* worker = static_cast<BenchWorker*>(events[static_cast<std::size_t>(index)].data.ptr);
+      if (auto taken = worker->on_readable(count); !taken) return taken;
+    }
+    return {};
+  }
+
+ private:
+  int descriptor_;
+};
+
+}  // namespace
+
+Called<LoadResult> run_load(const Load& load) {
+  if (auto ahead = start_runs(load.socket, load.runs_ahead); !ahead) {
+    return tl::unexpected(ahead.error());
+  }
+  std::vector<BenchWorker> workers;
+  workers.reserve(load.workers);
+  Epoll epoll;
+  for (std::size_t number = 0; number < load.workers; ++number) {
+    auto worker = BenchWorker::connect(load.socket, number);
+    if (!worker) return tl::unexpected(worker.error());
+    workers.push_back(std::move(*worker));
+  }
+  for (BenchWorker& worker : workers) {
+    epoll.add(worker);
+    worker.start_run(true);
+    if (auto sent = worker.flush(); !sent) return tl::unexpected(sent.error());
+  }
+  LoadCount count;
+  const auto run_for = [&](std::chrono::nanoseconds duration) -> Called<void> {
+    const auto end = SteadyClock::now() + duration;
+    while (SteadyClock::now() < end) {
+      if (auto turned = epoll.turn(count); !turned) return turned;
+    }
+    return {};
+  };
+  if (auto warm = run_for(load.warm_up); !warm) return tl::unexpected(warm.error());
+  count.measuring = true;
+  const auto start = SteadyClock::now();
+  if (auto measured = run_for(load.duration); !measured) return tl::unexpected(measured.error());
+  const std::chrono::duration<double> elapsed = SteadyClock::now() - start;
+  return LoadResult{static_cast<double>(count.stations) / elapsed.count(), count.stations,
+                    count.completes.us(0.5), count.completes.us(0.99)};
+}
+
+Called<void> start_runs(const std::filesystem::path& socket, std::size_t runs) {
+  constexpr std::size_t window = 512;
+  auto worker = BenchWorker::connect(socket, 0);
+  if (!worker) return tl::unexpected(worker.error());
+  Epoll epoll;
+  epoll.add(*worker);
+  LoadCount count;
+  while (runs > 0 || worker->unanswered() > 0) {
+    while (runs > 0 && worker->unanswered() < window) {
+      worker->start_run(false);
+      --runs;
+    }
+    if (auto sent = worker->flush(); !sent) return sent;
+    if (auto turned = epoll.turn(count); !turned) return turned;
+  }
+  return {};
+}
+
+}  // namespace signalbox

@@ -1,0 +1,150 @@
+// What a year costs when a month is kept: every week the log goes on by seven days of runs, and
+// what is older than thirty days is archived and dropped. Its size and its opening, against a
+// quarter.
+#include <chrono>
+#include <map>
+
+#include "domain/nanoseconds.h"
+#include "server/engine/recovery.h"
+#include "server/replay/stopped_clock.h"
+#include "tools/audit/audit_keys.h"
+#include "tools/audit/retention.h"
+#include "tools/bench/bench_history.h"
+#include "tools/bench/bench_parts.h"
+#include "tools/bench/child_server.h"
+
+namespace signalbox {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int weeks = 52;
+constexpr int days_kept = 30;
+constexpr std::int64_t day_ms = 24LL * 60 * 60 * 1000;
+constexpr std::uint64_t events_a_run = 12;
+constexpr double growth_max = 1.2;
+
+struct YearPoint {
+  double log_bytes = 0;
+  std::vector<double> opening_ms;
+};
+
+double bytes_of(const fs::path& directory) {
+  double bytes = 0;
+  for (const auto& file : fs::recursive_directory_iterator(directory)) {
+    if (file.is_regular_file()) bytes += static_cast<double>(file.file_size());
+  }
+  return bytes;
+}
+
+// Starts servers on copies: what a start itself records is of another time.
+Called<YearPoint> look_at_year(const BenchPlan& plan, const fs::path& data) {
+  YearPoint point;
+  point.log_bytes = bytes_of(data / "log");
+  const fs::path copy = plan.directory / "opened";
+  for (std::size_t round = 0; round < plan.rounds; ++round) {
+    fs::remove_all(copy);
+    fs::copy(data, copy, fs::copy_options::recursive);
+    const auto server = ChildServer::start(copy, {});
+    if (!server) return tl::unexpected(server.error());
+    point.opening_ms.push_back(
+        std::chrono::duration<double, std::milli>((*server)->time_to_answer()).count());
+  }
+  fs::remove_all(copy);
+  return point;
+}
+
+class YearMaker {
+ public:
+  YearMaker(const BenchPlan& plan, fs::path data, std::vector<NoteSigner> signers)
+      : plan_(plan),
+        data_(std::move(data)),
+        signers_(std::move(signers)),
+        now_ns_(SystemClock().wall_ns() - 7 * weeks * day_ms * ns_per_ms) {}
+
+  Called<void> add_week() {
+    for (int day = 0; day < 7; ++day) {
+      now_ns_ += day_ms * ns_per_ms;
+      auto recovered = recover(data_);
+      if (!recovered) return tl::unexpected(from_store_error(recovered.error()));
+      const StoppedClock clock(now_ns_);
+      const Position events = recovered->world.position + plan_.events / (7 * weeks);
+      auto made =
+          continue_history(*recovered->log, {events, 8, true}, std::move(recovered->world), clock);
+      if (!made) return tl::unexpected(made.error());
+    }
+    return {};
+  }
+  Called<void> drop_old() {
+    RetentionRequest request;
+    request.data = data_;
+    request.archives = plan_.directory / "archives";
+    request.older_than_ms = days_kept * day_ms;
+    request.now_ns = now_ns_;
+    request.actor = "uid:0";
+    request.signers = signers_;
+    const auto report = retain(request);
+    if (!report) return tl::unexpected(report.error());
+    fs::remove_all(request.archives);  // they would fill the disk that is measured
+    return {};
+  }
+
+ private:
+  const BenchPlan& plan_;
+  const fs::path data_;
+  const std::vector<NoteSigner> signers_;
+  std::int64_t now_ns_;
+};
+
+std::vector<double> ratios_of(const std::vector<double>& some, const std::vector<double>& of) {
+  std::vector<double> ratios;
+  for (std::size_t round = 0; round < some.size(); ++round) {
+    ratios.push_back(some[round] / of[round]);
+  }
+  return ratios;
+}
+
+}  // namespace
+
+Called<std::vector<Measured>> bench_retention(const BenchPlan& plan) {
+  const fs::path data = plan.directory / "year";
+  const fs::path key = plan.directory / "audit.key";
+  if (auto made = make_key_file(key, "example.com/bench"); !made) {
+    return tl::unexpected(made.error());
+  }
+  auto signers = read_signers({key.string()});
+  if (!signers) return tl::unexpected(signers.error());
+  YearMaker year(plan, data, std::move(*signers));
+  std::map<int, YearPoint> points;
+  for (int week = 1; week <= weeks; ++week) {
+    plan.report("retention: week " + std::to_string(week) + " of " + std::to_string(weeks));
+    if (auto added = year.add_week(); !added) return tl::unexpected(added.error());
+    if (auto dropped = year.drop_old(); !dropped) return tl::unexpected(dropped.error());
+    if (week % 13 != 0 || week == 39) continue;
+    auto point = look_at_year(plan, data);
+    if (!point) return tl::unexpected(point.error());
+    points[week] = std::move(*point);
+  }
+  fs::remove_all(data);
+  const YearPoint& quarter = points.at(13);
+  const YearPoint& half = points.at(26);
+  const YearPoint& whole = points.at(52);
+  const double events = static_cast<double>(plan.events);
+  return std::vector<Measured>{
+      measured("year_events", {events}, "", "events of a year, of which a month is kept"),
+      measured("year_runs", {events / events_a_run}, "", "runs in it, about"),
+      measured("log_bytes_day_91", {quarter.log_bytes}, "bytes", "the log after a quarter"),
+      measured("opening_ms_day_91", quarter.opening_ms, "ms", "a start then"),
+      at_most(growth_max, measured("log_growth_day_182", {half.log_bytes / quarter.log_bytes}, "×",
+                                   "the log after half a year, of that")),
+      at_most(growth_max, measured("log_growth_day_364", {whole.log_bytes / quarter.log_bytes}, "×",
+                                   "the log after a year, of that")),
+      at_most(growth_max,
+              measured("opening_growth_day_182", ratios_of(half.opening_ms, quarter.opening_ms),
+                       "×", "a start after half a year, of one after a quarter")),
+      at_most(growth_max,
+              measured("opening_growth_day_364", ratios_of(whole.opening_ms, quarter.opening_ms),
+                       "×", "a start after a year, of one after a quarter"))};
+}
+
+}  // namespace signalbox

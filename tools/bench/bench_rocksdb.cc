@@ -1,0 +1,107 @@
+#include "tools/bench/bench_rocksdb.h"
+
+#include <rocksdb/db.h>
+#include <rocksdb/write_batch.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "domain/check.h"
+#include "store/rocks_database.h"
+
+namespace signalbox {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+struct RawEntry {
+  Position first = 0;
+  std::string bytes;
+};
+
+CallError failed(const rocksdb::Status& status) {
+  return io_error("RocksDB: " + status.ToString());
+}
+
+Called<std::unique_ptr<RocksDatabase>> open_log(const std::filesystem::path& data) {
+  auto database =
+      RocksDatabase::open(data / "log", RocksDatabase::Mode::read_only, /*env=*/nullptr);
+  if (!database) return tl::unexpected(from_store_error(database.error()));
+  return std::move(*database);
+}
+
+// Calls `visit` with the first position and the bytes of each entry.
+template <class Visit>
+Called<void> for_each_entry(const RocksDatabase& database, Visit&& visit) {
+  const auto entries = database.entries(/*whole_log=*/true);
+  for (entries->SeekToFirst(); entries->Valid(); entries->Next()) {
+    const auto first = entry_position(entries->key());
+    if (!first) return tl::unexpected(from_store_error(first.error()));
+    visit(*first, entries->value());
+  }
+  if (!entries->status().ok()) return tl::unexpected(failed(entries->status()));
+  return {};
+}
+
+}  // namespace
+
+Called<double> rewrite_raw(const std::filesystem::path& data,
+                           const std::filesystem::path& directory, std::uint64_t batch_events) {
+  std::vector<RawEntry> entries;
+  Position tail = 0;
+  {
+    auto log = open_log(data);
+    if (!log) return tl::unexpected(std::move(log.error()));
+    auto read = for_each_entry(**log, [&](Position first, const rocksdb::Slice& bytes) {
+      entries.push_back({first, bytes.ToString()});
+    });
+    if (!read) return tl::unexpected(std::move(read.error()));
+    const auto head = (*log)->head();
+    if (!head) return tl::unexpected(from_store_error(head.error()));
+    tail = head->leaves;
+  }
+  rocksdb::Options options;
+  options.create_if_missing = true;
+  rocksdb::DB* opened = nullptr;
+  if (const auto status = rocksdb::DB::Open(options, directory.string(), &opened); !status.ok()) {
+    return tl::unexpected(failed(status));
+  }
+  const std::unique_ptr<rocksdb::DB> database(opened);
+  rocksdb::WriteOptions synced;
+  synced.sync = true;
+  const auto start = SteadyClock::now();
+  rocksdb::WriteBatch batch;
+  Position batch_first = 1;
+  for (std::size_t index = 0; index < entries.size(); ++index) {
+    batch.Put(entry_key(entries[index].first), entries[index].bytes);
+    const Position next = index + 1 < entries.size() ? entries[index + 1].first : tail + 1;
+    if (next - batch_first < batch_events && next <= tail) continue;
+    if (const auto status = database->Write(synced, &batch); !status.ok()) {
+      return tl::unexpected(failed(status));
+    }
+    batch.Clear();
+    batch_first = next;
+  }
+  const std::chrono::duration<double> elapsed = SteadyClock::now() - start;
+  return static_cast<double>(tail) / elapsed.count();
+}
+
+Called<double> scan_raw(const std::filesystem::path& data) {
+  auto log = open_log(data);
+  if (!log) return tl::unexpected(std::move(log.error()));
+  const auto head = (*log)->head();
+  if (!head) return tl::unexpected(from_store_error(head.error()));
+  std::uint64_t bytes = 0;
+  const auto start = SteadyClock::now();
+  auto read =
+      for_each_entry(**log, [&](Position, const rocksdb::Slice& entry) { bytes += entry.size(); });
+  if (!read) return tl::unexpected(std::move(read.error()));
+  const std::chrono::duration<double> elapsed = SteadyClock::now() - start;
+  SIGNALBOX_CHECK(bytes > 0);
+  return static_cast<double>(head->leaves) / elapsed.count();
+}
+
+}  // namespace signalbox

@@ -1,0 +1,163 @@
+// What size costs: opening a large log, memory of open and of ended runs, and snapshots of many
+// open runs while commands are taken.
+#include <chrono>
+
+#include "domain/limits.h"
+#include "server/replay/replay_walk.h"
+#include "store/rocks_event_log.h"
+#include "tools/bench/bench_history.h"
+#include "tools/bench/bench_load.h"
+#include "tools/bench/bench_parts.h"
+#include "tools/bench/child_server.h"
+
+namespace signalbox {
+namespace {
+
+// Both are beyond the number of ended runs that the state remembers: memory has to be flat.
+constexpr std::uint64_t some_events = 1'500'000;
+constexpr std::uint64_t many_events = 10'000'000;
+constexpr std::uint64_t events_per_run = 12;
+static_assert(some_events / events_per_run > limits::remembered_ended_runs_max);
+constexpr std::size_t many_open_runs = 100'000;
+constexpr std::size_t workers = 32;
+constexpr double opening_seconds_max = 1;
+constexpr double open_run_bytes_max = 2048;
+constexpr double snapshot_p99_ratio_max = 3;
+constexpr double ended_runs_growth_max = 1.1;
+constexpr double debugger_step_ms_max = 100;
+constexpr std::size_t debugger_steps_timed = 30;
+
+// Steps of the debugger, back and on again, in the middle of the log, where no snapshot is near.
+Called<std::vector<double>> debugger_steps(const std::filesystem::path& data) {
+  auto log = RocksEventLog::open(data, {.read_only = true});
+  if (!log) return tl::unexpected(from_store_error(log.error()));
+  ReplayWalk walk(**log, data);
+  const Position middle = (*log)->tail() / 2;
+  if (auto there = walk.go(middle); !there) return tl::unexpected(from_store_error(there.error()));
+  std::vector<double> steps_ms;
+  for (std::size_t step = 0; step < debugger_steps_timed; ++step) {
+    const auto start = std::chrono::steady_clock::now();
+    const auto there = walk.go(step % 3 == 2 ? walk.position() + 1 : walk.position() - 1);
+    if (!there) return tl::unexpected(from_store_error(there.error()));
+    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
+    steps_ms.push_back(took.count());
+  }
+  return steps_ms;
+}
+
+struct Opened {
+  std::vector<double> seconds;  // from the start of the process to its first answer
+  std::vector<double> resident_bytes;
+  std::vector<double> steps_ms;
+};
+
+// A server on a log of `events` events with a snapshot at its end.
+Called<Opened> open_history(const BenchPlan& plan, std::uint64_t events) {
+  const std::filesystem::path data = plan.directory / "history";
+  std::filesystem::create_directories(data);
+  plan.report("scale: a log of " + std::to_string(events) + " events");
+  {
+    auto log = RocksEventLog::open(data, {});
+    if (!log) return tl::unexpected(from_store_error(log.error()));
+    const auto made = make_history(**log, {.events = events, .open_runs = 128});
+    if (!made) return tl::unexpected(made.error());
+  }
+  if (auto written = write_snapshot_at_tail(data); !written) {
+    return tl::unexpected(written.error());
+  }
+  Opened opened;
+  auto steps_ms = debugger_steps(data);
+  if (!steps_ms) return tl::unexpected(steps_ms.error());
+  opened.steps_ms = std::move(*steps_ms);
+  for (std::size_t round = 0; round <= plan.rounds; ++round) {
+    const auto server = ChildServer::start(data, {});
+    if (!server) return tl::unexpected(server.error());
+    if (round == 0) continue;  // makes the read models, which is not what is measured
+    opened.seconds.push_back(std::chrono::duration<double>((*server)->time_to_answer()).count());
+    opened.resident_bytes.push_back(static_cast<double>((*server)->resident_bytes()));
+  }
+  std::filesystem::remove_all(data);
+  return opened;
+}
+
+Called<std::vector<Measured>> ended_runs(const BenchPlan& plan) {
+  const auto some = open_history(plan, some_events);
+  if (!some) return tl::unexpected(some.error());
+  const auto many = open_history(plan, many_events);
+  if (!many) return tl::unexpected(many.error());
+  std::vector<double> growth;
+  for (std::size_t round = 0; round < plan.rounds; ++round) {
+    growth.push_back(many->resident_bytes[round] / some->resident_bytes[round]);
+  }
+  return std::vector<Measured>{
+      at_most(opening_seconds_max, measured("opening_seconds", many->seconds, "s",
+                                            "opening a log of 10 million events")),
+      measured("resident_bytes_some", some->resident_bytes, "bytes",
+               "memory after 1.5 million events"),
+      measured("resident_bytes_many", many->resident_bytes, "bytes",
+               "memory after 10 million events"),
+      at_most(ended_runs_growth_max,
+              measured("memory_growth_ended", growth, "×", "that, of the one before")),
+      at_most(debugger_step_ms_max, measured("debugger_step_ms", many->steps_ms, "ms",
+                                             "a step of the debugger in 10 million")),
+  };
+}
+
+Called<std::vector<Measured>> open_runs(const BenchPlan& plan) {
+  const std::filesystem::path data = plan.directory / "open";
+  std::filesystem::create_directories(data);
+  // No snapshot comes in between but those that are measured.
+  auto server = ChildServer::start(data, {"--snapshot-events", "1000000000"});
+  if (!server) return tl::unexpected(server.error());
+  const auto empty = static_cast<double>((*server)->resident_bytes());
+  plan.report("scale: 100,000 open runs");
+  if (auto started = start_runs((*server)->socket(), many_open_runs); !started) {
+    return tl::unexpected(started.error());
+  }
+  const auto filled = static_cast<double>((*server)->resident_bytes());
+  const double bytes = (filled - empty) / static_cast<double>(many_open_runs);
+
+  const auto p99s = [&](std::vector<double>& into) -> Called<void> {
+    for (std::size_t round = 0; round < plan.rounds; ++round) {
+      const auto load = run_load({(*server)->socket(), workers, 0, {}, plan.duration});
+      if (!load) return tl::unexpected(load.error());
+      into.push_back(load->p99_us);
+    }
+    return {};
+  };
+  std::vector<double> without, with, ratios;
+  plan.report("scale: commands without and with snapshots");
+  if (auto done = p99s(without); !done) return tl::unexpected(done.error());
+  server->reset();
+  // So small a step that one is always being made.
+  server = ChildServer::start(data, {"--snapshot-events", "1000"});
+  if (!server) return tl::unexpected(server.error());
+  if (auto done = p99s(with); !done) return tl::unexpected(done.error());
+  if (std::filesystem::is_empty(data / "projections" / "snapshots")) {
+    return tl::unexpected(io_error("no snapshot was made while that was measured"));
+  }
+  for (std::size_t round = 0; round < with.size(); ++round) {
+    ratios.push_back(with[round] / without[round]);
+  }
+  return std::vector<Measured>{
+      at_most(open_run_bytes_max,
+              measured("open_run_bytes", {bytes}, "bytes", "memory of an open run")),
+      measured("p99_without_snapshot", without, "µs", "p99 at 100,000 open runs"),
+      measured("p99_with_snapshot", with, "µs", "p99 while a snapshot of them is made"),
+      at_most(snapshot_p99_ratio_max,
+              measured("snapshot_p99_ratio", ratios, "×", "that, with of without")),
+  };
+}
+
+}  // namespace
+
+Called<std::vector<Measured>> bench_scale(const BenchPlan& plan) {
+  auto all = ended_runs(plan);
+  if (!all) return all;
+  const auto open = open_runs(plan);
+  if (!open) return open;
+  all->insert(all->end(), open->begin(), open->end());
+  return all;
+}
+
+}  // namespace signalbox

@@ -1,0 +1,55 @@
+// One worker of the load: a connection, and what it is waiting for.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "tools/bench/quantiles.h"
+#include "tools/cli/call_error.h"
+
+namespace signalbox {
+
+// What all workers count together.
+struct LoadCount {
+  bool measuring = false;
+  std::uint64_t stations = 0;
+  Quantiles completes;
+};
+
+// Non-blocking: the caller polls the descriptor and calls on_readable.
+class BenchWorker {
+ public:
+  static Called<BenchWorker> connect(const std::filesystem::path& socket, std::size_t number);
+
+  BenchWorker(BenchWorker&& other) noexcept;
+  BenchWorker& operator=(BenchWorker&&) = delete;
+  ~BenchWorker();
+
+  [[nodiscard]] int descriptor() const { return descriptor_; }
+
+  // Queues a new run, and with `claim` a claim for this worker behind it.
+  void start_run(bool claim);
+  // Takes all answers that are there and goes on.
+  Called<void> on_readable(LoadCount& count);
+  // Sends what is queued. The requests of a worker are few, so they always fit into the socket.
+  Called<void> flush();
+  [[nodiscard]] std::size_t unanswered() const { return unanswered_; }
+
+ private:
+  BenchWorker(int descriptor, std::string name) : descriptor_(descriptor), name_(std::move(name)) {}
+  Called<void> on_answer(std::string_view line, LoadCount& count);
+  void claim();
+  void complete(std::string_view claim);
+
+  int descriptor_;
+  std::string name_;
+  std::string outgoing_;
+  std::string incoming_;
+  std::size_t unanswered_ = 0;
+  std::chrono::steady_clock::time_point completed_at_;
+};
+
+}  // namespace signalbox

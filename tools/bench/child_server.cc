@@ -1,0 +1,106 @@
+#include "tools/bench/child_server.h"
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <fstream>
+#include <thread>
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tools/cli/client.h"
+#include "tools/cli/text_source.h"
+
+namespace signalbox {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds ready_within{120};
+constexpr std::chrono::seconds gone_within{60};
+constexpr std::chrono::milliseconds pause{2};
+
+Called<pid_t> spawn(std::vector<std::string> words, const std::string& log) {
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log.c_str(),
+                                   O_WRONLY | O_CREAT | O_APPEND, 0600);
+  posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
+  pid_t pid = 0;
+  const int error = posix_spawn(&pid, "/proc/self/exe", &actions, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) {
+    return tl::unexpected(io_error(std::string("can't start the server: ") + std::strerror(error)));
+  }
+  return pid;
+}
+
+}  // namespace
+
+Called<std::unique_ptr<ChildServer>> ChildServer::start(
+    const std::filesystem::path& data, const std::vector<std::string>& more_options) {
+  const std::filesystem::path socket = data / "signalbox.sock";
+  const std::string log = (data / "server.log").string();
+  std::vector<std::string> words = {"signalbox", "serve",         "--data",      data.string(),
+                                    "--socket",  socket.string(), "--log-level", "warn"};
+  words.insert(words.end(), more_options.begin(), more_options.end());
+  const auto pid = spawn(std::move(words), log);
+  if (!pid) return tl::unexpected(pid.error());
+  std::unique_ptr<ChildServer> server(new ChildServer(*pid, socket));
+  if (auto ready = server->wait_until_ready(log); !ready) return tl::unexpected(ready.error());
+  return server;
+}
+
+Called<void> ChildServer::wait_until_ready(const std::filesystem::path& log) {
+  const auto start = SteadyClock::now();
+  for (;;) {
+    if (auto client = Client::connect(socket_); client && client->call("server.status", {})) {
+      time_to_answer_ = SteadyClock::now() - start;
+      return {};
+    }
+    int status = 0;
+    const bool ended = ::waitpid(pid_, &status, WNOHANG) == pid_;
+    if (ended) pid_ = -1;
+    if (ended || SteadyClock::now() - start > ready_within) {
+      const auto said = read_file(log);
+      return tl::unexpected(io_error("the server did not come up: " + (said ? *said : "")));
+    }
+    std::this_thread::sleep_for(pause);
+  }
+}
+
+ChildServer::~ChildServer() {
+  if (pid_ <= 0) return;
+  ::kill(pid_, SIGTERM);
+  const auto start = SteadyClock::now();
+  while (::waitpid(pid_, nullptr, WNOHANG) == 0) {
+    if (SteadyClock::now() - start > gone_within) ::kill(pid_, SIGKILL);
+    std::this_thread::sleep_for(pause);
+  }
+}
+
+std::optional<std::uint64_t> anonymous_bytes(const std::filesystem::path& process) {
+  std::ifstream status(process / "status");
+  std::string name;
+  while (status >> name) {
+    if (name == "RssAnon:") {
+      std::uint64_t kibibytes = 0;
+      status >> kibibytes;
+      return kibibytes * 1024;
+    }
+  }
+  return std::nullopt;
+}
+
+std::uint64_t ChildServer::resident_bytes() const {
+  return anonymous_bytes("/proc/" + std::to_string(pid_)).value_or(0);
+}
+
+}  // namespace signalbox

@@ -1,0 +1,161 @@
+#include "tools/cli/call_error.h"
+
+#include <boost/json/array.hpp>
+#include <boost/json/serialize.hpp>
+
+#include "server/rpc/error_json.h"
+#include "store/directory_lock.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+// Of this side; the server's own end before -32090.
+constexpr int usage_number = -32090;
+constexpr int unreachable_number = -32091;
+constexpr int io_number = -32092;
+constexpr int in_use_number = -32093;
+constexpr int timed_out_number = -32094;
+
+ExitCode exit_code_of(std::string_view code) {
+  if (code == "PARSE_ERROR" || code == "INVALID_REQUEST" || code == "METHOD_NOT_FOUND" ||
+      code == "INVALID_PARAMS" || code == "PIPELINE_INVALID") {
+    return ExitCode::usage;
+  }
+  if (code == "UNKNOWN_OUTCOME" || code == "STORAGE_FULL") return ExitCode::io;
+  if (code == "OVERLOADED" || code == "SHUTTING_DOWN") return ExitCode::try_again;
+  if (code == "TICK_IN_PROGRESS") return ExitCode::try_again;
+  if (code == "NOT_ALLOWED" || code == "FORBIDDEN" || code == "UNAUTHENTICATED") {
+    return ExitCode::not_allowed;
+  }
+  if (code == "STORAGE_DAMAGED") return ExitCode::damaged;
+  return ExitCode::refused;
+}
+
+std::string_view name_in(const json::object& error) {
+  const json::value* data = error.if_contains("data");
+  if (data == nullptr || !data->is_object()) return {};
+  const json::value* code = data->get_object().if_contains("code");
+  return code != nullptr && code->is_string() ? std::string_view(code->get_string()) : "";
+}
+
+CallError local_error(int number, const char* name, std::string message,
+                      std::vector<std::string> next_commands, ExitCode exit_code) {
+  json::object data;
+  data["code"] = name;
+  data["details"] = json::object();
+  data["next_commands"] = json::array(next_commands.begin(), next_commands.end());
+  json::object error;
+  error["code"] = number;
+  error["message"] = std::move(message);
+  error["data"] = std::move(data);
+  return {std::move(error), exit_code};
+}
+
+// A server goes on until it is told to stop; any other command comes to its end.
+CallError in_use(const StoreError& error, json::object& details) {
+  const DirectoryHolder holder = read_directory_holder(error.file);
+  std::vector<std::string> next_commands;
+  if (!holder.command.empty()) details["command"] = holder.command;
+  if (!holder.process_id.empty()) {
+    details["process_id"] = holder.process_id;
+    const bool ends = !holder.command.empty() && holder.command != "signalbox serve";
+    next_commands.push_back(ends ? "tail --pid=" + holder.process_id + " -f /dev/null"
+                                 : "kill " + holder.process_id);
+  }
+  return local_error(in_use_number, "IN_USE", error.message, std::move(next_commands),
+                     ExitCode::try_again);
+}
+
+}  // namespace
+
+CallError refused_by_server(json::object error) {
+  const ExitCode exit_code = exit_code_of(name_in(error));
+  return {std::move(error), exit_code};
+}
+
+CallError usage_error(std::string message, std::vector<std::string> next_commands) {
+  return local_error(usage_number, "USAGE", std::move(message), std::move(next_commands),
+                     ExitCode::usage);
+}
+
+CallError unreachable(std::string message, std::vector<std::string> next_commands) {
+  return local_error(unreachable_number, "NOT_REACHABLE", std::move(message),
+                     std::move(next_commands), ExitCode::unreachable);
+}
+
+CallError timed_out(std::string message) {
+  return local_error(timed_out_number, "TIMED_OUT", std::move(message), {"signalbox status"},
+                     ExitCode::unreachable);
+}
+
+CallError io_error(std::string message) {
+  return local_error(io_number, "IO_FAILED", std::move(message), {}, ExitCode::io);
+}
+
+CallError from_rejection(const Rejection& rejection) {
+  return refused_by_server(rejection_to_json(rejection));
+}
+
+CallError from_store_error(const StoreError& error) {
+  json::object details;
+  if (!error.file.empty()) details["file"] = error.file;
+  if (error.position != 0) details["position"] = error.position;
+  CallError called;
+  switch (error.kind) {
+    case StoreError::Kind::damaged:
+    case StoreError::Kind::unsupported:
+      called = from_rejection({ErrorCode::STORAGE_DAMAGED, error.message, {}, {}});
+      break;
+    case StoreError::Kind::in_use:
+      called = in_use(error, details);
+      break;
+    case StoreError::Kind::not_found:
+      called = usage_error(error.message);
+      break;
+    case StoreError::Kind::dropped:
+      called = from_rejection({ErrorCode::HISTORY_DROPPED,
+                               error.message,
+                               {},
+                               {"signalbox events --type HistoryDropped"}});
+      break;
+    case StoreError::Kind::full:
+    case StoreError::Kind::io:
+      called = io_error(error.message);
+      break;
+  }
+  called.error["data"].as_object()["details"] = std::move(details);
+  return called;
+}
+
+std::string code_of(const CallError& error) { return std::string(name_in(error.error)); }
+
+std::string message_of(const CallError& error) {
+  const json::value* message = error.error.if_contains("message");
+  return message != nullptr && message->is_string() ? std::string(message->get_string())
+                                                    : json::serialize(error.error);
+}
+
+std::vector<std::string> next_commands_of(const CallError& error) {
+  std::vector<std::string> commands;
+  const json::value* data = error.error.if_contains("data");
+  if (data == nullptr || !data->is_object()) return commands;
+  const json::value* next = data->get_object().if_contains("next_commands");
+  if (next == nullptr || !next->is_array()) return commands;
+  for (const json::value& each : next->get_array()) {
+    if (each.is_string()) commands.emplace_back(each.get_string());
+  }
+  return commands;
+}
+
+std::string describe(const CallError& error) {
+  std::string text = "signalbox: " + message_of(error);
+  const std::string_view name = name_in(error.error);
+  if (!name.empty()) text += " (" + std::string(name) + ")";
+  text += '\n';
+  for (const std::string& next : next_commands_of(error)) text += "  try: " + next + '\n';
+  return text;
+}
+
+}  // namespace signalbox

@@ -1,0 +1,134 @@
+#include "tools/cli/client.h"
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include <sys/socket.h>
+#include <unistd.h>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+// Far beyond any answer; only something that is no Signalbox server sends more.
+constexpr std::size_t answer_bytes_max = 64 * 1024 * 1024;
+
+}  // namespace
+
+Called<Client> Client::connect(const ServerAddress& server, std::chrono::milliseconds timeout) {
+  const auto file_descriptor = connect_to(server, timeout);
+  if (!file_descriptor) return tl::unexpected(file_descriptor.error());
+  Client client(*file_descriptor, server);
+  client.server_.secret.clear();
+  if (!server.secret.empty()) {
+    auto known = client.call("server.authenticate", {{"secret", server.secret}});
+    if (!known) return tl::unexpected(std::move(known.error()));
+  }
+  return client;
+}
+
+Client::Client(int file_descriptor, ServerAddress server)
+    : file_descriptor_(file_descriptor), server_(std::move(server)) {}
+
+Client::Client(Client&& other) noexcept
+    : file_descriptor_(std::exchange(other.file_descriptor_, -1)),
+      server_(std::move(other.server_)),
+      received_(std::move(other.received_)),
+      notifications_(std::move(other.notifications_)),
+      next_id_(other.next_id_) {}
+
+Client::~Client() {
+  if (file_descriptor_ >= 0) ::close(file_descriptor_);
+}
+
+Called<json::object> Client::call(std::string_view method, json::object params) {
+  const std::int64_t id = next_id_++;
+  json::object request;
+  request["jsonrpc"] = "2.0";
+  request["id"] = id;
+  request["method"] = method;
+  request["params"] = std::move(params);
+  if (auto sent = send(json::serialize(request) + "\n"); !sent) {
+    return tl::unexpected(std::move(sent.error()));
+  }
+  for (;;) {
+    auto message = receive();
+    if (!message) return tl::unexpected(std::move(message.error()));
+    if (message->contains("method")) {
+      notifications_.push_back(std::move(*message));
+      continue;
+    }
+    const json::value* answered = message->if_contains("id");
+    // The server answers with a null id what it could not read far enough to find one.
+    if (answered != nullptr && !answered->is_null() && *answered != json::value(id)) continue;
+    if (json::value* error = message->if_contains("error");
+        error != nullptr && error->is_object()) {
+      return tl::unexpected(refused_by_server(std::move(error->get_object())));
+    }
+    if (json::value* result = message->if_contains("result");
+        result != nullptr && result->is_object()) {
+      return std::move(result->get_object());
+    }
+    return tl::unexpected(gone("what it sent is no answer: " + json::serialize(*message)));
+  }
+}
+
+Called<json::object> Client::next_notification() {
+  if (!notifications_.empty()) {
+    json::object first = std::move(notifications_.front());
+    notifications_.pop_front();
+    return first;
+  }
+  return receive();
+}
+
+Called<void> Client::send(std::string_view line) {
+  while (!line.empty()) {
+    const ssize_t sent = ::send(file_descriptor_, line.data(), line.size(), MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0) return tl::unexpected(failed(errno));
+    line.remove_prefix(static_cast<std::size_t>(sent));
+  }
+  return {};
+}
+
+Called<json::object> Client::receive() {
+  std::size_t searched = 0;
+  for (;;) {
+    if (const auto end = received_.find('\n', searched); end != std::string::npos) {
+      json::error_code error;
+      json::value message = json::parse(json::string_view(received_.data(), end), error);
+      received_.erase(0, end + 1);
+      if (error || !message.is_object())
+        return tl::unexpected(gone("what it sent is no JSON object"));
+      return std::move(message.get_object());
+    }
+    searched = received_.size();
+    if (searched > answer_bytes_max) return tl::unexpected(gone("its answer never ends"));
+    char buffer[64 * 1024];
+    const ssize_t got = ::recv(file_descriptor_, buffer, sizeof buffer, 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return tl::unexpected(failed(errno));
+    if (got == 0) return tl::unexpected(gone("it closed the connection"));
+    received_.append(buffer, static_cast<std::size_t>(got));
+  }
+}
+
+void Client::interrupt() const { ::shutdown(file_descriptor_, SHUT_RDWR); }
+
+CallError Client::failed(int error) const {
+  if (error != EAGAIN) return gone(std::strerror(error));
+  return timed_out("the server at " + server_.text() + " doesn't answer");
+}
+
+CallError Client::gone(const std::string& why) const {
+  return unreachable("the server at " + server_.text() + " went away before it answered (" + why +
+                         "); a change that was asked for may have been made",
+                     {"signalbox status", server_.start_command()});
+}
+
+}  // namespace signalbox

@@ -1,0 +1,120 @@
+#include "tools/cli/event_stream.h"
+
+#include <chrono>
+#include <optional>
+#include <thread>
+
+#include "tools/cli/client.h"
+#include "tools/cli/json_fields.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::chrono::seconds patience{60};
+constexpr std::chrono::milliseconds pause_between_connects{100};
+
+// What a connection ended with: the visitor had enough, or the server went away.
+enum class StreamEnd { by_visitor, by_server };
+
+struct Visitors {
+  std::function<bool(const json::object&)> event;
+  BroadcastVisitor broadcast;  // or none
+  bool run_log = false;        // a second subscription: the run's log beside its events
+};
+
+Called<StreamEnd> follow_once(Client& client, json::object& params, const Visitors& visitors) {
+  if (visitors.run_log) {
+    // A server that knows of no log has none to tell.
+    (void)client.call("events.subscribe",
+                      {{"run_id", params.at("run_id")}, {"types", json::array{"agent.log"}}});
+  }
+  const auto subscribed = client.call("events.subscribe", params);
+  if (!subscribed) return tl::unexpected(subscribed.error());
+  params["from"] = number_at(*subscribed, "from");
+  for (;;) {
+    const auto message = client.next_notification();
+    if (!message) return StreamEnd::by_server;
+    const json::object& event = object_at(*message, "params");
+    const std::string method = text_at(*message, "method");
+    if (method == "lagged") {
+      params["from"] = number_at(event, "from");
+      return StreamEnd::by_server;
+    }
+    if (method == "failed") {
+      const std::string code = text_at(event, "code");
+      return tl::unexpected(from_rejection(
+          {code == "HISTORY_DROPPED" ? ErrorCode::HISTORY_DROPPED : ErrorCode::STORAGE_DAMAGED,
+           text_at(event, "message"),
+           {{"from", static_cast<std::int64_t>(number_at(event, "from"))}},
+           {"signalbox replay"}}));
+    }
+    if (method != "event") {
+      if (visitors.broadcast) visitors.broadcast(method, event);
+      continue;
+    }
+    params["from"] = number_at(event, "position") + 1;
+    if (!visitors.event(event)) return StreamEnd::by_visitor;
+  }
+}
+
+Called<Client> connect_again(const ServerAddress& server) {
+  const auto end = std::chrono::steady_clock::now() + patience;
+  for (;;) {
+    auto client = Client::connect(server);
+    if (client || std::chrono::steady_clock::now() > end) return client;
+    std::this_thread::sleep_for(pause_between_connects);
+  }
+}
+
+bool may_pass(const CallError& error) {
+  return error.exit_code == ExitCode::unreachable || error.exit_code == ExitCode::try_again;
+}
+
+// Who follows a few types may have seen the latest of them long ago: when the server came back from
+// a retention, that was dropped. It was told of all until the server left.
+bool may_go_on_after(const CallError& error, json::object& params) {
+  if (code_of(error) != "HISTORY_DROPPED" || params.contains("run_id")) return false;
+  const json::object& details = object_at(object_at(error.error, "data"), "details");
+  const std::uint64_t first = number_at(details, "horizon") + 1;
+  if (first <= number_at(params, "from")) return false;
+  params["from"] = first;
+  write_message("what is before " + std::to_string(first) + " is in an archive; going on there\n");
+  return true;
+}
+
+Called<void> follow_again_and_again(const Invocation& invocation, json::object params,
+                                    const Visitors& visitors) {
+  const auto server = invocation.server_address();
+  if (!server) return tl::unexpected(server.error());
+  auto connected = Client::connect(*server);
+  if (!connected) return tl::unexpected(std::move(connected.error()));
+  std::optional<Client> client(std::move(*connected));
+  for (bool first = true;; first = false) {
+    const auto ended = follow_once(*client, params, visitors);
+    if (!ended && !first && may_go_on_after(ended.error(), params)) continue;
+    if (!ended && (first || !may_pass(ended.error()))) return tl::unexpected(ended.error());
+    if (ended && *ended == StreamEnd::by_visitor) return {};
+    write_message("the server went away; waiting for it\n");
+    auto again = connect_again(*server);
+    if (!again) return tl::unexpected(std::move(again.error()));
+    client.emplace(std::move(*again));
+  }
+}
+
+}  // namespace
+
+Called<void> follow_events(const Invocation& invocation, json::object params,
+                           const std::function<bool(const json::object&)>& visit,
+                           const BroadcastVisitor& told) {
+  return follow_again_and_again(invocation, std::move(params), {visit, told});
+}
+
+Called<void> follow_run_events(const Invocation& invocation, json::object params,
+                               const std::function<bool(const json::object&)>& visit,
+                               const BroadcastVisitor& told) {
+  return follow_again_and_again(invocation, std::move(params), {visit, told, true});
+}
+
+}  // namespace signalbox

@@ -1,0 +1,106 @@
+#include "tools/cli/invocation.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+#include <unistd.h>
+#include <boost/json/serialize.hpp>
+
+#include "tools/cli/text_source.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::string() : std::string(value);
+}
+
+std::filesystem::path absolute_path(const std::filesystem::path& path) {
+  std::error_code error;
+  const auto result = std::filesystem::absolute(path, error);
+  return error ? path : result.lexically_normal();
+}
+
+}  // namespace
+
+std::filesystem::path Invocation::data_directory() const {
+  if (!data.empty()) return absolute_path(data);
+  if (const auto given = environment("SIGNALBOX_DATA"); !given.empty()) return absolute_path(given);
+  if (const auto state = environment("XDG_STATE_HOME"); !state.empty()) {
+    return absolute_path(std::filesystem::path(state) / "signalbox");
+  }
+  const auto home = environment("HOME");
+  return absolute_path(std::filesystem::path(home.empty() ? "." : home) / ".local/state/signalbox");
+}
+
+std::filesystem::path Invocation::socket_path() const {
+  if (!socket.empty()) return absolute_path(socket);
+  if (data.empty()) {
+    if (const auto given = environment("SIGNALBOX_SOCKET"); !given.empty())
+      return absolute_path(given);
+  }
+  return data_directory() / "signalbox.sock";
+}
+
+namespace {
+
+// Never an argument: those others can read in /proc.
+Called<std::string> access_secret(const std::string& token_file) {
+  if (token_file.empty()) return environment("SIGNALBOX_ACCESS_TOKEN");
+  auto text = read_file(token_file);
+  if (!text) return text;
+  while (!text->empty() && (text->back() == '\n' || text->back() == '\r')) text->pop_back();
+  if (text->empty()) return tl::unexpected(usage_error(token_file + " holds no access token"));
+  return text;
+}
+
+}  // namespace
+
+Called<ServerAddress> Invocation::server_address() const {
+  if (!at.empty()) {
+    return tl::unexpected(usage_error("--at is for queries; this asks a running server"));
+  }
+  auto secret = access_secret(token_file);
+  if (!secret) return tl::unexpected(std::move(secret.error()));
+  std::string tcp = server;
+  if (tcp.empty() && socket.empty() && data.empty()) tcp = environment("SIGNALBOX_SERVER");
+  auto address = tcp.empty() ? Called<ServerAddress>(socket_path()) : ServerAddress::parse_tcp(tcp);
+  if (address) address->secret = std::move(*secret);
+  return address;
+}
+
+ExitCode answer(const Invocation& invocation, const Called<json::object>& result,
+                const View& view) {
+  if (invocation.json) {
+    json::object object;
+    object["ok"] = result.has_value();
+    if (result) {
+      object["result"] = *result;
+    } else {
+      object["error"] = result.error().error;
+    }
+    write_out(json::serialize(object) + "\n");
+  } else if (result) {
+    write_out(view(*result, terminal_of(STDOUT_FILENO)));
+  } else {
+    write_message(describe(result.error()));
+  }
+  return result ? ExitCode::ok : result.error().exit_code;
+}
+
+void write_out(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) {
+    return;
+  }
+  write_message("signalbox: the output could not be written\n");
+  std::_Exit(static_cast<int>(ExitCode::io));
+}
+
+void write_message(std::string_view text) {
+  (void)std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
+}  // namespace signalbox

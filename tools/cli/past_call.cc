@@ -1,0 +1,104 @@
+#include "tools/cli/past_call.h"
+
+#include <charconv>
+#include <utility>
+
+#include "domain/nanoseconds.h"
+#include "server/engine/dropped_history.h"
+#include "server/platform/clock.h"
+#include "server/replay/past_service.h"
+#include "server/text/time_text.h"
+#include "store/position_at.h"
+#include "store/rocks_event_log.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+CallError no_such_position(const EventLog& log, const std::string& moment) {
+  return from_rejection(
+      {ErrorCode::POSITION_NOT_FOUND,
+       "the log has nothing at " + moment + "; it ends at " + std::to_string(log.tail()),
+       {{"tail", static_cast<std::int64_t>(log.tail())}},
+       {"signalbox events --limit 1", "signalbox replay"}});
+}
+
+}  // namespace
+
+Called<Position> position_of_moment(const EventLog& log, const std::string& moment) {
+  Position position = 0;
+  const char* const end = moment.data() + moment.size();
+  if (const auto read = std::from_chars(moment.data(), end, position);
+      read.ec == std::errc() && read.ptr == end) {
+    if (position > log.tail()) {
+      return tl::unexpected(no_such_position(log, moment));
+    }
+    if (position != 0 && position < log.horizon().position) {
+      return tl::unexpected(from_rejection(history_dropped(log, position)));
+    }
+    return position;
+  }
+  auto utc_ns = parse_time(moment);
+  if (const auto age_ms = parse_duration_ms(moment); !utc_ns && age_ms) {
+    utc_ns = SystemClock().wall_ns() - *age_ms * ns_per_ms;
+  }
+  if (!utc_ns) {
+    return tl::unexpected(
+        usage_error(moment + " is no position, no time like 2026-11-20T03:00:00Z and no age like "
+                             "90m"));
+  }
+  const auto found = position_at(log, *utc_ns);
+  if (!found) return tl::unexpected(from_store_error(found.error()));
+  if (*found != 0 && *found == log.horizon().position) {
+    // The state then is known, of the time since the horizon's record; before that it isn't.
+    return tl::unexpected(from_rejection(history_dropped(log, *found)));
+  }
+  return *found;
+}
+
+struct PastDirectory::Parts {
+  std::unique_ptr<RocksEventLog> log;
+  std::unique_ptr<PastService> service;  // reads the log
+};
+
+PastDirectory::PastDirectory(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+PastDirectory::~PastDirectory() = default;
+
+Called<std::shared_ptr<PastDirectory>> PastDirectory::open(const Invocation& invocation) {
+  const std::filesystem::path data = invocation.data_directory();
+  auto log = RocksEventLog::open(data, {.read_only = true});
+  if (!log) return tl::unexpected(from_store_error(log.error()));
+  const auto at = position_of_moment(**log, invocation.at);
+  if (!at) return tl::unexpected(at.error());
+  if (*at == 0) return tl::unexpected(no_such_position(**log, invocation.at));
+  if (*at <= (*log)->horizon().position) {
+    return tl::unexpected(from_rejection(history_dropped(**log, *at)));
+  }
+  auto service = PastService::open(**log, data, *at);
+  if (!service) return tl::unexpected(from_store_error(service.error()));
+  auto parts = std::make_unique<Parts>();
+  parts->log = std::move(*log);
+  parts->service = std::move(*service);
+  return std::shared_ptr<PastDirectory>(new PastDirectory(std::move(parts)));
+}
+
+Called<json::object> PastDirectory::call(std::string_view method, const json::object& params) {
+  json::object answer = parts_->service->call(method, params);
+  if (json::value* error = answer.if_contains("error")) {
+    return tl::unexpected(refused_by_server(std::move(error->as_object())));
+  }
+  return std::move(answer.at("result").as_object());
+}
+
+Called<json::object> call_past(const Invocation& invocation, std::string_view method,
+                               const json::object& params) {
+  if (!invocation.past) {
+    auto opened = PastDirectory::open(invocation);
+    if (!opened) return tl::unexpected(std::move(opened.error()));
+    invocation.past = std::move(*opened);
+  }
+  return invocation.past->call(method, params);
+}
+
+}  // namespace signalbox

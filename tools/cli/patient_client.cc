@@ -1,0 +1,55 @@
+#include "tools/cli/patient_client.h"
+
+#include <algorithm>
+#include <thread>
+
+namespace signalbox {
+namespace {
+
+// Longer than any wait that is asked for.
+constexpr std::chrono::seconds answer_patience{90};
+constexpr std::chrono::milliseconds pause_min{50};
+constexpr std::chrono::milliseconds pause_max{1000};
+
+// An answer that says nothing about the question.
+bool is_worth_asking_again(const CallError& error) {
+  switch (error.exit_code) {
+    case ExitCode::unreachable:
+    case ExitCode::io:
+    case ExitCode::try_again:
+      return true;
+    case ExitCode::ok:
+    case ExitCode::refused:
+    case ExitCode::usage:
+    case ExitCode::not_allowed:
+    case ExitCode::damaged:
+      break;
+  }
+  const std::string code = code_of(error);
+  return code == "STORAGE_FULL" || code == "UNKNOWN_OUTCOME" || code == "TIMED_OUT" ||
+         code == "OVERLOADED" || code == "SHUTTING_DOWN";
+}
+
+}  // namespace
+
+Called<boost::json::object> PatientClient::call(std::string_view method,
+                                                const boost::json::object& params) {
+  for (auto pause = pause_min;; pause = std::min(2 * pause, pause_max)) {
+    if (!client_) {
+      auto connected = Client::connect(socket_, answer_patience);
+      if (connected) {
+        client_.emplace(std::move(*connected));
+      } else if (!is_worth_asking_again(connected.error())) {
+        return tl::unexpected(std::move(connected.error()));
+      }
+    }
+    if (client_) {
+      auto answer = client_->call(method, params);
+      if (answer || !is_worth_asking_again(answer.error())) return answer;
+      client_.reset();
+    }
+    std::this_thread::sleep_for(pause);
+  }
+}
+
+}  // namespace signalbox

@@ -1,0 +1,30 @@
+#include "tools/cli/remote_call.h"
+
+#include <CLI/CLI.hpp>
+
+#include "tools/cli/client.h"
+#include "tools/cli/past_call.h"
+
+namespace signalbox {
+
+Called<boost::json::object> call_server(const Invocation& invocation, std::string_view method,
+                                        boost::json::object params) {
+  if (!invocation.at.empty()) return call_past(invocation, method, params);
+  const auto server = invocation.server_address();
+  if (!server) return tl::unexpected(server.error());
+  auto client = Client::connect(*server);
+  if (!client) return tl::unexpected(std::move(client.error()));
+  return client->call(method, std::move(params));
+}
+
+ExitCode call_and_answer(const Invocation& invocation, std::string_view method,
+                         boost::json::object params, const View& view) {
+  return answer(invocation, call_server(invocation, method, std::move(params)), view);
+}
+
+void add_command_id(CLI::App& command, std::optional<std::string>& command_id) {
+  command.add_option("--command-id", command_id,
+                     "Name this change: repeated under the same name it gives the first result");
+}
+
+}  // namespace signalbox

@@ -1,0 +1,160 @@
+#include "tools/cli/terminal.h"
+
+#include <algorithm>
+#include <clocale>
+#include <cstdlib>
+#include <cwchar>
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+namespace signalbox {
+namespace {
+
+constexpr bool is_continuation(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xC0) == 0x80;
+}
+
+// The length of the UTF-8 sequence that starts at `at`; 0 if there is none that is complete.
+std::size_t sequence_length(std::string_view text, std::size_t at) {
+  const auto lead = static_cast<unsigned char>(text[at]);
+  const std::size_t length = lead < 0x80                   ? 1
+                             : lead >= 0xF0 && lead < 0xF5 ? 4
+                             : lead >= 0xE0                ? (lead < 0xF0 ? 3 : 0)
+                             : lead >= 0xC2                ? 2
+                                                           : 0;
+  if (length == 0 || at + length > text.size()) return 0;
+  for (std::size_t index = 1; index < length; ++index) {
+    if (!is_continuation(text[at + index])) return 0;
+  }
+  return length;
+}
+
+// Widths as the C library knows them, in whatever locale the caller runs.
+std::size_t character_columns(std::string_view character) {
+  if (character.size() == 1) return 1;
+  static const locale_t unicode = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
+  if (unicode == nullptr) return 1;
+  const auto lead = static_cast<unsigned char>(character.front());
+  auto code = static_cast<wchar_t>(lead & (0xFFU >> (character.size() + 1)));
+  for (const char byte : character.substr(1)) {
+    code = static_cast<wchar_t>(code << 6 | (static_cast<unsigned char>(byte) & 0x3F));
+  }
+  const locale_t before = uselocale(unicode);
+  const int columns = ::wcwidth(code);
+  uselocale(before);
+  return columns < 0 ? 1 : static_cast<std::size_t>(columns);
+}
+
+// Whether this character reorders those after it (Unicode UAX #9: U+202A … U+202E, U+2066 …
+// U+2069), so that a line would show something else than it says.
+bool turns_around(std::string_view character) {
+  if (!character.starts_with('\xE2') || character.size() != 3) return false;
+  const auto second = static_cast<unsigned char>(character[1]);
+  const auto third = static_cast<unsigned char>(character[2]);
+  return (second == 0x80 && third >= 0xAA && third <= 0xAE) ||
+         (second == 0x81 && third >= 0xA6 && third <= 0xA9);
+}
+
+}  // namespace
+
+Terminal terminal_of(int file_descriptor) {
+  Terminal terminal;
+  if (isatty(file_descriptor) == 0) return terminal;
+  const char* no_color = std::getenv("NO_COLOR");
+  const char* term = std::getenv("TERM");
+  terminal.colours = (no_color == nullptr || *no_color == '\0') &&
+                     (term == nullptr || std::string_view(term) != "dumb");
+  winsize size{};
+  if (ioctl(file_descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+    terminal.columns = size.ws_col;
+  } else {
+    terminal.columns = 80;
+  }
+  return terminal;
+}
+
+std::string styled(const Terminal& terminal, Style style, std::string_view text) {
+  if (!terminal.colours || style == Style::plain || text.empty()) return std::string(text);
+  const char* code = "";
+  switch (style) {
+    case Style::plain:
+      break;
+    case Style::good:
+      code = "32";
+      break;
+    case Style::bad:
+      code = "31";
+      break;
+    case Style::busy:
+      code = "33";
+      break;
+    case Style::faint:
+      code = "2";
+      break;
+    case Style::strong:
+      code = "1";
+      break;
+  }
+  return std::string("\x1b[") + code + "m" + std::string(text) + "\x1b[0m";
+}
+
+Style style_of_status(std::string_view status) {
+  if (status == "succeeded" || status == "verified" || status == "merged") return Style::good;
+  if (status == "failed" || status == "timeout" || status == "lost" || status == "blocked")
+    return Style::bad;
+  if (status == "running" || status == "waiting" || status == "verifying") return Style::busy;
+  if (status == "canceled" || status == "pending") return Style::faint;
+  return Style::plain;
+}
+
+std::string printable(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t length = sequence_length(text, at);
+    const auto byte = static_cast<unsigned char>(text[at]);
+    // C1 controls are U+0080 … U+009F: 0xC2 and a second byte below 0xA0.
+    const bool control =
+        (length == 2 && byte == 0xC2 && static_cast<unsigned char>(text[at + 1]) < 0xA0) ||
+        turns_around(text.substr(at, length));
+    if (text[at] == '\n' || text[at] == '\t' || text[at] == '\r') {
+      out += ' ';
+    } else if (length == 0 || byte < 0x20 || byte == 0x7F || control) {
+      out += '?';
+    } else {
+      out.append(text.substr(at, length));
+    }
+    at += length == 0 ? 1 : length;
+  }
+  return out;
+}
+
+std::size_t columns_of(std::string_view text) {
+  std::size_t columns = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t length = std::max<std::size_t>(sequence_length(text, at), 1);
+    columns += character_columns(text.substr(at, length));
+    at += length;
+  }
+  return columns;
+}
+
+std::size_t bytes_within(std::string_view text, std::size_t columns) {
+  std::size_t taken = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t length = std::max<std::size_t>(sequence_length(text, at), 1);
+    taken += character_columns(text.substr(at, length));
+    if (taken > columns) return at;
+    at += length;
+  }
+  return text.size();
+}
+
+std::string cut(std::string_view text, std::size_t columns) {
+  if (columns_of(text) <= columns) return std::string(text);
+  if (columns == 0) return {};
+  return std::string(text.substr(0, bytes_within(text, columns - 1))) + "…";
+}
+
+}  // namespace signalbox

@@ -1,0 +1,185 @@
+// `signalbox access …`: the tokens by which others than the server's own user are known to it.
+#include <memory>
+#include <optional>
+
+#include <CLI/CLI.hpp>
+
+#include "domain/ids.h"
+#include "server/text/time_text.h"
+#include "tools/cli/commands.h"
+#include "tools/cli/elapsed_text.h"
+#include "tools/cli/json_fields.h"
+#include "tools/cli/remote_call.h"
+#include "tools/cli/text_table.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+struct IssueOptions {
+  std::string name, role;
+  std::optional<std::string> expires_in, command_id;
+};
+
+// The secret alone on stdout, so that it can go straight into a file.
+ExitCode issue(const Invocation& invocation, const IssueOptions& options) {
+  json::object params{{"name", options.name}, {"role", options.role}};
+  if (options.expires_in) {
+    const auto expires_in_ms = parse_duration_ms(*options.expires_in);
+    if (!expires_in_ms) {
+      return answer(
+          invocation,
+          tl::unexpected(usage_error("--expires-in is a duration such as 12h or 90m; not " +
+                                     *options.expires_in)),
+          {});
+    }
+    params["expires_in_ms"] = *expires_in_ms;
+  }
+  set_param(params, "command_id", options.command_id);
+  const auto issued = call_server(invocation, "access.issue", std::move(params));
+  const ExitCode code = answer(invocation, issued, [](const json::object& result, const Terminal&) {
+    const std::string secret = text_at(result, "secret");
+    return secret.empty() ? std::string() : secret + "\n";
+  });
+  if (!issued || !text_at(*issued, "secret").empty()) return code;
+  write_message(
+      "signalbox: this token was issued before, and its secret is told only once\n  try: "
+      "signalbox access revoke " +
+      text_at(*issued, "id") + " --reason \"its secret was lost\"\n");
+  return ExitCode::refused;
+}
+
+void add_issue(CLI::App& access, Invocation& invocation) {
+  CLI::App* command =
+      access.add_subcommand("issue", "Issue an access token, and print its secret, this once");
+  const auto options = std::make_shared<IssueOptions>();
+  command->add_option("NAME", options->name, "Who will be known by it; the log names it so")
+      ->required();
+  command->add_option("--role", options->role, "What it may do; each may what those before it may")
+      ->required()
+      ->check(CLI::IsMember({"viewer", "worker", "operator", "admin"}));
+  command->add_option("--expires-in", options->expires_in, "For how long; else until it is revoked")
+      ->type_name("DURATION");
+  add_command_id(*command, options->command_id);
+  command->footer(
+      "The secret is kept nowhere. Repeated under the same --command-id the answer has none, and\n"
+      "the exit code is 1: revoke that token and issue another.\n\n"
+      "Examples:\n"
+      "  (umask 077; signalbox access issue ci --role worker --expires-in 720h > ci.token)\n"
+      "  signalbox --server tcp://127.0.0.1:7070 --token-file ci.token lock list");
+  command->callback([options, &invocation] {
+    invocation.action = [options, &invocation] { return issue(invocation, *options); };
+  });
+}
+
+// The id of the token that can still be used under this name, else of the newest that could. What
+// is an id already stays one.
+Called<std::string> id_of(const Invocation& invocation, const std::string& name_or_id) {
+  if (parse_uuid(name_or_id)) return name_or_id;
+  const auto listed = call_server(invocation, "access.list", {});
+  if (!listed) return tl::unexpected(listed.error());
+  std::string id;
+  for (const json::value& each : array_at(*listed, "tokens")) {
+    const json::object& token = each.as_object();
+    if (text_at(token, "name") != name_or_id) continue;
+    id = text_at(token, "id");
+    if (text_at(token, "status") == "usable") return id;
+  }
+  if (!id.empty()) return id;
+  return tl::unexpected(from_rejection({ErrorCode::ACCESS_TOKEN_NOT_FOUND,
+                                        "no access token has the name " + name_or_id,
+                                        {{"name", name_or_id}},
+                                        {"signalbox access list"}}));
+}
+
+void add_revoke(CLI::App& access, Invocation& invocation) {
+  struct Options {
+    std::string token, reason;
+    std::optional<std::string> command_id;
+  };
+  CLI::App* command = access.add_subcommand("revoke", "End an access token, at its next request");
+  const auto options = std::make_shared<Options>();
+  command->add_option("TOKEN", options->token, "Its name or its id")->required();
+  command->add_option("--reason", options->reason, "Why; kept in the log")->required();
+  add_command_id(*command, options->command_id);
+  command->footer(
+      "Examples:\n"
+      "  signalbox access revoke ci --reason \"the machine was sold\"");
+  command->callback([options, &invocation] {
+    invocation.action = [options, &invocation] {
+      const auto id = id_of(invocation, options->token);
+      if (!id) return answer(invocation, tl::unexpected(id.error()), {});
+      json::object params{{"id", *id}, {"reason", options->reason}};
+      set_param(params, "command_id", options->command_id);
+      return call_and_answer(invocation, "access.revoke", std::move(params),
+                             [](const json::object& result, const Terminal&) {
+                               return std::string(true_at(result, "revoked")
+                                                      ? "revoked\n"
+                                                      : "it was revoked before\n");
+                             });
+    };
+  });
+}
+
+Style token_style(const std::string& status) {
+  return status == "usable" ? Style::good : Style::faint;
+}
+
+std::string end_of(const json::object& token, std::int64_t now_ns) {
+  if (text_at(token, "status") == "revoked")
+    return clock_time(text_at(token, "revoked_at"), now_ns);
+  const std::string expires = text_at(token, "expires_at");
+  return expires.empty() ? "never" : clock_time(expires, now_ns);
+}
+
+std::string view_access_tokens(const json::object& result, const Terminal& terminal) {
+  const std::int64_t now_ns = wall_clock_ns();
+  TextTable table(
+      {{"name"}, {"role"}, {"status"}, {"issued"}, {"by"}, {"ends"}, {"id"}, {"reason"}});
+  for (const json::value& each : array_at(result, "tokens")) {
+    const json::object& token = each.as_object();
+    const std::string status = text_at(token, "status");
+    table.add({{text_at(token, "name")},
+               {text_at(token, "role")},
+               {status, token_style(status)},
+               {short_age(text_at(token, "issued_at"), now_ns)},
+               {text_at(token, "issued_by")},
+               {end_of(token, now_ns)},
+               {text_at(token, "id")},
+               {text_at(token, "reason")}});
+  }
+  const std::string loopback = text_at(object_at(result, "without_token"), "tcp_loopback");
+  return (table.empty() ? "no access tokens\n" : table.text(terminal)) +
+         "Without a token, over TCP from a loopback address: " +
+         (loopback.empty() ? "refused" : loopback) + "\n";
+}
+
+void add_access_list(CLI::App& access, Invocation& invocation) {
+  CLI::App* command = access.add_subcommand(
+      "list", "The access tokens: those in use, and the newest of those that ended");
+  command->footer(
+      "Examples:\n  signalbox access list\n"
+      "  signalbox access list --json | jq '.result.tokens[].name'");
+  command->callback([&invocation] {
+    invocation.action = [&invocation] {
+      return call_and_answer(invocation, "access.list", {}, view_access_tokens);
+    };
+  });
+}
+
+}  // namespace
+
+void add_access_commands(CLI::App& app, Invocation& invocation) {
+  CLI::App* access = app.add_subcommand("access", "Access tokens: issue, revoke, list");
+  access->require_subcommand(1);
+  access->footer(
+      "Examples:\n"
+      "  (umask 077; signalbox access issue ci --role worker > ci.token)\n"
+      "  signalbox access revoke ci --reason \"no longer needed\"");
+  add_issue(*access, invocation);
+  add_revoke(*access, invocation);
+  add_access_list(*access, invocation);
+}
+
+}  // namespace signalbox

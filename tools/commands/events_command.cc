@@ -1,0 +1,134 @@
+// `signalbox events`: the log itself, read or followed.
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <unistd.h>
+#include <CLI/CLI.hpp>
+#include <boost/json/serialize.hpp>
+
+#include "tools/cli/commands.h"
+#include "tools/cli/elapsed_text.h"
+#include "tools/cli/event_stream.h"
+#include "tools/cli/json_fields.h"
+#include "tools/cli/remote_call.h"
+#include "tools/replay/log_view.h"
+#include "tools/views/event_view.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::uint64_t page_events_max = 1000;
+
+struct EventsOptions {
+  std::optional<std::uint64_t> from;
+  std::uint64_t limit = 100;
+  std::optional<std::string> run_id;
+  std::vector<std::string> types;
+  bool follow = false;
+};
+
+json::object filter_params(const EventsOptions& options) {
+  json::object params;
+  set_param(params, "from", options.from);
+  set_param(params, "run_id", options.run_id);
+  if (!options.types.empty()) {
+    params["types"] = json::array(options.types.begin(), options.types.end());
+  }
+  return params;
+}
+
+// As many pages as it takes: the server may give one with fewer events, or none, and more to come.
+Called<json::object> read_events(const Invocation& invocation, const EventsOptions& options) {
+  json::object params = filter_params(options);
+  json::array events;
+  for (;;) {
+    params["limit"] = std::min(options.limit - events.size(), page_events_max);
+    auto page = call_server(invocation, "events.read", params);
+    if (!page) return page;
+    for (const json::value& each : array_at(*page, "events")) events.push_back(each);
+    if (!true_at(*page, "more") || events.size() >= options.limit) {
+      (*page)["events"] = std::move(events);
+      return page;
+    }
+    params["from"] = number_at(*page, "next_from");
+  }
+}
+
+ExitCode follow(const Invocation& invocation, const EventsOptions& options) {
+  const Terminal terminal = terminal_of(STDOUT_FILENO);
+  LogView log(/*named=*/true);
+  const auto followed = follow_events(
+      invocation, filter_params(options),
+      [&](const json::object& event) {
+        write_out(invocation.json ? json::serialize(event) + "\n"
+                                  : event_line(event, terminal, wall_clock_ns()));
+        return true;
+      },
+      [&](const std::string& name, const json::object& params) {
+        if (invocation.json) {
+          json::object told = params;
+          told["type"] = name;
+          write_out(json::serialize(told) + "\n");
+        } else if (name == "agent.log") {
+          write_out(log.lines(params, terminal));
+        } else {
+          write_out(broadcast_line(name, params, terminal, wall_clock_ns()));
+        }
+      });
+  if (followed) return ExitCode::ok;
+  return answer(invocation, tl::unexpected(followed.error()), {});
+}
+
+ExitCode events(const Invocation& invocation, const EventsOptions& options) {
+  if (options.follow) return follow(invocation, options);
+  return answer(invocation, read_events(invocation, options),
+                [](const json::object& result, const Terminal& terminal) {
+                  std::string text;
+                  if (result.contains("history_from")) {
+                    write_message("everything is there from position " +
+                                  text_at(result, "history_from") +
+                                  " on; of what is older only what concerns open runs and cards\n");
+                  }
+                  for (const json::value& each : array_at(result, "events")) {
+                    text += event_line(each.get_object(), terminal, wall_clock_ns());
+                  }
+                  if (true_at(result, "more")) {
+                    text += "more: --from " + text_at(result, "next_from") + "\n";
+                  }
+                  return text;
+                });
+}
+
+}  // namespace
+
+void add_events_command(CLI::App& app, Invocation& invocation) {
+  CLI::App* command = app.add_subcommand("events", "The log: read it, or follow it");
+  const auto options = std::make_shared<EventsOptions>();
+  command->add_option(
+      "--from", options->from,
+      "The first position; else the first there is, or with --follow the next event to come");
+  command->add_option("--limit", options->limit, "Events at most, without --follow")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000}))
+      ->capture_default_str();
+  command->add_option("--run", options->run_id, "Only events of this run");
+  command->add_option("--type", options->types, "Only events of this type; again for more")
+      ->expected(1)
+      ->take_all();
+  command->add_flag("--follow", options->follow, "Go on as events happen, until interrupted");
+  command->footer(
+      "With --follow --json it is a stream: one event a line, each a JSON object.\n"
+      "With --follow --type takes names of broadcasts, too: heartbeat.tick, agent.log, ...\n\n"
+      "Examples:\n"
+      "  signalbox events --from 120 --limit 1\n"
+      "  signalbox events --run \"$run\" --type StationSucceeded --json\n"
+      "  signalbox events --follow --type agent.log\n"
+      "  signalbox events --follow --json | jq -r .type");
+  command->callback([options, &invocation] {
+    invocation.action = [options, &invocation] { return events(invocation, *options); };
+  });
+}
+
+}  // namespace signalbox

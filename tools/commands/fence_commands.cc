@@ -1,0 +1,194 @@
+// `signalbox fence …`: the pre-push hook that refuses a push from a worktree whose run, or whose
+// attempt, has ended.
+#include <cstdlib>
+#include <memory>
+#include <system_error>
+
+#include <CLI/CLI.hpp>
+
+#include "domain/refusals.h"
+#include "server/git/fence_hook.h"
+#include "server/git/fence_marker.h"
+#include "server/git/git_command.h"
+#include "tools/cli/client.h"
+#include "tools/cli/commands.h"
+#include "tools/cli/json_fields.h"
+#include "tools/cli/remote_call.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+namespace fs = std::filesystem;
+
+std::string environment_variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+Called<json::object> told(const FenceHookOutcome& outcome, bool installed) {
+  if (!outcome) {
+    return tl::unexpected(outcome.error().is_usage
+                              ? usage_error(outcome.error().message, outcome.error().next_commands)
+                              : io_error(outcome.error().message));
+  }
+  json::object result;
+  result["hook"] = outcome->hook.string();
+  result["installed"] = installed;
+  result["changed"] = outcome->changed;
+  result["runs_after"] =
+      outcome->chained.empty() ? json::value(nullptr) : json::value(outcome->chained.string());
+  return result;
+}
+
+std::string view_install(const json::object& result, const Terminal&) {
+  const std::string before = text_at(result, "runs_after");
+  return (true_at(result, "changed") ? "installed " : "is there already: ") +
+         text_at(result, "hook") + "\n" +
+         (before.empty() ? "" : "after its check it runs " + before + "\n");
+}
+
+std::string view_uninstall(const json::object& result, const Terminal&) {
+  return (true_at(result, "changed") ? "removed from " : "there is no hook of Signalbox's at ") +
+         text_at(result, "hook") + "\n";
+}
+
+std::string view_fence(const json::object& result, const Terminal&) {
+  if (!true_at(result, "fenced")) return "not the worktree of a run: nothing to check\n";
+  return "run " + text_at(result, "run_id") + " goes on: the push may go ahead\n";
+}
+
+// The worktree's own git directory: git tells its hooks, and `git` itself tells everybody else.
+fs::path git_directory() {
+  std::error_code error;
+  if (const std::string told_by_git = environment_variable("GIT_DIR"); !told_by_git.empty()) {
+    return fs::absolute(told_by_git, error);
+  }
+  return git(fs::current_path(error), {"rev-parse", "--absolute-git-dir"}).line();
+}
+
+CallError no_push(CallError why) {
+  why.error["message"] = "the push is refused: " + text_at(why.error, "message");
+  return why;
+}
+
+// Who asks, as far as its environment says so. A token in it may be a lock's; a span never is.
+Called<json::object> question(const FenceMarker& marker) {
+  json::object params{{"run_id", marker.run_id}, {"token", marker.token}};
+  const std::string run_id = environment_variable("SIGNALBOX_RUN_ID");
+  if (!run_id.empty() && run_id != marker.run_id) {
+    return tl::unexpected(from_rejection(
+        {ErrorCode::STALE_TOKEN,
+         "this worktree is of run " + marker.run_id + ", and who pushes works for run " + run_id,
+         {{"run_id", marker.run_id}, {"pushed_by", run_id}},
+         {"signalbox run get " + marker.run_id}}));
+  }
+  if (const std::string span = environment_variable("SIGNALBOX_SPAN_ID"); !span.empty()) {
+    params["span_id"] = span;
+  } else if (const std::string token = environment_variable("SIGNALBOX_TOKEN");
+             !token.empty() && environment_variable("SIGNALBOX_LOCK_KEY").empty()) {
+    params["attempt_token"] = token;
+  }
+  return params;
+}
+
+// The server that made the worktree, unless another one is named.
+Called<json::object> ask_server(const Invocation& invocation, const FenceMarker& marker,
+                                json::object params) {
+  Invocation asked = invocation;
+  if (asked.socket.empty() && asked.server.empty() && asked.data.empty()) {
+    asked.socket = marker.socket;
+  }
+  const auto address = asked.server_address();
+  if (!address) return tl::unexpected(address.error());
+  auto client = Client::connect(*address, std::chrono::milliseconds(limits::fence_check_ms_max));
+  if (!client) return tl::unexpected(client.error());
+  return client->call("run.fence", std::move(params));
+}
+
+Called<json::object> check(const Invocation& invocation) {
+  const fs::path directory = git_directory();
+  if (directory.empty()) return json::object{{"fenced", false}};
+  const auto marker = read_fence_marker(directory);
+  if (!marker && marker.error().kind == StoreError::Kind::not_found) {
+    return json::object{{"fenced", false}};
+  }
+  if (!marker) return tl::unexpected(no_push(from_store_error(marker.error())));
+  auto params = question(*marker);
+  if (!params) return tl::unexpected(no_push(params.error()));
+  auto result = ask_server(invocation, *marker, std::move(*params));
+  if (!result) return tl::unexpected(no_push(result.error()));
+  (*result)["fenced"] = true;
+  return result;
+}
+
+void add_install(CLI::App& fence, Invocation& invocation) {
+  struct Options {
+    std::string repository = ".";
+    bool force = false;
+  };
+  CLI::App* command = fence.add_subcommand("install", "Put the hook into a repository");
+  const auto options = std::make_shared<Options>();
+  command->add_option("REPOSITORY", options->repository, "Its path; else the current directory");
+  command->add_flag("--force", options->force,
+                    "Also where there is another pre-push hook: it is kept, and runs after ours");
+  command->footer(
+      "Pushes from anywhere but the worktree of a run are none of its business.\n\n"
+      "Examples:\n"
+      "  signalbox fence install ~/src/web\n"
+      "  signalbox fence install --force");
+  command->callback([options, &invocation] {
+    invocation.action = [options, &invocation] {
+      std::error_code error;
+      const fs::path binary = fs::read_symlink("/proc/self/exe", error);
+      const fs::path repository = fs::weakly_canonical(options->repository, error);
+      return answer(invocation, told(install_fence_hook(repository, binary, options->force), true),
+                    view_install);
+    };
+  });
+}
+
+void add_uninstall(CLI::App& fence, Invocation& invocation) {
+  CLI::App* command =
+      fence.add_subcommand("uninstall", "Take the hook away and put the one before it back");
+  const auto repository = std::make_shared<std::string>(".");
+  command->add_option("REPOSITORY", *repository, "Its path; else the current directory");
+  command->footer(
+      "Examples:\n"
+      "  signalbox fence uninstall ~/src/web");
+  command->callback([repository, &invocation] {
+    invocation.action = [repository, &invocation] {
+      std::error_code error;
+      const fs::path path = fs::weakly_canonical(*repository, error);
+      return answer(invocation, told(uninstall_fence_hook(path), false), view_uninstall);
+    };
+  });
+}
+
+void add_fence_check(CLI::App& fence, Invocation& invocation) {
+  CLI::App* command = fence.add_subcommand(
+      "check", "Whether who works in the current worktree may push: what the hook asks");
+  command->footer(
+      "Exit codes: 0 it may, or this is no run's worktree; 1 it may not; 69 the server can't be\n"
+      "asked, which the hook takes for a no. SIGNALBOX_SPAN_ID or SIGNALBOX_TOKEN names the "
+      "attempt\n"
+      "that asks, as in the environment of a job.\n\n"
+      "Examples:\n"
+      "  signalbox fence check && git push origin HEAD");
+  command->callback([&invocation] {
+    invocation.action = [&invocation] { return answer(invocation, check(invocation), view_fence); };
+  });
+}
+
+}  // namespace
+
+void add_fence_commands(CLI::App& app, Invocation& invocation) {
+  CLI::App* fence =
+      app.add_subcommand("fence", "Keep stale workers from pushing: install, uninstall, check");
+  fence->require_subcommand(1);
+  add_install(*fence, invocation);
+  add_uninstall(*fence, invocation);
+  add_fence_check(*fence, invocation);
+}
+
+}  // namespace signalbox

@@ -1,0 +1,49 @@
+// `signalbox rpc METHOD [JSON]`: any method of PROTOCOL.md.
+#include <memory>
+
+#include <CLI/CLI.hpp>
+
+#include "tools/cli/commands.h"
+#include "tools/cli/json_fields.h"
+#include "tools/cli/remote_call.h"
+#include "tools/cli/text_source.h"
+
+namespace signalbox {
+namespace {
+
+struct RpcOptions {
+  std::string method;
+  std::string params = "{}";
+};
+
+ExitCode rpc(const Invocation& invocation, const RpcOptions& options) {
+  const View view = [](const boost::json::object& result, const Terminal&) {
+    return indented(result);
+  };
+  auto params = json_from(options.params, "the params");
+  if (!params) return answer(invocation, tl::unexpected(params.error()), view);
+  if (!params->is_object()) {
+    return answer(invocation, tl::unexpected(usage_error("the params must be a JSON object")),
+                  view);
+  }
+  return call_and_answer(invocation, options.method, std::move(params->get_object()), view);
+}
+
+}  // namespace
+
+void add_rpc_command(CLI::App& app, Invocation& invocation) {
+  CLI::App* command = app.add_subcommand("rpc", "Call any method of the socket interface");
+  const auto options = std::make_shared<RpcOptions>();
+  command->add_option("METHOD", options->method, "For example run.list")->required();
+  command->add_option("PARAMS", options->params, "A JSON object, @FILE, or @- for stdin");
+  command->footer(
+      "Examples:\n"
+      "  signalbox rpc server.status\n"
+      "  signalbox rpc run.list '{\"status\": \"running\", \"limit\": 5}'\n"
+      "  signalbox rpc station.complete @done.json");
+  command->callback([options, &invocation] {
+    invocation.action = [options, &invocation] { return rpc(invocation, *options); };
+  });
+}
+
+}  // namespace signalbox

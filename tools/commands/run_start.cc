@@ -1,0 +1,133 @@
+// `signalbox run start`: hands a piece of work to the server.
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "tools/cli/commands.h"
+#include "tools/cli/json_fields.h"
+#include "tools/cli/remote_call.h"
+#include "tools/cli/text_source.h"
+#include "tools/commands/budget_options.h"
+#include "tools/commands/pipeline_file.h"
+#include "tools/commands/run_watch.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+struct StartOptions {
+  std::string goal;
+  std::optional<std::string> pipeline;
+  std::optional<std::string> input;
+  std::optional<std::string> project;
+  std::vector<std::string> labels;
+  std::optional<std::string> idempotency_key;
+  std::optional<std::string> run_root;
+  std::optional<std::string> repository;
+  std::optional<std::string> base;
+  std::optional<std::string> command_id;
+  std::optional<std::uint32_t> max_retries;
+  BudgetOptions budget;
+  bool watch = false;
+};
+
+// The server may have another working directory.
+void set_path(json::object& params, std::string_view name, const std::optional<std::string>& path) {
+  if (path) params[name] = std::filesystem::absolute(*path).lexically_normal().string();
+}
+
+Called<json::object> start_params(const StartOptions& options) {
+  json::object params;
+  params["goal"] = options.goal;
+  if (options.pipeline) {
+    auto tables = pipeline_tables(*options.pipeline);
+    if (!tables) return tl::unexpected(std::move(tables.error()));
+    params["pipeline"] = std::move(*tables);
+  }
+  if (options.input) {
+    auto input = json_from(*options.input, "--input");
+    if (!input) return tl::unexpected(std::move(input.error()));
+    params["input"] = std::move(*input);
+  }
+  json::object labels;
+  for (const std::string& label : options.labels) {
+    const auto equals = label.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      return tl::unexpected(usage_error("a label is NAME=VALUE, this is none: " + label));
+    }
+    labels[label.substr(0, equals)] = label.substr(equals + 1);
+  }
+  if (!labels.empty()) params["labels"] = std::move(labels);
+  set_param(params, "project", options.project);
+  set_param(params, "idempotency_key", options.idempotency_key);
+  set_param(params, "base", options.base);
+  set_param(params, "command_id", options.command_id);
+  set_param(params, "max_retries", options.max_retries);
+  set_budget(params, options.budget);
+  set_path(params, "run_root", options.run_root);
+  set_path(params, "repository", options.repository);
+  return params;
+}
+
+std::string view_started(const json::object& result, const Terminal&) {
+  // The id alone on stdout, so that `run=$(signalbox run start …)` works.
+  return text_at(result, "run_id") + "\n";
+}
+
+ExitCode start(const Invocation& invocation, const StartOptions& options) {
+  auto params = start_params(options);
+  if (!params) return answer(invocation, tl::unexpected(params.error()), view_started);
+  const auto result = call_server(invocation, "run.start", std::move(*params));
+  if (!result || !options.watch) {
+    if (result && !invocation.json && true_at(*result, "replayed")) {
+      write_message("this run was started before\n");
+    }
+    return answer(invocation, result, view_started);
+  }
+  return watch_run(invocation, text_at(*result, "run_id"));
+}
+
+}  // namespace
+
+void add_run_start_command(CLI::App& run, Invocation& invocation) {
+  CLI::App* command = run.add_subcommand("start", "Start a run; prints its id");
+  const auto options = std::make_shared<StartOptions>();
+  command->add_option("GOAL", options->goal, "What is to be done")->required();
+  command->add_option("--pipeline", options->pipeline, "Its stations; else the default pipeline")
+      ->type_name("FILE.toml|FILE.json");
+  command->add_option("--input", options->input, "A JSON value for the stations, or @FILE")
+      ->type_name("JSON");
+  command->add_option("--project", options->project, "A name to find the run by");
+  command->add_option("--label", options->labels, "A label to find the run by; again for more")
+      ->type_name("NAME=VALUE")
+      ->expected(1)
+      ->take_all();
+  command->add_option("--idempotency-key", options->idempotency_key,
+                      "The same key gives the same run, for ever");
+  command->add_option("--run-root", options->run_root, "Where the run keeps its files")
+      ->type_name("DIR");
+  command->add_option("--repository", options->repository, "A git repository to work on")
+      ->type_name("DIR");
+  command->add_option("--base", options->base, "The commit or branch to start from; else HEAD");
+  command->add_option("--max-retries", options->max_retries,
+                      "Of each of its stations, instead of what the pipeline says");
+  add_budget_options(*command, options->budget);
+  add_command_id(*command, options->command_id);
+  command->add_flag("--watch", options->watch, "Follow the run to its end, as `run watch` does");
+  command->footer(
+      "Examples:\n"
+      "  signalbox run start \"fix the failing test\" --repository . --pipeline agents.toml "
+      "--watch\n"
+      "  signalbox run start \"nightly\" --project web --label team=blue --idempotency-key "
+      "nightly-7\n"
+      "  signalbox run start \"look\" --input '{\"question\": \"why?\"}' --json");
+  command->callback([options, &invocation] {
+    invocation.action = [options, &invocation] { return start(invocation, *options); };
+  });
+}
+
+}  // namespace signalbox

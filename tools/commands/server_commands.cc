@@ -1,0 +1,150 @@
+// `signalbox status`, `server status`, `server limits`.
+#include <CLI/CLI.hpp>
+
+#include "tools/cli/commands.h"
+#include "tools/cli/elapsed_text.h"
+#include "tools/cli/json_fields.h"
+#include "tools/cli/remote_call.h"
+#include "tools/cli/text_table.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+Cell view_retention(const json::object& policy, std::int64_t now_ns) {
+  const json::object& last = object_at(policy, "last");
+  if (last.empty()) return {"due " + clock_time(text_at(policy, "next_due_at"), now_ns)};
+  const std::string when = short_age(text_at(last, "at"), now_ns);
+  const std::string error = text_at(last, "error");
+  if (!error.empty()) return {"failed " + when + ": " + error, Style::bad};
+  return {text_at(last, "records_dropped") + " records dropped " + when + ", into " +
+              text_at(last, "archive"),
+          Style::good};
+}
+
+std::string view_status(const json::object& status, const Terminal& terminal) {
+  const std::int64_t now_ns = wall_clock_ns();
+  const std::string position = text_at(status, "position");
+  const std::string durable = text_at(status, "durable_position");
+  const std::string started = text_at(status, "started_at");
+  const json::array& failures = array_at(status, "run_root_failures");
+  const std::string run_roots =
+      failures.empty() ? "ok" : "can't be written: " + scalar_text(failures.front());
+  const json::array& disk_failures = array_at(status, "disk_failures");
+  const bool full = true_at(status, "storage_full");
+  std::string storage = full ? "full: nothing is taken" : "ok";
+  if (!full && !disk_failures.empty()) storage = scalar_text(disk_failures.front());
+  const json::object* policy = nullptr;
+  if (const json::value* found = status.if_contains("retention")) policy = found->if_object();
+  return named_values(
+      {
+          {"version", {text_at(status, "version")}},
+          {"incarnation", {text_at(status, "incarnation")}},
+          {"started", {clock_time(started, now_ns) + " (" + short_age(started, now_ns) + ")"}},
+          {"position", {position + (durable == position ? "" : " (durable: " + durable + ")")}},
+          {"state digest", {text_at(status, "state_digest")}},
+          {"open runs", {text_at(status, "open_runs")}},
+          {"ready stations", {text_at(status, "ready_stations")}},
+          {"waiting claims", {text_at(status, "waiting_claims")}},
+          {"held locks", {text_at(status, "held_locks")}},
+          {"waiting for locks", {text_at(status, "waiting_locks")}},
+          {"subscriptions", {text_at(status, "subscriptions")}},
+          {"read models at", {text_at(status, "read_models_position")}},
+          {"storage", {storage, full || !disk_failures.empty() ? Style::bad : Style::good}},
+          {"run roots", {run_roots, failures.empty() ? Style::good : Style::bad}},
+          {"retention", policy == nullptr ? Cell{"none"} : view_retention(*policy, now_ns)},
+          {"data", {text_at(status, "data_directory")}},
+          {"socket", {text_at(status, "socket")}},
+      },
+      terminal);
+}
+
+std::string view_limits(const json::object& limits, const Terminal& terminal) {
+  TextTable table({{"limit"}, {"value", TextTable::Align::right}});
+  for (const auto& each : limits) {
+    if (each.key() == "position") continue;
+    table.add({{std::string(each.key())}, {scalar_text(each.value())}});
+  }
+  return table.text(terminal);
+}
+
+void add_status(CLI::App& parent, Invocation& invocation) {
+  CLI::App* status = parent.add_subcommand("status", "How the server is");
+  status->footer("Examples:\n  signalbox status\n  signalbox status --json");
+  status->callback([&invocation] {
+    invocation.action = [&invocation] {
+      return call_and_answer(invocation, "server.status", {}, view_status);
+    };
+  });
+}
+
+Style style_of_verdict(const std::string& verdict) {
+  if (verdict == "needs_operator") return Style::bad;
+  return verdict == "expired" ? Style::busy : Style::good;
+}
+
+std::string view_crash_report(const json::object& result, const Terminal& terminal) {
+  const json::object& report = object_at(result, "report");
+  const std::int64_t now_ns = wall_clock_ns();
+  const std::string torn = text_at(report, "torn_bytes");
+  std::string text = named_values(
+      {
+          {"recovered", {clock_time(text_at(report, "created_at"), now_ns)}},
+          {"incarnation", {text_at(report, "incarnation")}},
+          {"last durable position", {text_at(report, "last_durable_position")}},
+          {"torn bytes", {torn + (torn == "0" ? "" : " (of which nothing was acknowledged)")}},
+          {"in flight", {text_at(report, "items_total")}},
+          {"report", {text_at(result, "path")}},
+      },
+      terminal);
+  TextTable table({{"kind"}, {"name"}, {"token", TextTable::Align::right}, {"verdict"}, {"why"}});
+  std::string commands;
+  for (const json::value& each : array_at(report, "items")) {
+    const json::object& item = each.as_object();
+    const std::string verdict = text_at(item, "verdict");
+    table.add({{text_at(item, "kind")},
+               {text_at(item, "name")},
+               {text_at(item, "token")},
+               {verdict, style_of_verdict(verdict)},
+               {text_at(item, "evidence")}});
+    if (verdict != "needs_operator") continue;
+    for (const json::value& command : array_at(item, "next_commands")) {
+      commands += "  " + scalar_text(command) + "\n";
+    }
+  }
+  if (!table.empty()) text += "\n" + table.text(terminal);
+  if (!commands.empty()) text += "\nTo do:\n" + commands;
+  return text;
+}
+
+}  // namespace
+
+void add_server_commands(CLI::App& app, Invocation& invocation) {
+  add_status(app, invocation);
+  CLI::App* server = app.add_subcommand("server", "The server: status, limits, the latest crash");
+  server->require_subcommand(1);
+  server->footer(
+      "Examples:\n  signalbox server status\n  signalbox server limits\n"
+      "  signalbox server crash-report");
+  add_status(*server, invocation);
+  CLI::App* limits = server->add_subcommand("limits", "Every bound, with its unit in its name");
+  limits->footer("Examples:\n  signalbox server limits\n  signalbox server limits --json");
+  limits->callback([&invocation] {
+    invocation.action = [&invocation] {
+      return call_and_answer(invocation, "server.limits", {}, view_limits);
+    };
+  });
+  CLI::App* crash = server->add_subcommand(
+      "crash-report", "What the latest crash left in flight, and what became of each");
+  crash->footer(
+      "Examples:\n  signalbox server crash-report\n"
+      "  signalbox server crash-report --json | jq '.result.report.items'");
+  crash->callback([&invocation] {
+    invocation.action = [&invocation] {
+      return call_and_answer(invocation, "server.crash_report", {}, view_crash_report);
+    };
+  });
+}
+
+}  // namespace signalbox

@@ -1,0 +1,135 @@
+// `signalbox station complete`: how an attempt of an outside worker ended.
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "tools/cli/commands.h"
+#include "tools/cli/json_fields.h"
+#include "tools/cli/remote_call.h"
+#include "tools/cli/text_source.h"
+#include "tools/commands/held_station.h"
+#include "tools/views/claim_view.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+struct CompleteOptions : HeldStation {
+  std::string outcome;
+  std::optional<std::string> summary, logs, external_ref, metadata;
+  std::vector<std::string> artifacts;
+  std::optional<std::string> error_class, error_code, error_message;
+  bool claim_next = false;
+  std::vector<std::string> next_stations;
+  std::optional<std::int64_t> lease_ms;
+};
+
+// "NAME=FILE" or "NAME=FILE:MEDIA/TYPE" as an element of `artifacts`.
+Called<json::object> artifact_from(const std::string& text) {
+  const auto equals = text.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    return tl::unexpected(
+        usage_error("an artifact is NAME=FILE[:MEDIA/TYPE], this is none: " + text));
+  }
+  std::string file = text.substr(equals + 1);
+  json::object artifact{{"name", text.substr(0, equals)}};
+  const auto colon = file.rfind(':');
+  if (colon != std::string::npos && file.find('/', colon) != std::string::npos) {
+    artifact["media_type"] = file.substr(colon + 1);
+    file.resize(colon);
+  }
+  auto content = read_file(file);
+  if (!content) return tl::unexpected(std::move(content.error()));
+  artifact["content"] = std::move(*content);
+  return artifact;
+}
+
+Called<json::object> complete_params(const CompleteOptions& options) {
+  json::object params = held_station_params(options);
+  params["outcome"] = options.outcome;
+  set_param(params, "summary", options.summary);
+  set_param(params, "external_ref", options.external_ref);
+  set_param(params, "error_class", options.error_class);
+  set_param(params, "error_code", options.error_code);
+  set_param(params, "error_message", options.error_message);
+  set_param(params, "lease_ms", options.lease_ms);
+  if (options.claim_next) params["claim_next"] = true;
+  if (!options.next_stations.empty()) {
+    params["stations"] = json::array(options.next_stations.begin(), options.next_stations.end());
+  }
+  if (options.logs) {
+    auto logs = text_from(*options.logs);
+    if (!logs) return tl::unexpected(std::move(logs.error()));
+    params["logs_inline"] = std::move(*logs);
+  }
+  if (options.metadata) {
+    auto metadata = json_from(*options.metadata, "--metadata");
+    if (!metadata) return tl::unexpected(std::move(metadata.error()));
+    params["metadata"] = std::move(*metadata);
+  }
+  json::array artifacts;
+  for (const std::string& each : options.artifacts) {
+    auto artifact = artifact_from(each);
+    if (!artifact) return artifact;
+    artifacts.push_back(std::move(*artifact));
+  }
+  if (!artifacts.empty()) params["artifacts"] = std::move(artifacts);
+  return params;
+}
+
+std::string view_completed(const json::object& result, const Terminal& terminal) {
+  std::string text = "station " + text_at(result, "station_status") + ", run " +
+                     text_at(result, "run_status") + "\n";
+  if (result.contains("claim")) text += "\n" + view_claim(result, terminal);
+  return text;
+}
+
+ExitCode complete(const Invocation& invocation, const CompleteOptions& options) {
+  auto params = complete_params(options);
+  if (!params) return answer(invocation, params, view_completed);
+  return call_and_answer(invocation, "station.complete", std::move(*params), view_completed);
+}
+
+}  // namespace
+
+void add_station_complete_command(CLI::App& station, Invocation& invocation) {
+  CLI::App* command = station.add_subcommand("complete", "Say how the attempt ended");
+  const auto options = std::make_shared<CompleteOptions>();
+  add_held_station(*command, *options);
+  command->add_option("--outcome", options->outcome, "How it ended")
+      ->required()
+      ->check(CLI::IsMember({"succeeded", "failed", "canceled", "timeout"}));
+  command->add_option("--summary", options->summary, "What was done, in a few words");
+  command->add_option("--logs", options->logs, "An excerpt of the logs, or @FILE");
+  command->add_option("--external-ref", options->external_ref, "The job's id elsewhere");
+  command->add_option("--metadata", options->metadata, "A JSON object, or @FILE")
+      ->type_name("JSON");
+  command->add_option("--artifact", options->artifacts, "A file that it left; again for more")
+      ->type_name("NAME=FILE[:MEDIA/TYPE]")
+      ->expected(1)
+      ->take_all();
+  command->add_option("--error-class", options->error_class, "What the failure means for a retry")
+      ->check(CLI::IsMember({"config", "transient", "terminal", "lost", "quota"}));
+  command->add_option("--error-code", options->error_code, "For programs, such as RATE_LIMITED");
+  command->add_option("--error-message", options->error_message, "For people");
+  command->add_flag("--claim-next", options->claim_next, "And claim the next ready station");
+  command
+      ->add_option("--next-station", options->next_stations,
+                   "With --claim-next: only stations of this name; again for more")
+      ->expected(1)
+      ->take_all();
+  command->add_option("--lease-ms", options->lease_ms, "With --claim-next: the lease");
+  command->footer(
+      "Examples:\n"
+      "  signalbox station complete --run \"$run\" --station plan --token 17 --outcome succeeded "
+      "\\\n    --summary \"three steps\" --artifact plan=plan.md:text/markdown\n"
+      "  signalbox station complete --outcome failed --error-class transient   # in a job");
+  command->callback([options, &invocation] {
+    invocation.action = [options, &invocation] { return complete(invocation, *options); };
+  });
+}
+
+}  // namespace signalbox

@@ -1,0 +1,93 @@
+#include "tools/deep_work/deep_command.h"
+
+#include <sys/prctl.h>
+
+#include <csignal>
+
+#include "domain/limits.h"
+#include "server/executors/job_directory.h"
+#include "server/executors/job_verdict.h"
+#include "server/executors/process/supervision.h"
+#include "server/platform/atomic_file.h"
+#include "server/platform/clock.h"
+#include "server/text/utf8_text.h"
+
+namespace signalbox {
+namespace {
+
+constexpr std::size_t output_bytes_max = 512 * 1024;
+constexpr std::size_t complaint_bytes_max = 512;
+
+DeepCommandEnd not_started(const StoreError& error) {
+  DeepCommandEnd end;
+  end.failure = {Outcome::failed, ErrorClass::transient, "JOB_STORAGE", error.message};
+  return end;
+}
+
+// The last of what it complained about, on one line.
+std::string complaint(const std::filesystem::path& stderr_log, std::uint64_t bytes) {
+  const auto kept = read_bounded_log(stderr_log, bytes, output_bytes_max);
+  if (!kept) return {};
+  std::string text = with_replacements(kept->tail.empty() ? kept->head : kept->tail);
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
+  text = std::string(utf8_end(text, complaint_bytes_max));
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < 0x20) c = ' ';
+  }
+  return text;
+}
+
+}  // namespace
+
+void become_supervisor() {
+  std::signal(SIGPIPE, SIG_IGN);
+  sigset_t child;
+  sigemptyset(&child);
+  sigaddset(&child, SIGCHLD);
+  ::sigprocmask(SIG_BLOCK, &child, nullptr);
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+}
+
+DeepCommandEnd run_deep_command(const DeepWorkPlace& place, const DeepCommand& command) {
+  const JobDirectory job{place.job};
+  const std::filesystem::path stdout_path = place.own() / (command.name + ".stdout.log");
+  const std::filesystem::path stderr_path = place.own() / (command.name + ".stderr.log");
+  if (auto made = make_directories(place.own()); !made) return not_started(made.error());
+  auto stdout_log = BoundedLog::create(stdout_path);
+  if (!stdout_log) return not_started(stdout_log.error());
+  auto stderr_log = BoundedLog::create(stderr_path);
+  if (!stderr_log) return not_started(stderr_log.error());
+
+  JobSpec spec;
+  spec.argv = command.argv;
+  spec.cwd = place.workspace.string();
+  spec.timeout_ms = command.timeout_ms;
+  spec.cancel_grace_ms = command.cancel_grace_ms;
+  const SystemClock clock;
+  // A cancelled job's commands end, and a paused one's have time, as the job's own shim has it.
+  const ShimResult facts = Supervision(spec, std::move(*stdout_log), std::move(*stderr_log),
+                                       CancelWatch(job.cancel()), job.paused(), clock)
+                               .run();
+
+  StationDefinition as_station;
+  as_station.timeout_ms = command.timeout_ms;
+  StoreError none;
+  none.kind = StoreError::Kind::not_found;
+  const JobVerdict verdict = job_verdict(as_station, facts, tl::unexpected(none));
+  DeepCommandEnd end;
+  end.outcome = verdict.outcome;
+  end.failure = verdict.failure;
+  end.canceled = facts.canceled;
+  if (auto kept = read_bounded_log(stdout_path, facts.stdout_bytes, output_bytes_max)) {
+    end.output_cut = !kept->whole();
+    end.output = std::move(kept->head);
+    if (!end.output_cut) end.output += kept->tail;
+  }
+  if (end.outcome == Outcome::succeeded) return end;
+  if (const std::string text = complaint(stderr_path, facts.stderr_bytes); !text.empty()) {
+    end.failure.message = shortened(end.failure.message + ": " + text, limits::reason_bytes_max);
+  }
+  return end;
+}
+
+}  // namespace signalbox

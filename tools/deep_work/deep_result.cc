@@ -1,0 +1,115 @@
+#include "tools/deep_work/deep_result.h"
+
+#include <array>
+#include <string_view>
+
+#include "domain/limits.h"
+#include "server/text/json_text.h"
+#include "server/text/utf8_text.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+std::string trimmed(const std::string& text) {
+  const std::size_t begin = text.find_first_not_of(" \t\r\n");
+  if (begin == std::string::npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1);
+}
+
+// The texts of an array; what isn't text is left out.
+json::array texts_of(const json::value* value) {
+  json::array texts;
+  if (value == nullptr || !value->is_array()) return texts;
+  for (const json::value& each : value->get_array()) {
+    if (each.is_string()) texts.push_back(each);
+  }
+  return texts;
+}
+
+void add_summary(const std::string& text, json::object& params) {
+  if (!text.empty()) params["summary"] = shortened(text, limits::summary_bytes_max);
+}
+
+json::object step(const char* id, const std::string& description, const char* type,
+                  json::array dependencies) {
+  return {{"id", id},
+          {"description", shortened(description, limits::reason_bytes_max)},
+          {"type", type},
+          {"dependencies", std::move(dependencies)},
+          {"effort", "medium"}};
+}
+
+json::value taken_from(const json::object& from, std::string_view field) {
+  const json::value* const value = from.if_contains(field);
+  return value != nullptr ? *value : json::value(nullptr);
+}
+
+}  // namespace
+
+json::object exploration_from_output(const std::string& output) {
+  json::object params;
+  const std::string text = trimmed(with_replacements(output));
+  const auto value = parse_json(text);
+  if (!value || !value->is_object()) {
+    add_summary(text, params);
+    return params;
+  }
+  const json::object& said = value->get_object();
+  if (const json::value* summary = said.if_contains("summary"); summary && summary->is_string()) {
+    add_summary(std::string(summary->get_string()), params);
+  }
+  params["files"] = texts_of(said.if_contains("files"));
+  params["findings"] = texts_of(said.if_contains("findings"));
+  return params;
+}
+
+Decided<json::object> plan_from_output(const std::string& output) {
+  const auto value = parse_json(trimmed(with_replacements(output)));
+  const json::value* steps =
+      value && value->is_object() ? value->get_object().if_contains("steps") : nullptr;
+  if (steps == nullptr || !steps->is_array()) {
+    return reject(ErrorCode::PLAN_INVALID,
+                  value ? "the plan command's output is no object with an array \"steps\""
+                        : "the plan command's output is no JSON: " + value.error().message,
+                  {{"problem", std::string("not_a_plan")}});
+  }
+  static constexpr std::array<std::string_view, 5> fields = {"id", "description", "type",
+                                                             "dependencies", "effort"};
+  json::array known;
+  for (const json::value& each : steps->get_array()) {
+    if (!each.is_object()) {
+      known.push_back(each);  // for the service to refuse
+      continue;
+    }
+    json::object taken;
+    for (const std::string_view field : fields) {
+      if (const json::value* part = each.get_object().if_contains(field)) taken[field] = *part;
+    }
+    known.emplace_back(std::move(taken));
+  }
+  return json::object{{"steps", std::move(known)}};
+}
+
+json::object default_plan(const std::string& goal) {
+  return {{"steps",
+           {step("explore", "Find out what has to be changed: " + goal, "explore", {}),
+            step("implement", "Make the change: " + goal, "implement", {"explore"}),
+            step("test", "Show that it works: " + goal, "test", {"implement"})}}};
+}
+
+json::object deep_work_result(const json::object& plan, const std::optional<Failure>& failure,
+                              std::int64_t duration_ms) {
+  json::object result;
+  result["schema_version"] = "deep_work_result.v1";
+  result["success"] = !failure.has_value();
+  result["exploration"] = taken_from(plan, "exploration");
+  result["plan"] = {{"steps", taken_from(plan, "steps")}, {"cut", taken_from(plan, "cut")}};
+  result["todo_status"] = taken_from(plan, "todo_status");
+  result["duration_ms"] = duration_ms;
+  if (failure) result["error"] = {{"code", failure->code}, {"message", failure->message}};
+  return result;
+}
+
+}  // namespace signalbox

@@ -1,0 +1,270 @@
+// `signalbox lock exec KEY -- CMD…`: runs a command while a lock is held, and not a moment longer
+// than can be known.
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <memory>
+#include <optional>
+
+#include <CLI/CLI.hpp>
+#include <boost/json/serialize.hpp>
+
+#include "domain/limits.h"
+#include "tools/cli/commands.h"
+#include "tools/cli/json_fields.h"
+#include "tools/cli/remote_call.h"
+#include "tools/lock/lock_beat.h"
+#include "tools/lock/lock_child.h"
+#include "tools/lock/lock_owner.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+using SteadyClock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr std::int64_t kill_grace_ms_default = 5000;
+constexpr milliseconds release_patience{5000};
+// Beyond the time that an acquire may wait: a server that says nothing by then never will.
+constexpr milliseconds acquire_patience{10'000};
+// How often the end of a process group is looked for while it is being ended.
+constexpr milliseconds look_pause{10};
+constexpr int not_executable = 126;
+constexpr int not_found = 127;
+constexpr std::array forwarded = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+
+struct ExecOptions {
+  std::string key;
+  std::optional<std::string> owner, reason, run_root;
+  std::int64_t lease_ms = limits::lock_lease_ms_default;
+  std::optional<std::int64_t> interval_ms;
+  std::string failures_max = "1";
+  std::int64_t wait_ms = 0;
+  std::int64_t kill_grace_ms = kill_grace_ms_default;
+  int conflict_exit_code = static_cast<int>(ExitCode::refused);
+  bool extend = false;
+};
+
+// A failed beat, as `{code, message, details}`.
+json::object beat_failure(const CallError& failure) {
+  const json::object& data = object_at(failure.error, "data");
+  return {{"code", code_of(failure)},
+          {"message", text_at(failure.error, "message")},
+          {"details", object_at(data, "details")}};
+}
+
+void report(const Invocation& invocation, const std::string& key, const CallError& failure,
+            const std::string& what) {
+  const json::object told = beat_failure(failure);
+  if (invocation.json) return write_message(json::serialize(told) + "\n");
+  write_message("signalbox: lock " + printable(key) + ": " + what + ": " +
+                printable(text_at(told, "message")) + " (" + text_at(told, "code") + ")\n");
+}
+
+Called<json::object> acquire(const ServerAddress& server, const ExecOptions& options) {
+  auto client = Client::connect(
+      server, milliseconds(std::max<std::int64_t>(options.wait_ms, 0)) + acquire_patience);
+  if (!client) return tl::unexpected(std::move(client.error()));
+  json::object params{{"key", options.key},
+                      {"owner", options.owner.value_or(lock_owner_of(::getpid()))},
+                      {"lease_ms", options.lease_ms}};
+  // A name that another process has, too, would let both run side by side.
+  if (!options.extend) params["extend"] = false;
+  if (options.wait_ms > 0) params["wait_ms"] = options.wait_ms;
+  set_param(params, "reason", options.reason);
+  set_param(params, "run_root", options.run_root);
+  return client->call("lock.acquire", std::move(params));
+}
+
+// False if the lock turned out to be somebody else's, or nobody's, by now.
+bool release(const Invocation& invocation, const LockBeat::Settings& held) {
+  auto client = Client::connect(held.server, std::min(release_patience, LockBeat::patience(held)));
+  auto released = client ? client->call("lock.release", {{"key", held.key}, {"token", held.token}})
+                         : tl::unexpected(client.error());
+  if (released && true_at(*released, "released")) return true;
+  if (released) {
+    report(invocation, held.key,
+           from_rejection({ErrorCode::LOCK_NOT_OWNED,
+                           "it was released by somebody else",
+                           {{"key", held.key}, {"token", static_cast<std::int64_t>(held.token)}},
+                           {}}),
+           "not held at the end");
+    return false;
+  }
+  const bool lost = code_of(released.error()) == "LOCK_NOT_OWNED";
+  report(invocation, held.key, released.error(),
+         lost ? "not held at the end" : "not released, it ends with its lease");
+  return !lost;
+}
+
+// Blocks what is forwarded and the end of children; gives a descriptor to read them from.
+FileDescriptor take_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal : forwarded) sigaddset(&signals, signal);
+  sigaddset(&signals, SIGCHLD);
+  sigprocmask(SIG_BLOCK, &signals, nullptr);
+  // A reader of our messages that is gone must not end us before the command.
+  ::signal(SIGPIPE, SIG_IGN);
+  return FileDescriptor(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+void forward_signals(int descriptor, const LockChild& child) {
+  signalfd_siginfo signal{};
+  while (::read(descriptor, &signal, sizeof signal) == sizeof signal) {
+    if (signal.ssi_signo != SIGCHLD) child.send(static_cast<int>(signal.ssi_signo));
+  }
+}
+
+// Until the command has ended; true if the lock was lost before.
+bool wait_for_end(LockChild& child, const LockBeat& beat, int signals) {
+  std::array<pollfd, 2> watched = {pollfd{signals, POLLIN, 0},
+                                   pollfd{beat.lost_descriptor(), POLLIN, 0}};
+  while (!child.has_ended()) {
+    if (::poll(watched.data(), watched.size(), -1) < 0 && errno != EINTR) return true;
+    forward_signals(signals, child);
+    if ((watched[1].revents & POLLIN) != 0) return !child.has_ended();
+  }
+  return false;
+}
+
+// TERM, grace, KILL, for all of its process group.
+void end_group(LockChild& child, int signals, milliseconds grace) {
+  child.send(SIGTERM);
+  const auto until = SteadyClock::now() + grace;
+  while ((!child.has_ended() || child.group_is_left()) && SteadyClock::now() < until) {
+    pollfd watched{signals, POLLIN, 0};
+    ::poll(&watched, 1, static_cast<int>(look_pause.count()));
+    forward_signals(signals, child);
+  }
+  child.send(SIGKILL);
+  while (!child.has_ended()) {
+    pollfd watched{signals, POLLIN, 0};
+    ::poll(&watched, 1, static_cast<int>(look_pause.count()));
+    forward_signals(signals, child);
+  }
+}
+
+ExitCode run_command(const Invocation& invocation, const ExecOptions& options,
+                     const LockBeat::Settings& held) {
+  const FileDescriptor signals = take_signals();
+  auto child = LockChild::start(
+      {*invocation.command_words,
+       {"SIGNALBOX_TOKEN=" + std::to_string(held.token), "SIGNALBOX_LOCK_KEY=" + held.key,
+        (held.server.is_unix() ? "SIGNALBOX_SOCKET=" : "SIGNALBOX_SERVER=") + held.server.text()},
+       options.kill_grace_ms});
+  if (!child) {
+    (void)release(invocation, held);
+    const CallError failure = usage_error("can't run " + invocation.command_words->front() + ": " +
+                                          std::strerror(child.error()));
+    (void)answer(invocation, tl::unexpected(failure), {});
+    return static_cast<ExitCode>(child.error() == ENOENT ? not_found : not_executable);
+  }
+  LockBeat beat(held, [&](const CallError& failure, std::int64_t failures) {
+    report(invocation, held.key, failure,
+           "beat failed (" + std::to_string(failures) + " of " + std::to_string(held.failures_max) +
+               ")");
+  });
+  if (wait_for_end(*child, beat, signals.get())) {
+    end_group(*child, signals.get(), milliseconds(options.kill_grace_ms));
+    return ExitCode::try_again;
+  }
+  beat.stop();
+  if (!release(invocation, held)) return ExitCode::try_again;
+  return static_cast<ExitCode>(child->exit_code());
+}
+
+ExitCode exec(const Invocation& invocation, const ExecOptions& options) {
+  LockBeat::Settings held;
+  held.key = options.key;
+  held.lease_ms = options.lease_ms;
+  held.interval_ms = options.interval_ms.value_or(std::max<std::int64_t>(options.lease_ms / 3, 1));
+  held.failures_max = failures_max_from(options.failures_max);
+  const auto server = invocation.server_address();
+  if (!server) return answer(invocation, tl::unexpected(server.error()), {});
+  held.server = *server;
+  const auto refuse = [&](const CallError& error) {
+    return answer(invocation, tl::unexpected(error), {});
+  };
+  if (!invocation.command_words || invocation.command_words->empty()) {
+    return refuse(usage_error("the command stands after --", {"signalbox lock exec --help"}));
+  }
+  if (held.interval_ms < 1 || held.interval_ms >= held.lease_ms) {
+    return refuse(usage_error("--interval-ms must be at least 1 and less than the lease of " +
+                              std::to_string(held.lease_ms) + " ms"));
+  }
+  if (options.kill_grace_ms < 0) return refuse(usage_error("--kill-grace-ms must not be negative"));
+  const auto acquired = acquire(held.server, options);
+  if (!acquired) {
+    const ExitCode code = refuse(acquired.error());
+    return code_of(acquired.error()) == "LOCK_HELD"
+               ? static_cast<ExitCode>(options.conflict_exit_code)
+               : code;
+  }
+  held.token = number_at(*acquired, "token");
+  return run_command(invocation, options, held);
+}
+
+}  // namespace
+
+void add_lock_exec_command(CLI::App& lock, Invocation& invocation) {
+  CLI::App* command =
+      lock.add_subcommand("exec", "Run a command while a lock is held: exec KEY [OPTIONS] -- CMD…");
+  const auto options = std::make_shared<ExecOptions>();
+  command->add_option("KEY", options->key, "What is locked")->required();
+  command->add_option("--owner", options->owner, "Who takes it; else user@host:pid");
+  command->add_flag("--extend", options->extend,
+                    "Run beside whoever holds it under the same owner, and release it at the end");
+  command->add_option("--lease-ms", options->lease_ms, "How long without a beat")
+      ->capture_default_str();
+  command->add_option("--interval-ms", options->interval_ms, "From beat to beat; else lease / 3");
+  command
+      ->add_option("--max-failures", options->failures_max,
+                   "Failed beats in a row after which the command is ended")
+      ->capture_default_str();
+  command->add_option("--wait-ms", options->wait_ms, "How long to wait for it, in a fair queue")
+      ->capture_default_str();
+  command->add_option("--reason", options->reason, "For whoever finds it held");
+  command->add_option("--run-root", options->run_root, "Mirror it in this directory's .lock")
+      ->type_name("DIR");
+  command
+      ->add_option("--kill-grace-ms", options->kill_grace_ms,
+                   "Between TERM and KILL when the command is ended")
+      ->capture_default_str();
+  command
+      ->add_option("-E,--conflict-exit-code", options->conflict_exit_code,
+                   "The exit code if another holds it")
+      ->check(CLI::Range(0, 255))
+      ->capture_default_str();
+  command->footer(
+      "The command gets SIGNALBOX_TOKEN and SIGNALBOX_LOCK_KEY, and SIGNALBOX_SOCKET. It runs in "
+      "a\n"
+      "process group of its own, which is ended (TERM, grace, KILL) when beats fail, and when "
+      "this\n"
+      "command is killed. TERM, INT, HUP, QUIT, USR1 and USR2 are passed on to it. Every failed "
+      "beat\n"
+      "is told on stderr, under --json as {\"code\", \"message\", \"details\"}, one a line; stdout "
+      "is\n"
+      "the command's.\n\n"
+      "Exits as the command does (128 + the signal that ended it); with 75 if the lock was lost, 1 "
+      "if\n"
+      "another holds it, be it under the same owner, 126 or 127 if the command can't be run or "
+      "isn't there.\n\n"
+      "Examples:\n"
+      "  signalbox lock exec deploy -- ./deploy.sh\n"
+      "  signalbox lock exec deploy --wait-ms 600000 --reason \"release 1.4\" -- make deploy\n"
+      "  signalbox lock exec nightly --lease-ms 10000 --max-failures 5 -- sh -c 'echo "
+      "$SIGNALBOX_TOKEN'");
+  command->callback([options, &invocation] {
+    invocation.action = [options, &invocation] { return exec(invocation, *options); };
+  });
+}
+
+}  // namespace signalbox

@@ -1,0 +1,63 @@
+// `signalbox diff`: what changed between two moments of the log.
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include <CLI/CLI.hpp>
+
+#include "store/rocks_event_log.h"
+#include "tools/cli/commands.h"
+#include "tools/cli/past_call.h"
+#include "tools/replay/world_difference.h"
+
+namespace signalbox {
+namespace {
+
+struct DiffOptions {
+  std::string from;
+  std::string to;
+};
+
+Called<boost::json::object> run_diff(const Invocation& invocation, const DiffOptions& options) {
+  const auto data = invocation.data_directory();
+  const auto log = RocksEventLog::open(data, {.read_only = true});
+  if (!log) return tl::unexpected(from_store_error(log.error()));
+  const auto from = position_of_moment(**log, options.from);
+  if (!from) return tl::unexpected(from.error());
+  const auto to =
+      options.to.empty() ? Called<Position>((*log)->tail()) : position_of_moment(**log, options.to);
+  if (!to) return tl::unexpected(to.error());
+  if (*from > *to) {
+    return tl::unexpected(usage_error("--from is at " + std::to_string(*from) + ", after --to at " +
+                                      std::to_string(*to)));
+  }
+  ReplayWalk walk(**log, data);
+  return world_difference(walk, *from, *to);
+}
+
+}  // namespace
+
+void add_diff_command(CLI::App& app, Invocation& invocation) {
+  CLI::App* command =
+      app.add_subcommand("diff", "What changed between two positions or times of the log");
+  const auto options = std::make_shared<DiffOptions>();
+  command->add_option("--from", options->from, "A position, a time (RFC 3339) or an age (90m)")
+      ->type_name("MOMENT")
+      ->required();
+  command->add_option("--to", options->to, "Likewise; else the end of the log")
+      ->type_name("MOMENT");
+  command->footer(
+      "Over runs, locks, ticks, projects, cards, access and the server together: each whose state\n"
+      "isn't the same, with the fields that differ. Reads only; the directory may be that of a\n"
+      "running server.\n\n"
+      "Examples:\n"
+      "  signalbox diff --from 8h\n"
+      "  signalbox diff --from 1200 --to 1300 --json");
+  command->callback([options, &invocation] {
+    invocation.action = [options, &invocation] {
+      return answer(invocation, run_diff(invocation, *options), view_world_difference);
+    };
+  });
+}
+
+}  // namespace signalbox

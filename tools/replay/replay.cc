@@ -1,0 +1,121 @@
+#include "tools/replay/replay.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "domain/evolve.h"
+#include "domain/invariants.h"
+#include "projections/history_base.h"
+#include "projections/world_digest.h"
+#include "projections/world_snapshot.h"
+#include "server/engine/dropped_history.h"
+#include "server/rpc/error_json.h"
+
+namespace signalbox {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+// Folds the records after world.position up to `to`.
+Called<void> fold(const EventLog& log, Position to, const ReplayRequest& request,
+                  Replayed& replayed) {
+  WorldDigest digest;
+  const auto start = SteadyClock::now();
+  const auto scanned = log.scan(replayed.world.position + 1, to, [&](Record&& record) {
+    if (request.visit) request.visit(record);
+    evolve(replayed.world, record);
+    if (request.folded) request.folded(replayed.world, record);
+    ++replayed.events;
+    if (request.digest_every != 0 &&
+        (replayed.world.position % request.digest_every == 0 || replayed.world.position == to)) {
+      replayed.digests.emplace(replayed.world.position, digest.of(replayed.world));
+    }
+    return true;
+  });
+  if (!scanned) return tl::unexpected(from_store_error(scanned.error()));
+  replayed.seconds += std::chrono::duration<double>(SteadyClock::now() - start).count();
+  return {};
+}
+
+Called<void> visit_kept(const EventLog& log, const ReplayRequest& request) {
+  if (!request.visit) return {};
+  for (const PositionRange& range : log.horizon().kept) {
+    const auto scanned = log.scan(range.first, range.last, [&request](Record&& record) {
+      request.visit(record);
+      return true;
+    });
+    if (!scanned) return tl::unexpected(from_store_error(scanned.error()));
+  }
+  return {};
+}
+
+Called<void> compare(const World& folded, const WorldSnapshot& snapshot) {
+  if (world_digest(folded) == snapshot.digest) return {};
+  StoreError differs;
+  differs.kind = StoreError::Kind::damaged;
+  differs.message = "the snapshot at position " + std::to_string(snapshot.world.position) +
+                    " isn't the state that the log gives there";
+  differs.position = snapshot.world.position;
+  return tl::unexpected(from_store_error(differs));
+}
+
+}  // namespace
+
+Called<Replayed> replay(const ReplayRequest& request) {
+  auto log = RocksEventLog::open(request.data, {.read_only = true});
+  if (!log) return tl::unexpected(from_store_error(log.error()));
+  const Position tail = (*log)->tail();
+  const Position to = request.to.value_or(tail);
+  if (const Horizon horizon = (*log)->horizon(); horizon.position > 0 && to < horizon.position) {
+    return tl::unexpected(from_rejection(history_dropped(**log, to)));
+  }
+  if (to > tail) {
+    return tl::unexpected(
+        from_rejection({ErrorCode::POSITION_NOT_FOUND,
+                        "the log ends at " + std::to_string(tail),
+                        {position_detail("to", to), position_detail("tail", tail)},
+                        {}}));
+  }
+  if (request.verify) {
+    if (auto verified = (*log)->verify(tail); !verified) {
+      return tl::unexpected(from_store_error(verified.error()));
+    }
+  }
+  Replayed replayed;
+  replayed.report = (*log)->report();
+  auto first = first_world(**log);
+  if (!first) return tl::unexpected(from_store_error(first.error()));
+  replayed.world = std::move(*first);
+  replayed.from = replayed.world.position;
+  if (auto visited = visit_kept(**log, request); !visited) return tl::unexpected(visited.error());
+  auto loaded = request.from_snapshot || request.verify
+                    ? load_newest_snapshot(request.data / "projections" / "snapshots", to)
+                    : LoadedSnapshot{};
+  if (loaded.snapshot && loaded.snapshot->world.position < replayed.from) loaded.snapshot.reset();
+  if (request.begun) {
+    request.begun(request.from_snapshot && loaded.snapshot ? loaded.snapshot->world
+                                                           : replayed.world);
+  }
+  if (request.from_snapshot && loaded.snapshot) {
+    replayed.world = std::move(loaded.snapshot->world);
+    replayed.from = replayed.world.position;
+  } else if (loaded.snapshot) {
+    const Position position = loaded.snapshot->world.position;
+    if (auto folded = fold(**log, position, request, replayed); !folded) {
+      return tl::unexpected(std::move(folded.error()));
+    }
+    if (auto equal = compare(replayed.world, *loaded.snapshot); !equal) {
+      return tl::unexpected(std::move(equal.error()));
+    }
+    replayed.snapshot_compared = position;
+  }
+  if (auto folded = fold(**log, to, request, replayed); !folded) {
+    return tl::unexpected(std::move(folded.error()));
+  }
+  // In the middle of a command's events they needn't hold.
+  const auto commit = (*log)->read_commit(to);
+  if (!commit || commit->back().position == to) check_invariants(replayed.world);
+  return replayed;
+}
+
+}  // namespace signalbox

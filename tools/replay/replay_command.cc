@@ -1,0 +1,270 @@
+// `signalbox replay`: what the log says, without a server.
+#include <unistd.h>
+
+#include <charconv>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <sstream>
+
+#include <CLI/CLI.hpp>
+#include <boost/json/array.hpp>
+
+#include "projections/world_digest.h"
+#include "server/rpc/record_json.h"
+#include "tools/audit/capsule_replay.h"
+#include "tools/cli/commands.h"
+#include "tools/cli/elapsed_text.h"
+#include "tools/cli/json_fields.h"
+#include "tools/cli/past_call.h"
+#include "tools/cli/text_table.h"
+#include "tools/replay/replay.h"
+#include "tools/replay/replay_against.h"
+#include "tools/replay/replay_step.h"
+#include "tools/replay/what_if_command.h"
+#include "tools/views/event_view.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+constexpr Position against_digest_every = 10'000;
+
+struct ReplayOptions {
+  std::string until;           // --to, as it was given
+  std::optional<Position> to;  // what it means in this log
+  std::optional<std::string> run_id;
+  bool from_snapshot = false;
+  bool verify = false;
+  bool step = false;
+  Position digest_every = 0;
+  std::string against;
+  CapsuleReplay capsule;
+  WhatIfOptions what_if;
+};
+
+// A position, which the log needn't be asked for; else a moment, as --at and --from have it.
+Called<void> find_end(const Invocation& invocation, ReplayOptions& options) {
+  if (options.until.empty()) return {};
+  Position position = 0;
+  const char* const end = options.until.data() + options.until.size();
+  const auto read = std::from_chars(options.until.data(), end, position);
+  if (read.ec == std::errc() && read.ptr == end) {
+    options.to = position;
+    return {};
+  }
+  const auto log = RocksEventLog::open(invocation.data_directory(), {.read_only = true});
+  if (!log) return tl::unexpected(from_store_error(log.error()));
+  const auto found = position_of_moment(**log, options.until);
+  if (!found) return tl::unexpected(found.error());
+  if (*found == 0) {
+    return tl::unexpected(
+        usage_error("--to " + options.until + " is before the log's first record"));
+  }
+  options.to = *found;
+  return {};
+}
+
+std::uint64_t rate(const Replayed& replayed) {
+  if (replayed.seconds <= 0) return 0;
+  return static_cast<std::uint64_t>(static_cast<double>(replayed.events) / replayed.seconds);
+}
+
+json::object replayed_json(const Replayed& replayed, const ReplayOptions& options) {
+  json::object result;
+  result["position"] = replayed.world.position;
+  result["state_digest"] = to_hex(world_digest(replayed.world));
+  result["events"] = replayed.events;
+  result["events_per_second"] = rate(replayed);
+  result["seconds"] = replayed.seconds;
+  result["folded_after"] = replayed.from;
+  result["incarnation"] = replayed.world.server.incarnation;
+  result["open_runs"] = replayed.world.runs.size();
+  result["ready_stations"] = replayed.world.ready.size();
+  result["tail"] = replayed.report.tail;
+  result["anchor"] = replayed.report.anchor;
+  result["torn_bytes"] = replayed.report.torn_bytes;
+  result["verified"] = options.verify;
+  if (replayed.snapshot_compared) result["snapshot_compared"] = *replayed.snapshot_compared;
+  if (options.digest_every != 0) {
+    json::array digests;
+    for (const auto& [position, digest] : replayed.digests) {
+      digests.push_back({{"position", position}, {"state_digest", to_hex(digest)}});
+    }
+    result["digest_every"] = options.digest_every;
+    result["digests"] = std::move(digests);
+  }
+  return result;
+}
+
+Called<json::object> run_replay(const Invocation& invocation, const ReplayOptions& options) {
+  ReplayRequest request{
+      invocation.data_directory(), options.to, options.from_snapshot, options.verify, {},
+      options.digest_every};
+  json::array records;
+  if (options.run_id) {
+    const auto run_id = parse_uuid(*options.run_id);
+    if (!run_id) return tl::unexpected(usage_error("no id of a run: " + *options.run_id));
+    request.visit = [&records, stream = Stream::run(*run_id)](const Record& record) {
+      if (record.stream == stream) records.push_back(record_to_json(record));
+    };
+  }
+  const auto replayed = replay(request);
+  if (!replayed) return tl::unexpected(replayed.error());
+  json::object result = replayed_json(*replayed, options);
+  if (options.run_id) {
+    if (records.empty()) {
+      return tl::unexpected(
+          from_rejection({ErrorCode::RUN_NOT_FOUND,
+                          "the log has no run " + *options.run_id + " up to there",
+                          {},
+                          {}}));
+    }
+    result["records"] = std::move(records);
+  }
+  return result;
+}
+
+// What another program says of the same log decides whether it may take it over, or did.
+Called<json::object> run_against(const Invocation& invocation, ReplayOptions options) {
+  if (options.run_id) return tl::unexpected(usage_error("--against is of the whole log"));
+  if (options.digest_every == 0) options.digest_every = against_digest_every;
+  auto ours = run_replay(invocation, options);
+  if (!ours) return ours;
+  const auto equal = compare_replay(invocation.data_directory(), options.against, *ours);
+  if (!equal) return tl::unexpected(equal.error());
+  (*ours)["against"] = options.against;
+  (*ours)["digests_compared"] = *equal;
+  ours->erase("digests");
+  return ours;
+}
+
+// A debugger ends with its user's last word; what goes wrong on the way is the answer.
+ExitCode run_step(const Invocation& invocation, const ReplayOptions& options) {
+  const auto fail = [&invocation](CallError error) {
+    return answer(invocation, tl::unexpected(std::move(error)), {});
+  };
+  if (invocation.json)
+    return fail(usage_error("--step is for people; `signalbox diff` has --json"));
+  const auto data = invocation.data_directory();
+  const auto log = RocksEventLog::open(data, {.read_only = true});
+  if (!log) return fail(from_store_error(log.error()));
+  const Position tail = (*log)->tail();
+  const Position begin = options.to.value_or(options.run_id ? 0 : tail);
+  if (begin > tail) return fail(usage_error("the log ends at " + std::to_string(tail)));
+  ReplayWalk walk(**log, data);
+  ReplayStep step(walk, terminal_of(STDOUT_FILENO));
+  std::istringstream first(options.run_id ? "run " + *options.run_id + "\n" : "");
+  if (options.run_id) {
+    if (auto done = step.run(first, std::cout, begin, false); !done) return fail(done.error());
+  }
+  auto done = step.run(std::cin, std::cout, options.run_id ? walk.position() : begin,
+                       ::isatty(STDIN_FILENO) == 1);
+  return done ? ExitCode::ok : fail(std::move(done.error()));
+}
+
+std::string view_replay(const json::object& result, const Terminal& terminal) {
+  std::string text;
+  for (const json::value& record : array_at(result, "records")) {
+    text += event_line(record.get_object(), terminal, wall_clock_ns());
+  }
+  if (!text.empty()) return text;
+  const std::string torn = text_at(result, "torn_bytes");
+  return named_values(
+      {
+          {"position", {text_at(result, "position")}},
+          {"state digest", {text_at(result, "state_digest"), Style::strong}},
+          {"events", {text_at(result, "events")}},
+          {"events a second", {text_at(result, "events_per_second")}},
+          {"incarnation", {text_at(result, "incarnation")}},
+          {"open runs", {text_at(result, "open_runs")}},
+          {"ready stations", {text_at(result, "ready_stations")}},
+          {"log ends at", {text_at(result, "tail")}},
+          {"torn tail", {torn == "0" ? "" : torn + " bytes, never acknowledged", Style::busy}},
+          {"verified", {true_at(result, "verified") ? "every record, every file" : ""}},
+          {"snapshot compared", {text_at(result, "snapshot_compared")}},
+          {"the same as", {text_at(result, "against"), Style::good}},
+          {"digests compared", {text_at(result, "digests_compared")}},
+      },
+      terminal);
+}
+
+}  // namespace
+
+void add_replay_command(CLI::App& app, Invocation& invocation) {
+  CLI::App* command = app.add_subcommand("replay", "Fold the log offline: its state and digest");
+  const auto options = std::make_shared<ReplayOptions>();
+  add_capsule_options(*command, options->capsule);
+  command->add_option("--to", options->until, "Up to this position, time or age; else to the end")
+      ->type_name("MOMENT");
+  command->add_option("--run", options->run_id, "Print this run's records instead");
+  command->add_flag("--verify", options->verify,
+                    "Check every file as well, and the newest snapshot against the log");
+  command->add_flag("--from-snapshot", options->from_snapshot,
+                    "Begin at the newest snapshot instead of at the first record");
+  command->add_flag("--step", options->step,
+                    "A debugger: event by event, forwards and backwards, with what each changed");
+  command
+      ->add_option("--digest-every", options->digest_every,
+                   "With --json: the state's digest after so many events")
+      ->type_name("N");
+  command
+      ->add_option("--against", options->against,
+                   "Compare the digests with those of another signalbox on the same log, and find "
+                   "the first event where they part")
+      ->type_name("PROGRAM");
+  command
+      ->add_option("--what-if", options->what_if.policy,
+                   "The recorded work under the limits, leases and retries of this file, beside "
+                   "what happened")
+      ->type_name("POLICY.toml")
+      ->check(CLI::ExistingFile);
+  command
+      ->add_option("--from", options->what_if.from,
+                   "With --what-if: the work that came after this position, time or age")
+      ->type_name("MOMENT");
+  command->add_option("--seed", options->what_if.seed,
+                      "With --what-if: of attempts that have to be drawn");
+  // What goes by itself goes alone, and what belongs to it doesn't go without.
+  CLI::Option* what_if = command->get_option("--what-if");
+  for (const char* other :
+       {"--run", "--verify", "--step", "--against", "--digest-every", "--from-snapshot"}) {
+    what_if->excludes(command->get_option(other));
+  }
+  command->get_option("--from")->needs(what_if);
+  command->get_option("--seed")->needs(what_if);
+  command->footer(
+      "Reads only; the directory may be that of a running server. Every record is checked; a\n"
+      "damaged log ends with 78 and says what is wrong, and where.\n\n"
+      "Examples:\n"
+      "  signalbox replay --data ./box\n"
+      "  signalbox replay --data ./box --to 1200 --json\n"
+      "  signalbox replay --data ./box --to 8h\n"
+      "  signalbox replay --data ./box --step\n"
+      "  ./new/signalbox replay --data ./box --verify --against ./old/signalbox\n"
+      "  signalbox replay --data ./box --what-if more-workers.toml --from 24h\n"
+      "  signalbox replay --data ./box --run \"$run\"\n"
+      "  signalbox replay run.capsule --key @audit.vkey");
+  command->callback([options, &invocation] {
+    invocation.action = [options, &invocation] {
+      if (!options->capsule.file.empty()) {
+        return answer(invocation, replay_capsule(options->capsule), view_capsule);
+      }
+      if (auto found = find_end(invocation, *options); !found) {
+        return answer(invocation, tl::unexpected(std::move(found.error())), {});
+      }
+      if (!options->what_if.policy.empty()) {
+        options->what_if.to = options->to;
+        return answer(invocation, run_what_if(invocation, options->what_if), view_what_if);
+      }
+      if (options->step) return run_step(invocation, *options);
+      if (!options->against.empty()) {
+        return answer(invocation, run_against(invocation, *options), view_replay);
+      }
+      return answer(invocation, run_replay(invocation, *options), view_replay);
+    };
+  });
+}
+
+}  // namespace signalbox

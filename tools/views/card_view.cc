@@ -1,0 +1,221 @@
+#include "tools/views/card_view.h"
+
+#include <utility>
+#include <vector>
+
+#include "tools/cli/elapsed_text.h"
+#include "tools/cli/json_fields.h"
+#include "tools/cli/text_table.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+std::string code_and_message(const json::object& card) {
+  const std::string code = text_at(card, "code");
+  const std::string message = text_at(card, "message");
+  return code.empty() || message.empty() ? code + message : code + ": " + message;
+}
+
+std::string moment_text(const json::object& object, const char* key, std::int64_t now_ns) {
+  const std::string time = text_at(object, key);
+  return time.empty() ? time : clock_time(time, now_ns) + " (" + short_age(time, now_ns) + ")";
+}
+
+// The runs of a card, the oldest first.
+std::string runs_text(const json::object& card, const Terminal& terminal, std::int64_t now_ns) {
+  TextTable table({{"run"}, {"what for"}, {"try", TextTable::Align::right}, {"started"}});
+  for (const json::value& each : array_at(card, "runs")) {
+    if (!each.is_object()) continue;
+    const json::object& run = each.get_object();
+    table.add({{text_at(run, "run_id")},
+               {text_at(run, "kind") == "merge" ? "merge" : "work"},
+               {text_at(run, "attempt")},
+               {moment_text(run, "started_at", now_ns), Style::faint}});
+  }
+  return table.empty() ? std::string() : "\n" + table.text(terminal);
+}
+
+std::string history_text(const json::object& card, const Terminal& terminal, std::int64_t now_ns) {
+  TextTable table({{"position", TextTable::Align::right}, {"time"}, {"event"}, {"who"}, {"what"}});
+  for (const json::value& each : array_at(card, "history")) {
+    if (!each.is_object()) continue;
+    const json::object& event = each.get_object();
+    const json::object& data = object_at(event, "data");
+    std::string what = code_and_message(data);
+    for (const char* field : {"reason", "station", "commit"}) {
+      if (what.empty()) what = text_at(data, field);
+    }
+    table.add({{text_at(event, "position")},
+               {clock_time(text_at(event, "recorded_at"), now_ns), Style::faint},
+               {text_at(event, "type"), Style::strong},
+               {text_at(event, "actor")},
+               {what}});
+  }
+  return table.empty() ? std::string() : "\n" + table.text(terminal);
+}
+
+std::string cards_text(const json::object& counts) {
+  std::string text;
+  for (const auto& each : counts) {
+    const std::string count = scalar_text(each.value());
+    if (count == "0") continue;
+    text += (text.empty() ? "" : ", ") + count + " " + std::string(each.key());
+  }
+  return text;
+}
+
+std::string stations_text(const json::object& project) {
+  std::string text;
+  for (const json::value& each : array_at(project, "stations")) {
+    text += (text.empty() ? "" : " → ") + scalar_text(each);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string card_detail(const json::object& card, std::int64_t now_ns) {
+  const std::string status = text_at(card, "status");
+  if (status == "backlog") {
+    const json::object& waiting = object_at(card, "waiting");
+    return text_at(waiting, "reason") == "none" ? "is next" : text_at(waiting, "text");
+  }
+  if (status == "blocked" || status == "failed") {
+    const std::string retry = text_at(card, "retry_at");
+    const std::string why = code_and_message(card);
+    return retry.empty() ? why : "again at " + clock_time(retry, now_ns).substr(0, 8) + "; " + why;
+  }
+  if (status == "verified") {
+    if (true_at(card, "merging")) return "being merged";
+    const std::string why = code_and_message(card);
+    return why.empty() ? "waits to be merged" : "merged again: " + why;
+  }
+  if (status == "merged") return text_at(card, "commit").substr(0, 12);
+  return "run " + text_at(card, "run_id");
+}
+
+std::string view_card(const json::object& result, const Terminal& terminal, std::int64_t now_ns) {
+  const json::object& card = object_at(result, "card");
+  const std::string status = text_at(card, "status");
+  const std::string priority = text_at(card, "priority");
+  const json::object& waiting = object_at(card, "waiting");
+  const bool stopped = status == "blocked" || status == "failed";
+  std::vector<std::pair<std::string, Cell>> values = {
+      {"card", {text_at(card, "card_id"), Style::strong}},
+      {"title", {text_at(card, "title"), Style::strong}},
+      {"status",
+       {true_at(card, "merging") ? status + ", being merged" : status, style_of_status(status)}},
+      {"project", {text_at(card, "project")}},
+      {"key", {text_at(card, "key")}},
+      {"priority", {priority == "0" ? "" : priority}},
+      {"waits", {text_at(waiting, "text"), Style::busy}},
+      {stopped ? "why" : "before", {code_and_message(card), stopped ? Style::bad : Style::faint}},
+      {"again at", {clock_time(text_at(card, "retry_at"), now_ns)}},
+      {"commit", {text_at(card, "commit")}},
+      {"submitted", {moment_text(card, "submitted_at", now_ns)}},
+      {"changed", {moment_text(card, "changed_at", now_ns)}}};
+  for (const json::value& each : array_at(waiting, "holders")) {
+    if (!each.is_object()) continue;
+    const json::object& holder = each.get_object();
+    const std::string run_id = text_at(holder, "run_id");
+    values.push_back({"behind",
+                      {text_at(holder, "title") + "  (" + text_at(holder, "project") +
+                       (run_id.empty() ? "" : ", run " + run_id) + ")"}});
+  }
+  std::string text = named_values(values, terminal);
+  const std::string brief = text_at(card, "brief");
+  if (!brief.empty()) text += "\n" + printable(brief) + "\n";
+  return text + runs_text(card, terminal, now_ns) + history_text(card, terminal, now_ns);
+}
+
+std::string view_card_list(const json::object& result, const Terminal& terminal,
+                           std::int64_t now_ns) {
+  TextTable table({{"card"},
+                   {"status"},
+                   {"project"},
+                   {"priority", TextTable::Align::right},
+                   {"changed"},
+                   {"title"},
+                   {"detail"}});
+  for (const json::value& each : array_at(result, "cards")) {
+    if (!each.is_object()) continue;
+    const json::object& card = each.get_object();
+    const std::string status = text_at(card, "status");
+    const std::string priority = text_at(card, "priority");
+    table.add({{text_at(card, "card_id")},
+               {status, style_of_status(status)},
+               {text_at(card, "project")},
+               {priority == "0" ? "" : priority},
+               {short_age(text_at(card, "changed_at"), now_ns), Style::faint},
+               {cut(printable(text_at(card, "title")), 48), Style::strong},
+               {card_detail(card, now_ns), Style::faint}});
+  }
+  std::string text = table.empty() ? std::string("no cards\n") : table.text(terminal);
+  if (!text_at(result, "next_cursor").empty()) {
+    text += "more: --all, or --cursor " + text_at(result, "next_cursor") + "\n";
+  }
+  return text;
+}
+
+std::string view_project(const json::object& result, const Terminal& terminal,
+                         std::int64_t now_ns) {
+  const json::object& project = object_at(result, "project");
+  const std::string digest = text_at(project, "policy_digest");
+  std::string text = named_values({{"project", {text_at(project, "name"), Style::strong}},
+                                   {"repository", {text_at(project, "repository")}},
+                                   {"base", {text_at(project, "base")}},
+                                   {"remote", {text_at(project, "remote")}},
+                                   {"stations", {stations_text(project)}},
+                                   {"cards", {cards_text(object_at(project, "cards"))}},
+                                   {"policy", {text_at(project, "policy_file")}},
+                                   {"its digest",
+                                    {digest.empty() ? "no file, the defaults are in "
+                                                      "force"
+                                                    : digest,
+                                     Style::faint}}},
+                                  terminal);
+  const json::object& refused = object_at(project, "refused");
+  if (!refused.empty()) {
+    const std::string line = text_at(refused, "line");
+    text += "\n" + named_values(
+                       {{"refused",
+                         {(line == "0" ? "" : "line " + line + ": ") + text_at(refused, "message"),
+                          Style::bad}},
+                        {"since", {moment_text(refused, "recorded_at", now_ns)}},
+                        {"meanwhile", {"the policy before stays in force"}}},
+                       terminal);
+  }
+  std::vector<std::pair<std::string, Cell>> values;
+  for (const auto& each : object_at(project, "policy")) {
+    values.push_back({std::string(each.key()), {scalar_text(each.value())}});
+  }
+  return text + "\n" + named_values(values, terminal);
+}
+
+std::string view_project_list(const json::object& result, const Terminal& terminal) {
+  TextTable table({{"project"}, {"base"}, {"cards"}, {"policy"}, {"repository"}});
+  for (const json::value& each : array_at(result, "projects")) {
+    if (!each.is_object()) continue;
+    const json::object& project = each.get_object();
+    const bool refused = true_at(project, "policy_file_refused");
+    table.add({{text_at(project, "name"), Style::strong},
+               {text_at(project, "base")},
+               {cards_text(object_at(project, "cards"))},
+               {refused                                     ? "refused"
+                : text_at(project, "policy_digest").empty() ? "defaults"
+                                                            : "HEARTBEAT.md",
+                refused ? Style::bad : Style::faint},
+               {text_at(project, "repository")}});
+  }
+  std::string text =
+      table.empty() ? std::string("no projects: signalbox project put NAME --repository PATH\n")
+                    : table.text(terminal);
+  if (!text_at(result, "next_cursor").empty()) {
+    text += "more: --cursor " + text_at(result, "next_cursor") + "\n";
+  }
+  return text;
+}
+
+}  // namespace signalbox

@@ -1,0 +1,108 @@
+#include "tools/views/event_view.h"
+
+#include <algorithm>
+#include <array>
+
+#include "tools/cli/elapsed_text.h"
+#include "tools/cli/json_fields.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::size_t value_columns_max = 60;
+
+// For programs, or too long for a line.
+constexpr std::array<std::string_view, 7> not_shown = {
+    "request_digest", "pipeline_digest", "pipeline",     "logs_inline",
+    "sha256",         "media_type",      "secret_sha256"};
+
+std::string in_quotes(const std::string& text) {
+  const std::string short_text = cut(printable(text), value_columns_max);
+  return short_text.find(' ') == std::string::npos ? short_text : "\"" + short_text + "\"";
+}
+
+// "name=value …" of what is there, nested objects by their own fields.
+void append_fields(const json::object& object, std::string& out) {
+  for (const auto& each : object) {
+    const std::string_view name = each.key();
+    if (std::find(not_shown.begin(), not_shown.end(), name) != not_shown.end()) continue;
+    if (each.value().is_object()) {
+      append_fields(each.value().get_object(), out);
+      continue;
+    }
+    std::string text = scalar_text(each.value());
+    if (const json::array* array = each.value().if_array()) {
+      for (const json::value& element : *array) {
+        const std::string part =
+            element.is_object() ? text_at(element.get_object(), "name") : scalar_text(element);
+        text += (text.empty() ? "" : ",") + part;
+      }
+    }
+    if (text.empty() || text == "0" || text == "false") continue;
+    out += (out.empty() ? "" : " ") + std::string(name) + "=" + in_quotes(text);
+  }
+}
+
+Style style_of_type(std::string_view type) {
+  if (type.ends_with("Succeeded")) return Style::good;
+  if (type.ends_with("Failed") || type.ends_with("TimedOut") || type.ends_with("Escaped") ||
+      type.ends_with("Denied")) {
+    return Style::bad;
+  }
+  if (type.ends_with("Claimed") || type.ends_with("Started")) return Style::busy;
+  return Style::plain;
+}
+
+// "run/…1234abcd": ids of one minute begin alike, so the end tells them apart.
+std::string short_stream(const std::string& stream) {
+  constexpr std::size_t tail = 8;
+  if (!stream.starts_with("run/") || stream.size() <= 4 + tail) return stream;
+  return "run/…" + stream.substr(stream.size() - tail);
+}
+
+std::string padded(std::string text, std::size_t width) {
+  const std::size_t columns = columns_of(text);
+  return columns < width ? text + std::string(width - columns, ' ') : text;
+}
+
+// `stream` and `fields` are safe to show.
+std::string told_line(const json::object& event, const std::string& stream, const std::string& type,
+                      std::string fields, const Terminal& terminal, std::int64_t now_ns) {
+  const std::string position = text_at(event, "position");
+  const std::string time = clock_time(text_at(event, "recorded_at"), now_ns);
+  const std::string number =
+      std::string(position.size() < 8 ? 8 - position.size() : 0, ' ') + position;
+  const std::string before = number + "  " + time + "  " + stream + "  " + padded(type, 21) + "  ";
+  if (terminal.columns) {
+    const std::size_t taken = columns_of(before);
+    fields = cut(fields, *terminal.columns > taken + 8 ? *terminal.columns - taken : 8);
+  }
+  std::string line = styled(terminal, Style::faint, number + "  " + time) + "  " + stream + "  " +
+                     styled(terminal, style_of_type(type), padded(type, 21)) + "  " + fields;
+  while (line.ends_with(' ')) line.pop_back();
+  return line + "\n";
+}
+
+}  // namespace
+
+std::string event_line(const json::object& event, const Terminal& terminal, std::int64_t now_ns) {
+  std::string fields;
+  append_fields(object_at(event, "data"), fields);
+  return told_line(event, padded(short_stream(text_at(event, "stream")), 13),
+                   text_at(event, "type"), std::move(fields), terminal, now_ns);
+}
+
+std::string broadcast_line(const std::string& name, const json::object& params,
+                           const Terminal& terminal, std::int64_t now_ns) {
+  json::object shown = params;
+  for (const char* known : {"position", "recorded_at", "subscription", "span_id"}) {
+    shown.erase(known);
+  }
+  std::string fields;
+  append_fields(shown, fields);
+  return told_line(params, padded("", 13), name, std::move(fields), terminal, now_ns);
+}
+
+}  // namespace signalbox

@@ -1,0 +1,72 @@
+#include "tools/views/why_view.h"
+
+#include <utility>
+
+#include "tools/cli/elapsed_text.h"
+#include "tools/cli/json_fields.h"
+#include "tools/cli/text_table.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+// "14:05:02.120 (4s ago)".
+std::string moment_text(const json::object& reason, const char* key, std::int64_t now_ns) {
+  const std::string time = text_at(reason, key);
+  return time.empty() ? time : clock_time(time, now_ns) + " (" + short_age(time, now_ns) + ")";
+}
+
+std::string until_text(const json::object& reason, std::int64_t now_ns) {
+  const std::string time = text_at(reason, "until");
+  return time.empty() ? time : clock_time(time, now_ns);
+}
+
+std::string cause_text(const json::object& reason) {
+  const std::string position = text_at(reason, "cause_position");
+  if (position.empty() || position == "0") return {};
+  const std::string event = text_at(reason, "cause_event");
+  return "signalbox events --from " + position + " --limit 1" +
+         (event.empty() ? "" : "   # " + event);
+}
+
+std::string holders_text(const json::object& reason) {
+  std::string text = text_at(reason, "holder");
+  for (const json::value& each : array_at(reason, "holders")) {
+    if (!each.is_object()) continue;
+    const json::object& holder = each.get_object();
+    text += text.empty() ? "" : ", ";
+    text += holder.contains("card_id")
+                ? "\"" + text_at(holder, "title") + "\" of " + text_at(holder, "project")
+                : text_at(holder, "station") + " of " + text_at(holder, "run_id");
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string view_reasons(const json::object& result, const Terminal& terminal,
+                         std::int64_t now_ns) {
+  std::string text;
+  for (const json::value& each : array_at(result, "reasons")) {
+    if (!each.is_object()) continue;
+    const json::object& reason = each.get_object();
+    std::vector<std::pair<std::string, Cell>> values = {
+        {text_at(reason, "reason"), {text_at(reason, "text"), Style::strong}},
+        {"who", {holders_text(reason)}},
+        {"since", {moment_text(reason, "since", now_ns)}},
+        {"until", {until_text(reason, now_ns)}},
+        {"last heartbeat", {moment_text(reason, "last_heartbeat_at", now_ns)}},
+        {"last progress", {moment_text(reason, "last_progress_at", now_ns)}},
+        {"cause", {cause_text(reason), Style::faint}},
+        {"unblocked by", {text_at(reason, "unblocked_by")}}};
+    std::string name = "run next";
+    for (const json::value& command : array_at(reason, "next_commands")) {
+      values.push_back({std::exchange(name, ""), {scalar_text(command)}});
+    }
+    text += "\n" + named_values(values, terminal);
+  }
+  return text;
+}
+
+}  // namespace signalbox
