@@ -22,6 +22,51 @@ MAY_INCLUDE = {
     "tests": {"domain", "store", "projections", "server", "tools"},
 }
 
+# A room of server/ or tools/ may include itself, limits.h, and these rooms. A room that isn't listed
+# here isn't allowed; what stands beside the rooms (server/*.cc, tools/main.cc) wires and may include
+# all of them, and nobody includes it.
+EXECUTORS = {"text", "platform", "git"}
+RPC = {"text", "platform", "engine", "access", "executors", "scheduler", "board", "followers"}
+FOLLOWERS = {"text", "platform", "engine", "access"}
+REPLAY = {"text", "platform", "engine", "scheduler", "board", "rpc", "rpc/methods"}
+ROOMS_MAY_INCLUDE = {
+    "server": {
+        "text": set(),
+        "platform": {"text"},
+        "git": {"text", "platform"},
+        "engine": {"text", "platform"},
+        "access": {"text", "engine"},
+        "executors": EXECUTORS,
+        "executors/builtin": EXECUTORS | {"executors"},
+        "executors/checks": EXECUTORS | {"executors"},
+        "executors/coderunner": EXECUTORS | {"executors"},
+        "executors/remote": EXECUTORS | {"executors", "executors/coderunner"},
+        "executors/process": EXECUTORS
+        | {"executors", "executors/builtin", "executors/checks", "executors/coderunner", "executors/remote"},
+        "scheduler": {"text", "platform", "engine", "executors", "executors/coderunner"},
+        "board": {"text", "platform", "git", "engine", "scheduler"},
+        "followers": FOLLOWERS,
+        "followers/run_root": FOLLOWERS | {"followers"},
+        "followers/traces": FOLLOWERS | {"followers"},
+        "rpc": RPC | {"followers/run_root", "followers/traces"},
+        "rpc/methods": RPC | {"followers/run_root", "followers/traces", "rpc"},
+        "transport/http": {"text", "access", "rpc"},
+        "transport": {"text", "access", "rpc", "transport/http"},
+        "replay": REPLAY,
+        "replay/what_if": REPLAY | {"replay"},
+    },
+    "tools": {
+        "cli": set(),
+        "views": {"cli"},
+        "lock": {"cli", "views"},
+        "deep_work": {"cli", "views"},
+        "audit": {"cli", "views"},
+        "replay": {"cli", "views", "audit"},
+        "commands": {"cli", "views", "audit", "lock", "replay"},
+        "bench": {"cli", "audit", "replay"},
+    },
+}
+
 # Beside the standard library.
 DOMAIN_MAY_USE = re.compile(r"<(tl/expected\.hpp|boost/(describe|mp11|unordered|container_hash)[/.].*)>")
 HEAVY = re.compile(r"<(boost/(asio|beast|json)\b|spdlog/|cereal/|rocksdb/|openssl/|curl/)")
@@ -51,6 +96,25 @@ def files():
     return [path for path in listed.stdout.split("\n") if path and (ROOT / path).exists()]
 
 
+def room_of(path):
+    """`server/rpc/methods/x.cc` is in the room `rpc/methods`; "" is what stands beside the rooms."""
+    return "/".join(path.split("/")[1:-1])
+
+
+def check_room(path, where, name):
+    top = path.split("/")[0]
+    rooms = ROOMS_MAY_INCLUDE.get(top)
+    if rooms is None or name.split("/")[0] != top or name == f"{top}/limits.h":
+        return
+    room, other = room_of(path), room_of(name)
+    if room == "":
+        return
+    if room not in rooms:
+        problems.append(f"{path}: ROOMS_MAY_INCLUDE in tests/layout_check.py has no room {top}/{room}")
+    elif other != room and other not in rooms[room]:
+        problems.append(f"{where}: {top}/{room}/ may not include {name}")
+
+
 def check_includes(path):
     folder = path.split("/")[0]
     if folder not in MAY_INCLUDE:
@@ -65,6 +129,7 @@ def check_includes(path):
             other = name.split("/")[0]
             if other != folder and other not in MAY_INCLUDE[folder]:
                 problems.append(f"{where}: {folder}/ may not include {name}")
+            check_room(path, where, name)
             if path.endswith(".h") and name in INTERNAL and path not in INTERNAL:
                 problems.append(f"{where}: {name} is for sources only")
         else:
@@ -105,6 +170,20 @@ def check_names(path):
             problems.append(f"{path}: {other} defines a {name} too")
 
 
+def check_rooms():
+    """The table itself has no circle: whoever may be included may not include back."""
+    for top, rooms in ROOMS_MAY_INCLUDE.items():
+        left = {room: set(others) for room, others in rooms.items()}
+        while left:
+            free = [room for room, others in left.items() if not others & set(left)]
+            if not free:
+                problems.append(f"tests/layout_check.py: rooms of {top}/ in a circle: {sorted(left)}")
+                return
+            for room in free:
+                del left[room]
+
+
+check_rooms()
 for listed in files():
     top = listed.split("/")[0]
     if not top.startswith(".") and top not in TOP_LEVEL:
