@@ -177,8 +177,8 @@ TEST_F(ServiceManagerTest, TheUnitIsOne) {
     ASSERT_NE(at, std::string::npos);
     text.replace(at, name.size(), value);
   };
-  replace("@CMAKE_INSTALL_FULL_DOCDIR@", "/usr/share/doc/signalbox");
-  replace("@CMAKE_INSTALL_FULL_BINDIR@/signalbox", SIGNALBOX_BINARY);
+  replace("@SIGNALBOX_DOCUMENTS@", "/usr/share/doc/signalbox");
+  replace("@SIGNALBOX_BIN_DIRECTORY@/signalbox", SIGNALBOX_BINARY);
   EXPECT_EQ(text.find('@'), std::string::npos);
   std::ofstream(unit) << text;
   if (run_process({"sh", "-c", "command -v systemd-analyze"}).exit_code != 0) {

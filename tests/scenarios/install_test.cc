@@ -1,0 +1,97 @@
+// What `cmake --install` brings to a prefix that was chosen at that moment, and how tools/packages
+// shares a machine with another apt.
+#include <gtest/gtest.h>
+
+#include <regex>
+
+#include "tests/scenarios/child_process.h"
+
+namespace signalbox {
+namespace {
+
+namespace fs = std::filesystem;
+
+class InstallTest : public testing::Test {
+ protected:
+  // Installs what was built; gives the prefix.
+  fs::path install() {
+    const fs::path prefix = place_.path() / "opt";
+    const Output installed =
+        run_process({"cmake", "--install", fs::path(SIGNALBOX_BINARY).parent_path().string(),
+                     "--prefix", prefix.string()});
+    EXPECT_EQ(installed.exit_code, 0) << installed.err;
+    return prefix;
+  }
+
+  ScratchDirectory place_;
+};
+
+TEST_F(InstallTest, ProgramsAreStrippedAndTheUnitStartsThem) {
+  const fs::path prefix = install();
+  const fs::path program = prefix / "bin" / "signalbox";
+  const Output sections = run_process({"readelf", "--section-headers", "--wide", program.string()});
+  EXPECT_NE(sections.out.find(".text"), std::string::npos);
+  EXPECT_EQ(sections.out.find(".debug_info"), std::string::npos);
+  EXPECT_EQ(run_process({program.string(), "--version"}).exit_code, 0);
+  EXPECT_EQ(run_process({(prefix / "bin/signalbox-verify-export").string(), "--help"}).exit_code,
+            0);
+
+  const std::string unit = read_whole_file(prefix / "lib/systemd/system/signalbox.service");
+  EXPECT_NE(unit.find("\nExecStart=" + program.string() + " serve "), std::string::npos) << unit;
+  EXPECT_EQ(unit.find('@'), std::string::npos) << unit;
+}
+
+TEST_F(InstallTest, DocumentsLinkToWhatIsInstalled) {
+  const fs::path documents = install() / "share/doc/signalbox";
+  static const std::regex link(R"(\]\(([^)#:]+)(#[^)]*)?\))");
+  std::size_t links = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(documents)) {
+    if (entry.path().extension() != ".md") continue;
+    const std::string text = read_whole_file(entry.path());
+    for (std::sregex_iterator each(text.begin(), text.end(), link), end; each != end; ++each) {
+      ++links;
+      const fs::path target = entry.path().parent_path() / (*each)[1].str();
+      EXPECT_TRUE(fs::exists(target)) << entry.path() << " links to " << (*each)[1];
+    }
+  }
+  EXPECT_GE(links, 10U);
+}
+
+// A machine that has just been started updates itself: apt says that its locks are taken.
+TEST_F(InstallTest, PackagesWaitsForAnotherApt) {
+  const fs::path programs = place_.path() / "bin";
+  const fs::path calls = place_.path() / "calls";
+  fs::create_directories(programs);
+  const auto program = [&](const std::string& name, const std::string& text) {
+    std::ofstream(programs / name) << "#!/bin/sh\n" << text;
+    fs::permissions(programs / name, fs::perms::owner_all);
+  };
+  program("dpkg-query", "exit 1\n");
+  program("id", "echo 0\n");
+  program("sleep", "echo sleep >>'" + calls.string() + "'\n");
+  program("apt-get", "echo \"apt-get $*\" >>'" + calls.string() +
+                         "'\n"
+                         "[ $(grep -c update '" +
+                         calls.string() +
+                         "') -ge 3 ] && exit 0\n"
+                         "echo 'E: Could not get lock /var/lib/apt/lists/lock. It is held by "
+                         "process 7 (apt-get)' >&2\nexit 100\n");
+  const Output installed =
+      run_process({"sh", std::string(SIGNALBOX_SOURCE_DIR) + "/tools/packages"},
+                  {"PATH=" + programs.string() + ":" + std::getenv("PATH")});
+  EXPECT_EQ(installed.exit_code, 0) << installed.err;
+  const std::string called = read_whole_file(calls);
+  EXPECT_TRUE(
+      called.starts_with("apt-get update -qq\nsleep\napt-get update -qq\nsleep\n"
+                         "apt-get update -qq\napt-get -o DPkg::Lock::Timeout="))
+      << called;
+
+  program("apt-get", "echo 'E: Unable to locate package x' >&2\nexit 100\n");
+  const Output failed = run_process({"sh", std::string(SIGNALBOX_SOURCE_DIR) + "/tools/packages"},
+                                    {"PATH=" + programs.string() + ":" + std::getenv("PATH")});
+  EXPECT_EQ(failed.exit_code, 1);
+  EXPECT_NE(failed.err.find("Unable to locate package x"), std::string::npos) << failed.err;
+}
+
+}  // namespace
+}  // namespace signalbox
