@@ -13,7 +13,6 @@
 #include "server/executors/coderunner/agent_task.h"
 #include "server/executors/deep_work_command.h"
 #include "server/executors/job_report.h"
-#include "server/executors/job_spec.h"
 #include "server/executors/process/job_environment.h"
 #include "server/platform/atomic_file.h"
 #include "server/platform/end_processes.h"
@@ -138,7 +137,7 @@ Executed<void> ProcessExecutor::prepare(const Job& job, const JobDirectory& dire
   }
   // Another submit of the same job writes the same, so that it doesn't matter which one a shim
   // reads.
-  if (auto written = write_job_spec(directory.spec(), spec); !written) {
+  if (auto written = directory.write_spec(spec); !written) {
     return storage_error(written.error());
   }
   return {};

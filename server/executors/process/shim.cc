@@ -11,7 +11,6 @@
 
 #include "server/executors/job_directory.h"
 #include "server/executors/process/supervision.h"
-#include "server/executors/shim_lock.h"
 #include "server/text/time_text.h"
 
 namespace signalbox {
@@ -40,7 +39,7 @@ ShimResult not_started(const Clock& clock, const StoreError& error) {
 }
 
 ShimResult execute(const JobDirectory& job, const Clock& clock) {
-  const auto spec = read_job_spec(job.spec());
+  const auto spec = job.read_spec();
   if (!spec) return not_started(clock, spec.error());
   auto stdout_log = BoundedLog::create(job.stdout_log());
   if (!stdout_log) return not_started(clock, stdout_log.error());
@@ -54,7 +53,7 @@ ShimResult execute(const JobDirectory& job, const Clock& clock) {
 // The detached process. `ready` is told as soon as the lock is settled.
 int supervise(const JobDirectory& job, FileDescriptor ready) {
   prepare_process();
-  const auto lock = take_shim_lock(job.lock());
+  const auto lock = job.take_lock();
   const char settled = lock ? 'y' : 'n';
   [[maybe_unused]] const ssize_t told = ::write(ready.get(), &settled, 1);
   ready = {};
@@ -65,7 +64,7 @@ int supervise(const JobDirectory& job, FileDescriptor ready) {
   const ShimResult result = execute(job, clock);
   // Without its result the job would count as lost, so a full disk is waited for.
   for (int attempt = 0; attempt < result_write_attempts_max; ++attempt) {
-    const auto written = write_shim_result(job.result(), result);
+    const auto written = job.write_result(result);
     if (written) return 0;
     if (written.error().kind == StoreError::Kind::not_found) break;  // the directory was removed
     ::sleep(1);

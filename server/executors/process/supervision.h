@@ -13,9 +13,8 @@
 #include <set>
 
 #include "server/executors/bounded_log.h"
-#include "server/executors/job_spec.h"
+#include "server/executors/job_directory.h"
 #include "server/executors/process/cancel_watch.h"
-#include "server/executors/shim_result.h"
 #include "server/platform/clock.h"
 #include "server/platform/end_processes.h"
 #include "server/platform/process_table.h"
