@@ -1,8 +1,6 @@
 #include "server/executors/process/shim.h"
 
 #include <fcntl.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <sysexits.h>
 #include <unistd.h>
 
@@ -11,6 +9,8 @@
 
 #include "server/executors/job_directory.h"
 #include "server/executors/process/supervision.h"
+#include "server/platform/child_process.h"
+#include "server/platform/clock.h"
 #include "server/text/time_text.h"
 
 namespace signalbox {
@@ -20,34 +20,28 @@ constexpr int result_write_attempts_max = 600;  // one a second
 
 void prepare_process() {
   for (const int ignored : {SIGTERM, SIGHUP, SIGINT, SIGPIPE}) std::signal(ignored, SIG_IGN);
-  sigset_t child;
-  sigemptyset(&child);
-  sigaddset(&child, SIGCHLD);
-  ::sigprocmask(SIG_BLOCK, &child, nullptr);
-  ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+  become_reaper();
   // Not in the way of an unmount, nor of the removal of the directory it was started in.
   [[maybe_unused]] const int moved = ::chdir("/");
 }
 
-ShimResult not_started(const Clock& clock, const StoreError& error) {
+ShimResult not_started(const StoreError& error) {
   ShimResult result;
   result.error_code = "JOB_STORAGE";
   result.error_message = error.message;
   result.error_is_transient = true;
-  result.started_at = result.ended_at = format_time(clock.wall_ns());
+  result.started_at = result.ended_at = format_time(SystemClock().wall_ns());
   return result;
 }
 
-ShimResult execute(const JobDirectory& job, const Clock& clock) {
+ShimResult execute(const JobDirectory& job) {
   const auto spec = job.read_spec();
-  if (!spec) return not_started(clock, spec.error());
+  if (!spec) return not_started(spec.error());
   auto stdout_log = BoundedLog::create(job.stdout_log());
-  if (!stdout_log) return not_started(clock, stdout_log.error());
+  if (!stdout_log) return not_started(stdout_log.error());
   auto stderr_log = BoundedLog::create(job.stderr_log());
-  if (!stderr_log) return not_started(clock, stderr_log.error());
-  return Supervision(*spec, std::move(*stdout_log), std::move(*stderr_log),
-                     CancelWatch(job.cancel()), job.paused(), clock)
-      .run();
+  if (!stderr_log) return not_started(stderr_log.error());
+  return run_supervised(*spec, std::move(*stdout_log), std::move(*stderr_log), job);
 }
 
 // The detached process. `ready` is told as soon as the lock is settled.
@@ -60,8 +54,7 @@ int supervise(const JobDirectory& job, FileDescriptor ready) {
   if (!lock) return EX_IOERR;
   if (!*lock) return 0;  // another shim was first
 
-  const SystemClock clock;
-  const ShimResult result = execute(job, clock);
+  const ShimResult result = execute(job);
   // Without its result the job would count as lost, so a full disk is waited for.
   for (int attempt = 0; attempt < result_write_attempts_max; ++attempt) {
     const auto written = job.write_result(result);
