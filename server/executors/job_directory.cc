@@ -1,14 +1,25 @@
 #include "server/executors/job_directory.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 
-#include "server/executors/shim_lock.h"
-#include "store/file_descriptor.h"
+#include "server/platform/process_table.h"
+#include "server/platform/stored_json.h"
+#include "store/durable_file.h"
 
 namespace signalbox {
 namespace {
+
+enum class ShimLockState {
+  absent,  // no shim ever executed the job
+  held,    // one does
+  left,    // one did, and is gone
+};
 
 Stored<bool> is_there(const std::filesystem::path& path) {
   struct stat status {};
@@ -17,7 +28,60 @@ Stored<bool> is_there(const std::filesystem::path& path) {
   return tl::unexpected(system_error("look at", path));
 }
 
+Stored<ShimLockState> look_at_shim_lock(const std::filesystem::path& path) {
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  if (!file) {
+    if (errno == ENOENT || errno == ENOTDIR) return ShimLockState::absent;
+    return tl::unexpected(system_error("open", path));
+  }
+  // Shared, so that two who look at the same time don't take each other for the owner.
+  while (::flock(file.get(), LOCK_SH | LOCK_NB) != 0) {
+    if (errno == EWOULDBLOCK) return ShimLockState::held;
+    if (errno != EINTR) return tl::unexpected(system_error("lock", path));
+  }
+  return ShimLockState::left;
+}
+
 }  // namespace
+
+Stored<void> JobDirectory::write_spec(const JobSpec& content) const {
+  return write_stored_json(spec(), content);
+}
+
+Stored<JobSpec> JobDirectory::read_spec() const { return read_stored_json<JobSpec>(spec()); }
+
+Stored<void> JobDirectory::write_result(const ShimResult& content) const {
+  return write_stored_json(result(), content);
+}
+
+Stored<ShimResult> JobDirectory::read_result() const {
+  return read_stored_json<ShimResult>(result());
+}
+
+Stored<FileDescriptor> JobDirectory::take_lock() const {
+  const std::filesystem::path path = lock();
+  std::string temporary = path.string() + ".XXXXXX";
+  FileDescriptor file(::mkostemp(temporary.data(), O_CLOEXEC));
+  if (!file) return tl::unexpected(system_error("create a file beside", path));
+
+  const auto self = read_process(::getpid());
+  const std::uint64_t started = self ? self->identity.start_time_ticks : 0;
+  const bool failed = ::flock(file.get(), LOCK_EX | LOCK_NB) != 0 ||
+                      ::dprintf(file.get(), "{\"pid\":%d,\"start_time_ticks\":%llu}\n", ::getpid(),
+                                static_cast<unsigned long long>(started)) < 0 ||
+                      ::fsync(file.get()) != 0 || ::link(temporary.c_str(), path.c_str()) != 0;
+  const int error = errno;
+  ::unlink(temporary.c_str());
+  if (failed && error == EEXIST) return FileDescriptor();
+  if (failed) {
+    errno = error;
+    return tl::unexpected(system_error("take the lock", path));
+  }
+  if (auto synced = sync_directory(path.parent_path()); !synced) {
+    return tl::unexpected(std::move(synced).error());
+  }
+  return file;
+}
 
 Stored<JobState> JobDirectory::state() const {
   const auto finished = is_there(result());

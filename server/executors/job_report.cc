@@ -59,7 +59,7 @@ Stored<std::string> excerpt_of(const JobDirectory& directory, const ShimResult& 
 }  // namespace
 
 Stored<JobResult> report_job(const Job& job, const JobDirectory& directory, ArtifactStore& store) {
-  const auto facts = read_shim_result(directory.result());
+  const auto facts = directory.read_result();
   if (!facts) return tl::unexpected(facts.error());
   const auto declared = read_declared_result(directory.artifacts() / "result.json");
   if (!declared && declared.error().kind == StoreError::Kind::io) {

@@ -5,7 +5,7 @@
 #include "domain/pipeline.h"
 #include "domain/station_events.h"
 #include "server/executors/declared_result.h"
-#include "server/executors/shim_result.h"
+#include "server/executors/job_directory.h"
 
 namespace signalbox {
 

@@ -8,6 +8,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -47,5 +48,14 @@ FileDescriptor open_process(const ProcessIdentity& identity);
 // False if it has ended or may not be signaled. TERM is followed by CONT, so that a stopped process
 // gets it too.
 bool send_signal(const ProcessIdentity& identity, int signal);
+
+// How long KILL is repeated before the survivors are named and given up.
+inline constexpr std::int64_t kill_patience_ms = 10'000;
+
+// Ends processes that aren't our children: TERM, grace, KILL. `find` gives those that are still
+// there. Blocks until it gives none, or `grace_ms` and then `kill_patience_ms` have passed. Gives
+// the pids of those that would not go.
+std::vector<std::int32_t> end_processes(const std::function<std::vector<ProcessIdentity>()>& find,
+                                        std::int64_t grace_ms);
 
 }  // namespace signalbox

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <csignal>
 
-#include "server/platform/spawn.h"
+#include "server/platform/child_process.h"
 
 namespace signalbox {
 namespace {
@@ -17,10 +17,9 @@ namespace {
 class ProcessTableTest : public ::testing::Test {
  protected:
   ProcessTableTest() {
-    Spawn what;
-    what.argv = {"sh", "-c", "setsid sh -c 'sleep 600; true' & wait"};
-    what.new_process_group = true;
-    shell_ = spawn(what).value();
+    shell_ = ChildProcess::start({.argv = {"sh", "-c", "setsid sh -c 'sleep 600; true' & wait"}})
+                 .value()
+                 .pid();
   }
   ~ProcessTableTest() override {
     for (const ProcessIdentity& each : descendants_of(shell_)) send_signal(each, SIGKILL);

@@ -1,7 +1,5 @@
 #include "tools/deep_work/deep_command.h"
 
-#include <sys/prctl.h>
-
 #include <csignal>
 
 #include "domain/limits.h"
@@ -9,7 +7,7 @@
 #include "server/executors/job_verdict.h"
 #include "server/executors/process/supervision.h"
 #include "server/platform/atomic_file.h"
-#include "server/platform/clock.h"
+#include "server/platform/child_process.h"
 #include "server/text/utf8_text.h"
 
 namespace signalbox {
@@ -41,11 +39,7 @@ std::string complaint(const std::filesystem::path& stderr_log, std::uint64_t byt
 
 void become_supervisor() {
   std::signal(SIGPIPE, SIG_IGN);
-  sigset_t child;
-  sigemptyset(&child);
-  sigaddset(&child, SIGCHLD);
-  ::sigprocmask(SIG_BLOCK, &child, nullptr);
-  ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+  become_reaper();
 }
 
 DeepCommandEnd run_deep_command(const DeepWorkPlace& place, const DeepCommand& command) {
@@ -63,11 +57,9 @@ DeepCommandEnd run_deep_command(const DeepWorkPlace& place, const DeepCommand& c
   spec.cwd = place.workspace.string();
   spec.timeout_ms = command.timeout_ms;
   spec.cancel_grace_ms = command.cancel_grace_ms;
-  const SystemClock clock;
   // A cancelled job's commands end, and a paused one's have time, as the job's own shim has it.
-  const ShimResult facts = Supervision(spec, std::move(*stdout_log), std::move(*stderr_log),
-                                       CancelWatch(job.cancel()), job.paused(), clock)
-                               .run();
+  const ShimResult facts =
+      run_supervised(spec, std::move(*stdout_log), std::move(*stderr_log), job);
 
   StationDefinition as_station;
   as_station.timeout_ms = command.timeout_ms;

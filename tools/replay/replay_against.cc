@@ -1,21 +1,15 @@
 #include "tools/replay/replay_against.h"
 
-#include <sys/wait.h>
+#include <unistd.h>
 
-#include <array>
-#include <cerrno>
-#include <cstdio>
-#include <cstdlib>
 #include <map>
-#include <memory>
 #include <optional>
 #include <vector>
 
-#include <unistd.h>
 #include <boost/json/parse.hpp>
 
 #include "projections/world_digest.h"
-#include "server/platform/spawn.h"
+#include "server/platform/child_process.h"
 #include "tools/cli/json_fields.h"
 #include "tools/replay/replay.h"
 
@@ -38,28 +32,20 @@ CallError program_failed(const std::string& program, const std::string& why) {
 // Runs it to its end. Its messages are ours.
 Called<Ended> run_program(std::vector<std::string> argv) {
   const std::string program = argv.front();
-  const std::unique_ptr<std::FILE, decltype(&std::fclose)> output(std::tmpfile(), &std::fclose);
-  if (output == nullptr) return tl::unexpected(io_error("there is no place for a temporary file"));
-  const auto child = spawn({.argv = std::move(argv),
-                            .cwd = {},
-                            .stdout_descriptor = ::fileno(output.get()),
-                            .stderr_descriptor = STDERR_FILENO});
+  std::string output;
+  auto child =
+      ChildProcess::start({.argv = std::move(argv),
+                           .stdout_sink = [&output](std::string_view bytes) { output += bytes; },
+                           .stderr_descriptor = STDERR_FILENO,
+                           .group = ChildProcess::Group::of_caller});
   if (!child) return tl::unexpected(program_failed(program, "can't be run"));
-  int status = 0;
-  while (::waitpid(*child, &status, 0) < 0) {
-    if (errno != EINTR) return tl::unexpected(program_failed(program, "can't be waited for"));
-  }
-  if (!WIFEXITED(status)) {
+  child->await_end();
+  if (const auto signal = child->signal()) {
     return tl::unexpected(
-        program_failed(program, "was ended by signal " + std::to_string(WTERMSIG(status))));
+        program_failed(program, "was ended by signal " + std::to_string(*signal)));
   }
-  Ended ended{WEXITSTATUS(status), {}};
-  std::rewind(output.get());
-  std::array<char, 64 * 1024> buffer;
-  while (const std::size_t got = std::fread(buffer.data(), 1, buffer.size(), output.get())) {
-    ended.output.append(buffer.data(), got);
-  }
-  return ended;
+  if (!child->exit_code()) return tl::unexpected(program_failed(program, "can't be waited for"));
+  return Ended{*child->exit_code(), std::move(output)};
 }
 
 // The result of `program replay --json …`; nothing if it doesn't know what it was asked for.

@@ -47,8 +47,8 @@ BOOST_DESCRIBE_STRUCT(CheckResult, (),
                        output_bytes, not_started, program_missing, cleanup_failure))
 
 // Runs it in `workspace`, in a process group of its own. On timeout, and for what it leaves behind
-// at its end: TERM, after `grace_ms` KILL, of all its descendants. Single-threaded callers without
-// other children, that are the subreaper of their descendants.
+// at its end: TERM, after `grace_ms` KILL, of all its descendants. For single-threaded callers
+// without other children that have called become_reaper().
 CheckResult run_check(const CheckDefinition& check, const std::filesystem::path& workspace,
                       std::int64_t grace_ms);
 

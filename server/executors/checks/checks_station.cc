@@ -1,6 +1,5 @@
 #include "server/executors/checks/checks_station.h"
 
-#include <sys/prctl.h>
 #include <sysexits.h>
 
 #include <cstdio>
@@ -14,6 +13,7 @@
 #include "server/git/smoke_data.h"
 #include "server/git/tree_removal.h"
 #include "server/platform/atomic_file.h"
+#include "server/platform/child_process.h"
 
 namespace signalbox {
 namespace {
@@ -69,7 +69,7 @@ tl::expected<CheckedPlan, DeclaredResult> plan_of(const ChecksTask& task,
 }  // namespace
 
 int run_checks_station(const std::filesystem::path& job_directory) {
-  ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+  become_reaper();
   const auto task = read_checks_task(job_directory);
   if (!task) return refuse(task.error());
   const std::filesystem::path artifacts = JobDirectory{job_directory}.artifacts();

@@ -40,8 +40,8 @@ inline constexpr std::size_t stderr_end_bytes_max = 2 * 1024;
 // descendants (become_agent_supervisor).
 AgentEnd call_agent(const AgentCall& call, AgentTranscript& transcript);
 
-// To be called once, before the first call: SIGTERM and SIGCHLD are noticed instead of obeyed, and
-// what an agent leaves behind stays ours.
+// To be called once, before the first call: SIGTERM is noticed instead of obeyed, and what an agent
+// leaves behind stays ours.
 void become_agent_supervisor();
 
 }  // namespace signalbox

@@ -1,10 +1,8 @@
 #include "server/executors/process/process_executor.h"
 
 #include <fcntl.h>
-#include <sys/wait.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <system_error>
 
 #include "domain/check.h"
@@ -13,11 +11,9 @@
 #include "server/executors/coderunner/agent_task.h"
 #include "server/executors/deep_work_command.h"
 #include "server/executors/job_report.h"
-#include "server/executors/job_spec.h"
 #include "server/executors/process/job_environment.h"
 #include "server/platform/atomic_file.h"
-#include "server/platform/end_processes.h"
-#include "server/platform/spawn.h"
+#include "server/platform/child_process.h"
 #include "server/text/utf8_text.h"
 #include "store/durable_file.h"
 #include "store/file_descriptor.h"
@@ -139,7 +135,7 @@ Executed<void> ProcessExecutor::prepare(const Job& job, const JobDirectory& dire
   }
   // Another submit of the same job writes the same, so that it doesn't matter which one a shim
   // reads.
-  if (auto written = write_job_spec(directory.spec(), spec); !written) {
+  if (auto written = directory.write_spec(spec); !written) {
     return storage_error(written.error());
   }
   return {};
@@ -147,24 +143,20 @@ Executed<void> ProcessExecutor::prepare(const Job& job, const JobDirectory& dire
 
 Executed<void> ProcessExecutor::start_shim(const JobDirectory& directory,
                                            const std::vector<std::string>& environment) const {
-  Spawn what;
-  what.argv = {options_.binary.string(), "shim", "--job-dir", directory.root.string()};
-  what.environment = &environment;
-  what.new_session = true;
-  const auto pid = spawn(what);
-  if (!pid) {
+  auto shim = ChildProcess::start(
+      {.argv = {options_.binary.string(), "shim", "--job-dir", directory.root.string()},
+       .environment = environment,
+       .group = ChildProcess::Group::own_session});
+  if (!shim) {
     return shim_error(options_.binary.string() + ": " +
-                      std::generic_category().message(pid.error()));
+                      std::generic_category().message(shim.error()));
   }
   // The shim detaches; this is its first process, which ends as soon as the job's lock is taken.
-  int status = 0;
-  while (::waitpid(*pid, &status, 0) < 0) {
-    if (errno != EINTR) return shim_error(std::generic_category().message(errno));
-  }
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
-  return shim_error(WIFEXITED(status)
-                        ? "it ended with exit code " + std::to_string(WEXITSTATUS(status))
-                        : "it was killed");
+  shim->await_end();
+  const auto exit_code = shim->exit_code();
+  if (exit_code == 0) return {};
+  return shim_error(exit_code ? "it ended with exit code " + std::to_string(*exit_code)
+                              : "it was killed");
 }
 
 Executed<JobState> ProcessExecutor::poll(const Job& job) {

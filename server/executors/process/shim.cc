@@ -1,8 +1,6 @@
 #include "server/executors/process/shim.h"
 
 #include <fcntl.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <sysexits.h>
 #include <unistd.h>
 
@@ -11,7 +9,8 @@
 
 #include "server/executors/job_directory.h"
 #include "server/executors/process/supervision.h"
-#include "server/executors/shim_lock.h"
+#include "server/platform/child_process.h"
+#include "server/platform/clock.h"
 #include "server/text/time_text.h"
 
 namespace signalbox {
@@ -21,51 +20,44 @@ constexpr int result_write_attempts_max = 600;  // one a second
 
 void prepare_process() {
   for (const int ignored : {SIGTERM, SIGHUP, SIGINT, SIGPIPE}) std::signal(ignored, SIG_IGN);
-  sigset_t child;
-  sigemptyset(&child);
-  sigaddset(&child, SIGCHLD);
-  ::sigprocmask(SIG_BLOCK, &child, nullptr);
-  ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+  become_reaper();
   // Not in the way of an unmount, nor of the removal of the directory it was started in.
   [[maybe_unused]] const int moved = ::chdir("/");
 }
 
-ShimResult not_started(const Clock& clock, const StoreError& error) {
+ShimResult not_started(const StoreError& error) {
   ShimResult result;
   result.error_code = "JOB_STORAGE";
   result.error_message = error.message;
   result.error_is_transient = true;
-  result.started_at = result.ended_at = format_time(clock.wall_ns());
+  result.started_at = result.ended_at = format_time(SystemClock().wall_ns());
   return result;
 }
 
-ShimResult execute(const JobDirectory& job, const Clock& clock) {
-  const auto spec = read_job_spec(job.spec());
-  if (!spec) return not_started(clock, spec.error());
+ShimResult execute(const JobDirectory& job) {
+  const auto spec = job.read_spec();
+  if (!spec) return not_started(spec.error());
   auto stdout_log = BoundedLog::create(job.stdout_log());
-  if (!stdout_log) return not_started(clock, stdout_log.error());
+  if (!stdout_log) return not_started(stdout_log.error());
   auto stderr_log = BoundedLog::create(job.stderr_log());
-  if (!stderr_log) return not_started(clock, stderr_log.error());
-  return Supervision(*spec, std::move(*stdout_log), std::move(*stderr_log),
-                     CancelWatch(job.cancel()), job.paused(), clock)
-      .run();
+  if (!stderr_log) return not_started(stderr_log.error());
+  return run_supervised(*spec, std::move(*stdout_log), std::move(*stderr_log), job);
 }
 
 // The detached process. `ready` is told as soon as the lock is settled.
 int supervise(const JobDirectory& job, FileDescriptor ready) {
   prepare_process();
-  const auto lock = take_shim_lock(job.lock());
+  const auto lock = job.take_lock();
   const char settled = lock ? 'y' : 'n';
   [[maybe_unused]] const ssize_t told = ::write(ready.get(), &settled, 1);
   ready = {};
   if (!lock) return EX_IOERR;
   if (!*lock) return 0;  // another shim was first
 
-  const SystemClock clock;
-  const ShimResult result = execute(job, clock);
+  const ShimResult result = execute(job);
   // Without its result the job would count as lost, so a full disk is waited for.
   for (int attempt = 0; attempt < result_write_attempts_max; ++attempt) {
-    const auto written = write_shim_result(job.result(), result);
+    const auto written = job.write_result(result);
     if (written) return 0;
     if (written.error().kind == StoreError::Kind::not_found) break;  // the directory was removed
     ::sleep(1);
