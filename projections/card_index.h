@@ -14,10 +14,8 @@
 #include <vector>
 
 #include <boost/describe/class.hpp>
-#include <boost/unordered/unordered_flat_map.hpp>
 
-#include "projections/card_row.h"
-#include "projections/table.h"
+#include "projections/noun_rows.h"
 
 namespace signalbox {
 
@@ -26,10 +24,7 @@ struct CardFilter {
   std::optional<CardStatus> status;
 };
 
-struct CardPage {
-  std::vector<CardRow> rows;  // the latest submitted first
-  Position next_cursor = 0;   // 0: there are no more
-};
+using CardPage = RowPage<CardRow>;
 
 struct CardCounts {
   std::uint64_t backlog = 0;
@@ -49,15 +44,15 @@ BOOST_DESCRIBE_STRUCT(CardCounts, (),
 class CardIndex {
  public:
   // The table outlives the index.
-  explicit CardIndex(const Table& table) : table_(table) {}
+  explicit CardIndex(const Table& table) : table_(table), rows_(table) {}
 
-  // One batch: begin(), then take() each record of a card or a project, then put() what came of
+  // One batch: begin(), then apply() each record of a card or a project, then put() what came of
   // it into what the owner of the table writes. One thread at a time.
   void begin();
-  Stored<void> take(const Record& record);
+  Stored<void> apply(const Record& record);
   Stored<void> put(TableBatch& out);
 
-  // The queries below: any thread, beside take() too.
+  // The queries below: any thread, beside apply() too.
 
   [[nodiscard]] Stored<std::optional<CardRow>> find(const CardId& id) const;
   // The card that this run worked on, or merged.
@@ -74,24 +69,10 @@ class CardIndex {
   [[nodiscard]] Stored<Position> policy_adopted(std::string_view project) const;
 
  private:
-  struct Affected {
-    CardRow row;
-    std::optional<CardStatus> status_before;  // none: it was submitted in this batch
-    std::string positions;
-    Position first = 0;
-    Position last = 0;
-    std::vector<RunId> runs;  // that started
-  };
-
-  [[nodiscard]] Stored<Position> number_at(std::string_view key) const;
-  [[nodiscard]] Stored<std::optional<CardRow>> row_at(Position submitted) const;
-  void submit(const Record& record, const CardSubmitted& event);
-  Stored<Affected*> affected_by(const Record& record);
-
   const Table& table_;
-  // Of this batch.
-  boost::unordered_flat_map<CardId, Affected, UuidHash> affected_;
-  std::map<std::string, Position> policies_;  // by key: what happened to policy files
+  NounRows<CardRows> rows_;
+  // Of this batch, by key: which card a run is of, and what happened to policy files.
+  std::map<std::string, Position> positions_;
 };
 
 }  // namespace signalbox

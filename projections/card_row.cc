@@ -5,7 +5,7 @@
 namespace signalbox {
 namespace {
 
-struct FillCardRow {
+struct ApplyToCardRow {
   CardRow& row;
 
   void operator()(const CardSubmitted&) const {}
@@ -70,7 +70,7 @@ CardRow card_row(const Record& record, const CardSubmitted& event) {
   return row;
 }
 
-Stored<void> fold(CardRow& row, const Record& record) {
+Stored<void> apply(CardRow& row, const Record& record) {
   const auto next = next_status(row.status, tag_of(record.event).number);
   if (!next) {
     StoreError error;
@@ -82,7 +82,7 @@ Stored<void> fold(CardRow& row, const Record& record) {
   row.status = *next;
   row.changed_at_ns = record.recorded_at_ns;
   row.last_position = record.position;
-  std::visit(FillCardRow{row}, std::get<CardEvent>(record.event));
+  std::visit(ApplyToCardRow{row}, std::get<CardEvent>(record.event));
   return {};
 }
 

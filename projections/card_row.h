@@ -48,6 +48,6 @@ BOOST_DESCRIBE_STRUCT(CardRow, (),
 CardRow card_row(const Record& record, const CardSubmitted& event);
 
 // What a later event of the card makes of its row. `damaged` if none such can follow.
-Stored<void> fold(CardRow& row, const Record& record);
+Stored<void> apply(CardRow& row, const Record& record);
 
 }  // namespace signalbox

@@ -166,9 +166,7 @@ class RowSieve {
   void put_counts() {
     if (!runs_.empty()) put_(keys::counts, encode_row(run_counts_));
     for (const auto& [project, counts] : card_counts_) {
-      std::string key = "g";
-      keys::append_text(key, project);
-      put_(key, encode_row(counts));
+      put_(keys::text('g', project), encode_row(counts));
     }
     for (const auto& [hour, span] : hours_) {
       std::string value;

@@ -1,10 +1,14 @@
-// Rows of read models as bytes: their Describe listing through cereal. Internal: sources only.
+// Rows of read models as bytes: their Describe listing through cereal, and how one is read from its
+// table. Internal: sources only.
 #pragma once
 
 #include <exception>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "projections/run_index_keys.h"
+#include "projections/table.h"
 #include "store/described_archive.h"
 #include "store/store_error.h"
 
@@ -29,6 +33,24 @@ Stored<Row> decode_row(std::string_view bytes) {
     return tl::unexpected(std::move(error));
   }
   return row;
+}
+
+// Nothing where there is no such key.
+template <described::Described Row>
+Stored<std::optional<Row>> read_row(const Table& table, std::string_view key) {
+  const auto bytes = table.get(key);
+  if (!bytes) return tl::unexpected(bytes.error());
+  if (!*bytes) return std::nullopt;
+  auto row = decode_row<Row>(**bytes);
+  if (!row) return tl::unexpected(std::move(row.error()));
+  return std::move(*row);
+}
+
+// The position that a key leads to; 0 where there is no such key.
+inline Stored<Position> read_position(const Table& table, std::string_view key) {
+  const auto bytes = table.get(key);
+  if (!bytes) return tl::unexpected(bytes.error());
+  return *bytes ? run_index_keys::trailing_number(**bytes) : 0;
 }
 
 }  // namespace signalbox

@@ -18,7 +18,7 @@
 #include <boost/describe/class.hpp>
 
 #include "projections/card_index.h"
-#include "projections/run_row.h"
+#include "projections/noun_rows.h"
 #include "projections/strategy_ledger.h"
 #include "projections/table.h"
 #include "projections/tick_ledger.h"
@@ -36,10 +36,7 @@ struct RunFilter {
   [[nodiscard]] bool matches(const RunRow& row) const;
 };
 
-struct RunPage {
-  std::vector<RunRow> rows;  // newest first
-  Position next_cursor = 0;  // 0: there are no more
-};
+using RunPage = RowPage<RunRow>;
 
 struct RunCounts {
   std::uint64_t queued = 0;
@@ -61,8 +58,6 @@ class RunIndex {
  public:
   // The number of the layout in the table: goes up with every change of it or of its rows.
   static constexpr std::uint32_t format = 5;
-  // Index entries that one page looks at, at most; then it is given with fewer rows and a cursor.
-  static constexpr std::size_t page_entries_max = 10'000;
 
   // The table outlives the index.
   explicit RunIndex(Table& table);
@@ -73,8 +68,8 @@ class RunIndex {
   // Makes a new index begin with what `log` begins with. `damaged` for one that began otherwise,
   // before records were dropped from the log.
   Stored<void> begin(const EventLog& log);
-  // Takes the records at applied() + 1, …; those up to applied() are skipped. `damaged` means that
-  // the table doesn't fit the log: delete it and start again. One thread at a time.
+  // Applies the records at applied() + 1, …; those up to applied() are skipped. `damaged` means
+  // that the table doesn't fit the log: delete it and start again. One thread at a time.
   Stored<void> apply(std::span<const Record> records);
   [[nodiscard]] Position applied() const;
   // The table's: see there.
@@ -105,12 +100,11 @@ class RunIndex {
  private:
   class Batch;
 
-  [[nodiscard]] Stored<Position> started_of(std::string_view key) const;
-  [[nodiscard]] Stored<std::optional<RunRow>> row_at(Position started) const;
-  [[nodiscard]] Stored<std::pair<Position, Position>> window_of(const RunFilter& filter) const;
-  [[nodiscard]] Stored<std::string> index_for(const RunFilter& filter) const;
+  [[nodiscard]] Stored<void> narrow_to_hours(PageRange& range, const RunFilter& filter) const;
+  [[nodiscard]] Stored<std::string> list_for(const RunFilter& filter) const;
 
   Table& table_;
+  NounRows<RunRows> rows_;
   TickLedger ticks_;
   StrategyLedger strategies_;
   CardIndex cards_;

@@ -4,9 +4,8 @@
 #include <utility>
 
 #include "domain/limits.h"
-#include "projections/position_list.h"
+#include "projections/row_codec.h"
 #include "projections/run_index_keys.h"
-#include "store/described_archive.h"
 
 namespace signalbox {
 namespace {
@@ -30,30 +29,26 @@ void widen(std::pair<Position, Position>& span, Position first, Position last) {
 
 void RunIndex::Batch::begin() {
   out_.clear();
-  affected_.clear();
-  place_of_.clear();
+  index_.rows_.begin();
   hours_.clear();
   index_.ticks_.begin();
   index_.strategies_.begin();
   index_.cards_.begin();
 }
 
-Stored<void> RunIndex::Batch::take(const Record& record) {
-  if (record.stream.kind == StreamKind::tick) return index_.ticks_.take(record, out_);
+Stored<void> RunIndex::Batch::apply(const Record& record) {
+  if (record.stream.kind == StreamKind::tick) return index_.ticks_.apply(record, out_);
   if (record.stream.kind == StreamKind::card || record.stream.kind == StreamKind::project) {
-    return index_.cards_.take(record);
+    return index_.cards_.apply(record);
   }
   if (record.stream.kind != StreamKind::run) return {};
   if (const auto* started = event_as<RunStarted>(record.event)) return start(record, *started);
   if (event_as<StationHeartbeat>(record.event) != nullptr) return {};
-  auto affected = affected_by(record);
-  if (!affected) return tl::unexpected(std::move(affected.error()));
-  Affected& run = **affected;
-  const Position before = run.first == 0 ? 0 : run.row.last_position;
-  index_.strategies_.take(run.row, record);
-  if (auto folded = fold(run.row, record); !folded) return folded;
-  if (run.first == 0) run.first = record.position;
-  append_position(run.positions, before, record.position);
+  const auto run = index_.rows_.change(record);
+  if (!run) return tl::unexpected(run.error());
+  index_.strategies_.apply((*run)->row, record);
+  if (auto applied = signalbox::apply((*run)->row, record); !applied) return applied;
+  (*run)->add_position(record.position);
   return {};
 }
 
@@ -61,39 +56,14 @@ Stored<void> RunIndex::Batch::start(const Record& record, const RunStarted& even
   if (event.pipeline) {
     if (pipelines_.size() > limits::idle_pipelines_max) pipelines_.clear();
     pipelines_.insert_or_assign(event.pipeline_digest, *event.pipeline);
-    bytes_.clear();
-    described::encode(*event.pipeline, bytes_);
-    out_.put(keys::pipeline(event.pipeline_digest), bytes_);
+    out_.put(keys::pipeline(event.pipeline_digest), encode_row(*event.pipeline));
   }
   const auto definition = pipeline(event.pipeline_digest);
   if (!definition) return tl::unexpected(definition.error());
   if (*definition == nullptr) return damaged(record, "the pipeline of a run that starts");
-
-  latest_ = affected_.size();
-  place_of_.insert_or_assign(record.stream.run_id, latest_);
-  Affected& run = affected_.emplace_back();
-  run.row = row_of(record, event, **definition);
-  run.first = record.position;
-  append_position(run.positions, 0, record.position);
+  index_.rows_.add(record, row_of(record, event, **definition));
   widen(hours_[keys::hour_of(record.recorded_at_ns)], record.position, record.position);
   return {};
-}
-
-Stored<RunIndex::Batch::Affected*> RunIndex::Batch::affected_by(const Record& record) {
-  const RunId& id = record.stream.run_id;
-  if (latest_ < affected_.size() && affected_[latest_].row.run_id == id) {
-    return &affected_[latest_];
-  }
-  const auto [place, inserted] = place_of_.try_emplace(id, affected_.size());
-  latest_ = place->second;
-  if (!inserted) return &affected_[latest_];
-  auto row = index_.find(id);
-  if (!row) return tl::unexpected(std::move(row.error()));
-  if (!*row) return damaged(record, "run " + to_string(id));
-  Affected& run = affected_.emplace_back();
-  run.row = std::move(**row);
-  run.status_before = run.row.status;
-  return &run;
 }
 
 Stored<const PipelineDefinition*> RunIndex::Batch::pipeline(const Digest& digest) {
@@ -107,35 +77,23 @@ Stored<const PipelineDefinition*> RunIndex::Batch::pipeline(const Digest& digest
   return &pipelines_.insert_or_assign(digest, std::move(**stored)).first->second;
 }
 
-Stored<void> RunIndex::Batch::put_run(Affected& affected, RunCounts& counts) {
-  RunRow& row = affected.row;
-  const Position started = row.started_position;
+Stored<void> RunIndex::Batch::put_run(ChangedRow<RunRow>& run, RunCounts& counts) {
+  RunRow& row = run.row;
   if (row.station.empty()) {
     const auto definition = pipeline(row.pipeline_digest);
     if (!definition) return tl::unexpected(definition.error());
     if (*definition != nullptr) row.station = (*definition)->stations.at(row.station_index).name;
   }
-  bytes_.clear();
-  described::encode(row, bytes_);
-  out_.put(keys::row(started), bytes_);
-  out_.put(keys::numbered(keys::events(started), affected.first), affected.positions);
-
-  if (affected.status_before != row.status) {
-    if (affected.status_before) {
-      --counts.of(*affected.status_before);
-      out_.erase(keys::numbered(keys::status(*affected.status_before), started));
-    }
+  index_.rows_.put(run, out_);
+  if (run.has_new_status()) {
+    if (run.status_before) --counts.of(*run.status_before);
     ++counts.of(row.status);
-    out_.put(keys::numbered(keys::status(row.status), started), {});
   }
-  if (affected.status_before) return {};
-  std::string reference;
-  keys::append_big_endian(reference, started);
-  out_.put(keys::run_id(row.run_id), reference);
+  if (run.status_before) return {};
+  const Position started = row.started_position;
   if (!row.idempotency_key.empty()) {
-    out_.put(keys::idempotency_key(row.idempotency_key), reference);
+    out_.put(keys::idempotency_key(row.idempotency_key), keys::number_bytes(started));
   }
-  if (!row.project.empty()) out_.put(keys::numbered(keys::project(row.project), started), {});
   for (const auto& [name, value] : row.labels) {
     out_.put(keys::numbered(keys::label(name, value), started), {});
   }
@@ -161,15 +119,13 @@ Stored<void> RunIndex::Batch::put_hours() {
 Stored<void> RunIndex::Batch::write(Position applied) {
   auto counts = index_.counts();
   if (!counts) return tl::unexpected(std::move(counts.error()));
-  for (Affected& affected : affected_) {
-    if (auto put = put_run(affected, *counts); !put) return put;
+  for (ChangedRow<RunRow>& run : index_.rows_.changed()) {
+    if (auto put = put_run(run, *counts); !put) return put;
   }
   if (auto put = put_hours(); !put) return put;
   if (auto put = index_.strategies_.put(out_); !put) return put;
   if (auto put = index_.cards_.put(out_); !put) return put;
-  bytes_.clear();
-  described::encode(*counts, bytes_);
-  out_.put(keys::counts, bytes_);
+  out_.put(keys::counts, encode_row(*counts));
   return index_.table_.write(out_, applied);
 }
 

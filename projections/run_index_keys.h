@@ -1,4 +1,4 @@
-// How the run index lies in its table. Internal to it: sources include this, headers don't.
+// How the run index lies in its table. Internal to projections/.
 //
 //   r <started>                  the row, by the position of its RunStarted
 //   i <run id>                   <started>
@@ -35,7 +35,6 @@
 #include <string_view>
 
 #include "domain/ids.h"
-#include "domain/run.h"
 
 namespace signalbox::run_index_keys {
 
@@ -59,6 +58,7 @@ inline std::string numbered(std::string prefix, std::uint64_t number) {
   append_big_endian(prefix, number);
   return prefix;
 }
+inline std::string number_bytes(std::uint64_t number) { return numbered({}, number); }
 
 inline void append_text(std::string& out, std::string_view text) {
   out.push_back(static_cast<char>(static_cast<unsigned char>(text.size())));
@@ -72,20 +72,21 @@ std::string raw(char kind, const Bytes& id) {
   return key;
 }
 
-inline std::string row(Position started) { return numbered("r", started); }
-inline std::string run_id(const RunId& id) { return raw('i', id); }
-inline std::string idempotency_key(std::string_view key) { return "k" + std::string(key); }
-inline std::string pipeline(const Digest& digest) { return raw('d', digest); }
-inline std::string events(Position started) { return numbered("e", started); }
-inline std::string status(RunStatus status) { return {'s', static_cast<char>(status)}; }
-inline std::string project(std::string_view project) {
-  std::string key = "p";
-  append_text(key, project);
+// A list's key, or where it begins: its kind and the text that its entries have in common.
+inline std::string text(char kind, std::string_view text) {
+  std::string key(1, kind);
+  append_text(key, text);
   return key;
 }
+template <class Status>
+std::string status(char kind, Status status) {
+  return {kind, static_cast<char>(status)};
+}
+
+inline std::string idempotency_key(std::string_view key) { return "k" + std::string(key); }
+inline std::string pipeline(const Digest& digest) { return raw('d', digest); }
 inline std::string label(std::string_view name, std::string_view value) {
-  std::string key = "l";
-  append_text(key, name);
+  std::string key = text('l', name);
   append_text(key, value);
   return key;
 }

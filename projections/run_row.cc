@@ -26,7 +26,7 @@ void take_error(RunRow& row, std::string_view code, std::string_view message) {
   row.error_message = message;
 }
 
-struct RunRowFold {
+struct ApplyToRunRow {
   RunRow& row;
   const Record& record;
 
@@ -144,7 +144,7 @@ RunRow row_of(const Record& record, const RunStarted& event, const PipelineDefin
   return row;
 }
 
-Stored<void> fold(RunRow& row, const Record& record) {
+Stored<void> apply(RunRow& row, const Record& record) {
   const std::uint16_t number = tag_of(record.event).number;
   const auto run_status = next_status(row.status, number);
   if (std::holds_alternative<StationEvent>(record.event)) {
@@ -160,7 +160,7 @@ Stored<void> fold(RunRow& row, const Record& record) {
   if (run_status) row.status = *run_status;
   row.updated_at_ns = record.recorded_at_ns;
   row.last_position = record.position;
-  apply(RunRowFold{row, record}, record.event);
+  apply(ApplyToRunRow{row, record}, record.event);
   return {};
 }
 

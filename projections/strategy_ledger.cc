@@ -11,11 +11,7 @@ namespace {
 
 namespace keys = run_index_keys;
 
-std::string project_prefix(std::string_view project) {
-  std::string key = "y";
-  keys::append_text(key, project);
-  return key;
-}
+std::string project_prefix(std::string_view project) { return keys::text('y', project); }
 
 std::string key_of(const RunRow& row) {
   std::string key = project_prefix(row.project);
@@ -59,7 +55,7 @@ std::optional<bool> ended(const Event& event) {
 
 }  // namespace
 
-void StrategyLedger::take(const RunRow& before, const Record& record) {
+void StrategyLedger::apply(const RunRow& before, const Record& record) {
   if (!before.error_class) return;  // nothing to rescue
   const auto succeeded = ended(record.event);
   if (!succeeded) return;
@@ -71,13 +67,11 @@ void StrategyLedger::take(const RunRow& before, const Record& record) {
 Stored<void> StrategyLedger::put(TableBatch& out) {
   for (const auto& [key, change] : changes_) {
     StrategyCounts counts = change;
-    const auto known = table_.get(key);
-    if (!known) return tl::unexpected(known.error());
-    if (*known) {
-      const auto before = decode_row<StrategyCounts>(**known);
-      if (!before) return tl::unexpected(before.error());
-      counts.tried += before->tried;
-      counts.succeeded += before->succeeded;
+    const auto before = read_row<StrategyCounts>(table_, key);
+    if (!before) return tl::unexpected(before.error());
+    if (*before) {
+      counts.tried += (*before)->tried;
+      counts.succeeded += (*before)->succeeded;
     }
     out.put(key, encode_row(counts));
   }

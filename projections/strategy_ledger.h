@@ -14,8 +14,8 @@
 
 #include <boost/describe/class.hpp>
 
+#include "projections/row_page.h"
 #include "projections/run_row.h"
-#include "projections/table.h"
 
 namespace signalbox {
 
@@ -49,20 +49,17 @@ struct StrategyPage {
 
 class StrategyLedger {
  public:
-  // Rows that one page looks at, at most; then it is given with fewer and a cursor.
-  static constexpr std::size_t page_entries_max = 10'000;
-
   // The table outlives the ledger.
   explicit StrategyLedger(const Table& table) : table_(table) {}
 
-  // One batch: begin(), then take() each record of a run with the row as it was before, then put()
+  // One batch: begin(), then apply() each record of a run with the row as it was before, then put()
   // into what the owner of the table writes. One thread at a time.
   void begin() { changes_.clear(); }
-  void take(const RunRow& before, const Record& record);
+  void apply(const RunRow& before, const Record& record);
   Stored<void> put(TableBatch& out);
 
   // At most `limit` matching rows after `cursor` (empty: from the first). Any thread, beside
-  // take() too.
+  // apply() too.
   [[nodiscard]] Stored<StrategyPage> list(const StrategyFilter& filter, std::size_t limit,
                                           const std::string& cursor = {}) const;
 

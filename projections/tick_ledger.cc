@@ -1,6 +1,5 @@
 #include "projections/tick_ledger.h"
 
-#include <limits>
 #include <utility>
 
 #include "projections/row_codec.h"
@@ -13,12 +12,7 @@ namespace keys = run_index_keys;
 
 constexpr std::string_view all_ticks = "t";
 
-std::string loop_key(std::string_view loop) {
-  std::string key = "o";
-  keys::append_text(key, loop);
-  return key;
-}
-
+std::string loop_key(std::string_view loop) { return keys::text('o', loop); }
 std::string tick_run_key(const RunId& run_id) { return keys::raw('u', run_id); }
 
 }  // namespace
@@ -29,12 +23,7 @@ bool TickFilter::matches(const TickRow& row) const {
 }
 
 Stored<std::optional<TickRow>> TickLedger::row_at(Position position) const {
-  const auto bytes = table_.get(keys::numbered(std::string(all_ticks), position));
-  if (!bytes) return tl::unexpected(bytes.error());
-  if (!*bytes) return std::nullopt;
-  auto row = decode_row<TickRow>(**bytes);
-  if (!row) return tl::unexpected(std::move(row.error()));
-  return std::move(*row);
+  return read_row<TickRow>(table_, keys::numbered(std::string(all_ticks), position));
 }
 
 Stored<std::optional<TickRow>> TickLedger::start_of(Token token) const {
@@ -48,7 +37,7 @@ void TickLedger::put(const TickRow& row, TableBatch& out) {
   if (!row.run_id.is_nil()) out.put(keys::numbered(tick_run_key(row.run_id), row.position), {});
 }
 
-Stored<void> TickLedger::take(const Record& record, TableBatch& out) {
+Stored<void> TickLedger::apply(const Record& record, TableBatch& out) {
   const Token token = tick_token(record);
   if (token == 0 || token == record.position) {
     const TickRow row = tick_row(record, nullptr);
@@ -71,38 +60,17 @@ Stored<void> TickLedger::take(const Record& record, TableBatch& out) {
 
 Stored<TickPage> TickLedger::list(const TickFilter& filter, std::size_t limit,
                                   Position cursor) const {
-  TickPage page;
-  if (limit == 0) return page;
-  std::string index(all_ticks);
+  PageRange range{std::string(all_ticks)};
+  range.limit = limit;
+  range.end_before(cursor);
   if (filter.run_id) {
-    index = tick_run_key(*filter.run_id);
+    range.list = tick_run_key(*filter.run_id);
   } else if (filter.loop) {
-    index = loop_key(*filter.loop);
+    range.list = loop_key(*filter.loop);
   }
-  const Position last = cursor == 0 ? std::numeric_limits<Position>::max() : cursor - 1;
-  std::optional<StoreError> failure;
-  Position looked_at = 0;
-  std::size_t looks = 0;
-  const auto scanned = table_.scan(index, keys::numbered(index, last), ScanOrder::descending,
-                                   [&](std::string_view key, std::string_view) {
-                                     if (page.rows.size() == limit || looks == page_entries_max) {
-                                       page.next_cursor = looked_at;
-                                       return false;
-                                     }
-                                     ++looks;
-                                     looked_at = keys::trailing_number(key);
-                                     auto row = row_at(looked_at);
-                                     if (!row) {
-                                       failure = std::move(row.error());
-                                       return false;
-                                     }
-                                     if (*row && filter.matches(**row))
-                                       page.rows.push_back(std::move(**row));
-                                     return true;
-                                   });
-  if (!scanned) return tl::unexpected(scanned.error());
-  if (failure) return tl::unexpected(std::move(*failure));
-  return page;
+  return read_page<TickRow>(
+      table_, range, [this](Position position, std::string_view) { return row_at(position); },
+      [&filter](const TickRow& row) { return filter.matches(row); });
 }
 
 }  // namespace signalbox

@@ -12,7 +12,7 @@
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
-#include "projections/table.h"
+#include "projections/row_page.h"
 #include "projections/tick_row.h"
 
 namespace signalbox {
@@ -24,23 +24,17 @@ struct TickFilter {
   [[nodiscard]] bool matches(const TickRow& row) const;
 };
 
-struct TickPage {
-  std::vector<TickRow> rows;  // newest first
-  Position next_cursor = 0;   // 0: there are no more
-};
+using TickPage = RowPage<TickRow>;
 
 class TickLedger {
  public:
-  // Rows that one page looks at, at most; then it is given with fewer and a cursor.
-  static constexpr std::size_t page_entries_max = 10'000;
-
   // The table outlives the ledger.
   explicit TickLedger(const Table& table) : table_(table) {}
 
-  // One batch: begin(), then take() each record, which puts its row into `out`; whoever owns the
+  // One batch: begin(), then apply() each record, which puts its row into `out`; whoever owns the
   // table writes that. One thread at a time.
   void begin() { starts_.clear(); }
-  Stored<void> take(const Record& record, TableBatch& out);
+  Stored<void> apply(const Record& record, TableBatch& out);
 
   // At most `limit` matching rows before `cursor` (0: all). Any thread, beside take() too.
   [[nodiscard]] Stored<TickPage> list(const TickFilter& filter, std::size_t limit,

@@ -168,7 +168,7 @@ TEST(RunIndexPagingTest, PagesStayPutWhileRunsArrive) {
 }
 
 TEST(RunIndexPagingTest, APageLooksAtSoMuchAndNoMore) {
-  const std::vector<Record> records = short_runs(RunIndex::page_entries_max + 10);
+  const std::vector<Record> records = short_runs(page_entries_max + 10);
   MemoryTable table;
   RunIndex index(table);
   ASSERT_TRUE(index.apply(records).has_value());
