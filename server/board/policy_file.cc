@@ -30,11 +30,7 @@ std::string shown(std::string_view text) {
 }
 
 // Without blanks and the signs of emphasis and code around it.
-std::string_view bare(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t*_`\"");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t*_`\"") - first + 1);
-}
+std::string_view bare(std::string_view text) { return trimmed(text, " \t*_`\""); }
 
 // "2 (over all projects)" is 2.
 std::string_view without_note(std::string_view text) {

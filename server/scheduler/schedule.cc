@@ -18,12 +18,6 @@ std::int64_t floor_divided(std::int64_t number, std::int64_t by) {
   return number / by - (number % by < 0 ? 1 : 0);
 }
 
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
-}
-
 bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
 
 // "1h30m": the sum of durations, the larger unit first. None: it isn't written like that.
