@@ -136,20 +136,4 @@ std::vector<std::int64_t> Schedule::due_between(std::int64_t after_ns, std::int6
   return due;
 }
 
-std::size_t Schedule::count_between(std::int64_t after_ns, std::int64_t until_ns,
-                                    std::size_t limit) const {
-  if (after_ns >= until_ns) return 0;
-  if (const auto* interval = std::get_if<Interval>(&when_)) {
-    const std::int64_t count =
-        floor_divided(until_ns, interval->ns) - floor_divided(after_ns, interval->ns);
-    return std::min(limit, static_cast<std::size_t>(count));
-  }
-  std::size_t count = 0;
-  for (auto next_ns = next_after(after_ns); count < limit && next_ns && *next_ns <= until_ns;
-       next_ns = next_after(*next_ns)) {
-    ++count;
-  }
-  return count;
-}
-
 }  // namespace signalbox
