@@ -6,6 +6,7 @@
 #include "domain/check.h"
 #include "domain/limits.h"
 #include "domain/step_end.h"
+#include "domain/text_parts.h"
 
 namespace signalbox {
 namespace {
@@ -75,12 +76,7 @@ std::string previous_text(const Failure& failure, const AttemptResult& result) {
   std::string text = failure.code;
   if (!failure.message.empty()) text += ": " + failure.message;
   if (!result.summary.empty()) text += "\n" + result.summary;
-  if (text.size() > previous_bytes_max) {
-    std::size_t cut = previous_bytes_max;  // not inside a UTF-8 sequence
-    while (cut > 0 && (static_cast<unsigned char>(text[cut]) & 0xC0U) == 0x80U) --cut;
-    text.resize(cut);
-  }
-  return text;
+  return std::string(utf8_beginning(text, previous_bytes_max));
 }
 
 NewEvent watchdog_timed_out(const Run& run, std::int64_t elapsed_ms) {

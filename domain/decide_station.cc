@@ -9,6 +9,7 @@
 #include "domain/refusals.h"
 #include "domain/station_turn.h"
 #include "domain/step_end.h"
+#include "domain/text_parts.h"
 
 namespace signalbox {
 namespace {
@@ -92,13 +93,6 @@ Decided<void> require_speaker(const Run& run, bool from_executor) {
                 "station " + run.definition().name +
                     " is executed by the service itself, which takes the result from its job",
                 about(run, run.definition().name), look_at(run));
-}
-
-// As much as fits into bytes_max without cutting a UTF-8 character.
-std::string beginning_of(const std::string& text, std::size_t bytes_max) {
-  std::size_t bytes = std::min(text.size(), bytes_max);
-  while (bytes < text.size() && bytes > 0 && (text[bytes] & '\xC0') == '\x80') --bytes;
-  return text.substr(0, bytes);
 }
 
 StationClaimed claim_of(const Run& run, const std::string& worker, std::int64_t lease_ms,
@@ -214,8 +208,9 @@ NewEvents end_of_attempt(const Run& run, const CompleteStation& command, Failure
       return events;
     }
     case Outcome::canceled:
-      return end_canceled(
-          run, failure.message.empty() ? beginning_of(result.summary, 256) : failure.message);
+      return end_canceled(run, failure.message.empty()
+                                   ? std::string(utf8_beginning(result.summary, 256))
+                                   : failure.message);
   }
   SIGNALBOX_CHECK(false);
 }

@@ -39,8 +39,4 @@ enum class Blank {
 // The event without its free texts in `fields`. Empty ones stay so, and nothing else changes.
 Event without_free_texts(Event event, std::span<const std::string> fields, Blank blank);
 
-// How much longer, in bytes, an event can become by that with Blank::shortest: JSON texts of one
-// byte, of which an event has no more than two.
-inline constexpr std::size_t blank_growth_bytes_max = 2;
-
 }  // namespace signalbox

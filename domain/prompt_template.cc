@@ -2,14 +2,10 @@
 
 #include <algorithm>
 
+#include "domain/text_parts.h"
+
 namespace signalbox {
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
 
 const std::string* value_of(std::string_view name, const PromptValues& values) {
   if (name == "goal") return &values.goal;
@@ -31,7 +27,7 @@ std::optional<Placeholder> next_placeholder(std::string_view text, std::size_t f
   if (begin == std::string_view::npos) return std::nullopt;
   const std::size_t end = text.find("}}", begin + 2);
   if (end == std::string_view::npos) return std::nullopt;
-  return Placeholder{begin, end + 2, trimmed(text.substr(begin + 2, end - begin - 2))};
+  return Placeholder{begin, end + 2, trimmed(text.substr(begin + 2, end - begin - 2), " \t")};
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "projections/run_row.h"
 
 #include "domain/check.h"
+#include "domain/text_parts.h"
 
 namespace signalbox {
 namespace {
@@ -118,17 +119,10 @@ tl::unexpected<StoreError> misfit(const RunRow& row, const Record& record) {
 
 }  // namespace
 
-std::string_view excerpt(std::string_view text, std::size_t bytes_max) {
-  if (text.size() <= bytes_max) return text;
-  std::size_t cut = bytes_max;
-  while (cut > 0 && (static_cast<unsigned char>(text[cut]) & 0xC0U) == 0x80U) --cut;
-  return text.substr(0, cut);
-}
-
 RunRow row_of(const Record& record, const RunStarted& event, const PipelineDefinition& pipeline) {
   RunRow row;
   row.run_id = record.stream.run_id;
-  row.goal = excerpt(event.goal, RunRow::goal_bytes_max);
+  row.goal = utf8_beginning(event.goal, RunRow::goal_bytes_max);
   row.project = event.project;
   row.labels = event.labels;
   row.idempotency_key = event.idempotency_key;

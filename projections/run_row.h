@@ -70,7 +70,4 @@ RunRow row_of(const Record& record, const RunStarted& event, const PipelineDefin
 // the next claim names it. `damaged` if the row isn't one that such an event can follow.
 Stored<void> apply(RunRow& row, const Record& record);
 
-// At most `bytes_max` bytes of a text, cut between its UTF-8 characters.
-std::string_view excerpt(std::string_view text, std::size_t bytes_max);
-
 }  // namespace signalbox

@@ -1,4 +1,4 @@
-// Base64 (RFC 4648, section 4, with padding), quick enough for every record of a log.
+// Base64 (RFC 4648, section 4, with padding): OpenSSL codes, the strictness is ours.
 #pragma once
 
 #include <optional>

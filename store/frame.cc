@@ -322,17 +322,6 @@ Stored<void> decode_frame(const Frame& frame, Record& record) {
   return decoded;
 }
 
-Stored<Record> decode_record(std::string_view bytes, std::size_t& consumed) {
-  const auto frame = parse_frame(bytes);
-  if (!frame) return tl::unexpected(frame.error());
-  Stored<Record> record;
-  if (auto decoded = decode_frame(*frame, *record); !decoded) {
-    return tl::unexpected(std::move(decoded.error()));
-  }
-  consumed = frame->bytes;
-  return record;
-}
-
 Digest leaf_hash(std::string_view header, std::string_view salted_payload, Sha256& sha256) {
   const Digest payload = sha256.update(salted_payload).finish();
   return sha256.update(std::string_view("\0", 1)).update(header).update(payload).finish();

@@ -72,9 +72,6 @@ Record header_of(const Frame& frame);
 // The record that a parsed frame stands for, its event brought up to date; the same errors.
 Stored<void> decode_frame(const Frame& frame, Record& record);
 
-// Both at once; `consumed` is set to the length of the frame.
-Stored<Record> decode_record(std::string_view bytes, std::size_t& consumed);
-
 // SHA-256(0x00 ‖ header ‖ SHA-256(salt ‖ payload)): the record's leaf in the Merkle tree. A proof
 // binds the whole record, yet still holds when salt and payload are withheld.
 Digest leaf_hash(std::string_view header, std::string_view salted_payload, Sha256& sha256);

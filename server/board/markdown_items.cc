@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "domain/text_parts.h"
+
 namespace signalbox {
 namespace {
 
@@ -12,12 +14,6 @@ constexpr std::size_t code_columns = 4;  // so far indented, a line is code
 constexpr std::size_t heading_level_max = 6;
 constexpr std::size_t box_bytes_max = 3;  // "x", " x ", or a sign such as a tick
 constexpr std::size_t item_number_digits_max = 9;
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t\r");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
-}
 
 bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
 

@@ -30,11 +30,7 @@ std::string shown(std::string_view text) {
 }
 
 // Without blanks and the signs of emphasis and code around it.
-std::string_view bare(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t*_`\"");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t*_`\"") - first + 1);
-}
+std::string_view bare(std::string_view text) { return trimmed(text, " \t*_`\""); }
 
 // "2 (over all projects)" is 2.
 std::string_view without_note(std::string_view text) {
@@ -182,18 +178,6 @@ Done read_entry(const Entry& entry, Reading& reading) {
   return set_field(entry, *key, reading.policy);
 }
 
-std::string line_of(const PolicyKey& key, const Policy& policy) {
-  const auto write = [&](auto field) -> std::string {
-    const std::string name = key.name;
-    if constexpr (std::is_same_v<decltype(field), bool Policy::*>) {
-      return (policy.*field ? "- [x] " : "- [ ] ") + name;
-    } else {
-      return "- " + name + ": " + std::to_string(policy.*field);
-    }
-  };
-  return std::visit(write, key.field) + " (" + key.meaning + ")\n";
-}
-
 }  // namespace
 
 tl::expected<Policy, PolicyError> parse_policy_file(std::string_view text) {
@@ -212,24 +196,6 @@ tl::expected<Policy, PolicyError> parse_policy_file(std::string_view text) {
     if (auto ok = read_entry(**entry, reading); !ok) return tl::unexpected(ok.error());
   }
   return reading.policy;
-}
-
-std::string policy_file_text(const Policy& policy) {
-  std::string text =
-      "# Heartbeat\n\n"
-      "How Signalbox works on this project's cards. It is read at every tick: what you change "
-      "here\n"
-      "counts from the next one on. A line that can't be read is reported with its number, and\n"
-      "what was read last stays in force. Other sections and paragraphs are yours.\n";
-  std::string_view section;
-  for (const PolicyKey& key : policy_keys()) {
-    if (key.section != section) {
-      section = key.section;
-      text += "\n## " + std::string(section) + "\n\n";
-    }
-    text += line_of(key, policy);
-  }
-  return text;
 }
 
 }  // namespace signalbox

@@ -31,8 +31,4 @@ struct PolicyError {
 // Of any bytes; more than policy_file_bytes_max (policy_keys.h) are an error. The first error.
 tl::expected<Policy, PolicyError> parse_policy_file(std::string_view text);
 
-// A file that says `policy` and explains itself to somebody who never saw one. It parses to the
-// same policy, as long as that is within the keys' ranges.
-std::string policy_file_text(const Policy& policy);
-
 }  // namespace signalbox

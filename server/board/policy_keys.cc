@@ -12,24 +12,18 @@ constexpr std::size_t compared_letters_max = 64;
 
 constexpr std::array keys = {
     PolicyKey{"Constraints", "maxConcurrentAgents", &Policy::max_concurrent_agents,
-              policy_agents_max, "agents at work at the same time, over all projects"},
+              policy_agents_max},
     PolicyKey{"Constraints", "maxConcurrentAgentsPerProject",
-              &Policy::max_concurrent_agents_per_project, policy_agents_max,
-              "and for this project alone"},
+              &Policy::max_concurrent_agents_per_project, policy_agents_max},
     PolicyKey{"Constraints", "blockedRetryMinutes", &Policy::blocked_retry_minutes,
-              policy_retry_minutes_max, "minutes until a blocked card is tried again"},
-    PolicyKey{"Constraints", "maxAttempts", &Policy::max_attempts, policy_attempts_max,
-              "runs of a card until it counts as failed"},
+              policy_retry_minutes_max},
+    PolicyKey{"Constraints", "maxAttempts", &Policy::max_attempts, policy_attempts_max},
     PolicyKey{"Constraints", "agentTimeoutMinutes", &Policy::agent_timeout_minutes,
-              policy_agent_timeout_minutes_max, "minutes that an agent has for an attempt"},
-    PolicyKey{"Builder", "processBacklog", &Policy::process_backlog, 0,
-              "work on cards of the backlog; unchecked, no new work begins"},
-    PolicyKey{"Builder", "retryBlocked", &Policy::retry_blocked, 0,
-              "try blocked cards again after blockedRetryMinutes"},
-    PolicyKey{"Synthesizer", "mergeVerified", &Policy::merge_verified, 0,
-              "merge verified work into the base branch"},
-    PolicyKey{"Notifications", "websocketEvents", &Policy::websocket_events, 0,
-              "broadcast what happens to this project's cards"},
+              policy_agent_timeout_minutes_max},
+    PolicyKey{"Builder", "processBacklog", &Policy::process_backlog, 0},
+    PolicyKey{"Builder", "retryBlocked", &Policy::retry_blocked, 0},
+    PolicyKey{"Synthesizer", "mergeVerified", &Policy::merge_verified, 0},
+    PolicyKey{"Notifications", "websocketEvents", &Policy::websocket_events, 0},
 };
 
 // How many letters have to be added, removed or replaced (Levenshtein).

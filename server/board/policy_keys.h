@@ -1,5 +1,4 @@
-// The keys of HEARTBEAT.md: their sections, ranges and meaning. Reading and writing the file both
-// follow this one table.
+// The keys of HEARTBEAT.md: their sections, ranges and fields of Policy, which has what they mean.
 #pragma once
 
 #include <cstddef>
@@ -29,12 +28,11 @@ struct PolicyKey {
   const char* name;
   Field field;
   std::int64_t max;  // of a number, which is 1 at least
-  const char* meaning;
 
   [[nodiscard]] bool is_toggle() const { return std::holds_alternative<bool Policy::*>(field); }
 };
 
-// All of them, in the order in which the file is written.
+// All of them, a section after the other.
 std::span<const PolicyKey> policy_keys();
 
 // Letters alone, in lower case: "Max concurrent agents" is "maxconcurrentagents".

@@ -14,7 +14,7 @@ namespace {
 std::size_t unfinished_bytes(std::string_view bytes) {
   for (std::size_t back = 1; back <= std::min<std::size_t>(3, bytes.size()); ++back) {
     const auto byte = static_cast<unsigned char>(bytes[bytes.size() - back]);
-    if ((byte & 0xC0U) == 0x80U) continue;
+    if (continues_character(bytes[bytes.size() - back])) continue;
     const std::size_t length = byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : byte >= 0xC0 ? 2 : 1;
     return length > back ? back : 0;
   }
@@ -25,10 +25,7 @@ std::size_t unfinished_bytes(std::string_view bytes) {
 void begin_after_gap(LogPart& part) {
   std::size_t cut = part.bytes.find('\n');
   cut = cut != std::string::npos && cut + 1 < part.bytes.size() ? cut + 1 : 0;
-  while (cut < part.bytes.size() &&
-         (static_cast<unsigned char>(part.bytes[cut]) & 0xC0U) == 0x80U) {
-    ++cut;
-  }
+  while (cut < part.bytes.size() && continues_character(part.bytes[cut])) ++cut;
   part.bytes.erase(0, cut);
   part.offset += cut;
 }

@@ -32,13 +32,6 @@ Stored<Artifact> ArtifactStore::put(const std::string& name, const std::string& 
   return artifact;
 }
 
-Stored<Artifact> ArtifactStore::put_file(const std::string& name, const std::string& media_type,
-                                         const std::filesystem::path& file) {
-  const auto content = read_regular_file(file, limits::artifact_bytes_max);
-  if (!content) return tl::unexpected(content.error());
-  return put(name, media_type, *content);
-}
-
 Stored<std::string> ArtifactStore::get(const Digest& sha256) const {
   const std::filesystem::path path = path_of(sha256);
   auto content = read_regular_file(path, limits::artifact_bytes_max);

@@ -20,10 +20,6 @@ class ArtifactStore {
   // Any thread. `io` or `full` where the disk refuses.
   Stored<Artifact> put(const std::string& name, const std::string& media_type,
                        std::string_view content);
-  // As put(), from a regular file (not through a symbolic link), at most
-  // limits::artifact_bytes_max.
-  Stored<Artifact> put_file(const std::string& name, const std::string& media_type,
-                            const std::filesystem::path& file);
 
   // The content, after its digest was checked: `not_found`, or `damaged` if it isn't what was put.
   [[nodiscard]] Stored<std::string> get(const Digest& sha256) const;

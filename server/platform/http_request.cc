@@ -157,13 +157,4 @@ UrlReach reach_of_url(const std::string& url) {
   return loopback ? UrlReach::machine : UrlReach::network_in_clear;
 }
 
-std::string percent_encoded(const std::string& text) {
-  const Handle handle = new_handle();
-  char* encoded = curl_easy_escape(handle.get(), text.data(), static_cast<int>(text.size()));
-  SIGNALBOX_CHECK(encoded != nullptr);
-  std::string result = encoded;
-  curl_free(encoded);
-  return result;
-}
-
 }  // namespace signalbox

@@ -61,7 +61,4 @@ enum class UrlReach {
 };
 UrlReach reach_of_url(const std::string& url);
 
-// `text` as a part of a path or query: RFC 3986, section 2.1.
-std::string percent_encoded(const std::string& text);
-
 }  // namespace signalbox

@@ -6,7 +6,7 @@
 #include "domain/own_loops.h"
 #include "domain/refusals.h"
 #include "domain/remote_work.h"
-#include "projections/run_row.h"
+#include "server/text/utf8_text.h"
 
 namespace signalbox {
 namespace {
@@ -24,7 +24,7 @@ auto by_key(const Map& map) {
 CrashVerdict verdict(RecoveredKind kind, std::string name, Token token, Verdict what,
                      const std::string& evidence, std::vector<std::string> next_commands) {
   return {{kind, std::move(name), token, what,
-           std::string(excerpt(evidence, limits::evidence_bytes_max))},
+           std::string(utf8_beginning(evidence, limits::evidence_bytes_max))},
           std::move(next_commands)};
 }
 

@@ -18,12 +18,6 @@ std::int64_t floor_divided(std::int64_t number, std::int64_t by) {
   return number / by - (number % by < 0 ? 1 : 0);
 }
 
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
-}
-
 bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
 
 // "1h30m": the sum of durations, the larger unit first. None: it isn't written like that.
@@ -140,22 +134,6 @@ std::vector<std::int64_t> Schedule::due_between(std::int64_t after_ns, std::int6
     due.push_back(*next_ns);
   }
   return due;
-}
-
-std::size_t Schedule::count_between(std::int64_t after_ns, std::int64_t until_ns,
-                                    std::size_t limit) const {
-  if (after_ns >= until_ns) return 0;
-  if (const auto* interval = std::get_if<Interval>(&when_)) {
-    const std::int64_t count =
-        floor_divided(until_ns, interval->ns) - floor_divided(after_ns, interval->ns);
-    return std::min(limit, static_cast<std::size_t>(count));
-  }
-  std::size_t count = 0;
-  for (auto next_ns = next_after(after_ns); count < limit && next_ns && *next_ns <= until_ns;
-       next_ns = next_after(*next_ns)) {
-    ++count;
-  }
-  return count;
 }
 
 }  // namespace signalbox

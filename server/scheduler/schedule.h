@@ -56,9 +56,6 @@ class Schedule {
   // The due times in (after_ns, until_ns], the first `limit` of them, ascending.
   [[nodiscard]] std::vector<std::int64_t> due_between(std::int64_t after_ns, std::int64_t until_ns,
                                                       std::size_t limit) const;
-  // How many there are, counted up to `limit`.
-  [[nodiscard]] std::size_t count_between(std::int64_t after_ns, std::int64_t until_ns,
-                                          std::size_t limit) const;
 
   friend bool operator==(const Schedule&, const Schedule&) = default;
 

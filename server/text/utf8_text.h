@@ -5,16 +5,14 @@
 #include <string>
 #include <string_view>
 
+#include "domain/text_parts.h"
+
 namespace signalbox {
 
 // Each byte that isn't part of a well-formed sequence (RFC 3629: no surrogates, no overlong forms)
 // becomes one U+FFFD.
 std::string with_replacements(std::string_view bytes);
 bool is_utf8(std::string_view bytes);
-
-// The longest beginning and end of at most `bytes_max` bytes. `text` is UTF-8.
-std::string_view utf8_beginning(std::string_view text, std::size_t bytes_max);
-std::string_view utf8_end(std::string_view text, std::size_t bytes_max);
 
 // `text` itself, or as much of its beginning as fits into `bytes_max` with a note that gives the
 // original size. `bytes_max` is at least 64.

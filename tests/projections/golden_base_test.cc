@@ -25,6 +25,7 @@
 #include "store/memory_event_log.h"
 #include "store/merkle_tree.h"
 #include "tests/domain/random_history.h"
+#include "tests/store/decoded_record.h"
 #include "tests/store/hexadecimal.h"
 
 namespace signalbox::test {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "domain/text_parts.h"
 #include "projections/memory_table.h"
 #include "projections/rocks_table.h"
 #include "projections/run_index.h"
@@ -224,9 +225,9 @@ TEST(RunIndexTest, HeartbeatsLeaveNoTrace) {
 TEST(RunIndexTest, ALongGoalIsCutBetweenCharacters) {
   std::string goal;
   while (goal.size() < 2 * RunRow::goal_bytes_max) goal += "…";
-  const std::string_view cut = excerpt(goal, RunRow::goal_bytes_max);
+  const std::string_view cut = utf8_beginning(goal, RunRow::goal_bytes_max);
   EXPECT_EQ(cut.size(), RunRow::goal_bytes_max - RunRow::goal_bytes_max % 3);
-  EXPECT_EQ(excerpt("short", 5), "short");
+  EXPECT_EQ(utf8_beginning("short", 5), "short");
 }
 
 TEST(RunIndexTest, ARecordOfAnUnknownRunMeansThatTheTableDoesNotFitTheLog) {

@@ -1,7 +1,6 @@
 // Files by their content.
 #include <sys/stat.h>
 
-#include "domain/limits.h"
 #include "server/platform/atomic_file.h"
 #include "tests/server/executor_fixture.h"
 
@@ -40,18 +39,6 @@ TEST_F(ArtifactStoreTest, ChangedBytesAreDetectedAndHealedByPutting) {
   EXPECT_EQ(store.get(artifact.sha256).value(), "hello\n");
 }
 
-TEST_F(ArtifactStoreTest, OnlyBoundedRegularFiles) {
-  const auto file = directory.path() / "file";
-  write_text(file, "content");
-  EXPECT_EQ(store.put_file("f", "text/plain", file)->bytes, 7U);
-  std::filesystem::create_symlink(file, directory.path() / "link");
-  EXPECT_FALSE(store.put_file("f", "text/plain", directory.path() / "link"));
-  ASSERT_EQ(::mkfifo((directory.path() / "fifo").c_str(), 0600), 0);
-  EXPECT_FALSE(store.put_file("f", "text/plain", directory.path() / "fifo"));
-  std::filesystem::resize_file(file, limits::artifact_bytes_max + 1);
-  EXPECT_FALSE(store.put_file("f", "text/plain", file));
-}
-
 TEST_F(ArtifactStoreTest, ConcurrentPutsOfTheSameContent) {
   std::vector<std::thread> writers;
   for (int index = 0; index < 8; ++index) {
@@ -83,6 +70,20 @@ TEST(AtomicFile, ReplacesAsAWholeAndLeavesNothingBehindOnFailure) {
     ++entries;
   }
   EXPECT_EQ(entries, 2U);
+}
+
+TEST(AtomicFile, ReadsBoundedRegularFilesOnly) {
+  const TemporaryDirectory directory;
+  const auto read = [](const std::filesystem::path& path) { return read_regular_file(path, 7); };
+  const auto file = directory.path() / "file";
+  write_text(file, "content");
+  EXPECT_EQ(read(file)->size(), 7U);
+  std::filesystem::create_symlink(file, directory.path() / "link");
+  EXPECT_FALSE(read(directory.path() / "link"));
+  ASSERT_EQ(::mkfifo((directory.path() / "fifo").c_str(), 0600), 0);
+  EXPECT_FALSE(read(directory.path() / "fifo"));
+  std::filesystem::resize_file(file, 8);
+  EXPECT_FALSE(read(file));
 }
 
 TEST(AtomicFile, MakesDirectoriesUnlessAFileIsInTheWay) {

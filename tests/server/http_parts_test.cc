@@ -8,6 +8,7 @@
 #include <boost/mp11/algorithm.hpp>
 
 #include "server/rpc/error_json.h"
+#include "server/text/percent_coding.h"
 #include "server/transport/http/artifact_download.h"
 #include "server/transport/http/browser_rule.h"
 #include "server/transport/http/byte_range.h"

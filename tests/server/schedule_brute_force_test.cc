@@ -194,7 +194,6 @@ TEST_P(ScheduleBruteForce, AgreesWithEachMinuteOfThreeYears) {
     ASSERT_TRUE(one == found.end() && other == expected.end())
         << "first difference: found " << (one == found.end() ? "none" : format_time(*one))
         << ", expected " << (other == expected.end() ? "none" : format_time(*other));
-    EXPECT_EQ(schedule->count_between(begin_s * ns_per_s - 1, last_ns, limit), expected.size());
     // From any moment: the answer doesn't depend on where one comes from.
     for (int question = 0; question < 200 && !expected.empty(); ++question) {
       const std::int64_t from_ns =

@@ -72,20 +72,6 @@ TEST(ScheduleInterval, EndsWithItsNumbers) {
       schedule("0 3 * * *", "Europe/Berlin").next_after(std::numeric_limits<std::int64_t>::min()));
 }
 
-TEST(ScheduleInterval, CountsWithoutListing) {
-  const Schedule tenth = schedule("100ms");
-  EXPECT_EQ(tenth.count_between(at("1980-01-01T00:00:00Z"), at("1990-01-01T00:00:00Z"), 7), 7);
-  EXPECT_EQ(tenth.count_between(0, ns_per_s, 1000), 10);
-  EXPECT_EQ(tenth.count_between(ns_per_s, 0, 1000), 0);
-  EXPECT_EQ(tenth.count_between(1, ns_per_s / 10 - 1, 1000), 0);
-  EXPECT_EQ(tenth.count_between(std::numeric_limits<std::int64_t>::min(),
-                                std::numeric_limits<std::int64_t>::max(), 1000),
-            1000);
-  EXPECT_EQ(schedule("@hourly").count_between(0, 7200 * ns_per_s, 1000), 2);
-  EXPECT_EQ(schedule("@hourly").count_between(0, 7200 * ns_per_s, 1), 1);
-  EXPECT_EQ(schedule("@hourly").count_between(0, 7200 * ns_per_s, 0), 0);
-}
-
 TEST(ScheduleCron, NamesMinutes) {
   EXPECT_EQ(due(schedule("19,39 * * * *"), "2026-11-20T22:39:00Z", "2026-11-21T00:00:00Z"),
             (Times{"2026-11-20T23:19:00Z", "2026-11-20T23:39:00Z"}));

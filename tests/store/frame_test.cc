@@ -4,6 +4,7 @@
 
 #include "domain/limits.h"
 #include "store/crc32c.h"
+#include "tests/store/decoded_record.h"
 #include "tests/store/hexadecimal.h"
 #include "tests/store/sample_events.h"
 

@@ -11,6 +11,7 @@
 #include "store/memory_event_log.h"
 #include "store/merkle_tree.h"
 #include "store/rocks_database.h"
+#include "tests/store/decoded_record.h"
 #include "tests/store/hexadecimal.h"
 #include "tests/store/log_directory.h"
 #include "tests/store/redacted_log.h"

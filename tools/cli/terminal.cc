@@ -8,27 +8,10 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "domain/text_parts.h"
+
 namespace signalbox {
 namespace {
-
-constexpr bool is_continuation(char byte) {
-  return (static_cast<unsigned char>(byte) & 0xC0) == 0x80;
-}
-
-// The length of the UTF-8 sequence that starts at `at`; 0 if there is none that is complete.
-std::size_t sequence_length(std::string_view text, std::size_t at) {
-  const auto lead = static_cast<unsigned char>(text[at]);
-  const std::size_t length = lead < 0x80                   ? 1
-                             : lead >= 0xF0 && lead < 0xF5 ? 4
-                             : lead >= 0xE0                ? (lead < 0xF0 ? 3 : 0)
-                             : lead >= 0xC2                ? 2
-                                                           : 0;
-  if (length == 0 || at + length > text.size()) return 0;
-  for (std::size_t index = 1; index < length; ++index) {
-    if (!is_continuation(text[at + index])) return 0;
-  }
-  return length;
-}
 
 // Widths as the C library knows them, in whatever locale the caller runs.
 std::size_t character_columns(std::string_view character) {
@@ -112,7 +95,7 @@ std::string printable(std::string_view text) {
   std::string out;
   out.reserve(text.size());
   for (std::size_t at = 0; at < text.size();) {
-    const std::size_t length = sequence_length(text, at);
+    const std::size_t length = utf8_character_bytes(text.substr(at));
     const auto byte = static_cast<unsigned char>(text[at]);
     // C1 controls are U+0080 … U+009F: 0xC2 and a second byte below 0xA0.
     const bool control =
@@ -133,7 +116,7 @@ std::string printable(std::string_view text) {
 std::size_t columns_of(std::string_view text) {
   std::size_t columns = 0;
   for (std::size_t at = 0; at < text.size();) {
-    const std::size_t length = std::max<std::size_t>(sequence_length(text, at), 1);
+    const std::size_t length = std::max<std::size_t>(utf8_character_bytes(text.substr(at)), 1);
     columns += character_columns(text.substr(at, length));
     at += length;
   }
@@ -143,7 +126,7 @@ std::size_t columns_of(std::string_view text) {
 std::size_t bytes_within(std::string_view text, std::size_t columns) {
   std::size_t taken = 0;
   for (std::size_t at = 0; at < text.size();) {
-    const std::size_t length = std::max<std::size_t>(sequence_length(text, at), 1);
+    const std::size_t length = std::max<std::size_t>(utf8_character_bytes(text.substr(at)), 1);
     taken += character_columns(text.substr(at, length));
     if (taken > columns) return at;
     at += length;

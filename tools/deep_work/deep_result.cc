@@ -12,12 +12,6 @@ namespace {
 
 namespace json = boost::json;
 
-std::string trimmed(const std::string& text) {
-  const std::size_t begin = text.find_first_not_of(" \t\r\n");
-  if (begin == std::string::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1);
-}
-
 // The texts of an array; what isn't text is left out.
 json::array texts_of(const json::value* value) {
   json::array texts;
@@ -50,7 +44,7 @@ json::value taken_from(const json::object& from, std::string_view field) {
 
 json::object exploration_from_output(const std::string& output) {
   json::object params;
-  const std::string text = trimmed(with_replacements(output));
+  const std::string text(trimmed(with_replacements(output)));
   const auto value = parse_json(text);
   if (!value || !value->is_object()) {
     add_summary(text, params);

@@ -24,12 +24,6 @@ constexpr const char* what_to_add =
     "name them in the pipeline ([[station.checks]]), in .signalbox.toml ([[checks]] with name and "
     "command), or in a fenced block under a heading \"Checks\" of AGENTS.md or CLAUDE.md";
 
-std::string_view trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t\r");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
-}
-
 std::string lower(std::string_view text) {
   std::string lowered(text);
   std::transform(lowered.begin(), lowered.end(), lowered.begin(),

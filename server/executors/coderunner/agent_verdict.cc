@@ -123,14 +123,8 @@ AgentFailure without_result(const AgentReport& report, const AgentEnd& end) {
 }
 
 bool says_fail(const std::string& text) {
-  const std::size_t last = text.find_last_not_of(" \t\r\n*`");
-  if (last == std::string::npos) return false;
-  const std::string trimmed = text.substr(0, last + 1);
-  const std::size_t line = trimmed.rfind('\n');
-  const std::string last_line = trimmed.substr(line == std::string::npos ? 0 : line + 1);
-  const std::string wanted = failed_verdict_line;
-  return last_line.find_first_not_of(" \t*`") != std::string::npos &&
-         last_line.substr(last_line.find_first_not_of(" \t*`")) == wanted;
+  const std::string_view said = trimmed(text, " \t\r\n*`");
+  return trimmed(said.substr(said.rfind('\n') + 1), " \t*`") == failed_verdict_line;
 }
 
 std::optional<AgentFailure> failure_of(const AgentTask& task, const AgentReport& report,

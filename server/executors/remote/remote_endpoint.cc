@@ -6,6 +6,7 @@
 #include "server/executors/coderunner/agent_prompt.h"
 #include "server/text/described_json.h"
 #include "server/text/json_text.h"
+#include "server/text/percent_coding.h"
 #include "server/text/utf8_text.h"
 
 namespace signalbox {

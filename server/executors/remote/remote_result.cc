@@ -1,7 +1,5 @@
 #include "server/executors/remote/remote_result.h"
 
-#include <openssl/evp.h>
-
 #include <boost/json/serialize.hpp>
 
 #include "domain/limits.h"
@@ -10,6 +8,7 @@
 #include "server/text/described_json.h"
 #include "server/text/json_text.h"
 #include "server/text/utf8_text.h"
+#include "store/base64.h"
 
 namespace signalbox {
 namespace {
@@ -55,20 +54,6 @@ Decided<RemoteResult> parse(const std::string& text) {
   auto declared = declared_result_from(std::move(*value));
   if (!declared) return tl::unexpected(declared.error());
   return RemoteResult{std::move(*declared), std::move(*read)};
-}
-
-// Nothing if it isn't base64 (RFC 4648, section 4).
-std::optional<std::string> from_base64(const std::string& text) {
-  if (text.empty()) return std::string();
-  if (text.size() % 4 != 0) return std::nullopt;
-  std::string bytes(text.size() / 4 * 3, '\0');
-  const int length = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(bytes.data()),
-                                     reinterpret_cast<const unsigned char*>(text.data()),
-                                     static_cast<int>(text.size()));
-  if (length < 0) return std::nullopt;
-  const std::size_t padding = text.ends_with("==") ? 2 : text.ends_with("=") ? 1 : 0;
-  bytes.resize(static_cast<std::size_t>(length) - padding);
-  return bytes;
 }
 
 JobResult invalid(const std::string& why) {

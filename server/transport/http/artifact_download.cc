@@ -8,6 +8,7 @@
 
 #include <boost/json/parse.hpp>
 
+#include "server/text/percent_coding.h"
 #include "server/transport/http/call_line.h"
 #include "server/transport/http/http_header.h"
 #include "server/transport/http/problem.h"

@@ -5,6 +5,8 @@
 #include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
 
+#include "server/text/percent_coding.h"
+
 namespace signalbox {
 namespace {
 

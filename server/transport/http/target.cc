@@ -1,7 +1,8 @@
 #include "server/transport/http/target.h"
 
-#include <charconv>
+#include <utility>
 
+#include "server/text/percent_coding.h"
 #include "server/text/utf8_text.h"
 
 namespace signalbox {
@@ -11,25 +12,11 @@ tl::unexpected<Rejection> invalid(std::string message) {
   return reject(ErrorCode::INVALID_REQUEST, "the request's target " + std::move(message));
 }
 
-Decided<std::string> percent_decoded(std::string_view text, bool plus_is_space) {
-  std::string decoded;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    if (text[at] != '%') {
-      decoded += plus_is_space && text[at] == '+' ? ' ' : text[at];
-      continue;
-    }
-    unsigned value = 0;
-    const char* digits = text.data() + at + 1;
-    if (text.size() - at < 3) return invalid("ends within an escape");
-    const auto [end, failure] = std::from_chars(digits, digits + 2, value, 16);
-    if (failure != std::errc{} || end != digits + 2) return invalid("has a broken escape");
-    decoded += static_cast<char>(value);
-    at += 2;
-  }
-  if (decoded.find('\0') != std::string::npos || !is_utf8(decoded)) {
-    return invalid("isn't UTF-8 text");
-  }
-  return decoded;
+Decided<std::string> text_of_part(std::string_view part, bool plus_is_space) {
+  auto text = percent_decoded(part, plus_is_space);
+  if (!text) return invalid("has a broken escape");
+  if (text->find('\0') != std::string::npos || !is_utf8(*text)) return invalid("isn't UTF-8 text");
+  return std::move(*text);
 }
 
 Decided<void> read_path(std::string_view path, Target& target) {
@@ -41,7 +28,7 @@ Decided<void> read_path(std::string_view path, Target& target) {
   path.remove_prefix(1);
   while (!path.empty()) {
     const std::size_t slash = path.find('/');
-    auto segment = percent_decoded(path.substr(0, slash), false);
+    auto segment = text_of_part(path.substr(0, slash), false);
     if (!segment) return tl::unexpected(segment.error());
     if (segment->empty() || *segment == "." || *segment == "..") {
       return invalid("has an empty segment, or one of dots");
@@ -59,9 +46,9 @@ Decided<void> read_query(std::string_view query, Target& target) {
     const std::size_t end = query.find('&');
     const std::string_view pair = query.substr(0, end);
     const std::size_t equals = pair.find('=');
-    auto name = percent_decoded(pair.substr(0, equals), true);
+    auto name = text_of_part(pair.substr(0, equals), true);
     if (!name) return tl::unexpected(name.error());
-    auto value = percent_decoded(
+    auto value = text_of_part(
         equals == std::string_view::npos ? std::string_view() : pair.substr(equals + 1), true);
     if (!value) return tl::unexpected(value.error());
     if (!name->empty()) target.query.emplace_back(std::move(*name), std::move(*value));
@@ -91,25 +78,6 @@ Decided<Target> read_target(std::string_view text) {
     }
   }
   return target;
-}
-
-std::string percent_encoded(std::string_view text) {
-  constexpr char digits[] = "0123456789ABCDEF";
-  std::string encoded;
-  for (const char each : text) {
-    const bool is_unreserved = (each >= 'a' && each <= 'z') || (each >= 'A' && each <= 'Z') ||
-                               (each >= '0' && each <= '9') || each == '-' || each == '.' ||
-                               each == '_' || each == '~';
-    if (is_unreserved) {
-      encoded += each;
-    } else {
-      const auto byte = static_cast<unsigned char>(each);
-      encoded += '%';
-      encoded += digits[byte >> 4];
-      encoded += digits[byte & 15];
-    }
-  }
-  return encoded;
 }
 
 }  // namespace signalbox

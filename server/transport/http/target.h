@@ -20,7 +20,4 @@ struct Target {
 // its slash, an empty segment, or one of dots.
 Decided<Target> read_target(std::string_view text);
 
-// As a segment of a path or a value of a query: all but unreserved characters are escaped.
-std::string percent_encoded(std::string_view text);
-
 }  // namespace signalbox
