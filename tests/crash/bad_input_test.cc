@@ -9,8 +9,7 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
-#include "tests/crash/connection.h"
-#include "tests/crash/server_process.h"
+#include "tests/crash/server_test.h"
 
 namespace signalbox::test {
 namespace {
@@ -19,7 +18,7 @@ namespace json = boost::json;
 
 constexpr std::uint64_t mib = 1024 * 1024;
 
-class BadInput : public ::testing::Test {
+class BadInput : public ServerTest {
  protected:
   void SetUp() override {
     ASSERT_TRUE(server_.start()) << server_.log();
@@ -46,8 +45,6 @@ class BadInput : public ::testing::Test {
   // The connection takes another request and answers it.
   bool goes_on() { return connection_->call("server.status", {}).has_value(); }
 
-  ScratchDirectory scratch_;
-  ServerProcess server_{scratch_.path() / "data"};
   std::optional<Connection> connection_;
   json::object last_;
 };

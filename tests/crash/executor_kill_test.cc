@@ -81,8 +81,7 @@ class KilledOnce {
   }
 
   std::optional<json::object> try_call(const char* method, const json::object& params) {
-    auto connection = Connection::open(server_.socket());
-    return connection ? connection->call(method, params) : std::nullopt;
+    return answer_of(server_.socket(), method, params);
   }
 
   // Starts it again if it was killed, without a tracer.
@@ -106,7 +105,7 @@ class KilledOnce {
     if (starts < 2) last_before_kill_.clear();  // killed before its first life was in the log
   }
 
-  ScratchDirectory scratch_;
+  TemporaryDirectory scratch_;
   StationSite site_;
   ServerProcess server_;
   std::optional<OutsideWorker> worker_;  // ends before the server

@@ -19,8 +19,7 @@
 
 #include "tests/crash/offline_fold.h"
 #include "tests/crash/server_process.h"
-#include "tests/crash/sweep_oracle.h"
-#include "tests/crash/sweep_workers.h"
+#include "tests/crash/sweep.h"
 
 namespace signalbox::test {
 namespace {
@@ -70,7 +69,7 @@ TEST(KillSweep, AcknowledgedIsRecoveredAndNothingIsDoneTwice) {
   std::cout << "again with: SIGNALBOX_SEED=" << seed << " SIGNALBOX_KILLS=" << kills
             << " test_crash --gtest_filter='KillSweep.*'" << std::endl;
 
-  const ScratchDirectory scratch;
+  const TemporaryDirectory scratch;
   const auto count_file = scratch.path() / "executions";
   ServerProcess server(scratch.path() / "data", {"--snapshot-events", "20000"});
   SweepRecord record;

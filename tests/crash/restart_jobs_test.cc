@@ -12,64 +12,40 @@
 #include <thread>
 #include <vector>
 
-#include "tests/crash/connection.h"
-#include "tests/crash/server_process.h"
+#include "tests/crash/server_test.h"
 #include "tests/eventually.h"
+#include "tests/fixtures/file_content.h"
 
 namespace signalbox::test {
 namespace {
 
 namespace json = boost::json;
 
-std::vector<std::string> lines_of(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(file, line);) lines.push_back(line);
-  return lines;
-}
-
 bool is_alive(const std::string& pid) { return ::kill(std::stoi(pid), 0) == 0; }
 
-class RestartJobs : public ::testing::Test {
+class RestartJobs : public ServerTest {
  protected:
-  void SetUp() override { ASSERT_TRUE(server_.start()) << server_.log(); }
+  void SetUp() override { start(); }
   void TearDown() override {
     // Whatever the test left running is told to go.
     std::ofstream(scratch_.path() / "go").put('\n');
   }
 
-  json::object call(const char* method, json::object params) {
-    auto connection = Connection::open(server_.socket());
-    return result_of(connection ? connection->call(method, std::move(params)) : std::nullopt);
-  }
   // A run of one station whose job is this script. $D is the test's directory.
   std::string start_job(const std::string& script) {
     const std::string whole = "D='" + scratch_.path().string() + "'\n" + script;
-    const json::object started = call("run.start", {{"goal", "run a job"},
-                                                    {"pipeline",
-                                                     {{"name", "job"},
-                                                      {"station",
-                                                       {{{"name", "work"},
-                                                         {"executor", "process"},
-                                                         {"cancel_grace", "200ms"},
-                                                         {"command", {"sh", "-c", whole}}}}}}}});
-    return std::string(started.at("run_id").as_string());
-  }
-  json::object run(const std::string& run_id) {
-    return call("run.get", {{"run_id", run_id}}).at("run").as_object();
+    return start_run({{"goal", "run a job"},
+                      {"pipeline",
+                       {{"name", "job"},
+                        {"station",
+                         {{{"name", "work"},
+                           {"executor", "process"},
+                           {"cancel_grace", "200ms"},
+                           {"command", {"sh", "-c", whole}}}}}}}});
   }
   bool ends_as(const std::string& run_id, const char* status) {
     return eventually([&] { return run(run_id).at("status") == status; });
   }
-  std::size_t count(const std::string& run_id, const char* type) {
-    return call("events.read", {{"run_id", run_id}, {"types", {type}}})
-        .at("events")
-        .as_array()
-        .size();
-  }
-
-  ScratchDirectory scratch_;
-  ServerProcess server_{scratch_.path() / "data"};
 };
 
 // Appends one line per execution, then waits for the test's word.

@@ -8,39 +8,21 @@
 
 #include <boost/json/serialize.hpp>
 
-#include "tests/crash/connection.h"
 #include "tests/crash/offline_fold.h"
-#include "tests/crash/server_process.h"
+#include "tests/crash/server_test.h"
 
 namespace signalbox::test {
 namespace {
 
 namespace json = boost::json;
 
-class Restart : public ::testing::Test {
+class Restart : public ServerTest {
  protected:
-  void start() { ASSERT_TRUE(server_.start()) << server_.log(); }
-  void crash_and_start() {
-    server_.kill();
-    start();
-  }
-  json::object call(const char* method, json::object params) {
-    auto connection = Connection::open(server_.socket());
-    return result_of(connection ? connection->call(method, std::move(params)) : std::nullopt);
-  }
-  std::string refusal(const char* method, json::object params) {
-    auto connection = Connection::open(server_.socket());
-    const auto answer = connection ? connection->call(method, std::move(params)) : std::nullopt;
-    return answer ? error_code_of(*answer) : "no answer";
-  }
-  json::array events(json::object params = {}) {
-    params["limit"] = 1000;
-    return call("events.read", std::move(params)).at("events").as_array();
-  }
+  Restart() : ServerTest({"--snapshot-events", "1000"}) {}
+
   // What the newest start says of the life before it.
   std::string previous() {
-    return std::string(
-        events({{"types", {"ServerStarted"}}}).back().at("data").at("previous").as_string());
+    return std::string(events("ServerStarted").back().at("data").at("previous").as_string());
   }
   // One station for outside workers, that waits a moment before each retry.
   static json::object pipeline(const char* backoff) {
@@ -58,9 +40,6 @@ class Restart : public ::testing::Test {
     for (const char* field : {"run_id", "station", "token"}) more[field] = claim.at(field);
     return more;
   }
-
-  ScratchDirectory scratch_;
-  ServerProcess server_{scratch_.path() / "data", {"--snapshot-events", "1000"}};
 };
 
 TEST_F(Restart, ASecondServerEndsAtOnceAndNamesTheFirst) {
@@ -256,7 +235,7 @@ TEST_F(Restart, ALeaseIsArmedAgainForItsFullLength) {
   EXPECT_GT(number_of(second.at("token")), number_of(first.at("token")));
   EXPECT_EQ(refusal("station.heartbeat", held(first)), "STALE_TOKEN");
   EXPECT_EQ(refusal("station.complete", held(first, {{"outcome", "succeeded"}})), "STALE_TOKEN");
-  const json::array failed = events({{"types", {"StationAttemptFailed"}}});
+  const json::array failed = events("StationAttemptFailed");
   ASSERT_EQ(failed.size(), 1U);
   EXPECT_EQ(failed[0].at("data").at("failure").at("code"), "LEASE_EXPIRED");
   EXPECT_EQ(call("station.complete", held(second, {{"outcome", "succeeded"}})).at("run_status"),

@@ -10,8 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "tests/crash/connection.h"
-#include "tests/crash/server_process.h"
+#include "tests/crash/server_test.h"
 #include "tests/eventually.h"
 
 namespace signalbox::test {
@@ -22,7 +21,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::uint64_t mib = 1024 * 1024;
 
-class SlowReader : public ::testing::Test {
+class SlowReader : public ServerTest {
  protected:
   void SetUp() override { ASSERT_TRUE(server_.start()) << server_.log(); }
   void TearDown() override { EXPECT_EQ(server_.stop().exit_code, 0) << server_.log(); }
@@ -88,9 +87,6 @@ class SlowReader : public ::testing::Test {
     while (sent < count && connection.send(batch, std::chrono::milliseconds(500))) sent += 100;
     return sent;
   }
-
-  ScratchDirectory scratch_;
-  ServerProcess server_{scratch_.path() / "data"};
 };
 
 TEST_F(SlowReader, WhoAsksAndNeverReads) {

@@ -17,7 +17,7 @@ struct Tampering {
 };
 
 void edit(const fs::path& file, const std::function<void(std::string& bytes)>& change) {
-  std::string bytes = read_whole_file(file);
+  std::string bytes = content_of(file);
   const std::string before = bytes;
   change(bytes);
   ASSERT_NE(bytes, before) << file << " isn't tampered with";
@@ -278,9 +278,9 @@ TEST_F(TamperingTest, OfAProofIsFound) {
   ASSERT_EQ(
       server_.cli({"audit", "prove", "42", "--signing-key", at("audit.key"), "-o", file}).exit_code,
       0);
-  const std::string whole = read_whole_file(file);
+  const std::string whole = content_of(file);
   const auto refused = [&](const std::string& bytes) {
-    write_whole_file(file, bytes);
+    write_text(file, bytes);
     expect_refused(1, "42.tlog-proof", file);
   };
   // Behind the title, which says that it is a proof.
@@ -294,7 +294,7 @@ TEST_F(TamperingTest, OfAProofIsFound) {
   replace_once(changed, "index 41", "index 40");
   refused(changed);
   refused(whole.substr(0, whole.size() / 2));
-  write_whole_file(file, whole);
+  write_text(file, whole);
   expect_verified(file);
 }
 

@@ -133,7 +133,7 @@ TEST_F(CliTest, ReplayOfADamagedLogExitsWith78AndSaysWhere) {
 }
 
 TEST(CliWithoutServer, ReplayOfNothingIsAUsageError) {
-  const ScratchDirectory nothing;
+  const TemporaryDirectory nothing;
   const Output output =
       run_process({SIGNALBOX_BINARY, "replay", "--data", nothing.path().string()});
   EXPECT_EQ(output.exit_code, 2) << output.err;

@@ -24,8 +24,7 @@ class ExecutorConformance : public ::testing::TestWithParam<std::string> {
     if (site_.is_worker()) worker_.emplace(site_, server_.socket());
   }
   std::optional<json::object> answer_to(const char* method, const json::object& params) {
-    auto connection = Connection::open(server_.socket());
-    return connection ? connection->call(method, params) : std::nullopt;
+    return test::answer_of(server_.socket(), method, params);
   }
   json::object call(const char* method, const json::object& params) {
     return test::result_of(answer_to(method, params));
@@ -59,7 +58,7 @@ class ExecutorConformance : public ::testing::TestWithParam<std::string> {
   }
 
   RealServer server_{{"--watchdog-interval", "100ms"}};
-  ScratchDirectory scratch_;
+  TemporaryDirectory scratch_;
   StationSite site_{scratch_.path(), GetParam()};
   std::optional<OutsideWorker> worker_;
 };

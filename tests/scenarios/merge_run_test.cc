@@ -3,6 +3,7 @@
 // H11
 #include <gtest/gtest.h>
 
+#include "tests/fixtures/git_repository.h"
 #include "tests/scenarios/cli_fixture.h"
 
 namespace signalbox {
@@ -48,13 +49,9 @@ class MergeRun : public CliTest {
  protected:
   void SetUp() override {
     CliTest::SetUp();
-    shell(
-        "git init --quiet --initial-branch main repository && cd repository && "
-        "echo one > file.txt && git add . && "
-        "git -c user.name=t -c user.email=t@localhost commit --quiet -m first && "
-        "git clone --quiet --bare . ../remote.git && git remote add origin ../remote.git && "
-        "git config user.name t && git config user.email t@localhost");
-    shell("git -C repository remote set-url origin '" + remote().string() + "'");
+    make_repository(repository(), {{"file.txt", "one\n"}});
+    make_remote(repository(), remote());
+    set_identity(repository());
     EXPECT_EQ(server_.cli({"fence", "install", repository().string()}).exit_code, 0);
   }
   Output shell(const std::string& script) const {

@@ -11,10 +11,7 @@ namespace {
 using Samples = std::map<std::string, double>;
 
 std::string read_source(const std::string& file) {
-  std::ifstream stream(std::filesystem::path(SIGNALBOX_SOURCE_DIR) / file);
-  std::ostringstream text;
-  text << stream.rdbuf();
-  return text.str();
+  return content_of(std::filesystem::path(SIGNALBOX_SOURCE_DIR) / file);
 }
 
 // Everything that is called like a metric of ours.

@@ -166,7 +166,7 @@ TEST_F(TracesTest, ACertificateAuthorityThatIsNoneIsNamed) {
                 .exit_code,
             0);
   refused("key.pem", " has no certificate");
-  const std::string whole = read_whole_file(made);
+  const std::string whole = content_of(made);
   std::ofstream(server_.data() / "torn.pem") << whole.substr(0, whole.size() / 2);
   refused("torn.pem", " has no certificate");
   configure("made.pem");

@@ -7,6 +7,7 @@
 #include "server/executors/remote/modal_executor.h"
 #include "server/platform/process_table.h"
 
+#include "tests/fixtures/git_repository.h"
 #include "tests/server/deep_work_register.h"
 #include "tests/server/executor_fixture.h"
 #include "tests/server/job_endpoint.h"
@@ -59,18 +60,13 @@ struct ExecutorKindUnderTest {
 
 constexpr const char* flood = "yes 0123456789 | head -c 300000";
 
-std::size_t lines_of(const std::filesystem::path& path) {
-  const std::string text = content_of(path);
-  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
-}
-
 ExecutorKindUnderTest process_command() {
   return {"process",
           [](ExecutorSite& site) {
             return site.shell_job("echo executed >> \"$SIGNALBOX_RUN_ROOT/executions\"");
           },
           [](ExecutorSite&, const Job& job) {
-            return lines_of(std::filesystem::path(job.run_root) / "executions");
+            return lines_of(std::filesystem::path(job.run_root) / "executions").size();
           },
           [](ExecutorSite& site) { return site.shell_job("while true; do sleep 1; done"); },
           [](ExecutorSite& site) { return site.shell_job(flood); }};
@@ -78,13 +74,7 @@ ExecutorKindUnderTest process_command() {
 
 // A repository whose post-checkout hook shows each checkout, and can make it last.
 Job intake_job(ExecutorSite& site, const std::string& hook) {
-  const std::filesystem::path repository = site.root() / "repository";
-  std::filesystem::create_directory(repository);
-  const std::string make =
-      "cd '" + repository.string() +
-      "' && git init -q -b main . && git -c user.name=t -c user.email=t@localhost commit -q "
-      "--allow-empty -m first";
-  EXPECT_EQ(std::system(make.c_str()), 0);
+  const auto repository = make_repository(site.root() / "repository");
   const std::filesystem::path file = repository / ".git/hooks/post-checkout";
   std::filesystem::create_directories(file.parent_path());
   write_text(file, "#!/bin/sh\n" + hook + "\n");
@@ -96,14 +86,14 @@ Job intake_job(ExecutorSite& site, const std::string& hook) {
 }
 
 ExecutorKindUnderTest builtin_intake() {
-  return {"builtin",
-          [](ExecutorSite& site) {
-            return intake_job(site,
-                              "echo executed >> '" + (site.root() / "executions").string() + "'");
-          },
-          [](ExecutorSite& site, const Job&) { return lines_of(site.root() / "executions"); },
-          [](ExecutorSite& site) { return intake_job(site, "while true; do sleep 1; done"); },
-          [](ExecutorSite& site) { return intake_job(site, flood); }};
+  return {
+      "builtin",
+      [](ExecutorSite& site) {
+        return intake_job(site, "echo executed >> '" + (site.root() / "executions").string() + "'");
+      },
+      [](ExecutorSite& site, const Job&) { return lines_of(site.root() / "executions").size(); },
+      [](ExecutorSite& site) { return intake_job(site, "while true; do sleep 1; done"); },
+      [](ExecutorSite& site) { return intake_job(site, flood); }};
 }
 
 // An agent of our own making, that does `work` and then tells a result.
@@ -126,7 +116,7 @@ ExecutorKindUnderTest coderunner() {
             return coderunner_job(site, "echo executed >> \"$SIGNALBOX_RUN_ROOT/executions\"");
           },
           [](ExecutorSite&, const Job& job) {
-            return lines_of(std::filesystem::path(job.run_root) / "executions");
+            return lines_of(std::filesystem::path(job.run_root) / "executions").size();
           },
           [](ExecutorSite& site) { return coderunner_job(site, "while true; do sleep 1; done"); },
           [](ExecutorSite& site) { return coderunner_job(site, std::string(flood) + " >&2"); }};
@@ -145,7 +135,7 @@ ExecutorKindUnderTest checks() {
             return checks_job(site, "echo executed >> \"$SIGNALBOX_RUN_ROOT/executions\"");
           },
           [](ExecutorSite&, const Job& job) {
-            return lines_of(std::filesystem::path(job.run_root) / "executions");
+            return lines_of(std::filesystem::path(job.run_root) / "executions").size();
           },
           [](ExecutorSite& site) { return checks_job(site, "while true; do sleep 1; done"); },
           [](ExecutorSite& site) { return checks_job(site, flood); }};
@@ -167,7 +157,7 @@ ExecutorKindUnderTest deep_work() {
             return deep_work_job(site, "echo executed >> \"$SIGNALBOX_RUN_ROOT/executions\"");
           },
           [](ExecutorSite&, const Job& job) {
-            return lines_of(std::filesystem::path(job.run_root) / "executions");
+            return lines_of(std::filesystem::path(job.run_root) / "executions").size();
           },
           [](ExecutorSite& site) { return deep_work_job(site, "while true; do sleep 1; done"); },
           [](ExecutorSite& site) { return deep_work_job(site, flood); }};

@@ -39,14 +39,9 @@ class RunRootStranger : public testing::Test {
   std::string remembered_now() {  // as of a clean end
     site->stop();
     site.reset();
-    const std::string text = text_of(progress);
+    const std::string text = content_of(progress);
     begin_life();
     return text;
-  }
-  static std::string text_of(const fs::path& path) {
-    std::ostringstream text;
-    text << std::ifstream(path, std::ios::binary).rdbuf();
-    return text.str();
   }
   static void put(const fs::path& path, const std::string& text) {
     fs::create_directories(path.parent_path());
@@ -59,8 +54,8 @@ class RunRootStranger : public testing::Test {
     put(marker, foreign_marker);
     begin_life();
     EXPECT_EQ(site->written(), "");
-    EXPECT_EQ(text_of(lock), foreign_lock);
-    EXPECT_EQ(text_of(marker), foreign_marker);
+    EXPECT_EQ(content_of(lock), foreign_lock);
+    EXPECT_EQ(content_of(marker), foreign_marker);
   }
   Token lock_token() { return site->world.find_lock("deploy")->token; }
   Command end_tick() {
@@ -85,8 +80,8 @@ TEST_F(RunRootStranger, ALiveRemovalLeavesWhatIsNotOurs) {
   put(lock, foreign_lock);
   put(marker, foreign_marker);
   EXPECT_EQ(site->apply({ReleaseLock{"deploy", lock_token(), {}}, end_tick()}), "");
-  EXPECT_EQ(text_of(lock), foreign_lock);
-  EXPECT_EQ(text_of(marker), foreign_marker);
+  EXPECT_EQ(content_of(lock), foreign_lock);
+  EXPECT_EQ(content_of(marker), foreign_marker);
 }
 
 // Killed after the log had the end and before the files were removed: ours go.
@@ -134,7 +129,7 @@ TEST_F(RunRootStranger, ARecoveryTakesTheMarkerThatItIsAbout) {
       recover.loop = "loop";
       recover.reason = "looked at";
       EXPECT_EQ(site->apply({recover}), "");
-      EXPECT_EQ(text_of(marker), another_since ? theirs : "");
+      EXPECT_EQ(content_of(marker), another_since ? theirs : "");
       fs::remove(marker);
     }
   }

@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <string>
 
-#include "tests/simulation/abort_notice.h"
 #include "tests/simulation/simulation.h"
 
 namespace signalbox::simulation {

@@ -18,11 +18,12 @@
 
 #include "store/durable_file.h"
 #include "store/file_descriptor.h"
+#include "tests/fixtures/file_content.h"
+#include "tests/fixtures/temporary_directory.h"
 #include "tests/store/log_directory.h"
 #include "tests/store/power_loss_disk.h"
 #include "tests/store/power_loss_image.h"
 #include "tests/store/power_loss_session.h"
-#include "tests/store/temporary_directory.h"
 
 namespace signalbox::test {
 namespace {
@@ -153,7 +154,7 @@ TEST_F(PowerLossTest, IsTheLossOfNothingWhereEverythingIsKept) {
     if (!file.is_regular_file() || name.starts_with("LOG")) continue;
     const auto kept = image / file.path().lexically_relative(root.path());
     ASSERT_TRUE(std::filesystem::exists(kept)) << kept;
-    EXPECT_TRUE(read_bytes(kept) == read_bytes(file.path())) << kept;
+    EXPECT_TRUE(content_of(kept) == content_of(file.path())) << kept;
     ++compared;
   }
   EXPECT_GT(compared, 8U);
@@ -202,7 +203,7 @@ class PowerLossModel : public testing::Test {
     for (const auto& file : std::filesystem::recursive_directory_iterator(image.path())) {
       if (!file.is_regular_file()) continue;
       files.push_back(file.path().lexically_relative(image.path()).string() + ":" +
-                      read_bytes(file.path()));
+                      content_of(file.path()));
     }
     std::ranges::sort(files);
     std::string all;
