@@ -1,5 +1,5 @@
 // kill -9 around `project.put` and `card.submit`, with the real binary and a real repository: what
-// was acknowledged is there, and the same command again is answered as the first time. P1 P3 H1 T9
+// was acknowledged is there, and the same command again is answered as the first time.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -64,7 +64,7 @@ class BoardKill : public ServerTest {
   fs::path repository_ = scratch_.path() / "site";
 };
 
-TEST_F(BoardKill, AProjectThatWasAcknowledgedIsThereAndPutOnce) {
+TEST_F(BoardKill, AProjectThatWasAcknowledgedIsThereAndPutOnce) {  // P1, P3, T9, H1
   int acknowledged = 0;
   start();
   for (int round = 0; round < board_rounds; ++round) {
@@ -86,7 +86,7 @@ TEST_F(BoardKill, AProjectThatWasAcknowledgedIsThereAndPutOnce) {
   expect_replayed_state();
 }
 
-TEST_F(BoardKill, ACardThatWasAcknowledgedIsThereAndSubmittedOnce) {
+TEST_F(BoardKill, ACardThatWasAcknowledgedIsThereAndSubmittedOnce) {  // P1, P3, T9, H1
   start();
   call("project.put", project(0));
   int acknowledged = 0;
@@ -122,7 +122,7 @@ TEST_F(BoardKill, ACardThatWasAcknowledgedIsThereAndSubmittedOnce) {
 }
 
 // Of what reached the log before the kill nothing is lost, though nobody was told.
-TEST_F(BoardKill, ManySubmittedAtOnceAreAPrefix) {
+TEST_F(BoardKill, ManySubmittedAtOnceAreAPrefix) {  // P1, P2, P3
   start();
   call("project.put", project(0));
   auto connection = Connection::open(server_.socket());

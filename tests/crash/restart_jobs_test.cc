@@ -1,4 +1,4 @@
-// Jobs of the service itself while the server dies and comes back (S6, S11): started once, taken
+// Jobs of the service itself while the server dies and comes back: started once, taken
 // up again, ended with all they started.
 #include <gtest/gtest.h>
 
@@ -53,7 +53,7 @@ constexpr const char* waiting_job =
     "echo $$ >> \"$D/executions\"; while [ -d \"$D\" ] && [ ! -e \"$D/go\" ]; do sleep 0.02; done; "
     "echo the end > \"$SIGNALBOX_ARTIFACTS_DIR/note.txt\"";
 
-TEST_F(RestartJobs, AJobThatEndsWhileTheServerIsDownIsTakenUp) {
+TEST_F(RestartJobs, AJobThatEndsWhileTheServerIsDownIsTakenUp) {  // S6
   const auto executions = scratch_.path() / "executions";
   const std::string run_id = start_job(waiting_job);
   ASSERT_TRUE(eventually([&] { return lines_of(executions).size() == 1; }));
@@ -70,7 +70,7 @@ TEST_F(RestartJobs, AJobThatEndsWhileTheServerIsDownIsTakenUp) {
   EXPECT_EQ(note.at("content"), "the end\n");
 }
 
-TEST_F(RestartJobs, AJobThatOutlivesManyServersIsExecutedOnce) {
+TEST_F(RestartJobs, AJobThatOutlivesManyServersIsExecutedOnce) {  // S6
   const auto executions = scratch_.path() / "executions";
   const std::string run_id = start_job(waiting_job);
   ASSERT_TRUE(eventually([&] { return lines_of(executions).size() == 1; }));
@@ -86,7 +86,7 @@ TEST_F(RestartJobs, AJobThatOutlivesManyServersIsExecutedOnce) {
   EXPECT_EQ(count(run_id, "StationClaimed"), 1U);
 }
 
-TEST_F(RestartJobs, AJobIsExecutedOnceWhereverTheKillFalls) {
+TEST_F(RestartJobs, AJobIsExecutedOnceWhereverTheKillFalls) {  // S6
   const auto executions = scratch_.path() / "executions";
   std::vector<std::string> run_ids;
   for (int kill = 0; kill < 12; ++kill) {
@@ -109,7 +109,7 @@ constexpr const char* family =
     "setsid sh -c 'echo $$ >> \"$D/pids\"; while [ -d \"$D\" ]; do sleep 0.05; done' & "
     "echo $$ >> \"$D/pids\"; while [ -d \"$D\" ]; do sleep 0.05; done";
 
-TEST_F(RestartJobs, CancelEndsTheWholeFamilyAndSaysSo) {
+TEST_F(RestartJobs, CancelEndsTheWholeFamilyAndSaysSo) {  // S11
   const std::string run_id = start_job(family);
   const auto pids = scratch_.path() / "pids";
   ASSERT_TRUE(eventually([&] { return lines_of(pids).size() == 3; }));
@@ -121,7 +121,7 @@ TEST_F(RestartJobs, CancelEndsTheWholeFamilyAndSaysSo) {
   for (const std::string& pid : lines_of(pids)) EXPECT_FALSE(is_alive(pid)) << pid;
 }
 
-TEST_F(RestartJobs, ACancelSurvivesTheServer) {
+TEST_F(RestartJobs, ACancelSurvivesTheServer) {  // S11
   const auto pids = scratch_.path() / "pids";
   for (int kill = 0; kill < 4; ++kill) {
     std::filesystem::remove(pids);

@@ -42,7 +42,7 @@ class Restart : public ServerTest {
   }
 };
 
-TEST_F(Restart, ASecondServerEndsAtOnceAndNamesTheFirst) {
+TEST_F(Restart, ASecondServerEndsAtOnceAndNamesTheFirst) {  // S6
   start();
   const ProcessOutput second =
       run_program({SIGNALBOX_BINARY, "serve", "--data", server_.data().string(), "--socket",
@@ -78,7 +78,7 @@ TEST_F(Restart, AServerTakesNobodysSocket) {
   EXPECT_TRUE(std::filesystem::exists(server_.socket()));
 }
 
-TEST_F(Restart, ACleanStopIsRecordedAndTheNextStartKnows) {
+TEST_F(Restart, ACleanStopIsRecordedAndTheNextStartKnows) {  // T8
   start();
   EXPECT_EQ(previous(), "none");
   EXPECT_EQ(server_.stop().exit_code, 0) << server_.log();
@@ -110,7 +110,7 @@ TEST_F(Restart, AStopAnswersWhoWaits) {
   EXPECT_EQ(error_code_of(*answer), "SHUTTING_DOWN");
 }
 
-TEST_F(Restart, WithoutItsProjectionsNothingIsDifferent) {
+TEST_F(Restart, WithoutItsProjectionsNothingIsDifferent) {  // P6
   start();
   std::vector<std::string> ids;
   for (int number = 0; number < 450; ++number) {
@@ -153,7 +153,7 @@ TEST_F(Restart, WithoutItsProjectionsNothingIsDifferent) {
   EXPECT_EQ(before, after);
 }
 
-TEST_F(Restart, NothingIsServedFromADamagedLog) {
+TEST_F(Restart, NothingIsServedFromADamagedLog) {  // P5
   start();
   for (int number = 0; number < 200; ++number) call("run.start", {{"goal", "whole"}});
   ASSERT_EQ(server_.stop().exit_code, 0);
@@ -178,7 +178,7 @@ TEST_F(Restart, NothingIsServedFromADamagedLog) {
                                                                                 << server_.log();
 }
 
-TEST_F(Restart, ACommandIdGivesItsFirstResultInEveryLife) {
+TEST_F(Restart, ACommandIdGivesItsFirstResultInEveryLife) {  // P3
   start();
   const json::object params{{"goal", "once"}, {"command_id", "c-1"}, {"pipeline", pipeline("1ms")}};
   const std::string run_id(call("run.start", params).at("run_id").as_string());
@@ -203,7 +203,7 @@ TEST_F(Restart, ACommandIdGivesItsFirstResultInEveryLife) {
   EXPECT_EQ(events({{"run_id", run_id}}).size(), 4U);
 }
 
-TEST_F(Restart, AnIdempotencyKeyHasOneRunInEveryLife) {
+TEST_F(Restart, AnIdempotencyKeyHasOneRunInEveryLife) {  // P3, S2
   start();
   const json::object params{{"goal", "once"}, {"idempotency_key", "k"}, {"labels", {{"a", "b"}}}};
   const auto run_id = call("run.start", params).at("run_id");
@@ -221,7 +221,7 @@ TEST_F(Restart, AnIdempotencyKeyHasOneRunInEveryLife) {
   EXPECT_EQ(call("run.list", {}).at("runs").as_array().size(), 1U);
 }
 
-TEST_F(Restart, ALeaseIsArmedAgainForItsFullLength) {
+TEST_F(Restart, ALeaseIsArmedAgainForItsFullLength) {  // P4
   start();
   call("run.start", {{"goal", "leased"}, {"pipeline", pipeline("0ms")}});
   const json::object first = claim({{"lease_ms", 2000}});

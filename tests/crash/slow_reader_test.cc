@@ -89,7 +89,7 @@ class SlowReader : public ServerTest {
   }
 };
 
-TEST_F(SlowReader, WhoAsksAndNeverReads) {
+TEST_F(SlowReader, WhoAsksAndNeverReads) {  // P8
   const std::uint64_t last = start_runs(2000, std::string(4000, 'g'));
   ASSERT_GE(last, 2000U);
   const std::string run_list = request_line(1, "run.list", {{"limit", 500}});
@@ -126,7 +126,7 @@ TEST_F(SlowReader, WhoAsksAndNeverReads) {
             << std::endl;
 }
 
-TEST_F(SlowReader, WhoSubscribesAndNeverReadsIsLetGoAndTheOthersGetAll) {
+TEST_F(SlowReader, WhoSubscribesAndNeverReadsIsLetGoAndTheOthersGetAll) {  // P8
   auto deaf = connect();
   ASSERT_TRUE(deaf.call("events.subscribe", {{"from", 1}}));
   auto other = connect();

@@ -1,4 +1,4 @@
-// What an agent prints is told to those who ask for it while it runs, and to nobody else. H10
+// What an agent prints is told to those who ask for it while it runs, and to nobody else.
 #include <fstream>
 
 #include "tests/crash/connection.h"
@@ -43,7 +43,7 @@ class AgentLog : public CliTest {
   }
 };
 
-TEST_F(AgentLog, IsToldWithItsPlaceToWhoAsksForIt) {
+TEST_F(AgentLog, IsToldWithItsPlaceToWhoAsksForIt) {  // H10
   auto events = subscribe({});
   auto all = subscribe({{"types", json::array{"agent.log"}}});
   const std::string run =

@@ -31,8 +31,7 @@ TEST_F(AuditTest, AKeyIsForItsOwnerAloneAndNeverReplaced) {
   EXPECT_FALSE(fs::exists(at("no.key")));
 }
 
-// R4
-TEST_F(AuditTest, ALiveLogIsExportedAsCloudEvents) {
+TEST_F(AuditTest, ALiveLogIsExportedAsCloudEvents) {  // R4
   const std::string run_id = start_run("say \"hello\"\n\tto everyone äöü");
   append_events(20);
   const Output exported = export_to("export");
@@ -58,8 +57,7 @@ TEST_F(AuditTest, ALiveLogIsExportedAsCloudEvents) {
   }
 }
 
-// R4
-TEST_F(AuditTest, TheSameLogAsTilesHasTheSameRoot) {
+TEST_F(AuditTest, TheSameLogAsTilesHasTheSameRoot) {  // R4
   append_events(700);
   ASSERT_EQ(export_to("lines", {"--to", "690"}).exit_code, 0);
   ASSERT_EQ(export_to("tiles", {"--to", "690", "--format", "tlog"}).exit_code, 0);
@@ -76,7 +74,7 @@ TEST_F(AuditTest, TheSameLogAsTilesHasTheSameRoot) {
   EXPECT_EQ(fs::file_size(at("tiles/tile/0/000")), 8192U);
 }
 
-TEST_F(AuditTest, AnExportGoesOnWhereItEnds) {
+TEST_F(AuditTest, AnExportGoesOnWhereItEnds) {  // R4, R5
   append_events(600);
   const std::string old = checkpoint("old.checkpoint", {"--to", "300"});
   for (const std::string format : {"cloudevents", "tlog"}) {
@@ -94,7 +92,7 @@ TEST_F(AuditTest, AnExportGoesOnWhereItEnds) {
   EXPECT_EQ(export_to("export-tlog", {}).exit_code, 2) << "another format";
 }
 
-TEST_F(AuditTest, PartOfALogIsProvenAsPartOfIt) {
+TEST_F(AuditTest, PartOfALogIsProvenAsPartOfIt) {  // R4, R5
   append_events(700);
   const std::string old = checkpoint("old.checkpoint", {"--to", "400"});
   const std::string older = checkpoint("older.checkpoint", {"--to", "100"});
@@ -177,8 +175,7 @@ TEST_F(AuditTest, AnInterruptedExportIsNoneUntilItIsRunAgain) {
   }
 }
 
-// R5
-TEST_F(AuditTest, AKilledExportIsFinishedByTheNext) {
+TEST_F(AuditTest, AKilledExportIsFinishedByTheNext) {  // R4, R5
   append_events(200);
   for (int round = 0; round < 5; ++round) {
     const pid_t pid =
@@ -197,8 +194,7 @@ TEST_F(AuditTest, AKilledExportIsFinishedByTheNext) {
   }
 }
 
-// R5
-TEST_F(AuditTest, ARecordIsProvenWithoutItsPayload) {
+TEST_F(AuditTest, ARecordIsProvenWithoutItsPayload) {  // R5
   append_events(300);
   for (const std::string position : {"1", "2", "256", "257", "300"}) {
     const std::string file = at(position + ".tlog-proof");
@@ -232,7 +228,7 @@ TEST_F(AuditTest, AKeyThatIsReplacedIsFollowedThroughTheLog) {
   EXPECT_EQ(adopted[1].at("data").at("previous"), adopted[0].at("data").at("verifier_key"));
 }
 
-TEST_F(AuditTest, WhatCantBeToldIsNoTampering) {
+TEST_F(AuditTest, WhatCantBeToldIsNoTampering) {  // R5
   ASSERT_EQ(export_to("export").exit_code, 0);
   expect_refused(2, "", at("nothing-there"));
   expect_refused(2, "", scratch_.path().string());

@@ -121,7 +121,7 @@ void add_note_tamperings(std::vector<Tampering>& all) {
   }));
 }
 
-TEST_F(TamperingTest, OfCloudEventsIsFound) {
+TEST_F(TamperingTest, OfCloudEventsIsFound) {  // R5
   append_events(710);
   ASSERT_EQ(export_to("before", {"--to", "650"}).exit_code, 0);
   ASSERT_EQ(export_to("export", {"--to", "700"}).exit_code, 0);
@@ -216,7 +216,7 @@ TEST_F(TamperingTest, OfCloudEventsIsFound) {
   expect_refused(1, "checkpoint", at("foreign"));
 }
 
-TEST_F(TamperingTest, OfTilesIsFound) {
+TEST_F(TamperingTest, OfTilesIsFound) {  // R5
   append_events(710);
   const std::vector<std::string> tlog{"--format", "tlog", "--to"};
   ASSERT_EQ(export_to("before", {"--format", "tlog", "--to", "650"}).exit_code, 0);
@@ -272,7 +272,7 @@ TEST_F(TamperingTest, OfTilesIsFound) {
   EXPECT_GE(tampered_, 80U);
 }
 
-TEST_F(TamperingTest, OfAProofIsFound) {
+TEST_F(TamperingTest, OfAProofIsFound) {  // R5
   append_events(300);
   const std::string file = at("42.tlog-proof");
   ASSERT_EQ(

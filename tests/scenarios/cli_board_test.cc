@@ -1,4 +1,4 @@
-// Projects, cards and the board on the command line.  // H1, H4
+// Projects, cards and the board on the command line.
 #include <gtest/gtest.h>
 
 #include "tests/fixtures/git_repository.h"
@@ -40,7 +40,7 @@ class CliBoard : public CliTest {
   }
 };
 
-TEST_F(CliBoard, ACardIsSubmittedShownBlockedAndUnblocked) {
+TEST_F(CliBoard, ACardIsSubmittedShownBlockedAndUnblocked) {  // H1
   const std::string id = submit("Fix the login", {"--brief", "It fails for umlauts"});
   const Output shown = server_.cli({"card", "get", id});
   EXPECT_NE(shown.out.find("It fails for umlauts"), std::string::npos) << shown.out;

@@ -1,5 +1,5 @@
 // Runs whose stations are coding agents and checks, with the real server and agents of our own
-// making: modes, resumed sessions after kills, usage limits, budgets. S7 S9 S10
+// making: modes, resumed sessions after kills, usage limits, budgets.
 #include <filesystem>
 
 #include "tests/fixtures/git_repository.h"
@@ -70,7 +70,7 @@ class CodingAgents : public CliTest {
   }
 };
 
-TEST_F(CodingAgents, TheSessionIsInTheLogBeforeTheAgentStarts) {
+TEST_F(CodingAgents, TheSessionIsInTheLogBeforeTheAgentStarts) {  // S7
   const std::string id = start("");
   await_status(id, "succeeded");
   ASSERT_EQ(calls().size(), 1U);
@@ -92,7 +92,7 @@ TEST_F(CodingAgents, TheSessionIsInTheLogBeforeTheAgentStarts) {
 }
 
 // kill -9 of shim, agent and everything between, while the server lives or is dead as well.
-TEST_F(CodingAgents, AfterEveryKillTheSameSessionIsGoneOnWith) {
+TEST_F(CodingAgents, AfterEveryKillTheSameSessionIsGoneOnWith) {  // S7
   in_call(1, "sleep 300");
   in_call(2, "sleep 300");
   const std::string id = start("");
@@ -127,7 +127,7 @@ TEST_F(CodingAgents, AServerThatDiesLeavesTheAgentAloneAndTakesItsResult) {
   EXPECT_EQ(events(id, "StationSubmitIntended").size(), 1U);
 }
 
-TEST_F(CodingAgents, ACodexThreadIsKnownOnceItIsToldAndGoneOnWith) {
+TEST_F(CodingAgents, ACodexThreadIsKnownOnceItIsToldAndGoneOnWith) {  // S7
   in_call(1, "echo '{\"type\":\"thread.started\",\"thread_id\":\"thread-1\"}'; sleep 300");
   in_call(2,
           "echo '{\"type\":\"thread.started\",\"thread_id\":\"thread-1\"}'; "
@@ -146,7 +146,7 @@ TEST_F(CodingAgents, ACodexThreadIsKnownOnceItIsToldAndGoneOnWith) {
 }
 
 // Parked until the reset, with its slot free, over a restart; then it goes on by itself.
-TEST_F(CodingAgents, AUsageLimitParksTheStationUntilItsReset) {
+TEST_F(CodingAgents, AUsageLimitParksTheStationUntilItsReset) {  // S7
   in_call(
       1,
       "echo '{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":true,\"result\":\"Claude AI "
@@ -192,7 +192,7 @@ TEST_F(CodingAgents, ABudgetIsPassedOnAndHoldsTheNextAttempt) {
   EXPECT_EQ(calls().size(), 2U);
 }
 
-TEST_F(CodingAgents, TheModeIsPinnedWhenTheRunStarts) {
+TEST_F(CodingAgents, TheModeIsPinnedWhenTheRunStarts) {  // S7
   const std::string file = (scratch_.path() / "pinned.toml").string();
   std::ofstream(file)
       << "name = \"pinned\"\n[[station]]\nname = \"wait\"\n"

@@ -66,7 +66,7 @@ class ExecutorConformance : public ::testing::TestWithParam<std::string> {
 INSTANTIATE_TEST_SUITE_P(Each, ExecutorConformance, ::testing::ValuesIn(test::every_executor),
                          [](const auto& each) { return each.param; });
 
-TEST_P(ExecutorConformance, ATimeoutIsTyped) {
+TEST_P(ExecutorConformance, ATimeoutIsTyped) {  // W1, S5
   const std::string run_id = start(Work::until_let_go, {{"timeout", "700ms"}});
   ASSERT_TRUE(ends_as(run_id, "failed"));
   const json::object ended = attempt(run_id);
@@ -81,7 +81,7 @@ TEST_P(ExecutorConformance, ATimeoutIsTyped) {
       eventually([&] { return processes_with_environment("SIGNALBOX_RUN_ID=" + run_id).empty(); }));
 }
 
-TEST_P(ExecutorConformance, ACancelEndsItAndIsConfirmed) {
+TEST_P(ExecutorConformance, ACancelEndsItAndIsConfirmed) {  // S5, S11
   const std::string run_id = start(Work::until_let_go);
   ASSERT_TRUE(eventually([&] { return site_.executions() == 1; }));
   const json::object held = attempt(run_id);
@@ -107,7 +107,7 @@ TEST_P(ExecutorConformance, ACancelEndsItAndIsConfirmed) {
   }
 }
 
-TEST_P(ExecutorConformance, WhatItSaysIsBounded) {
+TEST_P(ExecutorConformance, WhatItSaysIsBounded) {  // S5, S9
   if (site_.is_worker()) {  // nothing is cut for it: it is told, and says less
     site_.begin_here();
     const std::string run_id = start(Work::until_let_go);

@@ -1,5 +1,5 @@
 // The pre-push hook: real pushes to a bare remote, from worktrees of runs that go on, have ended,
-// and whose attempt was superseded. H12
+// and whose attempt was superseded.
 #include <gtest/gtest.h>
 
 #include "tests/fixtures/git_repository.h"
@@ -82,7 +82,7 @@ class Fence : public CliTest {
   }
 };
 
-TEST_F(Fence, OnlyTheAttemptUnderWayMayPush) {
+TEST_F(Fence, OnlyTheAttemptUnderWayMayPush) {  // H12
   ASSERT_EQ(install().exit_code, 0);
   const Work work = start();
   Output pushed = push(work, true, "first");
@@ -119,7 +119,7 @@ TEST_F(Fence, OnlyTheAttemptUnderWayMayPush) {
   EXPECT_FALSE(remote_has("zombie"));
 }
 
-TEST_F(Fence, WithoutItsServerNothingIsPushedFromARunsWorktree) {
+TEST_F(Fence, WithoutItsServerNothingIsPushedFromARunsWorktree) {  // H12
   ASSERT_EQ(install().exit_code, 0);
   const Work work = start();
   server_.kill();
@@ -134,7 +134,7 @@ TEST_F(Fence, WithoutItsServerNothingIsPushedFromARunsWorktree) {
   EXPECT_EQ(pushed.exit_code, 0) << pushed.err;
 }
 
-TEST_F(Fence, AnotherRunsWorkerMayNotPush) {
+TEST_F(Fence, AnotherRunsWorkerMayNotPush) {  // H12
   ASSERT_EQ(install().exit_code, 0);
   const Work work = start();
   Work other = start();

@@ -1,6 +1,5 @@
 // A run's work from its worktree into the remote's main branch: a run that makes it, and one of its
 // own that merges, checks and pushes it; with the fence's hook in the way, and the server killed.
-// H11
 #include <gtest/gtest.h>
 
 #include "tests/fixtures/git_repository.h"
@@ -98,7 +97,7 @@ class MergeRun : public CliTest {
   }
 };
 
-TEST_F(MergeRun, WorkArrivesInTheRemotesMain) {
+TEST_F(MergeRun, WorkArrivesInTheRemotesMain) {  // H11
   const std::string input = made_work();
   const json::object run = end_of(start(merge_pipeline, input));
   ASSERT_EQ(text(run, "status"), "succeeded") << json::serialize(run);
@@ -130,7 +129,7 @@ TEST_F(MergeRun, AServerThatIsKilledMeanwhileChangesNothing) {
   EXPECT_EQ(line("git -C remote.git rev-list --count --merges main"), "1");
 }
 
-TEST_F(MergeRun, AConflictFailsTheRunWithItsFiles) {
+TEST_F(MergeRun, AConflictFailsTheRunWithItsFiles) {  // H11
   const std::string input = made_work();
   shell(
       "cd repository && echo other > hello.txt && git add . && git commit --quiet -m other && "

@@ -216,7 +216,7 @@ class Overnight : public CliTest {
   const test::FakeWallClock wall_clock_{scratch_.path()};
 };
 
-TEST_F(Overnight, InTheMorningEveryCardIsWhereItBelongs) {
+TEST_F(Overnight, InTheMorningEveryCardIsWhereItBelongs) {  // T9, H1, H6, H7, H11
   struct Night {
     std::string project, title, column, code;
     std::size_t runs = 1;  // of its agent

@@ -43,7 +43,7 @@ class CapsuleTest : public AuditTest {
   }
 };
 
-TEST_F(CapsuleTest, TellsElsewhereWhatTheServerTells) {
+TEST_F(CapsuleTest, TellsElsewhereWhatTheServerTells) {  // R6
   const std::string run_id = ended_run();
   const json::object told = run(run_id);
   const std::string capsule = export_run(run_id);
@@ -75,7 +75,7 @@ TEST_F(CapsuleTest, HasNoPayloadOfAnotherRun) {
   EXPECT_FALSE(std::filesystem::exists(at("none.capsule")));
 }
 
-TEST_F(CapsuleTest, TakesItsArtifactsAlong) {
+TEST_F(CapsuleTest, TakesItsArtifactsAlong) {  // R6
   std::ofstream(pipeline()) << R"(
 name = "writes"
 [[station]]
@@ -97,7 +97,7 @@ command = ["sh", "-c", "printf 'left behind' > \"$SIGNALBOX_ARTIFACTS_DIR/note.t
   EXPECT_TRUE(found);
 }
 
-TEST_F(CapsuleTest, IsRefusedWhenItWasTamperedWith) {
+TEST_F(CapsuleTest, IsRefusedWhenItWasTamperedWith) {  // R6
   const std::string capsule = export_run(ended_run());
   const std::string whole = content_of(capsule);
   std::vector<std::string> lines;

@@ -1,4 +1,4 @@
-// What every executor promises (executor.h), held against each of them. S5, S6, S11.
+// What every executor promises (executor.h), held against each of them.
 #include <algorithm>
 #include <map>
 #include <thread>
@@ -240,7 +240,7 @@ TEST_P(ExecutorConformance, UnknownJobIsAbsentAndCanBeCanceled) {
   EXPECT_EQ(one->poll(job).value(), JobState::absent);
 }
 
-TEST_P(ExecutorConformance, SubmittedJobSucceeds) {
+TEST_P(ExecutorConformance, SubmittedJobSucceeds) {  // S5
   const JobResult result = run_to_end(*executor(), GetParam().quick_job(site));
   EXPECT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
   EXPECT_FALSE(result.canceled);
@@ -248,7 +248,7 @@ TEST_P(ExecutorConformance, SubmittedJobSucceeds) {
   EXPECT_FALSE(result.result.summary.empty());
 }
 
-TEST_P(ExecutorConformance, SubmitIsIdempotentOverRestarts) {
+TEST_P(ExecutorConformance, SubmitIsIdempotentOverRestarts) {  // S5, S6
   const Job job = GetParam().quick_job(site);
   const std::string ref = executor()->submit(job).value();
   for (int restart = 0; restart < 5; ++restart) {
@@ -260,7 +260,7 @@ TEST_P(ExecutorConformance, SubmitIsIdempotentOverRestarts) {
   EXPECT_EQ(GetParam().executions(site, job), 1U);
 }
 
-TEST_P(ExecutorConformance, ConcurrentSubmitsExecuteOnce) {
+TEST_P(ExecutorConformance, ConcurrentSubmitsExecuteOnce) {  // S5, S6
   const Job job = GetParam().quick_job(site);
   std::vector<std::thread> submitters;
   for (int index = 0; index < 8; ++index) {
@@ -293,7 +293,7 @@ TEST_P(ExecutorConformance, ResultIsTheSameEachTime) {
   EXPECT_GE(first.result.artifacts.size(), 2U);
 }
 
-TEST_P(ExecutorConformance, CancelEndsTheJobAndLeavesNoProcess) {
+TEST_P(ExecutorConformance, CancelEndsTheJobAndLeavesNoProcess) {  // S5, S11
   const auto one = executor();
   const Job job = GetParam().endless_job(site);
   ASSERT_TRUE(one->submit(job).has_value());
@@ -311,7 +311,7 @@ TEST_P(ExecutorConformance, CancelEndsTheJobAndLeavesNoProcess) {
   EXPECT_EQ(one->poll(job).value(), JobState::finished);
 }
 
-TEST_P(ExecutorConformance, CancelBeforeTheStartMeansItNeverStarts) {
+TEST_P(ExecutorConformance, CancelBeforeTheStartMeansItNeverStarts) {  // S5, S11
   const std::string& why_not = GetParam().no_cancel_before_the_start;
   if (!why_not.empty()) GTEST_SKIP() << why_not;
   const Job job = GetParam().quick_job(site);
@@ -333,7 +333,7 @@ TEST_P(ExecutorConformance, CancelAfterTheEndChangesNothing) {
   EXPECT_FALSE(after.canceled);
 }
 
-TEST_P(ExecutorConformance, TimeoutIsTyped) {
+TEST_P(ExecutorConformance, TimeoutIsTyped) {  // S5
   if (!GetParam().no_timeout.empty()) GTEST_SKIP() << GetParam().no_timeout;
   Job job = GetParam().endless_job(site);
   job.definition.timeout_ms = 300;
@@ -343,7 +343,7 @@ TEST_P(ExecutorConformance, TimeoutIsTyped) {
             (Failure{Outcome::timeout, ErrorClass::transient, "TIMEOUT", "TIMEOUT after 300ms"}));
 }
 
-TEST_P(ExecutorConformance, WhatAJobSaysIsBounded) {
+TEST_P(ExecutorConformance, WhatAJobSaysIsBounded) {  // S5, S9
   const Job job = GetParam().flooding_job(site);
   const JobResult result = run_to_end(*executor(), job);
   EXPECT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
@@ -356,7 +356,7 @@ TEST_P(ExecutorConformance, WhatAJobSaysIsBounded) {
 }
 
 // Each prefix of what submit() does before the job can begin, as a crash could leave it.
-TEST_P(ExecutorConformance, SubmitResumesAfterACrashAtAnyPoint) {
+TEST_P(ExecutorConformance, SubmitResumesAfterACrashAtAnyPoint) {  // S6
   const std::vector<Crash>& crashes = GetParam().crashes;
   for (std::size_t until = 1; until <= crashes.size(); ++until) {
     ExecutorSite fresh;

@@ -1,5 +1,5 @@
 // What somebody else puts into a run root outlives removals of what was ours: live, and after a
-// crash, where old ones are carried out late. L4 T2 T4 T7
+// crash, where old ones are carried out late.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -75,7 +75,7 @@ class RunRootStranger : public testing::Test {
   std::unique_ptr<RunRootSite> site;
 };
 
-TEST_F(RunRootStranger, ALiveRemovalLeavesWhatIsNotOurs) {
+TEST_F(RunRootStranger, ALiveRemovalLeavesWhatIsNotOurs) {  // L4, T2
   site->apply({acquire_lock("deploy", "me", root), begin_tick("loop", root)});
   put(lock, foreign_lock);
   put(marker, foreign_marker);
@@ -85,7 +85,7 @@ TEST_F(RunRootStranger, ALiveRemovalLeavesWhatIsNotOurs) {
 }
 
 // Killed after the log had the end and before the files were removed: ours go.
-TEST_F(RunRootStranger, AKillBeforeTheRemovalIsMadeUpFor) {
+TEST_F(RunRootStranger, AKillBeforeTheRemovalIsMadeUpFor) {  // T7
   site->apply({acquire_lock("deploy", "me", root), begin_tick("loop", root)});
   const std::string before = remembered_now();
   site->append({ReleaseLock{"deploy", lock_token(), {}}, end_tick()});
@@ -98,7 +98,7 @@ TEST_F(RunRootStranger, AKillBeforeTheRemovalIsMadeUpFor) {
 }
 
 // Killed after the files were removed and before that was remembered; then somebody else came.
-TEST_F(RunRootStranger, AKillAfterTheRemovalTakesNothingFromAStranger) {
+TEST_F(RunRootStranger, AKillAfterTheRemovalTakesNothingFromAStranger) {  // T7
   site->apply({acquire_lock("deploy", "me", root), begin_tick("loop", root)});
   const std::string before = remembered_now();
   site->apply({ReleaseLock{"deploy", lock_token(), {}}, end_tick()});
@@ -115,7 +115,7 @@ TEST_F(RunRootStranger, AWholeLifeInBetweenTakesNothingFromAStranger) {
 }
 
 // A recovery takes the marker away that the loop halted on, be it what it may, and no other.
-TEST_F(RunRootStranger, ARecoveryTakesTheMarkerThatItIsAbout) {
+TEST_F(RunRootStranger, ARecoveryTakesTheMarkerThatItIsAbout) {  // T4
   for (const std::string& halted_on : {std::string(foreign_marker), std::string("{\n")}) {
     for (const bool another_since : {false, true}) {
       put(marker, halted_on);

@@ -74,7 +74,7 @@ class Damage : public testing::Test {
   std::vector<Record> records_;
 };
 
-TEST_F(Damage, InTheWriteAheadLogIsAlwaysFound) {
+TEST_F(Damage, InTheWriteAheadLogIsAlwaysFound) {  // P5
   std::size_t flips = 0;
   for (const auto& file : database_files(closed_.path(), ".log")) {
     const Counts counts = flip_all(file);
@@ -86,7 +86,7 @@ TEST_F(Damage, InTheWriteAheadLogIsAlwaysFound) {
 
 TEST_F(Damage, InTheAnchorIsAlwaysFound) { EXPECT_EQ(flip_all(closed_ / "anchor").harmless, 0U); }
 
-TEST_F(Damage, InATableIsFoundWhereARecordLies) {
+TEST_F(Damage, InATableIsFoundWhereARecordLies) {  // P5
   const auto files = database_files(closed_.path(), ".sst");
   ASSERT_GE(files.size(), 2U);  // entries and head
   for (const auto& file : files) {

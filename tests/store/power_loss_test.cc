@@ -1,4 +1,4 @@
-// A power loss, or a failing disk, at every single disk operation of a log's life (P1, P2, P5):
+// A power loss, or a failing disk, at every single disk operation of a log's life:
 // what was acknowledged is there, nothing else than what was sent is, and the log goes on.
 //
 //   SIGNALBOX_SEED=7 test_store --gtest_filter='PowerLoss.*'
@@ -90,7 +90,7 @@ class PowerLossTest : public testing::Test {
   std::size_t losses_ = 0;
 };
 
-TEST_F(PowerLossTest, AtEveryOperation) {
+TEST_F(PowerLossTest, AtEveryOperation) {  // P1, P2, P5
   const TemporaryDirectory root(fast_directory());
   WatchedDisk disk(root.path());
   PowerLossSession session(disk);
@@ -105,7 +105,7 @@ TEST_F(PowerLossTest, AtEveryOperation) {
 }
 
 // A power loss, a start, and a second power loss at every operation of that start.
-TEST_F(PowerLossTest, AtEveryOperationOfARecovery) {
+TEST_F(PowerLossTest, AtEveryOperationOfARecovery) {  // P1, P2
   const TemporaryDirectory root(fast_directory());
   WatchedDisk disk(root.path());
   PowerLossSession session(disk);

@@ -39,7 +39,7 @@ class TornTail : public testing::Test {
   std::string bytes_;
 };
 
-TEST_F(TornTail, IsCutWhereverItIsTorn) {
+TEST_F(TornTail, IsCutWhereverItIsTorn) {  // P2
   crash(1, 4);
   ASSERT_GT(bytes_.size(), 1000U);
   Position tail_before = 12;
