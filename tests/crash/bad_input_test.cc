@@ -1,4 +1,4 @@
-// What clients do wrong (DESIGN §7): each gets a clear error, the connection goes on, and nobody
+// What clients do wrong: each gets a clear error, the connection goes on, and nobody
 // else notices. The server is a real one; what is sent is raw bytes.
 #include <gtest/gtest.h>
 
@@ -9,8 +9,7 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
-#include "tests/crash/connection.h"
-#include "tests/crash/server_process.h"
+#include "tests/crash/server_test.h"
 
 namespace signalbox::test {
 namespace {
@@ -19,7 +18,7 @@ namespace json = boost::json;
 
 constexpr std::uint64_t mib = 1024 * 1024;
 
-class BadInput : public ::testing::Test {
+class BadInput : public ServerTest {
  protected:
   void SetUp() override {
     ASSERT_TRUE(server_.start()) << server_.log();
@@ -46,8 +45,6 @@ class BadInput : public ::testing::Test {
   // The connection takes another request and answers it.
   bool goes_on() { return connection_->call("server.status", {}).has_value(); }
 
-  ScratchDirectory scratch_;
-  ServerProcess server_{scratch_.path() / "data"};
   std::optional<Connection> connection_;
   json::object last_;
 };
@@ -62,7 +59,7 @@ TEST_F(BadInput, ALineTooLongIsRefusedAndSkipped) {
   EXPECT_EQ(code_for(status + std::string(mib - status.size(), ' ')), "");
 }
 
-TEST_F(BadInput, AnEndlessLineTakesNoMemory) {
+TEST_F(BadInput, AnEndlessLineTakesNoMemory) {  // P8
   ASSERT_TRUE(goes_on());
   const std::uint64_t before = server_.resident_bytes();
   const std::string piece(mib, 'x');
@@ -130,7 +127,7 @@ TEST_F(BadInput, WhatIsNotARequest) {
   EXPECT_TRUE(goes_on());
 }
 
-TEST_F(BadInput, WhatIsNotAMethodOrItsParams) {
+TEST_F(BadInput, WhatIsNotAMethodOrItsParams) {  // P7
   const auto code = [this](const std::string& method, const std::string& params) {
     return code_for(R"({"jsonrpc":"2.0","id":"x","method":")" + method + R"(","params":)" + params +
                     "}");

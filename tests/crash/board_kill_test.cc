@@ -1,5 +1,5 @@
 // kill -9 around `project.put` and `card.submit`, with the real binary and a real repository: what
-// was acknowledged is there, and the same command again is answered as the first time. P1 P3 H1 T9
+// was acknowledged is there, and the same command again is answered as the first time.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -11,9 +11,9 @@
 
 #include <boost/json/serialize.hpp>
 
-#include "tests/crash/connection.h"
 #include "tests/crash/offline_fold.h"
-#include "tests/crash/server_process.h"
+#include "tests/crash/server_test.h"
+#include "tests/fixtures/git_repository.h"
 
 namespace signalbox::test {
 namespace {
@@ -23,30 +23,14 @@ namespace fs = std::filesystem;
 
 constexpr int board_rounds = 12;
 
-class BoardKill : public ::testing::Test {
+class BoardKill : public ServerTest {
  protected:
   BoardKill() {
-    fs::create_directories(repository_);
-    git({"init", "--quiet", "--initial-branch", "main"});
-    git({"-c", "user.name=t", "-c", "user.email=t@t", "commit", "--quiet", "--allow-empty", "-m",
-         "start"});
+    make_repository(repository_);
     // Cards stay where they are: their runs are not what is tested here.
     std::ofstream(repository_ / "HEARTBEAT.md") << "## Builder\n- [ ] processBacklog\n";
   }
 
-  void git(std::vector<std::string> words) {
-    words.insert(words.begin(), {"git", "-C", repository_.string()});
-    const ProcessOutput output = run_program(words);
-    ASSERT_EQ(output.end.exit_code, 0) << output.text;
-  }
-  void start() { ASSERT_TRUE(server_.start()) << server_.log(); }
-  std::optional<json::object> ask(const char* method, json::object params) {
-    auto connection = Connection::open(server_.socket());
-    return connection ? connection->call(method, std::move(params)) : std::nullopt;
-  }
-  json::object call(const char* method, json::object params) {
-    return result_of(ask(method, std::move(params)));
-  }
   // What the same command gives each time.
   static std::string first_words(json::object result) {
     result.erase("position");
@@ -77,12 +61,10 @@ class BoardKill : public ::testing::Test {
     EXPECT_TRUE(digest && to_hex(*digest) == status.at("state_digest").as_string());
   }
 
-  ScratchDirectory scratch_;
   fs::path repository_ = scratch_.path() / "site";
-  ServerProcess server_{scratch_.path() / "data"};
 };
 
-TEST_F(BoardKill, AProjectThatWasAcknowledgedIsThereAndPutOnce) {
+TEST_F(BoardKill, AProjectThatWasAcknowledgedIsThereAndPutOnce) {  // P1, P3, T9, H1
   int acknowledged = 0;
   start();
   for (int round = 0; round < board_rounds; ++round) {
@@ -97,16 +79,14 @@ TEST_F(BoardKill, AProjectThatWasAcknowledgedIsThereAndPutOnce) {
     EXPECT_EQ(first_words(call("project.put", params)), first_words(again));
     json::object other = params;
     other["base"] = "trunk";
-    EXPECT_EQ(error_code_of(*ask("project.put", other)), "IDEMPOTENCY_CONFLICT");
+    EXPECT_EQ(error_code_of(*answer_to("project.put", other)), "IDEMPOTENCY_CONFLICT");
   }
-  const json::array events =
-      call("events.read", {{"types", {"ProjectPut"}}, {"limit", 1000}}).at("events").as_array();
-  EXPECT_EQ(events.size(), static_cast<std::size_t>(board_rounds)) << "each one once";
+  EXPECT_EQ(events("ProjectPut").size(), static_cast<std::size_t>(board_rounds)) << "each one once";
   RecordProperty("acknowledged_before_the_kill", acknowledged);
   expect_replayed_state();
 }
 
-TEST_F(BoardKill, ACardThatWasAcknowledgedIsThereAndSubmittedOnce) {
+TEST_F(BoardKill, ACardThatWasAcknowledgedIsThereAndSubmittedOnce) {  // P1, P3, T9, H1
   start();
   call("project.put", project(0));
   int acknowledged = 0;
@@ -125,7 +105,7 @@ TEST_F(BoardKill, ACardThatWasAcknowledgedIsThereAndSubmittedOnce) {
     EXPECT_EQ(first_words(call("card.submit", params)), first_words(again));
     json::object other = params;
     other["title"] = "another one";
-    EXPECT_EQ(error_code_of(*ask("card.submit", other)), "IDEMPOTENCY_CONFLICT");
+    EXPECT_EQ(error_code_of(*answer_to("card.submit", other)), "IDEMPOTENCY_CONFLICT");
     const json::value card = call("card.get", {{"card_id", again.at("card_id")}}).at("card");
     EXPECT_EQ(card.at("status"), "backlog");
     EXPECT_EQ(card.at("priority"), round % 4);
@@ -142,7 +122,7 @@ TEST_F(BoardKill, ACardThatWasAcknowledgedIsThereAndSubmittedOnce) {
 }
 
 // Of what reached the log before the kill nothing is lost, though nobody was told.
-TEST_F(BoardKill, ManySubmittedAtOnceAreAPrefix) {
+TEST_F(BoardKill, ManySubmittedAtOnceAreAPrefix) {  // P1, P2, P3
   start();
   call("project.put", project(0));
   auto connection = Connection::open(server_.socket());

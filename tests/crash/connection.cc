@@ -141,6 +141,12 @@ std::optional<json::object> Connection::call(std::string_view method, json::obje
   }
 }
 
+std::optional<json::object> answer_of(const std::filesystem::path& socket, std::string_view method,
+                                      json::object params) {
+  auto connection = Connection::open(socket);
+  return connection ? connection->call(method, std::move(params)) : std::nullopt;
+}
+
 std::string request_line(std::int64_t id, std::string_view method, const json::object& params) {
   json::object request;
   request["jsonrpc"] = "2.0";

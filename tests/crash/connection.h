@@ -56,6 +56,10 @@ class Connection {
   std::int64_t next_id_ = 1;  // of `call`
 };
 
+// One request over a connection of its own. nullopt if nobody listens, or nobody answers.
+std::optional<boost::json::object> answer_of(const std::filesystem::path& socket,
+                                             std::string_view method, boost::json::object params);
+
 // {"jsonrpc":"2.0","id":…,"method":…,"params":…}, with its line break.
 std::string request_line(std::int64_t id, std::string_view method,
                          const boost::json::object& params);

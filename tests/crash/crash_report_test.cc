@@ -9,9 +9,8 @@
 #include <string>
 #include <thread>
 
-#include "tests/crash/connection.h"
 #include "tests/crash/fake_wall_clock.h"
-#include "tests/crash/server_process.h"
+#include "tests/crash/server_test.h"
 #include "tests/eventually.h"
 
 namespace signalbox::test {
@@ -19,35 +18,18 @@ namespace {
 
 namespace json = boost::json;
 
-class CrashReport : public ::testing::Test {
+class CrashReport : public ServerTest {
  protected:
-  json::object call(const char* method, json::object params = {}) {
-    auto connection = Connection::open(server_.socket());
-    return result_of(connection ? connection->call(method, std::move(params)) : std::nullopt);
-  }
-  std::string refusal(const char* method, json::object params = {}) {
-    auto connection = Connection::open(server_.socket());
-    const auto answer = connection ? connection->call(method, std::move(params)) : std::nullopt;
-    return answer ? error_code_of(*answer) : "no answer";
-  }
-  json::array events(const char* type) {
-    return call("events.read", {{"types", {type}}, {"limit", 1000}}).at("events").as_array();
-  }
   std::string start_run(json::object station) {
     station["name"] = "work";
-    return std::string(
-        call("run.start", {{"goal", "g"}, {"pipeline", {{"name", "one"}, {"station", {station}}}}})
-            .at("run_id")
-            .as_string());
+    return ServerTest::start_run(
+        {{"goal", "g"}, {"pipeline", {{"name", "one"}, {"station", {station}}}}});
   }
   json::object claim(const std::string& run_id, std::int64_t lease_ms) {
     return call("station.claim", {{"worker", "ann"}, {"run_id", run_id}, {"lease_ms", lease_ms}})
         .at("claim")
         .as_object();
   }
-
-  ScratchDirectory scratch_;
-  ServerProcess server_{scratch_.path() / "box"};
 };
 
 TEST_F(CrashReport, HasOneVerdictForEachThingInFlight) {  // T8

@@ -1,4 +1,4 @@
-// The real server on a disk that fails, or is the last thing it sees (P1, P2, T9): strace
+// The real server on a disk that fails, or is the last thing it sees: strace
 // lets the n-th system call on its write-ahead log fail, while clients work.
 #include <gtest/gtest.h>
 
@@ -43,7 +43,7 @@ INSTANTIATE_TEST_SUITE_P(Moments, DiskFaultAt,
                                            Moment{"write", 3}, Moment{"write", 31},
                                            Moment{"write", 200}));
 
-TEST_P(DiskFaultAt, AnErrorIsAnUnknownOutcomeAndTheRestartFindsOut) {
+TEST_P(DiskFaultAt, AnErrorIsAnUnknownOutcomeAndTheRestartFindsOut) {  // P1, P2
   ASSERT_TRUE(launch(GetParam().call, "error=EIO", std::to_string(GetParam().number)));
   start_workers();
   EXPECT_EQ(server_.wait().exit_code, 74) << server_.log();
@@ -53,7 +53,7 @@ TEST_P(DiskFaultAt, AnErrorIsAnUnknownOutcomeAndTheRestartFindsOut) {
   EXPECT_EQ(oracle_.lives(), 2U);
 }
 
-TEST_P(DiskFaultAt, NoSpaceIsRefusedAndTheSameServerGoesOn) {
+TEST_P(DiskFaultAt, NoSpaceIsRefusedAndTheSameServerGoesOn) {  // P2, P7
   ASSERT_TRUE(launch(GetParam().call, "error=ENOSPC", std::to_string(GetParam().number)));
   start_workers();
   wait_until([this] { return record_.repeated_count("STORAGE_FULL") > 0; }, "it is full");
@@ -63,7 +63,7 @@ TEST_P(DiskFaultAt, NoSpaceIsRefusedAndTheSameServerGoesOn) {
   finish_and_judge_the_same_life();
 }
 
-TEST_P(DiskFaultAt, AKillIsSurvived) {
+TEST_P(DiskFaultAt, AKillIsSurvived) {  // P1, P2, T9
   ASSERT_TRUE(launch(GetParam().call, "signal=KILL", std::to_string(GetParam().number)));
   start_workers();
   // By itself, and not by the test's patience.

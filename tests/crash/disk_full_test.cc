@@ -1,4 +1,4 @@
-// The real server on a disk that is full (DESIGN §3): it refuses with STORAGE_FULL and keeps
+// The real server on a disk that is full: it refuses with STORAGE_FULL and keeps
 // nothing of what it refused, answers reads, and goes on when there is space; nothing acknowledged
 // is lost.
 //
@@ -51,7 +51,7 @@ class DiskFull : public LoadedServer {
   SmallDisk disk_;
 };
 
-TEST_F(DiskFull, IsRefusedReadFromAndTakenUpAgain) {
+TEST_F(DiskFull, IsRefusedReadFromAndTakenUpAgain) {  // P7
   fill_and_wait();
   ASSERT_TRUE(server_.running()) << server_.log();
 

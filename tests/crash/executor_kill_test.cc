@@ -1,4 +1,4 @@
-// What every executor promises over kills of the server (S6, S11): a job is submitted once, and a
+// What every executor promises over kills of the server: a job is submitted once, and a
 // cancel is confirmed, wherever a kill falls. strace kills the real server at the n-th append to
 // its log, and at the n-th sync, for each n of a run's life: so it dies before the intent, between
 // intent and submit, between submit and ref, while it polls, and between a result and its event.
@@ -81,8 +81,7 @@ class KilledOnce {
   }
 
   std::optional<json::object> try_call(const char* method, const json::object& params) {
-    auto connection = Connection::open(server_.socket());
-    return connection ? connection->call(method, params) : std::nullopt;
+    return answer_of(server_.socket(), method, params);
   }
 
   // Starts it again if it was killed, without a tracer.
@@ -106,7 +105,7 @@ class KilledOnce {
     if (starts < 2) last_before_kill_.clear();  // killed before its first life was in the log
   }
 
-  ScratchDirectory scratch_;
+  TemporaryDirectory scratch_;
   StationSite site_;
   ServerProcess server_;
   std::optional<OutsideWorker> worker_;  // ends before the server
@@ -130,7 +129,7 @@ class ExecutorKills : public ::testing::TestWithParam<std::string> {
 INSTANTIATE_TEST_SUITE_P(Each, ExecutorKills, ::testing::ValuesIn(every_executor),
                          [](const auto& each) { return each.param; });
 
-TEST_P(ExecutorKills, WhereverAKillFallsTheWorkIsDoneOnce) {
+TEST_P(ExecutorKills, WhereverAKillFallsTheWorkIsDoneOnce) {  // S6
   std::set<std::string> last_events;
   for (const char* call : {"write", "fdatasync"}) {
     bool killed = true;
@@ -170,7 +169,7 @@ TEST_P(ExecutorKills, WhereverAKillFallsTheWorkIsDoneOnce) {
 }
 
 // Without a place for it a run has no intent for as long as that lasts.
-TEST_P(ExecutorKills, BeforeTheIntentTheRunWaitsForItsTurnOverKills) {
+TEST_P(ExecutorKills, BeforeTheIntentTheRunWaitsForItsTurnOverKills) {  // S6
   if (is_worker()) GTEST_SKIP() << "an outside worker needs no place, and its claim is the intent";
   KilledOnce life(GetParam(), "write", calls_max, {"--jobs-max", "1", "--remote-jobs-max", "1"});
   life.start(Work::until_let_go);
@@ -188,7 +187,7 @@ TEST_P(ExecutorKills, BeforeTheIntentTheRunWaitsForItsTurnOverKills) {
   EXPECT_EQ(life.count("StationSubmitIntended"), 1U);
 }
 
-TEST_P(ExecutorKills, WhileItWorksTheServerMayDieAsOftenAsItLikes) {
+TEST_P(ExecutorKills, WhileItWorksTheServerMayDieAsOftenAsItLikes) {  // S6
   KilledOnce life(GetParam(), "write", calls_max);
   life.start(Work::until_let_go);
   life.await([&] { return life.site().executions() == 1; }, "the work begins");
@@ -201,7 +200,7 @@ TEST_P(ExecutorKills, WhileItWorksTheServerMayDieAsOftenAsItLikes) {
   expect_done_once(life);
 }
 
-TEST_P(ExecutorKills, WhereverAKillFallsACancelIsConfirmed) {
+TEST_P(ExecutorKills, WhereverAKillFallsACancelIsConfirmed) {  // S11
   bool killed = true;
   for (int number = 2; killed && number < calls_max; ++number) {
     SCOPED_TRACE(number);

@@ -175,7 +175,7 @@ TEST(FuzzRequests, EachLineHasOneWellFormedAnswer) {
       given != nullptr ? std::stoull(given) : std::random_device{}() % 1'000'000;
   std::cout << "again with: SIGNALBOX_SEED=" << seed
             << " test_crash --gtest_filter='FuzzRequests.*'" << std::endl;
-  const ScratchDirectory scratch;
+  const TemporaryDirectory scratch;
   ServerProcess server(scratch.path() / "data");
   ASSERT_TRUE(server.start()) << server.log();
   auto connection = Connection::open(server.socket());

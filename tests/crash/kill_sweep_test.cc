@@ -1,4 +1,4 @@
-// The real server, killed at random moments under load (T9, S6): what was acknowledged is there,
+// The real server, killed at random moments under load: what was acknowledged is there,
 // once; nothing is there that wasn't sent; and the state is the fold of the log.
 //
 //   tests/crash/sweep --kills 500 --seed 7, or
@@ -19,8 +19,7 @@
 
 #include "tests/crash/offline_fold.h"
 #include "tests/crash/server_process.h"
-#include "tests/crash/sweep_oracle.h"
-#include "tests/crash/sweep_workers.h"
+#include "tests/crash/sweep.h"
 
 namespace signalbox::test {
 namespace {
@@ -62,7 +61,7 @@ void check_executions(const std::filesystem::path& count_file, const std::set<st
   EXPECT_EQ(executions.size(), jobs.size());
 }
 
-TEST(KillSweep, AcknowledgedIsRecoveredAndNothingIsDoneTwice) {
+TEST(KillSweep, AcknowledgedIsRecoveredAndNothingIsDoneTwice) {  // P1, P2, P3, P6, T9, S6
   const std::uint64_t seed =
       number_from_environment("SIGNALBOX_SEED").value_or(std::random_device{}() % 1'000'000);
   const auto kills_wanted = number_from_environment("SIGNALBOX_KILLS");
@@ -70,7 +69,7 @@ TEST(KillSweep, AcknowledgedIsRecoveredAndNothingIsDoneTwice) {
   std::cout << "again with: SIGNALBOX_SEED=" << seed << " SIGNALBOX_KILLS=" << kills
             << " test_crash --gtest_filter='KillSweep.*'" << std::endl;
 
-  const ScratchDirectory scratch;
+  const TemporaryDirectory scratch;
   const auto count_file = scratch.path() / "executions";
   ServerProcess server(scratch.path() / "data", {"--snapshot-events", "20000"});
   SweepRecord record;

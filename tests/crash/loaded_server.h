@@ -4,29 +4,22 @@
 
 #include <chrono>
 #include <memory>
-#include <optional>
-#include <string>
 #include <thread>
-#include <utility>
-#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "tests/crash/offline_fold.h"
-#include "tests/crash/server_process.h"
-#include "tests/crash/sweep_oracle.h"
-#include "tests/crash/sweep_workers.h"
+#include "tests/crash/server_test.h"
+#include "tests/crash/sweep.h"
 
 namespace signalbox::test {
 
 inline constexpr std::size_t loaded_workers = 8;
 inline constexpr std::chrono::seconds loaded_patience{20 * slowness};
 
-class LoadedServer : public ::testing::Test {
+class LoadedServer : public ServerTest {
  protected:
-  // With more options for `signalbox serve`.
-  explicit LoadedServer(std::vector<std::string> options = {})
-      : server_(scratch_.path() / "data", std::move(options)) {}
+  using ServerTest::ServerTest;
 
   void start_workers() {
     workers_ = std::make_unique<SweepWorkers>(loaded_workers, 1,
@@ -78,21 +71,6 @@ class LoadedServer : public ::testing::Test {
     }
   }
 
-  // A result or an error; nullopt if nobody answers.
-  std::optional<boost::json::object> answer_to(const char* method, boost::json::object params) {
-    auto connection = Connection::open(server_.socket());
-    return connection ? connection->call(method, std::move(params)) : std::nullopt;
-  }
-  boost::json::object call(const char* method, boost::json::object params) {
-    return result_of(answer_to(method, std::move(params)));
-  }
-  std::string refusal(const char* method, boost::json::object params) {
-    const auto answer = answer_to(method, std::move(params));
-    return answer ? error_code_of(*answer) : "no answer";
-  }
-
-  ScratchDirectory scratch_;
-  ServerProcess server_;
   SweepRecord record_;
   SweepOracle oracle_{record_};
   OfflineFold fold_{server_.data()};

@@ -1,4 +1,4 @@
-// Jobs of the service itself while the server dies and comes back (S6, S11): started once, taken
+// Jobs of the service itself while the server dies and comes back: started once, taken
 // up again, ended with all they started.
 #include <gtest/gtest.h>
 
@@ -12,64 +12,40 @@
 #include <thread>
 #include <vector>
 
-#include "tests/crash/connection.h"
-#include "tests/crash/server_process.h"
+#include "tests/crash/server_test.h"
 #include "tests/eventually.h"
+#include "tests/fixtures/file_content.h"
 
 namespace signalbox::test {
 namespace {
 
 namespace json = boost::json;
 
-std::vector<std::string> lines_of(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(file, line);) lines.push_back(line);
-  return lines;
-}
-
 bool is_alive(const std::string& pid) { return ::kill(std::stoi(pid), 0) == 0; }
 
-class RestartJobs : public ::testing::Test {
+class RestartJobs : public ServerTest {
  protected:
-  void SetUp() override { ASSERT_TRUE(server_.start()) << server_.log(); }
+  void SetUp() override { start(); }
   void TearDown() override {
     // Whatever the test left running is told to go.
     std::ofstream(scratch_.path() / "go").put('\n');
   }
 
-  json::object call(const char* method, json::object params) {
-    auto connection = Connection::open(server_.socket());
-    return result_of(connection ? connection->call(method, std::move(params)) : std::nullopt);
-  }
   // A run of one station whose job is this script. $D is the test's directory.
   std::string start_job(const std::string& script) {
     const std::string whole = "D='" + scratch_.path().string() + "'\n" + script;
-    const json::object started = call("run.start", {{"goal", "run a job"},
-                                                    {"pipeline",
-                                                     {{"name", "job"},
-                                                      {"station",
-                                                       {{{"name", "work"},
-                                                         {"executor", "process"},
-                                                         {"cancel_grace", "200ms"},
-                                                         {"command", {"sh", "-c", whole}}}}}}}});
-    return std::string(started.at("run_id").as_string());
-  }
-  json::object run(const std::string& run_id) {
-    return call("run.get", {{"run_id", run_id}}).at("run").as_object();
+    return start_run({{"goal", "run a job"},
+                      {"pipeline",
+                       {{"name", "job"},
+                        {"station",
+                         {{{"name", "work"},
+                           {"executor", "process"},
+                           {"cancel_grace", "200ms"},
+                           {"command", {"sh", "-c", whole}}}}}}}});
   }
   bool ends_as(const std::string& run_id, const char* status) {
     return eventually([&] { return run(run_id).at("status") == status; });
   }
-  std::size_t count(const std::string& run_id, const char* type) {
-    return call("events.read", {{"run_id", run_id}, {"types", {type}}})
-        .at("events")
-        .as_array()
-        .size();
-  }
-
-  ScratchDirectory scratch_;
-  ServerProcess server_{scratch_.path() / "data"};
 };
 
 // Appends one line per execution, then waits for the test's word.
@@ -77,7 +53,7 @@ constexpr const char* waiting_job =
     "echo $$ >> \"$D/executions\"; while [ -d \"$D\" ] && [ ! -e \"$D/go\" ]; do sleep 0.02; done; "
     "echo the end > \"$SIGNALBOX_ARTIFACTS_DIR/note.txt\"";
 
-TEST_F(RestartJobs, AJobThatEndsWhileTheServerIsDownIsTakenUp) {
+TEST_F(RestartJobs, AJobThatEndsWhileTheServerIsDownIsTakenUp) {  // S6
   const auto executions = scratch_.path() / "executions";
   const std::string run_id = start_job(waiting_job);
   ASSERT_TRUE(eventually([&] { return lines_of(executions).size() == 1; }));
@@ -94,7 +70,7 @@ TEST_F(RestartJobs, AJobThatEndsWhileTheServerIsDownIsTakenUp) {
   EXPECT_EQ(note.at("content"), "the end\n");
 }
 
-TEST_F(RestartJobs, AJobThatOutlivesManyServersIsExecutedOnce) {
+TEST_F(RestartJobs, AJobThatOutlivesManyServersIsExecutedOnce) {  // S6
   const auto executions = scratch_.path() / "executions";
   const std::string run_id = start_job(waiting_job);
   ASSERT_TRUE(eventually([&] { return lines_of(executions).size() == 1; }));
@@ -110,7 +86,7 @@ TEST_F(RestartJobs, AJobThatOutlivesManyServersIsExecutedOnce) {
   EXPECT_EQ(count(run_id, "StationClaimed"), 1U);
 }
 
-TEST_F(RestartJobs, AJobIsExecutedOnceWhereverTheKillFalls) {
+TEST_F(RestartJobs, AJobIsExecutedOnceWhereverTheKillFalls) {  // S6
   const auto executions = scratch_.path() / "executions";
   std::vector<std::string> run_ids;
   for (int kill = 0; kill < 12; ++kill) {
@@ -133,7 +109,7 @@ constexpr const char* family =
     "setsid sh -c 'echo $$ >> \"$D/pids\"; while [ -d \"$D\" ]; do sleep 0.05; done' & "
     "echo $$ >> \"$D/pids\"; while [ -d \"$D\" ]; do sleep 0.05; done";
 
-TEST_F(RestartJobs, CancelEndsTheWholeFamilyAndSaysSo) {
+TEST_F(RestartJobs, CancelEndsTheWholeFamilyAndSaysSo) {  // S11
   const std::string run_id = start_job(family);
   const auto pids = scratch_.path() / "pids";
   ASSERT_TRUE(eventually([&] { return lines_of(pids).size() == 3; }));
@@ -145,7 +121,7 @@ TEST_F(RestartJobs, CancelEndsTheWholeFamilyAndSaysSo) {
   for (const std::string& pid : lines_of(pids)) EXPECT_FALSE(is_alive(pid)) << pid;
 }
 
-TEST_F(RestartJobs, ACancelSurvivesTheServer) {
+TEST_F(RestartJobs, ACancelSurvivesTheServer) {  // S11
   const auto pids = scratch_.path() / "pids";
   for (int kill = 0; kill < 4; ++kill) {
     std::filesystem::remove(pids);

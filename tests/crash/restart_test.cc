@@ -8,39 +8,21 @@
 
 #include <boost/json/serialize.hpp>
 
-#include "tests/crash/connection.h"
 #include "tests/crash/offline_fold.h"
-#include "tests/crash/server_process.h"
+#include "tests/crash/server_test.h"
 
 namespace signalbox::test {
 namespace {
 
 namespace json = boost::json;
 
-class Restart : public ::testing::Test {
+class Restart : public ServerTest {
  protected:
-  void start() { ASSERT_TRUE(server_.start()) << server_.log(); }
-  void crash_and_start() {
-    server_.kill();
-    start();
-  }
-  json::object call(const char* method, json::object params) {
-    auto connection = Connection::open(server_.socket());
-    return result_of(connection ? connection->call(method, std::move(params)) : std::nullopt);
-  }
-  std::string refusal(const char* method, json::object params) {
-    auto connection = Connection::open(server_.socket());
-    const auto answer = connection ? connection->call(method, std::move(params)) : std::nullopt;
-    return answer ? error_code_of(*answer) : "no answer";
-  }
-  json::array events(json::object params = {}) {
-    params["limit"] = 1000;
-    return call("events.read", std::move(params)).at("events").as_array();
-  }
+  Restart() : ServerTest({"--snapshot-events", "1000"}) {}
+
   // What the newest start says of the life before it.
   std::string previous() {
-    return std::string(
-        events({{"types", {"ServerStarted"}}}).back().at("data").at("previous").as_string());
+    return std::string(events("ServerStarted").back().at("data").at("previous").as_string());
   }
   // One station for outside workers, that waits a moment before each retry.
   static json::object pipeline(const char* backoff) {
@@ -58,12 +40,9 @@ class Restart : public ::testing::Test {
     for (const char* field : {"run_id", "station", "token"}) more[field] = claim.at(field);
     return more;
   }
-
-  ScratchDirectory scratch_;
-  ServerProcess server_{scratch_.path() / "data", {"--snapshot-events", "1000"}};
 };
 
-TEST_F(Restart, ASecondServerEndsAtOnceAndNamesTheFirst) {
+TEST_F(Restart, ASecondServerEndsAtOnceAndNamesTheFirst) {  // S6
   start();
   const ProcessOutput second =
       run_program({SIGNALBOX_BINARY, "serve", "--data", server_.data().string(), "--socket",
@@ -99,7 +78,7 @@ TEST_F(Restart, AServerTakesNobodysSocket) {
   EXPECT_TRUE(std::filesystem::exists(server_.socket()));
 }
 
-TEST_F(Restart, ACleanStopIsRecordedAndTheNextStartKnows) {
+TEST_F(Restart, ACleanStopIsRecordedAndTheNextStartKnows) {  // T8
   start();
   EXPECT_EQ(previous(), "none");
   EXPECT_EQ(server_.stop().exit_code, 0) << server_.log();
@@ -131,7 +110,7 @@ TEST_F(Restart, AStopAnswersWhoWaits) {
   EXPECT_EQ(error_code_of(*answer), "SHUTTING_DOWN");
 }
 
-TEST_F(Restart, WithoutItsProjectionsNothingIsDifferent) {
+TEST_F(Restart, WithoutItsProjectionsNothingIsDifferent) {  // P6
   start();
   std::vector<std::string> ids;
   for (int number = 0; number < 450; ++number) {
@@ -174,7 +153,7 @@ TEST_F(Restart, WithoutItsProjectionsNothingIsDifferent) {
   EXPECT_EQ(before, after);
 }
 
-TEST_F(Restart, NothingIsServedFromADamagedLog) {
+TEST_F(Restart, NothingIsServedFromADamagedLog) {  // P5
   start();
   for (int number = 0; number < 200; ++number) call("run.start", {{"goal", "whole"}});
   ASSERT_EQ(server_.stop().exit_code, 0);
@@ -199,7 +178,7 @@ TEST_F(Restart, NothingIsServedFromADamagedLog) {
                                                                                 << server_.log();
 }
 
-TEST_F(Restart, ACommandIdGivesItsFirstResultInEveryLife) {
+TEST_F(Restart, ACommandIdGivesItsFirstResultInEveryLife) {  // P3
   start();
   const json::object params{{"goal", "once"}, {"command_id", "c-1"}, {"pipeline", pipeline("1ms")}};
   const std::string run_id(call("run.start", params).at("run_id").as_string());
@@ -224,7 +203,7 @@ TEST_F(Restart, ACommandIdGivesItsFirstResultInEveryLife) {
   EXPECT_EQ(events({{"run_id", run_id}}).size(), 4U);
 }
 
-TEST_F(Restart, AnIdempotencyKeyHasOneRunInEveryLife) {
+TEST_F(Restart, AnIdempotencyKeyHasOneRunInEveryLife) {  // P3, S2
   start();
   const json::object params{{"goal", "once"}, {"idempotency_key", "k"}, {"labels", {{"a", "b"}}}};
   const auto run_id = call("run.start", params).at("run_id");
@@ -242,7 +221,7 @@ TEST_F(Restart, AnIdempotencyKeyHasOneRunInEveryLife) {
   EXPECT_EQ(call("run.list", {}).at("runs").as_array().size(), 1U);
 }
 
-TEST_F(Restart, ALeaseIsArmedAgainForItsFullLength) {
+TEST_F(Restart, ALeaseIsArmedAgainForItsFullLength) {  // P4
   start();
   call("run.start", {{"goal", "leased"}, {"pipeline", pipeline("0ms")}});
   const json::object first = claim({{"lease_ms", 2000}});
@@ -256,7 +235,7 @@ TEST_F(Restart, ALeaseIsArmedAgainForItsFullLength) {
   EXPECT_GT(number_of(second.at("token")), number_of(first.at("token")));
   EXPECT_EQ(refusal("station.heartbeat", held(first)), "STALE_TOKEN");
   EXPECT_EQ(refusal("station.complete", held(first, {{"outcome", "succeeded"}})), "STALE_TOKEN");
-  const json::array failed = events({{"types", {"StationAttemptFailed"}}});
+  const json::array failed = events("StationAttemptFailed");
   ASSERT_EQ(failed.size(), 1U);
   EXPECT_EQ(failed[0].at("data").at("failure").at("code"), "LEASE_EXPIRED");
   EXPECT_EQ(call("station.complete", held(second, {{"outcome", "succeeded"}})).at("run_status"),

@@ -19,7 +19,8 @@
 #include <boost/json/serialize.hpp>
 
 #include "tests/crash/run_root_load.h"
-#include "tests/crash/server_process.h"
+#include "tests/crash/server_test.h"
+#include "tests/fixtures/file_content.h"
 
 namespace signalbox::test {
 namespace {
@@ -44,9 +45,7 @@ Files files_below(const fs::path& root) {
   std::error_code error;
   for (const auto& each : fs::recursive_directory_iterator(root, error)) {
     if (!each.is_regular_file() || each.path().string().ends_with(temporary_end)) continue;
-    std::ostringstream text;
-    text << std::ifstream(each.path(), std::ios::binary).rdbuf();
-    files[fs::relative(each.path(), root).string()] = text.str();
+    files[fs::relative(each.path(), root).string()] = content_of(each.path());
   }
   return files;
 }
@@ -83,12 +82,11 @@ void expect_whole(const fs::path& root, const std::string& path, const std::stri
   }
 }
 
-class RunRootSweep : public ::testing::Test {
+class RunRootSweep : public ServerTest {
  protected:
-  json::object call(const char* method, json::object params) {
-    auto connection = Connection::open(server_.socket());
-    return result_of(connection ? connection->call(method, std::move(params)) : std::nullopt);
-  }
+  // Its own loop would let the log never hold still.
+  RunRootSweep() : ServerTest({"--watchdog-interval", "1h"}) {}
+
   std::uint64_t position() { return number_of(call("server.status", {}).at("position")); }
 
   // Waits until the files have followed the log; gives the position they are at.
@@ -179,13 +177,10 @@ class RunRootSweep : public ::testing::Test {
     return problem;
   }
 
-  ScratchDirectory scratch_;
   const fs::path roots_ = scratch_.path() / "roots";
   std::map<std::string, std::size_t> kinds_;
   std::size_t looked_at_ = 0;
   std::size_t unfinished_ = 0;
-  // Its own loop would let the log never hold still.
-  ServerProcess server_{scratch_.path() / "data", {"--watchdog-interval", "1h"}};
 };
 
 TEST_F(RunRootSweep, FilesAreWholeAtEveryKillAndComeBackWithTheSameBytes) {  // T7

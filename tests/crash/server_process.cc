@@ -16,6 +16,7 @@
 
 #include "domain/check.h"
 #include "tests/crash/connection.h"
+#include "tests/fixtures/file_content.h"
 
 namespace signalbox::test {
 namespace {
@@ -67,31 +68,13 @@ ProcessEnd wait_for_end(pid_t pid) {
   return end_of(status);
 }
 
-std::string text_of(const std::filesystem::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  std::ostringstream text;
-  text << stream.rdbuf();
-  return text.str();
-}
-
 }  // namespace
 
-ScratchDirectory::ScratchDirectory() {
-  std::string name = (std::filesystem::temp_directory_path() / "signalbox-crash-XXXXXX").string();
-  SIGNALBOX_CHECK(::mkdtemp(name.data()) != nullptr);
-  path_ = name;
-}
-
-ScratchDirectory::~ScratchDirectory() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
 ProcessOutput run_program(const std::vector<std::string>& argv) {
-  const ScratchDirectory scratch;
+  const TemporaryDirectory scratch;
   ProcessOutput output;
   output.end = wait_for_end(spawn(argv, scratch.path() / "output"));
-  output.text = text_of(scratch.path() / "output");
+  output.text = content_of(scratch.path() / "output");
   return output;
 }
 
@@ -187,6 +170,6 @@ std::uint64_t ServerProcess::resident_bytes() const {
   return 0;
 }
 
-std::string ServerProcess::log() const { return text_of(data_ / "server.log"); }
+std::string ServerProcess::log() const { return content_of(data_ / "server.log"); }
 
 }  // namespace signalbox::test

@@ -10,6 +10,8 @@
 
 #include <sys/types.h>
 
+#include "tests/fixtures/temporary_directory.h"
+
 namespace signalbox::test {
 
 // What memory may grow by in a test. A sanitizer keeps what was freed for a while, so a sanitized
@@ -22,20 +24,6 @@ inline constexpr int slowness = 20;
 inline constexpr std::uint64_t memory_mib = 1024 * 1024;
 inline constexpr int slowness = 1;
 #endif
-
-// A directory under TMPDIR, removed with its owner.
-class ScratchDirectory {
- public:
-  ScratchDirectory();
-  ~ScratchDirectory();
-  ScratchDirectory(const ScratchDirectory&) = delete;
-  ScratchDirectory& operator=(const ScratchDirectory&) = delete;
-
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 // How a process ended.
 struct ProcessEnd {

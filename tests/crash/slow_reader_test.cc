@@ -10,8 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "tests/crash/connection.h"
-#include "tests/crash/server_process.h"
+#include "tests/crash/server_test.h"
 #include "tests/eventually.h"
 
 namespace signalbox::test {
@@ -22,7 +21,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::uint64_t mib = 1024 * 1024;
 
-class SlowReader : public ::testing::Test {
+class SlowReader : public ServerTest {
  protected:
   void SetUp() override { ASSERT_TRUE(server_.start()) << server_.log(); }
   void TearDown() override { EXPECT_EQ(server_.stop().exit_code, 0) << server_.log(); }
@@ -88,12 +87,9 @@ class SlowReader : public ::testing::Test {
     while (sent < count && connection.send(batch, std::chrono::milliseconds(500))) sent += 100;
     return sent;
   }
-
-  ScratchDirectory scratch_;
-  ServerProcess server_{scratch_.path() / "data"};
 };
 
-TEST_F(SlowReader, WhoAsksAndNeverReads) {
+TEST_F(SlowReader, WhoAsksAndNeverReads) {  // P8
   const std::uint64_t last = start_runs(2000, std::string(4000, 'g'));
   ASSERT_GE(last, 2000U);
   const std::string run_list = request_line(1, "run.list", {{"limit", 500}});
@@ -130,7 +126,7 @@ TEST_F(SlowReader, WhoAsksAndNeverReads) {
             << std::endl;
 }
 
-TEST_F(SlowReader, WhoSubscribesAndNeverReadsIsLetGoAndTheOthersGetAll) {
+TEST_F(SlowReader, WhoSubscribesAndNeverReadsIsLetGoAndTheOthersGetAll) {  // P8
   auto deaf = connect();
   ASSERT_TRUE(deaf.call("events.subscribe", {{"from", 1}}));
   auto other = connect();

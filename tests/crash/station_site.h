@@ -22,6 +22,7 @@
 
 #include "tests/crash/connection.h"
 #include "tests/crash/server_process.h"
+#include "tests/fixtures/git_repository.h"
 #include "tests/server/job_endpoint.h"
 
 namespace signalbox::test {
@@ -73,9 +74,7 @@ class StationSite {
   [[nodiscard]] std::size_t executions() {
     // Not submissions(): an endpoint that takes the second request for the first one hides it.
     if (is_remote()) return static_cast<std::size_t>(endpoint_.requests("POST"));
-    std::ifstream file(executions_file());
-    return static_cast<std::size_t>(
-        std::count(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>(), '\n'));
+    return lines_of(executions_file()).size();
   }
   void let_go() {
     endpoint_.let_go();
@@ -140,17 +139,12 @@ class StationSite {
     std::filesystem::permissions(file, std::filesystem::perms::owner_all);
   }
 
-  // A git repository with one commit.
   [[nodiscard]] std::filesystem::path repository() const {
     const auto path = directory_ / "repository";
-    if (std::filesystem::exists(path)) return path;
-    const ProcessOutput made =
-        run_program({"sh", "-c",
-                     "git init -q -b main '" + path.string() + "' && mkdir -p '" + path.string() +
-                         "/.git/hooks' && cd '" + path.string() +
-                         "' && git -c user.name=t -c user.email=t@localhost commit -q "
-                         "--allow-empty -m first"});
-    EXPECT_EQ(made.end.exit_code, 0) << made.text;
+    if (!std::filesystem::exists(path)) {
+      make_repository(path);
+      std::filesystem::create_directories(path / ".git/hooks");
+    }
     return path;
   }
 
@@ -200,9 +194,7 @@ class OutsideWorker {
   // The answer, a result or an error; nullopt at the end of the test.
   std::optional<boost::json::object> say(const char* method, const boost::json::object& params) {
     while (!stopping_) {
-      if (auto connection = Connection::open(socket_)) {
-        if (auto answer = connection->call(method, params)) return answer;
-      }
+      if (auto answer = answer_of(socket_, method, params)) return answer;
       pause();
     }
     return std::nullopt;

@@ -1,4 +1,4 @@
-#include "tests/crash/sweep_oracle.h"
+#include "tests/crash/sweep.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "tests/crash/sweep_worker.h"
+#include "tests/crash/sweep.h"
 
 #include <thread>
 

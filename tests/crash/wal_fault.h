@@ -12,7 +12,7 @@ namespace signalbox::test {
 // RocksDB numbers its files the same way in every new directory. "" if no server starts.
 inline std::string first_wal_name() {
   static const std::string name = [] {
-    const ScratchDirectory scratch;
+    const TemporaryDirectory scratch;
     ServerProcess server(scratch.path() / "data");
     if (!server.start()) return std::string();
     for (const auto& file : std::filesystem::directory_iterator(server.data() / "log")) {

@@ -110,6 +110,21 @@ TEST_F(CardTest, IsBlockedWhenItsRunFailsAndRetriedNotBeforeItsTime) {  // H5
   EXPECT_EQ(the_card().runs, 1U);
 }
 
+// A station that says for itself how long it may take keeps that.
+TEST_F(CardTest, ItsAgentsHaveTheTimeThatThePolicyGives) {  // H7
+  Project site = *world.find_project(project);
+  site.pipeline.stations.resize(3);
+  for (StationDefinition& each : site.pipeline.stations) each.executor = ExecutorKind::coderunner;
+  site.pipeline.stations[1].timeout_ms = 5000;
+  site.pipeline.stations[2].executor = ExecutorKind::process;
+  const auto stations = run_of_card(site, the_card()).pipeline->stations;
+  EXPECT_EQ(stations[0].timeout_ms, 30 * 60'000) << "unless the policy says otherwise";
+  EXPECT_EQ(stations[1].timeout_ms, 5000);
+  EXPECT_EQ(stations[2].timeout_ms, StationDefinition{}.timeout_ms);
+  site.policy.agent_timeout_minutes = 7;
+  EXPECT_EQ(run_of_card(site, the_card()).pipeline->stations[0].timeout_ms, 7 * 60'000);
+}
+
 TEST_F(CardTest, ItsPolicySaysWhetherAndWhenItIsRetried) {  // H3, H5
   Policy policy;
   policy.retry_blocked = false;

@@ -20,6 +20,17 @@ TEST(PipelineTest, TheDefaultIsValidAndInOrder) {  // S3
             (std::vector<std::string>{"intake", "plan", "implement", "verify", "create_pr"}));
 }
 
+TEST(PipelineTest, DeepWorkHasItsDefaults) {  // D2, D3, D4
+  const DeepWorkDefinition work;
+  EXPECT_EQ(work.max_files, 50U);
+  EXPECT_EQ(work.explore_timeout_ms, 30'000);
+  EXPECT_EQ(work.max_steps, 20U);
+  EXPECT_EQ(work.max_retries, 3U);
+  EXPECT_EQ(work.retry_delay_ms, 0);
+  EXPECT_EQ(work.strategies, (std::vector<Strategy>{Strategy::original, Strategy::simplified,
+                                                    Strategy::alternative, Strategy::decomposed}));
+}
+
 struct Fault {
   const char* field;
   std::function<void(PipelineDefinition&)> make;

@@ -194,6 +194,31 @@ TEST_F(StartRunTest, AKeyIsForgottenWithItsEndedRun) {
   then_rejected(ErrorCode::RUN_TERMINAL);
 }
 
+// One with an idempotency key stays until it is the oldest, and an open one as long as it is open.
+TEST_F(StartRunTest, EndedRunsArePrunedAfterTheirTime) {  // H8
+  constexpr std::int64_t hour_ms = 3'600'000;
+  const auto ended = [this](std::uint8_t number, const char* key) {
+    run = uuid_of(number);
+    given({started(pipeline, key), StationEvent{StationCanceled{"a"}}, RunEvent{RunCanceled{}}});
+  };
+  ended(1, "");
+  ended(2, "key");
+  run = uuid_of(3);
+  given({started(pipeline)});
+  const EndedRun first = *world.ended_runs.find(uuid_of(1));
+  now.wall_ns = first.ended_at_ns + hour_ms * 1'000'000 - 1;
+  when(PruneRuns{hour_ms});
+  then_nothing();
+  ++now.wall_ns;
+  when(PruneRuns{hour_ms});
+  then({ServerEvent{RunsPruned{first.ended_at, 1}}});
+  EXPECT_EQ(world.ended_runs.find(uuid_of(1)), nullptr);
+  EXPECT_NE(world.ended_runs.find(uuid_of(2)), nullptr);
+  EXPECT_NE(world.find_run(uuid_of(3)), nullptr);
+  when(PruneRuns{hour_ms});
+  then_nothing();
+}
+
 TEST_F(StartRunTest, ServerLivesAreCountedAndACrashIsSeen) {
   when(StartServer{"1"});
   then({ServerEvent{ServerStarted{1, "1", PreviousEnd::none}}});

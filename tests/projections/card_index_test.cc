@@ -1,5 +1,5 @@
 // The card index: what was on the board and what has left it, over both tables, whatever the
-// batches, and the same when it is made anew from the log.  // H1
+// batches, and the same when it is made anew from the log.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -8,7 +8,7 @@
 #include "projections/rocks_table.h"
 #include "projections/run_index.h"
 #include "tests/domain/given_when_then.h"
-#include "tests/projections/temporary_directory.h"
+#include "tests/fixtures/temporary_directory.h"
 
 namespace signalbox {
 namespace {
@@ -19,7 +19,7 @@ class CardIndexTest : public ::testing::TestWithParam<const char*> {
 
   std::unique_ptr<Table> make(const std::string& name) {
     if (GetParam() == std::string("memory")) return std::make_unique<MemoryTable>();
-    return std::move(RocksTable::open_or_recreate(directory.path / name, 1)->table);
+    return std::move(RocksTable::open_or_recreate(directory.path() / name, 1)->table);
   }
 
   Position happens(Stream stream, Event event) {
@@ -71,7 +71,7 @@ class CardIndexTest : public ::testing::TestWithParam<const char*> {
 INSTANTIATE_TEST_SUITE_P(Tables, CardIndexTest, ::testing::Values("memory", "rocks"),
                          [](const auto& each) { return std::string(each.param); });
 
-TEST_P(CardIndexTest, FindsAMergedCardByItsIdAndByEachOfItsRuns) {
+TEST_P(CardIndexTest, FindsAMergedCardByItsIdAndByEachOfItsRuns) {  // H1
   const Position submitted = submits(one, "web", 5);
   merges(one, uuid_of(11), uuid_of(12));
   apply();
@@ -157,7 +157,7 @@ TEST_P(CardIndexTest, KnowsWhereAPolicyWasRefusedAndAdopted) {
   EXPECT_EQ(cards().policy_refused("api").value(), 0U);
 }
 
-TEST_P(CardIndexTest, MadeAnewFromTheLogIsTheSame) {
+TEST_P(CardIndexTest, MadeAnewFromTheLogIsTheSame) {  // P6
   submits(one, "web");
   apply();
   merges(one, uuid_of(11), uuid_of(12));

@@ -8,8 +8,8 @@
 #include "projections/rocks_table.h"
 #include "projections/run_index.h"
 #include "tests/domain/random_history.h"
+#include "tests/fixtures/temporary_directory.h"
 #include "tests/projections/naive_run_index.h"
-#include "tests/projections/temporary_directory.h"
 
 namespace signalbox {
 namespace {
@@ -256,13 +256,13 @@ TEST(RunIndexTest, CatchesUpFromWhereverItIs) {
   ASSERT_TRUE(expected.apply(all).has_value());
 
   for (const std::size_t size : {std::size_t{100}, std::size_t{250}, all.size()}) {
-    auto opened = RocksTable::open_or_recreate(directory.path / "t", RunIndex::format);
+    auto opened = RocksTable::open_or_recreate(directory.path() / "t", RunIndex::format);
     ASSERT_TRUE(opened.has_value());
     RunIndex index(*opened->table);
     ASSERT_TRUE(index.apply(all.first(size)).has_value());
     EXPECT_EQ(index.applied(), size);
   }
-  auto opened = RocksTable::open_or_recreate(directory.path / "t", RunIndex::format);
+  auto opened = RocksTable::open_or_recreate(directory.path() / "t", RunIndex::format);
   RunIndex index(*opened->table);
   for (const RunId& id : history.started) {
     EXPECT_EQ(index.find(id).value(), expected.find(id).value());

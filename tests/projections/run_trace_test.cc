@@ -1,5 +1,5 @@
 // A run's trace: which spans there are, that their ids and bytes follow from the log alone, and
-// that a span which was given never changes. R7.
+// that a span which was given never changes.
 #include "projections/run_trace.h"
 
 #include <gtest/gtest.h>
@@ -65,7 +65,7 @@ class RunTraceTest : public ::testing::Test {
   std::shared_ptr<const PipelineDefinition> pipeline_;
 };
 
-TEST_F(RunTraceTest, ARunIsTheRootAndItsAttemptsAreBelowIt) {
+TEST_F(RunTraceTest, ARunIsTheRootAndItsAttemptsAreBelowIt) {  // R7
   begin();
   add(claimed("plan"), 1);
   fail_attempt("LEASE_EXPIRED");
@@ -203,7 +203,7 @@ TEST_F(RunTraceTest, HeartbeatsMakeNoDifference) {
   EXPECT_EQ(ended(), without);
 }
 
-TEST(TraceIds, AreNeverNoneAndDifferForWhatDiffers) {
+TEST(TraceIds, AreNeverNoneAndDifferForWhatDiffers) {  // R7
   EXPECT_FALSE(attempt_span_id(Uuid{}).is_none());
   const RunId run = uuid_of(1);
   const RunId other = uuid_of(2);

@@ -8,7 +8,7 @@
 #include "projections/rocks_table.h"
 #include "projections/run_index.h"
 #include "tests/domain/given_when_then.h"
-#include "tests/projections/temporary_directory.h"
+#include "tests/fixtures/temporary_directory.h"
 #include "tests/projections/two_stations.h"
 
 namespace signalbox {
@@ -20,7 +20,7 @@ class StrategyLedgerTest : public ::testing::TestWithParam<const char*> {
 
   std::unique_ptr<Table> make(const std::string& name) {
     if (GetParam() == std::string("memory")) return std::make_unique<MemoryTable>();
-    return std::move(RocksTable::open_or_recreate(directory.path / name, 1)->table);
+    return std::move(RocksTable::open_or_recreate(directory.path() / name, 1)->table);
   }
 
   void happens(const RunId& run, Event event) {

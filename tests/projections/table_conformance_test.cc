@@ -8,8 +8,8 @@
 #include "projections/holding_table.h"
 #include "projections/memory_table.h"
 #include "projections/rocks_table.h"
+#include "tests/fixtures/temporary_directory.h"
 #include "tests/projections/refusing_table.h"
-#include "tests/projections/temporary_directory.h"
 
 namespace signalbox {
 namespace {
@@ -20,7 +20,7 @@ class TableConformanceTest : public ::testing::TestWithParam<const char*> {
  protected:
   TableConformanceTest() {
     if (GetParam() == std::string("rocks")) {
-      table = std::move(RocksTable::open_or_recreate(directory.path / "t", 1)->table);
+      table = std::move(RocksTable::open_or_recreate(directory.path() / "t", 1)->table);
     } else if (GetParam() == std::string("holding")) {
       table = std::make_unique<HoldingTable>(below);
     } else {
@@ -150,7 +150,7 @@ TEST(AfterPrefixTest, IsTheNextOne) {
 class RocksTableTest : public ::testing::Test {
  protected:
   RocksTable::Opened open(std::uint32_t format = 1) {
-    auto opened = RocksTable::open_or_recreate(directory.path / "t", format);
+    auto opened = RocksTable::open_or_recreate(directory.path() / "t", format);
     EXPECT_TRUE(opened.has_value()) << opened.error().message;
     return std::move(*opened);
   }
@@ -181,7 +181,7 @@ TEST_F(RocksTableTest, AnotherFormatIsMadeAnew) {
 
 TEST_F(RocksTableTest, ADamagedOneIsMadeAnew) {
   fill();
-  for (const auto& entry : std::filesystem::directory_iterator(directory.path / "t")) {
+  for (const auto& entry : std::filesystem::directory_iterator(directory.path() / "t")) {
     if (!entry.path().filename().string().starts_with("MANIFEST")) continue;
     std::ofstream(entry.path(), std::ios::trunc) << "not a manifest";
   }
@@ -192,13 +192,13 @@ TEST_F(RocksTableTest, ADamagedOneIsMadeAnew) {
 
 TEST_F(RocksTableTest, AMissingFileMakesItAnew) {
   fill();
-  std::filesystem::remove(directory.path / "t" / "CURRENT");
+  std::filesystem::remove(directory.path() / "t" / "CURRENT");
   EXPECT_EQ(open().table->applied(), 0u);
 }
 
 TEST_F(RocksTableTest, OneThatIsOpenElsewhereIsLeftAlone) {
   const auto first = open();
-  const auto second = RocksTable::open_or_recreate(directory.path / "t", 1);
+  const auto second = RocksTable::open_or_recreate(directory.path() / "t", 1);
   ASSERT_FALSE(second.has_value());
   EXPECT_EQ(second.error().kind, StoreError::Kind::in_use);
 }

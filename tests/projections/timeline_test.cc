@@ -1,4 +1,4 @@
-// Timelines: what happened at each station, attempt by attempt. // S1
+// Timelines: what happened at each station, attempt by attempt.
 #include <gtest/gtest.h>
 
 #include "domain/evolve.h"
@@ -39,7 +39,7 @@ class TimelineTest : public GivenWhenThen {
   int span = 1;
 };
 
-TEST_F(TimelineTest, OfASuccess) {
+TEST_F(TimelineTest, OfASuccess) {  // S1
   happens(started(pipeline, "key"));
   happens(claimed("a"));
   happens(StationEvent{StationHeartbeat{"a", 1000, ""}});
@@ -80,7 +80,7 @@ TEST_F(TimelineTest, OfASuccess) {
   EXPECT_EQ(p.attempts.at(0).span_id, uuid_of(2));
 }
 
-TEST_F(TimelineTest, OfARetryThatWaits) {
+TEST_F(TimelineTest, OfARetryThatWaits) {  // S1
   const Failure failure{Outcome::timeout, ErrorClass::transient, "TIMEOUT", "too long"};
   happens(started(pipeline));
   happens(claimed("a"));
@@ -107,7 +107,7 @@ TEST_F(TimelineTest, OfARetryThatWaits) {
   EXPECT_EQ(timeline().stations[1].status, StationStatus::pending);
 }
 
-TEST_F(TimelineTest, OfAFailure) {
+TEST_F(TimelineTest, OfAFailure) {  // S1
   happens(started(pipeline));
   happens(claimed("a"));
   happens(StationEvent{

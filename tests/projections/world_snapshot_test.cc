@@ -11,7 +11,8 @@
 #include "projections/world_snapshot.h"
 #include "tests/domain/random_history.h"
 #include "tests/domain/world_difference.h"
-#include "tests/projections/temporary_directory.h"
+#include "tests/fixtures/file_content.h"
+#include "tests/fixtures/temporary_directory.h"
 
 namespace signalbox {
 namespace {
@@ -112,8 +113,8 @@ RC_GTEST_PROP(WorldSnapshotTest, TheRoundTripGivesAnEqualWorld, ()) {
 TEST(WorldSnapshotTest, IsLoadedAsItWasWritten) {
   TemporaryDirectory directory;
   const RandomHistory history = some_history();
-  ASSERT_TRUE(write(directory.path / "s", history.world).has_value());
-  const auto loaded = load_newest_snapshot(directory.path / "s", history.world.position);
+  ASSERT_TRUE(write(directory.path() / "s", history.world).has_value());
+  const auto loaded = load_newest_snapshot(directory.path() / "s", history.world.position);
   EXPECT_TRUE(loaded.problems.empty());
   ASSERT_TRUE(loaded.snapshot.has_value());
   EXPECT_EQ(difference(loaded.snapshot->world, history.world), "");
@@ -130,18 +131,18 @@ TEST(WorldSnapshotTest, TheNewestTwoAreKept) {
     evolve(world, record);
     if (world.position % 10 != 0) continue;
     positions.push_back(world.position);
-    ASSERT_TRUE(write(directory.path, world).has_value());
+    ASSERT_TRUE(write(directory.path(), world).has_value());
   }
   ASSERT_GT(positions.size(), 3u);
   std::size_t files = 0;
-  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(directory.path)) {
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(directory.path())) {
     ++files;
   }
   EXPECT_EQ(files, snapshots_kept);
-  EXPECT_EQ(load_newest_snapshot(directory.path, world.position).snapshot->world.position,
+  EXPECT_EQ(load_newest_snapshot(directory.path(), world.position).snapshot->world.position,
             positions.back());
   // One that is ahead of the log isn't of this log.
-  const auto older = load_newest_snapshot(directory.path, positions.back() - 1);
+  const auto older = load_newest_snapshot(directory.path(), positions.back() - 1);
   ASSERT_TRUE(older.snapshot.has_value());
   EXPECT_EQ(older.snapshot->world.position, positions[positions.size() - 2]);
   EXPECT_EQ(older.problems.size(), 1u);
@@ -155,19 +156,17 @@ TEST(WorldSnapshotTest, ABadOneIsReportedAndSkipped) {
   for (const Record& record : history.records) {
     evolve(world, record);
     if (world.position != 10) continue;
-    ASSERT_TRUE(write(directory.path, world).has_value());
+    ASSERT_TRUE(write(directory.path(), world).has_value());
   }
-  ASSERT_TRUE(write(directory.path, world).has_value());
+  ASSERT_TRUE(write(directory.path(), world).has_value());
   std::filesystem::path newest;
-  for (const auto& entry : std::filesystem::directory_iterator(directory.path)) {
+  for (const auto& entry : std::filesystem::directory_iterator(directory.path())) {
     if (newest.empty() || entry.path() > newest) newest = entry.path();
   }
-  std::stringstream content;
-  content << std::ifstream(newest, std::ios::binary).rdbuf();
-  const std::string good = content.str();
+  const std::string good = content_of(newest);
   const auto expect_skipped = [&](const std::string& bytes, const std::string& what) {
-    std::ofstream(newest, std::ios::binary | std::ios::trunc) << bytes;
-    const auto loaded = load_newest_snapshot(directory.path, world.position);
+    write_text(newest, bytes);
+    const auto loaded = load_newest_snapshot(directory.path(), world.position);
     ASSERT_EQ(loaded.problems.size(), 1u) << what;
     EXPECT_NE(loaded.problems[0].find(newest.string()), std::string::npos);
     ASSERT_TRUE(loaded.snapshot.has_value()) << what;
@@ -188,9 +187,9 @@ TEST(WorldSnapshotTest, ABadOneIsReportedAndSkipped) {
 TEST(WorldSnapshotTest, ADigestOfAnotherWorldIsFound) {
   TemporaryDirectory directory;
   const RandomHistory history = some_history();
-  ASSERT_TRUE(write_snapshot(directory.path, history.world, frontier_of(history.world), Digest{})
+  ASSERT_TRUE(write_snapshot(directory.path(), history.world, frontier_of(history.world), Digest{})
                   .has_value());
-  const auto loaded = load_newest_snapshot(directory.path, history.world.position);
+  const auto loaded = load_newest_snapshot(directory.path(), history.world.position);
   EXPECT_FALSE(loaded.snapshot.has_value());
   ASSERT_EQ(loaded.problems.size(), 1u);
   EXPECT_NE(loaded.problems[0].find("digest"), std::string::npos);
@@ -198,7 +197,7 @@ TEST(WorldSnapshotTest, ADigestOfAnotherWorldIsFound) {
 
 TEST(WorldSnapshotTest, NoDirectoryMeansNoSnapshot) {
   TemporaryDirectory directory;
-  const auto loaded = load_newest_snapshot(directory.path / "none", 10);
+  const auto loaded = load_newest_snapshot(directory.path() / "none", 10);
   EXPECT_FALSE(loaded.snapshot.has_value());
   EXPECT_TRUE(loaded.problems.empty());
 }

@@ -70,7 +70,7 @@ class AccessTest : public testing::Test {
     for (const auto& each : std::filesystem::recursive_directory_iterator(server_.data())) {
       if (!each.is_regular_file()) continue;
       ++files;
-      const std::string bytes = read_whole_file(each.path());
+      const std::string bytes = content_of(each.path());
       for (const std::string& secret : secrets_) {
         EXPECT_EQ(bytes.find(secret.substr(4)), std::string::npos) << each.path();
       }
@@ -88,7 +88,7 @@ class AccessTest : public testing::Test {
   }
 
   RealServer server_{{"--listen", "127.0.0.1:0"}};
-  ScratchDirectory scratch_;
+  TemporaryDirectory scratch_;
   std::vector<std::string> secrets_;
 };
 
@@ -162,8 +162,7 @@ TEST_F(AccessTest, ARevokedTokenEndsOnAnOpenConnection) {
   }
   EXPECT_EQ(server_.cli({"access", "revoke", "follower", "--reason", "stop"}).exit_code, 0);
   EXPECT_EQ(wait_for_exit(holder), 75);
-  EXPECT_NE(read_whole_file(err).find("UNAUTHENTICATED"), std::string::npos)
-      << read_whole_file(err);
+  EXPECT_NE(content_of(err).find("UNAUTHENTICATED"), std::string::npos) << content_of(err);
 }
 
 TEST_F(AccessTest, TheSecretIsInNoCommandLine) {
@@ -177,7 +176,7 @@ TEST_F(AccessTest, TheSecretIsInNoCommandLine) {
   };
   while (subscriptions() == 0) {
   }
-  const std::string words = read_whole_file("/proc/" + std::to_string(follower) + "/cmdline");
+  const std::string words = content_of("/proc/" + std::to_string(follower) + "/cmdline");
   EXPECT_NE(words.find("--token-file"), std::string::npos);
   EXPECT_EQ(words.find(secrets_.back().substr(4)), std::string::npos);
   ::kill(follower, SIGKILL);
@@ -258,7 +257,7 @@ TEST_F(AccessTest, AWrongAddressOrTokenFileIsAMistakeOfTheCommandLine) {
 }
 
 TEST(AccessWithoutTls, AnAddressOthersCanReachIsRefusedAtStart) {
-  const ScratchDirectory scratch;
+  const TemporaryDirectory scratch;
   const Output refused = run_process(
       {SIGNALBOX_BINARY, "serve", "--data", scratch.path().string(), "--listen", "0.0.0.0:0"});
   EXPECT_EQ(refused.exit_code, 78);

@@ -1,4 +1,4 @@
-// What an agent prints is told to those who ask for it while it runs, and to nobody else. H10
+// What an agent prints is told to those who ask for it while it runs, and to nobody else.
 #include <fstream>
 
 #include "tests/crash/connection.h"
@@ -43,7 +43,7 @@ class AgentLog : public CliTest {
   }
 };
 
-TEST_F(AgentLog, IsToldWithItsPlaceToWhoAsksForIt) {
+TEST_F(AgentLog, IsToldWithItsPlaceToWhoAsksForIt) {  // H10
   auto events = subscribe({});
   auto all = subscribe({{"types", json::array{"agent.log"}}});
   const std::string run =
@@ -95,15 +95,15 @@ TEST_F(AgentLog, OfACodingAgentsJsonAPersonSeesWhatItSaysAndDoes) {
   const pid_t watcher =
       spawn_process({SIGNALBOX_BINARY, "run", "watch", run, "--data", server_.data().string()}, out,
                     scratch_.path() / "err");
-  await([&] { return read_whole_file(out).find("something") != std::string::npos; });
+  await([&] { return content_of(out).find("something") != std::string::npos; });
   go_on();
   EXPECT_EQ(wait_for_exit(watcher), 0);
-  EXPECT_NE(read_whole_file(out).find("          │ I look\n"
-                                      "          │ → Bash ls -l\n"
-                                      "          │ I am codex\n"
-                                      "          │ {\"something\":\"else\"}\n"),
+  EXPECT_NE(content_of(out).find("          │ I look\n"
+                                 "          │ → Bash ls -l\n"
+                                 "          │ I am codex\n"
+                                 "          │ {\"something\":\"else\"}\n"),
             std::string::npos)
-      << read_whole_file(out);
+      << content_of(out);
 }
 
 TEST_F(AgentLog, AWatcherSeesItBeforeTheEndAndAfterARestart) {
@@ -113,14 +113,14 @@ TEST_F(AgentLog, AWatcherSeesItBeforeTheEndAndAfterARestart) {
   const pid_t watcher =
       spawn_process({SIGNALBOX_BINARY, "run", "watch", run, "--data", server_.data().string()}, out,
                     scratch_.path() / "err");
-  await([&] { return read_whole_file(out).find("│ early") != std::string::npos; });
+  await([&] { return content_of(out).find("│ early") != std::string::npos; });
   server_.kill();
   server_.start();
   go_on();
-  await([&] { return read_whole_file(out).find("│ late") != std::string::npos; });
+  await([&] { return content_of(out).find("│ late") != std::string::npos; });
   go_on("end");
   EXPECT_EQ(wait_for_exit(watcher), 0);
-  const std::string shown = read_whole_file(out);
+  const std::string shown = content_of(out);
   EXPECT_NE(shown.find("│ late\n          │ over\n"), std::string::npos) << shown;
   EXPECT_EQ(shown.find("│ early"), shown.rfind("│ early")) << "once: " << shown;
   EXPECT_LT(shown.find("│ over"), shown.find("StationSucceeded")) << shown;

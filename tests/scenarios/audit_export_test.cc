@@ -22,17 +22,16 @@ TEST_F(AuditTest, AKeyIsForItsOwnerAloneAndNeverReplaced) {
   struct stat status {};
   ASSERT_EQ(::stat(at("audit.key").c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777, 0600U);
-  const std::string before = read_whole_file(at("audit.key"));
+  const std::string before = content_of(at("audit.key"));
   EXPECT_TRUE(before.starts_with("PRIVATE+KEY+example.com/box+"));
   EXPECT_EQ(server_.cli({"audit", "keygen", "-o", at("audit.key"), "--name", "x"}).exit_code, 2);
-  EXPECT_EQ(read_whole_file(at("audit.key")), before);
+  EXPECT_EQ(content_of(at("audit.key")), before);
   EXPECT_EQ(server_.cli({"audit", "keygen", "-o", at("no.key"), "--name", "two words"}).exit_code,
             2);
   EXPECT_FALSE(fs::exists(at("no.key")));
 }
 
-// R4
-TEST_F(AuditTest, ALiveLogIsExportedAsCloudEvents) {
+TEST_F(AuditTest, ALiveLogIsExportedAsCloudEvents) {  // R4
   const std::string run_id = start_run("say \"hello\"\n\tto everyone äöü");
   append_events(20);
   const Output exported = export_to("export");
@@ -58,14 +57,13 @@ TEST_F(AuditTest, ALiveLogIsExportedAsCloudEvents) {
   }
 }
 
-// R4
-TEST_F(AuditTest, TheSameLogAsTilesHasTheSameRoot) {
+TEST_F(AuditTest, TheSameLogAsTilesHasTheSameRoot) {  // R4
   append_events(700);
   ASSERT_EQ(export_to("lines", {"--to", "690"}).exit_code, 0);
   ASSERT_EQ(export_to("tiles", {"--to", "690", "--format", "tlog"}).exit_code, 0);
   expect_verified(at("tiles"));
   const auto head = [&](const std::string& file) {
-    const std::string note = read_whole_file(at(file));
+    const std::string note = content_of(at(file));
     return note.substr(0, note.find("\n\n"));
   };
   EXPECT_EQ(head("lines/checkpoint"), head("tiles/checkpoint"));
@@ -76,7 +74,7 @@ TEST_F(AuditTest, TheSameLogAsTilesHasTheSameRoot) {
   EXPECT_EQ(fs::file_size(at("tiles/tile/0/000")), 8192U);
 }
 
-TEST_F(AuditTest, AnExportGoesOnWhereItEnds) {
+TEST_F(AuditTest, AnExportGoesOnWhereItEnds) {  // R4, R5
   append_events(600);
   const std::string old = checkpoint("old.checkpoint", {"--to", "300"});
   for (const std::string format : {"cloudevents", "tlog"}) {
@@ -94,7 +92,7 @@ TEST_F(AuditTest, AnExportGoesOnWhereItEnds) {
   EXPECT_EQ(export_to("export-tlog", {}).exit_code, 2) << "another format";
 }
 
-TEST_F(AuditTest, PartOfALogIsProvenAsPartOfIt) {
+TEST_F(AuditTest, PartOfALogIsProvenAsPartOfIt) {  // R4, R5
   append_events(700);
   const std::string old = checkpoint("old.checkpoint", {"--to", "400"});
   const std::string older = checkpoint("older.checkpoint", {"--to", "100"});
@@ -114,7 +112,7 @@ TEST_F(AuditTest, PartOfALogIsProvenAsPartOfIt) {
 
 TEST_F(AuditTest, NothingButAnExportIsWrittenInto) {
   fs::create_directories(at("mine"));
-  write_whole_file(at("mine/letter"), "dear");
+  write_text(at("mine/letter"), "dear");
   EXPECT_EQ(export_to("mine").exit_code, 2);
   EXPECT_EQ(std::distance(fs::directory_iterator(at("mine")), {}), 1);
   ASSERT_EQ(export_to("export").exit_code, 0);
@@ -155,9 +153,9 @@ TEST_F(AuditTest, AnInterruptedExportIsNoneUntilItIsRunAgain) {
     ASSERT_EQ(export_to("export-" + format, options).exit_code, 0);
     const fs::path last =
         format == "tlog" ? directory + "/tile/0/001" : directory + "/events-000000000301.jsonl";
-    const std::string whole = read_whole_file(last);
-    write_whole_file(directory + "/incomplete", format + "\n");
-    write_whole_file(last, whole.substr(0, whole.size() / 2));
+    const std::string whole = content_of(last);
+    write_text(directory + "/incomplete", format + "\n");
+    write_text(last, whole.substr(0, whole.size() / 2));
     fs::remove(directory + "/manifest");
     expect_refused(1, "manifest", directory);
     // The notes of the export before: that one is whole, with files beside it.
@@ -167,18 +165,17 @@ TEST_F(AuditTest, AnInterruptedExportIsNoneUntilItIsRunAgain) {
     if (format == "cloudevents") expect_verified(directory);
     const Output again = export_to("export-" + format, options);
     ASSERT_EQ(again.exit_code, 0) << again.err;
-    EXPECT_EQ(read_whole_file(last), whole);
+    EXPECT_EQ(content_of(last), whole);
     expect_verified(directory);
     // And from nothing but the mark.
     fs::remove(directory + "/manifest");
-    write_whole_file(directory + "/incomplete", format + "\n");
+    write_text(directory + "/incomplete", format + "\n");
     ASSERT_EQ(export_to("export-" + format, options).exit_code, 0);
     expect_verified(directory);
   }
 }
 
-// R5
-TEST_F(AuditTest, AKilledExportIsFinishedByTheNext) {
+TEST_F(AuditTest, AKilledExportIsFinishedByTheNext) {  // R4, R5
   append_events(200);
   for (int round = 0; round < 5; ++round) {
     const pid_t pid =
@@ -197,15 +194,14 @@ TEST_F(AuditTest, AKilledExportIsFinishedByTheNext) {
   }
 }
 
-// R5
-TEST_F(AuditTest, ARecordIsProvenWithoutItsPayload) {
+TEST_F(AuditTest, ARecordIsProvenWithoutItsPayload) {  // R5
   append_events(300);
   for (const std::string position : {"1", "2", "256", "257", "300"}) {
     const std::string file = at(position + ".tlog-proof");
     const Output made =
         server_.cli({"audit", "prove", position, "--signing-key", at("audit.key"), "-o", file});
     ASSERT_EQ(made.exit_code, 0) << made.err;
-    EXPECT_TRUE(read_whole_file(file).starts_with("c2sp.org/tlog-proof@v1\nextra "));
+    EXPECT_TRUE(content_of(file).starts_with("c2sp.org/tlog-proof@v1\nextra "));
     expect_verified(file);
   }
   EXPECT_EQ(server_.cli({"audit", "prove", "0", "--signing-key", at("audit.key")}).exit_code, 1);
@@ -232,7 +228,7 @@ TEST_F(AuditTest, AKeyThatIsReplacedIsFollowedThroughTheLog) {
   EXPECT_EQ(adopted[1].at("data").at("previous"), adopted[0].at("data").at("verifier_key"));
 }
 
-TEST_F(AuditTest, WhatCantBeToldIsNoTampering) {
+TEST_F(AuditTest, WhatCantBeToldIsNoTampering) {  // R5
   ASSERT_EQ(export_to("export").exit_code, 0);
   expect_refused(2, "", at("nothing-there"));
   expect_refused(2, "", scratch_.path().string());

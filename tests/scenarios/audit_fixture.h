@@ -100,10 +100,6 @@ class AuditTest : public CliTest {
     }
   }
 
-  static void write_whole_file(const std::filesystem::path& file, const std::string& bytes) {
-    std::ofstream(file, std::ios::binary | std::ios::trunc) << bytes;
-  }
-
   std::string verifier_key_;
 };
 

@@ -20,7 +20,7 @@ const std::string secret = "q7Zt0vXw4LbR9sKyJ2mNfHcPdGaE8uT5iQo1xWz6";
 std::vector<fs::path> files_with_secret(const fs::path& directory) {
   std::vector<fs::path> found;
   for (const auto& file : fs::recursive_directory_iterator(directory)) {
-    if (file.is_regular_file() && read_whole_file(file.path()).find(secret) != std::string::npos) {
+    if (file.is_regular_file() && content_of(file.path()).find(secret) != std::string::npos) {
       found.push_back(file.path());
     }
   }
@@ -74,7 +74,7 @@ class RedactionTest : public AuditTest {
 
 TEST_F(RedactionTest, TakesAGoalOutOfEverythingAndProvesTheSame) {
   stop();
-  write_whole_file(server_.data() / "signalbox.toml", "snapshot_events = 1000\n");
+  write_text(server_.data() / "signalbox.toml", "snapshot_events = 1000\n");
   server_.start();
   tell_a_secret();
   append_events(1200);
@@ -123,9 +123,8 @@ TEST_F(RedactionTest, TakesAGoalOutOfEverythingAndProvesTheSame) {
   ASSERT_EQ(export_to("after").exit_code, 0);
   expect_verified(at("after"), {"--old-checkpoint", old_checkpoint});
   EXPECT_EQ(listed(files_with_secret(at("after"))), "");
-  EXPECT_NE(
-      read_whole_file(fs::path(at("after")) / "events-000000000001.jsonl").find("recorddigest"),
-      std::string::npos);
+  EXPECT_NE(content_of(fs::path(at("after")) / "events-000000000001.jsonl").find("recorddigest"),
+            std::string::npos);
   // What was exported before has it still, verifies, and can be gone on with.
   ASSERT_EQ(export_to("before").exit_code, 0);
   expect_verified(at("before"));
@@ -263,7 +262,7 @@ TEST_F(RedactionTest, AnotherReplacementIsFoundWhoeverSignedIt) {
   const fs::path digests_file = fs::path(at("export")) / "events-000000000001.digests";
   const fs::path manifest_file = fs::path(at("export")) / "manifest";
 
-  std::string lines = read_whole_file(lines_file);
+  std::string lines = content_of(lines_file);
   const auto swap_text = [](std::string& text, const std::string& from, const std::string& to) {
     const std::size_t begin = text.find(from);
     ASSERT_NE(begin, std::string::npos) << from;
@@ -288,24 +287,24 @@ TEST_F(RedactionTest, AnotherReplacementIsFoundWhoeverSignedIt) {
   swap_text(changed, text_before, to_base64(bytes));
   swap_text(changed, "\"goal\":\"[redacted]\"", "\"goal\":\"[whatever]\"");
   lines.replace(begin, line.size(), changed);
-  write_whole_file(lines_file, lines);
+  write_text(lines_file, lines);
   expect_refused(1, lines_file.filename().string(), at("export"));
 
   const auto raw = [](const Digest& digest) {
     return std::string(reinterpret_cast<const char*>(digest.bytes.data()), digest.bytes.size());
   };
-  std::string digests = read_whole_file(digests_file);
+  std::string digests = content_of(digests_file);
   const std::string segment_before = to_base64(raw(sha256(digests)));
   digests.replace(64 * index + 32, 32, raw(sha256(changed)));
-  write_whole_file(digests_file, digests);
-  std::string manifest = read_whole_file(manifest_file);
+  write_text(digests_file, digests);
+  std::string manifest = content_of(manifest_file);
   manifest.resize(manifest.find("\n\n") + 1);
   swap_text(manifest, segment_before, to_base64(raw(sha256(digests))));
-  std::string private_key = read_whole_file(at("audit.key"));
+  std::string private_key = content_of(at("audit.key"));
   private_key.resize(private_key.find('\n'));
   const auto signer = NoteSigner::parse(private_key);
   ASSERT_TRUE(signer);
-  write_whole_file(manifest_file, sign_note(manifest, {&*signer, 1}));
+  write_text(manifest_file, sign_note(manifest, {&*signer, 1}));
   expect_refused(1, "isn't what the event of its redaction tells of", at("export"));
 }
 

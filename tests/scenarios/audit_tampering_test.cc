@@ -17,7 +17,7 @@ struct Tampering {
 };
 
 void edit(const fs::path& file, const std::function<void(std::string& bytes)>& change) {
-  std::string bytes = read_whole_file(file);
+  std::string bytes = content_of(file);
   const std::string before = bytes;
   change(bytes);
   ASSERT_NE(bytes, before) << file << " isn't tampered with";
@@ -121,7 +121,7 @@ void add_note_tamperings(std::vector<Tampering>& all) {
   }));
 }
 
-TEST_F(TamperingTest, OfCloudEventsIsFound) {
+TEST_F(TamperingTest, OfCloudEventsIsFound) {  // R5
   append_events(710);
   ASSERT_EQ(export_to("before", {"--to", "650"}).exit_code, 0);
   ASSERT_EQ(export_to("export", {"--to", "700"}).exit_code, 0);
@@ -216,7 +216,7 @@ TEST_F(TamperingTest, OfCloudEventsIsFound) {
   expect_refused(1, "checkpoint", at("foreign"));
 }
 
-TEST_F(TamperingTest, OfTilesIsFound) {
+TEST_F(TamperingTest, OfTilesIsFound) {  // R5
   append_events(710);
   const std::vector<std::string> tlog{"--format", "tlog", "--to"};
   ASSERT_EQ(export_to("before", {"--format", "tlog", "--to", "650"}).exit_code, 0);
@@ -272,15 +272,15 @@ TEST_F(TamperingTest, OfTilesIsFound) {
   EXPECT_GE(tampered_, 80U);
 }
 
-TEST_F(TamperingTest, OfAProofIsFound) {
+TEST_F(TamperingTest, OfAProofIsFound) {  // R5
   append_events(300);
   const std::string file = at("42.tlog-proof");
   ASSERT_EQ(
       server_.cli({"audit", "prove", "42", "--signing-key", at("audit.key"), "-o", file}).exit_code,
       0);
-  const std::string whole = read_whole_file(file);
+  const std::string whole = content_of(file);
   const auto refused = [&](const std::string& bytes) {
-    write_whole_file(file, bytes);
+    write_text(file, bytes);
     expect_refused(1, "42.tlog-proof", file);
   };
   // Behind the title, which says that it is a proof.
@@ -294,7 +294,7 @@ TEST_F(TamperingTest, OfAProofIsFound) {
   replace_once(changed, "index 41", "index 40");
   refused(changed);
   refused(whole.substr(0, whole.size() / 2));
-  write_whole_file(file, whole);
+  write_text(file, whole);
   expect_verified(file);
 }
 

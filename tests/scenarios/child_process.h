@@ -18,16 +18,9 @@
 #include <unistd.h>
 
 #include "tests/crash/server_process.h"
+#include "tests/fixtures/file_content.h"
 
 namespace signalbox {
-
-using test::ScratchDirectory;
-
-inline std::string read_whole_file(const std::filesystem::path& file) {
-  std::ostringstream text;
-  text << std::ifstream(file, std::ios::binary).rdbuf();
-  return text.str();
-}
 
 // Starts argv[0] (looked up in PATH) with the environment of the test and `environment` on top.
 // Output goes to the files, which are made.
@@ -81,14 +74,14 @@ struct Output {
 // Runs a command to its end.
 inline Output run_process(std::vector<std::string> argv,
                           const std::vector<std::string>& environment = {}) {
-  const ScratchDirectory scratch;
+  const TemporaryDirectory scratch;
   const auto out = scratch.path() / "out";
   const auto err = scratch.path() / "err";
   const pid_t pid = spawn_process(std::move(argv), out, err, environment);
   Output output;
   output.exit_code = wait_for_exit(pid);
-  output.out = read_whole_file(out);
-  output.err = read_whole_file(err);
+  output.out = content_of(out);
+  output.err = content_of(err);
   return output;
 }
 

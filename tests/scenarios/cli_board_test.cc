@@ -1,6 +1,7 @@
-// Projects, cards and the board on the command line.  // H1, H4
+// Projects, cards and the board on the command line.
 #include <gtest/gtest.h>
 
+#include "tests/fixtures/git_repository.h"
 #include "tests/scenarios/lock_fixture.h"
 
 namespace signalbox {
@@ -10,14 +11,7 @@ class CliBoard : public CliTest {
  protected:
   void SetUp() override {
     CliTest::SetUp();
-    for (const std::vector<std::string>& words :
-         {std::vector<std::string>{"init", "--quiet", "--initial-branch", "main", repository()},
-          {"-C", repository(), "-c", "user.name=t", "-c", "user.email=t@t", "commit", "--quiet",
-           "--allow-empty", "-m", "start"}}) {
-      std::vector<std::string> argv = {"git"};
-      argv.insert(argv.end(), words.begin(), words.end());
-      ASSERT_EQ(run_process(argv).exit_code, 0);
-    }
+    make_repository(repository());
     const Output put = server_.cli(
         {"project", "put", "web", "--repository", repository(), "--pipeline", pipeline()});
     ASSERT_EQ(put.exit_code, 0) << put.err;
@@ -46,7 +40,7 @@ class CliBoard : public CliTest {
   }
 };
 
-TEST_F(CliBoard, ACardIsSubmittedShownBlockedAndUnblocked) {
+TEST_F(CliBoard, ACardIsSubmittedShownBlockedAndUnblocked) {  // H1
   const std::string id = submit("Fix the login", {"--brief", "It fails for umlauts"});
   const Output shown = server_.cli({"card", "get", id});
   EXPECT_NE(shown.out.find("It fails for umlauts"), std::string::npos) << shown.out;

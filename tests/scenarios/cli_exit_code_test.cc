@@ -70,7 +70,7 @@ TEST_F(CliTest, ABadPipelineNamesFileStationAndField) {
 }
 
 TEST(CliWithoutServer, ExitsWith69AndSaysHowToStartOne) {
-  const ScratchDirectory nothing;
+  const TemporaryDirectory nothing;
   const std::string data = nothing.path().string();
   const Output plain = run_process({SIGNALBOX_BINARY, "status", "--data", data});
   EXPECT_EQ(plain.exit_code, 69);

@@ -99,7 +99,7 @@ class CliTest : public testing::Test {
   }
 
   RealServer server_;
-  ScratchDirectory scratch_;
+  TemporaryDirectory scratch_;
 };
 
 }  // namespace signalbox

@@ -63,7 +63,7 @@ class PastCliTest : public CliTest {
   std::vector<Moment> moments_;
 };
 
-TEST_F(PastCliTest, AQueryGivesWhatItGaveThen) {
+TEST_F(PastCliTest, AQueryGivesWhatItGaveThen) {  // R2
   live();
   const std::string first = std::exchange(first_, {});
   const std::string second = std::exchange(second_, {});
@@ -82,7 +82,7 @@ TEST_F(PastCliTest, AQueryGivesWhatItGaveThen) {
 }
 
 // Also while nothing serves, and by a time instead of a position.
-TEST_F(PastCliTest, AMomentIsAPositionATimeOrAnAge) {
+TEST_F(PastCliTest, AMomentIsAPositionATimeOrAnAge) {  // R2
   const std::string run = start_run("to be seen");
   const auto started = events(run, "RunStarted").at(0).as_object();
   const std::string time = text(started, "recorded_at");
@@ -114,7 +114,7 @@ TEST_F(PastCliTest, APositionInsideACommitIsAnswered) {
   EXPECT_EQ(why.at("moving"), true);
 }
 
-TEST_F(PastCliTest, EventsEndAtTheMomentThatIsAskedFor) {
+TEST_F(PastCliTest, EventsEndAtTheMomentThatIsAskedFor) {  // R2
   live();
   const std::string position = moments_[2].position;
   const auto page = result({"events", "--at", position, "--limit", "1000"});
@@ -135,7 +135,7 @@ TEST_F(PastCliTest, WhatHasBeenCannotBeChanged) {
   EXPECT_TRUE(events(run, "RunCanceled").empty());
 }
 
-TEST_F(PastCliTest, DiffTellsWhatChangedOverAllThings) {
+TEST_F(PastCliTest, DiffTellsWhatChangedOverAllThings) {  // R2
   live();
   const auto diff = result({"diff", "--from", moments_[2].position, "--to", moments_[6].position});
   std::map<std::string, std::string> changes;
@@ -161,7 +161,7 @@ TEST_F(PastCliTest, DiffTellsWhatChangedOverAllThings) {
   EXPECT_EQ(text(all.at("changes").as_array().at(0).as_object(), "stream"), "server");
 }
 
-TEST_F(PastCliTest, TheDebuggerWalksBothWays) {
+TEST_F(PastCliTest, TheDebuggerWalksBothWays) {  // R1
   live();
   const std::string script = (scratch_.path() / "script").string();
   std::ofstream(script) << "go 0\nnext\n\nback\nrun " << first_
@@ -197,7 +197,7 @@ TEST_F(PastCliTest, TheDebuggerWalksBothWays) {
 }
 
 // Another program that folds otherwise from some event on is found out, with that event.
-TEST_F(PastCliTest, ReplayAgainstAnotherProgramFindsWhereTheyPart) {
+TEST_F(PastCliTest, ReplayAgainstAnotherProgramFindsWhereTheyPart) {  // R3
   live();
   const auto same =
       result({"replay", "--verify", "--digest-every", "3", "--against", SIGNALBOX_BINARY});

@@ -6,7 +6,7 @@
 namespace signalbox {
 namespace {
 
-TEST_F(CliTest, ReplayOfALiveDirectoryGivesTheServersDigest) {
+TEST_F(CliTest, ReplayOfALiveDirectoryGivesTheServersDigest) {  // P6, R1
   const std::string run = start_run("be replayed");
   ASSERT_EQ(complete(run, "plan", claim(run), "succeeded").exit_code, 0);
   const auto status = result({"status"});
@@ -18,7 +18,7 @@ TEST_F(CliTest, ReplayOfALiveDirectoryGivesTheServersDigest) {
   EXPECT_EQ(replayed.at("open_runs").to_number<int>(), 1);
 }
 
-TEST_F(CliTest, ReplayStopsWhereItIsToldTo) {
+TEST_F(CliTest, ReplayStopsWhereItIsToldTo) {  // R1
   const auto before = result({"status"});
   start_run("later");
   const std::string position = boost::json::serialize(before.at("position"));
@@ -93,7 +93,7 @@ TEST_F(CliTest, ReplayTakesNoOptionThatItWouldPassOver) {
   }
 }
 
-TEST_F(CliTest, ReplayShowsOneRunsRecords) {
+TEST_F(CliTest, ReplayShowsOneRunsRecords) {  // R1
   const std::string run = start_run("mine");
   start_run("another");
   ASSERT_EQ(server_.cli({"run", "cancel", run}).exit_code, 0);
@@ -133,7 +133,7 @@ TEST_F(CliTest, ReplayOfADamagedLogExitsWith78AndSaysWhere) {
 }
 
 TEST(CliWithoutServer, ReplayOfNothingIsAUsageError) {
-  const ScratchDirectory nothing;
+  const TemporaryDirectory nothing;
   const Output output =
       run_process({SIGNALBOX_BINARY, "replay", "--data", nothing.path().string()});
   EXPECT_EQ(output.exit_code, 2) << output.err;

@@ -88,14 +88,14 @@ TEST_F(CliTest, WatchWaitsForAServerThatRestarts) {
   const auto err = scratch_.path() / "watch.err";
   const pid_t watcher = spawn_process(
       {SIGNALBOX_BINARY, "run", "watch", run, "--data", server_.data().string()}, out, err);
-  while (read_whole_file(out).find("RunStarted") == std::string::npos) {
+  while (content_of(out).find("RunStarted") == std::string::npos) {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
   server_.kill();
   server_.start();
   EXPECT_EQ(server_.cli({"run", "cancel", run}).exit_code, 0);
   EXPECT_EQ(wait_for_exit(watcher), 1);
-  const std::string events = read_whole_file(out);
+  const std::string events = content_of(out);
   EXPECT_EQ(events.find("RunStarted"), events.rfind("RunStarted")) << "once, in spite of the gap";
   EXPECT_NE(events.find("RunCanceled"), std::string::npos) << events;
 }
@@ -129,12 +129,12 @@ TEST_F(CliTest, EventsAreReadAndFollowed) {
                                         "--json", "--data", server_.data().string()},
                                        out, scratch_.path() / "follow.err");
   EXPECT_EQ(server_.cli({"run", "cancel", run}).exit_code, 0);
-  while (read_whole_file(out).find("RunCanceled") == std::string::npos) {
+  while (content_of(out).find("RunCanceled") == std::string::npos) {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
   ::kill(follower, SIGTERM);
   wait_for_exit(follower);
-  std::istringstream lines(read_whole_file(out));
+  std::istringstream lines(content_of(out));
   std::int64_t expected = 0;
   for (std::string line; std::getline(lines, line);) {
     EXPECT_EQ(boost::json::parse(line).at("position").to_number<std::int64_t>(), ++expected);

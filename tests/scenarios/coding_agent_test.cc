@@ -1,7 +1,8 @@
 // Runs whose stations are coding agents and checks, with the real server and agents of our own
-// making: modes, resumed sessions after kills, usage limits, budgets. S7 S9 S10
+// making: modes, resumed sessions after kills, usage limits, budgets.
 #include <filesystem>
 
+#include "tests/fixtures/git_repository.h"
 #include "tests/scenarios/cli_fixture.h"
 
 namespace signalbox {
@@ -34,13 +35,10 @@ class CodingAgents : public CliTest {
     std::ofstream(scratch_.path() / ("do-" + std::to_string(number))) << script << "\n";
   }
   [[nodiscard]] std::vector<std::string> calls() const {
-    std::ifstream file(scratch_.path() / "calls");
-    std::vector<std::string> lines;
-    for (std::string line; std::getline(file, line);) lines.push_back(line);
-    return lines;
+    return lines_of(scratch_.path() / "calls");
   }
   [[nodiscard]] std::string prompt(int call) const {
-    return read_whole_file(scratch_.path() / ("prompt-" + std::to_string(call)));
+    return content_of(scratch_.path() / ("prompt-" + std::to_string(call)));
   }
   // A pipeline of one station `implement` with our agent; `more` goes into its tables.
   std::string start(const std::string& more, const std::string& head = "",
@@ -65,14 +63,14 @@ class CodingAgents : public CliTest {
     for (const auto& entry : fs::directory_iterator("/proc")) {
       const std::string pid = entry.path().filename();
       if (pid.find_first_not_of("0123456789") != std::string::npos) continue;
-      const std::string environment = read_whole_file(entry.path() / "environ");
+      const std::string environment = content_of(entry.path() / "environ");
       if (environment.find("SIGNALBOX_RUN_ID=" + run_id) == std::string::npos) continue;
       ::kill(std::stoi(pid), SIGKILL);
     }
   }
 };
 
-TEST_F(CodingAgents, TheSessionIsInTheLogBeforeTheAgentStarts) {
+TEST_F(CodingAgents, TheSessionIsInTheLogBeforeTheAgentStarts) {  // S7
   const std::string id = start("");
   await_status(id, "succeeded");
   ASSERT_EQ(calls().size(), 1U);
@@ -94,7 +92,7 @@ TEST_F(CodingAgents, TheSessionIsInTheLogBeforeTheAgentStarts) {
 }
 
 // kill -9 of shim, agent and everything between, while the server lives or is dead as well.
-TEST_F(CodingAgents, AfterEveryKillTheSameSessionIsGoneOnWith) {
+TEST_F(CodingAgents, AfterEveryKillTheSameSessionIsGoneOnWith) {  // S7
   in_call(1, "sleep 300");
   in_call(2, "sleep 300");
   const std::string id = start("");
@@ -129,7 +127,7 @@ TEST_F(CodingAgents, AServerThatDiesLeavesTheAgentAloneAndTakesItsResult) {
   EXPECT_EQ(events(id, "StationSubmitIntended").size(), 1U);
 }
 
-TEST_F(CodingAgents, ACodexThreadIsKnownOnceItIsToldAndGoneOnWith) {
+TEST_F(CodingAgents, ACodexThreadIsKnownOnceItIsToldAndGoneOnWith) {  // S7
   in_call(1, "echo '{\"type\":\"thread.started\",\"thread_id\":\"thread-1\"}'; sleep 300");
   in_call(2,
           "echo '{\"type\":\"thread.started\",\"thread_id\":\"thread-1\"}'; "
@@ -148,7 +146,7 @@ TEST_F(CodingAgents, ACodexThreadIsKnownOnceItIsToldAndGoneOnWith) {
 }
 
 // Parked until the reset, with its slot free, over a restart; then it goes on by itself.
-TEST_F(CodingAgents, AUsageLimitParksTheStationUntilItsReset) {
+TEST_F(CodingAgents, AUsageLimitParksTheStationUntilItsReset) {  // S7
   in_call(
       1,
       "echo '{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":true,\"result\":\"Claude AI "
@@ -194,7 +192,7 @@ TEST_F(CodingAgents, ABudgetIsPassedOnAndHoldsTheNextAttempt) {
   EXPECT_EQ(calls().size(), 2U);
 }
 
-TEST_F(CodingAgents, TheModeIsPinnedWhenTheRunStarts) {
+TEST_F(CodingAgents, TheModeIsPinnedWhenTheRunStarts) {  // S7
   const std::string file = (scratch_.path() / "pinned.toml").string();
   std::ofstream(file)
       << "name = \"pinned\"\n[[station]]\nname = \"wait\"\n"
@@ -241,22 +239,17 @@ TEST_F(CodingAgents, AnUnknownPlaceholderIsRefused) {
 }
 
 // README.md, "Agents and checks": its pipeline, in mock mode, on a real repository.
-TEST_F(CodingAgents, TheReadmesPipelineRuns) {
-  const std::string readme = read_whole_file(fs::path(SIGNALBOX_SOURCE_DIR) / "README.md");
+TEST_F(CodingAgents, TheReadmesPipelineRuns) {  // S9, S10
+  const std::string readme = content_of(fs::path(SIGNALBOX_SOURCE_DIR) / "README.md");
   const std::size_t heading = readme.find("\n### Agents and checks\n");
   const std::size_t fence = readme.find("\n```toml\n", heading);
   const std::size_t end = readme.find("\n```\n", fence);
   ASSERT_NE(end, std::string::npos);
   const std::string file = (scratch_.path() / "readme.toml").string();
   std::ofstream(file) << readme.substr(fence + 9, end - fence - 8);
-  const fs::path repository = scratch_.path() / "repository";
-  ASSERT_EQ(run_process(
-                {"sh", "-c",
-                 "git init -q -b main '" + repository.string() + "' && cd '" + repository.string() +
-                     "' && printf '## Checks\\n\\n```sh\\ntest -f note.md\\n```\\n' > AGENTS.md && "
-                     "git add . && git -c user.name=t -c user.email=t@localhost commit -q -m 1"})
-                .exit_code,
-            0);
+  const fs::path repository =
+      make_repository(scratch_.path() / "repository",
+                      {{"AGENTS.md", "## Checks\n\n```sh\ntest -f note.md\n```\n"}});
   const std::string id =
       text(result({"run", "start", "say hello", "--pipeline", file, "--repository",
                    repository.string(), "--input", R"({"mock":{"files":{"note.md":"hello\n"}}})"}),

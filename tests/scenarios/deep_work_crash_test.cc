@@ -1,4 +1,4 @@
-// Deep work through kills of the server and of the station's own worker. D7, S6.
+// Deep work through kills of the server and of the station's own worker.
 #include "tests/scenarios/deep_work_fixture.h"
 
 namespace signalbox {
@@ -22,7 +22,7 @@ class DeepWorkCrashTest : public DeepWorkTest {
   }
 };
 
-TEST_F(DeepWorkCrashTest, AServerThatIsKilledInAStepLosesNothing) {
+TEST_F(DeepWorkCrashTest, AServerThatIsKilledInAStepLosesNothing) {  // D7
   const std::string run = start_waiting();
   make("go-a");
   ASSERT_TRUE(begins("a\nb\n"));
@@ -37,7 +37,7 @@ TEST_F(DeepWorkCrashTest, AServerThatIsKilledInAStepLosesNothing) {
   EXPECT_EQ(count(run, "StepCompleted b"), 1U);
 }
 
-TEST_F(DeepWorkCrashTest, AServerThatIsKilledManyTimesHasEachStepDoneOnce) {
+TEST_F(DeepWorkCrashTest, AServerThatIsKilledManyTimesHasEachStepDoneOnce) {  // S6, D7
   const std::string run =
       start_deep(plan(step("a") + "," + step("b", "a") + "," + step("c", "b") + "," +
                       step("d", "c") + "," + step("e", "d")) +
@@ -52,7 +52,7 @@ TEST_F(DeepWorkCrashTest, AServerThatIsKilledManyTimesHasEachStepDoneOnce) {
   EXPECT_EQ(said("begun"), "a\nb\nc\nd\ne\n");
 }
 
-TEST_F(DeepWorkCrashTest, AWorkerThatIsKilledLeavesWhatIsCompleted) {
+TEST_F(DeepWorkCrashTest, AWorkerThatIsKilledLeavesWhatIsCompleted) {  // D7
   const std::string run = start_waiting();
   make("go-a");
   ASSERT_TRUE(begins("a\nb\n"));
@@ -67,7 +67,7 @@ TEST_F(DeepWorkCrashTest, AWorkerThatIsKilledLeavesWhatIsCompleted) {
   EXPECT_EQ(count(run, "StepCompleted a"), 1U);
 }
 
-TEST_F(DeepWorkCrashTest, AnOutsideWorkersStepOutlivesServerAndStation) {
+TEST_F(DeepWorkCrashTest, AnOutsideWorkersStepOutlivesServerAndStation) {  // D7
   const std::string run = start_deep("");
   const auto next = result({"step", "next", "--worker", "ann", "--run", run, "--wait-ms", "20000",
                             "--lease-ms", "60000"});

@@ -92,7 +92,7 @@ class DeepWorkTest : public LockCliTest {
   }
 
   [[nodiscard]] std::string said(const std::string& file) const {
-    return read_whole_file(path_of(file));
+    return content_of(path_of(file));
   }
   void make(const std::string& file) const { std::ofstream(path_of(file)) << "\n"; }
 

@@ -155,7 +155,7 @@ TEST_F(DeepWorkTest, ARunsOwnCancelEndsTheStepUnderWay) {  // S11
 
 // What README.md shows is what works.
 TEST_F(DeepWorkTest, TheExampleOfTheReadmeRuns) {
-  const std::string readme = read_whole_file(SIGNALBOX_SOURCE_DIR "/README.md");
+  const std::string readme = content_of(SIGNALBOX_SOURCE_DIR "/README.md");
   const std::size_t marker = readme.find("executor = \"deep_work\"\n");
   ASSERT_NE(marker, std::string::npos);
   const std::size_t begin = readme.rfind("```toml\n", marker) + 8;

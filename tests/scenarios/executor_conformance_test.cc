@@ -24,8 +24,7 @@ class ExecutorConformance : public ::testing::TestWithParam<std::string> {
     if (site_.is_worker()) worker_.emplace(site_, server_.socket());
   }
   std::optional<json::object> answer_to(const char* method, const json::object& params) {
-    auto connection = Connection::open(server_.socket());
-    return connection ? connection->call(method, params) : std::nullopt;
+    return test::answer_of(server_.socket(), method, params);
   }
   json::object call(const char* method, const json::object& params) {
     return test::result_of(answer_to(method, params));
@@ -59,7 +58,7 @@ class ExecutorConformance : public ::testing::TestWithParam<std::string> {
   }
 
   RealServer server_{{"--watchdog-interval", "100ms"}};
-  ScratchDirectory scratch_;
+  TemporaryDirectory scratch_;
   StationSite site_{scratch_.path(), GetParam()};
   std::optional<OutsideWorker> worker_;
 };
@@ -67,7 +66,7 @@ class ExecutorConformance : public ::testing::TestWithParam<std::string> {
 INSTANTIATE_TEST_SUITE_P(Each, ExecutorConformance, ::testing::ValuesIn(test::every_executor),
                          [](const auto& each) { return each.param; });
 
-TEST_P(ExecutorConformance, ATimeoutIsTyped) {
+TEST_P(ExecutorConformance, ATimeoutIsTyped) {  // W1, S5
   const std::string run_id = start(Work::until_let_go, {{"timeout", "700ms"}});
   ASSERT_TRUE(ends_as(run_id, "failed"));
   const json::object ended = attempt(run_id);
@@ -82,7 +81,7 @@ TEST_P(ExecutorConformance, ATimeoutIsTyped) {
       eventually([&] { return processes_with_environment("SIGNALBOX_RUN_ID=" + run_id).empty(); }));
 }
 
-TEST_P(ExecutorConformance, ACancelEndsItAndIsConfirmed) {
+TEST_P(ExecutorConformance, ACancelEndsItAndIsConfirmed) {  // S5, S11
   const std::string run_id = start(Work::until_let_go);
   ASSERT_TRUE(eventually([&] { return site_.executions() == 1; }));
   const json::object held = attempt(run_id);
@@ -108,7 +107,7 @@ TEST_P(ExecutorConformance, ACancelEndsItAndIsConfirmed) {
   }
 }
 
-TEST_P(ExecutorConformance, WhatItSaysIsBounded) {
+TEST_P(ExecutorConformance, WhatItSaysIsBounded) {  // S5, S9
   if (site_.is_worker()) {  // nothing is cut for it: it is told, and says less
     site_.begin_here();
     const std::string run_id = start(Work::until_let_go);

@@ -1,7 +1,8 @@
 // The pre-push hook: real pushes to a bare remote, from worktrees of runs that go on, have ended,
-// and whose attempt was superseded. H12
+// and whose attempt was superseded.
 #include <gtest/gtest.h>
 
+#include "tests/fixtures/git_repository.h"
 #include "tests/scenarios/cli_fixture.h"
 
 namespace signalbox {
@@ -28,10 +29,7 @@ class Fence : public CliTest {
   void SetUp() override {
     CliTest::SetUp();
     std::ofstream(pipeline()) << fenced_pipeline;
-    shell(
-        "git init --quiet --initial-branch main repository && cd repository && "
-        "echo one > file.txt && git add . && "
-        "git -c user.name=t -c user.email=t@localhost commit --quiet -m first");
+    make_repository(repository(), {{"file.txt", "one\n"}});
     shell("git init --quiet --bare remote.git && git -C repository remote add origin " +
           (scratch_.path() / "remote.git").string());
   }
@@ -84,7 +82,7 @@ class Fence : public CliTest {
   }
 };
 
-TEST_F(Fence, OnlyTheAttemptUnderWayMayPush) {
+TEST_F(Fence, OnlyTheAttemptUnderWayMayPush) {  // H12
   ASSERT_EQ(install().exit_code, 0);
   const Work work = start();
   Output pushed = push(work, true, "first");
@@ -121,7 +119,7 @@ TEST_F(Fence, OnlyTheAttemptUnderWayMayPush) {
   EXPECT_FALSE(remote_has("zombie"));
 }
 
-TEST_F(Fence, WithoutItsServerNothingIsPushedFromARunsWorktree) {
+TEST_F(Fence, WithoutItsServerNothingIsPushedFromARunsWorktree) {  // H12
   ASSERT_EQ(install().exit_code, 0);
   const Work work = start();
   server_.kill();
@@ -136,7 +134,7 @@ TEST_F(Fence, WithoutItsServerNothingIsPushedFromARunsWorktree) {
   EXPECT_EQ(pushed.exit_code, 0) << pushed.err;
 }
 
-TEST_F(Fence, AnotherRunsWorkerMayNotPush) {
+TEST_F(Fence, AnotherRunsWorkerMayNotPush) {  // H12
   ASSERT_EQ(install().exit_code, 0);
   const Work work = start();
   Work other = start();
@@ -154,32 +152,32 @@ TEST_F(Fence, APreviousHookIsKeptAndRunsAfterwards) {
       << "#!/bin/sh\ncat > \"$(dirname \"$0\")/../seen\"\necho \"$1\" >> \"$(dirname "
          "\"$0\")/../seen\"\n";
   fs::permissions(hook, fs::perms::owner_all);
-  const std::string before = read_whole_file(hook);
+  const std::string before = content_of(hook);
 
   Output installed = install();
   EXPECT_EQ(installed.exit_code, 2);
   EXPECT_NE(installed.err.find("signalbox fence install " + repository().string() + " --force"),
             std::string::npos)
       << installed.err;
-  EXPECT_EQ(read_whole_file(hook), before);
+  EXPECT_EQ(content_of(hook), before);
 
   installed = install({"--force"});
   EXPECT_EQ(installed.exit_code, 0) << installed.err;
   EXPECT_NE(installed.out.find("pre-push.before-signalbox"), std::string::npos) << installed.out;
-  const std::string ours = read_whole_file(hook);
+  const std::string ours = content_of(hook);
   EXPECT_EQ(install().out.rfind("is there already", 0), 0U);
-  EXPECT_EQ(read_whole_file(hook), ours);
+  EXPECT_EQ(content_of(hook), ours);
   ASSERT_EQ(shell("git -C repository push --quiet origin main").exit_code, 0);
-  const std::string seen = read_whole_file(repository() / ".git/seen");
+  const std::string seen = content_of(repository() / ".git/seen");
   EXPECT_NE(seen.find("refs/heads/main"), std::string::npos) << seen;
   EXPECT_NE(seen.find("\norigin\n"), std::string::npos) << seen;
 
   const Output removed = server_.cli({"fence", "uninstall", repository().string()});
   EXPECT_EQ(removed.exit_code, 0) << removed.err;
-  EXPECT_EQ(read_whole_file(hook), before);
+  EXPECT_EQ(content_of(hook), before);
   EXPECT_EQ(server_.cli({"fence", "uninstall", repository().string()}).out.rfind("there is no", 0),
             0U);
-  EXPECT_EQ(read_whole_file(hook), before);
+  EXPECT_EQ(content_of(hook), before);
 }
 
 TEST_F(Fence, HooksElsewhereAreFoundAndAMovingPlaceIsRefused) {

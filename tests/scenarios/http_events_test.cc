@@ -127,7 +127,7 @@ TEST(HttpEvents, FiltersByRunAndType) {
   EXPECT_EQ(next_event(by_type)->name, "LockAcquired");
 }
 
-TEST(HttpEvents, ABroadcastComesWithItsEvent) {
+TEST(HttpEvents, ABroadcastComesWithItsEvent) {  // H10
   RealServer server;
   server.start();
   HttpClient stream = follow(server, "");

@@ -49,7 +49,7 @@ class HttpRuns : public ::testing::Test {
   RealServer server_{{"--watchdog-interval", "1h"}};
 };
 
-TEST_F(HttpRuns, S1AcceptsARunAndShowsItsTimeline) {
+TEST_F(HttpRuns, S1AcceptsARunAndShowsItsTimeline) {  // S1
   HttpClient client(server_.socket());
   const HttpReply reply = client.post("/v1/runs", waiting_run("g"), {{"Idempotency-Key", "k"}});
   ASSERT_EQ(reply.status, 202U) << reply.body();
@@ -74,7 +74,7 @@ TEST_F(HttpRuns, S1AcceptsARunAndShowsItsTimeline) {
   EXPECT_EQ(json::parse(cli.out).at("result").at("run"), json::value(run));
 }
 
-TEST_F(HttpRuns, S2TheSameKeyIsTheSameRunAlsoAfterAKill) {
+TEST_F(HttpRuns, S2TheSameKeyIsTheSameRunAlsoAfterAKill) {  // S2
   const std::string first = start(waiting_run("g"), {{"Idempotency-Key", "k"}});
   const auto again = [&](const HttpHeaders& headers, const std::string& body) {
     return client().post("/v1/runs", body, headers);

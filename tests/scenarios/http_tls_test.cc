@@ -74,7 +74,7 @@ class HttpTls : public ::testing::Test {
     return parser.release();
   }
 
-  ScratchDirectory scratch_;
+  TemporaryDirectory scratch_;
   RealServer server_{{"--listen", "127.0.0.1:0"}};
   std::uint16_t port_ = 0;
   asio::io_context io_;

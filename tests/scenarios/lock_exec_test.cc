@@ -71,7 +71,7 @@ TEST_F(LockCliTest, ExecDoesntRunBesideAnotherOfTheSameName) {  // L2, L7
   tell();
   EXPECT_EQ(first->wait(), 0);
   EXPECT_EQ(second->wait(), 0);
-  EXPECT_EQ(read_whole_file(path_of("order")), "first\nsecond\n");
+  EXPECT_EQ(content_of(path_of("order")), "first\nsecond\n");
 }
 
 TEST_F(LockCliTest, ExecMayBeToldToShareAHold) {
@@ -101,7 +101,7 @@ TEST_F(LockCliTest, ExecWaitsItsTurn) {
   EXPECT_EQ(first->wait(), 0);
   for (const int number : {0, 2, 3})
     EXPECT_EQ(waiting[static_cast<std::size_t>(number)]->wait(), 0);
-  EXPECT_EQ(read_whole_file(path_of("order")), "0\n2\n3\n");
+  EXPECT_EQ(content_of(path_of("order")), "0\n2\n3\n");
 }
 
 TEST_F(LockCliTest, ExecBeatsEvery25Milliseconds) {  // L7
@@ -265,7 +265,7 @@ TEST_F(LockCliTest, ExecThatIsKilledAsItStartsLeavesNoCommand) {  // L7
   const auto running =
       std::make_unique<BackgroundCommand>(std::move(words), scratch_.path() / "exec");
   const auto forks = [this] {
-    const std::string trace = read_whole_file(path_of("trace"));
+    const std::string trace = content_of(path_of("trace"));
     return std::count(trace.begin(), trace.end(), '\n');
   };
   ASSERT_TRUE(eventually([&] { return forks() >= 1; })) << running->err();

@@ -24,8 +24,8 @@ class BackgroundCommand {
     wait_for_exit(pid_);
   }
   [[nodiscard]] pid_t pid() const { return pid_; }
-  [[nodiscard]] std::string out() const { return read_whole_file(out_); }
-  [[nodiscard]] std::string err() const { return read_whole_file(err_); }
+  [[nodiscard]] std::string out() const { return content_of(out_); }
+  [[nodiscard]] std::string err() const { return content_of(err_); }
   void send(int signal) const { ::kill(pid_, signal); }
   int wait() { return wait_for_exit(std::exchange(pid_, -1)); }
 
@@ -105,14 +105,14 @@ class LockCliTest : public CliTest {
   }
   [[nodiscard]] static bool is_alive(pid_t pid) {
     // One that has ended and isn't reaped yet is no more than a number.
-    const std::string status = read_whole_file("/proc/" + std::to_string(pid) + "/status");
+    const std::string status = content_of("/proc/" + std::to_string(pid) + "/status");
     return !status.empty() && status.find("State:\tZ") == std::string::npos;
   }
   // What the command wrote there, once it did.
   [[nodiscard]] pid_t pid_in(const std::string& name) const {
     const auto file = scratch_.path() / name;
-    EXPECT_TRUE(eventually([&] { return read_whole_file(file).ends_with('\n'); })) << file;
-    return static_cast<pid_t>(std::stol("0" + read_whole_file(file)));
+    EXPECT_TRUE(eventually([&] { return content_of(file).ends_with('\n'); })) << file;
+    return static_cast<pid_t>(std::stol("0" + content_of(file)));
   }
   [[nodiscard]] std::string path_of(const std::string& name) const {
     return (scratch_.path() / name).string();

@@ -142,7 +142,7 @@ TEST_F(LockCliTest, GarbageInTheRunRootMakesWay) {  // L4
   std::ofstream(lock_file) << "{\n";
   const auto granted = result(words);
   EXPECT_EQ(events_of_lock(), (std::vector<std::string>{"LockFileReplaced", "LockAcquired"}));
-  const auto mirror = json::parse(read_whole_file(lock_file));
+  const auto mirror = json::parse(content_of(lock_file));
   EXPECT_EQ(mirror.at("owner"), "ann");
   EXPECT_EQ(mirror.at("token"), granted.at("token"));
   EXPECT_EQ(mirror.at("expires_at"), granted.at("expires_at"));

@@ -1,8 +1,8 @@
 // A run's work from its worktree into the remote's main branch: a run that makes it, and one of its
 // own that merges, checks and pushes it; with the fence's hook in the way, and the server killed.
-// H11
 #include <gtest/gtest.h>
 
+#include "tests/fixtures/git_repository.h"
 #include "tests/scenarios/cli_fixture.h"
 
 namespace signalbox {
@@ -48,13 +48,9 @@ class MergeRun : public CliTest {
  protected:
   void SetUp() override {
     CliTest::SetUp();
-    shell(
-        "git init --quiet --initial-branch main repository && cd repository && "
-        "echo one > file.txt && git add . && "
-        "git -c user.name=t -c user.email=t@localhost commit --quiet -m first && "
-        "git clone --quiet --bare . ../remote.git && git remote add origin ../remote.git && "
-        "git config user.name t && git config user.email t@localhost");
-    shell("git -C repository remote set-url origin '" + remote().string() + "'");
+    make_repository(repository(), {{"file.txt", "one\n"}});
+    make_remote(repository(), remote());
+    set_identity(repository());
     EXPECT_EQ(server_.cli({"fence", "install", repository().string()}).exit_code, 0);
   }
   Output shell(const std::string& script) const {
@@ -101,7 +97,7 @@ class MergeRun : public CliTest {
   }
 };
 
-TEST_F(MergeRun, WorkArrivesInTheRemotesMain) {
+TEST_F(MergeRun, WorkArrivesInTheRemotesMain) {  // H11
   const std::string input = made_work();
   const json::object run = end_of(start(merge_pipeline, input));
   ASSERT_EQ(text(run, "status"), "succeeded") << json::serialize(run);
@@ -133,7 +129,7 @@ TEST_F(MergeRun, AServerThatIsKilledMeanwhileChangesNothing) {
   EXPECT_EQ(line("git -C remote.git rev-list --count --merges main"), "1");
 }
 
-TEST_F(MergeRun, AConflictFailsTheRunWithItsFiles) {
+TEST_F(MergeRun, AConflictFailsTheRunWithItsFiles) {  // H11
   const std::string input = made_work();
   shell(
       "cd repository && echo other > hello.txt && git add . && git commit --quiet -m other && "

@@ -11,10 +11,7 @@ namespace {
 using Samples = std::map<std::string, double>;
 
 std::string read_source(const std::string& file) {
-  std::ifstream stream(std::filesystem::path(SIGNALBOX_SOURCE_DIR) / file);
-  std::ostringstream text;
-  text << stream.rdbuf();
-  return text.str();
+  return content_of(std::filesystem::path(SIGNALBOX_SOURCE_DIR) / file);
 }
 
 // Everything that is called like a metric of ours.
@@ -48,7 +45,7 @@ class MetricsTest : public CliTest {
   }
 };
 
-TEST_F(MetricsTest, CountWhatHappensAndSayWhatIs) {
+TEST_F(MetricsTest, CountWhatHappensAndSayWhatIs) {  // R7
   const Samples before = samples();
   EXPECT_EQ(before.at(R"(signalbox_events_total{type="RunStarted"})"), 0);
   EXPECT_EQ(before.at(R"(signalbox_open_runs{status="queued"})"), 0);
@@ -77,7 +74,7 @@ TEST_F(MetricsTest, CountWhatHappensAndSayWhatIs) {
   EXPECT_GT(after.at("process_start_time_seconds"), 1.6e9);
 }
 
-TEST_F(MetricsTest, HaveNoLabelThatGrows) {
+TEST_F(MetricsTest, HaveNoLabelThatGrows) {  // R7
   const std::string run = start_run("unlabelled");
   const std::string text = metrics();
   EXPECT_EQ(text.find(run), std::string::npos);

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "tests/crash/fake_wall_clock.h"
+#include "tests/fixtures/git_repository.h"
 #include "tests/scenarios/cli_fixture.h"
 
 namespace signalbox {
@@ -75,7 +76,7 @@ class Overnight : public CliTest {
     fs::create_directories(server_.data());
     std::ofstream(server_.data() / "signalbox.toml") << settings;
     std::ofstream(pipeline()) << worker_pipeline;
-    for (const char* name : {"site", "api", "tool"}) make_repository(name);
+    for (const char* name : {"site", "api", "tool"}) make_project(name);
     start();
     for (const char* name : {"site", "api", "tool"}) put(name);
   }
@@ -98,15 +99,13 @@ class Overnight : public CliTest {
     return output.out;
   }
 
-  void make_repository(const std::string& name) const {
-    lines(
-        "git init -q -b main " + name + " && cd " + name +
-        " && git config user.name t && git config user.email t@localhost && echo one > shared.txt"
-        " && printf '## Constraints\\n- maxConcurrentAgents: 3\\n- maxConcurrentAgentsPerProject: "
-        "2\\n- maxAttempts: 1\\n' > HEARTBEAT.md && git add . && git commit -qm first && "
-        "git clone -q --bare . ../" +
-        name + ".git && git remote add origin ../" + name + ".git && git remote set-url origin '" +
-        (scratch_.path() / (name + ".git")).string() + "'");
+  void make_project(const std::string& name) const {
+    make_repository(repository(name), {{"shared.txt", "one\n"},
+                                       {"HEARTBEAT.md",
+                                        "## Constraints\n- maxConcurrentAgents: 3\n"
+                                        "- maxConcurrentAgentsPerProject: 2\n- maxAttempts: 1\n"}});
+    make_remote(repository(name), scratch_.path() / (name + ".git"));
+    set_identity(repository(name));
   }
 
   json::object call(const std::string& method, const json::object& params) const {
@@ -151,10 +150,7 @@ class Overnight : public CliTest {
   [[nodiscard]] std::size_t times_run(const std::string& title) const {
     std::string file = title;
     for (char& each : file) each = each == ' ' ? '-' : each;
-    std::ifstream in(ledger() / file);
-    std::size_t count = 0;
-    for (std::string line; std::getline(in, line);) ++count;
-    return count;
+    return lines_of(ledger() / file).size();
   }
 
   // Of all that has happened.
@@ -220,7 +216,7 @@ class Overnight : public CliTest {
   const test::FakeWallClock wall_clock_{scratch_.path()};
 };
 
-TEST_F(Overnight, InTheMorningEveryCardIsWhereItBelongs) {
+TEST_F(Overnight, InTheMorningEveryCardIsWhereItBelongs) {  // T9, H1, H6, H7, H11
   struct Night {
     std::string project, title, column, code;
     std::size_t runs = 1;  // of its agent

@@ -32,10 +32,10 @@ std::size_t count(const std::string& text, const std::string& part) {
 
 TEST(Readme, TheTourWorksWhenPasted) {
   const std::string tour = block_after(
-      read_whole_file(std::filesystem::path(SIGNALBOX_SOURCE_DIR) / "README.md"), "## A tour");
+      content_of(std::filesystem::path(SIGNALBOX_SOURCE_DIR) / "README.md"), "## A tour");
   ASSERT_FALSE(tour.empty());
 
-  const ScratchDirectory place;
+  const TemporaryDirectory place;
   std::filesystem::create_directory_symlink(std::filesystem::path(SIGNALBOX_BINARY).parent_path(),
                                             place.path() / "build");
   // As pasted into a shell whose directory has the build; the end waits for the server to be gone.
@@ -60,12 +60,12 @@ TEST(Readme, TheTourWorksWhenPasted) {
 
 TEST(Readme, WhyDoesntItMoveWorksWhenPasted) {  // S12
   const std::string chapter =
-      block_after(read_whole_file(std::filesystem::path(SIGNALBOX_SOURCE_DIR) / "README.md"),
+      block_after(content_of(std::filesystem::path(SIGNALBOX_SOURCE_DIR) / "README.md"),
                   "### Why doesn't it move?");
   ASSERT_FALSE(chapter.empty());
   RealServer server;
   server.start();
-  const ScratchDirectory place;
+  const TemporaryDirectory place;
   std::ofstream(place.path() / "why.sh") << "set -e\n" << chapter;
   const Output output = run_process(
       {"bash", (place.path() / "why.sh").string()},
@@ -83,12 +83,12 @@ TEST(Readme, WhyDoesntItMoveWorksWhenPasted) {  // S12
 
 TEST(Readme, WhatHappenedLastNightWorksWhenPasted) {
   const std::string chapter =
-      block_after(read_whole_file(std::filesystem::path(SIGNALBOX_SOURCE_DIR) / "README.md"),
+      block_after(content_of(std::filesystem::path(SIGNALBOX_SOURCE_DIR) / "README.md"),
                   "### What happened last night?");
   ASSERT_FALSE(chapter.empty());
   RealServer server;
   server.start();
-  const ScratchDirectory place;
+  const TemporaryDirectory place;
   std::ofstream(place.path() / "night.sh") << "set -e\n" << chapter;
   const Output output = run_process(
       {"bash", (place.path() / "night.sh").string()},
@@ -108,11 +108,11 @@ TEST(Readme, WhatHappenedLastNightWorksWhenPasted) {
 
 TEST(Readme, WhatIfWorksWhenPasted) {
   const std::string chapter = block_after(
-      read_whole_file(std::filesystem::path(SIGNALBOX_SOURCE_DIR) / "README.md"), "### What if?");
+      content_of(std::filesystem::path(SIGNALBOX_SOURCE_DIR) / "README.md"), "### What if?");
   ASSERT_FALSE(chapter.empty());
   RealServer server;
   server.start();
-  const ScratchDirectory place;
+  const TemporaryDirectory place;
   std::ofstream(place.path() / "chapter.sh") << "set -e\nsignalbox run start something\n"
                                              << chapter;
   const Output output = run_process(

@@ -67,7 +67,7 @@ class RealServer {
   }
 
  private:
-  ScratchDirectory directory_;
+  TemporaryDirectory directory_;
   test::ServerProcess process_;
 };
 

@@ -19,10 +19,10 @@ class ServedRetentionTest : public RetentionTest {
  protected:
   // What the server of the next start goes by.
   void set_policy(const std::string& older_than, const std::string& schedule = never_due) const {
-    write_whole_file(server_.data() / "signalbox.toml",
-                     "[retention]\nolder_than = \"" + older_than + "\"\narchive = \"" +
-                         at("archive") + "\"\nkey = \"" + at("audit.key") + "\"\nschedule = \"" +
-                         schedule + "\"\ntime_zone = \"UTC\"\n");
+    write_text(server_.data() / "signalbox.toml",
+               "[retention]\nolder_than = \"" + older_than + "\"\narchive = \"" + at("archive") +
+                   "\"\nkey = \"" + at("audit.key") + "\"\nschedule = \"" + schedule +
+                   "\"\ntime_zone = \"UTC\"\n");
   }
   void serve_under(const std::string& older_than, const std::string& schedule = never_due) {
     server_.stop();
@@ -97,10 +97,10 @@ TEST_F(ServedRetentionTest, WhoIsAtWorkGoesOn) {
   serve_under("1s");
   const std::string go = at("go");
   const std::string until_told = "while [ ! -e '" + go + "' ]; do sleep 0.02; done";
-  write_whole_file(at("job.toml"),
-                   "name = \"job\"\n[[station]]\nname = \"work\"\nexecutor = \"process\"\ncommand "
-                   "= [\"sh\", \"-c\", \"echo begun >> '" +
-                       at("begun") + "'; " + until_told + "\"]\n");
+  write_text(at("job.toml"),
+             "name = \"job\"\n[[station]]\nname = \"work\"\nexecutor = \"process\"\ncommand "
+             "= [\"sh\", \"-c\", \"echo begun >> '" +
+                 at("begun") + "'; " + until_told + "\"]\n");
   const std::string job =
       text(result({"run", "start", "a long job", "--pipeline", at("job.toml")}), "run_id");
   const std::string open = start_run("of an outside worker");
@@ -135,22 +135,21 @@ TEST_F(ServedRetentionTest, WhoIsAtWorkGoesOn) {
   EXPECT_NE(server_.cli({"status"}).out.find("records dropped"), std::string::npos);
 
   EXPECT_EQ(complete(open, "plan", token, "succeeded").exit_code, 0) << "its token is still good";
-  write_whole_file(go, "");
-  EXPECT_EQ(wait_for_exit(holder), 0) << read_whole_file(at("holder.err"));
-  EXPECT_EQ(read_whole_file(at("holder.err")), "") << "no beat failed";
-  EXPECT_EQ(wait_for_exit(watcher), 0) << read_whole_file(at("watcher.err"));
-  EXPECT_EQ(read_whole_file(at("begun")), "begun\n") << "the job was executed once";
+  write_text(go, "");
+  EXPECT_EQ(wait_for_exit(holder), 0) << content_of(at("holder.err"));
+  EXPECT_EQ(content_of(at("holder.err")), "") << "no beat failed";
+  EXPECT_EQ(wait_for_exit(watcher), 0) << content_of(at("watcher.err"));
+  EXPECT_EQ(content_of(at("begun")), "begun\n") << "the job was executed once";
   EXPECT_EQ(run(job).at("stations").at(0).at("attempts").as_array().size(), 1U);
-  await([&] {
-    return read_whole_file(at("follower.out")).find("\"RunSucceeded\"") != std::string::npos;
-  });
-  await([&] { return read_whole_file(at("rare.out")).find(job) != std::string::npos; });
+  await(
+      [&] { return content_of(at("follower.out")).find("\"RunSucceeded\"") != std::string::npos; });
+  await([&] { return content_of(at("rare.out")).find(job) != std::string::npos; });
   for (const pid_t each : {follower, rare}) {
     ::kill(each, SIGTERM);
     wait_for_exit(each);
   }
   // Nothing between is missing, and nothing is told twice.
-  std::istringstream lines(read_whole_file(at("follower.out")));
+  std::istringstream lines(content_of(at("follower.out")));
   std::int64_t previous = 0;
   for (std::string line; std::getline(lines, line);) {
     const json::object event = json::parse(line).as_object();
@@ -205,7 +204,7 @@ TEST_F(ServedRetentionTest, AFailureIsToldAndTheServiceGoesOn) {
   append_events(50);
   serve_under("1s");
   pass_a_second();
-  write_whole_file(at("archive"), "a file where the directory should be");
+  write_text(at("archive"), "a file where the directory should be");
   trigger_and_await();
   EXPECT_NE(text(last(), "error").find(at("archive")), std::string::npos);
   EXPECT_EQ(count("TickFailed"), 1U);

@@ -393,7 +393,7 @@ TEST_F(RetentionTest, DropsNothingWithoutAGoodArchive) {
     EXPECT_EQ(server_.cli({"run", "list", "--at", "3"}).exit_code, 0);
   };
 
-  write_whole_file(at("archive"), "a file where the directory should be");
+  write_text(at("archive"), "a file where the directory should be");
   EXPECT_NE(retain().exit_code, 0);
   untouched();
   fs::remove(at("archive"));
@@ -401,15 +401,15 @@ TEST_F(RetentionTest, DropsNothingWithoutAGoodArchive) {
   // One that is there already and was changed since.
   ASSERT_EQ(export_to("archive/" + fs::path(archive).filename().string()).exit_code, 0);
   const std::string lines = archive + "/events-000000000001.jsonl";
-  const std::string whole = read_whole_file(lines);
+  const std::string whole = content_of(lines);
   std::string changed = whole;
   changed[changed.size() / 2] = static_cast<char>(changed[changed.size() / 2] ^ 1);
-  write_whole_file(lines, changed);
+  write_text(lines, changed);
   const Output refused = retain();
   EXPECT_EQ(refused.exit_code, 1) << refused.out;
   EXPECT_NE(refused.out.find("events-000000000001.jsonl"), std::string::npos) << refused.out;
   untouched();
-  write_whole_file(lines, whole);
+  write_text(lines, whole);
   EXPECT_TRUE(retained().at("dropped").as_bool()) << "a whole one is used as it is";
 }
 

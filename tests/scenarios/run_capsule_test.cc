@@ -43,7 +43,7 @@ class CapsuleTest : public AuditTest {
   }
 };
 
-TEST_F(CapsuleTest, TellsElsewhereWhatTheServerTells) {
+TEST_F(CapsuleTest, TellsElsewhereWhatTheServerTells) {  // R6
   const std::string run_id = ended_run();
   const json::object told = run(run_id);
   const std::string capsule = export_run(run_id);
@@ -63,7 +63,7 @@ TEST_F(CapsuleTest, TellsElsewhereWhatTheServerTells) {
 }
 
 TEST_F(CapsuleTest, HasNoPayloadOfAnotherRun) {
-  const std::string bytes = read_whole_file(export_run(ended_run()));
+  const std::string bytes = content_of(export_run(ended_run()));
   EXPECT_NE(bytes.find("the one that is asked for"), std::string::npos);
   EXPECT_EQ(bytes.find("the secret of another run"), std::string::npos);
   EXPECT_EQ(bytes.find("the one before"), std::string::npos);
@@ -75,7 +75,7 @@ TEST_F(CapsuleTest, HasNoPayloadOfAnotherRun) {
   EXPECT_FALSE(std::filesystem::exists(at("none.capsule")));
 }
 
-TEST_F(CapsuleTest, TakesItsArtifactsAlong) {
+TEST_F(CapsuleTest, TakesItsArtifactsAlong) {  // R6
   std::ofstream(pipeline()) << R"(
 name = "writes"
 [[station]]
@@ -92,14 +92,14 @@ command = ["sh", "-c", "printf 'left behind' > \"$SIGNALBOX_ARTIFACTS_DIR/note.t
   ASSERT_EQ(replayed.exit_code, 0) << replayed.err;
   bool found = false;
   for (const auto& file : std::filesystem::directory_iterator(at("artifacts"))) {
-    found = found || read_whole_file(file.path()) == "left behind";
+    found = found || content_of(file.path()) == "left behind";
   }
   EXPECT_TRUE(found);
 }
 
-TEST_F(CapsuleTest, IsRefusedWhenItWasTamperedWith) {
+TEST_F(CapsuleTest, IsRefusedWhenItWasTamperedWith) {  // R6
   const std::string capsule = export_run(ended_run());
-  const std::string whole = read_whole_file(capsule);
+  const std::string whole = content_of(capsule);
   std::vector<std::string> lines;
   for (std::size_t at = 0; at < whole.size(); at = whole.find('\n', at) + 1) {
     lines.push_back(whole.substr(at, whole.find('\n', at) + 1 - at));
@@ -110,7 +110,7 @@ TEST_F(CapsuleTest, IsRefusedWhenItWasTamperedWith) {
     std::string bytes;
     for (const std::string& line : changed) bytes += line;
     ASSERT_NE(bytes, whole);
-    write_whole_file(capsule, bytes);
+    write_text(capsule, bytes);
     expect_refused(1, "run.capsule", capsule);
     EXPECT_EQ(replay_elsewhere({"--key", verifier_key_}).exit_code, 1);
   };
@@ -136,7 +136,7 @@ TEST_F(CapsuleTest, IsRefusedWhenItWasTamperedWith) {
   refused("cut", changed);
   make_key("foreign.key");
   const std::string own = verifier_key_;
-  write_whole_file(capsule, whole);
+  write_text(capsule, whole);
   verifier_key_ = make_key("other.key");
   expect_refused(1, "run.capsule", capsule);
   verifier_key_ = own;

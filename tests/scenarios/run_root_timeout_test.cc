@@ -26,7 +26,7 @@ std::map<std::string, std::string> files_below(const fs::path& root) {
   std::map<std::string, std::string> files;
   for (const auto& each : fs::recursive_directory_iterator(root)) {
     if (each.is_regular_file()) {
-      files[fs::relative(each.path(), root).string()] = read_whole_file(each.path());
+      files[fs::relative(each.path(), root).string()] = content_of(each.path());
     }
   }
   return files;
@@ -39,13 +39,12 @@ TEST_F(CliTest, AStationThatTimesOutLeavesItsCheckpoint) {  // W3, T7
   EXPECT_EQ(server_.cli({"run", "watch", run}).exit_code, 1);
   const fs::path root = server_.data() / "runs" / run;
   // The manifest tells the run's end last, after the checkpoint.
-  while (read_whole_file(root / "manifest.json").find("\"status\":\"failed\"") ==
-         std::string::npos) {
+  while (content_of(root / "manifest.json").find("\"status\":\"failed\"") == std::string::npos) {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
 
   const auto checkpoint =
-      json::parse(read_whole_file(root / "logs" / "timeout-checkpoint.json")).as_object();
+      json::parse(content_of(root / "logs" / "timeout-checkpoint.json")).as_object();
   EXPECT_EQ(text(checkpoint, "schema_version"), "timeout_checkpoint.v1");
   EXPECT_EQ(text(checkpoint, "stage"), "implement");
   EXPECT_EQ(text(checkpoint, "timer_origin_field"), "stage.started_at");

@@ -77,9 +77,9 @@ TEST_F(ServerLogTest, TheJournalHasTheFields) {
                     entries_file, scratch_.path() / "errors");
   await([&] { return server_.cli({"status"}).exit_code == 0; });
   const std::string run = failed_run();
-  await([&] { return read_whole_file(entries_file).find("run failed") != std::string::npos; });
+  await([&] { return content_of(entries_file).find("run failed") != std::string::npos; });
   const auto entry =
-      boost::json::parse(line_with(read_whole_file(entries_file), "run failed")).as_object();
+      boost::json::parse(line_with(content_of(entries_file), "run failed")).as_object();
   EXPECT_EQ(text(entry, "PRIORITY"), "4");
   EXPECT_EQ(text(entry, "SYSLOG_IDENTIFIER"), "signalbox");
   EXPECT_EQ(text(entry, "SIGNALBOX_RUN"), run);

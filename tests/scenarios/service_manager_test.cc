@@ -25,7 +25,7 @@ class ServiceManagerTest : public CliTest {
     ::unsetenv("WATCHDOG_PID");
   }
 
-  ScratchDirectory place_;
+  TemporaryDirectory place_;
   NotifySocket manager_{place_.path() / "notify"};
 };
 
@@ -170,8 +170,8 @@ TEST_F(ServiceManagerTest, OneThatCanBeReachedIsNoWarning) {
 // What systemd itself says of the unit.
 TEST_F(ServiceManagerTest, TheUnitIsOne) {
   const auto unit = place_.path() / "signalbox.service";
-  std::string text = read_whole_file(std::filesystem::path(SIGNALBOX_SOURCE_DIR) /
-                                     "server/platform/signalbox.service.in");
+  std::string text = content_of(std::filesystem::path(SIGNALBOX_SOURCE_DIR) /
+                                "server/platform/signalbox.service.in");
   const auto replace = [&text](const std::string& name, const std::string& value) {
     const std::size_t at = text.find(name);
     ASSERT_NE(at, std::string::npos);

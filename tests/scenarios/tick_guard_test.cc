@@ -150,7 +150,7 @@ TEST_F(TickScenario, WhatItsRunRootSaysIsWhatTheLogSays) {  // T2, T4, T6
   json::array listed = result({"tick", "list", "--run", run}).at("rows").as_array();
   std::reverse(listed.begin(), listed.end());
   json::array in_file;
-  std::istringstream lines(read_whole_file(logs / "ticks.jsonl"));
+  std::istringstream lines(content_of(logs / "ticks.jsonl"));
   for (std::string line; std::getline(lines, line);) in_file.push_back(json::parse(line));
   for (json::value& row : listed) {
     for (const char* key : {"run_id", "run_root", "lease_ms", "duration_ms"}) {

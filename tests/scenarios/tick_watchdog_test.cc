@@ -58,7 +58,7 @@ TEST_F(WatchdogScenario, AWorkerThatDoesntComeBackTimesOut) {  // W1, W3
   EXPECT_EQ(check.at("timer_origin_field"), "stage.started_at");
   const std::string root = server.data().string() + "/runs/" + run;
   EXPECT_EQ(check.at("checkpoint_path"), json::value(root + "/logs/timeout-checkpoint.md"));
-  const json::value checkpoint = json::parse(read_whole_file(text(check, "checkpoint_json_path")));
+  const json::value checkpoint = json::parse(content_of(text(check, "checkpoint_json_path")));
   EXPECT_EQ(checkpoint.at("schema_version"), "timeout_checkpoint.v1");
   EXPECT_EQ(checkpoint.at("stage"), "work");
   EXPECT_TRUE(std::filesystem::exists(text(check, "checkpoint_path")));

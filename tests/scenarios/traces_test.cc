@@ -1,4 +1,4 @@
-// Traces of the real server at a real collector, over kills; and a run's trace for people. R7.
+// Traces of the real server at a real collector, over kills; and a run's trace for people.
 #include <algorithm>
 
 #include "tests/scenarios/cli_fixture.h"
@@ -42,7 +42,7 @@ class TracesTest : public CliTest {
 
 // Killed in the middle of sending, again and again, at a collector that fails now and then: all
 // spans of all runs arrive, and those that come twice are the same, byte by byte.
-TEST_F(TracesTest, EverySpanArrivesOverKills) {
+TEST_F(TracesTest, EverySpanArrivesOverKills) {  // R7
   configure();
   std::vector<std::string> runs;
   for (int life = 0; life < 4; ++life) {
@@ -84,7 +84,7 @@ TEST_F(TracesTest, EverySpanArrivesOverKills) {
   EXPECT_EQ(server_.stop(), 0);
 }
 
-TEST_F(TracesTest, ARunIsShownAsAWaterfall) {
+TEST_F(TracesTest, ARunIsShownAsAWaterfall) {  // R7
   server_.start();
   const std::string run = start_run("shown");
   await_status(run, "succeeded");
@@ -166,7 +166,7 @@ TEST_F(TracesTest, ACertificateAuthorityThatIsNoneIsNamed) {
                 .exit_code,
             0);
   refused("key.pem", " has no certificate");
-  const std::string whole = read_whole_file(made);
+  const std::string whole = content_of(made);
   std::ofstream(server_.data() / "torn.pem") << whole.substr(0, whole.size() / 2);
   refused("torn.pem", " has no certificate");
   configure("made.pem");

@@ -21,6 +21,7 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
+#include "tests/fixtures/git_repository.h"
 #include "tests/scenarios/lock_fixture.h"
 
 namespace signalbox {
@@ -71,21 +72,6 @@ class Conversation {
   Conversation(const Conversation&) = delete;
   Conversation& operator=(const Conversation&) = delete;
   ~Conversation() { ::close(descriptor_); }
-
-  // With one commit on `main`.
-  void make_repository() {
-    const std::string path = (scratch_.path() / "site").string();
-    std::filesystem::create_directories(path);
-    for (const std::vector<std::string>& words :
-         {std::vector<std::string>{"init", "--quiet", "--initial-branch", "main"},
-          {"-c", "user.name=t", "-c", "user.email=t@t", "commit", "--quiet", "--allow-empty", "-m",
-           "start"}}) {
-      std::vector<std::string> argv = {"git", "-C", path};
-      argv.insert(argv.end(), words.begin(), words.end());
-      EXPECT_EQ(run_process(argv).exit_code, 0);
-    }
-    keep("repository", json::value(path));
-  }
 
   // The answer to {"method", "params"}; its $names are replaced.
   json::value ask(const std::string& question) {
@@ -178,7 +164,6 @@ class Conversation {
   }
 
   RealServer server_;
-  ScratchDirectory scratch_;
   int descriptor_ = -1;
   std::string received_;
   std::map<std::string, std::string> values_;
@@ -186,6 +171,7 @@ class Conversation {
 
 // The transcript as it happened now.
 std::string played(const std::string& text) {
+  const TemporaryDirectory scratch;
   Conversation conversation;
   json::value answer;
   std::ostringstream out;
@@ -197,7 +183,8 @@ std::string played(const std::string& text) {
       answer = conversation.ask(line.substr(2));
       out << "< " << conversation.normalized(answer) << '\n';
     } else if (line == "! repository") {
-      conversation.make_repository();
+      conversation.keep("repository",
+                        json::value(make_repository(scratch.path() / "site").string()));
     } else if (line.starts_with("= ")) {
       std::istringstream words(line.substr(2));
       std::string name, path;
@@ -225,10 +212,10 @@ INSTANTIATE_TEST_SUITE_P(Files, Transcript, testing::ValuesIn(names()),
 
 TEST_P(Transcript, IsWhatTheServiceAnswers) {
   const auto file = transcripts / (GetParam() + ".txt");
-  const std::string written = read_whole_file(file);
+  const std::string written = content_of(file);
   const std::string now = played(written);
   if (std::getenv("SIGNALBOX_REWRITE_TRANSCRIPTS") != nullptr) std::ofstream(file) << now;
-  EXPECT_EQ(now, read_whole_file(file));
+  EXPECT_EQ(now, content_of(file));
 }
 
 }  // namespace

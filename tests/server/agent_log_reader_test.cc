@@ -1,4 +1,4 @@
-// What is read on of the logs of running jobs: lines, gaps, bounds, ends. H10
+// What is read on of the logs of running jobs: lines, gaps, bounds, ends.
 #include "server/executors/agent_log_reader.h"
 
 #include <algorithm>
@@ -47,7 +47,7 @@ class AgentLogReaderTest : public ::testing::Test {
                          }};
 };
 
-TEST_F(AgentLogReaderTest, LinesAreToldOnceAndWhole) {
+TEST_F(AgentLogReaderTest, LinesAreToldOnceAndWhole) {  // H10
   EXPECT_EQ(text(), "");
   log_of("job").append("one\ntwo\nthr");
   EXPECT_EQ(text(), "one\ntwo\n");

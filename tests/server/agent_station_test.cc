@@ -1,5 +1,5 @@
 // The executor coderunner with agents of our own making: they play transcripts, and everything that
-// can go wrong with a program that talks. S7 S9
+// can go wrong with a program that talks.
 #include <csignal>
 
 #include <boost/json/parse.hpp>
@@ -44,7 +44,7 @@ class AgentStation : public ::testing::Test {
   int agents_ = 0;
 };
 
-TEST_F(AgentStation, GivesResultUsageSessionAndArtifacts) {
+TEST_F(AgentStation, GivesResultUsageSessionAndArtifacts) {  // S7, S9
   const Job job = agent_job("cat > \"$SIGNALBOX_ARTIFACTS_DIR/asked.txt\"\necho \"$@\" > args\n" +
                             says(success));
   const JobResult result = end_of(job);
@@ -140,7 +140,7 @@ TEST_F(AgentStation, CredentialsComeAlongAndAreNeverKept) {
   }
 }
 
-TEST_F(AgentStation, AnAgentThatHangsAfterItsResultIsEndedAndTheResultCounts) {
+TEST_F(AgentStation, AnAgentThatHangsAfterItsResultIsEndedAndTheResultCounts) {  // S7
   const Job job =
       agent_job(says(success) + "trap '' TERM; sleep 300 & while true; do sleep 1; done");
   const JobResult result = end_of(job);
@@ -151,7 +151,7 @@ TEST_F(AgentStation, AnAgentThatHangsAfterItsResultIsEndedAndTheResultCounts) {
   EXPECT_TRUE(eventually([&] { return processes_with_environment(entry).empty(); }));
 }
 
-TEST_F(AgentStation, AFloodIsBoundedAndTheResultStillRead) {
+TEST_F(AgentStation, AFloodIsBoundedAndTheResultStillRead) {  // S9
   // 24 MiB: lines of noise, one line without an end in sight, then the result.
   const Job job = agent_job(
       "yes '{\"type\":\"noise\",\"text\":\"0123456789012345678901234567890123456789\"}' | "
@@ -177,7 +177,7 @@ TEST_F(AgentStation, AUsageLimitTellsItsReset) {
   EXPECT_EQ(result.quota_reset_at_ns, 4'102'444'800'000'000'000);
 }
 
-TEST_F(AgentStation, ASessionIsGoneOnWith) {
+TEST_F(AgentStation, ASessionIsGoneOnWith) {  // S7
   Job job = agent_job("echo \"$@\" > args\n" + says(success));
   job.resume_ref = "claude:5b6a7c1e-0d0f-4a53-9a3c-6c1d0f6f2a10";
   EXPECT_EQ(site.executor()->submit(job).value(), job.resume_ref);
@@ -232,7 +232,7 @@ TEST_F(AgentStation, WhatATimedOutAttemptUsedIsKnown) {
   EXPECT_EQ(result.usage, (Usage{0, 1000, 1}));
 }
 
-TEST_F(AgentStation, MockIsDeterministicAndDoesAsItIsTold) {
+TEST_F(AgentStation, MockIsDeterministicAndDoesAsItIsTold) {  // S7
   Job job = agent_job("");
   job.definition.command.clear();
   job.definition.coderunner->mode.reset();  // mock where nobody says otherwise

@@ -1,5 +1,5 @@
 // What Signalbox understands of agents' output, on golden transcripts, and what it makes of the
-// ends an agent can have. S7
+// ends an agent can have.
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -43,7 +43,7 @@ DeclaredResult verdict(const AgentReport& report, const AgentEnd& end,
 }
 std::string code_of(const DeclaredResult& result) { return result.error_code.value_or("none"); }
 
-TEST(ClaudeTranscript, StreamGivesSessionTextTurnsTokensCostAndDenials) {
+TEST(ClaudeTranscript, StreamGivesSessionTextTurnsTokensCostAndDenials) {  // S7
   const AgentReport report = claude("claude_success.jsonl");
   EXPECT_TRUE(report.has_result);
   EXPECT_FALSE(report.is_error);
@@ -65,7 +65,7 @@ TEST(ClaudeTranscript, StreamGivesSessionTextTurnsTokensCostAndDenials) {
   EXPECT_EQ(metadata.at("cost_microusd").to_number<int>(), 12'346);
 }
 
-TEST(ClaudeTranscript, JsonIsTheResultAlone) {
+TEST(ClaudeTranscript, JsonIsTheResultAlone) {  // S7
   const AgentReport report = claude("claude_json.json");
   EXPECT_TRUE(report.has_result);
   EXPECT_EQ(report.final_text, "Hello.");
@@ -92,7 +92,7 @@ TEST(ClaudeTranscript, UsageSoFarIsKnownWithoutAResult) {
   EXPECT_EQ(result.used().tokens, 22'770);
 }
 
-TEST(CodexTranscript, GivesThreadTextTurnsAndTokens) {
+TEST(CodexTranscript, GivesThreadTextTurnsAndTokens) {  // S7
   const AgentReport report = codex("codex_success.jsonl");
   EXPECT_TRUE(report.has_result);
   EXPECT_FALSE(report.is_error) << "a lost connection that came back is no failure";

@@ -9,21 +9,11 @@
 #include <boost/json/serialize.hpp>
 
 #include "domain/admission.h"
-#include "server/git/git_command.h"
+#include "tests/fixtures/git_repository.h"
 #include "tests/server/executor_fixture.h"
 #include "tests/server/rpc_site.h"
 
 namespace signalbox {
-
-// A new repository with one commit on `main`.
-inline std::filesystem::path make_repository(const std::filesystem::path& path) {
-  std::filesystem::create_directories(path);
-  EXPECT_TRUE(git(path, {"init", "--quiet", "--initial-branch", "main"}).ok);
-  const auto made = git(path, {"-c", "user.name=t", "-c", "user.email=t@t", "commit", "--quiet",
-                               "--allow-empty", "-m", "start"});
-  EXPECT_TRUE(made.ok) << made.message;
-  return path;
-}
 
 class BoardSite : public ::testing::Test, protected RpcSite {
  protected:

@@ -1,4 +1,4 @@
-// What subscribers are told of the heartbeat and of cards' runs.  // H10
+// What subscribers are told of the heartbeat and of cards' runs.
 #include "server/rpc/broadcasts.h"
 
 #include "server/rpc/broadcast_sources.h"
@@ -55,7 +55,7 @@ class BroadcastsTest : public BoardSite {
   std::vector<json::object> params;
 };
 
-TEST_F(BroadcastsTest, ATickWithoutWorkIsIdle) {
+TEST_F(BroadcastsTest, ATickWithoutWorkIsIdle) {  // H10
   const Token token = beat();
   end(token);
   EXPECT_EQ(told(), (Names{"heartbeat.tick", "heartbeat.idle"}));
@@ -64,7 +64,7 @@ TEST_F(BroadcastsTest, ATickWithoutWorkIsIdle) {
   EXPECT_EQ(told(token + 1), Names{"heartbeat.idle"}) << "from the middle of the tick";
 }
 
-TEST_F(BroadcastsTest, ATickThatSpawnsIsNotIdleAndNamesTheCard) {
+TEST_F(BroadcastsTest, ATickThatSpawnsIsNotIdleAndNamesTheCard) {  // H10
   const std::string id = submit("Fix it");
   const Token token = beat();
   const RunId run = start_next();
@@ -78,7 +78,7 @@ TEST_F(BroadcastsTest, ATickThatSpawnsIsNotIdleAndNamesTheCard) {
   EXPECT_EQ(told(token + 2), Names{}) << "from after the start: it isn't idle all the same";
 }
 
-TEST_F(BroadcastsTest, WhatGoesWrongInATickIsAnError) {
+TEST_F(BroadcastsTest, WhatGoesWrongInATickIsAnError) {  // H10
   end(beat(), "no space");
   take(RefusePolicy{"web", Digest{{2}}, 7, "there is no key maxAgents"});
   EXPECT_EQ(told(), (Names{"heartbeat.tick", "heartbeat.error", "heartbeat.error"}));
@@ -88,7 +88,7 @@ TEST_F(BroadcastsTest, WhatGoesWrongInATickIsAnError) {
   EXPECT_TRUE(params[2].at("span_id").is_null());
 }
 
-TEST_F(BroadcastsTest, ARunIsToldFromItsStartToItsVerification) {
+TEST_F(BroadcastsTest, ARunIsToldFromItsStartToItsVerification) {  // H10
   submit("Fix it");
   start_next();
   const Position before = log.tail();
@@ -111,7 +111,7 @@ TEST_F(BroadcastsTest, ARunIsToldFromItsStartToItsVerification) {
   EXPECT_EQ(last[0].params.at("station"), "verify");
 }
 
-TEST_F(BroadcastsTest, ARunThatFailsEndsOnce) {
+TEST_F(BroadcastsTest, ARunThatFailsEndsOnce) {  // H10
   const std::string failure =
       R"(,"error_class":"terminal","error_code":"RED","error_message":"no")";
   submit("Fix it");
@@ -133,7 +133,7 @@ TEST_F(BroadcastsTest, ARunThatFailsEndsOnce) {
   EXPECT_EQ(params[5].at("code"), "RED");
 }
 
-TEST_F(BroadcastsTest, TimeoutAndCancelHaveNamesOfTheirOwn) {
+TEST_F(BroadcastsTest, TimeoutAndCancelHaveNamesOfTheirOwn) {  // H10
   submit("Slow");
   start_next();
   work("implement", "timeout", R"(,"error_class":"terminal")");

@@ -3,40 +3,27 @@
 
 #include <csignal>
 #include <functional>
+#include <iterator>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "server/executors/process/job_environment.h"
-#include "server/git/git_command.h"
+#include "tests/fixtures/git_repository.h"
 #include "tests/server/executor_fixture.h"
 
 namespace signalbox {
 
-// git with the words of `arguments`, which has to succeed; the first line of its output.
-inline std::string run_git(const std::string& arguments, const std::filesystem::path& directory) {
-  std::vector<std::string> words;
-  std::istringstream text(arguments);
-  for (std::string word; text >> word;) words.push_back(word);
-  const GitOutcome outcome = git(directory, words);
-  EXPECT_TRUE(outcome.ok) << arguments << ": " << outcome.message;
-  return outcome.line();
-}
-
 class BuiltinStations : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::filesystem::create_directory(repository);
-    run("init --quiet --initial-branch main .", repository);
-    write_text(repository / "file.txt", "one\n");
-    commit_all(repository, "first");
-  }
+  void SetUp() override { make_repository(repository, {{"file.txt", "one\n"}}); }
+  // git with the words of `arguments`, as run_git().
   static std::string run(const std::string& arguments, const std::filesystem::path& directory) {
-    return run_git(arguments, directory);
+    std::istringstream words(arguments);
+    return run_git(directory, {std::istream_iterator<std::string>(words), {}});
   }
   static void commit_all(const std::filesystem::path& directory, const std::string& message) {
-    run("add --all", directory);
-    run("-c user.name=t -c user.email=t@localhost commit --quiet -m " + message, directory);
+    commit_everything(directory, message);
   }
   Job builtin(const std::string& name) {
     Job job = site.job(name);

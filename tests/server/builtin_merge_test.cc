@@ -1,4 +1,4 @@
-// The stations merge and push, on real repositories with and without a remote. H11
+// The stations merge and push, on real repositories with and without a remote.
 #include <boost/json/parse.hpp>
 
 #include "tests/server/builtin_fixture.h"
@@ -54,7 +54,7 @@ class MergeStations : public BuiltinStations {
   bool with_remote = true;
 };
 
-TEST_F(MergeStations, MergesIntoTheNewestBaseAndPushes) {
+TEST_F(MergeStations, MergesIntoTheNewestBaseAndPushes) {  // H11
   const std::string commit = verified("signalbox/x-7", "new.txt", "new\n");
   move_base("other.txt", "other\n");
   const Job merge = merge_of("signalbox/x-7", commit);
@@ -77,7 +77,7 @@ TEST_F(MergeStations, MergesIntoTheNewestBaseAndPushes) {
   EXPECT_EQ(metadata_of(pushed).at("already_pushed"), false);
 }
 
-TEST_F(MergeStations, AConflictNamesItsFilesAndLeavesNothingHalf) {
+TEST_F(MergeStations, AConflictNamesItsFilesAndLeavesNothingHalf) {  // H11
   const std::string commit = verified("signalbox/x-7", "file.txt", "ours\n");
   move_base("file.txt", "theirs\n");
   const Job merge = merge_of("signalbox/x-7", commit);
@@ -157,7 +157,7 @@ TEST_F(MergeStations, ABaseThatMovedIsNotOverwritten) {
 }
 
 // Between the push and its result: others have even built upon it.
-TEST_F(MergeStations, APushThatHappenedIsRecognised) {
+TEST_F(MergeStations, APushThatHappenedIsRecognised) {  // H11
   const std::string commit = verified("signalbox/x-7", "new.txt", "new\n");
   const Job merge = merge_of("signalbox/x-7", commit);
   ASSERT_EQ(end_of(merge).outcome, Outcome::succeeded);
@@ -170,7 +170,7 @@ TEST_F(MergeStations, APushThatHappenedIsRecognised) {
   EXPECT_EQ(pushed.result.external_ref, head);
 }
 
-TEST_F(MergeStations, ARemoteThatRefusesIsNoSuccess) {
+TEST_F(MergeStations, ARemoteThatRefusesIsNoSuccess) {  // H7, H11
   const std::string commit = verified("signalbox/x-7", "new.txt", "new\n");
   const Job merge = merge_of("signalbox/x-7", commit);
   ASSERT_EQ(end_of(merge).outcome, Outcome::succeeded);

@@ -1,5 +1,5 @@
 // The executor checks: all of them run, each within its own time, and a timeout is never told as a
-// failure of the code. S10
+// failure of the code.
 #include <boost/json/parse.hpp>
 
 #include "server/executors/checks/instructions.h"
@@ -35,7 +35,7 @@ class ChecksStation : public ::testing::Test {
   ExecutorSite site;
 };
 
-TEST_F(ChecksStation, AllRunAndEachIsTold) {
+TEST_F(ChecksStation, AllRunAndEachIsTold) {  // S10
   const JobResult result = end_of(
       checks_job({shell("types", "echo fine"), shell("lint", "echo 'line 3: no' >&2; exit 2"),
                   shell("tests", "pwd; exit 0")}));
@@ -66,7 +66,7 @@ TEST_F(ChecksStation, SuccessIsAllOfThem) {
   EXPECT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
 }
 
-TEST_F(ChecksStation, ATimeoutIsNoFailureOfTheCode) {
+TEST_F(ChecksStation, ATimeoutIsNoFailureOfTheCode) {  // S10
   const Job job =
       checks_job({shell("slow", "echo begun; sleep 300 & wait", 300), shell("b", "true")});
   const JobResult result = end_of(job);
@@ -86,7 +86,7 @@ TEST_F(ChecksStation, ATimeoutIsNoFailureOfTheCode) {
 }
 
 // One that ignores TERM and one whose exit code would look like a success after TERM.
-TEST_F(ChecksStation, ATimeoutIsToldWhateverTheProgramSaysToIt) {
+TEST_F(ChecksStation, ATimeoutIsToldWhateverTheProgramSaysToIt) {  // S10
   const JobResult result = end_of(
       checks_job({shell("deaf", "trap '' TERM; while true; do sleep 0.05; done", 200),
                   shell("polite", "trap 'exit 0' TERM; while true; do sleep 0.05; done", 200),
@@ -127,7 +127,7 @@ TEST_F(ChecksStation, WhatACheckLeavesBehindIsEndedBeforeTheNext) {
   EXPECT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
 }
 
-TEST_F(ChecksStation, TheRepositorysOwnInstructionsAreFound) {
+TEST_F(ChecksStation, TheRepositorysOwnInstructionsAreFound) {  // S10
   Job job = checks_job({});
   write_text(workspace_of(job) / "AGENTS.md",
              "# Project\n\n```sh\nexit 9\n```\n\n## Checks\n\nRun these:\n\n```sh\n# first\ntrue\n"
@@ -189,7 +189,7 @@ TEST_F(ChecksStation, SmokeDataIsEmptyBeforeAndGoneAfterwards) {
   EXPECT_FALSE(fs::exists(workspace_of(job) / ".smoke-data"));
 }
 
-TEST(Instructions, BothFormsAndWhatIsWrongWithThem) {
+TEST(Instructions, BothFormsAndWhatIsWrongWithThem) {  // S10
   const auto toml = checks_in_toml(
       "[[checks]]\ncommand = \"make lint && make\"\n[[checks]]\nname = \"t\"\ncommand = [\"make\", "
       "\"test\"]\ntimeout = \"10m\"\n");

@@ -1,4 +1,4 @@
-// What the service does by itself, and in which order. DESIGN §6, L9
+// What the service does by itself, and in which order.
 #include "server/clockwork.h"
 #include "server/rpc/step_queue.h"
 

@@ -33,6 +33,18 @@ class ConfigTest : public ::testing::Test {
   }();
 };
 
+TEST_F(ConfigTest, WhatIsNotSetHasItsDefault) {  // W1, H2, H4, H5, H8
+  EXPECT_EQ(load("")->watchdog_interval_ms, 5000);
+  const BoardTexts board;
+  EXPECT_EQ(board.heartbeat, "10m");
+  EXPECT_EQ(board.synthesizer, "19,39 * * * *");
+  EXPECT_EQ(board.prune_after, "1h");
+  const Policy policy;
+  EXPECT_EQ(policy.max_concurrent_agents, 2U);
+  EXPECT_EQ(policy.max_concurrent_agents_per_project, 1U);
+  EXPECT_EQ(policy.blocked_retry_minutes, 30);
+}
+
 TEST_F(ConfigTest, AWrongWatchdogIntervalIsNamedWithItsLine) {
   for (const char* value : {R"("soon")", R"("99ms")", R"("61m")", R"("-5s")", R"("")", R"("5")"}) {
     const std::string error =

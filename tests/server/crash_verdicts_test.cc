@@ -1,4 +1,4 @@
-// The verdict of each thing that a crash left in flight. // T8
+// The verdict of each thing that a crash left in flight.
 #include "server/scheduler/crash_verdicts.h"
 
 #include <gtest/gtest.h>
@@ -54,7 +54,7 @@ TEST_F(CrashVerdictsTest, NothingInFlightHasNoVerdict) {
   EXPECT_TRUE(judge().empty());
 }
 
-TEST_F(CrashVerdictsTest, AWorkerIsListenedToForItsFullLease) {
+TEST_F(CrashVerdictsTest, AWorkerIsListenedToForItsFullLease) {  // T8
   const RunId run = start(ExecutorKind::worker);
   ClaimStation claim;
   claim.worker = "ann";
@@ -68,7 +68,7 @@ TEST_F(CrashVerdictsTest, AWorkerIsListenedToForItsFullLease) {
   EXPECT_NE(verdict.item.evidence.find("5000 ms"), std::string::npos);
 }
 
-TEST_F(CrashVerdictsTest, AJobIsJudgedByWhatIsFoundOfIt) {
+TEST_F(CrashVerdictsTest, AJobIsJudgedByWhatIsFoundOfIt) {  // T8
   const RunId run = start(ExecutorKind::process);
   take(DispatchStation{run, {}});
   const std::vector<std::pair<Executed<JobState>, Verdict>> cases = {
@@ -89,7 +89,7 @@ TEST_F(CrashVerdictsTest, AJobIsJudgedByWhatIsFoundOfIt) {
 }
 
 // Their station's attempt is the service's own; each step is in the hands of somebody else.
-TEST_F(CrashVerdictsTest, AStepOfAnOutsideWorkerIsListenedToForItsFullLease) {
+TEST_F(CrashVerdictsTest, AStepOfAnOutsideWorkerIsListenedToForItsFullLease) {  // T8
   StationDefinition station;
   station.name = "work";
   station.executor = ExecutorKind::deep_work;
@@ -124,7 +124,7 @@ TEST_F(CrashVerdictsTest, AStepOfAnOutsideWorkerIsListenedToForItsFullLease) {
   EXPECT_EQ(judge().size(), 1U);
 }
 
-TEST_F(CrashVerdictsTest, TicksOfOthersNeedTheirOperator) {
+TEST_F(CrashVerdictsTest, TicksOfOthersNeedTheirOperator) {  // T8
   begin_tick("nightly");
   begin_tick("it's late");
   begin_tick("watchdog");
@@ -141,7 +141,7 @@ TEST_F(CrashVerdictsTest, TicksOfOthersNeedTheirOperator) {
   EXPECT_EQ(by_loop["watchdog"].item.verdict, Verdict::requeue);
 }
 
-TEST_F(CrashVerdictsTest, TheReportHasThemAll) {
+TEST_F(CrashVerdictsTest, TheReportHasThemAll) {  // T8
   begin_tick("nightly");
   AcquireLock acquire;
   acquire.key = "deploy";

@@ -16,7 +16,7 @@ TEST_F(BuiltinStations, IntakeWithoutRepositoryMakesAnEmptyWorkspace) {
   EXPECT_TRUE(fs::is_empty(workspace_of(job)));
 }
 
-TEST_F(BuiltinStations, IntakeMakesAWorktreeOnItsBranch) {
+TEST_F(BuiltinStations, IntakeMakesAWorktreeOnItsBranch) {  // H6
   const Job job = builtin("intake");
   const JobResult result = end_of(job);
   ASSERT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
@@ -144,7 +144,7 @@ TEST_F(BuiltinStations, CreatePrPushesWhereARemoteIsConfigured) {
   }
 }
 
-TEST_F(BuiltinStations, PushFailureIsNotSuccess) {
+TEST_F(BuiltinStations, PushFailureIsNotSuccess) {  // H7
   const Job intake = builtin("intake");
   ASSERT_EQ(end_of(intake).outcome, Outcome::succeeded);
   write_text(workspace_of(intake) / "new.txt", "new\n");

@@ -1,4 +1,4 @@
-// What every executor promises (executor.h), held against each of them. S5, S6, S11.
+// What every executor promises (executor.h), held against each of them.
 #include <algorithm>
 #include <map>
 #include <thread>
@@ -7,6 +7,7 @@
 #include "server/executors/remote/modal_executor.h"
 #include "server/platform/process_table.h"
 
+#include "tests/fixtures/git_repository.h"
 #include "tests/server/deep_work_register.h"
 #include "tests/server/executor_fixture.h"
 #include "tests/server/job_endpoint.h"
@@ -59,18 +60,13 @@ struct ExecutorKindUnderTest {
 
 constexpr const char* flood = "yes 0123456789 | head -c 300000";
 
-std::size_t lines_of(const std::filesystem::path& path) {
-  const std::string text = content_of(path);
-  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
-}
-
 ExecutorKindUnderTest process_command() {
   return {"process",
           [](ExecutorSite& site) {
             return site.shell_job("echo executed >> \"$SIGNALBOX_RUN_ROOT/executions\"");
           },
           [](ExecutorSite&, const Job& job) {
-            return lines_of(std::filesystem::path(job.run_root) / "executions");
+            return lines_of(std::filesystem::path(job.run_root) / "executions").size();
           },
           [](ExecutorSite& site) { return site.shell_job("while true; do sleep 1; done"); },
           [](ExecutorSite& site) { return site.shell_job(flood); }};
@@ -78,13 +74,7 @@ ExecutorKindUnderTest process_command() {
 
 // A repository whose post-checkout hook shows each checkout, and can make it last.
 Job intake_job(ExecutorSite& site, const std::string& hook) {
-  const std::filesystem::path repository = site.root() / "repository";
-  std::filesystem::create_directory(repository);
-  const std::string make =
-      "cd '" + repository.string() +
-      "' && git init -q -b main . && git -c user.name=t -c user.email=t@localhost commit -q "
-      "--allow-empty -m first";
-  EXPECT_EQ(std::system(make.c_str()), 0);
+  const auto repository = make_repository(site.root() / "repository");
   const std::filesystem::path file = repository / ".git/hooks/post-checkout";
   std::filesystem::create_directories(file.parent_path());
   write_text(file, "#!/bin/sh\n" + hook + "\n");
@@ -96,14 +86,14 @@ Job intake_job(ExecutorSite& site, const std::string& hook) {
 }
 
 ExecutorKindUnderTest builtin_intake() {
-  return {"builtin",
-          [](ExecutorSite& site) {
-            return intake_job(site,
-                              "echo executed >> '" + (site.root() / "executions").string() + "'");
-          },
-          [](ExecutorSite& site, const Job&) { return lines_of(site.root() / "executions"); },
-          [](ExecutorSite& site) { return intake_job(site, "while true; do sleep 1; done"); },
-          [](ExecutorSite& site) { return intake_job(site, flood); }};
+  return {
+      "builtin",
+      [](ExecutorSite& site) {
+        return intake_job(site, "echo executed >> '" + (site.root() / "executions").string() + "'");
+      },
+      [](ExecutorSite& site, const Job&) { return lines_of(site.root() / "executions").size(); },
+      [](ExecutorSite& site) { return intake_job(site, "while true; do sleep 1; done"); },
+      [](ExecutorSite& site) { return intake_job(site, flood); }};
 }
 
 // An agent of our own making, that does `work` and then tells a result.
@@ -126,7 +116,7 @@ ExecutorKindUnderTest coderunner() {
             return coderunner_job(site, "echo executed >> \"$SIGNALBOX_RUN_ROOT/executions\"");
           },
           [](ExecutorSite&, const Job& job) {
-            return lines_of(std::filesystem::path(job.run_root) / "executions");
+            return lines_of(std::filesystem::path(job.run_root) / "executions").size();
           },
           [](ExecutorSite& site) { return coderunner_job(site, "while true; do sleep 1; done"); },
           [](ExecutorSite& site) { return coderunner_job(site, std::string(flood) + " >&2"); }};
@@ -145,7 +135,7 @@ ExecutorKindUnderTest checks() {
             return checks_job(site, "echo executed >> \"$SIGNALBOX_RUN_ROOT/executions\"");
           },
           [](ExecutorSite&, const Job& job) {
-            return lines_of(std::filesystem::path(job.run_root) / "executions");
+            return lines_of(std::filesystem::path(job.run_root) / "executions").size();
           },
           [](ExecutorSite& site) { return checks_job(site, "while true; do sleep 1; done"); },
           [](ExecutorSite& site) { return checks_job(site, flood); }};
@@ -167,7 +157,7 @@ ExecutorKindUnderTest deep_work() {
             return deep_work_job(site, "echo executed >> \"$SIGNALBOX_RUN_ROOT/executions\"");
           },
           [](ExecutorSite&, const Job& job) {
-            return lines_of(std::filesystem::path(job.run_root) / "executions");
+            return lines_of(std::filesystem::path(job.run_root) / "executions").size();
           },
           [](ExecutorSite& site) { return deep_work_job(site, "while true; do sleep 1; done"); },
           [](ExecutorSite& site) { return deep_work_job(site, flood); }};
@@ -250,7 +240,7 @@ TEST_P(ExecutorConformance, UnknownJobIsAbsentAndCanBeCanceled) {
   EXPECT_EQ(one->poll(job).value(), JobState::absent);
 }
 
-TEST_P(ExecutorConformance, SubmittedJobSucceeds) {
+TEST_P(ExecutorConformance, SubmittedJobSucceeds) {  // S5
   const JobResult result = run_to_end(*executor(), GetParam().quick_job(site));
   EXPECT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
   EXPECT_FALSE(result.canceled);
@@ -258,7 +248,7 @@ TEST_P(ExecutorConformance, SubmittedJobSucceeds) {
   EXPECT_FALSE(result.result.summary.empty());
 }
 
-TEST_P(ExecutorConformance, SubmitIsIdempotentOverRestarts) {
+TEST_P(ExecutorConformance, SubmitIsIdempotentOverRestarts) {  // S5, S6
   const Job job = GetParam().quick_job(site);
   const std::string ref = executor()->submit(job).value();
   for (int restart = 0; restart < 5; ++restart) {
@@ -270,7 +260,7 @@ TEST_P(ExecutorConformance, SubmitIsIdempotentOverRestarts) {
   EXPECT_EQ(GetParam().executions(site, job), 1U);
 }
 
-TEST_P(ExecutorConformance, ConcurrentSubmitsExecuteOnce) {
+TEST_P(ExecutorConformance, ConcurrentSubmitsExecuteOnce) {  // S5, S6
   const Job job = GetParam().quick_job(site);
   std::vector<std::thread> submitters;
   for (int index = 0; index < 8; ++index) {
@@ -303,7 +293,7 @@ TEST_P(ExecutorConformance, ResultIsTheSameEachTime) {
   EXPECT_GE(first.result.artifacts.size(), 2U);
 }
 
-TEST_P(ExecutorConformance, CancelEndsTheJobAndLeavesNoProcess) {
+TEST_P(ExecutorConformance, CancelEndsTheJobAndLeavesNoProcess) {  // S5, S11
   const auto one = executor();
   const Job job = GetParam().endless_job(site);
   ASSERT_TRUE(one->submit(job).has_value());
@@ -321,7 +311,7 @@ TEST_P(ExecutorConformance, CancelEndsTheJobAndLeavesNoProcess) {
   EXPECT_EQ(one->poll(job).value(), JobState::finished);
 }
 
-TEST_P(ExecutorConformance, CancelBeforeTheStartMeansItNeverStarts) {
+TEST_P(ExecutorConformance, CancelBeforeTheStartMeansItNeverStarts) {  // S5, S11
   const std::string& why_not = GetParam().no_cancel_before_the_start;
   if (!why_not.empty()) GTEST_SKIP() << why_not;
   const Job job = GetParam().quick_job(site);
@@ -343,7 +333,7 @@ TEST_P(ExecutorConformance, CancelAfterTheEndChangesNothing) {
   EXPECT_FALSE(after.canceled);
 }
 
-TEST_P(ExecutorConformance, TimeoutIsTyped) {
+TEST_P(ExecutorConformance, TimeoutIsTyped) {  // S5
   if (!GetParam().no_timeout.empty()) GTEST_SKIP() << GetParam().no_timeout;
   Job job = GetParam().endless_job(site);
   job.definition.timeout_ms = 300;
@@ -353,7 +343,7 @@ TEST_P(ExecutorConformance, TimeoutIsTyped) {
             (Failure{Outcome::timeout, ErrorClass::transient, "TIMEOUT", "TIMEOUT after 300ms"}));
 }
 
-TEST_P(ExecutorConformance, WhatAJobSaysIsBounded) {
+TEST_P(ExecutorConformance, WhatAJobSaysIsBounded) {  // S5, S9
   const Job job = GetParam().flooding_job(site);
   const JobResult result = run_to_end(*executor(), job);
   EXPECT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
@@ -366,7 +356,7 @@ TEST_P(ExecutorConformance, WhatAJobSaysIsBounded) {
 }
 
 // Each prefix of what submit() does before the job can begin, as a crash could leave it.
-TEST_P(ExecutorConformance, SubmitResumesAfterACrashAtAnyPoint) {
+TEST_P(ExecutorConformance, SubmitResumesAfterACrashAtAnyPoint) {  // S6
   const std::vector<Crash>& crashes = GetParam().crashes;
   for (std::size_t until = 1; until <= crashes.size(); ++until) {
     ExecutorSite fresh;

@@ -39,7 +39,7 @@ TEST_F(JobEnvironment, JobsMdNamesEveryVariable) {
   }
 }
 
-TEST_F(JobEnvironment, TheBranchHasTheRunsToken) {
+TEST_F(JobEnvironment, TheBranchHasTheRunsToken) {  // H6
   Job with_token = job();
   with_token.run_token = 71;
   const auto entries = of(with_token, {});

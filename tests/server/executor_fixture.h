@@ -17,40 +17,10 @@
 #include "server/executors/process/process_executor.h"
 #include "server/platform/clock.h"
 #include "tests/eventually.h"
+#include "tests/fixtures/file_content.h"
+#include "tests/fixtures/temporary_directory.h"
 
 namespace signalbox {
-
-// A directory under TMPDIR, removed with its owner.
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() {
-    const char* const root = std::getenv("TMPDIR");
-    std::string name = std::string(root != nullptr ? root : "/tmp") + "/signalbox-test-XXXXXX";
-    if (::mkdtemp(name.data()) == nullptr) std::abort();
-    path_ = std::filesystem::canonical(name);
-  }
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-  ~TemporaryDirectory() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
-
-inline std::string content_of(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-inline void write_text(const std::filesystem::path& path, const std::string& text) {
-  std::ofstream(path, std::ios::binary) << text;
-}
 
 // A data directory with an artifact store, and the executors on it.
 class ExecutorSite {

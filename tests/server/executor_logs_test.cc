@@ -1,4 +1,4 @@
-// Bounded logs and their excerpts, without a process. S9.
+// Bounded logs and their excerpts, without a process.
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -40,7 +40,7 @@ class BoundedLogTest : public ::testing::Test {
   std::filesystem::path path = directory.path() / "stdout.log";
 };
 
-TEST_F(BoundedLogTest, KeepsBeginningAndEndOfAnyLength) {
+TEST_F(BoundedLogTest, KeepsBeginningAndEndOfAnyLength) {  // S9
   constexpr std::size_t kept = log_head_bytes + log_ring_bytes;
   std::mt19937 random(7);
   for (const std::size_t length :
@@ -137,7 +137,7 @@ TEST(LogExcerpt, WholeWhereItFits) {
   EXPECT_EQ(log_excerpt({}, {}, 1024), "");
 }
 
-TEST(LogExcerpt, NeverLongerThanItsBoundAndAlwaysUtf8) {
+TEST(LogExcerpt, NeverLongerThanItsBoundAndAlwaysUtf8) {  // S9
   std::mt19937 random(11);
   for (int round = 0; round < 300; ++round) {
     const auto noise = [&random] {

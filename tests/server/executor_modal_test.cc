@@ -1,4 +1,4 @@
-// Jobs at an HTTPS endpoint, with the faults that such endpoints have. S6, S8.
+// Jobs at an HTTPS endpoint, with the faults that such endpoints have.
 #include <sstream>
 
 #include "domain/limits.h"
@@ -51,7 +51,7 @@ class ModalExecutorTest : public ::testing::Test {
   std::vector<std::string> environment = {"MODAL_TOKEN_ID=ak-1", "MODAL_TOKEN_SECRET=as-2"};
 };
 
-TEST_F(ModalExecutorTest, AJobIsSubmittedAskedForAndGivesItsResult) {
+TEST_F(ModalExecutorTest, AJobIsSubmittedAskedForAndGivesItsResult) {  // S8
   endpoint.result(R"({"outcome":"succeeded","summary":"did it","logs":"line 1\nline 2\n",
       "metadata":{"pages":3},
       "artifacts":[{"name":"report.md","text":"# Report\n"},
@@ -76,7 +76,7 @@ TEST_F(ModalExecutorTest, AJobIsSubmittedAskedForAndGivesItsResult) {
   EXPECT_EQ(endpoint.last_task().at("schema").as_string(), "remote_job.v1");
 }
 
-TEST_F(ModalExecutorTest, AMissingVariableIsNamedAndItsValueNever) {
+TEST_F(ModalExecutorTest, AMissingVariableIsNamedAndItsValueNever) {  // S8
   for (const std::string name : {"MODAL_TOKEN_ID", "MODAL_TOKEN_SECRET"}) {
     environment = {"MODAL_TOKEN_ID=ak-1", "MODAL_TOKEN_SECRET=as-2"};
     std::erase_if(environment, [&](const std::string& entry) { return entry.starts_with(name); });
@@ -97,7 +97,7 @@ struct Answer {
   std::string code;
 };
 
-TEST_F(ModalExecutorTest, ErrorsOfASubmitHaveTheirClass) {
+TEST_F(ModalExecutorTest, ErrorsOfASubmitHaveTheirClass) {  // S8
   const std::vector<Answer> answers = {{401, ErrorClass::config, "REMOTE_UNAUTHENTICATED"},
                                        {403, ErrorClass::config, "REMOTE_FORBIDDEN"},
                                        {404, ErrorClass::config, "REMOTE_NOT_FOUND"},
@@ -116,7 +116,7 @@ TEST_F(ModalExecutorTest, ErrorsOfASubmitHaveTheirClass) {
   EXPECT_EQ(endpoint.submissions(), 0);
 }
 
-TEST_F(ModalExecutorTest, AnEndpointThatIsBusyIsAskedAgainLater) {
+TEST_F(ModalExecutorTest, AnEndpointThatIsBusyIsAskedAgainLater) {  // S8
   endpoint.hold();
   const Job one = job();
   const auto modal = executor();
@@ -154,7 +154,7 @@ TEST_F(ModalExecutorTest, RetryAfterIsHonouredWithinItsBound) {
   EXPECT_GE(std::chrono::steady_clock::now() - before, milliseconds(40));
 }
 
-TEST_F(ModalExecutorTest, ARedirectIsFollowed) {
+TEST_F(ModalExecutorTest, ARedirectIsFollowed) {  // S8
   const Job one = job();
   const auto modal = executor();
   ASSERT_TRUE(modal->submit(one));
@@ -186,7 +186,7 @@ TEST_F(ModalExecutorTest, ASlowBodyIsWaitedFor) {
 }
 
 // The request arrived and the answer didn't: the job is found, not submitted again.
-TEST_F(ModalExecutorTest, AConnectionCutAfterTheRequestSubmitsOnce) {
+TEST_F(ModalExecutorTest, AConnectionCutAfterTheRequestSubmitsOnce) {  // S6, S8
   const Job one = job();
   const auto modal = executor();
   endpoint.fail_next({.method = "POST", .cut = true});
@@ -202,7 +202,7 @@ TEST_F(ModalExecutorTest, AConnectionCutAfterTheRequestSubmitsOnce) {
 }
 
 // While the endpoint can't say what became of it, the job isn't given up.
-TEST_F(ModalExecutorTest, AnUnknownSubmitIsAskedForUntilItIsKnown) {
+TEST_F(ModalExecutorTest, AnUnknownSubmitIsAskedForUntilItIsKnown) {  // S6
   const Job one = job();
   const auto modal = executor();
   endpoint.fail_next({.method = "POST", .cut = true});
@@ -219,7 +219,7 @@ TEST_F(ModalExecutorTest, AnUnknownSubmitIsAskedForUntilItIsKnown) {
   EXPECT_EQ(endpoint.submissions(one.id), 1);
 }
 
-TEST_F(ModalExecutorTest, AfterARestartItIsOnlyAskedFor) {
+TEST_F(ModalExecutorTest, AfterARestartItIsOnlyAskedFor) {  // S6
   endpoint.hold();
   Job one = job();
   ASSERT_TRUE(executor()->submit(one));
@@ -257,7 +257,7 @@ TEST_F(ModalExecutorTest, AJobThatTheEndpointForgotIsLost) {
   EXPECT_TRUE(modal->clean_up_lost(one).value().empty());
 }
 
-TEST_F(ModalExecutorTest, CancelEndsItAndIsConfirmed) {
+TEST_F(ModalExecutorTest, CancelEndsItAndIsConfirmed) {  // S11
   endpoint.hold();
   const Job one = job();
   const auto modal = executor();
@@ -345,7 +345,7 @@ TEST_F(ModalExecutorTest, WhatIsNoResultIsATypedFailure) {
   }
 }
 
-TEST_F(ModalExecutorTest, LogsThatAreTooLongSaySo) {
+TEST_F(ModalExecutorTest, LogsThatAreTooLongSaySo) {  // S9
   const std::string logs(100'000, 'x');
   endpoint.result(R"({"outcome":"succeeded","logs":")" + logs + "\"}");
   const JobResult result = result_of(job());
@@ -353,7 +353,7 @@ TEST_F(ModalExecutorTest, LogsThatAreTooLongSaySo) {
   EXPECT_NE(result.result.logs_inline.find("the original is 100000 bytes"), std::string::npos);
 }
 
-TEST_F(ModalExecutorTest, ConcurrentSubmitsAreOne) {
+TEST_F(ModalExecutorTest, ConcurrentSubmitsAreOne) {  // S6
   const Job one = job();
   std::vector<std::thread> submitters;
   for (int index = 0; index < 8; ++index) {

@@ -1,4 +1,4 @@
-// Jobs that misbehave, and shims that die. S6, S9, S11.
+// Jobs that misbehave, and shims that die.
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -54,7 +54,7 @@ TEST_F(ProcessExecutorTest, StoppedJobIsEndedByTerm) {
   ASSERT_TRUE(is_finished(*executor, job));
 }
 
-TEST_F(ProcessExecutorTest, CancelReachesADoubleForkInASessionOfItsOwn) {
+TEST_F(ProcessExecutorTest, CancelReachesADoubleForkInASessionOfItsOwn) {  // S11
   Job job = site.shell_job(
       "( setsid sh -c 'trap \"\" TERM; echo $$ > \"$SIGNALBOX_RUN_ROOT/escapee\"; "
       "while true; do sleep 1; done' & ) ; sleep 1000");
@@ -67,7 +67,7 @@ TEST_F(ProcessExecutorTest, CancelReachesADoubleForkInASessionOfItsOwn) {
   EXPECT_FALSE(is_alive(pid));
 }
 
-TEST_F(ProcessExecutorTest, CancelReachesAProcessWithoutOurEnvironment) {
+TEST_F(ProcessExecutorTest, CancelReachesAProcessWithoutOurEnvironment) {  // S11
   Job job = site.shell_job(
       "env -i setsid sh -c 'echo $$ > \"$0\"; exec sleep 1000' \"$SIGNALBOX_RUN_ROOT/bare\" & "
       "wait");
@@ -87,7 +87,7 @@ TEST_F(ProcessExecutorTest, WhatTheCommandLeavesBehindIsEndedAndSaid) {
   EXPECT_NE(result.result.summary.find("left behind"), std::string::npos);
 }
 
-TEST_F(ProcessExecutorTest, FloodIsBoundedOnDiskAndInTheExcerpt) {
+TEST_F(ProcessExecutorTest, FloodIsBoundedOnDiskAndInTheExcerpt) {  // S9
   Job job = site.shell_job(
       "echo the-first-line; head -c 50000000 /dev/zero | tr '\\0' 'x'; echo; echo the-last-line");
   const JobResult result = run_to_end(*executor, job);
@@ -219,7 +219,7 @@ TEST_F(ProcessExecutorTest, ShimWhoseDirectoryWasRemovedGoesAway) {
   EXPECT_TRUE(eventually([&] { return !is_alive(shim); }));
 }
 
-TEST_F(ProcessExecutorTest, JobOutlivesItsServerAndIsAdopted) {
+TEST_F(ProcessExecutorTest, JobOutlivesItsServerAndIsAdopted) {  // S6
   const Job job = site.shell_job(
       "echo up >> \"$SIGNALBOX_RUN_ROOT/up\"; "
       "until test -e \"$SIGNALBOX_RUN_ROOT/go\"; do sleep 0.01; done");
@@ -239,7 +239,7 @@ TEST_F(ProcessExecutorTest, JobOutlivesItsServerAndIsAdopted) {
   EXPECT_EQ(content_of(std::filesystem::path(job.run_root) / "up"), "up\n");
 }
 
-TEST_F(ProcessExecutorTest, ServerKilledAnywhereInSubmitExecutesOnce) {
+TEST_F(ProcessExecutorTest, ServerKilledAnywhereInSubmitExecutesOnce) {  // S6
   for (int round = 0; round < 60; ++round) {
     const Job job = site.shell_job("echo executed >> \"$SIGNALBOX_RUN_ROOT/executions\"");
     const pid_t server = ::fork();

@@ -1,4 +1,4 @@
-// What a job says of itself and leaves behind. S9.
+// What a job says of itself and leaves behind.
 #include <algorithm>
 
 #include "domain/limits.h"
@@ -139,7 +139,7 @@ TEST_F(JobReport, ResultThatIsNoFileIsInvalid) {
   }
 }
 
-TEST_F(JobReport, LongSummaryIsCutInTheLogAndWholeAsArtifact) {
+TEST_F(JobReport, LongSummaryIsCutInTheLogAndWholeAsArtifact) {  // S9
   const JobResult result =
       declaring(R"({"outcome":"succeeded","summary":")" + std::string(9000, 's') + "\"}");
   EXPECT_LE(result.result.summary.size(), limits::summary_bytes_max);

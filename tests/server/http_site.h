@@ -71,7 +71,7 @@ class HttpSite {
   }
 
  private:
-  ScratchDirectory directory_;
+  TemporaryDirectory directory_;
   boost::asio::io_context io_;  // outlives the peers that wait in `rpc`
 
  public:

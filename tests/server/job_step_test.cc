@@ -1,5 +1,5 @@
 // A job's steps, whatever its executor answers: submitted at most once, and never given up while it
-// may be running. S5 S6
+// may be running.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -67,7 +67,7 @@ class JobSteps : public ::testing::Test {
   const ExecutorError unheard{ErrorClass::transient, "UNHEARD", "no answer"};
 };
 
-TEST_F(JobSteps, LookBeforeTheySubmit) {
+TEST_F(JobSteps, LookBeforeTheySubmit) {  // S6
   executor.state = JobState::running;
   EXPECT_EQ(step(), JobStep::going_on);
   EXPECT_EQ(executor.asked, Words{"poll"});
@@ -76,7 +76,7 @@ TEST_F(JobSteps, LookBeforeTheySubmit) {
   EXPECT_EQ(executor.asked, (Words{"poll", "poll", "fetch"}));
 }
 
-TEST_F(JobSteps, SubmitWhatIsAbsent) {
+TEST_F(JobSteps, SubmitWhatIsAbsent) {  // S6
   EXPECT_EQ(step(), JobStep::going_on);
   EXPECT_EQ(told, Words{"submitted ref"});
 }
@@ -96,7 +96,7 @@ TEST_F(JobSteps, ALearnedRefIsToldBeforeTheEnd) {
   EXPECT_EQ(told, (Words{"submitted codex:1", "submitted codex:2", "finished JOB_LOST"}));
 }
 
-TEST_F(JobSteps, AFailedSubmitMayHaveStartedTheJob) {
+TEST_F(JobSteps, AFailedSubmitMayHaveStartedTheJob) {  // S6
   executor.submits = {unheard, unheard, unheard};
   for (int failed = 0; failed < 3; ++failed) EXPECT_EQ(step(), JobStep::trouble);
   EXPECT_EQ(told, (Words{"trouble UNHEARD", "trouble UNHEARD", "trouble UNHEARD"}));
@@ -120,13 +120,13 @@ TEST_F(JobSteps, WhatCantSucceedIsGivenUpAtOnce) {
   EXPECT_EQ(told, Words{"finished CONFIG_MISSING"});
 }
 
-TEST_F(JobSteps, ACanceledJobIsNeverSubmitted) {
+TEST_F(JobSteps, ACanceledJobIsNeverSubmitted) {  // S6, S11
   EXPECT_EQ(step(true), JobStep::over);
   EXPECT_EQ(executor.asked, (Words{"cancel", "poll"}));
   EXPECT_EQ(told, Words{"finished CANCELED"});
 }
 
-TEST_F(JobSteps, CancelIsSentOnceAndItsEndAwaited) {
+TEST_F(JobSteps, CancelIsSentOnceAndItsEndAwaited) {  // S11
   executor.state = JobState::running;
   EXPECT_EQ(step(true), JobStep::going_on);
   EXPECT_EQ(step(true), JobStep::going_on);

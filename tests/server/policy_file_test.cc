@@ -40,7 +40,7 @@ Policy with(void (*change)(Policy&)) {
   return changed;
 }
 
-TEST(PolicyFile, BothWaysToWriteAKey) {
+TEST(PolicyFile, BothWaysToWriteAKey) {  // H3
   const Policy five = with([](Policy& it) { it.max_concurrent_agents = 5; });
   for (const char* item :
        {"- maxConcurrentAgents: 5", "- [x] Max concurrent agents: 5", "* max_concurrent_agents: 5",
@@ -51,7 +51,7 @@ TEST(PolicyFile, BothWaysToWriteAKey) {
   }
 }
 
-TEST(PolicyFile, Toggles) {
+TEST(PolicyFile, Toggles) {  // H3
   const Policy off = with([](Policy& it) { it.retry_blocked = false; });
   for (const char* item : {"- [ ] Retry blocked", "- retryBlocked: false", "- retryBlocked: No",
                            "- [ ] retryBlocked: off", "- [] retryBlocked",
@@ -64,7 +64,7 @@ TEST(PolicyFile, Toggles) {
   }
 }
 
-TEST(PolicyFile, AllOfIt) {
+TEST(PolicyFile, AllOfIt) {  // H3
   const Policy all = policy(R"(Read this first: it is prose.
 
 # CONSTRAINTS
@@ -147,7 +147,7 @@ TEST(PolicyFile, BytesThatAreNotUtf8) {
             "1: there is a NUL byte: save the file as UTF-8 text");
 }
 
-TEST(PolicyFile, RefusesWithTheLineAndWhatToWrite) {
+TEST(PolicyFile, RefusesWithTheLineAndWhatToWrite) {  // H3
   const auto says = [](const std::string& text, const std::string& expected) {
     const std::string found = policy_refusal(text);
     EXPECT_EQ(found.substr(0, expected.size()), expected) << text << ": " << found;

@@ -12,6 +12,7 @@
 #include "server/board/policy_keys.h"
 #include "server/git/git_command.h"
 #include "store/sha256.h"
+#include "tests/fixtures/git_repository.h"
 #include "tests/server/executor_fixture.h"
 
 namespace signalbox {
@@ -42,13 +43,6 @@ class PolicyReaderTest : public testing::Test {
     return reading ? *reading : nullptr;
   }
 
-  void run_git(const fs::path& where, std::vector<std::string> arguments) {
-    const std::vector<std::string> who = {"-c", "user.name=T", "-c", "user.email=t@example.org"};
-    arguments.insert(arguments.begin(), who.begin(), who.end());
-    const GitOutcome outcome = git(where, arguments);
-    ASSERT_TRUE(outcome.ok) << outcome.message;
-  }
-
   // A bare repository and a clone of it, whose commits are pushed there.
   void make_bare() {
     bare_ = directory_.path() / "bare.git";
@@ -59,8 +53,7 @@ class PolicyReaderTest : public testing::Test {
   }
   void push(const std::string& name, const std::string& text) {
     write_text(clone_ / name, text);
-    run_git(clone_, {"add", "-A"});
-    run_git(clone_, {"commit", "-q", "-m", "change"});
+    commit_everything(clone_, "change");
     run_git(clone_, {"push", "-q", "origin", "HEAD:main"});
   }
 

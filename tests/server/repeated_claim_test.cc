@@ -1,5 +1,5 @@
 // A claim that is asked for again gets its first answer, whatever became of the attempt: a worker
-// that lost the reply must not be told another story. S2
+// that lost the reply must not be told another story.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -41,14 +41,14 @@ class RepeatedClaim : public ::testing::Test, protected RpcSite {
   json::value first;
 };
 
-TEST_F(RepeatedClaim, IsTheSameWhileTheAttemptIsUnderWay) {
+TEST_F(RepeatedClaim, IsTheSameWhileTheAttemptIsUnderWay) {  // P3
   EXPECT_EQ(first.at("goal"), "g");
   EXPECT_EQ(first.at("input"), (json::object{{"a", 1}}));
   EXPECT_EQ(first.at("previous"), nullptr);
   EXPECT_EQ(claim("first"), first);
 }
 
-TEST_F(RepeatedClaim, DoesntTellHowItsOwnAttemptEnded) {
+TEST_F(RepeatedClaim, DoesntTellHowItsOwnAttemptEnded) {  // P3
   fail(first);
   EXPECT_EQ(claim("first"), first);
   const json::value second = claim("second");
@@ -58,7 +58,7 @@ TEST_F(RepeatedClaim, DoesntTellHowItsOwnAttemptEnded) {
   EXPECT_EQ(claim("second"), second);
 }
 
-TEST_F(RepeatedClaim, IsWholeAfterTheRunHasEnded) {
+TEST_F(RepeatedClaim, IsWholeAfterTheRunHasEnded) {  // P3
   fail(first);
   const json::value second = claim("second");
   fail(second);

@@ -1,5 +1,4 @@
 // A command that is asked again gets its first result, and the same files as the first time.
-// T2, L4, W3
 #include <gtest/gtest.h>
 
 #include "tests/server/rpc_site.h"
@@ -7,7 +6,7 @@
 namespace signalbox {
 namespace {
 
-TEST(RepeatedCommand, IsAnsweredWhenItsFilesAreThere) {
+TEST(RepeatedCommand, IsAnsweredWhenItsFilesAreThere) {  // L4, W3, T2
   RpcSite site;
   std::vector<std::function<void(const std::string&)>> waiting;
   site.api.when_files_written = [&waiting](Position, std::function<void(const std::string&)> then) {
@@ -28,7 +27,7 @@ TEST(RepeatedCommand, IsAnsweredWhenItsFilesAreThere) {
   EXPECT_TRUE(again.at("replayed").as_bool());
 }
 
-TEST(RepeatedCommand, CancelGetsItsFirstResultWhateverBecameOfTheRun) {
+TEST(RepeatedCommand, CancelGetsItsFirstResultWhateverBecameOfTheRun) {  // P3
   RpcSite site;
   const std::string run_id(
       site.ask("run.start", R"({"goal":"g","pipeline":{"name":"p","station":[)"

@@ -1,5 +1,5 @@
 // A step that is asked for again, and a run that is resumed again, under the same command id: the
-// first answer, whatever became of them. P3
+// first answer, whatever became of them.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -55,14 +55,14 @@ class RepeatedStep : public ::testing::Test, protected RpcSite {
   json::value first;
 };
 
-TEST_F(RepeatedStep, IsTheSameWhileItIsUnderWay) {
+TEST_F(RepeatedStep, IsTheSameWhileItIsUnderWay) {  // P3
   EXPECT_EQ(first.at("description"), "first");
   EXPECT_EQ(first.at("previous_error"), nullptr);
   EXPECT_EQ(first.at("exploration").at("files"), json::array{"a.cc"});
   EXPECT_EQ(next("first"), first);
 }
 
-TEST_F(RepeatedStep, DoesntTellHowItsOwnAttemptEnded) {
+TEST_F(RepeatedStep, DoesntTellHowItsOwnAttemptEnded) {  // P3
   fail(first);
   EXPECT_EQ(next("first"), first);
   const json::value second = next("second");

@@ -59,7 +59,7 @@ class ReplayWalkTest : public testing::Test {
   }
 };
 
-TEST_F(ReplayWalkTest, IsRightWhereverItGoes) {
+TEST_F(ReplayWalkTest, IsRightWhereverItGoes) {  // R1
   std::vector<Position> stops{0, length, length - 1, 1};
   std::mt19937_64 random(7);
   for (int round = 0; round < 30; ++round) {

@@ -1,4 +1,4 @@
-// `board.get`: columns, their order, and who has the places.  // H1, H4
+// `board.get`: columns, their order, and who has the places.
 #include "tests/server/board_site.h"
 
 namespace signalbox {
@@ -60,7 +60,7 @@ TEST_F(RpcBoardGet, AnEmptyBoardHasAllItsColumns) {
   EXPECT_EQ(empty.at("agents").at("total"), 0);
 }
 
-TEST_F(RpcBoardGet, TheBacklogIsInTheOrderInWhichItIsTaken) {
+TEST_F(RpcBoardGet, TheBacklogIsInTheOrderInWhichItIsTaken) {  // H1
   put("web");
   put("api");
   submit_to("web", "web plain");
@@ -79,7 +79,7 @@ TEST_F(RpcBoardGet, TheBacklogIsInTheOrderInWhichItIsTaken) {
   EXPECT_EQ(all, taken());
 }
 
-TEST_F(RpcBoardGet, TellsWhoHasThePlacesAndHowManyThereAre) {
+TEST_F(RpcBoardGet, TellsWhoHasThePlacesAndHowManyThereAre) {  // H4
   put("web");
   put("api");
   submit("First");

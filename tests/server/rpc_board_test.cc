@@ -1,4 +1,5 @@
-// `project.*` and `card.*` over the dispatcher.  // H1, H3, H4
+// `project.*` and `card.*` over the dispatcher.
+#include "server/scheduler/crash_verdicts.h"
 #include "tests/server/board_site.h"
 
 namespace signalbox {
@@ -15,7 +16,7 @@ std::string next_of(const json::object& answer) {
   return std::string(answer.at("error").at("data").at("next_commands").at(0).as_string());
 }
 
-TEST_F(RpcBoard, AProjectIsPutOnceAndToldWhole) {
+TEST_F(RpcBoard, AProjectIsPutOnceAndToldWhole) {  // H1
   const auto first = put("web");
   EXPECT_EQ(first.at("result").at("changed"), true);
   EXPECT_EQ(first.at("result").at("base"), "main");
@@ -92,7 +93,7 @@ TEST_F(RpcBoard, TellsWhatIsWrongWithThePolicysFile) {  // H3
       ask("project.get", R"({"name":"web"})").at("result").at("project").at("refused").is_null());
 }
 
-TEST_F(RpcBoard, ACardIsSubmittedOnceForACommandId) {
+TEST_F(RpcBoard, ACardIsSubmittedOnceForACommandId) {  // H1
   put("web");
   const std::string params =
       R"({"project":"web","title":"Fix it","brief":"All","key":"db","priority":3,"command_id":"c1"})";
@@ -165,7 +166,7 @@ TEST_F(RpcBoard, APolicyThatDoesntProcessIsTheCause) {
   EXPECT_EQ(reason.at("cause_event"), "PolicyAdopted");
 }
 
-TEST_F(RpcBoard, ABlockedCardSaysWhyAndGoesOn) {
+TEST_F(RpcBoard, ABlockedCardSaysWhyAndGoesOn) {  // H5
   put("web");
   const std::string id = submit("First");
   const RunId run = start_next();
@@ -195,6 +196,24 @@ TEST_F(RpcBoard, ABlockedCardSaysWhyAndGoesOn) {
   EXPECT_EQ(by_hand.at("result").at("status"), "blocked");
   EXPECT_EQ(why(id).at("reasons").at(0).at("text"), "BLOCKED: a decision");
   EXPECT_FALSE(why(id).at("reasons").at(0).as_object().contains("until"));
+}
+
+// Its run is what goes on: the card itself says no more than that.
+TEST_F(RpcBoard, ACardInWorkHasOneVerdictAfterACrash) {  // H9
+  put("web");
+  submit("Waits");
+  const std::string id = submit("Fix it", R"(,"priority":5)");
+  const RunId run = start_next();
+  const auto verdicts =
+      crash_verdicts(engine.world(),
+                     [](const signalbox::Run&) -> Executed<JobState> { return JobState::running; });
+  ASSERT_EQ(verdicts.size(), 1U);
+  EXPECT_EQ(verdicts[0].item.kind, RecoveredKind::card);
+  EXPECT_EQ(verdicts[0].item.name, id);
+  EXPECT_EQ(verdicts[0].item.verdict, Verdict::poll);
+  EXPECT_NE(verdicts[0].item.evidence.find(to_string(run)), std::string::npos)
+      << verdicts[0].item.evidence;
+  EXPECT_EQ(verdicts[0].next_commands.front(), "signalbox card get " + id);
 }
 
 TEST_F(RpcBoard, AMergedCardIsStillFound) {
@@ -236,6 +255,16 @@ TEST_F(RpcBoard, AMergedCardIsStillFound) {
             "CARD_NOT_FOUND");
   EXPECT_EQ(code_of(ask("card.why", R"({"card_id":"00000000-0000-0000-0000-0000000000ff"})")),
             "CARD_NOT_FOUND");
+}
+
+TEST_F(RpcBoard, ARunThatWasPrunedIsStillFound) {  // H8
+  const auto started = ask("run.start", R"({"goal":"g"})");
+  const std::string run(started.at("result").at("run_id").as_string());
+  const std::string about = R"({"run_id":")" + run + "\"}";
+  ask("run.cancel", about);
+  take(PruneRuns{});
+  EXPECT_EQ(engine.world().ended_runs.size(), 0U);
+  EXPECT_EQ(ask("run.get", about).at("result").at("run").at("status"), "canceled");
 }
 
 TEST_F(RpcBoard, ListsCardsWithWhatTheyWaitFor) {

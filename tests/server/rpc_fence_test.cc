@@ -1,4 +1,4 @@
-// `run.fence` over the dispatcher: who may go on, and what the others are told. H12
+// `run.fence` over the dispatcher: who may go on, and what the others are told.
 #include <gtest/gtest.h>
 
 #include <boost/json/serialize.hpp>
@@ -35,7 +35,7 @@ class RpcFence : public ::testing::Test, protected RpcSite {
   Token token = 0;
 };
 
-TEST_F(RpcFence, TheAttemptUnderWayMayGoOn) {
+TEST_F(RpcFence, TheAttemptUnderWayMayGoOn) {  // H12
   EXPECT_EQ(fence().at("result").at("status"), "queued");
   const json::object held = claim();
   EXPECT_EQ(fence(as(held)).at("result").at("station"), "implement");
@@ -44,7 +44,7 @@ TEST_F(RpcFence, TheAttemptUnderWayMayGoOn) {
   EXPECT_EQ(code_of(fence("", token + 1)), "STALE_TOKEN");
 }
 
-TEST_F(RpcFence, AnEarlierAttemptMayNot) {
+TEST_F(RpcFence, AnEarlierAttemptMayNot) {  // H12
   const json::object first = claim();
   ask("station.complete", R"({"run_id":")" + run_id + R"(","station":"implement","token":)" +
                               json::serialize(first.at("token")) +
@@ -53,7 +53,7 @@ TEST_F(RpcFence, AnEarlierAttemptMayNot) {
   EXPECT_EQ(code_of(fence()), "");
 }
 
-TEST_F(RpcFence, NobodyMayOnceTheRunHasEnded) {
+TEST_F(RpcFence, NobodyMayOnceTheRunHasEnded) {  // H12
   ask("run.cancel", R"({"run_id":")" + run_id + "\"}");
   EXPECT_EQ(code_of(fence()), "RUN_TERMINAL");
   run_id = "0190163d-8694-739b-aea5-966c26f8ad91";

@@ -106,9 +106,7 @@ inline std::map<std::string, std::string> files_on_disk(const std::filesystem::p
   std::error_code error;
   for (const auto& each : std::filesystem::recursive_directory_iterator(root, error)) {
     if (each.is_directory() && !each.is_symlink()) continue;
-    std::ostringstream text;
-    text << std::ifstream(each.path(), std::ios::binary).rdbuf();
-    files[std::filesystem::relative(each.path(), root).string()] = text.str();
+    files[std::filesystem::relative(each.path(), root).string()] = content_of(each.path());
   }
   return files;
 }

@@ -1,5 +1,5 @@
 // What somebody else puts into a run root outlives removals of what was ours: live, and after a
-// crash, where old ones are carried out late. L4 T2 T4 T7
+// crash, where old ones are carried out late.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -39,14 +39,9 @@ class RunRootStranger : public testing::Test {
   std::string remembered_now() {  // as of a clean end
     site->stop();
     site.reset();
-    const std::string text = text_of(progress);
+    const std::string text = content_of(progress);
     begin_life();
     return text;
-  }
-  static std::string text_of(const fs::path& path) {
-    std::ostringstream text;
-    text << std::ifstream(path, std::ios::binary).rdbuf();
-    return text.str();
   }
   static void put(const fs::path& path, const std::string& text) {
     fs::create_directories(path.parent_path());
@@ -59,8 +54,8 @@ class RunRootStranger : public testing::Test {
     put(marker, foreign_marker);
     begin_life();
     EXPECT_EQ(site->written(), "");
-    EXPECT_EQ(text_of(lock), foreign_lock);
-    EXPECT_EQ(text_of(marker), foreign_marker);
+    EXPECT_EQ(content_of(lock), foreign_lock);
+    EXPECT_EQ(content_of(marker), foreign_marker);
   }
   Token lock_token() { return site->world.find_lock("deploy")->token; }
   Command end_tick() {
@@ -80,17 +75,17 @@ class RunRootStranger : public testing::Test {
   std::unique_ptr<RunRootSite> site;
 };
 
-TEST_F(RunRootStranger, ALiveRemovalLeavesWhatIsNotOurs) {
+TEST_F(RunRootStranger, ALiveRemovalLeavesWhatIsNotOurs) {  // L4, T2
   site->apply({acquire_lock("deploy", "me", root), begin_tick("loop", root)});
   put(lock, foreign_lock);
   put(marker, foreign_marker);
   EXPECT_EQ(site->apply({ReleaseLock{"deploy", lock_token(), {}}, end_tick()}), "");
-  EXPECT_EQ(text_of(lock), foreign_lock);
-  EXPECT_EQ(text_of(marker), foreign_marker);
+  EXPECT_EQ(content_of(lock), foreign_lock);
+  EXPECT_EQ(content_of(marker), foreign_marker);
 }
 
 // Killed after the log had the end and before the files were removed: ours go.
-TEST_F(RunRootStranger, AKillBeforeTheRemovalIsMadeUpFor) {
+TEST_F(RunRootStranger, AKillBeforeTheRemovalIsMadeUpFor) {  // T7
   site->apply({acquire_lock("deploy", "me", root), begin_tick("loop", root)});
   const std::string before = remembered_now();
   site->append({ReleaseLock{"deploy", lock_token(), {}}, end_tick()});
@@ -103,7 +98,7 @@ TEST_F(RunRootStranger, AKillBeforeTheRemovalIsMadeUpFor) {
 }
 
 // Killed after the files were removed and before that was remembered; then somebody else came.
-TEST_F(RunRootStranger, AKillAfterTheRemovalTakesNothingFromAStranger) {
+TEST_F(RunRootStranger, AKillAfterTheRemovalTakesNothingFromAStranger) {  // T7
   site->apply({acquire_lock("deploy", "me", root), begin_tick("loop", root)});
   const std::string before = remembered_now();
   site->apply({ReleaseLock{"deploy", lock_token(), {}}, end_tick()});
@@ -120,7 +115,7 @@ TEST_F(RunRootStranger, AWholeLifeInBetweenTakesNothingFromAStranger) {
 }
 
 // A recovery takes the marker away that the loop halted on, be it what it may, and no other.
-TEST_F(RunRootStranger, ARecoveryTakesTheMarkerThatItIsAbout) {
+TEST_F(RunRootStranger, ARecoveryTakesTheMarkerThatItIsAbout) {  // T4
   for (const std::string& halted_on : {std::string(foreign_marker), std::string("{\n")}) {
     for (const bool another_since : {false, true}) {
       put(marker, halted_on);
@@ -134,7 +129,7 @@ TEST_F(RunRootStranger, ARecoveryTakesTheMarkerThatItIsAbout) {
       recover.loop = "loop";
       recover.reason = "looked at";
       EXPECT_EQ(site->apply({recover}), "");
-      EXPECT_EQ(text_of(marker), another_since ? theirs : "");
+      EXPECT_EQ(content_of(marker), another_since ? theirs : "");
       fs::remove(marker);
     }
   }

@@ -22,9 +22,7 @@ class RunRootWriterTest : public testing::Test {
   void SetUp() override { site.start(); }
 
   [[nodiscard]] std::string text_of(const std::string& path) const {
-    std::ostringstream text;
-    text << std::ifstream(fs::path(root) / path, std::ios::binary).rdbuf();
-    return text.str();
+    return content_of(fs::path(root) / path);
   }
   [[nodiscard]] json::object json_of(const std::string& path) const {
     json::error_code error;
@@ -109,9 +107,7 @@ TEST_F(RunRootWriterTest, NoLinkIsFollowedOutOfTheRoot) {  // T7
   const std::string error = site.apply({begin_tick("loop", root)});
   EXPECT_NE(error.find(root + "/logs"), std::string::npos) << error;
   EXPECT_TRUE(fs::is_empty(outside / "logs"));
-  std::ostringstream kept;
-  kept << std::ifstream(outside / "file").rdbuf();
-  EXPECT_EQ(kept.str(), "theirs");
+  EXPECT_EQ(content_of(outside / "file"), "theirs");
 }
 
 TEST_F(RunRootWriterTest, ATickHasAMarkerUntilItsEndAndTwoRowsInTheLedger) {  // T2, T6

@@ -1,5 +1,5 @@
 // Loops with a schedule: each due time has exactly one event, whatever happens to the server, the
-// machine and its clock. H2
+// machine and its clock.
 #include <gtest/gtest.h>
 
 #include "server/scheduler/scheduled_loop.h"
@@ -89,7 +89,7 @@ class ScheduledLoopTest : public ::testing::Test, protected RpcSite {
   std::unique_ptr<ScheduledLoop> loop = make_loop();
 };
 
-TEST_F(ScheduledLoopTest, TicksWhenItIsDueAndSaysWhen) {
+TEST_F(ScheduledLoopTest, TicksWhenItIsDueAndSaysWhen) {  // H2, H3
   policy.bytes[0] = 7;
   loop->arm("server down");
   pass_ms(39'999);
@@ -102,7 +102,7 @@ TEST_F(ScheduledLoopTest, TicksWhenItIsDueAndSaysWhen) {
   EXPECT_EQ(all<TickStarted>().front().policy_digest, policy);  // H3
 }
 
-TEST_F(ScheduledLoopTest, ATriggerAndADueTimeTogetherAreOneTickAndOneSkip) {
+TEST_F(ScheduledLoopTest, ATriggerAndADueTimeTogetherAreOneTickAndOneSkip) {  // H2
   loop->arm("server down");
   slow = true;
   pass_ms(40'000);
@@ -142,7 +142,7 @@ TEST_F(ScheduledLoopTest, WhatAskedForAnotherTickGetsOne) {
             (Names{"TickStarted", "TickSkipped", "TickSucceeded", "TickStarted", "TickSucceeded"}));
 }
 
-TEST_F(ScheduledLoopTest, WhatWasDueWhileTheServerWasDownIsMissed) {
+TEST_F(ScheduledLoopTest, WhatWasDueWhileTheServerWasDownIsMissed) {  // H2
   loop->arm("server down");
   pass_ms(40'000);
   clock.advance_ms(150'000);
@@ -157,7 +157,7 @@ TEST_F(ScheduledLoopTest, WhatWasDueWhileTheServerWasDownIsMissed) {
   EXPECT_EQ(ticks, 2);
 }
 
-TEST_F(ScheduledLoopTest, WhatWasDueWhileTheMachineSleptIsMissed) {
+TEST_F(ScheduledLoopTest, WhatWasDueWhileTheMachineSleptIsMissed) {  // H2
   loop->arm("server down");
   pass_ms(40'000);
   pass_ms(5 * minute_ms + 10'000);
@@ -169,7 +169,7 @@ TEST_F(ScheduledLoopTest, WhatWasDueWhileTheMachineSleptIsMissed) {
   EXPECT_EQ(due_minutes(), (std::vector<std::int64_t>{0, 1, 2, 3, 4, 5, 6}));
 }
 
-TEST_F(ScheduledLoopTest, ATickThatTheCrashInterruptedIsRecovered) {
+TEST_F(ScheduledLoopTest, ATickThatTheCrashInterruptedIsRecovered) {  // T5
   loop->arm("server down");
   slow = true;
   pass_ms(40'000);

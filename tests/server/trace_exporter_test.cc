@@ -1,5 +1,5 @@
 // Spans on their way to a collector that fails in all the ways collectors do: each arrives at least
-// once, with the same bytes whenever it comes, and what is given up is counted. R7.
+// once, with the same bytes whenever it comes, and what is given up is counted.
 #include "server/followers/traces/trace_exporter.h"
 
 #include <fstream>
@@ -84,7 +84,7 @@ class TraceExporterTest : public ::testing::Test, protected RpcSite {
   std::unique_ptr<TraceExporter> exporter;
 };
 
-TEST_F(TraceExporterTest, EverySpanThatEndsArrives) {
+TEST_F(TraceExporterTest, EverySpanThatEndsArrives) {  // R7
   for (int count = 0; count < 700; ++count) simple_run();
   start_run();  // under way: nothing of it has ended
   begin_exporting();
@@ -237,7 +237,7 @@ TEST(CollectorResponse, IsJudgedAsTheSpecificationHasIt) {
 
 // The spans of a run with a retry, all of their text. SIGNALBOX_REWRITE_GOLDEN=1 writes it anew;
 // collectors find a trace by its ids, so those don't change.
-TEST_F(TraceExporterTest, ARunWithRetriesIsThisDocument) {
+TEST_F(TraceExporterTest, ARunWithRetriesIsThisDocument) {  // R7
   const std::string run = start_run();
   attempt(run, "failed");
   clock.advance_ms(10'000);

@@ -1,4 +1,4 @@
-// The end of worktrees: nothing of anybody's work is lost, whatever state it is in. H6
+// The end of worktrees: nothing of anybody's work is lost, whatever state it is in.
 #include <sys/wait.h>
 
 #include <map>
@@ -44,7 +44,7 @@ class WorktreeRemoval : public BuiltinStations {
   }
 };
 
-TEST_F(WorktreeRemoval, ACleanOneGoesAndItsBranchStays) {
+TEST_F(WorktreeRemoval, ACleanOneGoesAndItsBranchStays) {  // H6
   const Job job = worktree();
   const RemovalRequest request = request_for(job);
   const RemovalOutcome outcome = remove_worktree(request);
@@ -55,7 +55,7 @@ TEST_F(WorktreeRemoval, ACleanOneGoesAndItsBranchStays) {
   EXPECT_EQ(remove_worktree(request).result, Removal::nothing_there);
 }
 
-TEST_F(WorktreeRemoval, UncommittedWorkIsKeptWithoutTouchingABranchOrRunningAHook) {
+TEST_F(WorktreeRemoval, UncommittedWorkIsKeptWithoutTouchingABranchOrRunningAHook) {  // H6
   write_text(repository / ".gitignore", "*.log\n");
   commit_all(repository, "ignore");
   const Job job = worktree();
@@ -148,7 +148,7 @@ TEST_F(WorktreeRemoval, ASecondRescueKeepsTheFirst) {
 }
 
 // As killed after each step: the rename, git's own list, part of the files.
-TEST_F(WorktreeRemoval, GoesOnWhereItWasKilled) {
+TEST_F(WorktreeRemoval, GoesOnWhereItWasKilled) {  // H6
   const auto condemned = [](const Job& job) { return workspace_of(job).string() + ".removing"; };
   const std::vector<std::function<void(const Job&)>> kills{
       [&](const Job& job) { fs::rename(workspace_of(job), condemned(job)); },
@@ -260,7 +260,7 @@ TEST(TreeRemoval, ReadOnlyDirectoriesGoAndLinksAreNotFollowed) {
   EXPECT_EQ(status, 0);
 }
 
-TEST_F(WorktreeRemoval, OrphansThatAreCleanGoAndTheOthersAreTold) {
+TEST_F(WorktreeRemoval, OrphansThatAreCleanGoAndTheOthersAreTold) {  // H6
   const Job live = worktree();
   const Job clean = worktree();
   const Job dirty = worktree();
@@ -297,7 +297,7 @@ TEST_F(WorktreeRemoval, OrphansThatAreCleanGoAndTheOthersAreTold) {
 }
 
 // A merge is made again from what it was made of; so it needs no rescue, published or not.
-TEST_F(WorktreeRemoval, AMergeWorktreeGoesWithoutARescue) {
+TEST_F(WorktreeRemoval, AMergeWorktreeGoesWithoutARescue) {  // H6
   const Job work = worktree();
   write_text(workspace_of(work) / "new.txt", "new\n");
   commit_all(workspace_of(work), "work");

@@ -1,5 +1,16 @@
 #include "tests/simulation/client.h"
 
+#include "tests/simulation/decision_client.h"
+#include "tests/simulation/guest_client.h"
+#include "tests/simulation/keeper_client.h"
+#include "tests/simulation/lock_client.h"
+#include "tests/simulation/operator_client.h"
+#include "tests/simulation/outsider.h"
+#include "tests/simulation/owner_client.h"
+#include "tests/simulation/step_client.h"
+#include "tests/simulation/tick_client.h"
+#include "tests/simulation/worker_client.h"
+
 namespace signalbox::simulation {
 
 void Client::expect_code(const Reply& reply, const std::set<std::string>& codes) {
@@ -20,6 +31,39 @@ bool Client::dies() {
   // token.
   if (!calm() && one_in(20) && !caller_.last_method().starts_with("lock.")) caller_.repeat_last();
   return false;
+}
+
+std::vector<std::unique_ptr<Client>> make_clients(Surroundings& surroundings) {
+  std::vector<std::unique_ptr<Client>> clients;
+  for (const char* name : {"worker-a", "worker-b", "worker-c"}) {
+    clients.push_back(std::make_unique<WorkerClient>(surroundings, name));
+  }
+  for (const char* name : {"operator-a", "operator-b"}) {
+    clients.push_back(std::make_unique<OperatorClient>(surroundings, name));
+  }
+  for (const char* name : {"decider-a", "decider-b"}) {
+    clients.push_back(std::make_unique<DecisionClient>(surroundings, name));
+  }
+  for (const char* name : {"stepper-a", "stepper-b"}) {
+    clients.push_back(std::make_unique<StepClient>(surroundings, name));
+  }
+  clients.push_back(std::make_unique<KeeperClient>(surroundings, "keeper"));
+  for (const char* name : {"guest-a", "guest-b"}) {
+    clients.push_back(std::make_unique<GuestClient>(surroundings, name));
+  }
+  for (const char* name : {"locker-a", "locker-b", "locker-c"}) {
+    clients.push_back(std::make_unique<LockClient>(surroundings, name));
+  }
+  for (const char* name : {"ticker-a", "ticker-b"}) {
+    clients.push_back(std::make_unique<TickClient>(surroundings, name, "merge"));
+  }
+  clients.push_back(std::make_unique<TickClient>(surroundings, "ticker-c", "sweep"));
+  clients.push_back(std::make_unique<Outsider>(surroundings, "outsider"));
+  if (!surroundings.rhythm.has_cards) return clients;
+  for (const char* name : {"owner-a", "owner-b"}) {
+    clients.push_back(std::make_unique<OwnerClient>(surroundings, name));
+  }
+  return clients;
 }
 
 }  // namespace signalbox::simulation

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/simulation/board_rhythm.h"
+#include "tests/simulation/any_settings.h"
 #include "tests/simulation/caller.h"
 #include "tests/simulation/held_locks.h"
 #include "tests/simulation/run_root_files.h"
@@ -110,5 +110,8 @@ class Client {
 
   std::uint64_t life_ = 0;
 };
+
+// One of each kind and more: a client of a new noun gets its place here.
+std::vector<std::unique_ptr<Client>> make_clients(Surroundings& surroundings);
 
 }  // namespace signalbox::simulation

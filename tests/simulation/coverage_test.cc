@@ -4,7 +4,6 @@
 #include <map>
 #include <string>
 
-#include "tests/simulation/abort_notice.h"
 #include "tests/simulation/simulation.h"
 
 namespace signalbox::simulation {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "server/text/described_json.h"
-#include "tests/simulation/any_pipeline.h"
+#include "tests/simulation/any_settings.h"
 
 namespace signalbox::simulation {
 namespace {

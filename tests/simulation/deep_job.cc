@@ -3,8 +3,7 @@
 #include <array>
 #include <set>
 
-#include "tests/simulation/any_usage.h"
-#include "tests/simulation/proposed_plan.h"
+#include "tests/simulation/any_settings.h"
 
 namespace signalbox::simulation {
 namespace {

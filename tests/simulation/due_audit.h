@@ -11,7 +11,7 @@
 #include <boost/json/object.hpp>
 
 #include "domain/event.h"
-#include "tests/simulation/board_rhythm.h"
+#include "tests/simulation/any_settings.h"
 #include "tests/simulation/environment.h"
 
 namespace signalbox::simulation {

@@ -6,7 +6,6 @@
 
 #include <CLI/CLI.hpp>
 
-#include "tests/simulation/abort_notice.h"
 #include "tests/simulation/simulation.h"
 
 namespace signalbox::simulation {

@@ -3,7 +3,6 @@
 
 #include <string>
 
-#include "tests/simulation/abort_notice.h"
 #include "tests/simulation/simulation.h"
 
 namespace signalbox::simulation {

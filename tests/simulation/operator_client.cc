@@ -6,7 +6,7 @@
 
 #include "server/rpc/pipeline_json.h"
 #include "server/text/described_json.h"
-#include "tests/simulation/any_pipeline.h"
+#include "tests/simulation/any_settings.h"
 
 namespace signalbox::simulation {
 namespace {

@@ -5,8 +5,7 @@
 
 #include "domain/own_loops.h"
 #include "server/rpc/pipeline_json.h"
-#include "tests/simulation/any_pipeline.h"
-#include "tests/simulation/any_policy.h"
+#include "tests/simulation/any_settings.h"
 #include "tests/simulation/simulated_repositories.h"
 
 namespace signalbox::simulation {

@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "tests/simulation/any_usage.h"
+#include "tests/simulation/any_settings.h"
 
 namespace signalbox::simulation {
 namespace {

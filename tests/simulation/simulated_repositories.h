@@ -11,7 +11,7 @@
 
 #include "server/board/board_files.h"
 #include "server/executors/executor.h"
-#include "tests/simulation/any_policy.h"
+#include "tests/simulation/any_settings.h"
 #include "tests/simulation/environment.h"
 
 namespace signalbox::simulation {

@@ -1,6 +1,13 @@
 #include "tests/simulation/simulation.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <limits>
 #include <memory>
 #include <utility>
@@ -9,7 +16,7 @@
 #include "domain/evolve.h"
 #include "domain/invariants.h"
 #include "projections/world_codec.h"
-#include "tests/simulation/clients.h"
+#include "tests/simulation/client.h"
 #include "tests/simulation/deep_job.h"
 #include "tests/simulation/network.h"
 #include "tests/simulation/simulated_server.h"
@@ -289,6 +296,23 @@ class Simulation {
   std::string snapshot_;  // a world as bytes; empty: none was taken
 };
 
+// A seed takes well under a second; under a sanitizer, on a busy machine, several.
+constexpr unsigned seed_s_max = 300;
+
+// A signal handler knows nothing but what is global.
+std::array<char, 256> notice{};
+
+void tell_on_stderr(const char* text) {
+  [[maybe_unused]] const auto written = write(STDERR_FILENO, text, std::strlen(text));
+}
+
+void on_abort(int) { tell_on_stderr(notice.data()); }
+
+void on_alarm(int) {
+  tell_on_stderr("one step has no end\n");
+  std::abort();
+}
+
 }  // namespace
 
 SimulationResult simulate(const SimulationOptions& options) { return Simulation(options).run(); }
@@ -306,6 +330,13 @@ std::string failure_text(const SimulationOptions& options, const SimulationResul
   return text + "\nseed " + std::to_string(options.seed) + " failed after " +
          std::to_string(result.steps) + " steps: " + result.violation.value_or("nothing") +
          "\nrepeat with: " + repeat_line(options) + "\n";
+}
+
+void announce(const SimulationOptions& options) {
+  std::snprintf(notice.data(), notice.size(), "repeat with: %s\n", repeat_line(options).c_str());
+  std::signal(SIGABRT, on_abort);
+  std::signal(SIGALRM, on_alarm);
+  alarm(seed_s_max);
 }
 
 }  // namespace signalbox::simulation

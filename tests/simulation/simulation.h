@@ -40,4 +40,9 @@ std::string repeat_line(const SimulationOptions& options);
 // The last lines of the trace, what was wrong, and the line that repeats it.
 std::string failure_text(const SimulationOptions& options, const SimulationResult& result);
 
+// From now on, should the process abort, the line for these options is printed to stderr: a CHECK
+// that fails ends the process before there is a verdict. It aborts if in five minutes these are
+// still the latest options, as a step that never ends leads to no verdict either.
+void announce(const SimulationOptions& options);
+
 }  // namespace signalbox::simulation

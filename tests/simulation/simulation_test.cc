@@ -1,5 +1,4 @@
 // The whole service under crashes, failing disks, lost words and old holders, seed after seed.
-// P1 P2 P3 P4 P6, T9 S2 S3 S4 S6 S11 L9 (of stations)
 //
 // SIGNALBOX_SEED is the first seed (default 1), SIGNALBOX_SIMULATION_SEEDS how many (default 300).
 #include <gtest/gtest.h>
@@ -7,7 +6,6 @@
 #include <cstdlib>
 #include <string>
 
-#include "tests/simulation/abort_notice.h"
 #include "tests/simulation/simulation.h"
 
 namespace signalbox::simulation {
@@ -22,6 +20,7 @@ constexpr std::uint64_t parts = 6;  // so that they can be tested side by side
 
 class SimulatedSeeds : public ::testing::TestWithParam<std::uint64_t> {};
 
+// P1, P2, P3, P4, P6, T9, S2, S3, S4, S6, S11, H1, H3, H4, H5, H8, H9, H11
 TEST_P(SimulatedSeeds, KeepAllPromises) {
   const std::uint64_t seeds = number_from("SIGNALBOX_SIMULATION_SEEDS", 300) / parts;
   SimulationOptions options;

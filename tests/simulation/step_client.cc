@@ -4,7 +4,7 @@
 #include <array>
 #include <set>
 
-#include "tests/simulation/proposed_plan.h"
+#include "tests/simulation/any_settings.h"
 
 namespace signalbox::simulation {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "domain/command.h"
 #include "domain/world.h"
-#include "tests/simulation/board_rhythm.h"
+#include "tests/simulation/any_settings.h"
 #include "tests/simulation/mutant.h"
 
 namespace signalbox {

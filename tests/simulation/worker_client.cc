@@ -5,7 +5,7 @@
 
 #include "server/text/described_json.h"
 #include "server/text/time_text.h"
-#include "tests/simulation/any_usage.h"
+#include "tests/simulation/any_settings.h"
 
 namespace signalbox::simulation {
 namespace {

@@ -12,20 +12,11 @@
 
 #include "store/directory_lock.h"
 #include "store/sha256.h"
-#include "tests/store/temporary_directory.h"
+#include "tests/fixtures/file_content.h"
+#include "tests/fixtures/temporary_directory.h"
 
 namespace signalbox::test {
 namespace {
-
-std::string contents(const std::filesystem::path& file) {
-  std::ostringstream bytes;
-  bytes << std::ifstream(file).rdbuf();
-  return bytes.str();
-}
-
-void overwrite(const std::filesystem::path& file, const std::string& bytes) {
-  std::ofstream(file) << bytes;
-}
 
 const Anchor anchor_of_five{5, sha256("five")};
 
@@ -48,7 +39,7 @@ TEST(Anchor, IsReadAsItWasWrittenLast) {
 TEST(Anchor, IsTextForPeople) {
   const TemporaryDirectory directory;
   ASSERT_TRUE(write_anchor(directory / "anchor", anchor_of_five));
-  EXPECT_TRUE(contents(directory / "anchor")
+  EXPECT_TRUE(content_of(directory / "anchor")
                   .starts_with("signalbox anchor 1\nposition 5\nroot " +
                                to_hex(anchor_of_five.root) + "\ncrc32c "));
 }
@@ -56,23 +47,23 @@ TEST(Anchor, IsTextForPeople) {
 TEST(Anchor, ShowsEveryFlippedBitAndEveryCut) {
   const TemporaryDirectory directory;
   ASSERT_TRUE(write_anchor(directory / "anchor", anchor_of_five));
-  const std::string bytes = contents(directory / "anchor");
+  const std::string bytes = content_of(directory / "anchor");
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     for (int bit = 0; bit < 8; ++bit) {
       std::string changed = bytes;
       changed[i] = static_cast<char>(changed[i] ^ (1 << bit));
-      overwrite(directory / "anchor", changed);
+      write_text(directory / "anchor", changed);
       const auto anchor = read_anchor(directory / "anchor");
       ASSERT_FALSE(anchor) << "byte " << i << " bit " << bit;
       EXPECT_EQ(anchor.error().kind, StoreError::Kind::damaged);
       EXPECT_EQ(anchor.error().file, (directory / "anchor").string());
     }
-    overwrite(directory / "anchor", bytes.substr(0, i));
+    write_text(directory / "anchor", bytes.substr(0, i));
     EXPECT_FALSE(read_anchor(directory / "anchor")) << i;
   }
-  overwrite(directory / "anchor", bytes + "\n");
+  write_text(directory / "anchor", bytes + "\n");
   EXPECT_FALSE(read_anchor(directory / "anchor"));
-  overwrite(directory / "anchor", std::string(100'000, 'x'));
+  write_text(directory / "anchor", std::string(100'000, 'x'));
   EXPECT_FALSE(read_anchor(directory / "anchor"));
 }
 
@@ -116,7 +107,7 @@ TEST(DirectoryLock, SaysOnlyWhatIsThere) {
       {std::string(100'000, '4'), {}},
   };
   for (const auto& [bytes, holder] : known) {
-    overwrite(file, bytes);
+    write_text(file, bytes);
     EXPECT_EQ(read_directory_holder(file), holder) << bytes.substr(0, 100);
   }
 }

@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <string>
 
+#include "tests/fixtures/file_content.h"
+#include "tests/fixtures/temporary_directory.h"
 #include "tests/store/log_directory.h"
 #include "tests/store/sample_events.h"
-#include "tests/store/temporary_directory.h"
 
 namespace signalbox::test {
 namespace {
@@ -29,9 +30,9 @@ class Damage : public testing::Test {
   Found flip(const std::filesystem::path& file, std::size_t offset, char mask) {
     const std::filesystem::path name = std::filesystem::relative(file, closed_.path());
     copy_directory(closed_.path(), damaged_.path());
-    std::string bytes = read_bytes(file);
+    std::string bytes = content_of(file);
     bytes[offset] = static_cast<char>(bytes[offset] ^ mask);
-    write_bytes(damaged_.path() / name, bytes);
+    write_text(damaged_.path() / name, bytes);
 
     const std::string where = name.string() + " byte " + std::to_string(offset);
     // Opening to write syncs a lot; opening to read makes the same checks.
@@ -73,7 +74,7 @@ class Damage : public testing::Test {
   std::vector<Record> records_;
 };
 
-TEST_F(Damage, InTheWriteAheadLogIsAlwaysFound) {
+TEST_F(Damage, InTheWriteAheadLogIsAlwaysFound) {  // P5
   std::size_t flips = 0;
   for (const auto& file : database_files(closed_.path(), ".log")) {
     const Counts counts = flip_all(file);
@@ -85,7 +86,7 @@ TEST_F(Damage, InTheWriteAheadLogIsAlwaysFound) {
 
 TEST_F(Damage, InTheAnchorIsAlwaysFound) { EXPECT_EQ(flip_all(closed_ / "anchor").harmless, 0U); }
 
-TEST_F(Damage, InATableIsFoundWhereARecordLies) {
+TEST_F(Damage, InATableIsFoundWhereARecordLies) {  // P5
   const auto files = database_files(closed_.path(), ".sst");
   ASSERT_GE(files.size(), 2U);  // entries and head
   for (const auto& file : files) {
@@ -133,11 +134,11 @@ TEST_F(Damage, AsACutFileIsFound) {
   std::vector<std::filesystem::path> files = database_files(closed_.path(), ".sst");
   std::ranges::copy(database_files(closed_.path(), ".log"), std::back_inserter(files));
   for (const auto& file : files) {
-    const std::string bytes = read_bytes(file);
+    const std::string bytes = content_of(file);
     if (bytes.empty()) continue;
     for (const std::size_t size : {std::size_t{0}, bytes.size() / 2, bytes.size() - 1}) {
       copy_directory(closed_.path(), damaged_.path());
-      write_bytes(damaged_.path() / "log" / file.filename(), bytes.substr(0, size));
+      write_text(damaged_.path() / "log" / file.filename(), bytes.substr(0, size));
       const auto log = RocksEventLog::open(damaged_.path(), {});
       ASSERT_FALSE(log) << file << " cut to " << size;
       EXPECT_EQ(log.error().kind, StoreError::Kind::damaged) << file;

@@ -7,9 +7,9 @@
 #include <chrono>
 #include <thread>
 
+#include "tests/fixtures/temporary_directory.h"
 #include "tests/store/log_directory.h"
 #include "tests/store/sample_events.h"
-#include "tests/store/temporary_directory.h"
 
 namespace signalbox::test {
 namespace {

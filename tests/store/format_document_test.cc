@@ -9,6 +9,7 @@
 
 #include "domain/limits.h"
 #include "store/codec.h"
+#include "tests/fixtures/file_content.h"
 #include "tests/store/log_directory.h"
 
 namespace signalbox::test {
@@ -18,7 +19,7 @@ using Row = std::tuple<int, int, std::string>;
 
 class FormatDocument : public testing::Test {
  protected:
-  std::string text_ = read_bytes(SIGNALBOX_SOURCE_DIR "/store/FORMAT.md");
+  std::string text_ = content_of(SIGNALBOX_SOURCE_DIR "/store/FORMAT.md");
 };
 
 TEST_F(FormatDocument, ListsEveryEventWithItsNumberAndVersion) {

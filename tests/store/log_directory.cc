@@ -56,16 +56,6 @@ void copy_directory(const std::filesystem::path& from, const std::filesystem::pa
   std::filesystem::copy(from, to, std::filesystem::copy_options::recursive);
 }
 
-std::string read_bytes(const std::filesystem::path& file) {
-  std::ostringstream bytes;
-  bytes << std::ifstream(file, std::ios::binary).rdbuf();
-  return bytes.str();
-}
-
-void write_bytes(const std::filesystem::path& file, const std::string& bytes) {
-  std::ofstream(file, std::ios::binary | std::ios::trunc) << bytes;
-}
-
 std::vector<std::filesystem::path> database_files(const std::filesystem::path& data,
                                                   const std::string& extension_or_prefix) {
   std::vector<std::filesystem::path> files;

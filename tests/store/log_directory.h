@@ -35,9 +35,6 @@ PreparedDrop prepare_drop(const EventLog& log, const MerkleFrontier& tree,
 // What a machine that stops now leaves behind: a copy of all files as they are.
 void copy_directory(const std::filesystem::path& from, const std::filesystem::path& to);
 
-std::string read_bytes(const std::filesystem::path& file);
-void write_bytes(const std::filesystem::path& file, const std::string& bytes);
-
 // The files of the database with this extension, or whose name begins so; oldest first.
 std::vector<std::filesystem::path> database_files(const std::filesystem::path& data,
                                                   const std::string& extension_or_prefix);

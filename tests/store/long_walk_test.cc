@@ -4,9 +4,9 @@
 #include "store/entry.h"
 #include "store/rocks_database.h"
 #include "store/rocks_event_log.h"
+#include "tests/fixtures/temporary_directory.h"
 #include "tests/store/log_directory.h"
 #include "tests/store/sample_events.h"
-#include "tests/store/temporary_directory.h"
 
 namespace signalbox::test {
 namespace {

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "domain/check.h"
+#include "tests/fixtures/file_content.h"
 
 namespace signalbox::test {
 namespace {
@@ -273,10 +274,8 @@ void WatchedDisk::adopt(const std::filesystem::path& directory) {
       continue;
     }
     const int file = files_[name] = files_count_++;
-    std::ostringstream bytes;
-    bytes << std::ifstream(each.path(), std::ios::binary).rdbuf();
     note({Kind::create, file, name, {}, 0, {}});
-    note({Kind::write, file, {}, {}, 0, bytes.str()});
+    note({Kind::write, file, {}, {}, 0, content_of(each.path())});
     note({Kind::sync, file, {}, {}, 0, {}});
   }
   const auto name =

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "domain/check.h"
+#include "tests/fixtures/file_content.h"
 #include "tests/store/log_directory.h"
 
 namespace signalbox::test {
@@ -129,7 +130,7 @@ class Machine {
       if (file == a_directory) {
         write(directory.empty() ? name : directory + "/" + name, to / name);
       } else {
-        write_bytes(to / name, files_[file].durable);
+        write_text(to / name, files_[file].durable);
       }
     }
   }

@@ -1,4 +1,4 @@
-// A power loss, or a failing disk, at every single disk operation of a log's life (P1, P2, P5):
+// A power loss, or a failing disk, at every single disk operation of a log's life:
 // what was acknowledged is there, nothing else than what was sent is, and the log goes on.
 //
 //   SIGNALBOX_SEED=7 test_store --gtest_filter='PowerLoss.*'
@@ -18,11 +18,12 @@
 
 #include "store/durable_file.h"
 #include "store/file_descriptor.h"
+#include "tests/fixtures/file_content.h"
+#include "tests/fixtures/temporary_directory.h"
 #include "tests/store/log_directory.h"
 #include "tests/store/power_loss_disk.h"
 #include "tests/store/power_loss_image.h"
 #include "tests/store/power_loss_session.h"
-#include "tests/store/temporary_directory.h"
 
 namespace signalbox::test {
 namespace {
@@ -89,7 +90,7 @@ class PowerLossTest : public testing::Test {
   std::size_t losses_ = 0;
 };
 
-TEST_F(PowerLossTest, AtEveryOperation) {
+TEST_F(PowerLossTest, AtEveryOperation) {  // P1, P2, P5
   const TemporaryDirectory root(fast_directory());
   WatchedDisk disk(root.path());
   PowerLossSession session(disk);
@@ -104,7 +105,7 @@ TEST_F(PowerLossTest, AtEveryOperation) {
 }
 
 // A power loss, a start, and a second power loss at every operation of that start.
-TEST_F(PowerLossTest, AtEveryOperationOfARecovery) {
+TEST_F(PowerLossTest, AtEveryOperationOfARecovery) {  // P1, P2
   const TemporaryDirectory root(fast_directory());
   WatchedDisk disk(root.path());
   PowerLossSession session(disk);
@@ -153,7 +154,7 @@ TEST_F(PowerLossTest, IsTheLossOfNothingWhereEverythingIsKept) {
     if (!file.is_regular_file() || name.starts_with("LOG")) continue;
     const auto kept = image / file.path().lexically_relative(root.path());
     ASSERT_TRUE(std::filesystem::exists(kept)) << kept;
-    EXPECT_TRUE(read_bytes(kept) == read_bytes(file.path())) << kept;
+    EXPECT_TRUE(content_of(kept) == content_of(file.path())) << kept;
     ++compared;
   }
   EXPECT_GT(compared, 8U);
@@ -202,7 +203,7 @@ class PowerLossModel : public testing::Test {
     for (const auto& file : std::filesystem::recursive_directory_iterator(image.path())) {
       if (!file.is_regular_file()) continue;
       files.push_back(file.path().lexically_relative(image.path()).string() + ":" +
-                      read_bytes(file.path()));
+                      content_of(file.path()));
     }
     std::ranges::sort(files);
     std::string all;

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "domain/free_text.h"
+#include "tests/fixtures/file_content.h"
 #include "tests/store/log_directory.h"
 #include "tests/store/sample_events.h"
 
@@ -40,7 +41,7 @@ AppendResult redact_secret(EventLog& log, Position position) {
 std::string files_with_secret(const std::filesystem::path& directory, std::string_view text) {
   std::string names;
   for (const auto& file : std::filesystem::recursive_directory_iterator(directory)) {
-    if (file.is_regular_file() && read_bytes(file.path()).find(text) != std::string::npos) {
+    if (file.is_regular_file() && content_of(file.path()).find(text) != std::string::npos) {
       names += file.path().string() + "\n";
     }
   }

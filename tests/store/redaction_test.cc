@@ -11,12 +11,12 @@
 #include "store/memory_event_log.h"
 #include "store/merkle_tree.h"
 #include "store/rocks_database.h"
+#include "tests/fixtures/temporary_directory.h"
 #include "tests/store/decoded_record.h"
 #include "tests/store/hexadecimal.h"
 #include "tests/store/log_directory.h"
 #include "tests/store/redacted_log.h"
 #include "tests/store/sample_events.h"
-#include "tests/store/temporary_directory.h"
 
 namespace signalbox::test {
 namespace {

@@ -9,9 +9,10 @@
 
 #include "store/anchor.h"
 #include "store/merkle_tree.h"
+#include "tests/fixtures/file_content.h"
+#include "tests/fixtures/temporary_directory.h"
 #include "tests/store/log_directory.h"
 #include "tests/store/sample_events.h"
-#include "tests/store/temporary_directory.h"
 
 namespace signalbox::test {
 namespace {
@@ -151,7 +152,7 @@ TEST_F(RocksEventLogTest, LeavesNoTraceOfReading) {
     std::vector<std::string> all;
     for (const auto& file : std::filesystem::recursive_directory_iterator(data_.path())) {
       all.push_back(file.path().string() + " " +
-                    (file.is_regular_file() ? read_bytes(file.path()) : ""));
+                    (file.is_regular_file() ? content_of(file.path()) : ""));
     }
     std::ranges::sort(all);
     return all;

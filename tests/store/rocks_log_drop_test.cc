@@ -7,9 +7,10 @@
 
 #include "store/entry.h"
 #include "store/rocks_database.h"
+#include "tests/fixtures/file_content.h"
+#include "tests/fixtures/temporary_directory.h"
 #include "tests/store/log_directory.h"
 #include "tests/store/sample_events.h"
-#include "tests/store/temporary_directory.h"
 
 namespace signalbox::test {
 namespace {
@@ -43,7 +44,7 @@ class RocksLogDrop : public testing::Test {
     int files = 0;
     for (const auto& file : std::filesystem::recursive_directory_iterator(data_.path())) {
       if (!file.is_regular_file()) continue;
-      files += read_bytes(file.path()).find(text) != std::string::npos ? 1 : 0;
+      files += content_of(file.path()).find(text) != std::string::npos ? 1 : 0;
     }
     return files;
   }

@@ -45,7 +45,7 @@ NoteSigner rfc_signer() {
   return *signer;
 }
 
-TEST(SignedNote, AKeyIsThatOfTheRfc) {
+TEST(SignedNote, AKeyIsThatOfTheRfc) {  // R4
   const NoteSigner signer = rfc_signer();
   const auto& key = signer.verifier().public_key;
   EXPECT_EQ(to_base64({reinterpret_cast<const char*>(key.data()), key.size()}), rfc_public);
@@ -65,7 +65,7 @@ TEST(SignedNote, OpensWhatItSigned) {
             2U);
 }
 
-TEST(SignedNote, EveryOtherByteIsRefused) {
+TEST(SignedNote, EveryOtherByteIsRefused) {  // R5
   const NoteSigner signer = rfc_signer();
   const std::string note = sign_note("example.com/box\n42\n", std::vector{signer});
   for (std::size_t at = 0; at < note.size(); ++at) {

@@ -7,9 +7,9 @@
 #include "store/head.h"
 #include "store/rocks_database.h"
 #include "store/sha256.h"
+#include "tests/fixtures/temporary_directory.h"
 #include "tests/store/log_directory.h"
 #include "tests/store/sample_events.h"
-#include "tests/store/temporary_directory.h"
 
 namespace signalbox::test {
 namespace {

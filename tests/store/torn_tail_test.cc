@@ -3,9 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "store/wal_file.h"
+#include "tests/fixtures/file_content.h"
+#include "tests/fixtures/temporary_directory.h"
 #include "tests/store/log_directory.h"
 #include "tests/store/sample_events.h"
-#include "tests/store/temporary_directory.h"
 
 namespace signalbox::test {
 namespace {
@@ -17,18 +18,18 @@ class TornTail : public testing::Test {
     const TemporaryDirectory live;
     { append_commits(*open_log(live.path()), anchored); }
     auto log = open_log(live.path());
-    const std::string anchor = read_bytes(live / "anchor");
+    const std::string anchor = content_of(live / "anchor");
     append_commits(*log, commits - anchored);
     copy_directory(live.path(), crashed_.path());
-    write_bytes(crashed_ / "anchor", anchor);  // however long the appends took
+    write_text(crashed_ / "anchor", anchor);  // however long the appends took
     const auto files = database_files(crashed_.path(), ".log");
     wal_ = files.back();
-    bytes_ = read_bytes(wal_);
+    bytes_ = content_of(wal_);
   }
 
   Stored<std::unique_ptr<RocksEventLog>> open_with(const std::string& wal) {
     copy_directory(crashed_.path(), opened_.path());
-    write_bytes(opened_.path() / "log" / wal_.filename(), wal);
+    write_text(opened_.path() / "log" / wal_.filename(), wal);
     return RocksEventLog::open(opened_.path(), {});
   }
 
@@ -38,7 +39,7 @@ class TornTail : public testing::Test {
   std::string bytes_;
 };
 
-TEST_F(TornTail, IsCutWhereverItIsTorn) {
+TEST_F(TornTail, IsCutWhereverItIsTorn) {  // P2
   crash(1, 4);
   ASSERT_GT(bytes_.size(), 1000U);
   Position tail_before = 12;
@@ -85,7 +86,7 @@ TEST_F(TornTail, IsNotAFlippedByteWithCommitsBehindIt) {
   // Where the last commit begins: the longest cut that tears none.
   std::size_t last_begin = bytes_.size() - 1;
   for (const TemporaryDirectory cut;; --last_begin) {
-    write_bytes(cut / "000001.log", bytes_.substr(0, last_begin));
+    write_text(cut / "000001.log", bytes_.substr(0, last_begin));
     if (inspect_wal_files(cut.path())->bytes == 0) break;
   }
   for (std::size_t i = 0; i < last_begin; i += 29) {

@@ -1,0 +1,206 @@
+// A sweep: clients of a server that is killed again and again, their book, and the judge who holds
+// the log against it.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <random>
+#include <set>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <boost/json/object.hpp>
+
+#include "tests/crash/connection.h"
+
+namespace signalbox::test {
+
+struct SentCommand {
+  std::string method;
+  boost::json::object params;
+};
+
+struct AnsweredCommand {
+  std::string command_id;
+  SentCommand command;
+  boost::json::object answer;
+};
+
+// The client's own book: every command before it is sent, and its answer when it came. It lives in
+// the test, which isn't killed. Any thread.
+class SweepRecord {
+ public:
+  void sent(const std::string& command_id, const SentCommand& command) {
+    const std::lock_guard lock(mutex_);
+    sent_.emplace(command_id, command);
+  }
+  void answered(const std::string& command_id, boost::json::object answer) {
+    const std::lock_guard lock(mutex_);
+    answered_.push_back({command_id, sent_.at(command_id), std::move(answer)});
+  }
+  // A command that is sent again because its answer never came, or was this error.
+  void repeated(const std::string& code) {
+    const std::lock_guard lock(mutex_);
+    ++repeated_[code];
+  }
+
+  [[nodiscard]] std::optional<SentCommand> find_sent(const std::string& command_id) const {
+    const std::lock_guard lock(mutex_);
+    const auto place = sent_.find(command_id);
+    if (place == sent_.end()) return std::nullopt;
+    return place->second;
+  }
+  // From the `from`-th on, in the order in which they came.
+  [[nodiscard]] std::vector<AnsweredCommand> answers_from(std::size_t from) const {
+    const std::lock_guard lock(mutex_);
+    return {answered_.begin() + static_cast<std::ptrdiff_t>(from), answered_.end()};
+  }
+  [[nodiscard]] std::size_t sent_count() const {
+    const std::lock_guard lock(mutex_);
+    return sent_.size();
+  }
+  [[nodiscard]] std::size_t repeated_count() const {
+    const std::lock_guard lock(mutex_);
+    std::size_t count = 0;
+    for (const auto& [code, times] : repeated_) count += times;
+    return count;
+  }
+  // Because of this error; "" for no answer.
+  [[nodiscard]] std::size_t repeated_count(const std::string& code) const {
+    const std::lock_guard lock(mutex_);
+    const auto place = repeated_.find(code);
+    return place == repeated_.end() ? 0 : place->second;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::string, SentCommand> sent_;
+  std::vector<AnsweredCommand> answered_;
+  std::map<std::string, std::size_t> repeated_;
+};
+
+// One of many clients: starts runs, claims, beats, completes, fails, and repeats with the same
+// command id whatever wasn't answered.
+class SweepWorker {
+ public:
+  struct Plan {
+    std::filesystem::path socket;
+    std::filesystem::path count_file;  // jobs append a line to it for each execution
+    std::size_t process_runs_max = 0;  // how many runs with jobs this worker starts
+  };
+
+  SweepWorker(std::size_t number, std::uint64_t seed, Plan plan, SweepRecord& record);
+
+  // Until `stop`, and until the command under way then is answered.
+  void run(const std::atomic<bool>& stop);
+
+ private:
+  struct Pending {
+    std::string command_id;
+    SentCommand command;
+  };
+
+  bool chance(int percent);
+  SentCommand next_command();
+  SentCommand start_run();
+  SentCommand claim();
+  SentCommand complete();
+  void take_answer(const boost::json::object& answer);
+
+  std::string name_;
+  std::mt19937_64 random_;
+  Plan plan_;
+  SweepRecord& record_;
+  std::optional<Connection> connection_;
+  std::optional<Pending> pending_;
+  std::optional<boost::json::object> held_;  // the claim
+  bool nothing_ready_ = true;
+  std::size_t commands_ = 0;
+  std::size_t runs_ = 0;
+  std::size_t process_runs_ = 0;
+};
+
+// The clients of a sweep, each on a thread of its own.
+class SweepWorkers {
+ public:
+  // The first four start runs with jobs, as many as the plan says.
+  SweepWorkers(std::size_t count, std::uint64_t seed, const SweepWorker::Plan& plan,
+               SweepRecord& record) {
+    for (std::size_t number = 0; number < count; ++number) {
+      SweepWorker::Plan own = plan;
+      if (number >= 4) own.process_runs_max = 0;
+      threads_.emplace_back([this, number, seed, own, &record] {
+        SweepWorker(number, seed, own, record).run(stop_);
+      });
+    }
+  }
+  // Every command is answered when this returns, if a server is there.
+  void finish() {
+    stop_ = true;
+    for (std::thread& each : threads_) {
+      if (each.joinable()) each.join();
+    }
+  }
+  ~SweepWorkers() { finish(); }
+
+ private:
+  std::atomic<bool> stop_ = false;
+  std::vector<std::thread> threads_;
+};
+
+// Judges a log, as `events.read` tells it, by the book: acknowledged ⊆ recovered ⊆ sent, and
+// nothing in it happened that must never happen.
+class SweepOracle {
+ public:
+  explicit SweepOracle(const SweepRecord& record) : record_(record) {}
+
+  // Takes every answer there is by now, reads the log on to its tail, and checks the one by the
+  // other. Fails the test with what is wrong. False if the connection was lost.
+  bool check(Connection& connection);
+
+  [[nodiscard]] std::uint64_t position() const { return position_; }
+  [[nodiscard]] std::size_t answers_checked() const { return answers_checked_; }
+  // Jobs by their id, from StationSubmitIntended.
+  [[nodiscard]] const std::set<std::string>& jobs() const { return jobs_; }
+  [[nodiscard]] std::size_t runs_succeeded() const { return runs_succeeded_; }
+  [[nodiscard]] std::size_t lives() const { return lives_; }
+
+ private:
+  struct Event {
+    std::uint64_t position = 0;
+    std::string type;
+    std::string run_id;
+    boost::json::object data;
+  };
+  struct RunState {
+    std::uint64_t token = 0;  // of the attempt under way
+    std::set<std::string> succeeded;
+    bool ended = false;
+  };
+
+  void take_event(const boost::json::object& json);
+  void take_run_event(const Event& event, std::uint64_t cause);
+  void check_answer(const AnsweredCommand& answered) const;
+  void check_completion(const AnsweredCommand& answered, const std::vector<Event>& events) const;
+  static void check_claim(const boost::json::value& claim, const std::vector<Event>& events,
+                          const std::string& about);
+
+  const SweepRecord& record_;
+  std::uint64_t position_ = 0;
+  std::size_t answers_checked_ = 0;
+  std::map<std::string, std::vector<Event>> by_command_;
+  std::map<std::string, RunState> runs_;
+  std::set<std::string> idempotency_keys_;
+  std::set<std::string> jobs_;
+  std::size_t runs_succeeded_ = 0;
+  std::size_t lives_ = 0;
+};
+
+}  // namespace signalbox::test
