@@ -6,7 +6,6 @@
 #include <optional>
 
 #include <unistd.h>
-#include <CLI/CLI.hpp>
 
 #include "tools/bench/bench_parts.h"
 #include "tools/cli/commands.h"
@@ -89,30 +88,27 @@ Called<json::object> bench(const Invocation& invocation, const BenchOptions& opt
 
 }  // namespace
 
-void add_bench_command(CLI::App& app, Invocation& invocation) {
-  CLI::App* command = app.add_subcommand("bench", "Measure: ratios to what this machine can do");
+void add_bench_command(ToolCommand app, Invocation& invocation) {
+  ToolCommand command = app.add_subcommand("bench", "Measure: ratios to what this machine can do");
   const auto options = std::make_shared<BenchOptions>();
-  command->add_flag("--quick", options->quick, "Short rounds, for a first look");
-  command->add_flag("--full", options->full,
-                    "Large logs, a year of them, many open runs and many jobs as well; minutes");
-  command->add_option("--seconds", options->seconds, "Of one measurement; each has three rounds")
-      ->check(CLI::Range(0.05, 3600.0));
-  command->add_option("--events", options->events, "Of the logs that are made to be read");
-  command->add_option("--part", options->parts, "Only this part; again for more")
-      ->check(CLI::IsMember({"socket", "engine", "board", "audit", "jobs", "retention", "scale"}))
-      ->expected(1)
-      ->take_all();
-  command->footer(
+  command.add_flag("--quick", options->quick, "Short rounds, for a first look");
+  command.add_flag("--full", options->full,
+                   "Large logs, a year of them, many open runs and many jobs as well; minutes");
+  command.add_option("--seconds", options->seconds, "Of one measurement; each has three rounds")
+      .range(0.05, 3600.0);
+  command.add_option("--events", options->events, "Of the logs that are made to be read");
+  command.add_option("--part", options->parts, "Only this part; again for more")
+      .one_of({"socket", "engine", "board", "audit", "jobs", "retention", "scale"})
+      .repeatable();
+  command.footer(
       "Makes a directory of its own under --data (else /var/tmp), which says which disk is\n"
       "measured, starts a server of its own there, and removes it at the end. A missed target is\n"
       "shown, and is no error.\n\n"
       "Examples:\n"
       "  signalbox bench --quick\n"
       "  signalbox bench --data /mnt/fast --full --json");
-  command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] {
-      return answer(invocation, bench(invocation, *options), view_bench);
-    };
+  command.action([options, &invocation] {
+    return answer(invocation, bench(invocation, *options), view_bench);
   });
 }
 

@@ -1,19 +1,17 @@
 #include "tools/commands/held_station.h"
 
-#include <CLI/CLI.hpp>
-
 #include "tools/cli/remote_call.h"
 
 namespace signalbox {
 
-void add_held_station(CLI::App& command, HeldStation& held) {
-  command.add_option("--run", held.run_id, "The run")->required()->envname("SIGNALBOX_RUN_ID");
+void add_held_station(ToolCommand command, HeldStation& held) {
+  command.add_option("--run", held.run_id, "The run").required().environment("SIGNALBOX_RUN_ID");
   command.add_option("--station", held.station, "The station")
-      ->required()
-      ->envname("SIGNALBOX_STATION");
+      .required()
+      .environment("SIGNALBOX_STATION");
   command.add_option("--token", held.token, "The token of the claim")
-      ->required()
-      ->envname("SIGNALBOX_TOKEN");
+      .required()
+      .environment("SIGNALBOX_TOKEN");
   add_command_id(command, held.command_id);
 }
 

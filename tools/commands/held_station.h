@@ -7,9 +7,7 @@
 
 #include <boost/json/object.hpp>
 
-namespace CLI {
-class App;
-}
+#include "tools/cli/command_line.h"
 
 namespace signalbox {
 
@@ -21,7 +19,7 @@ struct HeldStation {
 };
 
 // --run, --station, --token (in a job's environment they are known already) and --command-id.
-void add_held_station(CLI::App& command, HeldStation& held);
+void add_held_station(ToolCommand command, HeldStation& held);
 
 boost::json::object held_station_params(const HeldStation& held);
 

@@ -3,8 +3,6 @@
 #include <memory>
 #include <optional>
 
-#include <CLI/CLI.hpp>
-
 #include "tools/cli/commands.h"
 #include "tools/cli/elapsed_text.h"
 #include "tools/cli/json_fields.h"
@@ -39,18 +37,17 @@ std::string view_runs(const json::object& result, const Terminal& terminal) {
   return view_run_list(result, terminal, wall_clock_ns());
 }
 
-void add_run_get(CLI::App& run, Invocation& invocation) {
-  CLI::App* command = run.add_subcommand("get", "A run with its stations, attempts and artifacts");
+void add_run_get(ToolCommand run, Invocation& invocation) {
+  ToolCommand command =
+      run.add_subcommand("get", "A run with its stations, attempts and artifacts");
   const auto options = std::make_shared<RunOptions>();
-  command->add_option("RUN", options->run_id, "Its id")->required();
-  command->footer(
+  command.add_option("RUN", options->run_id, "Its id").required();
+  command.footer(
       "Examples:\n"
       "  signalbox run get 0190f3c4-5b6a-7c8d-9e0f-123456789abc\n"
       "  signalbox run get \"$run\" --json | jq .result.run.status");
-  command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] {
-      return call_and_answer(invocation, "run.get", {{"run_id", options->run_id}}, view_get);
-    };
+  command.action([options, &invocation] {
+    return call_and_answer(invocation, "run.get", {{"run_id", options->run_id}}, view_get);
   });
 }
 
@@ -76,30 +73,28 @@ Called<json::object> list_runs(const Invocation& invocation, const ListRunsOptio
   return page;
 }
 
-void add_run_list(CLI::App& run, Invocation& invocation) {
-  CLI::App* command = run.add_subcommand("list", "Runs, the newest first");
+void add_run_list(ToolCommand run, Invocation& invocation) {
+  ToolCommand command = run.add_subcommand("list", "Runs, the newest first");
   const auto options = std::make_shared<ListRunsOptions>();
-  command->add_option("--status", options->status, "Only runs of this status")
-      ->check(CLI::IsMember({"queued", "running", "paused", "succeeded", "failed", "canceled"}));
-  command->add_option("--project", options->project, "Only runs of this project");
-  command->add_option("--label", options->label, "Only runs with this label")
-      ->type_name("NAME=VALUE");
-  command->add_option("--since", options->since, "Only runs started at or after this time")
-      ->type_name("RFC3339");
-  command->add_option("--until", options->until, "Only runs started before this time")
-      ->type_name("RFC3339");
-  command->add_option("--limit", options->limit, "Runs a page, 1 to 500; else 50");
-  command->add_option("--cursor", options->cursor, "Go on after the page that gave this cursor");
-  command->add_flag("--all", options->all, "All pages");
-  command->footer(
+  command.add_option("--status", options->status, "Only runs of this status")
+      .one_of({"queued", "running", "paused", "succeeded", "failed", "canceled"});
+  command.add_option("--project", options->project, "Only runs of this project");
+  command.add_option("--label", options->label, "Only runs with this label")
+      .type_name("NAME=VALUE");
+  command.add_option("--since", options->since, "Only runs started at or after this time")
+      .type_name("RFC3339");
+  command.add_option("--until", options->until, "Only runs started before this time")
+      .type_name("RFC3339");
+  command.add_option("--limit", options->limit, "Runs a page, 1 to 500; else 50");
+  command.add_option("--cursor", options->cursor, "Go on after the page that gave this cursor");
+  command.add_flag("--all", options->all, "All pages");
+  command.footer(
       "Examples:\n"
       "  signalbox run list\n"
       "  signalbox run list --status failed --project web --all\n"
       "  signalbox run list --label team=blue --json | jq -r '.result.runs[].run_id'");
-  command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] {
-      return answer(invocation, list_runs(invocation, *options), view_runs);
-    };
+  command.action([options, &invocation] {
+    return answer(invocation, list_runs(invocation, *options), view_runs);
   });
 }
 
@@ -119,40 +114,36 @@ ExitCode cancel(const Invocation& invocation, const RunOptions& options) {
   return answer(invocation, ended, view_get);
 }
 
-void add_cancel(CLI::App& run, Invocation& invocation) {
-  CLI::App* command = run.add_subcommand("cancel", "End a run, and its job with all descendants");
+void add_cancel(ToolCommand run, Invocation& invocation) {
+  ToolCommand command = run.add_subcommand("cancel", "End a run, and its job with all descendants");
   const auto options = std::make_shared<RunOptions>();
-  command->add_option("RUN", options->run_id, "Its id")->required();
-  command->add_option("--reason", options->reason, "Why; kept in the log");
-  command->add_flag("--wait", options->wait, "Until the run has ended, then show it");
-  add_command_id(*command, options->command_id);
-  command->footer(
+  command.add_option("RUN", options->run_id, "Its id").required();
+  command.add_option("--reason", options->reason, "Why; kept in the log");
+  command.add_flag("--wait", options->wait, "Until the run has ended, then show it");
+  add_command_id(command, options->command_id);
+  command.footer(
       "Examples:\n"
       "  signalbox run cancel \"$run\" --reason \"wrong branch\"\n"
       "  signalbox run cancel \"$run\" --wait --json");
-  command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] { return cancel(invocation, *options); };
-  });
+  command.action([options, &invocation] { return cancel(invocation, *options); });
 }
 
-void add_pause(CLI::App& run, Invocation& invocation) {
-  CLI::App* command =
+void add_pause(ToolCommand run, Invocation& invocation) {
+  ToolCommand command =
       run.add_subcommand("pause", "Start no further attempt of a run; one under way finishes");
   const auto options = std::make_shared<RunOptions>();
-  command->add_option("RUN", options->run_id, "Its id")->required();
-  command->add_option("--reason", options->reason, "Why; kept in the log");
-  add_command_id(*command, options->command_id);
-  command->footer(
+  command.add_option("RUN", options->run_id, "Its id").required();
+  command.add_option("--reason", options->reason, "Why; kept in the log");
+  add_command_id(command, options->command_id);
+  command.footer(
       "Examples:\n"
       "  signalbox run pause \"$run\"\n"
       "  signalbox run pause \"$run\" --reason \"the API is down\"");
-  command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] {
-      json::object params{{"run_id", options->run_id}};
-      set_param(params, "reason", options->reason);
-      set_param(params, "command_id", options->command_id);
-      return call_and_answer(invocation, "run.pause", std::move(params), view_status_change);
-    };
+  command.action([options, &invocation] {
+    json::object params{{"run_id", options->run_id}};
+    set_param(params, "reason", options->reason);
+    set_param(params, "command_id", options->command_id);
+    return call_and_answer(invocation, "run.pause", std::move(params), view_status_change);
   });
 }
 
@@ -169,44 +160,41 @@ ExitCode artifact(const Invocation& invocation, const RunOptions& options) {
   });
 }
 
-void add_artifact(CLI::App& run, Invocation& invocation) {
-  CLI::App* command = run.add_subcommand("artifact", "Print what an attempt of a run left");
+void add_artifact(ToolCommand run, Invocation& invocation) {
+  ToolCommand command = run.add_subcommand("artifact", "Print what an attempt of a run left");
   const auto options = std::make_shared<RunOptions>();
-  command->add_option("RUN", options->run_id, "Its id")->required();
-  command->add_option("NAME", options->name, "As `run get` lists it")->required();
-  command->footer(
+  command.add_option("RUN", options->run_id, "Its id").required();
+  command.add_option("NAME", options->name, "As `run get` lists it").required();
+  command.footer(
       "What is not text, or more than 256 KiB of it, is not printed: its path is.\n\n"
       "Examples:\n"
       "  signalbox run artifact \"$run\" patch | git apply\n"
       "  signalbox run artifact \"$run\" verify_summary");
-  command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] { return artifact(invocation, *options); };
-  });
+  command.action([options, &invocation] { return artifact(invocation, *options); });
 }
 
 }  // namespace
 
-void add_run_commands(CLI::App& app, Invocation& invocation) {
-  CLI::App* run = app.add_subcommand(
+void add_run_commands(ToolCommand app, Invocation& invocation) {
+  ToolCommand run = app.add_group(
       "run",
       "Runs: start, get, list, why, cancel, pause, resume, retry, watch, trace, artifact, export");
-  run->require_subcommand(1);
-  run->footer(
+  run.footer(
       "Examples:\n"
       "  signalbox run start \"fix the failing test\"\n"
       "  signalbox run list --status running");
-  add_run_start_command(*run, invocation);
-  add_run_get(*run, invocation);
-  add_run_list(*run, invocation);
-  add_cancel(*run, invocation);
-  add_pause(*run, invocation);
-  add_run_resume_command(*run, invocation);
-  add_run_retry_command(*run, invocation);
-  add_run_why_command(*run, invocation);
-  add_run_watch_command(*run, invocation);
-  add_run_trace_command(*run, invocation);
-  add_artifact(*run, invocation);
-  add_run_export_command(*run, invocation);
+  add_run_start_command(run, invocation);
+  add_run_get(run, invocation);
+  add_run_list(run, invocation);
+  add_cancel(run, invocation);
+  add_pause(run, invocation);
+  add_run_resume_command(run, invocation);
+  add_run_retry_command(run, invocation);
+  add_run_why_command(run, invocation);
+  add_run_watch_command(run, invocation);
+  add_run_trace_command(run, invocation);
+  add_artifact(run, invocation);
+  add_run_export_command(run, invocation);
 }
 
 }  // namespace signalbox

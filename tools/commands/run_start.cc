@@ -4,8 +4,6 @@
 #include <optional>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "tools/cli/commands.h"
 #include "tools/cli/json_fields.h"
 #include "tools/cli/remote_call.h"
@@ -93,41 +91,38 @@ ExitCode start(const Invocation& invocation, const StartOptions& options) {
 
 }  // namespace
 
-void add_run_start_command(CLI::App& run, Invocation& invocation) {
-  CLI::App* command = run.add_subcommand("start", "Start a run; prints its id");
+void add_run_start_command(ToolCommand run, Invocation& invocation) {
+  ToolCommand command = run.add_subcommand("start", "Start a run; prints its id");
   const auto options = std::make_shared<StartOptions>();
-  command->add_option("GOAL", options->goal, "What is to be done")->required();
-  command->add_option("--pipeline", options->pipeline, "Its stations; else the default pipeline")
-      ->type_name("FILE.toml|FILE.json");
-  command->add_option("--input", options->input, "A JSON value for the stations, or @FILE")
-      ->type_name("JSON");
-  command->add_option("--project", options->project, "A name to find the run by");
-  command->add_option("--label", options->labels, "A label to find the run by; again for more")
-      ->type_name("NAME=VALUE")
-      ->expected(1)
-      ->take_all();
-  command->add_option("--idempotency-key", options->idempotency_key,
-                      "The same key gives the same run, for ever");
-  command->add_option("--run-root", options->run_root, "Where the run keeps its files")
-      ->type_name("DIR");
-  command->add_option("--repository", options->repository, "A git repository to work on")
-      ->type_name("DIR");
-  command->add_option("--base", options->base, "The commit or branch to start from; else HEAD");
-  command->add_option("--max-retries", options->max_retries,
-                      "Of each of its stations, instead of what the pipeline says");
-  add_budget_options(*command, options->budget);
-  add_command_id(*command, options->command_id);
-  command->add_flag("--watch", options->watch, "Follow the run to its end, as `run watch` does");
-  command->footer(
+  command.add_option("GOAL", options->goal, "What is to be done").required();
+  command.add_option("--pipeline", options->pipeline, "Its stations; else the default pipeline")
+      .type_name("FILE.toml|FILE.json");
+  command.add_option("--input", options->input, "A JSON value for the stations, or @FILE")
+      .type_name("JSON");
+  command.add_option("--project", options->project, "A name to find the run by");
+  command.add_option("--label", options->labels, "A label to find the run by; again for more")
+      .type_name("NAME=VALUE")
+      .repeatable();
+  command.add_option("--idempotency-key", options->idempotency_key,
+                     "The same key gives the same run, for ever");
+  command.add_option("--run-root", options->run_root, "Where the run keeps its files")
+      .type_name("DIR");
+  command.add_option("--repository", options->repository, "A git repository to work on")
+      .type_name("DIR");
+  command.add_option("--base", options->base, "The commit or branch to start from; else HEAD");
+  command.add_option("--max-retries", options->max_retries,
+                     "Of each of its stations, instead of what the pipeline says");
+  add_budget_options(command, options->budget);
+  add_command_id(command, options->command_id);
+  command.add_flag("--watch", options->watch, "Follow the run to its end, as `run watch` does");
+  command.footer(
       "Examples:\n"
       "  signalbox run start \"fix the failing test\" --repository . --pipeline agents.toml "
       "--watch\n"
       "  signalbox run start \"nightly\" --project web --label team=blue --idempotency-key "
       "nightly-7\n"
       "  signalbox run start \"look\" --input '{\"question\": \"why?\"}' --json");
-  command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] { return start(invocation, *options); };
-  });
+  command.action([options, &invocation] { return start(invocation, *options); });
 }
 
 }  // namespace signalbox

@@ -3,7 +3,6 @@
 #include <memory>
 
 #include <unistd.h>
-#include <CLI/CLI.hpp>
 
 #include "tools/cli/commands.h"
 #include "tools/cli/elapsed_text.h"
@@ -71,13 +70,13 @@ Called<json::object> wait_for_end(const Invocation& invocation, const std::strin
   return follow_run(invocation, run_id, [](const json::object&) {});
 }
 
-void add_run_watch_command(CLI::App& run, Invocation& invocation) {
-  CLI::App* command = run.add_subcommand("watch", "Follow a run to its end");
+void add_run_watch_command(ToolCommand run, Invocation& invocation) {
+  ToolCommand command = run.add_subcommand("watch", "Follow a run to its end");
   const auto run_id = std::make_shared<std::string>();
-  command->add_option("RUN", *run_id, "Its id")->required();
+  command.add_option("RUN", *run_id, "Its id").required();
   const auto without_log = std::make_shared<bool>(false);
-  command->add_flag("--no-log", *without_log, "Events only, not what the run's agents print");
-  command->footer(
+  command.add_flag("--no-log", *without_log, "Events only, not what the run's agents print");
+  command.footer(
       "What agents print is shown under the events as it comes; of a flood the newest. It isn't\n"
       "in the log, so of what is over there are events only.\n"
       "Exits with 0 if the run succeeded, else with 1. A server that restarts meanwhile is waited\n"
@@ -85,11 +84,8 @@ void add_run_watch_command(CLI::App& run, Invocation& invocation) {
       "Examples:\n"
       "  signalbox run watch 0190f3c4-5b6a-7c8d-9e0f-123456789abc\n"
       "  signalbox run watch \"$run\" && signalbox run artifact \"$run\" patch");
-  command->callback([run_id, without_log, &invocation] {
-    invocation.action = [run_id, without_log, &invocation] {
-      return watch_run(invocation, *run_id, !*without_log);
-    };
-  });
+  command.action(
+      [run_id, without_log, &invocation] { return watch_run(invocation, *run_id, !*without_log); });
 }
 
 }  // namespace signalbox

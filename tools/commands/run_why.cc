@@ -1,8 +1,6 @@
 // `signalbox run why`: what a run waits for, since which event, and what to do about it.
 #include <memory>
 
-#include <CLI/CLI.hpp>
-
 #include "tools/cli/commands.h"
 #include "tools/cli/elapsed_text.h"
 #include "tools/cli/json_fields.h"
@@ -38,19 +36,17 @@ std::string view_run_why(const json::object& result, const Terminal& terminal) {
 
 }  // namespace
 
-void add_run_why_command(CLI::App& run, Invocation& invocation) {
-  CLI::App* command = run.add_subcommand(
+void add_run_why_command(ToolCommand run, Invocation& invocation) {
+  ToolCommand command = run.add_subcommand(
       "why", "Why a run isn't moving, since which event, and what to do about it");
   const auto run_id = std::make_shared<std::string>();
-  command->add_option("RUN", *run_id, "Its id")->required();
-  command->footer(
+  command.add_option("RUN", *run_id, "Its id").required();
+  command.footer(
       "Examples:\n"
       "  signalbox run why \"$run\"\n"
       "  signalbox run why \"$run\" --json | jq -r '.result.reasons[].text'");
-  command->callback([run_id, &invocation] {
-    invocation.action = [run_id, &invocation] {
-      return call_and_answer(invocation, "run.why", {{"run_id", *run_id}}, view_run_why);
-    };
+  command.action([run_id, &invocation] {
+    return call_and_answer(invocation, "run.why", {{"run_id", *run_id}}, view_run_why);
   });
 }
 

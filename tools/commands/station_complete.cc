@@ -3,8 +3,6 @@
 #include <optional>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "tools/cli/commands.h"
 #include "tools/cli/json_fields.h"
 #include "tools/cli/remote_call.h"
@@ -95,41 +93,36 @@ ExitCode complete(const Invocation& invocation, const CompleteOptions& options) 
 
 }  // namespace
 
-void add_station_complete_command(CLI::App& station, Invocation& invocation) {
-  CLI::App* command = station.add_subcommand("complete", "Say how the attempt ended");
+void add_station_complete_command(ToolCommand station, Invocation& invocation) {
+  ToolCommand command = station.add_subcommand("complete", "Say how the attempt ended");
   const auto options = std::make_shared<CompleteOptions>();
-  add_held_station(*command, *options);
-  command->add_option("--outcome", options->outcome, "How it ended")
-      ->required()
-      ->check(CLI::IsMember({"succeeded", "failed", "canceled", "timeout"}));
-  command->add_option("--summary", options->summary, "What was done, in a few words");
-  command->add_option("--logs", options->logs, "An excerpt of the logs, or @FILE");
-  command->add_option("--external-ref", options->external_ref, "The job's id elsewhere");
-  command->add_option("--metadata", options->metadata, "A JSON object, or @FILE")
-      ->type_name("JSON");
-  command->add_option("--artifact", options->artifacts, "A file that it left; again for more")
-      ->type_name("NAME=FILE[:MEDIA/TYPE]")
-      ->expected(1)
-      ->take_all();
-  command->add_option("--error-class", options->error_class, "What the failure means for a retry")
-      ->check(CLI::IsMember({"config", "transient", "terminal", "lost", "quota"}));
-  command->add_option("--error-code", options->error_code, "For programs, such as RATE_LIMITED");
-  command->add_option("--error-message", options->error_message, "For people");
-  command->add_flag("--claim-next", options->claim_next, "And claim the next ready station");
+  add_held_station(command, *options);
+  command.add_option("--outcome", options->outcome, "How it ended")
+      .required()
+      .one_of({"succeeded", "failed", "canceled", "timeout"});
+  command.add_option("--summary", options->summary, "What was done, in a few words");
+  command.add_option("--logs", options->logs, "An excerpt of the logs, or @FILE");
+  command.add_option("--external-ref", options->external_ref, "The job's id elsewhere");
+  command.add_option("--metadata", options->metadata, "A JSON object, or @FILE").type_name("JSON");
+  command.add_option("--artifact", options->artifacts, "A file that it left; again for more")
+      .type_name("NAME=FILE[:MEDIA/TYPE]")
+      .repeatable();
+  command.add_option("--error-class", options->error_class, "What the failure means for a retry")
+      .one_of({"config", "transient", "terminal", "lost", "quota"});
+  command.add_option("--error-code", options->error_code, "For programs, such as RATE_LIMITED");
+  command.add_option("--error-message", options->error_message, "For people");
+  command.add_flag("--claim-next", options->claim_next, "And claim the next ready station");
   command
-      ->add_option("--next-station", options->next_stations,
-                   "With --claim-next: only stations of this name; again for more")
-      ->expected(1)
-      ->take_all();
-  command->add_option("--lease-ms", options->lease_ms, "With --claim-next: the lease");
-  command->footer(
+      .add_option("--next-station", options->next_stations,
+                  "With --claim-next: only stations of this name; again for more")
+      .repeatable();
+  command.add_option("--lease-ms", options->lease_ms, "With --claim-next: the lease");
+  command.footer(
       "Examples:\n"
       "  signalbox station complete --run \"$run\" --station plan --token 17 --outcome succeeded "
       "\\\n    --summary \"three steps\" --artifact plan=plan.md:text/markdown\n"
       "  signalbox station complete --outcome failed --error-class transient   # in a job");
-  command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] { return complete(invocation, *options); };
-  });
+  command.action([options, &invocation] { return complete(invocation, *options); });
 }
 
 }  // namespace signalbox
