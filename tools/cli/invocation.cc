@@ -113,6 +113,7 @@ int take_command_words(int argc, char** argv, Invocation& invocation) {
 }  // namespace
 
 int run(CommandLine& line, Invocation& invocation, int argc, char** argv) {
+  invocation.words = argv;
   argc = take_command_words(argc, argv, invocation);
   const auto action = line.parse(argc, argv);
   if (action) return static_cast<int>((*action)());

@@ -34,6 +34,9 @@ struct Invocation {
   // What stands after "--", word by word, for a command that runs another.
   std::optional<std::vector<std::string>> command_words;
 
+  // All words of the command line, from the program's name on.
+  char** words = nullptr;
+
   // --data, else SIGNALBOX_DATA, else signalbox/ in the user's state directory. Absolute.
   [[nodiscard]] std::filesystem::path data_directory() const;
   // --socket, else SIGNALBOX_SOCKET (unless --data is given), else signalbox.sock in the data
