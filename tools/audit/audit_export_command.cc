@@ -4,9 +4,9 @@
 #include "tools/audit/audit_export.h"
 #include "tools/audit/audit_keys.h"
 #include "tools/audit/audit_options.h"
+#include "tools/cli/call_error.h"
 #include "tools/cli/invocation.h"
 #include "tools/cli/json_fields.h"
-#include "tools/cli/shell_word.h"
 
 namespace signalbox {
 namespace {

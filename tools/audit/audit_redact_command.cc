@@ -14,9 +14,9 @@
 #include "tools/audit/audit_options.h"
 #include "tools/audit/erased_text_search.h"
 #include "tools/audit/redaction_plan.h"
+#include "tools/cli/call_error.h"
 #include "tools/cli/invocation.h"
 #include "tools/cli/json_fields.h"
-#include "tools/cli/shell_word.h"
 
 namespace signalbox {
 namespace {

@@ -13,7 +13,7 @@
 #include "tools/audit/audit_keys.h"
 #include "tools/bench/bench_history.h"
 #include "tools/bench/bench_parts.h"
-#include "tools/bench/bench_rocksdb.h"
+#include "tools/bench/yardsticks.h"
 #include "tools/cli/bench_options.h"
 
 namespace signalbox {

@@ -31,15 +31,10 @@ void add_audit_commands(ToolCommand app, Invocation& invocation);
 void add_bench_command(ToolCommand app, Invocation& invocation);
 void add_completion_command(ToolCommand app, Invocation& invocation);
 
-// Of `run`, `station` and `lock`; in files of their own.
+// Of `run` and `lock`; in files of their own.
 void add_run_start_command(ToolCommand run, Invocation& invocation);
 void add_run_watch_command(ToolCommand run, Invocation& invocation);
-void add_run_resume_command(ToolCommand run, Invocation& invocation);
-void add_run_retry_command(ToolCommand run, Invocation& invocation);
-void add_run_why_command(ToolCommand run, Invocation& invocation);
-void add_run_trace_command(ToolCommand run, Invocation& invocation);
 void add_run_export_command(ToolCommand run, Invocation& invocation);
-void add_station_complete_command(ToolCommand station, Invocation& invocation);
 void add_lock_exec_command(ToolCommand lock, Invocation& invocation);
 
 }  // namespace signalbox

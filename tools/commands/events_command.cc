@@ -11,8 +11,8 @@
 #include "tools/cli/event_stream.h"
 #include "tools/cli/json_fields.h"
 #include "tools/cli/remote_call.h"
-#include "tools/replay/log_view.h"
 #include "tools/views/event_view.h"
+#include "tools/views/log_view.h"
 
 namespace signalbox {
 namespace {
