@@ -2,8 +2,6 @@
 #include <memory>
 #include <optional>
 
-#include <CLI/CLI.hpp>
-
 #include "store/durable_file.h"
 #include "store/merkle_tree.h"
 #include "store/tree_head.h"
@@ -25,73 +23,67 @@ Called<json::object> adopt_key(const Invocation& invocation, const std::string& 
   return call_server(invocation, "audit.adopt_key", {{"verifier_key", verifier_key}});
 }
 
-void add_keygen(CLI::App& audit, Invocation& invocation) {
+void add_keygen(ToolCommand audit, Invocation& invocation) {
   struct Options {
     std::string file, name;
     bool adopt = false;
   };
-  CLI::App* command = audit.add_subcommand(
+  ToolCommand command = audit.add_subcommand(
       "keygen", "Make the key that signs the log's tree; prints the verifier key");
   const auto options = std::make_shared<Options>();
-  command->add_option("-o,--output", options->file, "Where the private key goes; a new file")
-      ->required()
-      ->type_name("FILE");
-  command->add_option("--name", options->name, "The log's name, as a URL without its scheme")
-      ->required();
-  command->add_flag("--adopt", options->adopt,
-                    "And tell the server: it is in the log from then on");
-  command->footer(
+  command.add_option("-o,--output", options->file, "Where the private key goes; a new file")
+      .required()
+      .type_name("FILE");
+  command.add_option("--name", options->name, "The log's name, as a URL without its scheme")
+      .required();
+  command.add_flag("--adopt", options->adopt, "And tell the server: it is in the log from then on");
+  command.footer(
       "The private key stays in the file, which nobody else can read; the server never needs it.\n"
       "Give the verifier key, on stdout, to whoever is to check exports.\n\n"
       "Examples:\n"
       "  signalbox audit keygen -o audit.key --name example.com/box > audit.vkey\n"
       "  signalbox audit keygen -o next.key --name example.com/box --adopt > next.vkey");
-  command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] {
-      const auto made = make_key_file(options->file, options->name);
-      if (!made) return answer(invocation, tl::unexpected(made.error()), {});
-      json::object result{
-          {"name", made->name}, {"verifier_key", made->text()}, {"file", options->file}};
-      if (options->adopt) {
-        const auto adopted = adopt_key(invocation, made->text());
-        if (!adopted) {
-          write_message("signalbox: the key is in " + options->file +
-                        ", but the server didn't take it\n  try: signalbox audit adopt '" +
-                        made->text() + "'\n");
-          return answer(invocation, tl::unexpected(adopted.error()), {});
-        }
-        result["adopted_position"] = adopted->at("adopted_position");
+  command.action([options, &invocation] {
+    const auto made = make_key_file(options->file, options->name);
+    if (!made) return answer(invocation, tl::unexpected(made.error()), {});
+    json::object result{
+        {"name", made->name}, {"verifier_key", made->text()}, {"file", options->file}};
+    if (options->adopt) {
+      const auto adopted = adopt_key(invocation, made->text());
+      if (!adopted) {
+        write_message("signalbox: the key is in " + options->file +
+                      ", but the server didn't take it\n  try: signalbox audit adopt '" +
+                      made->text() + "'\n");
+        return answer(invocation, tl::unexpected(adopted.error()), {});
       }
-      return answer(invocation, result, [](const json::object& key, const Terminal&) {
-        return text_at(key, "verifier_key") + "\n";
-      });
-    };
+      result["adopted_position"] = adopted->at("adopted_position");
+    }
+    return answer(invocation, result, [](const json::object& key, const Terminal&) {
+      return text_at(key, "verifier_key") + "\n";
+    });
   });
 }
 
-void add_adopt(CLI::App& audit, Invocation& invocation) {
-  CLI::App* command =
+void add_adopt(ToolCommand audit, Invocation& invocation) {
+  ToolCommand command =
       audit.add_subcommand("adopt", "Note in the log that another key signs its tree");
   const auto key = std::make_shared<std::string>();
-  command->add_option("KEY", *key, "The verifier key, or @FILE that holds it")->required();
-  command->footer(
+  command.add_option("KEY", *key, "The verifier key, or @FILE that holds it").required();
+  command.footer(
       "Sign with both keys for a while (--signing-key twice): who trusts the old one finds the "
       "new\n"
       "one in the log.\n\n"
       "Examples:\n"
       "  signalbox audit adopt @next.vkey");
-  command->callback([key, &invocation] {
-    invocation.action = [key, &invocation] {
-      const auto verifiers = read_verifiers({*key});
-      if (!verifiers) return answer(invocation, tl::unexpected(verifiers.error()), {});
-      return answer(invocation, adopt_key(invocation, verifiers->front().text()),
-                    [](const json::object& result, const Terminal&) {
-                      return true_at(result, "adopted")
-                                 ? "adopted at position " + text_at(result, "adopted_position") +
-                                       "\n"
-                                 : std::string("it is the key in use\n");
-                    });
-    };
+  command.action([key, &invocation] {
+    const auto verifiers = read_verifiers({*key});
+    if (!verifiers) return answer(invocation, tl::unexpected(verifiers.error()), {});
+    return answer(invocation, adopt_key(invocation, verifiers->front().text()),
+                  [](const json::object& result, const Terminal&) {
+                    return true_at(result, "adopted")
+                               ? "adopted at position " + text_at(result, "adopted_position") + "\n"
+                               : std::string("it is the key in use\n");
+                  });
   });
 }
 
@@ -102,12 +94,12 @@ struct SignOptions {
   std::uint64_t position = 0;
 };
 
-void add_sign_options(CLI::App& command, SignOptions& options) {
+void add_sign_options(ToolCommand command, SignOptions& options) {
   add_signing_keys(command, options.signing_keys);
   command.add_option("--to", options.to, "Of the log up to this position; else to its end")
-      ->type_name("POSITION");
+      .type_name("POSITION");
   command.add_option("-o,--output", options.output, "Into this file; else on stdout")
-      ->type_name("FILE");
+      .type_name("FILE");
 }
 
 // Under the name `key` in the result, or alone in a file or on stdout.
@@ -147,20 +139,18 @@ Called<json::object> make_checkpoint(const Invocation& invocation, const SignOpt
                       {"checkpoint", sign_note(tree_head_text(head), *signers)}};
 }
 
-void add_checkpoint(CLI::App& audit, Invocation& invocation) {
-  CLI::App* command =
+void add_checkpoint(ToolCommand audit, Invocation& invocation) {
+  ToolCommand command =
       audit.add_subcommand("checkpoint", "Sign what the log is now: its size and its tree's root");
   const auto options = std::make_shared<SignOptions>();
-  add_sign_options(*command, *options);
-  command->footer(
+  add_sign_options(command, *options);
+  command.footer(
       "Reads only; the directory may be that of a running server. Kept elsewhere it shows later\n"
       "whether the log was rewritten (audit verify --old-checkpoint).\n\n"
       "Examples:\n"
       "  signalbox audit checkpoint --signing-key audit.key > monday.checkpoint");
-  command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] {
-      return put_signed(invocation, *options, make_checkpoint(invocation, *options), "checkpoint");
-    };
+  command.action([options, &invocation] {
+    return put_signed(invocation, *options, make_checkpoint(invocation, *options), "checkpoint");
   });
 }
 
@@ -183,42 +173,38 @@ Called<json::object> make_proof(const Invocation& invocation, const SignOptions&
       {"position", options.position}, {"size", size}, {"proof", proof_text(*proof)}};
 }
 
-void add_prove(CLI::App& audit, Invocation& invocation) {
-  CLI::App* command = audit.add_subcommand("prove", "Prove that a record is in the log");
+void add_prove(ToolCommand audit, Invocation& invocation) {
+  ToolCommand command = audit.add_subcommand("prove", "Prove that a record is in the log");
   const auto options = std::make_shared<SignOptions>();
-  command->add_option("POSITION", options->position, "Of the record")->required();
-  add_sign_options(*command, *options);
-  command->footer(
+  command.add_option("POSITION", options->position, "Of the record").required();
+  add_sign_options(command, *options);
+  command.footer(
       "The proof (c2sp.org/tlog-proof) tells what the record's header says, and of its payload\n"
       "only a salted digest. `signalbox audit verify FILE` checks it.\n\n"
       "Examples:\n"
       "  signalbox audit prove 42 --signing-key audit.key -o 42.tlog-proof\n"
       "  signalbox audit verify 42.tlog-proof --key @audit.vkey");
-  command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] {
-      return put_signed(invocation, *options, make_proof(invocation, *options), "proof");
-    };
+  command.action([options, &invocation] {
+    return put_signed(invocation, *options, make_proof(invocation, *options), "proof");
   });
 }
 
 }  // namespace
 
-void add_signing_keys(CLI::App& command, std::vector<std::string>& files) {
+void add_signing_keys(ToolCommand command, std::vector<std::string>& files) {
   command
       .add_option("--signing-key", files,
                   "The file of the log's private key; again to sign with more than one")
-      ->required()
-      ->type_name("FILE")
-      ->expected(1)
-      ->take_all();
+      .required()
+      .type_name("FILE")
+      .repeatable();
 }
 
-void add_trusted_keys(CLI::App& command, std::vector<std::string>& words) {
+void add_trusted_keys(ToolCommand command, std::vector<std::string>& words) {
   command.add_option("--key", words, "A verifier key that is trusted, or @FILE; again for more")
-      ->required()
-      ->type_name("KEY")
-      ->expected(1)
-      ->take_all();
+      .required()
+      .type_name("KEY")
+      .repeatable();
 }
 
 Called<void> write_output(const std::string& file, std::string_view bytes) {
@@ -229,24 +215,23 @@ Called<void> write_output(const std::string& file, std::string_view bytes) {
   return {};
 }
 
-void add_audit_commands(CLI::App& app, Invocation& invocation) {
-  CLI::App* audit = app.add_subcommand(
+void add_audit_commands(ToolCommand app, Invocation& invocation) {
+  ToolCommand audit = app.add_group(
       "audit",
       "Prove what the log says: keygen, adopt, checkpoint, export, verify, prove, retain, redact");
-  audit->require_subcommand(1);
-  audit->footer(
+  audit.footer(
       "Examples:\n"
       "  signalbox audit keygen -o audit.key --name example.com/box > audit.vkey\n"
       "  signalbox audit export --signing-key audit.key -o ./export\n"
       "  signalbox audit verify ./export --key @audit.vkey");
-  add_keygen(*audit, invocation);
-  add_adopt(*audit, invocation);
-  add_checkpoint(*audit, invocation);
-  add_audit_export_command(*audit, invocation);
-  add_audit_verify_command(*audit, invocation);
-  add_audit_retain_command(*audit, invocation);
-  add_prove(*audit, invocation);
-  add_audit_redact_command(*audit, invocation);
+  add_keygen(audit, invocation);
+  add_adopt(audit, invocation);
+  add_checkpoint(audit, invocation);
+  add_audit_export_command(audit, invocation);
+  add_audit_verify_command(audit, invocation);
+  add_audit_retain_command(audit, invocation);
+  add_prove(audit, invocation);
+  add_audit_redact_command(audit, invocation);
 }
 
 }  // namespace signalbox

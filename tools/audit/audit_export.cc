@@ -2,7 +2,7 @@
 
 #include "server/engine/dropped_history.h"
 #include "tools/audit/export_directory.h"
-#include "tools/cli/shell_word.h"
+#include "tools/cli/call_error.h"
 
 namespace signalbox {
 namespace {

@@ -1,14 +1,12 @@
 // `signalbox audit export`.
 #include <memory>
 
-#include <CLI/CLI.hpp>
-
 #include "tools/audit/audit_export.h"
 #include "tools/audit/audit_keys.h"
 #include "tools/audit/audit_options.h"
+#include "tools/cli/call_error.h"
 #include "tools/cli/invocation.h"
 #include "tools/cli/json_fields.h"
-#include "tools/cli/shell_word.h"
 
 namespace signalbox {
 namespace {
@@ -51,39 +49,37 @@ Called<json::object> run_export(const Invocation& invocation, const ExportOption
 
 }  // namespace
 
-void add_audit_export_command(CLI::App& audit, Invocation& invocation) {
-  CLI::App* command =
+void add_audit_export_command(ToolCommand audit, Invocation& invocation) {
+  ToolCommand command =
       audit.add_subcommand("export", "Write records of the log so that others can check them");
   const auto options = std::make_shared<ExportOptions>();
   command
-      ->add_option("--from", options->from,
-                   "The first record; else the first there is, or where DIR ends")
-      ->type_name("POSITION");
-  command->add_option("--to", options->to, "The last record; else the log's end")
-      ->type_name("POSITION");
-  command->add_option("--format", options->format, "cloudevents, one a line; or tlog, tiles")
-      ->check(CLI::IsMember({"cloudevents", "tlog"}))
-      ->capture_default_str();
+      .add_option("--from", options->from,
+                  "The first record; else the first there is, or where DIR ends")
+      .type_name("POSITION");
+  command.add_option("--to", options->to, "The last record; else the log's end")
+      .type_name("POSITION");
+  command.add_option("--format", options->format, "cloudevents, one a line; or tlog, tiles")
+      .one_of({"cloudevents", "tlog"})
+      .shows_default();
   command
-      ->add_option("-o,--output", options->directory, "A new directory, or an export to go on with")
-      ->required()
-      ->type_name("DIR");
-  add_signing_keys(*command, options->signing_keys);
-  command->footer(
+      .add_option("-o,--output", options->directory, "A new directory, or an export to go on with")
+      .required()
+      .type_name("DIR");
+  add_signing_keys(command, options->signing_keys);
+  command.footer(
       "Reads only; the directory of the log may be that of a running server. An export that is\n"
       "interrupted isn't one until it is run again; one of the same log goes on where it ends.\n\n"
       "Examples:\n"
       "  signalbox audit export --signing-key audit.key -o ./export\n"
       "  signalbox audit export --format tlog --signing-key audit.key -o ./tiles");
-  command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] {
-      return answer(invocation, run_export(invocation, *options),
-                    [](const json::object& result, const Terminal&) {
-                      return text_at(result, "records") + " records written; " +
-                             text_at(result, "directory") + " has " + text_at(result, "from") +
-                             " to " + text_at(result, "to") + "\n";
-                    });
-    };
+  command.action([options, &invocation] {
+    return answer(invocation, run_export(invocation, *options),
+                  [](const json::object& result, const Terminal&) {
+                    return text_at(result, "records") + " records written; " +
+                           text_at(result, "directory") + " has " + text_at(result, "from") +
+                           " to " + text_at(result, "to") + "\n";
+                  });
   });
 }
 

@@ -7,8 +7,6 @@
 // erased by whoever opens the log next, should this process not come to it.
 #include <memory>
 
-#include <CLI/CLI.hpp>
-
 #include "domain/limits.h"
 #include "server/text/utf8_text.h"
 #include "store/durable_file.h"
@@ -16,9 +14,9 @@
 #include "tools/audit/audit_options.h"
 #include "tools/audit/erased_text_search.h"
 #include "tools/audit/redaction_plan.h"
+#include "tools/cli/call_error.h"
 #include "tools/cli/invocation.h"
 #include "tools/cli/json_fields.h"
-#include "tools/cli/shell_word.h"
 
 namespace signalbox {
 namespace {
@@ -235,22 +233,21 @@ std::string view_redaction(const json::object& result, const Terminal&) {
 
 }  // namespace
 
-void add_audit_redact_command(CLI::App& audit, Invocation& invocation) {
-  CLI::App* command =
+void add_audit_redact_command(ToolCommand audit, Invocation& invocation) {
+  ToolCommand command =
       audit.add_subcommand("redact", "Erase what somebody wrote into a record, for ever");
   const auto options = std::make_shared<RedactOptions>();
-  command->add_option("POSITION", options->position, "Of the record")->required();
-  command->add_option("--reason", options->reason, "Why; it stays in the log")
-      ->required()
-      ->type_name("TEXT");
+  command.add_option("POSITION", options->position, "Of the record").required();
+  command.add_option("--reason", options->reason, "Why; it stays in the log")
+      .required()
+      .type_name("TEXT");
   command
-      ->add_option("--field", options->fields,
-                   "Only this one, e.g. goal or failure.message; again for more")
-      ->type_name("FIELD")
-      ->expected(1)
-      ->take_all();
-  command->add_flag("--dry-run", options->dry_run, "Only say what would be erased");
-  command->footer(
+      .add_option("--field", options->fields,
+                  "Only this one, e.g. goal or failure.message; again for more")
+      .type_name("FIELD")
+      .repeatable();
+  command.add_flag("--dry-run", options->dry_run, "Only say what would be erased");
+  command.footer(
       "The server must be stopped. The record's header and place stay, and every proof and\n"
       "checkpoint still holds; its free texts (goals, reasons, messages, outputs) become\n"
       "\"[redacted]\", and a PayloadRedacted event tells who erased what and why.\n\n"
@@ -261,11 +258,9 @@ void add_audit_redact_command(CLI::App& audit, Invocation& invocation) {
       "Examples:\n"
       "  signalbox audit redact 42 --reason 'a key in the goal' --dry-run\n"
       "  signalbox audit redact 42 --reason 'a key in the goal' --field goal");
-  command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] {
-      options->data = invocation.data;
-      return answer(invocation, run_redact(invocation, *options), view_redaction);
-    };
+  command.action([options, &invocation] {
+    options->data = invocation.data;
+    return answer(invocation, run_redact(invocation, *options), view_redaction);
   });
 }
 

@@ -3,17 +3,15 @@
 
 #include <memory>
 
-#include <CLI/CLI.hpp>
-
 #include "server/platform/clock.h"
 #include "server/text/time_text.h"
 #include "server/text/utf8_text.h"
 #include "tools/audit/audit_keys.h"
 #include "tools/audit/audit_options.h"
 #include "tools/audit/retention.h"
+#include "tools/cli/call_error.h"
 #include "tools/cli/invocation.h"
 #include "tools/cli/json_fields.h"
-#include "tools/cli/shell_word.h"
 
 namespace signalbox {
 namespace {
@@ -101,21 +99,21 @@ std::string retained_text(const json::object& result, const Terminal&) {
 
 }  // namespace
 
-void add_audit_retain_command(CLI::App& audit, Invocation& invocation) {
-  CLI::App* command =
+void add_audit_retain_command(ToolCommand audit, Invocation& invocation) {
+  ToolCommand command =
       audit.add_subcommand("retain", "Move what is older than an age from the log into an archive");
   const auto options = std::make_shared<RetainOptions>();
-  command->add_option("--older-than", options->older_than, "An age: 90d, 36h")
-      ->required()
-      ->type_name("AGE");
+  command.add_option("--older-than", options->older_than, "An age: 90d, 36h")
+      .required()
+      .type_name("AGE");
   command
-      ->add_option("--archive", options->archives,
-                   "Where archives go, each into a directory FROM-TO of its own")
-      ->required()
-      ->type_name("DIR");
-  add_signing_keys(*command, options->signing_keys);
-  command->add_flag("--dry-run", options->dry_run, "Only tell what would be done");
-  command->footer(
+      .add_option("--archive", options->archives,
+                  "Where archives go, each into a directory FROM-TO of its own")
+      .required()
+      .type_name("DIR");
+  add_signing_keys(command, options->signing_keys);
+  command.add_flag("--dry-run", options->dry_run, "Only tell what would be done");
+  command.footer(
       "For a data directory that no server uses. The records are exported, the export is verified\n"
       "from the disk, and only then they are dropped from the log. What belongs to runs and cards\n"
       "that are open stays. State, proofs, `audit verify` and `replay` are as before; an archive "
@@ -126,10 +124,8 @@ void add_audit_retain_command(CLI::App& audit, Invocation& invocation) {
       "  signalbox audit retain --older-than 90d --archive /var/archive --signing-key audit.key "
       "--dry-run\n"
       "  signalbox audit retain --older-than 90d --archive /var/archive --signing-key audit.key");
-  command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] {
-      return answer(invocation, run_retain(invocation, *options), retained_text);
-    };
+  command.action([options, &invocation] {
+    return answer(invocation, run_retain(invocation, *options), retained_text);
   });
 }
 

@@ -2,8 +2,6 @@
 #include <fstream>
 #include <memory>
 
-#include <CLI/CLI.hpp>
-
 #include "server/text/time_text.h"
 #include "store/durable_file.h"
 #include "tools/audit/audit_keys.h"
@@ -125,31 +123,28 @@ std::string view_verified(const json::object& result, const Terminal&) {
 
 }  // namespace
 
-void add_audit_verify_command(CLI::App& audit, Invocation& invocation) {
-  CLI::App* command =
+void add_audit_verify_command(ToolCommand audit, Invocation& invocation) {
+  ToolCommand command =
       audit.add_subcommand("verify", "Check an export or a proof against the log's key");
   const auto options = std::make_shared<VerifyOptions>();
   command
-      ->add_option("PATH", options->path,
-                   "An export's directory, or the file of a proof or a capsule")
-      ->required();
-  add_trusted_keys(*command, options->keys);
+      .add_option("PATH", options->path,
+                  "An export's directory, or the file of a proof or a capsule")
+      .required();
+  add_trusted_keys(command, options->keys);
   command
-      ->add_option("--old-checkpoint", options->old_checkpoint,
-                   "And that the log goes on from this earlier one")
-      ->type_name("FILE");
-  command->footer(
+      .add_option("--old-checkpoint", options->old_checkpoint,
+                  "And that the log goes on from this earlier one")
+      .type_name("FILE");
+  command.footer(
       "Ends with 0 if all of it is what was signed, 1 if not (and says what, and where), 2 if "
       "that\n"
       "can't be told. `tools/verify_export` does the same and shares no code with this.\n\n"
       "Examples:\n"
       "  signalbox audit verify ./export --key @audit.vkey --old-checkpoint monday.checkpoint\n"
       "  signalbox audit verify 42.tlog-proof --key @audit.vkey");
-  command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] {
-      return answer(invocation, run_verify(*options), view_verified);
-    };
-  });
+  command.action(
+      [options, &invocation] { return answer(invocation, run_verify(*options), view_verified); });
 }
 
 }  // namespace signalbox

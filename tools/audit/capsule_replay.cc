@@ -1,7 +1,5 @@
 #include "tools/audit/capsule_replay.h"
 
-#include <CLI/CLI.hpp>
-
 #include "projections/run_row.h"
 #include "projections/timeline.h"
 #include "server/rpc/methods/timeline_json.h"
@@ -43,19 +41,18 @@ Called<json::object> capsule_run(const Capsule& capsule, const std::string& arti
 
 }  // namespace
 
-void add_capsule_options(CLI::App& command, CapsuleReplay& options) {
+void add_capsule_options(ToolCommand command, CapsuleReplay& options) {
   command.add_option("CAPSULE", options.file,
                      "A run's capsule (`signalbox run export`) instead of a log");
   command
       .add_option("--key", options.keys,
                   "With a capsule: the verifier key that is trusted, or @FILE; again for more")
-      ->type_name("KEY")
-      ->expected(1)
-      ->take_all();
+      .type_name("KEY")
+      .repeatable();
   command
       .add_option("--artifacts-to", options.artifacts_to,
                   "With a capsule: write its artifacts into this directory, by their digests")
-      ->type_name("DIR");
+      .type_name("DIR");
 }
 
 Called<json::object> replay_capsule(const CapsuleReplay& options) {

@@ -7,11 +7,8 @@
 #include <boost/json/object.hpp>
 
 #include "tools/cli/call_error.h"
+#include "tools/cli/command_line.h"
 #include "tools/cli/terminal.h"
-
-namespace CLI {
-class App;
-}
 
 namespace signalbox {
 
@@ -21,7 +18,7 @@ struct CapsuleReplay {
   std::string artifacts_to;  // a directory for them, or empty
 };
 
-void add_capsule_options(CLI::App& command, CapsuleReplay& options);
+void add_capsule_options(ToolCommand command, CapsuleReplay& options);
 
 // {origin, size, records, artifacts, signature_checked, run}; `run` as `run.get` gives it.
 Called<boost::json::object> replay_capsule(const CapsuleReplay& options);

@@ -8,7 +8,6 @@
 #include "store/described_archive.h"
 #include "store/merkle_proof.h"
 #include "store/redaction.h"
-#include "tools/audit/capsule_note.h"
 #include "tools/audit/cloud_event.h"
 #include "tools/audit/run_capsule.h"
 #include "tools/cli/json_fields.h"

@@ -57,4 +57,8 @@ Called<Capsule> read_capsule(const std::filesystem::path& file,
                              const std::vector<NoteVerifier>& trusted,
                              const std::function<Called<void>(const CapsuleArtifact&)>& take);
 
+// The signed note at the end of a capsule. `lines` is the SHA-256 of all lines before it.
+std::string capsule_note_text(const TreeHead& head, const RunId& run_id, std::uint64_t records,
+                              const Digest& lines);
+
 }  // namespace signalbox

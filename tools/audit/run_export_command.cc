@@ -1,8 +1,6 @@
 // `signalbox run export`: a run as one file that proves itself.
 #include <memory>
 
-#include <CLI/CLI.hpp>
-
 #include "tools/audit/audit_keys.h"
 #include "tools/audit/audit_options.h"
 #include "tools/audit/run_capsule.h"
@@ -37,35 +35,33 @@ Called<json::object> export_run(const Invocation& invocation, const RunExportOpt
 
 }  // namespace
 
-void add_run_export_command(CLI::App& run, Invocation& invocation) {
-  CLI::App* command =
+void add_run_export_command(ToolCommand run, Invocation& invocation) {
+  ToolCommand command =
       run.add_subcommand("export", "Write a run into one file that proves itself, a capsule");
   const auto options = std::make_shared<RunExportOptions>();
-  command->add_option("RUN", options->run_id, "Its id")->required();
-  command->add_option("-o,--output", options->file, "The capsule; replaced if it is there")
-      ->required()
-      ->type_name("FILE");
-  command->add_flag("--artifacts", options->artifacts, "With the content of its artifacts");
-  add_signing_keys(*command, options->signing_keys);
-  command->footer(
+  command.add_option("RUN", options->run_id, "Its id").required();
+  command.add_option("-o,--output", options->file, "The capsule; replaced if it is there")
+      .required()
+      .type_name("FILE");
+  command.add_flag("--artifacts", options->artifacts, "With the content of its artifacts");
+  add_signing_keys(command, options->signing_keys);
+  command.footer(
       "Reads the log itself; the directory may be that of a running server. In it are the run's\n"
       "records and the proof of each, and no other record's payload.\n\n"
       "Examples:\n"
       "  signalbox run export \"$run\" --signing-key audit.key -o run.capsule\n"
       "  signalbox replay run.capsule --key @audit.vkey");
-  command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] {
-      return answer(invocation, export_run(invocation, *options),
-                    [](const json::object& result, const Terminal&) {
-                      std::string text = text_at(result, "records") + " records and " +
-                                         text_at(result, "artifacts") + " artifacts in " +
-                                         text_at(result, "file") + "\n";
-                      for (const json::value& each : array_at(result, "missing_artifacts")) {
-                        text += "no longer there: artifact " + scalar_text(each) + "\n";
-                      }
-                      return text;
-                    });
-    };
+  command.action([options, &invocation] {
+    return answer(invocation, export_run(invocation, *options),
+                  [](const json::object& result, const Terminal&) {
+                    std::string text = text_at(result, "records") + " records and " +
+                                       text_at(result, "artifacts") + " artifacts in " +
+                                       text_at(result, "file") + "\n";
+                    for (const json::value& each : array_at(result, "missing_artifacts")) {
+                      text += "no longer there: artifact " + scalar_text(each) + "\n";
+                    }
+                    return text;
+                  });
   });
 }
 

@@ -1,3 +1,5 @@
+#include "tools/audit/run_capsule.h"
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -12,11 +14,9 @@
 #include "store/durable_file.h"
 #include "store/merkle_proof.h"
 #include "store/redaction.h"
-#include "tools/audit/capsule_note.h"
 #include "tools/audit/cloud_event.h"
 #include "tools/audit/export_directory.h"
 #include "tools/audit/leaf_scan.h"
-#include "tools/audit/run_capsule.h"
 
 namespace signalbox {
 namespace {
@@ -259,6 +259,16 @@ Called<void> write_lines(const CapsuleRequest& request, const RunGathering& gath
 }
 
 }  // namespace
+
+std::string capsule_note_text(const TreeHead& head, const RunId& run_id, std::uint64_t records,
+                              const Digest& lines) {
+  const auto base64 = [](const Digest& digest) {
+    return to_base64({reinterpret_cast<const char*>(digest.bytes.data()), digest.bytes.size()});
+  };
+  return "signalbox run capsule 1\norigin " + head.origin + "\nrun " + to_string(run_id) +
+         "\nsize " + std::to_string(head.size) + "\nroot " + base64(head.root) + "\nrecords " +
+         std::to_string(records) + "\nlines " + base64(lines) + "\n";
+}
 
 Called<CapsuleWritten> write_capsule(const CapsuleRequest& request) {
   const auto log = open_audit_log(request.data);

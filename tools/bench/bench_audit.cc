@@ -13,7 +13,8 @@
 #include "tools/audit/audit_keys.h"
 #include "tools/bench/bench_history.h"
 #include "tools/bench/bench_parts.h"
-#include "tools/bench/bench_rocksdb.h"
+#include "tools/bench/yardsticks.h"
+#include "tools/cli/bench_options.h"
 
 namespace signalbox {
 namespace {
@@ -40,7 +41,7 @@ double peak_bytes_of(pid_t pid) {
   return 0;
 }
 
-// This program again, as a process of its own.
+// The `signalbox` beside this program.
 Called<CommandCost> run_measured_command(std::vector<std::string> words) {
   words.insert(words.begin(), "signalbox");
   std::vector<char*> argv;
@@ -51,9 +52,11 @@ Called<CommandCost> run_measured_command(std::vector<std::string> words) {
   posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
   const auto start = std::chrono::steady_clock::now();
   pid_t pid = 0;
-  const int error = posix_spawn(&pid, "/proc/self/exe", &actions, nullptr, argv.data(), environ);
+  const std::string program = program_beside("signalbox");
+  const int error = posix_spawn(&pid, program.c_str(), &actions, nullptr, argv.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) return tl::unexpected(io_error(std::string("can't start: ") + strerror(error)));
+  if (error != 0)
+    return tl::unexpected(io_error("can't start " + program + ": " + strerror(error)));
   // Not what wait4() tells: that counts this process, which the child was for a moment.
   double resident_bytes = 0;
   int status = 0;

@@ -2,7 +2,7 @@
 #include "store/rocks_event_log.h"
 #include "tools/bench/bench_history.h"
 #include "tools/bench/bench_parts.h"
-#include "tools/bench/bench_rocksdb.h"
+#include "tools/bench/yardsticks.h"
 #include "tools/replay/replay.h"
 
 namespace signalbox {

@@ -10,8 +10,8 @@
 #include <boost/json/array.hpp>
 
 #include "tools/bench/bench_parts.h"
+#include "tools/bench/bench_report.h"
 #include "tools/bench/child_server.h"
-#include "tools/bench/quantiles.h"
 #include "tools/cli/client.h"
 #include "tools/cli/json_fields.h"
 

@@ -8,7 +8,6 @@
 #include <sys/utsname.h>
 #include <boost/json/array.hpp>
 
-#include "tools/bench/quantiles.h"
 #include "tools/cli/json_fields.h"
 #include "tools/cli/text_table.h"
 

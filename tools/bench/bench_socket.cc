@@ -1,9 +1,9 @@
 // Stations over the socket, durable, against what one fdatasync costs on the same disk in the same
 // round.
-#include "tools/bench/bench_disk.h"
 #include "tools/bench/bench_load.h"
 #include "tools/bench/bench_parts.h"
 #include "tools/bench/child_server.h"
+#include "tools/bench/yardsticks.h"
 
 namespace signalbox {
 namespace {

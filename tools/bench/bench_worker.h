@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "tools/bench/quantiles.h"
+#include "tools/bench/bench_report.h"
 #include "tools/cli/call_error.h"
 
 namespace signalbox {

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tools/cli/bench_options.h"
 #include "tools/cli/client.h"
 #include "tools/cli/text_source.h"
 
@@ -34,10 +35,11 @@ Called<pid_t> spawn(std::vector<std::string> words, const std::string& log) {
                                    O_WRONLY | O_CREAT | O_APPEND, 0600);
   posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
   pid_t pid = 0;
-  const int error = posix_spawn(&pid, "/proc/self/exe", &actions, nullptr, argv.data(), environ);
+  const std::string program = program_beside("signalbox");
+  const int error = posix_spawn(&pid, program.c_str(), &actions, nullptr, argv.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) {
-    return tl::unexpected(io_error(std::string("can't start the server: ") + std::strerror(error)));
+    return tl::unexpected(io_error("can't start " + program + ": " + std::strerror(error)));
   }
   return pid;
 }

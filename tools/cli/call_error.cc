@@ -149,6 +149,12 @@ std::vector<std::string> next_commands_of(const CallError& error) {
   return commands;
 }
 
+std::string for_the_shell(std::string_view word) {
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
 std::string describe(const CallError& error) {
   std::string text = "signalbox: " + message_of(error);
   const std::string_view name = name_in(error.error);

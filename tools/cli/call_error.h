@@ -11,9 +11,20 @@
 
 #include "domain/error.h"
 #include "store/store_error.h"
-#include "tools/cli/exit_code.h"
 
 namespace signalbox {
+
+// How a command ends, for scripts. The numbers above 2 are those of sysexits.h.
+enum class ExitCode : int {
+  ok = 0,
+  refused = 1,       // the server understood and said no; or the run that was watched failed
+  usage = 2,         // the command line, or what it names, is wrong
+  unreachable = 69,  // no server answers
+  io = 74,           // reading or writing failed; of a write, the outcome is unknown
+  try_again = 75,    // overloaded, stopping, or somebody else is at it
+  not_allowed = 77,
+  damaged = 78,  // bad configuration, or data that is not what was written
+};
 
 struct CallError {
   // As JSON-RPC errors are: {"code": number, "message", "data": {"code", "details", …}}.
@@ -42,6 +53,9 @@ std::string code_of(const CallError& error);
 // Parts of it, as far as they are there.
 std::string message_of(const CallError& error);
 std::vector<std::string> next_commands_of(const CallError& error);
+
+// A word of a command to paste, in single quotes as a shell takes it.
+std::string for_the_shell(std::string_view word);
 
 // The message, what is wrong in detail, and what to try: for a person.
 std::string describe(const CallError& error);

@@ -1,5 +1,7 @@
 #include "tools/cli/invocation.h"
 
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 
@@ -70,6 +72,54 @@ Called<ServerAddress> Invocation::server_address() const {
   auto address = tcp.empty() ? Called<ServerAddress>(socket_path()) : ServerAddress::parse_tcp(tcp);
   if (address) address->secret = std::move(*secret);
   return address;
+}
+
+void add_shared_options(ToolCommand app, Invocation& invocation) {
+  app.add_option("--data", invocation.data,
+                 "The data directory [SIGNALBOX_DATA, else $XDG_STATE_HOME/signalbox, else "
+                 "~/.local/state/signalbox]")
+      .type_name("DIR");
+  app.add_option("--socket", invocation.socket,
+                 "The server's socket [SIGNALBOX_SOCKET, else <data>/signalbox.sock]")
+      .type_name("PATH");
+  app.add_option("--server", invocation.server,
+                 "The server over TCP, tcp://HOST:PORT [SIGNALBOX_SERVER]; else over its socket")
+      .type_name("ADDRESS");
+  app.add_option("--token-file", invocation.token_file,
+                 "The file that holds the access token [else SIGNALBOX_ACCESS_TOKEN holds it]")
+      .type_name("FILE");
+  app.add_option("--at", invocation.at,
+                 "Answer a query as of then, from the data directory: a position, a time (RFC "
+                 "3339) or an age (90m)")
+      .type_name("MOMENT");
+  app.add_flag("--json", invocation.json, "Exactly one JSON object on stdout, for programs");
+}
+
+namespace {
+
+// Takes what `lock exec` runs off the end of the command line: those words are nobody else's to
+// interpret.
+int take_command_words(int argc, char** argv, Invocation& invocation) {
+  char** const end = argv + argc;
+  char** const dashes = std::find(argv, end, std::string_view("--"));
+  const std::array<std::string_view, 2> lock_exec = {"lock", "exec"};
+  if (dashes == end || std::search(argv, dashes, lock_exec.begin(), lock_exec.end()) == dashes) {
+    return argc;
+  }
+  invocation.command_words.emplace(dashes + 1, end);
+  return static_cast<int>(dashes - argv);
+}
+
+}  // namespace
+
+int run(CommandLine& line, Invocation& invocation, int argc, char** argv) {
+  invocation.words = argv;
+  argc = take_command_words(argc, argv, invocation);
+  const auto action = line.parse(argc, argv);
+  if (action) return static_cast<int>((*action)());
+  // What was read before the mistake may not include --json.
+  invocation.json = std::find(argv, argv + argc, std::string_view("--json")) != argv + argc;
+  return static_cast<int>(answer(invocation, tl::unexpected(action.error()), {}));
 }
 
 ExitCode answer(const Invocation& invocation, const Called<json::object>& result,

@@ -12,6 +12,7 @@
 #include <boost/json/object.hpp>
 
 #include "tools/cli/call_error.h"
+#include "tools/cli/command_line.h"
 #include "tools/cli/server_address.h"
 #include "tools/cli/terminal.h"
 
@@ -33,8 +34,8 @@ struct Invocation {
   // What stands after "--", word by word, for a command that runs another.
   std::optional<std::vector<std::string>> command_words;
 
-  // Set by the command that was given; called once the whole command line has been read.
-  std::function<ExitCode()> action;
+  // All words of the command line, from the program's name on.
+  char** words = nullptr;
 
   // --data, else SIGNALBOX_DATA, else signalbox/ in the user's state directory. Absolute.
   [[nodiscard]] std::filesystem::path data_directory() const;
@@ -45,6 +46,12 @@ struct Invocation {
   // access token in --token-file, else in SIGNALBOX_ACCESS_TOKEN, if there is one.
   [[nodiscard]] Called<ServerAddress> server_address() const;
 };
+
+// The options that every command has.
+void add_shared_options(ToolCommand app, Invocation& invocation);
+
+// Reads the command line and does what it says, or says what is wrong with it; gives the exit code.
+int run(CommandLine& line, Invocation& invocation, int argc, char** argv);
 
 // Text for a person, made from a result.
 using View = std::function<std::string(const boost::json::object& result, const Terminal&)>;

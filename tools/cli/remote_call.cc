@@ -1,7 +1,5 @@
 #include "tools/cli/remote_call.h"
 
-#include <CLI/CLI.hpp>
-
 #include "tools/cli/client.h"
 #include "tools/cli/past_call.h"
 
@@ -22,7 +20,7 @@ ExitCode call_and_answer(const Invocation& invocation, std::string_view method,
   return answer(invocation, call_server(invocation, method, std::move(params)), view);
 }
 
-void add_command_id(CLI::App& command, std::optional<std::string>& command_id) {
+void add_command_id(ToolCommand command, std::optional<std::string>& command_id) {
   command.add_option("--command-id", command_id,
                      "Name this change: repeated under the same name it gives the first result");
 }

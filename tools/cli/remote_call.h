@@ -9,10 +9,6 @@
 
 #include "tools/cli/invocation.h"
 
-namespace CLI {
-class App;
-}
-
 namespace signalbox {
 
 Called<boost::json::object> call_server(const Invocation& invocation, std::string_view method,
@@ -28,6 +24,6 @@ void set_param(boost::json::object& params, std::string_view name, const std::op
 }
 
 // --command-id, of commands that change something.
-void add_command_id(CLI::App& command, std::optional<std::string>& command_id);
+void add_command_id(ToolCommand command, std::optional<std::string>& command_id);
 
 }  // namespace signalbox

@@ -2,8 +2,6 @@
 #include <memory>
 #include <optional>
 
-#include <CLI/CLI.hpp>
-
 #include "domain/ids.h"
 #include "server/text/time_text.h"
 #include "tools/cli/commands.h"
@@ -50,27 +48,25 @@ ExitCode issue(const Invocation& invocation, const IssueOptions& options) {
   return ExitCode::refused;
 }
 
-void add_issue(CLI::App& access, Invocation& invocation) {
-  CLI::App* command =
+void add_issue(ToolCommand access, Invocation& invocation) {
+  ToolCommand command =
       access.add_subcommand("issue", "Issue an access token, and print its secret, this once");
   const auto options = std::make_shared<IssueOptions>();
-  command->add_option("NAME", options->name, "Who will be known by it; the log names it so")
-      ->required();
-  command->add_option("--role", options->role, "What it may do; each may what those before it may")
-      ->required()
-      ->check(CLI::IsMember({"viewer", "worker", "operator", "admin"}));
-  command->add_option("--expires-in", options->expires_in, "For how long; else until it is revoked")
-      ->type_name("DURATION");
-  add_command_id(*command, options->command_id);
-  command->footer(
+  command.add_option("NAME", options->name, "Who will be known by it; the log names it so")
+      .required();
+  command.add_option("--role", options->role, "What it may do; each may what those before it may")
+      .required()
+      .one_of({"viewer", "worker", "operator", "admin"});
+  command.add_option("--expires-in", options->expires_in, "For how long; else until it is revoked")
+      .type_name("DURATION");
+  add_command_id(command, options->command_id);
+  command.footer(
       "The secret is kept nowhere. Repeated under the same --command-id the answer has none, and\n"
       "the exit code is 1: revoke that token and issue another.\n\n"
       "Examples:\n"
       "  (umask 077; signalbox access issue ci --role worker --expires-in 720h > ci.token)\n"
       "  signalbox --server tcp://127.0.0.1:7070 --token-file ci.token lock list");
-  command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] { return issue(invocation, *options); };
-  });
+  command.action([options, &invocation] { return issue(invocation, *options); });
 }
 
 // The id of the token that can still be used under this name, else of the newest that could. What
@@ -93,32 +89,29 @@ Called<std::string> id_of(const Invocation& invocation, const std::string& name_
                                         {"signalbox access list"}}));
 }
 
-void add_revoke(CLI::App& access, Invocation& invocation) {
+void add_revoke(ToolCommand access, Invocation& invocation) {
   struct Options {
     std::string token, reason;
     std::optional<std::string> command_id;
   };
-  CLI::App* command = access.add_subcommand("revoke", "End an access token, at its next request");
+  ToolCommand command = access.add_subcommand("revoke", "End an access token, at its next request");
   const auto options = std::make_shared<Options>();
-  command->add_option("TOKEN", options->token, "Its name or its id")->required();
-  command->add_option("--reason", options->reason, "Why; kept in the log")->required();
-  add_command_id(*command, options->command_id);
-  command->footer(
+  command.add_option("TOKEN", options->token, "Its name or its id").required();
+  command.add_option("--reason", options->reason, "Why; kept in the log").required();
+  add_command_id(command, options->command_id);
+  command.footer(
       "Examples:\n"
       "  signalbox access revoke ci --reason \"the machine was sold\"");
-  command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] {
-      const auto id = id_of(invocation, options->token);
-      if (!id) return answer(invocation, tl::unexpected(id.error()), {});
-      json::object params{{"id", *id}, {"reason", options->reason}};
-      set_param(params, "command_id", options->command_id);
-      return call_and_answer(invocation, "access.revoke", std::move(params),
-                             [](const json::object& result, const Terminal&) {
-                               return std::string(true_at(result, "revoked")
-                                                      ? "revoked\n"
-                                                      : "it was revoked before\n");
-                             });
-    };
+  command.action([options, &invocation] {
+    const auto id = id_of(invocation, options->token);
+    if (!id) return answer(invocation, tl::unexpected(id.error()), {});
+    json::object params{{"id", *id}, {"reason", options->reason}};
+    set_param(params, "command_id", options->command_id);
+    return call_and_answer(
+        invocation, "access.revoke", std::move(params),
+        [](const json::object& result, const Terminal&) {
+          return std::string(true_at(result, "revoked") ? "revoked\n" : "it was revoked before\n");
+        });
   });
 }
 
@@ -155,31 +148,27 @@ std::string view_access_tokens(const json::object& result, const Terminal& termi
          (loopback.empty() ? "refused" : loopback) + "\n";
 }
 
-void add_access_list(CLI::App& access, Invocation& invocation) {
-  CLI::App* command = access.add_subcommand(
+void add_access_list(ToolCommand access, Invocation& invocation) {
+  ToolCommand command = access.add_subcommand(
       "list", "The access tokens: those in use, and the newest of those that ended");
-  command->footer(
+  command.footer(
       "Examples:\n  signalbox access list\n"
       "  signalbox access list --json | jq '.result.tokens[].name'");
-  command->callback([&invocation] {
-    invocation.action = [&invocation] {
-      return call_and_answer(invocation, "access.list", {}, view_access_tokens);
-    };
-  });
+  command.action(
+      [&invocation] { return call_and_answer(invocation, "access.list", {}, view_access_tokens); });
 }
 
 }  // namespace
 
-void add_access_commands(CLI::App& app, Invocation& invocation) {
-  CLI::App* access = app.add_subcommand("access", "Access tokens: issue, revoke, list");
-  access->require_subcommand(1);
-  access->footer(
+void add_access_commands(ToolCommand app, Invocation& invocation) {
+  ToolCommand access = app.add_group("access", "Access tokens: issue, revoke, list");
+  access.footer(
       "Examples:\n"
       "  (umask 077; signalbox access issue ci --role worker > ci.token)\n"
       "  signalbox access revoke ci --reason \"no longer needed\"");
-  add_issue(*access, invocation);
-  add_revoke(*access, invocation);
-  add_access_list(*access, invocation);
+  add_issue(access, invocation);
+  add_revoke(access, invocation);
+  add_access_list(access, invocation);
 }
 
 }  // namespace signalbox

@@ -1,8 +1,6 @@
 // `signalbox artifacts …`: the files in a run's root, as the log gives them.
 #include <memory>
 
-#include <CLI/CLI.hpp>
-
 #include "tools/cli/commands.h"
 #include "tools/cli/json_fields.h"
 #include "tools/cli/remote_call.h"
@@ -44,52 +42,43 @@ ExitCode call(const Invocation& invocation, const ArtifactsOptions& options, boo
   return result && !all_written(*result) ? ExitCode::io : exit_code;
 }
 
-void add_rebuild(CLI::App& artifacts, Invocation& invocation) {
-  CLI::App* command =
+void add_rebuild(ToolCommand artifacts, Invocation& invocation) {
+  ToolCommand command =
       artifacts.add_subcommand("rebuild", "Bring the files in a run's root back from the log");
   const auto options = std::make_shared<ArtifactsOptions>();
-  command->add_option("RUN", options->run_id, "Its id")->required();
-  command->footer(
+  command.add_option("RUN", options->run_id, "Its id").required();
+  command.footer(
       "Files that are missing or were changed are written again, with the same bytes; nothing is\n"
       "removed. What a job left in its workspace is none of them.\n\n"
       "Examples:\n"
       "  signalbox artifacts rebuild \"$run\"\n"
       "  signalbox artifacts rebuild \"$run\" --json | jq -r '.result.files[].path'");
-  command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] {
-      return call(invocation, *options, /*check=*/false);
-    };
-  });
+  command.action([options, &invocation] { return call(invocation, *options, /*check=*/false); });
 }
 
-void add_artifacts_list(CLI::App& artifacts, Invocation& invocation) {
-  CLI::App* command = artifacts.add_subcommand(
+void add_artifacts_list(ToolCommand artifacts, Invocation& invocation) {
+  ToolCommand command = artifacts.add_subcommand(
       "list", "The files that belong in a run's root, and whether they are there");
   const auto options = std::make_shared<ArtifactsOptions>();
-  command->add_option("RUN", options->run_id, "Its id")->required();
-  command->footer(
+  command.add_option("RUN", options->run_id, "Its id").required();
+  command.footer(
       "Examples:\n"
       "  signalbox artifacts list \"$run\"\n"
       "  signalbox artifacts list \"$run\" --json | jq '.result.files[] | select(.found != "
       "\"same\")'");
-  command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] {
-      return call(invocation, *options, /*check=*/true);
-    };
-  });
+  command.action([options, &invocation] { return call(invocation, *options, /*check=*/true); });
 }
 
 }  // namespace
 
-void add_artifacts_command(CLI::App& app, Invocation& invocation) {
-  CLI::App* artifacts = app.add_subcommand("artifacts", "The files in a run's root: list, rebuild");
-  artifacts->require_subcommand(1);
-  artifacts->footer(
+void add_artifacts_command(ToolCommand app, Invocation& invocation) {
+  ToolCommand artifacts = app.add_group("artifacts", "The files in a run's root: list, rebuild");
+  artifacts.footer(
       "Examples:\n"
       "  signalbox artifacts list \"$run\"\n"
       "  signalbox artifacts rebuild \"$run\"");
-  add_artifacts_list(*artifacts, invocation);
-  add_rebuild(*artifacts, invocation);
+  add_artifacts_list(artifacts, invocation);
+  add_rebuild(artifacts, invocation);
 }
 
 }  // namespace signalbox

@@ -3,7 +3,6 @@
 #include <optional>
 
 #include <unistd.h>
-#include <CLI/CLI.hpp>
 
 #include "tools/cli/commands.h"
 #include "tools/cli/elapsed_text.h"
@@ -88,25 +87,23 @@ ExitCode watch(const Invocation& invocation, const BoardOptions& options) {
 
 }  // namespace
 
-void add_board_command(CLI::App& app, Invocation& invocation) {
-  CLI::App* command = app.add_subcommand("board", "All cards in their columns");
+void add_board_command(ToolCommand app, Invocation& invocation) {
+  ToolCommand command = app.add_subcommand("board", "All cards in their columns");
   const auto options = std::make_shared<BoardOptions>();
-  command->add_option("--project", options->project, "Only cards of this project");
-  command->add_option("--limit", options->limit, "Cards drawn in a column, 1 to 100; else 8")
-      ->check(CLI::Range(1, 100));
-  command->add_flag("--watch", options->watch, "Draw it again whenever a card moves, until ^C");
-  command->footer(
+  command.add_option("--project", options->project, "Only cards of this project");
+  command.add_option("--limit", options->limit, "Cards drawn in a column, 1 to 100; else 8")
+      .range(1, 100);
+  command.add_flag("--watch", options->watch, "Draw it again whenever a card moves, until ^C");
+  command.footer(
       "Examples:\n"
       "  signalbox board --watch\n"
       "  signalbox board --project web --json | jq '.result.columns[] | {status, total}'");
-  command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] {
-      if (options->watch) return watch(invocation, *options);
-      return answer(invocation, read_board(invocation, *options),
-                    [options](const json::object& board, const Terminal& terminal) {
-                      return view_board(board, *options, terminal);
-                    });
-    };
+  command.action([options, &invocation] {
+    if (options->watch) return watch(invocation, *options);
+    return answer(invocation, read_board(invocation, *options),
+                  [options](const json::object& board, const Terminal& terminal) {
+                    return view_board(board, *options, terminal);
+                  });
   });
 }
 

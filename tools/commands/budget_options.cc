@@ -2,15 +2,13 @@
 
 #include <cmath>
 
-#include <CLI/CLI.hpp>
-
 #include "tools/cli/remote_call.h"
 
 namespace signalbox {
 
-void add_budget_options(CLI::App& command, BudgetOptions& options) {
+void add_budget_options(ToolCommand command, BudgetOptions& options) {
   command.add_option("--max-cost-usd", options.max_cost_usd, "US dollars it may use up in all")
-      ->check(CLI::Range(0.0, 1'000'000.0));
+      .range(0.0, 1'000'000.0);
   command.add_option("--max-tokens", options.max_tokens, "Tokens it may use up in all");
   command.add_option("--max-turns", options.max_turns, "Turns of its agents in all");
 }

@@ -6,9 +6,7 @@
 
 #include <boost/json/object.hpp>
 
-namespace CLI {
-class App;
-}
+#include "tools/cli/command_line.h"
 
 namespace signalbox {
 
@@ -18,7 +16,7 @@ struct BudgetOptions {
   std::optional<std::int64_t> max_turns;
 };
 
-void add_budget_options(CLI::App& command, BudgetOptions& options);
+void add_budget_options(ToolCommand command, BudgetOptions& options);
 
 // Sets params["budget"] to the figures that were given, if any were.
 void set_budget(boost::json::object& params, const BudgetOptions& options);

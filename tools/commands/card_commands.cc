@@ -2,8 +2,6 @@
 #include <memory>
 #include <optional>
 
-#include <CLI/CLI.hpp>
-
 #include "tools/cli/commands.h"
 #include "tools/cli/elapsed_text.h"
 #include "tools/cli/json_fields.h"
@@ -17,60 +15,56 @@ namespace {
 
 namespace json = boost::json;
 
-void add_submit(CLI::App& card, Invocation& invocation) {
+void add_submit(ToolCommand card, Invocation& invocation) {
   struct Options {
     std::string title;
     std::optional<std::string> project, brief, key, command_id;
     std::optional<std::int32_t> priority;
     bool later = false;
   };
-  CLI::App* command =
+  ToolCommand command =
       card.add_subcommand("submit", "Put a card into the backlog, and print its id");
   const auto options = std::make_shared<Options>();
-  command->add_option("TITLE", options->title, "One line")->required();
-  command->add_option("--project", options->project, "Where it is worked on")->required();
-  command->add_option("--brief", options->brief, "What is to be done, as the agent is told");
-  command->add_option("--key", options->key, "Of the cards with the same one, one at a time");
-  command->add_option("--priority", options->priority, "The highest first; else 0");
-  command->add_flag("--later", options->later,
-                    "Leave it to the heartbeat's next due tick, instead of beginning one now");
-  add_command_id(*command, options->command_id);
-  command->footer(
+  command.add_option("TITLE", options->title, "One line").required();
+  command.add_option("--project", options->project, "Where it is worked on").required();
+  command.add_option("--brief", options->brief, "What is to be done, as the agent is told");
+  command.add_option("--key", options->key, "Of the cards with the same one, one at a time");
+  command.add_option("--priority", options->priority, "The highest first; else 0");
+  command.add_flag("--later", options->later,
+                   "Leave it to the heartbeat's next due tick, instead of beginning one now");
+  add_command_id(command, options->command_id);
+  command.footer(
       "Examples:\n"
       "  signalbox card submit \"Fix the login\" --project web --brief \"It fails for umlauts\"\n"
       "  card=$(signalbox card submit \"Migrate\" --project web --key db --priority 5 --later)");
-  command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] {
-      json::object params{{"title", options->title}};
-      set_param(params, "project", options->project);
-      set_param(params, "brief", options->brief);
-      set_param(params, "key", options->key);
-      set_param(params, "priority", options->priority);
-      if (options->later) params["immediate"] = false;
-      set_param(params, "command_id", options->command_id);
-      return call_and_answer(invocation, "card.submit", std::move(params),
-                             [](const json::object& result, const Terminal&) {
-                               return text_at(result, "card_id") + "\n";
-                             });
-    };
+  command.action([options, &invocation] {
+    json::object params{{"title", options->title}};
+    set_param(params, "project", options->project);
+    set_param(params, "brief", options->brief);
+    set_param(params, "key", options->key);
+    set_param(params, "priority", options->priority);
+    if (options->later) params["immediate"] = false;
+    set_param(params, "command_id", options->command_id);
+    return call_and_answer(invocation, "card.submit", std::move(params),
+                           [](const json::object& result, const Terminal&) {
+                             return text_at(result, "card_id") + "\n";
+                           });
   });
 }
 
-void add_card_get(CLI::App& card, Invocation& invocation) {
-  CLI::App* command = card.add_subcommand("get", "A card, its runs and its history");
+void add_card_get(ToolCommand card, Invocation& invocation) {
+  ToolCommand command = card.add_subcommand("get", "A card, its runs and its history");
   const auto id = std::make_shared<std::string>();
-  command->add_option("CARD", *id, "Its id")->required();
-  command->footer(
+  command.add_option("CARD", *id, "Its id").required();
+  command.footer(
       "Examples:\n"
       "  signalbox card get \"$card\"\n"
       "  signalbox card get \"$card\" --json | jq -r '.result.card.runs[].run_id'");
-  command->callback([id, &invocation] {
-    invocation.action = [id, &invocation] {
-      return call_and_answer(invocation, "card.get", {{"card_id", *id}},
-                             [](const json::object& result, const Terminal& terminal) {
-                               return view_card(result, terminal, wall_clock_ns());
-                             });
-    };
+  command.action([id, &invocation] {
+    return call_and_answer(invocation, "card.get", {{"card_id", *id}},
+                           [](const json::object& result, const Terminal& terminal) {
+                             return view_card(result, terminal, wall_clock_ns());
+                           });
   });
 }
 
@@ -99,27 +93,24 @@ Called<json::object> list_cards(const Invocation& invocation, const ListCardsOpt
   return page;
 }
 
-void add_card_list(CLI::App& card, Invocation& invocation) {
-  CLI::App* command = card.add_subcommand("list", "Cards, the latest submitted first");
+void add_card_list(ToolCommand card, Invocation& invocation) {
+  ToolCommand command = card.add_subcommand("list", "Cards, the latest submitted first");
   const auto options = std::make_shared<ListCardsOptions>();
-  command->add_option("--project", options->project, "Only cards of this project");
-  command->add_option("--status", options->status, "Only cards of this status")
-      ->check(CLI::IsMember(
-          {"backlog", "running", "verifying", "verified", "merged", "blocked", "failed"}));
-  command->add_option("--limit", options->limit, "Cards a page, 1 to 500; else 50");
-  command->add_option("--cursor", options->cursor, "Go on after the page that gave this cursor");
-  command->add_flag("--all", options->all, "All pages");
-  command->footer(
+  command.add_option("--project", options->project, "Only cards of this project");
+  command.add_option("--status", options->status, "Only cards of this status")
+      .one_of({"backlog", "running", "verifying", "verified", "merged", "blocked", "failed"});
+  command.add_option("--limit", options->limit, "Cards a page, 1 to 500; else 50");
+  command.add_option("--cursor", options->cursor, "Go on after the page that gave this cursor");
+  command.add_flag("--all", options->all, "All pages");
+  command.footer(
       "Examples:\n"
       "  signalbox card list --project web\n"
       "  signalbox card list --status blocked --json | jq -r '.result.cards[].card_id'");
-  command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] {
-      return answer(invocation, list_cards(invocation, *options),
-                    [](const json::object& result, const Terminal& terminal) {
-                      return view_card_list(result, terminal, wall_clock_ns());
-                    });
-    };
+  command.action([options, &invocation] {
+    return answer(invocation, list_cards(invocation, *options),
+                  [](const json::object& result, const Terminal& terminal) {
+                    return view_card_list(result, terminal, wall_clock_ns());
+                  });
   });
 }
 
@@ -127,25 +118,23 @@ std::string view_word(const json::object& result, const Terminal&) {
   return text_at(result, "status") + (true_at(result, "changed") ? "\n" : ", as it was\n");
 }
 
-void add_word(CLI::App& card, Invocation& invocation, const std::string& verb,
+void add_word(ToolCommand card, Invocation& invocation, const std::string& verb,
               const std::string& what, bool needs_reason, const std::string& example) {
   struct Options {
     std::string id;
     std::optional<std::string> reason, command_id;
   };
-  CLI::App* command = card.add_subcommand(verb, what);
+  ToolCommand command = card.add_subcommand(verb, what);
   const auto options = std::make_shared<Options>();
-  command->add_option("CARD", options->id, "Its id")->required();
-  command->add_option("--reason", options->reason, "Why; kept in the log")->required(needs_reason);
-  add_command_id(*command, options->command_id);
-  command->footer("Examples:\n" + example);
-  command->callback([options, verb, &invocation] {
-    invocation.action = [options, verb, &invocation] {
-      json::object params{{"card_id", options->id}};
-      set_param(params, "reason", options->reason);
-      set_param(params, "command_id", options->command_id);
-      return call_and_answer(invocation, "card." + verb, std::move(params), view_word);
-    };
+  command.add_option("CARD", options->id, "Its id").required();
+  command.add_option("--reason", options->reason, "Why; kept in the log").required(needs_reason);
+  add_command_id(command, options->command_id);
+  command.footer("Examples:\n" + example);
+  command.action([options, verb, &invocation] {
+    json::object params{{"card_id", options->id}};
+    set_param(params, "reason", options->reason);
+    set_param(params, "command_id", options->command_id);
+    return call_and_answer(invocation, "card." + verb, std::move(params), view_word);
   });
 }
 
@@ -173,39 +162,36 @@ std::string view_card_why(const json::object& result, const Terminal& terminal) 
          view_reasons(run, terminal, now_ns);
 }
 
-void add_why(CLI::App& card, Invocation& invocation) {
-  CLI::App* command = card.add_subcommand(
+void add_why(ToolCommand card, Invocation& invocation) {
+  ToolCommand command = card.add_subcommand(
       "why", "Why a card isn't moving, since which event, and what to do about it");
   const auto id = std::make_shared<std::string>();
-  command->add_option("CARD", *id, "Its id")->required();
-  command->footer(
+  command.add_option("CARD", *id, "Its id").required();
+  command.footer(
       "Examples:\n"
       "  signalbox card why \"$card\"\n"
       "  signalbox card why \"$card\" --json | jq -r '.result.reasons[].text'");
-  command->callback([id, &invocation] {
-    invocation.action = [id, &invocation] {
-      return call_and_answer(invocation, "card.why", {{"card_id", *id}}, view_card_why);
-    };
+  command.action([id, &invocation] {
+    return call_and_answer(invocation, "card.why", {{"card_id", *id}}, view_card_why);
   });
 }
 
 }  // namespace
 
-void add_card_commands(CLI::App& app, Invocation& invocation) {
-  CLI::App* card = app.add_subcommand("card", "Items on the board, which become runs");
-  card->require_subcommand(1);
-  card->footer(
+void add_card_commands(ToolCommand app, Invocation& invocation) {
+  ToolCommand card = app.add_group("card", "Items on the board, which become runs");
+  card.footer(
       "Examples:\n"
       "  card=$(signalbox card submit \"Fix the login\" --project web)\n"
       "  signalbox card why \"$card\"");
-  add_submit(*card, invocation);
-  add_card_get(*card, invocation);
-  add_card_list(*card, invocation);
-  add_word(*card, invocation, "block", "Keep a card from being worked on, until it is unblocked",
+  add_submit(card, invocation);
+  add_card_get(card, invocation);
+  add_card_list(card, invocation);
+  add_word(card, invocation, "block", "Keep a card from being worked on, until it is unblocked",
            true, "  signalbox card block \"$card\" --reason \"needs a decision\"");
-  add_word(*card, invocation, "unblock", "Put a blocked or failed card back into the backlog",
-           false, "  signalbox card unblock \"$card\" --reason \"decided\"");
-  add_why(*card, invocation);
+  add_word(card, invocation, "unblock", "Put a blocked or failed card back into the backlog", false,
+           "  signalbox card unblock \"$card\" --reason \"decided\"");
+  add_why(card, invocation);
 }
 
 }  // namespace signalbox

@@ -1,11 +1,11 @@
-#include "tools/commands/completion.h"
-
+// `signalbox completion`: scripts generated from the commands themselves, so that they can't fall
+// behind.
 #include <map>
 #include <memory>
 #include <set>
 #include <vector>
 
-#include <CLI/CLI.hpp>
+#include <boost/algorithm/string/join.hpp>
 
 #include "tools/cli/commands.h"
 
@@ -19,42 +19,30 @@ struct Offers {
   std::set<std::string> with_value;           // options that take one
 };
 
-// "TEXT:{queued,running}" → "queued running"; empty where the values aren't a fixed set.
-std::string fixed_values(const std::string& type_name) {
-  const auto open = type_name.find('{');
-  const auto close = type_name.rfind('}');
-  if (open == std::string::npos || close == std::string::npos || close < open) return {};
-  std::string values = type_name.substr(open + 1, close - open - 1);
-  for (char& each : values) each = each == ',' ? ' ' : each;
-  return values;
-}
-
-void collect_options(const CLI::App& command, std::string& words, Offers& offers) {
-  for (const CLI::Option* option : command.get_options()) {
-    for (const std::string& name : option->get_lnames()) {
-      const std::string word = "--" + name;
+void collect_options(ToolCommand command, std::string& words, Offers& offers) {
+  for (const ToolCommand::OptionWords& option : command.options()) {
+    for (const std::string& word : option.words) {
       words += " " + word;
-      if (option->get_items_expected_max() == 0) continue;
+      if (!option.takes_value) continue;
       offers.with_value.insert(word);
-      const std::string values = fixed_values(option->get_type_name());
-      if (!values.empty()) offers.values[word] = values;
+      if (!option.values.empty()) offers.values[word] = boost::algorithm::join(option.values, " ");
     }
   }
 }
 
-void collect(const CLI::App& command, const std::string& path, const std::string& inherited,
+void collect(ToolCommand command, const std::string& path, const std::string& inherited,
              Offers& offers) {
   std::string own = inherited;
   collect_options(command, own, offers);
   // Those of `signalbox` itself are for every command, but for its --version and --help.
   std::string options = inherited;
-  if (command.get_parent() == nullptr) {
+  if (path.empty()) {
     options = own.substr(own.find("--version") + std::string("--version").size());
   }
   std::string words;
-  for (const CLI::App* each : command.get_subcommands([](const CLI::App*) { return true; })) {
-    words += (words.empty() ? "" : " ") + each->get_name();
-    collect(*each, path + (path.empty() ? "" : " ") + each->get_name(), options, offers);
+  for (const ToolCommand& each : command.subcommands()) {
+    words += (words.empty() ? "" : " ") + each.name();
+    collect(each, path + (path.empty() ? "" : " ") + each.name(), options, offers);
   }
   offers.words[path] = words + own;
 }
@@ -66,9 +54,9 @@ std::string pattern(const std::set<std::string>& keys) {
   return text;
 }
 
-}  // namespace
-
-std::string bash_completion(const CLI::App& app) {
+// For bash: nouns, verbs, options, the values of options that have a fixed set, and files for the
+// rest.
+std::string bash_completion(ToolCommand app) {
   Offers offers;
   collect(app, "", "", offers);
   std::set<std::string> paths;
@@ -109,22 +97,22 @@ std::string bash_completion(const CLI::App& app) {
   return script;
 }
 
-void add_completion_command(CLI::App& app, Invocation& invocation) {
-  CLI::App* command = app.add_subcommand("completion", "A completion script for the shell");
+}  // namespace
+
+void add_completion_command(ToolCommand app, Invocation& invocation) {
+  ToolCommand command = app.add_subcommand("completion", "A completion script for the shell");
   // Read while the words are parsed: it lives as long as the command does.
   const auto shell = std::make_shared<std::string>();
-  command->add_option("SHELL", *shell, "Which one")->required()->check(CLI::IsMember({"bash"}));
-  command->footer(
+  command.add_option("SHELL", *shell, "Which one").required().one_of({"bash"});
+  command.footer(
       "Examples:\n"
       "  source <(signalbox completion bash)\n"
       "  signalbox completion bash > /etc/bash_completion.d/signalbox");
-  command->callback([shell, &app, &invocation] {
-    invocation.action = [&app, &invocation] {
-      return answer(invocation, boost::json::object{{"script", bash_completion(app)}},
-                    [](const boost::json::object& result, const Terminal&) {
-                      return std::string(result.at("script").as_string());
-                    });
-    };
+  command.action([app, &invocation] {
+    return answer(invocation, boost::json::object{{"script", bash_completion(app)}},
+                  [](const boost::json::object& result, const Terminal&) {
+                    return std::string(result.at("script").as_string());
+                  });
   });
 }
 

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include <unistd.h>
-#include <CLI/CLI.hpp>
 #include <boost/json/serialize.hpp>
 
 #include "tools/cli/commands.h"
@@ -12,8 +11,8 @@
 #include "tools/cli/event_stream.h"
 #include "tools/cli/json_fields.h"
 #include "tools/cli/remote_call.h"
-#include "tools/replay/log_view.h"
 #include "tools/views/event_view.h"
+#include "tools/views/log_view.h"
 
 namespace signalbox {
 namespace {
@@ -104,21 +103,20 @@ ExitCode events(const Invocation& invocation, const EventsOptions& options) {
 
 }  // namespace
 
-void add_events_command(CLI::App& app, Invocation& invocation) {
-  CLI::App* command = app.add_subcommand("events", "The log: read it, or follow it");
+void add_events_command(ToolCommand app, Invocation& invocation) {
+  ToolCommand command = app.add_subcommand("events", "The log: read it, or follow it");
   const auto options = std::make_shared<EventsOptions>();
-  command->add_option(
+  command.add_option(
       "--from", options->from,
       "The first position; else the first there is, or with --follow the next event to come");
-  command->add_option("--limit", options->limit, "Events at most, without --follow")
-      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000}))
-      ->capture_default_str();
-  command->add_option("--run", options->run_id, "Only events of this run");
-  command->add_option("--type", options->types, "Only events of this type; again for more")
-      ->expected(1)
-      ->take_all();
-  command->add_flag("--follow", options->follow, "Go on as events happen, until interrupted");
-  command->footer(
+  command.add_option("--limit", options->limit, "Events at most, without --follow")
+      .range(std::uint64_t{1}, std::uint64_t{1'000'000})
+      .shows_default();
+  command.add_option("--run", options->run_id, "Only events of this run");
+  command.add_option("--type", options->types, "Only events of this type; again for more")
+      .repeatable();
+  command.add_flag("--follow", options->follow, "Go on as events happen, until interrupted");
+  command.footer(
       "With --follow --json it is a stream: one event a line, each a JSON object.\n"
       "With --follow --type takes names of broadcasts, too: heartbeat.tick, agent.log, ...\n\n"
       "Examples:\n"
@@ -126,9 +124,7 @@ void add_events_command(CLI::App& app, Invocation& invocation) {
       "  signalbox events --run \"$run\" --type StationSucceeded --json\n"
       "  signalbox events --follow --type agent.log\n"
       "  signalbox events --follow --json | jq -r .type");
-  command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] { return events(invocation, *options); };
-  });
+  command.action([options, &invocation] { return events(invocation, *options); });
 }
 
 }  // namespace signalbox

@@ -4,8 +4,6 @@
 #include <memory>
 #include <system_error>
 
-#include <CLI/CLI.hpp>
-
 #include "domain/refusals.h"
 #include "server/git/fence_hook.h"
 #include "server/git/fence_marker.h"
@@ -122,73 +120,66 @@ Called<json::object> check(const Invocation& invocation) {
   return result;
 }
 
-void add_install(CLI::App& fence, Invocation& invocation) {
+void add_install(ToolCommand fence, Invocation& invocation) {
   struct Options {
     std::string repository = ".";
     bool force = false;
   };
-  CLI::App* command = fence.add_subcommand("install", "Put the hook into a repository");
+  ToolCommand command = fence.add_subcommand("install", "Put the hook into a repository");
   const auto options = std::make_shared<Options>();
-  command->add_option("REPOSITORY", options->repository, "Its path; else the current directory");
-  command->add_flag("--force", options->force,
-                    "Also where there is another pre-push hook: it is kept, and runs after ours");
-  command->footer(
+  command.add_option("REPOSITORY", options->repository, "Its path; else the current directory");
+  command.add_flag("--force", options->force,
+                   "Also where there is another pre-push hook: it is kept, and runs after ours");
+  command.footer(
       "Pushes from anywhere but the worktree of a run are none of its business.\n\n"
       "Examples:\n"
       "  signalbox fence install ~/src/web\n"
       "  signalbox fence install --force");
-  command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] {
-      std::error_code error;
-      const fs::path binary = fs::read_symlink("/proc/self/exe", error);
-      const fs::path repository = fs::weakly_canonical(options->repository, error);
-      return answer(invocation, told(install_fence_hook(repository, binary, options->force), true),
-                    view_install);
-    };
+  command.action([options, &invocation] {
+    std::error_code error;
+    const fs::path binary = fs::read_symlink("/proc/self/exe", error);
+    const fs::path repository = fs::weakly_canonical(options->repository, error);
+    return answer(invocation, told(install_fence_hook(repository, binary, options->force), true),
+                  view_install);
   });
 }
 
-void add_uninstall(CLI::App& fence, Invocation& invocation) {
-  CLI::App* command =
+void add_uninstall(ToolCommand fence, Invocation& invocation) {
+  ToolCommand command =
       fence.add_subcommand("uninstall", "Take the hook away and put the one before it back");
   const auto repository = std::make_shared<std::string>(".");
-  command->add_option("REPOSITORY", *repository, "Its path; else the current directory");
-  command->footer(
+  command.add_option("REPOSITORY", *repository, "Its path; else the current directory");
+  command.footer(
       "Examples:\n"
       "  signalbox fence uninstall ~/src/web");
-  command->callback([repository, &invocation] {
-    invocation.action = [repository, &invocation] {
-      std::error_code error;
-      const fs::path path = fs::weakly_canonical(*repository, error);
-      return answer(invocation, told(uninstall_fence_hook(path), false), view_uninstall);
-    };
+  command.action([repository, &invocation] {
+    std::error_code error;
+    const fs::path path = fs::weakly_canonical(*repository, error);
+    return answer(invocation, told(uninstall_fence_hook(path), false), view_uninstall);
   });
 }
 
-void add_fence_check(CLI::App& fence, Invocation& invocation) {
-  CLI::App* command = fence.add_subcommand(
+void add_fence_check(ToolCommand fence, Invocation& invocation) {
+  ToolCommand command = fence.add_subcommand(
       "check", "Whether who works in the current worktree may push: what the hook asks");
-  command->footer(
+  command.footer(
       "Exit codes: 0 it may, or this is no run's worktree; 1 it may not; 69 the server can't be\n"
       "asked, which the hook takes for a no. SIGNALBOX_SPAN_ID or SIGNALBOX_TOKEN names the "
       "attempt\n"
       "that asks, as in the environment of a job.\n\n"
       "Examples:\n"
       "  signalbox fence check && git push origin HEAD");
-  command->callback([&invocation] {
-    invocation.action = [&invocation] { return answer(invocation, check(invocation), view_fence); };
-  });
+  command.action([&invocation] { return answer(invocation, check(invocation), view_fence); });
 }
 
 }  // namespace
 
-void add_fence_commands(CLI::App& app, Invocation& invocation) {
-  CLI::App* fence =
-      app.add_subcommand("fence", "Keep stale workers from pushing: install, uninstall, check");
-  fence->require_subcommand(1);
-  add_install(*fence, invocation);
-  add_uninstall(*fence, invocation);
-  add_fence_check(*fence, invocation);
+void add_fence_commands(ToolCommand app, Invocation& invocation) {
+  ToolCommand fence =
+      app.add_group("fence", "Keep stale workers from pushing: install, uninstall, check");
+  add_install(fence, invocation);
+  add_uninstall(fence, invocation);
+  add_fence_check(fence, invocation);
 }
 
 }  // namespace signalbox

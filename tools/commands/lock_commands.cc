@@ -1,21 +1,123 @@
-// `signalbox lock …`: acquire, refresh, release, get, list; exec is in a file of its own.
+// `signalbox lock …`: acquire, refresh, release, get, list; exec is in tools/lock.
 #include <memory>
 #include <optional>
 
 #include <unistd.h>
-#include <CLI/CLI.hpp>
 
+#include "server/text/time_text.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/elapsed_text.h"
 #include "tools/cli/json_fields.h"
 #include "tools/cli/remote_call.h"
+#include "tools/cli/text_table.h"
 #include "tools/lock/lock_owner.h"
-#include "tools/views/lock_view.h"
 
 namespace signalbox {
 namespace {
 
 namespace json = boost::json;
+
+Style lock_style(const std::string& status) { return status == "held" ? Style::busy : Style::bad; }
+
+// "in 42s", or how long ago.
+std::string time_to(std::string_view time, std::int64_t now_ns) {
+  const auto then = parse_time(time);
+  if (!then) return {};
+  return *then > now_ns ? "in " + short_duration(*then - now_ns) : short_age(time, now_ns);
+}
+
+std::string lease_end(const json::object& lock, std::int64_t now_ns) {
+  const std::string expires = text_at(lock, "expires_at");
+  return clock_time(expires, now_ns) + " (" + time_to(expires, now_ns) + ")";
+}
+
+std::string names(const json::array& values) {
+  std::string text;
+  for (const json::value& each : values) text += (text.empty() ? "" : ", ") + scalar_text(each);
+  return text;
+}
+
+std::string last_holder(const json::object& last) {
+  return text_at(last, "owner") + ", token " + text_at(last, "token") + ", " +
+         text_at(last, "ended");
+}
+
+// Not worth a line where there is none.
+std::string unless_zero(const std::string& count) { return count == "0" ? "" : count; }
+
+std::string view_acquired_lock(const json::object& result, const Terminal& terminal,
+                               std::int64_t now_ns) {
+  return named_values({{"key", {text_at(result, "key")}},
+                       {"owner", {text_at(result, "owner")}},
+                       {"token", {text_at(result, "token"), Style::strong}},
+                       {"lease until", {lease_end(result, now_ns)}},
+                       {"reason", {text_at(result, "reason")}},
+                       {"extended", {true_at(result, "extended") ? "it was held already" : ""}}},
+                      terminal);
+}
+
+std::string view_lock(const json::object& result, const Terminal& terminal, std::int64_t now_ns) {
+  const std::string waiting = unless_zero(text_at(result, "waiting"));
+  const json::value* last = result.if_contains("last");
+  const bool has_last = last != nullptr && last->is_object();
+  const std::string before = has_last ? last_holder(last->get_object()) : "";
+  if (!result.at("lock").is_object()) {
+    return named_values({{"key", {text_at(result, "key")}},
+                         {"status", {"free", Style::good}},
+                         {"waiting", {waiting}},
+                         {"last holder", {before}}},
+                        terminal);
+  }
+  const json::object& lock = result.at("lock").get_object();
+  const std::string status = text_at(lock, "status");
+  const std::string acquired = text_at(lock, "acquired_at");
+  return named_values(
+      {
+          {"key", {text_at(lock, "key")}},
+          {"status", {status, lock_style(status)}},
+          {"owner", {text_at(lock, "owner")}},
+          {"token", {text_at(lock, "token")}},
+          {"acquired", {clock_time(acquired, now_ns) + " (" + short_age(acquired, now_ns) + ")"}},
+          {"lease until", {lease_end(lock, now_ns)}},
+          {"reason", {text_at(lock, "reason")}},
+          {"run root", {text_at(lock, "run_root")}},
+          {"runs", {names(array_at(lock, "runs"))}},
+          {"loops", {names(array_at(lock, "loops"))}},
+          {"waiting", {waiting}},
+          {"last holder", {before}},
+      },
+      terminal);
+}
+
+std::string view_lock_list(const json::object& result, const Terminal& terminal,
+                           std::int64_t now_ns) {
+  TextTable table({{"key"},
+                   {"status"},
+                   {"owner"},
+                   {"token", TextTable::Align::right},
+                   {"acquired"},
+                   {"lease ends"},
+                   {"waiting", TextTable::Align::right},
+                   {"reason"}});
+  for (const json::value& each : array_at(result, "locks")) {
+    if (!each.is_object()) continue;
+    const json::object& lock = each.get_object();
+    const std::string status = text_at(lock, "status");
+    table.add({{text_at(lock, "key")},
+               {status, lock_style(status)},
+               {text_at(lock, "owner")},
+               {text_at(lock, "token")},
+               {short_age(text_at(lock, "acquired_at"), now_ns)},
+               {time_to(text_at(lock, "expires_at"), now_ns)},
+               {unless_zero(text_at(lock, "waiting"))},
+               {text_at(lock, "reason")}});
+  }
+  if (table.empty()) return "no locks\n";
+  std::string text = table.text(terminal);
+  const std::string cursor = text_at(result, "next_cursor");
+  if (!cursor.empty()) text += "more: --cursor " + printable(cursor) + ", or --all\n";
+  return text;
+}
 
 struct AcquireOptions {
   std::string key;
@@ -36,47 +138,45 @@ struct LockListOptions {
   bool all = false;
 };
 
-void add_acquire(CLI::App& lock, Invocation& invocation) {
-  CLI::App* command = lock.add_subcommand("acquire", "Take a lock, or extend one of one's own");
+void add_acquire(ToolCommand lock, Invocation& invocation) {
+  ToolCommand command = lock.add_subcommand("acquire", "Take a lock, or extend one of one's own");
   const auto options = std::make_shared<AcquireOptions>();
-  command->add_option("KEY", options->key, "What is locked")->required();
-  command->add_option("--owner", options->owner,
-                      "Who takes it; else user@host:pid of the calling process");
-  command->add_option("--lease-ms", options->lease_ms, "How long without a refresh; else 60000");
-  command->add_option("--reason", options->reason, "For whoever finds it held");
-  command->add_option("--run-root", options->run_root, "Mirror it in this directory's .lock")
-      ->type_name("DIR");
-  command->add_option("--wait-ms", options->wait_ms, "How long to wait for it, in a fair queue");
-  add_command_id(*command, options->command_id);
-  command->footer(
+  command.add_option("KEY", options->key, "What is locked").required();
+  command.add_option("--owner", options->owner,
+                     "Who takes it; else user@host:pid of the calling process");
+  command.add_option("--lease-ms", options->lease_ms, "How long without a refresh; else 60000");
+  command.add_option("--reason", options->reason, "For whoever finds it held");
+  command.add_option("--run-root", options->run_root, "Mirror it in this directory's .lock")
+      .type_name("DIR");
+  command.add_option("--wait-ms", options->wait_ms, "How long to wait for it, in a fair queue");
+  add_command_id(command, options->command_id);
+  command.footer(
       "Exits with 1 if another holds it. Its token goes into `lock refresh` and `lock release`, "
       "and\n"
       "fences whatever takes tokens.\n\n"
       "Examples:\n"
       "  signalbox lock acquire deploy --reason \"release 1.4\"\n"
       "  signalbox lock acquire deploy --owner me --wait-ms 30000 --json | jq .result.token");
-  command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] {
-      json::object params{{"key", options->key},
-                          {"owner", options->owner.value_or(lock_owner_of(::getppid()))}};
-      set_param(params, "lease_ms", options->lease_ms);
-      set_param(params, "reason", options->reason);
-      set_param(params, "run_root", options->run_root);
-      set_param(params, "wait_ms", options->wait_ms);
-      set_param(params, "command_id", options->command_id);
-      return call_and_answer(invocation, "lock.acquire", std::move(params),
-                             [](const json::object& result, const Terminal& terminal) {
-                               return view_acquired_lock(result, terminal, wall_clock_ns());
-                             });
-    };
+  command.action([options, &invocation] {
+    json::object params{{"key", options->key},
+                        {"owner", options->owner.value_or(lock_owner_of(::getppid()))}};
+    set_param(params, "lease_ms", options->lease_ms);
+    set_param(params, "reason", options->reason);
+    set_param(params, "run_root", options->run_root);
+    set_param(params, "wait_ms", options->wait_ms);
+    set_param(params, "command_id", options->command_id);
+    return call_and_answer(invocation, "lock.acquire", std::move(params),
+                           [](const json::object& result, const Terminal& terminal) {
+                             return view_acquired_lock(result, terminal, wall_clock_ns());
+                           });
   });
 }
 
-void add_held_lock(CLI::App& command, HeldLock& held) {
-  command.add_option("KEY", held.key, "The lock")->required();
+void add_held_lock(ToolCommand command, HeldLock& held) {
+  command.add_option("KEY", held.key, "The lock").required();
   command.add_option("--token", held.token, "The token that it was granted with")
-      ->required()
-      ->envname("SIGNALBOX_TOKEN");
+      .required()
+      .environment("SIGNALBOX_TOKEN");
   add_command_id(command, held.command_id);
 }
 
@@ -87,62 +187,55 @@ json::object held_lock_params(const HeldLock& held) {
   return params;
 }
 
-void add_refresh(CLI::App& lock, Invocation& invocation) {
-  CLI::App* command = lock.add_subcommand("refresh", "Extend the lease of a lock from now");
+void add_refresh(ToolCommand lock, Invocation& invocation) {
+  ToolCommand command = lock.add_subcommand("refresh", "Extend the lease of a lock from now");
   const auto options = std::make_shared<HeldLock>();
-  add_held_lock(*command, *options);
-  command->add_option("--lease-ms", options->lease_ms, "The new lease; else as long as before");
-  command->footer(
+  add_held_lock(command, *options);
+  command.add_option("--lease-ms", options->lease_ms, "The new lease; else as long as before");
+  command.footer(
       "Exits with 1 if the token doesn't hold the lock any more.\n\n"
       "Examples:\n"
       "  signalbox lock refresh deploy --token 17\n"
       "  signalbox lock refresh \"$SIGNALBOX_LOCK_KEY\" --lease-ms 300000   # under `lock exec`");
-  command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] {
-      return call_and_answer(invocation, "lock.refresh", held_lock_params(*options),
-                             [](const json::object& result, const Terminal&) {
-                               return "lease until " +
-                                      clock_time(text_at(result, "expires_at"), wall_clock_ns()) +
-                                      "\n";
-                             });
-    };
+  command.action([options, &invocation] {
+    return call_and_answer(
+        invocation, "lock.refresh", held_lock_params(*options),
+        [](const json::object& result, const Terminal&) {
+          return "lease until " + clock_time(text_at(result, "expires_at"), wall_clock_ns()) + "\n";
+        });
   });
 }
 
-void add_release(CLI::App& lock, Invocation& invocation) {
-  CLI::App* command = lock.add_subcommand("release", "Give a lock back");
+void add_release(ToolCommand lock, Invocation& invocation) {
+  ToolCommand command = lock.add_subcommand("release", "Give a lock back");
   const auto options = std::make_shared<HeldLock>();
-  add_held_lock(*command, *options);
-  command->footer(
+  add_held_lock(command, *options);
+  command.footer(
       "Examples:\n"
       "  signalbox lock release deploy --token 17");
-  command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] {
-      return call_and_answer(invocation, "lock.release", held_lock_params(*options),
-                             [](const json::object& result, const Terminal&) {
-                               return std::string(true_at(result, "released")
-                                                      ? "released\n"
-                                                      : "it was released before\n");
-                             });
-    };
+  command.action([options, &invocation] {
+    return call_and_answer(invocation, "lock.release", held_lock_params(*options),
+                           [](const json::object& result, const Terminal&) {
+                             return std::string(true_at(result, "released")
+                                                    ? "released\n"
+                                                    : "it was released before\n");
+                           });
   });
 }
 
-void add_lock_get(CLI::App& lock, Invocation& invocation) {
-  CLI::App* command = lock.add_subcommand("get", "Who holds a lock, since when and why");
+void add_lock_get(ToolCommand lock, Invocation& invocation) {
+  ToolCommand command = lock.add_subcommand("get", "Who holds a lock, since when and why");
   const auto key = std::make_shared<std::string>();
-  command->add_option("KEY", *key, "The lock")->required();
-  command->footer(
+  command.add_option("KEY", *key, "The lock").required();
+  command.footer(
       "Examples:\n"
       "  signalbox lock get deploy\n"
       "  signalbox lock get deploy --json | jq -r .result.lock.owner");
-  command->callback([key, &invocation] {
-    invocation.action = [key, &invocation] {
-      return call_and_answer(invocation, "lock.get", {{"key", *key}},
-                             [](const json::object& result, const Terminal& terminal) {
-                               return view_lock(result, terminal, wall_clock_ns());
-                             });
-    };
+  command.action([key, &invocation] {
+    return call_and_answer(invocation, "lock.get", {{"key", *key}},
+                           [](const json::object& result, const Terminal& terminal) {
+                             return view_lock(result, terminal, wall_clock_ns());
+                           });
   });
 }
 
@@ -165,44 +258,41 @@ Called<json::object> list_locks(const Invocation& invocation, const LockListOpti
   return page;
 }
 
-void add_lock_list(CLI::App& lock, Invocation& invocation) {
-  CLI::App* command = lock.add_subcommand("list", "Locks that are held, by key");
+void add_lock_list(ToolCommand lock, Invocation& invocation) {
+  ToolCommand command = lock.add_subcommand("list", "Locks that are held, by key");
   const auto options = std::make_shared<LockListOptions>();
-  command->add_option("--prefix", options->prefix, "Only keys that start with it");
-  command->add_option("--owner", options->owner, "Only locks of this owner");
-  command->add_option("--limit", options->limit, "Locks a page, 1 to 1000; else 100");
-  command->add_option("--cursor", options->cursor, "Go on after the page that gave this cursor");
-  command->add_flag("--all", options->all, "All pages");
-  command->footer(
+  command.add_option("--prefix", options->prefix, "Only keys that start with it");
+  command.add_option("--owner", options->owner, "Only locks of this owner");
+  command.add_option("--limit", options->limit, "Locks a page, 1 to 1000; else 100");
+  command.add_option("--cursor", options->cursor, "Go on after the page that gave this cursor");
+  command.add_flag("--all", options->all, "All pages");
+  command.footer(
       "Examples:\n"
       "  signalbox lock list\n"
       "  signalbox lock list --prefix repo/ --all\n"
       "  signalbox lock list --json | jq -r '.result.locks[] | .key + \" \" + .owner'");
-  command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] {
-      return answer(invocation, list_locks(invocation, *options),
-                    [](const json::object& result, const Terminal& terminal) {
-                      return view_lock_list(result, terminal, wall_clock_ns());
-                    });
-    };
+  command.action([options, &invocation] {
+    return answer(invocation, list_locks(invocation, *options),
+                  [](const json::object& result, const Terminal& terminal) {
+                    return view_lock_list(result, terminal, wall_clock_ns());
+                  });
   });
 }
 
 }  // namespace
 
-void add_lock_commands(CLI::App& app, Invocation& invocation) {
-  CLI::App* lock = app.add_subcommand("lock", "Locks: acquire, refresh, release, get, list, exec");
-  lock->require_subcommand(1);
-  lock->footer(
+void add_lock_commands(ToolCommand app, Invocation& invocation) {
+  ToolCommand lock = app.add_group("lock", "Locks: acquire, refresh, release, get, list, exec");
+  lock.footer(
       "Examples:\n"
       "  signalbox lock exec deploy -- ./deploy.sh\n"
       "  signalbox lock get deploy");
-  add_acquire(*lock, invocation);
-  add_refresh(*lock, invocation);
-  add_release(*lock, invocation);
-  add_lock_get(*lock, invocation);
-  add_lock_list(*lock, invocation);
-  add_lock_exec_command(*lock, invocation);
+  add_acquire(lock, invocation);
+  add_refresh(lock, invocation);
+  add_release(lock, invocation);
+  add_lock_get(lock, invocation);
+  add_lock_list(lock, invocation);
+  add_lock_exec_command(lock, invocation);
 }
 
 }  // namespace signalbox

@@ -2,8 +2,6 @@
 #include <memory>
 #include <optional>
 
-#include <CLI/CLI.hpp>
-
 #include "tools/cli/commands.h"
 #include "tools/cli/elapsed_text.h"
 #include "tools/cli/json_fields.h"
@@ -32,54 +30,48 @@ std::string loops_text(const json::object& result, const Terminal& terminal) {
   return table.text(terminal);
 }
 
-void add_loop_list(CLI::App& loop, Invocation& invocation) {
-  CLI::App* command = loop.add_subcommand("list", "The loops, and when they are due");
-  command->footer("Examples:\n  signalbox loop list\n  signalbox loop list --json");
-  command->callback([&invocation] {
-    invocation.action = [&invocation] {
-      return call_and_answer(invocation, "loop.list", {}, loops_text);
-    };
-  });
+void add_loop_list(ToolCommand loop, Invocation& invocation) {
+  ToolCommand command = loop.add_subcommand("list", "The loops, and when they are due");
+  command.footer("Examples:\n  signalbox loop list\n  signalbox loop list --json");
+  command.action(
+      [&invocation] { return call_and_answer(invocation, "loop.list", {}, loops_text); });
 }
 
-void add_trigger(CLI::App& loop, Invocation& invocation) {
+void add_trigger(ToolCommand loop, Invocation& invocation) {
   struct Options {
     std::string loop;
     std::optional<std::string> reason;
   };
-  CLI::App* command = loop.add_subcommand("trigger", "Begin a tick of a loop now");
+  ToolCommand command = loop.add_subcommand("trigger", "Begin a tick of a loop now");
   const auto options = std::make_shared<Options>();
-  command->add_option("LOOP", options->loop, "heartbeat, synthesizer, prune or retention")
-      ->required();
-  command->add_option("--reason", options->reason, "Why; kept in the log");
-  command->footer(
+  command.add_option("LOOP", options->loop, "heartbeat, synthesizer, prune or retention")
+      .required();
+  command.add_option("--reason", options->reason, "Why; kept in the log");
+  command.footer(
       "Prints the tick's token. While a tick of the loop is under way there is no other one: then\n"
       "that is noted in the log, and said.\n\n"
       "Examples:\n"
       "  signalbox loop trigger heartbeat\n"
       "  signalbox loop trigger synthesizer --reason \"before the release\"");
-  command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] {
-      json::object params{{"loop", options->loop}};
-      set_param(params, "reason", options->reason);
-      return call_and_answer(invocation, "loop.trigger", std::move(params),
-                             [](const json::object& result, const Terminal&) {
-                               if (!result.at("began").as_bool()) {
-                                 return std::string("skipped: a tick is in progress\n");
-                               }
-                               return text_at(result, "token") + "\n";
-                             });
-    };
+  command.action([options, &invocation] {
+    json::object params{{"loop", options->loop}};
+    set_param(params, "reason", options->reason);
+    return call_and_answer(invocation, "loop.trigger", std::move(params),
+                           [](const json::object& result, const Terminal&) {
+                             if (!result.at("began").as_bool()) {
+                               return std::string("skipped: a tick is in progress\n");
+                             }
+                             return text_at(result, "token") + "\n";
+                           });
   });
 }
 
 }  // namespace
 
-void add_loop_commands(CLI::App& app, Invocation& invocation) {
-  CLI::App* loop = app.add_subcommand("loop", "The service's own loops: due times, and triggers");
-  loop->require_subcommand(1);
-  add_loop_list(*loop, invocation);
-  add_trigger(*loop, invocation);
+void add_loop_commands(ToolCommand app, Invocation& invocation) {
+  ToolCommand loop = app.add_group("loop", "The service's own loops: due times, and triggers");
+  add_loop_list(loop, invocation);
+  add_trigger(loop, invocation);
 }
 
 }  // namespace signalbox

@@ -3,52 +3,123 @@
 #include <optional>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "tools/cli/commands.h"
 #include "tools/cli/json_fields.h"
 #include "tools/cli/remote_call.h"
 #include "tools/cli/text_source.h"
-#include "tools/views/plan_view.h"
+#include "tools/cli/text_table.h"
 
 namespace signalbox {
 namespace {
 
 namespace json = boost::json;
 
-void add_plan_get(CLI::App& plan, Invocation& invocation) {
-  CLI::App* command = plan.add_subcommand("get", "The plan of a run, and how its steps stand");
+Style step_style(const std::string& status) {
+  if (status == "completed") return Style::good;
+  if (status == "failed" || status == "blocked") return Style::bad;
+  return Style::plain;
+}
+
+std::string joined(const json::array& texts) {
+  std::string text;
+  for (const json::value& each : texts) text += (text.empty() ? "" : ", ") + scalar_text(each);
+  return text;
+}
+
+std::string progress(const json::object& plan) {
+  const json::object& todo = object_at(plan, "todo_status");
+  return text_at(todo, "completed_steps") + " of " + text_at(todo, "total_steps") + " completed";
+}
+
+// What somebody wants to know of a step in this status.
+std::string remark(const json::object& step) {
+  if (const std::string by = text_at(step, "blocked_by"); !by.empty()) return "by " + by;
+  if (const std::string error = text_at(step, "error"); !error.empty()) return error;
+  const std::string summary = text_at(step, "summary");
+  return summary.empty() ? text_at(step, "description") : summary;
+}
+
+std::string view_plan(const json::object& plan, const Terminal& terminal) {
+  std::string text = named_values({{"run", {text_at(plan, "run_id")}},
+                                   {"station", {text_at(plan, "station")}},
+                                   {"status", {text_at(plan, "station_status")}},
+                                   {"token", {text_at(plan, "token")}},
+                                   {"plan", {text_at(plan, "plan_status")}},
+                                   {"waiting for", {text_at(plan, "waiting_for")}},
+                                   {"steps", {progress(plan)}},
+                                   {"left out", {text_at(plan, "cut")}}},
+                                  terminal);
+  TextTable table({{"STEP"},
+                   {"TYPE"},
+                   {"STATUS"},
+                   {"TRIES", TextTable::Align::right},
+                   {"STRATEGY"},
+                   {"NEEDS"},
+                   {""}});
+  for (const json::value& each : array_at(plan, "steps")) {
+    const json::object& step = each.as_object();
+    const std::string status = text_at(step, "status");
+    table.add({{text_at(step, "id")},
+               {text_at(step, "type")},
+               {status, step_style(status)},
+               {text_at(step, "attempts")},
+               {text_at(step, "strategy")},
+               {joined(array_at(step, "dependencies"))},
+               {remark(step)}});
+  }
+  return table.empty() ? text : text + "\n" + table.text(terminal);
+}
+
+std::string view_plan_list(const json::object& result, const Terminal& terminal) {
+  TextTable table({{"RUN"},
+                   {"STATION"},
+                   {"TOKEN", TextTable::Align::right},
+                   {"PLAN"},
+                   {"WAITING FOR"},
+                   {"STEPS"},
+                   {"GOAL"}});
+  for (const json::value& each : array_at(result, "plans")) {
+    const json::object& plan = each.as_object();
+    table.add({{text_at(plan, "run_id")},
+               {text_at(plan, "station")},
+               {text_at(plan, "token")},
+               {text_at(plan, "plan_status")},
+               {text_at(plan, "waiting_for")},
+               {progress(plan)},
+               {text_at(plan, "goal")}});
+  }
+  return table.empty() ? "no deep work under way\n" : table.text(terminal);
+}
+
+void add_plan_get(ToolCommand plan, Invocation& invocation) {
+  ToolCommand command = plan.add_subcommand("get", "The plan of a run, and how its steps stand");
   struct Options {
     std::string run_id;
     std::optional<std::string> station;
   };
   const auto options = std::make_shared<Options>();
-  command->add_option("RUN", options->run_id, "The run")->required();
-  command->add_option("--station", options->station, "Of this station, else of the latest one");
-  command->footer(
+  command.add_option("RUN", options->run_id, "The run").required();
+  command.add_option("--station", options->station, "Of this station, else of the latest one");
+  command.footer(
       "Examples:\n  signalbox plan get \"$run\"\n"
       "  signalbox plan get \"$run\" --json | jq .result.todo_status");
-  command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] {
-      json::object params{{"run_id", options->run_id}};
-      set_param(params, "station", options->station);
-      return call_and_answer(invocation, "plan.get", std::move(params), view_plan);
-    };
+  command.action([options, &invocation] {
+    json::object params{{"run_id", options->run_id}};
+    set_param(params, "station", options->station);
+    return call_and_answer(invocation, "plan.get", std::move(params), view_plan);
   });
 }
 
-void add_plan_list(CLI::App& plan, Invocation& invocation) {
-  CLI::App* command = plan.add_subcommand("list", "Runs whose deep work is under way");
+void add_plan_list(ToolCommand plan, Invocation& invocation) {
+  ToolCommand command = plan.add_subcommand("list", "Runs whose deep work is under way");
   const auto phase = std::make_shared<std::optional<std::string>>();
-  command->add_option("--waiting-for", *phase, "Only those that wait for a worker to do this")
-      ->check(CLI::IsMember({"explore", "plan", "steps"}));
-  command->footer("Examples:\n  signalbox plan list\n  signalbox plan list --waiting-for plan");
-  command->callback([phase, &invocation] {
-    invocation.action = [phase, &invocation] {
-      json::object params;
-      set_param(params, "waiting_for", *phase);
-      return call_and_answer(invocation, "plan.list", std::move(params), view_plan_list);
-    };
+  command.add_option("--waiting-for", *phase, "Only those that wait for a worker to do this")
+      .one_of({"explore", "plan", "steps"});
+  command.footer("Examples:\n  signalbox plan list\n  signalbox plan list --waiting-for plan");
+  command.action([phase, &invocation] {
+    json::object params;
+    set_param(params, "waiting_for", *phase);
+    return call_and_answer(invocation, "plan.list", std::move(params), view_plan_list);
   });
 }
 
@@ -58,11 +129,11 @@ struct StationWord {
   std::optional<std::string> command_id;
 };
 
-void add_station_word(CLI::App& command, StationWord& word) {
-  command.add_option("RUN", word.run_id, "The run")->required();
-  command.add_option("STATION", word.station, "Its station")->required();
+void add_station_word(ToolCommand command, StationWord& word) {
+  command.add_option("RUN", word.run_id, "The run").required();
+  command.add_option("STATION", word.station, "Its station").required();
   command.add_option("--token", word.token, "Of the station's attempt, as `plan get` tells it")
-      ->required();
+      .required();
   add_command_id(command, word.command_id);
 }
 
@@ -72,111 +143,102 @@ json::object params_of(const StationWord& word) {
   return params;
 }
 
-void add_explored(CLI::App& plan, Invocation& invocation) {
+void add_explored(ToolCommand plan, Invocation& invocation) {
   struct Options : StationWord {
     std::optional<std::string> summary;
     std::vector<std::string> files, findings;
   };
-  CLI::App* command = plan.add_subcommand("explored", "Say what was found out");
+  ToolCommand command = plan.add_subcommand("explored", "Say what was found out");
   const auto options = std::make_shared<Options>();
-  add_station_word(*command, *options);
-  command->add_option("--summary", options->summary, "What there is, in short");
-  command->add_option("--file", options->files, "A file that matters; may be repeated");
-  command->add_option("--finding", options->findings, "What was found; may be repeated");
-  command->footer(
+  add_station_word(command, *options);
+  command.add_option("--summary", options->summary, "What there is, in short");
+  command.add_option("--file", options->files, "A file that matters; may be repeated");
+  command.add_option("--finding", options->findings, "What was found; may be repeated");
+  command.footer(
       "Examples:\n"
       "  signalbox plan explored \"$run\" implement --token \"$token\" \\\n"
       "    --summary \"a parser and its tests\" --file src/parser.c --file tests/parser.c");
-  command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] {
-      json::object params = params_of(*options);
-      set_param(params, "summary", options->summary);
-      if (!options->files.empty())
-        params["files"] = json::array(options->files.begin(), options->files.end());
-      if (!options->findings.empty()) {
-        params["findings"] = json::array(options->findings.begin(), options->findings.end());
-      }
-      return call_and_answer(invocation, "plan.set_exploration", std::move(params),
-                             [](const json::object& result, const Terminal&) {
-                               return text_at(result, "files") + " files, " +
-                                      text_at(result, "findings") + " findings; " +
-                                      text_at(result, "files_cut") + " files left out\n";
-                             });
-    };
+  command.action([options, &invocation] {
+    json::object params = params_of(*options);
+    set_param(params, "summary", options->summary);
+    if (!options->files.empty())
+      params["files"] = json::array(options->files.begin(), options->files.end());
+    if (!options->findings.empty()) {
+      params["findings"] = json::array(options->findings.begin(), options->findings.end());
+    }
+    return call_and_answer(invocation, "plan.set_exploration", std::move(params),
+                           [](const json::object& result, const Terminal&) {
+                             return text_at(result, "files") + " files, " +
+                                    text_at(result, "findings") + " findings; " +
+                                    text_at(result, "files_cut") + " files left out\n";
+                           });
   });
 }
 
-void add_set(CLI::App& plan, Invocation& invocation) {
+void add_set(ToolCommand plan, Invocation& invocation) {
   struct Options : StationWord {
     std::string file;
   };
-  CLI::App* command = plan.add_subcommand("set", "Give a run its plan");
+  ToolCommand command = plan.add_subcommand("set", "Give a run its plan");
   const auto options = std::make_shared<Options>();
-  add_station_word(*command, *options);
+  add_station_word(command, *options);
   command
-      ->add_option("--steps", options->file,
-                   "{\"steps\": [{\"id\", \"description\", \"type\", \"dependencies\", "
-                   "\"effort\"}]} as JSON, @FILE, or @- for stdin")
-      ->required();
-  command->footer(
+      .add_option("--steps", options->file,
+                  "{\"steps\": [{\"id\", \"description\", \"type\", \"dependencies\", "
+                  "\"effort\"}]} as JSON, @FILE, or @- for stdin")
+      .required();
+  command.footer(
       "Examples:\n"
       "  signalbox plan set \"$run\" implement --token \"$token\" --steps @plan.json");
-  command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] {
-      json::object params = params_of(*options);
-      auto value = json_from(options->file, "--steps");
-      if (!value) return answer(invocation, tl::unexpected(value.error()), {});
-      if (!value->is_object()) {
-        return answer(invocation, tl::unexpected(usage_error("a plan is an object")), {});
-      }
-      params["steps"] = value->get_object()["steps"];
-      return call_and_answer(invocation, "plan.set", std::move(params),
-                             [](const json::object& result, const Terminal&) {
-                               return text_at(result, "steps") + " steps, " +
-                                      text_at(result, "cut") + " left out\n";
-                             });
-    };
+  command.action([options, &invocation] {
+    json::object params = params_of(*options);
+    auto value = json_from(options->file, "--steps");
+    if (!value) return answer(invocation, tl::unexpected(value.error()), {});
+    if (!value->is_object()) {
+      return answer(invocation, tl::unexpected(usage_error("a plan is an object")), {});
+    }
+    params["steps"] = value->get_object()["steps"];
+    return call_and_answer(
+        invocation, "plan.set", std::move(params), [](const json::object& result, const Terminal&) {
+          return text_at(result, "steps") + " steps, " + text_at(result, "cut") + " left out\n";
+        });
   });
 }
 
-void add_reset(CLI::App& plan, Invocation& invocation) {
+void add_reset(ToolCommand plan, Invocation& invocation) {
   struct Options {
     std::string run_id;
     std::optional<std::string> reason, command_id;
   };
-  CLI::App* command =
+  ToolCommand command =
       plan.add_subcommand("reset", "Drop all steps but the completed ones, for another plan");
   const auto options = std::make_shared<Options>();
-  command->add_option("RUN", options->run_id, "The run")->required();
-  command->add_option("--reason", options->reason, "Why; kept in the log");
-  add_command_id(*command, options->command_id);
-  command->footer("Examples:\n  signalbox plan reset \"$run\" --reason \"it misses the tests\"");
-  command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] {
-      json::object params{{"run_id", options->run_id}};
-      set_param(params, "reason", options->reason);
-      set_param(params, "command_id", options->command_id);
-      return call_and_answer(invocation, "plan.reset", std::move(params),
-                             [](const json::object& result, const Terminal&) {
-                               return std::string(true_at(result, "reset")
-                                                      ? "reset\n"
-                                                      : "there was nothing to reset\n");
-                             });
-    };
+  command.add_option("RUN", options->run_id, "The run").required();
+  command.add_option("--reason", options->reason, "Why; kept in the log");
+  add_command_id(command, options->command_id);
+  command.footer("Examples:\n  signalbox plan reset \"$run\" --reason \"it misses the tests\"");
+  command.action([options, &invocation] {
+    json::object params{{"run_id", options->run_id}};
+    set_param(params, "reason", options->reason);
+    set_param(params, "command_id", options->command_id);
+    return call_and_answer(
+        invocation, "plan.reset", std::move(params),
+        [](const json::object& result, const Terminal&) {
+          return std::string(true_at(result, "reset") ? "reset\n" : "there was nothing to reset\n");
+        });
   });
 }
 
 }  // namespace
 
-void add_plan_commands(CLI::App& app, Invocation& invocation) {
-  CLI::App* plan = app.add_subcommand("plan", "Deep work: get, list, explored, set, reset");
-  plan->require_subcommand(1);
-  plan->footer("Examples:\n  signalbox plan list\n  signalbox plan get \"$run\"");
-  add_plan_get(*plan, invocation);
-  add_plan_list(*plan, invocation);
-  add_explored(*plan, invocation);
-  add_set(*plan, invocation);
-  add_reset(*plan, invocation);
+void add_plan_commands(ToolCommand app, Invocation& invocation) {
+  ToolCommand plan = app.add_group("plan", "Deep work: get, list, explored, set, reset");
+  plan.footer("Examples:\n  signalbox plan list\n  signalbox plan get \"$run\"");
+  add_plan_get(plan, invocation);
+  add_plan_list(plan, invocation);
+  add_explored(plan, invocation);
+  add_set(plan, invocation);
+  add_reset(plan, invocation);
 }
 
 }  // namespace signalbox

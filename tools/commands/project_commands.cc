@@ -3,8 +3,6 @@
 #include <memory>
 #include <optional>
 
-#include <CLI/CLI.hpp>
-
 #include "tools/cli/commands.h"
 #include "tools/cli/elapsed_text.h"
 #include "tools/cli/json_fields.h"
@@ -41,83 +39,76 @@ ExitCode put(const Invocation& invocation, const PutProjectOptions& options) {
   return call_and_answer(invocation, "project.put", std::move(params), view);
 }
 
-void add_put(CLI::App& project, Invocation& invocation) {
-  CLI::App* command = project.add_subcommand("put", "Put a project, or change it");
+void add_put(ToolCommand project, Invocation& invocation) {
+  ToolCommand command = project.add_subcommand("put", "Put a project, or change it");
   const auto options = std::make_shared<PutProjectOptions>();
-  command->add_option("NAME", options->name, "Its name")->required();
-  command->add_option("--repository", options->repository, "The root of its git repository")
-      ->required()
-      ->type_name("DIR");
-  command->add_option("--base", options->base,
-                      "The branch that cards start from and are merged into; else main");
-  command->add_option("--remote", options->remote,
-                      "Where verified and merged work is pushed to; else nowhere");
+  command.add_option("NAME", options->name, "Its name").required();
+  command.add_option("--repository", options->repository, "The root of its git repository")
+      .required()
+      .type_name("DIR");
+  command.add_option("--base", options->base,
+                     "The branch that cards start from and are merged into; else main");
+  command.add_option("--remote", options->remote,
+                     "Where verified and merged work is pushed to; else nowhere");
   command
-      ->add_option("--pipeline", options->pipeline,
-                   "Stations of a card's run; else intake, implement, verify, create_pr")
-      ->type_name("FILE.toml|FILE.json");
-  add_command_id(*command, options->command_id);
-  command->footer(
+      .add_option("--pipeline", options->pipeline,
+                  "Stations of a card's run; else intake, implement, verify, create_pr")
+      .type_name("FILE.toml|FILE.json");
+  add_command_id(command, options->command_id);
+  command.footer(
       "How its cards are worked on is said in HEARTBEAT.md, in the repository.\n\n"
       "Examples:\n"
       "  signalbox project put web --repository ~/src/web --remote origin\n"
       "  signalbox project put web --repository . --base trunk --pipeline card.toml");
-  command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] { return put(invocation, *options); };
-  });
+  command.action([options, &invocation] { return put(invocation, *options); });
 }
 
-void add_project_get(CLI::App& project, Invocation& invocation) {
-  CLI::App* command =
+void add_project_get(ToolCommand project, Invocation& invocation) {
+  ToolCommand command =
       project.add_subcommand("get", "A project, its policy, and what is wrong with its file");
   const auto name = std::make_shared<std::string>();
-  command->add_option("NAME", *name, "Its name")->required();
-  command->footer(
+  command.add_option("NAME", *name, "Its name").required();
+  command.footer(
       "Examples:\n"
       "  signalbox project get web\n"
       "  signalbox project get web --json | jq '.result.project.policy'");
-  command->callback([name, &invocation] {
-    invocation.action = [name, &invocation] {
-      return call_and_answer(invocation, "project.get", {{"name", *name}},
-                             [](const json::object& result, const Terminal& terminal) {
-                               return view_project(result, terminal, wall_clock_ns());
-                             });
-    };
+  command.action([name, &invocation] {
+    return call_and_answer(invocation, "project.get", {{"name", *name}},
+                           [](const json::object& result, const Terminal& terminal) {
+                             return view_project(result, terminal, wall_clock_ns());
+                           });
   });
 }
 
-void add_project_list(CLI::App& project, Invocation& invocation) {
+void add_project_list(ToolCommand project, Invocation& invocation) {
   struct Options {
     std::optional<std::string> cursor;
     std::optional<std::uint32_t> limit;
   };
-  CLI::App* command = project.add_subcommand("list", "Projects, by name");
+  ToolCommand command = project.add_subcommand("list", "Projects, by name");
   const auto options = std::make_shared<Options>();
-  command->add_option("--limit", options->limit, "Projects a page, 1 to 500; else 100");
-  command->add_option("--cursor", options->cursor, "Go on after the page that gave this cursor");
-  command->footer("Examples:\n  signalbox project list\n  signalbox project list --json");
-  command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] {
-      json::object params;
-      set_param(params, "limit", options->limit);
-      set_param(params, "cursor", options->cursor);
-      return call_and_answer(invocation, "project.list", std::move(params), view_project_list);
-    };
+  command.add_option("--limit", options->limit, "Projects a page, 1 to 500; else 100");
+  command.add_option("--cursor", options->cursor, "Go on after the page that gave this cursor");
+  command.footer("Examples:\n  signalbox project list\n  signalbox project list --json");
+  command.action([options, &invocation] {
+    json::object params;
+    set_param(params, "limit", options->limit);
+    set_param(params, "cursor", options->cursor);
+    return call_and_answer(invocation, "project.list", std::move(params), view_project_list);
   });
 }
 
 }  // namespace
 
-void add_project_commands(CLI::App& app, Invocation& invocation) {
-  CLI::App* project = app.add_subcommand("project", "Git repositories whose cards are worked on");
-  project->require_subcommand(1);
-  project->footer(
+void add_project_commands(ToolCommand app, Invocation& invocation) {
+  ToolCommand project = app.add_group("project", "Git repositories whose cards are worked on");
+  project.footer(
       "Examples:\n"
       "  signalbox project put web --repository ~/src/web --remote origin\n"
       "  signalbox project list");
-  add_put(*project, invocation);
-  add_project_get(*project, invocation);
-  add_project_list(*project, invocation);
+  add_put(project, invocation);
+  add_project_get(project, invocation);
+  add_project_list(project, invocation);
 }
 
 }  // namespace signalbox

@@ -1,8 +1,6 @@
 // `signalbox rpc METHOD [JSON]`: any method of PROTOCOL.md.
 #include <memory>
 
-#include <CLI/CLI.hpp>
-
 #include "tools/cli/commands.h"
 #include "tools/cli/json_fields.h"
 #include "tools/cli/remote_call.h"
@@ -31,19 +29,17 @@ ExitCode rpc(const Invocation& invocation, const RpcOptions& options) {
 
 }  // namespace
 
-void add_rpc_command(CLI::App& app, Invocation& invocation) {
-  CLI::App* command = app.add_subcommand("rpc", "Call any method of the socket interface");
+void add_rpc_command(ToolCommand app, Invocation& invocation) {
+  ToolCommand command = app.add_subcommand("rpc", "Call any method of the socket interface");
   const auto options = std::make_shared<RpcOptions>();
-  command->add_option("METHOD", options->method, "For example run.list")->required();
-  command->add_option("PARAMS", options->params, "A JSON object, @FILE, or @- for stdin");
-  command->footer(
+  command.add_option("METHOD", options->method, "For example run.list").required();
+  command.add_option("PARAMS", options->params, "A JSON object, @FILE, or @- for stdin");
+  command.footer(
       "Examples:\n"
       "  signalbox rpc server.status\n"
       "  signalbox rpc run.list '{\"status\": \"running\", \"limit\": 5}'\n"
       "  signalbox rpc station.complete @done.json");
-  command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] { return rpc(invocation, *options); };
-  });
+  command.action([options, &invocation] { return rpc(invocation, *options); });
 }
 
 }  // namespace signalbox

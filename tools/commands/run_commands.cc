@@ -1,21 +1,168 @@
-// `signalbox run …`: get, list, cancel, pause, artifact; start, watch, resume, retry, why, trace
-// and export are in files of their own.
+// `signalbox run …`: all about runs but their start and their export.
+#include <cstdint>
 #include <memory>
 #include <optional>
 
-#include <CLI/CLI.hpp>
+#include <boost/json/serialize.hpp>
 
 #include "tools/cli/commands.h"
 #include "tools/cli/elapsed_text.h"
 #include "tools/cli/json_fields.h"
 #include "tools/cli/remote_call.h"
-#include "tools/commands/run_watch.h"
+#include "tools/cli/text_table.h"
+#include "tools/commands/budget_options.h"
+#include "tools/commands/run_start.h"
 #include "tools/views/run_view.h"
+#include "tools/views/waterfall.h"
+#include "tools/views/why_view.h"
 
 namespace signalbox {
 namespace {
 
 namespace json = boost::json;
+
+struct ResumeOptions {
+  std::string run_id;
+  std::optional<std::string> reason;
+  std::optional<std::string> decision;
+  std::optional<std::string> station;
+  std::optional<std::string> command_id;
+  BudgetOptions budget;
+};
+
+void add_resume(ToolCommand run, Invocation& invocation) {
+  ToolCommand command = run.add_subcommand(
+      "resume", "Let a run go on that is paused, waits for a decision or has used up its budget");
+  const auto options = std::make_shared<ResumeOptions>();
+  command.add_option("RUN", options->run_id, "Its id").required();
+  command.add_option("--decision", options->decision, "About the station that waits for one")
+      .one_of({"approve", "reject"});
+  command.add_option("--station", options->station,
+                     "The one that is decided about; refused if it is another's turn");
+  command.add_option("--reason", options->reason, "Why; kept in the log");
+  add_budget_options(command, options->budget);
+  add_command_id(command, options->command_id);
+  command.footer(
+      "Examples:\n"
+      "  signalbox run resume \"$run\"\n"
+      "  signalbox run resume \"$run\" --station review --decision approve --reason \"looks "
+      "right\"\n"
+      "  signalbox run resume \"$run\" --max-cost-usd 10 --json");
+  command.action([options, &invocation] {
+    json::object params{{"run_id", options->run_id}};
+    set_param(params, "reason", options->reason);
+    set_param(params, "decision", options->decision);
+    set_param(params, "station", options->station);
+    set_param(params, "command_id", options->command_id);
+    set_budget(params, options->budget);
+    return call_and_answer(invocation, "run.resume", std::move(params), view_status_change);
+  });
+}
+
+struct RetryOptions {
+  std::string run_id;
+  std::optional<std::string> reason;
+  std::optional<std::string> strategy;
+  std::optional<std::uint32_t> max_retries;
+  std::optional<std::string> command_id;
+};
+
+std::string view_retried(const json::object& result, const Terminal&) {
+  return text_at(result, "status") + ": station " + text_at(result, "station") + " is " +
+         text_at(result, "station_status") + " again, with strategy " +
+         text_at(result, "strategy") + "\n";
+}
+
+void add_retry(ToolCommand run, Invocation& invocation) {
+  ToolCommand command = run.add_subcommand(
+      "retry", "Start a new attempt of the station that a failed run failed at, and no other");
+  const auto options = std::make_shared<RetryOptions>();
+  command.add_option("RUN", options->run_id, "Its id").required();
+  command.add_option("--reason", options->reason, "Why; kept in the log");
+  command.add_option("--strategy", options->strategy,
+                     "To begin with, of those of the station; else its first");
+  command.add_option("--max-retries", options->max_retries,
+                     "Of each station from now on, instead of what the pipeline says");
+  add_command_id(command, options->command_id);
+  command.footer(
+      "Examples:\n"
+      "  signalbox run retry \"$run\" --reason \"the disk was full\"\n"
+      "  signalbox run retry \"$run\" --strategy simplified --max-retries 1 --json");
+  command.action([options, &invocation] {
+    json::object params{{"run_id", options->run_id}};
+    set_param(params, "reason", options->reason);
+    set_param(params, "strategy", options->strategy);
+    set_param(params, "max_retries", options->max_retries);
+    set_param(params, "command_id", options->command_id);
+    return call_and_answer(invocation, "run.retry", std::move(params), view_retried);
+  });
+}
+
+std::string view_run_why(const json::object& result, const Terminal& terminal) {
+  const std::string status = text_at(result, "status");
+  const bool moving = true_at(result, "moving");
+  const bool ended = status == "succeeded" || status == "failed" || status == "canceled";
+  const json::object& card = object_at(result, "card");
+  const std::string of_card =
+      card.empty() ? std::string() : text_at(card, "card_id") + "  " + text_at(card, "title");
+  std::string text = named_values({{"run", {text_at(result, "run_id"), Style::strong}},
+                                   {"card", {of_card}},
+                                   {"status",
+                                    {status + (ended    ? ""
+                                               : moving ? ", it moves"
+                                                        : ", it doesn't move"),
+                                     ended    ? style_of_status(status)
+                                     : moving ? Style::good
+                                              : Style::bad}}},
+                                  terminal);
+  text += view_reasons(result, terminal, wall_clock_ns());
+  return text;
+}
+
+void add_run_why(ToolCommand run, Invocation& invocation) {
+  ToolCommand command = run.add_subcommand(
+      "why", "Why a run isn't moving, since which event, and what to do about it");
+  const auto run_id = std::make_shared<std::string>();
+  command.add_option("RUN", *run_id, "Its id").required();
+  command.footer(
+      "Examples:\n"
+      "  signalbox run why \"$run\"\n"
+      "  signalbox run why \"$run\" --json | jq -r '.result.reasons[].text'");
+  command.action([run_id, &invocation] {
+    return call_and_answer(invocation, "run.why", {{"run_id", *run_id}}, view_run_why);
+  });
+}
+
+struct RunTraceOptions {
+  std::string run_id;
+  bool otlp = false;
+};
+
+std::string view_otlp(const json::object& result, const Terminal&) {
+  return json::serialize(object_at(result, "otlp")) + "\n";
+}
+
+void add_trace(ToolCommand run, Invocation& invocation) {
+  ToolCommand command =
+      run.add_subcommand("trace", "Its attempts and steps as spans, in the course of time");
+  const auto options = std::make_shared<RunTraceOptions>();
+  command.add_option("RUN", options->run_id, "Its id").required();
+  command.add_flag("--otlp", options->otlp,
+                   "The request that an OpenTelemetry collector takes, of what has ended");
+  command.footer(
+      "The spans are those that [traces] sends: the same ids, whoever makes them.\n\n"
+      "Examples:\n"
+      "  signalbox run trace \"$run\"\n"
+      "  signalbox run trace \"$run\" --at 1h\n"
+      "  signalbox run trace \"$run\" --otlp |\n"
+      "    curl -s --json @- http://127.0.0.1:4318/v1/traces");
+  command.action([options, &invocation] {
+    json::object params{{"run_id", options->run_id}};
+    if (options->otlp) params["otlp"] = true;
+    return call_and_answer(invocation, "run.trace", std::move(params),
+                           options->otlp ? view_otlp : view_waterfall);
+  });
+}
 
 struct RunOptions {
   std::string run_id;
@@ -39,18 +186,17 @@ std::string view_runs(const json::object& result, const Terminal& terminal) {
   return view_run_list(result, terminal, wall_clock_ns());
 }
 
-void add_run_get(CLI::App& run, Invocation& invocation) {
-  CLI::App* command = run.add_subcommand("get", "A run with its stations, attempts and artifacts");
+void add_run_get(ToolCommand run, Invocation& invocation) {
+  ToolCommand command =
+      run.add_subcommand("get", "A run with its stations, attempts and artifacts");
   const auto options = std::make_shared<RunOptions>();
-  command->add_option("RUN", options->run_id, "Its id")->required();
-  command->footer(
+  command.add_option("RUN", options->run_id, "Its id").required();
+  command.footer(
       "Examples:\n"
       "  signalbox run get 0190f3c4-5b6a-7c8d-9e0f-123456789abc\n"
       "  signalbox run get \"$run\" --json | jq .result.run.status");
-  command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] {
-      return call_and_answer(invocation, "run.get", {{"run_id", options->run_id}}, view_get);
-    };
+  command.action([options, &invocation] {
+    return call_and_answer(invocation, "run.get", {{"run_id", options->run_id}}, view_get);
   });
 }
 
@@ -76,30 +222,28 @@ Called<json::object> list_runs(const Invocation& invocation, const ListRunsOptio
   return page;
 }
 
-void add_run_list(CLI::App& run, Invocation& invocation) {
-  CLI::App* command = run.add_subcommand("list", "Runs, the newest first");
+void add_run_list(ToolCommand run, Invocation& invocation) {
+  ToolCommand command = run.add_subcommand("list", "Runs, the newest first");
   const auto options = std::make_shared<ListRunsOptions>();
-  command->add_option("--status", options->status, "Only runs of this status")
-      ->check(CLI::IsMember({"queued", "running", "paused", "succeeded", "failed", "canceled"}));
-  command->add_option("--project", options->project, "Only runs of this project");
-  command->add_option("--label", options->label, "Only runs with this label")
-      ->type_name("NAME=VALUE");
-  command->add_option("--since", options->since, "Only runs started at or after this time")
-      ->type_name("RFC3339");
-  command->add_option("--until", options->until, "Only runs started before this time")
-      ->type_name("RFC3339");
-  command->add_option("--limit", options->limit, "Runs a page, 1 to 500; else 50");
-  command->add_option("--cursor", options->cursor, "Go on after the page that gave this cursor");
-  command->add_flag("--all", options->all, "All pages");
-  command->footer(
+  command.add_option("--status", options->status, "Only runs of this status")
+      .one_of({"queued", "running", "paused", "succeeded", "failed", "canceled"});
+  command.add_option("--project", options->project, "Only runs of this project");
+  command.add_option("--label", options->label, "Only runs with this label")
+      .type_name("NAME=VALUE");
+  command.add_option("--since", options->since, "Only runs started at or after this time")
+      .type_name("RFC3339");
+  command.add_option("--until", options->until, "Only runs started before this time")
+      .type_name("RFC3339");
+  command.add_option("--limit", options->limit, "Runs a page, 1 to 500; else 50");
+  command.add_option("--cursor", options->cursor, "Go on after the page that gave this cursor");
+  command.add_flag("--all", options->all, "All pages");
+  command.footer(
       "Examples:\n"
       "  signalbox run list\n"
       "  signalbox run list --status failed --project web --all\n"
       "  signalbox run list --label team=blue --json | jq -r '.result.runs[].run_id'");
-  command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] {
-      return answer(invocation, list_runs(invocation, *options), view_runs);
-    };
+  command.action([options, &invocation] {
+    return answer(invocation, list_runs(invocation, *options), view_runs);
   });
 }
 
@@ -119,40 +263,36 @@ ExitCode cancel(const Invocation& invocation, const RunOptions& options) {
   return answer(invocation, ended, view_get);
 }
 
-void add_cancel(CLI::App& run, Invocation& invocation) {
-  CLI::App* command = run.add_subcommand("cancel", "End a run, and its job with all descendants");
+void add_cancel(ToolCommand run, Invocation& invocation) {
+  ToolCommand command = run.add_subcommand("cancel", "End a run, and its job with all descendants");
   const auto options = std::make_shared<RunOptions>();
-  command->add_option("RUN", options->run_id, "Its id")->required();
-  command->add_option("--reason", options->reason, "Why; kept in the log");
-  command->add_flag("--wait", options->wait, "Until the run has ended, then show it");
-  add_command_id(*command, options->command_id);
-  command->footer(
+  command.add_option("RUN", options->run_id, "Its id").required();
+  command.add_option("--reason", options->reason, "Why; kept in the log");
+  command.add_flag("--wait", options->wait, "Until the run has ended, then show it");
+  add_command_id(command, options->command_id);
+  command.footer(
       "Examples:\n"
       "  signalbox run cancel \"$run\" --reason \"wrong branch\"\n"
       "  signalbox run cancel \"$run\" --wait --json");
-  command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] { return cancel(invocation, *options); };
-  });
+  command.action([options, &invocation] { return cancel(invocation, *options); });
 }
 
-void add_pause(CLI::App& run, Invocation& invocation) {
-  CLI::App* command =
+void add_pause(ToolCommand run, Invocation& invocation) {
+  ToolCommand command =
       run.add_subcommand("pause", "Start no further attempt of a run; one under way finishes");
   const auto options = std::make_shared<RunOptions>();
-  command->add_option("RUN", options->run_id, "Its id")->required();
-  command->add_option("--reason", options->reason, "Why; kept in the log");
-  add_command_id(*command, options->command_id);
-  command->footer(
+  command.add_option("RUN", options->run_id, "Its id").required();
+  command.add_option("--reason", options->reason, "Why; kept in the log");
+  add_command_id(command, options->command_id);
+  command.footer(
       "Examples:\n"
       "  signalbox run pause \"$run\"\n"
       "  signalbox run pause \"$run\" --reason \"the API is down\"");
-  command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] {
-      json::object params{{"run_id", options->run_id}};
-      set_param(params, "reason", options->reason);
-      set_param(params, "command_id", options->command_id);
-      return call_and_answer(invocation, "run.pause", std::move(params), view_status_change);
-    };
+  command.action([options, &invocation] {
+    json::object params{{"run_id", options->run_id}};
+    set_param(params, "reason", options->reason);
+    set_param(params, "command_id", options->command_id);
+    return call_and_answer(invocation, "run.pause", std::move(params), view_status_change);
   });
 }
 
@@ -169,44 +309,41 @@ ExitCode artifact(const Invocation& invocation, const RunOptions& options) {
   });
 }
 
-void add_artifact(CLI::App& run, Invocation& invocation) {
-  CLI::App* command = run.add_subcommand("artifact", "Print what an attempt of a run left");
+void add_artifact(ToolCommand run, Invocation& invocation) {
+  ToolCommand command = run.add_subcommand("artifact", "Print what an attempt of a run left");
   const auto options = std::make_shared<RunOptions>();
-  command->add_option("RUN", options->run_id, "Its id")->required();
-  command->add_option("NAME", options->name, "As `run get` lists it")->required();
-  command->footer(
+  command.add_option("RUN", options->run_id, "Its id").required();
+  command.add_option("NAME", options->name, "As `run get` lists it").required();
+  command.footer(
       "What is not text, or more than 256 KiB of it, is not printed: its path is.\n\n"
       "Examples:\n"
       "  signalbox run artifact \"$run\" patch | git apply\n"
       "  signalbox run artifact \"$run\" verify_summary");
-  command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] { return artifact(invocation, *options); };
-  });
+  command.action([options, &invocation] { return artifact(invocation, *options); });
 }
 
 }  // namespace
 
-void add_run_commands(CLI::App& app, Invocation& invocation) {
-  CLI::App* run = app.add_subcommand(
+void add_run_commands(ToolCommand app, Invocation& invocation) {
+  ToolCommand run = app.add_group(
       "run",
       "Runs: start, get, list, why, cancel, pause, resume, retry, watch, trace, artifact, export");
-  run->require_subcommand(1);
-  run->footer(
+  run.footer(
       "Examples:\n"
       "  signalbox run start \"fix the failing test\"\n"
       "  signalbox run list --status running");
-  add_run_start_command(*run, invocation);
-  add_run_get(*run, invocation);
-  add_run_list(*run, invocation);
-  add_cancel(*run, invocation);
-  add_pause(*run, invocation);
-  add_run_resume_command(*run, invocation);
-  add_run_retry_command(*run, invocation);
-  add_run_why_command(*run, invocation);
-  add_run_watch_command(*run, invocation);
-  add_run_trace_command(*run, invocation);
-  add_artifact(*run, invocation);
-  add_run_export_command(*run, invocation);
+  add_run_start_command(run, invocation);
+  add_run_get(run, invocation);
+  add_run_list(run, invocation);
+  add_cancel(run, invocation);
+  add_pause(run, invocation);
+  add_resume(run, invocation);
+  add_retry(run, invocation);
+  add_run_why(run, invocation);
+  add_run_watch_command(run, invocation);
+  add_trace(run, invocation);
+  add_artifact(run, invocation);
+  add_run_export_command(run, invocation);
 }
 
 }  // namespace signalbox

@@ -1,23 +1,78 @@
-// `signalbox run start`: hands a piece of work to the server.
+// `signalbox run start` and `run watch`: handing a piece of work to the server, and following a run
+// to its end.
+#include "tools/commands/run_start.h"
+
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <vector>
 
-#include <CLI/CLI.hpp>
+#include <unistd.h>
 
 #include "tools/cli/commands.h"
+#include "tools/cli/elapsed_text.h"
+#include "tools/cli/event_stream.h"
 #include "tools/cli/json_fields.h"
 #include "tools/cli/remote_call.h"
 #include "tools/cli/text_source.h"
 #include "tools/commands/budget_options.h"
 #include "tools/commands/pipeline_file.h"
-#include "tools/commands/run_watch.h"
+#include "tools/views/event_view.h"
+#include "tools/views/log_view.h"
+#include "tools/views/run_view.h"
 
 namespace signalbox {
 namespace {
 
 namespace json = boost::json;
+
+bool ends_run(const json::object& event) {
+  const std::string type = text_at(event, "type");
+  return type == "RunSucceeded" || type == "RunFailed" || type == "RunCanceled";
+}
+
+// Gives `visit` the run's events from its start to its end, then gives the run.
+Called<json::object> follow_run(const Invocation& invocation, const std::string& run_id,
+                                const std::function<void(const json::object&)>& visit,
+                                const BroadcastVisitor& told = {}) {
+  json::object params{{"run_id", run_id}};
+  const auto run = call_server(invocation, "run.get", params);
+  if (!run) return run;
+  params["from"] = number_at(object_at(*run, "run"), "started_position");
+  // An end that a retry followed isn't the last one.
+  const std::uint64_t last_known = number_at(object_at(*run, "run"), "last_position");
+  const auto until_end = [&](const json::object& event) {
+    visit(event);
+    return !ends_run(event) || number_at(event, "position") < last_known;
+  };
+  const auto followed = told ? follow_run_events(invocation, params, until_end, told)
+                             : follow_events(invocation, params, until_end);
+  if (!followed) return tl::unexpected(followed.error());
+  return call_server(invocation, "run.get", {{"run_id", run_id}});
+}
+
+// Shows the run's events from its start until it ends, and what its agents print meanwhile: ok if
+// it succeeded, else refused. Under --json only the ended run, as `run get` gives it.
+ExitCode watch_run(const Invocation& invocation, const std::string& run_id, bool with_log = true) {
+  const Terminal terminal = terminal_of(STDOUT_FILENO);
+  LogView log(/*named=*/false);
+  const auto show = [&](const json::object& event) {
+    if (!invocation.json) write_out(event_line(event, terminal, wall_clock_ns()));
+  };
+  const auto show_log = [&](const std::string&, const json::object& excerpt) {
+    write_out(log.lines(excerpt, terminal));
+  };
+  const auto ended =
+      follow_run(invocation, run_id, show,
+                 with_log && !invocation.json ? BroadcastVisitor(show_log) : nullptr);
+  const ExitCode code =
+      answer(invocation, ended, [](const json::object& result, const Terminal& to) {
+        return "\n" + view_run(result, to, wall_clock_ns());
+      });
+  if (code != ExitCode::ok) return code;
+  return text_at(object_at(*ended, "run"), "status") == "succeeded" ? ExitCode::ok
+                                                                    : ExitCode::refused;
+}
 
 struct StartOptions {
   std::string goal;
@@ -93,41 +148,60 @@ ExitCode start(const Invocation& invocation, const StartOptions& options) {
 
 }  // namespace
 
-void add_run_start_command(CLI::App& run, Invocation& invocation) {
-  CLI::App* command = run.add_subcommand("start", "Start a run; prints its id");
+Called<json::object> wait_for_end(const Invocation& invocation, const std::string& run_id) {
+  return follow_run(invocation, run_id, [](const json::object&) {});
+}
+
+void add_run_watch_command(ToolCommand run, Invocation& invocation) {
+  ToolCommand command = run.add_subcommand("watch", "Follow a run to its end");
+  const auto run_id = std::make_shared<std::string>();
+  command.add_option("RUN", *run_id, "Its id").required();
+  const auto without_log = std::make_shared<bool>(false);
+  command.add_flag("--no-log", *without_log, "Events only, not what the run's agents print");
+  command.footer(
+      "What agents print is shown under the events as it comes; of a flood the newest. It isn't\n"
+      "in the log, so of what is over there are events only.\n"
+      "Exits with 0 if the run succeeded, else with 1. A server that restarts meanwhile is waited\n"
+      "for. Under --json it is silent until the end, then prints what `run get` does.\n\n"
+      "Examples:\n"
+      "  signalbox run watch 0190f3c4-5b6a-7c8d-9e0f-123456789abc\n"
+      "  signalbox run watch \"$run\" && signalbox run artifact \"$run\" patch");
+  command.action(
+      [run_id, without_log, &invocation] { return watch_run(invocation, *run_id, !*without_log); });
+}
+
+void add_run_start_command(ToolCommand run, Invocation& invocation) {
+  ToolCommand command = run.add_subcommand("start", "Start a run; prints its id");
   const auto options = std::make_shared<StartOptions>();
-  command->add_option("GOAL", options->goal, "What is to be done")->required();
-  command->add_option("--pipeline", options->pipeline, "Its stations; else the default pipeline")
-      ->type_name("FILE.toml|FILE.json");
-  command->add_option("--input", options->input, "A JSON value for the stations, or @FILE")
-      ->type_name("JSON");
-  command->add_option("--project", options->project, "A name to find the run by");
-  command->add_option("--label", options->labels, "A label to find the run by; again for more")
-      ->type_name("NAME=VALUE")
-      ->expected(1)
-      ->take_all();
-  command->add_option("--idempotency-key", options->idempotency_key,
-                      "The same key gives the same run, for ever");
-  command->add_option("--run-root", options->run_root, "Where the run keeps its files")
-      ->type_name("DIR");
-  command->add_option("--repository", options->repository, "A git repository to work on")
-      ->type_name("DIR");
-  command->add_option("--base", options->base, "The commit or branch to start from; else HEAD");
-  command->add_option("--max-retries", options->max_retries,
-                      "Of each of its stations, instead of what the pipeline says");
-  add_budget_options(*command, options->budget);
-  add_command_id(*command, options->command_id);
-  command->add_flag("--watch", options->watch, "Follow the run to its end, as `run watch` does");
-  command->footer(
+  command.add_option("GOAL", options->goal, "What is to be done").required();
+  command.add_option("--pipeline", options->pipeline, "Its stations; else the default pipeline")
+      .type_name("FILE.toml|FILE.json");
+  command.add_option("--input", options->input, "A JSON value for the stations, or @FILE")
+      .type_name("JSON");
+  command.add_option("--project", options->project, "A name to find the run by");
+  command.add_option("--label", options->labels, "A label to find the run by; again for more")
+      .type_name("NAME=VALUE")
+      .repeatable();
+  command.add_option("--idempotency-key", options->idempotency_key,
+                     "The same key gives the same run, for ever");
+  command.add_option("--run-root", options->run_root, "Where the run keeps its files")
+      .type_name("DIR");
+  command.add_option("--repository", options->repository, "A git repository to work on")
+      .type_name("DIR");
+  command.add_option("--base", options->base, "The commit or branch to start from; else HEAD");
+  command.add_option("--max-retries", options->max_retries,
+                     "Of each of its stations, instead of what the pipeline says");
+  add_budget_options(command, options->budget);
+  add_command_id(command, options->command_id);
+  command.add_flag("--watch", options->watch, "Follow the run to its end, as `run watch` does");
+  command.footer(
       "Examples:\n"
       "  signalbox run start \"fix the failing test\" --repository . --pipeline agents.toml "
       "--watch\n"
       "  signalbox run start \"nightly\" --project web --label team=blue --idempotency-key "
       "nightly-7\n"
       "  signalbox run start \"look\" --input '{\"question\": \"why?\"}' --json");
-  command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] { return start(invocation, *options); };
-  });
+  command.action([options, &invocation] { return start(invocation, *options); });
 }
 
 }  // namespace signalbox

@@ -1,41 +1,39 @@
 // `signalbox serve`: the server itself, in the foreground.
 #include <memory>
 
-#include <CLI/CLI.hpp>
-
 #include "server/serve.h"
 #include "tools/audit/retention.h"
 #include "tools/cli/commands.h"
 
 namespace signalbox {
 
-void add_serve_command(CLI::App& app, Invocation& invocation) {
-  CLI::App* serve = app.add_subcommand("serve", "Run the server, until SIGTERM or SIGINT");
+void add_serve_command(ToolCommand app, Invocation& invocation) {
+  ToolCommand serve = app.add_subcommand("serve", "Run the server, until SIGTERM or SIGINT");
   const auto options = std::make_shared<ServeOptions>();
-  serve->add_option("--listen", options->listen, "Serve TCP as well; others than loopback need TLS")
-      ->type_name("HOST:PORT");
-  serve->add_option("--config", options->config, "A TOML file; flags have the last word")
-      ->type_name("FILE");
-  serve->add_option("--log-level", options->log_level, "debug, info, warn, error")
-      ->type_name("LEVEL");
+  serve.add_option("--listen", options->listen, "Serve TCP as well; others than loopback need TLS")
+      .type_name("HOST:PORT");
+  serve.add_option("--config", options->config, "A TOML file; flags have the last word")
+      .type_name("FILE");
+  serve.add_option("--log-level", options->log_level, "debug, info, warn, error")
+      .type_name("LEVEL");
   serve
-      ->add_option("--log-format", options->log_format,
-                   "auto, text, json or journal; else the journal if stderr is it")
-      ->type_name("FORMAT");
-  serve->add_option("--jobs-max", options->jobs_max, "Jobs that run here at the same time");
-  serve->add_option("--remote-jobs-max", options->remote_jobs_max,
-                    "Jobs that run elsewhere (modal) at the same time");
-  serve->add_option("--snapshot-events", options->snapshot_events,
-                    "Make a snapshot of the state every so many events");
+      .add_option("--log-format", options->log_format,
+                  "auto, text, json or journal; else the journal if stderr is it")
+      .type_name("FORMAT");
+  serve.add_option("--jobs-max", options->jobs_max, "Jobs that run here at the same time");
+  serve.add_option("--remote-jobs-max", options->remote_jobs_max,
+                   "Jobs that run elsewhere (modal) at the same time");
+  serve.add_option("--snapshot-events", options->snapshot_events,
+                   "Make a snapshot of the state every so many events");
   serve
-      ->add_option("--watchdog-interval", options->watchdog_interval,
-                   "How often the watchdog looks at all that runs; else 5s")
-      ->type_name("DURATION");
+      .add_option("--watchdog-interval", options->watchdog_interval,
+                  "How often the watchdog looks at all that runs; else 5s")
+      .type_name("DURATION");
   serve
-      ->add_option("--traces-endpoint", options->traces_endpoint,
-                   "Send each run's trace to an OpenTelemetry collector, as OTLP/JSON over HTTP")
-      ->type_name("URL");
-  serve->footer(
+      .add_option("--traces-endpoint", options->traces_endpoint,
+                  "Send each run's trace to an OpenTelemetry collector, as OTLP/JSON over HTTP")
+      .type_name("URL");
+  serve.footer(
       "Settings of the file that have no flag: tls_certificate, tls_key, http_hosts,\n"
       "and the tables [board], [traces] and [retention]: what is older than an age moves into an\n"
       "archive by itself.\n"
@@ -44,12 +42,10 @@ void add_serve_command(CLI::App& app, Invocation& invocation) {
       "  signalbox serve\n"
       "  signalbox serve --data ./box --log-format json\n"
       "  signalbox serve --data ./box --listen 127.0.0.1:7070");
-  serve->callback([options, &invocation] {
-    invocation.action = [options, &invocation] {
-      options->data = invocation.data_directory();
-      options->socket = invocation.socket_path();
-      return static_cast<ExitCode>(run_server(*options, retain_in_service()));
-    };
+  serve.action([options, &invocation] {
+    options->data = invocation.data_directory();
+    options->socket = invocation.socket_path();
+    return static_cast<ExitCode>(run_server(*options, retain_in_service()));
   });
 }
 

@@ -1,5 +1,4 @@
 // `signalbox status`, `server status`, `server limits`.
-#include <CLI/CLI.hpp>
 
 #include "tools/cli/commands.h"
 #include "tools/cli/elapsed_text.h"
@@ -69,14 +68,11 @@ std::string view_limits(const json::object& limits, const Terminal& terminal) {
   return table.text(terminal);
 }
 
-void add_status(CLI::App& parent, Invocation& invocation) {
-  CLI::App* status = parent.add_subcommand("status", "How the server is");
-  status->footer("Examples:\n  signalbox status\n  signalbox status --json");
-  status->callback([&invocation] {
-    invocation.action = [&invocation] {
-      return call_and_answer(invocation, "server.status", {}, view_status);
-    };
-  });
+void add_status(ToolCommand parent, Invocation& invocation) {
+  ToolCommand status = parent.add_subcommand("status", "How the server is");
+  status.footer("Examples:\n  signalbox status\n  signalbox status --json");
+  status.action(
+      [&invocation] { return call_and_answer(invocation, "server.status", {}, view_status); });
 }
 
 Style style_of_verdict(const std::string& verdict) {
@@ -120,30 +116,24 @@ std::string view_crash_report(const json::object& result, const Terminal& termin
 
 }  // namespace
 
-void add_server_commands(CLI::App& app, Invocation& invocation) {
+void add_server_commands(ToolCommand app, Invocation& invocation) {
   add_status(app, invocation);
-  CLI::App* server = app.add_subcommand("server", "The server: status, limits, the latest crash");
-  server->require_subcommand(1);
-  server->footer(
+  ToolCommand server = app.add_group("server", "The server: status, limits, the latest crash");
+  server.footer(
       "Examples:\n  signalbox server status\n  signalbox server limits\n"
       "  signalbox server crash-report");
-  add_status(*server, invocation);
-  CLI::App* limits = server->add_subcommand("limits", "Every bound, with its unit in its name");
-  limits->footer("Examples:\n  signalbox server limits\n  signalbox server limits --json");
-  limits->callback([&invocation] {
-    invocation.action = [&invocation] {
-      return call_and_answer(invocation, "server.limits", {}, view_limits);
-    };
-  });
-  CLI::App* crash = server->add_subcommand(
+  add_status(server, invocation);
+  ToolCommand limits = server.add_subcommand("limits", "Every bound, with its unit in its name");
+  limits.footer("Examples:\n  signalbox server limits\n  signalbox server limits --json");
+  limits.action(
+      [&invocation] { return call_and_answer(invocation, "server.limits", {}, view_limits); });
+  ToolCommand crash = server.add_subcommand(
       "crash-report", "What the latest crash left in flight, and what became of each");
-  crash->footer(
+  crash.footer(
       "Examples:\n  signalbox server crash-report\n"
       "  signalbox server crash-report --json | jq '.result.report.items'");
-  crash->callback([&invocation] {
-    invocation.action = [&invocation] {
-      return call_and_answer(invocation, "server.crash_report", {}, view_crash_report);
-    };
+  crash.action([&invocation] {
+    return call_and_answer(invocation, "server.crash_report", {}, view_crash_report);
   });
 }
 

@@ -1,24 +1,180 @@
-// `signalbox station …`: what outside workers say. In a job's environment RUN, STATION and the
-// token are known already.
+// `signalbox station …`: what outside workers do with a station, from its claim to its end.
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
+#include <boost/json/object.hpp>
 
+#include "tools/cli/command_line.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/elapsed_text.h"
 #include "tools/cli/json_fields.h"
 #include "tools/cli/remote_call.h"
-#include "tools/commands/held_station.h"
-#include "tools/views/claim_view.h"
+#include "tools/cli/text_source.h"
+#include "tools/cli/text_table.h"
 
 namespace signalbox {
 namespace {
 
 namespace json = boost::json;
 
-void add_claim(CLI::App& station, Invocation& invocation) {
+// The claim that a worker's command is about.
+struct HeldStation {
+  std::string run_id;
+  std::string station;
+  std::uint64_t token = 0;
+  std::optional<std::string> command_id;
+};
+
+// --run, --station, --token (in a job's environment they are known already) and --command-id.
+void add_held_station(ToolCommand command, HeldStation& held) {
+  command.add_option("--run", held.run_id, "The run").required().environment("SIGNALBOX_RUN_ID");
+  command.add_option("--station", held.station, "The station")
+      .required()
+      .environment("SIGNALBOX_STATION");
+  command.add_option("--token", held.token, "The token of the claim")
+      .required()
+      .environment("SIGNALBOX_TOKEN");
+  add_command_id(command, held.command_id);
+}
+
+json::object held_station_params(const HeldStation& held) {
+  json::object params{{"run_id", held.run_id}, {"station", held.station}, {"token", held.token}};
+  set_param(params, "command_id", held.command_id);
+  return params;
+}
+
+// `result` holds a `claim`, or null where nothing was ready.
+std::string view_claim(const json::object& result, const Terminal& terminal) {
+  const json::object& claim = object_at(result, "claim");
+  if (claim.empty()) return "nothing is ready\n";
+  const std::int64_t now_ns = wall_clock_ns();
+  return named_values(
+      {
+          {"run", {text_at(claim, "run_id")}},
+          {"station", {text_at(claim, "station"), Style::strong}},
+          {"token", {text_at(claim, "token"), Style::strong}},
+          {"attempt", {text_at(claim, "attempt")}},
+          {"strategy", {text_at(claim, "strategy")}},
+          {"lease until", {clock_time(text_at(claim, "expires_at"), now_ns)}},
+          {"goal", {text_at(claim, "goal")}},
+          {"run root", {text_at(claim, "run_root")}},
+          {"previous", {text_at(claim, "previous")}},
+      },
+      terminal);
+}
+
+struct CompleteOptions : HeldStation {
+  std::string outcome;
+  std::optional<std::string> summary, logs, external_ref, metadata;
+  std::vector<std::string> artifacts;
+  std::optional<std::string> error_class, error_code, error_message;
+  bool claim_next = false;
+  std::vector<std::string> next_stations;
+  std::optional<std::int64_t> lease_ms;
+};
+
+// "NAME=FILE" or "NAME=FILE:MEDIA/TYPE" as an element of `artifacts`.
+Called<json::object> artifact_from(const std::string& text) {
+  const auto equals = text.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    return tl::unexpected(
+        usage_error("an artifact is NAME=FILE[:MEDIA/TYPE], this is none: " + text));
+  }
+  std::string file = text.substr(equals + 1);
+  json::object artifact{{"name", text.substr(0, equals)}};
+  const auto colon = file.rfind(':');
+  if (colon != std::string::npos && file.find('/', colon) != std::string::npos) {
+    artifact["media_type"] = file.substr(colon + 1);
+    file.resize(colon);
+  }
+  auto content = read_file(file);
+  if (!content) return tl::unexpected(std::move(content.error()));
+  artifact["content"] = std::move(*content);
+  return artifact;
+}
+
+Called<json::object> complete_params(const CompleteOptions& options) {
+  json::object params = held_station_params(options);
+  params["outcome"] = options.outcome;
+  set_param(params, "summary", options.summary);
+  set_param(params, "external_ref", options.external_ref);
+  set_param(params, "error_class", options.error_class);
+  set_param(params, "error_code", options.error_code);
+  set_param(params, "error_message", options.error_message);
+  set_param(params, "lease_ms", options.lease_ms);
+  if (options.claim_next) params["claim_next"] = true;
+  if (!options.next_stations.empty()) {
+    params["stations"] = json::array(options.next_stations.begin(), options.next_stations.end());
+  }
+  if (options.logs) {
+    auto logs = text_from(*options.logs);
+    if (!logs) return tl::unexpected(std::move(logs.error()));
+    params["logs_inline"] = std::move(*logs);
+  }
+  if (options.metadata) {
+    auto metadata = json_from(*options.metadata, "--metadata");
+    if (!metadata) return tl::unexpected(std::move(metadata.error()));
+    params["metadata"] = std::move(*metadata);
+  }
+  json::array artifacts;
+  for (const std::string& each : options.artifacts) {
+    auto artifact = artifact_from(each);
+    if (!artifact) return artifact;
+    artifacts.push_back(std::move(*artifact));
+  }
+  if (!artifacts.empty()) params["artifacts"] = std::move(artifacts);
+  return params;
+}
+
+std::string view_completed(const json::object& result, const Terminal& terminal) {
+  std::string text = "station " + text_at(result, "station_status") + ", run " +
+                     text_at(result, "run_status") + "\n";
+  if (result.contains("claim")) text += "\n" + view_claim(result, terminal);
+  return text;
+}
+
+ExitCode complete(const Invocation& invocation, const CompleteOptions& options) {
+  auto params = complete_params(options);
+  if (!params) return answer(invocation, params, view_completed);
+  return call_and_answer(invocation, "station.complete", std::move(*params), view_completed);
+}
+
+void add_station_complete(ToolCommand station, Invocation& invocation) {
+  ToolCommand command = station.add_subcommand("complete", "Say how the attempt ended");
+  const auto options = std::make_shared<CompleteOptions>();
+  add_held_station(command, *options);
+  command.add_option("--outcome", options->outcome, "How it ended")
+      .required()
+      .one_of({"succeeded", "failed", "canceled", "timeout"});
+  command.add_option("--summary", options->summary, "What was done, in a few words");
+  command.add_option("--logs", options->logs, "An excerpt of the logs, or @FILE");
+  command.add_option("--external-ref", options->external_ref, "The job's id elsewhere");
+  command.add_option("--metadata", options->metadata, "A JSON object, or @FILE").type_name("JSON");
+  command.add_option("--artifact", options->artifacts, "A file that it left; again for more")
+      .type_name("NAME=FILE[:MEDIA/TYPE]")
+      .repeatable();
+  command.add_option("--error-class", options->error_class, "What the failure means for a retry")
+      .one_of({"config", "transient", "terminal", "lost", "quota"});
+  command.add_option("--error-code", options->error_code, "For programs, such as RATE_LIMITED");
+  command.add_option("--error-message", options->error_message, "For people");
+  command.add_flag("--claim-next", options->claim_next, "And claim the next ready station");
+  command
+      .add_option("--next-station", options->next_stations,
+                  "With --claim-next: only stations of this name; again for more")
+      .repeatable();
+  command.add_option("--lease-ms", options->lease_ms, "With --claim-next: the lease");
+  command.footer(
+      "Examples:\n"
+      "  signalbox station complete --run \"$run\" --station plan --token 17 --outcome succeeded "
+      "\\\n    --summary \"three steps\" --artifact plan=plan.md:text/markdown\n"
+      "  signalbox station complete --outcome failed --error-class transient   # in a job");
+  command.action([options, &invocation] { return complete(invocation, *options); });
+}
+
+void add_claim(ToolCommand station, Invocation& invocation) {
   struct Options {
     std::string worker;
     std::vector<std::string> stations;
@@ -26,143 +182,133 @@ void add_claim(CLI::App& station, Invocation& invocation) {
     std::optional<std::int64_t> lease_ms, wait_ms;
     std::optional<std::uint64_t> lock_token;
   };
-  CLI::App* command = station.add_subcommand("claim", "Take the station that waits longest");
+  ToolCommand command = station.add_subcommand("claim", "Take the station that waits longest");
   const auto options = std::make_shared<Options>();
-  command->add_option("--worker", options->worker, "Who takes it")->required();
-  command->add_option("--station", options->stations, "Only stations of this name; again for more")
-      ->expected(1)
-      ->take_all();
-  command->add_option("--run", options->run_id, "Only this run's station");
-  command->add_option("--lease-ms", options->lease_ms, "How long without a heartbeat");
-  command->add_option("--wait-ms", options->wait_ms, "How long to wait for one");
-  command->add_option("--lock-token", options->lock_token,
-                      "Of a lock that is held; the attempt fails when it is lost");
-  add_command_id(*command, options->command_id);
-  command->footer(
+  command.add_option("--worker", options->worker, "Who takes it").required();
+  command.add_option("--station", options->stations, "Only stations of this name; again for more")
+      .repeatable();
+  command.add_option("--run", options->run_id, "Only this run's station");
+  command.add_option("--lease-ms", options->lease_ms, "How long without a heartbeat");
+  command.add_option("--wait-ms", options->wait_ms, "How long to wait for one");
+  command.add_option("--lock-token", options->lock_token,
+                     "Of a lock that is held; the attempt fails when it is lost");
+  add_command_id(command, options->command_id);
+  command.footer(
       "Examples:\n"
       "  signalbox station claim --worker me\n"
       "  signalbox station claim --worker me --station implement --wait-ms 30000 --json");
-  command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] {
-      json::object params{{"worker", options->worker}};
-      if (!options->stations.empty()) {
-        params["stations"] = json::array(options->stations.begin(), options->stations.end());
-      }
-      set_param(params, "run_id", options->run_id);
-      set_param(params, "lease_ms", options->lease_ms);
-      set_param(params, "wait_ms", options->wait_ms);
-      set_param(params, "lock_token", options->lock_token);
-      set_param(params, "command_id", options->command_id);
-      return call_and_answer(invocation, "station.claim", std::move(params), view_claim);
-    };
+  command.action([options, &invocation] {
+    json::object params{{"worker", options->worker}};
+    if (!options->stations.empty()) {
+      params["stations"] = json::array(options->stations.begin(), options->stations.end());
+    }
+    set_param(params, "run_id", options->run_id);
+    set_param(params, "lease_ms", options->lease_ms);
+    set_param(params, "wait_ms", options->wait_ms);
+    set_param(params, "lock_token", options->lock_token);
+    set_param(params, "command_id", options->command_id);
+    return call_and_answer(invocation, "station.claim", std::move(params), view_claim);
   });
 }
 
-void add_station_heartbeat(CLI::App& station, Invocation& invocation) {
+void add_station_heartbeat(ToolCommand station, Invocation& invocation) {
   struct Options : HeldStation {
     std::optional<std::int64_t> lease_ms;
     std::optional<std::string> progress_digest;
   };
-  CLI::App* command = station.add_subcommand("heartbeat", "Say that the work goes on");
+  ToolCommand command = station.add_subcommand("heartbeat", "Say that the work goes on");
   const auto options = std::make_shared<Options>();
-  add_held_station(*command, *options);
-  command->add_option("--lease-ms", options->lease_ms, "The new lease, from now");
-  command->add_option("--progress-digest", options->progress_digest,
-                      "The worker's own word for how far it is");
-  command->footer(
+  add_held_station(command, *options);
+  command.add_option("--lease-ms", options->lease_ms, "The new lease, from now");
+  command.add_option("--progress-digest", options->progress_digest,
+                     "The worker's own word for how far it is");
+  command.footer(
       "Examples:\n"
       "  signalbox station heartbeat --run \"$run\" --station plan --token 17\n"
       "  signalbox station heartbeat --progress-digest step-3   # in a job");
-  command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] {
-      json::object params = held_station_params(*options);
-      set_param(params, "lease_ms", options->lease_ms);
-      set_param(params, "progress_digest", options->progress_digest);
-      return call_and_answer(invocation, "station.heartbeat", std::move(params),
-                             [](const json::object& result, const Terminal&) {
-                               std::string text =
-                                   "lease until " +
-                                   clock_time(text_at(result, "expires_at"), wall_clock_ns());
-                               if (true_at(result, "stalled")) {
-                                 text += "; stalled: " + text_at(result, "action");
-                               }
-                               return text + "\n";
-                             });
-    };
+  command.action([options, &invocation] {
+    json::object params = held_station_params(*options);
+    set_param(params, "lease_ms", options->lease_ms);
+    set_param(params, "progress_digest", options->progress_digest);
+    return call_and_answer(invocation, "station.heartbeat", std::move(params),
+                           [](const json::object& result, const Terminal&) {
+                             std::string text =
+                                 "lease until " +
+                                 clock_time(text_at(result, "expires_at"), wall_clock_ns());
+                             if (true_at(result, "stalled")) {
+                               text += "; stalled: " + text_at(result, "action");
+                             }
+                             return text + "\n";
+                           });
   });
 }
 
-void add_set_external_ref(CLI::App& station, Invocation& invocation) {
+void add_set_external_ref(ToolCommand station, Invocation& invocation) {
   struct Options : HeldStation {
     std::string external_ref;
   };
-  CLI::App* command = station.add_subcommand("set-external-ref",
-                                             "Record under which id the job is known elsewhere");
+  ToolCommand command = station.add_subcommand("set-external-ref",
+                                               "Record under which id the job is known elsewhere");
   const auto options = std::make_shared<Options>();
-  add_held_station(*command, *options);
-  command->add_option("REF", options->external_ref, "The id")->required();
-  command->footer(
+  add_held_station(command, *options);
+  command.add_option("REF", options->external_ref, "The id").required();
+  command.footer(
       "Examples:\n"
       "  signalbox station set-external-ref --run \"$run\" --station plan --token 17 job-4711");
-  command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] {
-      json::object params = held_station_params(*options);
-      params["external_ref"] = options->external_ref;
-      return call_and_answer(invocation, "station.set_external_ref", std::move(params),
-                             [](const json::object& result, const Terminal&) {
-                               return std::string(true_at(result, "changed")
-                                                      ? "recorded\n"
-                                                      : "it was recorded before\n");
-                             });
-    };
+  command.action([options, &invocation] {
+    json::object params = held_station_params(*options);
+    params["external_ref"] = options->external_ref;
+    return call_and_answer(invocation, "station.set_external_ref", std::move(params),
+                           [](const json::object& result, const Terminal&) {
+                             return std::string(true_at(result, "changed")
+                                                    ? "recorded\n"
+                                                    : "it was recorded before\n");
+                           });
   });
 }
 
-void add_defer(CLI::App& station, Invocation& invocation) {
+void add_defer(ToolCommand station, Invocation& invocation) {
   struct Options : HeldStation {
     std::int64_t delay_ms = 0;
     std::optional<std::string> note;
   };
-  CLI::App* command = station.add_subcommand("defer", "Give the claim back for a while");
+  ToolCommand command = station.add_subcommand("defer", "Give the claim back for a while");
   const auto options = std::make_shared<Options>();
-  add_held_station(*command, *options);
-  command->add_option("--delay-ms", options->delay_ms, "For how long")->required();
-  command->add_option("--note", options->note, "For whoever takes it next");
-  command->footer(
+  add_held_station(command, *options);
+  command.add_option("--delay-ms", options->delay_ms, "For how long").required();
+  command.add_option("--note", options->note, "For whoever takes it next");
+  command.footer(
       "Examples:\n"
       "  signalbox station defer --run \"$run\" --station plan --token 17 --delay-ms 60000 "
       "--note \"rate limit\"");
-  command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] {
-      json::object params = held_station_params(*options);
-      params["delay_ms"] = options->delay_ms;
-      set_param(params, "note", options->note);
-      return call_and_answer(invocation, "station.defer", std::move(params),
-                             [](const json::object& result, const Terminal&) {
-                               return "until " +
-                                      clock_time(text_at(result, "until"), wall_clock_ns()) + "\n";
-                             });
-    };
+  command.action([options, &invocation] {
+    json::object params = held_station_params(*options);
+    params["delay_ms"] = options->delay_ms;
+    set_param(params, "note", options->note);
+    return call_and_answer(invocation, "station.defer", std::move(params),
+                           [](const json::object& result, const Terminal&) {
+                             return "until " +
+                                    clock_time(text_at(result, "until"), wall_clock_ns()) + "\n";
+                           });
   });
 }
 
 }  // namespace
 
-void add_station_commands(CLI::App& app, Invocation& invocation) {
-  CLI::App* station = app.add_subcommand(
+void add_station_commands(ToolCommand app, Invocation& invocation) {
+  ToolCommand station = app.add_group(
       "station", "For outside workers: claim, heartbeat, set-external-ref, complete, defer");
-  station->require_subcommand(1);
-  station->footer(
+  station.footer(
       "In a job's environment --run, --station and --token are taken from SIGNALBOX_RUN_ID,\n"
       "SIGNALBOX_STATION and SIGNALBOX_TOKEN.\n\n"
       "Examples:\n"
       "  signalbox station claim --worker me\n"
       "  signalbox station complete --run \"$run\" --station plan --token 17 --outcome succeeded");
-  add_claim(*station, invocation);
-  add_station_heartbeat(*station, invocation);
-  add_set_external_ref(*station, invocation);
-  add_station_complete_command(*station, invocation);
-  add_defer(*station, invocation);
+  add_claim(station, invocation);
+  add_station_heartbeat(station, invocation);
+  add_set_external_ref(station, invocation);
+  add_station_complete(station, invocation);
+  add_defer(station, invocation);
 }
 
 }  // namespace signalbox

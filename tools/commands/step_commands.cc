@@ -2,8 +2,6 @@
 #include <memory>
 #include <optional>
 
-#include <CLI/CLI.hpp>
-
 #include "tools/cli/commands.h"
 #include "tools/cli/json_fields.h"
 #include "tools/cli/remote_call.h"
@@ -20,34 +18,32 @@ std::string view_step(const json::object& result, const Terminal&) {
          "\n";
 }
 
-void add_next(CLI::App& step, Invocation& invocation) {
+void add_next(ToolCommand step, Invocation& invocation) {
   struct Options {
     std::string worker;
     std::optional<std::string> run_id, command_id;
     std::optional<std::int64_t> lease_ms, wait_ms;
   };
-  CLI::App* command =
+  ToolCommand command =
       step.add_subcommand("next", "Take the next step, and print its run, id and token");
   const auto options = std::make_shared<Options>();
-  command->add_option("--worker", options->worker, "Who takes it")->required();
-  command->add_option("--run", options->run_id, "Only a step of this run");
-  command->add_option("--lease-ms", options->lease_ms,
-                      "How long it is held without a beat; else the station's heartbeat_timeout");
-  command->add_option("--wait-ms", options->wait_ms, "Wait this long for one, at most a minute");
-  add_command_id(*command, options->command_id);
-  command->footer(
+  command.add_option("--worker", options->worker, "Who takes it").required();
+  command.add_option("--run", options->run_id, "Only a step of this run");
+  command.add_option("--lease-ms", options->lease_ms,
+                     "How long it is held without a beat; else the station's heartbeat_timeout");
+  command.add_option("--wait-ms", options->wait_ms, "Wait this long for one, at most a minute");
+  add_command_id(command, options->command_id);
+  command.footer(
       "Examples:\n"
       "  signalbox step next --worker w1 --wait-ms 60000\n"
       "  read -r run step token <<<\"$(signalbox step next --worker w1)\"");
-  command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] {
-      json::object params{{"worker", options->worker}};
-      set_param(params, "run_id", options->run_id);
-      set_param(params, "lease_ms", options->lease_ms);
-      set_param(params, "wait_ms", options->wait_ms);
-      set_param(params, "command_id", options->command_id);
-      return call_and_answer(invocation, "step.next", std::move(params), view_step);
-    };
+  command.action([options, &invocation] {
+    json::object params{{"worker", options->worker}};
+    set_param(params, "run_id", options->run_id);
+    set_param(params, "lease_ms", options->lease_ms);
+    set_param(params, "wait_ms", options->wait_ms);
+    set_param(params, "command_id", options->command_id);
+    return call_and_answer(invocation, "step.next", std::move(params), view_step);
   });
 }
 
@@ -57,10 +53,10 @@ struct StepWord {
   std::optional<std::string> command_id;
 };
 
-void add_step_word(CLI::App& command, StepWord& word) {
-  command.add_option("RUN", word.run_id, "The run")->required();
-  command.add_option("STEP", word.step, "The step's id")->required();
-  command.add_option("--token", word.token, "The token that `step next` gave")->required();
+void add_step_word(ToolCommand command, StepWord& word) {
+  command.add_option("RUN", word.run_id, "The run").required();
+  command.add_option("STEP", word.step, "The step's id").required();
+  command.add_option("--token", word.token, "The token that `step next` gave").required();
   add_command_id(command, word.command_id);
 }
 
@@ -70,24 +66,22 @@ json::object params_of(const StepWord& word) {
   return params;
 }
 
-void add_step_heartbeat(CLI::App& step, Invocation& invocation) {
+void add_step_heartbeat(ToolCommand step, Invocation& invocation) {
   struct Options : StepWord {
     std::optional<std::int64_t> lease_ms;
   };
-  CLI::App* command = step.add_subcommand("heartbeat", "Hold a step for another lease");
+  ToolCommand command = step.add_subcommand("heartbeat", "Hold a step for another lease");
   const auto options = std::make_shared<Options>();
-  add_step_word(*command, *options);
-  command->add_option("--lease-ms", options->lease_ms, "How long; else as before");
-  command->footer("Examples:\n  signalbox step heartbeat \"$run\" \"$step\" --token \"$token\"");
-  command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] {
-      json::object params = params_of(*options);
-      set_param(params, "lease_ms", options->lease_ms);
-      return call_and_answer(invocation, "step.heartbeat", std::move(params),
-                             [](const json::object& result, const Terminal&) {
-                               return "held until " + text_at(result, "expires_at") + "\n";
-                             });
-    };
+  add_step_word(command, *options);
+  command.add_option("--lease-ms", options->lease_ms, "How long; else as before");
+  command.footer("Examples:\n  signalbox step heartbeat \"$run\" \"$step\" --token \"$token\"");
+  command.action([options, &invocation] {
+    json::object params = params_of(*options);
+    set_param(params, "lease_ms", options->lease_ms);
+    return call_and_answer(invocation, "step.heartbeat", std::move(params),
+                           [](const json::object& result, const Terminal&) {
+                             return "held until " + text_at(result, "expires_at") + "\n";
+                           });
   });
 }
 
@@ -95,67 +89,62 @@ std::string view_end(const json::object& result, const Terminal&) {
   return text_at(result, "step") + ": " + text_at(result, "step_status") + "\n";
 }
 
-void add_complete(CLI::App& step, Invocation& invocation) {
+void add_complete(ToolCommand step, Invocation& invocation) {
   struct Options : StepWord {
     std::optional<std::string> summary;
   };
-  CLI::App* command = step.add_subcommand("complete", "Say that a step is done");
+  ToolCommand command = step.add_subcommand("complete", "Say that a step is done");
   const auto options = std::make_shared<Options>();
-  add_step_word(*command, *options);
-  command->add_option("--summary", options->summary, "What was done");
-  command->footer(
+  add_step_word(command, *options);
+  command.add_option("--summary", options->summary, "What was done");
+  command.footer(
       "Examples:\n"
       "  signalbox step complete \"$run\" \"$step\" --token \"$token\" --summary \"all green\"");
-  command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] {
-      json::object params = params_of(*options);
-      set_param(params, "summary", options->summary);
-      return call_and_answer(invocation, "step.complete", std::move(params), view_end);
-    };
+  command.action([options, &invocation] {
+    json::object params = params_of(*options);
+    set_param(params, "summary", options->summary);
+    return call_and_answer(invocation, "step.complete", std::move(params), view_end);
   });
 }
 
-void add_fail(CLI::App& step, Invocation& invocation) {
+void add_fail(ToolCommand step, Invocation& invocation) {
   struct Options : StepWord {
     std::optional<std::string> error_class, code, message;
   };
-  CLI::App* command = step.add_subcommand("fail", "Say that an attempt of a step failed");
+  ToolCommand command = step.add_subcommand("fail", "Say that an attempt of a step failed");
   const auto options = std::make_shared<Options>();
-  add_step_word(*command, *options);
+  add_step_word(command, *options);
   command
-      ->add_option("--error-class", options->error_class,
-                   "terminal (the next attempt goes about it in another way), transient, config")
-      ->check(CLI::IsMember({"config", "transient", "terminal", "lost", "quota"}));
-  command->add_option("--error-code", options->code, "What it is called");
-  command->add_option("--error-message", options->message, "What went wrong");
-  command->footer(
+      .add_option("--error-class", options->error_class,
+                  "terminal (the next attempt goes about it in another way), transient, config")
+      .one_of({"config", "transient", "terminal", "lost", "quota"});
+  command.add_option("--error-code", options->code, "What it is called");
+  command.add_option("--error-message", options->message, "What went wrong");
+  command.footer(
       "Examples:\n"
       "  signalbox step fail \"$run\" \"$step\" --token \"$token\" --error-message \"2 tests "
       "fail\"");
-  command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] {
-      json::object params = params_of(*options);
-      set_param(params, "error_class", options->error_class);
-      set_param(params, "error_code", options->code);
-      set_param(params, "error_message", options->message);
-      return call_and_answer(invocation, "step.fail", std::move(params), view_end);
-    };
+  command.action([options, &invocation] {
+    json::object params = params_of(*options);
+    set_param(params, "error_class", options->error_class);
+    set_param(params, "error_code", options->code);
+    set_param(params, "error_message", options->message);
+    return call_and_answer(invocation, "step.fail", std::move(params), view_end);
   });
 }
 
 }  // namespace
 
-void add_step_commands(CLI::App& app, Invocation& invocation) {
-  CLI::App* step = app.add_subcommand("step", "Steps of plans: next, heartbeat, complete, fail");
-  step->require_subcommand(1);
-  step->footer(
+void add_step_commands(ToolCommand app, Invocation& invocation) {
+  ToolCommand step = app.add_group("step", "Steps of plans: next, heartbeat, complete, fail");
+  step.footer(
       "Examples:\n"
       "  signalbox step next --worker w1 --wait-ms 60000\n"
       "  signalbox step complete \"$run\" \"$step\" --token \"$token\"");
-  add_next(*step, invocation);
-  add_step_heartbeat(*step, invocation);
-  add_complete(*step, invocation);
-  add_fail(*step, invocation);
+  add_next(step, invocation);
+  add_step_heartbeat(step, invocation);
+  add_complete(step, invocation);
+  add_fail(step, invocation);
 }
 
 }  // namespace signalbox

@@ -3,8 +3,6 @@
 #include <memory>
 #include <optional>
 
-#include <CLI/CLI.hpp>
-
 #include "tools/cli/commands.h"
 #include "tools/cli/json_fields.h"
 #include "tools/cli/remote_call.h"
@@ -46,36 +44,33 @@ std::string view_strategies(const json::object& result, const Terminal& terminal
   return text;
 }
 
-void add_strategy_list(CLI::App& strategy, Invocation& invocation) {
-  CLI::App* command = strategy.add_subcommand(
+void add_strategy_list(ToolCommand strategy, Invocation& invocation) {
+  ToolCommand command = strategy.add_subcommand(
       "list", "How often each strategy was tried after a failure of a class, and succeeded");
   const auto options = std::make_shared<ListStrategiesOptions>();
-  command->add_option("--project", options->project, "Only runs of this project");
-  command->add_option("--station", options->station, "Only stations of this name");
-  command->add_option("--limit", options->limit, "Rows a page, 1 to 500; else 100");
-  command->add_option("--cursor", options->cursor, "Go on after the page that gave this cursor");
-  command->footer(
+  command.add_option("--project", options->project, "Only runs of this project");
+  command.add_option("--station", options->station, "Only stations of this name");
+  command.add_option("--limit", options->limit, "Rows a page, 1 to 500; else 100");
+  command.add_option("--cursor", options->cursor, "Go on after the page that gave this cursor");
+  command.footer(
       "Examples:\n"
       "  signalbox strategy list\n"
       "  signalbox strategy list --project web --station implement --json");
-  command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] {
-      json::object params;
-      set_param(params, "project", options->project);
-      set_param(params, "station", options->station);
-      set_param(params, "limit", options->limit);
-      set_param(params, "cursor", options->cursor);
-      return call_and_answer(invocation, "strategy.list", std::move(params), view_strategies);
-    };
+  command.action([options, &invocation] {
+    json::object params;
+    set_param(params, "project", options->project);
+    set_param(params, "station", options->station);
+    set_param(params, "limit", options->limit);
+    set_param(params, "cursor", options->cursor);
+    return call_and_answer(invocation, "strategy.list", std::move(params), view_strategies);
   });
 }
 
 }  // namespace
 
-void add_strategy_commands(CLI::App& app, Invocation& invocation) {
-  CLI::App* strategy = app.add_subcommand("strategy", "What strategies were worth: list");
-  strategy->require_subcommand(1);
-  add_strategy_list(*strategy, invocation);
+void add_strategy_commands(ToolCommand app, Invocation& invocation) {
+  ToolCommand strategy = app.add_group("strategy", "What strategies were worth: list");
+  add_strategy_list(strategy, invocation);
 }
 
 }  // namespace signalbox

@@ -2,123 +2,186 @@
 #include <memory>
 #include <optional>
 
-#include <CLI/CLI.hpp>
-
 #include "tools/cli/commands.h"
 #include "tools/cli/elapsed_text.h"
 #include "tools/cli/json_fields.h"
 #include "tools/cli/remote_call.h"
-#include "tools/views/tick_view.h"
+#include "tools/cli/text_table.h"
 
 namespace signalbox {
 namespace {
 
 namespace json = boost::json;
 
-void add_begin(CLI::App& tick, Invocation& invocation) {
+Style style_of_tick(const std::string& status) {
+  if (status == "running" || status == "start") return Style::busy;
+  if (status == "succeeded") return Style::good;
+  return status == "recovered" || status == "skipped" ? Style::plain : Style::bad;
+}
+
+std::string open_text(const json::object& result, const Terminal& terminal, std::int64_t now_ns) {
+  TextTable table({{"loop"},
+                   {"status"},
+                   {"token", TextTable::Align::right},
+                   {"started"},
+                   {"lease until"},
+                   {"stage"},
+                   {"reason"}});
+  for (const json::value& each : array_at(result, "open")) {
+    if (!each.is_object()) continue;
+    const json::object& tick = each.get_object();
+    const std::string status = text_at(tick, "status");
+    table.add({{text_at(tick, "loop"), Style::strong},
+               {status, style_of_tick(status)},
+               {text_at(tick, "token")},
+               {short_age(text_at(tick, "started_at"), now_ns)},
+               {clock_time(text_at(tick, "expires_at"), now_ns)},
+               {text_at(tick, "stage")},
+               {text_at(tick, "reason")}});
+  }
+  return table.empty() ? std::string() : table.text(terminal) + "\n";
+}
+
+std::string error_or_reason(const json::object& row) {
+  const json::object& error = object_at(row, "error");
+  if (error.empty()) return text_at(row, "reason");
+  const std::string message = text_at(error, "message");
+  return text_at(error, "code") + (message.empty() ? "" : ": ") + message;
+}
+
+std::string view_tick_list(const json::object& result, const Terminal& terminal,
+                           std::int64_t now_ns) {
+  TextTable table({{"position", TextTable::Align::right},
+                   {"time"},
+                   {"loop"},
+                   {"token", TextTable::Align::right},
+                   {"tick"},
+                   {"took", TextTable::Align::right},
+                   {"stage"},
+                   {"reason"}});
+  for (const json::value& each : array_at(result, "rows")) {
+    if (!each.is_object()) continue;
+    const json::object& row = each.get_object();
+    const std::string outcome = text_at(row, "outcome");
+    const std::string what = outcome.empty() ? text_at(row, "kind") : outcome;
+    table.add(
+        {{text_at(row, "position")},
+         {clock_time(text_at(row, "ts"), now_ns), Style::faint},
+         {text_at(row, "loop"), Style::strong},
+         {text_at(row, "token")},
+         {what, style_of_tick(what)},
+         {row.contains("duration_ms")
+              ? short_duration(static_cast<std::int64_t>(number_at(row, "duration_ms")) * 1'000'000)
+              : std::string()},
+         {text_at(row, "stage")},
+         {error_or_reason(row)}});
+  }
+  std::string text = open_text(result, terminal, now_ns);
+  text += table.empty() ? std::string("no ticks\n") : table.text(terminal);
+  if (!text_at(result, "next_cursor").empty()) {
+    text += "more: --all, or --cursor " + text_at(result, "next_cursor") + "\n";
+  }
+  return text;
+}
+
+void add_begin(ToolCommand tick, Invocation& invocation) {
   struct Options {
     std::string loop;
     std::optional<std::string> stage, reason, run_id, run_root, command_id;
     std::optional<std::int64_t> lease_ms;
     std::optional<std::uint64_t> lock_token;
   };
-  CLI::App* command = tick.add_subcommand("begin", "Begin a tick of a loop, and print its token");
+  ToolCommand command = tick.add_subcommand("begin", "Begin a tick of a loop, and print its token");
   const auto options = std::make_shared<Options>();
-  command->add_option("LOOP", options->loop, "The loop")->required();
-  command->add_option("--stage", options->stage, "What the tick is about");
-  command->add_option("--reason", options->reason, "What brought it about; kept in the log");
-  command->add_option("--lease-ms", options->lease_ms, "How long it may take; else 10 minutes");
-  command->add_option("--run", options->run_id, "The run that it drives");
-  command->add_option("--run-root", options->run_root, "Where its marker lies; else the run's own")
-      ->type_name("DIR");
-  command->add_option("--lock-token", options->lock_token,
-                      "Of a lock that is held; the tick fails when it is lost");
-  add_command_id(*command, options->command_id);
-  command->footer(
+  command.add_option("LOOP", options->loop, "The loop").required();
+  command.add_option("--stage", options->stage, "What the tick is about");
+  command.add_option("--reason", options->reason, "What brought it about; kept in the log");
+  command.add_option("--lease-ms", options->lease_ms, "How long it may take; else 10 minutes");
+  command.add_option("--run", options->run_id, "The run that it drives");
+  command.add_option("--run-root", options->run_root, "Where its marker lies; else the run's own")
+      .type_name("DIR");
+  command.add_option("--lock-token", options->lock_token,
+                     "Of a lock that is held; the tick fails when it is lost");
+  add_command_id(command, options->command_id);
+  command.footer(
       "Ends with 75 while a tick of the loop is in progress, and with 1 where the one before has\n"
       "no end: then look at what it left, and `signalbox tick recover`.\n\n"
       "Examples:\n"
       "  token=$(signalbox tick begin nightly --reason cron)\n"
       "  signalbox tick begin nightly --stage plan --run \"$run\" --lease-ms 60000 --json");
-  command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] {
-      json::object params{{"loop", options->loop}};
-      set_param(params, "stage", options->stage);
-      set_param(params, "reason", options->reason);
-      set_param(params, "lease_ms", options->lease_ms);
-      set_param(params, "run_id", options->run_id);
-      set_param(params, "run_root", options->run_root);
-      set_param(params, "lock_token", options->lock_token);
-      set_param(params, "command_id", options->command_id);
-      return call_and_answer(invocation, "tick.begin", std::move(params),
-                             [](const json::object& result, const Terminal&) {
-                               return text_at(result, "token") + "\n";
-                             });
-    };
+  command.action([options, &invocation] {
+    json::object params{{"loop", options->loop}};
+    set_param(params, "stage", options->stage);
+    set_param(params, "reason", options->reason);
+    set_param(params, "lease_ms", options->lease_ms);
+    set_param(params, "run_id", options->run_id);
+    set_param(params, "run_root", options->run_root);
+    set_param(params, "lock_token", options->lock_token);
+    set_param(params, "command_id", options->command_id);
+    return call_and_answer(invocation, "tick.begin", std::move(params),
+                           [](const json::object& result, const Terminal&) {
+                             return text_at(result, "token") + "\n";
+                           });
   });
 }
 
-void add_end(CLI::App& tick, Invocation& invocation) {
+void add_end(ToolCommand tick, Invocation& invocation) {
   struct Options {
     std::string loop, outcome;
     std::uint64_t token = 0;
     std::optional<std::string> error, command_id;
   };
-  CLI::App* command = tick.add_subcommand("end", "End a tick");
+  ToolCommand command = tick.add_subcommand("end", "End a tick");
   const auto options = std::make_shared<Options>();
-  command->add_option("LOOP", options->loop, "The loop")->required();
-  command->add_option("--token", options->token, "The token that its begin gave")->required();
-  command->add_option("--outcome", options->outcome, "How it ended")
-      ->required()
-      ->check(CLI::IsMember({"succeeded", "failed"}));
-  command->add_option("--error", options->error, "What went wrong");
-  add_command_id(*command, options->command_id);
-  command->footer(
+  command.add_option("LOOP", options->loop, "The loop").required();
+  command.add_option("--token", options->token, "The token that its begin gave").required();
+  command.add_option("--outcome", options->outcome, "How it ended")
+      .required()
+      .one_of({"succeeded", "failed"});
+  command.add_option("--error", options->error, "What went wrong");
+  add_command_id(command, options->command_id);
+  command.footer(
       "Examples:\n"
       "  signalbox tick end nightly --token \"$token\" --outcome succeeded\n"
       "  signalbox tick end nightly --token \"$token\" --outcome failed --error \"no network\"");
-  command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] {
-      json::object params{
-          {"loop", options->loop}, {"token", options->token}, {"outcome", options->outcome}};
-      set_param(params, "error", options->error);
-      set_param(params, "command_id", options->command_id);
-      return call_and_answer(invocation, "tick.end", std::move(params),
-                             [](const json::object& result, const Terminal&) {
-                               return text_at(result, "outcome") + "\n";
-                             });
-    };
+  command.action([options, &invocation] {
+    json::object params{
+        {"loop", options->loop}, {"token", options->token}, {"outcome", options->outcome}};
+    set_param(params, "error", options->error);
+    set_param(params, "command_id", options->command_id);
+    return call_and_answer(invocation, "tick.end", std::move(params),
+                           [](const json::object& result, const Terminal&) {
+                             return text_at(result, "outcome") + "\n";
+                           });
   });
 }
 
-void add_recover(CLI::App& tick, Invocation& invocation) {
+void add_recover(ToolCommand tick, Invocation& invocation) {
   struct Options {
     std::string loop, reason;
     bool force = false;
     std::optional<std::string> command_id;
   };
-  CLI::App* command = tick.add_subcommand("recover", "Let a loop that halted go on");
+  ToolCommand command = tick.add_subcommand("recover", "Let a loop that halted go on");
   const auto options = std::make_shared<Options>();
-  command->add_option("LOOP", options->loop, "The loop")->required();
-  command->add_option("--reason", options->reason, "Why it may go on; kept in the log")->required();
-  command->add_flag("--force", options->force, "Also a tick that may still be under way");
-  add_command_id(*command, options->command_id);
-  command->footer(
+  command.add_option("LOOP", options->loop, "The loop").required();
+  command.add_option("--reason", options->reason, "Why it may go on; kept in the log").required();
+  command.add_flag("--force", options->force, "Also a tick that may still be under way");
+  add_command_id(command, options->command_id);
+  command.footer(
       "Examples:\n"
       "  signalbox tick recover nightly --reason \"its machine was switched off\"\n"
       "  signalbox tick recover nightly --reason \"killed it\" --force");
-  command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] {
-      json::object params{{"loop", options->loop}, {"reason", options->reason}};
-      if (options->force) params["force"] = true;
-      set_param(params, "command_id", options->command_id);
-      return call_and_answer(invocation, "tick.recover", std::move(params),
-                             [](const json::object& result, const Terminal&) {
-                               return std::string(true_at(result, "recovered")
-                                                      ? "recovered\n"
-                                                      : "there was nothing to recover\n");
-                             });
-    };
+  command.action([options, &invocation] {
+    json::object params{{"loop", options->loop}, {"reason", options->reason}};
+    if (options->force) params["force"] = true;
+    set_param(params, "command_id", options->command_id);
+    return call_and_answer(invocation, "tick.recover", std::move(params),
+                           [](const json::object& result, const Terminal&) {
+                             return std::string(true_at(result, "recovered")
+                                                    ? "recovered\n"
+                                                    : "there was nothing to recover\n");
+                           });
   });
 }
 
@@ -149,42 +212,39 @@ Called<json::object> list_ticks(const Invocation& invocation, const ListTicksOpt
   return page;
 }
 
-void add_tick_list(CLI::App& tick, Invocation& invocation) {
-  CLI::App* command =
+void add_tick_list(ToolCommand tick, Invocation& invocation) {
+  ToolCommand command =
       tick.add_subcommand("list", "Ticks under way, then the ledger, the newest first");
   const auto options = std::make_shared<ListTicksOptions>();
-  command->add_option("--loop", options->loop, "Only ticks of this loop");
-  command->add_option("--run", options->run_id, "Only ticks that drove this run");
-  command->add_option("--limit", options->limit, "Rows a page, 1 to 500; else 50");
-  command->add_option("--cursor", options->cursor, "Go on after the page that gave this cursor");
-  command->add_flag("--all", options->all, "All pages");
-  command->footer(
+  command.add_option("--loop", options->loop, "Only ticks of this loop");
+  command.add_option("--run", options->run_id, "Only ticks that drove this run");
+  command.add_option("--limit", options->limit, "Rows a page, 1 to 500; else 50");
+  command.add_option("--cursor", options->cursor, "Go on after the page that gave this cursor");
+  command.add_flag("--all", options->all, "All pages");
+  command.footer(
       "Examples:\n"
       "  signalbox tick list\n"
       "  signalbox tick list --loop nightly --all --json | jq '.result.rows[]'");
-  command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] {
-      return answer(invocation, list_ticks(invocation, *options),
-                    [](const json::object& result, const Terminal& terminal) {
-                      return view_tick_list(result, terminal, wall_clock_ns());
-                    });
-    };
+  command.action([options, &invocation] {
+    return answer(invocation, list_ticks(invocation, *options),
+                  [](const json::object& result, const Terminal& terminal) {
+                    return view_tick_list(result, terminal, wall_clock_ns());
+                  });
   });
 }
 
 }  // namespace
 
-void add_tick_commands(CLI::App& app, Invocation& invocation) {
-  CLI::App* tick = app.add_subcommand("tick", "Turns of a loop: begin, end, recover, list");
-  tick->require_subcommand(1);
-  tick->footer(
+void add_tick_commands(ToolCommand app, Invocation& invocation) {
+  ToolCommand tick = app.add_group("tick", "Turns of a loop: begin, end, recover, list");
+  tick.footer(
       "Examples:\n"
       "  token=$(signalbox tick begin nightly --reason cron)\n"
       "  signalbox tick end nightly --token \"$token\" --outcome succeeded");
-  add_begin(*tick, invocation);
-  add_end(*tick, invocation);
-  add_recover(*tick, invocation);
-  add_tick_list(*tick, invocation);
+  add_begin(tick, invocation);
+  add_end(tick, invocation);
+  add_recover(tick, invocation);
+  add_tick_list(tick, invocation);
 }
 
 }  // namespace signalbox

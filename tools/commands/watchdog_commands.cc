@@ -2,8 +2,6 @@
 #include <memory>
 #include <optional>
 
-#include <CLI/CLI.hpp>
-
 #include "tools/cli/commands.h"
 #include "tools/cli/elapsed_text.h"
 #include "tools/cli/json_fields.h"
@@ -40,38 +38,35 @@ std::string view_watchdog(const json::object& result, const Terminal& terminal) 
       terminal);
 }
 
-void add_watchdog_check(CLI::App& watchdog, Invocation& invocation) {
+void add_watchdog_check(ToolCommand watchdog, Invocation& invocation) {
   struct Options {
     std::string run_id;
     std::optional<std::string> command_id;
   };
-  CLI::App* command =
+  ToolCommand command =
       watchdog.add_subcommand("check", "Time out the attempt of a run now, if its time is over");
   const auto options = std::make_shared<Options>();
-  command->add_option("RUN", options->run_id, "Its id")->required();
-  add_command_id(*command, options->command_id);
-  command->footer(
+  command.add_option("RUN", options->run_id, "Its id").required();
+  add_command_id(command, options->command_id);
+  command.footer(
       "Examples:\n"
       "  signalbox watchdog check \"$run\"\n"
       "  signalbox watchdog check \"$run\" --json | jq .result.timed_out");
-  command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] {
-      json::object params{{"run_id", options->run_id}};
-      set_param(params, "command_id", options->command_id);
-      return call_and_answer(invocation, "watchdog.check", std::move(params), view_watchdog);
-    };
+  command.action([options, &invocation] {
+    json::object params{{"run_id", options->run_id}};
+    set_param(params, "command_id", options->command_id);
+    return call_and_answer(invocation, "watchdog.check", std::move(params), view_watchdog);
   });
 }
 
 }  // namespace
 
-void add_watchdog_commands(CLI::App& app, Invocation& invocation) {
-  CLI::App* watchdog = app.add_subcommand("watchdog", "What watches over attempts: check");
-  watchdog->require_subcommand(1);
-  watchdog->footer(
+void add_watchdog_commands(ToolCommand app, Invocation& invocation) {
+  ToolCommand watchdog = app.add_group("watchdog", "What watches over attempts: check");
+  watchdog.footer(
       "Examples:\n"
       "  signalbox watchdog check \"$run\"");
-  add_watchdog_check(*watchdog, invocation);
+  add_watchdog_check(watchdog, invocation);
 }
 
 }  // namespace signalbox

@@ -12,7 +12,6 @@
 #include <memory>
 #include <optional>
 
-#include <CLI/CLI.hpp>
 #include <boost/json/serialize.hpp>
 
 #include "domain/limits.h"
@@ -214,36 +213,35 @@ ExitCode exec(const Invocation& invocation, const ExecOptions& options) {
 
 }  // namespace
 
-void add_lock_exec_command(CLI::App& lock, Invocation& invocation) {
-  CLI::App* command =
+void add_lock_exec_command(ToolCommand lock, Invocation& invocation) {
+  ToolCommand command =
       lock.add_subcommand("exec", "Run a command while a lock is held: exec KEY [OPTIONS] -- CMD…");
   const auto options = std::make_shared<ExecOptions>();
-  command->add_option("KEY", options->key, "What is locked")->required();
-  command->add_option("--owner", options->owner, "Who takes it; else user@host:pid");
-  command->add_flag("--extend", options->extend,
-                    "Run beside whoever holds it under the same owner, and release it at the end");
-  command->add_option("--lease-ms", options->lease_ms, "How long without a beat")
-      ->capture_default_str();
-  command->add_option("--interval-ms", options->interval_ms, "From beat to beat; else lease / 3");
+  command.add_option("KEY", options->key, "What is locked").required();
+  command.add_option("--owner", options->owner, "Who takes it; else user@host:pid");
+  command.add_flag("--extend", options->extend,
+                   "Run beside whoever holds it under the same owner, and release it at the end");
+  command.add_option("--lease-ms", options->lease_ms, "How long without a beat").shows_default();
+  command.add_option("--interval-ms", options->interval_ms, "From beat to beat; else lease / 3");
   command
-      ->add_option("--max-failures", options->failures_max,
-                   "Failed beats in a row after which the command is ended")
-      ->capture_default_str();
-  command->add_option("--wait-ms", options->wait_ms, "How long to wait for it, in a fair queue")
-      ->capture_default_str();
-  command->add_option("--reason", options->reason, "For whoever finds it held");
-  command->add_option("--run-root", options->run_root, "Mirror it in this directory's .lock")
-      ->type_name("DIR");
+      .add_option("--max-failures", options->failures_max,
+                  "Failed beats in a row after which the command is ended")
+      .shows_default();
+  command.add_option("--wait-ms", options->wait_ms, "How long to wait for it, in a fair queue")
+      .shows_default();
+  command.add_option("--reason", options->reason, "For whoever finds it held");
+  command.add_option("--run-root", options->run_root, "Mirror it in this directory's .lock")
+      .type_name("DIR");
   command
-      ->add_option("--kill-grace-ms", options->kill_grace_ms,
-                   "Between TERM and KILL when the command is ended")
-      ->capture_default_str();
+      .add_option("--kill-grace-ms", options->kill_grace_ms,
+                  "Between TERM and KILL when the command is ended")
+      .shows_default();
   command
-      ->add_option("-E,--conflict-exit-code", options->conflict_exit_code,
-                   "The exit code if another holds it")
-      ->check(CLI::Range(0, 255))
-      ->capture_default_str();
-  command->footer(
+      .add_option("-E,--conflict-exit-code", options->conflict_exit_code,
+                  "The exit code if another holds it")
+      .range(0, 255)
+      .shows_default();
+  command.footer(
       "The command gets SIGNALBOX_TOKEN and SIGNALBOX_LOCK_KEY, and SIGNALBOX_SOCKET. It runs in "
       "a\n"
       "process group of its own, which is ended (TERM, grace, KILL) when beats fail, and when "
@@ -262,9 +260,7 @@ void add_lock_exec_command(CLI::App& lock, Invocation& invocation) {
       "  signalbox lock exec deploy --wait-ms 600000 --reason \"release 1.4\" -- make deploy\n"
       "  signalbox lock exec nightly --lease-ms 10000 --max-failures 5 -- sh -c 'echo "
       "$SIGNALBOX_TOKEN'");
-  command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] { return exec(invocation, *options); };
-  });
+  command.action([options, &invocation] { return exec(invocation, *options); });
 }
 
 }  // namespace signalbox

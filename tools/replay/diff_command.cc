@@ -3,8 +3,6 @@
 #include <memory>
 #include <utility>
 
-#include <CLI/CLI.hpp>
-
 #include "store/rocks_event_log.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/past_call.h"
@@ -37,26 +35,23 @@ Called<boost::json::object> run_diff(const Invocation& invocation, const DiffOpt
 
 }  // namespace
 
-void add_diff_command(CLI::App& app, Invocation& invocation) {
-  CLI::App* command =
+void add_diff_command(ToolCommand app, Invocation& invocation) {
+  ToolCommand command =
       app.add_subcommand("diff", "What changed between two positions or times of the log");
   const auto options = std::make_shared<DiffOptions>();
-  command->add_option("--from", options->from, "A position, a time (RFC 3339) or an age (90m)")
-      ->type_name("MOMENT")
-      ->required();
-  command->add_option("--to", options->to, "Likewise; else the end of the log")
-      ->type_name("MOMENT");
-  command->footer(
+  command.add_option("--from", options->from, "A position, a time (RFC 3339) or an age (90m)")
+      .type_name("MOMENT")
+      .required();
+  command.add_option("--to", options->to, "Likewise; else the end of the log").type_name("MOMENT");
+  command.footer(
       "Over runs, locks, ticks, projects, cards, access and the server together: each whose state\n"
       "isn't the same, with the fields that differ. Reads only; the directory may be that of a\n"
       "running server.\n\n"
       "Examples:\n"
       "  signalbox diff --from 8h\n"
       "  signalbox diff --from 1200 --to 1300 --json");
-  command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] {
-      return answer(invocation, run_diff(invocation, *options), view_world_difference);
-    };
+  command.action([options, &invocation] {
+    return answer(invocation, run_diff(invocation, *options), view_world_difference);
   });
 }
 

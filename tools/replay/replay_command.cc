@@ -7,7 +7,6 @@
 #include <optional>
 #include <sstream>
 
-#include <CLI/CLI.hpp>
 #include <boost/json/array.hpp>
 
 #include "projections/world_digest.h"
@@ -192,49 +191,46 @@ std::string view_replay(const json::object& result, const Terminal& terminal) {
 
 }  // namespace
 
-void add_replay_command(CLI::App& app, Invocation& invocation) {
-  CLI::App* command = app.add_subcommand("replay", "Fold the log offline: its state and digest");
+void add_replay_command(ToolCommand app, Invocation& invocation) {
+  ToolCommand command = app.add_subcommand("replay", "Fold the log offline: its state and digest");
   const auto options = std::make_shared<ReplayOptions>();
-  add_capsule_options(*command, options->capsule);
-  command->add_option("--to", options->until, "Up to this position, time or age; else to the end")
-      ->type_name("MOMENT");
-  command->add_option("--run", options->run_id, "Print this run's records instead");
-  command->add_flag("--verify", options->verify,
-                    "Check every file as well, and the newest snapshot against the log");
-  command->add_flag("--from-snapshot", options->from_snapshot,
-                    "Begin at the newest snapshot instead of at the first record");
-  command->add_flag("--step", options->step,
-                    "A debugger: event by event, forwards and backwards, with what each changed");
+  add_capsule_options(command, options->capsule);
+  command.add_option("--to", options->until, "Up to this position, time or age; else to the end")
+      .type_name("MOMENT");
+  command.add_option("--run", options->run_id, "Print this run's records instead");
+  command.add_flag("--verify", options->verify,
+                   "Check every file as well, and the newest snapshot against the log");
+  command.add_flag("--from-snapshot", options->from_snapshot,
+                   "Begin at the newest snapshot instead of at the first record");
+  command.add_flag("--step", options->step,
+                   "A debugger: event by event, forwards and backwards, with what each changed");
   command
-      ->add_option("--digest-every", options->digest_every,
-                   "With --json: the state's digest after so many events")
-      ->type_name("N");
+      .add_option("--digest-every", options->digest_every,
+                  "With --json: the state's digest after so many events")
+      .type_name("N");
   command
-      ->add_option("--against", options->against,
-                   "Compare the digests with those of another signalbox on the same log, and find "
-                   "the first event where they part")
-      ->type_name("PROGRAM");
+      .add_option("--against", options->against,
+                  "Compare the digests with those of another signalbox on the same log, and find "
+                  "the first event where they part")
+      .type_name("PROGRAM");
   command
-      ->add_option("--what-if", options->what_if.policy,
-                   "The recorded work under the limits, leases and retries of this file, beside "
-                   "what happened")
-      ->type_name("POLICY.toml")
-      ->check(CLI::ExistingFile);
+      .add_option("--what-if", options->what_if.policy,
+                  "The recorded work under the limits, leases and retries of this file, beside "
+                  "what happened")
+      .type_name("POLICY.toml")
+      .existing_file();
   command
-      ->add_option("--from", options->what_if.from,
-                   "With --what-if: the work that came after this position, time or age")
-      ->type_name("MOMENT");
-  command->add_option("--seed", options->what_if.seed,
-                      "With --what-if: of attempts that have to be drawn");
+      .add_option("--from", options->what_if.from,
+                  "With --what-if: the work that came after this position, time or age")
+      .type_name("MOMENT");
+  command.add_option("--seed", options->what_if.seed,
+                     "With --what-if: of attempts that have to be drawn");
   // What goes by itself goes alone, and what belongs to it doesn't go without.
-  CLI::Option* what_if = command->get_option("--what-if");
-  for (const char* other :
-       {"--run", "--verify", "--step", "--against", "--digest-every", "--from-snapshot"}) {
-    what_if->excludes(command->get_option(other));
-  }
-  command->get_option("--from")->needs(what_if);
-  command->get_option("--seed")->needs(what_if);
-  command->footer(
+  command.excludes("--what-if", {"--run", "--verify", "--step", "--against", "--digest-every",
+                                 "--from-snapshot"});
+  command.needs("--from", "--what-if");
+  command.needs("--seed", "--what-if");
+  command.footer(
       "Reads only; the directory may be that of a running server. Every record is checked; a\n"
       "damaged log ends with 78 and says what is wrong, and where.\n\n"
       "Examples:\n"
@@ -246,24 +242,22 @@ void add_replay_command(CLI::App& app, Invocation& invocation) {
       "  signalbox replay --data ./box --what-if more-workers.toml --from 24h\n"
       "  signalbox replay --data ./box --run \"$run\"\n"
       "  signalbox replay run.capsule --key @audit.vkey");
-  command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] {
-      if (!options->capsule.file.empty()) {
-        return answer(invocation, replay_capsule(options->capsule), view_capsule);
-      }
-      if (auto found = find_end(invocation, *options); !found) {
-        return answer(invocation, tl::unexpected(std::move(found.error())), {});
-      }
-      if (!options->what_if.policy.empty()) {
-        options->what_if.to = options->to;
-        return answer(invocation, run_what_if(invocation, options->what_if), view_what_if);
-      }
-      if (options->step) return run_step(invocation, *options);
-      if (!options->against.empty()) {
-        return answer(invocation, run_against(invocation, *options), view_replay);
-      }
-      return answer(invocation, run_replay(invocation, *options), view_replay);
-    };
+  command.action([options, &invocation] {
+    if (!options->capsule.file.empty()) {
+      return answer(invocation, replay_capsule(options->capsule), view_capsule);
+    }
+    if (auto found = find_end(invocation, *options); !found) {
+      return answer(invocation, tl::unexpected(std::move(found.error())), {});
+    }
+    if (!options->what_if.policy.empty()) {
+      options->what_if.to = options->to;
+      return answer(invocation, run_what_if(invocation, options->what_if), view_what_if);
+    }
+    if (options->step) return run_step(invocation, *options);
+    if (!options->against.empty()) {
+      return answer(invocation, run_against(invocation, *options), view_replay);
+    }
+    return answer(invocation, run_replay(invocation, *options), view_replay);
   });
 }
 

@@ -1,4 +1,6 @@
-// `signalbox bench`: how fast this is here, in ratios to what this machine can do at all.
+// `signalbox-bench`: how fast this is here, in ratios to what this machine can do at all. A program
+// of its own, since few need it and it takes a minute to compile; `signalbox bench` runs it.
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -6,23 +8,15 @@
 #include <optional>
 
 #include <unistd.h>
-#include <CLI/CLI.hpp>
 
 #include "tools/bench/bench_parts.h"
-#include "tools/cli/commands.h"
+#include "tools/cli/bench_options.h"
+#include "tools/cli/invocation.h"
 
 namespace signalbox {
 namespace {
 
 namespace json = boost::json;
-
-struct BenchOptions {
-  bool quick = false;
-  bool full = false;
-  std::optional<double> seconds;
-  std::optional<std::uint64_t> events;
-  std::vector<std::string> parts;
-};
 
 // Removed again at the end.
 class ScratchDirectory {
@@ -88,32 +82,21 @@ Called<json::object> bench(const Invocation& invocation, const BenchOptions& opt
 }
 
 }  // namespace
-
-void add_bench_command(CLI::App& app, Invocation& invocation) {
-  CLI::App* command = app.add_subcommand("bench", "Measure: ratios to what this machine can do");
-  const auto options = std::make_shared<BenchOptions>();
-  command->add_flag("--quick", options->quick, "Short rounds, for a first look");
-  command->add_flag("--full", options->full,
-                    "Large logs, a year of them, many open runs and many jobs as well; minutes");
-  command->add_option("--seconds", options->seconds, "Of one measurement; each has three rounds")
-      ->check(CLI::Range(0.05, 3600.0));
-  command->add_option("--events", options->events, "Of the logs that are made to be read");
-  command->add_option("--part", options->parts, "Only this part; again for more")
-      ->check(CLI::IsMember({"socket", "engine", "board", "audit", "jobs", "retention", "scale"}))
-      ->expected(1)
-      ->take_all();
-  command->footer(
-      "Makes a directory of its own under --data (else /var/tmp), which says which disk is\n"
-      "measured, starts a server of its own there, and removes it at the end. A missed target is\n"
-      "shown, and is no error.\n\n"
-      "Examples:\n"
-      "  signalbox bench --quick\n"
-      "  signalbox bench --data /mnt/fast --full --json");
-  command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] {
-      return answer(invocation, bench(invocation, *options), view_bench);
-    };
-  });
-}
-
 }  // namespace signalbox
+
+int main(int argc, char** argv) {
+  using namespace signalbox;
+  // `signalbox` passes its own words on; where a person runs this, `bench` goes without saying.
+  std::vector<char*> words(argv, argv + argc);
+  std::string name = "bench";
+  if (std::find(words.begin(), words.end(), name) == words.end()) {
+    words.insert(words.begin() + 1, name.data());
+  }
+  CommandLine line("Measures Signalbox", "signalbox", "signalbox-bench " SIGNALBOX_VERSION);
+  Invocation invocation;
+  add_shared_options(line.root(), invocation);
+  add_bench_command(line.root(), [&invocation](const BenchOptions& options) {
+    return answer(invocation, bench(invocation, options), view_bench);
+  });
+  return run(line, invocation, static_cast<int>(words.size()), words.data());
+}

@@ -1,0 +1,193 @@
+#include "tools/cli/command_line.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+
+#include <CLI/CLI.hpp>
+
+namespace signalbox {
+namespace {
+
+const auto any_command = [](const CLI::App*) { return true; };
+
+// "TEXT:{queued,running}" → queued, running; none where the values aren't a fixed set.
+std::vector<std::string> fixed_values(const std::string& type_name) {
+  const auto open = type_name.find('{');
+  const auto close = type_name.rfind('}');
+  if (open == std::string::npos || close == std::string::npos || close < open) return {};
+  return CLI::detail::split(type_name.substr(open + 1, close - open - 1), ',');
+}
+
+// The library only says that a command is required, also where there was one that doesn't exist.
+std::string mistake(const CLI::App& app, const CLI::App& command, const std::string& name,
+                    const CLI::ParseError& error) {
+  std::string known;
+  for (const CLI::App* each : command.get_subcommands(any_command)) {
+    known += (known.empty() ? "" : ", ") + each->get_name();
+  }
+  if (known.empty() || error.get_name() != "RequiredError") return error.what();
+  const std::vector<std::string> unknown = app.remaining(/*recurse=*/true);
+  const auto word = std::find_if(unknown.begin(), unknown.end(),
+                                 [](const std::string& each) { return !each.starts_with('-'); });
+  if (word == unknown.end()) return "`" + name + "` needs a command: " + known;
+  return "there is no `" + name + " " + *word + "`; there are " + known;
+}
+
+CallError misuse(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App* command = &app;
+  while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
+  std::string name = command->get_name();
+  for (const CLI::App* up = command->get_parent(); up != nullptr; up = up->get_parent()) {
+    name = up->get_name() + " " + name;
+  }
+  return usage_error(mistake(app, *command, name, error), {name + " --help"});
+}
+
+}  // namespace
+
+const CommandOption& CommandOption::required(bool is_required) const {
+  option_->required(is_required);
+  return *this;
+}
+
+const CommandOption& CommandOption::type_name(const std::string& name) const {
+  option_->type_name(name);
+  return *this;
+}
+
+const CommandOption& CommandOption::one_of(const std::vector<std::string>& values) const {
+  option_->check(CLI::IsMember(values));
+  return *this;
+}
+
+template <class T>
+const CommandOption& CommandOption::range(T min, T max) const {
+  option_->check(CLI::Range(min, max));
+  return *this;
+}
+
+template const CommandOption& CommandOption::range(int, int) const;
+template const CommandOption& CommandOption::range(std::uint64_t, std::uint64_t) const;
+template const CommandOption& CommandOption::range(double, double) const;
+
+const CommandOption& CommandOption::existing_file() const {
+  option_->check(CLI::ExistingFile);
+  return *this;
+}
+
+const CommandOption& CommandOption::repeatable() const {
+  option_->expected(1)->take_all();
+  return *this;
+}
+
+const CommandOption& CommandOption::shows_default() const {
+  option_->capture_default_str();
+  return *this;
+}
+
+const CommandOption& CommandOption::environment(const std::string& variable) const {
+  option_->envname(variable);
+  return *this;
+}
+
+ToolCommand ToolCommand::add_subcommand(const std::string& name,
+                                        const std::string& description) const {
+  return {app_->add_subcommand(name, description), given_};
+}
+
+ToolCommand ToolCommand::add_group(const std::string& name, const std::string& description) const {
+  CLI::App* const group = app_->add_subcommand(name, description);
+  group->require_subcommand(1);
+  return {group, given_};
+}
+
+template <class T>
+CommandOption ToolCommand::add_option(const std::string& name, T& target,
+                                      const std::string& description) const {
+  return CommandOption(app_->add_option(name, target, description));
+}
+
+#define SIGNALBOX_OPTION_OF(...)                                                               \
+  template CommandOption ToolCommand::add_option(const std::string& name, __VA_ARGS__& target, \
+                                                 const std::string& description) const
+SIGNALBOX_OPTION_OF(int);
+SIGNALBOX_OPTION_OF(std::int64_t);
+SIGNALBOX_OPTION_OF(std::uint64_t);
+SIGNALBOX_OPTION_OF(std::string);
+SIGNALBOX_OPTION_OF(std::vector<std::string>);
+SIGNALBOX_OPTION_OF(std::optional<double>);
+SIGNALBOX_OPTION_OF(std::optional<std::int64_t>);
+SIGNALBOX_OPTION_OF(std::optional<std::uint32_t>);
+SIGNALBOX_OPTION_OF(std::optional<std::uint64_t>);
+SIGNALBOX_OPTION_OF(std::optional<std::string>);
+SIGNALBOX_OPTION_OF(std::optional<std::filesystem::path>);
+#undef SIGNALBOX_OPTION_OF
+
+void ToolCommand::add_flag(const std::string& name, bool& target,
+                           const std::string& description) const {
+  app_->add_flag(name, target, description);
+}
+
+void ToolCommand::excludes(const std::string& option,
+                           const std::vector<std::string>& others) const {
+  for (const std::string& other : others) {
+    app_->get_option(option)->excludes(app_->get_option(other));
+  }
+}
+
+void ToolCommand::needs(const std::string& option, const std::string& other) const {
+  app_->get_option(option)->needs(app_->get_option(other));
+}
+
+void ToolCommand::footer(const std::string& text) const { app_->footer(text); }
+
+void ToolCommand::action(CommandAction does) const {
+  app_->callback([given = given_, does = std::move(does)] { *given = does; });
+}
+
+std::string ToolCommand::name() const { return app_->get_name(); }
+
+std::vector<ToolCommand::OptionWords> ToolCommand::options() const {
+  std::vector<OptionWords> all;
+  for (const CLI::Option* option : app_->get_options()) {
+    OptionWords& each = all.emplace_back();
+    for (const std::string& name : option->get_lnames()) each.words.push_back("--" + name);
+    each.takes_value = option->get_items_expected_max() != 0;
+    each.values = fixed_values(option->get_type_name());
+  }
+  return all;
+}
+
+std::vector<ToolCommand> ToolCommand::subcommands() const {
+  std::vector<ToolCommand> all;
+  for (CLI::App* each : app_->get_subcommands([](CLI::App*) { return true; }))
+    all.emplace_back(each, given_);
+  return all;
+}
+
+CommandLine::CommandLine(const std::string& description, const std::string& name,
+                         const std::string& version)
+    : app_(std::make_unique<CLI::App>(description, name)) {
+  app_->require_subcommand(1);
+  app_->fallthrough();
+  app_->set_version_flag("--version", version);
+}
+
+CommandLine::~CommandLine() = default;
+
+ToolCommand CommandLine::root() { return {app_.get(), &given_}; }
+
+Called<CommandAction> CommandLine::parse(int argc, char** argv) {
+  try {
+    app_->parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() != 0) return tl::unexpected(misuse(*app_, error));
+    app_->exit(error);  // prints what --help or --version asks for
+    return CommandAction([] { return ExitCode::ok; });
+  }
+  return given_;
+}
+
+}  // namespace signalbox
