@@ -18,7 +18,7 @@ namespace {
 namespace asio = boost::asio;
 
 // For the steps of a retention that nothing is seen of from here: a disk that takes long to sync.
-constexpr std::int64_t away_alive_us = 600'000'000;
+constexpr std::int64_t maintenance_alive_us = 600'000'000;
 
 const Rejection stopping{
     ErrorCode::SHUTTING_DOWN, "the server is stopping; connect again", {}, {"signalbox status"}};
@@ -28,7 +28,7 @@ const Rejection stopping{
 void Server::handle(std::string_view line, const Caller& caller,
                     const Decided<Principal>& principal, const std::shared_ptr<Peer>& peer) {
   // Before anything judges a lease: we may have been stopped ourselves.
-  clockwork_.look_at_clock(stopping_);
+  timer_loop_.check_for_clock_jump(stopping_);
   if (principal) {
     dispatcher_.handle(line, *principal, peer);
   } else {
@@ -40,19 +40,6 @@ std::optional<Rejection> Server::not_ready() const {
   if (stopping_) return stopping;
   if (engine_.storage_full()) return not_durable(engine_, Durability::storage_full);
   return std::nullopt;
-}
-
-void Server::run_blocking(std::function<std::function<void()>()> work) {
-  run_on(blocking_, std::move(work));
-}
-
-void Server::run_on(asio::thread_pool& threads, std::function<std::function<void()>()> work) {
-  asio::post(threads, [this, work = std::move(work)] {
-    asio::post(io_, [this, then = work()] {
-      clockwork_.look_at_clock(stopping_);  // likewise
-      then();
-    });
-  });
 }
 
 bool Server::listen() {
@@ -122,11 +109,7 @@ int Server::run() {
         };
         return std::make_unique<JobThreads>(executor_, std::move(reports), JobLanes{});
       },
-      [this](std::function<void()> action) {
-        asio::post(io_, [this, action = std::move(action)] {
-          if (!stopping_) action();
-        });
-      },
+      post_while_serving(),
       [this](const Job& job, const std::string& text) {
         log_about(logger_, spdlog::level::warn,
                   {job.run_id, job.definition.name, job.span_id, job.token},
@@ -137,12 +120,9 @@ int Server::run() {
   run_roots_.start(engine_.world());
   traces_.start();
   const bool begun = begin_incarnation();
-  clockwork_.arm();
   set_job_pauses(all_job_pauses(engine_.world()));
-  jobs_->adopt();
-  board_.arm();
   conclude_retention(engine_, log_, before_);
-  if (retention_) retention_->loop().arm("server down");
+  arm();
   if (begun && listen()) {
     signals_.async_wait([this](const boost::system::error_code& error, int signal) {
       if (error) return;
@@ -156,7 +136,7 @@ int Server::run() {
       return "serving; position " + std::to_string(engine_.durable_position()) + ", " +
              std::to_string(engine_.world().runs.size()) + " open runs";
     });
-    tell_ready("serving");
+    notify_ready("serving");
     io_.run();
     watchdog_pings_.stop();
   }
@@ -173,6 +153,13 @@ int Server::run() {
   return exit_code_;
 }
 
+// What runs is taken up again, and what is due counts from now.
+void Server::arm() {
+  timer_loop_.arm();
+  jobs_->adopt();
+  loops_.arm();
+}
+
 void Server::schedule_turn() {
   if (std::exchange(turn_scheduled_, true)) return;
   asio::post(io_, [this] {
@@ -182,18 +169,14 @@ void Server::schedule_turn() {
 }
 
 void Server::turn() {
-  if (!stopping_) clockwork_.turn(*jobs_);
+  if (!stopping_) timer_loop_.turn(*jobs_);
   engine_.flush();
   wait_for_time();
 }
 
 void Server::wait_for_time() {
   if (stopping_) return;
-  std::int64_t due_ns = clockwork_.next_due_ns();
-  if (!engine_.storage_full()) {
-    due_ns = std::min(due_ns, board_.next_due_ns());
-    if (retention_) due_ns = std::min(due_ns, retention_->loop().next_due_ns());
-  }
+  const std::int64_t due_ns = std::min(timer_loop_.next_due_ns(), loops_.next_due_ns());
   // Called after every turn; most leave the soonest time as it was, and one that was put off is
   // looked at again when it has come.
   if (clock_timer_due_ns_ <= due_ns) return;
@@ -204,11 +187,8 @@ void Server::wait_for_time() {
     if (error) return;
     clock_timer_due_ns_ = no_time;
     if (stopping_) return;
-    clockwork_.fire();
-    if (!engine_.storage_full()) {
-      board_.fire();
-      if (retention_) retention_->loop().run_if_due();
-    }
+    timer_loop_.fire();
+    loops_.run_due();
     schedule_turn();
   });
 }
@@ -242,26 +222,23 @@ void Server::go_on() {
   engine_.leave_storage_full();
   // The start itself may be among what was rolled back, and all that follows is of this life.
   if (engine_.world().server.incarnation != incarnation_ && !begin_incarnation()) return;
-  clockwork_.arm();
-  jobs_->adopt();
-  board_.arm();
-  if (retention_) retention_->loop().arm("server down");
+  arm();
   schedule_turn();
 }
 
-// A clean stop as any other, but for who connects meanwhile: they wait.
-void Server::go_away() {
+// Like stop(), but keeps the listening sockets open so that new connections queue.
+void Server::enter_maintenance() {
   if (stopping_) return;
-  away_ = true;
-  tell_away("retention", away_alive_us);
+  in_maintenance_ = true;
+  notify_maintenance("retention", maintenance_alive_us);
   kept_sockets_ = listener_.hand_over();
   stop("retention: there are records to move into the archive; back when they are");
 }
 
 // Also if it is on its way to a retention: then that is left for the next start.
 void Server::stop_for_good(int signal) {
-  tell_stopping();
-  away_ = false;
+  notify_stopping();
+  in_maintenance_ = false;
   for (const KeptSocket& each : std::exchange(kept_sockets_, {})) {
     if (each.file) each.file->remove();
   }

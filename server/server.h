@@ -20,7 +20,6 @@
 #include "projections/world_digest.h"
 #include "server/access/authentication.h"
 #include "server/board/board_loops.h"
-#include "server/clockwork.h"
 #include "server/config.h"
 #include "server/engine/engine.h"
 #include "server/engine/recovery.h"
@@ -34,6 +33,7 @@
 #include "server/followers/snapshotter.h"
 #include "server/followers/traces/trace_exporter.h"
 #include "server/platform/artifact_store.h"
+#include "server/platform/blocking_pool.h"
 #include "server/platform/clock.h"
 #include "server/platform/space_watch.h"
 #include "server/rpc/agent_logs.h"
@@ -43,56 +43,64 @@
 #include "server/rpc/step_queue.h"
 #include "server/scheduler/job_pause.h"
 #include "server/scheduler/retention_loop.h"
+#include "server/scheduler/service_loops.h"
 #include "server/scheduler/station_jobs.h"
+#include "server/timer_loop.h"
 #include "server/transport/listener.h"
 
 namespace signalbox {
 
 class Server {
  public:
-  // What one life of the service leaves to the next where a retention lies between them.
-  struct Between {
+  // What one Server leaves to the next where a retention lies between them.
+  struct Handover {
     std::vector<KeptSocket> sockets;
     std::optional<RetentionOutcome> retention;
   };
 
   // `recovered` has the world that is the fold of the whole log; the read models are up with it.
-  // Takes the world out of it; the log stays. Takes over from the life before it, if there was one.
+  // Takes the world out of it; the log stays. Takes over from the Server before it, if there was
+  // one.
   Server(const Config& config, Recovered& recovered, RunIndex& index, spdlog::logger& logger,
-         Between before = {});
+         Handover before = {});
   ~Server();
 
   // Serves until a signal or a fatal error, or until a retention is due. Gives the exit code.
   int run();
-  // After run() gave 0: it went away for a retention, is expected back, and leaves this.
-  [[nodiscard]] bool is_away() const { return away_ && exit_code_ == 0; }
+  // Whether run() gave 0 for a retention: the next Server takes over the sockets that this leaves.
+  [[nodiscard]] bool in_maintenance() const { return in_maintenance_ && exit_code_ == 0; }
   [[nodiscard]] std::vector<KeptSocket> take_sockets() { return std::move(kept_sockets_); }
 
  private:
   // The events of a start; after a crash, with a verdict for everything that was in flight.
   // False if the crash report couldn't be written.
   bool begin_incarnation();
-  Clockwork::Reports clockwork_reports();
+  TimerLoop::Reports timer_loop_reports();
   Engine::Hooks hooks();
   Api api();
   std::unique_ptr<RetentionLoop> retention_loop();
-  AgentLogs::Surroundings agent_log_surroundings();
+  AgentLogs::Context agent_log_context();
   HttpService http_service();
   void handle(std::string_view line, const Caller& caller, const Decided<Principal>& principal,
               const std::shared_ptr<Peer>& peer);
   // Why no command is taken now; nullopt where they are.
   [[nodiscard]] std::optional<Rejection> not_ready() const;
-  void run_blocking(std::function<std::function<void()>()> work);
-  void run_on(boost::asio::thread_pool& threads, std::function<std::function<void()>()> work);
+  Post post_to_engine();
+  // Drops what comes once the service stops: the next start does it.
+  Post post_while_serving();
+  // With `while_serving` what comes back once the service stops is dropped, likewise.
+  BlockingPool blocking_pool(boost::asio::thread_pool& threads, bool while_serving);
+  std::function<void(bool ok, const std::string& text)> log_outcome();
   bool listen();
+  void arm();
   // Once after everything that came in together: ready stations, waiting claims, then the log.
   void schedule_turn();
   void turn();
   void wait_for_time();
   void set_job_pauses(std::vector<JobPause> pauses);
   World roll_back(const std::string& why);
-  void go_on();    // after a full disk
-  void go_away();  // for a retention
+  void go_on();              // after a full disk
+  void enter_maintenance();  // for a retention
   void stop(const std::string& why);
   void stop_for_good(int signal);
   void stop_when_idle();
@@ -123,8 +131,9 @@ class Server {
   ClaimQueue claims_;
   LockQueue locks_;
   StepQueue steps_;
-  Clockwork clockwork_;
+  TimerLoop timer_loop_;
   BoardLoops board_;
+  ServiceLoops loops_;
   const std::optional<RetentionOutcome> before_;  // what lay before this start
   std::unique_ptr<RetentionLoop> retention_;      // where there is a policy
   EventFeed feed_;
@@ -143,8 +152,8 @@ class Server {
   std::int64_t clock_timer_due_ns_ = no_time;  // what clock_timer_ is set to (monotonic)
   bool turn_scheduled_ = false;
   bool stopping_ = false;
-  bool stopped_ = false;  // ServerStopped is on its way to the log
-  bool away_ = false;     // it stops for a retention
+  bool stopped_ = false;         // ServerStopped is on its way to the log
+  bool in_maintenance_ = false;  // it stops for a retention
   std::vector<KeptSocket> kept_sockets_;
   int exit_code_ = 0;
   std::uint64_t incarnation_ = 0;            // this one's number

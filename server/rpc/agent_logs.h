@@ -17,6 +17,7 @@
 #include "server/engine/engine.h"
 #include "server/executors/agent_log_reader.h"
 #include "server/executors/executor.h"
+#include "server/platform/blocking_pool.h"
 #include "server/platform/clock.h"
 #include "server/rpc/peer.h"
 
@@ -26,21 +27,18 @@ inline constexpr std::string_view agent_log_name = "agent.log";
 
 class AgentLogs {
  public:
-  struct Surroundings {
+  struct Context {
     const Engine& engine;
     const Clock& clock;
     std::filesystem::path jobs;  // the directory of the jobs' directories
     // The runs with a job under way.
     std::function<std::vector<RunId>()> runs_with_jobs;
-    // Runs `work` on a thread that may block.
-    std::function<void(std::function<void()> work)> run_blocking;
-    // Runs `action` on the engine's thread, in the order of the calls.
-    std::function<void(std::function<void()> action)> post;
-    // Runs `action` on the engine's thread after limits::agent_log_interval_ms_min.
-    std::function<void(std::function<void()> action)> after_interval;
+    Post to_files;        // a thread that may block
+    Post to_engine;       // the engine's thread, in the order of the calls
+    Post after_interval;  // likewise, after limits::agent_log_interval_ms_min
   };
 
-  explicit AgentLogs(Surroundings surroundings);
+  explicit AgentLogs(Context context);
 
   // Of one run, or of all whose projects' policies want broadcasts. The engine's thread.
   void subscribe(std::shared_ptr<Peer> peer, std::string subscription, std::optional<RunId> run_id);
@@ -65,11 +63,11 @@ class AgentLogs {
   [[nodiscard]] bool is_silent(const RunId& run_id) const;
   // Notification parameters without the subscription; nothing if its attempt is over.
   [[nodiscard]] std::optional<boost::json::object> params_of(const LogExcerpt& excerpt) const;
-  void tell(Subscriber& subscriber, const std::vector<LogExcerpt>& excerpts);
-  void tell_joined(const std::vector<LogExcerpt>& excerpts);
-  void tell_newcomer(const std::string& subscription, const std::vector<LogExcerpt>& excerpts);
+  void send(Subscriber& subscriber, const std::vector<LogExcerpt>& excerpts);
+  void send_live(const std::vector<LogExcerpt>& excerpts);
+  void send_backlog(const std::string& subscription, const std::vector<LogExcerpt>& excerpts);
 
-  const Surroundings surroundings_;
+  const Context context_;
   AgentLogReader reader_;
   std::vector<Subscriber> subscribers_;
   bool looking_ = false;  // now, or after the interval

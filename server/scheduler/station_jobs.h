@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "server/engine/engine.h"
+#include "server/platform/blocking_pool.h"
 #include "server/platform/clock.h"
 #include "server/scheduler/job_runner.h"
 
@@ -26,8 +27,6 @@ Job job_of(const Run& run, const std::filesystem::path& runs_root);
 
 class StationJobs {
  public:
-  // Runs an action on the engine's thread.
-  using Post = std::function<void(std::function<void()> action)>;
   using Log = std::function<void(const Job& job, const std::string& text)>;
 
   struct Settings {
@@ -46,7 +45,7 @@ class StationJobs {
   // Claims ready stations that the service executes itself, as far as there are places.
   void dispatch_ready();
   // Follows durable records: submits what was intended, cancels what was asked to be or stalled.
-  void observe(const Commit& commit);
+  void apply(const Commit& commit);
 
   // Ends a job that should have ended by itself long ago: its attempt has timed out.
   void end_overdue(const std::string& job_id);
@@ -57,8 +56,8 @@ class StationJobs {
 
  private:
   void take_up(const Run& run);
-  void take_place(const Run& run);
-  [[nodiscard]] bool has_place(ExecutorKind queue) const;
+  void acquire_slot(const Run& run);
+  [[nodiscard]] bool has_slot(ExecutorKind queue) const;
   void on_submitted(const Job& job, const std::string& external_ref);
   void on_finished(const Job& job, const JobResult& result);
 

@@ -99,6 +99,8 @@ class ListeningPeer : public Peer {
   bool is_closed = false;
 };
 
+inline void at_once(const std::function<void()>& action) { action(); }
+
 class RpcSite {
  public:
   RpcSite() { engine.set_committer(committer); }
@@ -141,8 +143,8 @@ class RpcSite {
   Engine engine{World{},
                 clock,
                 {[this](std::span<const Record> records) {
-                   timers.observe(engine.world(), records, clock.wall_ns(), clock.monotonic_ns());
-                   locks.observe(records);
+                   timers.apply(engine.world(), records, clock.wall_ns(), clock.monotonic_ns());
+                   locks.apply(records);
                  },
                  [this](const CommitOutcome& outcome) { durable.push_back(outcome.result.tail); },
                  [this](const std::string& why) { fatal.push_back(why); },
@@ -150,8 +152,7 @@ class RpcSite {
   MemoryTable table;
   RunIndex index{table};
   Projector projector{log, index, [](const StoreError&) {}};
-  EventFeed feed{log, [](const StoreError&) {},
-                 [](const std::function<void()>& action) { action(); }};
+  EventFeed feed{log, [](const StoreError&) {}, at_once};
   ArtifactStore artifacts{"/nonexistent"};
   ClaimQueue claims{engine, ids,
                     [this](std::span<const Record> records) { return claim_result(api, records); },
@@ -172,13 +173,13 @@ class RpcSite {
           clock,
           ids,
           {"/data", "/data/signalbox.sock", 0},
-          [](const std::function<std::function<void()>()>& work) { work()(); },
-          [](const std::function<void()>& action) { action(); },
+          {at_once, at_once},
+          at_once,
           timers,
           [] { return Digest{}; },
           nullptr,
           {},
-          look_at_file,
+          read_found_file,
           KnownPipeline(),
           &authentication};
   Dispatcher dispatcher{api};
