@@ -95,7 +95,7 @@ class SimulatedService {
         board_({engine_,
                 time_,
                 ids_,
-                {[this](std::function<void()> work) { time_.after(0, std::move(work)); },
+                {[this](std::function<void()> action) { time_.after(0, std::move(action)); },
                  [](const std::function<void()>& action) { action(); }},
                 repositories_,
                 [](bool, const std::string&) {}},
