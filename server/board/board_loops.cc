@@ -118,7 +118,7 @@ void BoardLoops::apply_policy(const PolicyRead& read) {
     (void)transaction.apply(
         AdoptPolicy{project, (*read.reading)->digest, *(*read.reading)->policy});
   } else {
-    const PolicyError& error = (*read.reading)->policy.error();
+    const LineError& error = (*read.reading)->policy.error();
     (void)transaction.apply(RefusePolicy{project, (*read.reading)->digest,
                                          static_cast<std::uint32_t>(error.line), error.message});
   }

@@ -10,7 +10,7 @@ constexpr std::int64_t prune_after_ms_max = 366LL * 24 * 60 * 60 * 1000;
 tl::expected<Schedule, std::string> schedule(const char* key, const std::string& text,
                                              const std::string& zone) {
   auto parsed = Schedule::parse(text, zone);
-  if (!parsed) return tl::unexpected("board." + std::string(key) + ": " + parsed.error().message);
+  if (!parsed) return tl::unexpected("board." + std::string(key) + ": " + parsed.error());
   return std::move(*parsed);
 }
 

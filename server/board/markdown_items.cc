@@ -75,7 +75,7 @@ std::size_t bullet_bytes(std::string_view text) {
 
 class ItemReader {
  public:
-  tl::expected<std::vector<MarkdownItem>, MarkdownError> read(std::string_view text) {
+  tl::expected<std::vector<MarkdownItem>, LineError> read(std::string_view text) {
     if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
     while (!text.empty()) {
       const std::size_t end = text.find('\n');
@@ -89,10 +89,10 @@ class ItemReader {
   }
 
  private:
-  using Done = tl::expected<void, MarkdownError>;
+  using Done = tl::expected<void, LineError>;
 
-  static tl::unexpected<MarkdownError> refuse(std::size_t line, std::string message) {
-    return tl::unexpected(MarkdownError{line, std::move(message)});
+  static tl::unexpected<LineError> refuse(std::size_t line, std::string message) {
+    return tl::unexpected(LineError{line, std::move(message)});
   }
 
   Done read_line(std::string_view line) {
@@ -209,7 +209,7 @@ class ItemReader {
 
 }  // namespace
 
-tl::expected<std::vector<MarkdownItem>, MarkdownError> markdown_items(std::string_view text) {
+tl::expected<std::vector<MarkdownItem>, LineError> markdown_items(std::string_view text) {
   return ItemReader().read(text);
 }
 

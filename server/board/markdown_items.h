@@ -25,14 +25,14 @@ struct MarkdownItem {
   std::string text;                // of the item's first line, behind bullet and box; trimmed
 };
 
-struct MarkdownError {
-  std::size_t line = 0;
-  std::string message;
+struct LineError {
+  std::size_t line = 0;  // from 1; 0: the text as a whole
+  std::string message;   // a sentence: what is wrong and what to write instead; UTF-8
 };
 
 // In their order. A byte-order mark and CR at the ends of lines are no part of the text. Refused: a
 // code block or a comment that isn't closed, since it hides all that follows; a NUL byte, since the
 // text then is in another encoding.
-tl::expected<std::vector<MarkdownItem>, MarkdownError> markdown_items(std::string_view text);
+tl::expected<std::vector<MarkdownItem>, LineError> markdown_items(std::string_view text);
 
 }  // namespace signalbox

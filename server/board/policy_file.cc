@@ -7,7 +7,6 @@
 #include <optional>
 #include <utility>
 
-#include "server/board/markdown_items.h"
 #include "server/board/policy_keys.h"
 #include "server/text/utf8_text.h"
 
@@ -19,10 +18,10 @@ constexpr std::size_t shown_text_bytes_max = 64;
 constexpr std::array<std::string_view, 3> words_for_on = {"true", "yes", "on"};
 constexpr std::array<std::string_view, 3> words_for_off = {"false", "no", "off"};
 
-using Done = tl::expected<void, PolicyError>;
+using Done = tl::expected<void, LineError>;
 
-tl::unexpected<PolicyError> refuse(std::size_t line, std::string message) {
-  return tl::unexpected(PolicyError{line, std::move(message)});
+tl::unexpected<LineError> refuse(std::size_t line, std::string message) {
+  return tl::unexpected(LineError{line, std::move(message)});
 }
 
 std::string shown(std::string_view text) {
@@ -72,7 +71,7 @@ struct Entry {
   std::optional<std::string_view> value;  // behind the colon
 };
 
-tl::unexpected<PolicyError> unknown_key(const Entry& entry) {
+tl::unexpected<LineError> unknown_key(const Entry& entry) {
   std::string message = shown(entry.key) + " is no key of a policy; ";
   if (const PolicyKey* nearest = nearest_policy_key(entry.key)) {
     message += how_to_write(*nearest);
@@ -141,7 +140,7 @@ struct Reading {
 };
 
 // Nothing: it is a note.
-tl::expected<std::optional<Entry>, PolicyError> entry_of(const MarkdownItem& item) {
+tl::expected<std::optional<Entry>, LineError> entry_of(const MarkdownItem& item) {
   const std::string_view text = item.text;
   const std::size_t colon = colon_of(text);
   const bool has_colon = colon != std::string_view::npos;
@@ -180,13 +179,13 @@ Done read_entry(const Entry& entry, Reading& reading) {
 
 }  // namespace
 
-tl::expected<Policy, PolicyError> parse_policy_file(std::string_view text) {
+tl::expected<Policy, LineError> parse_policy_file(std::string_view text) {
   if (text.size() > policy_file_bytes_max) {
     return refuse(0, "the file has " + std::to_string(text.size()) + " bytes; at most " +
                          std::to_string(policy_file_bytes_max) + " are read");
   }
   const auto items = markdown_items(text);
-  if (!items) return refuse(items.error().line, items.error().message);
+  if (!items) return tl::unexpected(items.error());
   Reading reading;
   for (const MarkdownItem& item : *items) {
     if (!is_policy_section(item.heading)) continue;

@@ -13,22 +13,16 @@
 // or a colon is meant to be a key, and is an error if it isn't one.
 #pragma once
 
-#include <cstddef>
-#include <string>
 #include <string_view>
 
 #include <tl/expected.hpp>
 
 #include "domain/policy.h"
+#include "server/board/markdown_items.h"
 
 namespace signalbox {
 
-struct PolicyError {
-  std::size_t line = 0;  // from 1; 0: the file as a whole
-  std::string message;   // a sentence: what is wrong and what to write instead; UTF-8
-};
-
 // Of any bytes; more than policy_file_bytes_max (policy_keys.h) are an error. The first error.
-tl::expected<Policy, PolicyError> parse_policy_file(std::string_view text);
+tl::expected<Policy, LineError> parse_policy_file(std::string_view text);
 
 }  // namespace signalbox

@@ -34,7 +34,7 @@ struct PolicyReading {
   bool is_there = false;  // else the policy is the default, and the digest is zero
   std::string text;
   Digest digest;  // SHA-256 of the text
-  tl::expected<Policy, PolicyError> policy = Policy{};
+  tl::expected<Policy, LineError> policy = Policy{};
 };
 
 // One thread, one that may call git() (executors/git_command.h), which it does for bare

@@ -65,7 +65,7 @@ tl::expected<RetentionSettings, std::string> read_retention_settings(const Reten
                           "elsewhere, best on another disk");
   }
   auto schedule = Schedule::parse(texts.schedule, texts.time_zone);
-  if (!schedule) return tl::unexpected("retention.schedule: " + schedule.error().message);
+  if (!schedule) return tl::unexpected("retention.schedule: " + schedule.error());
   if (auto ok = require_signing_key(texts.key); !ok) return tl::unexpected(ok.error());
   return RetentionSettings{*older_than_ms, texts.archive, texts.key, std::move(*schedule)};
 }

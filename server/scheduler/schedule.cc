@@ -79,12 +79,9 @@ std::optional<std::int64_t> next_reached(const CronExpression& cron, const TimeZ
 
 }  // namespace
 
-tl::expected<Schedule, ScheduleError> Schedule::parse(std::string_view text,
-                                                      std::string_view zone) {
+tl::expected<Schedule, std::string> Schedule::parse(std::string_view text, std::string_view zone) {
   text = trimmed(text);
-  const auto refuse = [](std::string message) {
-    return tl::unexpected(ScheduleError{std::move(message)});
-  };
+  const auto refuse = [](std::string message) { return tl::unexpected(std::move(message)); };
   if (text.size() > schedule_text_bytes_max) {
     return refuse("a schedule has at most " + std::to_string(schedule_text_bytes_max) + " bytes");
   }

@@ -35,15 +35,12 @@ inline constexpr std::int64_t schedule_interval_ms_min = 100;
 inline constexpr std::int64_t schedule_interval_ms_max = 366LL * 24 * 60 * 60 * 1000;
 inline constexpr std::size_t schedule_text_bytes_max = 256;
 
-struct ScheduleError {
-  std::string message;  // a sentence: what is wrong and what to write instead
-};
-
 class Schedule {
  public:
-  // `zone` as for TimeZone::find; it must exist for an interval too.
-  static tl::expected<Schedule, ScheduleError> parse(std::string_view text,
-                                                     std::string_view zone = TimeZone::utc);
+  // `zone` as for TimeZone::find; it must exist for an interval too. An error is a sentence: what
+  // is wrong and what to write instead.
+  static tl::expected<Schedule, std::string> parse(std::string_view text,
+                                                   std::string_view zone = TimeZone::utc);
 
   // As it was written, and the name of its zone.
   [[nodiscard]] const std::string& text() const { return text_; }

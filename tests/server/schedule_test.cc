@@ -17,7 +17,7 @@ namespace {
 Schedule schedule(const std::string& text, const std::string& zone = "UTC") {
   auto parsed = Schedule::parse(text, zone);
   if (!parsed) {
-    ADD_FAILURE() << text << ": " << parsed.error().message;
+    ADD_FAILURE() << text << ": " << parsed.error();
     return *Schedule::parse("1h");
   }
   return *parsed;
@@ -25,7 +25,7 @@ Schedule schedule(const std::string& text, const std::string& zone = "UTC") {
 
 std::string refusal(const std::string& text, const std::string& zone = "UTC") {
   const auto parsed = Schedule::parse(text, zone);
-  return parsed ? "none" : parsed.error().message;
+  return parsed ? "none" : parsed.error();
 }
 
 std::int64_t at(const std::string& time) {

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 fs::path base_file(const BuiltinRequest& request) { return request.run_root / "base_commit"; }
 
 // Decided once and kept, so that a repeated intake starts from the same commit.
-tl::expected<std::string, BuiltinFailure> settle_base(const BuiltinRequest& request) {
+tl::expected<std::string, Failure> settle_base(const BuiltinRequest& request) {
   if (std::string known = remembered_base(request); !known.empty()) return known;
   const std::string base = request.base.empty() ? "HEAD" : request.base;
   const GitOutcome commit = git(request.repository, {"rev-parse", "--verify", "--quiet",

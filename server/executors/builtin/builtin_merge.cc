@@ -30,7 +30,7 @@ struct MergeInput {
 };
 BOOST_DESCRIBE_STRUCT(MergeInput, (), (branch, commit, title))
 
-tl::expected<MergeInput, BuiltinFailure> read_input(const BuiltinRequest& request) {
+tl::expected<MergeInput, Failure> read_input(const BuiltinRequest& request) {
   auto input = parse_json(request.input).and_then([](const boost::json::value& value) {
     return from_json<MergeInput>(value);
   });
@@ -41,8 +41,8 @@ tl::expected<MergeInput, BuiltinFailure> read_input(const BuiltinRequest& reques
 }
 
 // The commit's full name. One that isn't here yet comes with its branch from the remote.
-tl::expected<std::string, BuiltinFailure> find_commit(const BuiltinRequest& request,
-                                                      const MergeInput& input) {
+tl::expected<std::string, Failure> find_commit(const BuiltinRequest& request,
+                                               const MergeInput& input) {
   const auto look = [&] {
     return git(request.repository, {"rev-parse", "--verify", "--quiet", "--end-of-options",
                                     input.commit + "^{commit}"});

@@ -23,8 +23,8 @@ struct Target {
 enum class BaseIs { behind, there, elsewhere };
 
 // How the base stands to the head that it is to become.
-tl::expected<BaseIs, BuiltinFailure> compare(const BuiltinRequest& request, const Target& target,
-                                             const std::string& base) {
+tl::expected<BaseIs, Failure> compare(const BuiltinRequest& request, const Target& target,
+                                      const std::string& base) {
   const auto there = is_contained(request, target.head, base);
   if (!there) return tl::unexpected(there.error());
   if (*there) return BaseIs::there;
@@ -33,7 +33,7 @@ tl::expected<BaseIs, BuiltinFailure> compare(const BuiltinRequest& request, cons
   return *behind ? BaseIs::behind : BaseIs::elsewhere;
 }
 
-tl::unexpected<BuiltinFailure> base_moved(const Target& target, const std::string& base) {
+tl::unexpected<Failure> base_moved(const Target& target, const std::string& base) {
   return builtin_failure(ErrorClass::terminal, "BASE_MOVED",
                          target.branch + " in " + target.where + " is at " + base.substr(0, 12) +
                              " by now, which isn't in " + target.head.substr(0, 12) +

@@ -29,23 +29,17 @@ struct BuiltinRequest {
   std::string remote;  // or empty
 };
 
-struct BuiltinFailure {
-  ErrorClass error_class = ErrorClass::terminal;
-  std::string code;
-  std::string message;
-};
-
 struct BuiltinSuccess {
   std::string summary;
   std::string metadata;           // a JSON object as text, or empty
   std::string external_ref = {};  // what came of it elsewhere: the commit that was pushed
 };
 
-using BuiltinOutcome = tl::expected<BuiltinSuccess, BuiltinFailure>;
+using BuiltinOutcome = tl::expected<BuiltinSuccess, Failure>;
 
-inline tl::unexpected<BuiltinFailure> builtin_failure(ErrorClass error_class, std::string code,
-                                                      std::string message) {
-  return tl::unexpected(BuiltinFailure{error_class, std::move(code), std::move(message)});
+inline tl::unexpected<Failure> builtin_failure(ErrorClass error_class, std::string code,
+                                               std::string message) {
+  return tl::unexpected(Failure{Outcome::failed, error_class, std::move(code), std::move(message)});
 }
 
 // Runs `intake`, `create_pr`, `merge` or `push` and leaves its result.json. Gives the exit code: 0;

@@ -46,7 +46,7 @@ void forget_lock_of(const BuiltinRequest& request, const std::string& ref) {
 
 }  // namespace
 
-tl::expected<std::string, BuiltinFailure> settle_base_branch(const BuiltinRequest& request) {
+tl::expected<std::string, Failure> settle_base_branch(const BuiltinRequest& request) {
   std::string branch;
   std::ifstream known(branch_file(request));
   if (std::getline(known, branch) && !branch.empty()) return branch;
@@ -63,8 +63,8 @@ tl::expected<std::string, BuiltinFailure> settle_base_branch(const BuiltinReques
   return branch;
 }
 
-tl::expected<std::string, BuiltinFailure> newest_base(const BuiltinRequest& request,
-                                                      const std::string& branch) {
+tl::expected<std::string, Failure> newest_base(const BuiltinRequest& request,
+                                               const std::string& branch) {
   std::string ref = "refs/heads/" + branch;
   if (!request.remote.empty()) {
     const std::string fetched = base_ref_of(request.run_id);
@@ -93,9 +93,8 @@ tl::expected<std::string, BuiltinFailure> newest_base(const BuiltinRequest& requ
                          "there is no branch " + branch + " in " + request.repository.string());
 }
 
-tl::expected<bool, BuiltinFailure> is_contained(const BuiltinRequest& request,
-                                                const std::string& ancestor,
-                                                const std::string& commit) {
+tl::expected<bool, Failure> is_contained(const BuiltinRequest& request, const std::string& ancestor,
+                                         const std::string& commit) {
   const GitOutcome compared =
       git(request.repository, {"merge-base", "--is-ancestor", ancestor, commit});
   if (compared.ok) return true;

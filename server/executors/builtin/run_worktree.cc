@@ -19,7 +19,7 @@ bool is_empty_or_missing(const fs::path& path) {
   return fs::is_directory(fs::symlink_status(path, error)) && fs::is_empty(path, error);
 }
 
-tl::expected<fs::path, BuiltinFailure> set_aside(const BuiltinRequest& request) {
+tl::expected<fs::path, Failure> set_aside(const BuiltinRequest& request) {
   for (int number = 1;; ++number) {
     const fs::path name = request.workspace.string() + ".set-aside-" + std::to_string(number);
     std::error_code error;
@@ -101,15 +101,15 @@ bool workspace_is_worktree(const BuiltinRequest& request) {
   return top.ok && resolved_path(top.line()) == resolved_path(request.workspace);
 }
 
-tl::unexpected<BuiltinFailure> storage_failed(const std::string& message) {
+tl::unexpected<Failure> storage_failed(const std::string& message) {
   return builtin_failure(ErrorClass::transient, "STORAGE_FAILED", message);
 }
 
-tl::unexpected<BuiltinFailure> git_failed(const std::string& what, const std::string& message) {
+tl::unexpected<Failure> git_failed(const std::string& what, const std::string& message) {
   return builtin_failure(ErrorClass::transient, "GIT_FAILED", what + ": " + message);
 }
 
-tl::unexpected<BuiltinFailure> repository_busy(const std::string& why) {
+tl::unexpected<Failure> repository_busy(const std::string& why) {
   return builtin_failure(ErrorClass::transient, "REPOSITORY_BUSY", why);
 }
 

@@ -6,7 +6,7 @@
 
 namespace signalbox {
 
-using BuiltinStep = tl::expected<void, BuiltinFailure>;
+using BuiltinStep = tl::expected<void, Failure>;
 
 // That the run's repository is one itself, bare or with a work tree: a directory somewhere below
 // one isn't meant. REPOSITORY_INVALID (config).
@@ -34,9 +34,9 @@ BuiltinStep mark_worktree(const BuiltinRequest& request);
 // Whether the workspace is the top of a git work tree of its own.
 bool workspace_is_worktree(const BuiltinRequest& request);
 
-tl::unexpected<BuiltinFailure> storage_failed(const std::string& message);
-tl::unexpected<BuiltinFailure> git_failed(const std::string& what, const std::string& message);
+tl::unexpected<Failure> storage_failed(const std::string& message);
+tl::unexpected<Failure> git_failed(const std::string& what, const std::string& message);
 // REPOSITORY_BUSY (transient), with why the repository's lock wasn't got.
-tl::unexpected<BuiltinFailure> repository_busy(const std::string& why);
+tl::unexpected<Failure> repository_busy(const std::string& why);
 
 }  // namespace signalbox
