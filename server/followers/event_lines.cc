@@ -193,7 +193,7 @@ void EventLines::write(const Record& record) {
   const auto level = apply(LevelOf{}, record.event);
   if (!level || !logger_.should_log(*level)) return;
   if (*level >= level_enum::info && !has_room()) return;
-  const EventLine line = apply(TextOf{record}, record.event);
+  const EventLine line = signalbox::apply(TextOf{record}, record.event);
   log_about(logger_, *level, {run_of(record), line.station, record.span_id, record.position},
             line.text);
 }

@@ -119,7 +119,7 @@ inline std::map<std::string, std::string> files_from_log(const EventLog& log,
   RunRootBacklog backlog;
   EXPECT_TRUE(log.scan(1, log.tail(), [&](Record&& record) {
     if (!RunRootProjection::concerns(record)) return true;
-    for (FileChange& change : projection.take(record)) {
+    for (FileChange& change : projection.apply(record)) {
       if (change.root == root) backlog.add(std::move(change));
     }
     return true;

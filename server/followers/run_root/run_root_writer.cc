@@ -258,7 +258,7 @@ void RunRootWriter::carry_out(Work work) {
     read_log(work.through);
   } else {
     for (const Record& record : work.records) {
-      for (FileChange& change : projection_.take(record)) backlog.add(std::move(change));
+      for (FileChange& change : projection_.apply(record)) backlog.add(std::move(change));
     }
   }
   if (std::exchange(catching_up_, false)) {
@@ -283,7 +283,7 @@ void RunRootWriter::read_log(Position through) {
   RunRootBacklog backlog;
   const auto scanned = log_.scan(taken_ + 1, through, [&](Record&& record) {
     if (RunRootProjection::concerns(record)) {
-      for (FileChange& change : projection_.take(record)) backlog.add(std::move(change));
+      for (FileChange& change : projection_.apply(record)) backlog.add(std::move(change));
       if (backlog.size() > backlog_files_max || backlog.bytes() > backlog_bytes_max) {
         applier_.apply(backlog);
       }
