@@ -44,6 +44,8 @@ TEST_F(CliTest, AStationThatTimesOutLeavesItsCheckpoint) {  // W3, T7
   const auto checkpoint =
       json::parse(content_of(root / "logs" / "timeout-checkpoint.json")).as_object();
   EXPECT_EQ(text(checkpoint, "schema_version"), "timeout_checkpoint.v1");
+  EXPECT_TRUE(text(checkpoint, "created_at").ends_with("Z"));
+  EXPECT_TRUE(text(checkpoint, "timer_origin").ends_with("Z"));
   EXPECT_EQ(text(checkpoint, "stage"), "implement");
   EXPECT_EQ(text(checkpoint, "timer_origin_field"), "stage.started_at");
   EXPECT_GE(checkpoint.at("elapsed_s").to_number<double>(), 1.0);
