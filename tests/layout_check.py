@@ -183,7 +183,16 @@ def check_rooms():
                 del left[room]
 
 
+def check_document(path):
+    """Each path that the document names in backticks exists; `*` stands for any name."""
+    for number, line in enumerate((ROOT / path).read_text().split("\n"), 1):
+        for name in re.findall(r"`([^`\s]+)`", line):
+            if name.split("/")[0] in TOP_LEVEL and "/" in name and not any(ROOT.glob(name.rstrip("/"))):
+                problems.append(f"{path}:{number}: there is no {name}")
+
+
 check_rooms()
+check_document("tests/README.md")
 for listed in files():
     top = listed.split("/")[0]
     if not top.startswith(".") and top not in TOP_LEVEL:

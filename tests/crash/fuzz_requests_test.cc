@@ -17,6 +17,7 @@
 #include "server/text/utf8_text.h"
 #include "tests/crash/connection.h"
 #include "tests/crash/server_process.h"
+#include "tests/fixtures/random_seed.h"
 
 namespace signalbox::test {
 namespace {
@@ -170,9 +171,7 @@ bool take_answer(const std::string& text, Tally& tally) {
 }
 
 TEST(FuzzRequests, EachLineHasOneWellFormedAnswer) {
-  const char* given = std::getenv("SIGNALBOX_SEED");
-  const std::uint64_t seed =
-      given != nullptr ? std::stoull(given) : std::random_device{}() % 1'000'000;
+  const std::uint64_t seed = random_seed();
   std::cout << "again with: SIGNALBOX_SEED=" << seed
             << " test_crash --gtest_filter='FuzzRequests.*'" << std::endl;
   const TemporaryDirectory scratch;

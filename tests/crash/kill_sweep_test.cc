@@ -20,6 +20,7 @@
 #include "tests/crash/offline_fold.h"
 #include "tests/crash/server_process.h"
 #include "tests/crash/sweep.h"
+#include "tests/fixtures/random_seed.h"
 
 namespace signalbox::test {
 namespace {
@@ -30,12 +31,6 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t workers_default = 32;
 constexpr std::size_t kills_default = 50;
 constexpr std::chrono::seconds time_max_default{60};  // of the killing, unless a number is given
-
-std::optional<std::uint64_t> number_from_environment(const char* name) {
-  const char* text = std::getenv(name);
-  if (text == nullptr || *text == '\0') return std::nullopt;
-  return std::stoull(text);
-}
 
 std::size_t running_runs(Connection& connection) {
   std::size_t running = 0;
@@ -62,8 +57,7 @@ void check_executions(const std::filesystem::path& count_file, const std::set<st
 }
 
 TEST(KillSweep, AcknowledgedIsRecoveredAndNothingIsDoneTwice) {  // P1, P2, P3, P6, T9, S6
-  const std::uint64_t seed =
-      number_from_environment("SIGNALBOX_SEED").value_or(std::random_device{}() % 1'000'000);
+  const std::uint64_t seed = random_seed();
   const auto kills_wanted = number_from_environment("SIGNALBOX_KILLS");
   const std::size_t kills = kills_wanted.value_or(kills_default);
   std::cout << "again with: SIGNALBOX_SEED=" << seed << " SIGNALBOX_KILLS=" << kills

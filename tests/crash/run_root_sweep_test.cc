@@ -21,6 +21,7 @@
 #include "tests/crash/run_root_load.h"
 #include "tests/crash/server_test.h"
 #include "tests/fixtures/file_content.h"
+#include "tests/fixtures/random_seed.h"
 
 namespace signalbox::test {
 namespace {
@@ -33,11 +34,6 @@ constexpr std::size_t lanes = 3;
 constexpr const char* temporary_end = ".signalbox-tmp";
 
 using Files = std::map<std::string, std::string>;
-
-std::uint64_t number_from_environment(const char* name, std::uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr || *text == '\0' ? otherwise : std::stoull(text);
-}
 
 // Below a root, without temporary files: those may be anything.
 Files files_below(const fs::path& root) {
@@ -184,9 +180,9 @@ class RunRootSweep : public ServerTest {
 };
 
 TEST_F(RunRootSweep, FilesAreWholeAtEveryKillAndComeBackWithTheSameBytes) {  // T7
-  const std::uint64_t seed =
-      number_from_environment("SIGNALBOX_SEED", std::random_device{}() % 1'000'000);
-  const std::uint64_t kills = number_from_environment("SIGNALBOX_KILLS", sweep_kills_default);
+  const std::uint64_t seed = random_seed();
+  const std::uint64_t kills =
+      number_from_environment("SIGNALBOX_KILLS").value_or(sweep_kills_default);
   std::cout << "again with: SIGNALBOX_SEED=" << seed << " SIGNALBOX_KILLS=" << kills
             << " test_crash --gtest_filter='RunRootSweep.*'" << std::endl;
   std::mt19937_64 random(seed);

@@ -24,11 +24,7 @@ class DecisionTest : public GivenWhenThen {
  protected:
   void when_completed(const std::string& station, Token token, Usage usage = {},
                       Outcome outcome = Outcome::succeeded) {
-    CompleteStation complete;
-    complete.run_id = run;
-    complete.station = station;
-    complete.token = token;
-    complete.outcome = outcome;
+    CompleteStation complete = end_of(station, token, outcome);
     if (usage != Usage{}) complete.usage = usage;
     when(complete);
   }

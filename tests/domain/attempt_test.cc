@@ -14,12 +14,7 @@ class AttemptTest : public GivenWhenThen {
                               {worker_station("a"), worker_station("b"), worker_station("c")}};
 
   CompleteStation complete(std::string station, Token token, Outcome outcome = Outcome::succeeded) {
-    CompleteStation command;
-    command.run_id = run;
-    command.station = std::move(station);
-    command.token = token;
-    command.outcome = outcome;
-    return command;
+    return end_of(std::move(station), token, outcome);
   }
 };
 

@@ -76,11 +76,7 @@ TEST_F(CancelTest, AJobThatEndsMeanwhileEndsAsCanceled) {
     world = World{};
     given({started(process), dispatched("p"), intended("p", "job-1")});
     when(CancelRun{run, "enough"});
-    CompleteStation complete;
-    complete.run_id = run;
-    complete.station = "p";
-    complete.token = 2;
-    complete.outcome = outcome;
+    CompleteStation complete = end_of("p", 2, outcome);
     complete.from_executor = true;
     when(complete);
     then_names({"CancelConfirmed", "StationCanceled", "RunCanceled"});
@@ -91,11 +87,7 @@ TEST_F(CancelTest, AJobThatEndsMeanwhileEndsAsCanceled) {
 // off.
 TEST_F(CancelTest, AJobCannotSpeakForItsStation) {
   given({started(process), dispatched("p"), intended("p", "job-1")});
-  CompleteStation complete;
-  complete.run_id = run;
-  complete.station = "p";
-  complete.token = 2;
-  when(complete);
+  when(end_of("p", 2));
   then_rejected(ErrorCode::STATION_NOT_CLAIMABLE);
   when(SetExternalRef{run, "p", 2, "mine"});
   then_rejected(ErrorCode::STATION_NOT_CLAIMABLE);
@@ -108,11 +100,7 @@ TEST_F(CancelTest, AJobCannotSpeakForItsStation) {
 
 TEST_F(CancelTest, AWorkerMaySayThatItWasToldToStop) {
   given({started(worker), claimed("a")});
-  CompleteStation complete;
-  complete.run_id = run;
-  complete.station = "a";
-  complete.token = 2;
-  complete.outcome = Outcome::canceled;
+  CompleteStation complete = end_of("a", 2, Outcome::canceled);
   complete.error_message = "enough";
   when(complete);
   then(canceled("a"));

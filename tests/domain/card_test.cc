@@ -46,11 +46,7 @@ class CardTest : public GivenWhenThen {
   void work(const std::string& station, Outcome outcome, ErrorClass error_class = {},
             const std::string& commit = "") {
     when(claim_by("ann", {station}));
-    CompleteStation done;
-    done.run_id = run;
-    done.station = station;
-    done.token = the_run().attempt->token;
-    done.outcome = outcome;
+    CompleteStation done = end_of(station, the_run().attempt->token, outcome);
     if (outcome != Outcome::succeeded) {
       done.error_class = error_class;
       done.error_code = "CHECKS_FAILED";
@@ -81,11 +77,7 @@ TEST_F(CardTest, GoesWithItsRunToVerified) {  // H1, H7
   when(claim_by("ann", {"verify"}));
   then_names({"StationClaimed", "CardVerificationStarted"});
   EXPECT_EQ(status(), CardStatus::verifying);
-  CompleteStation done;
-  done.run_id = run;
-  done.station = "verify";
-  done.token = the_run().attempt->token;
-  done.outcome = Outcome::succeeded;
+  CompleteStation done = end_of("verify", the_run().attempt->token, Outcome::succeeded);
   done.external_ref = "c0ffee";
   when(done);
   then_names({"StationSucceeded", "RunSucceeded", "CardVerified"});
@@ -108,6 +100,16 @@ TEST_F(CardTest, IsBlockedWhenItsRunFailsAndRetriedNotBeforeItsTime) {  // H5
   then_names({"CardUnblocked"});
   EXPECT_EQ(status(), CardStatus::backlog);
   EXPECT_EQ(the_card().runs, 1U);
+}
+
+TEST_F(CardTest, WhatBecomesOfAWorktreeIsAnEvent) {  // H6
+  NoteWorktree note{project, run, "/repositories/site/w", true, "refs/signalbox/rescue/1", ""};
+  when(note);
+  then({ProjectEvent{WorktreeRemoved{run, note.path, note.rescue_ref}}});
+  note.removed = false;
+  note.reason = "it is busy";
+  when(note);
+  then({ProjectEvent{WorktreeLeft{run, note.path, note.reason}}});
 }
 
 // A station that says for itself how long it may take keeps that.
@@ -194,11 +196,7 @@ class VerifiedCardTest : public CardTest {
                     ErrorClass error_class = ErrorClass::terminal) {
     for (const char* station : {"merge", "push"}) {
       when(DispatchStation{run, uuid_of(0x60), {}});
-      CompleteStation done;
-      done.run_id = run;
-      done.station = station;
-      done.token = the_run().attempt->token;
-      done.outcome = outcome;
+      CompleteStation done = end_of(station, the_run().attempt->token, outcome);
       if (outcome != Outcome::succeeded) {
         done.error_class = error_class;
         done.error_code = code;

@@ -8,6 +8,15 @@ namespace signalbox {
 GivenWhenThen::GivenWhenThen() = default;
 GivenWhenThen::~GivenWhenThen() = default;
 
+CompleteStation GivenWhenThen::end_of(std::string station, Token token, Outcome outcome) const {
+  CompleteStation command;
+  command.run_id = run;
+  command.station = std::move(station);
+  command.token = token;
+  command.outcome = outcome;
+  return command;
+}
+
 void GivenWhenThen::given(const std::vector<Event>& past) {
   for (const Event& event : past) record({stream_of(event), uuid_of(0x50), 0, event}, "");
   check_invariants(world);

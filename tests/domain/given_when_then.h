@@ -85,6 +85,9 @@ class GivenWhenThen : public ::testing::Test {
   void then_names(const std::vector<std::string>& expected);
   void then_rejected(ErrorCode code);
 
+  // What a worker says at the end of an attempt of the run.
+  [[nodiscard]] CompleteStation end_of(std::string station, Token token,
+                                       Outcome outcome = Outcome::succeeded) const;
   [[nodiscard]] const signalbox::Run& the_run() const { return *world.find_run(run); }
 
   World world;

@@ -205,10 +205,7 @@ TEST_F(LockTest, WithTheLockGoTheAttemptAndTheTickThatHoldIt) {  // L8
   EXPECT_EQ(failed->failure.error_class, ErrorClass::lost);
   EXPECT_EQ(event_as<TickFailed>(events[2].event)->code, "LOCK_LOST");
 
-  CompleteStation complete;
-  complete.run_id = run;
-  complete.station = "a";
-  complete.token = claim_token;
+  CompleteStation complete = end_of("a", claim_token);
   when(complete);
   then_rejected(ErrorCode::STALE_TOKEN);
   when(EndTick{"nightly", tick_token, TickOutcome::succeeded, {}});
@@ -220,11 +217,7 @@ TEST_F(LockTest, WhatEndedBeforeItsLockIsNotEndedAgain) {
   ClaimStation claim = claim_by("ann");
   claim.lock_token = 1;
   when(claim);
-  CompleteStation complete;
-  complete.run_id = run;
-  complete.station = "a";
-  complete.token = world.position;
-  when(complete);
+  when(end_of("a", world.position));
   when(ReleaseLock{"deploy", 1, {}});
   then_names({"LockReleased"});
 }

@@ -37,11 +37,7 @@ TEST_F(PauseTest, StartsNoAttemptUntilItIsResumed) {  // S11
 TEST_F(PauseTest, AnAttemptUnderWayFinishesAndTheNextStationWaits) {  // S11
   given({started({"two", {worker_station("a"), worker_station("b")}}), claimed("a")});
   when(PauseRun{run, {}});
-  CompleteStation complete;
-  complete.run_id = run;
-  complete.station = "a";
-  complete.token = 2;
-  when(complete);
+  when(end_of("a", 2));
   then_names({"StationSucceeded"});
   when(claim_by("ann"));
   then_nothing();
@@ -100,11 +96,7 @@ TEST_F(WatchdogTest, AHeartbeatWithoutADigestIsNoProgress) {  // W2
 TEST_F(WatchdogTest, WhatTheShimTimedOutHasItsCheckpointToo) {  // W3
   given({started({"one", {process_station("a")}}), dispatched("a"), intended("a")});
   now.wall_ns += 3'000'000'000;
-  CompleteStation complete;
-  complete.run_id = run;
-  complete.station = "a";
-  complete.token = 2;
-  complete.outcome = Outcome::timeout;
+  CompleteStation complete = end_of("a", 2, Outcome::timeout);
   complete.from_executor = true;
   when(complete);
   then_names({"WatchdogTimedOut", "StationAttemptFailed"});
@@ -167,11 +159,7 @@ TEST_F(StallTest, AJobIsEndedBeforeItsAttempt) {  // W5
   EXPECT_TRUE(the_run().attempt->ending);
   when_it_stalls();
   then_nothing();
-  CompleteStation complete;
-  complete.run_id = run;
-  complete.station = "a";
-  complete.token = 2;
-  complete.outcome = Outcome::canceled;
+  CompleteStation complete = end_of("a", 2, Outcome::canceled);
   complete.from_executor = true;
   when(complete);
   then_names({"StationAttemptFailed"});
@@ -187,11 +175,7 @@ TEST_F(StallTest, ProgressThatComesTooLateDoesntSaveAJobThatIsBeingEnded) {
   when_it_stalls();
   when(HeartbeatStation{run, "a", 2, {}, "further"});
   then_names({"StationHeartbeat"});
-  CompleteStation complete;
-  complete.run_id = run;
-  complete.station = "a";
-  complete.token = 2;
-  complete.outcome = Outcome::canceled;
+  CompleteStation complete = end_of("a", 2, Outcome::canceled);
   complete.from_executor = true;
   when(complete);
   then_names({"StationFailed", "RunFailed"});

@@ -66,10 +66,7 @@ TEST_F(PlanTest, WhatIsTooMuchIsCutWithWhatDependsOnIt) {  // D3
 
 TEST_F(PlanTest, TheStationCantSucceedBeforeItsSteps) {  // D6
   begun_with(by_command(), {step("a"), step("b")});
-  CompleteStation complete;
-  complete.run_id = run;
-  complete.station = "implement";
-  complete.token = 2;
+  CompleteStation complete = end_of("implement", 2);
   complete.from_executor = true;
   when(complete);
   then_names({"StationAttemptFailed"});
@@ -82,10 +79,7 @@ TEST_F(PlanTest, CompletedStepsOutlastTheStationsAttempt) {  // D7
   begun_with(by_command(), {step("a"), step("b", {"a"})});
   given({step_started("a"), step_completed("a"), step_started("b")});
   const Token token = token_of("b");
-  CompleteStation lost;
-  lost.run_id = run;
-  lost.station = "implement";
-  lost.token = 2;
+  CompleteStation lost = end_of("implement", 2);
   lost.from_executor = true;
   lost.outcome = Outcome::failed;
   lost.error_class = ErrorClass::lost;
@@ -117,10 +111,7 @@ TEST_F(PlanTest, ANewAttemptReopensWhatFailedWhereNothingElseIsLeft) {
   when(own());
   when(failing("a", token_of("a")));
   given({step_started("c"), step_completed("c")});
-  CompleteStation failed;
-  failed.run_id = run;
-  failed.station = "implement";
-  failed.token = 2;
+  CompleteStation failed = end_of("implement", 2);
   failed.from_executor = true;
   failed.outcome = Outcome::failed;
   when(failed);

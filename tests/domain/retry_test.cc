@@ -13,11 +13,7 @@ class RetryTest : public GivenWhenThen {
     when(claim_by("ann"));
     ASSERT_EQ(events.size(), 1u);
     claim = *event_as<StationClaimed>(events[0].event);
-    CompleteStation command;
-    command.run_id = run;
-    command.station = "a";
-    command.token = world.position;
-    command.outcome = Outcome::failed;
+    CompleteStation command = end_of("a", world.position, Outcome::failed);
     command.error_class = error_class;
     command.error_code = "X";
     when(command);
@@ -87,11 +83,7 @@ TEST_F(RetryTest, ConfigFailsAtOnceWhateverIsLeft) {
 
 TEST_F(RetryTest, AFailureWithoutAClassIsTerminalAndATimeoutTransient) {
   given({started({"one", {worker_station("a", {1, 0, {Strategy::original}})}}), claimed("a")});
-  CompleteStation command;
-  command.run_id = run;
-  command.station = "a";
-  command.token = 2;
-  command.outcome = Outcome::timeout;
+  CompleteStation command = end_of("a", 2, Outcome::timeout);
   when(command);
   then_names({"StationAttemptFailed"});
   EXPECT_EQ(event_as<StationAttemptFailed>(events[0].event)->failure.error_class,
@@ -119,11 +111,7 @@ TEST_F(RetryTest, TheNextAttemptIsToldHowTheLastOneEnded) {
   EXPECT_EQ(the_run().previous, "X");
   wake();
   when(claim_by("ann"));
-  CompleteStation command;
-  command.run_id = run;
-  command.station = "a";
-  command.token = world.position;
-  when(command);
+  when(end_of("a", world.position));
   EXPECT_EQ(the_run().previous, "") << "it was about another station";
 }
 
@@ -148,11 +136,7 @@ TEST_F(RetryTest, ASucceededStationIsNeverRewound) {  // S3
   given_policy({1, 0, {Strategy::original}});
   given({claimed("a"), succeeded("a"), claimed("b"), StationEvent{StationFailed{"b", 1, {}, {}}},
          RunEvent{RunFailed{}}});
-  CompleteStation again;
-  again.run_id = run;
-  again.station = "a";
-  again.token = 2;
-  when(again);
+  when(end_of("a", 2));
   then_rejected(ErrorCode::RUN_TERMINAL);
 }
 

@@ -83,11 +83,7 @@ TEST_F(RunRetryTest, HasAllItsRetriesAgain) {
   when(retry(two));
   when(claim_by("ann"));
   const Token token = the_run().attempt->token;
-  CompleteStation complete;
-  complete.run_id = run;
-  complete.station = "b";
-  complete.token = token;
-  complete.outcome = Outcome::failed;
+  CompleteStation complete = end_of("b", token, Outcome::failed);
   complete.error_class = ErrorClass::transient;
   when(complete);
   then_names({"StationAttemptFailed"});

@@ -172,6 +172,27 @@ class TransitionsTest : public GivenWhenThen {
 };
 
 // Written a second time on purpose: a change of a table is a change of the contract.
+// The table has these rows for every pair of a status and an event, and no others.
+template <class Statuses, class Rows>
+void expect_table(const Statuses& statuses, const std::vector<Event>& all, const Rows& meant,
+                  std::size_t rows) {
+  std::size_t pairs = 0;
+  for (const auto from : statuses) {
+    for (const Event& event : all) {
+      const EventTag tag = tag_of(event);
+      const auto row = meant.find({from, std::string(tag.name)});
+      const auto next = next_status(from, tag.number);
+      EXPECT_EQ(next, row == meant.end() ? std::nullopt : std::optional(row->second))
+          << shown(from) << " " << tag.name;
+      if (!next) continue;
+      ++pairs;
+      if (event_as<RunRetried>(event) != nullptr) continue;  // the only way back
+      EXPECT_FALSE(is_terminal(from)) << shown(from) << " is left by " << tag.name;
+    }
+  }
+  EXPECT_EQ(pairs, rows) << "a row is there twice, or unknown to this test";
+}
+
 TEST_F(TransitionsTest, TheStationTableSaysWhatIsMeant) {
   using enum StationStatus;
   const std::map<std::pair<StationStatus, std::string>, StationStatus> meant = {
@@ -214,21 +235,7 @@ TEST_F(TransitionsTest, TheStationTableSaysWhatIsMeant) {
       {{timeout, "RunRetried"}, pending}};
   std::vector<Event> all = station_events(0);
   for (const Event& event : run_events()) all.push_back(event);
-  std::size_t pairs = 0;
-  for (const StationStatus from : station_statuses) {
-    for (const Event& event : all) {
-      const EventTag tag = tag_of(event);
-      const auto row = meant.find({from, std::string(tag.name)});
-      const auto next = next_status(from, tag.number);
-      EXPECT_EQ(next, row == meant.end() ? std::nullopt : std::optional(row->second))
-          << shown(from) << " " << tag.name;
-      if (!next) continue;
-      ++pairs;
-      if (event_as<RunRetried>(event) != nullptr) continue;  // the only way back
-      EXPECT_FALSE(is_terminal(from)) << shown(from) << " is left by " << tag.name;
-    }
-  }
-  EXPECT_EQ(pairs, station_transitions.size()) << "a row is there twice, or unknown to this test";
+  expect_table(station_statuses, all, meant, station_transitions.size());
 }
 
 TEST_F(TransitionsTest, TheRunTableSaysWhatIsMeant) {
@@ -246,21 +253,7 @@ TEST_F(TransitionsTest, TheRunTableSaysWhatIsMeant) {
       {{paused, "RunBudgetRaised"}, paused},    {{failed, "RunRetried"}, running}};
   std::vector<Event> all = run_events();
   for (const Event& event : station_events(0)) all.push_back(event);
-  std::size_t pairs = 0;
-  for (const RunStatus from : run_statuses) {
-    for (const Event& event : all) {
-      const EventTag tag = tag_of(event);
-      const auto row = meant.find({from, std::string(tag.name)});
-      const auto next = next_status(from, tag.number);
-      EXPECT_EQ(next, row == meant.end() ? std::nullopt : std::optional(row->second))
-          << shown(from) << " " << tag.name;
-      if (!next) continue;
-      ++pairs;
-      if (event_as<RunRetried>(event) != nullptr) continue;  // the only way back
-      EXPECT_FALSE(is_terminal(from)) << shown(from) << " is left by " << tag.name;
-    }
-  }
-  EXPECT_EQ(pairs, run_transitions.size()) << "a row is there twice, or unknown to this test";
+  expect_table(run_statuses, all, meant, run_transitions.size());
 }
 
 TEST_F(TransitionsTest, EvolveFollowsTheStationTableAndAbortsOnEveryOtherPair) {

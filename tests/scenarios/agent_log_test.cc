@@ -13,11 +13,11 @@ class AgentLog : public CliTest {
  protected:
   // A run whose agent prints, and then waits for the file that go_on() makes.
   std::string start_agent(const std::string& script) {
-    const std::string file = (scratch_.path() / "agent.toml").string();
-    std::ofstream(file) << "name = \"agent\"\n[[station]]\nname = \"implement\"\n"
-                           "executor = \"process\"\ncommand = [\"sh\", \"-c\", '''"
-                        << script << "''']\n[station.retry]\nmax_retries = 0\n";
-    return text(result({"run", "start", "talk", "--pipeline", file}), "run_id");
+    return start_run_of(
+        "name = \"agent\"\n[[station]]\nname = \"implement\"\n"
+        "executor = \"process\"\ncommand = [\"sh\", \"-c\", '''" +
+            script + "''']\n[station.retry]\nmax_retries = 0\n",
+        "talk");
   }
   [[nodiscard]] std::string wait_for_go(const std::string& word = "go") const {
     return "until test -e " + (scratch_.path() / word).string() + "; do sleep 0.02; done; ";

@@ -64,9 +64,6 @@ class RedactionTest : public AuditTest {
     words.insert(words.end(), {"--data", data.string()});
     return run_process(std::move(words), {});
   }
-  static std::string code_of(const Output& output) {
-    return std::string(one_object(output).at("error").at("data").at("code").as_string());
-  }
 
   std::string run_id_;
   std::string position_;

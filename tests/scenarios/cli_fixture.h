@@ -1,10 +1,10 @@
 // Tests of the command line against one real server.
 #pragma once
 
-#include <chrono>
+#include <cstdlib>
 #include <functional>
 #include <string>
-#include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <boost/json/parse.hpp>
@@ -12,6 +12,7 @@
 #include <boost/json/value.hpp>
 
 #include "tests/eventually.h"
+#include "tests/fixtures/file_content.h"
 #include "tests/scenarios/real_server.h"
 
 namespace signalbox {
@@ -64,6 +65,15 @@ class CliTest : public testing::Test {
   std::string start_run(const std::string& goal) const {
     return text(result({"run", "start", goal, "--pipeline", pipeline()}), "run_id");
   }
+  // Starts a run of the pipeline with this text, with more options of `run start`.
+  std::string start_run_of(const std::string& toml, const std::string& goal,
+                           const std::vector<std::string>& more = {}) const {
+    const std::string file = (scratch_.path() / "pipeline.toml").string();
+    write_text(file, toml);
+    std::vector<std::string> words = {"run", "start", goal, "--pipeline", file};
+    words.insert(words.end(), more.begin(), more.end());
+    return text(result(std::move(words)), "run_id");
+  }
 
   // Claims the run's station and gives its token.
   std::string claim(const std::string& run_id) const {
@@ -83,9 +93,32 @@ class CliTest : public testing::Test {
   // The events of one type of a run, oldest first.
   [[nodiscard]] boost::json::array events(const std::string& run_id,
                                           const std::string& type) const {
-    const boost::json::object params{
-        {"run_id", run_id}, {"types", boost::json::array{type}}, {"limit", 1000}};
-    return result({"rpc", "events.read", boost::json::serialize(params)}).at("events").as_array();
+    return rpc("events.read",
+               {{"run_id", run_id}, {"types", boost::json::array{type}}, {"limit", 1000}})
+        .at("events")
+        .as_array();
+  }
+  // Any method, which has to succeed.
+  [[nodiscard]] boost::json::object rpc(const std::string& method,
+                                        const boost::json::object& params) const {
+    return result({"rpc", method, boost::json::serialize(params)});
+  }
+  // The code of a refusal that was asked for with --json.
+  static std::string code_of(const Output& output) {
+    return text(one_object(output).at("error").at("data").as_object(), "code");
+  }
+
+  // Runs a script in the test's directory.
+  [[nodiscard]] Output shell(const std::string& script,
+                             const std::vector<std::string>& environment = {}) const {
+    return run_process({"sh", "-c", "cd '" + scratch_.path().string() + "' && " + script},
+                       environment);
+  }
+  // Runs a printed command as it is, in a shell that finds the binary and the server.
+  [[nodiscard]] Output paste(const std::string& command) const {
+    const std::string path = std::filesystem::path(SIGNALBOX_BINARY).parent_path().string();
+    return run_process({"sh", "-c", command}, {"PATH=" + path + ":" + std::getenv("PATH"),
+                                               "SIGNALBOX_DATA=" + server_.data().string()});
   }
 
   // Fails the test where the condition doesn't come true.

@@ -50,9 +50,6 @@ class PastCliTest : public CliTest {
     }
     return found;
   }
-  static std::string code(const Output& output) {
-    return text(one_object(output).at("error").at("data").as_object(), "code");
-  }
 
   struct Moment {
     std::string position;
@@ -95,9 +92,10 @@ TEST_F(PastCliTest, AMomentIsAPositionATimeOrAnAge) {  // R2
   EXPECT_EQ(status_at(json::serialize(started.at("position"))), "queued");
   EXPECT_EQ(status_at(time), "queued");
   EXPECT_EQ(status_at("1ms"), "canceled");
-  EXPECT_EQ(code(server_.cli({"run", "list", "--at", "1970-01-01T00:00:00Z", "--json"})),
+  EXPECT_EQ(code_of(server_.cli({"run", "list", "--at", "1970-01-01T00:00:00Z", "--json"})),
             "POSITION_NOT_FOUND");
-  EXPECT_EQ(code(server_.cli({"run", "list", "--at", "100000", "--json"})), "POSITION_NOT_FOUND");
+  EXPECT_EQ(code_of(server_.cli({"run", "list", "--at", "100000", "--json"})),
+            "POSITION_NOT_FOUND");
   EXPECT_EQ(server_.cli({"run", "list", "--at", "yesterday"}).exit_code, 2);
 }
 
@@ -126,7 +124,7 @@ TEST_F(PastCliTest, WhatHasBeenCannotBeChanged) {
   const std::string run = start_run("as it was");
   const Output refused = server_.cli({"run", "cancel", run, "--at", "2", "--json"});
   EXPECT_EQ(refused.exit_code, 77);
-  EXPECT_EQ(code(refused), "NOT_ALLOWED");
+  EXPECT_EQ(code_of(refused), "NOT_ALLOWED");
   for (const std::vector<std::string>& words :
        {std::vector<std::string>{"events", "--follow", "--at", "1"},
         {"run", "watch", run, "--at", "2"}}) {

@@ -16,6 +16,7 @@ TEST_F(CliTest, ReplayOfALiveDirectoryGivesTheServersDigest) {  // P6, R1
   EXPECT_EQ(status.at("position"), replayed.at("position"));
   EXPECT_EQ(status.at("state_digest"), replayed.at("state_digest"));
   EXPECT_EQ(replayed.at("open_runs").to_number<int>(), 1);
+  EXPECT_GT(replayed.at("events_per_second").to_number<double>(), 0);
 }
 
 TEST_F(CliTest, ReplayStopsWhereItIsToldTo) {  // R1

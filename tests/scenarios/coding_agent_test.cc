@@ -43,14 +43,12 @@ class CodingAgents : public CliTest {
   // A pipeline of one station `implement` with our agent; `more` goes into its tables.
   std::string start(const std::string& more, const std::string& head = "",
                     const std::string& kind = "claude") const {
-    const std::string file = (scratch_.path() / "agent.toml").string();
-    std::ofstream(file) << "name = \"agents\"\n"
-                        << head
-                        << "\n[[station]]\nname = \"implement\"\nexecutor = \"coderunner\"\n"
-                        << "command = [\"" << agent().string() << "\"]\ncancel_grace = \"200ms\"\n"
-                        << more << "\n[station.coderunner]\nagent = \"" << kind
-                        << "\"\nmode = \"process\"\n[station.retry]\nbackoff = \"10ms\"\n";
-    return text(result({"run", "start", "make it work", "--pipeline", file}), "run_id");
+    return start_run_of("name = \"agents\"\n" + head +
+                            "\n[[station]]\nname = \"implement\"\nexecutor = \"coderunner\"\n" +
+                            "command = [\"" + agent().string() + "\"]\ncancel_grace = \"200ms\"\n" +
+                            more + "\n[station.coderunner]\nagent = \"" + kind +
+                            "\"\nmode = \"process\"\n[station.retry]\nbackoff = \"10ms\"\n",
+                        "make it work");
   }
   [[nodiscard]] json::object station(const std::string& run_id) const {
     return run(run_id).at("stations").as_array().at(0).as_object();
@@ -193,27 +191,23 @@ TEST_F(CodingAgents, ABudgetIsPassedOnAndHoldsTheNextAttempt) {
 }
 
 TEST_F(CodingAgents, TheModeIsPinnedWhenTheRunStarts) {  // S7
-  const std::string file = (scratch_.path() / "pinned.toml").string();
-  std::ofstream(file)
-      << "name = \"pinned\"\n[[station]]\nname = \"wait\"\n"
-      << "[[station]]\nname = \"implement\"\nexecutor = \"coderunner\"\ncommand = [\""
-      << agent().string() << "\"]\n";
+  const std::string pinned =
+      "name = \"pinned\"\n[[station]]\nname = \"wait\"\n"
+      "[[station]]\nname = \"implement\"\nexecutor = \"coderunner\"\ncommand = [\"" +
+      agent().string() + "\"]\n";
   server_.kill();
   ::setenv("CODERUNNER_MODE", "process", 1);
   server_.start();
-  const std::string id = text(
-      result({"run", "start", "later", "--pipeline", file, "--idempotency-key", "k"}), "run_id");
+  const std::string id = start_run_of(pinned, "later", {"--idempotency-key", "k"});
   server_.kill();
   ::unsetenv("CODERUNNER_MODE");
   server_.start();
-  EXPECT_EQ(text(result({"run", "start", "later", "--pipeline", file, "--idempotency-key", "k"}),
-                 "run_id"),
-            id)
+  EXPECT_EQ(start_run_of(pinned, "later", {"--idempotency-key", "k"}), id)
       << "the same request, whatever the server's mode is now";
   ASSERT_EQ(complete(id, "wait", claim(id), "succeeded").exit_code, 0);
   await_status(id, "succeeded");
   EXPECT_EQ(calls().size(), 1U) << "process, as it was when the run started";
-  const std::string mock = text(result({"run", "start", "now", "--pipeline", file}), "run_id");
+  const std::string mock = start_run_of(pinned, "now");
   ASSERT_EQ(complete(mock, "wait", claim(mock), "succeeded").exit_code, 0);
   await_status(mock, "succeeded");
   EXPECT_EQ(calls().size(), 1U) << "mock is the default";

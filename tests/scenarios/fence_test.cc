@@ -33,10 +33,6 @@ class Fence : public CliTest {
     shell("git init --quiet --bare remote.git && git -C repository remote add origin " +
           (scratch_.path() / "remote.git").string());
   }
-  Output shell(const std::string& script, const std::vector<std::string>& environment = {}) const {
-    return run_process({"sh", "-c", "cd '" + scratch_.path().string() + "' && " + script},
-                       environment);
-  }
   [[nodiscard]] fs::path repository() const { return scratch_.path() / "repository"; }
   Output install(std::vector<std::string> more = {}) const {
     more.insert(more.begin(), {"fence", "install", repository().string()});

@@ -53,9 +53,6 @@ class MergeRun : public CliTest {
     set_identity(repository());
     EXPECT_EQ(server_.cli({"fence", "install", repository().string()}).exit_code, 0);
   }
-  Output shell(const std::string& script) const {
-    return run_process({"sh", "-c", "cd '" + scratch_.path().string() + "' && " + script});
-  }
   std::string line(const std::string& script) const {
     const Output output = shell(script);
     EXPECT_EQ(output.exit_code, 0) << script << "\n" << output.err;
@@ -65,11 +62,9 @@ class MergeRun : public CliTest {
   fs::path remote() const { return scratch_.path() / "remote.git"; }
 
   std::string start(const char* tables, const std::string& input) const {
-    const fs::path file = scratch_.path() / "pipeline.toml";
-    std::ofstream(file) << tables;
-    return text(result({"run", "start", "greet", "--pipeline", file.string(), "--repository",
-                        repository().string(), "--base", "main", "--input", input}),
-                "run_id");
+    return start_run_of(
+        tables, "greet",
+        {"--repository", repository().string(), "--base", "main", "--input", input});
   }
   json::object end_of(const std::string& run_id) const {
     (void)server_.cli({"run", "watch", run_id});

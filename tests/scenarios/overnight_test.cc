@@ -90,9 +90,6 @@ class Overnight : public CliTest {
     return scratch_.path() / name;
   }
 
-  Output shell(const std::string& script) const {
-    return run_process({"sh", "-c", "cd '" + scratch_.path().string() + "' && " + script});
-  }
   std::string lines(const std::string& script) const {
     const Output output = shell(script);
     EXPECT_EQ(output.exit_code, 0) << script << "\n" << output.err;
@@ -106,10 +103,6 @@ class Overnight : public CliTest {
                                         "- maxConcurrentAgentsPerProject: 2\n- maxAttempts: 1\n"}});
     make_remote(repository(name), scratch_.path() / (name + ".git"));
     set_identity(repository(name));
-  }
-
-  json::object call(const std::string& method, const json::object& params) const {
-    return result({"rpc", method, json::serialize(params)});
   }
 
   void put(const std::string& name) const {
@@ -133,19 +126,19 @@ class Overnight : public CliTest {
                                     {"command", json::array{"sh", "-c", "! test -e bad.txt"}}}}},
                      {"retry", once}},
         json::object{{"name", "create_pr"}, {"executor", "builtin"}}};
-    (void)call("project.put",
-               {{"name", name},
-                {"repository", repository(name).string()},
-                {"base", "main"},
-                {"remote", "origin"},
-                {"pipeline", json::object{{"name", "night"}, {"station", stations}}}});
+    (void)rpc("project.put",
+              {{"name", name},
+               {"repository", repository(name).string()},
+               {"base", "main"},
+               {"remote", "origin"},
+               {"pipeline", json::object{{"name", "night"}, {"station", stations}}}});
   }
 
   std::string submit(const std::string& project, const std::string& title) {
-    return text(call("card.submit", {{"project", project}, {"title", title}}), "card_id");
+    return text(rpc("card.submit", {{"project", project}, {"title", title}}), "card_id");
   }
   [[nodiscard]] json::object card(const std::string& id) const {
-    return call("card.get", {{"card_id", id}}).at("card").as_object();
+    return rpc("card.get", {{"card_id", id}}).at("card").as_object();
   }
   [[nodiscard]] std::size_t times_run(const std::string& title) const {
     std::string file = title;
@@ -155,7 +148,7 @@ class Overnight : public CliTest {
 
   // Of all that has happened.
   [[nodiscard]] json::array told(const std::string& type) const {
-    return call("events.read", {{"types", json::array{type}}, {"limit", 1000}})
+    return rpc("events.read", {{"types", json::array{type}}, {"limit", 1000}})
         .at("events")
         .as_array();
   }
@@ -191,26 +184,25 @@ class Overnight : public CliTest {
   [[nodiscard]] Leases take_leases(std::int64_t lease_ms) const {
     Leases held;
     held.lock =
-        call("lock.acquire", {{"key", "deploy"}, {"owner", "night"}, {"lease_ms", lease_ms}});
-    held.tick =
-        call("tick.begin", {{"loop", "outside"}, {"reason", "due"}, {"lease_ms", lease_ms}});
+        rpc("lock.acquire", {{"key", "deploy"}, {"owner", "night"}, {"lease_ms", lease_ms}});
+    held.tick = rpc("tick.begin", {{"loop", "outside"}, {"reason", "due"}, {"lease_ms", lease_ms}});
     const std::string run = start_run("work of an outside worker");
-    held.claim = call("station.claim", {{"worker", "w"}, {"run_id", run}, {"lease_ms", lease_ms}})
+    held.claim = rpc("station.claim", {{"worker", "w"}, {"run_id", run}, {"lease_ms", lease_ms}})
                      .at("claim")
                      .as_object();
     return held;
   }
   // All three, with their tokens, by those who hold them.
   void give_back(const Leases& held) const {
-    EXPECT_TRUE(call("lock.release", {{"key", "deploy"}, {"token", held.lock.at("token")}})
+    EXPECT_TRUE(rpc("lock.release", {{"key", "deploy"}, {"token", held.lock.at("token")}})
                     .at("released")
                     .as_bool());
-    (void)call("tick.end",
-               {{"loop", "outside"}, {"token", held.tick.at("token")}, {"outcome", "succeeded"}});
+    (void)rpc("tick.end",
+              {{"loop", "outside"}, {"token", held.tick.at("token")}, {"outcome", "succeeded"}});
     json::object done{{"outcome", "succeeded"}};
     for (const char* field : {"run_id", "station", "token"}) done[field] = held.claim.at(field);
-    (void)call("station.complete", done);
-    (void)call("run.cancel", {{"run_id", held.claim.at("run_id")}});
+    (void)rpc("station.complete", done);
+    (void)rpc("run.cancel", {{"run_id", held.claim.at("run_id")}});
   }
 
   const test::FakeWallClock wall_clock_{scratch_.path()};

@@ -21,12 +21,13 @@ class RemoteJobs : public CliTest {
     ::unsetenv("MODAL_TOKEN_SECRET");
   }
   std::string start() const {
-    const std::string file = (scratch_.path() / "remote.toml").string();
-    std::ofstream(file) << "name = \"remote\"\n[[station]]\nname = \"implement\"\n"
-                        << "executor = \"modal\"\n[station.modal]\nendpoint = \"" << endpoint_.url()
-                        << "\"\npoll = \"20ms\"\n"
-                        << "[station.retry]\nbackoff = \"10ms\"\n";
-    return text(result({"run", "start", "work elsewhere", "--pipeline", file}), "run_id");
+    return start_run_of(
+        "name = \"remote\"\n[[station]]\nname = \"implement\"\nexecutor = \"modal\"\n"
+        "[station.modal]\nendpoint = \"" +
+            endpoint_.url() +
+            "\"\npoll = \"20ms\"\n"
+            "[station.retry]\nbackoff = \"10ms\"\n",
+        "work elsewhere");
   }
   std::size_t count(const std::string& run_id, const std::string& type) const {
     return events(run_id, type).size();
@@ -93,10 +94,10 @@ TEST_F(RemoteJobs, LocalWorkGoesOnBesideAnyNumberOfThem) {
     await(
         [&] { return count(ids[static_cast<std::size_t>(index)], "StationExternalRefSet") == 1; });
   }
-  const std::string file = (scratch_.path() / "local.toml").string();
-  std::ofstream(file) << "name = \"local\"\n[[station]]\nname = \"implement\"\n"
-                      << "executor = \"process\"\ncommand = [\"true\"]\n";
-  const std::string local = text(result({"run", "start", "here", "--pipeline", file}), "run_id");
+  const std::string local = start_run_of(
+      "name = \"local\"\n[[station]]\nname = \"implement\"\n"
+      "executor = \"process\"\ncommand = [\"true\"]\n",
+      "here");
   await_status(local, "succeeded");
   const json::object why = result({"run", "why", ids[2]});
   const json::object reason = why.at("reasons").as_array().at(0).as_object();

@@ -39,10 +39,6 @@ class RetentionTest : public AuditTest {
     return result(std::move(words));
   }
 
-  static std::string code_of(const Output& output) {
-    return text(one_object(output).at("error").at("data").as_object(), "code");
-  }
-
   static std::int64_t number(const boost::json::object& object, const char* key) {
     return object.at(key).to_number<std::int64_t>();
   }

@@ -33,9 +33,7 @@ std::map<std::string, std::string> files_below(const fs::path& root) {
 }
 
 TEST_F(CliTest, AStationThatTimesOutLeavesItsCheckpoint) {  // W3, T7
-  const std::string file = (scratch_.path() / "slow.toml").string();
-  std::ofstream(file) << slow_pipeline;
-  const std::string run = text(result({"run", "start", "take long", "--pipeline", file}), "run_id");
+  const std::string run = start_run_of(slow_pipeline, "take long");
   EXPECT_EQ(server_.cli({"run", "watch", run}).exit_code, 1);
   const fs::path root = server_.data() / "runs" / run;
   // The manifest tells the run's end last, after the checkpoint.
@@ -46,6 +44,8 @@ TEST_F(CliTest, AStationThatTimesOutLeavesItsCheckpoint) {  // W3, T7
   const auto checkpoint =
       json::parse(content_of(root / "logs" / "timeout-checkpoint.json")).as_object();
   EXPECT_EQ(text(checkpoint, "schema_version"), "timeout_checkpoint.v1");
+  EXPECT_TRUE(text(checkpoint, "created_at").ends_with("Z"));
+  EXPECT_TRUE(text(checkpoint, "timer_origin").ends_with("Z"));
   EXPECT_EQ(text(checkpoint, "stage"), "implement");
   EXPECT_EQ(text(checkpoint, "timer_origin_field"), "stage.started_at");
   EXPECT_GE(checkpoint.at("elapsed_s").to_number<double>(), 1.0);

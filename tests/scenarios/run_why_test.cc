@@ -25,21 +25,14 @@ class RunWhyTest : public CliTest {
   [[nodiscard]] std::string gate() const { return (scratch_.path() / "gate").string(); }
 
   std::string start(const std::string& name, const std::string& stations,
-                    std::vector<std::string> more = {}) {
-    const auto file = scratch_.path() / (name + ".toml");
-    std::ofstream(file) << "name = \"" << name << "\"\n" << stations;
-    std::vector<std::string> words = {"run", "start", name, "--pipeline", file.string()};
-    words.insert(words.end(), more.begin(), more.end());
-    return text(result(std::move(words)), "run_id");
+                    const std::vector<std::string>& more = {}) {
+    return start_run_of("name = \"" + name + "\"\n" + stations, name, more);
   }
   // A station that the service executes until the gate opens, deaf to TERM.
   [[nodiscard]] std::string held_job() const {
     return "[[station]]\nname = \"job\"\nexecutor = \"process\"\ncancel_grace = \"1m\"\n"
            "command = [\"sh\", \"-c\", \"trap '' TERM; until test -e " +
            gate() + "; do sleep 0.02; done\"]\n";
-  }
-  json::object rpc(const std::string& method, const json::object& params) {
-    return result({"rpc", method, json::serialize(params)});
   }
   // Ends the attempt under way as `more` says.
   void end_attempt(const std::string& run, const std::string& station, json::object more) {
@@ -67,11 +60,7 @@ class RunWhyTest : public CliTest {
   }
   // Runs the reason's command number `index`, as it would be pasted.
   [[nodiscard]] Output paste(const json::object& found, std::size_t index) const {
-    const std::string line(found.at("next_commands").at(index).as_string());
-    return run_process({"sh", "-c", line},
-                       {"PATH=" + std::filesystem::path(SIGNALBOX_BINARY).parent_path().string() +
-                            ":/usr/bin:/bin",
-                        "SIGNALBOX_DATA=" + server_.data().string()});
+    return CliTest::paste(std::string(found.at("next_commands").at(index).as_string()));
   }
   static bool has(const json::object& found, const std::string& part) {
     return text(found, "text").find(part) != std::string::npos;

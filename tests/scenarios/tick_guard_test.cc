@@ -24,13 +24,6 @@ class TickScenario : public CliTest {
     const json::object object = one_object(output);
     return object.contains("error") ? object.at("error").at("data").as_object() : json::object{};
   }
-  // Runs a printed command as it is, in a shell that finds the binary and the server.
-  Output paste(const std::string& command) const {
-    const std::string path =
-        std::filesystem::path(SIGNALBOX_BINARY).parent_path().string() + ":" + std::getenv("PATH");
-    return run_process({"sh", "-c", command},
-                       {"PATH=" + path, "SIGNALBOX_DATA=" + server_.data().string()});
-  }
   // Events of this type, once there is one.
   json::array events_of(const std::string& type) const {
     json::array found;

@@ -21,19 +21,6 @@ class BoardSite : public ::testing::Test, protected RpcSite {
     api.trigger_heartbeat = [this](const std::string& reason) { triggers.push_back(reason); };
   }
 
-  // One request, committed, and its answer from read models that have caught up.
-  boost::json::object ask(const std::string& method, const std::string& params = "{}") {
-    send(R"({"jsonrpc":"2.0","id":1,"method":")" + method + R"(","params":)" + params + "}");
-    commit_all();
-    EXPECT_TRUE(projector.catch_up().has_value());
-    return peer->next();
-  }
-
-  void take(const Command& command) {
-    const auto applied = engine.begin({"signalbox", {}, {}}).apply(command);
-    commit_all();
-    EXPECT_TRUE(applied) << (applied ? "" : applied.error().message);
-  }
   // With stations for workers.
   boost::json::object put(const std::string& name, const std::string& more = "") {
     if (repository.empty()) repository = make_repository(root.path() / "site").string();

@@ -9,16 +9,11 @@ namespace {
 class EngineClaimQueue : public ::testing::Test, protected RpcSite {
  protected:
   std::shared_ptr<ListeningPeer> claim(const std::string& params) {
-    auto worker = std::make_shared<ListeningPeer>();
-    dispatcher.handle(
-        R"({"jsonrpc":"2.0","id":1,"method":"station.claim","params":)" + params + "}",
-        {"uid:1", Role::admin}, worker);
-    return worker;
+    return send_from("station.claim", params);
   }
   std::string start_run() {
-    const auto answer =
-        ask("run.start", R"({"goal":"g","pipeline":{"name":"p","station":[{"name":"work"}]}})");
-    return std::string(answer.at("result").at("run_id").as_string());
+    return RpcSite::start_run(
+        R"({"goal":"g","pipeline":{"name":"p","station":[{"name":"work"}]}})");
   }
   void serve() {
     claims.serve(clock.monotonic_ns());

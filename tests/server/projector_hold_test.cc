@@ -8,6 +8,7 @@
 
 #include "projections/buffering_table.h"
 #include "store/memory_event_log.h"
+#include "tests/eventually.h"
 #include "tests/projections/refusing_table.h"
 #include "tests/server/rpc_site.h"
 
@@ -55,9 +56,7 @@ class ProjectorHold : public ::testing::Test, protected RpcSite {
   }
   template <class Condition>
   void wait_until(const Condition& condition) {
-    const auto give_up = std::chrono::steady_clock::now() + patience;
-    while (!condition() && std::chrono::steady_clock::now() < give_up) std::this_thread::yield();
-    EXPECT_TRUE(condition());
+    EXPECT_TRUE(eventually(condition));
   }
 
   RefusingTable below;

@@ -16,9 +16,8 @@ namespace json = boost::json;
 class RepeatedClaim : public ::testing::Test, protected RpcSite {
  protected:
   void SetUp() override {
-    const auto started = ask("run.start", R"({"goal":"g","input":{"a":1},"pipeline":{"name":"p",
+    run = start_run(R"({"goal":"g","input":{"a":1},"pipeline":{"name":"p",
         "station":[{"name":"only","retry":{"max_retries":1,"backoff":"0s"}}]}})");
-    run = std::string(started.at("result").at("run_id").as_string());
     first = claim("first");
   }
   json::value claim(const std::string& command_id) {
@@ -32,9 +31,7 @@ class RepeatedClaim : public ::testing::Test, protected RpcSite {
         {"run_id", run},       {"station", "only"},          {"token", held.at("token")},
         {"outcome", "failed"}, {"error_class", "transient"}, {"error_code", "FELL"}};
     ASSERT_EQ(code_of(ask("station.complete", json::serialize(params))), "");
-    const auto id = parse_uuid(run);
-    ASSERT_TRUE(engine.begin({"signalbox", {}, {}}).apply(WakeStation{*id}));
-    commit_all();
+    take(WakeStation{*parse_uuid(run)});
   }
 
   std::string run;
@@ -77,8 +74,7 @@ TEST_F(RepeatedClaim, KeepsWhatADeferringWorkerNoted) {
                         {"note", note}};
     if (*note == '\0') params.erase("note");
     ASSERT_EQ(code_of(ask("station.defer", json::serialize(params))), "");
-    ASSERT_TRUE(engine.begin({"signalbox", {}, {}}).apply(WakeStation{*parse_uuid(run)}));
-    commit_all();
+    take(WakeStation{*parse_uuid(run)});
   };
   defer(first, "the door is locked");
   const json::value second = claim("second");

@@ -29,16 +29,12 @@ TEST(RepeatedCommand, IsAnsweredWhenItsFilesAreThere) {  // L4, W3, T2
 
 TEST(RepeatedCommand, CancelGetsItsFirstResultWhateverBecameOfTheRun) {  // P3
   RpcSite site;
-  const std::string run_id(
-      site.ask("run.start", R"({"goal":"g","pipeline":{"name":"p","station":[)"
-                            R"({"name":"build","executor":"process","command":["make"]}]}})")
-          .at("result")
-          .at("run_id")
-          .as_string());
+  const std::string run_id =
+      site.start_run(R"({"goal":"g","pipeline":{"name":"p","station":[)"
+                     R"({"name":"build","executor":"process","command":["make"]}]}})");
   const auto id = parse_uuid(run_id);
   ASSERT_TRUE(id.has_value());
-  ASSERT_TRUE(site.engine.begin({"signalbox", {}, {}})
-                  .apply(DispatchStation{*id, site.ids.next_span_id()}));
+  site.take(DispatchStation{*id, site.ids.next_span_id()});
   const std::string of_run = R"({"run_id":")" + run_id + "\"";
   auto first = site.ask("run.cancel", of_run + R"(,"command_id":"c1"})").at("result").as_object();
   site.ask("run.pause", of_run + "}");

@@ -16,11 +16,10 @@ namespace json = boost::json;
 class RepeatedStep : public ::testing::Test, protected RpcSite {
  protected:
   void SetUp() override {
-    const auto started = ask("run.start", R"({"goal":"g","pipeline":{"name":"p",
+    run = start_run(R"({"goal":"g","pipeline":{"name":"p",
         "station":[{"name":"deep","executor":"deep_work","retry":{"max_retries":0},
                     "deep_work":{"max_retries":1}}]}})");
-    run = std::string(started.at("result").at("run_id").as_string());
-    by_service(DispatchStation{*parse_uuid(run), ids.next_span_id()});
+    take(DispatchStation{*parse_uuid(run), ids.next_span_id()});
     token = engine.world().find_run(*parse_uuid(run))->attempt->token;
     said("plan.set_exploration", {{"station", "deep"}, {"token", token}, {"files", {"a.cc"}}});
     said("plan.set", {{"station", "deep"},
@@ -30,10 +29,6 @@ class RepeatedStep : public ::testing::Test, protected RpcSite {
                         {{"id", "two"}, {"dependencies", {"one"}}}}}});
     first = next("first");
     ASSERT_EQ(first.at("step"), "one");
-  }
-  void by_service(const Command& command) {
-    ASSERT_TRUE(engine.begin({"signalbox", {}, {}}).apply(command));
-    commit_all();
   }
   void said(const std::string& method, json::object params) {
     params["run_id"] = run;
@@ -81,7 +76,7 @@ TEST_F(RepeatedStep, IsWholeAfterItsPlanWasDropped) {
 
 TEST_F(RepeatedStep, IsWholeAfterTheRunHasEnded) {
   said("run.cancel", {});
-  by_service(ConfirmCancel{*parse_uuid(run), token});
+  take(ConfirmCancel{*parse_uuid(run), token});
   ASSERT_TRUE(engine.world().runs.empty());
   ASSERT_LT(projector.applied(), log.tail()) << "the read models are behind";
   EXPECT_EQ(next("first"), first);

@@ -28,9 +28,6 @@ class TokenPeer final : public ListeningPeer {
 
 class RpcAccess : public ::testing::Test, protected RpcSite {
  protected:
-  static std::string request(const std::string& method, const std::string& params) {
-    return R"({"jsonrpc":"2.0","id":1,"method":")" + method + R"(","params":)" + params + "}";
-  }
   // As somebody who is known.
   json::object ask_as(const Principal& principal, const std::string& method,
                       const std::string& params = "{}") {

@@ -9,9 +9,6 @@ namespace json = boost::json;
 
 using RpcBoard = BoardSite;
 
-const json::object& details_of(const json::object& answer) {
-  return answer.at("error").at("data").at("details").as_object();
-}
 std::string next_of(const json::object& answer) {
   return std::string(answer.at("error").at("data").at("next_commands").at(0).as_string());
 }

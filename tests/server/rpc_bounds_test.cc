@@ -34,11 +34,8 @@ const std::vector<Bound> bounds = {
 class RpcBounds : public ::testing::Test, protected RpcSite {
  protected:
   json::object ask_with(const Bound& bound, std::int64_t value) {
-    send(R"({"jsonrpc":"2.0","id":1,"method":")" + std::string(bound.method) + R"(","params":{")" +
-         bound.field + "\":" + std::to_string(value) + bound.others + "}}");
-    commit_all();
-    EXPECT_TRUE(projector.catch_up());  // lists are read from there
-    return peer->next();
+    return ask(bound.method, std::string("{\"") + bound.field + "\":" + std::to_string(value) +
+                                 bound.others + "}");
   }
 };
 

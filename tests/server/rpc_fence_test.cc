@@ -13,11 +13,8 @@ namespace json = boost::json;
 class RpcFence : public ::testing::Test, protected RpcSite {
  protected:
   void SetUp() override {
-    const json::object started = ask("run.start", R"({"goal":"g","pipeline":{"name":"p","station":[
-        {"name":"implement","retry":{"max_retries":3,"backoff":"0s"}}]}})")
-                                     .at("result")
-                                     .as_object();
-    run_id = std::string(started.at("run_id").as_string());
+    run_id = start_run(R"({"goal":"g","pipeline":{"name":"p","station":[
+        {"name":"implement","retry":{"max_retries":3,"backoff":"0s"}}]}})");
     token = engine.world().find_run(*parse_uuid(run_id))->started_at;
   }
   json::object claim() {

@@ -13,13 +13,6 @@ namespace signalbox {
 
 class RpcLock : public ::testing::Test, protected RpcSite {
  protected:
-  std::shared_ptr<ListeningPeer> send_from(const std::string& method, const std::string& params) {
-    auto client = std::make_shared<ListeningPeer>();
-    dispatcher.handle(
-        R"({"jsonrpc":"2.0","id":1,"method":")" + method + R"(","params":)" + params + "}",
-        {"uid:1", Role::admin}, client);
-    return client;
-  }
   std::shared_ptr<ListeningPeer> waiter(const std::string& owner, const std::string& more = {}) {
     return send_from("lock.acquire",
                      R"({"key":"deploy","wait_ms":60000,"owner":")" + owner + "\"" + more + "}");
@@ -34,9 +27,6 @@ class RpcLock : public ::testing::Test, protected RpcSite {
   }
   static std::uint64_t token_of(const boost::json::object& answer) {
     return answer.at("result").at("token").to_number<std::uint64_t>();
-  }
-  static boost::json::object details_of(const boost::json::object& answer) {
-    return answer.at("error").at("data").at("details").as_object();
   }
   // Turns and timers as the server has them.
   void serve() {

@@ -12,17 +12,9 @@ namespace json = boost::json;
 
 class RpcRetryTest : public testing::Test {
  protected:
-  // Queries are answered when the read models are up with the log; what follows from one is
-  // committed then.
-  void settle() {
-    site.commit_all();
-    ASSERT_TRUE(site.projector.catch_up().has_value());
-    site.commit_all();
-  }
+  void settle() { site.settle(); }
   json::object ask(const std::string& method, const std::string& params) {
-    site.send(R"({"jsonrpc":"2.0","id":1,"method":")" + method + R"(","params":)" + params + "}");
-    settle();
-    return site.peer->next();
+    return site.ask(method, params);
   }
   json::object result(const std::string& method, const std::string& params = "{}") {
     const auto answer = ask(method, params);

@@ -124,12 +124,48 @@ class RpcSite {
     engine.flush();
     while (committer.held) finish();
   }
-  void send(const std::string& line) { dispatcher.handle(line, {"uid:1", Role::admin}, peer); }
-  // One request, committed, and its answer.
-  boost::json::object ask(const std::string& method, const std::string& params = "{}") {
-    send(R"({"jsonrpc":"2.0","id":1,"method":")" + method + R"(","params":)" + params + "}");
+  // Queries are answered when the read models are up with the log; what follows from one is
+  // committed then.
+  void settle() {
     commit_all();
+    EXPECT_TRUE(projector.catch_up().has_value());
+    commit_all();
+  }
+  static std::string request(const std::string& method, const std::string& params) {
+    return R"({"jsonrpc":"2.0","id":1,"method":")" + method + R"(","params":)" + params + "}";
+  }
+  void send(const std::string& line) { dispatcher.handle(line, {"uid:1", Role::admin}, peer); }
+  // One request, settled, and its answer.
+  boost::json::object ask(const std::string& method, const std::string& params = "{}") {
+    send(request(method, params));
+    settle();
     return peer->next();
+  }
+  // A request over a connection of its own, for one who may have to wait for the answer.
+  std::shared_ptr<ListeningPeer> send_from(const std::string& method, const std::string& params) {
+    auto client = std::make_shared<ListeningPeer>();
+    dispatcher.handle(request(method, params), {"uid:1", Role::admin}, client);
+    return client;
+  }
+  // Starts a run with these params. Returns its id.
+  std::string start_run(const std::string& params) {
+    return std::string(ask("run.start", params).at("result").at("run_id").as_string());
+  }
+  // A command of the service's own, committed. Returns how many events came of it.
+  std::size_t take(const Command& command) {
+    const auto applied = engine.begin({"signalbox", {}, {}}).apply(command);
+    commit_all();
+    EXPECT_TRUE(applied) << (applied ? "" : applied.error().message);
+    return applied.value_or(0);
+  }
+  // The types of all events from `from` on.
+  [[nodiscard]] std::vector<std::string> event_types(Position from = 1) const {
+    std::vector<std::string> types;
+    EXPECT_TRUE(log.scan(from, log.tail(), [&types](Record&& record) {
+      types.emplace_back(tag_of(record.event).name);
+      return true;
+    }));
+    return types;
   }
 
   TestClock clock;
@@ -200,6 +236,11 @@ class RpcSite {
 inline std::string code_of(const boost::json::object& answer) {
   const auto* error = answer.if_contains("error");
   return error == nullptr ? "" : std::string(error->at("data").at("code").as_string());
+}
+
+// `data.details` of an error.
+inline boost::json::object details_of(const boost::json::object& answer) {
+  return answer.at("error").at("data").at("details").as_object();
 }
 
 }  // namespace signalbox

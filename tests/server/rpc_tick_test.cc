@@ -16,12 +16,6 @@ namespace json = boost::json;
 class RpcTick : public ::testing::Test, protected RpcSite {
  protected:
   void start_server() { take(StartServer{"x"}); }
-  std::size_t take(const Command& command) {
-    const auto applied = engine.begin({"signalbox", {}, {}}).apply(command);
-    commit_all();
-    EXPECT_TRUE(applied) << (applied ? "" : applied.error().message);
-    return applied.value_or(0);
-  }
   json::object begin(const std::string& more = "") {
     return ask("tick.begin", R"({"loop":"nightly","stage":"plan","reason":"cron","lease_ms":1000)" +
                                  (more.empty() ? "" : "," + more) + "}");
@@ -32,18 +26,6 @@ class RpcTick : public ::testing::Test, protected RpcSite {
   }
   static std::int64_t token_of(const json::object& answer) {
     return answer.at("result").at("token").to_number<std::int64_t>();
-  }
-  static const json::object& details_of(const json::object& answer) {
-    return answer.at("error").at("data").at("details").as_object();
-  }
-  // The types of all events from `from` on.
-  std::vector<std::string> types(Position from = 1) const {
-    std::vector<std::string> names;
-    EXPECT_TRUE(log.scan(from, log.tail(), [&names](Record&& record) {
-      names.emplace_back(tag_of(record.event).name);
-      return true;
-    }));
-    return names;
   }
   // A begin with this marker in its run root.
   json::object begin_with_marker(const std::string& content) {
@@ -68,7 +50,7 @@ TEST_F(RpcTick, BeginsAndEnds) {  // T1
   EXPECT_EQ(ended.at("result").at("error").at("code"), "FAILED");
   EXPECT_EQ(code_of(end(1)), "STALE_TOKEN");
   EXPECT_EQ(token_of(begin()), 3) << "the guard is free after an error";  // T3
-  EXPECT_EQ(types(), (Names{"TickStarted", "TickFailed", "TickStarted"}));
+  EXPECT_EQ(event_types(), (Names{"TickStarted", "TickFailed", "TickStarted"}));
 }
 
 TEST_F(RpcTick, ASecondBeginIsSkippedAndSaysSo) {  // T3
@@ -84,7 +66,7 @@ TEST_F(RpcTick, ASecondBeginIsSkippedAndSaysSo) {  // T3
   EXPECT_EQ(code_of(skipped), "TICK_IN_PROGRESS");
   EXPECT_EQ(details_of(skipped).at("token"), 1);
   EXPECT_TRUE(details_of(skipped).at("started_at").is_string());
-  EXPECT_EQ(types(2), Names{"TickSkipped"});
+  EXPECT_EQ(event_types(2), Names{"TickSkipped"});
 
   feed.publish(std::vector<Commit>{log.read_commit(2).value()});
   ASSERT_EQ(listener->delivered.size(), 2U);
@@ -103,14 +85,14 @@ TEST_F(RpcTick, ALeaseThatIsOverCountsBeforeItsTimerFires) {  // T4, W4
   begin();
   clock.advance_ms(1000);
   EXPECT_EQ(code_of(end(1)), "STALE_TOKEN");
-  EXPECT_EQ(types(2), Names{"TickTimedOut"});
+  EXPECT_EQ(event_types(2), Names{"TickTimedOut"});
   const auto halted = begin();
   EXPECT_EQ(code_of(halted), "PREVIOUS_TICK_INCOMPLETE");
   EXPECT_EQ(details_of(halted).at("evidence"), "lease_over");
   EXPECT_EQ(details_of(halted).at("stale_after_ms"), 1000);
   EXPECT_EQ(details_of(halted).at("marker_age_ms"), 1000);
   EXPECT_EQ(code_of(begin()), "PREVIOUS_TICK_INCOMPLETE");
-  EXPECT_EQ(types(3), Names{"TickIncompleteDetected"}) << "one for each halt";
+  EXPECT_EQ(event_types(3), Names{"TickIncompleteDetected"}) << "one for each halt";
 
   const auto recovered = ask("tick.recover", R"({"loop":"nightly","reason":"looked"})");
   EXPECT_EQ(recovered.at("result").at("recovered"), true);
@@ -145,7 +127,7 @@ TEST_F(RpcTick, AForeignMarkerIsInTheWayUntilItIsFiveMinutesOld) {  // T4
   };
   const auto fresh = begin_with_marker(marker(minutes_ago(4)));
   EXPECT_EQ(code_of(fresh), "TICK_IN_PROGRESS");
-  EXPECT_EQ(types(), Names{"TickSkipped"});
+  EXPECT_EQ(event_types(), Names{"TickSkipped"});
 
   const auto stale = begin_with_marker(marker(minutes_ago(6)));
   EXPECT_EQ(code_of(stale), "PREVIOUS_TICK_INCOMPLETE");
@@ -155,7 +137,7 @@ TEST_F(RpcTick, AForeignMarkerIsInTheWayUntilItIsFiveMinutesOld) {  // T4
   EXPECT_EQ(details_of(stale).at("stale_after_ms"), 5 * 60 * 1000);
   EXPECT_EQ(details_of(stale).at("marker_path"),
             json::value((root.path() / "logs" / "tick-in-progress.json").string()));
-  EXPECT_EQ(types(2), Names{"TickIncompleteDetected"});
+  EXPECT_EQ(event_types(2), Names{"TickIncompleteDetected"});
 }
 
 TEST_F(RpcTick, AMarkerThatCantBeReadIsIncomplete) {  // T4
@@ -212,7 +194,7 @@ TEST_F(RpcTick, ATickWithoutItsLockHasFailed) {  // L8
   ASSERT_EQ(code_of(begun), "");
   clock.advance_ms(600);
   EXPECT_EQ(code_of(end(token_of(begun))), "STALE_TOKEN");
-  EXPECT_EQ(types(3), (Names{"LockExpired", "TickFailed"}));
+  EXPECT_EQ(event_types(3), (Names{"LockExpired", "TickFailed"}));
   const auto failed = log.read(4, 1).value().front();
   EXPECT_EQ(event_as<TickFailed>(failed.event)->code, "LOCK_LOST");
   EXPECT_EQ(code_of(begin(R"("lock_token":)" + std::to_string(lock))), "LOCK_LOST");
@@ -247,7 +229,7 @@ TEST_F(OwnLoop, TicksWhileThereIsSomethingToWatch) {  // W1
   pass();
   pass();
   EXPECT_EQ(sweeps, 2);
-  EXPECT_EQ(types(), (Names{"TickStarted", "TickSucceeded", "TickStarted", "TickSucceeded"}));
+  EXPECT_EQ(event_types(), (Names{"TickStarted", "TickSucceeded", "TickStarted", "TickSucceeded"}));
   work = false;
   pass();
   EXPECT_EQ(loop.next_due_ns(), std::nullopt);
@@ -261,11 +243,11 @@ TEST_F(OwnLoop, ATickThatFailsLeavesTheGuardFree) {  // T3
   broken = true;
   loop.arm();
   pass();
-  EXPECT_EQ(types(), (Names{"TickStarted", "TickFailed"}));
+  EXPECT_EQ(event_types(), (Names{"TickStarted", "TickFailed"}));
   EXPECT_EQ(event_as<TickFailed>(log.read(2, 1).value().front().event)->error, "no eyes");
   broken = false;
   pass();
-  EXPECT_EQ(types(3), (Names{"TickStarted", "TickSucceeded"}));
+  EXPECT_EQ(event_types(3), (Names{"TickStarted", "TickSucceeded"}));
 }
 
 TEST_F(OwnLoop, RecoversByItselfFromACrashInATick) {  // T5
@@ -277,7 +259,7 @@ TEST_F(OwnLoop, RecoversByItselfFromACrashInATick) {  // T5
   start_server();
   loop.arm();
   pass();
-  EXPECT_EQ(types(4), (Names{"TickRecovered", "TickStarted", "TickSucceeded"}));
+  EXPECT_EQ(event_types(4), (Names{"TickRecovered", "TickStarted", "TickSucceeded"}));
 }
 
 }  // namespace

@@ -17,11 +17,9 @@ class RpcWatchdog : public ::testing::Test, protected RpcSite {
  protected:
   // A run whose station has a timeout of a minute, claimed with a long lease.
   void start_claimed(const std::string& more = "") {
-    const auto started =
-        ask("run.start", R"({"goal":"g","pipeline":{"name":"p","station":[{"name":"work",)"
-                         R"("timeout":"60s","heartbeat_timeout":"1h")" +
-                             more + "}]}}");
-    run = std::string(started.at("result").at("run_id").as_string());
+    run = start_run(R"({"goal":"g","pipeline":{"name":"p","station":[{"name":"work",)"
+                    R"("timeout":"60s","heartbeat_timeout":"1h")" +
+                    more + "}]}}");
     const auto claimed = ask("station.claim", R"({"worker":"w"})");
     token = claimed.at("result").at("claim").at("token").to_number<std::int64_t>();
   }
@@ -42,14 +40,6 @@ class RpcWatchdog : public ::testing::Test, protected RpcSite {
     commit_all();
   }
   const signalbox::Run& the_run() const { return *engine.world().find_run(*parse_uuid(run)); }
-  std::vector<std::string> types(Position from) const {
-    std::vector<std::string> names;
-    EXPECT_TRUE(log.scan(from, log.tail(), [&names](Record&& record) {
-      names.emplace_back(tag_of(record.event).name);
-      return true;
-    }));
-    return names;
-  }
 
   using Names = std::vector<std::string>;
   std::string run;
@@ -68,7 +58,7 @@ TEST_F(RpcWatchdog, TellsHowLongAnAttemptHasBeenGoing) {  // W1
   EXPECT_EQ(result.at("timer_origin_field"), "stage.started_at");
   EXPECT_TRUE(result.at("timer_origin").is_string());
   EXPECT_FALSE(result.as_object().contains("checkpoint_path")) << "no timeout, no files";
-  EXPECT_EQ(types(3), Names{});
+  EXPECT_EQ(event_types(3), Names{});
 }
 
 TEST_F(RpcWatchdog, TimesOutInTheCallItself) {  // W1, W3
@@ -82,7 +72,7 @@ TEST_F(RpcWatchdog, TimesOutInTheCallItself) {  // W1, W3
             json::value("/data/runs/" + run + "/logs/timeout-checkpoint.md"));
   EXPECT_EQ(result.at("checkpoint_json_path"),
             json::value("/data/runs/" + run + "/logs/timeout-checkpoint.json"));
-  EXPECT_EQ(types(3), (Names{"WatchdogTimedOut", "StationAttemptFailed"}));
+  EXPECT_EQ(event_types(3), (Names{"WatchdogTimedOut", "StationAttemptFailed"}));
   EXPECT_EQ(code_of(beat()), "STALE_TOKEN");
 }
 
@@ -113,7 +103,7 @@ TEST_F(RpcWatchdog, APausedRunNeverTimesOut) {  // W2, S11
   EXPECT_EQ(answer.at("result").at("timed_out"), false);
   EXPECT_EQ(answer.at("result").at("paused"), true);
   fire_timers();
-  EXPECT_EQ(types(3), Names{"RunPaused"});
+  EXPECT_EQ(event_types(3), Names{"RunPaused"});
   EXPECT_EQ(about_run("run.resume").at("result").at("status"), "running");
   EXPECT_EQ(about_run("run.resume").at("result").at("changed"), false);
   EXPECT_EQ(check().at("result").at("timed_out"), false) << "its time starts anew";
@@ -151,7 +141,7 @@ TEST_F(RpcWatchdog, AStalledAttemptGoesDownTheLadder) {  // W5
   fire_timers();
   clock.advance_ms(10'000);
   fire_timers();
-  EXPECT_EQ(types(4), (Names{"StationStalled", "StationStalled", "StationAttemptFailed"}));
+  EXPECT_EQ(event_types(4), (Names{"StationStalled", "StationStalled", "StationAttemptFailed"}));
   EXPECT_EQ(code_of(beat("same")), "STALE_TOKEN");
   clock.advance_ms(1);
   fire_timers();
@@ -176,7 +166,7 @@ TEST_F(RpcWatchdog, AnAttemptIsWorthNothingWithoutItsLock) {  // L8
       about_run("station.complete", R"(,"station":"work","outcome":"succeeded","token":)" +
                                         json::serialize(claim.at("token")));
   EXPECT_EQ(code_of(late), "STALE_TOKEN") << "before a timer fired";
-  EXPECT_EQ(types(4), (Names{"LockExpired", "StationAttemptFailed"}));
+  EXPECT_EQ(event_types(4), (Names{"LockExpired", "StationAttemptFailed"}));
   EXPECT_EQ(code_of(ask("station.claim", params)), "LOCK_LOST");
 }
 
@@ -204,7 +194,7 @@ TEST_F(Sweep, FindsAnAttemptThatATimerForgot) {  // W1
   EXPECT_GT(clock.monotonic_ns(), (60'000 + WatchdogSweep::patience_ms) * 1'000'000);
   EXPECT_TRUE(engine.begin({"signalbox", {}, {}}).apply(*found[0].command).has_value());
   commit_all();
-  EXPECT_EQ(types(3), (Names{"WatchdogTimedOut", "StationAttemptFailed"}));
+  EXPECT_EQ(event_types(3), (Names{"WatchdogTimedOut", "StationAttemptFailed"}));
   EXPECT_FALSE(WatchdogSweep::has_work(engine.world()));
 }
 

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "store/rocks_event_log.h"
+#include "tests/fixtures/random_seed.h"
 #include "tests/server/run_root_site.h"
 
 namespace signalbox {
@@ -22,11 +23,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kills_default = 12;
-
-std::uint64_t number_from_environment(const char* name, std::uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr || *text == '\0' ? otherwise : std::stoull(text);
-}
 
 // One random thing that can happen to the loop and the lock, as they are.
 std::vector<Command> next_commands(const World& world, const std::string& root,
@@ -124,9 +120,8 @@ void expect_whole(const std::string& path, const std::string& text) {
 }
 
 TEST(RunRootKill, FilesAreWholeAndFollowTheLog) {  // T7
-  const std::uint64_t seed =
-      number_from_environment("SIGNALBOX_SEED", std::random_device{}() % 1'000'000);
-  const std::uint64_t kills = number_from_environment("SIGNALBOX_KILLS", kills_default);
+  const std::uint64_t seed = random_seed();
+  const std::uint64_t kills = number_from_environment("SIGNALBOX_KILLS").value_or(kills_default);
   std::cout << "again with: SIGNALBOX_SEED=" << seed << " SIGNALBOX_KILLS=" << kills
             << " test_server --gtest_filter='RunRootKill.*'" << std::endl;
   const TemporaryDirectory directory;

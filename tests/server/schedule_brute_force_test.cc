@@ -16,6 +16,7 @@
 #include "domain/nanoseconds.h"
 #include "server/scheduler/schedule.h"
 #include "server/text/time_text.h"
+#include "tests/fixtures/random_seed.h"
 
 namespace signalbox {
 namespace {
@@ -168,9 +169,7 @@ class ScheduleBruteForce : public testing::TestWithParam<const char*> {};
 
 TEST_P(ScheduleBruteForce, AgreesWithEachMinuteOfThreeYears) {
   const std::vector<Wall> walls = walls_of(GetParam());
-  const char* const given = std::getenv("SIGNALBOX_SEED");
-  const auto seed = given == nullptr ? std::random_device{}()
-                                     : static_cast<unsigned>(std::strtoul(given, nullptr, 10));
+  const std::uint64_t seed = random_seed();
   SCOPED_TRACE("SIGNALBOX_SEED=" + std::to_string(seed));
   Random random(seed);
   constexpr std::size_t limit = 20'000;

@@ -38,17 +38,8 @@ class ScheduledLoopTest : public ::testing::Test, protected RpcSite {
   void die() {
     loop.reset();
     slow = false;
-    (void)engine.begin({"signalbox", {}, {}}).apply(StartServer{"v"});
-    commit_all();
+    take(StartServer{"v"});
     loop = make_loop();
-  }
-  [[nodiscard]] Names events(Position from = 1) const {
-    Names names;
-    EXPECT_TRUE(log.scan(from, log.tail(), [&names](Record&& record) {
-      names.emplace_back(tag_of(record.event).name);
-      return true;
-    }));
-    return names;
   }
   template <class Event>
   [[nodiscard]] std::vector<Event> all() const {
@@ -97,7 +88,7 @@ TEST_F(ScheduledLoopTest, TicksWhenItIsDueAndSaysWhen) {  // H2, H3
   pass_ms(1);
   pass_ms(minute_ms);
   EXPECT_EQ(ticks, 2);
-  EXPECT_EQ(events(), (Names{"TickStarted", "TickSucceeded", "TickStarted", "TickSucceeded"}));
+  EXPECT_EQ(event_types(), (Names{"TickStarted", "TickSucceeded", "TickStarted", "TickSucceeded"}));
   EXPECT_EQ(due_minutes(), (std::vector<std::int64_t>{0, 1}));
   EXPECT_EQ(all<TickStarted>().front().policy_digest, policy);  // H3
 }
@@ -112,7 +103,7 @@ TEST_F(ScheduledLoopTest, ATriggerAndADueTimeTogetherAreOneTickAndOneSkip) {  //
   EXPECT_FALSE(told.began);
   EXPECT_EQ(told.token, 1U);
   EXPECT_EQ(ticks, 1);
-  EXPECT_EQ(events(), (Names{"TickStarted", "TickSkipped"}));
+  EXPECT_EQ(event_types(), (Names{"TickStarted", "TickSkipped"}));
 }
 
 TEST_F(ScheduledLoopTest, SoDoTheyWhileTheFirstIsOnlyAboutToBegin) {
@@ -123,7 +114,7 @@ TEST_F(ScheduledLoopTest, SoDoTheyWhileTheFirstIsOnlyAboutToBegin) {
   prepared();
   commit_all();
   EXPECT_EQ(ticks, 1);
-  EXPECT_EQ(events(), (Names{"TickSkipped", "TickStarted", "TickSucceeded"}));
+  EXPECT_EQ(event_types(), (Names{"TickSkipped", "TickStarted", "TickSucceeded"}));
   EXPECT_EQ(due_minutes(), (std::vector<std::int64_t>{0}));
 }
 
@@ -138,7 +129,7 @@ TEST_F(ScheduledLoopTest, WhatAskedForAnotherTickGetsOne) {
   std::exchange(end, {})(std::nullopt);
   commit_all();
   EXPECT_EQ(ticks, 2);
-  EXPECT_EQ(events(),
+  EXPECT_EQ(event_types(),
             (Names{"TickStarted", "TickSkipped", "TickSucceeded", "TickStarted", "TickSucceeded"}));
 }
 
@@ -176,7 +167,8 @@ TEST_F(ScheduledLoopTest, ATickThatTheCrashInterruptedIsRecovered) {  // T5
   die();
   loop->arm("server down");
   pass_ms(minute_ms);
-  EXPECT_EQ(events(2), (Names{"ServerStarted", "TickRecovered", "TickStarted", "TickSucceeded"}));
+  EXPECT_EQ(event_types(2),
+            (Names{"ServerStarted", "TickRecovered", "TickStarted", "TickSucceeded"}));
 }
 
 TEST_F(ScheduledLoopTest, AClockThatWasSetBackDoesNotStopIt) {
@@ -205,7 +197,7 @@ TEST_F(ScheduledLoopTest, AnErrorFailsTheTickAndFreesTheLoop) {  // T3
   pass_ms(40'000);
   std::exchange(end, {})("no such repository");
   commit_all();
-  EXPECT_EQ(events(), (Names{"TickStarted", "TickFailed"}));
+  EXPECT_EQ(event_types(), (Names{"TickStarted", "TickFailed"}));
   EXPECT_FALSE(loop->busy());
 }
 
@@ -216,10 +208,10 @@ TEST_F(ScheduledLoopTest, WhatIsDueWhileADueTickIsAboutToBeginComesAfterIt) {
   pass_ms(40'000);
   pass_ms(minute_ms);
   pass_ms(minute_ms);
-  EXPECT_EQ(events(), Names{});
+  EXPECT_EQ(event_types(), Names{});
   prepared();
   commit_all();
-  EXPECT_EQ(events(), (Names{"TickStarted", "TickSkipped", "TickSkipped", "TickSucceeded"}));
+  EXPECT_EQ(event_types(), (Names{"TickStarted", "TickSkipped", "TickSkipped", "TickSucceeded"}));
   EXPECT_EQ(due_minutes(), (std::vector<std::int64_t>{0, 1, 2}));
   EXPECT_EQ(all<TickStarted>().front().due_ns, 1'700'000'040'000'000'000);
   die();

@@ -6,15 +6,11 @@
 #include <cstdlib>
 #include <string>
 
+#include "tests/fixtures/random_seed.h"
 #include "tests/simulation/simulation.h"
 
 namespace signalbox::simulation {
 namespace {
-
-std::uint64_t number_from(const char* variable, std::uint64_t usual) {
-  const char* text = std::getenv(variable);
-  return text == nullptr ? usual : std::stoull(text);
-}
 
 constexpr std::uint64_t parts = 6;  // so that they can be tested side by side
 
@@ -22,9 +18,10 @@ class SimulatedSeeds : public ::testing::TestWithParam<std::uint64_t> {};
 
 // P1, P2, P3, P4, P6, T9, S2, S3, S4, S6, S11, H1, H3, H4, H5, H8, H9, H11
 TEST_P(SimulatedSeeds, KeepAllPromises) {
-  const std::uint64_t seeds = number_from("SIGNALBOX_SIMULATION_SEEDS", 300) / parts;
+  const std::uint64_t seeds =
+      number_from_environment("SIGNALBOX_SIMULATION_SEEDS").value_or(300) / parts;
   SimulationOptions options;
-  options.seed = number_from("SIGNALBOX_SEED", 1) + GetParam() * seeds;
+  options.seed = number_from_environment("SIGNALBOX_SEED").value_or(1) + GetParam() * seeds;
   FaultCounts faults{};
   std::uint64_t acknowledged = 0;
   for (const std::uint64_t end = options.seed + seeds; options.seed < end; ++options.seed) {

@@ -19,6 +19,7 @@
 #include "store/durable_file.h"
 #include "store/file_descriptor.h"
 #include "tests/fixtures/file_content.h"
+#include "tests/fixtures/random_seed.h"
 #include "tests/fixtures/temporary_directory.h"
 #include "tests/store/log_directory.h"
 #include "tests/store/power_loss_disk.h"
@@ -40,8 +41,6 @@ std::filesystem::path fast_directory() {
 class PowerLossTest : public testing::Test {
  protected:
   PowerLossTest() {
-    const char* given = std::getenv("SIGNALBOX_SEED");
-    seed_ = given != nullptr ? std::stoull(given) : std::random_device{}() % 1'000'000;
     random_.seed(seed_);
     std::cout << "again with: SIGNALBOX_SEED=" << seed_ << std::endl;
   }
@@ -85,7 +84,7 @@ class PowerLossTest : public testing::Test {
     std::cout << about << ": " << faults << " faults, " << losses_ << " power losses" << std::endl;
   }
 
-  std::uint64_t seed_ = 0;
+  std::uint64_t seed_ = random_seed();
   std::mt19937_64 random_;
   std::size_t losses_ = 0;
 };
