@@ -1,4 +1,4 @@
-// A pipeline as a TOML file's tables, or the same tables as JSON (README.md, "Pipelines").
+// A pipeline as a TOML file's tables, or the same tables as JSON (tools/GUIDE.md, "Pipelines").
 #pragma once
 
 #include <string_view>

@@ -232,18 +232,23 @@ TEST_F(CodingAgents, AnUnknownPlaceholderIsRefused) {
   EXPECT_NE(output.out.find("{{gaol}}"), std::string::npos) << output.out;
 }
 
-// README.md, "Agents and checks": its pipeline, in mock mode, on a real repository.
-TEST_F(CodingAgents, TheReadmesPipelineRuns) {  // S9, S10
-  const std::string readme = content_of(fs::path(SIGNALBOX_SOURCE_DIR) / "README.md");
-  const std::size_t heading = readme.find("\n### Agents and checks\n");
-  const std::size_t fence = readme.find("\n```toml\n", heading);
-  const std::size_t end = readme.find("\n```\n", fence);
+// tools/GUIDE.md, "Agents and checks": its pipeline, in mock mode, on a real repository.
+TEST_F(CodingAgents, TheGuidesPipelineRuns) {
+  const std::string guide = read_whole_file(fs::path(SIGNALBOX_SOURCE_DIR) / "tools/GUIDE.md");
+  const std::size_t heading = guide.find("\n## Agents and checks\n");
+  const std::size_t fence = guide.find("\n```toml\n", heading);
+  const std::size_t end = guide.find("\n```\n", fence);
   ASSERT_NE(end, std::string::npos);
-  const std::string file = (scratch_.path() / "readme.toml").string();
-  std::ofstream(file) << readme.substr(fence + 9, end - fence - 8);
-  const fs::path repository =
-      make_repository(scratch_.path() / "repository",
-                      {{"AGENTS.md", "## Checks\n\n```sh\ntest -f note.md\n```\n"}});
+  const std::string file = (scratch_.path() / "guide.toml").string();
+  std::ofstream(file) << guide.substr(fence + 9, end - fence - 8);
+  const fs::path repository = scratch_.path() / "repository";
+  ASSERT_EQ(run_process(
+                {"sh", "-c",
+                 "git init -q -b main '" + repository.string() + "' && cd '" + repository.string() +
+                     "' && printf '## Checks\\n\\n```sh\\ntest -f note.md\\n```\\n' > AGENTS.md && "
+                     "git add . && git -c user.name=t -c user.email=t@localhost commit -q -m 1"})
+                .exit_code,
+            0);
   const std::string id =
       text(result({"run", "start", "say hello", "--pipeline", file, "--repository",
                    repository.string(), "--input", R"({"mock":{"files":{"note.md":"hello\n"}}})"}),

@@ -153,13 +153,13 @@ TEST_F(DeepWorkTest, ARunsOwnCancelEndsTheStepUnderWay) {  // S11
   EXPECT_FALSE(is_alive(child));
 }
 
-// What README.md shows is what works.
-TEST_F(DeepWorkTest, TheExampleOfTheReadmeRuns) {
-  const std::string readme = content_of(SIGNALBOX_SOURCE_DIR "/README.md");
-  const std::size_t marker = readme.find("executor = \"deep_work\"\n");
+// What tools/GUIDE.md shows is what works.
+TEST_F(DeepWorkTest, TheExampleOfTheGuideRuns) {
+  const std::string guide = read_whole_file(SIGNALBOX_SOURCE_DIR "/tools/GUIDE.md");
+  const std::size_t marker = guide.find("executor = \"deep_work\"\n");
   ASSERT_NE(marker, std::string::npos);
-  const std::size_t begin = readme.rfind("```toml\n", marker) + 8;
-  std::ofstream(pipeline()) << readme.substr(begin, readme.find("```", begin) - begin);
+  const std::size_t begin = guide.rfind("<<'TOML'\n", marker) + 9;
+  std::ofstream(pipeline()) << guide.substr(begin, guide.find("\nTOML\n", begin) + 1 - begin);
   const std::string run =
       text(result({"run", "start", "say hello", "--pipeline", pipeline()}), "run_id");
   ASSERT_TRUE(ends_as(run, "succeeded"));

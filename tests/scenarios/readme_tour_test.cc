@@ -1,28 +1,122 @@
-// README.md, "A tour" and its chapters: what they show works when it is pasted.
-#include <filesystem>
+// The documents for those who use Signalbox: what they show is pasted, chapter by chapter, and has
+// to do and to print what stands there.
+//
+// SIGNALBOX_REWRITE_DOCUMENTS=1 writes the outputs anew; read the difference before it is kept.
+#include <cstdlib>
 #include <fstream>
-#include <regex>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
-#include "tests/scenarios/real_server.h"
+#include "tests/scenarios/child_process.h"
+#include "tests/scenarios/pasted_chapter.h"
 
 namespace signalbox {
 namespace {
 
-// The first ```sh block after the heading.
-std::string block_after(const std::string& readme, const std::string& title) {
-  const std::size_t heading = readme.find("\n" + title + "\n");
-  const std::size_t fence = readme.find("\n```sh\n", heading);
-  const std::size_t end = readme.find("\n```\n", fence);
-  if (heading == std::string::npos || fence == std::string::npos || end == std::string::npos) {
-    return {};
-  }
-  return readme.substr(fence + 7, end - fence - 6);
+namespace fs = std::filesystem;
+
+constexpr const char* pasted_documents[] = {"README.md", "tools/GUIDE.md", "server/OPERATING.md"};
+
+fs::path document_path(const std::string& document) {
+  return fs::path(SIGNALBOX_SOURCE_DIR) / document;
 }
 
-std::size_t count(const std::string& text, const std::string& part) {
+const PastedChapter* chapter_titled(const std::vector<PastedChapter>& chapters,
+                                    const std::string& title) {
+  for (const PastedChapter& each : chapters) {
+    if (each.title == title) return &each;
+  }
+  return nullptr;
+}
+
+// "GUIDE_Why_doesn_t_it_move" of tools/GUIDE.md and "Why doesn't it move?".
+std::string chapter_test_name(const std::string& document, const std::string& title) {
+  std::string name = fs::path(document).stem().string() + "_";
+  for (const char each : title) {
+    if (std::isalnum(static_cast<unsigned char>(each)) != 0) {
+      name += each;
+    } else if (!name.ends_with('_')) {
+      name += '_';
+    }
+  }
+  while (name.ends_with('_')) name.pop_back();
+  return name;
+}
+
+// `outputs` are those of the chapter's blocks. The document is read anew, since the chapters before
+// this one may have been rewritten.
+void rewrite_chapter(const std::string& document, const std::string& title,
+                     const std::vector<std::string>& outputs) {
+  std::string text = read_whole_file(document_path(document));
+  const std::vector<PastedChapter> chapters = pasted_chapters(text);
+  const std::vector<PastedBlock>& blocks = chapter_titled(chapters, title)->blocks;
+  for (std::size_t i = blocks.size(); i-- > 0;) {
+    if (!blocks[i].output) continue;
+    text.replace(blocks[i].output_begin, blocks[i].output->size(), shown_output(outputs[i]));
+  }
+  std::ofstream(document_path(document), std::ios::binary) << text;
+}
+
+class PastedChapterTest : public testing::Test {
+ public:
+  PastedChapterTest(std::string document, std::string title)
+      : document_(std::move(document)), title_(std::move(title)) {}
+
+  void TestBody() override {
+    const auto chapters = pasted_chapters(read_whole_file(document_path(document_)));
+    const PastedChapter* const preparation = chapter_titled(chapters, "");
+    const PastedChapter* const chapter = chapter_titled(chapters, title_);
+    ASSERT_NE(chapter, nullptr);
+    std::vector<PastedBlock> blocks;
+    if (preparation != nullptr) blocks = preparation->blocks;
+    const std::size_t first = blocks.size();
+    blocks.insert(blocks.end(), chapter->blocks.begin(), chapter->blocks.end());
+
+    const PastedResult result = paste(blocks);
+    ASSERT_EQ(result.exit_code, 0)
+        << "a command of block " << result.outputs.size() << " of " << blocks.size() << " failed:\n"
+        << result.whole;
+    ASSERT_EQ(result.outputs.size(), blocks.size());
+    EXPECT_EQ(result.litter, std::vector<std::string>()) << "in the reader's directory";
+    EXPECT_EQ(result.left, std::vector<std::string>()) << "processes";
+    if (std::getenv("SIGNALBOX_REWRITE_DOCUMENTS") != nullptr) {
+      const auto own = result.outputs.begin() + static_cast<std::ptrdiff_t>(first);
+      return rewrite_chapter(document_, title_, {own, result.outputs.end()});
+    }
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      if (!blocks[i].output) continue;
+      EXPECT_EQ(masked_output(result.outputs[i]), masked_output(*blocks[i].output))
+          << "of\n"
+          << blocks[i].commands << "\nwhich printed\n"
+          << result.outputs[i];
+    }
+  }
+
+ private:
+  const std::string document_;
+  const std::string title_;
+};
+
+// A test for each chapter there is, so that none is forgotten.
+bool register_chapters() {
+  for (const std::string document : pasted_documents) {
+    for (const PastedChapter& chapter : pasted_chapters(read_whole_file(document_path(document)))) {
+      if (chapter.title.empty()) continue;
+      testing::RegisterTest("Readme", chapter_test_name(document, chapter.title).c_str(), nullptr,
+                            nullptr, __FILE__, __LINE__,
+                            [document, title = chapter.title]() -> testing::Test* {
+                              return new PastedChapterTest(document, title);
+                            });
+    }
+  }
+  return true;
+}
+[[maybe_unused]] const bool chapters_registered = register_chapters();
+
+std::size_t occurrences(const std::string& text, const std::string& part) {
   std::size_t times = 0;
   for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
     ++times;
@@ -30,97 +124,48 @@ std::size_t count(const std::string& text, const std::string& part) {
   return times;
 }
 
-TEST(Readme, TheTourWorksWhenPasted) {
-  const std::string tour = block_after(
-      content_of(std::filesystem::path(SIGNALBOX_SOURCE_DIR) / "README.md"), "## A tour");
-  ASSERT_FALSE(tour.empty());
-
-  const TemporaryDirectory place;
-  std::filesystem::create_directory_symlink(std::filesystem::path(SIGNALBOX_BINARY).parent_path(),
-                                            place.path() / "build");
-  // As pasted into a shell whose directory has the build; the end waits for the server to be gone.
-  std::ofstream(place.path() / "tour.sh") << "cd '" << place.path().string() << "'\n"
-                                          << tour << "\nwait $server\n";
-  const Output output = run_process({"bash", (place.path() / "tour.sh").string()},
-                                    {"TMPDIR=" + place.path().string()});
-  const std::string& text = output.out;
-  EXPECT_EQ(output.exit_code, 0) << text << output.err;
-  EXPECT_NE(text.find("station succeeded, run succeeded"), std::string::npos) << text;
-  EXPECT_EQ(count(text, "\ndone\n"), 2u) << "the artifact's content, and once more by HTTP\n"
-                                         << text << output.err;
-  EXPECT_EQ(count(text, "RunStarted"), 1u) << "the key was used twice, the run is one\n" << text;
-
-  EXPECT_TRUE(std::regex_search(text, std::regex("\ndeploying with token [0-9]+\n"))) << text;
-  EXPECT_TRUE(std::regex_search(text, std::regex("\nreason +release 1.4\n"))) << text;
-
-  std::smatch digest;
-  ASSERT_TRUE(std::regex_search(text, digest, std::regex("state digest +([0-9a-f]{64})"))) << text;
-  EXPECT_EQ(count(text, digest[1].str()), 2u) << "of the living server and of replay\n" << text;
-}
-
-TEST(Readme, WhyDoesntItMoveWorksWhenPasted) {  // S12
-  const std::string chapter =
-      block_after(content_of(std::filesystem::path(SIGNALBOX_SOURCE_DIR) / "README.md"),
-                  "### Why doesn't it move?");
-  ASSERT_FALSE(chapter.empty());
-  RealServer server;
-  server.start();
-  const TemporaryDirectory place;
-  std::ofstream(place.path() / "why.sh") << "set -e\n" << chapter;
-  const Output output = run_process(
-      {"bash", (place.path() / "why.sh").string()},
-      {"PATH=" + std::filesystem::path(SIGNALBOX_BINARY).parent_path().string() + ":/usr/bin:/bin",
-       "SIGNALBOX_DATA=" + server.data().string()});
-  const std::string& text = output.out;
-  EXPECT_EQ(output.exit_code, 0) << text << output.err;
-  for (const char* reason : {"\nno_worker ", "\nfailed ", "\napproval "}) {
-    EXPECT_EQ(count(text, reason), 1u) << reason << "\n" << text;
+// The documents are read, so a block of a kind that nobody runs or compares is noticed here.
+TEST(Readme, EveryBlockSaysWhatItIs) {
+  for (const std::string document : pasted_documents) {
+    const std::string text = read_whole_file(document_path(document));
+    ASSERT_EQ(occurrences(text, "\n```") % 2, 0u) << document;
+    std::size_t known = 0;
+    for (const char* kind : {"sh", "text", "console", "toml", "markdown", "json"}) {
+      known += occurrences(text, "\n```" + std::string(kind) + "\n");
+    }
+    EXPECT_EQ(known, occurrences(text, "\n```") / 2) << document;
+    if (occurrences(text, "\n```console\n") > 0) {
+      EXPECT_GE(occurrences(text, "o test pastes"), 1u) << "the reason why not";
+    }
   }
-  EXPECT_NE(text.find("looks right"), std::string::npos) << text;
-  EXPECT_TRUE(std::regex_search(text, std::regex("\nweb +implement +terminal +original +1 +1\n")))
-      << text;
 }
 
-TEST(Readme, WhatHappenedLastNightWorksWhenPasted) {
-  const std::string chapter =
-      block_after(content_of(std::filesystem::path(SIGNALBOX_SOURCE_DIR) / "README.md"),
-                  "### What happened last night?");
-  ASSERT_FALSE(chapter.empty());
-  RealServer server;
-  server.start();
-  const TemporaryDirectory place;
-  std::ofstream(place.path() / "night.sh") << "set -e\n" << chapter;
-  const Output output = run_process(
-      {"bash", (place.path() / "night.sh").string()},
-      {"PATH=" + std::filesystem::path(SIGNALBOX_BINARY).parent_path().string() + ":/usr/bin:/bin",
-       "SIGNALBOX_DATA=" + server.data().string()});
-  const std::string& text = output.out;
-  EXPECT_EQ(output.exit_code, 0) << text << output.err;
-  for (const char* said : {"signalbox_events_total{type=\"RunFailed\"} 1", "EXIT_NONZERO",
-                           "stations[0].failures", "verified: example.com/box has at 6"}) {
-    EXPECT_NE(text.find(said), std::string::npos) << said << "\n" << text;
-  }
-  // At the moment before it the run had not failed, in the list as in the debugger.
-  EXPECT_TRUE(std::regex_search(text, std::regex(" running  +implement running "))) << text;
-  EXPECT_TRUE(std::regex_search(text, std::regex("stations\\[0\\]\\.status +running → failed")))
-      << text;
+TEST(Readme, FitsOnAFewScreens) {
+  EXPECT_LE(occurrences(read_whole_file(document_path("README.md")), "\n"), 150u);
 }
 
-TEST(Readme, WhatIfWorksWhenPasted) {
-  const std::string chapter = block_after(
-      content_of(std::filesystem::path(SIGNALBOX_SOURCE_DIR) / "README.md"), "### What if?");
-  ASSERT_FALSE(chapter.empty());
-  RealServer server;
-  server.start();
-  const TemporaryDirectory place;
-  std::ofstream(place.path() / "chapter.sh") << "set -e\nsignalbox run start something\n"
-                                             << chapter;
-  const Output output = run_process(
-      {"bash", (place.path() / "chapter.sh").string()},
-      {"PATH=" + std::filesystem::path(SIGNALBOX_BINARY).parent_path().string() + ":/usr/bin:/bin",
-       "SIGNALBOX_DATA=" + server.data().string()});
-  EXPECT_EQ(output.exit_code, 0) << output.out << output.err;
-  EXPECT_TRUE(std::regex_search(output.out, std::regex("\nruns +1 +1 +1\n"))) << output.out;
+// What makes the tests of chapters honest.
+TEST(Readme, AWrongOutputALeftFileAndALeftProcessAreNoticed) {
+  const std::string id = "01a203b1-c262-767a-b4d9-60db7835a7d5";
+  EXPECT_EQ(masked_output("run " + id + "  took 3.4s\n"), "run ID took DURATION\n");
+  EXPECT_NE(masked_output("executed 1 time\n"), masked_output("executed 2 times\n"));
+  EXPECT_NE(masked_output("status  failed\n"), masked_output("status  succeeded\n"));
+
+  const auto chapters = pasted_chapters(
+      "```sh\nx=1\n```\n\n## One\n\n```sh\necho $x\n```\n\nprints\n\n```text\n1\n```\n");
+  ASSERT_EQ(chapters.size(), 2u);
+  EXPECT_EQ(chapters[0].title, "");
+  EXPECT_EQ(chapters[1].title, "One");
+  EXPECT_EQ(chapters[1].blocks.at(0).output, "1\n");
+
+  const PastedResult result =
+      paste({{"touch here; (sleep 60 &) >/dev/null\n", {}, 0}, {"false\n", {}, 0}},
+            std::chrono::milliseconds(100));
+  EXPECT_NE(result.exit_code, 0);
+  EXPECT_EQ(result.litter, std::vector<std::string>{"here"});
+  ASSERT_EQ(result.left.size(), 1u);
+  EXPECT_NE(result.left[0].find("sleep"), std::string::npos);
+  ::kill(std::stoi(result.left[0]), SIGKILL);
 }
 
 }  // namespace

@@ -1,0 +1,160 @@
+#include "tests/scenarios/pasted_chapter.h"
+
+#include <fstream>
+#include <regex>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "tests/scenarios/child_process.h"
+
+namespace signalbox {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char block_mark = '\036';
+
+struct DocumentLine {
+  std::string_view text;
+  std::size_t begin = 0;
+};
+
+std::vector<DocumentLine> document_lines(std::string_view text) {
+  std::vector<DocumentLine> lines;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    lines.push_back({text.substr(begin, end - begin), begin});
+    begin = end + 1;
+  }
+  return lines;
+}
+
+std::string all_replaced(const std::string& text, const char* pattern, const char* by) {
+  return std::regex_replace(text, std::regex(pattern), by);
+}
+
+std::set<std::string> files_below(const fs::path& directory) {
+  std::set<std::string> files;
+  for (const auto& entry : fs::recursive_directory_iterator(directory)) {
+    files.insert(fs::relative(entry.path(), directory).string());
+  }
+  return files;
+}
+
+// The command lines of processes whose environment or arguments name the directory.
+std::vector<std::string> processes_of(const fs::path& directory) {
+  std::vector<std::string> found;
+  for (const auto& entry : fs::directory_iterator("/proc")) {
+    const std::string name = entry.path().filename().string();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    const std::string command = read_whole_file(entry.path() / "cmdline");
+    const std::string all = command + read_whole_file(entry.path() / "environ");
+    if (command.empty() || all.find(directory.string()) == std::string::npos) continue;
+    found.push_back(name + " " +
+                    std::regex_replace(command, std::regex(std::string(1, '\0')), " "));
+  }
+  return found;
+}
+
+std::string script_of(const std::vector<PastedBlock>& blocks, const fs::path& checkout) {
+  std::string script = "exec 2>&1\nset -e\ncd '" + checkout.string() + "'\n";
+  for (const PastedBlock& block : blocks) {
+    script += "printf '\\036'\n" + block.commands;
+  }
+  return script +
+         "printf '\\036'\n"
+         "if kill -0 \"${server:-}\" 2>/dev/null; then kill \"$server\"; wait \"$server\"; fi\n";
+}
+
+}  // namespace
+
+std::vector<PastedChapter> pasted_chapters(const std::string& document) {
+  std::vector<PastedChapter> chapters(1);
+  std::string fence;        // what the block that we are in is marked with
+  bool follows_sh = false;  // the latest block was one to paste
+  std::size_t begin = 0;
+  for (const DocumentLine& line : document_lines(document)) {
+    if (!line.text.starts_with("```")) {
+      if (fence.empty() && line.text.starts_with("## ")) {
+        chapters.push_back({std::string(line.text.substr(3)), {}});
+        follows_sh = false;
+      }
+    } else if (fence.empty()) {
+      fence = line.text.substr(3);
+      begin = line.begin + line.text.size() + 1;
+    } else {
+      std::vector<PastedBlock>& blocks = chapters.back().blocks;
+      const std::string content = document.substr(begin, line.begin - begin);
+      if (fence == "sh") blocks.push_back({content, std::nullopt, 0});
+      if (fence == "text" && follows_sh) {
+        blocks.back().output = content;
+        blocks.back().output_begin = begin;
+      }
+      follows_sh = fence == "sh";
+      fence.clear();
+    }
+  }
+  std::erase_if(chapters, [](const PastedChapter& each) { return each.blocks.empty(); });
+  return chapters;
+}
+
+std::string shown_output(std::string_view output) {
+  std::string text(output);
+  text = all_replaced(text, R"([^\s"'=(]*/tmp\.\w{10})", "/tmp/tour");
+  text = all_replaced(text, R"([\w.-]+@[\w.-]+:\d+\b)", "you@box:4711");
+  text = all_replaced(text, R"(\buid:\d+)", "uid:1000");
+  text = all_replaced(text, R"(127\.0\.0\.1:\d+)", "127.0.0.1:7070");
+  return all_replaced(text, R"([ \t]+\n)", "\n");
+}
+
+std::string masked_output(std::string_view shown) {
+  std::string text = shown_output(shown);
+  text = all_replaced(text, R"([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})", "ID");
+  text = all_replaced(text, "…[0-9a-f]{6,12}", "ID");
+  text = all_replaced(text, R"(\d{4}-\d\d-\d\d(T[\d:.]+(Z|\+\d\d:\d\d)?)?)", "TIME");
+  text = all_replaced(text, R"(\b\d\d:\d\d:\d\d(\.\d+)?)", "TIME");
+  text = all_replaced(text, R"(\b(?=[a-f]*\d)[0-9a-f]{7,}\b)", "DIGEST");
+  text = all_replaced(text, R"(\b\d+(\.\d+)? ?(ns|us|ms|s|m|h|d)\b( \d+(ms|s|m|h)\b)*( ago)?)",
+                      "DURATION");
+  text = all_replaced(text, R"(\bnow\b)", "DURATION");
+  text = all_replaced(text, R"(\+[\w+/]{40,}=*)", "+KEY");
+  text = all_replaced(text, "(─|█|·|░|▏|▎|▍|▌|▋|▊|▉)+", "─");
+  text = all_replaced(text, "[ \t]+", " ");
+  // These tell how long their attempt took.
+  return all_replaced(text, R"((\w+_(summary|excerpt) \w+ \d+) \d+ )", "$1 BYTES ");
+}
+
+PastedResult paste(const std::vector<PastedBlock>& blocks, std::chrono::milliseconds patience) {
+  const ScratchDirectory place;
+  const fs::path checkout = place.path() / "checkout";
+  for (const char* name : {"checkout", "home", "tmp"}) fs::create_directory(place.path() / name);
+  fs::create_directory_symlink(fs::path(SIGNALBOX_BINARY).parent_path(), checkout / "build");
+  std::ofstream(place.path() / "pasted.sh") << script_of(blocks, checkout);
+  const std::set<std::string> before = files_below(checkout);
+
+  const Output output = run_process(
+      {"timeout", "--kill-after=5", "120", "bash", (place.path() / "pasted.sh").string()},
+      {"HOME=" + (place.path() / "home").string(), "TMPDIR=" + (place.path() / "tmp").string(),
+       "XDG_STATE_HOME=" + (place.path() / "home").string(), "SIGNALBOX_DATA=", "NO_COLOR=1",
+       "GIT_CONFIG_GLOBAL=/dev/null", "TZ=UTC", "LC_ALL=C.UTF-8"});
+
+  PastedResult result{output.exit_code, output.out, {}, {}, {}};
+  std::size_t begin = output.out.find(block_mark);
+  while (begin != std::string::npos && result.outputs.size() < blocks.size()) {
+    const std::size_t end = output.out.find(block_mark, begin + 1);
+    result.outputs.push_back(output.out.substr(begin + 1, end - begin - 1));
+    begin = end;
+  }
+  for (const std::string& file : files_below(checkout)) {
+    if (!before.contains(file)) result.litter.push_back(file);
+  }
+  const auto until = std::chrono::steady_clock::now() + patience;
+  do {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    result.left = processes_of(place.path());
+  } while (!result.left.empty() && std::chrono::steady_clock::now() < until);
+  return result;
+}
+
+}  // namespace signalbox
