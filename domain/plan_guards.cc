@@ -9,7 +9,7 @@ Decided<const Run*> planned_run(const World& world, const RunId& id) {
   if (!found || (*found)->plan) return found;
   const Run& run = **found;
   return reject(ErrorCode::PLAN_NOT_FOUND,
-                "station " + run.definition().name + " of the run has no deep work under way",
+                "station " + run.definition().name + " of the run has no deep work in progress",
                 {{"run_id", to_string(id)}, {"current_station", run.definition().name}},
                 {"signalbox run get " + to_string(id)});
 }
@@ -28,7 +28,7 @@ Decided<const Run*> planned_station(const World& world, const RunId& id, const s
   }
   if (!run.attempt || run.attempt->token != token) {
     return reject(
-        ErrorCode::STALE_TOKEN, "this token isn't the one of the station's attempt under way",
+        ErrorCode::STALE_TOKEN, "this token isn't that of the station's attempt in progress",
         {{"run_id", to_string(id)},
          {"station", run.definition().name},
          {"token", static_cast<std::int64_t>(token)},
@@ -53,7 +53,7 @@ Decided<HeldStep> held_step(const World& world, const RunId& id, const std::stri
   }
   if (held->status != StepStatus::running || held->token != token) {
     return reject(ErrorCode::STALE_TOKEN,
-                  "no attempt of step " + step + " is under way with this token (any more)",
+                  "no attempt of step " + step + " is in progress with this token",
                   {{"run_id", to_string(id)},
                    {"step", step},
                    {"token", static_cast<std::int64_t>(token)},

@@ -64,7 +64,7 @@ Decided<void> require_line(const char* field, const std::string& text, std::size
 
 Decided<void> require_lock(const World& world, const std::optional<Token>& lock_token) {
   if (!lock_token || world.find_lock_by_token(*lock_token) != nullptr) return {};
-  return reject(ErrorCode::LOCK_LOST, "no lock is held with this token (any more)",
+  return reject(ErrorCode::LOCK_LOST, "no lock is held with this token",
                 {{"lock_token", static_cast<std::int64_t>(*lock_token)}}, {"signalbox lock list"});
 }
 

@@ -132,7 +132,7 @@ RetentionOutcome retain_while_away(const Config& config, RocksEventLog& log,
     outcome.next_commands.emplace_back("signalbox loop trigger retention");
     std::string next;
     for (const std::string& command : outcome.next_commands) next += "; try: " + command;
-    logger.error("retention: {}; the service goes on, and tries again when it is due next{}",
+    logger.error("retention: {}; the service continues, and tries again when it is next due{}",
                  outcome.error, next);
   } else if (outcome.dropped_at == 0) {
     logger.info("retention: all that is old enough is still needed");
@@ -230,7 +230,8 @@ int serve(const Config& config, const RetainRecords& retain, spdlog::logger& log
     std::filesystem::permissions(config.data, std::filesystem::perms::owner_all, error);
   }
   if (const auto why = why_nobody_is_told()) {
-    logger.warn("{}; a service manager isn't told of the start, and may end it for that", *why);
+    logger.warn("{}; the service manager can't be notified of the start, and may stop the service",
+                *why);
   }
   Service service(config, retain, logger);
   Life life = service.live();

@@ -221,7 +221,7 @@ void Server::set_job_pauses(std::vector<JobPause> pauses) {
 }
 
 World Server::roll_back(const std::string& why) {
-  logger_.error("no space for the log: {}; reads go on, writes are refused", why);
+  logger_.error("no space for the log: {}; reads continue, writes are refused", why);
   auto world = fold_log(log_, config_.data);
   if (!world) {
     fail(78, world.error().message);

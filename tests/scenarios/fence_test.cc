@@ -143,7 +143,7 @@ TEST_F(Fence, AnotherRunsWorkerMayNotPush) {
   other.worktree = work.worktree;
   const Output pushed = push(other, true);
   EXPECT_NE(pushed.exit_code, 0);
-  EXPECT_NE(pushed.err.find("this worktree is of run " + work.run_id), std::string::npos)
+  EXPECT_NE(pushed.err.find("this worktree belongs to run " + work.run_id), std::string::npos)
       << pushed.err;
 }
 
@@ -167,7 +167,7 @@ TEST_F(Fence, APreviousHookIsKeptAndRunsAfterwards) {
   EXPECT_EQ(installed.exit_code, 0) << installed.err;
   EXPECT_NE(installed.out.find("pre-push.before-signalbox"), std::string::npos) << installed.out;
   const std::string ours = read_whole_file(hook);
-  EXPECT_EQ(install().out.rfind("is there already", 0), 0U);
+  EXPECT_EQ(install().out.rfind("already installed", 0), 0U);
   EXPECT_EQ(read_whole_file(hook), ours);
   ASSERT_EQ(shell("git -C repository push --quiet origin main").exit_code, 0);
   const std::string seen = read_whole_file(repository() / ".git/seen");

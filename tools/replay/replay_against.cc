@@ -39,7 +39,7 @@ CallError program_failed(const std::string& program, const std::string& why) {
 Called<Ended> run_program(std::vector<std::string> argv) {
   const std::string program = argv.front();
   const std::unique_ptr<std::FILE, decltype(&std::fclose)> output(std::tmpfile(), &std::fclose);
-  if (output == nullptr) return tl::unexpected(io_error("there is no place for a temporary file"));
+  if (output == nullptr) return tl::unexpected(io_error("a temporary file can't be created"));
   const auto child = spawn({.argv = std::move(argv),
                             .cwd = {},
                             .stdout_descriptor = ::fileno(output.get()),

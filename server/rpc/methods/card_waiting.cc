@@ -21,12 +21,12 @@ std::string taken(std::int64_t count, const std::string& where) {
 std::string text_of(const World& world, const CardWait& wait, const Card& card) {
   switch (wait.reason) {
     case CardWaitReason::none:
-      return "nothing is in its way: the next tick of the heartbeat starts it";
+      return "it is next: the next tick of the heartbeat starts it";
     case CardWaitReason::policy:
       return "the policy of " + card.project + " doesn't process the backlog";
     case CardWaitReason::order: {
       const Card* first = world.board.find(wait.holders.front());
-      return "\"" + first->title + "\" comes before it";
+      return "\"" + first->title + "\" is ahead of it";
     }
     case CardWaitReason::concurrency:
       break;
