@@ -46,8 +46,8 @@ int refuse(spdlog::logger& logger, const StoreError& error) {
   }
   if (error.kind == StoreError::Kind::damaged) {
     logger.error(
-        "nothing is served from a log that isn't what was written; keep a copy of the "
-        "data directory, then restore one that is whole");
+        "nothing is served from a damaged log; keep a copy of the data directory, then restore a "
+        "complete one");
   }
   return exit_code_of(error);
 }
@@ -112,7 +112,7 @@ void end_while_away(const std::vector<SocketFile>& socket_files, spdlog::logger&
                     const std::string& signal) {
   tell_stopping();
   for (const SocketFile& each : socket_files) each.remove();
-  logger.info("stopping: signal {}; the retention is done or not begun, the next start finds out",
+  logger.info("stopping: signal {}; the next start finds out whether the retention was done",
               signal);
   logger.flush();
 }
@@ -135,10 +135,10 @@ RetentionOutcome retain_while_away(const Config& config, RocksEventLog& log,
     logger.error("retention: {}; the service continues, and tries again when it is next due{}",
                  outcome.error, next);
   } else if (outcome.dropped_at == 0) {
-    logger.info("retention: all that is old enough is still needed");
+    logger.info("retention: every old record is still needed");
   } else {
-    logger.info("retention: {} records up to {} are in {} now, verified, and not in the log",
-                outcome.records_dropped, outcome.horizon, outcome.archive);
+    logger.info("retention: moved {} records up to {} into {}, verified", outcome.records_dropped,
+                outcome.horizon, outcome.archive);
   }
   return outcome;
 }

@@ -238,7 +238,7 @@ World Server::roll_back(const std::string& why) {
 }
 
 void Server::go_on() {
-  logger_.info("there is space again; taking up what was left");
+  logger_.info("there is space again; resuming what was left");
   engine_.leave_storage_full();
   // The start itself may be among what was rolled back, and all that follows is of this life.
   if (engine_.world().server.incarnation != incarnation_ && !begin_incarnation()) return;

@@ -101,13 +101,12 @@ TEST_F(Fence, OnlyTheAttemptUnderWayMayPush) {
             0);
   pushed = push(work, true, "between");
   EXPECT_NE(pushed.exit_code, 0);
-  EXPECT_NE(pushed.err.find("none is under way"), std::string::npos) << pushed.err;
+  EXPECT_NE(pushed.err.find("no attempt is in progress"), std::string::npos) << pushed.err;
   Work second = work;
   second.claim = claim_of(work.run_id);
   pushed = push(work, true, "superseded");
   EXPECT_NE(pushed.exit_code, 0);
-  EXPECT_NE(pushed.err.find("the push is refused: the attempt that asks has ended"),
-            std::string::npos)
+  EXPECT_NE(pushed.err.find("the push is refused: the asking attempt has ended"), std::string::npos)
       << pushed.err;
   EXPECT_NE(pushed.err.find("signalbox run get " + work.run_id), std::string::npos) << pushed.err;
   EXPECT_FALSE(remote_has("superseded"));
