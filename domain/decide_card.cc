@@ -76,7 +76,7 @@ Decided<NewEvents> decide(const World& world, const BlockCard& command, const No
   if (!found) return tl::unexpected(found.error());
   const Card& card = **found;
   if (card.is_merging()) return busy(card, "it is being merged", card.merge_run_id);
-  if (card.has_agent()) return busy(card, "its run is under way", card.run_id);
+  if (card.has_agent()) return busy(card, "its run is in progress", card.run_id);
   if (card.status == CardStatus::failed) return NewEvents{};
   const bool is_blocked = card.status == CardStatus::blocked && card.retry_at_ns == 0 &&
                           card.code == "BLOCKED" && card.message == command.reason;

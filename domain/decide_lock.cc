@@ -30,7 +30,7 @@ tl::unexpected<Rejection> held_by(const Lock& lock, const AcquireLock& command) 
   const bool same_owner = lock.owner == command.owner;
   return reject(ErrorCode::LOCK_HELD,
                 lock.owner + " holds " + lock.key +
-                    (same_owner ? " already, and that hold isn't to be extended" : ""),
+                    (same_owner ? " already, and the request doesn't extend it" : ""),
                 {{"key", lock.key},
                  {"owner", lock.owner},
                  {"token", static_cast<std::int64_t>(lock.token)},
@@ -64,7 +64,7 @@ tl::unexpected<Rejection> not_owned(const World& world, const std::string& key, 
                                     const std::string& token_owner) {
   const Lock* lock = world.find_lock(key);
   const std::string owner = owner_of(world, key, token, token_owner);
-  const std::string current = lock == nullptr ? "nobody" : lock->owner;
+  const std::string current = lock == nullptr ? "no owner" : lock->owner;
   return reject(ErrorCode::LOCK_NOT_OWNED,
                 "this token doesn't hold " + key + "; " + current + " does",
                 {{"key", key},

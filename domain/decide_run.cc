@@ -72,7 +72,7 @@ Decided<void> require_asking(const Run& run, const std::optional<std::string>& s
   if (!is_seen) details.push_back({"decided_station", *seen});
   return reject(ErrorCode::NOT_WAITING_FOR_APPROVAL,
                 is_seen ? "station " + station + " waits for no decision"
-                        : "it is station " + station + "'s turn, not that of " + *seen,
+                        : "station " + station + " is current, not " + *seen,
                 std::move(details), {"signalbox run why " + to_string(run.id)});
 }
 

@@ -41,7 +41,7 @@ Decided<const Run*> current_station(const World& world, const RunId& id,
   }
   if (*index < run.current) {
     return reject(ErrorCode::STATION_ALREADY_SUCCEEDED,
-                  "station " + station + " succeeded before; it is never done again",
+                  "station " + station + " has succeeded already; it isn't repeated",
                   about(run, station), look_at(run));
   }
   if (*index > run.current) {
@@ -65,17 +65,17 @@ Decided<const Run*> held_station(const World& world, const RunId& id, const std:
   if (!run.attempt) {
     if (run.station().attempts > 0) {
       return reject(ErrorCode::STALE_TOKEN,
-                    "the attempt with this token has ended; nobody holds the station now",
+                    "the attempt with this token has ended; no worker holds the station now",
                     {{"run_id", to_string(id)},
                      {"station", station},
                      {"token", static_cast<std::int64_t>(token)}},
                     {claim_command(id, station)});
     }
-    return reject(ErrorCode::STATION_NOT_CLAIMED, "nobody holds station " + station,
+    return reject(ErrorCode::STATION_NOT_CLAIMED, "no worker holds station " + station,
                   about(run, station), {claim_command(id, station)});
   }
   if (run.attempt->token != token) {
-    return reject(ErrorCode::STALE_TOKEN, "this token is not the one of the attempt under way",
+    return reject(ErrorCode::STALE_TOKEN, "this token is not that of the attempt in progress",
                   {{"run_id", to_string(id)},
                    {"station", station},
                    {"token", static_cast<std::int64_t>(token)},
@@ -91,7 +91,7 @@ Decided<void> require_speaker(const Run& run, bool from_executor) {
   if (from_executor || run.definition().executor == ExecutorKind::worker) return {};
   return reject(ErrorCode::STATION_NOT_CLAIMABLE,
                 "station " + run.definition().name +
-                    " is executed by the service itself, which takes the result from its job",
+                    " is executed by the service, which takes the result from its job",
                 about(run, run.definition().name), look_at(run));
 }
 

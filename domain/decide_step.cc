@@ -37,7 +37,7 @@ const Run* oldest_for_workers(const World& world) {
 
 Decided<NewEvents> own_step(const World& world, const NextStep& command) {
   if (!command.run_id) {
-    return reject(ErrorCode::INVALID_PARAMS, "a token is one of a run: run_id is missing",
+    return reject(ErrorCode::INVALID_PARAMS, "a token belongs to a run: run_id is missing",
                   {{"field", std::string("run_id")}});
   }
   const auto held = planned_station(world, *command.run_id, {}, *command.token);

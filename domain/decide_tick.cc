@@ -121,7 +121,7 @@ tl::unexpected<Rejection> refuse_incomplete(const World& world, const BeginTick&
 tl::unexpected<Rejection> stale(const World& world, const std::string& loop, Token token) {
   const Tick* tick = world.find_tick(loop);
   return reject(
-      ErrorCode::STALE_TOKEN, "no tick of " + loop + " is in progress with this token (any more)",
+      ErrorCode::STALE_TOKEN, "no tick of " + loop + " is in progress with this token",
       {{"loop", loop},
        {"token", static_cast<std::int64_t>(token)},
        {"current_token", static_cast<std::int64_t>(tick == nullptr ? 0 : tick->token)},

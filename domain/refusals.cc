@@ -31,7 +31,7 @@ Decided<const Run*> planned_run(const World& world, const RunId& id) {
   if (!found || (*found)->plan) return found;
   const Run& run = **found;
   return reject(ErrorCode::PLAN_NOT_FOUND,
-                "station " + run.definition().name + " of the run has no deep work under way",
+                "station " + run.definition().name + " of the run has no deep work in progress",
                 {{"run_id", to_string(id)}, {"current_station", run.definition().name}},
                 {"signalbox run get " + to_string(id)});
 }
@@ -50,7 +50,7 @@ Decided<const Run*> planned_station(const World& world, const RunId& id, const s
   }
   if (!run.attempt || run.attempt->token != token) {
     return reject(
-        ErrorCode::STALE_TOKEN, "this token isn't the one of the station's attempt under way",
+        ErrorCode::STALE_TOKEN, "this token isn't that of the station's attempt in progress",
         {{"run_id", to_string(id)},
          {"station", run.definition().name},
          {"token", static_cast<std::int64_t>(token)},
@@ -75,7 +75,7 @@ Decided<HeldStep> held_step(const World& world, const RunId& id, const std::stri
   }
   if (held->status != StepStatus::running || held->token != token) {
     return reject(ErrorCode::STALE_TOKEN,
-                  "no attempt of step " + step + " is under way with this token (any more)",
+                  "no attempt of step " + step + " is in progress with this token",
                   {{"run_id", to_string(id)},
                    {"step", step},
                    {"token", static_cast<std::int64_t>(token)},
@@ -124,7 +124,7 @@ Decided<void> require_line(const char* field, const std::string& text, std::size
 
 Decided<void> require_lock(const World& world, const std::optional<Token>& lock_token) {
   if (!lock_token || world.find_lock_by_token(*lock_token) != nullptr) return {};
-  return reject(ErrorCode::LOCK_LOST, "no lock is held with this token (any more)",
+  return reject(ErrorCode::LOCK_LOST, "no lock is held with this token",
                 {{"lock_token", static_cast<std::int64_t>(*lock_token)}}, {"signalbox lock list"});
 }
 

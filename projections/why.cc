@@ -104,14 +104,14 @@ class Answering {
     if (end == nullptr) return;
     if (const auto* canceled = event_as<RunCanceled>(end->event)) {
       WhyEntry& entry =
-          add(WhyReason::canceled, end, with_reason("it was canceled", canceled->reason));
+          add(WhyReason::canceled, end, with_reason("the run was canceled", canceled->reason));
       if (timeline_.cancel) entry.holder = timeline_.cancel->actor;
       entry.next_commands = {run_command("get")};
       return;
     }
     const auto* failed = event_as<RunFailed>(end->event);
     if (failed == nullptr) {
-      add(WhyReason::succeeded, end, "it succeeded: there is nothing left to do").next_commands = {
+      add(WhyReason::succeeded, end, "the run succeeded: nothing is left to do").next_commands = {
           run_command("get")};
       return;
     }
@@ -126,7 +126,7 @@ class Answering {
       entry.attempt = station.attempts.back().number;
       entry.holder = station.attempts.back().worker;
     }
-    entry.unblocked_by = "run.retry, which starts a new attempt of this station and no other";
+    entry.unblocked_by = "run.retry, which starts a new attempt of this station";
     entry.next_commands = {run_command("retry"), run_command("get")};
   }
 
@@ -141,9 +141,9 @@ class Answering {
 
   void explain_cancel() {
     const Record* cause = latest_of<RunCancelRequested>(records_);
-    WhyEntry& entry =
-        add(WhyReason::cancel_requested, cause,
-            with_reason("it is to be canceled, and its job isn't gone yet", run_->cancel_reason));
+    WhyEntry& entry = add(WhyReason::cancel_requested, cause,
+                          with_reason("the run is being canceled, and its job hasn't ended yet",
+                                      run_->cancel_reason));
     if (cause != nullptr) entry.holder = cause->actor;
     entry.unblocked_by = "the end of its job and of all its descendants";
     entry.next_commands = {run_command("watch")};
@@ -182,8 +182,8 @@ class Answering {
     const std::string status = boost::describe::enum_to_string(run_->station().status, "?");
     add(WhyReason::running, records_.empty() ? nullptr : &records_.back(),
         "station " + run_->definition().name + " is " + status +
-            "; what follows from it comes with the next event of the same commit")
-        .unblocked_by = "the service itself, in the same commit";
+            "; the next event of the same commit follows")
+        .unblocked_by = "nothing: the service, in the same commit";
     answer_.moving = true;
   }
 
@@ -203,7 +203,7 @@ class Answering {
     }
     if (around_.jobs.size() < around_.jobs_max) {
       add(WhyReason::ready, cause, "station " + station.name + " is about to be started" + ahead)
-          .unblocked_by = "the service itself, at once";
+          .unblocked_by = "nothing: the service starts it at once";
       answer_.moving = !around_.storage_full;
       return;
     }
@@ -222,7 +222,7 @@ class Answering {
     const Attempt& attempt = *run_->attempt;
     const std::string which = "attempt " + std::to_string(attempt.number) + " (" +
                               boost::describe::enum_to_string(attempt.strategy, "?") + ") of " +
-                              run_->definition().name + " is under way, by " + attempt.worker;
+                              run_->definition().name + " is in progress, by " + attempt.worker;
     WhyEntry& entry = add(reason, cause, text.empty() ? which : which + "; " + text);
     entry.holder = attempt.worker;
     entry.until_ns = around_.lease_ends_ns;
@@ -243,10 +243,9 @@ class Answering {
   void explain_waiting() {
     switch (run_->station().waiting) {
       case WaitReason::stalled: {
-        WhyEntry& entry =
-            explain_attempt(WhyReason::stalled, latest_of<StationStalled>(records_),
-                            "it is alive and hasn't got on since its progress was \"" +
-                                run_->attempt->progress_digest + '"');
+        WhyEntry& entry = explain_attempt(WhyReason::stalled, latest_of<StationStalled>(records_),
+                                          "it sends heartbeats but hasn't progressed since \"" +
+                                              run_->attempt->progress_digest + '"');
         entry.unblocked_by = "a heartbeat with another progress_digest, or the end of the attempt";
         entry.next_commands.push_back(run_command("cancel"));
         return;
@@ -254,7 +253,7 @@ class Answering {
       case WaitReason::backoff:
         return explain_backoff();
       case WaitReason::deferred:
-        return explain_deferral(WhyReason::deferred, "its worker gave it back for a while");
+        return explain_deferral(WhyReason::deferred, "its worker deferred it");
       case WaitReason::quota:
         return explain_deferral(WhyReason::quota, "a usage limit of its executor is reached");
       case WaitReason::approval:
@@ -272,7 +271,7 @@ class Answering {
     const bool lock_lost = around_.lock_end.has_value();
     WhyEntry& entry =
         add(lock_lost ? WhyReason::lock_lost : WhyReason::backoff,
-            lock_lost ? &*around_.lock_end : failed, text + "; the next one has to wait");
+            lock_lost ? &*around_.lock_end : failed, text + "; the next one waits for its backoff");
     entry.until_ns = run_->station().waiting_until_ns;
     entry.unblocked_by = "time";
     entry.next_commands = {run_command("get"), run_command("cancel")};
@@ -293,8 +292,8 @@ class Answering {
 
   void explain_approval() {
     WhyEntry& entry = add(WhyReason::approval, latest_of<StationHeld>(records_),
-                          "station " + run_->definition().name + " waits for somebody's decision");
-    entry.unblocked_by = "run.resume with a decision, by anybody who may operate this service";
+                          "station " + run_->definition().name + " waits for a decision");
+    entry.unblocked_by = "run.resume with a decision, by an operator";
     entry.next_commands = decision_commands(*run_);
   }
 
@@ -302,7 +301,7 @@ class Answering {
     WhyEntry& entry =
         add(WhyReason::budget, latest_of<StationHeld>(records_),
             "the run has used up its budget: " + budget_text(run_->budget, run_->used));
-    entry.unblocked_by = "run.resume with a larger budget, by anybody who may operate this service";
+    entry.unblocked_by = "run.resume with a larger budget, by an operator";
     entry.next_commands = {run_command("resume", raised_budget_flags(run_->budget, run_->used)),
                            run_command("cancel")};
   }

@@ -46,8 +46,8 @@ int refuse(spdlog::logger& logger, const StoreError& error) {
   }
   if (error.kind == StoreError::Kind::damaged) {
     logger.error(
-        "nothing is served from a log that isn't what was written; keep a copy of the "
-        "data directory, then restore one that is whole");
+        "nothing is served from a damaged log; keep a copy of the data directory, then restore a "
+        "complete one");
   }
   return exit_code_of(error);
 }
@@ -112,7 +112,7 @@ void end_in_maintenance(const std::vector<SocketFile>& socket_files, spdlog::log
                         const std::string& signal) {
   notify_stopping();
   for (const SocketFile& each : socket_files) each.remove();
-  logger.info("stopping: signal {}; the retention is done or not begun, the next start finds out",
+  logger.info("stopping: signal {}; the next start finds out whether the retention was done",
               signal);
   logger.flush();
 }
@@ -132,13 +132,13 @@ RetentionOutcome retain_records(const Config& config, RocksEventLog& log,
     outcome.next_commands.emplace_back("signalbox loop trigger retention");
     std::string next;
     for (const std::string& command : outcome.next_commands) next += "; try: " + command;
-    logger.error("retention: {}; the service goes on, and tries again when it is due next{}",
+    logger.error("retention: {}; the service continues, and tries again when it is next due{}",
                  outcome.error, next);
   } else if (outcome.dropped_at == 0) {
-    logger.info("retention: all that is old enough is still needed");
+    logger.info("retention: every old record is still needed");
   } else {
-    logger.info("retention: {} records up to {} are in {} now, verified, and not in the log",
-                outcome.records_dropped, outcome.horizon, outcome.archive);
+    logger.info("retention: moved {} records up to {} into {}, verified", outcome.records_dropped,
+                outcome.horizon, outcome.archive);
   }
   return outcome;
 }
@@ -230,7 +230,8 @@ int serve(const Config& config, const RetainRecords& retain, spdlog::logger& log
     std::filesystem::permissions(config.data, std::filesystem::perms::owner_all, error);
   }
   if (const auto why = why_nobody_is_told()) {
-    logger.warn("{}; a service manager isn't told of the start, and may end it for that", *why);
+    logger.warn("{}; the service manager can't be notified of the start, and may stop the service",
+                *why);
   }
   Service service(config, retain, logger);
   ServeResult result = service.serve_once();

@@ -201,7 +201,7 @@ void Server::set_job_pauses(std::vector<JobPause> pauses) {
 }
 
 World Server::roll_back(const std::string& why) {
-  logger_.error("no space for the log: {}; reads go on, writes are refused", why);
+  logger_.error("no space for the log: {}; reads continue, writes are refused", why);
   auto world = fold_log(log_, config_.data);
   if (!world) {
     fail(78, world.error().message);
@@ -218,7 +218,7 @@ World Server::roll_back(const std::string& why) {
 }
 
 void Server::go_on() {
-  logger_.info("there is space again; taking up what was left");
+  logger_.info("there is space again; resuming what was left");
   engine_.leave_storage_full();
   // The start itself may be among what was rolled back, and all that follows is of this life.
   if (engine_.world().server.incarnation != incarnation_ && !begin_incarnation()) return;

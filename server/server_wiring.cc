@@ -221,10 +221,8 @@ HttpService Server::http_service() {
 TimerLoop::Reports Server::timer_loop_reports() {
   return {
       [this](const ClockJump& jump) {
-        logger_.warn(
-            "{}: {} ms by the wall clock, {} ms by the monotonic one; all leases start "
-            "anew",
-            jump.cause, jump.wall_ms, jump.monotonic_ms);
+        logger_.warn("{}: {} ms by the wall clock, {} ms by the monotonic one; all leases restart",
+                     jump.cause, jump.wall_ms, jump.monotonic_ms);
         asio::post(io_, [this, cause = jump.cause] {
           if (stopping_) return;
           loops_.clock_jumped(cause);

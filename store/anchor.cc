@@ -63,8 +63,7 @@ Stored<std::optional<Anchor>> read_anchor(const std::filesystem::path& file) {
   // There is one way to write an anchor; so what reads back to other bytes was changed.
   const Anchor anchor = from_text(*text);
   if (to_text(anchor) == *text) return anchor;
-  return failure(StoreError::Kind::damaged, file,
-                 "the anchor " + file.string() + " is not as it was written");
+  return failure(StoreError::Kind::damaged, file, "the anchor " + file.string() + " is damaged");
 }
 
 }  // namespace signalbox

@@ -19,7 +19,7 @@ constexpr std::size_t range_bytes = 2 * sizeof(Position);
 tl::unexpected<StoreError> not_a_horizon() {
   StoreError error;
   error.kind = StoreError::Kind::damaged;
-  error.message = "what tells up to where records were dropped can't be read";
+  error.message = "the record of dropped history can't be read";
   return tl::unexpected(std::move(error));
 }
 

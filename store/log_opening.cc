@@ -170,9 +170,10 @@ Stored<MerkleFrontier> verify_log(const RocksDatabase& database,
     }
   }
   if (!anchor && tail > 0) {
-    return tl::unexpected(damaged_in(anchor_file(data), 0,
-                                     "the anchor of the log in " + data.string() +
-                                         " is missing: nothing tells whether the log is whole"));
+    return tl::unexpected(
+        damaged_in(anchor_file(data), 0,
+                   "the anchor of the log in " + data.string() +
+                       " is missing: it can't be known whether the log is complete"));
   }
   if (anchor && tail < anchor->position) {
     return tl::unexpected(missing_after(data, tail, anchor->position, "the anchor"));

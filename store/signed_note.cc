@@ -249,7 +249,7 @@ Stored<OpenedNote> open_note(std::string_view note, std::span<const NoteVerifier
   }
   if (opened.signed_by.empty()) {
     return bad_note(strangers.empty()
-                        ? "nobody signed it"
+                        ? "it has no signature"
                         : "no key that is trusted signed it; others did: " + strangers);
   }
   return opened;

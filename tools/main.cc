@@ -34,10 +34,10 @@ void add_commands(ToolCommand app, Invocation& invocation) {
   add_bench_command(app, invocation);
   add_completion_command(app, invocation);
   app.footer(
-      "--data, --socket, --server, --token-file and --json are for every command, --at is for "
-      "every query;\nthey may stand after it.\n"
-      "Exit codes: 0 done, 1 refused, 2 usage, 69 no server, 74 I/O, 75 try again, 77 not "
-      "allowed,\n78 bad configuration or damaged data.\n\n"
+      "Every command takes --data, --socket, --server, --token-file and --json, every\n"
+      "query --at; they may follow the command. Exit codes: 0 done, 1 refused, 2 usage,\n"
+      "69 no server, 74 I/O, 75 try again, 77 not allowed, 78 bad configuration or\n"
+      "damaged data.\n\n"
       "Examples:\n"
       "  signalbox serve --data ./box\n"
       "  signalbox run start \"fix the failing test\" --watch\n"

@@ -68,7 +68,7 @@ tl::expected<void, std::string> require_protected(const std::string& listen,
 
 std::string who_may_over_tcp(const Authentication& authentication, const AccessState& access) {
   const auto role = authentication.loopback_role();
-  std::string text = "over TCP, who brings no access token is ";
+  std::string text = "over TCP, a client without an access token is ";
   text += role ? std::string(name_of(*role)) + " from a loopback address" : "refused";
   if (access.issued_total == 0) {
     text += authentication.loopback_role_is_set()

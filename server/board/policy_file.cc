@@ -72,7 +72,7 @@ struct Entry {
 };
 
 tl::unexpected<LineError> unknown_key(const Entry& entry) {
-  std::string message = shown(entry.key) + " is no key of a policy; ";
+  std::string message = shown(entry.key) + " is not a key of a policy; ";
   if (const PolicyKey* nearest = nearest_policy_key(entry.key)) {
     message += how_to_write(*nearest);
   } else {
@@ -109,7 +109,7 @@ Done set_number(const Entry& entry, const PolicyKey& key, Number& field) {
   const std::string_view digits = entry.value.value_or("");
   if (digits.empty() || digits.find_first_not_of("0123456789") != std::string_view::npos) {
     const std::string what =
-        entry.value ? shown(digits) + " is no whole number" : "its number is missing";
+        entry.value ? shown(digits) + " is not a whole number" : "its number is missing";
     return refuse(entry.line, std::string(key.name) + ": " + what + "; " + how_to_write(key));
   }
   std::int64_t number = 0;

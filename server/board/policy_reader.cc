@@ -117,7 +117,7 @@ Stored<Content> content_of_file(const fs::path& path, Stamps& stamps) {
 
 tl::unexpected<StoreError> git_failed(const fs::path& repository, const GitOutcome& outcome) {
   return refuse(repository,
-                "doesn't tell its " + std::string(policy_file_name) + ": " + outcome.message);
+                "doesn't have its " + std::string(policy_file_name) + ": " + outcome.message);
 }
 
 // The file of a branch's last commit.

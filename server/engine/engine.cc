@@ -55,7 +55,7 @@ Decided<std::size_t> Engine::Transaction::apply(const Command& command) {
 
 Rejection Engine::storage_full_refusal() const {
   return {ErrorCode::STORAGE_FULL,
-          "no space left for the log; the command was not taken, reads go on",
+          "no space left for the log; the command was refused, reads continue",
           {{"durable_position", static_cast<std::int64_t>(durable_)},
            {"log_error", storage_full_because_}},
           {"df -h", "signalbox status"}};

@@ -178,7 +178,7 @@ bool EventLines::has_room() {
     second_ = second;
     lines_ = 0;
     if (const auto left_out = std::exchange(left_out_, 0); left_out > 0) {
-      logger_.warn("{} lines about events were left out: `signalbox events` has them", left_out);
+      logger_.warn("{} lines about events were omitted: `signalbox events` has them", left_out);
     }
   }
   if (lines_ < lines_per_second_max) {

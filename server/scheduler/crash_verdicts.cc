@@ -93,7 +93,7 @@ CrashVerdict of_tick(const Tick& tick, bool own) {
   const std::string loop = shell_word(tick.loop);
   if (own) {
     return verdict(RecoveredKind::tick, tick.loop, tick.token, Verdict::requeue,
-                   "a tick of the service itself had no end: its loop goes on with the next one",
+                   "a tick of the service never ended: its loop continues with the next one",
                    {"signalbox tick list --loop " + loop});
   }
   const std::vector<std::string> commands = {
@@ -110,8 +110,8 @@ CrashVerdict of_tick(const Tick& tick, bool own) {
       break;
   }
   return verdict(RecoveredKind::tick, tick.loop, tick.token, Verdict::needs_operator,
-                 "it was granted by an earlier incarnation and has no end; its end is still taken, "
-                 "the next begin halts",
+                 "it was granted by an earlier incarnation and has no end; its end is still "
+                 "accepted, the next begin halts",
                  commands);
 }
 
@@ -128,7 +128,7 @@ CrashVerdict of_card(const World& world, const Card& card) {
   return verdict(RecoveredKind::card, to_string(card.id), run->started_at, Verdict::poll,
                  std::string(card.is_merging() ? "its merge, run " : "its run ") +
                      to_string(run_id) + ", is open at station " + run->definition().name +
-                     " and goes on",
+                     " and continues",
                  commands);
 }
 

@@ -96,7 +96,7 @@ tl::expected<Schedule, std::string> Schedule::parse(std::string_view text, std::
   const auto interval_ms = text.empty() ? std::nullopt : parse_interval_ms(text);
   if (!interval_ms) {
     return refuse("\"" + shortened(with_replacements(text), 64) +
-                  "\" is no schedule; write an interval such as \"10m\" or \"1h30m\", or five "
+                  "\" is not a schedule; write an interval such as \"10m\" or \"1h30m\", or five "
                   "cron fields such as \"19,39 * * * *\"");
   }
   if (*interval_ms < schedule_interval_ms_min || *interval_ms > schedule_interval_ms_max) {

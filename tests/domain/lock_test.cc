@@ -65,7 +65,7 @@ TEST_F(LockTest, TheSameNameIsRefusedWhereItsHoldIsNotToBeExtended) {  // L2
   when(command);
   then_rejected(ErrorCode::LOCK_HELD);
   EXPECT_EQ(text("owner"), "ann");
-  EXPECT_NE(rejection->message.find("isn't to be extended"), std::string::npos);
+  EXPECT_NE(rejection->message.find("the request doesn't extend it"), std::string::npos);
   command.key = "other";
   when(command);
   then({acquired("ann", "other")});

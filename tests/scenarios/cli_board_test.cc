@@ -15,7 +15,7 @@ class CliBoard : public CliTest {
     const Output put = server_.cli(
         {"project", "put", "web", "--repository", repository(), "--pipeline", pipeline()});
     ASSERT_EQ(put.exit_code, 0) << put.err;
-    EXPECT_EQ(put.out, "web: put\n");
+    EXPECT_EQ(put.out, "web: saved\n");
   }
 
   [[nodiscard]] std::string repository() const { return (scratch_.path() / "web").string(); }
@@ -44,11 +44,11 @@ TEST_F(CliBoard, ACardIsSubmittedShownBlockedAndUnblocked) {  // H1
   const std::string id = submit("Fix the login", {"--brief", "It fails for umlauts"});
   const Output shown = server_.cli({"card", "get", id});
   EXPECT_NE(shown.out.find("It fails for umlauts"), std::string::npos) << shown.out;
-  EXPECT_NE(shown.out.find("nothing is in its way"), std::string::npos) << shown.out;
+  EXPECT_NE(shown.out.find("it is next"), std::string::npos) << shown.out;
   EXPECT_EQ(server_.cli({"card", "block", id, "--reason", "wait"}).out, "blocked\n");
   const Output why = server_.cli({"card", "why", id});
   EXPECT_NE(why.out.find("BLOCKED: wait"), std::string::npos) << why.out;
-  // What it says to run next works.
+  // What it names as next works.
   EXPECT_NE(why.out.find("signalbox card unblock " + id), std::string::npos) << why.out;
   EXPECT_EQ(server_.cli({"card", "unblock", id}).out, "backlog\n");
   // Unblocked by hand, the heartbeat starts it at once.

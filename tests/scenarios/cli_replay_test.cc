@@ -52,7 +52,7 @@ TEST_F(CliTest, ReplayStopsAtATimeOrAnAge) {
   for (const char* wrong : {"soon", "-1", "18446744073709551616", "1 2"}) {
     const Output refused = server_.cli({"replay", std::string("--to=") + wrong});
     EXPECT_EQ(refused.exit_code, 2) << wrong;
-    EXPECT_NE(refused.err.find("is no position, no time like"), std::string::npos) << refused.err;
+    EXPECT_NE(refused.err.find("is not a position, a time like"), std::string::npos) << refused.err;
   }
 }
 

@@ -38,7 +38,7 @@ TEST_F(CliTest, ARunIsWorkedOnAndShown) {
             "positions 2 … 7\n"
             "run root RUNS/ID\n"
             "\n"
-            "station attempt strategy worker status started took what came of it\n"
+            "station attempt strategy worker status started took result\n"
             "plan 1 original w succeeded TIME SPAN\n"
             "implement 1 original w failed TIME SPAN TESTS_RED: two tests fail\n");
   EXPECT_EQ(normalized(server_.cli({"run", "list"}).out),

@@ -95,13 +95,12 @@ TEST_F(Fence, OnlyTheAttemptUnderWayMayPush) {  // H12
             0);
   pushed = push(work, true, "between");
   EXPECT_NE(pushed.exit_code, 0);
-  EXPECT_NE(pushed.err.find("none is under way"), std::string::npos) << pushed.err;
+  EXPECT_NE(pushed.err.find("no attempt is in progress"), std::string::npos) << pushed.err;
   Work second = work;
   second.claim = claim_of(work.run_id);
   pushed = push(work, true, "superseded");
   EXPECT_NE(pushed.exit_code, 0);
-  EXPECT_NE(pushed.err.find("the push is refused: the attempt that asks has ended"),
-            std::string::npos)
+  EXPECT_NE(pushed.err.find("the push is refused: the asking attempt has ended"), std::string::npos)
       << pushed.err;
   EXPECT_NE(pushed.err.find("signalbox run get " + work.run_id), std::string::npos) << pushed.err;
   EXPECT_FALSE(remote_has("superseded"));
@@ -137,7 +136,7 @@ TEST_F(Fence, AnotherRunsWorkerMayNotPush) {  // H12
   other.worktree = work.worktree;
   const Output pushed = push(other, true);
   EXPECT_NE(pushed.exit_code, 0);
-  EXPECT_NE(pushed.err.find("this worktree is of run " + work.run_id), std::string::npos)
+  EXPECT_NE(pushed.err.find("this worktree belongs to run " + work.run_id), std::string::npos)
       << pushed.err;
 }
 
@@ -161,7 +160,7 @@ TEST_F(Fence, APreviousHookIsKeptAndRunsAfterwards) {
   EXPECT_EQ(installed.exit_code, 0) << installed.err;
   EXPECT_NE(installed.out.find("pre-push.before-signalbox"), std::string::npos) << installed.out;
   const std::string ours = content_of(hook);
-  EXPECT_EQ(install().out.rfind("is there already", 0), 0U);
+  EXPECT_EQ(install().out.rfind("already installed", 0), 0U);
   EXPECT_EQ(content_of(hook), ours);
   ASSERT_EQ(shell("git -C repository push --quiet origin main").exit_code, 0);
   const std::string seen = content_of(repository() / ".git/seen");

@@ -180,7 +180,7 @@ TEST_F(LockCliTest, ExecTakesWhatIsNoNumberOfFailuresForOne) {  // L7
     result({"lock", "release", "deploy", "--token", token_of(lock)});
     EXPECT_EQ(running->wait(), 75) << number;
     const std::string err = running->err();
-    EXPECT_NE(err.find("beat failed (1 of 1)"), std::string::npos) << number << ": " << err;
+    EXPECT_NE(err.find("heartbeat failed (1 of 1)"), std::string::npos) << number << ": " << err;
     EXPECT_EQ(std::count(err.begin(), err.end(), '\n'), 1) << err;
   }
 }

@@ -35,7 +35,7 @@ TEST_F(LockCliTest, TheCommandLineTakesShowsRefreshesAndGivesBack) {  // L1, L2,
       server_.cli({"lock", "refresh", "deploy", "--token", token}).out.starts_with("lease until "));
   EXPECT_EQ(server_.cli({"lock", "release", "deploy", "--token", token}).out, "released\n");
   EXPECT_EQ(server_.cli({"lock", "release", "deploy"}, {"SIGNALBOX_TOKEN=" + token}).out,
-            "it was released before\n");
+            "already released\n");
   EXPECT_NE(server_.cli({"lock", "get", "deploy"}).out.find("free"), std::string::npos);
   EXPECT_EQ(server_.cli({"lock", "list"}).out, "no locks\n");
 }

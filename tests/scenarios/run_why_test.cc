@@ -303,11 +303,11 @@ TEST_F(RunWhyTest, AfterAKillItIsToldTheSame) {  // S11, P6
 TEST_F(RunWhyTest, IsShownToAPerson) {  // S12
   const std::string run = start("shown", worker);
   const std::string shown = server_.cli({"run", "why", run}).out;
-  EXPECT_NE(shown.find("status  queued, it doesn't move\n"), std::string::npos) << shown;
+  EXPECT_NE(shown.find("status  queued, waiting\n"), std::string::npos) << shown;
   EXPECT_NE(shown.find("no_worker       no worker has claimed station work yet\n"),
             std::string::npos)
       << shown;
-  EXPECT_NE(shown.find("run next        signalbox station claim --worker me --run " + run + "\n"),
+  EXPECT_NE(shown.find("next            signalbox station claim --worker me --run " + run + "\n"),
             std::string::npos)
       << shown;
   EXPECT_EQ(server_.cli({"run", "why", "00000000-0000-0000-0000-000000000000"}).exit_code, 1);

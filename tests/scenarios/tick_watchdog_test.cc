@@ -71,7 +71,7 @@ TEST_F(WatchdogScenario, APausedRunStartsNothingAndIsShownAsPaused) {  // S11, W
   server.start();
   const std::string run = start_with(server, "timeout = \"50ms\"\nheartbeat_timeout = \"1h\"\n");
   EXPECT_EQ(server.cli({"run", "pause", run, "--reason", "lunch"}).out, "paused\n");
-  EXPECT_EQ(server.cli({"run", "pause", run}).out, "paused (as before)\n");
+  EXPECT_EQ(server.cli({"run", "pause", run}).out, "paused (unchanged)\n");
   EXPECT_TRUE(result_of(server, {"station", "claim", "--worker", "w"}).at("claim").is_null());
   const auto listed = result_of(server, {"run", "list", "--status", "paused"});
   ASSERT_EQ(listed.at("runs").as_array().size(), 1U);

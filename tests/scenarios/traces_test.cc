@@ -131,7 +131,7 @@ TEST_F(TracesTest, AWrongSettingIsNamed) {
   has(refused(table + "\"http://collector.example.org/v1/traces\"\n"), "in clear");
   std::ofstream(headers) << "no header\n";
   const std::string told = refused(table + "\"https://collector.example.org/v1/traces\"\n");
-  has(told, "traces.headers:1 is no header");
+  has(told, "traces.headers:1 is not a header");
   EXPECT_EQ(told.find("no header\n"), std::string::npos) << "a secret may be in it";
 }
 

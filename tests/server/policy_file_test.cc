@@ -153,22 +153,25 @@ TEST(PolicyFile, RefusesWithTheLineAndWhatToWrite) {  // H3
     EXPECT_EQ(found.substr(0, expected.size()), expected) << text << ": " << found;
   };
   says("# Constraints\n\n- maxConcurentAgents: 2\n",
-       "3: \"maxConcurentAgents\" is no key of a policy; write \"- maxConcurrentAgents: N\" with a "
+       "3: \"maxConcurentAgents\" is not a key of a policy; write \"- maxConcurrentAgents: N\" "
+       "with a "
        "whole number N from 1 to 1000");
   says("# Builder\r\n- [x] proces backlog\r\n",
-       "2: \"proces backlog\" is no key of a policy; write \"- [x] processBacklog\" or");
-  says("# Builder\n- colour: blue\n", "2: \"colour\" is no key of a policy; the keys are maxConc");
-  says("# Builder\n- : blue\n", "2: \"\" is no key of a policy; the keys are maxConc");
+       "2: \"proces backlog\" is not a key of a policy; write \"- [x] processBacklog\" or");
+  says("# Builder\n- colour: blue\n",
+       "2: \"colour\" is not a key of a policy; the keys are maxConc");
+  says("# Builder\n- : blue\n", "2: \"\" is not a key of a policy; the keys are maxConc");
   says("# Builder\n- [x]\n", "2: \"\" is no key");
   says("# Builder\n- maxAttempts2: 3\n",
-       "2: \"maxAttempts2\" is no key of a policy; write \"- maxAtt");
+       "2: \"maxAttempts2\" is not a key of a policy; write \"- maxAtt");
   says("# Constraints\n- maxAttempts: three\n",
-       "2: maxAttempts: \"three\" is no whole number; write \"- maxAttempts: N\"");
-  says("# Constraints\n- maxAttempts: 2.5\n", "2: maxAttempts: \"2.5\" is no whole number");
-  says("# Constraints\n- maxAttempts: -1\n", "2: maxAttempts: \"-1\" is no whole number");
-  says("# Constraints\n- maxAttempts: 0x10\n", "2: maxAttempts: \"0x10\" is no whole number");
-  says("# Constraints\n- maxAttempts: 3 times\n", "2: maxAttempts: \"3 times\" is no whole number");
-  says("# Constraints\n- maxAttempts:\n", "2: maxAttempts: \"\" is no whole number");
+       "2: maxAttempts: \"three\" is not a whole number; write \"- maxAttempts: N\"");
+  says("# Constraints\n- maxAttempts: 2.5\n", "2: maxAttempts: \"2.5\" is not a whole number");
+  says("# Constraints\n- maxAttempts: -1\n", "2: maxAttempts: \"-1\" is not a whole number");
+  says("# Constraints\n- maxAttempts: 0x10\n", "2: maxAttempts: \"0x10\" is not a whole number");
+  says("# Constraints\n- maxAttempts: 3 times\n",
+       "2: maxAttempts: \"3 times\" is not a whole number");
+  says("# Constraints\n- maxAttempts:\n", "2: maxAttempts: \"\" is not a whole number");
   says("# Constraints\n- [x] maxAttempts\n", "2: maxAttempts: its number is missing");
   says("# Constraints\n- maxAttempts: 0\n", "2: maxAttempts: \"0\" is out of range; write");
   says("# Constraints\n- maxAttempts: 101\n", "2: maxAttempts: \"101\" is out of range; write");

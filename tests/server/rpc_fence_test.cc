@@ -46,7 +46,7 @@ TEST_F(RpcFence, AnEarlierAttemptMayNot) {  // H12
   ask("station.complete", R"({"run_id":")" + run_id + R"(","station":"implement","token":)" +
                               json::serialize(first.at("token")) +
                               R"(,"outcome":"failed","error_class":"transient"})");
-  EXPECT_EQ(code_of(fence(as(first))), "STALE_TOKEN") << "none is under way";
+  EXPECT_EQ(code_of(fence(as(first))), "STALE_TOKEN") << "no attempt is in progress";
   EXPECT_EQ(code_of(fence()), "");
 }
 

@@ -29,17 +29,17 @@ void add_keygen(ToolCommand audit, Invocation& invocation) {
     bool adopt = false;
   };
   ToolCommand command = audit.add_subcommand(
-      "keygen", "Make the key that signs the log's tree; prints the verifier key");
+      "keygen", "Generate the key that signs the log's tree; prints the verifier key");
   const auto options = std::make_shared<Options>();
-  command.add_option("-o,--output", options->file, "Where the private key goes; a new file")
+  command.add_option("-o,--output", options->file, "A new file for the private key")
       .required()
       .type_name("FILE");
   command.add_option("--name", options->name, "The log's name, as a URL without its scheme")
       .required();
-  command.add_flag("--adopt", options->adopt, "And tell the server: it is in the log from then on");
+  command.add_flag("--adopt", options->adopt, "Record the key in the log as well");
   command.footer(
-      "The private key stays in the file, which nobody else can read; the server never needs it.\n"
-      "Give the verifier key, on stdout, to whoever is to check exports.\n\n"
+      "The private key stays in the file, which only its owner can read; the server\n"
+      "never needs it. Give the verifier key, on stdout, to those who check exports.\n\n"
       "Examples:\n"
       "  signalbox audit keygen -o audit.key --name example.com/box > audit.vkey\n"
       "  signalbox audit keygen -o next.key --name example.com/box --adopt > next.vkey");
@@ -52,8 +52,8 @@ void add_keygen(ToolCommand audit, Invocation& invocation) {
       const auto adopted = adopt_key(invocation, made->text());
       if (!adopted) {
         write_message("signalbox: the key is in " + options->file +
-                      ", but the server didn't take it\n  try: signalbox audit adopt '" +
-                      made->text() + "'\n");
+                      ", but the server refused it\n  try: signalbox audit adopt '" + made->text() +
+                      "'\n");
         return answer(invocation, tl::unexpected(adopted.error()), {});
       }
       result["adopted_position"] = adopted->at("adopted_position");
@@ -66,13 +66,12 @@ void add_keygen(ToolCommand audit, Invocation& invocation) {
 
 void add_adopt(ToolCommand audit, Invocation& invocation) {
   ToolCommand command =
-      audit.add_subcommand("adopt", "Note in the log that another key signs its tree");
+      audit.add_subcommand("adopt", "Record in the log that another key signs its tree");
   const auto key = std::make_shared<std::string>();
-  command.add_option("KEY", *key, "The verifier key, or @FILE that holds it").required();
+  command.add_option("KEY", *key, "The verifier key, or @FILE").required();
   command.footer(
-      "Sign with both keys for a while (--signing-key twice): who trusts the old one finds the "
-      "new\n"
-      "one in the log.\n\n"
+      "Sign with both keys for a while (--signing-key twice): those who trust the old\n"
+      "key find the new one in the log.\n\n"
       "Examples:\n"
       "  signalbox audit adopt @next.vkey");
   command.action([key, &invocation] {
@@ -82,7 +81,7 @@ void add_adopt(ToolCommand audit, Invocation& invocation) {
                   [](const json::object& result, const Terminal&) {
                     return true_at(result, "adopted")
                                ? "adopted at position " + text_at(result, "adopted_position") + "\n"
-                               : std::string("it is the key in use\n");
+                               : std::string("this key is already in use\n");
                   });
   });
 }
@@ -96,9 +95,9 @@ struct SignOptions {
 
 void add_sign_options(ToolCommand command, SignOptions& options) {
   add_signing_keys(command, options.signing_keys);
-  command.add_option("--to", options.to, "Of the log up to this position; else to its end")
+  command.add_option("--to", options.to, "The log up to this position; default: its end")
       .type_name("POSITION");
-  command.add_option("-o,--output", options.output, "Into this file; else on stdout")
+  command.add_option("-o,--output", options.output, "The output file; default: stdout")
       .type_name("FILE");
 }
 
@@ -141,12 +140,13 @@ Called<json::object> make_checkpoint(const Invocation& invocation, const SignOpt
 
 void add_checkpoint(ToolCommand audit, Invocation& invocation) {
   ToolCommand command =
-      audit.add_subcommand("checkpoint", "Sign what the log is now: its size and its tree's root");
+      audit.add_subcommand("checkpoint", "Sign the log's current size and tree root");
   const auto options = std::make_shared<SignOptions>();
   add_sign_options(command, *options);
   command.footer(
-      "Reads only; the directory may be that of a running server. Kept elsewhere it shows later\n"
-      "whether the log was rewritten (audit verify --old-checkpoint).\n\n"
+      "Reads only; the directory may be that of a running server. Keep the checkpoint\n"
+      "elsewhere: later it shows whether the log was rewritten (audit verify\n"
+      "--old-checkpoint).\n\n"
       "Examples:\n"
       "  signalbox audit checkpoint --signing-key audit.key > monday.checkpoint");
   command.action([options, &invocation] {
@@ -176,10 +176,10 @@ Called<json::object> make_proof(const Invocation& invocation, const SignOptions&
 void add_prove(ToolCommand audit, Invocation& invocation) {
   ToolCommand command = audit.add_subcommand("prove", "Prove that a record is in the log");
   const auto options = std::make_shared<SignOptions>();
-  command.add_option("POSITION", options->position, "Of the record").required();
+  command.add_option("POSITION", options->position, "The record's position").required();
   add_sign_options(command, *options);
   command.footer(
-      "The proof (c2sp.org/tlog-proof) tells what the record's header says, and of its payload\n"
+      "The proof (c2sp.org/tlog-proof) holds the record's header, and of its payload\n"
       "only a salted digest. `signalbox audit verify FILE` checks it.\n\n"
       "Examples:\n"
       "  signalbox audit prove 42 --signing-key audit.key -o 42.tlog-proof\n"
@@ -192,16 +192,14 @@ void add_prove(ToolCommand audit, Invocation& invocation) {
 }  // namespace
 
 void add_signing_keys(ToolCommand command, std::vector<std::string>& files) {
-  command
-      .add_option("--signing-key", files,
-                  "The file of the log's private key; again to sign with more than one")
+  command.add_option("--signing-key", files, "The file of the log's private key; repeatable")
       .required()
       .type_name("FILE")
       .repeatable();
 }
 
 void add_trusted_keys(ToolCommand command, std::vector<std::string>& words) {
-  command.add_option("--key", words, "A verifier key that is trusted, or @FILE; again for more")
+  command.add_option("--key", words, "A trusted verifier key, or @FILE; repeatable")
       .required()
       .type_name("KEY")
       .repeatable();

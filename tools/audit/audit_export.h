@@ -19,7 +19,7 @@ struct ExportRequest {
   std::optional<Position> from;  // else 1, or where the export that is there ends
   std::optional<Position> to;    // else the log's end
   std::vector<NoteSigner> signers;
-  // How the log and the keys were named on the command line, for commands that a refusal tells.
+  // How the log and the keys were named on the command line, for the next commands of a refusal.
   std::string same_log;
 };
 

@@ -51,25 +51,25 @@ Called<json::object> run_export(const Invocation& invocation, const ExportOption
 
 void add_audit_export_command(ToolCommand audit, Invocation& invocation) {
   ToolCommand command =
-      audit.add_subcommand("export", "Write records of the log so that others can check them");
+      audit.add_subcommand("export", "Export records of the log so that others can check them");
   const auto options = std::make_shared<ExportOptions>();
   command
       .add_option("--from", options->from,
-                  "The first record; else the first there is, or where DIR ends")
+                  "The first record; default: the first there is, or where DIR ends")
       .type_name("POSITION");
-  command.add_option("--to", options->to, "The last record; else the log's end")
+  command.add_option("--to", options->to, "The last record; default: the log's end")
       .type_name("POSITION");
-  command.add_option("--format", options->format, "cloudevents, one a line; or tlog, tiles")
+  command.add_option("--format", options->format, "cloudevents (one a line) or tlog (tiles)")
       .one_of({"cloudevents", "tlog"})
       .shows_default();
-  command
-      .add_option("-o,--output", options->directory, "A new directory, or an export to go on with")
+  command.add_option("-o,--output", options->directory, "A new directory, or an export to continue")
       .required()
       .type_name("DIR");
   add_signing_keys(command, options->signing_keys);
   command.footer(
-      "Reads only; the directory of the log may be that of a running server. An export that is\n"
-      "interrupted isn't one until it is run again; one of the same log goes on where it ends.\n\n"
+      "Reads only; the directory of the log may be that of a running server. Repeat an\n"
+      "interrupted export to complete it; an export of the same log continues where it\n"
+      "ends.\n\n"
       "Examples:\n"
       "  signalbox audit export --signing-key audit.key -o ./export\n"
       "  signalbox audit export --format tlog --signing-key audit.key -o ./tiles");

@@ -21,7 +21,7 @@ std::string without_line_break(std::string text) {
 Called<NoteVerifier> make_key_file(const std::filesystem::path& file, const std::string& name) {
   if (!valid_note_name(name)) {
     return tl::unexpected(
-        usage_error("--name is who the log is, such as example.com/box: at most 128 letters, "
+        usage_error("--name names the log, such as example.com/box: at most 128 letters, "
                     "digits and -._~/:@%; not " +
                     name));
   }

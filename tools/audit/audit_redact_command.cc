@@ -3,7 +3,7 @@
 //
 // The order of its steps is what a crash can't spoil. What is computed from the log goes first: it
 // comes back, and could otherwise keep the text. Then one batch has the new payload and the event
-// that tells of it, so there is never the one without the other. What that batch leaves in files is
+// that records it, so there is never the one without the other. What that batch leaves in files is
 // erased by whoever opens the log next, should this process not come to it.
 #include <memory>
 
@@ -148,7 +148,7 @@ Called<json::object> run_redact(const Invocation& invocation, const RedactOption
   const auto log = open_to_redact(data, options);
   if (!log) return tl::unexpected(log.error());
   if (plan.fields.empty()) {
-    result["redaction_position"] = plan.told_at;
+    result["redaction_position"] = plan.redacted_at;
     return result;
   }
   if ((*log)->tail() != proved) {
@@ -234,27 +234,27 @@ std::string view_redaction(const json::object& result, const Terminal&) {
 }  // namespace
 
 void add_audit_redact_command(ToolCommand audit, Invocation& invocation) {
-  ToolCommand command =
-      audit.add_subcommand("redact", "Erase what somebody wrote into a record, for ever");
+  ToolCommand command = audit.add_subcommand("redact", "Erase free text from a record permanently");
   const auto options = std::make_shared<RedactOptions>();
-  command.add_option("POSITION", options->position, "Of the record").required();
-  command.add_option("--reason", options->reason, "Why; it stays in the log")
+  command.add_option("POSITION", options->position, "The record's position").required();
+  command.add_option("--reason", options->reason, "The reason; kept in the log")
       .required()
       .type_name("TEXT");
   command
       .add_option("--field", options->fields,
-                  "Only this one, e.g. goal or failure.message; again for more")
+                  "Only this field, e.g. goal or failure.message; repeatable")
       .type_name("FIELD")
       .repeatable();
-  command.add_flag("--dry-run", options->dry_run, "Only say what would be erased");
+  command.add_flag("--dry-run", options->dry_run, "Only show what would be erased");
   command.footer(
-      "The server must be stopped. The record's header and place stay, and every proof and\n"
-      "checkpoint still holds; its free texts (goals, reasons, messages, outputs) become\n"
-      "\"[redacted]\", and a PayloadRedacted event tells who erased what and why.\n\n"
-      "What can't be erased: names, keys, ids, paths, pipelines, and the header (stream, actor,\n"
-      "command id), e.g. a lock's key. And who knows a request but for a short text can find that\n"
-      "out from the request's digest, which is in the header. What lies on the disk below the\n"
-      "files (snapshots of a file system, worn blocks) is beyond reach.\n\n"
+      "The server must be stopped. The record's header and position stay, and every\n"
+      "proof and checkpoint still holds; its free texts (goals, reasons, messages,\n"
+      "outputs) become \"[redacted]\", and a PayloadRedacted event records who erased\n"
+      "what and why.\n\n"
+      "Names, keys, ids, paths, pipelines and the header (stream, actor, command id;\n"
+      "e.g. a lock's key) can't be erased. The header holds the request's digest: a\n"
+      "short text can be guessed from it by those who know the rest of the request.\n"
+      "Copies below the files (file system snapshots, worn blocks) are out of reach.\n\n"
       "Examples:\n"
       "  signalbox audit redact 42 --reason 'a key in the goal' --dry-run\n"
       "  signalbox audit redact 42 --reason 'a key in the goal' --field goal");

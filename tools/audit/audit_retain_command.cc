@@ -31,7 +31,7 @@ Called<json::object> run_retain(const Invocation& invocation, const RetainOption
   const auto older_than_ms = parse_duration_ms(options.older_than);
   if (!older_than_ms || *older_than_ms < 0) {
     return tl::unexpected(
-        usage_error("--older-than: " + options.older_than + " is no age like 90d or 36h"));
+        usage_error("--older-than: " + options.older_than + " is not an age like 90d or 36h"));
   }
   if (options.archives.empty() || !is_utf8(options.archives)) {
     return tl::unexpected(usage_error("--archive must name a directory, in UTF-8"));
@@ -73,26 +73,27 @@ Called<json::object> run_retain(const Invocation& invocation, const RetainOption
 std::string retained_text(const json::object& result, const Terminal&) {
   const bool dry = true_at(result, "dry_run");
   if (text_at(result, "archive").empty()) {
-    return "nothing to drop: no record that is older isn't in an archive or still needed\n";
+    return "nothing to drop: every older record is archived already or still needed\n";
   }
   std::string text = (dry ? "would archive " : "archived ") + text_at(result, "from") + " to " +
                      text_at(result, "horizon") + " in " + text_at(result, "archive") +
                      (dry ? "\nwould drop " : ", verified\ndropped ") +
                      text_at(result, "records_dropped") + " records, of " +
-                     text_at(result, "runs_dropped") + " runs that ended and of what isn't a run\n";
+                     text_at(result, "runs_dropped") + " ended runs and of other streams\n";
   if (text_at(result, "records_kept") != "0") {
     text += std::string(dry ? "would keep " : "kept ") + text_at(result, "records_kept") +
             " records, of " + text_at(result, "runs_kept") + " runs and " +
             text_at(result, "cards_kept") +
-            " cards: they are open, changed later, or are what an open card shows\n";
+            " cards that are open, changed later, or are shown by an open card\n";
   }
   text += "the log has " + text_at(result, "log_bytes_before") + " bytes";
   if (!dry) text += ", now " + text_at(result, "log_bytes_after");
   text += "\n";
   if (!true_at(result, "key_adopted")) {
-    text += "note: " + text_at(result, "strange_key") +
-            ": who checks the archive has to trust the key itself\n  try, while the server runs: " +
-            text_at(result, "adopt_command") + "\n";
+    text +=
+        "note: " + text_at(result, "strange_key") +
+        ": those who check the archive must trust the key itself\n  try, while the server runs: " +
+        text_at(result, "adopt_command") + "\n";
   }
   return text;
 }
@@ -101,25 +102,24 @@ std::string retained_text(const json::object& result, const Terminal&) {
 
 void add_audit_retain_command(ToolCommand audit, Invocation& invocation) {
   ToolCommand command =
-      audit.add_subcommand("retain", "Move what is older than an age from the log into an archive");
+      audit.add_subcommand("retain", "Move records older than an age from the log into an archive");
   const auto options = std::make_shared<RetainOptions>();
   command.add_option("--older-than", options->older_than, "An age: 90d, 36h")
       .required()
       .type_name("AGE");
   command
       .add_option("--archive", options->archives,
-                  "Where archives go, each into a directory FROM-TO of its own")
+                  "The parent of the archives, each in a directory FROM-TO")
       .required()
       .type_name("DIR");
   add_signing_keys(command, options->signing_keys);
-  command.add_flag("--dry-run", options->dry_run, "Only tell what would be done");
+  command.add_flag("--dry-run", options->dry_run, "Only show what would be done");
   command.footer(
-      "For a data directory that no server uses. The records are exported, the export is verified\n"
-      "from the disk, and only then they are dropped from the log. What belongs to runs and cards\n"
-      "that are open stays. State, proofs, `audit verify` and `replay` are as before; an archive "
-      "is\n"
-      "an export like any other. An idempotency key stays used, also that of a run that is "
-      "gone.\n\n"
+      "The server must be stopped. Records are exported, the export is verified from\n"
+      "disk, and only then they are dropped from the log. Records of open runs and\n"
+      "cards stay. State, proofs, `audit verify` and `replay` are as before; an archive\n"
+      "is an export like any other. Idempotency keys stay used, also those of dropped\n"
+      "runs.\n\n"
       "Examples:\n"
       "  signalbox audit retain --older-than 90d --archive /var/archive --signing-key audit.key "
       "--dry-run\n"

@@ -52,7 +52,7 @@ Called<std::optional<TreeHead>> read_old_head(const VerifyRequest& request,
   }
   if (head->size + 1 < manifest.from) {
     return tl::unexpected(usage_error("the export begins at " + std::to_string(manifest.from) +
-                                      ", so it can't tell what the older checkpoint's " +
+                                      ", so it can't show what the older checkpoint's " +
                                       std::to_string(head->size) + " records were: export from " +
                                       std::to_string(head->size + 1) + " or before"));
   }
@@ -98,7 +98,7 @@ Called<Verified> verify_export(const VerifyRequest& request) {
   if (!fs::exists(request.directory / manifest_name, failed) &&
       !fs::exists(request.directory / checkpoint_name, failed) &&
       !fs::exists(request.directory / incomplete_name, failed)) {
-    return tl::unexpected(usage_error(request.directory.string() + " is no export"));
+    return tl::unexpected(usage_error(request.directory.string() + " is not an export"));
   }
   AuditFindings findings;
   const auto notes = read_export_notes(request.directory, request.trusted);

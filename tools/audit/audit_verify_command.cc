@@ -134,12 +134,12 @@ void add_audit_verify_command(ToolCommand audit, Invocation& invocation) {
   add_trusted_keys(command, options->keys);
   command
       .add_option("--old-checkpoint", options->old_checkpoint,
-                  "And that the log goes on from this earlier one")
+                  "Check as well that the log continues from this checkpoint")
       .type_name("FILE");
   command.footer(
-      "Ends with 0 if all of it is what was signed, 1 if not (and says what, and where), 2 if "
-      "that\n"
-      "can't be told. `tools/verify_export` does the same and shares no code with this.\n\n"
+      "Exits with 0 if everything is as it was signed, 1 if not (and reports what and\n"
+      "where), 2 if it can't be checked. `tools/verify_export` does the same and shares\n"
+      "no code.\n\n"
       "Examples:\n"
       "  signalbox audit verify ./export --key @audit.vkey --old-checkpoint monday.checkpoint\n"
       "  signalbox audit verify 42.tlog-proof --key @audit.vkey");

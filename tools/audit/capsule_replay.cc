@@ -46,12 +46,12 @@ void add_capsule_options(ToolCommand command, CapsuleReplay& options) {
                      "A run's capsule (`signalbox run export`) instead of a log");
   command
       .add_option("--key", options.keys,
-                  "With a capsule: the verifier key that is trusted, or @FILE; again for more")
+                  "With a capsule: a trusted verifier key, or @FILE; repeatable")
       .type_name("KEY")
       .repeatable();
   command
       .add_option("--artifacts-to", options.artifacts_to,
-                  "With a capsule: write its artifacts into this directory, by their digests")
+                  "With a capsule: write its artifacts into this directory, named by digest")
       .type_name("DIR");
 }
 

@@ -1,4 +1,4 @@
-// `signalbox replay run.capsule`: what a run's capsule tells, on a machine that has nothing else.
+// `signalbox replay run.capsule`: what a run's capsule holds, on a machine that has nothing else.
 #pragma once
 
 #include <string>

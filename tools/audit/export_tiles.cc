@@ -1,7 +1,7 @@
 // The export as a tiled log (c2sp.org/tlog-tiles): tiles of hashes and bundles of entries.
 //
 // An entry is what a leaf is the hash of: the record's header and the salted digest of its payload.
-// So the tiles prove everything and tell no payload.
+// So the tiles prove everything and disclose no payload.
 #include <array>
 #include <vector>
 

@@ -72,7 +72,7 @@ class LeafTaker {
     }
   }
 
-  // Holds what was redacted against the events that tell of it, which may lie after the scan.
+  // Holds what was redacted against the events that record it, which may lie after the scan.
   Called<void> check_redactions() {
     Stored<void> noted;
     if (redactions_.lacks_event()) {

@@ -23,7 +23,7 @@ struct LeafChunk {
   std::vector<std::size_t> text_ends;
   // A digest of each one's text, where the renderer makes them.
   std::string text_digests;
-  // The frames of those that were redacted, and of events that tell of it.
+  // The frames of those that were redacted, and of the events that record it.
   std::vector<std::string> redactions;
   std::optional<StoreError> error;
 

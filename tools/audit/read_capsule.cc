@@ -154,7 +154,7 @@ class CapsuleReader {
     capsule.records.push_back(std::move(record));
   }
 
-  // Whether there was such a record: one of the run, or one that tells of its redaction.
+  // Whether there was such a record: one of the run, or one that records its redaction.
   [[nodiscard]] bool is_there(Position position) const {
     return std::any_of(leaves_.begin(), leaves_.end(),
                        [position](const ProvenLeaf& each) { return each.position == position; });
@@ -216,7 +216,7 @@ Called<Capsule> read_capsule(const std::filesystem::path& file,
     return tl::unexpected(usage_error("can't read " + file.string()));
   }
   if (!last.starts_with(capsule_beginning)) {
-    return tl::unexpected(usage_error(file.string() + " is no capsule of a run"));
+    return tl::unexpected(usage_error(file.string() + " is not the capsule of a run"));
   }
   CapsuleReader reader(file, take);
   std::uint64_t number = 1;

@@ -24,16 +24,16 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
-// What tells of an earlier redaction: its latest event.
-Stored<Position> told_at(const RocksEventLog& log, Position position) {
-  Position told = 0;
+// Returns the position of the latest event that redacted this record, or 0.
+Stored<Position> find_redaction(const RocksEventLog& log, Position position) {
+  Position found = 0;
   const auto scanned = log.scan(position + 1, log.tail(), [&](Record&& record) {
     const auto* event = event_as<PayloadRedacted>(record.event);
-    if (event != nullptr && event->redacted_position == position) told = record.position;
+    if (event != nullptr && event->redacted_position == position) found = record.position;
     return true;
   });
   if (!scanned) return tl::unexpected(scanned.error());
-  return told;
+  return found;
 }
 
 Called<void> require_fields(const RedactionPlan& plan, const std::vector<std::string>& there,
@@ -126,9 +126,9 @@ Called<RedactionPlan> plan_redaction(const RocksEventLog& log, Position position
   if (!measured) return tl::unexpected(from_store_error(measured.error()));
   if (!fits) plan.replacement = without_free_texts(plan.record.event, plan.fields, Blank::shortest);
   if (plan.record.redacted) {
-    const auto told = told_at(log, position);
-    if (!told) return tl::unexpected(from_store_error(told.error()));
-    plan.told_at = *told;
+    const auto earlier = find_redaction(log, position);
+    if (!earlier) return tl::unexpected(from_store_error(earlier.error()));
+    plan.redacted_at = *earlier;
   }
   return plan;
 }

@@ -17,7 +17,7 @@ struct RedactionPlan {
   std::vector<std::string> fields;  // that are blanked; none: they were before
   Event replacement;
   std::vector<FoundText> erased;
-  Position told_at = 0;  // where the log tells of an earlier redaction of the record, or 0
+  Position redacted_at = 0;  // the event of an earlier redaction of the record, or 0
 };
 
 // Without `fields` all free text of the record at `position`. POSITION_NOT_FOUND,
@@ -25,7 +25,7 @@ struct RedactionPlan {
 Called<RedactionPlan> plan_redaction(const RocksEventLog& log, Position position,
                                      const std::vector<std::string>& fields);
 
-// The event that tells of it; its digests are the log's business.
+// The event that records it; the log fills in its digests.
 Record redaction_note(const RedactionPlan& plan, Position position, const std::string& reason);
 
 // Folds the log in `data`, read only, as it will be. Gives its tail. REDACTION_IMPOSSIBLE with what

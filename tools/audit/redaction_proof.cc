@@ -1,7 +1,7 @@
 // Whether the log still folds with another payload in a record's place.
 //
 // A fold that comes upon an event that doesn't apply ends the process (SIGNALBOX_CHECK). So it is
-// done in a process of its own, whose last words are told: nothing was written yet.
+// done in a process of its own, whose last words are reported: nothing was written yet.
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>

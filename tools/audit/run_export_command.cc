@@ -22,7 +22,7 @@ Called<json::object> export_run(const Invocation& invocation, const RunExportOpt
   const auto signers = read_signers(options.signing_keys);
   if (!signers) return tl::unexpected(signers.error());
   const auto run_id = parse_uuid(options.run_id);
-  if (!run_id) return tl::unexpected(usage_error("no id of a run: " + options.run_id));
+  if (!run_id) return tl::unexpected(usage_error("not the id of a run: " + options.run_id));
   const auto written = write_capsule(
       {invocation.data_directory(), *run_id, options.file, options.artifacts, *signers});
   if (!written) return tl::unexpected(written.error());
@@ -37,17 +37,18 @@ Called<json::object> export_run(const Invocation& invocation, const RunExportOpt
 
 void add_run_export_command(ToolCommand run, Invocation& invocation) {
   ToolCommand command =
-      run.add_subcommand("export", "Write a run into one file that proves itself, a capsule");
+      run.add_subcommand("export", "Write a run into a capsule: one file that proves itself");
   const auto options = std::make_shared<RunExportOptions>();
-  command.add_option("RUN", options->run_id, "Its id").required();
-  command.add_option("-o,--output", options->file, "The capsule; replaced if it is there")
+  command.add_option("RUN", options->run_id, "The run's id").required();
+  command.add_option("-o,--output", options->file, "The capsule's file; replaced if it exists")
       .required()
       .type_name("FILE");
-  command.add_flag("--artifacts", options->artifacts, "With the content of its artifacts");
+  command.add_flag("--artifacts", options->artifacts, "Include the content of its artifacts");
   add_signing_keys(command, options->signing_keys);
   command.footer(
-      "Reads the log itself; the directory may be that of a running server. In it are the run's\n"
-      "records and the proof of each, and no other record's payload.\n\n"
+      "Reads the log directly; the directory may be that of a running server. The\n"
+      "capsule holds the run's records with a proof of each, and no other record's\n"
+      "payload.\n\n"
       "Examples:\n"
       "  signalbox run export \"$run\" --signing-key audit.key -o run.capsule\n"
       "  signalbox replay run.capsule --key @audit.vkey");
@@ -58,7 +59,7 @@ void add_run_export_command(ToolCommand run, Invocation& invocation) {
                                        text_at(result, "artifacts") + " artifacts in " +
                                        text_at(result, "file") + "\n";
                     for (const json::value& each : array_at(result, "missing_artifacts")) {
-                      text += "no longer there: artifact " + scalar_text(each) + "\n";
+                      text += "missing: artifact " + scalar_text(each) + "\n";
                     }
                     return text;
                   });

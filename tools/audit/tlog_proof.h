@@ -43,7 +43,7 @@ Called<TlogProof> prove_position(const AuditLog& log, Position position, Positio
 // What a proof that holds says.
 struct ProvenRecord {
   TreeHead head;
-  Record record;  // without its event: what its header tells
+  Record record;  // without its event: only what its header has
   EventTag tag{};
 };
 // `damaged`: what doesn't hold.

@@ -117,7 +117,7 @@ class LineChecker {
     if (!decoded && decoded.error().kind == StoreError::Kind::unsupported) return {};
     if (!decoded) return decoded.error().message;
     if (shown_version(line) != tag_of(record_.event).version) return {};
-    return "whoever signed it wrote what its record doesn't say";
+    return "the signer wrote what its record doesn't say";
   }
 
   std::string source_;

@@ -226,7 +226,7 @@ Called<void> write_lines(const CapsuleRequest& request, const RunGathering& gath
   const auto pipeline = started == nullptr ? gathering.pipelines.end()
                                            : gathering.pipelines.find(started->pipeline_digest);
   if (pipeline == gathering.pipelines.end()) {
-    return tl::unexpected(io_error("the log doesn't tell the pipeline of the run"));
+    return tl::unexpected(io_error("the log doesn't hold the pipeline of the run"));
   }
   auto put = writer.line(first_line(head, request.run_id, pipeline->second));
   for (const FoundRecord& found : gathering.found) {

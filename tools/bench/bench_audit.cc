@@ -24,7 +24,7 @@ constexpr double verify_events_min = 500'000;
 // Of both commands, whatever the log's size. Most of it is RocksDB's: what the write-ahead log
 // holds is read into memory, up to its bound.
 constexpr double audit_resident_bytes_max = 384e6;
-// The smaller of the two logs whose memory is told.
+// The smaller of the two logs whose memory is reported.
 constexpr std::uint64_t audit_events_small = 100'000;
 
 struct CommandCost {
@@ -57,7 +57,7 @@ Called<CommandCost> run_measured_command(std::vector<std::string> words) {
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0)
     return tl::unexpected(io_error("can't start " + program + ": " + strerror(error)));
-  // Not what wait4() tells: that counts this process, which the child was for a moment.
+  // Not what wait4() reports: that counts this process, which the child was for a moment.
   double resident_bytes = 0;
   int status = 0;
   pid_t ended = 0;

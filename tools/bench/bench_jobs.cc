@@ -105,7 +105,7 @@ struct Supervisors {
 };
 
 // The supervisors of the jobs in `jobs`, by their command lines.
-Supervisors look_for_supervisors(const std::filesystem::path& jobs) {
+Supervisors find_supervisors(const std::filesystem::path& jobs) {
   Supervisors found;
   std::error_code error;
   for (std::filesystem::directory_iterator entry("/proc", error), end; !error && entry != end;
@@ -146,7 +146,7 @@ Called<void> measure_round(const BenchPlan& plan, const std::filesystem::path& d
   if (!runs) return tl::unexpected(runs.error());
   if (auto running = events->await("StationExternalRefSet"); !running) return running;
   rounds.start_seconds.push_back(seconds_since(start));
-  const Supervisors supervisors = look_for_supervisors(data / "jobs");
+  const Supervisors supervisors = find_supervisors(data / "jobs");
   if (supervisors.count != concurrent_jobs) {
     return tl::unexpected(io_error(std::to_string(supervisors.count) + " jobs run of " +
                                    std::to_string(concurrent_jobs)));

@@ -38,7 +38,7 @@ double bytes_of(const fs::path& directory) {
 }
 
 // Starts servers on copies: what a start itself records is of another time.
-Called<YearPoint> look_at_year(const BenchPlan& plan, const fs::path& data) {
+Called<YearPoint> measure_year(const BenchPlan& plan, const fs::path& data) {
   YearPoint point;
   point.log_bytes = bytes_of(data / "log");
   const fs::path copy = plan.directory / "opened";
@@ -121,7 +121,7 @@ Called<std::vector<Measured>> bench_retention(const BenchPlan& plan) {
     if (auto added = year.add_week(); !added) return tl::unexpected(added.error());
     if (auto dropped = year.drop_old(); !dropped) return tl::unexpected(dropped.error());
     if (week % 13 != 0 || week == 39) continue;
-    auto point = look_at_year(plan, data);
+    auto point = measure_year(plan, data);
     if (!point) return tl::unexpected(point.error());
     points[week] = std::move(*point);
   }

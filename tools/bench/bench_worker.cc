@@ -13,7 +13,7 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-// The id of a request tells what it asks for.
+// The id of a request encodes what it asks for.
 constexpr char start_id = '1';
 constexpr char complete_id = '3';  // and 2 is a claim
 

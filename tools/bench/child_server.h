@@ -33,7 +33,7 @@ class ChildServer {
   [[nodiscard]] const std::filesystem::path& socket() const { return socket_; }
   // From its start to its first answer.
   [[nodiscard]] std::chrono::nanoseconds time_to_answer() const { return time_to_answer_; }
-  // As anonymous_bytes() tells it; 0 if it has ended.
+  // As anonymous_bytes() gives it; 0 if it has ended.
   [[nodiscard]] std::uint64_t resident_bytes() const;
 
  private:

@@ -5,21 +5,24 @@
 namespace signalbox {
 
 void add_bench_command(ToolCommand app, std::function<ExitCode(const BenchOptions&)> bench) {
-  ToolCommand command = app.add_subcommand("bench", "Measure: ratios to what this machine can do");
+  ToolCommand command =
+      app.add_subcommand("bench", "Measure performance, as ratios to what this machine can do");
   const auto options = std::make_shared<BenchOptions>();
   command.add_flag("--quick", options->quick, "Short rounds, for a first look");
   command.add_flag("--full", options->full,
-                   "Large logs, a year of them, many open runs and many jobs as well; minutes");
-  command.add_option("--seconds", options->seconds, "Of one measurement; each has three rounds")
+                   "Add large logs, a year of runs, many open runs and many jobs; takes minutes");
+  command
+      .add_option("--seconds", options->seconds,
+                  "The duration of one measurement; each has three rounds")
       .range(0.05, 3600.0);
-  command.add_option("--events", options->events, "Of the logs that are made to be read");
-  command.add_option("--part", options->parts, "Only this part; again for more")
+  command.add_option("--events", options->events, "The number of events in the generated logs");
+  command.add_option("--part", options->parts, "Only this part; repeatable")
       .one_of({"socket", "engine", "board", "audit", "jobs", "retention", "scale"})
       .repeatable();
   command.footer(
-      "Makes a directory of its own under --data (else /var/tmp), which says which disk is\n"
-      "measured, starts a server of its own there, and removes it at the end. A missed target is\n"
-      "shown, and is no error.\n\n"
+      "Creates a directory under --data (default: /var/tmp), which decides which disk\n"
+      "is measured, starts a server there, and removes it at the end. A missed target\n"
+      "is shown but isn't an error.\n\n"
       "Examples:\n"
       "  signalbox bench --quick\n"
       "  signalbox bench --data /mnt/fast --full --json");

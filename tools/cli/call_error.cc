@@ -53,7 +53,7 @@ CallError local_error(int number, const char* name, std::string message,
   return {std::move(error), exit_code};
 }
 
-// A server goes on until it is told to stop; any other command comes to its end.
+// A server goes on until it is stopped; any other command comes to its end.
 CallError in_use(const StoreError& error, json::object& details) {
   const DirectoryHolder holder = read_directory_holder(error.file);
   std::vector<std::string> next_commands;

@@ -73,7 +73,7 @@ Called<json::object> Client::call(std::string_view method, json::object params) 
         result != nullptr && result->is_object()) {
       return std::move(result->get_object());
     }
-    return tl::unexpected(gone("what it sent is no answer: " + json::serialize(*message)));
+    return tl::unexpected(gone("its message is not an answer: " + json::serialize(*message)));
   }
 }
 
@@ -104,7 +104,7 @@ Called<json::object> Client::receive() {
       json::value message = json::parse(json::string_view(received_.data(), end), error);
       received_.erase(0, end + 1);
       if (error || !message.is_object())
-        return tl::unexpected(gone("what it sent is no JSON object"));
+        return tl::unexpected(gone("its message is not a JSON object"));
       return std::move(message.get_object());
     }
     searched = received_.size();
@@ -126,8 +126,9 @@ CallError Client::failed(int error) const {
 }
 
 CallError Client::gone(const std::string& why) const {
-  return unreachable("the server at " + server_.text() + " went away before it answered (" + why +
-                         "); a change that was asked for may have been made",
+  return unreachable("the server at " + server_.text() +
+                         " closed the connection before it answered (" + why +
+                         "); the requested change may have been made",
                      {"signalbox status", server_.start_command()});
 }
 

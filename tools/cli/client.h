@@ -16,8 +16,8 @@ namespace signalbox {
 // Blocks. One thread at a time.
 class Client {
  public:
-  // `unreachable` if no server listens there, with the command that starts one. With a secret the
-  // server is told it first; what it answers where it doesn't know it is the error.
+  // `unreachable` if no server listens there, with the command that starts one. A secret is sent
+  // first; the error is the answer of a server that does not know it.
   // With a `timeout` neither this nor a call waits longer than that for the server to take or to
   // say something: it is TIMED_OUT then, and the connection is of no more use.
   static Called<Client> connect(const ServerAddress& server,

@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <iostream>
 #include <optional>
+#include <sstream>
 
 #include <CLI/CLI.hpp>
+
+#include "tools/cli/terminal.h"
 
 namespace signalbox {
 namespace {
@@ -43,6 +47,29 @@ CallError misuse(const CLI::App& app, const CLI::ParseError& error) {
     name = up->get_name() + " " + name;
   }
   return usage_error(mistake(app, *command, name, error), {name + " --help"});
+}
+
+constexpr std::size_t help_columns = 80;
+constexpr std::size_t description_column = 30;  // CLI11's
+
+// The library doesn't wrap. Breaks long lines of descriptions; examples, after the last options,
+// stay lines that can be pasted.
+std::string wrapped_help(const std::string& help) {
+  std::istringstream lines(help);
+  std::string out;
+  bool is_example = false;
+  for (std::string line; std::getline(lines, line);) {
+    is_example = is_example || line == "Examples:";
+    const std::size_t indent = line.starts_with("  ") ? description_column : 0;
+    while (!is_example && columns_of(line) > help_columns) {
+      const std::size_t space = line.rfind(' ', bytes_within(line, help_columns));
+      if (space == std::string::npos || space <= indent) break;
+      out += line.substr(0, space) + "\n";
+      line = std::string(indent, ' ') + line.substr(space + 1);
+    }
+    out += line + "\n";
+  }
+  return out;
 }
 
 }  // namespace
@@ -184,7 +211,9 @@ Called<CommandAction> CommandLine::parse(int argc, char** argv) {
     app_->parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() != 0) return tl::unexpected(misuse(*app_, error));
-    app_->exit(error);  // prints what --help or --version asks for
+    std::ostringstream asked_for;
+    app_->exit(error, asked_for, asked_for);
+    std::cout << wrapped_help(asked_for.str());
     return CommandAction([] { return ExitCode::ok; });
   }
   return given_;

@@ -26,7 +26,7 @@ struct Visitors {
 
 Called<StreamEnd> follow_once(Client& client, json::object& params, const Visitors& visitors) {
   if (visitors.run_log) {
-    // A server that knows of no log has none to tell.
+    // A server that knows of no log has none to send.
     (void)client.call("events.subscribe",
                       {{"run_id", params.at("run_id")}, {"types", json::array{"agent.log"}}});
   }
@@ -73,14 +73,15 @@ bool may_pass(const CallError& error) {
 }
 
 // Who follows a few types may have seen the latest of them long ago: when the server came back from
-// a retention, that was dropped. It was told of all until the server left.
+// a retention, that was dropped. It received all events until the connection was lost.
 bool may_go_on_after(const CallError& error, json::object& params) {
   if (code_of(error) != "HISTORY_DROPPED" || params.contains("run_id")) return false;
   const json::object& details = object_at(object_at(error.error, "data"), "details");
   const std::uint64_t first = number_at(details, "horizon") + 1;
   if (first <= number_at(params, "from")) return false;
   params["from"] = first;
-  write_message("what is before " + std::to_string(first) + " is in an archive; going on there\n");
+  write_message("records before " + std::to_string(first) +
+                " are in an archive; continuing there\n");
   return true;
 }
 
@@ -96,7 +97,7 @@ Called<void> follow_again_and_again(const Invocation& invocation, json::object p
     if (!ended && !first && may_go_on_after(ended.error(), params)) continue;
     if (!ended && (first || !may_pass(ended.error()))) return tl::unexpected(ended.error());
     if (ended && *ended == StreamEnd::by_visitor) return {};
-    write_message("the server went away; waiting for it\n");
+    write_message("the connection to the server was lost; waiting for it\n");
     auto again = connect_again(*server);
     if (!again) return tl::unexpected(std::move(again.error()));
     client.emplace(std::move(*again));
@@ -107,14 +108,14 @@ Called<void> follow_again_and_again(const Invocation& invocation, json::object p
 
 Called<void> follow_events(const Invocation& invocation, json::object params,
                            const std::function<bool(const json::object&)>& visit,
-                           const BroadcastVisitor& told) {
-  return follow_again_and_again(invocation, std::move(params), {visit, told});
+                           const BroadcastVisitor& visit_broadcast) {
+  return follow_again_and_again(invocation, std::move(params), {visit, visit_broadcast});
 }
 
 Called<void> follow_run_events(const Invocation& invocation, json::object params,
                                const std::function<bool(const json::object&)>& visit,
-                               const BroadcastVisitor& told) {
-  return follow_again_and_again(invocation, std::move(params), {visit, told, true});
+                               const BroadcastVisitor& visit_broadcast) {
+  return follow_again_and_again(invocation, std::move(params), {visit, visit_broadcast, true});
 }
 
 }  // namespace signalbox

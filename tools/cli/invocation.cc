@@ -89,10 +89,10 @@ void add_shared_options(ToolCommand app, Invocation& invocation) {
                  "The file that holds the access token [else SIGNALBOX_ACCESS_TOKEN holds it]")
       .type_name("FILE");
   app.add_option("--at", invocation.at,
-                 "Answer a query as of then, from the data directory: a position, a time (RFC "
-                 "3339) or an age (90m)")
+                 "Answer a query as of this moment, from the data directory: a position, a time "
+                 "(RFC 3339) or an age (90m)")
       .type_name("MOMENT");
-  app.add_flag("--json", invocation.json, "Exactly one JSON object on stdout, for programs");
+  app.add_flag("--json", invocation.json, "Print exactly one JSON object on stdout, for programs");
 }
 
 namespace {

@@ -45,7 +45,7 @@ Called<Position> position_of_moment(const EventLog& log, const std::string& mome
   }
   if (!utc_ns) {
     return tl::unexpected(
-        usage_error(moment + " is no position, no time like 2026-11-20T03:00:00Z and no age like "
+        usage_error(moment + " is not a position, a time like 2026-11-20T03:00:00Z or an age like "
                              "90m"));
   }
   const auto found = position_at(log, *utc_ns);

@@ -22,7 +22,7 @@ ExitCode call_and_answer(const Invocation& invocation, std::string_view method,
 
 void add_command_id(ToolCommand command, std::optional<std::string>& command_id) {
   command.add_option("--command-id", command_id,
-                     "Name this change: repeated under the same name it gives the first result");
+                     "An id for this change: repeating it returns the first result");
 }
 
 }  // namespace signalbox

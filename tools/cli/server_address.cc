@@ -39,7 +39,7 @@ int connect_socket(int file_descriptor, const sockaddr* address, socklen_t size)
 CallError connect_error(const ServerAddress& address, int error) {
   const std::string where = address.text();
   if (error == EAGAIN || error == EINPROGRESS) {
-    return timed_out("the server at " + where + " takes no connection");
+    return timed_out("the server at " + where + " accepts no connection");
   }
   if (address.is_unix() && (error == EACCES || error == EPERM)) {
     CallError denied = unreachable("not allowed to connect to " + where, {"ls -l " + where});
@@ -95,7 +95,7 @@ Called<int> connect_tcp(const ServerAddress& address, std::chrono::milliseconds 
   for (const addrinfo* each = list; each != nullptr; each = each->ai_next) {
     if (!address.secret.empty() && !is_loopback(each->ai_addr)) {
       return tl::unexpected(usage_error(
-          address.host + " is another machine, and an access token isn't sent there in the clear",
+          address.host + " is another machine, and an access token isn't sent there unencrypted",
           {"ssh -L " + address.port + ":127.0.0.1:" + address.port + " " + address.host}));
     }
     const int file_descriptor =

@@ -44,7 +44,7 @@ Called<boost::json::value> json_from(const std::string& value, std::string_view 
   if (!text) return tl::unexpected(text.error());
   auto parsed = parse_json(*text);
   if (parsed) return std::move(*parsed);
-  return tl::unexpected(usage_error(std::string(what) + " is no JSON: " + parsed.error().message));
+  return tl::unexpected(usage_error(std::string(what) + " is not JSON: " + parsed.error().message));
 }
 
 }  // namespace signalbox

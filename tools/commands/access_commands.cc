@@ -42,7 +42,7 @@ ExitCode issue(const Invocation& invocation, const IssueOptions& options) {
   });
   if (!issued || !text_at(*issued, "secret").empty()) return code;
   write_message(
-      "signalbox: this token was issued before, and its secret is told only once\n  try: "
+      "signalbox: this token was issued earlier, and its secret is shown only once\n  try: "
       "signalbox access revoke " +
       text_at(*issued, "id") + " --reason \"its secret was lost\"\n");
   return ExitCode::refused;
@@ -50,19 +50,21 @@ ExitCode issue(const Invocation& invocation, const IssueOptions& options) {
 
 void add_issue(ToolCommand access, Invocation& invocation) {
   ToolCommand command =
-      access.add_subcommand("issue", "Issue an access token, and print its secret, this once");
+      access.add_subcommand("issue", "Issue an access token; prints its secret, only this once");
   const auto options = std::make_shared<IssueOptions>();
-  command.add_option("NAME", options->name, "Who will be known by it; the log names it so")
+  command.add_option("NAME", options->name, "The name of its holder, as the log shows it")
       .required();
-  command.add_option("--role", options->role, "What it may do; each may what those before it may")
+  command.add_option("--role", options->role, "What it may do; each role includes those before it")
       .required()
       .one_of({"viewer", "worker", "operator", "admin"});
-  command.add_option("--expires-in", options->expires_in, "For how long; else until it is revoked")
+  command
+      .add_option("--expires-in", options->expires_in,
+                  "How long it is valid; default: until it is revoked")
       .type_name("DURATION");
   add_command_id(command, options->command_id);
   command.footer(
-      "The secret is kept nowhere. Repeated under the same --command-id the answer has none, and\n"
-      "the exit code is 1: revoke that token and issue another.\n\n"
+      "The secret isn't stored. Repeating the same --command-id returns no secret and\n"
+      "exits with 1: revoke that token and issue another.\n\n"
       "Examples:\n"
       "  (umask 077; signalbox access issue ci --role worker --expires-in 720h > ci.token)\n"
       "  signalbox --server tcp://127.0.0.1:7070 --token-file ci.token lock list");
@@ -94,10 +96,11 @@ void add_revoke(ToolCommand access, Invocation& invocation) {
     std::string token, reason;
     std::optional<std::string> command_id;
   };
-  ToolCommand command = access.add_subcommand("revoke", "End an access token, at its next request");
+  ToolCommand command =
+      access.add_subcommand("revoke", "Revoke an access token, from its next request on");
   const auto options = std::make_shared<Options>();
-  command.add_option("TOKEN", options->token, "Its name or its id").required();
-  command.add_option("--reason", options->reason, "Why; kept in the log").required();
+  command.add_option("TOKEN", options->token, "The token's name or id").required();
+  command.add_option("--reason", options->reason, "The reason; kept in the log").required();
   add_command_id(command, options->command_id);
   command.footer(
       "Examples:\n"
@@ -110,7 +113,7 @@ void add_revoke(ToolCommand access, Invocation& invocation) {
     return call_and_answer(
         invocation, "access.revoke", std::move(params),
         [](const json::object& result, const Terminal&) {
-          return std::string(true_at(result, "revoked") ? "revoked\n" : "it was revoked before\n");
+          return std::string(true_at(result, "revoked") ? "revoked\n" : "already revoked\n");
         });
   });
 }
@@ -149,10 +152,11 @@ std::string view_access_tokens(const json::object& result, const Terminal& termi
 }
 
 void add_access_list(ToolCommand access, Invocation& invocation) {
-  ToolCommand command = access.add_subcommand(
-      "list", "The access tokens: those in use, and the newest of those that ended");
+  ToolCommand command =
+      access.add_subcommand("list", "Access tokens: those in use, and the latest that ended");
   command.footer(
-      "Examples:\n  signalbox access list\n"
+      "Examples:\n"
+      "  signalbox access list\n"
       "  signalbox access list --json | jq '.result.tokens[].name'");
   command.action(
       [&invocation] { return call_and_answer(invocation, "access.list", {}, view_access_tokens); });

@@ -16,7 +16,7 @@ struct ArtifactsOptions {
 };
 
 std::string view_files(const json::object& result, const Terminal& terminal) {
-  TextTable table({{"file"}, {"bytes", TextTable::Align::right}, {"was"}, {"error"}});
+  TextTable table({{"file"}, {"bytes", TextTable::Align::right}, {"found"}, {"error"}});
   for (const json::value& each : array_at(result, "files")) {
     const json::object& file = each.as_object();
     const std::string error = text_at(file, "error");
@@ -44,12 +44,12 @@ ExitCode call(const Invocation& invocation, const ArtifactsOptions& options, boo
 
 void add_rebuild(ToolCommand artifacts, Invocation& invocation) {
   ToolCommand command =
-      artifacts.add_subcommand("rebuild", "Bring the files in a run's root back from the log");
+      artifacts.add_subcommand("rebuild", "Restore the files in a run's root from the log");
   const auto options = std::make_shared<ArtifactsOptions>();
-  command.add_option("RUN", options->run_id, "Its id").required();
+  command.add_option("RUN", options->run_id, "The run's id").required();
   command.footer(
-      "Files that are missing or were changed are written again, with the same bytes; nothing is\n"
-      "removed. What a job left in its workspace is none of them.\n\n"
+      "Missing and changed files are written again, with the same bytes; nothing is\n"
+      "removed. Files in a job's workspace are not included.\n\n"
       "Examples:\n"
       "  signalbox artifacts rebuild \"$run\"\n"
       "  signalbox artifacts rebuild \"$run\" --json | jq -r '.result.files[].path'");
@@ -58,9 +58,9 @@ void add_rebuild(ToolCommand artifacts, Invocation& invocation) {
 
 void add_artifacts_list(ToolCommand artifacts, Invocation& invocation) {
   ToolCommand command = artifacts.add_subcommand(
-      "list", "The files that belong in a run's root, and whether they are there");
+      "list", "The files that belong in a run's root, and whether they are present");
   const auto options = std::make_shared<ArtifactsOptions>();
-  command.add_option("RUN", options->run_id, "Its id").required();
+  command.add_option("RUN", options->run_id, "The run's id").required();
   command.footer(
       "Examples:\n"
       "  signalbox artifacts list \"$run\"\n"

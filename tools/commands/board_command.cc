@@ -88,12 +88,12 @@ ExitCode watch(const Invocation& invocation, const BoardOptions& options) {
 }  // namespace
 
 void add_board_command(ToolCommand app, Invocation& invocation) {
-  ToolCommand command = app.add_subcommand("board", "All cards in their columns");
+  ToolCommand command = app.add_subcommand("board", "The board: all cards by status");
   const auto options = std::make_shared<BoardOptions>();
   command.add_option("--project", options->project, "Only cards of this project");
-  command.add_option("--limit", options->limit, "Cards drawn in a column, 1 to 100; else 8")
+  command.add_option("--limit", options->limit, "Cards shown per column, 1 to 100; default: 8")
       .range(1, 100);
-  command.add_flag("--watch", options->watch, "Draw it again whenever a card moves, until ^C");
+  command.add_flag("--watch", options->watch, "Redraw whenever a card changes, until ^C");
   command.footer(
       "Examples:\n"
       "  signalbox board --watch\n"

@@ -7,10 +7,11 @@
 namespace signalbox {
 
 void add_budget_options(ToolCommand command, BudgetOptions& options) {
-  command.add_option("--max-cost-usd", options.max_cost_usd, "US dollars it may use up in all")
+  command
+      .add_option("--max-cost-usd", options.max_cost_usd, "Budget of the whole run in US dollars")
       .range(0.0, 1'000'000.0);
-  command.add_option("--max-tokens", options.max_tokens, "Tokens it may use up in all");
-  command.add_option("--max-turns", options.max_turns, "Turns of its agents in all");
+  command.add_option("--max-tokens", options.max_tokens, "Budget of the whole run in tokens");
+  command.add_option("--max-turns", options.max_turns, "Budget of the whole run in agent turns");
 }
 
 void set_budget(boost::json::object& params, const BudgetOptions& options) {

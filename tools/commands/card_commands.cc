@@ -22,16 +22,16 @@ void add_submit(ToolCommand card, Invocation& invocation) {
     std::optional<std::int32_t> priority;
     bool later = false;
   };
-  ToolCommand command =
-      card.add_subcommand("submit", "Put a card into the backlog, and print its id");
+  ToolCommand command = card.add_subcommand("submit", "Add a card to the backlog; prints its id");
   const auto options = std::make_shared<Options>();
-  command.add_option("TITLE", options->title, "One line").required();
-  command.add_option("--project", options->project, "Where it is worked on").required();
-  command.add_option("--brief", options->brief, "What is to be done, as the agent is told");
-  command.add_option("--key", options->key, "Of the cards with the same one, one at a time");
-  command.add_option("--priority", options->priority, "The highest first; else 0");
+  command.add_option("TITLE", options->title, "The card's title, one line").required();
+  command.add_option("--project", options->project, "The project of the card").required();
+  command.add_option("--brief", options->brief, "The instructions for the agent");
+  command.add_option("--key", options->key, "Cards with the same key are worked on one at a time");
+  command.add_option("--priority", options->priority,
+                     "Cards with a higher priority come first; default: 0");
   command.add_flag("--later", options->later,
-                   "Leave it to the heartbeat's next due tick, instead of beginning one now");
+                   "Wait for the next scheduled heartbeat instead of triggering one now");
   add_command_id(command, options->command_id);
   command.footer(
       "Examples:\n"
@@ -55,7 +55,7 @@ void add_submit(ToolCommand card, Invocation& invocation) {
 void add_card_get(ToolCommand card, Invocation& invocation) {
   ToolCommand command = card.add_subcommand("get", "A card, its runs and its history");
   const auto id = std::make_shared<std::string>();
-  command.add_option("CARD", *id, "Its id").required();
+  command.add_option("CARD", *id, "The card's id").required();
   command.footer(
       "Examples:\n"
       "  signalbox card get \"$card\"\n"
@@ -94,13 +94,14 @@ Called<json::object> list_cards(const Invocation& invocation, const ListCardsOpt
 }
 
 void add_card_list(ToolCommand card, Invocation& invocation) {
-  ToolCommand command = card.add_subcommand("list", "Cards, the latest submitted first");
+  ToolCommand command = card.add_subcommand("list", "Cards, newest first");
   const auto options = std::make_shared<ListCardsOptions>();
   command.add_option("--project", options->project, "Only cards of this project");
   command.add_option("--status", options->status, "Only cards of this status")
       .one_of({"backlog", "running", "verifying", "verified", "merged", "blocked", "failed"});
-  command.add_option("--limit", options->limit, "Cards a page, 1 to 500; else 50");
-  command.add_option("--cursor", options->cursor, "Go on after the page that gave this cursor");
+  command.add_option("--limit", options->limit, "Cards per page, 1 to 500; default: 50");
+  command.add_option("--cursor", options->cursor,
+                     "Continue after the page that returned this cursor");
   command.add_flag("--all", options->all, "All pages");
   command.footer(
       "Examples:\n"
@@ -115,7 +116,7 @@ void add_card_list(ToolCommand card, Invocation& invocation) {
 }
 
 std::string view_word(const json::object& result, const Terminal&) {
-  return text_at(result, "status") + (true_at(result, "changed") ? "\n" : ", as it was\n");
+  return text_at(result, "status") + (true_at(result, "changed") ? "\n" : " (unchanged)\n");
 }
 
 void add_word(ToolCommand card, Invocation& invocation, const std::string& verb,
@@ -126,8 +127,9 @@ void add_word(ToolCommand card, Invocation& invocation, const std::string& verb,
   };
   ToolCommand command = card.add_subcommand(verb, what);
   const auto options = std::make_shared<Options>();
-  command.add_option("CARD", options->id, "Its id").required();
-  command.add_option("--reason", options->reason, "Why; kept in the log").required(needs_reason);
+  command.add_option("CARD", options->id, "The card's id").required();
+  command.add_option("--reason", options->reason, "The reason; kept in the log")
+      .required(needs_reason);
   add_command_id(command, options->command_id);
   command.footer("Examples:\n" + example);
   command.action([options, verb, &invocation] {
@@ -148,8 +150,8 @@ std::string view_card_why(const json::object& result, const Terminal& terminal) 
                                    {"project", {text_at(result, "project")}},
                                    {"status",
                                     {status + (ended    ? ""
-                                               : moving ? ", it moves"
-                                                        : ", it doesn't move"),
+                                               : moving ? ", in progress"
+                                                        : ", waiting"),
                                      ended || moving ? Style::good : Style::bad}}},
                                   terminal);
   text += view_reasons(result, terminal, now_ns);
@@ -164,9 +166,9 @@ std::string view_card_why(const json::object& result, const Terminal& terminal) 
 
 void add_why(ToolCommand card, Invocation& invocation) {
   ToolCommand command = card.add_subcommand(
-      "why", "Why a card isn't moving, since which event, and what to do about it");
+      "why", "Why a card is waiting, since which event, and what to do about it");
   const auto id = std::make_shared<std::string>();
-  command.add_option("CARD", *id, "Its id").required();
+  command.add_option("CARD", *id, "The card's id").required();
   command.footer(
       "Examples:\n"
       "  signalbox card why \"$card\"\n"
@@ -179,7 +181,8 @@ void add_why(ToolCommand card, Invocation& invocation) {
 }  // namespace
 
 void add_card_commands(ToolCommand app, Invocation& invocation) {
-  ToolCommand card = app.add_group("card", "Items on the board, which become runs");
+  ToolCommand card =
+      app.add_group("card", "Work items on the board: submit, get, list, block, unblock, why");
   card.footer(
       "Examples:\n"
       "  card=$(signalbox card submit \"Fix the login\" --project web)\n"
@@ -187,9 +190,9 @@ void add_card_commands(ToolCommand app, Invocation& invocation) {
   add_submit(card, invocation);
   add_card_get(card, invocation);
   add_card_list(card, invocation);
-  add_word(card, invocation, "block", "Keep a card from being worked on, until it is unblocked",
-           true, "  signalbox card block \"$card\" --reason \"needs a decision\"");
-  add_word(card, invocation, "unblock", "Put a blocked or failed card back into the backlog", false,
+  add_word(card, invocation, "block", "Block a card until it is unblocked", true,
+           "  signalbox card block \"$card\" --reason \"needs a decision\"");
+  add_word(card, invocation, "unblock", "Move a blocked or failed card back to the backlog", false,
            "  signalbox card unblock \"$card\" --reason \"decided\"");
   add_why(card, invocation);
 }

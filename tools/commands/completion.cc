@@ -100,10 +100,10 @@ std::string bash_completion(ToolCommand app) {
 }  // namespace
 
 void add_completion_command(ToolCommand app, Invocation& invocation) {
-  ToolCommand command = app.add_subcommand("completion", "A completion script for the shell");
+  ToolCommand command = app.add_subcommand("completion", "Print a completion script for the shell");
   // Read while the words are parsed: it lives as long as the command does.
   const auto shell = std::make_shared<std::string>();
-  command.add_option("SHELL", *shell, "Which one").required().one_of({"bash"});
+  command.add_option("SHELL", *shell, "The shell").required().one_of({"bash"});
   command.footer(
       "Examples:\n"
       "  source <(signalbox completion bash)\n"

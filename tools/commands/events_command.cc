@@ -68,9 +68,9 @@ ExitCode follow(const Invocation& invocation, const EventsOptions& options) {
       },
       [&](const std::string& name, const json::object& params) {
         if (invocation.json) {
-          json::object told = params;
-          told["type"] = name;
-          write_out(json::serialize(told) + "\n");
+          json::object line = params;
+          line["type"] = name;
+          write_out(json::serialize(line) + "\n");
         } else if (name == "agent.log") {
           write_out(log.lines(params, terminal));
         } else {
@@ -87,9 +87,9 @@ ExitCode events(const Invocation& invocation, const EventsOptions& options) {
                 [](const json::object& result, const Terminal& terminal) {
                   std::string text;
                   if (result.contains("history_from")) {
-                    write_message("everything is there from position " +
+                    write_message("the log is complete from position " +
                                   text_at(result, "history_from") +
-                                  " on; of what is older only what concerns open runs and cards\n");
+                                  " on; older records remain only for open runs and cards\n");
                   }
                   for (const json::value& each : array_at(result, "events")) {
                     text += event_line(each.get_object(), terminal, wall_clock_ns());
@@ -104,21 +104,21 @@ ExitCode events(const Invocation& invocation, const EventsOptions& options) {
 }  // namespace
 
 void add_events_command(ToolCommand app, Invocation& invocation) {
-  ToolCommand command = app.add_subcommand("events", "The log: read it, or follow it");
+  ToolCommand command = app.add_subcommand("events", "Read or follow the log's events");
   const auto options = std::make_shared<EventsOptions>();
   command.add_option(
       "--from", options->from,
-      "The first position; else the first there is, or with --follow the next event to come");
-  command.add_option("--limit", options->limit, "Events at most, without --follow")
+      "The first position; default: the first there is, or with --follow the next event");
+  command.add_option("--limit", options->limit, "The maximum number of events, without --follow")
       .range(std::uint64_t{1}, std::uint64_t{1'000'000})
       .shows_default();
   command.add_option("--run", options->run_id, "Only events of this run");
-  command.add_option("--type", options->types, "Only events of this type; again for more")
-      .repeatable();
-  command.add_flag("--follow", options->follow, "Go on as events happen, until interrupted");
+  command.add_option("--type", options->types, "Only events of this type; repeatable").repeatable();
+  command.add_flag("--follow", options->follow, "Follow new events until interrupted");
   command.footer(
-      "With --follow --json it is a stream: one event a line, each a JSON object.\n"
-      "With --follow --type takes names of broadcasts, too: heartbeat.tick, agent.log, ...\n\n"
+      "With --follow --json the output is a stream of JSON objects, one event a line.\n"
+      "With --follow, --type also takes names of broadcasts: heartbeat.tick, agent.log,\n"
+      "...\n\n"
       "Examples:\n"
       "  signalbox events --from 120 --limit 1\n"
       "  signalbox events --run \"$run\" --type StationSucceeded --json\n"

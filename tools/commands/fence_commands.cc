@@ -24,7 +24,7 @@ std::string environment_variable(const char* name) {
   return value != nullptr ? value : "";
 }
 
-Called<json::object> told(const FenceHookOutcome& outcome, bool installed) {
+Called<json::object> to_result(const FenceHookOutcome& outcome, bool installed) {
   if (!outcome) {
     return tl::unexpected(outcome.error().is_usage
                               ? usage_error(outcome.error().message, outcome.error().next_commands)
@@ -41,26 +41,25 @@ Called<json::object> told(const FenceHookOutcome& outcome, bool installed) {
 
 std::string view_install(const json::object& result, const Terminal&) {
   const std::string before = text_at(result, "runs_after");
-  return (true_at(result, "changed") ? "installed " : "is there already: ") +
-         text_at(result, "hook") + "\n" +
-         (before.empty() ? "" : "after its check it runs " + before + "\n");
+  return (true_at(result, "changed") ? "installed " : "already installed: ") +
+         text_at(result, "hook") + "\n" + (before.empty() ? "" : "it then runs " + before + "\n");
 }
 
 std::string view_uninstall(const json::object& result, const Terminal&) {
-  return (true_at(result, "changed") ? "removed from " : "there is no hook of Signalbox's at ") +
+  return (true_at(result, "changed") ? "removed from " : "no hook of Signalbox at ") +
          text_at(result, "hook") + "\n";
 }
 
 std::string view_fence(const json::object& result, const Terminal&) {
   if (!true_at(result, "fenced")) return "not the worktree of a run: nothing to check\n";
-  return "run " + text_at(result, "run_id") + " goes on: the push may go ahead\n";
+  return "run " + text_at(result, "run_id") + " is in progress: the push is allowed\n";
 }
 
-// The worktree's own git directory: git tells its hooks, and `git` itself tells everybody else.
+// Returns the worktree's own git directory: GIT_DIR in a hook, else what `git` answers.
 fs::path git_directory() {
   std::error_code error;
-  if (const std::string told_by_git = environment_variable("GIT_DIR"); !told_by_git.empty()) {
-    return fs::absolute(told_by_git, error);
+  if (const std::string from_git = environment_variable("GIT_DIR"); !from_git.empty()) {
+    return fs::absolute(from_git, error);
   }
   return git(fs::current_path(error), {"rev-parse", "--absolute-git-dir"}).line();
 }
@@ -75,11 +74,11 @@ Called<json::object> question(const FenceMarker& marker) {
   json::object params{{"run_id", marker.run_id}, {"token", marker.token}};
   const std::string run_id = environment_variable("SIGNALBOX_RUN_ID");
   if (!run_id.empty() && run_id != marker.run_id) {
-    return tl::unexpected(from_rejection(
-        {ErrorCode::STALE_TOKEN,
-         "this worktree is of run " + marker.run_id + ", and who pushes works for run " + run_id,
-         {{"run_id", marker.run_id}, {"pushed_by", run_id}},
-         {"signalbox run get " + marker.run_id}}));
+    return tl::unexpected(from_rejection({ErrorCode::STALE_TOKEN,
+                                          "this worktree belongs to run " + marker.run_id +
+                                              ", but the push comes from run " + run_id,
+                                          {{"run_id", marker.run_id}, {"pushed_by", run_id}},
+                                          {"signalbox run get " + marker.run_id}}));
   }
   if (const std::string span = environment_variable("SIGNALBOX_SPAN_ID"); !span.empty()) {
     params["span_id"] = span;
@@ -125,13 +124,15 @@ void add_install(ToolCommand fence, Invocation& invocation) {
     std::string repository = ".";
     bool force = false;
   };
-  ToolCommand command = fence.add_subcommand("install", "Put the hook into a repository");
+  ToolCommand command =
+      fence.add_subcommand("install", "Install the pre-push hook in a repository");
   const auto options = std::make_shared<Options>();
-  command.add_option("REPOSITORY", options->repository, "Its path; else the current directory");
+  command.add_option("REPOSITORY", options->repository,
+                     "The repository's path; default: the current directory");
   command.add_flag("--force", options->force,
-                   "Also where there is another pre-push hook: it is kept, and runs after ours");
+                   "Install beside an existing pre-push hook, which then runs after ours");
   command.footer(
-      "Pushes from anywhere but the worktree of a run are none of its business.\n\n"
+      "The hook only checks pushes from the worktree of a run.\n\n"
       "Examples:\n"
       "  signalbox fence install ~/src/web\n"
       "  signalbox fence install --force");
@@ -139,34 +140,36 @@ void add_install(ToolCommand fence, Invocation& invocation) {
     std::error_code error;
     const fs::path binary = fs::read_symlink("/proc/self/exe", error);
     const fs::path repository = fs::weakly_canonical(options->repository, error);
-    return answer(invocation, told(install_fence_hook(repository, binary, options->force), true),
+    return answer(invocation,
+                  to_result(install_fence_hook(repository, binary, options->force), true),
                   view_install);
   });
 }
 
 void add_uninstall(ToolCommand fence, Invocation& invocation) {
   ToolCommand command =
-      fence.add_subcommand("uninstall", "Take the hook away and put the one before it back");
+      fence.add_subcommand("uninstall", "Remove the hook and restore the previous one");
   const auto repository = std::make_shared<std::string>(".");
-  command.add_option("REPOSITORY", *repository, "Its path; else the current directory");
+  command.add_option("REPOSITORY", *repository,
+                     "The repository's path; default: the current directory");
   command.footer(
       "Examples:\n"
       "  signalbox fence uninstall ~/src/web");
   command.action([repository, &invocation] {
     std::error_code error;
     const fs::path path = fs::weakly_canonical(*repository, error);
-    return answer(invocation, told(uninstall_fence_hook(path), false), view_uninstall);
+    return answer(invocation, to_result(uninstall_fence_hook(path), false), view_uninstall);
   });
 }
 
 void add_fence_check(ToolCommand fence, Invocation& invocation) {
   ToolCommand command = fence.add_subcommand(
-      "check", "Whether who works in the current worktree may push: what the hook asks");
+      "check", "Check whether the current worktree may push, as the hook does");
   command.footer(
-      "Exit codes: 0 it may, or this is no run's worktree; 1 it may not; 69 the server can't be\n"
-      "asked, which the hook takes for a no. SIGNALBOX_SPAN_ID or SIGNALBOX_TOKEN names the "
-      "attempt\n"
-      "that asks, as in the environment of a job.\n\n"
+      "Exit codes: 0 the push is allowed, or this isn't the worktree of a run; 1 it is\n"
+      "refused; 69 the server can't be reached, which the hook treats as a refusal.\n"
+      "SIGNALBOX_SPAN_ID or SIGNALBOX_TOKEN names the attempt, as in a job's\n"
+      "environment.\n\n"
       "Examples:\n"
       "  signalbox fence check && git push origin HEAD");
   command.action([&invocation] { return answer(invocation, check(invocation), view_fence); });

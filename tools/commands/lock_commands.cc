@@ -47,13 +47,14 @@ std::string unless_zero(const std::string& count) { return count == "0" ? "" : c
 
 std::string view_acquired_lock(const json::object& result, const Terminal& terminal,
                                std::int64_t now_ns) {
-  return named_values({{"key", {text_at(result, "key")}},
-                       {"owner", {text_at(result, "owner")}},
-                       {"token", {text_at(result, "token"), Style::strong}},
-                       {"lease until", {lease_end(result, now_ns)}},
-                       {"reason", {text_at(result, "reason")}},
-                       {"extended", {true_at(result, "extended") ? "it was held already" : ""}}},
-                      terminal);
+  return named_values(
+      {{"key", {text_at(result, "key")}},
+       {"owner", {text_at(result, "owner")}},
+       {"token", {text_at(result, "token"), Style::strong}},
+       {"lease until", {lease_end(result, now_ns)}},
+       {"reason", {text_at(result, "reason")}},
+       {"extended", {true_at(result, "extended") ? "yes, it was held already" : ""}}},
+      terminal);
 }
 
 std::string view_lock(const json::object& result, const Terminal& terminal, std::int64_t now_ns) {
@@ -139,21 +140,23 @@ struct LockListOptions {
 };
 
 void add_acquire(ToolCommand lock, Invocation& invocation) {
-  ToolCommand command = lock.add_subcommand("acquire", "Take a lock, or extend one of one's own");
+  ToolCommand command =
+      lock.add_subcommand("acquire", "Acquire a lock, or extend one that you hold");
   const auto options = std::make_shared<AcquireOptions>();
-  command.add_option("KEY", options->key, "What is locked").required();
+  command.add_option("KEY", options->key, "The lock's key").required();
   command.add_option("--owner", options->owner,
-                     "Who takes it; else user@host:pid of the calling process");
-  command.add_option("--lease-ms", options->lease_ms, "How long without a refresh; else 60000");
-  command.add_option("--reason", options->reason, "For whoever finds it held");
-  command.add_option("--run-root", options->run_root, "Mirror it in this directory's .lock")
+                     "The lock's owner; default: user@host:pid of the calling process");
+  command.add_option("--lease-ms", options->lease_ms,
+                     "How long the lock lasts without a refresh; default: 60000");
+  command.add_option("--reason", options->reason, "Why it is held, for others who want it");
+  command.add_option("--run-root", options->run_root, "Mirror the lock in this directory's .lock")
       .type_name("DIR");
-  command.add_option("--wait-ms", options->wait_ms, "How long to wait for it, in a fair queue");
+  command.add_option("--wait-ms", options->wait_ms,
+                     "How long to wait for the lock, in a fair queue");
   add_command_id(command, options->command_id);
   command.footer(
-      "Exits with 1 if another holds it. Its token goes into `lock refresh` and `lock release`, "
-      "and\n"
-      "fences whatever takes tokens.\n\n"
+      "Exits with 1 if another owner holds the lock. Pass its token to `lock refresh`,\n"
+      "`lock release` and everything that checks fencing tokens.\n\n"
       "Examples:\n"
       "  signalbox lock acquire deploy --reason \"release 1.4\"\n"
       "  signalbox lock acquire deploy --owner me --wait-ms 30000 --json | jq .result.token");
@@ -174,7 +177,7 @@ void add_acquire(ToolCommand lock, Invocation& invocation) {
 
 void add_held_lock(ToolCommand command, HeldLock& held) {
   command.add_option("KEY", held.key, "The lock").required();
-  command.add_option("--token", held.token, "The token that it was granted with")
+  command.add_option("--token", held.token, "The token from `lock acquire`")
       .required()
       .environment("SIGNALBOX_TOKEN");
   add_command_id(command, held.command_id);
@@ -188,12 +191,12 @@ json::object held_lock_params(const HeldLock& held) {
 }
 
 void add_refresh(ToolCommand lock, Invocation& invocation) {
-  ToolCommand command = lock.add_subcommand("refresh", "Extend the lease of a lock from now");
+  ToolCommand command = lock.add_subcommand("refresh", "Extend the lease of a lock, from now");
   const auto options = std::make_shared<HeldLock>();
   add_held_lock(command, *options);
-  command.add_option("--lease-ms", options->lease_ms, "The new lease; else as long as before");
+  command.add_option("--lease-ms", options->lease_ms, "The new lease; default: as long as before");
   command.footer(
-      "Exits with 1 if the token doesn't hold the lock any more.\n\n"
+      "Exits with 1 if the token no longer holds the lock.\n\n"
       "Examples:\n"
       "  signalbox lock refresh deploy --token 17\n"
       "  signalbox lock refresh \"$SIGNALBOX_LOCK_KEY\" --lease-ms 300000   # under `lock exec`");
@@ -207,24 +210,23 @@ void add_refresh(ToolCommand lock, Invocation& invocation) {
 }
 
 void add_release(ToolCommand lock, Invocation& invocation) {
-  ToolCommand command = lock.add_subcommand("release", "Give a lock back");
+  ToolCommand command = lock.add_subcommand("release", "Release a lock");
   const auto options = std::make_shared<HeldLock>();
   add_held_lock(command, *options);
   command.footer(
       "Examples:\n"
       "  signalbox lock release deploy --token 17");
   command.action([options, &invocation] {
-    return call_and_answer(invocation, "lock.release", held_lock_params(*options),
-                           [](const json::object& result, const Terminal&) {
-                             return std::string(true_at(result, "released")
-                                                    ? "released\n"
-                                                    : "it was released before\n");
-                           });
+    return call_and_answer(
+        invocation, "lock.release", held_lock_params(*options),
+        [](const json::object& result, const Terminal&) {
+          return std::string(true_at(result, "released") ? "released\n" : "already released\n");
+        });
   });
 }
 
 void add_lock_get(ToolCommand lock, Invocation& invocation) {
-  ToolCommand command = lock.add_subcommand("get", "Who holds a lock, since when and why");
+  ToolCommand command = lock.add_subcommand("get", "Show who holds a lock, since when and why");
   const auto key = std::make_shared<std::string>();
   command.add_option("KEY", *key, "The lock").required();
   command.footer(
@@ -259,12 +261,13 @@ Called<json::object> list_locks(const Invocation& invocation, const LockListOpti
 }
 
 void add_lock_list(ToolCommand lock, Invocation& invocation) {
-  ToolCommand command = lock.add_subcommand("list", "Locks that are held, by key");
+  ToolCommand command = lock.add_subcommand("list", "Held locks, by key");
   const auto options = std::make_shared<LockListOptions>();
   command.add_option("--prefix", options->prefix, "Only keys that start with it");
   command.add_option("--owner", options->owner, "Only locks of this owner");
-  command.add_option("--limit", options->limit, "Locks a page, 1 to 1000; else 100");
-  command.add_option("--cursor", options->cursor, "Go on after the page that gave this cursor");
+  command.add_option("--limit", options->limit, "Locks per page, 1 to 1000; default: 100");
+  command.add_option("--cursor", options->cursor,
+                     "Continue after the page that returned this cursor");
   command.add_flag("--all", options->all, "All pages");
   command.footer(
       "Examples:\n"

@@ -31,8 +31,11 @@ std::string loops_text(const json::object& result, const Terminal& terminal) {
 }
 
 void add_loop_list(ToolCommand loop, Invocation& invocation) {
-  ToolCommand command = loop.add_subcommand("list", "The loops, and when they are due");
-  command.footer("Examples:\n  signalbox loop list\n  signalbox loop list --json");
+  ToolCommand command = loop.add_subcommand("list", "The loops and when they are due");
+  command.footer(
+      "Examples:\n"
+      "  signalbox loop list\n"
+      "  signalbox loop list --json");
   command.action(
       [&invocation] { return call_and_answer(invocation, "loop.list", {}, loops_text); });
 }
@@ -46,10 +49,10 @@ void add_trigger(ToolCommand loop, Invocation& invocation) {
   const auto options = std::make_shared<Options>();
   command.add_option("LOOP", options->loop, "heartbeat, synthesizer, prune or retention")
       .required();
-  command.add_option("--reason", options->reason, "Why; kept in the log");
+  command.add_option("--reason", options->reason, "The reason; kept in the log");
   command.footer(
-      "Prints the tick's token. While a tick of the loop is under way there is no other one: then\n"
-      "that is noted in the log, and said.\n\n"
+      "Prints the tick's token. If a tick of the loop is in progress already, none\n"
+      "begins; the command says so, and the log records it.\n\n"
       "Examples:\n"
       "  signalbox loop trigger heartbeat\n"
       "  signalbox loop trigger synthesizer --reason \"before the release\"");
@@ -69,7 +72,7 @@ void add_trigger(ToolCommand loop, Invocation& invocation) {
 }  // namespace
 
 void add_loop_commands(ToolCommand app, Invocation& invocation) {
-  ToolCommand loop = app.add_group("loop", "The service's own loops: due times, and triggers");
+  ToolCommand loop = app.add_group("loop", "The service's own loops: list, trigger");
   add_loop_list(loop, invocation);
   add_trigger(loop, invocation);
 }

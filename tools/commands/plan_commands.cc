@@ -47,7 +47,7 @@ std::string view_plan(const json::object& plan, const Terminal& terminal) {
                                    {"plan", {text_at(plan, "plan_status")}},
                                    {"waiting for", {text_at(plan, "waiting_for")}},
                                    {"steps", {progress(plan)}},
-                                   {"left out", {text_at(plan, "cut")}}},
+                                   {"omitted", {text_at(plan, "cut")}}},
                                   terminal);
   TextTable table({{"STEP"},
                    {"TYPE"},
@@ -88,20 +88,21 @@ std::string view_plan_list(const json::object& result, const Terminal& terminal)
                {progress(plan)},
                {text_at(plan, "goal")}});
   }
-  return table.empty() ? "no deep work under way\n" : table.text(terminal);
+  return table.empty() ? "no deep work in progress\n" : table.text(terminal);
 }
 
 void add_plan_get(ToolCommand plan, Invocation& invocation) {
-  ToolCommand command = plan.add_subcommand("get", "The plan of a run, and how its steps stand");
+  ToolCommand command = plan.add_subcommand("get", "The plan of a run and the status of its steps");
   struct Options {
     std::string run_id;
     std::optional<std::string> station;
   };
   const auto options = std::make_shared<Options>();
   command.add_option("RUN", options->run_id, "The run").required();
-  command.add_option("--station", options->station, "Of this station, else of the latest one");
+  command.add_option("--station", options->station, "The station; default: the latest one");
   command.footer(
-      "Examples:\n  signalbox plan get \"$run\"\n"
+      "Examples:\n"
+      "  signalbox plan get \"$run\"\n"
       "  signalbox plan get \"$run\" --json | jq .result.todo_status");
   command.action([options, &invocation] {
     json::object params{{"run_id", options->run_id}};
@@ -111,11 +112,14 @@ void add_plan_get(ToolCommand plan, Invocation& invocation) {
 }
 
 void add_plan_list(ToolCommand plan, Invocation& invocation) {
-  ToolCommand command = plan.add_subcommand("list", "Runs whose deep work is under way");
+  ToolCommand command = plan.add_subcommand("list", "Runs with deep work in progress");
   const auto phase = std::make_shared<std::optional<std::string>>();
-  command.add_option("--waiting-for", *phase, "Only those that wait for a worker to do this")
+  command.add_option("--waiting-for", *phase, "Only runs that wait for a worker to do this")
       .one_of({"explore", "plan", "steps"});
-  command.footer("Examples:\n  signalbox plan list\n  signalbox plan list --waiting-for plan");
+  command.footer(
+      "Examples:\n"
+      "  signalbox plan list\n"
+      "  signalbox plan list --waiting-for plan");
   command.action([phase, &invocation] {
     json::object params;
     set_param(params, "waiting_for", *phase);
@@ -132,7 +136,7 @@ struct StationWord {
 void add_station_word(ToolCommand command, StationWord& word) {
   command.add_option("RUN", word.run_id, "The run").required();
   command.add_option("STATION", word.station, "Its station").required();
-  command.add_option("--token", word.token, "Of the station's attempt, as `plan get` tells it")
+  command.add_option("--token", word.token, "The token of the station's attempt, from `plan get`")
       .required();
   add_command_id(command, word.command_id);
 }
@@ -148,12 +152,12 @@ void add_explored(ToolCommand plan, Invocation& invocation) {
     std::optional<std::string> summary;
     std::vector<std::string> files, findings;
   };
-  ToolCommand command = plan.add_subcommand("explored", "Say what was found out");
+  ToolCommand command = plan.add_subcommand("explored", "Report what the exploration found");
   const auto options = std::make_shared<Options>();
   add_station_word(command, *options);
-  command.add_option("--summary", options->summary, "What there is, in short");
-  command.add_option("--file", options->files, "A file that matters; may be repeated");
-  command.add_option("--finding", options->findings, "What was found; may be repeated");
+  command.add_option("--summary", options->summary, "A short summary");
+  command.add_option("--file", options->files, "A relevant file; repeatable");
+  command.add_option("--finding", options->findings, "A finding; repeatable");
   command.footer(
       "Examples:\n"
       "  signalbox plan explored \"$run\" implement --token \"$token\" \\\n"
@@ -170,7 +174,7 @@ void add_explored(ToolCommand plan, Invocation& invocation) {
                            [](const json::object& result, const Terminal&) {
                              return text_at(result, "files") + " files, " +
                                     text_at(result, "findings") + " findings; " +
-                                    text_at(result, "files_cut") + " files left out\n";
+                                    text_at(result, "files_cut") + " files omitted\n";
                            });
   });
 }
@@ -179,7 +183,7 @@ void add_set(ToolCommand plan, Invocation& invocation) {
   struct Options : StationWord {
     std::string file;
   };
-  ToolCommand command = plan.add_subcommand("set", "Give a run its plan");
+  ToolCommand command = plan.add_subcommand("set", "Set the plan of a run");
   const auto options = std::make_shared<Options>();
   add_station_word(command, *options);
   command
@@ -200,7 +204,7 @@ void add_set(ToolCommand plan, Invocation& invocation) {
     params["steps"] = value->get_object()["steps"];
     return call_and_answer(
         invocation, "plan.set", std::move(params), [](const json::object& result, const Terminal&) {
-          return text_at(result, "steps") + " steps, " + text_at(result, "cut") + " left out\n";
+          return text_at(result, "steps") + " steps, " + text_at(result, "cut") + " omitted\n";
         });
   });
 }
@@ -211,12 +215,14 @@ void add_reset(ToolCommand plan, Invocation& invocation) {
     std::optional<std::string> reason, command_id;
   };
   ToolCommand command =
-      plan.add_subcommand("reset", "Drop all steps but the completed ones, for another plan");
+      plan.add_subcommand("reset", "Drop all steps except completed ones, to plan again");
   const auto options = std::make_shared<Options>();
   command.add_option("RUN", options->run_id, "The run").required();
-  command.add_option("--reason", options->reason, "Why; kept in the log");
+  command.add_option("--reason", options->reason, "The reason; kept in the log");
   add_command_id(command, options->command_id);
-  command.footer("Examples:\n  signalbox plan reset \"$run\" --reason \"it misses the tests\"");
+  command.footer(
+      "Examples:\n"
+      "  signalbox plan reset \"$run\" --reason \"it misses the tests\"");
   command.action([options, &invocation] {
     json::object params{{"run_id", options->run_id}};
     set_param(params, "reason", options->reason);
@@ -224,7 +230,7 @@ void add_reset(ToolCommand plan, Invocation& invocation) {
     return call_and_answer(
         invocation, "plan.reset", std::move(params),
         [](const json::object& result, const Terminal&) {
-          return std::string(true_at(result, "reset") ? "reset\n" : "there was nothing to reset\n");
+          return std::string(true_at(result, "reset") ? "reset\n" : "nothing to reset\n");
         });
   });
 }
@@ -233,7 +239,10 @@ void add_reset(ToolCommand plan, Invocation& invocation) {
 
 void add_plan_commands(ToolCommand app, Invocation& invocation) {
   ToolCommand plan = app.add_group("plan", "Deep work: get, list, explored, set, reset");
-  plan.footer("Examples:\n  signalbox plan list\n  signalbox plan get \"$run\"");
+  plan.footer(
+      "Examples:\n"
+      "  signalbox plan list\n"
+      "  signalbox plan get \"$run\"");
   add_plan_get(plan, invocation);
   add_plan_list(plan, invocation);
   add_explored(plan, invocation);

@@ -22,7 +22,7 @@ struct PutProjectOptions {
 
 ExitCode put(const Invocation& invocation, const PutProjectOptions& options) {
   const auto view = [](const json::object& result, const Terminal&) {
-    return text_at(result, "name") + (true_at(result, "changed") ? ": put\n" : ": as it was\n");
+    return text_at(result, "name") + (true_at(result, "changed") ? ": saved\n" : ": unchanged\n");
   };
   // The server may have another working directory.
   json::object params{
@@ -40,23 +40,23 @@ ExitCode put(const Invocation& invocation, const PutProjectOptions& options) {
 }
 
 void add_put(ToolCommand project, Invocation& invocation) {
-  ToolCommand command = project.add_subcommand("put", "Put a project, or change it");
+  ToolCommand command = project.add_subcommand("put", "Add a project or change it");
   const auto options = std::make_shared<PutProjectOptions>();
-  command.add_option("NAME", options->name, "Its name").required();
+  command.add_option("NAME", options->name, "The project's name").required();
   command.add_option("--repository", options->repository, "The root of its git repository")
       .required()
       .type_name("DIR");
   command.add_option("--base", options->base,
-                     "The branch that cards start from and are merged into; else main");
+                     "The branch that cards start from and are merged into; default: main");
   command.add_option("--remote", options->remote,
-                     "Where verified and merged work is pushed to; else nowhere");
+                     "The remote that verified and merged work is pushed to; default: none");
   command
       .add_option("--pipeline", options->pipeline,
-                  "Stations of a card's run; else intake, implement, verify, create_pr")
+                  "Stations of a card's run; default: intake, implement, verify, create_pr")
       .type_name("FILE.toml|FILE.json");
   add_command_id(command, options->command_id);
   command.footer(
-      "How its cards are worked on is said in HEARTBEAT.md, in the repository.\n\n"
+      "HEARTBEAT.md in the repository holds the policy for its cards.\n\n"
       "Examples:\n"
       "  signalbox project put web --repository ~/src/web --remote origin\n"
       "  signalbox project put web --repository . --base trunk --pipeline card.toml");
@@ -65,9 +65,9 @@ void add_put(ToolCommand project, Invocation& invocation) {
 
 void add_project_get(ToolCommand project, Invocation& invocation) {
   ToolCommand command =
-      project.add_subcommand("get", "A project, its policy, and what is wrong with its file");
+      project.add_subcommand("get", "A project, its policy, and errors in its policy file");
   const auto name = std::make_shared<std::string>();
-  command.add_option("NAME", *name, "Its name").required();
+  command.add_option("NAME", *name, "The project's name").required();
   command.footer(
       "Examples:\n"
       "  signalbox project get web\n"
@@ -87,9 +87,13 @@ void add_project_list(ToolCommand project, Invocation& invocation) {
   };
   ToolCommand command = project.add_subcommand("list", "Projects, by name");
   const auto options = std::make_shared<Options>();
-  command.add_option("--limit", options->limit, "Projects a page, 1 to 500; else 100");
-  command.add_option("--cursor", options->cursor, "Go on after the page that gave this cursor");
-  command.footer("Examples:\n  signalbox project list\n  signalbox project list --json");
+  command.add_option("--limit", options->limit, "Projects per page, 1 to 500; default: 100");
+  command.add_option("--cursor", options->cursor,
+                     "Continue after the page that returned this cursor");
+  command.footer(
+      "Examples:\n"
+      "  signalbox project list\n"
+      "  signalbox project list --json");
   command.action([options, &invocation] {
     json::object params;
     set_param(params, "limit", options->limit);
@@ -101,7 +105,8 @@ void add_project_list(ToolCommand project, Invocation& invocation) {
 }  // namespace
 
 void add_project_commands(ToolCommand app, Invocation& invocation) {
-  ToolCommand project = app.add_group("project", "Git repositories whose cards are worked on");
+  ToolCommand project =
+      app.add_group("project", "Git repositories with cards to work on: put, get, list");
   project.footer(
       "Examples:\n"
       "  signalbox project put web --repository ~/src/web --remote origin\n"

@@ -30,7 +30,7 @@ ExitCode rpc(const Invocation& invocation, const RpcOptions& options) {
 }  // namespace
 
 void add_rpc_command(ToolCommand app, Invocation& invocation) {
-  ToolCommand command = app.add_subcommand("rpc", "Call any method of the socket interface");
+  ToolCommand command = app.add_subcommand("rpc", "Call any method of the protocol");
   const auto options = std::make_shared<RpcOptions>();
   command.add_option("METHOD", options->method, "For example run.list").required();
   command.add_option("PARAMS", options->params, "A JSON object, @FILE, or @- for stdin");

@@ -32,14 +32,16 @@ struct ResumeOptions {
 
 void add_resume(ToolCommand run, Invocation& invocation) {
   ToolCommand command = run.add_subcommand(
-      "resume", "Let a run go on that is paused, waits for a decision or has used up its budget");
+      "resume", "Resume a run that is paused, waits for a decision or has used up its budget");
   const auto options = std::make_shared<ResumeOptions>();
-  command.add_option("RUN", options->run_id, "Its id").required();
-  command.add_option("--decision", options->decision, "About the station that waits for one")
+  command.add_option("RUN", options->run_id, "The run's id").required();
+  command
+      .add_option("--decision", options->decision,
+                  "The decision for the station that waits for one")
       .one_of({"approve", "reject"});
   command.add_option("--station", options->station,
-                     "The one that is decided about; refused if it is another's turn");
-  command.add_option("--reason", options->reason, "Why; kept in the log");
+                     "The station that the decision is for; refused if another one waits");
+  command.add_option("--reason", options->reason, "The reason; kept in the log");
   add_budget_options(command, options->budget);
   add_command_id(command, options->command_id);
   command.footer(
@@ -75,14 +77,14 @@ std::string view_retried(const json::object& result, const Terminal&) {
 
 void add_retry(ToolCommand run, Invocation& invocation) {
   ToolCommand command = run.add_subcommand(
-      "retry", "Start a new attempt of the station that a failed run failed at, and no other");
+      "retry", "Retry a failed run with a new attempt of the station that failed");
   const auto options = std::make_shared<RetryOptions>();
-  command.add_option("RUN", options->run_id, "Its id").required();
-  command.add_option("--reason", options->reason, "Why; kept in the log");
+  command.add_option("RUN", options->run_id, "The run's id").required();
+  command.add_option("--reason", options->reason, "The reason; kept in the log");
   command.add_option("--strategy", options->strategy,
-                     "To begin with, of those of the station; else its first");
+                     "The strategy to start with, one of the station's; default: its first");
   command.add_option("--max-retries", options->max_retries,
-                     "Of each station from now on, instead of what the pipeline says");
+                     "Retries of each station from now on; overrides the pipeline");
   add_command_id(command, options->command_id);
   command.footer(
       "Examples:\n"
@@ -109,8 +111,8 @@ std::string view_run_why(const json::object& result, const Terminal& terminal) {
                                    {"card", {of_card}},
                                    {"status",
                                     {status + (ended    ? ""
-                                               : moving ? ", it moves"
-                                                        : ", it doesn't move"),
+                                               : moving ? ", in progress"
+                                                        : ", waiting"),
                                      ended    ? style_of_status(status)
                                      : moving ? Style::good
                                               : Style::bad}}},
@@ -120,10 +122,10 @@ std::string view_run_why(const json::object& result, const Terminal& terminal) {
 }
 
 void add_run_why(ToolCommand run, Invocation& invocation) {
-  ToolCommand command = run.add_subcommand(
-      "why", "Why a run isn't moving, since which event, and what to do about it");
+  ToolCommand command =
+      run.add_subcommand("why", "Why a run is waiting, since which event, and what to do about it");
   const auto run_id = std::make_shared<std::string>();
-  command.add_option("RUN", *run_id, "Its id").required();
+  command.add_option("RUN", *run_id, "The run's id").required();
   command.footer(
       "Examples:\n"
       "  signalbox run why \"$run\"\n"
@@ -144,13 +146,13 @@ std::string view_otlp(const json::object& result, const Terminal&) {
 
 void add_trace(ToolCommand run, Invocation& invocation) {
   ToolCommand command =
-      run.add_subcommand("trace", "Its attempts and steps as spans, in the course of time");
+      run.add_subcommand("trace", "A run's attempts and steps as spans on a time line");
   const auto options = std::make_shared<RunTraceOptions>();
-  command.add_option("RUN", options->run_id, "Its id").required();
+  command.add_option("RUN", options->run_id, "The run's id").required();
   command.add_flag("--otlp", options->otlp,
-                   "The request that an OpenTelemetry collector takes, of what has ended");
+                   "Print the spans that have ended as a request for an OpenTelemetry collector");
   command.footer(
-      "The spans are those that [traces] sends: the same ids, whoever makes them.\n\n"
+      "These are the spans that [traces] exports, with the same ids.\n\n"
       "Examples:\n"
       "  signalbox run trace \"$run\"\n"
       "  signalbox run trace \"$run\" --at 1h\n"
@@ -190,7 +192,7 @@ void add_run_get(ToolCommand run, Invocation& invocation) {
   ToolCommand command =
       run.add_subcommand("get", "A run with its stations, attempts and artifacts");
   const auto options = std::make_shared<RunOptions>();
-  command.add_option("RUN", options->run_id, "Its id").required();
+  command.add_option("RUN", options->run_id, "The run's id").required();
   command.footer(
       "Examples:\n"
       "  signalbox run get 0190f3c4-5b6a-7c8d-9e0f-123456789abc\n"
@@ -223,7 +225,7 @@ Called<json::object> list_runs(const Invocation& invocation, const ListRunsOptio
 }
 
 void add_run_list(ToolCommand run, Invocation& invocation) {
-  ToolCommand command = run.add_subcommand("list", "Runs, the newest first");
+  ToolCommand command = run.add_subcommand("list", "Runs, newest first");
   const auto options = std::make_shared<ListRunsOptions>();
   command.add_option("--status", options->status, "Only runs of this status")
       .one_of({"queued", "running", "paused", "succeeded", "failed", "canceled"});
@@ -234,8 +236,9 @@ void add_run_list(ToolCommand run, Invocation& invocation) {
       .type_name("RFC3339");
   command.add_option("--until", options->until, "Only runs started before this time")
       .type_name("RFC3339");
-  command.add_option("--limit", options->limit, "Runs a page, 1 to 500; else 50");
-  command.add_option("--cursor", options->cursor, "Go on after the page that gave this cursor");
+  command.add_option("--limit", options->limit, "Runs per page, 1 to 500; default: 50");
+  command.add_option("--cursor", options->cursor,
+                     "Continue after the page that returned this cursor");
   command.add_flag("--all", options->all, "All pages");
   command.footer(
       "Examples:\n"
@@ -253,7 +256,7 @@ ExitCode cancel(const Invocation& invocation, const RunOptions& options) {
   set_param(params, "command_id", options.command_id);
   const View view = [](const json::object& result, const Terminal&) {
     const std::string status = text_at(result, "status");
-    return status == "running" ? std::string("cancel requested: its job is being ended\n")
+    return status == "running" ? std::string("cancel requested: the job is being ended\n")
                                : status + "\n";
   };
   const auto result = call_server(invocation, "run.cancel", std::move(params));
@@ -264,11 +267,12 @@ ExitCode cancel(const Invocation& invocation, const RunOptions& options) {
 }
 
 void add_cancel(ToolCommand run, Invocation& invocation) {
-  ToolCommand command = run.add_subcommand("cancel", "End a run, and its job with all descendants");
+  ToolCommand command =
+      run.add_subcommand("cancel", "Cancel a run and end its job with all descendants");
   const auto options = std::make_shared<RunOptions>();
-  command.add_option("RUN", options->run_id, "Its id").required();
-  command.add_option("--reason", options->reason, "Why; kept in the log");
-  command.add_flag("--wait", options->wait, "Until the run has ended, then show it");
+  command.add_option("RUN", options->run_id, "The run's id").required();
+  command.add_option("--reason", options->reason, "The reason; kept in the log");
+  command.add_flag("--wait", options->wait, "Wait until the run has ended, then show it");
   add_command_id(command, options->command_id);
   command.footer(
       "Examples:\n"
@@ -279,10 +283,10 @@ void add_cancel(ToolCommand run, Invocation& invocation) {
 
 void add_pause(ToolCommand run, Invocation& invocation) {
   ToolCommand command =
-      run.add_subcommand("pause", "Start no further attempt of a run; one under way finishes");
+      run.add_subcommand("pause", "Pause a run: no new attempt starts, one in progress finishes");
   const auto options = std::make_shared<RunOptions>();
-  command.add_option("RUN", options->run_id, "Its id").required();
-  command.add_option("--reason", options->reason, "Why; kept in the log");
+  command.add_option("RUN", options->run_id, "The run's id").required();
+  command.add_option("--reason", options->reason, "The reason; kept in the log");
   add_command_id(command, options->command_id);
   command.footer(
       "Examples:\n"
@@ -310,12 +314,13 @@ ExitCode artifact(const Invocation& invocation, const RunOptions& options) {
 }
 
 void add_artifact(ToolCommand run, Invocation& invocation) {
-  ToolCommand command = run.add_subcommand("artifact", "Print what an attempt of a run left");
+  ToolCommand command = run.add_subcommand("artifact", "Print an artifact of a run");
   const auto options = std::make_shared<RunOptions>();
-  command.add_option("RUN", options->run_id, "Its id").required();
-  command.add_option("NAME", options->name, "As `run get` lists it").required();
+  command.add_option("RUN", options->run_id, "The run's id").required();
+  command.add_option("NAME", options->name, "The artifact's name, as `run get` lists it")
+      .required();
   command.footer(
-      "What is not text, or more than 256 KiB of it, is not printed: its path is.\n\n"
+      "Prints the file's path instead if it isn't text or is larger than 256 KiB.\n\n"
       "Examples:\n"
       "  signalbox run artifact \"$run\" patch | git apply\n"
       "  signalbox run artifact \"$run\" verify_summary");

@@ -34,7 +34,7 @@ bool ends_run(const json::object& event) {
 // Gives `visit` the run's events from its start to its end, then gives the run.
 Called<json::object> follow_run(const Invocation& invocation, const std::string& run_id,
                                 const std::function<void(const json::object&)>& visit,
-                                const BroadcastVisitor& told = {}) {
+                                const BroadcastVisitor& visit_broadcast = {}) {
   json::object params{{"run_id", run_id}};
   const auto run = call_server(invocation, "run.get", params);
   if (!run) return run;
@@ -45,8 +45,9 @@ Called<json::object> follow_run(const Invocation& invocation, const std::string&
     visit(event);
     return !ends_run(event) || number_at(event, "position") < last_known;
   };
-  const auto followed = told ? follow_run_events(invocation, params, until_end, told)
-                             : follow_events(invocation, params, until_end);
+  const auto followed = visit_broadcast
+                            ? follow_run_events(invocation, params, until_end, visit_broadcast)
+                            : follow_events(invocation, params, until_end);
   if (!followed) return tl::unexpected(followed.error());
   return call_server(invocation, "run.get", {{"run_id", run_id}});
 }
@@ -112,7 +113,7 @@ Called<json::object> start_params(const StartOptions& options) {
   for (const std::string& label : options.labels) {
     const auto equals = label.find('=');
     if (equals == std::string::npos || equals == 0) {
-      return tl::unexpected(usage_error("a label is NAME=VALUE, this is none: " + label));
+      return tl::unexpected(usage_error("a label is NAME=VALUE, not " + label));
     }
     labels[label.substr(0, equals)] = label.substr(equals + 1);
   }
@@ -139,7 +140,7 @@ ExitCode start(const Invocation& invocation, const StartOptions& options) {
   const auto result = call_server(invocation, "run.start", std::move(*params));
   if (!result || !options.watch) {
     if (result && !invocation.json && true_at(*result, "replayed")) {
-      write_message("this run was started before\n");
+      write_message("this run was started earlier\n");
     }
     return answer(invocation, result, view_started);
   }
@@ -155,14 +156,14 @@ Called<json::object> wait_for_end(const Invocation& invocation, const std::strin
 void add_run_watch_command(ToolCommand run, Invocation& invocation) {
   ToolCommand command = run.add_subcommand("watch", "Follow a run to its end");
   const auto run_id = std::make_shared<std::string>();
-  command.add_option("RUN", *run_id, "Its id").required();
+  command.add_option("RUN", *run_id, "The run's id").required();
   const auto without_log = std::make_shared<bool>(false);
   command.add_flag("--no-log", *without_log, "Events only, not what the run's agents print");
   command.footer(
-      "What agents print is shown under the events as it comes; of a flood the newest. It isn't\n"
-      "in the log, so of what is over there are events only.\n"
-      "Exits with 0 if the run succeeded, else with 1. A server that restarts meanwhile is waited\n"
-      "for. Under --json it is silent until the end, then prints what `run get` does.\n\n"
+      "Shows the output of agents below the events while they run; of a flood only the\n"
+      "newest. The output isn't in the log, so attempts that have ended show events\n"
+      "only. Exits with 0 if the run succeeded, else with 1. Waits for a server that\n"
+      "restarts. With --json prints nothing until the end, then the same as `run get`.\n\n"
       "Examples:\n"
       "  signalbox run watch 0190f3c4-5b6a-7c8d-9e0f-123456789abc\n"
       "  signalbox run watch \"$run\" && signalbox run artifact \"$run\" patch");
@@ -173,24 +174,26 @@ void add_run_watch_command(ToolCommand run, Invocation& invocation) {
 void add_run_start_command(ToolCommand run, Invocation& invocation) {
   ToolCommand command = run.add_subcommand("start", "Start a run; prints its id");
   const auto options = std::make_shared<StartOptions>();
-  command.add_option("GOAL", options->goal, "What is to be done").required();
-  command.add_option("--pipeline", options->pipeline, "Its stations; else the default pipeline")
+  command.add_option("GOAL", options->goal, "What the run should achieve").required();
+  command
+      .add_option("--pipeline", options->pipeline,
+                  "The pipeline's file; without it, the default pipeline")
       .type_name("FILE.toml|FILE.json");
   command.add_option("--input", options->input, "A JSON value for the stations, or @FILE")
       .type_name("JSON");
-  command.add_option("--project", options->project, "A name to find the run by");
-  command.add_option("--label", options->labels, "A label to find the run by; again for more")
+  command.add_option("--project", options->project, "A name to filter runs by");
+  command.add_option("--label", options->labels, "A label to filter runs by; repeatable")
       .type_name("NAME=VALUE")
       .repeatable();
   command.add_option("--idempotency-key", options->idempotency_key,
-                     "The same key gives the same run, for ever");
+                     "Starting again with the same key returns the same run");
   command.add_option("--run-root", options->run_root, "Where the run keeps its files")
       .type_name("DIR");
   command.add_option("--repository", options->repository, "A git repository to work on")
       .type_name("DIR");
-  command.add_option("--base", options->base, "The commit or branch to start from; else HEAD");
+  command.add_option("--base", options->base, "The commit or branch to start from; default: HEAD");
   command.add_option("--max-retries", options->max_retries,
-                     "Of each of its stations, instead of what the pipeline says");
+                     "Retries of each station; overrides the pipeline");
   add_budget_options(command, options->budget);
   add_command_id(command, options->command_id);
   command.add_flag("--watch", options->watch, "Follow the run to its end, as `run watch` does");

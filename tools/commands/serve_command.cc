@@ -10,34 +10,33 @@ namespace signalbox {
 void add_serve_command(ToolCommand app, Invocation& invocation) {
   ToolCommand serve = app.add_subcommand("serve", "Run the server, until SIGTERM or SIGINT");
   const auto options = std::make_shared<ServeOptions>();
-  serve.add_option("--listen", options->listen, "Serve TCP as well; others than loopback need TLS")
+  serve
+      .add_option("--listen", options->listen,
+                  "Serve TCP as well; needs TLS unless it is a loopback address")
       .type_name("HOST:PORT");
-  serve.add_option("--config", options->config, "A TOML file; flags have the last word")
-      .type_name("FILE");
+  serve.add_option("--config", options->config, "A TOML file; flags override it").type_name("FILE");
   serve.add_option("--log-level", options->log_level, "debug, info, warn, error")
       .type_name("LEVEL");
   serve
       .add_option("--log-format", options->log_format,
-                  "auto, text, json or journal; else the journal if stderr is it")
+                  "auto, text, json or journal; default: auto, the journal if stderr goes there")
       .type_name("FORMAT");
-  serve.add_option("--jobs-max", options->jobs_max, "Jobs that run here at the same time");
+  serve.add_option("--jobs-max", options->jobs_max, "Local jobs that run at the same time");
   serve.add_option("--remote-jobs-max", options->remote_jobs_max,
-                   "Jobs that run elsewhere (modal) at the same time");
+                   "Remote jobs (modal) that run at the same time");
   serve.add_option("--snapshot-events", options->snapshot_events,
-                   "Make a snapshot of the state every so many events");
+                   "Take a snapshot of the state every so many events");
   serve
       .add_option("--watchdog-interval", options->watchdog_interval,
-                  "How often the watchdog looks at all that runs; else 5s")
+                  "How often the watchdog checks running attempts; default: 5s")
       .type_name("DURATION");
   serve
       .add_option("--traces-endpoint", options->traces_endpoint,
                   "Send each run's trace to an OpenTelemetry collector, as OTLP/JSON over HTTP")
       .type_name("URL");
   serve.footer(
-      "Settings of the file that have no flag: tls_certificate, tls_key, http_hosts,\n"
-      "and the tables [board], [traces] and [retention]: what is older than an age moves into an\n"
-      "archive by itself.\n"
-      "\n"
+      "The file also has settings without a flag: tls_certificate, tls_key, http_hosts\n"
+      "and the tables [board], [traces] and [retention].\n\n"
       "Examples:\n"
       "  signalbox serve\n"
       "  signalbox serve --data ./box --log-format json\n"

@@ -32,7 +32,7 @@ std::string view_status(const json::object& status, const Terminal& terminal) {
       failures.empty() ? "ok" : "can't be written: " + scalar_text(failures.front());
   const json::array& disk_failures = array_at(status, "disk_failures");
   const bool full = true_at(status, "storage_full");
-  std::string storage = full ? "full: nothing is taken" : "ok";
+  std::string storage = full ? "full: writes are refused" : "ok";
   if (!full && !disk_failures.empty()) storage = scalar_text(disk_failures.front());
   const json::object* policy = nullptr;
   if (const json::value* found = status.if_contains("retention")) policy = found->if_object();
@@ -69,8 +69,11 @@ std::string view_limits(const json::object& limits, const Terminal& terminal) {
 }
 
 void add_status(ToolCommand parent, Invocation& invocation) {
-  ToolCommand status = parent.add_subcommand("status", "How the server is");
-  status.footer("Examples:\n  signalbox status\n  signalbox status --json");
+  ToolCommand status = parent.add_subcommand("status", "The server's status");
+  status.footer(
+      "Examples:\n"
+      "  signalbox status\n"
+      "  signalbox status --json");
   status.action(
       [&invocation] { return call_and_answer(invocation, "server.status", {}, view_status); });
 }
@@ -120,17 +123,23 @@ void add_server_commands(ToolCommand app, Invocation& invocation) {
   add_status(app, invocation);
   ToolCommand server = app.add_group("server", "The server: status, limits, the latest crash");
   server.footer(
-      "Examples:\n  signalbox server status\n  signalbox server limits\n"
+      "Examples:\n"
+      "  signalbox server status\n"
+      "  signalbox server limits\n"
       "  signalbox server crash-report");
   add_status(server, invocation);
-  ToolCommand limits = server.add_subcommand("limits", "Every bound, with its unit in its name");
-  limits.footer("Examples:\n  signalbox server limits\n  signalbox server limits --json");
+  ToolCommand limits = server.add_subcommand("limits", "All limits, with the unit in the name");
+  limits.footer(
+      "Examples:\n"
+      "  signalbox server limits\n"
+      "  signalbox server limits --json");
   limits.action(
       [&invocation] { return call_and_answer(invocation, "server.limits", {}, view_limits); });
   ToolCommand crash = server.add_subcommand(
-      "crash-report", "What the latest crash left in flight, and what became of each");
+      "crash-report", "What was in flight at the latest crash, and the verdict on each");
   crash.footer(
-      "Examples:\n  signalbox server crash-report\n"
+      "Examples:\n"
+      "  signalbox server crash-report\n"
       "  signalbox server crash-report --json | jq '.result.report.items'");
   crash.action([&invocation] {
     return call_and_answer(invocation, "server.crash_report", {}, view_crash_report);

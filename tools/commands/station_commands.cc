@@ -80,8 +80,7 @@ struct CompleteOptions : HeldStation {
 Called<json::object> artifact_from(const std::string& text) {
   const auto equals = text.find('=');
   if (equals == std::string::npos || equals == 0) {
-    return tl::unexpected(
-        usage_error("an artifact is NAME=FILE[:MEDIA/TYPE], this is none: " + text));
+    return tl::unexpected(usage_error("an artifact is NAME=FILE[:MEDIA/TYPE], not " + text));
   }
   std::string file = text.substr(equals + 1);
   json::object artifact{{"name", text.substr(0, equals)}};
@@ -143,7 +142,7 @@ ExitCode complete(const Invocation& invocation, const CompleteOptions& options) 
 }
 
 void add_station_complete(ToolCommand station, Invocation& invocation) {
-  ToolCommand command = station.add_subcommand("complete", "Say how the attempt ended");
+  ToolCommand command = station.add_subcommand("complete", "Report how the attempt ended");
   const auto options = std::make_shared<CompleteOptions>();
   add_held_station(command, *options);
   command.add_option("--outcome", options->outcome, "How it ended")
@@ -151,25 +150,27 @@ void add_station_complete(ToolCommand station, Invocation& invocation) {
       .one_of({"succeeded", "failed", "canceled", "timeout"});
   command.add_option("--summary", options->summary, "What was done, in a few words");
   command.add_option("--logs", options->logs, "An excerpt of the logs, or @FILE");
-  command.add_option("--external-ref", options->external_ref, "The job's id elsewhere");
+  command.add_option("--external-ref", options->external_ref, "The job's id in an external system");
   command.add_option("--metadata", options->metadata, "A JSON object, or @FILE").type_name("JSON");
-  command.add_option("--artifact", options->artifacts, "A file that it left; again for more")
+  command
+      .add_option("--artifact", options->artifacts, "A file that the attempt produced; repeatable")
       .type_name("NAME=FILE[:MEDIA/TYPE]")
       .repeatable();
   command.add_option("--error-class", options->error_class, "What the failure means for a retry")
       .one_of({"config", "transient", "terminal", "lost", "quota"});
   command.add_option("--error-code", options->error_code, "For programs, such as RATE_LIMITED");
   command.add_option("--error-message", options->error_message, "For people");
-  command.add_flag("--claim-next", options->claim_next, "And claim the next ready station");
+  command.add_flag("--claim-next", options->claim_next, "Claim the next ready station as well");
   command
       .add_option("--next-station", options->next_stations,
-                  "With --claim-next: only stations of this name; again for more")
+                  "With --claim-next: only stations of this name; repeatable")
       .repeatable();
   command.add_option("--lease-ms", options->lease_ms, "With --claim-next: the lease");
   command.footer(
       "Examples:\n"
       "  signalbox station complete --run \"$run\" --station plan --token 17 --outcome succeeded "
-      "\\\n    --summary \"three steps\" --artifact plan=plan.md:text/markdown\n"
+      "\\\n"
+      "    --summary \"three steps\" --artifact plan=plan.md:text/markdown\n"
       "  signalbox station complete --outcome failed --error-class transient   # in a job");
   command.action([options, &invocation] { return complete(invocation, *options); });
 }
@@ -182,16 +183,18 @@ void add_claim(ToolCommand station, Invocation& invocation) {
     std::optional<std::int64_t> lease_ms, wait_ms;
     std::optional<std::uint64_t> lock_token;
   };
-  ToolCommand command = station.add_subcommand("claim", "Take the station that waits longest");
+  ToolCommand command =
+      station.add_subcommand("claim", "Claim the station that has waited longest");
   const auto options = std::make_shared<Options>();
-  command.add_option("--worker", options->worker, "Who takes it").required();
-  command.add_option("--station", options->stations, "Only stations of this name; again for more")
+  command.add_option("--worker", options->worker, "The worker's name").required();
+  command.add_option("--station", options->stations, "Only stations of this name; repeatable")
       .repeatable();
   command.add_option("--run", options->run_id, "Only this run's station");
-  command.add_option("--lease-ms", options->lease_ms, "How long without a heartbeat");
-  command.add_option("--wait-ms", options->wait_ms, "How long to wait for one");
+  command.add_option("--lease-ms", options->lease_ms,
+                     "How long the claim lasts without a heartbeat");
+  command.add_option("--wait-ms", options->wait_ms, "How long to wait for a station");
   command.add_option("--lock-token", options->lock_token,
-                     "Of a lock that is held; the attempt fails when it is lost");
+                     "The token of a held lock; the attempt fails when it is lost");
   add_command_id(command, options->command_id);
   command.footer(
       "Examples:\n"
@@ -216,12 +219,12 @@ void add_station_heartbeat(ToolCommand station, Invocation& invocation) {
     std::optional<std::int64_t> lease_ms;
     std::optional<std::string> progress_digest;
   };
-  ToolCommand command = station.add_subcommand("heartbeat", "Say that the work goes on");
+  ToolCommand command = station.add_subcommand("heartbeat", "Report that the work continues");
   const auto options = std::make_shared<Options>();
   add_held_station(command, *options);
   command.add_option("--lease-ms", options->lease_ms, "The new lease, from now");
   command.add_option("--progress-digest", options->progress_digest,
-                     "The worker's own word for how far it is");
+                     "The worker's progress: any text that changes with it");
   command.footer(
       "Examples:\n"
       "  signalbox station heartbeat --run \"$run\" --station plan --token 17\n"
@@ -247,8 +250,8 @@ void add_set_external_ref(ToolCommand station, Invocation& invocation) {
   struct Options : HeldStation {
     std::string external_ref;
   };
-  ToolCommand command = station.add_subcommand("set-external-ref",
-                                               "Record under which id the job is known elsewhere");
+  ToolCommand command =
+      station.add_subcommand("set-external-ref", "Record the job's id in an external system");
   const auto options = std::make_shared<Options>();
   add_held_station(command, *options);
   command.add_option("REF", options->external_ref, "The id").required();
@@ -272,15 +275,16 @@ void add_defer(ToolCommand station, Invocation& invocation) {
     std::int64_t delay_ms = 0;
     std::optional<std::string> note;
   };
-  ToolCommand command = station.add_subcommand("defer", "Give the claim back for a while");
+  ToolCommand command = station.add_subcommand("defer", "Release the claim for a while");
   const auto options = std::make_shared<Options>();
   add_held_station(command, *options);
-  command.add_option("--delay-ms", options->delay_ms, "For how long").required();
-  command.add_option("--note", options->note, "For whoever takes it next");
+  command.add_option("--delay-ms", options->delay_ms, "How long to wait before the next claim")
+      .required();
+  command.add_option("--note", options->note, "A note for the next worker");
   command.footer(
       "Examples:\n"
-      "  signalbox station defer --run \"$run\" --station plan --token 17 --delay-ms 60000 "
-      "--note \"rate limit\"");
+      "  signalbox station defer --run \"$run\" --station plan --token 17 --delay-ms 60000 --note "
+      "\"rate limit\"");
   command.action([options, &invocation] {
     json::object params = held_station_params(*options);
     params["delay_ms"] = options->delay_ms;
@@ -299,8 +303,8 @@ void add_station_commands(ToolCommand app, Invocation& invocation) {
   ToolCommand station = app.add_group(
       "station", "For outside workers: claim, heartbeat, set-external-ref, complete, defer");
   station.footer(
-      "In a job's environment --run, --station and --token are taken from SIGNALBOX_RUN_ID,\n"
-      "SIGNALBOX_STATION and SIGNALBOX_TOKEN.\n\n"
+      "In a job, SIGNALBOX_RUN_ID, SIGNALBOX_STATION and SIGNALBOX_TOKEN in the\n"
+      "environment set --run, --station and --token.\n\n"
       "Examples:\n"
       "  signalbox station claim --worker me\n"
       "  signalbox station complete --run \"$run\" --station plan --token 17 --outcome succeeded");

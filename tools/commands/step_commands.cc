@@ -25,13 +25,15 @@ void add_next(ToolCommand step, Invocation& invocation) {
     std::optional<std::int64_t> lease_ms, wait_ms;
   };
   ToolCommand command =
-      step.add_subcommand("next", "Take the next step, and print its run, id and token");
+      step.add_subcommand("next", "Claim the next step; prints its run, id and token");
   const auto options = std::make_shared<Options>();
-  command.add_option("--worker", options->worker, "Who takes it").required();
+  command.add_option("--worker", options->worker, "The worker's name").required();
   command.add_option("--run", options->run_id, "Only a step of this run");
-  command.add_option("--lease-ms", options->lease_ms,
-                     "How long it is held without a beat; else the station's heartbeat_timeout");
-  command.add_option("--wait-ms", options->wait_ms, "Wait this long for one, at most a minute");
+  command.add_option(
+      "--lease-ms", options->lease_ms,
+      "How long the claim lasts without a heartbeat; default: the station's heartbeat_timeout");
+  command.add_option("--wait-ms", options->wait_ms,
+                     "How long to wait for a step, at most a minute");
   add_command_id(command, options->command_id);
   command.footer(
       "Examples:\n"
@@ -56,7 +58,7 @@ struct StepWord {
 void add_step_word(ToolCommand command, StepWord& word) {
   command.add_option("RUN", word.run_id, "The run").required();
   command.add_option("STEP", word.step, "The step's id").required();
-  command.add_option("--token", word.token, "The token that `step next` gave").required();
+  command.add_option("--token", word.token, "The token from `step next`").required();
   add_command_id(command, word.command_id);
 }
 
@@ -70,11 +72,13 @@ void add_step_heartbeat(ToolCommand step, Invocation& invocation) {
   struct Options : StepWord {
     std::optional<std::int64_t> lease_ms;
   };
-  ToolCommand command = step.add_subcommand("heartbeat", "Hold a step for another lease");
+  ToolCommand command = step.add_subcommand("heartbeat", "Extend the lease of a step");
   const auto options = std::make_shared<Options>();
   add_step_word(command, *options);
-  command.add_option("--lease-ms", options->lease_ms, "How long; else as before");
-  command.footer("Examples:\n  signalbox step heartbeat \"$run\" \"$step\" --token \"$token\"");
+  command.add_option("--lease-ms", options->lease_ms, "The new lease; default: as long as before");
+  command.footer(
+      "Examples:\n"
+      "  signalbox step heartbeat \"$run\" \"$step\" --token \"$token\"");
   command.action([options, &invocation] {
     json::object params = params_of(*options);
     set_param(params, "lease_ms", options->lease_ms);
@@ -93,7 +97,7 @@ void add_complete(ToolCommand step, Invocation& invocation) {
   struct Options : StepWord {
     std::optional<std::string> summary;
   };
-  ToolCommand command = step.add_subcommand("complete", "Say that a step is done");
+  ToolCommand command = step.add_subcommand("complete", "Report that a step is done");
   const auto options = std::make_shared<Options>();
   add_step_word(command, *options);
   command.add_option("--summary", options->summary, "What was done");
@@ -111,14 +115,14 @@ void add_fail(ToolCommand step, Invocation& invocation) {
   struct Options : StepWord {
     std::optional<std::string> error_class, code, message;
   };
-  ToolCommand command = step.add_subcommand("fail", "Say that an attempt of a step failed");
+  ToolCommand command = step.add_subcommand("fail", "Report that an attempt of a step failed");
   const auto options = std::make_shared<Options>();
   add_step_word(command, *options);
   command
       .add_option("--error-class", options->error_class,
-                  "terminal (the next attempt goes about it in another way), transient, config")
+                  "terminal (the next attempt tries another way), transient, config")
       .one_of({"config", "transient", "terminal", "lost", "quota"});
-  command.add_option("--error-code", options->code, "What it is called");
+  command.add_option("--error-code", options->code, "A code for programs");
   command.add_option("--error-message", options->message, "What went wrong");
   command.footer(
       "Examples:\n"

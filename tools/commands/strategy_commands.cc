@@ -46,12 +46,13 @@ std::string view_strategies(const json::object& result, const Terminal& terminal
 
 void add_strategy_list(ToolCommand strategy, Invocation& invocation) {
   ToolCommand command = strategy.add_subcommand(
-      "list", "How often each strategy was tried after a failure of a class, and succeeded");
+      "list", "How often each strategy was tried and succeeded, by class of failure");
   const auto options = std::make_shared<ListStrategiesOptions>();
   command.add_option("--project", options->project, "Only runs of this project");
   command.add_option("--station", options->station, "Only stations of this name");
-  command.add_option("--limit", options->limit, "Rows a page, 1 to 500; else 100");
-  command.add_option("--cursor", options->cursor, "Go on after the page that gave this cursor");
+  command.add_option("--limit", options->limit, "Rows per page, 1 to 500; default: 100");
+  command.add_option("--cursor", options->cursor,
+                     "Continue after the page that returned this cursor");
   command.footer(
       "Examples:\n"
       "  signalbox strategy list\n"
@@ -69,7 +70,7 @@ void add_strategy_list(ToolCommand strategy, Invocation& invocation) {
 }  // namespace
 
 void add_strategy_commands(ToolCommand app, Invocation& invocation) {
-  ToolCommand strategy = app.add_group("strategy", "What strategies were worth: list");
+  ToolCommand strategy = app.add_group("strategy", "Success of retry strategies: list");
   add_strategy_list(strategy, invocation);
 }
 

@@ -91,21 +91,24 @@ void add_begin(ToolCommand tick, Invocation& invocation) {
     std::optional<std::int64_t> lease_ms;
     std::optional<std::uint64_t> lock_token;
   };
-  ToolCommand command = tick.add_subcommand("begin", "Begin a tick of a loop, and print its token");
+  ToolCommand command = tick.add_subcommand("begin", "Begin a tick of a loop; prints its token");
   const auto options = std::make_shared<Options>();
   command.add_option("LOOP", options->loop, "The loop").required();
   command.add_option("--stage", options->stage, "What the tick is about");
-  command.add_option("--reason", options->reason, "What brought it about; kept in the log");
-  command.add_option("--lease-ms", options->lease_ms, "How long it may take; else 10 minutes");
+  command.add_option("--reason", options->reason, "What triggered it; kept in the log");
+  command.add_option("--lease-ms", options->lease_ms, "How long it may take; default: 10 minutes");
   command.add_option("--run", options->run_id, "The run that it drives");
-  command.add_option("--run-root", options->run_root, "Where its marker lies; else the run's own")
+  command
+      .add_option("--run-root", options->run_root,
+                  "The directory of its marker; default: the run's own")
       .type_name("DIR");
   command.add_option("--lock-token", options->lock_token,
-                     "Of a lock that is held; the tick fails when it is lost");
+                     "The token of a held lock; the tick fails when it is lost");
   add_command_id(command, options->command_id);
   command.footer(
-      "Ends with 75 while a tick of the loop is in progress, and with 1 where the one before has\n"
-      "no end: then look at what it left, and `signalbox tick recover`.\n\n"
+      "Exits with 75 while a tick of the loop is in progress, and with 1 if the\n"
+      "previous tick never ended: check what it left behind, then run `signalbox tick\n"
+      "recover`.\n\n"
       "Examples:\n"
       "  token=$(signalbox tick begin nightly --reason cron)\n"
       "  signalbox tick begin nightly --stage plan --run \"$run\" --lease-ms 60000 --json");
@@ -134,7 +137,7 @@ void add_end(ToolCommand tick, Invocation& invocation) {
   ToolCommand command = tick.add_subcommand("end", "End a tick");
   const auto options = std::make_shared<Options>();
   command.add_option("LOOP", options->loop, "The loop").required();
-  command.add_option("--token", options->token, "The token that its begin gave").required();
+  command.add_option("--token", options->token, "The token from `tick begin`").required();
   command.add_option("--outcome", options->outcome, "How it ended")
       .required()
       .one_of({"succeeded", "failed"});
@@ -162,11 +165,12 @@ void add_recover(ToolCommand tick, Invocation& invocation) {
     bool force = false;
     std::optional<std::string> command_id;
   };
-  ToolCommand command = tick.add_subcommand("recover", "Let a loop that halted go on");
+  ToolCommand command = tick.add_subcommand("recover", "Resume a loop that halted");
   const auto options = std::make_shared<Options>();
   command.add_option("LOOP", options->loop, "The loop").required();
-  command.add_option("--reason", options->reason, "Why it may go on; kept in the log").required();
-  command.add_flag("--force", options->force, "Also a tick that may still be under way");
+  command.add_option("--reason", options->reason, "Why it is safe to resume; kept in the log")
+      .required();
+  command.add_flag("--force", options->force, "Resume even if its tick may still be in progress");
   add_command_id(command, options->command_id);
   command.footer(
       "Examples:\n"
@@ -176,12 +180,11 @@ void add_recover(ToolCommand tick, Invocation& invocation) {
     json::object params{{"loop", options->loop}, {"reason", options->reason}};
     if (options->force) params["force"] = true;
     set_param(params, "command_id", options->command_id);
-    return call_and_answer(invocation, "tick.recover", std::move(params),
-                           [](const json::object& result, const Terminal&) {
-                             return std::string(true_at(result, "recovered")
-                                                    ? "recovered\n"
-                                                    : "there was nothing to recover\n");
-                           });
+    return call_and_answer(
+        invocation, "tick.recover", std::move(params),
+        [](const json::object& result, const Terminal&) {
+          return std::string(true_at(result, "recovered") ? "recovered\n" : "nothing to recover\n");
+        });
   });
 }
 
@@ -214,12 +217,13 @@ Called<json::object> list_ticks(const Invocation& invocation, const ListTicksOpt
 
 void add_tick_list(ToolCommand tick, Invocation& invocation) {
   ToolCommand command =
-      tick.add_subcommand("list", "Ticks under way, then the ledger, the newest first");
+      tick.add_subcommand("list", "Ticks in progress, then past ticks, newest first");
   const auto options = std::make_shared<ListTicksOptions>();
   command.add_option("--loop", options->loop, "Only ticks of this loop");
   command.add_option("--run", options->run_id, "Only ticks that drove this run");
-  command.add_option("--limit", options->limit, "Rows a page, 1 to 500; else 50");
-  command.add_option("--cursor", options->cursor, "Go on after the page that gave this cursor");
+  command.add_option("--limit", options->limit, "Rows per page, 1 to 500; default: 50");
+  command.add_option("--cursor", options->cursor,
+                     "Continue after the page that returned this cursor");
   command.add_flag("--all", options->all, "All pages");
   command.footer(
       "Examples:\n"
@@ -236,7 +240,7 @@ void add_tick_list(ToolCommand tick, Invocation& invocation) {
 }  // namespace
 
 void add_tick_commands(ToolCommand app, Invocation& invocation) {
-  ToolCommand tick = app.add_group("tick", "Turns of a loop: begin, end, recover, list");
+  ToolCommand tick = app.add_group("tick", "Ticks of a loop: begin, end, recover, list");
   tick.footer(
       "Examples:\n"
       "  token=$(signalbox tick begin nightly --reason cron)\n"

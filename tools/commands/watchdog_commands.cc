@@ -23,7 +23,7 @@ std::string seconds_text(const json::object& result, const char* key) {
 std::string view_watchdog(const json::object& result, const Terminal& terminal) {
   const bool timed_out = true_at(result, "timed_out");
   std::string verdict = timed_out ? "yes" : "no";
-  if (true_at(result, "paused")) verdict += ": a paused run never is";
+  if (true_at(result, "paused")) verdict += ": a paused run never times out";
   return named_values(
       {
           {"timed out", {verdict, timed_out ? Style::bad : Style::good}},
@@ -32,7 +32,7 @@ std::string view_watchdog(const json::object& result, const Terminal& terminal) 
           {"elapsed", {seconds_text(result, "elapsed_s")}},
           {"timeout", {seconds_text(result, "timeout_s")}},
           {"counted from", {text_at(result, "timer_origin_field")}},
-          {"which was", {clock_time(text_at(result, "timer_origin"), wall_clock_ns())}},
+          {"counted since", {clock_time(text_at(result, "timer_origin"), wall_clock_ns())}},
           {"checkpoint", {text_at(result, "checkpoint_path")}},
       },
       terminal);
@@ -44,9 +44,9 @@ void add_watchdog_check(ToolCommand watchdog, Invocation& invocation) {
     std::optional<std::string> command_id;
   };
   ToolCommand command =
-      watchdog.add_subcommand("check", "Time out the attempt of a run now, if its time is over");
+      watchdog.add_subcommand("check", "Time out a run's attempt now if it is overdue");
   const auto options = std::make_shared<Options>();
-  command.add_option("RUN", options->run_id, "Its id").required();
+  command.add_option("RUN", options->run_id, "The run's id").required();
   add_command_id(command, options->command_id);
   command.footer(
       "Examples:\n"
@@ -62,7 +62,7 @@ void add_watchdog_check(ToolCommand watchdog, Invocation& invocation) {
 }  // namespace
 
 void add_watchdog_commands(ToolCommand app, Invocation& invocation) {
-  ToolCommand watchdog = app.add_group("watchdog", "What watches over attempts: check");
+  ToolCommand watchdog = app.add_group("watchdog", "Time out overdue attempts: check");
   watchdog.footer(
       "Examples:\n"
       "  signalbox watchdog check \"$run\"");

@@ -65,8 +65,8 @@ Decided<json::object> plan_from_output(const std::string& output) {
       value && value->is_object() ? value->get_object().if_contains("steps") : nullptr;
   if (steps == nullptr || !steps->is_array()) {
     return reject(ErrorCode::PLAN_INVALID,
-                  value ? "the plan command's output is no object with an array \"steps\""
-                        : "the plan command's output is no JSON: " + value.error().message,
+                  value ? "the plan command's output is not an object with an array \"steps\""
+                        : "the plan command's output is not JSON: " + value.error().message,
                   {{"problem", std::string("not_a_plan")}});
   }
   static constexpr std::array<std::string_view, 5> fields = {"id", "description", "type",

@@ -25,7 +25,7 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::chrono::milliseconds look_interval{200};  // at what others do
+constexpr std::chrono::milliseconds poll_interval{200};  // of what others change
 constexpr std::int64_t step_wait_ms = 10'000;            // for a step, before asking again
 constexpr int exit_usage = 2;
 constexpr int exit_try_again = 75;
@@ -200,7 +200,7 @@ class DeepWorker {
       const auto plan = server_.call("plan.get", about_run());
       if (!plan || text_at(*plan, "plan_status") != status) return true;
       if (now_ms() >= deadline_ms) return false;
-      std::this_thread::sleep_for(look_interval);
+      std::this_thread::sleep_for(poll_interval);
     }
   }
 
@@ -246,13 +246,13 @@ class DeepWorker {
     std::printf("step %s, attempt %s, %s: %s\n", id.c_str(), text_at(step, "attempt").c_str(),
                 text_at(step, "strategy").c_str(),
                 succeeded ? "completed" : (end.failure.code + ": " + end.failure.message).c_str());
-    const auto told = server_.call(succeeded ? "step.complete" : "step.fail", params);
+    const auto reported = server_.call(succeeded ? "step.complete" : "step.fail", params);
     // After a reset nobody wants to know of it any more.
-    if (told || code_of(told.error()) == "STALE_TOKEN" ||
-        code_of(told.error()) == "STEP_NOT_FOUND") {
+    if (reported || code_of(reported.error()) == "STALE_TOKEN" ||
+        code_of(reported.error()) == "STEP_NOT_FOUND") {
       return {};
     }
-    return refused(told.error());
+    return refused(reported.error());
   }
 
   static std::string utf8_end_of(const std::string& text, std::size_t bytes_max) {

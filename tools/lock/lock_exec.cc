@@ -34,7 +34,7 @@ constexpr milliseconds release_patience{5000};
 // Beyond the time that an acquire may wait: a server that says nothing by then never will.
 constexpr milliseconds acquire_patience{10'000};
 // How often the end of a process group is looked for while it is being ended.
-constexpr milliseconds look_pause{10};
+constexpr milliseconds group_poll_pause{10};
 constexpr int not_executable = 126;
 constexpr int not_found = 127;
 constexpr std::array forwarded = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
@@ -59,12 +59,12 @@ json::object beat_failure(const CallError& failure) {
           {"details", object_at(data, "details")}};
 }
 
-void report(const Invocation& invocation, const std::string& key, const CallError& failure,
-            const std::string& what) {
-  const json::object told = beat_failure(failure);
-  if (invocation.json) return write_message(json::serialize(told) + "\n");
+void report_failure(const Invocation& invocation, const std::string& key, const CallError& failure,
+                    const std::string& what) {
+  const json::object report = beat_failure(failure);
+  if (invocation.json) return write_message(json::serialize(report) + "\n");
   write_message("signalbox: lock " + printable(key) + ": " + what + ": " +
-                printable(text_at(told, "message")) + " (" + text_at(told, "code") + ")\n");
+                printable(text_at(report, "message")) + " (" + text_at(report, "code") + ")\n");
 }
 
 Called<json::object> acquire(const ServerAddress& server, const ExecOptions& options) {
@@ -89,17 +89,18 @@ bool release(const Invocation& invocation, const LockBeat::Settings& held) {
                          : tl::unexpected(client.error());
   if (released && true_at(*released, "released")) return true;
   if (released) {
-    report(invocation, held.key,
-           from_rejection({ErrorCode::LOCK_NOT_OWNED,
-                           "it was released by somebody else",
-                           {{"key", held.key}, {"token", static_cast<std::int64_t>(held.token)}},
-                           {}}),
-           "not held at the end");
+    report_failure(
+        invocation, held.key,
+        from_rejection({ErrorCode::LOCK_NOT_OWNED,
+                        "it was released by another client",
+                        {{"key", held.key}, {"token", static_cast<std::int64_t>(held.token)}},
+                        {}}),
+        "no longer held at the end");
     return false;
   }
   const bool lost = code_of(released.error()) == "LOCK_NOT_OWNED";
-  report(invocation, held.key, released.error(),
-         lost ? "not held at the end" : "not released, it ends with its lease");
+  report_failure(invocation, held.key, released.error(),
+                 lost ? "no longer held at the end" : "not released; it expires with its lease");
   return !lost;
 }
 
@@ -140,13 +141,13 @@ void end_group(LockChild& child, int signals, milliseconds grace) {
   const auto until = SteadyClock::now() + grace;
   while ((!child.has_ended() || child.group_is_left()) && SteadyClock::now() < until) {
     pollfd watched{signals, POLLIN, 0};
-    ::poll(&watched, 1, static_cast<int>(look_pause.count()));
+    ::poll(&watched, 1, static_cast<int>(group_poll_pause.count()));
     forward_signals(signals, child);
   }
   child.send(SIGKILL);
   while (!child.has_ended()) {
     pollfd watched{signals, POLLIN, 0};
-    ::poll(&watched, 1, static_cast<int>(look_pause.count()));
+    ::poll(&watched, 1, static_cast<int>(group_poll_pause.count()));
     forward_signals(signals, child);
   }
 }
@@ -167,9 +168,9 @@ ExitCode run_command(const Invocation& invocation, const ExecOptions& options,
     return static_cast<ExitCode>(child.error() == ENOENT ? not_found : not_executable);
   }
   LockBeat beat(held, [&](const CallError& failure, std::int64_t failures) {
-    report(invocation, held.key, failure,
-           "beat failed (" + std::to_string(failures) + " of " + std::to_string(held.failures_max) +
-               ")");
+    report_failure(invocation, held.key, failure,
+                   "heartbeat failed (" + std::to_string(failures) + " of " +
+                       std::to_string(held.failures_max) + ")");
   });
   if (wait_for_end(*child, beat, signals.get())) {
     end_group(*child, signals.get(), milliseconds(options.kill_grace_ms));
@@ -193,7 +194,7 @@ ExitCode exec(const Invocation& invocation, const ExecOptions& options) {
     return answer(invocation, tl::unexpected(error), {});
   };
   if (!invocation.command_words || invocation.command_words->empty()) {
-    return refuse(usage_error("the command stands after --", {"signalbox lock exec --help"}));
+    return refuse(usage_error("the command belongs after --", {"signalbox lock exec --help"}));
   }
   if (held.interval_ms < 1 || held.interval_ms >= held.lease_ms) {
     return refuse(usage_error("--interval-ms must be at least 1 and less than the lease of " +
@@ -217,20 +218,23 @@ void add_lock_exec_command(ToolCommand lock, Invocation& invocation) {
   ToolCommand command =
       lock.add_subcommand("exec", "Run a command while a lock is held: exec KEY [OPTIONS] -- CMD…");
   const auto options = std::make_shared<ExecOptions>();
-  command.add_option("KEY", options->key, "What is locked").required();
-  command.add_option("--owner", options->owner, "Who takes it; else user@host:pid");
+  command.add_option("KEY", options->key, "The lock's key").required();
+  command.add_option("--owner", options->owner, "The lock's owner; default: user@host:pid");
   command.add_flag("--extend", options->extend,
-                   "Run beside whoever holds it under the same owner, and release it at the end");
-  command.add_option("--lease-ms", options->lease_ms, "How long without a beat").shows_default();
-  command.add_option("--interval-ms", options->interval_ms, "From beat to beat; else lease / 3");
+                   "Share the lock with a holder of the same owner, and release it at the end");
+  command.add_option("--lease-ms", options->lease_ms, "How long the lock lasts without a heartbeat")
+      .shows_default();
+  command.add_option("--interval-ms", options->interval_ms,
+                     "The time between heartbeats; default: lease / 3");
   command
       .add_option("--max-failures", options->failures_max,
-                  "Failed beats in a row after which the command is ended")
+                  "Failed heartbeats in a row after which the command is ended")
       .shows_default();
-  command.add_option("--wait-ms", options->wait_ms, "How long to wait for it, in a fair queue")
+  command
+      .add_option("--wait-ms", options->wait_ms, "How long to wait for the lock, in a fair queue")
       .shows_default();
-  command.add_option("--reason", options->reason, "For whoever finds it held");
-  command.add_option("--run-root", options->run_root, "Mirror it in this directory's .lock")
+  command.add_option("--reason", options->reason, "Why it is held, for others who want it");
+  command.add_option("--run-root", options->run_root, "Mirror the lock in this directory's .lock")
       .type_name("DIR");
   command
       .add_option("--kill-grace-ms", options->kill_grace_ms,
@@ -238,23 +242,19 @@ void add_lock_exec_command(ToolCommand lock, Invocation& invocation) {
       .shows_default();
   command
       .add_option("-E,--conflict-exit-code", options->conflict_exit_code,
-                  "The exit code if another holds it")
+                  "The exit code if another owner holds the lock")
       .range(0, 255)
       .shows_default();
   command.footer(
-      "The command gets SIGNALBOX_TOKEN and SIGNALBOX_LOCK_KEY, and SIGNALBOX_SOCKET. It runs in "
-      "a\n"
-      "process group of its own, which is ended (TERM, grace, KILL) when beats fail, and when "
-      "this\n"
-      "command is killed. TERM, INT, HUP, QUIT, USR1 and USR2 are passed on to it. Every failed "
-      "beat\n"
-      "is told on stderr, under --json as {\"code\", \"message\", \"details\"}, one a line; stdout "
-      "is\n"
-      "the command's.\n\n"
-      "Exits as the command does (128 + the signal that ended it); with 75 if the lock was lost, 1 "
-      "if\n"
-      "another holds it, be it under the same owner, 126 or 127 if the command can't be run or "
-      "isn't there.\n\n"
+      "The command's environment has SIGNALBOX_TOKEN, SIGNALBOX_LOCK_KEY and\n"
+      "SIGNALBOX_SOCKET. It runs in its own process group, which is ended (TERM, grace,\n"
+      "KILL) when heartbeats fail or this process is killed. TERM, INT, HUP, QUIT, USR1\n"
+      "and USR2 are passed on to it. Failed heartbeats are reported on stderr, with\n"
+      "--json as one {\"code\", \"message\", \"details\"} a line; stdout belongs to the\n"
+      "command.\n\n"
+      "Exits as the command does (128 + the signal that ended it); with 75 if the lock\n"
+      "was lost, 1 if it is held already (also by the same owner), 126 if the command\n"
+      "can't be run and 127 if it doesn't exist.\n\n"
       "Examples:\n"
       "  signalbox lock exec deploy -- ./deploy.sh\n"
       "  signalbox lock exec deploy --wait-ms 600000 --reason \"release 1.4\" -- make deploy\n"

@@ -42,11 +42,12 @@ void add_diff_command(ToolCommand app, Invocation& invocation) {
   command.add_option("--from", options->from, "A position, a time (RFC 3339) or an age (90m)")
       .type_name("MOMENT")
       .required();
-  command.add_option("--to", options->to, "Likewise; else the end of the log").type_name("MOMENT");
+  command.add_option("--to", options->to, "Likewise; default: the end of the log")
+      .type_name("MOMENT");
   command.footer(
-      "Over runs, locks, ticks, projects, cards, access and the server together: each whose state\n"
-      "isn't the same, with the fields that differ. Reads only; the directory may be that of a\n"
-      "running server.\n\n"
+      "Compares runs, locks, ticks, projects, cards, access and the server, and shows\n"
+      "those whose state differs, with the fields that changed. Reads only; the\n"
+      "directory may be that of a running server.\n\n"
       "Examples:\n"
       "  signalbox diff --from 8h\n"
       "  signalbox diff --from 1200 --to 1300 --json");

@@ -104,7 +104,7 @@ Called<json::object> run_replay(const Invocation& invocation, const ReplayOption
   json::array records;
   if (options.run_id) {
     const auto run_id = parse_uuid(*options.run_id);
-    if (!run_id) return tl::unexpected(usage_error("no id of a run: " + *options.run_id));
+    if (!run_id) return tl::unexpected(usage_error("not the id of a run: " + *options.run_id));
     request.visit = [&records, stream = Stream::run(*run_id)](const Record& record) {
       if (record.stream == stream) records.push_back(record_to_json(record));
     };
@@ -192,21 +192,22 @@ std::string view_replay(const json::object& result, const Terminal& terminal) {
 }  // namespace
 
 void add_replay_command(ToolCommand app, Invocation& invocation) {
-  ToolCommand command = app.add_subcommand("replay", "Fold the log offline: its state and digest");
+  ToolCommand command =
+      app.add_subcommand("replay", "Replay the log offline: its state and digest");
   const auto options = std::make_shared<ReplayOptions>();
   add_capsule_options(command, options->capsule);
-  command.add_option("--to", options->until, "Up to this position, time or age; else to the end")
+  command.add_option("--to", options->until, "Up to this position, time or age; default: the end")
       .type_name("MOMENT");
   command.add_option("--run", options->run_id, "Print this run's records instead");
   command.add_flag("--verify", options->verify,
                    "Check every file as well, and the newest snapshot against the log");
   command.add_flag("--from-snapshot", options->from_snapshot,
-                   "Begin at the newest snapshot instead of at the first record");
+                   "Start at the newest snapshot instead of the first record");
   command.add_flag("--step", options->step,
-                   "A debugger: event by event, forwards and backwards, with what each changed");
+                   "Step through the events like a debugger, forwards and backwards");
   command
       .add_option("--digest-every", options->digest_every,
-                  "With --json: the state's digest after so many events")
+                  "With --json: the state's digest every N events")
       .type_name("N");
   command
       .add_option("--against", options->against,
@@ -214,25 +215,25 @@ void add_replay_command(ToolCommand app, Invocation& invocation) {
                   "the first event where they part")
       .type_name("PROGRAM");
   command
-      .add_option("--what-if", options->what_if.policy,
-                  "The recorded work under the limits, leases and retries of this file, beside "
-                  "what happened")
+      .add_option(
+          "--what-if", options->what_if.policy,
+          "Simulate the recorded work under this policy's limits, leases and retries, and compare")
       .type_name("POLICY.toml")
       .existing_file();
   command
       .add_option("--from", options->what_if.from,
-                  "With --what-if: the work that came after this position, time or age")
+                  "With --what-if: only work that arrived after this position, time or age")
       .type_name("MOMENT");
   command.add_option("--seed", options->what_if.seed,
-                     "With --what-if: of attempts that have to be drawn");
+                     "With --what-if: the seed for attempts drawn at random");
   // What goes by itself goes alone, and what belongs to it doesn't go without.
   command.excludes("--what-if", {"--run", "--verify", "--step", "--against", "--digest-every",
                                  "--from-snapshot"});
   command.needs("--from", "--what-if");
   command.needs("--seed", "--what-if");
   command.footer(
-      "Reads only; the directory may be that of a running server. Every record is checked; a\n"
-      "damaged log ends with 78 and says what is wrong, and where.\n\n"
+      "Reads only; the directory may be that of a running server. Checks every record;\n"
+      "for a damaged log, exits with 78 and reports what is wrong and where.\n\n"
       "Examples:\n"
       "  signalbox replay --data ./box\n"
       "  signalbox replay --data ./box --to 1200 --json\n"

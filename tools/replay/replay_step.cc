@@ -23,7 +23,7 @@ constexpr const char* help_text =
     "of STREAM      the next event of a stream: lock/KEY, tick/LOOP, card/ID, project/NAME, "
     "server\n"
     "type TYPE      the next event of a type, such as RunFailed\n"
-    "rejection      the next event that says that somebody was refused or lost\n"
+    "rejection      the next event that records a refusal or a loss\n"
     "state [STREAM] the whole state of what the event is about, or of a stream\n"
     "diff POSITION  what is different there\n"
     "quit\n"
@@ -122,8 +122,8 @@ ReplayStep::Stepped ReplayStep::next_of_stream(const Words& words) {
     const bool is_run = words.is("run");
     const auto named = parse_stream(is_run ? "run/" + words.argument : words.argument);
     if (!named) {
-      return is_run ? words.argument + " is no id of a run\n"
-                    : words.argument + " is no stream such as lock/KEY or server\n";
+      return is_run ? words.argument + " is not the id of a run\n"
+                    : words.argument + " is not a stream such as lock/KEY or server\n";
     }
     stream = *named;
   }
@@ -158,7 +158,7 @@ ReplayStep::Stepped ReplayStep::show_state(const Words& words) {
   Stream stream = stream_;
   if (!words.argument.empty()) {
     const auto named = parse_stream(words.argument);
-    if (!named) return words.argument + " is no stream such as run/ID, lock/KEY or server\n";
+    if (!named) return words.argument + " is not a stream such as run/ID, lock/KEY or server\n";
     stream = *named;
   }
   const auto state = noun_state(walk_.world(), stream);

@@ -155,17 +155,18 @@ std::string caveats(const json::object& result) {
   std::string text;
   const auto say = [&text](const std::string& sentence) { text += sentence + "\n"; };
   if (const auto drawn = number_at(flow, "attempts_drawn"); drawn > 0) {
-    say(std::to_string(drawn) + " attempts weren't recorded; each was drawn from its station's.");
+    say(std::to_string(drawn) +
+        " attempts weren't recorded; each was drawn at random from its station's attempts.");
   }
   if (const auto unknown = number_at(flow, "attempts_unknown"); unknown > 0) {
     say(std::to_string(unknown) +
-        " attempts were at stations that were never seen at work; they took no time.");
+        " attempts were at stations without a recorded attempt; they took no time.");
   }
   if (const auto before = number_at(result, "runs_before"); before > 0) {
     say(std::to_string(before) + " runs that were open at the beginning are left out.");
   }
   if (true_at(flow, "unfinished")) {
-    say("What is open waits for somebody who didn't come, or would never end.");
+    say("Open runs wait for a worker or a decision that was never recorded.");
   }
   return text;
 }
@@ -207,7 +208,7 @@ Called<json::object> run_what_if(const Invocation& invocation, const WhatIfOptio
 std::string view_what_if(const json::object& result, const Terminal& terminal) {
   TextTable table({{""},
                    {"recorded", TextTable::Align::right},
-                   {"the same, simulated", TextTable::Align::right},
+                   {"simulated", TextTable::Align::right},
                    {"what if", TextTable::Align::right}});
   for (const Line& line : comparison_lines()) {
     const std::string recorded = line.shown(object_at(result, "recorded"));

@@ -19,7 +19,7 @@ struct WhatIfOptions {
 };
 
 // {recorded, simulated, what_if: FlowMeasures, …}, where `simulated` is the recorded policy played
-// as the other one is: how far it is from `recorded` tells how good the imagination is.
+// as the other one is: how far it is from `recorded` shows how good the simulation is.
 Called<boost::json::object> run_what_if(const Invocation& invocation, const WhatIfOptions& options);
 
 std::string view_what_if(const boost::json::object& result, const Terminal& terminal);

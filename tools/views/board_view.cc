@@ -71,7 +71,7 @@ Line state_line(const json::object& card) {
                                    : "all agents busy (" + limit + ")",
               Style::faint};
     }
-    return {reason == "policy" ? "off by policy" : "", Style::faint};
+    return {reason == "policy" ? "disabled by policy" : "", Style::faint};
   }
   if (status == "running" || status == "verifying") {
     // Ids begin with the time: their ends tell them apart.
@@ -98,7 +98,7 @@ Lines card_lines(const json::object& card, bool names_project, std::size_t width
   const Line state = state_line(card);
   if (!state.text.empty()) lines.push_back({cut(printable(state.text), width), state.style});
   if (const std::string retry = text_at(card, "retry_at"); !retry.empty()) {
-    lines.push_back({cut("again " + clock_minutes(retry, now_ns), width), Style::faint});
+    lines.push_back({cut("retry " + clock_minutes(retry, now_ns), width), Style::faint});
   }
   lines.push_back({cut(printable(place_text(card, names_project, now_ns)), width), Style::faint});
   return lines;
@@ -152,11 +152,11 @@ std::string beside_each_other(const std::vector<Lines>& columns, std::size_t wid
   return out;
 }
 
-// "2 at work of 3 · web 1 of 1 · api 1 of 2".
+// "2 of 3 agents busy · web 1 of 1 · api 1 of 2".
 std::string agents_text(const json::object& agents) {
   const json::array& by_project = array_at(agents, "projects");
   if (by_project.empty()) return {};
-  std::string text = text_at(agents, "total") + " at work";
+  std::string text = text_at(agents, "total");
   // Each policy has a limit over all of its own; where they agree it is everybody's.
   const std::string over_all = text_at(by_project.front().as_object(), "limit_over_all");
   const bool agreed =
@@ -164,6 +164,7 @@ std::string agents_text(const json::object& agents) {
         return text_at(each.as_object(), "limit_over_all") == over_all;
       });
   if (agreed) text += " of " + over_all;
+  text += text == "1" ? " agent busy" : " agents busy";
   for (const json::value& each : by_project) {
     const json::object& project = each.as_object();
     text += " · " + text_at(project, "project") + " " + text_at(project, "agents") + " of " +
@@ -185,7 +186,7 @@ std::string draw_board(const BoardPicture& picture, const Terminal& terminal, st
     if (picture.columns.size() <= fitting || column.total > 0) {
       shown.push_back(&column);
     } else {
-      empty += (empty.empty() ? "none " : ", ") + column.status;
+      empty += (empty.empty() ? "empty: " : ", ") + column.status;
     }
   }
   if (shown.empty()) return "no cards: signalbox card submit TITLE --project NAME\n";

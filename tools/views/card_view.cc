@@ -25,7 +25,7 @@ std::string moment_text(const json::object& object, const char* key, std::int64_
 
 // The runs of a card, the oldest first.
 std::string runs_text(const json::object& card, const Terminal& terminal, std::int64_t now_ns) {
-  TextTable table({{"run"}, {"what for"}, {"try", TextTable::Align::right}, {"started"}});
+  TextTable table({{"run"}, {"kind"}, {"attempt", TextTable::Align::right}, {"started"}});
   for (const json::value& each : array_at(card, "runs")) {
     if (!each.is_object()) continue;
     const json::object& run = each.get_object();
@@ -38,7 +38,8 @@ std::string runs_text(const json::object& card, const Terminal& terminal, std::i
 }
 
 std::string history_text(const json::object& card, const Terminal& terminal, std::int64_t now_ns) {
-  TextTable table({{"position", TextTable::Align::right}, {"time"}, {"event"}, {"who"}, {"what"}});
+  TextTable table(
+      {{"position", TextTable::Align::right}, {"time"}, {"event"}, {"actor"}, {"detail"}});
   for (const json::value& each : array_at(card, "history")) {
     if (!each.is_object()) continue;
     const json::object& event = each.get_object();
@@ -80,17 +81,17 @@ std::string card_detail(const json::object& card, std::int64_t now_ns) {
   const std::string status = text_at(card, "status");
   if (status == "backlog") {
     const json::object& waiting = object_at(card, "waiting");
-    return text_at(waiting, "reason") == "none" ? "is next" : text_at(waiting, "text");
+    return text_at(waiting, "reason") == "none" ? "next" : text_at(waiting, "text");
   }
   if (status == "blocked" || status == "failed") {
     const std::string retry = text_at(card, "retry_at");
     const std::string why = code_and_message(card);
-    return retry.empty() ? why : "again at " + clock_time(retry, now_ns).substr(0, 8) + "; " + why;
+    return retry.empty() ? why : "retry at " + clock_time(retry, now_ns).substr(0, 8) + "; " + why;
   }
   if (status == "verified") {
     if (true_at(card, "merging")) return "being merged";
     const std::string why = code_and_message(card);
-    return why.empty() ? "waits to be merged" : "merged again: " + why;
+    return why.empty() ? "waiting to be merged" : "merged again: " + why;
   }
   if (status == "merged") return text_at(card, "commit").substr(0, 12);
   return "run " + text_at(card, "run_id");
@@ -110,9 +111,10 @@ std::string view_card(const json::object& result, const Terminal& terminal, std:
       {"project", {text_at(card, "project")}},
       {"key", {text_at(card, "key")}},
       {"priority", {priority == "0" ? "" : priority}},
-      {"waits", {text_at(waiting, "text"), Style::busy}},
-      {stopped ? "why" : "before", {code_and_message(card), stopped ? Style::bad : Style::faint}},
-      {"again at", {clock_time(text_at(card, "retry_at"), now_ns)}},
+      {"waiting", {text_at(waiting, "text"), Style::busy}},
+      {stopped ? "error" : "previous error",
+       {code_and_message(card), stopped ? Style::bad : Style::faint}},
+      {"retry at", {clock_time(text_at(card, "retry_at"), now_ns)}},
       {"commit", {text_at(card, "commit")}},
       {"submitted", {moment_text(card, "submitted_at", now_ns)}},
       {"changed", {moment_text(card, "changed_at", now_ns)}}};
@@ -120,7 +122,7 @@ std::string view_card(const json::object& result, const Terminal& terminal, std:
     if (!each.is_object()) continue;
     const json::object& holder = each.get_object();
     const std::string run_id = text_at(holder, "run_id");
-    values.push_back({"behind",
+    values.push_back({"waits for",
                       {text_at(holder, "title") + "  (" + text_at(holder, "project") +
                        (run_id.empty() ? "" : ", run " + run_id) + ")"}});
   }

@@ -68,8 +68,9 @@ std::string padded(std::string text, std::size_t width) {
 }
 
 // `stream` and `fields` are safe to show.
-std::string told_line(const json::object& event, const std::string& stream, const std::string& type,
-                      std::string fields, const Terminal& terminal, std::int64_t now_ns) {
+std::string stream_line(const json::object& event, const std::string& stream,
+                        const std::string& type, std::string fields, const Terminal& terminal,
+                        std::int64_t now_ns) {
   const std::string position = text_at(event, "position");
   const std::string time = clock_time(text_at(event, "recorded_at"), now_ns);
   const std::string number =
@@ -90,8 +91,8 @@ std::string told_line(const json::object& event, const std::string& stream, cons
 std::string event_line(const json::object& event, const Terminal& terminal, std::int64_t now_ns) {
   std::string fields;
   append_fields(object_at(event, "data"), fields);
-  return told_line(event, padded(short_stream(text_at(event, "stream")), 13),
-                   text_at(event, "type"), std::move(fields), terminal, now_ns);
+  return stream_line(event, padded(short_stream(text_at(event, "stream")), 13),
+                     text_at(event, "type"), std::move(fields), terminal, now_ns);
 }
 
 std::string broadcast_line(const std::string& name, const json::object& params,
@@ -102,7 +103,7 @@ std::string broadcast_line(const std::string& name, const json::object& params,
   }
   std::string fields;
   append_fields(shown, fields);
-  return told_line(params, padded("", 13), name, std::move(fields), terminal, now_ns);
+  return stream_line(params, padded("", 13), name, std::move(fields), terminal, now_ns);
 }
 
 }  // namespace signalbox

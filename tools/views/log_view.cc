@@ -54,18 +54,18 @@ std::string agent_line(std::string_view line) {
   if (error || !parsed.is_object()) return as_it_is;
   const json::object& event = parsed.get_object();
   const std::string type = text_at(event, "type");
-  std::string told;
+  std::string text;
   if (type == "assistant") {
-    told = claude_message(object_at(event, "message"));
+    text = claude_message(object_at(event, "message"));
   } else if (type == "result") {
-    told = text_at(event, "result");
+    text = text_at(event, "result");
   } else if (type == "item.completed") {
-    told = codex_item(object_at(event, "item"));
+    text = codex_item(object_at(event, "item"));
   } else if (type == "user" || type == "system" || type == "item.started" ||
              type == "turn.started" || type == "turn.completed" || type == "thread.started") {
     return {};  // what tools answered, and what has no content of its own
   }
-  return told.empty() ? as_it_is : told;
+  return text.empty() ? as_it_is : text;
 }
 
 // Under an event's position and time.
@@ -106,9 +106,9 @@ std::string LogView::lines(const boost::json::object& excerpt, const Terminal& t
   std::string text = text_at(excerpt, "text");
   std::uint64_t& next = next_[text_at(excerpt, "span_id") + text_at(excerpt, "stream")];
   std::string out;
-  if (offset > next) out += line("… " + std::to_string(offset - next) + " bytes passed over");
+  if (offset > next) out += line("… " + std::to_string(offset - next) + " bytes skipped");
   const std::uint64_t excerpt_end = offset + bytes;
-  // Who has connected again is told the newest again.
+  // Who has connected again is text the newest again.
   if (excerpt_end <= next) return out;
   if (offset < next && text.size() == bytes) text.erase(0, next - offset);
   next = excerpt_end;

@@ -233,7 +233,7 @@ std::string view_run(const json::object& result, const Terminal& terminal, std::
                    {"status"},
                    {"started"},
                    {"took", TextTable::Align::right},
-                   {"what came of it"}});
+                   {"result"}});
   const json::array& stations = array_at(run, "stations");
   for (const json::value& station : stations) {
     if (station.is_object()) add_station(table, station.get_object(), now_ns);
@@ -242,7 +242,7 @@ std::string view_run(const json::object& result, const Terminal& terminal, std::
 }
 
 std::string view_status_change(const json::object& result, const Terminal&) {
-  return text_at(result, "status") + (true_at(result, "changed") ? "\n" : " (as before)\n");
+  return text_at(result, "status") + (true_at(result, "changed") ? "\n" : " (unchanged)\n");
 }
 
 }  // namespace signalbox

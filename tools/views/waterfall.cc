@@ -125,7 +125,7 @@ std::string view_waterfall(const json::object& result, const Terminal& terminal)
                    {"from " + clock_time(format_time(from_ns), now_ns)},
                    {"took", TextTable::Align::right},
                    {"worker"},
-                   {"what came of it"}});
+                   {"result"}});
   for (const Lane& lane : lanes) {
     const json::object& attributes = object_at(*lane.span, "attributes");
     table.add({{title_of_lane(lane), lane.depth == 0 ? Style::strong : Style::plain},

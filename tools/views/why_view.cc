@@ -53,14 +53,14 @@ std::string view_reasons(const json::object& result, const Terminal& terminal,
     const json::object& reason = each.get_object();
     std::vector<std::pair<std::string, Cell>> values = {
         {text_at(reason, "reason"), {text_at(reason, "text"), Style::strong}},
-        {"who", {holders_text(reason)}},
+        {"holder", {holders_text(reason)}},
         {"since", {moment_text(reason, "since", now_ns)}},
         {"until", {until_text(reason, now_ns)}},
         {"last heartbeat", {moment_text(reason, "last_heartbeat_at", now_ns)}},
         {"last progress", {moment_text(reason, "last_progress_at", now_ns)}},
         {"cause", {cause_text(reason), Style::faint}},
-        {"unblocked by", {text_at(reason, "unblocked_by")}}};
-    std::string name = "run next";
+        {"needs", {text_at(reason, "unblocked_by")}}};
+    std::string name = "next";
     for (const json::value& command : array_at(reason, "next_commands")) {
       values.push_back({std::exchange(name, ""), {scalar_text(command)}});
     }

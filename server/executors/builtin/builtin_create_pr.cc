@@ -31,7 +31,7 @@ std::string title_of(const BuiltinRequest& request) {
 BuiltinStep commit_rest(const BuiltinRequest& request) {
   const GitOutcome status =
       git(request.workspace, {"status", "--porcelain", "--", ".", without_smoke_data});
-  if (!status.ok) return git_failed("cannot tell what changed", status.message);
+  if (!status.ok) return git_failed("cannot read what changed", status.message);
   if (status.output.empty()) return {};
   if (const GitOutcome added =
           git(request.workspace, {"add", "--all", "--", ".", without_smoke_data});
@@ -114,7 +114,7 @@ BuiltinOutcome builtin_create_pr(const BuiltinRequest& request) {
                            "nothing was changed since " + base.substr(0, 12));
   }
   const GitOutcome head = git(request.workspace, {"rev-parse", "HEAD"});
-  if (!head.ok) return git_failed("cannot tell the head commit", head.message);
+  if (!head.ok) return git_failed("cannot read the head commit", head.message);
   if (auto written = write_texts(request, base); !written) return tl::unexpected(written.error());
   if (auto pushed = push(request); !pushed) return tl::unexpected(pushed.error());
   return success(request, base, head.line(), commits.line());

@@ -122,7 +122,7 @@ BuiltinOutcome success(const BuiltinRequest& request, const MergeInput& input,
                        const std::string& branch, const std::string& base,
                        const std::string& commit, bool contained) {
   const GitOutcome head = git(request.workspace, {"rev-parse", "HEAD"});
-  if (!head.ok) return git_failed("cannot tell the head commit", head.message);
+  if (!head.ok) return git_failed("cannot read the head commit", head.message);
   const boost::json::object metadata{
       {"base", branch},          {"base_commit", base},        {"branch", input.branch},
       {"branch_commit", commit}, {"head_commit", head.line()}, {"already_merged", contained}};

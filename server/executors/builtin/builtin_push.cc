@@ -76,7 +76,7 @@ BuiltinStep move_local_branch(const BuiltinRequest& request, const Target& targe
   const auto lock = RepositoryLock::take(request.repository);
   if (!lock) return repository_busy(lock.error());
   const auto worktrees = list_worktrees(request.repository);
-  if (!worktrees) return git_failed("cannot see who has the branch", worktrees.error());
+  if (!worktrees) return git_failed("cannot find the branch's worktree", worktrees.error());
   const auto holder = std::find_if(
       worktrees->begin(), worktrees->end(),
       [&](const ListedWorktree& each) { return !each.bare && each.branch == target.branch; });
@@ -112,7 +112,7 @@ BuiltinOutcome builtin_push(const BuiltinRequest& request) {
   const auto branch = settle_base_branch(request);
   if (!branch) return tl::unexpected(branch.error());
   const GitOutcome head = git(request.workspace, {"rev-parse", "HEAD"});
-  if (!head.ok) return git_failed("cannot tell the head commit", head.message);
+  if (!head.ok) return git_failed("cannot read the head commit", head.message);
   const bool is_remote = !request.remote.empty();
   const Target target{
       *branch, head.line(),

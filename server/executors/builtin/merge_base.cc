@@ -55,7 +55,7 @@ tl::expected<std::string, Failure> settle_base_branch(const BuiltinRequest& requ
     return builtin_failure(ErrorClass::config, "BASE_NOT_BRANCH",
                            (request.base.empty() ? "the HEAD of " + request.repository.string()
                                                  : "the base " + request.base) +
-                               " is no branch, and only into a branch can be merged");
+                               " is not a branch, and only branches can be merged into");
   }
   if (auto written = write_file_atomically(branch_file(request), branch + "\n"); !written) {
     return storage_failed(written.error().message);

@@ -91,10 +91,9 @@ AgentFailure told_error(const AgentReport& report) {
 }
 
 AgentFailure without_result(const AgentReport& report, const AgentEnd& end) {
-  const std::string told = report.error_text.empty() ? "" : "; it told: " + report.error_text;
+  const std::string told = report.error_text.empty() ? "" : "; its error: " + report.error_text;
   if (end.interrupted) {
-    return {ErrorClass::transient, "AGENT_INTERRUPTED",
-            "it was told to stop before it had a result"};
+    return {ErrorClass::transient, "AGENT_INTERRUPTED", "it was stopped before it had a result"};
   }
   if (end.signal) {
     return {ErrorClass::transient, "AGENT_CRASHED",
@@ -134,7 +133,7 @@ std::optional<AgentFailure> failure_of(const AgentTask& task, const AgentReport&
   if (report.is_error) return told_error(report);
   if (end.exit_code.value_or(0) != 0 && !end.ended_after_result) {
     return AgentFailure{ErrorClass::terminal, "AGENT_EXIT_NONZERO",
-                        with_stderr(exit_text(end) + ", though it told a success", end)};
+                        with_stderr(exit_text(end) + ", though it reported success", end)};
   }
   if (says_fail(report.final_text)) {
     return AgentFailure{ErrorClass::terminal, "VERDICT_FAIL",

@@ -64,7 +64,7 @@ tl::expected<Headers, std::string> read_headers(const std::string& path) {
     value.erase(0, value.find_first_not_of(" \t"));
     if (!is_header(name, value)) {
       return tl::unexpected("traces.headers_file: " + path + ":" + std::to_string(number) +
-                            " is no header; write lines like `Authorization: Bearer …`");
+                            " is not a header; write lines like `Authorization: Bearer …`");
     }
     headers.emplace_back(name, value);
   }

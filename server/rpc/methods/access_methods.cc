@@ -115,7 +115,7 @@ void authenticate(Api& api, Call& call) {
   const auto params = from_json<Authenticate>(call.params);
   if (!params) return call.responder.reject(params.error());
   if (api.authentication == nullptr) {
-    return call.responder.reject({ErrorCode::INTERNAL, "nobody is known here", {}, {}});
+    return call.responder.reject({ErrorCode::INTERNAL, "the caller is unknown here", {}, {}});
   }
   const Decided<Uuid> id = api.authentication->token_of(params->secret);
   if (!id) return refuse_secret(api, call, id.error());

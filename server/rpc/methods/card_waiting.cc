@@ -12,28 +12,28 @@ namespace json = boost::json;
 
 constexpr std::size_t holders_shown_max = 32;
 
-// "the one place for agents is taken".
-std::string taken(std::int64_t count, const std::string& where) {
-  return count == 1 ? "the one place " + where + " is taken"
-                    : "all " + std::to_string(count) + " places " + where + " are taken";
+// "all 3 agents of web are busy".
+std::string all_busy(std::int64_t count, const std::string& whose) {
+  return count == 1 ? "the only agent" + whose + " is busy"
+                    : "all " + std::to_string(count) + " agents" + whose + " are busy";
 }
 
 std::string text_of(const World& world, const CardWait& wait, const Card& card) {
   switch (wait.reason) {
     case CardWaitReason::none:
-      return "nothing is in its way: the next tick of the heartbeat starts it";
+      return "it is next: the next tick of the heartbeat starts it";
     case CardWaitReason::policy:
       return "the policy of " + card.project + " doesn't process the backlog";
     case CardWaitReason::order: {
       const Card* first = world.board.find(wait.holders.front());
-      return "\"" + first->title + "\" comes before it";
+      return "\"" + first->title + "\" is ahead of it";
     }
     case CardWaitReason::concurrency:
       break;
   }
   if (wait.scope == "key") return "a card of the same key, " + card.key + ", is being worked on";
   if (wait.limit == 0) return "its project's policy allows no agents";
-  return taken(wait.limit, wait.scope == "project" ? "of " + card.project : "for agents");
+  return all_busy(wait.limit, wait.scope == "project" ? " of " + card.project : "");
 }
 
 }  // namespace

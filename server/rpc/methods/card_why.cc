@@ -84,7 +84,7 @@ void explain_backlog(const World& world, CardMoment& moment) {
     case CardWaitReason::policy:
       return explain_policy(world, "processBacklog", moment);
     case CardWaitReason::order:
-      moment.unblocked_by = "the cards before it: a higher priority, or submitted earlier";
+      moment.unblocked_by = "the cards ahead of it: a higher priority, or submitted earlier";
       moment.next_commands = {"signalbox card why " + to_string(wait.holders.front()),
                               "signalbox board"};
       return;
@@ -110,7 +110,7 @@ void explain_backlog(const World& world, CardMoment& moment) {
 void explain_run(const RunId& run_id, const char* what, CardMoment& moment) {
   moment.reason = what;
   moment.text = std::string(moment.card->is_merging() ? "run " : "its run ") + to_string(run_id) +
-                (moment.card->is_merging() ? " merges it" : " is under way");
+                (moment.card->is_merging() ? " merges it" : " is in progress");
   moment.moving = true;
   moment.unblocked_by = "the end of the run";
   moment.next_commands = {"signalbox run why " + to_string(run_id)};
@@ -148,13 +148,13 @@ void explain_stop(const World& world, CardMoment& moment) {
   moment.reason = is_blocked ? "blocked" : "failed";
   moment.text = card.code + ": " + card.message;
   moment.until_ns = card.retry_at_ns;
-  moment.unblocked_by = "somebody who unblocks it";
+  moment.unblocked_by = "you: fix the cause, then unblock it";
   if (is_blocked && card.retry_at_ns != 0) {
     const bool retries = world.find_project(card.project)->policy.retry_blocked;
-    moment.unblocked_by =
-        retries ? "its next try at " + format_time(card.retry_at_ns) + ", or somebody before that"
-                : "somebody who unblocks it: the policy of " + card.project +
-                      " doesn't retry blocked cards";
+    moment.unblocked_by = retries ? "its next try at " + format_time(card.retry_at_ns) +
+                                        ", or you: unblock it before that"
+                                  : "you: fix the cause, then unblock it; the policy of " +
+                                        card.project + " doesn't retry blocked cards";
     if (!retries) moment.until_ns = 0;
   }
   moment.next_commands = {"signalbox card unblock " + to_string(card.id)};

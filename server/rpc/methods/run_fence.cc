@@ -25,9 +25,9 @@ Decided<void> require_current(const Run& run, const CheckFence& asked) {
   if (same) return {};
   const std::string now =
       attempt == nullptr || attempt->ending
-          ? "none is under way"
-          : "by now " + run.definition().name + " is at attempt " + std::to_string(attempt->number);
-  return stale(run, "the attempt that asks has ended: " + now,
+          ? "no attempt is in progress"
+          : run.definition().name + " is at attempt " + std::to_string(attempt->number);
+  return stale(run, "the asking attempt has ended: " + now,
                asked.span_id ? "span_id" : "attempt_token",
                asked.span_id ? to_string(*asked.span_id) : std::to_string(*asked.attempt_token));
 }

@@ -33,7 +33,7 @@ void add_types(json::object& params, std::string_view text) {
 
 Decided<void> add_query(const Route& route, const Target& target, json::object& params) {
   for (const auto& [name, value] : target.query) {
-    if (route.verb != "GET") return invalid(name, "belongs into the body, not into the query");
+    if (route.verb != "GET") return invalid(name, "belongs in the body, not in the query");
     if (route.kind == RouteKind::stream && name == "types") {
       add_types(params, value);
     } else if (!params.emplace(name, value).second) {
