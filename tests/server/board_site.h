@@ -18,7 +18,7 @@ namespace signalbox {
 class BoardSite : public ::testing::Test, protected RpcSite {
  protected:
   BoardSite() {
-    api.trigger_heartbeat = [this](const std::string& reason) { triggers.push_back(reason); };
+    trigger_heartbeat = [this](const std::string& reason) { triggers.push_back(reason); };
   }
 
   // With stations for workers.
