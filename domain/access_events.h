@@ -4,14 +4,13 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <variant>
-#include <vector>
 
 #include <boost/describe/class.hpp>
 
 #include "domain/access.h"
 #include "domain/event_tag.h"
+#include "domain/event_text.h"
 #include "domain/ids.h"
 #include "domain/one_of.h"
 
@@ -24,7 +23,7 @@ namespace signalbox {
 struct AccessTokenIssued {
   static constexpr EventTag tag{901, 1, "AccessTokenIssued"};
   Uuid id{};
-  std::string name;
+  KeptText name;
   Role role = Role::viewer;
   Digest secret_sha256;
   std::optional<std::int64_t> expires_at_ns;  // UTC
@@ -36,7 +35,7 @@ BOOST_DESCRIBE_STRUCT(AccessTokenIssued, (), (id, name, role, secret_sha256, exp
 struct AccessTokenRevoked {
   static constexpr EventTag tag{902, 1, "AccessTokenRevoked"};
   Uuid id{};
-  std::string reason;
+  FreeText reason;
 
   friend bool operator==(const AccessTokenRevoked&, const AccessTokenRevoked&) = default;
 };
@@ -45,8 +44,8 @@ BOOST_DESCRIBE_STRUCT(AccessTokenRevoked, (), (id, reason))
 // Somebody asked for what they may not. One for each streak of an actor and method, and minute.
 struct AccessDenied {
   static constexpr EventTag tag{903, 1, "AccessDenied"};
-  std::string actor;
-  std::string method;
+  KeptText actor;
+  KeptText method;
   std::optional<Role> role;  // none: it wasn't known who they are
   Role needs = Role::viewer;
 
@@ -58,9 +57,9 @@ BOOST_DESCRIBE_STRUCT(AccessDenied, (), (actor, method, role, needs))
 // a checkpoint of that one over this event, may trust this one.
 struct AuditKeyAdopted {
   static constexpr EventTag tag{904, 1, "AuditKeyAdopted"};
-  std::string name;          // the log's, as checkpoints call it
-  std::string verifier_key;  // the public half, as a verifier is given it
-  std::string previous;      // the verifier key before it, or empty
+  KeptText name;          // the log's, as checkpoints call it
+  KeptText verifier_key;  // the public half, as a verifier is given it
+  KeptText previous;      // the verifier key before it, or empty
 
   friend bool operator==(const AuditKeyAdopted&, const AuditKeyAdopted&) = default;
 };
@@ -75,9 +74,9 @@ struct PayloadRedacted {
   Position redacted_position = 0;  // of the record
   Digest payload_digest;
   Digest replacement_digest;
-  std::string event;                // its name
-  std::vector<std::string> fields;  // that were blanked, see free_text.h
-  std::string reason;
+  KeptText event;    // its name
+  KeptTexts fields;  // that were blanked, see free_text.h
+  FreeText reason;
 
   friend bool operator==(const PayloadRedacted&, const PayloadRedacted&) = default;
 };

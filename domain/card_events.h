@@ -2,12 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <variant>
 
 #include <boost/describe/class.hpp>
 
 #include "domain/event_tag.h"
+#include "domain/event_text.h"
 #include "domain/ids.h"
 #include "domain/one_of.h"
 
@@ -15,10 +15,10 @@ namespace signalbox {
 
 struct CardSubmitted {
   static constexpr EventTag tag{801, 1, "CardSubmitted"};
-  std::string project;
-  std::string title;
-  std::string brief;          // what is to be done, as the agent is told
-  std::string key;            // of cards with the same one, one is worked on at a time; or empty
+  KeptText project;
+  FreeText title;
+  FreeText brief;             // what is to be done, as the agent is told
+  KeptText key;               // of cards with the same one, one is worked on at a time; or empty
   std::int32_t priority = 0;  // the highest first
 
   friend bool operator==(const CardSubmitted&, const CardSubmitted&) = default;
@@ -39,7 +39,7 @@ BOOST_DESCRIBE_STRUCT(CardStarted, (), (run_id, attempt))
 struct CardVerificationStarted {
   static constexpr EventTag tag{803, 1, "CardVerificationStarted"};
   RunId run_id{};
-  std::string station;
+  KeptText station;
 
   friend bool operator==(const CardVerificationStarted&, const CardVerificationStarted&) = default;
 };
@@ -49,8 +49,8 @@ BOOST_DESCRIBE_STRUCT(CardVerificationStarted, (), (run_id, station))
 struct CardVerified {
   static constexpr EventTag tag{804, 1, "CardVerified"};
   RunId run_id{};
-  Token token = 0;     // of the run, by which its branch is named
-  std::string commit;  // what was pushed, or empty if its last station told none
+  Token token = 0;  // of the run, by which its branch is named
+  KeptText commit;  // what was pushed, or empty if its last station told none
 
   friend bool operator==(const CardVerified&, const CardVerified&) = default;
 };
@@ -60,8 +60,8 @@ BOOST_DESCRIBE_STRUCT(CardVerified, (), (run_id, token, commit))
 struct CardBlocked {
   static constexpr EventTag tag{805, 1, "CardBlocked"};
   RunId run_id{};                // that failed, or nil: somebody blocked it
-  std::string code;              // e.g. CHECKS_FAILED, MERGE_CONFLICT, BLOCKED
-  std::string message;           // for a person
+  KeptText code;                 // e.g. CHECKS_FAILED, MERGE_CONFLICT, BLOCKED
+  FreeText message;              // for a person
   std::int64_t retry_at_ns = 0;  // UTC; 0: not by itself
 
   friend bool operator==(const CardBlocked&, const CardBlocked&) = default;
@@ -72,8 +72,8 @@ BOOST_DESCRIBE_STRUCT(CardBlocked, (), (run_id, code, message, retry_at_ns))
 struct CardFailed {
   static constexpr EventTag tag{806, 1, "CardFailed"};
   RunId run_id{};
-  std::string code;
-  std::string message;
+  KeptText code;
+  FreeText message;
 
   friend bool operator==(const CardFailed&, const CardFailed&) = default;
 };
@@ -82,7 +82,7 @@ BOOST_DESCRIBE_STRUCT(CardFailed, (), (run_id, code, message))
 // It is back in the backlog.
 struct CardUnblocked {
   static constexpr EventTag tag{807, 1, "CardUnblocked"};
-  std::string reason;
+  FreeText reason;
   bool by_itself = false;  // its time to be retried has come; else somebody did it
 
   friend bool operator==(const CardUnblocked&, const CardUnblocked&) = default;
@@ -102,8 +102,8 @@ BOOST_DESCRIBE_STRUCT(CardMergeStarted, (), (run_id))
 struct CardMergeDeferred {
   static constexpr EventTag tag{809, 1, "CardMergeDeferred"};
   RunId run_id{};
-  std::string code;  // e.g. BASE_MOVED
-  std::string message;
+  KeptText code;  // e.g. BASE_MOVED
+  FreeText message;
 
   friend bool operator==(const CardMergeDeferred&, const CardMergeDeferred&) = default;
 };
@@ -112,7 +112,7 @@ BOOST_DESCRIBE_STRUCT(CardMergeDeferred, (), (run_id, code, message))
 struct CardMerged {
   static constexpr EventTag tag{810, 1, "CardMerged"};
   RunId run_id{};
-  std::string commit;  // of the base, after it
+  KeptText commit;  // of the base, after it
 
   friend bool operator==(const CardMerged&, const CardMerged&) = default;
 };

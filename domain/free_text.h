@@ -1,8 +1,5 @@
-// The texts that people and programs wrote into events as they liked: goals, reasons, messages,
-// outputs. They may be erased later; what identity, folding or a job needs may not.
-//
-// Every field that holds text is one or the other, and free_text.cc lists it: an event with a field
-// that isn't listed doesn't compile.
+// Finds and erases the texts that people and programs wrote into events as they liked: goals,
+// reasons, messages, outputs. Which those are, their types say (event_text.h).
 #pragma once
 
 #include <cstddef>
@@ -17,16 +14,16 @@ namespace signalbox {
 
 inline constexpr std::string_view blanked_text = "[redacted]";
 
-// A text that an event has, and where: "goal", "failure.message", "labels" (of one of them).
-struct FreeText {
+// A free text that an event has, and where: "goal", "failure.message", "labels" (of one of them).
+struct FoundText {
   std::string field;
   std::string text;
 
-  friend bool operator==(const FreeText&, const FreeText&) = default;
+  friend bool operator==(const FoundText&, const FoundText&) = default;
 };
 
 // All of an event that aren't empty, in its order.
-std::vector<FreeText> free_texts(const Event& event);
+std::vector<FoundText> free_texts(const Event& event);
 
 // Their fields, each once.
 std::vector<std::string> free_text_fields(const Event& event);

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <variant>
 
 #include <boost/describe/class.hpp>
 
 #include "domain/event_tag.h"
+#include "domain/event_text.h"
 #include "domain/ids.h"
 #include "domain/one_of.h"
 
@@ -16,11 +16,11 @@ namespace signalbox {
 // A lock was granted. The position of this event is its token.
 struct LockAcquired {
   static constexpr EventTag tag{401, 1, "LockAcquired"};
-  std::string key;
-  std::string owner;
+  KeptText key;
+  KeptText owner;
   std::int64_t lease_ms = 0;
-  std::string reason;
-  std::string run_root;  // where the lock is mirrored as `.lock`, or empty
+  FreeText reason;
+  KeptText run_root;  // where the lock is mirrored as `.lock`, or empty
 
   friend bool operator==(const LockAcquired&, const LockAcquired&) = default;
 };
@@ -29,8 +29,8 @@ BOOST_DESCRIBE_STRUCT(LockAcquired, (), (key, owner, lease_ms, reason, run_root)
 // The holder said that it is there: its lease starts anew.
 struct LockRefreshed {
   static constexpr EventTag tag{402, 1, "LockRefreshed"};
-  std::string key;
-  std::string owner;
+  KeptText key;
+  KeptText owner;
   Token token = 0;
   std::int64_t lease_ms = 0;
 
@@ -40,10 +40,10 @@ BOOST_DESCRIBE_STRUCT(LockRefreshed, (), (key, owner, token, lease_ms))
 
 struct LockReleased {
   static constexpr EventTag tag{403, 1, "LockReleased"};
-  std::string key;
-  std::string owner;
+  KeptText key;
+  KeptText owner;
   Token token = 0;
-  std::string run_root;
+  KeptText run_root;
 
   friend bool operator==(const LockReleased&, const LockReleased&) = default;
 };
@@ -52,10 +52,10 @@ BOOST_DESCRIBE_STRUCT(LockReleased, (), (key, owner, token, run_root))
 // The lease ended without a word from the holder.
 struct LockExpired {
   static constexpr EventTag tag{404, 1, "LockExpired"};
-  std::string key;
-  std::string owner;
+  KeptText key;
+  KeptText owner;
   Token token = 0;
-  std::string run_root;
+  KeptText run_root;
 
   friend bool operator==(const LockExpired&, const LockExpired&) = default;
 };
@@ -65,10 +65,10 @@ BOOST_DESCRIBE_STRUCT(LockExpired, (), (key, owner, token, run_root))
 // failures of an owner.
 struct LockRefreshFailed {
   static constexpr EventTag tag{405, 1, "LockRefreshFailed"};
-  std::string key;
-  std::string owner;  // who tried, as far as the token tells; else empty
-  Token token = 0;    // with which token
-  std::string current_owner;
+  KeptText key;
+  KeptText owner;   // who tried, as far as the token tells; else empty
+  Token token = 0;  // with which token
+  KeptText current_owner;
   Token current_token = 0;
 
   friend bool operator==(const LockRefreshFailed&, const LockRefreshFailed&) = default;
@@ -78,10 +78,10 @@ BOOST_DESCRIBE_STRUCT(LockRefreshFailed, (), (key, owner, token, current_owner, 
 // A `.lock` in the run root that no holder stands for made way for the one that follows.
 struct LockFileReplaced {
   static constexpr EventTag tag{406, 1, "LockFileReplaced"};
-  std::string key;
-  std::string path;
-  std::string reason;  // why it counted for nothing: "empty", "not JSON: …", "expired", …
-  Digest digest;       // of what was there; zero for what isn't a file
+  KeptText key;
+  KeptText path;
+  FreeText reason;  // why it counted for nothing: "empty", "not JSON: …", "expired", …
+  Digest digest;    // of what was there; zero for what isn't a file
 
   friend bool operator==(const LockFileReplaced&, const LockFileReplaced&) = default;
 };

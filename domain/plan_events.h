@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <variant>
 #include <vector>
 
@@ -13,6 +12,7 @@
 #include <boost/describe/enum.hpp>
 
 #include "domain/event_tag.h"
+#include "domain/event_text.h"
 #include "domain/one_of.h"
 #include "domain/station_events.h"
 
@@ -32,10 +32,10 @@ enum class StepEffort : std::uint8_t { small = 1, medium = 2, large = 3 };
 BOOST_DESCRIBE_ENUM(StepEffort, small, medium, large)
 
 struct StepDefinition {
-  std::string id;
-  std::string description;
+  KeptText id;
+  FreeText description;
   StepType type = StepType::implement;
-  std::vector<std::string> dependencies;  // ids of steps that have to be completed before
+  KeptTexts dependencies;  // ids of steps that have to be completed before
   StepEffort effort = StepEffort::medium;
 
   friend bool operator==(const StepDefinition&, const StepDefinition&) = default;
@@ -44,9 +44,9 @@ BOOST_DESCRIBE_STRUCT(StepDefinition, (), (id, description, type, dependencies, 
 
 // What was found out before there was a plan.
 struct Exploration {
-  std::string summary;
-  std::vector<std::string> files;
-  std::vector<std::string> findings;
+  FreeText summary;
+  FreeTexts files;
+  FreeTexts findings;
 
   friend bool operator==(const Exploration&, const Exploration&) = default;
 };
@@ -54,7 +54,7 @@ BOOST_DESCRIBE_STRUCT(Exploration, (), (summary, files, findings))
 
 struct ExplorationFinished {
   static constexpr EventTag tag{601, 1, "ExplorationFinished"};
-  std::string station;
+  KeptText station;
   Exploration exploration;
   std::uint32_t files_cut = 0;  // beyond what the station allows, or a record holds
   std::uint32_t findings_cut = 0;
@@ -66,7 +66,7 @@ BOOST_DESCRIBE_STRUCT(ExplorationFinished, (), (station, exploration, files_cut,
 // It took too long; the work goes on with the exploration that comes next.
 struct ExplorationTimedOut {
   static constexpr EventTag tag{602, 1, "ExplorationTimedOut"};
-  std::string station;
+  KeptText station;
   std::int64_t timeout_ms = 0;
 
   friend bool operator==(const ExplorationTimedOut&, const ExplorationTimedOut&) = default;
@@ -76,7 +76,7 @@ BOOST_DESCRIBE_STRUCT(ExplorationTimedOut, (), (station, timeout_ms))
 // Steps that join those that were completed under an earlier plan.
 struct PlanSet {
   static constexpr EventTag tag{603, 1, "PlanSet"};
-  std::string station;
+  KeptText station;
   std::vector<StepDefinition> steps;
   std::uint32_t cut = 0;  // steps beyond max_steps that were left out
 
@@ -87,8 +87,8 @@ BOOST_DESCRIBE_STRUCT(PlanSet, (), (station, steps, cut))
 // All steps but the completed ones are gone; a new plan is asked for.
 struct PlanReset {
   static constexpr EventTag tag{604, 1, "PlanReset"};
-  std::string station;
-  std::string reason;
+  KeptText station;
+  FreeText reason;
 
   friend bool operator==(const PlanReset&, const PlanReset&) = default;
 };
@@ -97,11 +97,11 @@ BOOST_DESCRIBE_STRUCT(PlanReset, (), (station, reason))
 // Its position is the attempt's token.
 struct StepAttemptStarted {
   static constexpr EventTag tag{605, 1, "StepAttemptStarted"};
-  std::string station;
-  std::string step;
+  KeptText station;
+  KeptText step;
   std::uint32_t attempt = 1;
   Strategy strategy = Strategy::original;
-  std::string worker;
+  KeptText worker;
   std::int64_t lease_ms = 0;  // 0: it lasts as long as the attempt of the station
 
   friend bool operator==(const StepAttemptStarted&, const StepAttemptStarted&) = default;
@@ -110,7 +110,7 @@ BOOST_DESCRIBE_STRUCT(StepAttemptStarted, (), (station, step, attempt, strategy,
 
 struct StepHeartbeat {
   static constexpr EventTag tag{606, 1, "StepHeartbeat"};
-  std::string step;
+  KeptText step;
   std::int64_t lease_ms = 0;
 
   friend bool operator==(const StepHeartbeat&, const StepHeartbeat&) = default;
@@ -119,9 +119,9 @@ BOOST_DESCRIBE_STRUCT(StepHeartbeat, (), (step, lease_ms))
 
 struct StepCompleted {
   static constexpr EventTag tag{607, 1, "StepCompleted"};
-  std::string step;
+  KeptText step;
   std::uint32_t attempt = 1;
-  std::string summary;
+  FreeText summary;
 
   friend bool operator==(const StepCompleted&, const StepCompleted&) = default;
 };
@@ -130,7 +130,7 @@ BOOST_DESCRIBE_STRUCT(StepCompleted, (), (step, attempt, summary))
 // There will be another attempt.
 struct StepAttemptFailed {
   static constexpr EventTag tag{608, 1, "StepAttemptFailed"};
-  std::string step;
+  KeptText step;
   std::uint32_t attempt = 1;
   Failure failure;
   std::int64_t retry_at_ns = 0;  // UTC
@@ -143,7 +143,7 @@ BOOST_DESCRIBE_STRUCT(StepAttemptFailed, (), (step, attempt, failure, retry_at_n
 // The delay before its next attempt is over.
 struct StepReady {
   static constexpr EventTag tag{609, 1, "StepReady"};
-  std::string step;
+  KeptText step;
 
   friend bool operator==(const StepReady&, const StepReady&) = default;
 };
@@ -152,10 +152,10 @@ BOOST_DESCRIBE_STRUCT(StepReady, (), (step))
 // There will be none.
 struct StepFailed {
   static constexpr EventTag tag{610, 1, "StepFailed"};
-  std::string step;
+  KeptText step;
   std::uint32_t attempt = 1;
-  std::string code;  // RETRY_EXHAUSTED, or the failure's own where that allows no retry
-  Failure failure;   // of the last attempt
+  KeptText code;    // RETRY_EXHAUSTED, or the failure's own where that allows no retry
+  Failure failure;  // of the last attempt
 
   friend bool operator==(const StepFailed&, const StepFailed&) = default;
 };
@@ -163,8 +163,8 @@ BOOST_DESCRIBE_STRUCT(StepFailed, (), (step, attempt, code, failure))
 
 struct StepBlocked {
   static constexpr EventTag tag{611, 1, "StepBlocked"};
-  std::string step;
-  std::string by;  // the step that failed, of which it depends directly or through others
+  KeptText step;
+  KeptText by;  // the step that failed, of which it depends directly or through others
 
   friend bool operator==(const StepBlocked&, const StepBlocked&) = default;
 };
@@ -173,7 +173,7 @@ BOOST_DESCRIBE_STRUCT(StepBlocked, (), (step, by))
 // A new attempt of the station found nothing else to do: failed and blocked steps begin again.
 struct StepReopened {
   static constexpr EventTag tag{612, 1, "StepReopened"};
-  std::string step;
+  KeptText step;
 
   friend bool operator==(const StepReopened&, const StepReopened&) = default;
 };
@@ -192,7 +192,7 @@ BOOST_DESCRIBE_STRUCT(RestoredStep, (), (definition, attempts, completed))
 // again.
 struct PlanRestored {
   static constexpr EventTag tag{613, 1, "PlanRestored"};
-  std::string station;
+  KeptText station;
   std::vector<RestoredStep> steps;
   std::uint32_t cut = 0;  // as in PlanSet
 

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <variant>
 
 #include <boost/describe/class.hpp>
 
 #include "domain/event_tag.h"
+#include "domain/event_text.h"
 #include "domain/ids.h"
 #include "domain/one_of.h"
 #include "domain/pipeline.h"
@@ -18,9 +18,9 @@ namespace signalbox {
 // A project is there, or is another from now on. Runs under way keep what they were started with.
 struct ProjectPut {
   static constexpr EventTag tag{701, 1, "ProjectPut"};
-  std::string repository;       // a git repository on this machine
-  std::string base;             // the branch that cards start from and are merged into
-  std::string remote;           // where verified and merged work is pushed to, or empty
+  KeptText repository;          // a git repository on this machine
+  KeptText base;                // the branch that cards start from and are merged into
+  KeptText remote;              // where verified and merged work is pushed to, or empty
   PipelineDefinition pipeline;  // of a card's run
 
   friend bool operator==(const ProjectPut&, const ProjectPut&) = default;
@@ -43,7 +43,7 @@ struct PolicyRefused {
   static constexpr EventTag tag{703, 1, "PolicyRefused"};
   Digest digest;
   std::uint32_t line = 0;  // from 1; 0: the file as a whole
-  std::string message;
+  FreeText message;
 
   friend bool operator==(const PolicyRefused&, const PolicyRefused&) = default;
 };
@@ -53,8 +53,8 @@ BOOST_DESCRIBE_STRUCT(PolicyRefused, (), (digest, line, message))
 struct WorktreeRemoved {
   static constexpr EventTag tag{704, 1, "WorktreeRemoved"};
   RunId run_id{};
-  std::string path;
-  std::string rescue_ref;  // where uncommitted work of it was saved, or empty
+  KeptText path;
+  KeptText rescue_ref;  // where uncommitted work of it was saved, or empty
 
   friend bool operator==(const WorktreeRemoved&, const WorktreeRemoved&) = default;
 };
@@ -64,8 +64,8 @@ BOOST_DESCRIBE_STRUCT(WorktreeRemoved, (), (run_id, path, rescue_ref))
 struct WorktreeLeft {
   static constexpr EventTag tag{705, 1, "WorktreeLeft"};
   RunId run_id{};
-  std::string path;
-  std::string reason;
+  KeptText path;
+  FreeText reason;
 
   friend bool operator==(const WorktreeLeft&, const WorktreeLeft&) = default;
 };

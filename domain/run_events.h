@@ -1,15 +1,14 @@
 // What can happen to a run as a whole. Every event lies in the run's stream.
 #pragma once
 
-#include <map>
 #include <optional>
-#include <string>
 #include <variant>
 #include <vector>
 
 #include <boost/describe/class.hpp>
 
 #include "domain/event_tag.h"
+#include "domain/event_text.h"
 #include "domain/ids.h"
 #include "domain/one_of.h"
 #include "domain/pipeline.h"
@@ -21,18 +20,18 @@ namespace signalbox {
 // definition itself is there only if the log doesn't hold it in its present memory of pipelines.
 struct RunStarted {
   static constexpr EventTag tag{201, 2, "RunStarted"};
-  std::string goal;
-  std::string input;  // a JSON value as text, or empty
-  std::string project;
-  std::map<std::string, std::string> labels;
-  std::string idempotency_key;
+  FreeText goal;
+  FreeJson input;  // a JSON value as text, or empty
+  KeptText project;
+  FreeLabels labels;
+  KeptText idempotency_key;
   Digest request_digest;  // of the request that the idempotency key stands for
   Digest pipeline_digest;
   std::optional<PipelineDefinition> pipeline;
-  std::string run_root;    // empty: <data>/runs/<run id>
-  std::string repository;  // a git repository on this machine, or empty
-  std::string base;        // the commit or branch to start from, or empty for HEAD
-  Budget budget;           // what it may use up
+  KeptText run_root;    // empty: <data>/runs/<run id>
+  KeptText repository;  // a git repository on this machine, or empty
+  KeptText base;        // the commit or branch to start from, or empty for HEAD
+  Budget budget;        // what it may use up
   std::optional<std::uint32_t> max_retries;  // instead of what its stations say
 
   friend bool operator==(const RunStarted&, const RunStarted&) = default;
@@ -50,10 +49,10 @@ BOOST_DESCRIBE_STRUCT(RunSucceeded, (), ())
 
 struct RunFailed {
   static constexpr EventTag tag{203, 1, "RunFailed"};
-  std::string station;
+  KeptText station;
   ErrorClass error_class = ErrorClass::terminal;
-  std::string code;
-  std::string message;
+  KeptText code;
+  FreeText message;
 
   friend bool operator==(const RunFailed&, const RunFailed&) = default;
 };
@@ -62,7 +61,7 @@ BOOST_DESCRIBE_STRUCT(RunFailed, (), (station, error_class, code, message))
 // Cancellation was asked for; the job of the attempt under way is being ended.
 struct RunCancelRequested {
   static constexpr EventTag tag{204, 1, "RunCancelRequested"};
-  std::string reason;
+  FreeText reason;
 
   friend bool operator==(const RunCancelRequested&, const RunCancelRequested&) = default;
 };
@@ -70,7 +69,7 @@ BOOST_DESCRIBE_STRUCT(RunCancelRequested, (), (reason))
 
 struct RunCanceled {
   static constexpr EventTag tag{205, 1, "RunCanceled"};
-  std::string reason;
+  FreeText reason;
 
   friend bool operator==(const RunCanceled&, const RunCanceled&) = default;
 };
@@ -79,7 +78,7 @@ BOOST_DESCRIBE_STRUCT(RunCanceled, (), (reason))
 // No attempt starts until the run is resumed; one that is under way finishes.
 struct RunPaused {
   static constexpr EventTag tag{206, 1, "RunPaused"};
-  std::string reason;
+  FreeText reason;
 
   friend bool operator==(const RunPaused&, const RunPaused&) = default;
 };
@@ -87,7 +86,7 @@ BOOST_DESCRIBE_STRUCT(RunPaused, (), (reason))
 
 struct RunResumed {
   static constexpr EventTag tag{207, 1, "RunResumed"};
-  std::string reason;
+  FreeText reason;
 
   friend bool operator==(const RunResumed&, const RunResumed&) = default;
 };
@@ -97,7 +96,7 @@ BOOST_DESCRIBE_STRUCT(RunResumed, (), (reason))
 struct RunBudgetRaised {
   static constexpr EventTag tag{208, 1, "RunBudgetRaised"};
   Budget budget;
-  std::string reason;
+  FreeText reason;
 
   friend bool operator==(const RunBudgetRaised&, const RunBudgetRaised&) = default;
 };
@@ -109,24 +108,24 @@ BOOST_DESCRIBE_STRUCT(RunBudgetRaised, (), (budget, reason))
 // those of RunStarted.
 struct RunRetried {
   static constexpr EventTag tag{209, 1, "RunRetried"};
-  std::string station;
-  std::string reason;
+  KeptText station;
+  FreeText reason;
   Strategy strategy = Strategy::original;  // of the next attempt
   Position started_at = 0;                 // its RunStarted
-  std::string goal;
-  std::string input;
-  std::string idempotency_key;
+  FreeText goal;
+  FreeJson input;
+  KeptText idempotency_key;
   Digest request_digest;
   Digest pipeline_digest;
   std::optional<PipelineDefinition> pipeline;  // as in RunStarted
-  std::string run_root;
-  std::string repository;
-  std::string base;
+  KeptText run_root;
+  KeptText repository;
+  KeptText base;
   Budget budget;
   Usage used;
   std::optional<std::uint32_t> max_retries;
-  std::string resume_ref;
-  std::string previous;                 // how the attempt that failed ended
+  KeptText resume_ref;
+  FreeText previous;                    // how the attempt that failed ended
   std::vector<std::uint32_t> attempts;  // of each station so far, in the pipeline's order
 
   friend bool operator==(const RunRetried&, const RunRetried&) = default;

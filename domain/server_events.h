@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <variant>
 #include <vector>
 
@@ -10,6 +9,7 @@
 #include <boost/describe/enum.hpp>
 
 #include "domain/event_tag.h"
+#include "domain/event_text.h"
 #include "domain/ids.h"
 #include "domain/one_of.h"
 
@@ -21,7 +21,7 @@ BOOST_DESCRIBE_ENUM(PreviousEnd, none, clean, crashed)
 struct ServerStarted {
   static constexpr EventTag tag{101, 1, "ServerStarted"};
   std::uint64_t incarnation = 0;
-  std::string version;
+  KeptText version;
   PreviousEnd previous = PreviousEnd::none;
 
   friend bool operator==(const ServerStarted&, const ServerStarted&) = default;
@@ -53,10 +53,10 @@ BOOST_DESCRIBE_ENUM(RecoveredKind, claim, job, lock, tick, step, card)
 // One thing that was in flight, what is known about it, and what becomes of it.
 struct RecoveredItem {
   RecoveredKind kind = RecoveredKind::claim;
-  std::string name;  // run/station, job id, lock key, loop, run/station/step, card id
+  KeptText name;  // run/station, job id, lock key, loop, run/station/step, card id
   Token token = 0;
   Verdict verdict = Verdict::poll;
-  std::string evidence;  // one sentence
+  FreeText evidence;  // one sentence
 
   friend bool operator==(const RecoveredItem&, const RecoveredItem&) = default;
 };
@@ -84,7 +84,7 @@ struct ClockJumped {
   static constexpr EventTag tag{104, 1, "ClockJumped"};
   std::int64_t wall_ms = 0;       // that went by on the wall clock since they were last compared
   std::int64_t monotonic_ms = 0;  // and on the clock that leases run on
-  std::string cause;              // "wall clock set", "stopped"
+  KeptText cause;                 // "wall clock set", "stopped"
 
   friend bool operator==(const ClockJumped&, const ClockJumped&) = default;
 };
@@ -109,8 +109,8 @@ struct HistoryDropped {
   std::uint64_t records = 0;  // up to the horizon that aren't there any more
   std::uint64_t records_kept = 0;  // up to the horizon that are, for what they are of was open
   std::int64_t older_than_ms = 0;  // the policy
-  std::string archive;             // where it was put
-  std::string origin;              // the name of the log in it
+  KeptText archive;                // where it was put
+  KeptText origin;                 // the name of the log in it
   Digest root;  // of the tree over 1 … horizon, as the archive's checkpoint says
   Digest base;  // of what the dropped records led to
 

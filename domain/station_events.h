@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <variant>
 #include <vector>
 
@@ -14,6 +13,7 @@
 #include <boost/describe/enum.hpp>
 
 #include "domain/event_tag.h"
+#include "domain/event_text.h"
 #include "domain/ids.h"
 #include "domain/one_of.h"
 #include "domain/pipeline.h"
@@ -57,8 +57,8 @@ BOOST_DESCRIBE_STRUCT(Usage, (), (cost_microusd, tokens, turns))
 
 // A file that an attempt left, kept by its content under artifacts/sha256/.
 struct Artifact {
-  std::string name;
-  std::string media_type;
+  KeptText name;
+  KeptText media_type;
   std::uint64_t bytes = 0;
   Digest sha256;
 
@@ -67,10 +67,10 @@ struct Artifact {
 BOOST_DESCRIBE_STRUCT(Artifact, (), (name, media_type, bytes, sha256))
 
 struct AttemptResult {
-  std::string summary;
-  std::string logs_inline;  // an excerpt; what was cut is said in it
-  std::string external_ref;
-  std::string metadata;  // a JSON object as text, or empty
+  FreeText summary;
+  FreeText logs_inline;  // an excerpt; what was cut is said in it
+  KeptText external_ref;
+  FreeJson metadata;  // a JSON object as text, or empty
   std::vector<Artifact> artifacts;
 
   friend bool operator==(const AttemptResult&, const AttemptResult&) = default;
@@ -80,8 +80,8 @@ BOOST_DESCRIBE_STRUCT(AttemptResult, (), (summary, logs_inline, external_ref, me
 struct Failure {
   Outcome outcome = Outcome::failed;  // failed or timeout
   ErrorClass error_class = ErrorClass::terminal;
-  std::string code;  // e.g. EXIT_NONZERO, LEASE_EXPIRED
-  std::string message;
+  KeptText code;  // e.g. EXIT_NONZERO, LEASE_EXPIRED
+  FreeText message;
 
   friend bool operator==(const Failure&, const Failure&) = default;
 };
@@ -90,10 +90,10 @@ BOOST_DESCRIBE_STRUCT(Failure, (), (outcome, error_class, code, message))
 // An attempt starts. The position of this event is its token.
 struct StationClaimed {
   static constexpr EventTag tag{301, 2, "StationClaimed"};
-  std::string station;
+  KeptText station;
   std::uint32_t attempt = 1;
   Strategy strategy = Strategy::original;
-  std::string worker;
+  KeptText worker;
   std::int64_t lease_ms = 0;  // 0: held by the server itself, which watches the job
   Token lock_token = 0;       // of the lock that the attempt holds, or 0
 
@@ -105,8 +105,8 @@ BOOST_DESCRIBE_STRUCT(StationClaimed, (),
 // A job of this id is about to be submitted. Durable before it is.
 struct StationSubmitIntended {
   static constexpr EventTag tag{302, 1, "StationSubmitIntended"};
-  std::string station;
-  std::string job_id;
+  KeptText station;
+  KeptText job_id;
 
   friend bool operator==(const StationSubmitIntended&, const StationSubmitIntended&) = default;
 };
@@ -114,8 +114,8 @@ BOOST_DESCRIBE_STRUCT(StationSubmitIntended, (), (station, job_id))
 
 struct StationExternalRefSet {
   static constexpr EventTag tag{303, 1, "StationExternalRefSet"};
-  std::string station;
-  std::string external_ref;
+  KeptText station;
+  KeptText external_ref;
 
   friend bool operator==(const StationExternalRefSet&, const StationExternalRefSet&) = default;
 };
@@ -123,9 +123,9 @@ BOOST_DESCRIBE_STRUCT(StationExternalRefSet, (), (station, external_ref))
 
 struct StationHeartbeat {
   static constexpr EventTag tag{304, 1, "StationHeartbeat"};
-  std::string station;
+  KeptText station;
   std::int64_t lease_ms = 0;
-  std::string progress_digest;  // the worker's own word for "how far"; may be empty
+  KeptText progress_digest;  // the worker's own word for "how far"; may be empty
 
   friend bool operator==(const StationHeartbeat&, const StationHeartbeat&) = default;
 };
@@ -133,7 +133,7 @@ BOOST_DESCRIBE_STRUCT(StationHeartbeat, (), (station, lease_ms, progress_digest)
 
 struct StationSucceeded {
   static constexpr EventTag tag{305, 1, "StationSucceeded"};
-  std::string station;
+  KeptText station;
   std::uint32_t attempt = 1;
   AttemptResult result;
 
@@ -144,7 +144,7 @@ BOOST_DESCRIBE_STRUCT(StationSucceeded, (), (station, attempt, result))
 // The attempt failed and another one will follow at retry_at_ns.
 struct StationAttemptFailed {
   static constexpr EventTag tag{306, 1, "StationAttemptFailed"};
-  std::string station;
+  KeptText station;
   std::uint32_t attempt = 1;
   Failure failure;
   AttemptResult result;
@@ -159,7 +159,7 @@ BOOST_DESCRIBE_STRUCT(StationAttemptFailed, (),
 // The attempt failed and no other one follows.
 struct StationFailed {
   static constexpr EventTag tag{307, 1, "StationFailed"};
-  std::string station;
+  KeptText station;
   std::uint32_t attempt = 1;
   Failure failure;
   AttemptResult result;
@@ -171,7 +171,7 @@ BOOST_DESCRIBE_STRUCT(StationFailed, (), (station, attempt, failure, result))
 // As StationFailed, where the last attempt ran out of time.
 struct StationTimedOut {
   static constexpr EventTag tag{308, 1, "StationTimedOut"};
-  std::string station;
+  KeptText station;
   std::uint32_t attempt = 1;
   Failure failure;
   AttemptResult result;
@@ -183,11 +183,11 @@ BOOST_DESCRIBE_STRUCT(StationTimedOut, (), (station, attempt, failure, result))
 // The worker gave its claim back for a while; this doesn't count as a failure.
 struct StationDeferred {
   static constexpr EventTag tag{309, 1, "StationDeferred"};
-  std::string station;
+  KeptText station;
   std::uint32_t attempt = 1;
   WaitReason reason = WaitReason::deferred;
   std::int64_t until_ns = 0;  // UTC
-  std::string note;
+  FreeText note;
 
   friend bool operator==(const StationDeferred&, const StationDeferred&) = default;
 };
@@ -196,7 +196,7 @@ BOOST_DESCRIBE_STRUCT(StationDeferred, (), (station, attempt, reason, until_ns, 
 // The wait is over: the station can be claimed.
 struct StationReady {
   static constexpr EventTag tag{310, 1, "StationReady"};
-  std::string station;
+  KeptText station;
 
   friend bool operator==(const StationReady&, const StationReady&) = default;
 };
@@ -204,7 +204,7 @@ BOOST_DESCRIBE_STRUCT(StationReady, (), (station))
 
 struct StationCanceled {
   static constexpr EventTag tag{311, 1, "StationCanceled"};
-  std::string station;
+  KeptText station;
 
   friend bool operator==(const StationCanceled&, const StationCanceled&) = default;
 };
@@ -213,8 +213,8 @@ BOOST_DESCRIBE_STRUCT(StationCanceled, (), (station))
 // The job of a canceled attempt and all its descendants are gone.
 struct CancelConfirmed {
   static constexpr EventTag tag{312, 1, "CancelConfirmed"};
-  std::string station;
-  std::string job_id;
+  KeptText station;
+  KeptText job_id;
 
   friend bool operator==(const CancelConfirmed&, const CancelConfirmed&) = default;
 };
@@ -224,8 +224,8 @@ BOOST_DESCRIBE_STRUCT(CancelConfirmed, (), (station, job_id))
 // not be found out.
 struct CancelEscaped {
   static constexpr EventTag tag{313, 1, "CancelEscaped"};
-  std::string station;
-  std::string job_id;
+  KeptText station;
+  KeptText job_id;
   std::vector<std::int32_t> pids;
 
   friend bool operator==(const CancelEscaped&, const CancelEscaped&) = default;
@@ -235,9 +235,9 @@ BOOST_DESCRIBE_STRUCT(CancelEscaped, (), (station, job_id, pids))
 // The attempt is alive and its progress digest hasn't changed for the station's stall_after.
 struct StationStalled {
   static constexpr EventTag tag{314, 1, "StationStalled"};
-  std::string station;
+  KeptText station;
   std::uint32_t attempt = 1;
-  std::string progress_digest;
+  KeptText progress_digest;
   std::int64_t stalled_ms = 0;
   StallAction action = StallAction::nudge;  // what is done about it
 
@@ -248,9 +248,9 @@ BOOST_DESCRIBE_STRUCT(StationStalled, (), (station, attempt, progress_digest, st
 // A stalled attempt went on.
 struct StationProgressed {
   static constexpr EventTag tag{315, 1, "StationProgressed"};
-  std::string station;
+  KeptText station;
   std::uint32_t attempt = 1;
-  std::string progress_digest;
+  KeptText progress_digest;
 
   friend bool operator==(const StationProgressed&, const StationProgressed&) = default;
 };
@@ -263,14 +263,14 @@ BOOST_DESCRIBE_ENUM(TimerOrigin, started_at, last_progress_at)
 // The attempt ran out of time; what becomes of it is in the next event of the commit.
 struct WatchdogTimedOut {
   static constexpr EventTag tag{316, 1, "WatchdogTimedOut"};
-  std::string station;
+  KeptText station;
   std::uint32_t attempt = 1;
   std::int64_t elapsed_ms = 0;
   std::int64_t timeout_ms = 0;
   TimerOrigin timer_origin_field = TimerOrigin::started_at;
   std::int64_t timer_origin_ns = 0;  // UTC
-  std::string worker;
-  std::string run_root;  // empty: <data>/runs/<run id>
+  KeptText worker;
+  KeptText run_root;  // empty: <data>/runs/<run id>
 
   friend bool operator==(const WatchdogTimedOut&, const WatchdogTimedOut&) = default;
 };
@@ -281,7 +281,7 @@ BOOST_DESCRIBE_STRUCT(WatchdogTimedOut, (),
 // What the attempt used up; comes with its end.
 struct StationUsageReported {
   static constexpr EventTag tag{317, 1, "StationUsageReported"};
-  std::string station;
+  KeptText station;
   std::uint32_t attempt = 1;
   Usage usage;
 
@@ -292,9 +292,9 @@ BOOST_DESCRIBE_STRUCT(StationUsageReported, (), (station, attempt, usage))
 // The station's turn has come, and it has to wait for a person: approval or budget.
 struct StationHeld {
   static constexpr EventTag tag{318, 1, "StationHeld"};
-  std::string station;
+  KeptText station;
   WaitReason reason = WaitReason::approval;
-  std::string note;  // what is asked for
+  FreeText note;  // what is asked for
 
   friend bool operator==(const StationHeld&, const StationHeld&) = default;
 };
@@ -303,8 +303,8 @@ BOOST_DESCRIBE_STRUCT(StationHeld, (), (station, reason, note))
 // A person's decision about an approval station; the record's actor is who.
 struct StationApproved {
   static constexpr EventTag tag{319, 1, "StationApproved"};
-  std::string station;
-  std::string reason;
+  KeptText station;
+  FreeText reason;
 
   friend bool operator==(const StationApproved&, const StationApproved&) = default;
 };
@@ -312,8 +312,8 @@ BOOST_DESCRIBE_STRUCT(StationApproved, (), (station, reason))
 
 struct StationRejected {
   static constexpr EventTag tag{320, 1, "StationRejected"};
-  std::string station;
-  std::string reason;
+  KeptText station;
+  FreeText reason;
 
   friend bool operator==(const StationRejected&, const StationRejected&) = default;
 };

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <variant>
 
 #include <boost/describe/class.hpp>
 
 #include "domain/event_tag.h"
+#include "domain/event_text.h"
 #include "domain/ids.h"
 #include "domain/one_of.h"
 
@@ -16,12 +16,12 @@ namespace signalbox {
 // A tick begins. The position of this event is its token.
 struct TickStarted {
   static constexpr EventTag tag{501, 2, "TickStarted"};
-  std::string loop;
-  std::string stage;
-  std::string reason;
+  KeptText loop;
+  KeptText stage;
+  FreeText reason;
   std::int64_t lease_ms = 0;
   RunId run_id{};             // the run that the tick drives, or nil
-  std::string run_root;       // where its marker lies, or empty
+  KeptText run_root;          // where its marker lies, or empty
   Token lock_token = 0;       // of the lock that it holds, or 0
   std::int64_t due_ns = 0;    // UTC; when it was due by its loop's schedule, or 0: it was triggered
   Digest policy_digest = {};  // of all policies that it goes by; else zero
@@ -34,9 +34,9 @@ BOOST_DESCRIBE_STRUCT(TickStarted, (),
 
 struct TickSucceeded {
   static constexpr EventTag tag{502, 1, "TickSucceeded"};
-  std::string loop;
+  KeptText loop;
   Token token = 0;
-  std::string run_root;
+  KeptText run_root;
 
   friend bool operator==(const TickSucceeded&, const TickSucceeded&) = default;
 };
@@ -44,11 +44,11 @@ BOOST_DESCRIBE_STRUCT(TickSucceeded, (), (loop, token, run_root))
 
 struct TickFailed {
   static constexpr EventTag tag{503, 1, "TickFailed"};
-  std::string loop;
+  KeptText loop;
   Token token = 0;
-  std::string code;  // e.g. FAILED, LOCK_LOST
-  std::string error;
-  std::string run_root;
+  KeptText code;  // e.g. FAILED, LOCK_LOST
+  FreeText error;
+  KeptText run_root;
 
   friend bool operator==(const TickFailed&, const TickFailed&) = default;
 };
@@ -57,9 +57,9 @@ BOOST_DESCRIBE_STRUCT(TickFailed, (), (loop, token, code, error, run_root))
 // A tick was due and didn't begin.
 struct TickSkipped {
   static constexpr EventTag tag{504, 2, "TickSkipped"};
-  std::string loop;
-  std::string stage;
-  std::string reason;       // "tick_in_progress"
+  KeptText loop;
+  KeptText stage;
+  KeptText reason;          // "tick_in_progress"
   Token token = 0;          // of the tick that was in the way, if the log knows it
   std::int64_t due_ns = 0;  // as in TickStarted
 
@@ -70,16 +70,16 @@ BOOST_DESCRIBE_STRUCT(TickSkipped, (), (loop, stage, reason, token, due_ns))
 // A begin found a tick that has no end: the loop halts until it is recovered.
 struct TickIncompleteDetected {
   static constexpr EventTag tag{505, 1, "TickIncompleteDetected"};
-  std::string loop;
-  std::string stage;  // of the tick without an end
-  Token token = 0;    // likewise; 0 if only a marker file tells of it
+  KeptText loop;
+  KeptText stage;   // of the tick without an end
+  Token token = 0;  // likewise; 0 if only a marker file tells of it
   RunId run_id{};
-  std::string run_root;
-  std::string marker_path;
-  std::string marker;               // its text, as far as it fits
+  KeptText run_root;
+  KeptText marker_path;
+  FreeText marker;                  // its text, as far as it fits
   std::int64_t marker_age_ms = -1;  // -1: unknown
   std::int64_t stale_after_ms = 0;  // the lease, or the age at which a foreign marker is stale
-  std::string evidence;             // "lease_over", "earlier_incarnation", "foreign_marker", …
+  KeptText evidence;                // "lease_over", "earlier_incarnation", "foreign_marker", …
   std::int64_t started_at_ns = 0;   // UTC; 0: unknown
 
   friend bool operator==(const TickIncompleteDetected&, const TickIncompleteDetected&) = default;
@@ -91,10 +91,10 @@ BOOST_DESCRIBE_STRUCT(TickIncompleteDetected, (),
 // Somebody, or the service for a loop of its own, took the halt away.
 struct TickRecovered {
   static constexpr EventTag tag{506, 1, "TickRecovered"};
-  std::string loop;
+  KeptText loop;
   Token token = 0;
-  std::string reason;
-  std::string run_root;
+  FreeText reason;
+  KeptText run_root;
 
   friend bool operator==(const TickRecovered&, const TickRecovered&) = default;
 };
@@ -103,14 +103,14 @@ BOOST_DESCRIBE_STRUCT(TickRecovered, (), (loop, token, reason, run_root))
 // The lease of a tick ended and the tick didn't: the watchdog saw it hang.
 struct TickTimedOut {
   static constexpr EventTag tag{507, 1, "TickTimedOut"};
-  std::string loop;
+  KeptText loop;
   Token token = 0;
-  std::string stage;
+  KeptText stage;
   std::int64_t elapsed_ms = 0;
   std::int64_t timeout_ms = 0;
   std::int64_t timer_origin_ns = 0;  // UTC
   RunId run_id{};
-  std::string run_root;
+  KeptText run_root;
 
   friend bool operator==(const TickTimedOut&, const TickTimedOut&) = default;
 };
@@ -121,8 +121,8 @@ BOOST_DESCRIBE_STRUCT(TickTimedOut, (),
 // Ticks were due while nothing could begin them.
 struct TickMissed {
   static constexpr EventTag tag{508, 1, "TickMissed"};
-  std::string loop;
-  std::string reason;             // "server down", "asleep", "stopped"
+  KeptText loop;
+  KeptText reason;                // "server down", "asleep", "stopped"
   std::uint64_t missed = 0;       // how many
   std::int64_t first_due_ns = 0;  // UTC
   std::int64_t last_due_ns = 0;   // UTC

@@ -36,7 +36,7 @@ std::string with_reason(std::string text, const std::string& reason) {
 }
 
 std::string failure_text(const Failure& failure) {
-  return failure.message.empty() ? failure.code : failure.code + ": " + failure.message;
+  return with_reason(failure.code, failure.message);
 }
 
 // "12 of 10 turns", of the figures that have a bound.

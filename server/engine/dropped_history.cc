@@ -8,7 +8,7 @@ namespace {
 
 // Each archive has its own records; those of earlier drops lie beside it.
 std::string all_archives(const HistoryDropped& dropped) {
-  return std::filesystem::path(dropped.archive).parent_path().string() + "/*";
+  return std::filesystem::path(std::string(dropped.archive)).parent_path().string() + "/*";
 }
 
 }  // namespace
@@ -35,7 +35,8 @@ Rejection history_dropped(const EventLog& log, Position position) {
   const auto* const dropped = event_as<HistoryDropped>(drop->event);
   rejection.details.push_back({"archive", dropped->archive});
   rejection.message += "; the archive is " + dropped->archive;
-  const std::string where = position >= dropped->from ? dropped->archive : all_archives(*dropped);
+  const std::string where =
+      position >= dropped->from ? std::string(dropped->archive) : all_archives(*dropped);
   rejection.next_commands.push_back("grep -h '\"id\":\"" + std::to_string(position) + "\",' " +
                                     where + "/events-*.jsonl");
   return rejection;

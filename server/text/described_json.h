@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <concepts>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -49,15 +50,17 @@ template <class T>
 struct is_optional<std::optional<T>> : std::true_type {};
 template <class T>
 struct is_optional<Boxed<T>> : std::true_type {};
+// The texts of events derive from these (domain/event_text.h).
 template <class T>
-struct is_vector : std::false_type {};
+concept String = std::derived_from<T, std::string>;
 template <class T>
-struct is_vector<std::vector<T>> : std::true_type {};
+concept StringMap = std::derived_from<T, std::map<std::string, std::string>>;
+template <class T>
+concept Vector = std::derived_from<T, std::vector<typename T::value_type>>;
 
 template <class T>
 inline constexpr bool is_required =
-    !is_optional<T>::value && !is_vector<T>::value && !std::is_same_v<T, bool> &&
-    !std::is_same_v<T, std::map<std::string, std::string>>;
+    !is_optional<T>::value && !Vector<T> && !std::is_same_v<T, bool> && !StringMap<T>;
 
 template <class Field>
 inline constexpr bool can_be_time =
@@ -192,7 +195,7 @@ Decided<void> read(const json::value& value, const std::string& path, T& out) {
     if (!value.is_bool()) return wrong(path, "true or false");
     out = value.get_bool();
     return {};
-  } else if constexpr (std::is_same_v<T, std::string>) {
+  } else if constexpr (String<T>) {
     if (!value.is_string()) return wrong(path, "a string");
     out.assign(value.get_string().data(), value.get_string().size());
     return {};
@@ -216,7 +219,7 @@ Decided<void> read(const json::value& value, const std::string& path, T& out) {
     return read_enum(value, path, out);
   } else if constexpr (std::is_integral_v<T>) {
     return read_integer(value, path, out);
-  } else if constexpr (std::is_same_v<T, std::map<std::string, std::string>>) {
+  } else if constexpr (StringMap<T>) {
     const json::object* object = value.if_object();
     if (object == nullptr) return wrong(path, "an object of strings");
     for (const auto& each : *object) {
@@ -224,7 +227,7 @@ Decided<void> read(const json::value& value, const std::string& path, T& out) {
       if (auto ok = read(each.value(), path + "." + key, out[key]); !ok) return ok;
     }
     return {};
-  } else if constexpr (is_vector<T>::value) {
+  } else if constexpr (Vector<T>) {
     const json::array* array = value.if_array();
     if (array == nullptr) return wrong(path, "an array");
     for (std::size_t index = 0; index < array->size(); ++index) {
@@ -276,7 +279,7 @@ template <class T>
 json::value write(const T& value, const json::storage_ptr& storage) {
   if constexpr (std::is_same_v<T, bool>) {
     return json::value(value, storage);
-  } else if constexpr (std::is_same_v<T, std::string>) {
+  } else if constexpr (String<T>) {
     return json::value(json::string_view(value), storage);
   } else if constexpr (std::is_same_v<T, Uuid>) {
     return json::value(json::string_view(to_string(value)), storage);
@@ -289,11 +292,11 @@ json::value write(const T& value, const json::storage_ptr& storage) {
       return json::value(json::string_view(std::to_string(value)), storage);
     }
     return json::value(value, storage);
-  } else if constexpr (std::is_same_v<T, std::map<std::string, std::string>>) {
+  } else if constexpr (StringMap<T>) {
     json::object object(storage);
     for (const auto& [key, text] : value) object.emplace(key, text);
     return object;
-  } else if constexpr (is_vector<T>::value) {
+  } else if constexpr (Vector<T>) {
     json::array array(storage);
     array.reserve(value.size());
     for (const auto& element : value) array.push_back(write(element, storage));

@@ -113,7 +113,7 @@ template <class T>
 void append(std::string& out, const T& value) {
   if constexpr (std::is_same_v<T, bool>) {
     out.append(value ? "true" : "false");
-  } else if constexpr (std::is_same_v<T, std::string>) {
+  } else if constexpr (described_json::String<T>) {
     append_json_string(out, value);
   } else if constexpr (std::is_same_v<T, Uuid>) {
     append_json_string(out, to_string(value));
@@ -127,7 +127,7 @@ void append(std::string& out, const T& value) {
     if (quoted) out.push_back('"');
     append_integer_text(out, value);
     if (quoted) out.push_back('"');
-  } else if constexpr (std::is_same_v<T, std::map<std::string, std::string>>) {
+  } else if constexpr (described_json::StringMap<T>) {
     out.push_back('{');
     bool first = true;
     for (const auto& [key, text] : value) {
@@ -138,7 +138,7 @@ void append(std::string& out, const T& value) {
       append_json_string(out, text);
     }
     out.push_back('}');
-  } else if constexpr (described_json::is_vector<T>::value) {
+  } else if constexpr (described_json::Vector<T>) {
     out.push_back('[');
     bool first = true;
     for (const auto& element : value) {

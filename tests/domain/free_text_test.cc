@@ -15,10 +15,10 @@ TEST(FreeText, IsFoundWhereverItStands) {
   started.project = "trains";
   started.labels = {{"team", "blue"}, {"who", "ann"}};
   started.pipeline = default_pipeline();
-  EXPECT_EQ(free_texts(RunEvent(started)), (std::vector<FreeText>{{"goal", "make it fast"},
-                                                                  {"input", "{\"a\":1}"},
-                                                                  {"labels", "blue"},
-                                                                  {"labels", "ann"}}));
+  EXPECT_EQ(free_texts(RunEvent(started)), (std::vector<FoundText>{{"goal", "make it fast"},
+                                                                   {"input", "{\"a\":1}"},
+                                                                   {"labels", "blue"},
+                                                                   {"labels", "ann"}}));
   StationFailed failed;
   failed.station = "verify";
   failed.failure.code = "EXIT_NONZERO";

@@ -86,7 +86,7 @@ Called<void> search_records(const RocksEventLog& log, PieceSearch& search,
     Record record;
     decoding = decode_frame(frame, record);
     if (!decoding) return false;
-    for (const FreeText& each : free_texts(record.event)) {
+    for (const FoundText& each : free_texts(record.event)) {
       const bool known =
           std::find(place.fields.begin(), place.fields.end(), each.field) != place.fields.end();
       if (!known && search.in(each.text)) place.fields.push_back(each.field);
@@ -128,19 +128,19 @@ void RemainingPlaces::add(RemainingPlace place) {
   if (kept.size() < kept_max) kept.push_back(std::move(place));
 }
 
-std::vector<std::string> search_pieces(const std::vector<FreeText>& texts) {
+std::vector<std::string> search_pieces(const std::vector<FoundText>& texts) {
   std::vector<std::string> pieces;
   const auto add = [&pieces](std::string_view piece) {
     if (pieces.size() == pieces_max) return;
     if (std::find(pieces.begin(), pieces.end(), piece) == pieces.end()) pieces.emplace_back(piece);
   };
   // The words first: whatever is around them elsewhere, they are found.
-  for (const FreeText& each : texts) {
+  for (const FoundText& each : texts) {
     split(each.text, " \t\r\n\"'`\\,;()[]{}<>", [&](std::string_view word) {
       if (word.size() >= word_bytes_min) add(word);
     });
   }
-  for (const FreeText& each : texts) {
+  for (const FoundText& each : texts) {
     split(each.text, "\r\n\"\\", [&](std::string_view line) {
       if (line.size() >= line_bytes_min) add(line);
     });

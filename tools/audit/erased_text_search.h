@@ -15,7 +15,7 @@ namespace signalbox {
 
 // What is looked for: lines of the texts, and single words that are as long as a key or a password
 // often is. What is shorter would be found everywhere.
-std::vector<std::string> search_pieces(const std::vector<FreeText>& texts);
+std::vector<std::string> search_pieces(const std::vector<FoundText>& texts);
 
 struct RemainingPlace {
   Position position = 0;            // of a record; or 0:

@@ -110,7 +110,7 @@ Called<RedactionPlan> plan_redaction(const RocksEventLog& log, Position position
     return tl::unexpected(known.error());
   }
   const std::vector<std::string>& wanted = fields.empty() ? there : fields;
-  for (FreeText& each : free_texts(plan.record.event)) {
+  for (FoundText& each : free_texts(plan.record.event)) {
     const bool is_wanted = std::find(wanted.begin(), wanted.end(), each.field) != wanted.end();
     if (!is_wanted || is_blank(each.text)) continue;
     if (std::find(plan.fields.begin(), plan.fields.end(), each.field) == plan.fields.end()) {

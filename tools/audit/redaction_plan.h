@@ -16,7 +16,7 @@ struct RedactionPlan {
   Record record;                    // as it is now
   std::vector<std::string> fields;  // that are blanked; none: they were before
   Event replacement;
-  std::vector<FreeText> erased;
+  std::vector<FoundText> erased;
   Position told_at = 0;  // where the log tells of an earlier redaction of the record, or 0
 };
 

@@ -72,8 +72,8 @@ std::string halt_path(Token token, Position halted_at) {
 std::string halt_text(const Record& record, const TickIncompleteDetected& event,
                       const MirroredTick& tick) {
   const std::string below = tick.root + "/";
-  const std::string marker_path =
-      event.marker_path.empty() ? below + run_root_path::tick_marker : event.marker_path;
+  const std::string marker_path = event.marker_path.empty() ? below + run_root_path::tick_marker
+                                                            : std::string(event.marker_path);
   json::object halt;
   halt["schema_version"] = "halt.v1";
   halt["code"] = "PREVIOUS_TICK_INCOMPLETE";

@@ -51,7 +51,7 @@ std::string owner_in_log(const EventLog& log, const std::string& key, Token toke
   const auto records = log.read(token, 1);
   if (!records || records->empty()) return {};
   const auto* acquired = event_as<LockAcquired>(records->front().event);
-  return acquired != nullptr && acquired->key == key ? acquired->owner : std::string();
+  return acquired != nullptr && acquired->key == key ? std::string(acquired->owner) : "";
 }
 
 // Whether only the log can tell whose token this was.
