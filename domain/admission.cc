@@ -27,14 +27,6 @@ bool key_is_taken(const World& world, const std::string& key) {
   return !key.empty() && !world.board.agents_of_key(key).empty();
 }
 
-StationDefinition builtin(const char* name, const std::string& remote) {
-  StationDefinition station;
-  station.name = name;
-  station.executor = ExecutorKind::builtin;
-  station.remote = remote;
-  return station;
-}
-
 StartRun run_for(const Project& project, const Card& card) {
   StartRun run;
   run.goal = card.brief.empty() ? card.title : card.title + "\n\n" + card.brief;
@@ -101,7 +93,7 @@ StartRun run_of_card(const Project& project, const Card& card) {
     if (is_agent && station.timeout_ms == usual_timeout_ms) {
       station.timeout_ms = project.policy.agent_timeout_minutes * ms_per_minute;
     }
-    const bool pushes = station.executor == ExecutorKind::builtin && station.name == "create_pr";
+    const bool pushes = builtin_of(station) == BuiltinStation::create_pr;
     if (pushes && station.remote.empty()) station.remote = project.remote;
   }
   return run;
@@ -112,11 +104,11 @@ StartRun run_of_merge(const Project& project, const Card& card) {
   run.goal = "Merge: " + card.title;
   PipelineDefinition& pipeline = run.pipeline.emplace();
   pipeline.name = "merge";
-  pipeline.stations.push_back(builtin("merge", project.remote));
+  pipeline.stations.push_back(builtin_station(BuiltinStation::merge, project.remote));
   for (const StationDefinition& station : project.pipeline.stations) {
     if (station.executor == ExecutorKind::checks) pipeline.stations.push_back(station);
   }
-  pipeline.stations.push_back(builtin("push", project.remote));
+  pipeline.stations.push_back(builtin_station(BuiltinStation::push, project.remote));
   return run;
 }
 

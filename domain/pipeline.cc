@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <set>
-#include <string_view>
+
+#include <boost/describe/enum_from_string.hpp>
+#include <boost/describe/enum_to_string.hpp>
 
 #include "domain/limits.h"
 #include "domain/prompt_template.h"
@@ -23,11 +25,6 @@ bool is_name(const std::string& text) {
   return std::all_of(text.begin(), text.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
   });
-}
-
-// The stations that come with the service.
-bool is_builtin(std::string_view name) {
-  return name == "intake" || name == "create_pr" || name == "merge" || name == "push";
 }
 
 // A table of settings belongs to the executor of its name.
@@ -159,7 +156,7 @@ Decided<void> validate_executor(const StationDefinition& station) {
     return pipeline_invalid(station.name, "command",
                             "belongs to the executors process and coderunner");
   }
-  if (kind == ExecutorKind::builtin && !is_builtin(station.name)) {
+  if (kind == ExecutorKind::builtin && !builtin_of(station)) {
     return pipeline_invalid(station.name, "executor",
                             "builtin is there for intake, create_pr, merge and push");
   }
@@ -250,6 +247,25 @@ std::size_t text_bytes(const StationDefinition& station) {
 
 }  // namespace
 
+std::optional<BuiltinStation> parse_builtin(const std::string& name) {
+  BuiltinStation builtin{};
+  if (!boost::describe::enum_from_string(name.c_str(), builtin)) return std::nullopt;
+  return builtin;
+}
+
+std::optional<BuiltinStation> builtin_of(const StationDefinition& station) {
+  if (station.executor != ExecutorKind::builtin) return std::nullopt;
+  return parse_builtin(station.name);
+}
+
+StationDefinition builtin_station(BuiltinStation builtin, const std::string& remote) {
+  StationDefinition station;
+  station.name = boost::describe::enum_to_string(builtin, "?");
+  station.executor = ExecutorKind::builtin;
+  station.remote = remote;
+  return station;
+}
+
 Decided<void> validate(const PipelineDefinition& pipeline) {
   if (!is_name(pipeline.name)) {
     return pipeline_invalid("", "name", "must be 1 to 64 letters, digits and '_'");
@@ -278,13 +294,11 @@ Decided<void> validate(const PipelineDefinition& pipeline) {
 PipelineDefinition default_pipeline() {
   PipelineDefinition pipeline;
   pipeline.name = "default";
-  for (const char* name : {"intake", "plan", "implement", "verify", "create_pr"}) {
-    StationDefinition station;
-    station.name = name;
-    pipeline.stations.push_back(station);
+  pipeline.stations.push_back(builtin_station(BuiltinStation::intake));
+  for (const char* name : {"plan", "implement", "verify"}) {
+    pipeline.stations.emplace_back().name = name;
   }
-  pipeline.stations.front().executor = ExecutorKind::builtin;
-  pipeline.stations.back().executor = ExecutorKind::builtin;
+  pipeline.stations.push_back(builtin_station(BuiltinStation::create_pr));
   return pipeline;
 }
 
@@ -297,10 +311,10 @@ PipelineDefinition card_pipeline(const std::string& remote) {
     station.executor = executor;
     return station;
   };
-  add("intake", ExecutorKind::builtin);
+  pipeline.stations.push_back(builtin_station(BuiltinStation::intake));
   add("implement", ExecutorKind::coderunner).coderunner.emplace();
   add("verify", ExecutorKind::checks).checks.emplace();
-  add("create_pr", ExecutorKind::builtin).remote = remote;
+  pipeline.stations.push_back(builtin_station(BuiltinStation::create_pr, remote));
   return pipeline;
 }
 

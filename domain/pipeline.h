@@ -165,6 +165,19 @@ BOOST_DESCRIBE_STRUCT(StationDefinition, (),
                        require_result, environment, remote, retry, stall_after_ms, stall_actions,
                        coderunner, modal, checks, deep_work))
 
+// The stations that come with the service (executor builtin), by the names that they have there.
+enum class BuiltinStation : std::uint8_t { intake = 1, create_pr = 2, merge = 3, push = 4 };
+BOOST_DESCRIBE_ENUM(BuiltinStation, intake, create_pr, merge, push)
+
+// The one of this name, or nullopt.
+std::optional<BuiltinStation> parse_builtin(const std::string& name);
+
+// Which one `station` is; nullopt: another executor does it.
+std::optional<BuiltinStation> builtin_of(const StationDefinition& station);
+
+// The station with its usual settings. `remote` is where it pushes to, or empty.
+StationDefinition builtin_station(BuiltinStation builtin, const std::string& remote = {});
+
 struct PipelineDefinition {
   std::string name;
   std::vector<StationDefinition> stations;

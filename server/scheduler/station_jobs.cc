@@ -46,8 +46,7 @@ std::filesystem::path run_root_of(const Run& run, const std::filesystem::path& r
 }
 
 std::filesystem::path workspace_of(const Run& run, const std::filesystem::path& runs_root) {
-  const StationDefinition& first = run.pipeline->stations.front();
-  const bool merges = first.executor == ExecutorKind::builtin && first.name == "merge";
+  const bool merges = builtin_of(run.pipeline->stations.front()) == BuiltinStation::merge;
   const std::string name = merges ? "merge-" + to_string(run.id).substr(0, 8) : "workspace";
   return run_root_of(run, runs_root) / name;
 }

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "domain/pipeline.h"
 #include "server/executors/builtin/builtin_create_pr.h"
 #include "server/executors/builtin/builtin_intake.h"
 #include "server/executors/builtin/builtin_merge.h"
@@ -68,6 +69,20 @@ DeclaredResult declare(const BuiltinOutcome& outcome) {
   return result;
 }
 
+BuiltinOutcome run_station(BuiltinStation builtin, const BuiltinRequest& request) {
+  switch (builtin) {
+    case BuiltinStation::intake:
+      return builtin_intake(request);
+    case BuiltinStation::create_pr:
+      return builtin_create_pr(request);
+    case BuiltinStation::merge:
+      return builtin_merge(request);
+    case BuiltinStation::push:
+      return builtin_push(request);
+  }
+  return builtin_failure(ErrorClass::config, "BUILTIN", "there is no such station");
+}
+
 int exit_code_of(const BuiltinOutcome& outcome) {
   if (outcome) return 0;
   if (outcome.error().error_class == ErrorClass::transient) return EX_TEMPFAIL;
@@ -83,19 +98,12 @@ int run_builtin(std::string_view name) {
     std::fputs("signalbox builtin: runs as a job only, with its environment\n", stderr);
     return exit_usage;
   }
-  BuiltinOutcome outcome;
-  if (name == "intake") {
-    outcome = builtin_intake(request);
-  } else if (name == "create_pr") {
-    outcome = builtin_create_pr(request);
-  } else if (name == "merge") {
-    outcome = builtin_merge(request);
-  } else if (name == "push") {
-    outcome = builtin_push(request);
-  } else {
+  const std::optional<BuiltinStation> builtin = parse_builtin(std::string(name));
+  if (!builtin) {
     std::fprintf(stderr, "signalbox builtin: there is no station %s\n", std::string(name).c_str());
     return exit_usage;
   }
+  const BuiltinOutcome outcome = run_station(*builtin, request);
   if (!outcome) {
     std::fprintf(stderr, "%s: %s\n", outcome.error().code.c_str(), outcome.error().message.c_str());
   } else {

@@ -37,8 +37,9 @@ bool is_word(const std::string& text) {
 
 // Two built-in stations make the workspace themselves; everything else runs in it.
 std::filesystem::path cwd_of(const Job& job) {
-  const bool makes_workspace = job.definition.executor == ExecutorKind::builtin &&
-                               (job.definition.name == "intake" || job.definition.name == "merge");
+  const std::optional<BuiltinStation> builtin = builtin_of(job.definition);
+  const bool makes_workspace =
+      builtin == BuiltinStation::intake || builtin == BuiltinStation::merge;
   return makes_workspace ? std::filesystem::path(job.run_root) : workspace_of(job);
 }
 
