@@ -9,10 +9,8 @@
 #include <boost/describe/class.hpp>
 
 #include "domain/access.h"
-#include "domain/event_tag.h"
-#include "domain/event_text.h"
+#include "domain/event_parts.h"
 #include "domain/ids.h"
-#include "domain/one_of.h"
 
 namespace signalbox {
 

@@ -23,7 +23,7 @@ NewEvents end_stalled_attempt(const Run& run, AttemptResult result, const Now& n
 // What its station says is to be done about stall number `stalls` (from 0) of an attempt.
 StallAction stall_action(const StationDefinition& station, std::uint32_t stalls);
 
-// How a failed attempt ended, as the next one is told (Run::previous). fold: at most 1 KiB.
+// How a failed attempt ended, as the next one is told (Run::previous). evolve: at most 1 KiB.
 std::string previous_text(const Failure& failure, const AttemptResult& result);
 
 }  // namespace signalbox

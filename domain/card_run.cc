@@ -1,9 +1,9 @@
-#include "domain/card_run.h"
-
+// What a run's events mean for the card that it is the run of, or the merge.
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "domain/decide.h"
 #include "domain/limits.h"
 
 namespace signalbox {

@@ -1,7 +1,5 @@
 #include "domain/decide.h"
 
-#include "domain/card_run.h"
-
 namespace signalbox {
 
 Decided<NewEvents> decide(const World& world, const Command& command, const Now& now) {

@@ -132,7 +132,11 @@ Decided<NewEvents> decide(const World&, const StopServer&, const Now&);
 Decided<NewEvents> decide(const World&, const FinishRecovery&, const Now&);
 Decided<NewEvents> decide(const World&, const NoteClockJump&, const Now&);
 
-// Routes to the overload for the command that it holds.
+// Appends to what was decided about a run the events of the card that it is the run of, or the
+// merge: they are one commit, so that a card never says anything else than its run.
+void add_card_events(const World& world, NewEvents& events, const Now& now);
+
+// Routes to the overload for the command that it holds, and adds the events of cards.
 Decided<NewEvents> decide(const World& world, const Command& command, const Now& now);
 
 }  // namespace signalbox

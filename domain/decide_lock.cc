@@ -6,7 +6,6 @@
 #include "domain/check.h"
 #include "domain/decide.h"
 #include "domain/limits.h"
-#include "domain/lock_file_holder.h"
 #include "domain/refusals.h"
 
 namespace signalbox {

@@ -5,7 +5,6 @@
 #include "domain/check.h"
 #include "domain/decide.h"
 #include "domain/limits.h"
-#include "domain/plan_guards.h"
 #include "domain/refusals.h"
 
 namespace signalbox {

@@ -16,9 +16,9 @@
 
 #include "domain/access_events.h"
 #include "domain/card_events.h"
+#include "domain/event_parts.h"
 #include "domain/ids.h"
 #include "domain/lock_events.h"
-#include "domain/one_of.h"
 #include "domain/plan_events.h"
 #include "domain/project_events.h"
 #include "domain/run_events.h"

@@ -2,7 +2,7 @@
 #include <type_traits>
 
 #include "domain/check.h"
-#include "domain/evolve_noun.h"
+#include "domain/evolve.h"
 
 namespace signalbox {
 namespace {
@@ -23,7 +23,7 @@ AccessTokenStatus status_after(World& world, const Uuid& id, const EventTag& tag
   return *next;
 }
 
-void fold(World& world, const Record& record, const AccessTokenIssued& event) {
+void evolve(World& world, const Record& record, const AccessTokenIssued& event) {
   AccessToken token;
   token.status = status_after(world, event.id, event.tag);
   token.id = event.id;
@@ -46,7 +46,7 @@ void fold(World& world, const Record& record, const AccessTokenIssued& event) {
   ++world.access.issued_total;
 }
 
-void fold(World& world, const Record& record, const AccessTokenRevoked& event) {
+void evolve(World& world, const Record& record, const AccessTokenRevoked& event) {
   const AccessTokenStatus next = status_after(world, event.id, event.tag);
   AccessToken& token = *find(world, event.id);
   token.status = next;
@@ -54,7 +54,7 @@ void fold(World& world, const Record& record, const AccessTokenRevoked& event) {
   token.revoked_reason = event.reason;
 }
 
-void fold(World& world, const Record& record, const AccessDenied& event) {
+void evolve(World& world, const Record& record, const AccessDenied& event) {
   auto& denials = world.access.denials;
   std::erase_if(denials, [&event](const DenialStreak& each) {
     return each.actor == event.actor && each.method == event.method;
@@ -63,17 +63,17 @@ void fold(World& world, const Record& record, const AccessDenied& event) {
   denials.push_back({event.actor, event.method, record.recorded_at_ns});
 }
 
-void fold(World& world, const Record& record, const AuditKeyAdopted& event) {
+void evolve(World& world, const Record& record, const AuditKeyAdopted& event) {
   world.access.audit_key = AuditKey{event.name, event.verifier_key, record.position};
 }
 
-// The record that it is about lies before it, and is folded as it is now.
-void fold(World&, const Record&, const PayloadRedacted&) {}
+// The record that it is about lies before it, and is evolved from as it is now.
+void evolve(World&, const Record&, const PayloadRedacted&) {}
 
 }  // namespace
 
 void evolve_noun(World& world, const Record& record, const AccessEvent& noun) {
-  std::visit([&](const auto& event) { fold(world, record, event); }, noun);
+  std::visit([&](const auto& event) { evolve(world, record, event); }, noun);
 }
 
 }  // namespace signalbox

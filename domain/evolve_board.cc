@@ -1,31 +1,31 @@
-// The folds of projects and cards.
+// What the events of projects and cards make of the world.
 #include <type_traits>
 
 #include "domain/check.h"
-#include "domain/evolve_noun.h"
+#include "domain/evolve.h"
 
 namespace signalbox {
 namespace {
 
-void fold(World&, Project& project, const ProjectPut& event) {
+void evolve(World&, Project& project, const ProjectPut& event) {
   project.repository = event.repository;
   project.base = event.base;
   project.remote = event.remote;
   project.pipeline = event.pipeline;
 }
-void fold(World&, Project& project, const PolicyAdopted& event) {
+void evolve(World&, Project& project, const PolicyAdopted& event) {
   project.policy = event.policy;
   project.policy_digest = event.digest;
   project.refused_digest = {};
 }
-void fold(World&, Project& project, const PolicyRefused& event) {
+void evolve(World&, Project& project, const PolicyRefused& event) {
   project.refused_digest = event.digest;
 }
 // One that no card's run is known to have may be gone, or left, as well.
-void fold(World& world, Project&, const WorktreeRemoved& event) {
+void evolve(World& world, Project&, const WorktreeRemoved& event) {
   world.worktrees.erase(event.run_id);
 }
-void fold(World& world, Project&, const WorktreeLeft& event) {
+void evolve(World& world, Project&, const WorktreeLeft& event) {
   world.worktrees.erase(event.run_id);
 }
 
@@ -34,7 +34,7 @@ void add_worktree(World& world, const Card& card, const RunId& run_id) {
   world.worktrees.insert_or_assign(run_id, CardWorktree{run_id, card.project, project->repository});
 }
 
-void fold(World& world, Card& card, const Record&, const CardStarted& event) {
+void evolve(World& world, Card& card, const Record&, const CardStarted& event) {
   ++card.runs;
   SIGNALBOX_CHECK(card.runs == event.attempt);
   card.run_id = event.run_id;
@@ -42,42 +42,42 @@ void fold(World& world, Card& card, const Record&, const CardStarted& event) {
   card.message.clear();
   add_worktree(world, card, event.run_id);
 }
-void fold(World&, Card&, const Record&, const CardVerificationStarted&) {}
-void fold(World&, Card& card, const Record& record, const CardVerified& event) {
+void evolve(World&, Card&, const Record&, const CardVerificationStarted&) {}
+void evolve(World&, Card& card, const Record& record, const CardVerified& event) {
   card.token = event.token;
   card.commit = event.commit;
   card.verified_at = record.position;
   card.merges = 0;
 }
-void fold(World&, Card& card, const Record&, const CardBlocked& event) {
+void evolve(World&, Card& card, const Record&, const CardBlocked& event) {
   card.merge_run_id = {};
   card.verified_at = 0;
   card.code = event.code;
   card.message = event.message;
   card.retry_at_ns = event.retry_at_ns;
 }
-void fold(World&, Card& card, const Record&, const CardFailed& event) {
+void evolve(World&, Card& card, const Record&, const CardFailed& event) {
   card.code = event.code;
   card.message = event.message;
 }
-void fold(World&, Card& card, const Record&, const CardUnblocked& event) {
+void evolve(World&, Card& card, const Record&, const CardUnblocked& event) {
   card.retry_at_ns = 0;
   card.commit.clear();
   if (!event.by_itself) card.runs = 0;
 }
-void fold(World& world, Card& card, const Record&, const CardMergeStarted& event) {
+void evolve(World& world, Card& card, const Record&, const CardMergeStarted& event) {
   ++card.merges;
   card.merge_run_id = event.run_id;
   card.code.clear();
   card.message.clear();
   add_worktree(world, card, event.run_id);
 }
-void fold(World&, Card& card, const Record&, const CardMergeDeferred& event) {
+void evolve(World&, Card& card, const Record&, const CardMergeDeferred& event) {
   card.merge_run_id = {};
   card.code = event.code;
   card.message = event.message;
 }
-void fold(World&, Card& card, const Record&, const CardMerged&) { card.merge_run_id = {}; }
+void evolve(World&, Card& card, const Record&, const CardMerged&) { card.merge_run_id = {}; }
 
 void submit(World& world, const Record& record, const CardSubmitted& event) {
   SIGNALBOX_CHECK(world.find_project(event.project) != nullptr);
@@ -104,7 +104,7 @@ void evolve_noun(World& world, const Record& record, const ProjectEvent& noun) {
   SIGNALBOX_CHECK(place != world.projects.end());
   Project& project = place->second;
   project.changed_at = record.position;
-  std::visit([&](const auto& event) { fold(world, project, event); }, noun);
+  std::visit([&](const auto& event) { evolve(world, project, event); }, noun);
 }
 
 // A merged card leaves the board.
@@ -112,7 +112,7 @@ void evolve_noun(World& world, const Record& record, const CardEvent& noun) {
   if (const auto* submitted = std::get_if<CardSubmitted>(&noun)) {
     return submit(world, record, *submitted);
   }
-  Card& card = world.board.take_out(record.stream.run_id);
+  Card& card = world.board.extract(record.stream.run_id);
   const std::uint16_t number = std::visit([](const auto& event) { return event.tag.number; }, noun);
   const auto next = next_status(card.status, number);
   SIGNALBOX_CHECK(next.has_value());
@@ -122,7 +122,7 @@ void evolve_noun(World& world, const Record& record, const CardEvent& noun) {
   std::visit(
       [&](const auto& event) {
         if constexpr (!std::is_same_v<std::remove_cvref_t<decltype(event)>, CardSubmitted>) {
-          fold(world, card, record, event);
+          evolve(world, card, record, event);
         }
       },
       noun);

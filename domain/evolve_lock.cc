@@ -2,7 +2,7 @@
 #include <utility>
 
 #include "domain/check.h"
-#include "domain/evolve_noun.h"
+#include "domain/evolve.h"
 #include "domain/nanoseconds.h"
 
 namespace signalbox {
@@ -14,7 +14,7 @@ Lock& held(World& world, const Record& record) {
   return place->second;
 }
 
-void fold(World& world, const Record& record, const LockAcquired& event) {
+void evolve(World& world, const Record& record, const LockAcquired& event) {
   Lock lock;
   lock.key = event.key;
   lock.owner = event.owner;
@@ -34,7 +34,7 @@ void fold(World& world, const Record& record, const LockAcquired& event) {
   SIGNALBOX_CHECK(world.locks.emplace(event.key, std::move(lock)).second);
 }
 
-void fold(World& world, const Record& record, const LockRefreshed& event) {
+void evolve(World& world, const Record& record, const LockRefreshed& event) {
   Lock& lock = held(world, record);
   SIGNALBOX_CHECK(lock.token == event.token);
   lock.lease_ms = event.lease_ms;
@@ -51,10 +51,10 @@ void end_lock(World& world, const Record& record, Token token, bool expired) {
   world.locks.erase(record.stream.name);
 }
 
-void fold(World& world, const Record& record, const LockReleased& event) {
+void evolve(World& world, const Record& record, const LockReleased& event) {
   end_lock(world, record, event.token, /*expired=*/false);
 }
-void fold(World& world, const Record& record, const LockExpired& event) {
+void evolve(World& world, const Record& record, const LockExpired& event) {
   end_lock(world, record, event.token, /*expired=*/true);
 }
 
@@ -63,7 +63,7 @@ void add_failing(std::vector<std::string>& owners, const std::string& owner) {
   owners.push_back(owner);
 }
 
-void fold(World& world, const Record& record, const LockRefreshFailed& event) {
+void evolve(World& world, const Record& record, const LockRefreshFailed& event) {
   const auto place = world.locks.find(record.stream.name);
   if (place != world.locks.end()) return add_failing(place->second.failing_owners, event.owner);
   const EndedLock* known = world.ended_locks.find(record.stream.name);
@@ -73,7 +73,7 @@ void fold(World& world, const Record& record, const LockRefreshFailed& event) {
   world.ended_locks.put(record.stream.name, std::move(ended));
 }
 
-void fold(World&, const Record&, const LockFileReplaced&) {}
+void evolve(World&, const Record&, const LockFileReplaced&) {}
 
 template <class Member, class Value>
 void forget(World& world, Token lock_token, Member member, const Value& value) {
@@ -97,7 +97,7 @@ void evolve_noun(World& world, const Record& record, const LockEvent& noun) {
       world.locks.contains(record.stream.name) ? LockStatus::held : LockStatus::free;
   const std::uint16_t number = std::visit([](const auto& event) { return event.tag.number; }, noun);
   SIGNALBOX_CHECK(next_status(status, number).has_value());
-  std::visit([&](const auto& event) { fold(world, record, event); }, noun);
+  std::visit([&](const auto& event) { evolve(world, record, event); }, noun);
 }
 
 void forget_dependent(World& world, Token lock_token, const RunId& run_id) {

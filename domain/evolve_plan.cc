@@ -2,23 +2,23 @@
 #include <utility>
 
 #include "domain/check.h"
-#include "domain/evolve_noun.h"
+#include "domain/evolve.h"
 
 namespace signalbox {
 namespace {
 
-void fold(const Run&, Plan& plan, const Record&, const ExplorationFinished& event) {
+void evolve(const Run&, Plan& plan, const Record&, const ExplorationFinished& event) {
   plan.exploration = event.exploration;
 }
-void fold(const Run&, Plan&, const Record&, const ExplorationTimedOut&) {}
-void fold(const Run&, Plan& plan, const Record&, const PlanSet& event) {
+void evolve(const Run&, Plan&, const Record&, const ExplorationTimedOut&) {}
+void evolve(const Run&, Plan& plan, const Record&, const PlanSet& event) {
   plan.cut = event.cut;
   for (const StepDefinition& definition : event.steps) {
     SIGNALBOX_CHECK(plan.find(definition.id) == nullptr);
     plan.steps.emplace_back().definition = definition;
   }
 }
-void fold(const Run&, Plan& plan, const Record&, const PlanRestored& event) {
+void evolve(const Run&, Plan& plan, const Record&, const PlanRestored& event) {
   SIGNALBOX_CHECK(plan.steps.empty());
   plan.cut = event.cut;
   for (const RestoredStep& each : event.steps) {
@@ -28,13 +28,13 @@ void fold(const Run&, Plan& plan, const Record&, const PlanRestored& event) {
     if (each.completed) step.status = StepStatus::completed;
   }
 }
-void fold(const Run&, Plan& plan, const Record&, const PlanReset&) {
+void evolve(const Run&, Plan& plan, const Record&, const PlanReset&) {
   plan.cut = 0;
   std::erase_if(plan.steps,
                 [](const StepState& step) { return step.status != StepStatus::completed; });
 }
 
-void fold(const Run&, StepState& step, const Record& record, const StepAttemptStarted& event) {
+void evolve(const Run&, StepState& step, const Record& record, const StepAttemptStarted& event) {
   ++step.attempts;
   SIGNALBOX_CHECK(step.attempts == event.attempt);
   step.token = record.position;
@@ -42,7 +42,7 @@ void fold(const Run&, StepState& step, const Record& record, const StepAttemptSt
   step.lease_ms = event.lease_ms;
   step.lease_renewed_at = record.position;
 }
-void fold(const Run&, StepState& step, const Record& record, const StepHeartbeat& event) {
+void evolve(const Run&, StepState& step, const Record& record, const StepHeartbeat& event) {
   step.lease_ms = event.lease_ms;
   step.lease_renewed_at = record.position;
 }
@@ -59,12 +59,12 @@ std::string text_of(const std::string& code, const Failure& failure) {
   return text;
 }
 
-void fold(const Run&, StepState& step, const Record&, const StepCompleted& event) {
+void evolve(const Run&, StepState& step, const Record&, const StepCompleted& event) {
   end_step_attempt(step);
   step.summary = event.summary;
   step.error.clear();
 }
-void fold(const Run& run, StepState& step, const Record&, const StepAttemptFailed& event) {
+void evolve(const Run& run, StepState& step, const Record&, const StepAttemptFailed& event) {
   end_step_attempt(step);
   ++step.failures;
   step.error = text_of(event.failure.code, event.failure);
@@ -74,19 +74,19 @@ void fold(const Run& run, StepState& step, const Record&, const StepAttemptFaile
   SIGNALBOX_CHECK(next != strategies.end());
   step.strategy_index = static_cast<std::uint8_t>(next - strategies.begin());
 }
-void fold(const Run&, StepState& step, const Record&, const StepReady&) {
+void evolve(const Run&, StepState& step, const Record&, const StepReady&) {
   step.waiting_until_ns = 0;
 }
-void fold(const Run&, StepState& step, const Record&, const StepFailed& event) {
+void evolve(const Run&, StepState& step, const Record&, const StepFailed& event) {
   end_step_attempt(step);
   ++step.failures;
   step.error = text_of(event.code, event.failure);
 }
-void fold(const Run&, StepState& step, const Record&, const StepBlocked& event) {
+void evolve(const Run&, StepState& step, const Record&, const StepBlocked& event) {
   step.blocked_by = event.by;
 }
 // Its error stays, for its next attempt to know.
-void fold(const Run&, StepState& step, const Record&, const StepReopened&) {
+void evolve(const Run&, StepState& step, const Record&, const StepReopened&) {
   step.failures = 0;
   step.strategy_index = 0;
   step.blocked_by.clear();
@@ -113,12 +113,12 @@ void evolve_noun(World& world, const Record& record, const PlanEvent& noun) {
           const auto next = next_status(step->status, event.tag.number);
           SIGNALBOX_CHECK(next.has_value());
           step->status = *next;
-          fold(*run, *step, record, event);
+          evolve(*run, *step, record, event);
         } else {
           const auto next = next_status(plan.status, event.tag.number);
           SIGNALBOX_CHECK(next.has_value());
           plan.status = *next;
-          fold(*run, plan, record, event);
+          evolve(*run, plan, record, event);
         }
       },
       noun);

@@ -1,7 +1,7 @@
 #include <utility>
 
 #include "domain/check.h"
-#include "domain/evolve_noun.h"
+#include "domain/evolve.h"
 
 namespace signalbox {
 namespace {
@@ -25,7 +25,7 @@ void remember_due(World& world, const Record& record, std::int64_t due_ns) {
                                Loop{record.stream.name, due_ns, record.position});
 }
 
-void fold(World& world, Tick& tick, const Record& record, const TickStarted& event) {
+void evolve(World& world, Tick& tick, const Record& record, const TickStarted& event) {
   tick.token = record.position;
   tick.incarnation = world.server.incarnation;
   tick.stage = event.stage;
@@ -39,20 +39,20 @@ void fold(World& world, Tick& tick, const Record& record, const TickStarted& eve
   remember_due(world, record, event.due_ns);
 }
 
-void fold(World& world, Tick& tick, const Record&, const TickSucceeded& event) {
+void evolve(World& world, Tick& tick, const Record&, const TickSucceeded& event) {
   end_tick(world, tick, event.token);
 }
-void fold(World& world, Tick& tick, const Record&, const TickFailed& event) {
+void evolve(World& world, Tick& tick, const Record&, const TickFailed& event) {
   end_tick(world, tick, event.token);
 }
-void fold(World& world, Tick& tick, const Record&, const TickRecovered& event) {
+void evolve(World& world, Tick& tick, const Record&, const TickRecovered& event) {
   end_tick(world, tick, event.token);
 }
-void fold(World& world, Tick& tick, const Record&, const TickTimedOut& event) {
+void evolve(World& world, Tick& tick, const Record&, const TickTimedOut& event) {
   SIGNALBOX_CHECK(tick.token == event.token);
   release_lock(world, tick);
 }
-void fold(World& world, Tick& tick, const Record& record, const TickIncompleteDetected& event) {
+void evolve(World& world, Tick& tick, const Record& record, const TickIncompleteDetected& event) {
   SIGNALBOX_CHECK(tick.token == event.token);
   release_lock(world, tick);
   tick.halted_at = record.position;
@@ -85,7 +85,7 @@ void evolve_noun(World& world, const Record& record, const TickEvent& noun) {
       [&](const auto& event) {
         using One = std::remove_cvref_t<decltype(event)>;
         if constexpr (!std::is_same_v<One, TickSkipped> && !std::is_same_v<One, TickMissed>) {
-          fold(world, tick, record, event);
+          evolve(world, tick, record, event);
         }
       },
       noun);

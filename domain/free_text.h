@@ -1,5 +1,5 @@
 // Finds and erases the texts that people and programs wrote into events as they liked: goals,
-// reasons, messages, outputs. Which those are, their types say (event_text.h).
+// reasons, messages, outputs. Which those are, their types say (event_parts.h).
 #pragma once
 
 #include <cstddef>

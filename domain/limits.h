@@ -1,7 +1,7 @@
 // Every bound of the system, by name and unit. `server.limits` tells them to clients.
 //
 // A limit that evolve() uses decides what state the log folds to, so it is part of the log's
-// meaning; those are marked `fold`, and changing one needs a new snapshot version.
+// meaning; those are marked `evolve`, and changing one needs a new snapshot version.
 #pragma once
 
 #include <cstddef>
@@ -65,24 +65,24 @@ inline constexpr std::int64_t defer_ms_max = 7LL * 24 * 60 * 60 * 1000;
 inline constexpr std::int64_t timeout_ms_max = 7LL * 24 * 60 * 60 * 1000;
 inline constexpr std::int64_t backoff_ms_max = 60 * 60 * 1000;
 
-// fold: command ids whose first result is remembered.
+// evolve: command ids whose first result is remembered.
 inline constexpr std::size_t remembered_commands_max = 256 * 1024;
-// fold: ended runs that are still known without the read model.
+// evolve: ended runs that are still known without the read model.
 inline constexpr std::size_t remembered_ended_runs_max = 64 * 1024;
-// fold: locks that ended and are still known by their last holder.
+// evolve: locks that ended and are still known by their last holder.
 inline constexpr std::size_t remembered_ended_locks_max = 1024;
-// fold: owners of one lock whose failing streaks are known.
+// evolve: owners of one lock whose failing streaks are known.
 inline constexpr std::size_t failing_owners_max = 8;
-// fold: pipelines without an open run that are kept for the next run of the same kind.
+// evolve: pipelines without an open run that are kept for the next run of the same kind.
 inline constexpr std::size_t idle_pipelines_max = 256;
 
-// fold: access tokens that can be used, or could until they were revoked or expired.
+// evolve: access tokens that can be used, or could until they were revoked or expired.
 inline constexpr std::size_t access_tokens_max = 1024;
 inline constexpr std::int64_t access_token_life_ms_min = 1000;
 inline constexpr std::int64_t access_token_life_ms_max = 10LL * 366 * 24 * 60 * 60 * 1000;
 // A key's name and some sixty characters more.
 inline constexpr std::size_t verifier_key_bytes_max = name_bytes_max + 128;
-// fold: refusals, by actor and method, whose streaks are known.
+// evolve: refusals, by actor and method, whose streaks are known.
 inline constexpr std::size_t denial_streaks_max = 256;
 // For so long after it was noted a refusal isn't noted again.
 inline constexpr std::int64_t denial_streak_ms_max = 60 * 1000;

@@ -48,6 +48,16 @@ inline bool extends_hold_of(const AcquireLock& command, const std::string& owner
   return owner == command.owner && command.extend.value_or(true);
 }
 
+// Whether somebody who takes locks by a `.lock` file alone holds what `command` asks for. All that
+// is known of such a lease is a time on the wall clock. Not only decide() asks: who takes over an
+// expired lock has to know it before, for what ends then must not count as the result of a command
+// that is refused.
+inline bool is_held_by_file(const AcquireLock& command, std::int64_t wall_ns) {
+  const FoundLockFile& file = command.file;
+  return file.kind == FoundLockFile::Kind::foreign && !extends_hold_of(command, file.owner) &&
+         wall_ns < file.expires_at_ns;
+}
+
 struct RefreshLock {
   std::string key;
   Token token = 0;

@@ -13,7 +13,7 @@
 #include <boost/describe/enum.hpp>
 
 #include "domain/error.h"
-#include "domain/event_tag.h"
+#include "domain/event_parts.h"
 #include "domain/plan_events.h"
 
 namespace signalbox {

@@ -11,9 +11,7 @@
 #include <boost/describe/class.hpp>
 #include <boost/describe/enum.hpp>
 
-#include "domain/event_tag.h"
-#include "domain/event_text.h"
-#include "domain/one_of.h"
+#include "domain/event_parts.h"
 #include "domain/station_events.h"
 
 namespace signalbox {

@@ -13,6 +13,24 @@ namespace signalbox {
 // Checks, in this order: the run exists, it isn't terminal. Gives the open run.
 Decided<const Run*> open_run(const World& world, const RunId& id);
 
+// open_run(), and its current station is deep work that was begun: PLAN_NOT_FOUND. Each command
+// about a plan or a step passes this.
+Decided<const Run*> planned_run(const World& world, const RunId& id);
+
+// planned_run(), and `token` is that of the station's attempt under way: STALE_TOKEN. Where
+// `station` isn't empty it must be the current one: PLAN_NOT_FOUND.
+Decided<const Run*> planned_station(const World& world, const RunId& id, const std::string& station,
+                                    Token token);
+
+struct HeldStep {
+  const Run* run;
+  const StepState* step;
+};
+
+// planned_run(), and the step's attempt of `token` is under way: STEP_NOT_FOUND, STALE_TOKEN.
+Decided<HeldStep> held_step(const World& world, const RunId& id, const std::string& step,
+                            Token token);
+
 // INVALID_PARAMS unless min ≤ value ≤ max; `field` is named with its unit.
 Decided<void> require_between(const char* field, std::int64_t value, std::int64_t min,
                               std::int64_t max);

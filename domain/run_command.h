@@ -73,7 +73,7 @@ struct RetryRun {
   std::optional<std::uint32_t> max_retries;  // from now on, instead of what its stations say
   std::optional<Strategy> strategy;          // to begin with; else the station's first
 
-  // The run right before its failure, folded from its records, and where that failure lies: the
+  // The run right before its failure, from its records, and where that failure lies: the
   // world remembers less of a run that has ended. nullptr: there are no such records.
   std::shared_ptr<const Run> failed;
   Position failed_at = 0;

@@ -6,7 +6,6 @@
 #include "domain/check.h"
 #include "domain/limits.h"
 #include "domain/refusals.h"
-#include "domain/run_fold.h"
 #include "domain/station_turn.h"
 
 namespace signalbox {
@@ -117,23 +116,6 @@ Rejection run_not_failed(const RunId& id, RunStatus status) {
                       {"signalbox run get " + text}};
   if (!is_terminal(status)) rejection.next_commands = {"signalbox run why " + text};
   return rejection;
-}
-
-std::shared_ptr<const Run> fold_run(std::span<const Record> records,
-                                    const PipelineDefinition& pipeline) {
-  SIGNALBOX_CHECK(!records.empty());
-  RunFold fold(records.front(), pipeline);
-  for (const Record& record : records) fold.apply(record);
-  const Run* run = fold.run();
-  return run == nullptr ? nullptr : std::make_shared<const Run>(*run);
-}
-
-std::shared_ptr<const Run> fold_failed_run(std::span<const Record> records,
-                                           const PipelineDefinition& pipeline) {
-  if (records.empty() || event_as<RunFailed>(records.back().event) == nullptr) return nullptr;
-  auto run = fold_run(records.first(records.size() - 1), pipeline);
-  SIGNALBOX_CHECK(run != nullptr);
-  return run;
 }
 
 std::unique_ptr<Run> retried_run(const Record& record, const RunRetried& event,

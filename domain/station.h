@@ -81,6 +81,42 @@ constexpr std::optional<StationStatus> next_status(StationStatus from, std::uint
   return std::nullopt;
 }
 
+// Which events a station meets while it has an attempt, and which while it has none: the other half
+// of the table. `waiting` doesn't tell: a station waits between two attempts, or with an attempt
+// that stalled, and each of the two has only some of its rows. evolve() holds every station event
+// against both.
+enum class AttemptPresence : std::uint8_t { none, one, either };
+
+// What the event numbered so needs of the station that it happens to.
+constexpr AttemptPresence attempt_presence(std::uint16_t event_number) {
+  switch (event_number) {
+    case StationClaimed::tag.number:
+    case StationReady::tag.number:
+    case StationHeld::tag.number:
+    case StationApproved::tag.number:
+    case StationRejected::tag.number:
+      return AttemptPresence::none;
+    case StationCanceled::tag.number:
+      return AttemptPresence::either;
+    default:
+      return AttemptPresence::one;
+  }
+}
+
+constexpr bool may_happen(std::uint16_t event_number, bool has_attempt) {
+  const AttemptPresence needed = attempt_presence(event_number);
+  return needed == AttemptPresence::either || has_attempt == (needed == AttemptPresence::one);
+}
+
+// Where a status tells it, the table has only rows that may happen.
+static_assert([] {
+  for (const StationTransition& row : station_transitions) {
+    if (row.from == StationStatus::pending && !may_happen(row.on.number, false)) return false;
+    if (row.from == StationStatus::running && !may_happen(row.on.number, true)) return false;
+  }
+  return true;
+}());
+
 constexpr bool is_terminal(StationStatus status) {
   switch (status) {
     case StationStatus::pending:

@@ -12,10 +12,8 @@
 #include <boost/describe/class.hpp>
 #include <boost/describe/enum.hpp>
 
-#include "domain/event_tag.h"
-#include "domain/event_text.h"
+#include "domain/event_parts.h"
 #include "domain/ids.h"
-#include "domain/one_of.h"
 #include "domain/pipeline.h"
 
 namespace signalbox {

@@ -2,6 +2,13 @@
 
 namespace signalbox {
 
+std::optional<std::uint32_t> Run::find_station(std::string_view name) const {
+  for (std::uint32_t index = 0; index < pipeline->stations.size(); ++index) {
+    if (pipeline->stations[index].name == name) return index;
+  }
+  return std::nullopt;
+}
+
 const Run* World::find_run(const RunId& id) const {
   const auto place = runs.find(id);
   return place == runs.end() ? nullptr : place->second.get();

@@ -1,6 +1,6 @@
 #include "projections/plan_history.h"
 
-#include "domain/run_fold.h"
+#include "domain/evolving_run.h"
 
 namespace signalbox {
 namespace {
@@ -16,14 +16,14 @@ std::shared_ptr<const Run> fold_ended_plan(std::span<const Record> records,
                                            const PipelineDefinition& pipeline,
                                            std::string_view station) {
   std::shared_ptr<const Run> latest;
-  RunFold fold(records.front(), pipeline);
+  EvolvingRun evolving(records.front(), pipeline);
   for (const Record& record : records) {
     std::shared_ptr<Run> before;
-    if (const Run* run = fold.run();
+    if (const Run* run = evolving.run();
         run != nullptr && run->plan && may_end_a_station(record.event)) {
       before = std::make_shared<Run>(*run);
     }
-    fold.apply(record);
+    evolving.evolve(record);
     if (before == nullptr) continue;
     if (!station.empty() && before->definition().name != station) continue;
     before->attempt.reset();

@@ -10,7 +10,7 @@
 
 namespace signalbox {
 
-// Goes up with every change of what the world's structs list, or of a `fold` limit.
+// Goes up with every change of what the world's structs list, or of an `evolve` limit.
 inline constexpr std::uint32_t world_format = 5;
 
 // Everything but what is derived: ready stations, the runs by idempotency key, shared pointers.

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "domain/limits.h"
-#include "domain/lock_file_holder.h"
+#include "domain/lock_command.h"
 #include "domain/nanoseconds.h"
 #include "domain/refusals.h"
 #include "server/rpc/api.h"

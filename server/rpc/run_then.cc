@@ -1,6 +1,6 @@
 #include "server/rpc/run_then.h"
 
-#include "domain/run_retry.h"
+#include "domain/evolving_run.h"
 #include "projections/run_history.h"
 
 namespace signalbox {
@@ -18,7 +18,7 @@ std::shared_ptr<const Run> run_then(const Api& api, const RunId& id, Position po
   if (!pipeline || !*pipeline || !positions) return nullptr;
   std::erase_if(*positions, [position](Position each) { return each > position; });
   const auto records = read_records(api.log, *positions);
-  return records && !records->empty() ? fold_run(*records, **pipeline) : nullptr;
+  return records && !records->empty() ? evolved_run(*records, **pipeline) : nullptr;
 }
 
 }  // namespace signalbox

@@ -115,7 +115,7 @@ CrashVerdict of_tick(const Tick& tick, bool own) {
                  commands);
 }
 
-// A card never says anything else than its run (domain/card_run.h): what becomes of it follows.
+// A card never says anything else than its run (domain/decide.h): what becomes of it follows.
 CrashVerdict of_card(const World& world, const Card& card) {
   const RunId& run_id = card.is_merging() ? card.merge_run_id : card.run_id;
   const Run* run = world.find_run(run_id);

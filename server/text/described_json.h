@@ -50,7 +50,7 @@ template <class T>
 struct is_optional<std::optional<T>> : std::true_type {};
 template <class T>
 struct is_optional<Boxed<T>> : std::true_type {};
-// The texts of events derive from these (domain/event_text.h).
+// The texts of events derive from these (domain/event_parts.h).
 template <class T>
 concept String = std::derived_from<T, std::string>;
 template <class T>

@@ -13,7 +13,7 @@
 
 #include "domain/decide.h"
 #include "domain/evolve.h"
-#include "domain/run_retry.h"
+#include "domain/evolving_run.h"
 
 namespace signalbox {
 
@@ -189,7 +189,7 @@ class RandomHistory {
     if (of_run.empty()) return command;
     const Digest& digest = event_as<RunStarted>(of_run.front().event)->pipeline_digest;
     command.failed =
-        fold_failed_run(of_run, random_history_pipelines().at(digest.bytes[0] - std::size_t{1}));
+        evolved_failed_run(of_run, random_history_pipelines().at(digest.bytes[0] - std::size_t{1}));
     command.failed_at = of_run.back().position;
     return command;
   }

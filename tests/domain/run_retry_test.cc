@@ -1,7 +1,7 @@
 // A failed run that is taken up again: at the station that failed, and at no other.
 #include <gtest/gtest.h>
 
-#include "domain/run_retry.h"
+#include "domain/evolving_run.h"
 #include "tests/domain/given_when_then.h"
 
 namespace signalbox {
@@ -44,7 +44,7 @@ class RunRetryTest : public GivenWhenThen {
     RetryRun command;
     command.run_id = run;
     command.reason = "fixed the disk";
-    command.failed = fold_failed_run(log, pipeline);
+    command.failed = evolved_failed_run(log, pipeline);
     command.failed_at = log.back().position;
     return command;
   }
@@ -217,11 +217,11 @@ TEST_F(RunRetryTest, ALockThatAnAttemptHeldIsNoMatterOfItsOwn) {
   log.push_back({2, Stream::run(run), 0, "", "", {}, 0, {}, with_lock});
   log.push_back({3, Stream::run(run), 0, "", "", {}, 0, {}, failed("a", 1, ErrorClass::lost)});
   log.push_back({4, Stream::run(run), 0, "", "", {}, 0, {}, run_failed("a")});
-  const auto folded = fold_failed_run(log, two);
+  const auto folded = evolved_failed_run(log, two);
   ASSERT_NE(folded, nullptr);
   EXPECT_EQ(folded->stations[0].attempts, 1U);
   log.pop_back();
-  EXPECT_EQ(fold_failed_run(log, two), nullptr) << "it hasn't failed";
+  EXPECT_EQ(evolved_failed_run(log, two), nullptr) << "it hasn't failed";
 }
 
 // What a deep_work station completed stays completed; the rest begins again. D7

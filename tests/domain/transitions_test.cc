@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "domain/attempt_presence.h"
 #include "domain/evolve.h"
 #include "tests/domain/given_when_then.h"
 

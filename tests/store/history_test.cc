@@ -6,7 +6,7 @@
 
 #include <boost/describe/class.hpp>
 
-#include "domain/event_tag.h"
+#include "domain/event_parts.h"
 #include "store/codec.h"
 #include "store/run_started_v1.h"
 #include "store/station_claimed_v1.h"

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "domain/evolving_run.h"
 #include "domain/nanoseconds.h"
 #include "domain/own_loops.h"
-#include "domain/run_retry.h"
 #include "server/board/board_loops.h"
 #include "server/engine/timers.h"
 #include "server/replay/what_if/attempt_pool.h"
@@ -303,7 +303,7 @@ void ImaginedService::on_failed(const Record& record) {
   RetryRun command;
   command.run_id = run;
   command.failed_at = record.position;
-  command.failed = fold_failed_run(kept_[run], pipeline_of(*recorded));
+  command.failed = evolved_failed_run(kept_[run], pipeline_of(*recorded));
   person(recorded->retried_after_ns[retried++], std::move(command));
 }
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "domain/evolving_run.h"
 #include "domain/refusals.h"
 #include "domain/run_retry.h"
 #include "projections/run_history.h"
@@ -57,7 +58,7 @@ Decided<RetryRun> with_history(const Api& api, const RunIndex& index, RetryRun c
   if (!positions) return damaged(positions.error());
   const auto records = read_records(api.log, *positions);
   if (!records) return damaged(records.error());
-  if (*pipeline) command.failed = fold_failed_run(*records, **pipeline);
+  if (*pipeline) command.failed = evolved_failed_run(*records, **pipeline);
   command.failed_at = records->empty() ? 0 : records->back().position;
   return command;
 }
