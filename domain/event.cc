@@ -1,5 +1,7 @@
 #include "domain/event.h"
 
+#include <memory>
+
 namespace signalbox {
 
 template <class Variant>
@@ -9,9 +11,17 @@ OneOf<Variant>::OneOf(const OneOf& other) = default;
 template <class Variant>
 OneOf<Variant>::OneOf(OneOf&& other) noexcept = default;
 template <class Variant>
-OneOf<Variant>& OneOf<Variant>::operator=(const OneOf& other) = default;
+OneOf<Variant>& OneOf<Variant>::operator=(const OneOf& other) {
+  if (this != &other) *this = OneOf(other);
+  return *this;
+}
+// By constructing anew: assignments of each event would be a quarter of what is compiled here.
 template <class Variant>
-OneOf<Variant>& OneOf<Variant>::operator=(OneOf&& other) noexcept = default;
+OneOf<Variant>& OneOf<Variant>::operator=(OneOf&& other) noexcept {
+  if (this == &other) return *this;
+  std::destroy_at(this);
+  return *std::construct_at(this, std::move(other));
+}
 template <class Variant>
 OneOf<Variant>::~OneOf() = default;
 template <class Variant>
