@@ -21,10 +21,7 @@ namespace keys = run_index_keys;
 constexpr std::size_t base_header_bytes = 2 * sizeof(std::uint32_t) + sizeof(std::uint64_t);
 
 tl::unexpected<StoreError> base_error(StoreError::Kind kind, std::string message) {
-  StoreError error;
-  error.kind = kind;
-  error.message = "the base at the log's horizon " + std::move(message);
-  return tl::unexpected(std::move(error));
+  return store_failure(kind, "the base at the log's horizon " + std::move(message));
 }
 
 struct BaseParts {

@@ -105,11 +105,9 @@ Stored<void> try_directory(const std::filesystem::path& directory) {
   std::filesystem::remove(file, ignored);
   std::error_code unknown;  // then it is the greatest number there is: try
   if (written && std::filesystem::space(directory, unknown).available < resume_bytes_min) {
-    StoreError error;
-    error.kind = StoreError::Kind::full;
-    error.file = directory.string();
-    error.message = "too little space left on device: " + directory.string();
-    return tl::unexpected(std::move(error));
+    return store_failure(StoreError::Kind::full,
+                         "too little space left on device: " + directory.string(),
+                         directory.string());
   }
   return written;
 }
@@ -164,11 +162,9 @@ Stored<void> RocksTable::State::open(bool read_only) {
   if (!found.ok() && !found.IsNotFound()) return tl::unexpected(error_of(found, directory));
   if (found.ok() && (bytes.size() != encode_state(format, 0).size() ||
                      read_integer<std::uint32_t>(bytes.data()) != format)) {
-    StoreError error;
-    error.kind = StoreError::Kind::unsupported;
-    error.file = directory.string();
-    error.message = "the read models in " + directory.string() + " have another format";
-    return tl::unexpected(std::move(error));
+    return store_failure(StoreError::Kind::unsupported,
+                         "the read models in " + directory.string() + " have another format",
+                         directory.string());
   }
   const std::lock_guard lock(mutex);
   applied = found.ok() ? read_integer<Position>(bytes.data() + sizeof(std::uint32_t)) : 0;

@@ -27,10 +27,8 @@ Stored<Row> decode_row(std::string_view bytes) {
   try {
     described::decode(bytes, [&row](described::Reader& reader) { reader.read(row); });
   } catch (const std::exception& failure) {
-    StoreError error;
-    error.kind = StoreError::Kind::damaged;
-    error.message = std::string("a row can't be read: ") + failure.what();
-    return tl::unexpected(std::move(error));
+    return store_failure(StoreError::Kind::damaged,
+                         std::string("a row can't be read: ") + failure.what());
   }
   return row;
 }

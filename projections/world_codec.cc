@@ -1,13 +1,12 @@
 #include "projections/world_codec.h"
 
-#include <algorithm>
 #include <exception>
 #include <memory>
 #include <ostream>
 #include <utility>
-#include <vector>
 
 #include "domain/remote_work.h"
+#include "domain/sorted_entries.h"
 #include "store/described_archive.h"
 
 namespace signalbox {
@@ -16,17 +15,6 @@ namespace {
 using described::Malformed;
 using described::Reader;
 using described::Writer;
-
-// The entries of a map in the order of their keys.
-template <class Map>
-auto sorted(const Map& map) {
-  std::vector<const typename Map::value_type*> entries;
-  entries.reserve(map.size());
-  for (const auto& entry : map) entries.push_back(&entry);
-  std::sort(entries.begin(), entries.end(),
-            [](const auto* left, const auto* right) { return left->first < right->first; });
-  return entries;
-}
 
 void write_count(Writer& writer, std::size_t count) {
   writer.write(static_cast<std::uint64_t>(count));
@@ -40,7 +28,7 @@ std::uint64_t read_count(Reader& reader) {
 
 void write_pipelines(Writer& writer, const World& world) {
   write_count(writer, world.pipelines.size());
-  for (const auto* entry : sorted(world.pipelines)) {
+  for (const auto* entry : sorted_entries(world.pipelines)) {
     writer.write(entry->first);
     writer.write(*entry->second.definition);
     writer.write(entry->second.open_runs);
@@ -89,7 +77,7 @@ void read_remembered(Reader& reader, Remembered& remembered, Put&& put) {
 template <class Map>
 void write_map(Writer& writer, const Map& map) {
   write_count(writer, map.size());
-  for (const auto* entry : sorted(map)) writer.write(entry->second);
+  for (const auto* entry : sorted_entries(map)) writer.write(entry->second);
 }
 
 void read_locks(Reader& reader, World& world) {
@@ -177,7 +165,7 @@ std::string encode_world(const World& world) {
   writer.write(world.forgotten_keys);
   write_remembered(writer, world.commands);
   write_count(writer, world.runs.size());
-  for (const auto* entry : sorted(world.runs)) writer.write(*entry->second);
+  for (const auto* entry : sorted_entries(world.runs)) writer.write(*entry->second);
   write_map(writer, world.locks);
   write_remembered(writer, world.ended_locks);
   write_map(writer, world.ticks);
@@ -185,7 +173,7 @@ std::string encode_world(const World& world) {
   write_map(writer, world.loops);
   write_map(writer, world.projects);
   write_count(writer, world.board.cards().size());
-  for (const auto* entry : sorted(world.board.cards())) writer.write(*entry->second);
+  for (const auto* entry : sorted_entries(world.board.cards())) writer.write(*entry->second);
   write_map(writer, world.worktrees);
   return bytes;
 }
@@ -221,10 +209,8 @@ Stored<World> decode_world(std::string_view bytes) {
       read_board(reader, world);
     });
   } catch (const std::exception& malformed) {
-    StoreError error;
-    error.kind = StoreError::Kind::damaged;
-    error.message = std::string("the world can't be read: it has ") + malformed.what();
-    return tl::unexpected(std::move(error));
+    return store_failure(StoreError::Kind::damaged,
+                         std::string("the world can't be read: it has ") + malformed.what());
   }
   return world;
 }

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
-#include <vector>
 
 #include "domain/check.h"
+#include "domain/sorted_entries.h"
 #include "store/described_archive.h"
 #include "store/little_endian.h"
 #include "store/sha256.h"
@@ -46,10 +46,7 @@ void append_key(std::string& out, const std::string& key) {
 }
 
 void append_pipelines(std::string& out, const World& world) {
-  std::vector<const std::pair<const Digest, PinnedPipeline>*> sorted;
-  for (const auto& entry : world.pipelines) sorted.push_back(&entry);
-  std::sort(sorted.begin(), sorted.end(),
-            [](const auto* a, const auto* b) { return a->first < b->first; });
+  const auto sorted = sorted_entries(world.pipelines);
   append_integer(out, static_cast<std::uint64_t>(sorted.size()));
   for (const auto* entry : sorted) {
     out.append(reinterpret_cast<const char*>(entry->first.bytes.data()), sizeof(Digest));
@@ -62,10 +59,7 @@ void append_pipelines(std::string& out, const World& world) {
 // Locks and ticks know their names. There are few of them beside what is in the sets.
 template <class Map>
 void append_named(std::string& out, const Map& map) {
-  std::vector<const typename Map::value_type*> sorted;
-  for (const auto& entry : map) sorted.push_back(&entry);
-  std::sort(sorted.begin(), sorted.end(),
-            [](const auto* a, const auto* b) { return a->first < b->first; });
+  const auto sorted = sorted_entries(map);
   append_integer(out, static_cast<std::uint64_t>(sorted.size()));
   for (const auto* entry : sorted) described::encode(entry->second, out);
 }

@@ -24,11 +24,7 @@ constexpr std::string_view extension = ".snapshot";
 
 tl::unexpected<StoreError> failure(StoreError::Kind kind, const std::filesystem::path& file,
                                    const std::string& what) {
-  StoreError error;
-  error.kind = kind;
-  error.file = file.string();
-  error.message = "snapshot " + file.string() + ": " + what;
-  return tl::unexpected(std::move(error));
+  return store_failure(kind, "snapshot " + file.string() + ": " + what, file.string());
 }
 
 // Takes fields off the front of bytes; after one that isn't there, all are empty.

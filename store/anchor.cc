@@ -43,11 +43,7 @@ Anchor from_text(std::string_view text) {
 
 tl::unexpected<StoreError> failure(StoreError::Kind kind, const std::filesystem::path& file,
                                    std::string message) {
-  StoreError error;
-  error.kind = kind;
-  error.message = std::move(message);
-  error.file = file.string();
-  return tl::unexpected(std::move(error));
+  return store_failure(kind, std::move(message), file.string());
 }
 
 }  // namespace

@@ -72,13 +72,6 @@ constexpr auto index_by_number = [] {
   return indexes;
 }();
 
-tl::unexpected<StoreError> payload_failure(StoreError::Kind kind, std::string message) {
-  StoreError error;
-  error.kind = kind;
-  error.message = std::move(message);
-  return tl::unexpected(std::move(error));
-}
-
 }  // namespace
 
 std::span<const EventTag> event_tags() { return tags; }
@@ -92,22 +85,21 @@ Stored<void> decode_payload(std::uint16_t number, std::uint16_t version, std::st
   const std::size_t index =
       number < index_by_number.size() ? index_by_number[number] : types.size();
   if (index == types.size()) {
-    return payload_failure(StoreError::Kind::unsupported, "event number " + std::to_string(number) +
-                                                              " is unknown to this version");
+    return store_failure(StoreError::Kind::unsupported,
+                         "event number " + std::to_string(number) + " is unknown to this version");
   }
   const EventType& type = types[index];
   if (version == 0 || version > type.tag.version) {
-    return payload_failure(StoreError::Kind::unsupported,
-                           std::string(type.tag.name) + " has version " + std::to_string(version) +
-                               ", this program knows up to " + std::to_string(type.tag.version));
+    return store_failure(StoreError::Kind::unsupported,
+                         std::string(type.tag.name) + " has version " + std::to_string(version) +
+                             ", this program knows up to " + std::to_string(type.tag.version));
   }
   try {
     described::decode(bytes,
                       [&](described::Reader& reader) { type.decode(version, reader, event); });
   } catch (const std::exception& malformed) {
-    return payload_failure(
-        StoreError::Kind::damaged,
-        "the payload of " + std::string(type.tag.name) + " has " + malformed.what());
+    return store_failure(StoreError::Kind::damaged, "the payload of " + std::string(type.tag.name) +
+                                                        " has " + malformed.what());
   }
   return {};
 }

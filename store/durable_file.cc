@@ -49,11 +49,8 @@ Stored<std::string> read_file(const std::filesystem::path& path, std::size_t byt
     size += static_cast<std::size_t>(count);
   }
   if (size > bytes_max) {
-    StoreError error;
-    error.kind = StoreError::Kind::damaged;
-    error.message = path.string() + " is larger than such a file ever is";
-    error.file = path.string();
-    return tl::unexpected(std::move(error));
+    return store_failure(StoreError::Kind::damaged,
+                         path.string() + " is larger than such a file ever is", path.string());
   }
   bytes.resize(size);
   return bytes;

@@ -19,10 +19,7 @@ Stored<std::vector<Record>> EventLog::read(Position from, std::size_t limit) con
 }
 
 Stored<void> EventLog::drop(Position, const Commit&, const HistoryDrop&) {
-  StoreError error;
-  error.kind = StoreError::Kind::unsupported;
-  error.message = "nothing can be dropped from this log";
-  return tl::unexpected(std::move(error));
+  return store_failure(StoreError::Kind::unsupported, "nothing can be dropped from this log");
 }
 
 }  // namespace signalbox

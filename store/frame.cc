@@ -47,11 +47,7 @@ enum Fields : std::uint8_t {
 };
 
 tl::unexpected<StoreError> failure(StoreError::Kind kind, Position position, std::string message) {
-  StoreError error;
-  error.kind = kind;
-  error.message = std::move(message);
-  error.position = position;
-  return tl::unexpected(std::move(error));
+  return store_failure(kind, std::move(message), {}, position);
 }
 
 tl::unexpected<StoreError> damaged(Position position, std::string message) {

@@ -13,13 +13,6 @@ constexpr std::uint8_t head_format_current = 1;
 constexpr std::size_t crc_bytes = sizeof(std::uint32_t);
 constexpr std::size_t fixed_bytes = crc_bytes + sizeof head_format_current + sizeof(std::uint64_t);
 
-tl::unexpected<StoreError> head_failure(StoreError::Kind kind, std::string message) {
-  StoreError error;
-  error.kind = kind;
-  error.message = std::move(message);
-  return tl::unexpected(std::move(error));
-}
-
 }  // namespace
 
 void encode_head(const MerkleFrontier& frontier, std::string& out) {
@@ -37,19 +30,19 @@ void encode_head(const MerkleFrontier& frontier, std::string& out) {
 Stored<MerkleFrontier> decode_head(std::string_view bytes) {
   if (bytes.size() < fixed_bytes ||
       crc32c(bytes.substr(crc_bytes)) != read_integer<std::uint32_t>(bytes.data())) {
-    return head_failure(StoreError::Kind::damaged, "the checksum of the log's head is wrong");
+    return store_failure(StoreError::Kind::damaged, "the checksum of the log's head is wrong");
   }
   const auto format = read_integer<std::uint8_t>(bytes.data() + crc_bytes);
   if (format > head_format_current) {
-    return head_failure(StoreError::Kind::unsupported,
-                        "the log's head was written by a newer version");
+    return store_failure(StoreError::Kind::unsupported,
+                         "the log's head was written by a newer version");
   }
   MerkleFrontier frontier;
   frontier.leaves = read_integer<std::uint64_t>(bytes.data() + crc_bytes + sizeof format);
   bytes.remove_prefix(fixed_bytes);
   frontier.subtrees.resize(static_cast<std::size_t>(std::popcount(frontier.leaves)));
   if (format != head_format_current || bytes.size() != frontier.subtrees.size() * sizeof(Digest)) {
-    return head_failure(StoreError::Kind::damaged, "the log's head doesn't fit its length");
+    return store_failure(StoreError::Kind::damaged, "the log's head doesn't fit its length");
   }
   for (Digest& subtree : frontier.subtrees) {
     std::memcpy(subtree.bytes.data(), bytes.data(), sizeof(Digest));

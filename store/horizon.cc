@@ -17,10 +17,7 @@ constexpr std::uint8_t horizon_format = 1;
 constexpr std::size_t range_bytes = 2 * sizeof(Position);
 
 tl::unexpected<StoreError> not_a_horizon() {
-  StoreError error;
-  error.kind = StoreError::Kind::damaged;
-  error.message = "the record of dropped history can't be read";
-  return tl::unexpected(std::move(error));
+  return store_failure(StoreError::Kind::damaged, "the record of dropped history can't be read");
 }
 
 template <class T>
@@ -107,10 +104,8 @@ Stored<Horizon> decode_horizon(std::string_view bytes) {
   if (!take_number(bytes, checksum) || checksum != crc32c(bytes)) return not_a_horizon();
   if (!take_number(bytes, format)) return not_a_horizon();
   if (format != horizon_format) {
-    StoreError error;
-    error.kind = StoreError::Kind::unsupported;
-    error.message = "a newer version dropped records of this log";
-    return tl::unexpected(std::move(error));
+    return store_failure(StoreError::Kind::unsupported,
+                         "a newer version dropped records of this log");
   }
   if (!take_number(bytes, horizon.position) || !take_number(bytes, horizon.dropped_at) ||
       bytes.size() < sizeof(Digest)) {

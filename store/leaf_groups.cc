@@ -31,11 +31,9 @@ Stored<LeafGroup> decode_leaf_group(std::uint64_t number, std::string_view bytes
   const std::size_t hashes = bytes.empty() ? 0 : (bytes.size() - 1) / sizeof(Digest);
   if (hashes == 0 || bytes.size() != 1 + hashes * sizeof(Digest) || hashes > leaf_group_leaves ||
       (group.is_root ? hashes != 1 : !bytes.starts_with(group_of_leaves))) {
-    StoreError error;
-    error.kind = StoreError::Kind::damaged;
-    error.message = "the tree's hashes of dropped records can't be read";
-    error.position = number * leaf_group_leaves + 1;
-    return tl::unexpected(std::move(error));
+    return store_failure(StoreError::Kind::damaged,
+                         "the tree's hashes of dropped records can't be read", {},
+                         number * leaf_group_leaves + 1);
   }
   for (std::size_t index = 0; index < hashes; ++index) {
     std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(1 + index * sizeof(Digest)),

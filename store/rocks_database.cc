@@ -148,10 +148,7 @@ std::string entry_key(Position first) {
 Stored<Position> entry_position(const rocksdb::Slice& key) {
   Position big_endian = 0;
   if (key.size() != sizeof big_endian) {
-    StoreError error;
-    error.kind = StoreError::Kind::damaged;
-    error.message = "the log has a key that isn't a position";
-    return tl::unexpected(std::move(error));
+    return store_failure(StoreError::Kind::damaged, "the log has a key that isn't a position");
   }
   std::memcpy(&big_endian, key.data(), sizeof big_endian);
   return __builtin_bswap64(big_endian);

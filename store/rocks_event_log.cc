@@ -62,11 +62,8 @@ Stored<void> RocksEventLog::State::recover() {
   const auto create = may_create(data, *anchor);
   if (!create) return tl::unexpected(create.error());
   if (*create && options.read_only) {
-    StoreError error;
-    error.kind = StoreError::Kind::not_found;
-    error.message = "there is no log in " + data.string();
-    error.file = log_directory(data).string();
-    return tl::unexpected(std::move(error));
+    return store_failure(StoreError::Kind::not_found, "there is no log in " + data.string(),
+                         log_directory(data).string());
   }
   if (!*create) {
     const auto torn = inspect_wal_files(log_directory(data));

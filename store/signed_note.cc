@@ -118,10 +118,7 @@ bool signature_holds(const Ed25519Key& public_key, std::string_view text,
 }
 
 tl::unexpected<StoreError> bad_note(std::string message) {
-  StoreError error;
-  error.kind = StoreError::Kind::damaged;
-  error.message = std::move(message);
-  return tl::unexpected(std::move(error));
+  return store_failure(StoreError::Kind::damaged, std::move(message));
 }
 
 struct NoteSignature {

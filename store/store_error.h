@@ -3,6 +3,8 @@
 #pragma once
 
 #include <string>
+#include <utility>
+
 #include <tl/expected.hpp>
 
 #include "domain/ids.h"
@@ -28,5 +30,10 @@ struct StoreError {
 
 template <class T>
 using Stored = tl::expected<T, StoreError>;
+
+inline tl::unexpected<StoreError> store_failure(StoreError::Kind kind, std::string message,
+                                                std::string file = {}, Position position = 0) {
+  return tl::unexpected(StoreError{kind, std::move(message), std::move(file), position});
+}
 
 }  // namespace signalbox

@@ -61,7 +61,7 @@ bool is_settled(const Stamps& stamps, std::int64_t now_ns) {
 
 tl::unexpected<StoreError> refuse(const fs::path& path, const std::string& why,
                                   StoreError::Kind kind = StoreError::Kind::io) {
-  return tl::unexpected(StoreError{kind, path.string() + " " + why, path.string(), 0});
+  return store_failure(kind, path.string() + " " + why, path.string());
 }
 
 bool is_there(const fs::path& path) {

@@ -22,7 +22,7 @@ namespace {
 namespace json = boost::json;
 
 tl::unexpected<StoreError> invalid(const std::filesystem::path& path, const std::string& why) {
-  return tl::unexpected(StoreError{StoreError::Kind::damaged, why, path.string(), 0});
+  return store_failure(StoreError::Kind::damaged, why, path.string());
 }
 
 bool is_error_code(const std::string& code) {
@@ -63,6 +63,15 @@ std::string wrong_field(const DeclaredResult& result) {
 }
 
 }  // namespace
+
+DeclaredResult declared_failure(Failure failure) {
+  DeclaredResult result;
+  result.outcome = failure.outcome;
+  result.error_class = failure.error_class;
+  result.error_code = std::move(failure.code);
+  result.error_message = std::move(failure.message);
+  return result;
+}
 
 Decided<DeclaredResult> declared_result_from(json::value value) {
   const auto wrong = [](const std::string& why) {

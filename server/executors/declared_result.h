@@ -42,6 +42,9 @@ BOOST_DESCRIBE_STRUCT(DeclaredResult, (),
                       (outcome, summary, error_class, error_code, error_message, external_ref,
                        usage, quota_reset_at))
 
+// Returns the result that says only how the job failed.
+DeclaredResult declared_failure(Failure failure);
+
 // INVALID_PARAMS with what is wrong: an unknown or a missing field, a value that is too long for
 // the log.
 Decided<DeclaredResult> declared_result_from(boost::json::value value);

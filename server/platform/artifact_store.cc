@@ -37,9 +37,9 @@ Stored<std::string> ArtifactStore::get(const Digest& sha256) const {
   auto content = read_regular_file(path, limits::artifact_bytes_max);
   if (!content) return content;
   if (signalbox::sha256(*content) != sha256) {
-    return tl::unexpected(StoreError{StoreError::Kind::damaged,
-                                     "the content of " + path.string() + " is not what was stored",
-                                     path.string(), 0});
+    return store_failure(StoreError::Kind::damaged,
+                         "the content of " + path.string() + " is not what was stored",
+                         path.string());
   }
   return content;
 }

@@ -1,25 +1,14 @@
 #include "server/scheduler/crash_verdicts.h"
 
-#include <algorithm>
-
 #include "domain/limits.h"
 #include "domain/own_loops.h"
 #include "domain/refusals.h"
 #include "domain/remote_work.h"
+#include "domain/sorted_entries.h"
 #include "server/text/utf8_text.h"
 
 namespace signalbox {
 namespace {
-
-template <class Map>
-auto by_key(const Map& map) {
-  std::vector<const typename Map::value_type*> entries;
-  entries.reserve(map.size());
-  for (const auto& entry : map) entries.push_back(&entry);
-  std::sort(entries.begin(), entries.end(),
-            [](const auto* a, const auto* b) { return a->first < b->first; });
-  return entries;
-}
 
 CrashVerdict verdict(RecoveredKind kind, std::string name, Token token, Verdict what,
                      const std::string& evidence, std::vector<std::string> next_commands) {
@@ -142,16 +131,16 @@ CrashVerdict of_attempt(const Run& run, const JobLookUp& look_up) {
 
 std::vector<CrashVerdict> crash_verdicts(const World& world, const JobLookUp& look_up) {
   std::vector<CrashVerdict> verdicts;
-  for (const auto* entry : by_key(world.runs)) {
+  for (const auto* entry : sorted_entries(world.runs)) {
     const Run& run = *entry->second;
     if (run.attempt) verdicts.push_back(of_attempt(run, look_up));
     add_steps(run, verdicts);
   }
-  for (const auto* entry : by_key(world.locks)) verdicts.push_back(of_lock(entry->second));
-  for (const auto* entry : by_key(world.ticks)) {
+  for (const auto* entry : sorted_entries(world.locks)) verdicts.push_back(of_lock(entry->second));
+  for (const auto* entry : sorted_entries(world.ticks)) {
     verdicts.push_back(of_tick(entry->second, is_own_loop(entry->first)));
   }
-  for (const auto* entry : by_key(world.board.cards())) {
+  for (const auto* entry : sorted_entries(world.board.cards())) {
     const Card& card = *entry->second;
     if (card.has_agent() || card.is_merging()) verdicts.push_back(of_card(world, card));
   }

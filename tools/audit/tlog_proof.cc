@@ -15,10 +15,7 @@ namespace {
 constexpr std::size_t proof_hashes_max = 64;
 
 tl::unexpected<StoreError> doesnt_hold(std::string what) {
-  StoreError error;
-  error.kind = StoreError::Kind::damaged;
-  error.message = std::move(what);
-  return tl::unexpected(std::move(error));
+  return store_failure(StoreError::Kind::damaged, std::move(what));
 }
 
 std::string_view proof_hash_view(const Digest& digest) {

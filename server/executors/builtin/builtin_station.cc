@@ -61,10 +61,7 @@ DeclaredResult declare(const BuiltinOutcome& outcome) {
     if (!outcome->external_ref.empty()) result.external_ref = outcome->external_ref;
     return result;
   }
-  result.outcome = Outcome::failed;
-  result.error_class = outcome.error().error_class;
-  result.error_code = outcome.error().code;
-  result.error_message = outcome.error().message;
+  result = declared_failure(outcome.error());
   result.summary = outcome.error().code + ": " + outcome.error().message;
   return result;
 }

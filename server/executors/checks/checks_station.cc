@@ -18,15 +18,6 @@
 namespace signalbox {
 namespace {
 
-DeclaredResult nothing_to_run(const std::string& why) {
-  DeclaredResult result;
-  result.outcome = Outcome::failed;
-  result.error_class = ErrorClass::config;
-  result.error_code = "CHECKS_MISSING";
-  result.error_message = why;
-  return result;
-}
-
 int refuse(const StoreError& error) {
   std::fprintf(stderr, "signalbox checks: %s\n", error.message.c_str());
   return EX_IOERR;
@@ -62,7 +53,9 @@ tl::expected<CheckedPlan, DeclaredResult> plan_of(const ChecksTask& task,
     return CheckedPlan{{task.checks.begin(), task.checks.end()}, "pipeline"};
   }
   auto instructions = read_instructions(workspace, task.instructions);
-  if (!instructions) return tl::unexpected(nothing_to_run(instructions.error()));
+  if (!instructions)
+    return tl::unexpected(declared_failure(
+        {Outcome::failed, ErrorClass::config, "CHECKS_MISSING", instructions.error()}));
   return CheckedPlan{std::move(instructions->checks), instructions->file};
 }
 

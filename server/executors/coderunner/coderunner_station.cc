@@ -71,12 +71,7 @@ DeclaredResult run_agent(const AgentTask& task, const std::filesystem::path& job
 }
 
 DeclaredResult not_available(const std::string& message) {
-  DeclaredResult result;
-  result.outcome = Outcome::failed;
-  result.error_class = ErrorClass::config;
-  result.error_code = "MODE_NOT_AVAILABLE";
-  result.error_message = message;
-  return result;
+  return declared_failure({Outcome::failed, ErrorClass::config, "MODE_NOT_AVAILABLE", message});
 }
 
 DeclaredResult run(const AgentTask& task, const std::filesystem::path& job_directory) {

@@ -45,12 +45,7 @@ BOOST_DESCRIBE_STRUCT(MockRequest, (),
                        quota_reset_in_ms, delay_ms, usage, files))
 
 DeclaredResult failed(ErrorClass error_class, std::string code, std::string message) {
-  DeclaredResult result;
-  result.outcome = Outcome::failed;
-  result.error_class = error_class;
-  result.error_code = std::move(code);
-  result.error_message = std::move(message);
-  return result;
+  return declared_failure({Outcome::failed, error_class, std::move(code), std::move(message)});
 }
 
 Decided<MockRequest> request_of(const AgentTask& task) {

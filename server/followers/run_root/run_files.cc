@@ -10,8 +10,8 @@ namespace signalbox {
 namespace {
 
 tl::unexpected<StoreError> not_in_index(const std::string& what, Position position) {
-  return tl::unexpected(StoreError{
-      StoreError::Kind::damaged, "the run index doesn't have " + what + " of a run", {}, position});
+  return store_failure(StoreError::Kind::damaged,
+                       "the run index doesn't have " + what + " of a run", {}, position);
 }
 
 }  // namespace

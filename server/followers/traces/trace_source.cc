@@ -53,7 +53,7 @@ Stored<TraceSource::Batch> TraceSource::next(Position after) {
   if (batch.through > after) return batch;
   if (!scanned) return tl::unexpected(scanned.error());
   if (behind) {
-    return tl::unexpected(StoreError{StoreError::Kind::io, "the read models are behind", {}, 0});
+    return store_failure(StoreError::Kind::io, "the read models are behind");
   }
   return batch;
 }
