@@ -29,6 +29,7 @@
 #include "server/rpc/results.h"
 #include "server/rpc/step_queue.h"
 #include "server/scheduler/service_loops.h"
+#include "store/event_log.h"
 #include "store/position_at.h"
 
 namespace signalbox {
