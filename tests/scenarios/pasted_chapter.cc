@@ -108,21 +108,37 @@ std::string shown_output(std::string_view output) {
   return all_replaced(text, R"([ \t]+\n)", "\n");
 }
 
-std::string masked_output(std::string_view shown) {
+std::string OutputMask::name_all(const std::string& text, const char* pattern,
+                                 const std::string& kind) {
+  const std::regex expression(pattern);
+  std::string named;
+  auto after = text.begin();
+  for (std::sregex_iterator each(text.begin(), text.end(), expression), end; each != end; ++each) {
+    named.append(after, text.begin() + each->position());
+    named +=
+        names_.try_emplace(each->str(), kind + std::to_string(names_.size() + 1)).first->second;
+    after = text.begin() + each->position() + each->length();
+  }
+  return named.append(after, text.end());
+}
+
+std::string OutputMask::mask(std::string_view shown) {
   std::string text = shown_output(shown);
-  text = all_replaced(text, R"([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})", "ID");
-  text = all_replaced(text, "…[0-9a-f]{6,12}", "ID");
   text = all_replaced(text, R"(\d{4}-\d\d-\d\d(T[\d:.]+(Z|\+\d\d:\d\d)?)?)", "TIME");
   text = all_replaced(text, R"(\b\d\d:\d\d:\d\d(\.\d+)?)", "TIME");
-  text = all_replaced(text, R"(\b(?=[a-f]*\d)[0-9a-f]{7,}\b)", "DIGEST");
-  text = all_replaced(text, R"(\b\d+(\.\d+)? ?(ns|us|ms|s|m|h|d)\b( \d+(ms|s|m|h)\b)*( ago)?)",
-                      "DURATION");
-  text = all_replaced(text, R"(\bnow\b)", "DURATION");
-  text = all_replaced(text, R"(\+[\w+/]{40,}=*)", "+KEY");
   text = all_replaced(text, "(─|█|·|░|▏|▎|▍|▌|▋|▊|▉)+", "─");
   text = all_replaced(text, "[ \t]+", " ");
-  // These tell how long their attempt took.
-  return all_replaced(text, R"((\w+_(summary|excerpt) \w+ \d+) \d+ )", "$1 BYTES ");
+  // These files tell how long their attempt took.
+  text =
+      all_replaced(text, R"((\w+_(summary|excerpt) \w+ \d+) \d+ (\S+) \w+)", "$1 BYTES $3 DIGEST");
+  text = name_all(text, R"(\+[\w+/]{40,}=*)", "+KEY");
+  text = name_all(text, "…[0-9a-f]{6,12}", "…");
+  text = name_all(text, R"([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b(?=[a-f]*\d)[0-9a-f]{7,}\b)",
+                  "ID");
+  // After the ids, in which such can stand, too.
+  text = all_replaced(text, R"(\b\d+(\.\d+)? ?(ns|us|ms|s|m|h|d)\b( \d+(ms|s|m|h)\b)*( ago)?)",
+                      "DURATION");
+  return all_replaced(text, R"(\bnow\b)", "DURATION");
 }
 
 PastedResult paste(const std::vector<PastedBlock>& blocks, std::chrono::milliseconds patience) {

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -32,9 +33,19 @@ std::vector<PastedChapter> pasted_chapters(const std::string& document);
 // are replaced by those of an example.
 std::string shown_output(std::string_view output);
 
-// What of `shown` is the same each time: ids, digests, times, durations and the widths of columns
-// that depend on them are masked.
-std::string masked_output(std::string_view shown);
+// Masks what differs each time: ids, digests, times, durations and the widths of columns that
+// depend on them. One id has the same name wherever it stands, and another id another one, so two
+// ids that have to be equal still are.
+class OutputMask {
+ public:
+  // The names go on from one output of a chapter to the next.
+  std::string mask(std::string_view shown);
+
+ private:
+  std::string name_all(const std::string& text, const char* pattern, const std::string& kind);
+
+  std::map<std::string, std::string> names_;
+};
 
 struct PastedResult {
   int exit_code = -1;
