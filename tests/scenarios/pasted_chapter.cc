@@ -1,6 +1,8 @@
 #include "tests/scenarios/pasted_chapter.h"
 
+#include <algorithm>
 #include <fstream>
+#include <map>
 #include <regex>
 #include <set>
 #include <thread>
@@ -42,17 +44,17 @@ std::set<std::string> files_below(const fs::path& directory) {
   return files;
 }
 
-// The command lines of processes whose environment or arguments name the directory.
-std::vector<std::string> processes_of(const fs::path& directory) {
-  std::vector<std::string> found;
+// The command lines of processes whose environment or arguments name the directory, by their ids.
+std::map<pid_t, std::string> processes_of(const fs::path& directory) {
+  std::map<pid_t, std::string> found;
   for (const auto& entry : fs::directory_iterator("/proc")) {
     const std::string name = entry.path().filename().string();
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    const std::string command = read_whole_file(entry.path() / "cmdline");
+    std::string command = read_whole_file(entry.path() / "cmdline");
     const std::string all = command + read_whole_file(entry.path() / "environ");
     if (command.empty() || all.find(directory.string()) == std::string::npos) continue;
-    found.push_back(name + " " +
-                    std::regex_replace(command, std::regex(std::string(1, '\0')), " "));
+    std::replace(command.begin(), command.end(), '\0', ' ');
+    found.emplace(std::stoi(name), command);
   }
   return found;
 }
@@ -166,10 +168,15 @@ PastedResult paste(const std::vector<PastedBlock>& blocks, std::chrono::millisec
     if (!before.contains(file)) result.litter.push_back(file);
   }
   const auto until = std::chrono::steady_clock::now() + patience;
-  do {
+  auto left = processes_of(place.path());
+  while (!left.empty() && std::chrono::steady_clock::now() < until) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    result.left = processes_of(place.path());
-  } while (!result.left.empty() && std::chrono::steady_clock::now() < until);
+    left = processes_of(place.path());
+  }
+  for (const auto& [id, command] : left) {
+    result.left.push_back(command);
+    ::kill(id, SIGKILL);
+  }
   return result;
 }
 

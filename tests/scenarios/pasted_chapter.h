@@ -52,12 +52,13 @@ struct PastedResult {
   std::string whole;                 // all that was printed
   std::vector<std::string> outputs;  // stdout and stderr of each block that began
   std::vector<std::string> litter;   // files that are new in the directory it was pasted in
-  std::vector<std::string> left;     // command lines of processes that still run
+  std::vector<std::string> left;     // command lines of processes that still ran
 };
 
 // Runs the blocks in one shell, in the order given, in a fresh directory that has the program as
 // `build/signalbox`. Stops at the first command that fails. Ends the server whose process id is in
-// `$server`, and then waits for all other processes to be gone, at most for `patience`.
+// `$server`, and then waits for all other processes to be gone, at most for `patience`; what is
+// left after that is killed.
 PastedResult paste(const std::vector<PastedBlock>& blocks,
                    std::chrono::milliseconds patience = std::chrono::seconds(10));
 
