@@ -1,6 +1,8 @@
 #include "tests/scenarios/pasted_chapter.h"
 
+#include <algorithm>
 #include <fstream>
+#include <map>
 #include <regex>
 #include <set>
 #include <thread>
@@ -42,17 +44,17 @@ std::set<std::string> files_below(const fs::path& directory) {
   return files;
 }
 
-// The command lines of processes whose environment or arguments name the directory.
-std::vector<std::string> processes_of(const fs::path& directory) {
-  std::vector<std::string> found;
+// The command lines of processes whose environment or arguments name the directory, by their ids.
+std::map<pid_t, std::string> processes_of(const fs::path& directory) {
+  std::map<pid_t, std::string> found;
   for (const auto& entry : fs::directory_iterator("/proc")) {
     const std::string name = entry.path().filename().string();
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    const std::string command = read_whole_file(entry.path() / "cmdline");
+    std::string command = read_whole_file(entry.path() / "cmdline");
     const std::string all = command + read_whole_file(entry.path() / "environ");
     if (command.empty() || all.find(directory.string()) == std::string::npos) continue;
-    found.push_back(name + " " +
-                    std::regex_replace(command, std::regex(std::string(1, '\0')), " "));
+    std::replace(command.begin(), command.end(), '\0', ' ');
+    found.emplace(std::stoi(name), command);
   }
   return found;
 }
@@ -108,21 +110,37 @@ std::string shown_output(std::string_view output) {
   return all_replaced(text, R"([ \t]+\n)", "\n");
 }
 
-std::string masked_output(std::string_view shown) {
+std::string OutputMask::name_all(const std::string& text, const char* pattern,
+                                 const std::string& kind) {
+  const std::regex expression(pattern);
+  std::string named;
+  auto after = text.begin();
+  for (std::sregex_iterator each(text.begin(), text.end(), expression), end; each != end; ++each) {
+    named.append(after, text.begin() + each->position());
+    named +=
+        names_.try_emplace(each->str(), kind + std::to_string(names_.size() + 1)).first->second;
+    after = text.begin() + each->position() + each->length();
+  }
+  return named.append(after, text.end());
+}
+
+std::string OutputMask::mask(std::string_view shown) {
   std::string text = shown_output(shown);
-  text = all_replaced(text, R"([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})", "ID");
-  text = all_replaced(text, "…[0-9a-f]{6,12}", "ID");
   text = all_replaced(text, R"(\d{4}-\d\d-\d\d(T[\d:.]+(Z|\+\d\d:\d\d)?)?)", "TIME");
   text = all_replaced(text, R"(\b\d\d:\d\d:\d\d(\.\d+)?)", "TIME");
-  text = all_replaced(text, R"(\b(?=[a-f]*\d)[0-9a-f]{7,}\b)", "DIGEST");
-  text = all_replaced(text, R"(\b\d+(\.\d+)? ?(ns|us|ms|s|m|h|d)\b( \d+(ms|s|m|h)\b)*( ago)?)",
-                      "DURATION");
-  text = all_replaced(text, R"(\bnow\b)", "DURATION");
-  text = all_replaced(text, R"(\+[\w+/]{40,}=*)", "+KEY");
   text = all_replaced(text, "(─|█|·|░|▏|▎|▍|▌|▋|▊|▉)+", "─");
   text = all_replaced(text, "[ \t]+", " ");
-  // These tell how long their attempt took.
-  return all_replaced(text, R"((\w+_(summary|excerpt) \w+ \d+) \d+ )", "$1 BYTES ");
+  // These files tell how long their attempt took.
+  text =
+      all_replaced(text, R"((\w+_(summary|excerpt) \w+ \d+) \d+ (\S+) \w+)", "$1 BYTES $3 DIGEST");
+  text = name_all(text, R"(\+[\w+/]{40,}=*)", "+KEY");
+  text = name_all(text, "…[0-9a-f]{6,12}", "…");
+  text = name_all(text, R"([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b(?=[a-f]*\d)[0-9a-f]{7,}\b)",
+                  "ID");
+  // After the ids, in which such can stand, too.
+  text = all_replaced(text, R"(\b\d+(\.\d+)? ?(ns|us|ms|s|m|h|d)\b( \d+(ms|s|m|h)\b)*( ago)?)",
+                      "DURATION");
+  return all_replaced(text, R"(\bnow\b)", "DURATION");
 }
 
 PastedResult paste(const std::vector<PastedBlock>& blocks, std::chrono::milliseconds patience) {
@@ -150,10 +168,15 @@ PastedResult paste(const std::vector<PastedBlock>& blocks, std::chrono::millisec
     if (!before.contains(file)) result.litter.push_back(file);
   }
   const auto until = std::chrono::steady_clock::now() + patience;
-  do {
+  auto left = processes_of(place.path());
+  while (!left.empty() && std::chrono::steady_clock::now() < until) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    result.left = processes_of(place.path());
-  } while (!result.left.empty() && std::chrono::steady_clock::now() < until);
+    left = processes_of(place.path());
+  }
+  for (const auto& [id, command] : left) {
+    result.left.push_back(command);
+    ::kill(id, SIGKILL);
+  }
   return result;
 }
 
