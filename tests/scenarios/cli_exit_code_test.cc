@@ -1,4 +1,7 @@
 // What scripts rely on: exit codes, and exactly one JSON object on stdout.
+#include <filesystem>
+#include <fstream>
+
 #include "tests/scenarios/cli_fixture.h"
 
 namespace signalbox {
@@ -88,6 +91,22 @@ TEST(CliWithoutServer, HelpAndVersionGoToStdout) {
     EXPECT_NE(help.out.find("Examples:"), std::string::npos) << noun;
   }
   EXPECT_TRUE(run_process({SIGNALBOX_BINARY, "--version"}).out.starts_with("signalbox "));
+}
+
+TEST(CliWithoutServer, BenchIsAProgramBesideIt) {
+  const ScratchDirectory place;
+  const std::string program = (place.path() / "signalbox").string();
+  std::filesystem::copy_file(SIGNALBOX_BINARY, program);
+  const Output missing = run_process({program, "bench", "--quick"});
+  EXPECT_EQ(missing.exit_code, 2);
+  EXPECT_NE(missing.err.find("try: cmake --build build --target signalbox-bench"),
+            std::string::npos)
+      << missing.err;
+  std::ofstream(program + "-bench") << "#!/bin/sh\necho \"$@\"\nexit 3\n";
+  std::filesystem::permissions(program + "-bench", std::filesystem::perms::owner_all);
+  const Output found = run_process({program, "--json", "bench", "--quick"});
+  EXPECT_EQ(found.exit_code, 3);
+  EXPECT_EQ(found.out, "--json bench --quick\n");
 }
 
 TEST_F(CliTest, WordsOfTheGoalAreNotTakenForCommands) {

@@ -70,4 +70,8 @@ std::int64_t wall_clock_ns() {
       .count();
 }
 
+std::string moment_text(const std::string& time, std::int64_t now_ns) {
+  return time.empty() ? time : clock_time(time, now_ns) + " (" + short_age(time, now_ns) + ")";
+}
+
 }  // namespace signalbox

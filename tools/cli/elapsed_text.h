@@ -23,4 +23,7 @@ std::string clock_time(std::string_view time, std::int64_t now_ns);
 // UTC, from the system's clock.
 std::int64_t wall_clock_ns();
 
+// "14:05:02.120 (4s ago)"; "" where there is no time.
+std::string moment_text(const std::string& time, std::int64_t now_ns);
+
 }  // namespace signalbox

@@ -18,11 +18,6 @@ std::string code_and_message(const json::object& card) {
   return code.empty() || message.empty() ? code + message : code + ": " + message;
 }
 
-std::string moment_text(const json::object& object, const char* key, std::int64_t now_ns) {
-  const std::string time = text_at(object, key);
-  return time.empty() ? time : clock_time(time, now_ns) + " (" + short_age(time, now_ns) + ")";
-}
-
 // The runs of a card, the oldest first.
 std::string runs_text(const json::object& card, const Terminal& terminal, std::int64_t now_ns) {
   TextTable table({{"run"}, {"kind"}, {"attempt", TextTable::Align::right}, {"started"}});
@@ -32,7 +27,7 @@ std::string runs_text(const json::object& card, const Terminal& terminal, std::i
     table.add({{text_at(run, "run_id")},
                {text_at(run, "kind") == "merge" ? "merge" : "work"},
                {text_at(run, "attempt")},
-               {moment_text(run, "started_at", now_ns), Style::faint}});
+               {moment_text(text_at(run, "started_at"), now_ns), Style::faint}});
   }
   return table.empty() ? std::string() : "\n" + table.text(terminal);
 }
@@ -116,8 +111,8 @@ std::string view_card(const json::object& result, const Terminal& terminal, std:
        {code_and_message(card), stopped ? Style::bad : Style::faint}},
       {"retry at", {clock_time(text_at(card, "retry_at"), now_ns)}},
       {"commit", {text_at(card, "commit")}},
-      {"submitted", {moment_text(card, "submitted_at", now_ns)}},
-      {"changed", {moment_text(card, "changed_at", now_ns)}}};
+      {"submitted", {moment_text(text_at(card, "submitted_at"), now_ns)}},
+      {"changed", {moment_text(text_at(card, "changed_at"), now_ns)}}};
   for (const json::value& each : array_at(waiting, "holders")) {
     if (!each.is_object()) continue;
     const json::object& holder = each.get_object();
@@ -185,7 +180,7 @@ std::string view_project(const json::object& result, const Terminal& terminal,
                        {{"refused",
                          {(line == "0" ? "" : "line " + line + ": ") + text_at(refused, "message"),
                           Style::bad}},
-                        {"since", {moment_text(refused, "recorded_at", now_ns)}},
+                        {"since", {moment_text(text_at(refused, "recorded_at"), now_ns)}},
                         {"meanwhile", {"the policy before stays in force"}}},
                        terminal);
   }

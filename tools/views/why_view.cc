@@ -11,12 +11,6 @@ namespace {
 
 namespace json = boost::json;
 
-// "14:05:02.120 (4s ago)".
-std::string moment_text(const json::object& reason, const char* key, std::int64_t now_ns) {
-  const std::string time = text_at(reason, key);
-  return time.empty() ? time : clock_time(time, now_ns) + " (" + short_age(time, now_ns) + ")";
-}
-
 std::string until_text(const json::object& reason, std::int64_t now_ns) {
   const std::string time = text_at(reason, "until");
   return time.empty() ? time : clock_time(time, now_ns);
@@ -54,10 +48,10 @@ std::string view_reasons(const json::object& result, const Terminal& terminal,
     std::vector<std::pair<std::string, Cell>> values = {
         {text_at(reason, "reason"), {text_at(reason, "text"), Style::strong}},
         {"holder", {holders_text(reason)}},
-        {"since", {moment_text(reason, "since", now_ns)}},
+        {"since", {moment_text(text_at(reason, "since"), now_ns)}},
         {"until", {until_text(reason, now_ns)}},
-        {"last heartbeat", {moment_text(reason, "last_heartbeat_at", now_ns)}},
-        {"last progress", {moment_text(reason, "last_progress_at", now_ns)}},
+        {"last heartbeat", {moment_text(text_at(reason, "last_heartbeat_at"), now_ns)}},
+        {"last progress", {moment_text(text_at(reason, "last_progress_at"), now_ns)}},
         {"cause", {cause_text(reason), Style::faint}},
         {"needs", {text_at(reason, "unblocked_by")}}};
     std::string name = "next";
