@@ -16,7 +16,7 @@
 #include "server/platform/logging.h"
 #include "server/platform/service_manager.h"
 #include "server/platform/start_progress.h"
-#include "server/scheduler/away_signals.h"
+#include "server/scheduler/maintenance_signals.h"
 #include "server/server.h"
 #include "server/text/time_text.h"
 
@@ -108,9 +108,9 @@ Stored<Recovered> recover_log(const Config& config, StartProgress& progress,
 }
 
 // What becomes of the process by a signal while no Server is there.
-void end_while_away(const std::vector<SocketFile>& socket_files, spdlog::logger& logger,
-                    const std::string& signal) {
-  tell_stopping();
+void end_in_maintenance(const std::vector<SocketFile>& socket_files, spdlog::logger& logger,
+                        const std::string& signal) {
+  notify_stopping();
   for (const SocketFile& each : socket_files) each.remove();
   logger.info("stopping: signal {}; the retention is done or not begun, the next start finds out",
               signal);
@@ -118,8 +118,8 @@ void end_while_away(const std::vector<SocketFile>& socket_files, spdlog::logger&
 }
 
 // Whatever goes wrong: the service goes on.
-RetentionOutcome retain_while_away(const Config& config, RocksEventLog& log,
-                                   const RetainRecords& retain, spdlog::logger& logger) {
+RetentionOutcome retain_records(const Config& config, RocksEventLog& log,
+                                const RetainRecords& retain, spdlog::logger& logger) {
   const RetentionSettings& settings = *config.retention;
   RetentionOutcome outcome;
   try {
@@ -144,7 +144,7 @@ RetentionOutcome retain_while_away(const Config& config, RocksEventLog& log,
 }
 
 // From opening the log to its end, or to where the service is back from a retention.
-struct Life {
+struct ServeResult {
   int exit_code = 0;
   bool goes_on = false;
 };
@@ -154,36 +154,36 @@ class Service {
   Service(const Config& config, const RetainRecords& retain, spdlog::logger& logger)
       : config_(config), retain_(retain), logger_(logger) {}
 
-  Life live();
+  ServeResult serve_once();
 
  private:
   // While there is a Server, and its read models.
-  Stored<Life> serve(Recovered& recovered);
-  void begin_away();
+  Stored<ServeResult> serve(Recovered& recovered);
+  void begin_maintenance();
 
   const Config& config_;
   const RetainRecords& retain_;
   spdlog::logger& logger_;
   std::unique_ptr<StartProgress> progress_ = std::make_unique<StartProgress>();
-  Server::Between between_;
-  std::unique_ptr<AwaySignals> away_;
+  Server::Handover handover_;
+  std::unique_ptr<MaintenanceSignals> maintenance_signals_;
 };
 
-Life Service::live() {
+ServeResult Service::serve_once() {
   auto recovered = recover_log(config_, *progress_, logger_);
   if (!recovered) return {refuse(logger_, recovered.error())};
-  const auto life = serve(*recovered);
-  if (!life) return {refuse(logger_, life.error())};
-  if (life->goes_on) {
-    between_.retention = retain_while_away(config_, *recovered->log, retain_, logger_);
+  const auto result = serve(*recovered);
+  if (!result) return {refuse(logger_, result.error())};
+  if (result->goes_on) {
+    handover_.retention = retain_records(config_, *recovered->log, retain_, logger_);
   }
-  if (auto closed = recovered->log->close(); !closed && life->exit_code == 0) {
+  if (auto closed = recovered->log->close(); !closed && result->exit_code == 0) {
     return {refuse(logger_, closed.error())};
   }
-  return *life;
+  return *result;
 }
 
-Stored<Life> Service::serve(Recovered& recovered) {
+Stored<ServeResult> Service::serve(Recovered& recovered) {
   progress_->phase("bringing up the read models");
   const auto rows = open_read_models(config_, *recovered.log, logger_);
   if (!rows) return tl::unexpected(rows.error());
@@ -192,30 +192,30 @@ Stored<Life> Service::serve(Recovered& recovered) {
   if (auto ok = Projector(*recovered.log, index, {}).catch_up(); !ok) {
     return tl::unexpected(ok.error());
   }
-  Server server(config_, recovered, index, logger_, std::exchange(between_, {}));
+  Server server(config_, recovered, index, logger_, std::exchange(handover_, {}));
   progress_.reset();  // what is left takes no time, and ends with READY=1
-  away_ = std::make_unique<AwaySignals>();
-  Life life;
-  life.exit_code = server.run();
-  life.goes_on = server.is_away();
-  if (life.goes_on) {
-    between_.sockets = server.take_sockets();
-    begin_away();
+  maintenance_signals_ = std::make_unique<MaintenanceSignals>();
+  ServeResult result;
+  result.exit_code = server.run();
+  result.goes_on = server.in_maintenance();
+  if (result.goes_on) {
+    handover_.sockets = server.take_sockets();
+    begin_maintenance();
   }
-  return life;
+  return result;
 }
 
-void Service::begin_away() {
+void Service::begin_maintenance() {
   progress_ = std::make_unique<StartProgress>(/*again=*/true);
   progress_->phase("retention: moving what is older than " +
                    format_duration_ms(config_.retention->older_than_ms) + " into " +
                    config_.retention->archives.string());
   std::vector<SocketFile> socket_files;
-  for (const KeptSocket& each : between_.sockets) {
+  for (const KeptSocket& each : handover_.sockets) {
     if (each.file) socket_files.push_back(*each.file);
   }
-  away_->begin([&logger = logger_, socket_files](const std::string& signal) {
-    end_while_away(socket_files, logger, signal);
+  maintenance_signals_->begin([&logger = logger_, socket_files](const std::string& signal) {
+    end_in_maintenance(socket_files, logger, signal);
   });
 }
 
@@ -233,10 +233,10 @@ int serve(const Config& config, const RetainRecords& retain, spdlog::logger& log
     logger.warn("{}; a service manager isn't told of the start, and may end it for that", *why);
   }
   Service service(config, retain, logger);
-  Life life = service.live();
-  while (life.goes_on) life = service.live();
-  if (life.exit_code == 0) logger.info("stopped");
-  return life.exit_code;
+  ServeResult result = service.serve_once();
+  while (result.goes_on) result = service.serve_once();
+  if (result.exit_code == 0) logger.info("stopped");
+  return result.exit_code;
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// `signalbox serve`: the service from opening the log to a clean stop. It has more than one life
-// where retentions lie between them.
+// `signalbox serve`: the service from opening the log to a clean stop. For each
+// retention it stops serving, and starts again in the same process.
 #pragma once
 
 #include "server/config.h"
@@ -7,8 +7,8 @@
 
 namespace signalbox {
 
-// Serves until SIGTERM or SIGINT; away now and then, to carry out what the configuration's
-// retention says by `retain`. Gives the exit code: 0 after a clean stop, 74 the log couldn't be
+// Serves until SIGTERM or SIGINT, with pauses in which `retain` carries out the configuration's
+// retention. Gives the exit code: 0 after a clean stop, 74 the log couldn't be
 // written, 75 another process has the directory, 78 configuration or damaged data.
 int run_server(const ServeOptions& options, const RetainRecords& retain);
 

@@ -18,7 +18,7 @@ namespace {
 namespace asio = boost::asio;
 
 // For the steps of a retention that nothing is seen of from here: a disk that takes long to sync.
-constexpr std::int64_t away_alive_us = 600'000'000;
+constexpr std::int64_t maintenance_alive_us = 600'000'000;
 
 const Rejection stopping{
     ErrorCode::SHUTTING_DOWN, "the server is stopping; connect again", {}, {"signalbox status"}};
@@ -28,7 +28,7 @@ const Rejection stopping{
 void Server::handle(std::string_view line, const Caller& caller,
                     const Decided<Principal>& principal, const std::shared_ptr<Peer>& peer) {
   // Before anything judges a lease: we may have been stopped ourselves.
-  clockwork_.look_at_clock(stopping_);
+  timer_loop_.check_for_clock_jump(stopping_);
   if (principal) {
     dispatcher_.handle(line, *principal, peer);
   } else {
@@ -49,7 +49,7 @@ void Server::run_blocking(std::function<std::function<void()>()> work) {
 void Server::run_on(asio::thread_pool& threads, std::function<std::function<void()>()> work) {
   asio::post(threads, [this, work = std::move(work)] {
     asio::post(io_, [this, then = work()] {
-      clockwork_.look_at_clock(stopping_);  // likewise
+      timer_loop_.check_for_clock_jump(stopping_);  // likewise
       then();
     });
   });
@@ -137,7 +137,7 @@ int Server::run() {
   run_roots_.start(engine_.world());
   traces_.start();
   const bool begun = begin_incarnation();
-  clockwork_.arm();
+  timer_loop_.arm();
   set_job_pauses(all_job_pauses(engine_.world()));
   jobs_->adopt();
   board_.arm();
@@ -156,7 +156,7 @@ int Server::run() {
       return "serving; position " + std::to_string(engine_.durable_position()) + ", " +
              std::to_string(engine_.world().runs.size()) + " open runs";
     });
-    tell_ready("serving");
+    notify_ready("serving");
     io_.run();
     watchdog_pings_.stop();
   }
@@ -182,14 +182,14 @@ void Server::schedule_turn() {
 }
 
 void Server::turn() {
-  if (!stopping_) clockwork_.turn(*jobs_);
+  if (!stopping_) timer_loop_.turn(*jobs_);
   engine_.flush();
   wait_for_time();
 }
 
 void Server::wait_for_time() {
   if (stopping_) return;
-  std::int64_t due_ns = clockwork_.next_due_ns();
+  std::int64_t due_ns = timer_loop_.next_due_ns();
   if (!engine_.storage_full()) {
     due_ns = std::min(due_ns, board_.next_due_ns());
     if (retention_) due_ns = std::min(due_ns, retention_->loop().next_due_ns());
@@ -204,7 +204,7 @@ void Server::wait_for_time() {
     if (error) return;
     clock_timer_due_ns_ = no_time;
     if (stopping_) return;
-    clockwork_.fire();
+    timer_loop_.fire();
     if (!engine_.storage_full()) {
       board_.fire();
       if (retention_) retention_->loop().run_if_due();
@@ -242,26 +242,26 @@ void Server::go_on() {
   engine_.leave_storage_full();
   // The start itself may be among what was rolled back, and all that follows is of this life.
   if (engine_.world().server.incarnation != incarnation_ && !begin_incarnation()) return;
-  clockwork_.arm();
+  timer_loop_.arm();
   jobs_->adopt();
   board_.arm();
   if (retention_) retention_->loop().arm("server down");
   schedule_turn();
 }
 
-// A clean stop as any other, but for who connects meanwhile: they wait.
-void Server::go_away() {
+// Like stop(), but keeps the listening sockets open so that new connections queue.
+void Server::enter_maintenance() {
   if (stopping_) return;
-  away_ = true;
-  tell_away("retention", away_alive_us);
+  in_maintenance_ = true;
+  notify_maintenance("retention", maintenance_alive_us);
   kept_sockets_ = listener_.hand_over();
   stop("retention: there are records to move into the archive; back when they are");
 }
 
 // Also if it is on its way to a retention: then that is left for the next start.
 void Server::stop_for_good(int signal) {
-  tell_stopping();
-  away_ = false;
+  notify_stopping();
+  in_maintenance_ = false;
   for (const KeptSocket& each : std::exchange(kept_sockets_, {})) {
     if (each.file) each.file->remove();
   }

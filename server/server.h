@@ -20,7 +20,6 @@
 #include "projections/world_digest.h"
 #include "server/access/authentication.h"
 #include "server/board/board_loops.h"
-#include "server/clockwork.h"
 #include "server/config.h"
 #include "server/engine/engine.h"
 #include "server/engine/recovery.h"
@@ -44,39 +43,41 @@
 #include "server/scheduler/job_pause.h"
 #include "server/scheduler/retention_loop.h"
 #include "server/scheduler/station_jobs.h"
+#include "server/timer_loop.h"
 #include "server/transport/listener.h"
 
 namespace signalbox {
 
 class Server {
  public:
-  // What one life of the service leaves to the next where a retention lies between them.
-  struct Between {
+  // What one Server leaves to the next where a retention lies between them.
+  struct Handover {
     std::vector<KeptSocket> sockets;
     std::optional<RetentionOutcome> retention;
   };
 
   // `recovered` has the world that is the fold of the whole log; the read models are up with it.
-  // Takes the world out of it; the log stays. Takes over from the life before it, if there was one.
+  // Takes the world out of it; the log stays. Takes over from the Server before it, if there was
+  // one.
   Server(const Config& config, Recovered& recovered, RunIndex& index, spdlog::logger& logger,
-         Between before = {});
+         Handover before = {});
   ~Server();
 
   // Serves until a signal or a fatal error, or until a retention is due. Gives the exit code.
   int run();
-  // After run() gave 0: it went away for a retention, is expected back, and leaves this.
-  [[nodiscard]] bool is_away() const { return away_ && exit_code_ == 0; }
+  // Whether run() gave 0 for a retention: the next Server takes over the sockets that this leaves.
+  [[nodiscard]] bool in_maintenance() const { return in_maintenance_ && exit_code_ == 0; }
   [[nodiscard]] std::vector<KeptSocket> take_sockets() { return std::move(kept_sockets_); }
 
  private:
   // The events of a start; after a crash, with a verdict for everything that was in flight.
   // False if the crash report couldn't be written.
   bool begin_incarnation();
-  Clockwork::Reports clockwork_reports();
+  TimerLoop::Reports timer_loop_reports();
   Engine::Hooks hooks();
   Api api();
   std::unique_ptr<RetentionLoop> retention_loop();
-  AgentLogs::Surroundings agent_log_surroundings();
+  AgentLogs::Context agent_log_context();
   HttpService http_service();
   void handle(std::string_view line, const Caller& caller, const Decided<Principal>& principal,
               const std::shared_ptr<Peer>& peer);
@@ -91,8 +92,8 @@ class Server {
   void wait_for_time();
   void set_job_pauses(std::vector<JobPause> pauses);
   World roll_back(const std::string& why);
-  void go_on();    // after a full disk
-  void go_away();  // for a retention
+  void go_on();              // after a full disk
+  void enter_maintenance();  // for a retention
   void stop(const std::string& why);
   void stop_for_good(int signal);
   void stop_when_idle();
@@ -123,7 +124,7 @@ class Server {
   ClaimQueue claims_;
   LockQueue locks_;
   StepQueue steps_;
-  Clockwork clockwork_;
+  TimerLoop timer_loop_;
   BoardLoops board_;
   const std::optional<RetentionOutcome> before_;  // what lay before this start
   std::unique_ptr<RetentionLoop> retention_;      // where there is a policy
@@ -143,8 +144,8 @@ class Server {
   std::int64_t clock_timer_due_ns_ = no_time;  // what clock_timer_ is set to (monotonic)
   bool turn_scheduled_ = false;
   bool stopping_ = false;
-  bool stopped_ = false;  // ServerStopped is on its way to the log
-  bool away_ = false;     // it stops for a retention
+  bool stopped_ = false;         // ServerStopped is on its way to the log
+  bool in_maintenance_ = false;  // it stops for a retention
   std::vector<KeptSocket> kept_sockets_;
   int exit_code_ = 0;
   std::uint64_t incarnation_ = 0;            // this one's number

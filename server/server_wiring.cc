@@ -29,7 +29,7 @@ std::vector<std::string> own_environment() {
 }  // namespace
 
 Server::Server(const Config& config, Recovered& recovered, RunIndex& index, spdlog::logger& logger,
-               Between before)
+               Handover before)
     : config_(config),
       torn_bytes_(recovered.torn_bytes),
       log_(*recovered.log),
@@ -69,8 +69,8 @@ Server::Server(const Config& config, Recovered& recovered, RunIndex& index, spdl
           [this] { schedule_turn(); }),
       locks_(api_, [this] { schedule_turn(); }),
       steps_(api_, [this] { schedule_turn(); }),
-      clockwork_({engine_, clock_, claims_, locks_, steps_}, config.watchdog_interval_ms,
-                 clockwork_reports()),
+      timer_loop_({engine_, clock_, claims_, locks_, steps_}, config.watchdog_interval_ms,
+                  timer_loop_reports()),
       board_({engine_, clock_, ids_,
               [this](std::function<std::function<void()>()> work) {
                 run_on(board_files_, [this, work = std::move(work)]() -> std::function<void()> {
@@ -92,7 +92,7 @@ Server::Server(const Config& config, Recovered& recovered, RunIndex& index, spdl
             logger_.error("events can't be read for a subscriber: {}", error.message);
           },
           [this](std::function<void()> action) { asio::post(io_, std::move(action)); }),
-      agent_logs_(agent_log_surroundings()),
+      agent_logs_(agent_log_context()),
       authentication_(engine_, clock_, config.access),
       metrics_(clock_.wall_ns()),
       api_(api()),
@@ -125,26 +125,26 @@ std::unique_ptr<RetentionLoop> Server::retention_loop() {
                                };
                              });
                            },
-                           [this] { go_away(); }},
+                           [this] { enter_maintenance(); }},
       *config_.retention, before_);
 }
 
 Engine::Hooks Server::hooks() {
   return {
       [this](std::span<const Record> records) {
-        clockwork_.observe(records);
+        timer_loop_.apply(records);
         schedule_turn();
       },
       [this](const CommitOutcome& outcome) {
         for (const Commit& commit : outcome.batch) {
-          jobs_->observe(commit);
+          jobs_->apply(commit);
           set_job_pauses(job_pauses_of(engine_.world(), commit));
-          if (!stopping_) board_.observe(commit);
-          for (const Record& record : commit) event_lines_.observe(record);
+          if (!stopping_) board_.apply(commit);
+          for (const Record& record : commit) event_lines_.write(record);
         }
-        metrics_.observe(outcome);
+        metrics_.apply(outcome);
         projector_.notify();
-        run_roots_.observe(engine_.world(), outcome.batch);
+        run_roots_.apply(engine_.world(), outcome.batch);
         feed_.publish(outcome.batch);
         snapshotter_.offer(outcome.frontier);
         // Later: what is released with this commit may have a last word for the log.
@@ -169,13 +169,13 @@ Api Server::api() {
            config_.remote_jobs_max},
           [this](std::function<std::function<void()>()> work) { run_blocking(std::move(work)); },
           [this](std::function<void()> action) { asio::post(io_, std::move(action)); },
-          clockwork_.timers(),
+          timer_loop_.timers(),
           [this] { return digest_.of(engine_.world()); },
           &run_roots_,
           [this](Position position, RunRootWriter::Written written) {
             run_roots_.when_written(position, std::move(written));
           },
-          look_at_file,
+          read_found_file,
           KnownPipeline(config_.coderunner_mode),
           &authentication_,
           secure_random(),
@@ -183,7 +183,7 @@ Api Server::api() {
           &snapshotter_};
 }
 
-AgentLogs::Surroundings Server::agent_log_surroundings() {
+AgentLogs::Context Server::agent_log_context() {
   return {engine_,
           clock_,
           config_.data / "jobs",
@@ -216,7 +216,7 @@ HttpService Server::http_service() {
           HostRule(config_.http_hosts)};
 }
 
-Clockwork::Reports Server::clockwork_reports() {
+TimerLoop::Reports Server::timer_loop_reports() {
   return {
       [this](const ClockJump& jump) {
         logger_.warn(

@@ -77,8 +77,8 @@ void BoardLoops::clock_jumped(const std::string& cause) {
   for (ScheduledLoop* loop : all_) loop->arm(missed_because(cause));
 }
 
-void BoardLoops::observe(std::span<const Record> records) {
-  worktrees_.observe(records);
+void BoardLoops::apply(std::span<const Record> records) {
+  worktrees_.apply(records);
   // A place is free, or a card is back: what waits for it doesn't wait for the next due tick.
   bool freed = false;
   for (const Record& record : records) {
@@ -124,13 +124,13 @@ void BoardLoops::prepare(std::function<void(const Digest& policy_digest)> then) 
     }
     return [this, read, places = std::move(places), then = std::move(then)]() mutable {
       if (places != policy_places(parts_.engine.world())) return prepare(std::move(then));
-      for (const PolicyRead& each : *read) take(each);
+      for (const PolicyRead& each : *read) apply_policy(each);
       then(digest_of(parts_.engine.world()));
     };
   });
 }
 
-void BoardLoops::take(const PolicyRead& read) {
+void BoardLoops::apply_policy(const PolicyRead& read) {
   auto transaction = parts_.engine.begin(by_the_service);
   const std::string& project = read.place.project;
   if (!read.reading) {

@@ -58,7 +58,7 @@ class BoardLoops {
   // Wall clock and monotonic clock parted.
   void clock_jumped(const std::string& cause);
   // Follows what is durable.
-  void observe(std::span<const Record> records);
+  void apply(std::span<const Record> records);
 
   // When to call fire() (monotonic, ns).
   [[nodiscard]] std::int64_t next_due_ns() const;
@@ -70,7 +70,7 @@ class BoardLoops {
 
  private:
   void prepare(std::function<void(const Digest& policy_digest)> then);
-  void take(const PolicyRead& read);
+  void apply_policy(const PolicyRead& read);
   void beat(Token token, const ScheduledLoop::Ended& ended);
   void synthesize(Token token, const ScheduledLoop::Ended& ended);
   void prune(Token token, const ScheduledLoop::Ended& ended);

@@ -25,7 +25,7 @@ void WorktreeKeeper::arm() {
   for (const auto& [name, project] : world.projects) remove_orphans_of(project);
 }
 
-void WorktreeKeeper::observe(std::span<const Record> records) {
+void WorktreeKeeper::apply(std::span<const Record> records) {
   const World& world = engine_.world();
   for (const Record& record : records) {
     // That the world has no such run isn't enough: its end may be decided and not be durable.

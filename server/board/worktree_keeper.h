@@ -27,7 +27,7 @@ class WorktreeKeeper {
   // At the start: of all runs that ended, and what lies about in the projects' repositories.
   void arm();
   // Follows what is durable: a run may have ended.
-  void observe(std::span<const Record> records);
+  void apply(std::span<const Record> records);
 
  private:
   void remove_of(const RunId& run_id);

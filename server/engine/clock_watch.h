@@ -29,7 +29,7 @@ class ClockWatch {
   std::optional<ClockJump> look(std::int64_t wall_ns, std::int64_t monotonic_ns);
 
   // When the next look is due (monotonic, ns).
-  [[nodiscard]] std::int64_t next_look_ns() const { return monotonic_ns_ + interval_ns; }
+  [[nodiscard]] std::int64_t next_poll_ns() const { return monotonic_ns_ + interval_ns; }
 
  private:
   std::int64_t wall_ns_;

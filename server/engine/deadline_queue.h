@@ -70,7 +70,7 @@ class DeadlineQueue {
   }
 
   // When to look again; nullopt if nothing is set.
-  [[nodiscard]] std::optional<std::int64_t> next_look_ns() const {
+  [[nodiscard]] std::optional<std::int64_t> next_poll_ns() const {
     if (queue_.empty()) return std::nullopt;
     return queue_.begin()->first;
   }

@@ -47,8 +47,8 @@ void StepTimers::restart_leases(const World& world, std::int64_t monotonic_ns) {
   for (const RunId& id : world.planned) restart(*world.find_run(id), monotonic_ns);
 }
 
-void StepTimers::observe(const Run& run, const Record& record, std::int64_t wall_ns,
-                         std::int64_t monotonic_ns) {
+void StepTimers::apply(const Run& run, const Record& record, std::int64_t wall_ns,
+                       std::int64_t monotonic_ns) {
   if (!run.plan) return;
   const auto step_of = [&run](const std::string& id, StepStatus status) -> const StepState* {
     const StepState* const step = run.plan->find(id);

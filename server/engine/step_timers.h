@@ -20,11 +20,10 @@ class StepTimers {
   // Sets every lease and timeout anew for its full length.
   void restart_leases(const World& world, std::int64_t monotonic_ns);
   // Follows one record of a run that is still open.
-  void observe(const Run& run, const Record& record, std::int64_t wall_ns,
-               std::int64_t monotonic_ns);
+  void apply(const Run& run, const Record& record, std::int64_t wall_ns, std::int64_t monotonic_ns);
   // Adds the commands that are due; their timers are gone.
   void take_due(const World& world, std::int64_t monotonic_ns, std::vector<Command>& due);
-  [[nodiscard]] std::optional<std::int64_t> next_due_ns() const { return queue_.next_look_ns(); }
+  [[nodiscard]] std::optional<std::int64_t> next_due_ns() const { return queue_.next_poll_ns(); }
 
  private:
   enum class Kind : std::uint8_t { lease, timeout, wait };

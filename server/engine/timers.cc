@@ -117,8 +117,8 @@ void Timers::observe_tick(const World& world, const Record& record, std::int64_t
   }
 }
 
-void Timers::observe(const World& world, std::span<const Record> records, std::int64_t wall_ns,
-                     std::int64_t monotonic_ns) {
+void Timers::apply(const World& world, std::span<const Record> records, std::int64_t wall_ns,
+                   std::int64_t monotonic_ns) {
   for (const Record& record : records) {
     switch (record.stream.kind) {
       case StreamKind::server:
@@ -136,7 +136,7 @@ void Timers::observe(const World& world, std::span<const Record> records, std::i
         break;
     }
     const Run* run = world.find_run(record.stream.run_id);
-    if (run != nullptr) steps_.observe(*run, record, wall_ns, monotonic_ns);
+    if (run != nullptr) steps_.apply(*run, record, wall_ns, monotonic_ns);
     if (run == nullptr) {
       disarm_run(record.stream.run_id);
     } else if (const auto* beat = event_as<StationHeartbeat>(record.event)) {
@@ -214,8 +214,8 @@ std::vector<Command> Timers::take_due(const World& world, std::int64_t monotonic
 }
 
 std::optional<std::int64_t> Timers::next_due_ns() const {
-  return soonest(soonest(runs_.next_look_ns(), locks_.next_look_ns()),
-                 soonest(ticks_.next_look_ns(), steps_.next_due_ns()));
+  return soonest(soonest(runs_.next_poll_ns(), locks_.next_poll_ns()),
+                 soonest(ticks_.next_poll_ns(), steps_.next_due_ns()));
 }
 
 std::optional<std::int64_t> Timers::attempt_lease_end_ns(const RunId& run_id) const {

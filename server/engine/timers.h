@@ -27,8 +27,8 @@ class Timers {
   void restart_leases(const World& world, std::int64_t monotonic_ns);
 
   // Follows the records of one commit.
-  void observe(const World& world, std::span<const Record> records, std::int64_t wall_ns,
-               std::int64_t monotonic_ns);
+  void apply(const World& world, std::span<const Record> records, std::int64_t wall_ns,
+             std::int64_t monotonic_ns);
 
   // The commands that are due; their timers are gone.
   std::vector<Command> take_due(const World& world, std::int64_t monotonic_ns);

@@ -43,7 +43,7 @@ void WatchdogPings::ask() {
   committer_->probe([this] {
     boost::asio::post(io_, [this] {
       if (committer_ == nullptr) return;
-      tell_alive();
+      notify_alive();
       tell_status(status_());
       wait();
     });

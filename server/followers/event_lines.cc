@@ -189,7 +189,7 @@ bool EventLines::has_room() {
   return false;
 }
 
-void EventLines::observe(const Record& record) {
+void EventLines::write(const Record& record) {
   const auto level = apply(LevelOf{}, record.event);
   if (!level || !logger_.should_log(*level)) return;
   if (*level >= level_enum::info && !has_room()) return;

@@ -41,13 +41,13 @@ std::optional<std::string> why_nobody_is_told() {
 
 void tell_status(const std::string& text) { notify("STATUS=" + one_line(text)); }
 
-void tell_ready(const std::string& text) {
-  const auto interval_us = watchdog_interval_us();  // as it was before tell_away()
+void notify_ready(const std::string& text) {
+  const auto interval_us = watchdog_interval_us();  // as it was before notify_maintenance()
   notify("READY=1\nSTATUS=" + one_line(text) +
          (interval_us ? "\nWATCHDOG_USEC=" + std::to_string(*interval_us) : ""));
 }
 
-void tell_away(const std::string& text, std::int64_t alive_us) {
+void notify_maintenance(const std::string& text, std::int64_t alive_us) {
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC, &now);
   const std::int64_t now_us = now.tv_sec * 1'000'000 + now.tv_nsec / 1000;
@@ -55,8 +55,8 @@ void tell_away(const std::string& text, std::int64_t alive_us) {
          (watchdog_interval_us() ? "\nWATCHDOG_USEC=" + std::to_string(alive_us) : ""));
 }
 
-void tell_stopping() { notify("STOPPING=1\nSTATUS=stopping"); }
-void tell_alive() { notify("WATCHDOG=1"); }
+void notify_stopping() { notify("STOPPING=1\nSTATUS=stopping"); }
+void notify_alive() { notify("WATCHDOG=1"); }
 
 void tell_starting(const std::string& text, std::int64_t longer_us) {
   notify("STATUS=" + one_line(text) + "\nEXTEND_TIMEOUT_USEC=" + std::to_string(longer_us));

@@ -18,16 +18,16 @@ std::optional<std::string> why_nobody_is_told();
 
 // Any thread, all of them.
 void tell_status(const std::string& text);
-void tell_ready(const std::string& text);
-// The service is away for a while and comes back: until it is ready again, tell_alive() is expected
-// only every so often.
-void tell_away(const std::string& text, std::int64_t alive_us);
-void tell_stopping();
-void tell_alive();
+void notify_ready(const std::string& text);
+// The service doesn't serve for a while and comes back: until it is ready again, notify_alive() is
+// expected only every so often.
+void notify_maintenance(const std::string& text, std::int64_t alive_us);
+void notify_stopping();
+void notify_alive();
 // The start goes on, and takes at least so much longer.
 void tell_starting(const std::string& text, std::int64_t longer_us);
 
-// How often at least tell_alive() is expected of this process (WatchdogSec); nothing if it isn't.
+// How often at least notify_alive() is expected of this process (WatchdogSec); nothing if it isn't.
 std::optional<std::int64_t> watchdog_interval_us();
 
 }  // namespace signalbox

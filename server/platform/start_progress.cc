@@ -73,7 +73,7 @@ void StartProgress::run() {
     bool moved = false;
     const std::string text = look(moved);
     lock.unlock();
-    if (moved && again_) tell_alive();
+    if (moved && again_) notify_alive();
     if (moved) {
       tell_starting(text, longer_us);
     } else if (text != told) {

@@ -15,8 +15,8 @@
 #include "projections/world_digest.h"
 #include "projections/world_snapshot.h"
 #include "server/engine/recovery.h"
+#include "server/replay/fixed_clock.h"
 #include "server/replay/log_prefix.h"
-#include "server/replay/stopped_clock.h"
 #include "server/rpc/dispatcher.h"
 #include "server/rpc/error_json.h"
 #include "server/rpc/lock_queue.h"
@@ -119,7 +119,7 @@ struct PastService::Parts {
   }
 
   LogPrefix log;
-  StoppedClock clock;
+  FixedClock clock;
   RandomIdSource ids;
   Engine engine;
   MemoryTable table;

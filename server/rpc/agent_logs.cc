@@ -19,10 +19,10 @@ bool has_agent_log(ExecutorKind kind) {
 
 }  // namespace
 
-AgentLogs::AgentLogs(Surroundings surroundings)
-    : surroundings_(std::move(surroundings)),
-      reader_(surroundings_.jobs, [this](std::vector<LogExcerpt> excerpts) {
-        surroundings_.post([this, excerpts = std::move(excerpts)] { tell_joined(excerpts); });
+AgentLogs::AgentLogs(Context context)
+    : context_(std::move(context)),
+      reader_(context_.jobs, [this](std::vector<LogExcerpt> excerpts) {
+        context_.post([this, excerpts = std::move(excerpts)] { send_live(excerpts); });
       }) {}
 
 void AgentLogs::subscribe(std::shared_ptr<Peer> peer, std::string subscription,
@@ -30,10 +30,10 @@ void AgentLogs::subscribe(std::shared_ptr<Peer> peer, std::string subscription,
   peer->keep_open();
   subscribers_.push_back({std::move(peer), subscription, run_id});
   const auto runs = run_id ? std::optional(std::set<RunId>{*run_id}) : std::nullopt;
-  surroundings_.run_blocking([this, subscription, jobs = followed(runs)] {
+  context_.run_blocking([this, subscription, jobs = followed(runs)] {
     reader_.look_back(jobs, [this, &subscription](std::vector<LogExcerpt> excerpts) {
-      surroundings_.post([this, subscription, excerpts = std::move(excerpts)] {
-        tell_newcomer(subscription, excerpts);
+      context_.post([this, subscription, excerpts = std::move(excerpts)] {
+        send_backlog(subscription, excerpts);
       });
     });
   });
@@ -48,7 +48,7 @@ void AgentLogs::look() {
   sweep();
   if (subscribers_.empty()) {
     looking_ = false;
-    surroundings_.run_blocking([this] { reader_.rest(); });
+    context_.run_blocking([this] { reader_.rest(); });
     return;
   }
   // Somebody may follow all; else the runs that are asked for.
@@ -58,16 +58,16 @@ void AgentLogs::look() {
     if (runs) runs->insert(*each.run_id);
   }
   std::vector<FollowedJob> jobs = followed(runs);
-  surroundings_.run_blocking([this, jobs = std::move(jobs)] {
+  context_.run_blocking([this, jobs = std::move(jobs)] {
     reader_.look(jobs);
-    surroundings_.post([this] { surroundings_.after_interval([this] { look(); }); });
+    context_.post([this] { context_.after_interval([this] { look(); }); });
   });
 }
 
 std::vector<FollowedJob> AgentLogs::followed(const std::optional<std::set<RunId>>& only) const {
   std::vector<FollowedJob> jobs;
   const auto add = [&](const RunId& id) {
-    const Run* run = surroundings_.engine.world().find_run(id);
+    const Run* run = context_.engine.world().find_run(id);
     if (run == nullptr || !run->attempt || run->attempt->job_id.empty()) return;
     if (!has_agent_log(run->definition().executor)) return;
     jobs.push_back({run->attempt->job_id, id, run->attempt->span_id});
@@ -75,7 +75,7 @@ std::vector<FollowedJob> AgentLogs::followed(const std::optional<std::set<RunId>
   if (only) {
     std::for_each(only->begin(), only->end(), add);
   } else {
-    for (const RunId& id : surroundings_.runs_with_jobs()) add(id);
+    for (const RunId& id : context_.runs_with_jobs()) add(id);
   }
   return jobs;
 }
@@ -85,21 +85,21 @@ void AgentLogs::finish(const Job& job) {
 }
 
 bool AgentLogs::is_silent(const RunId& run_id) const {
-  const World& world = surroundings_.engine.world();
+  const World& world = context_.engine.world();
   const Card* card = world.board.find_by_run(run_id);
   const Project* project = card == nullptr ? nullptr : world.find_project(card->project);
   return project != nullptr && !project->policy.websocket_events;
 }
 
 std::optional<json::object> AgentLogs::params_of(const LogExcerpt& excerpt) const {
-  const World& world = surroundings_.engine.world();
+  const World& world = context_.engine.world();
   const Run* run = world.find_run(excerpt.job.run_id);
   if (run == nullptr || !run->attempt || run->attempt->span_id != excerpt.job.span_id) return {};
   // Its latest event may not be durable yet; its first one is, or there would be no job.
-  const bool durable = run->changed_at <= surroundings_.engine.durable_position();
+  const bool durable = run->changed_at <= context_.engine.durable_position();
   json::object params;
   params["position"] = to_json(durable ? run->changed_at : run->attempt->token);
-  params["read_at"] = format_time(surroundings_.clock.wall_ns());
+  params["read_at"] = format_time(context_.clock.wall_ns());
   params["span_id"] = to_string(excerpt.job.span_id);
   params["run_id"] = to_string(run->id);
   params["station"] = run->definition().name;
@@ -117,8 +117,8 @@ std::optional<json::object> AgentLogs::params_of(const LogExcerpt& excerpt) cons
   return params;
 }
 
-void AgentLogs::tell(Subscriber& subscriber, const std::vector<LogExcerpt>& excerpts) {
-  const std::int64_t now_ns = surroundings_.clock.monotonic_ns();
+void AgentLogs::send(Subscriber& subscriber, const std::vector<LogExcerpt>& excerpts) {
+  const std::int64_t now_ns = context_.clock.monotonic_ns();
   if (now_ns - subscriber.second_began_ns >= ns_per_s) {
     subscriber.second_began_ns = now_ns;
     subscriber.bytes_this_second = 0;
@@ -141,18 +141,18 @@ void AgentLogs::tell(Subscriber& subscriber, const std::vector<LogExcerpt>& exce
   }
 }
 
-void AgentLogs::tell_joined(const std::vector<LogExcerpt>& excerpts) {
+void AgentLogs::send_live(const std::vector<LogExcerpt>& excerpts) {
   for (Subscriber& each : subscribers_) {
-    if (each.joined) tell(each, excerpts);
+    if (each.joined) send(each, excerpts);
   }
 }
 
-void AgentLogs::tell_newcomer(const std::string& subscription,
-                              const std::vector<LogExcerpt>& excerpts) {
+void AgentLogs::send_backlog(const std::string& subscription,
+                             const std::vector<LogExcerpt>& excerpts) {
   for (Subscriber& each : subscribers_) {
     if (each.subscription != subscription) continue;
     each.joined = true;
-    tell(each, excerpts);
+    send(each, excerpts);
   }
 }
 

@@ -26,7 +26,7 @@ inline constexpr std::string_view agent_log_name = "agent.log";
 
 class AgentLogs {
  public:
-  struct Surroundings {
+  struct Context {
     const Engine& engine;
     const Clock& clock;
     std::filesystem::path jobs;  // the directory of the jobs' directories
@@ -40,7 +40,7 @@ class AgentLogs {
     std::function<void(std::function<void()> action)> after_interval;
   };
 
-  explicit AgentLogs(Surroundings surroundings);
+  explicit AgentLogs(Context context);
 
   // Of one run, or of all whose projects' policies want broadcasts. The engine's thread.
   void subscribe(std::shared_ptr<Peer> peer, std::string subscription, std::optional<RunId> run_id);
@@ -65,11 +65,11 @@ class AgentLogs {
   [[nodiscard]] bool is_silent(const RunId& run_id) const;
   // Notification parameters without the subscription; nothing if its attempt is over.
   [[nodiscard]] std::optional<boost::json::object> params_of(const LogExcerpt& excerpt) const;
-  void tell(Subscriber& subscriber, const std::vector<LogExcerpt>& excerpts);
-  void tell_joined(const std::vector<LogExcerpt>& excerpts);
-  void tell_newcomer(const std::string& subscription, const std::vector<LogExcerpt>& excerpts);
+  void send(Subscriber& subscriber, const std::vector<LogExcerpt>& excerpts);
+  void send_live(const std::vector<LogExcerpt>& excerpts);
+  void send_backlog(const std::string& subscription, const std::vector<LogExcerpt>& excerpts);
 
-  const Surroundings surroundings_;
+  const Context context_;
   AgentLogReader reader_;
   std::vector<Subscriber> subscribers_;
   bool looking_ = false;  // now, or after the interval

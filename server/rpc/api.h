@@ -64,7 +64,7 @@ struct Api {
   std::function<void(Position position, std::function<void(const std::string& error)> written)>
       when_files_written = nullptr;
   // How a file of a run root is read; a simulation has files of its own.
-  LookAtFile look_at_file = signalbox::look_at_file;
+  ReadFoundFile read_found_file = signalbox::read_found_file;
   KnownPipeline known_pipeline{};  // of the latest run.start that brought one
   // Who is who; nullptr where everybody is who they are said to be, as in tests.
   Authentication* authentication = nullptr;

@@ -54,7 +54,7 @@ std::size_t LockQueue::waiting_for(const std::string& key) const {
   return place == queues_.end() ? 0 : place->second.waiting.size();
 }
 
-void LockQueue::observe(std::span<const Record> records) {
+void LockQueue::apply(std::span<const Record> records) {
   for (const Record& record : records) {
     if (record.stream.kind != StreamKind::lock) continue;
     const std::string& key = record.stream.name;
@@ -187,7 +187,7 @@ void LockQueue::arm(const std::string& key, const KeyQueue& queue, std::int64_t 
 void LockQueue::read_file(const std::string& key, std::uint64_t number,
                           const std::string& run_root) {
   api_.run_blocking([this, key, number, run_root]() -> std::function<void()> {
-    return [this, key, number, file = read_lock_file(run_root, api_.log, api_.look_at_file)] {
+    return [this, key, number, file = read_lock_file(run_root, api_.log, api_.read_found_file)] {
       on_file(key, number, file);
     };
   });

@@ -39,8 +39,8 @@ class LockQueue {
   // Answers now, or within command.wait_ms.
   void acquire(AcquireLock command, Origin origin, Responder responder);
 
-  // Notes what happened to keys that are waited for; after Timers::observe().
-  void observe(std::span<const Record> records);
+  // Notes what happened to keys that are waited for; after Timers::apply().
+  void apply(std::span<const Record> records);
 
   // Gives locks to those who wait for them, and a refusal to those whose time is over. Before
   // timers that are due fire, so that a takeover is one commit.
@@ -50,7 +50,7 @@ class LockQueue {
   void refuse_all(const Rejection& why);
 
   // When to look again.
-  [[nodiscard]] std::optional<std::int64_t> next_due_ns() const { return looks_.next_look_ns(); }
+  [[nodiscard]] std::optional<std::int64_t> next_due_ns() const { return looks_.next_poll_ns(); }
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] std::size_t waiting_for(const std::string& key) const;
 

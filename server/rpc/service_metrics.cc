@@ -172,7 +172,7 @@ ServiceMetrics::ServiceMetrics(std::int64_t started_at_ns)
 
 ServiceMetrics::~ServiceMetrics() = default;
 
-void ServiceMetrics::observe(const CommitOutcome& outcome) {
+void ServiceMetrics::apply(const CommitOutcome& outcome) {
   std::size_t events = 0;
   for (const Commit& commit : outcome.batch) {
     events += commit.size();

@@ -23,7 +23,7 @@ class ServiceMetrics {
   ~ServiceMetrics();
 
   // After each commit: its events, and how long it took.
-  void observe(const CommitOutcome& outcome);
+  void apply(const CommitOutcome& outcome);
 
   // All of it. What is a state rather than a count is looked up now: it costs what is open.
   std::string text(const Api& api);

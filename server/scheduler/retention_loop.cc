@@ -96,7 +96,7 @@ void RetentionLoop::tick(const ScheduledLoop::Ended& ended) {
     return [this, ended, found = std::move(found)] {
       if (!found) return ended("the log can't be read: " + found.error().message);
       if (!*found) return ended(std::nullopt);
-      parts_.go_away();  // the tick ends when the service is back
+      parts_.enter_maintenance();  // the tick ends when the service is back
     };
   });
 }

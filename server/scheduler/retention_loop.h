@@ -1,5 +1,5 @@
 // The service's own loop `retention`: when it is due it looks whether anything is older than the
-// policy, and if so the service goes away for it and comes back (serve.cc).
+// policy, and if so the service pauses for it and starts again (serve.cc).
 //
 // Its tick begins before the service goes and ends when it is back, so a tick tells of each
 // retention: whether it succeeded, or why it failed. One that a crash ended is concluded by the
@@ -35,7 +35,7 @@ class RetentionLoop {
     // Runs `work` on a thread that may block, then what it returns on the engine's thread.
     std::function<void(std::function<std::function<void()>()> work)> run_blocking;
     // There is something to drop: a clean stop, the retention, and a start.
-    std::function<void()> go_away;
+    std::function<void()> enter_maintenance;
   };
 
   // `latest` is what the retention before this start came to, if there was one in this process.

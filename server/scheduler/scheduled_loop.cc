@@ -62,14 +62,14 @@ void ScheduledLoop::run_if_due() {
   begin("due", due_ns, {});
 }
 
-void ScheduledLoop::trigger(const std::string& reason, bool again, Told told) {
-  if (!busy_) return begin(reason, 0, told);
+void ScheduledLoop::trigger(const std::string& reason, bool again, Notify notify) {
+  if (!busy_) return begin(reason, 0, notify);
   again_ = again_ || again;
   const auto skipped = skip(reason, 0);
-  if (!told) return;
-  if (!skipped) return told({false, 0, skipped.error()});
+  if (!notify) return;
+  if (!skipped) return notify({false, 0, skipped.error()});
   const Tick* tick = engine_.world().find_tick(name_);
-  told({false, tick == nullptr ? 0 : tick->token});
+  notify({false, tick == nullptr ? 0 : tick->token});
 }
 
 BeginTick ScheduledLoop::begin_command(const std::string& reason, std::int64_t due_ns) const {
@@ -97,18 +97,18 @@ void ScheduledLoop::skip_due(std::int64_t due_ns) {
   }
 }
 
-void ScheduledLoop::begin(const std::string& reason, std::int64_t due_ns, const Told& told) {
+void ScheduledLoop::begin(const std::string& reason, std::int64_t due_ns, const Notify& notify) {
   busy_ = true;
   preparing_due_ns_ = due_ns;
   BeginTick command = begin_command(reason, due_ns);
-  if (!work_.prepare) return begin_prepared(command, told);
-  work_.prepare([this, command, told](const Digest& policy_digest) mutable {
+  if (!work_.prepare) return begin_prepared(command, notify);
+  work_.prepare([this, command, notify](const Digest& policy_digest) mutable {
     command.policy_digest = policy_digest;
-    begin_prepared(command, told);
+    begin_prepared(command, notify);
   });
 }
 
-void ScheduledLoop::begin_prepared(BeginTick command, const Told& told) {
+void ScheduledLoop::begin_prepared(BeginTick command, const Notify& notify) {
   command.due_ns = std::exchange(preparing_due_ns_, 0);
   const std::int64_t skipping_until_ns = std::exchange(skipping_until_ns_, 0);
   Token token = 0;
@@ -131,14 +131,14 @@ void ScheduledLoop::begin_prepared(BeginTick command, const Told& told) {
   }
   if (token == 0) {
     busy_ = false;
-    if (told) told({false, 0, refused});
+    if (notify) notify({false, 0, refused});
     return;
   }
   engine_.release_when_durable([this, token](Durability durability) {
     if (durability == Durability::durable) return run(token);
     busy_ = false;
   });
-  if (told) told({true, token});
+  if (notify) notify({true, token});
 }
 
 void ScheduledLoop::run(Token token) {

@@ -54,8 +54,8 @@ class ScheduledLoop {
 
   // Begins a tick now, if none is under way, and tells when it has begun. `again`: else another one
   // follows the one under way.
-  using Told = std::function<void(const Triggered& triggered)>;
-  void trigger(const std::string& reason, bool again = false, Told told = {});
+  using Notify = std::function<void(const Triggered& triggered)>;
+  void trigger(const std::string& reason, bool again = false, Notify notify = {});
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const Schedule& schedule() const { return schedule_; }
@@ -65,8 +65,8 @@ class ScheduledLoop {
 
  private:
   void set_due(std::optional<std::int64_t> due_ns);
-  void begin(const std::string& reason, std::int64_t due_ns, const Told& told);
-  void begin_prepared(BeginTick command, const Told& told);
+  void begin(const std::string& reason, std::int64_t due_ns, const Notify& notify);
+  void begin_prepared(BeginTick command, const Notify& notify);
   void run(Token token);
   Decided<void> skip(const std::string& reason, std::int64_t due_ns);
   void skip_due(std::int64_t due_ns);

@@ -95,11 +95,11 @@ StationJobs::StationJobs(Engine& engine, IdSource& ids, const MakeRunner& make_r
 
 void StationJobs::take_up(const Run& run) {
   Job job = job_of(run, settings_.runs_root);
-  take_place(run);
+  acquire_slot(run);
   runner_->track(std::move(job));
 }
 
-void StationJobs::take_place(const Run& run) {
+void StationJobs::acquire_slot(const Run& run) {
   running_.emplace(run.attempt->job_id, run.id);
   if (is_remote(run.definition())) remote_.insert(run.attempt->job_id);
 }
@@ -110,7 +110,7 @@ std::vector<RunId> StationJobs::runs() const {
   return runs;
 }
 
-bool StationJobs::has_place(ExecutorKind queue) const {
+bool StationJobs::has_slot(ExecutorKind queue) const {
   if (queue == ExecutorKind::modal) return remote_.size() < settings_.remote_jobs_max;
   return running_.size() - remote_.size() < settings_.jobs_max;
 }
@@ -128,7 +128,7 @@ void StationJobs::adopt() {
 
 void StationJobs::dispatch_ready() {
   for (const ExecutorKind kind : own_kinds) {
-    while (has_place(kind)) {
+    while (has_slot(kind)) {
       const auto run_id = engine_.world().ready.oldest(kind, {});
       if (!run_id) break;
       const Run& run = *engine_.world().find_run(*run_id);
@@ -139,12 +139,12 @@ void StationJobs::dispatch_ready() {
       auto transaction = engine_.begin(by_the_service);
       const auto applied = transaction.apply(DispatchStation{*run_id, span_id, session});
       if (!applied || *applied == 0) return;  // refused: no space for the log
-      take_place(*engine_.world().find_run(*run_id));
+      acquire_slot(*engine_.world().find_run(*run_id));
     }
   }
 }
 
-void StationJobs::observe(const Commit& commit) {
+void StationJobs::apply(const Commit& commit) {
   for (const Record& record : commit) {
     const bool intended = event_as<StationSubmitIntended>(record.event) != nullptr;
     // A stall that ends an attempt ends its job first.

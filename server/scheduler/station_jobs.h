@@ -46,7 +46,7 @@ class StationJobs {
   // Claims ready stations that the service executes itself, as far as there are places.
   void dispatch_ready();
   // Follows durable records: submits what was intended, cancels what was asked to be or stalled.
-  void observe(const Commit& commit);
+  void apply(const Commit& commit);
 
   // Ends a job that should have ended by itself long ago: its attempt has timed out.
   void end_overdue(const std::string& job_id);
@@ -57,8 +57,8 @@ class StationJobs {
 
  private:
   void take_up(const Run& run);
-  void take_place(const Run& run);
-  [[nodiscard]] bool has_place(ExecutorKind queue) const;
+  void acquire_slot(const Run& run);
+  [[nodiscard]] bool has_slot(ExecutorKind queue) const;
   void on_submitted(const Job& job, const std::string& external_ref);
   void on_finished(const Job& job, const JobResult& result);
 

@@ -13,7 +13,7 @@ void WatchdogLoop::arm() {
   if (!due_ns_) due_ns_ = clock_.monotonic_ns() + interval_ms_ * 1'000'000;
 }
 
-void WatchdogLoop::observe(std::span<const Record> records) {
+void WatchdogLoop::apply(std::span<const Record> records) {
   if (due_ns_) return;
   for (const Record& record : records) {
     const auto* started = event_as<TickStarted>(record.event);

@@ -34,7 +34,7 @@ class WatchdogLoop {
   void arm();
 
   // Follows the records of one commit: something may have begun.
-  void observe(std::span<const Record> records);
+  void apply(std::span<const Record> records);
 
   // When to call run_if_due(); nullopt while there is nothing to watch.
   [[nodiscard]] std::optional<std::int64_t> next_due_ns() const { return due_ns_; }

@@ -31,12 +31,12 @@ struct AttemptNames {
 
 }  // namespace
 
-void WatchdogSweep::observe(std::span<const Record> records) {
+void WatchdogSweep::apply(std::span<const Record> records) {
   for (const Record& record : records) {
     if (event_as<RunResumed>(record.event) == nullptr) continue;
     const AttemptNames names(record.stream.run_id);
     for (const std::string& name : {names.lease, names.timeout, names.stall}) {
-      sightings_.forget(name);
+      same_state_.forget(name);
     }
   }
 }
@@ -48,7 +48,7 @@ void WatchdogSweep::look_at_attempt(const Run& run, std::vector<OverdueItem>& ov
   const std::string id = to_string(run.id);
   const bool own_job = attempt.lease_ms == 0;
   if (!own_job) {
-    const std::int64_t quiet_ms = sightings_.same_for_ms(names.lease, attempt.lease_renewed_at);
+    const std::int64_t quiet_ms = same_state_.same_for_ms(names.lease, attempt.lease_renewed_at);
     if (quiet_ms > attempt.lease_ms + patience_ms) {
       overdue.push_back({"the lease of run " + id + " is over",
                          ExpireLease{run.id, attempt.token, attempt.lease_renewed_at},
@@ -57,7 +57,7 @@ void WatchdogSweep::look_at_attempt(const Run& run, std::vector<OverdueItem>& ov
   }
   if (run.status == RunStatus::paused) return;  // never times out, and its time starts anew
   const Position origin = own_job ? attempt.token : attempt.timer_origin();
-  const std::int64_t same_ms = sightings_.same_for_ms(names.timeout, origin);
+  const std::int64_t same_ms = same_state_.same_for_ms(names.timeout, origin);
   if (!own_job && same_ms > definition.timeout_ms + patience_ms) {
     overdue.push_back({"the attempt of run " + id + " is out of time",
                        TimeOutStation{run.id, attempt.token, origin, same_ms},
@@ -73,7 +73,7 @@ void WatchdogSweep::look_at_attempt(const Run& run, std::vector<OverdueItem>& ov
   }
   if (definition.stall_after_ms == 0 || attempt.progress_digest.empty()) return;
   const std::int64_t stalled_ms =
-      sightings_.same_for_ms(names.stall, attempt.last_progress_at + attempt.stalls);
+      same_state_.same_for_ms(names.stall, attempt.last_progress_at + attempt.stalls);
   if (stalled_ms > definition.stall_after_ms + patience_ms) {
     overdue.push_back({"the attempt of run " + id + " doesn't get on",
                        StallStation{run.id, attempt.token, attempt.last_progress_at, attempt.stalls,
@@ -84,20 +84,20 @@ void WatchdogSweep::look_at_attempt(const Run& run, std::vector<OverdueItem>& ov
 
 std::vector<OverdueItem> WatchdogSweep::look(const World& world, std::int64_t monotonic_ns) {
   std::vector<OverdueItem> overdue;
-  sightings_.begin_round(monotonic_ns, 2 * interval_ms_ * 1'000'000);
+  same_state_.begin_round(monotonic_ns, 2 * interval_ms_ * 1'000'000);
   for (const auto& [id, run] : world.runs) {
     if (run->attempt && !run->cancel_requested) look_at_attempt(*run, overdue);
   }
   for (const auto& [loop, tick] : world.ticks) {
     if (tick.status != TickStatus::running || is_own_loop(loop)) continue;
-    const std::int64_t same_ms = sightings_.same_for_ms("tick " + loop, tick.token);
+    const std::int64_t same_ms = same_state_.same_for_ms("tick " + loop, tick.token);
     if (same_ms > tick.lease_ms + patience_ms) {
       overdue.push_back({"the tick of loop " + loop + " is out of time",
                          TimeOutTick{loop, tick.token, same_ms},
                          {}});
     }
   }
-  sightings_.end_round();
+  same_state_.end_round();
   return overdue;
 }
 

@@ -12,7 +12,7 @@
 
 #include "domain/command.h"
 #include "domain/world.h"
-#include "server/scheduler/sightings.h"
+#include "server/scheduler/same_state_timer.h"
 
 namespace signalbox {
 
@@ -37,9 +37,9 @@ class WatchdogSweep {
   std::vector<OverdueItem> look(const World& world, std::int64_t monotonic_ns);
 
   // Follows the records of one commit: the time of a run that is resumed starts anew.
-  void observe(std::span<const Record> records);
+  void apply(std::span<const Record> records);
   // All deadlines start anew.
-  void forget() { sightings_ = {}; }
+  void forget() { same_state_ = {}; }
 
   // Whether there is anything to look at: an attempt or an outside tick under way.
   static bool has_work(const World& world);
@@ -48,7 +48,7 @@ class WatchdogSweep {
   void look_at_attempt(const Run& run, std::vector<OverdueItem>& overdue);
 
   std::int64_t interval_ms_;
-  Sightings sightings_;
+  SameStateTimer same_state_;
 };
 
 }  // namespace signalbox

@@ -28,11 +28,11 @@ namespace signalbox {
 namespace {
 
 namespace asio = boost::asio;
-using Protocol = asio::generic::stream_protocol;
+using SocketProtocol = asio::generic::stream_protocol;
 
 using Socket = OpenConnection::Socket;
 
-asio::ip::address address_of(const Protocol::endpoint& generic) {
+asio::ip::address address_of(const SocketProtocol::endpoint& generic) {
   asio::ip::tcp::endpoint endpoint;
   endpoint.resize(generic.size());
   std::memcpy(endpoint.data(), generic.data(), generic.size());
@@ -60,11 +60,11 @@ ConnectionOrigin origin_of(Socket& socket) {
 }
 
 // To who speaks plainly where TLS is spoken, in the words that were used.
-void refuse_plain(Socket& socket, SpokenProtocol protocol) {
+void refuse_plain(Socket& socket, Protocol protocol) {
   const Rejection refusal{
       ErrorCode::NOT_ALLOWED, "this address takes TLS connections only", {}, {}};
   std::string text = error_line("null", refusal) + "\n";
-  if (protocol == SpokenProtocol::http) {
+  if (protocol == Protocol::http) {
     const HttpAnswer answer = problem(400, refusal);
     text = header_text(answer, std::nullopt, false) + answer.body;
   }
@@ -108,7 +108,7 @@ class Listener::Acceptor {
   }
 
   // A socket that listens already.
-  tl::expected<void, std::string> adopt(FileDescriptor listening, const Protocol& protocol) {
+  tl::expected<void, std::string> adopt(FileDescriptor listening, const SocketProtocol& protocol) {
     boost::system::error_code error;
     acceptor_.assign(protocol, ::fcntl(listening.get(), F_DUPFD_CLOEXEC, 0), error);
     if (error) return tl::unexpected(error.message());
@@ -161,7 +161,7 @@ class Listener::Acceptor {
   std::optional<SocketFile> file;  // of a Unix socket
 
  private:
-  asio::basic_socket_acceptor<Protocol> acceptor_;
+  asio::basic_socket_acceptor<SocketProtocol> acceptor_;
   asio::steady_timer retry_;
   Listener& listener_;
   TlsContext tls_;
@@ -185,7 +185,7 @@ tl::expected<void, std::string> Listener::listen_unix(const std::filesystem::pat
   acceptor->address = path.string();
   if (KeptSocket kept = take_kept(acceptor->address);
       kept.descriptor && kept.file && kept.file->is_there()) {
-    const auto adopted = acceptor->adopt(std::move(kept.descriptor), Protocol(AF_UNIX, 0));
+    const auto adopted = acceptor->adopt(std::move(kept.descriptor), SocketProtocol(AF_UNIX, 0));
     if (!adopted) return tl::unexpected(path.string() + ": " + adopted.error());
     acceptor->file = std::move(kept.file);
     acceptor->accept();
@@ -211,8 +211,8 @@ tl::expected<void, std::string> Listener::listen_unix(const std::filesystem::pat
     std::filesystem::remove(path);
   }
   const mode_t before = umask(0177);  // never reachable by others, not even for a moment
-  auto opened =
-      acceptor->open(Protocol::endpoint(asio::local::stream_protocol::endpoint(path.string())));
+  auto opened = acceptor->open(
+      SocketProtocol::endpoint(asio::local::stream_protocol::endpoint(path.string())));
   umask(before);
   if (!opened) return tl::unexpected(path.string() + ": " + opened.error());
   if (const auto identity = identity_of(path)) acceptor->file = SocketFile{path, *identity};
@@ -248,7 +248,7 @@ tl::expected<std::string, std::string> Listener::listen_tcp(const std::string& a
   acceptor->address = address;
   FileDescriptor kept = take_kept(address).descriptor;
   const auto opened = kept ? acceptor->adopt(std::move(kept), endpoint.protocol())
-                           : acceptor->open(Protocol::endpoint(endpoint));
+                           : acceptor->open(SocketProtocol::endpoint(endpoint));
   if (!opened) return tl::unexpected(address + ": " + opened.error());
   std::string local = acceptor->local_address();
   acceptor->accept();
@@ -268,25 +268,24 @@ void Listener::add(Socket socket, ConnectionOrigin origin, TlsContext tls) {
   }
   // Whoever reaches the Unix socket could do more than to connect and keep silent.
   const std::int64_t patience_ms = origin.is_tcp ? first_byte_ms_max : 0;
-  keep(std::make_shared<Opening>(
+  keep(std::make_shared<ProtocolDetector>(
       std::move(socket), patience_ms,
-      [this, origin = std::move(origin), tls = std::move(tls)](SpokenProtocol protocol,
-                                                               Socket opened) {
+      [this, origin = std::move(origin), tls = std::move(tls)](Protocol protocol, Socket opened) {
         on_decided(protocol, std::move(opened), origin, tls);
       },
       forget()));
 }
 
-void Listener::on_decided(SpokenProtocol protocol, Socket socket, ConnectionOrigin origin,
+void Listener::on_decided(Protocol protocol, Socket socket, ConnectionOrigin origin,
                           TlsContext tls) {
-  if (tls && protocol != SpokenProtocol::tls) return refuse_plain(socket, protocol);
+  if (tls && protocol != Protocol::tls) return refuse_plain(socket, protocol);
   if (tls) {
     auto plain = start_tls(std::move(socket), tls);
     if (!plain) return;  // out of descriptors
     origin.is_encrypted = true;
     return add(std::move(*plain), std::move(origin), nullptr);
   }
-  if (protocol == SpokenProtocol::http) {
+  if (protocol == Protocol::http) {
     return keep(
         std::make_shared<HttpSession>(std::move(socket), std::move(origin), service_, forget()));
   }

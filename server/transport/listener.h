@@ -13,7 +13,7 @@
 
 #include "server/transport/http/http_service.h"
 #include "server/transport/kept_socket.h"
-#include "server/transport/opening.h"
+#include "server/transport/protocol_detector.h"
 #include "server/transport/session.h"
 #include "server/transport/tls_context.h"
 
@@ -49,7 +49,7 @@ class Listener {
   using Socket = OpenConnection::Socket;
 
   void add(Socket socket, ConnectionOrigin origin, TlsContext tls);
-  void on_decided(SpokenProtocol protocol, Socket socket, ConnectionOrigin origin, TlsContext tls);
+  void on_decided(Protocol protocol, Socket socket, ConnectionOrigin origin, TlsContext tls);
   template <class C>
   void keep(const std::shared_ptr<C>& connection) {
     connections_.insert(connection);

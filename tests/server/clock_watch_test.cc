@@ -21,11 +21,11 @@ class ClockWatchTest : public ::testing::Test {
 };
 
 TEST_F(ClockWatchTest, OrdinaryTimeIsNoJump) {
-  EXPECT_EQ(watch_.next_look_ns(), 6 * second_ns);
+  EXPECT_EQ(watch_.next_poll_ns(), 6 * second_ns);
   EXPECT_FALSE(pass(second_ns, second_ns));
   EXPECT_FALSE(pass(second_ns + second_ns / 2, second_ns));  // a clock that is slewed
   EXPECT_FALSE(pass(2 * second_ns, 2 * second_ns));          // a look that is a little late
-  EXPECT_EQ(watch_.next_look_ns(), 10 * second_ns);
+  EXPECT_EQ(watch_.next_poll_ns(), 10 * second_ns);
 }
 
 TEST_F(ClockWatchTest, AWallClockThatWasSet) {

@@ -17,7 +17,7 @@
 #include "server/transport/http/problem.h"
 #include "server/transport/http/sse_stream.h"
 #include "server/transport/http/target.h"
-#include "server/transport/opening.h"
+#include "server/transport/protocol_detector.h"
 
 namespace signalbox {
 namespace {
@@ -107,12 +107,12 @@ TEST(HttpRange, IsOneOfBytes) {
 
 TEST(HttpFirstByte, TellsTheProtocol) {
   for (const char each : std::string("{ \t\r\n[\"0\x80") + '\0') {
-    EXPECT_EQ(protocol_of(each), SpokenProtocol::lines) << int{each};
+    EXPECT_EQ(protocol_of(each), Protocol::lines) << int{each};
   }
   for (const char each : std::string("GPHODaz")) {
-    EXPECT_EQ(protocol_of(each), SpokenProtocol::http) << each;
+    EXPECT_EQ(protocol_of(each), Protocol::http) << each;
   }
-  EXPECT_EQ(protocol_of('\x16'), SpokenProtocol::tls);
+  EXPECT_EQ(protocol_of('\x16'), Protocol::tls);
 }
 
 TEST(HttpEvents, HaveTheIdInTheLastOfAPosition) {

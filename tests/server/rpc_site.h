@@ -141,8 +141,8 @@ class RpcSite {
   Engine engine{World{},
                 clock,
                 {[this](std::span<const Record> records) {
-                   timers.observe(engine.world(), records, clock.wall_ns(), clock.monotonic_ns());
-                   locks.observe(records);
+                   timers.apply(engine.world(), records, clock.wall_ns(), clock.monotonic_ns());
+                   locks.apply(records);
                  },
                  [this](const CommitOutcome& outcome) { durable.push_back(outcome.result.tail); },
                  [this](const std::string& why) { fatal.push_back(why); },
@@ -178,7 +178,7 @@ class RpcSite {
           [] { return Digest{}; },
           nullptr,
           {},
-          look_at_file,
+          read_found_file,
           KnownPipeline(),
           &authentication};
   Dispatcher dispatcher{api};

@@ -253,7 +253,7 @@ TEST_F(OwnLoop, TicksWhileThereIsSomethingToWatch) {  // W1
   EXPECT_EQ(loop.next_due_ns(), std::nullopt);
   pass();
   EXPECT_EQ(log.tail(), 4u) << "an idle service writes nothing";
-  loop.observe(log.read_commit(1).value());
+  loop.apply(log.read_commit(1).value());
   EXPECT_EQ(loop.next_due_ns(), std::nullopt) << "its own tick is no work";
 }
 

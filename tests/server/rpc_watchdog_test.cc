@@ -221,7 +221,7 @@ TEST_F(Sweep, HoldsNothingAgainstAPausedRunNorAgainstTheTimeThatItSlept) {  // W
   about_run("run.pause");
   EXPECT_TRUE(pass(200'000).empty());
   about_run("run.resume");
-  sweep.observe(log.read_commit(log.tail()).value());
+  sweep.apply(log.read_commit(log.tail()).value());
   EXPECT_TRUE(pass(60'000).empty());
   clock.advance_ms(3'600'000);
   EXPECT_TRUE(sweep.look(engine.world(), clock.monotonic_ns()).empty());

@@ -73,7 +73,7 @@ class RunRootSite {
   // And followed by the writer; gives what it says of the files.
   std::string apply(const std::vector<Command>& commands) {
     const std::vector<Commit> batch = {append(commands)};
-    if (!batch.front().empty()) writer->observe(world, batch);
+    if (!batch.front().empty()) writer->apply(world, batch);
     return written();
   }
   // Waits until all files are written.

@@ -50,7 +50,7 @@ RecordedWork recorded_from(const std::vector<Record>& records) {
   WorkRecorder recorder(world);
   for (const Record& record : records) {
     evolve(world, record);
-    EXPECT_TRUE(recorder.observe(world, record));
+    EXPECT_TRUE(recorder.apply(world, record));
   }
   return std::move(recorder).finish();
 }
@@ -296,7 +296,7 @@ RC_GTEST_FIXTURE_PROP(WhatIfTest, AHistoryOfItsOwnIsMadeAgain, ()) {
   const FlowMeasures first = play("", workers);
   const std::vector<Record> history = records_;
   FlowMeter meter;
-  for (const Record& record : history) meter.observe(record);
+  for (const Record& record : history) meter.apply(record);
   RC_ASSERT(meter.measures() == first);
 
   work_ = recorded_from(history);

@@ -31,7 +31,7 @@ struct AccessSecret {
 
 // What clients have around them: chance and time, the way to the service, what is theirs in run
 // roots, and what they know of each other.
-struct Surroundings {
+struct Context {
   Environment& environment;
   Network& network;
   CommandBook& book;
@@ -43,8 +43,8 @@ struct Surroundings {
   std::map<std::string, Token> ended_ticks;  // by loop: the newest whose end was acknowledged
   std::vector<AccessSecret> access_secrets;  // that were issued
 
-  Surroundings(Environment& shared, Network& way, CommandBook& kept, RunRootFiles& roots,
-               SimulatedRepositories& policies, const BoardRhythm& board)
+  Context(Environment& shared, Network& way, CommandBook& kept, RunRootFiles& roots,
+          SimulatedRepositories& policies, const BoardRhythm& board)
       : environment(shared),
         network(way),
         book(kept),
@@ -56,11 +56,10 @@ struct Surroundings {
 
 class Client {
  public:
-  Client(Surroundings& surroundings, std::string name)
-      : surroundings_(surroundings),
-        environment_(surroundings.environment),
-        caller_(surroundings.environment, surroundings.network, surroundings.book,
-                std::move(name)) {}
+  Client(Context& context, std::string name)
+      : context_(context),
+        environment_(context.environment),
+        caller_(context.environment, context.network, context.book, std::move(name)) {}
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
   virtual ~Client() = default;
@@ -99,7 +98,7 @@ class Client {
   [[nodiscard]] virtual bool is_mortal() const { return true; }
   virtual void forget() {}
 
-  Surroundings& surroundings_;
+  Context& context_;
   Environment& environment_;
   Caller caller_;
   std::int64_t asked_at_ns_ = 0;

@@ -13,35 +13,35 @@
 
 namespace signalbox::simulation {
 
-std::vector<std::unique_ptr<Client>> make_clients(Surroundings& surroundings) {
+std::vector<std::unique_ptr<Client>> make_clients(Context& context) {
   std::vector<std::unique_ptr<Client>> clients;
   for (const char* name : {"worker-a", "worker-b", "worker-c"}) {
-    clients.push_back(std::make_unique<WorkerClient>(surroundings, name));
+    clients.push_back(std::make_unique<WorkerClient>(context, name));
   }
   for (const char* name : {"operator-a", "operator-b"}) {
-    clients.push_back(std::make_unique<OperatorClient>(surroundings, name));
+    clients.push_back(std::make_unique<OperatorClient>(context, name));
   }
   for (const char* name : {"decider-a", "decider-b"}) {
-    clients.push_back(std::make_unique<DecisionClient>(surroundings, name));
+    clients.push_back(std::make_unique<DecisionClient>(context, name));
   }
   for (const char* name : {"stepper-a", "stepper-b"}) {
-    clients.push_back(std::make_unique<StepClient>(surroundings, name));
+    clients.push_back(std::make_unique<StepClient>(context, name));
   }
-  clients.push_back(std::make_unique<KeeperClient>(surroundings, "keeper"));
+  clients.push_back(std::make_unique<KeeperClient>(context, "keeper"));
   for (const char* name : {"guest-a", "guest-b"}) {
-    clients.push_back(std::make_unique<GuestClient>(surroundings, name));
+    clients.push_back(std::make_unique<GuestClient>(context, name));
   }
   for (const char* name : {"locker-a", "locker-b", "locker-c"}) {
-    clients.push_back(std::make_unique<LockClient>(surroundings, name));
+    clients.push_back(std::make_unique<LockClient>(context, name));
   }
   for (const char* name : {"ticker-a", "ticker-b"}) {
-    clients.push_back(std::make_unique<TickClient>(surroundings, name, "merge"));
+    clients.push_back(std::make_unique<TickClient>(context, name, "merge"));
   }
-  clients.push_back(std::make_unique<TickClient>(surroundings, "ticker-c", "sweep"));
-  clients.push_back(std::make_unique<Outsider>(surroundings, "outsider"));
-  if (!surroundings.rhythm.has_cards) return clients;
+  clients.push_back(std::make_unique<TickClient>(context, "ticker-c", "sweep"));
+  clients.push_back(std::make_unique<Outsider>(context, "outsider"));
+  if (!context.rhythm.has_cards) return clients;
   for (const char* name : {"owner-a", "owner-b"}) {
-    clients.push_back(std::make_unique<OwnerClient>(surroundings, name));
+    clients.push_back(std::make_unique<OwnerClient>(context, name));
   }
   return clients;
 }

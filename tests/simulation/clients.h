@@ -9,6 +9,6 @@
 
 namespace signalbox::simulation {
 
-std::vector<std::unique_ptr<Client>> make_clients(Surroundings& surroundings);
+std::vector<std::unique_ptr<Client>> make_clients(Context& context);
 
 }  // namespace signalbox::simulation

@@ -19,8 +19,8 @@ const std::set<std::string> too_late{"STALE_TOKEN", "STEP_NOT_FOUND", "PLAN_NOT_
 
 }  // namespace
 
-DeepJob::DeepJob(Surroundings& surroundings, SimulatedMachine& machine, Job job)
-    : Client(surroundings, "deep-" + job.id),
+DeepJob::DeepJob(Context& context, SimulatedMachine& machine, Job job)
+    : Client(context, "deep-" + job.id),
       machine_(machine),
       job_(std::move(job)),
       work_(job_.definition.deep_work.value_or(DeepWorkDefinition{})),
@@ -166,9 +166,9 @@ void DeepJob::leave_as_succeeded() {
   machine_.leave(job_.id, std::move(result));
 }
 
-DeepJobs::DeepJobs(Surroundings& surroundings, SimulatedMachine& machine) {
-  machine.when_deep_work_begins([this, &surroundings, &machine](const Job& job) {
-    jobs_.push_back(std::make_unique<DeepJob>(surroundings, machine, job));
+DeepJobs::DeepJobs(Context& context, SimulatedMachine& machine) {
+  machine.when_deep_work_begins([this, &context, &machine](const Job& job) {
+    jobs_.push_back(std::make_unique<DeepJob>(context, machine, job));
     jobs_.back()->begin();
   });
 }

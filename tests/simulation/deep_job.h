@@ -15,7 +15,7 @@ namespace signalbox::simulation {
 
 class DeepJob final : public Client {
  public:
-  DeepJob(Surroundings& surroundings, SimulatedMachine& machine, Job job);
+  DeepJob(Context& context, SimulatedMachine& machine, Job job);
 
   void begin() override { later(between(1, 100), &DeepJob::look); }
 
@@ -51,7 +51,7 @@ class DeepJob final : public Client {
 // All there ever were: whoever has a word on its way has to be there to hear the answer.
 class DeepJobs {
  public:
-  DeepJobs(Surroundings& surroundings, SimulatedMachine& machine);
+  DeepJobs(Context& context, SimulatedMachine& machine);
 
  private:
   std::vector<std::unique_ptr<DeepJob>> jobs_;

@@ -33,7 +33,7 @@ void GuestClient::act() {
 }
 
 void GuestClient::authenticate() {
-  const auto& secrets = surroundings_.access_secrets;
+  const auto& secrets = context_.access_secrets;
   const bool known = !secrets.empty() && !one_in(6);
   ask("server.authenticate",
       {{"secret", known ? environment_.random.any_of(secrets).secret : unknown_secret}},

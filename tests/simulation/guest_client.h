@@ -8,8 +8,7 @@ namespace signalbox::simulation {
 
 class GuestClient final : public Client {
  public:
-  GuestClient(Surroundings& surroundings, std::string name)
-      : Client(surroundings, std::move(name)) {
+  GuestClient(Context& context, std::string name) : Client(context, std::move(name)) {
     caller_.comes_from("192.0.2.7");
   }
 

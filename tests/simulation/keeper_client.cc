@@ -13,10 +13,10 @@ constexpr std::int64_t keeper_patience_ms = 2000;
 
 void KeeperClient::act() {
   if (calm()) return;
-  if (surroundings_.access_secrets.empty() || one_in(2)) return issue();
+  if (context_.access_secrets.empty() || one_in(2)) return issue();
   if (one_in(3)) return ask("access.list", {}, keeper_patience_ms, &KeeperClient::on_done);
   if (one_in(8)) return adopt();
-  const AccessSecret& chosen = environment_.random.any_of(surroundings_.access_secrets);
+  const AccessSecret& chosen = environment_.random.any_of(context_.access_secrets);
   ask("access.revoke", {{"id", chosen.id}, {"reason", "it was left lying about"}},
       keeper_patience_ms, &KeeperClient::on_done);
 }
@@ -41,8 +41,8 @@ void KeeperClient::on_issued(const Reply& reply) {
   expect_code(reply, {"ACCESS_TOKEN_EXISTS"});
   // Of one whose first answer was lost nobody will ever know the secret.
   if (reply.code.empty() && !reply.result.at("secret").is_null()) {
-    surroundings_.access_secrets.push_back({std::string(reply.result.at("id").as_string()),
-                                            std::string(reply.result.at("secret").as_string())});
+    context_.access_secrets.push_back({std::string(reply.result.at("id").as_string()),
+                                       std::string(reply.result.at("secret").as_string())});
   }
   wait();
 }

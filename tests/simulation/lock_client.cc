@@ -39,7 +39,7 @@ void LockClient::acquire() {
 }
 
 void LockClient::rely_on(std::int64_t lease_ms) {
-  surroundings_.held_locks.hold(key_, name(), token_, asked_at_ns_ + lease_ms * ns_per_ms);
+  context_.held_locks.hold(key_, name(), token_, asked_at_ns_ + lease_ms * ns_per_ms);
 }
 
 void LockClient::on_acquired(const Reply& reply) {
@@ -67,7 +67,7 @@ void LockClient::go_on() {
         beats_left_-- > 0 ? &LockClient::refresh : &LockClient::release);
 }
 
-void LockClient::forget() { surroundings_.held_locks.let_go(key_, name()); }
+void LockClient::forget() { context_.held_locks.let_go(key_, name()); }
 
 void LockClient::refresh() {
   ask("lock.refresh", {{"key", key_}, {"token", token_}, {"lease_ms", lease_ms_}}, lock_patience_ms,
@@ -77,7 +77,7 @@ void LockClient::refresh() {
 void LockClient::on_refreshed(const Reply& reply) {
   expect_code(reply, {"LOCK_NOT_OWNED"});
   if (reply.code == "LOCK_NOT_OWNED") {
-    surroundings_.held_locks.let_go(key_, name());
+    context_.held_locks.let_go(key_, name());
     return later(between(20, 800), &LockClient::acquire);
   }
   if (reply.code.empty()) rely_on(lease_ms_);
@@ -85,7 +85,7 @@ void LockClient::on_refreshed(const Reply& reply) {
 }
 
 void LockClient::release() {
-  surroundings_.held_locks.let_go(key_, name());  // from here on it relies on nothing
+  context_.held_locks.let_go(key_, name());  // from here on it relies on nothing
   ask("lock.release", {{"key", key_}, {"token", token_}}, lock_patience_ms,
       &LockClient::on_released);
 }

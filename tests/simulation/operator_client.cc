@@ -49,11 +49,11 @@ void OperatorClient::act() {
 }
 
 void OperatorClient::act_on_run() {
-  if (surroundings_.run_ids.empty()) return wait();
+  if (context_.run_ids.empty()) return wait();
   // Among the latest, so that it is usually open.
-  const std::size_t count = surroundings_.run_ids.size();
+  const std::size_t count = context_.run_ids.size();
   run_id_ =
-      surroundings_
+      context_
           .run_ids[count - 1 -
                    environment_.random.below(std::min<std::size_t>(count, one_in(4) ? count : 3))];
   const json::object params{{"run_id", run_id_}};
@@ -110,8 +110,8 @@ void OperatorClient::start_run() {
 void OperatorClient::on_started(const Reply& reply) {
   expect_code(reply, {});
   if (reply.code.empty()) {
-    surroundings_.run_ids.emplace_back(reply.result.at("run_id").as_string());
-    if (!key_.empty()) keyed_[key_].run_id = surroundings_.run_ids.back();
+    context_.run_ids.emplace_back(reply.result.at("run_id").as_string());
+    if (!key_.empty()) keyed_[key_].run_id = context_.run_ids.back();
   }
   wait();
 }
@@ -161,7 +161,7 @@ void OperatorClient::on_looked(const Reply& reply) {
 }
 
 void OperatorClient::list_runs() {
-  known_runs_ = surroundings_.run_ids.size();
+  known_runs_ = context_.run_ids.size();
   ask("run.list", {{"limit", 500}}, operator_patience_ms, &OperatorClient::on_listed);
 }
 

@@ -38,7 +38,7 @@ void Outsider::put_lock() {
   } else {
     return;
   }
-  if (surroundings_.files.put(path, std::move(file))) path_ = path;
+  if (context_.files.put(path, std::move(file))) path_ = path;
 }
 
 void Outsider::put_marker() {
@@ -56,14 +56,14 @@ void Outsider::put_marker() {
   } else {
     return;
   }
-  if (surroundings_.files.put(path, std::move(file))) path_ = path;
+  if (context_.files.put(path, std::move(file))) path_ = path;
 }
 
 void Outsider::take_away() {
   if (!calm() && environment_.schedule.monotonic_ns() < until_ns_) {
     return later(100, &Outsider::take_away);
   }
-  surroundings_.files.take_away(path_);
+  context_.files.take_away(path_);
   path_.clear();
   later(between(100, 3000), &Outsider::act);
 }

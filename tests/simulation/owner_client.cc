@@ -52,7 +52,7 @@ void OwnerClient::tidy_up() {
   if (!wrote_last_policy_) {
     wrote_last_policy_ = true;
     for (const std::string& project : projects_) {
-      surroundings_.repositories.write_policy(repository_of(project), calm_policy());
+      context_.repositories.write_policy(repository_of(project), calm_policy());
     }
   }
   known_cards_ = 0;
@@ -80,8 +80,8 @@ void OwnerClient::on_put(const Reply& reply) {
 }
 
 void OwnerClient::write_policy() {
-  surroundings_.repositories.write_policy(repository_of(environment_.random.any_of(projects_)),
-                                          any_policy(environment_.random));
+  context_.repositories.write_policy(repository_of(environment_.random.any_of(projects_)),
+                                     any_policy(environment_.random));
   wait();
 }
 
@@ -154,10 +154,10 @@ void OwnerClient::on_card(const Reply& reply) {
   if (reply.code.empty()) {
     if (const json::value* card = reply.result.if_contains("card")) {
       const json::value& run = card->at("run_id");
-      const auto& known = surroundings_.run_ids;
+      const auto& known = context_.run_ids;
       if (run.is_string() &&
           std::find(known.begin(), known.end(), run.as_string()) == known.end()) {
-        surroundings_.run_ids.emplace_back(run.as_string());
+        context_.run_ids.emplace_back(run.as_string());
       }
     }
   }

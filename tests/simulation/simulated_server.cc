@@ -80,19 +80,19 @@ SimulatedServer::SimulatedServer(Environment& environment, SimulatedDisk& disk,
           [this] { schedule_turn(); }),
       locks_(api_, [this] { schedule_turn(); }),
       steps_(api_, [this] { schedule_turn(); }),
-      clockwork_({engine_, lease_clock_, claims_, locks_, steps_}, watchdog_interval_ms,
-                 {[this](const ClockJump& jump) {
-                    environment_.note("clock jump: " + jump.cause);
-                    timers_before_jump_ = clockwork_.timers();
-                    post([this, cause = jump.cause] {
-                      if (!stopping_) board_.clock_jumped(cause);
-                    });
-                  },
-                  [this](const OverdueItem& item) {
-                    environment_.note("overdue: " + item.what);
-                    if (!item.job_id.empty()) jobs_.end_overdue(item.job_id);
-                  },
-                  [] {}}),
+      timer_loop_({engine_, lease_clock_, claims_, locks_, steps_}, watchdog_interval_ms,
+                  {[this](const ClockJump& jump) {
+                     environment_.note("clock jump: " + jump.cause);
+                     timers_before_jump_ = timer_loop_.timers();
+                     post([this, cause = jump.cause] {
+                       if (!stopping_) board_.clock_jumped(cause);
+                     });
+                   },
+                   [this](const OverdueItem& item) {
+                     environment_.note("overdue: " + item.what);
+                     if (!item.job_id.empty()) jobs_.end_overdue(item.job_id);
+                   },
+                   [] {}}),
       board_(
           {engine_, environment.schedule, ids_,
            [this](const std::function<std::function<void()>()>& work) { run_on_board_files(work); },
@@ -141,20 +141,20 @@ Engine::Hooks SimulatedServer::hooks() {
       [this](std::span<const Record> records) {
         oracle_.applied(engine_.world(), records);
         files_.applied(records);
-        observe(records);
+        apply(records);
         if (environment_.mutant == Mutant::effect_before_commit) {
-          jobs_.observe(Commit(records.begin(), records.end()));
+          jobs_.apply(Commit(records.begin(), records.end()));
         }
         schedule_turn();
       },
       [this](const CommitOutcome& outcome) {
         oracle_.durable(disk_.log());
         if (environment_.mutant != Mutant::effect_before_commit) {
-          for (const Commit& commit : outcome.batch) jobs_.observe(commit);
+          for (const Commit& commit : outcome.batch) jobs_.apply(commit);
         }
         for (const Commit& commit : outcome.batch) {
           files_.observe(commit);
-          if (!stopping_) board_.observe(commit);
+          if (!stopping_) board_.apply(commit);
         }
         project_later();
         feed_.publish(outcome.batch);
@@ -179,7 +179,7 @@ Api SimulatedServer::api() {
       {"/data", "/data/signalbox.sock", environment_.schedule.wall_ns()},
       [this](const std::function<std::function<void()>()>& work) { run_blocking(work); },
       [this](std::function<void()> action) { post(std::move(action)); },
-      clockwork_.timers(),
+      timer_loop_.timers(),
       [this] { return digest(); },
       nullptr,
       [this](Position position, RunRootFiles::Written written) {
@@ -199,7 +199,7 @@ void SimulatedServer::run_blocking(const std::function<std::function<void()>()>&
         auto then = work();
         environment_.schedule.after(environment_.random.between(0, 1000) * ns_per_us, owner_,
                                     [this, then = std::move(then), sight = files_.take_sight()] {
-                                      clockwork_.look_at_clock(stopping_);
+                                      timer_loop_.check_for_clock_jump(stopping_);
                                       files_.decide_by(sight);
                                       then();
                                       files_.decide_by(std::nullopt);
@@ -214,7 +214,7 @@ void SimulatedServer::run_on_board_files(const std::function<std::function<void(
       std::max(board_files_busy_until_ns_, now_ns) + repositories_->duration_ns();
   environment_.schedule.after(board_files_busy_until_ns_ - now_ns, owner_, [this, work] {
     post([this, then = work()] {
-      clockwork_.look_at_clock(stopping_);
+      timer_loop_.check_for_clock_jump(stopping_);
       if (!stopping_) then();
     });
   });
@@ -228,7 +228,7 @@ void SimulatedServer::fire_board() {
   board_.fire();
 }
 
-void SimulatedServer::observe(std::span<const Record> records) {
+void SimulatedServer::apply(std::span<const Record> records) {
   tamper_with(environment_.mutant, engine_.world(), records);
   for (const Record& record : records) {
     if (const auto command = unasked(environment_.mutant, record)) {
@@ -237,9 +237,9 @@ void SimulatedServer::observe(std::span<const Record> records) {
   }
   const bool is_beat = event_as<StationHeartbeat>(records.front().event) != nullptr;
   if (is_beat && environment_.mutant == Mutant::unheard_beats) return;
-  clockwork_.observe(records);
+  timer_loop_.apply(records);
   if (environment_.mutant == Mutant::jump_ends_leases && timers_before_jump_) {
-    clockwork_.timers() = *std::exchange(timers_before_jump_, std::nullopt);
+    timer_loop_.timers() = *std::exchange(timers_before_jump_, std::nullopt);
   }
 }
 
@@ -252,7 +252,7 @@ void SimulatedServer::start() {
   files_.start(disk_.log(), owner_);
   announce_start();
   started_ = true;
-  if (environment_.mutant != Mutant::forgotten_timers) clockwork_.arm();
+  if (environment_.mutant != Mutant::forgotten_timers) timer_loop_.arm();
   jobs_.adopt();
   board_.arm();
   schedule_turn();
@@ -280,7 +280,7 @@ void SimulatedServer::receive(const std::string& line, const std::string& actor,
 
 void SimulatedServer::handle(const std::string& line, const std::string& actor,
                              const std::shared_ptr<SimulatedPeer>& peer) {
-  clockwork_.look_at_clock(stopping_);
+  timer_loop_.check_for_clock_jump(stopping_);
   project_later();  // for queries
   const std::string taken = tampered_line(environment_.mutant, engine_.world(), line);
   if (!peer->caller()) return dispatcher_.handle(taken, {actor, Role::admin}, peer);
@@ -311,21 +311,21 @@ void SimulatedServer::schedule_turn() {
 }
 
 void SimulatedServer::turn() {
-  if (!stopping_) clockwork_.turn(jobs_);
+  if (!stopping_) timer_loop_.turn(jobs_);
   engine_.flush();
   wait_for_time();
 }
 
 void SimulatedServer::wait_for_time() {
   if (stopping_) return;
-  std::int64_t left_ns = clockwork_.next_due_ns() - lease_clock_.monotonic_ns();
+  std::int64_t left_ns = timer_loop_.next_due_ns() - lease_clock_.monotonic_ns();
   if (!engine_.storage_full()) {
     left_ns = std::min(left_ns, board_.next_due_ns() - environment_.schedule.monotonic_ns());
   }
   environment_.schedule.after(std::clamp<std::int64_t>(left_ns, 0, ns_per_s), owner_,
                               [this, alarm = ++alarm_] {
                                 if (alarm != alarm_ || stopping_) return;
-                                if (environment_.mutant != Mutant::due_for_ever) clockwork_.fire();
+                                if (environment_.mutant != Mutant::due_for_ever) timer_loop_.fire();
                                 fire_board();
                                 schedule_turn();
                               });
@@ -351,7 +351,7 @@ void SimulatedServer::watch_for_space() {
     environment_.note("disk: space again");
     engine_.leave_storage_full();
     if (engine_.world().server.incarnation != incarnation_) announce_start();
-    clockwork_.arm();
+    timer_loop_.arm();
     oracle_.has_space();
     oracle_.due().disturbed(environment_.schedule.monotonic_ns());
     jobs_.adopt();

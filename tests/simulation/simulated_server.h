@@ -1,6 +1,6 @@
 // One life of the service: everything that is real between the socket and the disk, on simulated
 // time, disk and machine. What it does by itself and in which order is the service's own
-// (server/clockwork.h, server/scheduler/incarnation.h); what is wired here as server/server.cc
+// (server/timer_loop.h, server/scheduler/incarnation.h); what is wired here as server/server.cc
 // wires it are the two hooks of the engine, the way out of a full disk, and the stop.
 #pragma once
 
@@ -15,12 +15,12 @@
 #include "projections/world_digest.h"
 #include "server/access/authentication.h"
 #include "server/board/board_loops.h"
-#include "server/clockwork.h"
 #include "server/engine/engine.h"
 #include "server/rpc/dispatcher.h"
 #include "server/rpc/lock_queue.h"
 #include "server/rpc/step_queue.h"
 #include "server/scheduler/station_jobs.h"
+#include "server/timer_loop.h"
 #include "tests/simulation/oracle.h"
 #include "tests/simulation/run_root_files.h"
 #include "tests/simulation/simulated_disk.h"
@@ -90,7 +90,7 @@ class SimulatedServer {
   void handle(const std::string& line, const std::string& actor,
               const std::shared_ptr<SimulatedPeer>& peer);
   Decided<Principal> principal_of(const signalbox::Caller& caller);
-  void observe(std::span<const Record> records);
+  void apply(std::span<const Record> records);
   void run_blocking(const std::function<std::function<void()>()>& work);
   void run_on_board_files(const std::function<std::function<void()>()>& work);
   void fire_board();
@@ -120,7 +120,7 @@ class SimulatedServer {
   ClaimQueue claims_;
   LockQueue locks_;
   StepQueue steps_;
-  Clockwork clockwork_;
+  TimerLoop timer_loop_;
   BoardLoops board_;
   EventFeed feed_;
   ArtifactStore artifacts_;

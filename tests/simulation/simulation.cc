@@ -273,10 +273,9 @@ class Simulation {
       std::make_shared<SimulatedRepositories>(environment_);
   Oracle oracle_{environment_, machine_, files_, *repositories_, rhythm_};
   Network network_{environment_, oracle_};
-  Surroundings surroundings_{environment_, network_,       oracle_.book(),
-                             files_,       *repositories_, rhythm_};
-  DeepJobs deep_jobs_{surroundings_, machine_};
-  std::vector<std::unique_ptr<Client>> clients_ = make_clients(surroundings_);
+  Context context_{environment_, network_, oracle_.book(), files_, *repositories_, rhythm_};
+  DeepJobs deep_jobs_{context_, machine_};
+  std::vector<std::unique_ptr<Client>> clients_ = make_clients(context_);
   std::unique_ptr<SimulatedServer> server_;
   Owner life_ = outside;
   std::uint64_t steps_ = 0;

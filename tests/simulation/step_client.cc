@@ -86,8 +86,8 @@ void StepClient::next() {
   const std::int64_t wait_ms = between(0, 3) * 500;
   json::object params{{"worker", name()}, {"wait_ms", wait_ms}};
   if (one_in(3)) params["lease_ms"] = between(100, 3000);
-  if (!calm() && one_in(6) && !surroundings_.run_ids.empty()) {
-    params["run_id"] = environment_.random.any_of(surroundings_.run_ids);
+  if (!calm() && one_in(6) && !context_.run_ids.empty()) {
+    params["run_id"] = environment_.random.any_of(context_.run_ids);
   }
   ask("step.next", params, wait_ms + step_patience_ms, &StepClient::on_next);
 }

@@ -21,15 +21,15 @@ void TickClient::begin_tick() {
   json::object params{{"loop", loop_}, {"stage", "work"}, {"lease_ms", between(200, 4000)}};
   run_root_ = "/roots/" + loop_;
   lock_token_ = 0;
-  if (!calm() && one_in(10) && !surroundings_.run_ids.empty()) {
-    params["run_id"] = environment_.random.any_of(surroundings_.run_ids);
+  if (!calm() && one_in(10) && !context_.run_ids.empty()) {
+    params["run_id"] = environment_.random.any_of(context_.run_ids);
     run_root_.clear();
   } else {
     params["run_root"] = run_root_;
   }
-  if (!calm() && one_in(4)) lock_token_ = surroundings_.held_locks.any_token();
+  if (!calm() && one_in(4)) lock_token_ = context_.held_locks.any_token();
   if (lock_token_ != 0) params["lock_token"] = lock_token_;
-  ended_when_asked_ = surroundings_.ended_ticks[loop_];
+  ended_when_asked_ = context_.ended_ticks[loop_];
   ask("tick.begin", params, tick_patience_ms, &TickClient::on_begun);
 }
 
@@ -43,16 +43,16 @@ void TickClient::expect_not_ended(const Reply& refusal) {
                           " had ended, and a begin was refused because of it: " + refusal.code);
   if (!by_marker) return;
   const json::value* path = refusal.details.if_contains("marker_path");
-  environment_.expect(path != nullptr && surroundings_.files.had_foreign(
-                                             std::string(path->as_string()), asked_at_ns_),
-                      "a begin of " + loop_ + " was refused because of a marker that wasn't there");
+  environment_.expect(
+      path != nullptr && context_.files.had_foreign(std::string(path->as_string()), asked_at_ns_),
+      "a begin of " + loop_ + " was refused because of a marker that wasn't there");
 }
 
 void TickClient::on_begun(const Reply& reply) {
   expect_code(reply, {"TICK_IN_PROGRESS", "PREVIOUS_TICK_INCOMPLETE", "RUN_TERMINAL", "LOCK_LOST"});
   if (reply.code == "LOCK_LOST") {
     environment_.expect(
-        lock_token_ != 0 && !surroundings_.held_locks.is_relied_on(lock_token_),
+        lock_token_ != 0 && !context_.held_locks.is_relied_on(lock_token_),
         "a begin was refused for lock token " + std::to_string(lock_token_) + ", which is held");
   }
   if (reply.code == "TICK_IN_PROGRESS" || reply.code == "PREVIOUS_TICK_INCOMPLETE") {
@@ -81,7 +81,7 @@ void TickClient::end_tick() {
 void TickClient::on_ended(const Reply& reply) {
   expect_code(reply, {"STALE_TOKEN"});  // it took too long, or its lock was lost
   if (reply.code.empty()) {
-    Token& ended = surroundings_.ended_ticks[loop_];
+    Token& ended = context_.ended_ticks[loop_];
     ended = std::max(ended, token_);
     rested_ = calm();
   }

@@ -10,8 +10,8 @@ namespace signalbox::simulation {
 
 class TickClient final : public Client {
  public:
-  TickClient(Surroundings& surroundings, std::string name, std::string loop)
-      : Client(surroundings, std::move(name)), loop_(std::move(loop)) {}
+  TickClient(Context& context, std::string name, std::string loop)
+      : Client(context, std::move(name)), loop_(std::move(loop)) {}
 
   void begin() override { later(between(0, 3000), &TickClient::begin_tick); }
 

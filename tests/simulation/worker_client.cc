@@ -25,7 +25,7 @@ void WorkerClient::claim() {
   json::object params{{"worker", name()}, {"wait_ms", wait_ms}};
   if (one_in(3)) params["lease_ms"] = between(100, 4000);
   if (one_in(8)) params["stations"] = json::array{"implement", "work"};
-  lock_token_ = !calm() && one_in(4) ? surroundings_.held_locks.any_token() : 0;
+  lock_token_ = !calm() && one_in(4) ? context_.held_locks.any_token() : 0;
   if (lock_token_ != 0) params["lock_token"] = lock_token_;
   ask("station.claim", params, wait_ms + worker_patience_ms, &WorkerClient::on_claimed);
 }
@@ -34,7 +34,7 @@ void WorkerClient::on_claimed(const Reply& reply) {
   expect_code(reply, {"LOCK_LOST"});
   if (reply.code == "LOCK_LOST") {
     environment_.expect(
-        lock_token_ != 0 && !surroundings_.held_locks.is_relied_on(lock_token_),
+        lock_token_ != 0 && !context_.held_locks.is_relied_on(lock_token_),
         "a claim was refused for lock token " + std::to_string(lock_token_) + ", which is held");
   }
   if (reply.code.empty() && !reply.result.at("claim").is_null()) {

@@ -6,7 +6,7 @@
 
 #include "domain/nanoseconds.h"
 #include "server/engine/recovery.h"
-#include "server/replay/stopped_clock.h"
+#include "server/replay/fixed_clock.h"
 #include "tools/audit/audit_keys.h"
 #include "tools/audit/retention.h"
 #include "tools/bench/bench_history.h"
@@ -67,7 +67,7 @@ class YearMaker {
       now_ns_ += day_ms * ns_per_ms;
       auto recovered = recover(data_);
       if (!recovered) return tl::unexpected(from_store_error(recovered.error()));
-      const StoppedClock clock(now_ns_);
+      const FixedClock clock(now_ns_);
       const Position events = recovered->world.position + plan_.events / (7 * weeks);
       auto made =
           continue_history(*recovered->log, {events, 8, true}, std::move(recovered->world), clock);

@@ -53,8 +53,8 @@ Called<RecordedFlow> read_flow(const Invocation& invocation, const WhatIfOptions
   };
   request.folded = [&](const World& world, const Record& record) {
     if (recorder) {
-      meter.observe(record);
-      fits = fits && recorder->observe(world, record);
+      meter.apply(record);
+      fits = fits && recorder->apply(world, record);
     } else if (record.position + 1 == *from) {
       recorder.emplace(world);
     }

@@ -10,7 +10,7 @@
 
 namespace signalbox {
 
-FoundFile look_at_file(const std::filesystem::path& path, std::size_t bytes_max) {
+FoundFile read_found_file(const std::filesystem::path& path, std::size_t bytes_max) {
   FoundFile found;
   const auto unreadable = [&found](std::string problem) {
     found.kind = FoundFile::Kind::unreadable;

@@ -19,11 +19,11 @@ struct FoundFile {
   std::int64_t modified_at_ns = 0;  // UTC; 0: unknown
 };
 
-using LookAtFile =
+using ReadFoundFile =
     std::function<FoundFile(const std::filesystem::path& path, std::size_t bytes_max)>;
 
 // Looks at `path` (absolute) on the disk. Follows no symbolic link, waits for no pipe, and reads at
 // most `bytes_max`. Blocks. Any thread.
-FoundFile look_at_file(const std::filesystem::path& path, std::size_t bytes_max);
+FoundFile read_found_file(const std::filesystem::path& path, std::size_t bytes_max);
 
 }  // namespace signalbox

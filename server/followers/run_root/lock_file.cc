@@ -119,7 +119,7 @@ FoundLockFile parse_lock_file(std::string_view text) {
 }
 
 LockFile read_lock_file(const std::filesystem::path& run_root, const EventLog& log,
-                        const LookAtFile& look) {
+                        const ReadFoundFile& look) {
   const std::filesystem::path path = run_root / ".lock";
   const FoundFile found = look(path, lock_file_bytes_max);
   LockFile file;

@@ -26,7 +26,7 @@ struct LockFile {
 
 // Blocks, as `look` does. Any thread.
 LockFile read_lock_file(const std::filesystem::path& run_root, const EventLog& log,
-                        const LookAtFile& look = look_at_file);
+                        const ReadFoundFile& look = read_found_file);
 
 // What the text of a lock file says: `foreign` or `stale`. A lock is a JSON object that tells at
 // least an `owner` and when its lease is over: `expires_at`, or `acquired_at` and `lease_ms`.

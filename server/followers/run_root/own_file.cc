@@ -6,7 +6,7 @@
 namespace signalbox {
 namespace {
 
-bool is_own_marker(const EventLog& log, const FileChange& removal, const LookAtFile& look) {
+bool is_own_marker(const EventLog& log, const FileChange& removal, const ReadFoundFile& look) {
   const FoundMarker marker = look_at_tick_marker(removal.root, log, /*wall_ns=*/0, look).found;
   if (marker.kind == FoundMarker::Kind::known) return true;
   if (removal.halted_at == 0 || removal.halted_at > log.tail()) return false;
@@ -20,7 +20,7 @@ bool is_own_marker(const EventLog& log, const FileChange& removal, const LookAtF
 
 bool may_remove(const EventLog& log, const FileChange& removal, const FoundFile& found) {
   if (found.kind == FoundFile::Kind::none) return true;
-  const LookAtFile look = [&found](const std::filesystem::path&, std::size_t) { return found; };
+  const ReadFoundFile look = [&found](const std::filesystem::path&, std::size_t) { return found; };
   if (removal.path == run_root_path::lock) {
     return read_lock_file(removal.root, log, look).token != 0;
   }

@@ -32,7 +32,7 @@ class RunRendering {
   std::vector<FileChange> render() && {
     add(run_root_path::run_config, config());
     json::array stations;
-    for (const TimelineStation& station : timeline_.stations) stations.push_back(told(station));
+    for (const TimelineStation& station : timeline_.stations) stations.push_back(describe(station));
     json::object manifest = head("run_manifest.v1");
     manifest["status"] = to_json(timeline_.status);
     manifest["position"] = timeline_.last_position;
@@ -95,11 +95,11 @@ class RunRendering {
     return object;
   }
 
-  static json::value told_failure(const TimelineAttempt& attempt) {
+  static json::value failure_of(const TimelineAttempt& attempt) {
     return attempt.failure ? to_json(*attempt.failure) : json::value(nullptr);
   }
 
-  static json::value told_outcome(const TimelineAttempt& attempt) {
+  static json::value outcome_of(const TimelineAttempt& attempt) {
     if (attempt.deferred) return "deferred";
     return attempt.outcome ? to_json(*attempt.outcome) : json::value(nullptr);
   }
@@ -113,8 +113,8 @@ class RunRendering {
       object["previous"] = nullptr;
     } else {
       object["previous"] = {{"attempt", previous->number},
-                            {"outcome", told_outcome(*previous)},
-                            {"error", told_failure(*previous)},
+                            {"outcome", outcome_of(*previous)},
+                            {"error", failure_of(*previous)},
                             {"note", previous->deferred_note}};
     }
     return object;
@@ -123,8 +123,8 @@ class RunRendering {
   json::object output(const TimelineStation& station, const TimelineAttempt& attempt) const {
     json::object object = attempt_head("attempt_output.v1", station, attempt);
     object["ended_at"] = format_time(attempt.ended_at_ns);
-    object["outcome"] = told_outcome(attempt);
-    object["error"] = told_failure(attempt);
+    object["outcome"] = outcome_of(attempt);
+    object["error"] = failure_of(attempt);
     object["job_id"] = attempt.job_id;
     object["external_ref"] = attempt.result.external_ref;
     object["summary"] = attempt.result.summary;
@@ -136,8 +136,8 @@ class RunRendering {
   }
 
   // Adds the attempt's own files, and gives its entry in the manifest.
-  json::object told(const TimelineStation& station, const TimelineAttempt& attempt,
-                    const TimelineAttempt* previous) {
+  json::object describe(const TimelineStation& station, const TimelineAttempt& attempt,
+                        const TimelineAttempt* previous) {
     const std::string name = station.name + "-" + std::to_string(attempt.number) + ".json";
     json::object object;
     object["attempt"] = attempt.number;
@@ -146,7 +146,7 @@ class RunRendering {
     object["span_id"] = to_string(attempt.span_id);
     object["started_at"] = format_time(attempt.started_at_ns);
     object["ended_at"] = time_or_null(attempt.ended_at_ns);
-    object["outcome"] = told_outcome(attempt);
+    object["outcome"] = outcome_of(attempt);
     object["prompt"] = "prompts/" + name;
     add("prompts/" + name, prompt(station, attempt, previous));
     object["output"] = nullptr;
@@ -158,7 +158,7 @@ class RunRendering {
     return object;
   }
 
-  json::object told(const TimelineStation& station) {
+  json::object describe(const TimelineStation& station) {
     json::object object;
     object["station"] = station.name;
     object["executor"] = to_json(station.executor);
@@ -166,7 +166,7 @@ class RunRendering {
     json::array attempts;
     const TimelineAttempt* previous = nullptr;
     for (const TimelineAttempt& attempt : station.attempts) {
-      attempts.push_back(told(station, attempt, previous));
+      attempts.push_back(describe(station, attempt, previous));
       previous = &attempt;
     }
     object["attempts"] = std::move(attempts);

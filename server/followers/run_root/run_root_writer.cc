@@ -64,7 +64,7 @@ RunRootWriter::RunRootWriter(const EventLog& log, Projector& projector, std::fil
         const bool is_marker = removal.path == run_root_path::tick_marker;
         return may_remove(
             log_, removal,
-            look_at_file(path, is_marker ? limits::marker_bytes_max : lock_file_bytes_max));
+            read_found_file(path, is_marker ? limits::marker_bytes_max : lock_file_bytes_max));
       }) {}
 
 RunRootWriter::~RunRootWriter() { stop(); }
@@ -79,9 +79,10 @@ void RunRootWriter::stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-void RunRootWriter::wish(Wishes& wishes, const RunId& run_id, Wish how_much) {
-  const auto [place, is_new] = wishes.try_emplace(run_id, how_much);
-  if (!is_new) place->second = std::max(place->second, how_much);
+void RunRootWriter::request_write(PendingWrites& pending, const RunId& run_id,
+                                  WritePriority priority) {
+  const auto [place, is_new] = pending.try_emplace(run_id, priority);
+  if (!is_new) place->second = std::max(place->second, priority);
 }
 
 void RunRootWriter::start(const World& world) {
@@ -93,7 +94,7 @@ void RunRootWriter::start(const World& world) {
     progress.position = world.position;
     progress.state = run_root_state_of(world, run_files_.runs());
   }
-  for (const RunId& run_id : progress.runs) wish(runs_, run_id, Wish::if_it_has_any);
+  for (const RunId& run_id : progress.runs) request_write(runs_, run_id, WritePriority::if_wanted);
   for (const auto& [id, run] : world.runs) {
     const bool begun = run->current > 0 || run->station().attempts > 0;
     if (!begun && !RunFiles::wanted(run->run_root, *run->pipeline)) continue;
@@ -104,7 +105,7 @@ void RunRootWriter::start(const World& world) {
       if (!std::filesystem::exists(root / run_root_path::manifest, error)) continue;
     }
     with_files_.insert(id);
-    if (begun) wish(runs_, id, Wish::yes);
+    if (begun) request_write(runs_, id, WritePriority::normal);
   }
   projection_ = RunRootProjection(std::move(progress.state), run_files_.runs());
   taken_ = remembered_ = progress.position;
@@ -123,10 +124,10 @@ bool RunRootWriter::concerns(const World& world, const Record& record) const {
   return lock == nullptr || lock->token != refreshed->token || !lock->run_root.empty();
 }
 
-void RunRootWriter::observe(const World& world, std::span<const Commit> batch) {
+void RunRootWriter::apply(const World& world, std::span<const Commit> batch) {
   if (batch.empty()) return;
   std::vector<Record> records;
-  Wishes runs;
+  PendingWrites runs;
   for (const Commit& commit : batch) {
     for (const Record& record : commit) {
       const RunId& id = record.stream.run_id;
@@ -134,14 +135,14 @@ void RunRootWriter::observe(const World& world, std::span<const Commit> batch) {
         records.push_back(record);
         const RunId timed_out = timed_out_run(record);
         if (world.find_run(timed_out) != nullptr) with_files_.insert(timed_out);
-        if (!timed_out.is_nil()) wish(runs, timed_out, Wish::now);
+        if (!timed_out.is_nil()) request_write(runs, timed_out, WritePriority::now);
       } else if (const auto* started = event_as<RunStarted>(record.event)) {
         if (wants_files(world, *started)) with_files_.insert(id);
       } else if (const auto* retried = event_as<RunRetried>(record.event)) {
         if (wants_files(world, *retried)) with_files_.insert(id);
-        wish(runs, id, Wish::if_it_has_any);
+        request_write(runs, id, WritePriority::if_wanted);
       } else if (!with_files_.empty() && is_manifest_moment(record.event)) {
-        if (with_files_.contains(id)) wish(runs, id, Wish::yes);
+        if (with_files_.contains(id)) request_write(runs, id, WritePriority::normal);
         if (ends_run(record.event)) with_files_.erase(id);
       }
     }
@@ -156,8 +157,8 @@ void RunRootWriter::observe(const World& world, std::span<const Commit> batch) {
     } else if (!from_log_) {
       std::move(records.begin(), records.end(), std::back_inserter(records_));
     }
-    for (const auto& [run_id, how_much] : runs) {
-      if (new_runs_.size() < runs_behind_max) wish(new_runs_, run_id, how_much);
+    for (const auto& [run_id, priority] : runs) {
+      if (new_runs_.size() < runs_behind_max) request_write(new_runs_, run_id, priority);
     }
     if (!has_work() && !busy_) written_ = seen_;
     far_ = seen_ - remembered_ > remember_positions;
@@ -233,15 +234,15 @@ void RunRootWriter::run() {
     answer();
     // One at a time, so that locks and ticks don't wait for long.
     if (!runs_.empty()) {
-      const auto [run_id, how_much] = *runs_.begin();
+      const auto [run_id, priority] = *runs_.begin();
       runs_.erase(runs_.begin());
-      write_run(run_id, how_much, taken_);
+      write_run(run_id, priority, taken_);
     }
     const bool has_failures = applier_.has_failures() || !unread_.empty();
     if (has_failures && steady_ns() >= try_again_at_ns_) {
       applier_.try_again();
-      for (const auto& [run_id, how_much] : std::exchange(unread_, {})) {
-        wish(runs_, run_id, how_much);
+      for (const auto& [run_id, priority] : std::exchange(unread_, {})) {
+        request_write(runs_, run_id, priority);
       }
       try_again_at_ns_ = steady_ns() + try_again_ns;
     }
@@ -265,16 +266,16 @@ void RunRootWriter::carry_out(Work work) {
   }
   if (!backlog.empty()) changed_since_ = true;
   applier_.apply(backlog);
-  for (const auto& [run_id, how_much] : work.runs) {
-    if (how_much == Wish::now) {
+  for (const auto& [run_id, priority] : work.runs) {
+    if (priority == WritePriority::now) {
       urgent_.insert(run_id);
     } else {
-      wish(runs_, run_id, how_much);
+      request_write(runs_, run_id, priority);
     }
   }
   for (const RunId& run_id : std::exchange(urgent_, {})) {
     runs_.erase(run_id);
-    write_run(run_id, Wish::now, work.through);
+    write_run(run_id, WritePriority::now, work.through);
   }
 }
 
@@ -289,7 +290,7 @@ void RunRootWriter::read_log(Position through) {
       const RunId timed_out = timed_out_run(record);
       if (!timed_out.is_nil()) urgent_.insert(timed_out);
     } else if (ends_run(record.event) && runs_.size() < runs_behind_max) {
-      wish(runs_, record.stream.run_id, Wish::if_it_has_any);
+      request_write(runs_, record.stream.run_id, WritePriority::if_wanted);
     }
     return true;
   });
@@ -298,11 +299,11 @@ void RunRootWriter::read_log(Position through) {
   applier_.apply(backlog);
 }
 
-void RunRootWriter::write_run(const RunId& run_id, Wish how_much, Position through) {
-  auto rendered = run_files_.render(run_id, through, how_much == Wish::if_it_has_any);
+void RunRootWriter::write_run(const RunId& run_id, WritePriority priority, Position through) {
+  auto rendered = run_files_.render(run_id, through, priority == WritePriority::if_wanted);
   if (!rendered) {
     note_(false, "the files of run " + to_string(run_id) + ": " + rendered.error().message);
-    if (unread_.size() < runs_behind_max) wish(unread_, run_id, how_much);
+    if (unread_.size() < runs_behind_max) request_write(unread_, run_id, priority);
     return;
   }
   if (!*rendered) return;
@@ -340,11 +341,11 @@ void RunRootWriter::remember(bool now) {
     const bool far = taken_ - remembered_ > remember_positions;
     if (!changed_since_ && !far && !(now && taken_ != remembered_)) return;
     if (!now && steady_ns() - remembered_at_ns_ < remember_ns) return;
-    for (const auto& [run_id, how_much] : new_runs_) progress.runs.push_back(run_id);
+    for (const auto& [run_id, priority] : new_runs_) progress.runs.push_back(run_id);
     remembered_ = taken_;
   }
-  for (const auto& [run_id, how_much] : runs_) progress.runs.push_back(run_id);
-  for (const auto& [run_id, how_much] : unread_) progress.runs.push_back(run_id);
+  for (const auto& [run_id, priority] : runs_) progress.runs.push_back(run_id);
+  for (const auto& [run_id, priority] : unread_) progress.runs.push_back(run_id);
   progress.state = projection_.state();
   const auto saved = save_progress(progress_file_, progress);
   if (!saved && !forgetful_) {

@@ -46,7 +46,7 @@ class RunRootWriter {
   void stop();
 
   // Durable commits, in order. `world` is at their position or later. The engine's thread.
-  void observe(const World& world, std::span<const Commit> batch);
+  void apply(const World& world, std::span<const Commit> batch);
 
   // Calls `action` once the files of locks, ticks and timeouts that follow from everything up to
   // `position` are written, with what went wrong with those that change at it, or "". On the
@@ -72,28 +72,28 @@ class RunRootWriter {
     Written written;  // or
     Task task;
   };
-  // How much a run wants its files to be written.
-  enum class Wish : std::uint8_t {
-    if_it_has_any,  // see RunFiles::wanted
-    yes,
+  // When a run's files are written.
+  enum class WritePriority : std::uint8_t {
+    if_wanted,  // only of runs that have files, see RunFiles::wanted
+    normal,
     now,  // before those who wait are answered
   };
-  using Wishes = std::map<RunId, Wish>;
+  using PendingWrites = std::map<RunId, WritePriority>;
   struct Work {
     std::vector<Record> records;
-    Wishes runs;
+    PendingWrites runs;
     bool from_log = false;
     Position through = 0;
   };
 
-  static void wish(Wishes& wishes, const RunId& run_id, Wish how_much);
+  static void request_write(PendingWrites& pending, const RunId& run_id, WritePriority priority);
   bool concerns(const World& world, const Record& record) const;
   void run();
   bool has_work() const { return from_log_ || !records_.empty() || !new_runs_.empty(); }
   Work take_work();
   void carry_out(Work work);
   void read_log(Position through);
-  void write_run(const RunId& run_id, Wish how_much, Position through);
+  void write_run(const RunId& run_id, WritePriority priority, Position through);
   void answer();
   void remember(bool now);
 
@@ -106,8 +106,8 @@ class RunRootWriter {
   // The writer's thread only, once it runs.
   RunRootProjection projection_;
   RunRootApplier applier_;
-  Wishes runs_;             // whose files are behind
-  Wishes unread_;           // likewise, as long as the read models can't tell of them
+  PendingWrites runs_;      // whose files are behind
+  PendingWrites unread_;    // likewise, as long as the read models can't tell of them
   std::set<RunId> urgent_;  // and those that somebody waits for
   Position taken_ = 0;      // by the projection
   bool catching_up_ = false;
@@ -119,7 +119,7 @@ class RunRootWriter {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Record> records_;  // to be taken
-  Wishes new_runs_;
+  PendingWrites new_runs_;
   Position seen_ = 0;      // through which records_ has what concerns a file
   bool from_log_ = false;  // records_ hasn't
   bool busy_ = false;

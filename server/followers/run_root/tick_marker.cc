@@ -69,7 +69,7 @@ std::filesystem::path tick_marker_path(const std::filesystem::path& run_root) {
 }
 
 TickMarker look_at_tick_marker(const std::filesystem::path& run_root, const EventLog& log,
-                               std::int64_t wall_ns, const LookAtFile& look) {
+                               std::int64_t wall_ns, const ReadFoundFile& look) {
   TickMarker marker;
   const std::filesystem::path path = tick_marker_path(run_root);
   marker.found.path = path.string();

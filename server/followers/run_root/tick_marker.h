@@ -23,6 +23,6 @@ struct TickMarker {
 // limits::marker_bytes_max bytes that holds a JSON object with ts, stage and reason. Its age is
 // counted from its ts, else from the file's own time. Blocks; any thread.
 TickMarker look_at_tick_marker(const std::filesystem::path& run_root, const EventLog& log,
-                               std::int64_t wall_ns, const LookAtFile& look = look_at_file);
+                               std::int64_t wall_ns, const ReadFoundFile& look = read_found_file);
 
 }  // namespace signalbox

@@ -28,17 +28,17 @@ bool ends_its_run(const Record& record) {
 
 }  // namespace
 
-TraceSource::TraceSource(Surroundings surroundings) : surroundings_(std::move(surroundings)) {}
+TraceSource::TraceSource(Context context) : context_(std::move(context)) {}
 
 Stored<TraceSource::Batch> TraceSource::next(Position after) {
   // What was dropped from the log while no collector took it can't be told any more.
-  after = std::max(after, surroundings_.log.horizon().position);
+  after = std::max(after, context_.log.horizon().position);
   Batch batch;
   batch.through = after;
   std::size_t bytes = 0;
   bool behind = false;
   const Position to = after + limits::trace_batch_events_max;
-  const auto scanned = surroundings_.log.scan(after + 1, to, [&](Record&& record) {
+  const auto scanned = context_.log.scan(after + 1, to, [&](Record&& record) {
     if (record.stream.kind == StreamKind::run && !is_only_a_beat(record)) {
       if (take(record, batch, bytes) == Known::behind) {
         behind = true;
@@ -62,7 +62,7 @@ TraceSource::Known TraceSource::take(const Record& record, Batch& batch, std::si
   const RunId& run_id = record.stream.run_id;
   auto place = open_.find(run_id);
   if (place == open_.end()) {
-    if (!surroundings_.caught_up(record.position)) return Known::behind;
+    if (!context_.caught_up(record.position)) return Known::behind;
     auto trace = begin(record, batch);
     if (trace == nullptr) return Known::no_spans;
     if (open_.size() >= limits::trace_open_runs_max) open_.clear();
@@ -84,25 +84,25 @@ std::unique_ptr<RunTrace> TraceSource::begin(const Record& record, Batch& batch)
   auto pipeline = pipeline_of(*started);
   if (pipeline == nullptr) {
     ++batch.lost;
-    surroundings_.unreadable(record.stream.run_id, "its pipeline isn't known");
+    context_.unreadable(record.stream.run_id, "its pipeline isn't known");
     return nullptr;
   }
   return std::make_unique<RunTrace>(std::move(pipeline),
-                                    card_of_run(surroundings_.index, record.stream.run_id));
+                                    card_of_run(context_.index, record.stream.run_id));
 }
 
 // Its records before this one; the spans that ended with them were given before.
 std::unique_ptr<RunTrace> TraceSource::read_again(const Record& record, Batch& batch) {
   const RunId& run_id = record.stream.run_id;
-  const auto history = read_history(surroundings_.log, surroundings_.index, run_id);
+  const auto history = read_history(context_.log, context_.index, run_id);
   if (!history || !*history) {
     if (ends_its_run(record)) ++batch.lost;
-    surroundings_.unreadable(run_id, history ? "it isn't in the index" : history.error().message);
+    context_.unreadable(run_id, history ? "it isn't in the index" : history.error().message);
     return nullptr;
   }
   auto trace =
       std::make_unique<RunTrace>(std::make_shared<const PipelineDefinition>((*history)->pipeline),
-                                 card_of_run(surroundings_.index, run_id));
+                                 card_of_run(context_.index, run_id));
   std::vector<TraceSpan> given;
   for (const Record& earlier : (*history)->records) {
     if (earlier.position >= record.position) break;
@@ -115,7 +115,7 @@ std::unique_ptr<RunTrace> TraceSource::read_again(const Record& record, Batch& b
 std::shared_ptr<const PipelineDefinition> TraceSource::pipeline_of(const RunStarted& started) {
   auto& held = pipelines_[started.pipeline_digest];
   if (held == nullptr) {
-    auto found = surroundings_.index.find_pipeline(started.pipeline_digest);
+    auto found = context_.index.find_pipeline(started.pipeline_digest);
     if (found && *found) held = std::make_shared<const PipelineDefinition>(std::move(**found));
   }
   auto pipeline = held;

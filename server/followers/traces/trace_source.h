@@ -23,13 +23,13 @@ class TraceSource {
  public:
   // `caught_up` waits until the index has everything up to a position; false if it won't.
   // `unreadable` is told of a run whose past the log doesn't give any more.
-  struct Surroundings {
+  struct Context {
     const EventLog& log;
     const RunIndex& index;
     std::function<bool(Position)> caught_up;
     std::function<void(const RunId& run_id, const std::string& why)> unreadable;
   };
-  explicit TraceSource(Surroundings surroundings);
+  explicit TraceSource(Context context);
 
   struct Batch {
     Position through = 0;            // all up to it is in this batch or an earlier one
@@ -48,7 +48,7 @@ class TraceSource {
   std::unique_ptr<RunTrace> read_again(const Record& record, Batch& batch);
   std::shared_ptr<const PipelineDefinition> pipeline_of(const RunStarted& started);
 
-  const Surroundings surroundings_;
+  const Context context_;
   boost::unordered_flat_map<RunId, std::unique_ptr<RunTrace>, UuidHash> open_;
   std::map<Digest, std::shared_ptr<const PipelineDefinition>> pipelines_;
 };

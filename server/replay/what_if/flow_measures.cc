@@ -28,7 +28,7 @@ Spread spread_of(std::vector<std::int64_t> durations_ns) {
 
 }  // namespace
 
-void FlowMeter::observe(const Record& record) {
+void FlowMeter::apply(const Record& record) {
   if (event_as<RunStarted>(record.event) != nullptr) {
     OpenRun& run = runs_[record.stream.run_id];
     run.arrived_ns = record.recorded_at_ns;

@@ -61,7 +61,7 @@ BOOST_DESCRIBE_STRUCT(FlowMeasures, (),
 // Runs and cards that were there before the first record aren't counted.
 class FlowMeter {
  public:
-  void observe(const Record& record);
+  void apply(const Record& record);
   [[nodiscard]] FlowMeasures measures() const;
 
  private:

@@ -76,7 +76,7 @@ WorkRecorder::WorkRecorder(const World& world) {
   }
 }
 
-bool WorkRecorder::observe(const World& world, const Record& record) {
+bool WorkRecorder::apply(const World& world, const Record& record) {
   if (work_.from_ns == 0) work_.from_ns = record.recorded_at_ns;
   work_.to_ns = std::max(work_.to_ns, record.recorded_at_ns);
   observe_board(world, record);

@@ -119,7 +119,7 @@ class WorkRecorder {
   explicit WorkRecorder(const World& world);
 
   // `world` is the state after the record. False: recorded_attempts_max was reached.
-  bool observe(const World& world, const Record& record);
+  bool apply(const World& world, const Record& record);
   // After the last one.
   RecordedWork finish() &&;
 

@@ -15,10 +15,10 @@
 #include "server/board/board_loops.h"
 #include "server/engine/timers.h"
 #include "server/replay/what_if/attempt_pool.h"
-#include "server/replay/what_if/imagined_jobs.h"
-#include "server/replay/what_if/imagined_repositories.h"
-#include "server/replay/what_if/imagined_workers.h"
+#include "server/replay/what_if/simulated_jobs.h"
+#include "server/replay/what_if/simulated_repositories.h"
 #include "server/replay/what_if/simulated_time.h"
+#include "server/replay/what_if/simulated_workers.h"
 #include "server/scheduler/station_jobs.h"
 #include "store/codec.h"
 
@@ -69,10 +69,10 @@ BoardSettings board_settings(const WhatIfPolicy& policy) {
   return read_board_settings(policy.schedules).value();
 }
 
-class ImaginedService {
+class SimulatedService {
  public:
-  ImaginedService(const RecordedWork& work, const WhatIfPolicy& policy,
-                  const WhatIfSettings& settings)
+  SimulatedService(const RecordedWork& work, const WhatIfPolicy& policy,
+                   const WhatIfSettings& settings)
       : work_(work),
         policy_(policy),
         settings_(settings),
@@ -80,13 +80,13 @@ class ImaginedService {
         pool_(work, settings.seed),
         engine_(World{}, time_, hooks()),
         committer_(time_, engine_),
-        repositories_(std::make_shared<ImaginedRepositories>(work, policy)),
+        repositories_(std::make_shared<SimulatedRepositories>(work, policy)),
         workers_({engine_, time_, pool_, ids_, policy_},
                  policy.workers ? *policy.workers : settings.workers, [this] { schedule_turn(); }),
         jobs_(
             engine_, ids_,
             [this](JobReports reports) {
-              return std::make_unique<ImaginedJobs>(time_, pool_, std::move(reports));
+              return std::make_unique<SimulatedJobs>(time_, pool_, std::move(reports));
             },
             [this](std::function<void()> action) { time_.after(0, std::move(action)); },
             [](const Job&, const std::string&) {},
@@ -105,7 +105,7 @@ class ImaginedService {
 
  private:
   Engine::Hooks hooks();
-  void observe(const Record& record);
+  void apply(const Record& record);
   void plan_work();
   void arrive(const RecordedRun& recorded);
   void put(const RecordedProject& recorded);
@@ -132,8 +132,8 @@ class ImaginedService {
   Timers timers_;
   Engine engine_;
   InstantCommitter committer_;
-  const std::shared_ptr<ImaginedRepositories> repositories_;
-  ImaginedWorkers workers_;
+  const std::shared_ptr<SimulatedRepositories> repositories_;
+  SimulatedWorkers workers_;
   StationJobs jobs_;
   BoardLoops board_;
 
@@ -155,26 +155,26 @@ class ImaginedService {
   std::uint64_t events_ = 0;
 };
 
-Engine::Hooks ImaginedService::hooks() {
+Engine::Hooks SimulatedService::hooks() {
   return {[this](std::span<const Record> records) {
-            timers_.observe(engine_.world(), records, time_.wall_ns(), time_.monotonic_ns());
-            workers_.observe(records);
-            for (const Record& record : records) observe(record);
+            timers_.apply(engine_.world(), records, time_.wall_ns(), time_.monotonic_ns());
+            workers_.apply(records);
+            for (const Record& record : records) apply(record);
             schedule_turn();
           },
           [this](const CommitOutcome& outcome) {
             for (const Commit& commit : outcome.batch) {
-              jobs_.observe(commit);
-              board_.observe(commit);
+              jobs_.apply(commit);
+              board_.apply(commit);
             }
             schedule_turn();
           },
           [](const std::string&) {}, [](const std::string&) { return World{}; }};
 }
 
-void ImaginedService::observe(const Record& record) {
+void SimulatedService::apply(const Record& record) {
   ++events_;
-  meter_.observe(record);
+  meter_.apply(record);
   if (settings_.visit) settings_.visit(record);
   if (const auto kept = kept_.find(record.stream.run_id);
       kept != kept_.end() && record.stream.kind == StreamKind::run) {
@@ -194,7 +194,7 @@ void ImaginedService::observe(const Record& record) {
   }
 }
 
-PipelineDefinition ImaginedService::adapted(const PipelineDefinition& pipeline) const {
+PipelineDefinition SimulatedService::adapted(const PipelineDefinition& pipeline) const {
   PipelineDefinition definition = policy_.changed(pipeline);
   for (StationDefinition& station : definition.stations) {
     if (station.executor != ExecutorKind::deep_work) continue;
@@ -205,13 +205,13 @@ PipelineDefinition ImaginedService::adapted(const PipelineDefinition& pipeline) 
   return definition;
 }
 
-const PipelineDefinition& ImaginedService::pipeline_of(const RecordedRun& run) {
+const PipelineDefinition& SimulatedService::pipeline_of(const RecordedRun& run) {
   const auto place = pipelines_.find(run.pipeline.get());
   if (place != pipelines_.end()) return place->second;
   return pipelines_.emplace(run.pipeline.get(), adapted(*run.pipeline)).first->second;
 }
 
-void ImaginedService::arrive(const RecordedRun& recorded) {
+void SimulatedService::arrive(const RecordedRun& recorded) {
   --to_come_;
   pool_.assign(recorded.id, recorded);
   StartRun start;
@@ -241,7 +241,7 @@ void ImaginedService::arrive(const RecordedRun& recorded) {
 }
 
 // Refused where this history has come to another point: then there is nothing to decide.
-void ImaginedService::person(std::int64_t after_ns, Command command) {
+void SimulatedService::person(std::int64_t after_ns, Command command) {
   ++to_come_;
   time_.after(after_ns, [this, command = std::move(command)] {
     --to_come_;
@@ -249,13 +249,13 @@ void ImaginedService::person(std::int64_t after_ns, Command command) {
   });
 }
 
-void ImaginedService::put(const RecordedProject& recorded) {
+void SimulatedService::put(const RecordedProject& recorded) {
   PutProject command = recorded.put;
   if (command.pipeline) command.pipeline = adapted(*command.pipeline);
   (void)engine_.begin(by_a_person).apply(command);
 }
 
-void ImaginedService::submit(const RecordedCard& recorded) {
+void SimulatedService::submit(const RecordedCard& recorded) {
   --to_come_;
   cards_[recorded.id].recorded = &recorded;
   SubmitCard command;
@@ -269,7 +269,7 @@ void ImaginedService::submit(const RecordedCard& recorded) {
   board_.find(heartbeat_loop_name)->trigger("card submitted", /*again=*/true);
 }
 
-void ImaginedService::on_card_run(const Record& record, const RunId& run, bool merge) {
+void SimulatedService::on_card_run(const Record& record, const RunId& run, bool merge) {
   const auto place = cards_.find(record.stream.run_id);
   if (place == cards_.end()) return;
   CardProgress& card = place->second;
@@ -278,7 +278,7 @@ void ImaginedService::on_card_run(const Record& record, const RunId& run, bool m
   if (number < recorded.size()) pool_.assign(run, work_.runs[recorded[number]]);
 }
 
-void ImaginedService::on_card_stopped(const CardId& id) {
+void SimulatedService::on_card_stopped(const CardId& id) {
   const auto place = cards_.find(id);
   if (place == cards_.end()) return;
   CardProgress& card = place->second;
@@ -286,7 +286,7 @@ void ImaginedService::on_card_stopped(const CardId& id) {
   person(card.recorded->unblocked_after_ns[card.unblocked++], UnblockCard{id, {}});
 }
 
-void ImaginedService::on_held(const Record& record, const StationHeld& event) {
+void SimulatedService::on_held(const Record& record, const StationHeld& event) {
   const RunId& run = record.stream.run_id;
   const auto* decision = pool_.decision(run, event.station, held_[{run, event.station}]++);
   if (decision == nullptr) return;
@@ -294,7 +294,7 @@ void ImaginedService::on_held(const Record& record, const StationHeld& event) {
          ResumeRun{run, {}, decision->decision, decision->budget, event.station});
 }
 
-void ImaginedService::on_failed(const Record& record) {
+void SimulatedService::on_failed(const Record& record) {
   const RunId& run = record.stream.run_id;
   const RecordedRun* recorded = pool_.recorded(run);
   if (recorded == nullptr || recorded->of_card) return;
@@ -307,7 +307,7 @@ void ImaginedService::on_failed(const Record& record) {
   person(recorded->retried_after_ns[retried++], std::move(command));
 }
 
-void ImaginedService::schedule_turn() {
+void SimulatedService::schedule_turn() {
   if (std::exchange(turn_scheduled_, true)) return;
   time_.after(0, [this] {
     turn_scheduled_ = false;
@@ -315,14 +315,14 @@ void ImaginedService::schedule_turn() {
   });
 }
 
-void ImaginedService::turn() {
+void SimulatedService::turn() {
   jobs_.dispatch_ready();
   workers_.claim_ready();
   engine_.flush();
   alarm();
 }
 
-void ImaginedService::alarm() {
+void SimulatedService::alarm() {
   const std::int64_t due_ns =
       std::min(timers_.next_due_ns().value_or(std::numeric_limits<std::int64_t>::max()),
                board_.next_due_ns());
@@ -336,7 +336,7 @@ void ImaginedService::alarm() {
   });
 }
 
-void ImaginedService::plan_work() {
+void SimulatedService::plan_work() {
   for (const RecordedProject& project : work_.projects) {
     time_.at(project.put_ns, [this, &project] { put(project); });
   }
@@ -352,7 +352,7 @@ void ImaginedService::plan_work() {
 }
 
 // Nothing is open, and nothing will happen to what stopped.
-bool ImaginedService::is_done() const {
+bool SimulatedService::is_done() const {
   const World& world = engine_.world();
   if (to_come_ > 0 || !world.runs.empty()) return false;
   const Board::Cards& cards = world.board.cards();
@@ -365,7 +365,7 @@ bool ImaginedService::is_done() const {
   });
 }
 
-WhatIf ImaginedService::run() {
+WhatIf SimulatedService::run() {
   (void)engine_.begin(by_the_service).apply(StartServer{"what-if"});
   board_.arm();
   plan_work();
@@ -386,7 +386,7 @@ WhatIf ImaginedService::run() {
 
 WhatIf what_if(const RecordedWork& work, const WhatIfPolicy& policy,
                const WhatIfSettings& settings) {
-  return ImaginedService(work, policy, settings).run();
+  return SimulatedService(work, policy, settings).run();
 }
 
 }  // namespace signalbox

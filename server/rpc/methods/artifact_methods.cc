@@ -47,7 +47,7 @@ Rejection refusal(const RunId& run_id, const StoreError& error) {
   return {ErrorCode::STORAGE_DAMAGED, error.message, {}, {"signalbox replay --verify"}};
 }
 
-json::object told(const RebuildArtifacts& params, const RunRootRebuild& rebuild) {
+json::object to_json(const RebuildArtifacts& params, const RunRootRebuild& rebuild) {
   json::array files;
   for (const RebuiltFile& file : rebuild.finish(/*write=*/!params.check)) {
     json::object object;
@@ -90,7 +90,7 @@ void rebuild(Api& api, Call& call) {
       if (auto rest = work->advance(written); !rest) {
         return answer(tl::unexpected(refusal(params.run_id, rest.error())));
       }
-      answer(told(params, *work));
+      answer(to_json(params, *work));
     });
     return [] {};
   });

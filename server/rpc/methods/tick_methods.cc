@@ -84,7 +84,7 @@ void look_and_begin(Api& api, Call& call, BeginTick command) {
                     command = std::move(command),
                     wall_ns = api.clock.wall_ns()]() mutable -> std::function<void()> {
     return [&api, root, call, command = std::move(command),
-            marker = look_at_tick_marker(root, api.log, wall_ns, api.look_at_file)]() mutable {
+            marker = look_at_tick_marker(root, api.log, wall_ns, api.read_found_file)]() mutable {
       // Meanwhile another tick may have begun or ended: then the marker to look at is another one.
       if (root_of_marker(api, command) != root) return look_and_begin(api, call, command);
       decide_begin(api, call, command, marker);

@@ -100,7 +100,7 @@ std::optional<std::string_view> secret_of(const HttpRequest& request) {
 template <class P>
 void ask(const std::shared_ptr<HttpSession>& session, const HttpRequest& request,
          const std::string& line, const std::shared_ptr<P>& peer) {
-  session->host(peer);
+  session->attach(peer);
   session->service().handle_request(line, session->origin().caller, secret_of(request), peer);
   session->watch_for_hang_up();
 }

@@ -14,7 +14,7 @@ void answer_request(const std::shared_ptr<HttpSession>& session, const AskedRout
                     const HttpRequest& request);
 
 // The session as a peer of the dispatcher that takes one answer and nothing else.
-class OneAnswerPeer : public Peer, public HttpSession::Guest {
+class OneAnswerPeer : public Peer, public HttpSession::StreamingResponse {
  public:
   explicit OneAnswerPeer(std::shared_ptr<HttpSession> session) : session_(std::move(session)) {}
 

@@ -167,7 +167,7 @@ void HttpSession::send(std::string_view bytes, std::function<void()> sent) {
 }
 
 void HttpSession::done() {
-  guest_.reset();
+  streaming_.reset();
   // Where the connection ends a read that came to nothing may still use the parser.
   if (!keep_alive_) return linger();
   parser_.reset();
@@ -195,7 +195,9 @@ void HttpSession::drain() {
       });
 }
 
-void HttpSession::host(std::shared_ptr<Guest> guest) { guest_ = std::move(guest); }
+void HttpSession::attach(std::shared_ptr<StreamingResponse> streaming) {
+  streaming_ = std::move(streaming);
+}
 
 // A peer that has sent all and reads on is there; one that is gone takes no claim and no event. On
 // a Unix socket the kernel tells the two apart.
@@ -214,7 +216,7 @@ void HttpSession::watch_for_hang_up() {
 void HttpSession::finish() {
   finishing_ = true;
   if (phase_ == Phase::idle) return close();
-  if (const auto guest = guest_) guest->on_end();
+  if (const auto streaming = streaming_) streaming->on_end();
 }
 
 void HttpSession::close() {
@@ -223,7 +225,7 @@ void HttpSession::close() {
   deadline_.cancel();
   socket_.shutdown(Socket::shutdown_both, ignored);
   socket_.close(ignored);
-  if (const auto guest = std::exchange(guest_, nullptr)) guest->on_end();
+  if (const auto streaming = std::exchange(streaming_, nullptr)) streaming->on_end();
   ended_(shared_from_this());
 }
 

@@ -27,9 +27,9 @@ namespace signalbox {
 class HttpSession final : public OpenConnection, public std::enable_shared_from_this<HttpSession> {
  public:
   // What has taken the connection over for the answer to one request.
-  class Guest {
+  class StreamingResponse {
    public:
-    virtual ~Guest() = default;
+    virtual ~StreamingResponse() = default;
     // The server stops, or the connection is gone: closed() tells which.
     virtual void on_end() = 0;
   };
@@ -48,8 +48,8 @@ class HttpSession final : public OpenConnection, public std::enable_shared_from_
   // `bytes` live until `sent` is called, which it isn't if the connection goes.
   void send(std::string_view bytes, std::function<void()> sent);
   void done();
-  // `guest` lives until the connection is gone or another one comes.
-  void host(std::shared_ptr<Guest> guest);
+  // `streaming` lives until the connection is gone or another one comes.
+  void attach(std::shared_ptr<StreamingResponse> streaming);
   // Closes the connection if the peer is gone, from now until the answer.
   void watch_for_hang_up();
 
@@ -70,7 +70,6 @@ class HttpSession final : public OpenConnection, public std::enable_shared_from_
   void on_bad_request(const boost::system::error_code& error);
   void write(HttpAnswer answer, std::optional<std::uint64_t> body_bytes,
              std::function<void()> sent);
-  void next_request();
   void linger();
   void drain();
 
@@ -83,7 +82,7 @@ class HttpSession final : public OpenConnection, public std::enable_shared_from_
   boost::beast::flat_buffer buffer_;
   std::optional<boost::beast::http::request_parser<boost::beast::http::string_body>> parser_;
   std::optional<AskedRoute> asked_;
-  std::shared_ptr<Guest> guest_;
+  std::shared_ptr<StreamingResponse> streaming_;
   Phase phase_ = Phase::idle;
   bool is_head_ = false;
   bool keep_alive_ = true;  // after the request under way

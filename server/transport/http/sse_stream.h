@@ -14,7 +14,7 @@
 namespace signalbox {
 
 class SseStream final : public Peer,
-                        public HttpSession::Guest,
+                        public HttpSession::StreamingResponse,
                         public std::enable_shared_from_this<SseStream> {
  public:
   explicit SseStream(std::shared_ptr<HttpSession> session);

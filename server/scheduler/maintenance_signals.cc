@@ -1,4 +1,4 @@
-#include "server/scheduler/away_signals.h"
+#include "server/scheduler/maintenance_signals.h"
 
 #include <csignal>
 #include <cstdlib>
@@ -11,20 +11,20 @@
 
 namespace signalbox {
 
-struct AwaySignals::State {
+struct MaintenanceSignals::State {
   boost::asio::io_context io{1};
   boost::asio::signal_set signals{io, SIGTERM, SIGINT};
   std::thread thread;
 };
 
-AwaySignals::AwaySignals() : state_(std::make_unique<State>()) {}
+MaintenanceSignals::MaintenanceSignals() : state_(std::make_unique<State>()) {}
 
-AwaySignals::~AwaySignals() {
+MaintenanceSignals::~MaintenanceSignals() {
   state_->io.stop();
   if (state_->thread.joinable()) state_->thread.join();
 }
 
-void AwaySignals::begin(std::function<void(const std::string& signal)> last_words) {
+void MaintenanceSignals::begin(std::function<void(const std::string& signal)> last_words) {
   state_->signals.async_wait(
       [last_words = std::move(last_words)](const boost::system::error_code& error, int signal) {
         if (error) return;

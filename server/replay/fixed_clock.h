@@ -5,9 +5,9 @@
 
 namespace signalbox {
 
-class StoppedClock final : public Clock {
+class FixedClock final : public Clock {
  public:
-  explicit StoppedClock(std::int64_t wall_ns) : wall_ns_(wall_ns) {}
+  explicit FixedClock(std::int64_t wall_ns) : wall_ns_(wall_ns) {}
   [[nodiscard]] std::int64_t wall_ns() const override { return wall_ns_; }
   [[nodiscard]] std::int64_t monotonic_ns() const override { return 0; }
 

@@ -15,7 +15,7 @@
 
 namespace signalbox {
 
-class ImaginedWorkers {
+class SimulatedWorkers {
  public:
   struct Parts {
     Engine& engine;
@@ -25,13 +25,13 @@ class ImaginedWorkers {
     const WhatIfPolicy& policy;
   };
   // `freed` is called whenever one has become free.
-  ImaginedWorkers(const Parts& parts, std::size_t workers, std::function<void()> freed)
+  SimulatedWorkers(const Parts& parts, std::size_t workers, std::function<void()> freed)
       : parts_(parts), workers_(workers), freed_(std::move(freed)) {}
 
   // Those that are free take what is ready.
   void claim_ready();
   // Follows what was applied: a worker that isn't heard any more is replaced when its attempt ends.
-  void observe(std::span<const Record> records);
+  void apply(std::span<const Record> records);
 
  private:
   struct Attempt {

@@ -1,4 +1,4 @@
-#include "server/clockwork.h"
+#include "server/timer_loop.h"
 
 #include <algorithm>
 #include <optional>
@@ -11,7 +11,7 @@
 #include "server/scheduler/station_jobs.h"
 
 namespace signalbox {
-Clockwork::Clockwork(const Parts& parts, std::int64_t watchdog_interval_ms, Reports reports)
+TimerLoop::TimerLoop(const Parts& parts, std::int64_t watchdog_interval_ms, Reports reports)
     : parts_(parts),
       reports_(std::move(reports)),
       clock_watch_(parts.clock.wall_ns(), parts.clock.monotonic_ns()),
@@ -19,23 +19,23 @@ Clockwork::Clockwork(const Parts& parts, std::int64_t watchdog_interval_ms, Repo
       watchdog_(parts.engine, parts.clock, watchdog_interval_ms, WatchdogSweep::has_work,
                 [this] { end_overdue(); }) {}
 
-void Clockwork::observe(std::span<const Record> records) {
-  timers_.observe(parts_.engine.world(), records, parts_.clock.wall_ns(),
-                  parts_.clock.monotonic_ns());
-  parts_.locks.observe(records);
-  sweep_.observe(records);
-  watchdog_.observe(records);
+void TimerLoop::apply(std::span<const Record> records) {
+  timers_.apply(parts_.engine.world(), records, parts_.clock.wall_ns(),
+                parts_.clock.monotonic_ns());
+  parts_.locks.apply(records);
+  sweep_.apply(records);
+  watchdog_.apply(records);
 }
 
-void Clockwork::arm() {
+void TimerLoop::arm() {
   timers_.arm_all(parts_.engine.world(), parts_.clock.wall_ns(), parts_.clock.monotonic_ns());
   sweep_.forget();
   watchdog_.arm();
 }
 
-void Clockwork::look_at_clock(bool stopping) {
+void TimerLoop::check_for_clock_jump(bool stopping) {
   const std::int64_t monotonic_ns = parts_.clock.monotonic_ns();
-  if (monotonic_ns < clock_watch_.next_look_ns()) return;
+  if (monotonic_ns < clock_watch_.next_poll_ns()) return;
   const auto jump = clock_watch_.look(parts_.clock.wall_ns(), monotonic_ns);
   if (!jump) return;
   reports_.jumped(*jump);
@@ -46,16 +46,16 @@ void Clockwork::look_at_clock(bool stopping) {
       .apply(NoteClockJump{jump->wall_ms, jump->monotonic_ms, jump->cause});
 }
 
-void Clockwork::turn(StationJobs& jobs) {
-  look_at_clock(/*stopping=*/false);
+void TimerLoop::turn(StationJobs& jobs) {
+  check_for_clock_jump(/*stopping=*/false);
   jobs.dispatch_ready();
   parts_.claims.serve(parts_.clock.monotonic_ns());
   parts_.locks.serve(parts_.clock.monotonic_ns());
   parts_.steps.serve(parts_.clock.monotonic_ns());
 }
 
-std::int64_t Clockwork::next_due_ns() const {
-  std::int64_t due_ns = clock_watch_.next_look_ns();
+std::int64_t TimerLoop::next_due_ns() const {
+  std::int64_t due_ns = clock_watch_.next_poll_ns();
   const auto not_later_than = [&due_ns](const std::optional<std::int64_t>& next_ns) {
     if (next_ns) due_ns = std::min(due_ns, *next_ns);
   };
@@ -71,8 +71,8 @@ std::int64_t Clockwork::next_due_ns() const {
   return due_ns;
 }
 
-void Clockwork::fire() {
-  look_at_clock(/*stopping=*/false);
+void TimerLoop::fire() {
+  check_for_clock_jump(/*stopping=*/false);
   if (parts_.engine.storage_full()) return;
   parts_.locks.serve(parts_.clock.monotonic_ns());  // takes over what timers would let go
   for (const Command& command :
@@ -83,7 +83,7 @@ void Clockwork::fire() {
 }
 
 // What the watchdog finds was missed by what should have ended it.
-void Clockwork::end_overdue() {
+void TimerLoop::end_overdue() {
   for (const OverdueItem& item : sweep_.look(parts_.engine.world(), parts_.clock.monotonic_ns())) {
     reports_.overdue(item);
     if (item.command) (void)parts_.engine.begin(by_the_service).apply(*item.command);

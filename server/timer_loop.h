@@ -23,7 +23,7 @@ class LockQueue;
 class StepQueue;
 class StationJobs;
 
-class Clockwork {
+class TimerLoop {
  public:
   struct Parts {
     Engine& engine;
@@ -39,10 +39,10 @@ class Clockwork {
     std::function<void()> swept;
   };
 
-  Clockwork(const Parts& parts, std::int64_t watchdog_interval_ms, Reports reports);
+  TimerLoop(const Parts& parts, std::int64_t watchdog_interval_ms, Reports reports);
 
   // Follows what was applied, durable or not.
-  void observe(std::span<const Record> records);
+  void apply(std::span<const Record> records);
 
   // Sets all deadlines for their full length from now: at a start, and when the world was rolled
   // back.
@@ -51,7 +51,7 @@ class Clockwork {
   // Sets all leases anew if time didn't go by as it should have. To be called before anything
   // judges a lease after this process may have been stopped: whatever it does first. Says so in the
   // log, unless `stopping`.
-  void look_at_clock(bool stopping);
+  void check_for_clock_jump(bool stopping);
 
   // Once after everything that came in together: ready stations, who waits for a claim, a lock or a
   // step.

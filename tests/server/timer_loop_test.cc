@@ -1,5 +1,5 @@
 // What the service does by itself, and in which order. DESIGN §6, L9
-#include "server/clockwork.h"
+#include "server/timer_loop.h"
 #include "server/rpc/step_queue.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ class NoJobs final : public JobRunner {
   void cancel(const std::string&) override {}
 };
 
-class ClockworkTest : public testing::Test {
+class TimerLoopTest : public testing::Test {
  protected:
   void acquire(std::int64_t lease_ms) {
     AcquireLock command;
@@ -25,13 +25,13 @@ class ClockworkTest : public testing::Test {
     command.lease_ms = lease_ms;
     auto transaction = site.engine.begin({"uid:1", {}, {}});
     ASSERT_TRUE(transaction.apply(command));
-    clockwork.observe(transaction.records());
+    timer_loop.apply(transaction.records());
   }
 
   RpcSite site;
   StepQueue steps{site.api, [] {}};
   std::vector<ClockJump> jumps;
-  Clockwork clockwork{
+  TimerLoop timer_loop{
       {site.engine, site.clock, site.claims, site.locks, steps},
       5000,
       {[this](const ClockJump& jump) { jumps.push_back(jump); }, [](const OverdueItem&) {}, [] {}}};
@@ -44,43 +44,43 @@ class ClockworkTest : public testing::Test {
 };
 
 // A turn that was planned before the process was stopped comes before any timer.
-TEST_F(ClockworkTest, ATurnAfterAStopGivesEveryLeaseItsFullLength) {
+TEST_F(TimerLoopTest, ATurnAfterAStopGivesEveryLeaseItsFullLength) {
   acquire(1000);
   site.clock.advance_ms(5000);
-  clockwork.turn(jobs);
+  timer_loop.turn(jobs);
   ASSERT_EQ(jumps.size(), 1U);
   EXPECT_EQ(jumps.front().cause, "stopped");
-  EXPECT_EQ(clockwork.timers().lease_end_ns("deploy"), site.clock.now_ns + 1'000'000'000);
+  EXPECT_EQ(timer_loop.timers().lease_end_ns("deploy"), site.clock.now_ns + 1'000'000'000);
   site.commit_all();
   const auto last = site.log.read(site.log.tail(), 1);
   ASSERT_TRUE(last && !last->empty());
   EXPECT_NE(event_as<ClockJumped>(last->front().event), nullptr);
 }
 
-TEST_F(ClockworkTest, ATimerThatIsLateByAStopEndsNothing) {
+TEST_F(TimerLoopTest, ATimerThatIsLateByAStopEndsNothing) {
   acquire(1000);
   site.clock.advance_ms(5000);
-  clockwork.fire();
+  timer_loop.fire();
   EXPECT_NE(site.engine.world().find_lock("deploy"), nullptr);
   site.clock.advance_ms(900);
-  clockwork.fire();
+  timer_loop.fire();
   EXPECT_NE(site.engine.world().find_lock("deploy"), nullptr);
 }
 
-TEST_F(ClockworkTest, WhoStopsSaysNothingOfTheClock) {
+TEST_F(TimerLoopTest, WhoStopsSaysNothingOfTheClock) {
   const Position before = site.engine.world().position;
   site.clock.advance_ms(5000);
-  clockwork.look_at_clock(/*stopping=*/true);
+  timer_loop.check_for_clock_jump(/*stopping=*/true);
   EXPECT_EQ(jumps.size(), 1U);
   EXPECT_EQ(site.engine.world().position, before);
 }
 
-TEST_F(ClockworkTest, TheClocksAreLookedAtEverySecond) {
-  EXPECT_LE(clockwork.next_due_ns(), site.clock.now_ns + ClockWatch::interval_ns);
+TEST_F(TimerLoopTest, TheClocksAreLookedAtEverySecond) {
+  EXPECT_LE(timer_loop.next_due_ns(), site.clock.now_ns + ClockWatch::interval_ns);
   site.clock.advance_ms(1000);
-  clockwork.fire();
+  timer_loop.fire();
   EXPECT_TRUE(jumps.empty());
-  EXPECT_EQ(clockwork.next_due_ns(), site.clock.now_ns + ClockWatch::interval_ns);
+  EXPECT_EQ(timer_loop.next_due_ns(), site.clock.now_ns + ClockWatch::interval_ns);
 }
 
 }  // namespace

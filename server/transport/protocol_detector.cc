@@ -1,4 +1,4 @@
-#include "server/transport/opening.h"
+#include "server/transport/protocol_detector.h"
 
 #include <sys/socket.h>
 
@@ -9,22 +9,23 @@ namespace signalbox {
 
 namespace asio = boost::asio;
 
-SpokenProtocol protocol_of(char first_byte) {
+Protocol protocol_of(char first_byte) {
   constexpr char tls_handshake = 0x16;
-  if (first_byte == tls_handshake) return SpokenProtocol::tls;
+  if (first_byte == tls_handshake) return Protocol::tls;
   const bool is_letter =
       (first_byte >= 'A' && first_byte <= 'Z') || (first_byte >= 'a' && first_byte <= 'z');
-  return is_letter ? SpokenProtocol::http : SpokenProtocol::lines;
+  return is_letter ? Protocol::http : Protocol::lines;
 }
 
-Opening::Opening(Socket socket, std::int64_t patience_ms, Decided decided, Ended ended)
+ProtocolDetector::ProtocolDetector(Socket socket, std::int64_t patience_ms, Decided decided,
+                                   Ended ended)
     : socket_(std::move(socket)),
       patience_ms_(patience_ms),
       decided_(std::move(decided)),
       ended_(std::move(ended)),
       timer_(socket_.get_executor()) {}
 
-void Opening::start() {
+void ProtocolDetector::start() {
   boost::system::error_code error;
   socket_.non_blocking(true, error);
   if (patience_ms_ > 0) {
@@ -36,7 +37,7 @@ void Opening::start() {
   look();
 }
 
-void Opening::look() {
+void ProtocolDetector::look() {
   char first_byte = 0;
   const ssize_t bytes = ::recv(socket_.native_handle(), &first_byte, 1, MSG_PEEK | MSG_DONTWAIT);
   if (bytes < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) {
@@ -56,7 +57,7 @@ void Opening::look() {
   decided_(protocol_of(first_byte), std::move(socket_));
 }
 
-void Opening::close() {
+void ProtocolDetector::close() {
   if (std::exchange(done_, true)) return;
   boost::system::error_code ignored;
   timer_.cancel();

@@ -12,15 +12,16 @@
 
 namespace signalbox {
 
-enum class SpokenProtocol { lines, http, tls };
+enum class Protocol { lines, http, tls };
 
-class Opening final : public OpenConnection, public std::enable_shared_from_this<Opening> {
+class ProtocolDetector final : public OpenConnection,
+                               public std::enable_shared_from_this<ProtocolDetector> {
  public:
-  using Decided = std::function<void(SpokenProtocol protocol, Socket socket)>;
+  using Decided = std::function<void(Protocol protocol, Socket socket)>;
 
   // With `patience_ms` > 0 a connection that says nothing for so long is closed. `ended` is called
   // before `decided` gets the socket.
-  Opening(Socket socket, std::int64_t patience_ms, Decided decided, Ended ended);
+  ProtocolDetector(Socket socket, std::int64_t patience_ms, Decided decided, Ended ended);
 
   void start();
   void finish() override { close(); }
@@ -39,6 +40,6 @@ class Opening final : public OpenConnection, public std::enable_shared_from_this
 
 // What a connection speaks that begins with this byte. What nobody speaks counts as a line: its
 // answer says what is wrong.
-SpokenProtocol protocol_of(char first_byte);
+Protocol protocol_of(char first_byte);
 
 }  // namespace signalbox

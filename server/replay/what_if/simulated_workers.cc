@@ -1,4 +1,4 @@
-#include "server/replay/what_if/imagined_workers.h"
+#include "server/replay/what_if/simulated_workers.h"
 
 #include <algorithm>
 #include <utility>
@@ -33,16 +33,16 @@ CompleteStation completion_as_recorded(const RunId& run_id, const std::string& s
 
 }  // namespace
 
-bool ImaginedWorkers::say(Command command) {
+bool SimulatedWorkers::say(Command command) {
   return parts_.engine.begin(by_a_worker).apply(command).has_value();
 }
 
-void ImaginedWorkers::claim_ready() {
+void SimulatedWorkers::claim_ready() {
   while (busy_.size() < workers_ && claim_one()) {
   }
 }
 
-bool ImaginedWorkers::claim_one() {
+bool SimulatedWorkers::claim_one() {
   const World& world = parts_.engine.world();
   const auto run_id = world.ready.oldest(ExecutorKind::worker, {});
   if (!run_id) return false;
@@ -70,7 +70,7 @@ bool ImaginedWorkers::claim_one() {
   return true;
 }
 
-void ImaginedWorkers::go_on(Token token) {
+void SimulatedWorkers::go_on(Token token) {
   const Attempt& attempt = busy_.at(token);
   const RecordedAttempt& recorded = *attempt.recorded;
   if (attempt.beats < recorded.beats.size()) {
@@ -88,12 +88,12 @@ void ImaginedWorkers::go_on(Token token) {
   }
 }
 
-bool ImaginedWorkers::told_to_stop(const Attempt& attempt) const {
+bool SimulatedWorkers::told_to_stop(const Attempt& attempt) const {
   const Run* run = parts_.engine.world().find_run(attempt.run_id);
   return run != nullptr && run->cancel_requested;
 }
 
-void ImaginedWorkers::beat(Token token) {
+void SimulatedWorkers::beat(Token token) {
   const auto place = busy_.find(token);
   if (place == busy_.end()) return;
   Attempt& attempt = place->second;
@@ -111,7 +111,7 @@ void ImaginedWorkers::beat(Token token) {
   go_on(token);
 }
 
-void ImaginedWorkers::end(Token token) {
+void SimulatedWorkers::end(Token token) {
   const auto place = busy_.find(token);
   if (place == busy_.end()) return;
   const Attempt& attempt = place->second;
@@ -133,11 +133,11 @@ void ImaginedWorkers::end(Token token) {
   free(token);  // refused or not: it has done what it could
 }
 
-void ImaginedWorkers::free(Token token) {
+void SimulatedWorkers::free(Token token) {
   if (busy_.erase(token) > 0) freed_();
 }
 
-void ImaginedWorkers::observe(std::span<const Record> records) {
+void SimulatedWorkers::apply(std::span<const Record> records) {
   for (const Record& record : records) {
     const bool ended = event_as<StationAttemptFailed>(record.event) != nullptr ||
                        event_as<StationFailed>(record.event) != nullptr ||

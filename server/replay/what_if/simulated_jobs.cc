@@ -1,4 +1,4 @@
-#include "server/replay/what_if/imagined_jobs.h"
+#include "server/replay/what_if/simulated_jobs.h"
 
 #include <optional>
 
@@ -39,7 +39,7 @@ JobResult result_of(const RecordedAttempt& attempt, std::int64_t now_ns) {
 
 }  // namespace
 
-void ImaginedJobs::track(Job job) {
+void SimulatedJobs::track(Job job) {
   const auto [place, added] = under_way_.emplace(job.id, job);
   if (!added) return;
   const RecordedAttempt& attempt = pool_.attempt(job.run_id, job.definition.name, job.attempt);
@@ -55,7 +55,7 @@ void ImaginedJobs::track(Job job) {
   });
 }
 
-void ImaginedJobs::cancel(const std::string& job_id) {
+void SimulatedJobs::cancel(const std::string& job_id) {
   const auto place = under_way_.find(job_id);
   if (place == under_way_.end()) return;
   JobResult result;
@@ -64,7 +64,7 @@ void ImaginedJobs::cancel(const std::string& job_id) {
   time_.after(0, [this, job = place->second, result] { finish(job, result); });
 }
 
-void ImaginedJobs::finish(const Job& job, const JobResult& result) {
+void SimulatedJobs::finish(const Job& job, const JobResult& result) {
   if (under_way_.erase(job.id) > 0) reports_.finished(job, result);
 }
 

@@ -12,9 +12,9 @@
 
 namespace signalbox {
 
-class ImaginedJobs final : public JobRunner {
+class SimulatedJobs final : public JobRunner {
  public:
-  ImaginedJobs(SimulatedTime& time, AttemptPool& pool, JobReports reports)
+  SimulatedJobs(SimulatedTime& time, AttemptPool& pool, JobReports reports)
       : time_(time), pool_(pool), reports_(std::move(reports)) {}
 
   void track(Job job) override;

@@ -13,7 +13,7 @@
 
 namespace signalbox {
 
-class Sightings {
+class SameStateTimer {
  public:
   // Sightings at one moment belong to one round; those not seen in a round are forgotten.
   void begin_round(std::int64_t monotonic_ns, std::int64_t gap_ns_max) {

@@ -8,9 +8,9 @@
 
 namespace signalbox {
 
-class ImaginedRepositories final : public BoardFiles {
+class SimulatedRepositories final : public BoardFiles {
  public:
-  ImaginedRepositories(const RecordedWork& work, const WhatIfPolicy& policy)
+  SimulatedRepositories(const RecordedWork& work, const WhatIfPolicy& policy)
       : work_(work), policy_(policy) {}
 
   Stored<std::shared_ptr<const PolicyReading>> read_policy(const std::filesystem::path& repository,

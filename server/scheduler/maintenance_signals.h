@@ -1,4 +1,4 @@
-// SIGTERM and SIGINT while the service is away for a retention, and no Server is there to take
+// SIGTERM and SIGINT while the service pauses for a retention, and no Server is there to take
 // them: the process ends at once, with 0.
 //
 // That is safe as a kill is, which may come at any moment: the service stopped cleanly before, and
@@ -11,14 +11,14 @@
 
 namespace signalbox {
 
-class AwaySignals {
+class MaintenanceSignals {
  public:
   // From here on signals are noticed; before begin() nothing happens by them.
-  AwaySignals();
+  MaintenanceSignals();
   // From here on others take them again.
-  ~AwaySignals();
-  AwaySignals(const AwaySignals&) = delete;
-  AwaySignals& operator=(const AwaySignals&) = delete;
+  ~MaintenanceSignals();
+  MaintenanceSignals(const MaintenanceSignals&) = delete;
+  MaintenanceSignals& operator=(const MaintenanceSignals&) = delete;
 
   // From here on, and by one that came since the constructor, `last_words` are called on a thread
   // of this and then the process ends.

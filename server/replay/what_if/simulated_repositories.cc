@@ -1,8 +1,8 @@
-#include "server/replay/what_if/imagined_repositories.h"
+#include "server/replay/what_if/simulated_repositories.h"
 
 namespace signalbox {
 
-Stored<std::shared_ptr<const PolicyReading>> ImaginedRepositories::read_policy(
+Stored<std::shared_ptr<const PolicyReading>> SimulatedRepositories::read_policy(
     const std::filesystem::path& repository, const std::string&, std::int64_t now_ns) {
   Policy in_force;
   std::size_t number = 0;  // which one it is: stands for the digest of its file
