@@ -42,19 +42,6 @@ std::optional<Rejection> Server::not_ready() const {
   return std::nullopt;
 }
 
-void Server::run_blocking(std::function<std::function<void()>()> work) {
-  run_on(blocking_, std::move(work));
-}
-
-void Server::run_on(asio::thread_pool& threads, std::function<std::function<void()>()> work) {
-  asio::post(threads, [this, work = std::move(work)] {
-    asio::post(io_, [this, then = work()] {
-      timer_loop_.check_for_clock_jump(stopping_);  // likewise
-      then();
-    });
-  });
-}
-
 bool Server::listen() {
   if (auto ok = listener_.listen_unix(config_.socket); !ok) {
     fail(78, ok.error());
@@ -122,11 +109,7 @@ int Server::run() {
         };
         return std::make_unique<JobThreads>(executor_, std::move(reports), JobLanes{});
       },
-      [this](std::function<void()> action) {
-        asio::post(io_, [this, action = std::move(action)] {
-          if (!stopping_) action();
-        });
-      },
+      post_while_serving(),
       [this](const Job& job, const std::string& text) {
         log_about(logger_, spdlog::level::warn,
                   {job.run_id, job.definition.name, job.span_id, job.token},
@@ -137,12 +120,9 @@ int Server::run() {
   run_roots_.start(engine_.world());
   traces_.start();
   const bool begun = begin_incarnation();
-  timer_loop_.arm();
   set_job_pauses(all_job_pauses(engine_.world()));
-  jobs_->adopt();
-  board_.arm();
   conclude_retention(engine_, log_, before_);
-  if (retention_) retention_->loop().arm("server down");
+  arm();
   if (begun && listen()) {
     signals_.async_wait([this](const boost::system::error_code& error, int signal) {
       if (error) return;
@@ -173,6 +153,13 @@ int Server::run() {
   return exit_code_;
 }
 
+// What runs is taken up again, and what is due counts from now.
+void Server::arm() {
+  timer_loop_.arm();
+  jobs_->adopt();
+  loops_.arm();
+}
+
 void Server::schedule_turn() {
   if (std::exchange(turn_scheduled_, true)) return;
   asio::post(io_, [this] {
@@ -189,11 +176,7 @@ void Server::turn() {
 
 void Server::wait_for_time() {
   if (stopping_) return;
-  std::int64_t due_ns = timer_loop_.next_due_ns();
-  if (!engine_.storage_full()) {
-    due_ns = std::min(due_ns, board_.next_due_ns());
-    if (retention_) due_ns = std::min(due_ns, retention_->loop().next_due_ns());
-  }
+  const std::int64_t due_ns = std::min(timer_loop_.next_due_ns(), loops_.next_due_ns());
   // Called after every turn; most leave the soonest time as it was, and one that was put off is
   // looked at again when it has come.
   if (clock_timer_due_ns_ <= due_ns) return;
@@ -205,10 +188,7 @@ void Server::wait_for_time() {
     clock_timer_due_ns_ = no_time;
     if (stopping_) return;
     timer_loop_.fire();
-    if (!engine_.storage_full()) {
-      board_.fire();
-      if (retention_) retention_->loop().run_if_due();
-    }
+    loops_.run_due();
     schedule_turn();
   });
 }
@@ -242,10 +222,7 @@ void Server::go_on() {
   engine_.leave_storage_full();
   // The start itself may be among what was rolled back, and all that follows is of this life.
   if (engine_.world().server.incarnation != incarnation_ && !begin_incarnation()) return;
-  timer_loop_.arm();
-  jobs_->adopt();
-  board_.arm();
-  if (retention_) retention_->loop().arm("server down");
+  arm();
   schedule_turn();
 }
 

@@ -33,6 +33,7 @@
 #include "server/followers/snapshotter.h"
 #include "server/followers/traces/trace_exporter.h"
 #include "server/platform/artifact_store.h"
+#include "server/platform/blocking_pool.h"
 #include "server/platform/clock.h"
 #include "server/platform/space_watch.h"
 #include "server/rpc/agent_logs.h"
@@ -42,6 +43,7 @@
 #include "server/rpc/step_queue.h"
 #include "server/scheduler/job_pause.h"
 #include "server/scheduler/retention_loop.h"
+#include "server/scheduler/service_loops.h"
 #include "server/scheduler/station_jobs.h"
 #include "server/timer_loop.h"
 #include "server/transport/listener.h"
@@ -83,9 +85,14 @@ class Server {
               const std::shared_ptr<Peer>& peer);
   // Why no command is taken now; nullopt where they are.
   [[nodiscard]] std::optional<Rejection> not_ready() const;
-  void run_blocking(std::function<std::function<void()>()> work);
-  void run_on(boost::asio::thread_pool& threads, std::function<std::function<void()>()> work);
+  Post post_to_engine();
+  // Drops what comes once the service stops: the next start does it.
+  Post post_while_serving();
+  // With `while_serving` what comes back once the service stops is dropped, likewise.
+  BlockingPool blocking_pool(boost::asio::thread_pool& threads, bool while_serving);
+  std::function<void(bool ok, const std::string& text)> log_outcome();
   bool listen();
+  void arm();
   // Once after everything that came in together: ready stations, waiting claims, then the log.
   void schedule_turn();
   void turn();
@@ -126,6 +133,7 @@ class Server {
   StepQueue steps_;
   TimerLoop timer_loop_;
   BoardLoops board_;
+  ServiceLoops loops_;
   const std::optional<RetentionOutcome> before_;  // what lay before this start
   std::unique_ptr<RetentionLoop> retention_;      // where there is a policy
   EventFeed feed_;

@@ -42,23 +42,14 @@ Server::Server(const Config& config, Recovered& recovered, RunIndex& index, spdl
       executor_(processes_, modal_),
       engine_(std::move(recovered.world), clock_, hooks()),
       projector_(
-          log_, index, [this](const StoreError& error) { fail_from_thread(error); },
-          [this](bool ok, const std::string& text) {
-            logger_.log(ok ? spdlog::level::info : spdlog::level::warn, text);
-          }),
+          log_, index, [this](const StoreError& error) { fail_from_thread(error); }, log_outcome()),
       snapshotter_(log_, snapshots_directory(config.data), config.snapshot_events,
                    recovered.snapshot_position,
                    [this](bool ok, const std::string& text) {
                      logger_.log(ok ? spdlog::level::debug : spdlog::level::warn, text);
                    }),
-      run_roots_(log_, projector_, config.data,
-                 [this](bool ok, const std::string& text) {
-                   logger_.log(ok ? spdlog::level::info : spdlog::level::warn, text);
-                 }),
-      traces_(log_, projector_, config.traces, config.data,
-              [this](bool ok, const std::string& text) {
-                logger_.log(ok ? spdlog::level::info : spdlog::level::warn, text);
-              }),
+      run_roots_(log_, projector_, config.data, log_outcome()),
+      traces_(log_, projector_, config.traces, config.data, log_outcome()),
       claims_(
           engine_, ids_,
           [this](std::span<const Record> records) { return claim_result(api_, records); },
@@ -71,19 +62,10 @@ Server::Server(const Config& config, Recovered& recovered, RunIndex& index, spdl
       steps_(api_, [this] { schedule_turn(); }),
       timer_loop_({engine_, clock_, claims_, locks_, steps_}, config.watchdog_interval_ms,
                   timer_loop_reports()),
-      board_({engine_, clock_, ids_,
-              [this](std::function<std::function<void()>()> work) {
-                run_on(board_files_, [this, work = std::move(work)]() -> std::function<void()> {
-                  return [this, then = work()] {
-                    if (!stopping_) then();  // else the next start does it
-                  };
-                });
-              },
-              std::make_shared<GitBoardFiles>(config.data / "runs"),
-              [this](bool ok, const std::string& text) {
-                logger_.log(ok ? spdlog::level::info : spdlog::level::warn, text);
-              }},
+      board_({engine_, clock_, ids_, blocking_pool(board_files_, /*while_serving=*/true),
+              std::make_shared<GitBoardFiles>(config.data / "runs"), log_outcome()},
              read_board_settings(config.board).value(), config.coderunner_mode),
+      loops_(engine_),
       before_(std::move(before.retention)),
       retention_(retention_loop()),
       feed_(
@@ -91,7 +73,7 @@ Server::Server(const Config& config, Recovered& recovered, RunIndex& index, spdl
           [this](const StoreError& error) {
             logger_.error("events can't be read for a subscriber: {}", error.message);
           },
-          [this](std::function<void()> action) { asio::post(io_, std::move(action)); }),
+          post_to_engine()),
       agent_logs_(agent_log_context()),
       authentication_(engine_, clock_, config.access),
       metrics_(clock_.wall_ns()),
@@ -102,14 +84,14 @@ Server::Server(const Config& config, Recovered& recovered, RunIndex& index, spdl
       clock_timer_(io_),
       space_watch_(io_, config.data),
       agent_log_timer_(io_) {
+  loops_.add(board_);
+  if (retention_) loops_.add(*retention_);
   api_.board = &board_;
   api_.retention = retention_.get();
   api_.metrics = &metrics_;
   api_.traces = &traces_;
   api_.agent_logs = &agent_logs_;
-  api_.trigger_heartbeat = [this](const std::string& reason) {
-    board_.find(heartbeat_loop_name)->trigger(reason, /*again=*/true);
-  };
+  api_.trigger_heartbeat = [this](const std::string& reason) { board_.trigger_heartbeat(reason); };
 }
 
 Server::~Server() = default;
@@ -117,16 +99,37 @@ Server::~Server() = default;
 std::unique_ptr<RetentionLoop> Server::retention_loop() {
   if (!config_.retention) return nullptr;
   return std::make_unique<RetentionLoop>(
-      RetentionLoop::Parts{engine_, clock_, log_,
-                           [this](std::function<std::function<void()>()> work) {
-                             run_on(blocking_, [this, work = std::move(work)] {
-                               return [this, then = work()] {
-                                 if (!stopping_) then();  // else the next start concludes it
-                               };
-                             });
-                           },
+      RetentionLoop::Parts{engine_, clock_, log_, blocking_pool(blocking_, /*while_serving=*/false),
                            [this] { enter_maintenance(); }},
       *config_.retention, before_);
+}
+
+Post Server::post_to_engine() {
+  return [this](std::function<void()> action) { asio::post(io_, std::move(action)); };
+}
+
+Post Server::post_while_serving() {
+  return [this](std::function<void()> action) {
+    asio::post(io_, [this, action = std::move(action)] {
+      if (!stopping_) action();
+    });
+  };
+}
+
+BlockingPool Server::blocking_pool(asio::thread_pool& threads, bool while_serving) {
+  return {[&threads](std::function<void()> work) { asio::post(threads, std::move(work)); },
+          [this, while_serving](std::function<void()> then) {
+            asio::post(io_, [this, while_serving, then = std::move(then)] {
+              timer_loop_.check_for_clock_jump(stopping_);  // we may have been stopped ourselves
+              if (!while_serving || !stopping_) then();
+            });
+          }};
+}
+
+std::function<void(bool ok, const std::string& text)> Server::log_outcome() {
+  return [this](bool ok, const std::string& text) {
+    logger_.log(ok ? spdlog::level::info : spdlog::level::warn, text);
+  };
 }
 
 Engine::Hooks Server::hooks() {
@@ -139,7 +142,7 @@ Engine::Hooks Server::hooks() {
         for (const Commit& commit : outcome.batch) {
           jobs_->apply(commit);
           set_job_pauses(job_pauses_of(engine_.world(), commit));
-          if (!stopping_) board_.apply(commit);
+          if (!stopping_) loops_.apply(commit);
           for (const Record& record : commit) event_lines_.write(record);
         }
         metrics_.apply(outcome);
@@ -167,8 +170,8 @@ Api Server::api() {
           ids_,
           {config_.data.string(), config_.socket.string(), clock_.wall_ns(), config_.jobs_max,
            config_.remote_jobs_max},
-          [this](std::function<std::function<void()>()> work) { run_blocking(std::move(work)); },
-          [this](std::function<void()> action) { asio::post(io_, std::move(action)); },
+          blocking_pool(blocking_, /*while_serving=*/false),
+          post_to_engine(),
           timer_loop_.timers(),
           [this] { return digest_.of(engine_.world()); },
           &run_roots_,
@@ -189,7 +192,7 @@ AgentLogs::Context Server::agent_log_context() {
           config_.data / "jobs",
           [this] { return jobs_->runs(); },
           [this](std::function<void()> work) { asio::post(agent_log_files_, std::move(work)); },
-          [this](std::function<void()> action) { asio::post(io_, std::move(action)); },
+          post_to_engine(),
           [this](std::function<void()> action) {
             agent_log_timer_.expires_after(
                 std::chrono::milliseconds(limits::agent_log_interval_ms_min));
@@ -211,8 +214,7 @@ HttpService Server::http_service() {
                            : authentication_.tcp_peer(caller.address, caller.loopback, secret);
             handle(line, caller, principal, peer);
           },
-          [this] { return not_ready(); },
-          [this](std::function<std::function<void()>()> work) { run_blocking(std::move(work)); },
+          [this] { return not_ready(); }, blocking_pool(blocking_, /*while_serving=*/false),
           HostRule(config_.http_hosts)};
 }
 
@@ -225,8 +227,7 @@ TimerLoop::Reports Server::timer_loop_reports() {
             jump.cause, jump.wall_ms, jump.monotonic_ms);
         asio::post(io_, [this, cause = jump.cause] {
           if (stopping_) return;
-          board_.clock_jumped(cause);
-          if (retention_) retention_->loop().arm(missed_because(cause));
+          loops_.clock_jumped(cause);
         });
       },
       [this](const OverdueItem& item) {

@@ -50,7 +50,7 @@ ROOMS_MAY_INCLUDE = {
         "followers/traces": FOLLOWERS | {"followers"},
         "rpc": RPC | {"followers/run_root", "followers/traces"},
         "rpc/methods": RPC | {"followers/run_root", "followers/traces", "rpc"},
-        "transport/http": {"text", "access", "rpc"},
+        "transport/http": {"text", "platform", "access", "rpc"},
         "transport": {"text", "access", "rpc", "transport/http"},
         "replay": REPLAY,
         "replay/what_if": REPLAY | {"replay"},

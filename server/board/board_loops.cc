@@ -1,7 +1,6 @@
 #include "server/board/board_loops.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 #include <vector>
 
@@ -53,7 +52,7 @@ BoardLoops::BoardLoops(Parts parts, const BoardSettings& settings, CoderunnerMod
     : parts_(std::move(parts)),
       prune_after_ms_(settings.prune_after_ms),
       coderunner_mode_(mode),
-      worktrees_(parts_.engine, parts_.run_blocking, parts_.files, parts_.log),
+      worktrees_(parts_.engine, parts_.blocking, parts_.files, parts_.log),
       heartbeat_(parts_.engine, parts_.clock, std::string(heartbeat_loop_name), settings.heartbeat,
                  {[this](auto then) { prepare(std::move(then)); },
                   [this](Token token, const auto& ended) { beat(token, ended); }}),
@@ -63,18 +62,13 @@ BoardLoops::BoardLoops(Parts parts, const BoardSettings& settings, CoderunnerMod
                     [this](Token token, const auto& ended) { synthesize(token, ended); }}),
       prune_(parts_.engine, parts_.clock, std::string(prune_loop_name), settings.prune,
              {{}, [this](Token token, const auto& ended) { prune(token, ended); }}),
-      all_{&heartbeat_, &synthesizer_, &prune_} {}
+      loops_{&heartbeat_, &synthesizer_, &prune_} {}
 
 BoardLoops::~BoardLoops() = default;
 
-void BoardLoops::arm() {
-  for (ScheduledLoop* loop : all_) loop->arm("server down");
+void BoardLoops::on_armed() {
   worktrees_.arm();
   if (has_something_to_start()) heartbeat_.trigger("start of the service");
-}
-
-void BoardLoops::clock_jumped(const std::string& cause) {
-  for (ScheduledLoop* loop : all_) loop->arm(missed_because(cause));
 }
 
 void BoardLoops::apply(std::span<const Record> records) {
@@ -88,23 +82,7 @@ void BoardLoops::apply(std::span<const Record> records) {
     const auto* unblocked = event_as<CardUnblocked>(record.event);
     freed = freed || (unblocked != nullptr && !unblocked->by_itself);
   }
-  if (freed && has_something_to_start()) heartbeat_.trigger("a place is free", /*again=*/true);
-}
-
-std::int64_t BoardLoops::next_due_ns() const {
-  std::int64_t due_ns = std::numeric_limits<std::int64_t>::max();
-  for (const ScheduledLoop* loop : all_) due_ns = std::min(due_ns, loop->next_due_ns());
-  return due_ns;
-}
-
-void BoardLoops::fire() {
-  for (ScheduledLoop* loop : all_) loop->run_if_due();
-}
-
-ScheduledLoop* BoardLoops::find(std::string_view name) {
-  const auto place = std::find_if(
-      all_.begin(), all_.end(), [name](const ScheduledLoop* loop) { return loop->name() == name; });
-  return place == all_.end() ? nullptr : *place;
+  if (freed && has_something_to_start()) trigger_heartbeat("a place is free");
 }
 
 bool BoardLoops::has_something_to_start() const {
@@ -115,7 +93,7 @@ bool BoardLoops::has_something_to_start() const {
 // meanwhile is read, too: no tick goes by a policy that nobody has looked for.
 void BoardLoops::prepare(std::function<void(const Digest& policy_digest)> then) {
   auto places = policy_places(parts_.engine.world());
-  parts_.run_blocking([this, files = parts_.files, places = std::move(places),
+  parts_.blocking.run([this, files = parts_.files, places = std::move(places),
                        then = std::move(then),
                        now_ns = parts_.clock.wall_ns()]() mutable -> std::function<void()> {
     auto read = std::make_shared<std::vector<PolicyRead>>();

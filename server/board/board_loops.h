@@ -11,14 +11,15 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <string_view>
 
 #include "server/board/board_files.h"
 #include "server/board/board_settings.h"
 #include "server/board/worktree_keeper.h"
 #include "server/engine/engine.h"
+#include "server/platform/blocking_pool.h"
 #include "server/platform/clock.h"
 #include "server/scheduler/scheduled_loop.h"
+#include "server/scheduler/service_loops.h"
 
 namespace signalbox {
 
@@ -35,15 +36,13 @@ struct PolicyRead {
   Stored<std::shared_ptr<const PolicyReading>> reading;
 };
 
-class BoardLoops {
+class BoardLoops final : public LoopGroup {
  public:
   struct Parts {
     Engine& engine;
     const Clock& clock;
     IdSource& ids;
-    // Runs `work` on a thread that may block (always the same one), then what it returns on the
-    // engine's thread.
-    std::function<void(std::function<std::function<void()>()> work)> run_blocking;
+    BlockingPool blocking;              // of one thread: what is asked first is done first
     std::shared_ptr<BoardFiles> files;  // that thread's, for as long as it needs it
     // For people: what went wrong, and `false`; or what was done.
     std::function<void(bool ok, const std::string& text)> log;
@@ -51,22 +50,14 @@ class BoardLoops {
 
   // `mode` is pinned in coderunner stations of projects that name none.
   BoardLoops(Parts parts, const BoardSettings& settings, CoderunnerMode mode);
-  ~BoardLoops();
+  ~BoardLoops() override;
 
-  // At the start, and when the world was rolled back.
-  void arm();
-  // Wall clock and monotonic clock parted.
-  void clock_jumped(const std::string& cause);
-  // Follows what is durable.
-  void apply(std::span<const Record> records);
+  [[nodiscard]] std::span<ScheduledLoop* const> loops() const override { return loops_; }
+  void on_armed() override;
+  void apply(std::span<const Record> records) override;
 
-  // When to call fire() (monotonic, ns).
-  [[nodiscard]] std::int64_t next_due_ns() const;
-  void fire();
-
-  // nullptr: there is no such loop.
-  [[nodiscard]] ScheduledLoop* find(std::string_view name);
-  [[nodiscard]] const std::array<ScheduledLoop*, 3>& all() const { return all_; }
+  // Begins a tick of the heartbeat now; while one is under way another one follows it.
+  void trigger_heartbeat(const std::string& reason) { heartbeat_.trigger(reason, /*again=*/true); }
 
  private:
   void prepare(std::function<void(const Digest& policy_digest)> then);
@@ -85,7 +76,7 @@ class BoardLoops {
   ScheduledLoop heartbeat_;
   ScheduledLoop synthesizer_;
   ScheduledLoop prune_;
-  const std::array<ScheduledLoop*, 3> all_;
+  const std::array<ScheduledLoop*, 3> loops_;
 };
 
 }  // namespace signalbox

@@ -7,10 +7,10 @@
 
 namespace signalbox {
 
-WorktreeKeeper::WorktreeKeeper(Engine& engine, RunBlocking run_blocking,
+WorktreeKeeper::WorktreeKeeper(Engine& engine, BlockingPool blocking,
                                std::shared_ptr<BoardFiles> files, Log log)
     : engine_(engine),
-      run_blocking_(std::move(run_blocking)),
+      blocking_(std::move(blocking)),
       files_(std::move(files)),
       log_(std::move(log)) {}
 
@@ -39,7 +39,7 @@ void WorktreeKeeper::apply(std::span<const Record> records) {
 void WorktreeKeeper::remove_of(const RunId& run_id) {
   if (!under_way_.insert(run_id).second) return;
   const CardWorktree worktree = engine_.world().worktrees.at(run_id);
-  run_blocking_([this, worktree, files = files_]() -> std::function<void()> {
+  blocking_.run([this, worktree, files = files_]() -> std::function<void()> {
     return [this, note = files->remove_worktree(worktree)] {
       under_way_.erase(note.run_id);
       this->note(note);
@@ -50,7 +50,7 @@ void WorktreeKeeper::remove_of(const RunId& run_id) {
 // Which ones are there is asked first, and only then which runs are known: one that begins in
 // between has no worktree among them, or is known.
 void WorktreeKeeper::remove_orphans_of(const Project& project) {
-  run_blocking_([this, name = project.name, repository = project.repository,
+  blocking_.run([this, name = project.name, repository = project.repository,
                  files = files_]() -> std::function<void()> {
     auto listed = files->runs_with_worktrees(repository);
     return [this, name, repository, listed = std::move(listed)]() mutable {
@@ -72,7 +72,7 @@ void WorktreeKeeper::remove_orphans_of(const Project& project) {
 
 void WorktreeKeeper::remove_orphans(const std::string& project, const std::string& repository,
                                     std::set<std::string> run_ids) {
-  run_blocking_([this, project, repository, run_ids = std::move(run_ids),
+  blocking_.run([this, project, repository, run_ids = std::move(run_ids),
                  files = files_]() -> std::function<void()> {
     auto notes = files->remove_orphans(project, repository, run_ids);
     return [this, project, notes = std::move(notes)] {

@@ -13,16 +13,15 @@
 
 #include "server/board/board_files.h"
 #include "server/engine/engine.h"
+#include "server/platform/blocking_pool.h"
 
 namespace signalbox {
 
 class WorktreeKeeper {
  public:
-  using RunBlocking = std::function<void(std::function<std::function<void()>()> work)>;
   using Log = std::function<void(bool ok, const std::string& text)>;
 
-  WorktreeKeeper(Engine& engine, RunBlocking run_blocking, std::shared_ptr<BoardFiles> files,
-                 Log log);
+  WorktreeKeeper(Engine& engine, BlockingPool blocking, std::shared_ptr<BoardFiles> files, Log log);
 
   // At the start: of all runs that ended, and what lies about in the projects' repositories.
   void arm();
@@ -37,7 +36,7 @@ class WorktreeKeeper {
   void note(const NoteWorktree& command);
 
   Engine& engine_;
-  const RunBlocking run_blocking_;
+  const BlockingPool blocking_;
   const std::shared_ptr<BoardFiles> files_;  // the thread's, too, for as long as it needs it
   const Log log_;
   std::set<RunId> under_way_;

@@ -22,7 +22,7 @@ bool has_agent_log(ExecutorKind kind) {
 AgentLogs::AgentLogs(Context context)
     : context_(std::move(context)),
       reader_(context_.jobs, [this](std::vector<LogExcerpt> excerpts) {
-        context_.post([this, excerpts = std::move(excerpts)] { send_live(excerpts); });
+        context_.to_engine([this, excerpts = std::move(excerpts)] { send_live(excerpts); });
       }) {}
 
 void AgentLogs::subscribe(std::shared_ptr<Peer> peer, std::string subscription,
@@ -30,9 +30,9 @@ void AgentLogs::subscribe(std::shared_ptr<Peer> peer, std::string subscription,
   peer->keep_open();
   subscribers_.push_back({std::move(peer), subscription, run_id});
   const auto runs = run_id ? std::optional(std::set<RunId>{*run_id}) : std::nullopt;
-  context_.run_blocking([this, subscription, jobs = followed(runs)] {
+  context_.to_files([this, subscription, jobs = followed(runs)] {
     reader_.look_back(jobs, [this, &subscription](std::vector<LogExcerpt> excerpts) {
-      context_.post([this, subscription, excerpts = std::move(excerpts)] {
+      context_.to_engine([this, subscription, excerpts = std::move(excerpts)] {
         send_backlog(subscription, excerpts);
       });
     });
@@ -48,7 +48,7 @@ void AgentLogs::look() {
   sweep();
   if (subscribers_.empty()) {
     looking_ = false;
-    context_.run_blocking([this] { reader_.rest(); });
+    context_.to_files([this] { reader_.rest(); });
     return;
   }
   // Somebody may follow all; else the runs that are asked for.
@@ -58,9 +58,9 @@ void AgentLogs::look() {
     if (runs) runs->insert(*each.run_id);
   }
   std::vector<FollowedJob> jobs = followed(runs);
-  context_.run_blocking([this, jobs = std::move(jobs)] {
+  context_.to_files([this, jobs = std::move(jobs)] {
     reader_.look(jobs);
-    context_.post([this] { context_.after_interval([this] { look(); }); });
+    context_.to_engine([this] { context_.after_interval([this] { look(); }); });
   });
 }
 

@@ -17,6 +17,7 @@
 #include "server/engine/engine.h"
 #include "server/executors/agent_log_reader.h"
 #include "server/executors/executor.h"
+#include "server/platform/blocking_pool.h"
 #include "server/platform/clock.h"
 #include "server/rpc/peer.h"
 
@@ -32,12 +33,9 @@ class AgentLogs {
     std::filesystem::path jobs;  // the directory of the jobs' directories
     // The runs with a job under way.
     std::function<std::vector<RunId>()> runs_with_jobs;
-    // Runs `work` on a thread that may block.
-    std::function<void(std::function<void()> work)> run_blocking;
-    // Runs `action` on the engine's thread, in the order of the calls.
-    std::function<void(std::function<void()> action)> post;
-    // Runs `action` on the engine's thread after limits::agent_log_interval_ms_min.
-    std::function<void(std::function<void()> action)> after_interval;
+    Post to_files;        // a thread that may block
+    Post to_engine;       // the engine's thread, in the order of the calls
+    Post after_interval;  // likewise, after limits::agent_log_interval_ms_min
   };
 
   explicit AgentLogs(Context context);

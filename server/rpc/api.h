@@ -10,6 +10,7 @@
 #include "server/followers/projector.h"
 #include "server/followers/run_root/found_file.h"
 #include "server/platform/artifact_store.h"
+#include "server/platform/blocking_pool.h"
 #include "server/platform/clock.h"
 #include "server/rpc/claim_queue.h"
 #include "server/rpc/event_feed.h"
@@ -50,10 +51,8 @@ struct Api {
   Clock& clock;
   IdSource& ids;
   ServerFacts facts;
-  // Runs `work` on a thread that may block, then what it returns on the engine's thread.
-  std::function<void(std::function<std::function<void()>()> work)> run_blocking;
-  // Runs `action` on the engine's thread.
-  std::function<void(std::function<void()> action)> post;
+  BlockingPool blocking;
+  Post post;  // to the engine's thread
   Timers& timers;
   // The digest of the world as it is, see projections/world_digest.h.
   std::function<Digest()> world_digest;

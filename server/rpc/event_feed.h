@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "server/platform/blocking_pool.h"
 #include "server/rpc/broadcasts.h"
 #include "server/rpc/peer.h"
 #include "store/event_log.h"
@@ -35,9 +36,8 @@ struct EventFilter {
 class EventFeed {
  public:
   // `read_error` gets what goes wrong when the log is read for a subscriber, who is told and let
-  // go, and `post` runs an action later on the caller's thread.
-  EventFeed(const EventLog& log, std::function<void(const StoreError&)> read_error,
-            std::function<void(std::function<void()>)> post)
+  // go, and `post` brings an action to the caller's thread.
+  EventFeed(const EventLog& log, std::function<void(const StoreError&)> read_error, Post post)
       : log_(log), read_error_(std::move(read_error)), post_(std::move(post)) {}
 
   // No more can subscribe.
@@ -78,7 +78,7 @@ class EventFeed {
 
   const EventLog& log_;
   std::function<void(const StoreError&)> read_error_;
-  std::function<void(std::function<void()>)> post_;
+  Post post_;
   std::vector<std::shared_ptr<Subscriber>> subscribers_;
 };
 

@@ -186,7 +186,7 @@ void LockQueue::arm(const std::string& key, const KeyQueue& queue, std::int64_t 
 
 void LockQueue::read_file(const std::string& key, std::uint64_t number,
                           const std::string& run_root) {
-  api_.run_blocking([this, key, number, run_root]() -> std::function<void()> {
+  api_.blocking.run([this, key, number, run_root]() -> std::function<void()> {
     return [this, key, number, file = read_lock_file(run_root, api_.log, api_.read_found_file)] {
       on_file(key, number, file);
     };

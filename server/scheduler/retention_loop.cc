@@ -90,10 +90,11 @@ void RetentionLoop::tick(const ScheduledLoop::Ended& ended) {
   const std::int64_t now_ns = parts_.clock.wall_ns();
   const bool ever = settings_.older_than_ms >= now_ns / ns_per_ms;
   const std::int64_t until_ns = ever ? 0 : now_ns - settings_.older_than_ms * ns_per_ms;
-  parts_.run_blocking([this, ended, until_ns, open = open_nouns(parts_.engine.world()),
+  parts_.blocking.run([this, ended, until_ns, open = open_nouns(parts_.engine.world()),
                        stopped = stopped_]() -> std::function<void()> {
     auto found = has_old_records(parts_.log, until_ns, open, *stopped);
-    return [this, ended, found = std::move(found)] {
+    return [this, ended, stopped, found = std::move(found)] {
+      if (*stopped) return;  // the next start concludes it
       if (!found) return ended("the log can't be read: " + found.error().message);
       if (!*found) return ended(std::nullopt);
       parts_.enter_maintenance();  // the tick ends when the service is back

@@ -7,17 +7,21 @@
 // engine's thread.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "server/engine/engine.h"
+#include "server/platform/blocking_pool.h"
 #include "server/platform/clock.h"
 #include "server/scheduler/retention_outcome.h"
 #include "server/scheduler/scheduled_loop.h"
+#include "server/scheduler/service_loops.h"
 
 namespace signalbox {
 
@@ -26,14 +30,13 @@ namespace signalbox {
 void conclude_retention(Engine& engine, const EventLog& log,
                         const std::optional<RetentionOutcome>& outcome);
 
-class RetentionLoop {
+class RetentionLoop final : public LoopGroup {
  public:
   struct Parts {
     Engine& engine;
     const Clock& clock;
     const EventLog& log;
-    // Runs `work` on a thread that may block, then what it returns on the engine's thread.
-    std::function<void(std::function<std::function<void()>()> work)> run_blocking;
+    BlockingPool blocking;
     // There is something to drop: a clean stop, the retention, and a start.
     std::function<void()> enter_maintenance;
   };
@@ -41,12 +44,12 @@ class RetentionLoop {
   // `latest` is what the retention before this start came to, if there was one in this process.
   RetentionLoop(Parts parts, const RetentionSettings& settings,
                 std::optional<RetentionOutcome> latest);
-  ~RetentionLoop();
+  ~RetentionLoop() override;
 
-  // Gives up a look that is under way.
+  [[nodiscard]] std::span<ScheduledLoop* const> loops() const override { return loops_; }
+  // The service stops: gives up a look that is under way, and leaves its tick to the next start.
   void stop() { *stopped_ = true; }
 
-  [[nodiscard]] ScheduledLoop& loop() { return loop_; }
   [[nodiscard]] const ScheduledLoop& loop() const { return loop_; }
   [[nodiscard]] const RetentionSettings& settings() const { return settings_; }
   // The latest one that dropped records or failed: of this process, else of the log.
@@ -60,6 +63,7 @@ class RetentionLoop {
   std::optional<RetentionOutcome> latest_;
   const std::shared_ptr<std::atomic<bool>> stopped_;
   ScheduledLoop loop_;
+  const std::array<ScheduledLoop*, 1> loops_{&loop_};
 };
 
 }  // namespace signalbox

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "server/engine/engine.h"
+#include "server/platform/blocking_pool.h"
 #include "server/platform/clock.h"
 #include "server/scheduler/job_runner.h"
 
@@ -26,8 +27,6 @@ Job job_of(const Run& run, const std::filesystem::path& runs_root);
 
 class StationJobs {
  public:
-  // Runs an action on the engine's thread.
-  using Post = std::function<void(std::function<void()> action)>;
   using Log = std::function<void(const Job& job, const std::string& text)>;
 
   struct Settings {

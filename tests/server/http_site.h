@@ -27,7 +27,7 @@ class HttpSite {
   }
   // `adjust` may change what the sessions work with.
   explicit HttpSite(const std::function<void(HttpService&)>& adjust = {}) {
-    HttpService service;
+    HttpService service{{}, {}, {}, {at_once, at_once}, HostRule()};
     service.handle_line = [this](std::string_view line, const Caller& caller,
                                  const std::shared_ptr<Peer>& peer) {
       rpc.dispatcher.handle(line, {caller.actor(), Role::admin}, peer);
@@ -38,7 +38,6 @@ class HttpSite {
                                  std::optional<std::string_view>,
                                  const std::shared_ptr<Peer>& peer) { handle(line, caller, peer); };
     service.not_ready = [this] { return not_ready; };
-    service.run_blocking = [](const std::function<std::function<void()>()>& work) { work()(); };
     if (adjust) adjust(service);
     listener_ = std::make_unique<Listener>(io_, std::move(service));
     if (auto ok = listener_->listen_unix(socket()); !ok) throw std::runtime_error(ok.error());

@@ -99,6 +99,8 @@ class ListeningPeer : public Peer {
   bool is_closed = false;
 };
 
+inline void at_once(const std::function<void()>& action) { action(); }
+
 class RpcSite {
  public:
   RpcSite() { engine.set_committer(committer); }
@@ -150,8 +152,7 @@ class RpcSite {
   MemoryTable table;
   RunIndex index{table};
   Projector projector{log, index, [](const StoreError&) {}};
-  EventFeed feed{log, [](const StoreError&) {},
-                 [](const std::function<void()>& action) { action(); }};
+  EventFeed feed{log, [](const StoreError&) {}, at_once};
   ArtifactStore artifacts{"/nonexistent"};
   ClaimQueue claims{engine, ids,
                     [this](std::span<const Record> records) { return claim_result(api, records); },
@@ -172,8 +173,8 @@ class RpcSite {
           clock,
           ids,
           {"/data", "/data/signalbox.sock", 0},
-          [](const std::function<std::function<void()>()>& work) { work()(); },
-          [](const std::function<void()>& action) { action(); },
+          {at_once, at_once},
+          at_once,
           timers,
           [] { return Digest{}; },
           nullptr,

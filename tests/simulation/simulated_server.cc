@@ -85,7 +85,7 @@ SimulatedServer::SimulatedServer(Environment& environment, SimulatedDisk& disk,
                      environment_.note("clock jump: " + jump.cause);
                      timers_before_jump_ = timer_loop_.timers();
                      post([this, cause = jump.cause] {
-                       if (!stopping_) board_.clock_jumped(cause);
+                       if (!stopping_) loops_.clock_jumped(cause);
                      });
                    },
                    [this](const OverdueItem& item) {
@@ -93,12 +93,10 @@ SimulatedServer::SimulatedServer(Environment& environment, SimulatedDisk& disk,
                      if (!item.job_id.empty()) jobs_.end_overdue(item.job_id);
                    },
                    [] {}}),
-      board_(
-          {engine_, environment.schedule, ids_,
-           [this](const std::function<std::function<void()>()>& work) { run_on_board_files(work); },
-           repositories_,
-           [this](bool, const std::string& text) { environment_.note("board: " + text); }},
-          read_board_settings(rhythm.texts).value(), CoderunnerMode::mock),
+      board_({engine_, environment.schedule, ids_, board_files_pool(), repositories_,
+              [this](bool, const std::string& text) { environment_.note("board: " + text); }},
+             read_board_settings(rhythm.texts).value(), CoderunnerMode::mock),
+      loops_(engine_),
       feed_(
           disk.log(), [this](const StoreError& error) { environment_.violate(error.message); },
           [this](std::function<void()> action) { post(std::move(action)); }),
@@ -125,10 +123,9 @@ SimulatedServer::SimulatedServer(Environment& environment, SimulatedDisk& disk,
           },
           {"/runs", jobs_max}) {
   engine_.set_committer(committer_);
+  loops_.add(board_);
   api_.board = &board_;
-  api_.trigger_heartbeat = [this](const std::string& reason) {
-    board_.find(heartbeat_loop_name)->trigger(reason, /*again=*/true);
-  };
+  api_.trigger_heartbeat = [this](const std::string& reason) { board_.trigger_heartbeat(reason); };
   api_.check_repository = [this](const PutProject& command) {
     return repositories_->check(command);
   };
@@ -154,7 +151,7 @@ Engine::Hooks SimulatedServer::hooks() {
         }
         for (const Commit& commit : outcome.batch) {
           files_.observe(commit);
-          if (!stopping_) board_.apply(commit);
+          if (!stopping_) loops_.apply(commit);
         }
         project_later();
         feed_.publish(outcome.batch);
@@ -177,7 +174,7 @@ Api SimulatedServer::api() {
       environment_.schedule,
       ids_,
       {"/data", "/data/signalbox.sock", environment_.schedule.wall_ns()},
-      [this](const std::function<std::function<void()>()>& work) { run_blocking(work); },
+      blocking_pool(),
       [this](std::function<void()> action) { post(std::move(action)); },
       timer_loop_.timers(),
       [this] { return digest(); },
@@ -193,39 +190,45 @@ Api SimulatedServer::api() {
 }
 
 // On a thread that has its own pace, and back. What it saw of run roots is what is decided by.
-void SimulatedServer::run_blocking(const std::function<std::function<void()>()>& work) {
-  environment_.schedule.after(
-      environment_.random.between(0, 2000) * ns_per_us, owner_, [this, work] {
-        auto then = work();
-        environment_.schedule.after(environment_.random.between(0, 1000) * ns_per_us, owner_,
-                                    [this, then = std::move(then), sight = files_.take_sight()] {
-                                      timer_loop_.check_for_clock_jump(stopping_);
-                                      files_.decide_by(sight);
-                                      then();
-                                      files_.decide_by(std::nullopt);
-                                    });
-      });
+BlockingPool SimulatedServer::blocking_pool() {
+  return {[this](std::function<void()> work) {
+            environment_.schedule.after(environment_.random.between(0, 2000) * ns_per_us, owner_,
+                                        std::move(work));
+          },
+          [this](std::function<void()> then) {
+            environment_.schedule.after(
+                environment_.random.between(0, 1000) * ns_per_us, owner_,
+                [this, then = std::move(then), sight = files_.take_sight()] {
+                  timer_loop_.check_for_clock_jump(stopping_);
+                  files_.decide_by(sight);
+                  then();
+                  files_.decide_by(std::nullopt);
+                });
+          }};
 }
 
 // On a thread of their own, one thing after the other, and back.
-void SimulatedServer::run_on_board_files(const std::function<std::function<void()>()>& work) {
-  const std::int64_t now_ns = environment_.schedule.monotonic_ns();
-  board_files_busy_until_ns_ =
-      std::max(board_files_busy_until_ns_, now_ns) + repositories_->duration_ns();
-  environment_.schedule.after(board_files_busy_until_ns_ - now_ns, owner_, [this, work] {
-    post([this, then = work()] {
-      timer_loop_.check_for_clock_jump(stopping_);
-      if (!stopping_) then();
-    });
-  });
+BlockingPool SimulatedServer::board_files_pool() {
+  return {[this](std::function<void()> work) {
+            const std::int64_t now_ns = environment_.schedule.monotonic_ns();
+            board_files_busy_until_ns_ =
+                std::max(board_files_busy_until_ns_, now_ns) + repositories_->duration_ns();
+            environment_.schedule.after(board_files_busy_until_ns_ - now_ns, owner_,
+                                        std::move(work));
+          },
+          [this](std::function<void()> then) {
+            post([this, then = std::move(then)] {
+              timer_loop_.check_for_clock_jump(stopping_);
+              if (!stopping_) then();
+            });
+          }};
 }
 
-void SimulatedServer::fire_board() {
-  if (engine_.storage_full()) return;
-  if (environment_.mutant == Mutant::skip_unrecorded) {
-    pass_over_skips(engine_.world(), board_, environment_.schedule.monotonic_ns());
+void SimulatedServer::run_due_loops() {
+  if (environment_.mutant == Mutant::skip_unrecorded && !engine_.storage_full()) {
+    pass_over_skips(engine_.world(), loops_, environment_.schedule.monotonic_ns());
   }
-  board_.fire();
+  loops_.run_due();
 }
 
 void SimulatedServer::apply(std::span<const Record> records) {
@@ -254,7 +257,7 @@ void SimulatedServer::start() {
   started_ = true;
   if (environment_.mutant != Mutant::forgotten_timers) timer_loop_.arm();
   jobs_.adopt();
-  board_.arm();
+  loops_.arm();
   schedule_turn();
 }
 
@@ -318,15 +321,14 @@ void SimulatedServer::turn() {
 
 void SimulatedServer::wait_for_time() {
   if (stopping_) return;
-  std::int64_t left_ns = timer_loop_.next_due_ns() - lease_clock_.monotonic_ns();
-  if (!engine_.storage_full()) {
-    left_ns = std::min(left_ns, board_.next_due_ns() - environment_.schedule.monotonic_ns());
-  }
+  const std::int64_t left_ns =
+      std::min(timer_loop_.next_due_ns() - lease_clock_.monotonic_ns(),
+               loops_.next_due_ns() - environment_.schedule.monotonic_ns());
   environment_.schedule.after(std::clamp<std::int64_t>(left_ns, 0, ns_per_s), owner_,
                               [this, alarm = ++alarm_] {
                                 if (alarm != alarm_ || stopping_) return;
                                 if (environment_.mutant != Mutant::due_for_ever) timer_loop_.fire();
-                                fire_board();
+                                run_due_loops();
                                 schedule_turn();
                               });
 }
@@ -355,7 +357,7 @@ void SimulatedServer::watch_for_space() {
     oracle_.has_space();
     oracle_.due().disturbed(environment_.schedule.monotonic_ns());
     jobs_.adopt();
-    board_.arm();
+    loops_.arm();
     schedule_turn();
   });
 }

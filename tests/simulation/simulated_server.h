@@ -91,9 +91,9 @@ class SimulatedServer {
               const std::shared_ptr<SimulatedPeer>& peer);
   Decided<Principal> principal_of(const signalbox::Caller& caller);
   void apply(std::span<const Record> records);
-  void run_blocking(const std::function<std::function<void()>()>& work);
-  void run_on_board_files(const std::function<std::function<void()>()>& work);
-  void fire_board();
+  BlockingPool blocking_pool();
+  BlockingPool board_files_pool();
+  void run_due_loops();
   void post(Schedule::Action action);
   void schedule_turn();
   void turn();
@@ -122,6 +122,7 @@ class SimulatedServer {
   StepQueue steps_;
   TimerLoop timer_loop_;
   BoardLoops board_;
+  ServiceLoops loops_;
   EventFeed feed_;
   ArtifactStore artifacts_;
   Authentication authentication_;

@@ -4,7 +4,7 @@
 #include <boost/json/serialize.hpp>
 
 #include "domain/remote_work.h"
-#include "server/board/board_loops.h"
+#include "server/scheduler/service_loops.h"
 #include "tests/simulation/schedule.h"
 
 namespace signalbox::simulation {
@@ -163,9 +163,9 @@ void tamper_with_start(Mutant mutant, const BoardRhythm& rhythm, World& world) {
   }
 }
 
-void pass_over_skips(const World& world, BoardLoops& board, std::int64_t monotonic_ns) {
+void pass_over_skips(const World& world, const ServiceLoops& loops, std::int64_t monotonic_ns) {
   World& own = const_cast<World&>(world);
-  for (ScheduledLoop* loop : board.all()) {
+  for (ScheduledLoop* loop : loops.all()) {
     const auto known = own.loops.find(loop->name());
     if (!loop->busy() || loop->next_due_ns() > monotonic_ns || known == own.loops.end()) continue;
     known->second.due_ns = *loop->due_ns();

@@ -12,7 +12,7 @@
 #include "tests/simulation/mutant.h"
 
 namespace signalbox {
-class BoardLoops;
+class ServiceLoops;
 }
 
 namespace signalbox::simulation {
@@ -25,7 +25,7 @@ void tamper_with(Mutant mutant, const World& world, std::span<const Record> reco
 // At a start, with the world as the log has it.
 void tamper_with_start(Mutant mutant, const BoardRhythm& rhythm, World& world);
 // Before the board's loops do what is due: a tick that is due while one is under way is none.
-void pass_over_skips(const World& world, BoardLoops& board, std::int64_t monotonic_ns);
+void pass_over_skips(const World& world, const ServiceLoops& loops, std::int64_t monotonic_ns);
 
 // A command that nobody gave, and that follows from the record.
 std::optional<Command> unasked(Mutant mutant, const Record& record);

@@ -92,13 +92,16 @@ class SimulatedService {
             [](const Job&, const std::string&) {},
             {"/", policy.jobs_max ? *policy.jobs_max : settings.jobs_max,
              policy.remote_jobs_max ? *policy.remote_jobs_max : settings.remote_jobs_max}),
-        board_({engine_, time_, ids_,
-                [this](const std::function<std::function<void()>()>& blocking) {
-                  time_.after(0, [blocking] { blocking()(); });
-                },
-                repositories_, [](bool, const std::string&) {}},
+        board_({engine_,
+                time_,
+                ids_,
+                {[this](std::function<void()> work) { time_.after(0, std::move(work)); },
+                 [](const std::function<void()>& action) { action(); }},
+                repositories_,
+                [](bool, const std::string&) {}},
                board_settings(policy), CoderunnerMode::mock) {
     engine_.set_committer(committer_);
+    loops_.add(board_);
   }
 
   WhatIf run();
@@ -136,6 +139,7 @@ class SimulatedService {
   SimulatedWorkers workers_;
   StationJobs jobs_;
   BoardLoops board_;
+  ServiceLoops loops_{engine_};
 
   struct CardProgress {
     const RecordedCard* recorded = nullptr;
@@ -165,7 +169,7 @@ Engine::Hooks SimulatedService::hooks() {
           [this](const CommitOutcome& outcome) {
             for (const Commit& commit : outcome.batch) {
               jobs_.apply(commit);
-              board_.apply(commit);
+              loops_.apply(commit);
             }
             schedule_turn();
           },
@@ -266,7 +270,7 @@ void SimulatedService::submit(const RecordedCard& recorded) {
   if (!recorded.submitted.key.empty()) command.key = recorded.submitted.key;
   command.priority = recorded.submitted.priority;
   (void)engine_.begin(by_a_person).apply(command);
-  board_.find(heartbeat_loop_name)->trigger("card submitted", /*again=*/true);
+  board_.trigger_heartbeat("card submitted");
 }
 
 void SimulatedService::on_card_run(const Record& record, const RunId& run, bool merge) {
@@ -325,13 +329,13 @@ void SimulatedService::turn() {
 void SimulatedService::alarm() {
   const std::int64_t due_ns =
       std::min(timers_.next_due_ns().value_or(std::numeric_limits<std::int64_t>::max()),
-               board_.next_due_ns());
+               loops_.next_due_ns());
   time_.at(due_ns, [this, number = ++alarm_] {
     if (number != alarm_) return;
     for (const Command& command : timers_.take_due(engine_.world(), time_.monotonic_ns())) {
       (void)engine_.begin(by_the_service).apply(command);
     }
-    board_.fire();
+    loops_.run_due();
     schedule_turn();
   });
 }
@@ -367,7 +371,7 @@ bool SimulatedService::is_done() const {
 
 WhatIf SimulatedService::run() {
   (void)engine_.begin(by_the_service).apply(StartServer{"what-if"});
-  board_.arm();
+  loops_.arm();
   plan_work();
   const std::int64_t recorded_ns = work_.to_ns - work_.from_ns;
   const std::int64_t until_ns = work_.to_ns + 3 * recorded_ns + ns_per_day;

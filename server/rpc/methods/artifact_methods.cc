@@ -47,7 +47,7 @@ Rejection refusal(const RunId& run_id, const StoreError& error) {
   return {ErrorCode::STORAGE_DAMAGED, error.message, {}, {"signalbox replay --verify"}};
 }
 
-json::object to_json(const RebuildArtifacts& params, const RunRootRebuild& rebuild) {
+json::object rebuild_result(const RebuildArtifacts& params, const RunRootRebuild& rebuild) {
   json::array files;
   for (const RebuiltFile& file : rebuild.finish(/*write=*/!params.check)) {
     json::object object;
@@ -77,7 +77,7 @@ void rebuild(Api& api, Call& call) {
     api.post([responder, outcome = std::move(outcome)] { responder.answer(outcome); });
   };
   const Position position = api.engine.durable_position();
-  api.run_blocking([&api, params = *params, position, answer]() -> std::function<void()> {
+  api.blocking.run([&api, params = *params, position, answer]() -> std::function<void()> {
     const auto work =
         std::make_shared<RunRootRebuild>(api.log, api.run_roots->run_files(), params.run_id);
     const auto advanced = work->advance(position);
@@ -90,7 +90,7 @@ void rebuild(Api& api, Call& call) {
       if (auto rest = work->advance(written); !rest) {
         return answer(tl::unexpected(refusal(params.run_id, rest.error())));
       }
-      answer(to_json(params, *work));
+      answer(rebuild_result(params, *work));
     });
     return [] {};
   });

@@ -121,7 +121,7 @@ void read(Api& api, Call& call) {
   api.engine.release_when_durable([&api, responder = call.responder, from, limit = *limit,
                                    filter = std::move(*filter)](Durability) {
     // Off the engine's thread: a page is up to read_scan_max records to look at.
-    api.run_blocking([&api, responder, from, limit, filter]() -> std::function<void()> {
+    api.blocking.run([&api, responder, from, limit, filter]() -> std::function<void()> {
       return [responder, page = read_page(api.log, from, limit, filter)]() mutable {
         responder.answer(std::move(page));
       };

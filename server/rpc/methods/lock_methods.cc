@@ -71,7 +71,7 @@ void handle_word(Api& api, Call& call) {
   if (!is_forgotten(api.engine.world(), *command)) {
     return apply_word(api, call, *command, result_of);
   }
-  api.run_blocking([&api, call = Call{{}, call.origin, call.responder},
+  api.blocking.run([&api, call = Call{{}, call.origin, call.responder},
                     command = std::move(*command)]() mutable -> std::function<void()> {
     command.token_owner = owner_in_log(api.log, command.key, command.token);
     return [&api, call, command]() mutable {

@@ -44,8 +44,8 @@ json::object tick_of(const World& world, std::string_view loop) {
 // Those that have a schedule.
 std::vector<ScheduledLoop*> scheduled_loops(const Api& api) {
   std::vector<ScheduledLoop*> loops;
-  if (api.board != nullptr) loops.assign(api.board->all().begin(), api.board->all().end());
-  if (api.retention != nullptr) loops.push_back(&api.retention->loop());
+  if (api.board != nullptr) loops.assign(api.board->loops().begin(), api.board->loops().end());
+  if (api.retention != nullptr) loops.push_back(api.retention->loops().front());
   return loops;
 }
 

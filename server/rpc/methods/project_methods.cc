@@ -53,7 +53,7 @@ void put(Api& api, Call& call) {
   // What is refused anyway isn't worth a look at the disk.
   const auto decided = decide(api.engine.world(), *command, Now{api.clock.wall_ns()});
   if (!decided) return call.responder.reject(decided.error());
-  api.run_blocking([&api, check = api.check_repository,
+  api.blocking.run([&api, check = api.check_repository,
                     call = Call{{}, call.origin, call.responder},
                     command = std::move(*command)]() mutable -> std::function<void()> {
     auto checked = check(command);

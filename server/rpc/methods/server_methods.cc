@@ -84,7 +84,7 @@ void crash_report_method(Api& api, Call& call) {
     return call.responder.reject(
         {ErrorCode::ARTIFACT_NOT_FOUND, "the log knows of no crash", {}, {"signalbox status"}});
   }
-  api.run_blocking([&api, digest = server.crash_report, position = server.recovered_at,
+  api.blocking.run([&api, digest = server.crash_report, position = server.recovered_at,
                     responder = call.responder]() -> std::function<void()> {
     const auto text = api.artifacts.get(digest);
     return [&api, text, digest, position, responder]() mutable {

@@ -75,7 +75,7 @@ void apply_complete(Api& api, Call& call, CompleteStation& command) {
 
 // The files come with the request; they are in the store before the event that names them.
 void store_artifacts(Api& api, Call& call, CompleteStation command) {
-  api.run_blocking([&api, call = Call{{}, call.origin, call.responder},
+  api.blocking.run([&api, call = Call{{}, call.origin, call.responder},
                     command = std::move(command)]() mutable -> std::function<void()> {
     for (InlineArtifact& artifact : command.artifacts) {
       auto stored =

@@ -80,7 +80,7 @@ void decide_begin(Api& api, Call& call, BeginTick& command, const TickMarker& ma
 void look_and_begin(Api& api, Call& call, BeginTick command) {
   const std::string root = root_of_marker(api, command);
   if (root.empty()) return decide_begin(api, call, command, {});
-  api.run_blocking([&api, root, call = Call{{}, call.origin, call.responder},
+  api.blocking.run([&api, root, call = Call{{}, call.origin, call.responder},
                     command = std::move(command),
                     wall_ns = api.clock.wall_ns()]() mutable -> std::function<void()> {
     return [&api, root, call, command = std::move(command),

@@ -79,7 +79,7 @@ void ArtifactDownload::read_result(const json::object& result) {
 }
 
 void ArtifactDownload::open() {
-  session().service().run_blocking([self = shared_from_this()]() -> std::function<void()> {
+  session().service().blocking.run([self = shared_from_this()]() -> std::function<void()> {
     self->file_ = FileDescriptor(::open(self->path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
     struct stat status {};
     const bool is_whole = self->file_ && ::fstat(self->file_.get(), &status) == 0 &&
@@ -98,7 +98,7 @@ void ArtifactDownload::check() {
     if (hash_.finish() != digest_) return refuse_damaged("is not what was stored");
     return send_header();
   }
-  session().service().run_blocking([self = shared_from_this()]() -> std::function<void()> {
+  session().service().blocking.run([self = shared_from_this()]() -> std::function<void()> {
     const std::size_t bytes =
         std::min<std::uint64_t>(checked_at_once_bytes, self->file_bytes_ - self->checked_bytes_);
     const std::string piece = read_piece(self->file_.get(), self->checked_bytes_, bytes);
@@ -160,7 +160,7 @@ void ArtifactDownload::send_header() {
 void ArtifactDownload::send_next() {
   if (session().closed()) return;
   if (left_.bytes == 0) return session().done();
-  session().service().run_blocking([self = shared_from_this()]() -> std::function<void()> {
+  session().service().blocking.run([self = shared_from_this()]() -> std::function<void()> {
     const std::size_t bytes = std::min<std::uint64_t>(piece_bytes_max, self->left_.bytes);
     self->piece_ = read_piece(self->file_.get(), self->left_.from, bytes);
     return [self, bytes] {

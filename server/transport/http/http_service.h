@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 #include "domain/error.h"
 #include "server/access/caller.h"
 #include "server/limits.h"
+#include "server/platform/blocking_pool.h"
 #include "server/rpc/peer.h"
 #include "server/transport/http/host_rule.h"
 
@@ -26,8 +28,7 @@ struct HttpService {
       handle_request;
   // Why no command would be taken now, as `/readyz` tells; nullopt: it is ready.
   std::function<std::optional<Rejection>()> not_ready;
-  // Runs `work` on a thread that may block, then what it returns on this one.
-  std::function<void(std::function<std::function<void()>()> work)> run_blocking;
+  BlockingPool blocking;
   HostRule host_rule;
   // Tests have less patience.
   std::int64_t header_ms_max = http_header_ms_max;
