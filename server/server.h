@@ -37,7 +37,9 @@
 #include "server/platform/clock.h"
 #include "server/platform/space_watch.h"
 #include "server/rpc/agent_logs.h"
+#include "server/rpc/claim_queue.h"
 #include "server/rpc/dispatcher.h"
+#include "server/rpc/event_feed.h"
 #include "server/rpc/lock_queue.h"
 #include "server/rpc/service_metrics.h"
 #include "server/rpc/step_queue.h"
@@ -49,6 +51,8 @@
 #include "server/transport/listener.h"
 
 namespace signalbox {
+
+struct MethodParts;
 
 class Server {
  public:
@@ -78,6 +82,7 @@ class Server {
   TimerLoop::Reports timer_loop_reports();
   Engine::Hooks hooks();
   Api api();
+  MethodParts method_parts();
   std::unique_ptr<RetentionLoop> retention_loop();
   AgentLogs::Context agent_log_context();
   HttpService http_service();

@@ -5,11 +5,11 @@
 
 #include <boost/asio/post.hpp>
 
-#include "domain/own_loops.h"
 #include "server/board/git_board_files.h"
 #include "server/limits.h"
 #include "server/platform/service_manager.h"
 #include "server/rpc/command_call.h"
+#include "server/rpc/methods/families.h"
 #include "server/rpc/results.h"
 #include "server/server.h"
 
@@ -76,9 +76,13 @@ Server::Server(const Config& config, Recovered& recovered, RunIndex& index, spdl
           post_to_engine()),
       agent_logs_(agent_log_context()),
       authentication_(engine_, clock_, config.access),
-      metrics_(clock_.wall_ns()),
+      metrics_(
+          {engine_, log_, projector_, claims_, feed_, traces_,
+           [this] { return retention_ && retention_->latest() && retention_->latest()->failed(); },
+           config.data.string()},
+          clock_.wall_ns()),
       api_(api()),
-      dispatcher_(api_),
+      dispatcher_(api_, all_methods(method_parts())),
       listener_(io_, http_service(), std::move(before.sockets)),
       signals_(io_, SIGTERM, SIGINT),
       clock_timer_(io_),
@@ -86,12 +90,6 @@ Server::Server(const Config& config, Recovered& recovered, RunIndex& index, spdl
       agent_log_timer_(io_) {
   loops_.add(board_);
   if (retention_) loops_.add(*retention_);
-  api_.board = &board_;
-  api_.retention = retention_.get();
-  api_.metrics = &metrics_;
-  api_.traces = &traces_;
-  api_.agent_logs = &agent_logs_;
-  api_.trigger_heartbeat = [this](const std::string& reason) { board_.trigger_heartbeat(reason); };
 }
 
 Server::~Server() = default;
@@ -162,28 +160,40 @@ Api Server::api() {
   return {engine_,
           log_,
           projector_,
-          claims_,
-          locks_,
-          feed_,
           artifacts_,
+          timer_loop_.timers(),
           clock_,
           ids_,
           {config_.data.string(), config_.socket.string(), clock_.wall_ns(), config_.jobs_max,
            config_.remote_jobs_max},
           blocking_pool(blocking_, /*while_serving=*/false),
           post_to_engine(),
-          timer_loop_.timers(),
-          [this] { return digest_.of(engine_.world()); },
-          &run_roots_,
           [this](Position position, RunRootWriter::Written written) {
             run_roots_.when_written(position, std::move(written));
           },
-          read_found_file,
-          KnownPipeline(config_.coderunner_mode),
-          &authentication_,
-          secure_random(),
-          &steps_,
-          &snapshotter_};
+          read_found_file};
+}
+
+MethodParts Server::method_parts() {
+  MethodParts parts{claims_,
+                    locks_,
+                    steps_,
+                    feed_,
+                    loops_,
+                    [this] { return digest_.of(engine_.world()); },
+                    traces_.resource(),
+                    config_.coderunner_mode};
+  parts.access = access_parts(authentication_);
+  parts.status_parts = {status_of(snapshotter_), status_of(run_roots_)};
+  if (retention_) parts.status_parts.push_back(status_of(*retention_));
+  parts.metrics_text = [this] { return metrics_.text(); };
+  parts.subscribe_agent_logs = [this](std::shared_ptr<Peer> peer, std::string subscription,
+                                      std::optional<RunId> run_id) {
+    agent_logs_.subscribe(std::move(peer), std::move(subscription), run_id);
+  };
+  parts.rebuild_artifacts = rebuild_run_roots(run_roots_);
+  parts.trigger_heartbeat = [this](const std::string& reason) { board_.trigger_heartbeat(reason); };
+  return parts;
 }
 
 AgentLogs::Context Server::agent_log_context() {

@@ -15,13 +15,20 @@
 #include "projections/world_digest.h"
 #include "projections/world_snapshot.h"
 #include "server/engine/recovery.h"
+#include "server/engine/timers.h"
+#include "server/platform/artifact_store.h"
 #include "server/replay/fixed_clock.h"
 #include "server/replay/log_prefix.h"
+#include "server/rpc/claim_queue.h"
 #include "server/rpc/dispatcher.h"
 #include "server/rpc/error_json.h"
+#include "server/rpc/event_feed.h"
 #include "server/rpc/lock_queue.h"
+#include "server/rpc/methods/families.h"
+#include "server/rpc/read_models.h"
 #include "server/rpc/results.h"
 #include "server/rpc/step_queue.h"
+#include "server/scheduler/service_loops.h"
 #include "store/position_at.h"
 
 namespace signalbox {
@@ -88,20 +95,19 @@ struct PastService::Parts {
         api{engine,
             log,
             projector,
-            claims,
-            locks,
-            feed,
             artifacts,
+            timers,
             clock,
             ids,
             {data.string(), {}, wall_ns},
             {[](const std::function<void()>& work) { work(); },
              [this](std::function<void()> action) { post(std::move(action)); }},
             [this](std::function<void()> action) { post(std::move(action)); },
-            timers,
-            [this] { return world_digest(engine.world()); }},
-        dispatcher(api) {
-    api.steps = &steps;
+            [](Position, const std::function<void(const std::string&)>& written) { written(""); },
+            read_found_file},
+        dispatcher(api, all_methods({claims, locks, steps, feed, loops,
+                                     [this] { return world_digest(engine.world()); },
+                                     trace_resource("signalbox", data.string())})) {
     timers.arm_all(engine.world(), wall_ns, clock.monotonic_ns());
   }
 
@@ -131,6 +137,7 @@ struct PastService::Parts {
   ClaimQueue claims;
   LockQueue locks;
   StepQueue steps;
+  ServiceLoops loops{engine};
   EventFeed feed;
   ArtifactStore artifacts;
   Timers timers;

@@ -7,6 +7,9 @@
 #include <boost/json/parse.hpp>
 
 #include "domain/attempt_end.h"
+#include "server/engine/engine.h"
+#include "server/followers/projector.h"
+#include "store/event_log.h"
 
 namespace signalbox {
 namespace {

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 
+#include "server/engine/engine.h"
+#include "server/followers/projector.h"
+#include "store/event_log.h"
+
 namespace signalbox {
 namespace {
 

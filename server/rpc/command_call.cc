@@ -2,6 +2,9 @@
 
 #include "domain/refusals.h"
 #include "server/engine/dropped_history.h"
+#include "server/engine/engine.h"
+#include "server/followers/projector.h"
+#include "store/event_log.h"
 
 namespace signalbox {
 namespace {
@@ -9,7 +12,6 @@ namespace {
 // Once the files that follow from everything up to `position`, which is durable, are there.
 void answer_when_written(Api& api, const Responder& responder, Position position,
                          const Decided<boost::json::object>& outcome) {
-  if (!api.when_files_written) return responder.answer(outcome);
   api.when_files_written(position, [&api, responder, outcome](const std::string& error) {
     api.post([responder, outcome, error] {
       Decided<boost::json::object> answer = outcome;
@@ -73,7 +75,6 @@ Rejection with_ended_run(Api& api, Rejection rejection) {
 }
 
 void answer_with_files(Api& api, const Responder& responder, Decided<boost::json::object> outcome) {
-  if (!api.when_files_written) return responder.answer(std::move(outcome));
   const Position position = api.engine.world().position;
   api.engine.release_when_durable(
       [&api, responder, position, outcome = std::move(outcome)](Durability durability) {

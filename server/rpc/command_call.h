@@ -4,6 +4,7 @@
 #include <span>
 #include <utility>
 
+#include "server/engine/engine.h"
 #include "server/rpc/method.h"
 #include "server/text/described_json.h"
 

@@ -1,11 +1,11 @@
 #include "server/rpc/dispatcher.h"
 
-#include <algorithm>
 #include <array>
-#include <iterator>
+#include <utility>
 
 #include <boost/json/monotonic_resource.hpp>
 
+#include "server/engine/engine.h"
 #include "server/limits.h"
 #include "server/rpc/command_identity.h"
 #include "server/rpc/request.h"
@@ -35,14 +35,8 @@ Rejection forbidden(const std::string& actor, const Method& method, Role role) {
 
 }  // namespace
 
-Dispatcher::Dispatcher(Api& api) : api_(api) {
-  for (auto family :
-       {run_methods, strategy_methods, station_methods, plan_methods, step_methods, lock_methods,
-        tick_methods, loop_methods, project_methods, card_methods, board_methods, artifact_methods,
-        event_methods, server_methods, access_methods, audit_methods}) {
-    std::vector<Method> rows = family();
-    std::move(rows.begin(), rows.end(), std::back_inserter(methods_));
-  }
+Dispatcher::Dispatcher(Api& api, std::vector<Method> methods)
+    : api_(api), methods_(std::move(methods)) {
   for (const Method& method : methods_) by_name_.emplace(method.name, &method);
 }
 

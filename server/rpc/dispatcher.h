@@ -16,7 +16,7 @@ namespace signalbox {
 
 class Dispatcher {
  public:
-  explicit Dispatcher(Api& api);
+  Dispatcher(Api& api, std::vector<Method> methods);
 
   // Handles one line from `peer`; the answer goes there, now or later. FORBIDDEN where the method
   // needs more than the principal's role.
@@ -38,7 +38,7 @@ class Dispatcher {
 
   Api& api_;
   std::optional<Rejection> refusal_;
-  std::vector<Method> methods_;
+  const std::vector<Method> methods_;
   boost::unordered_flat_map<std::string_view, const Method*> by_name_;
 };
 

@@ -1,6 +1,8 @@
 #include "server/rpc/due_leases.h"
 
 #include "server/engine/engine.h"
+#include "server/engine/timers.h"
+#include "server/platform/clock.h"
 
 namespace signalbox {
 void end_due_lock(Api& api, const std::optional<Token>& lock_token) {

@@ -7,10 +7,14 @@
 #include "domain/lock_file_holder.h"
 #include "domain/nanoseconds.h"
 #include "domain/refusals.h"
+#include "server/engine/engine.h"
+#include "server/engine/timers.h"
+#include "server/platform/clock.h"
 #include "server/rpc/api.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/lock_results.h"
 #include "server/rpc/lock_views.h"
+#include "store/event_log.h"
 
 namespace signalbox {
 void LockQueue::acquire(AcquireLock command, Origin origin, Responder responder) {

@@ -1,6 +1,8 @@
 #include "server/rpc/lock_results.h"
 
+#include "server/engine/engine.h"
 #include "server/text/time_text.h"
+#include "store/event_log.h"
 
 namespace signalbox {
 namespace {

@@ -6,6 +6,9 @@
 
 #include <boost/json/array.hpp>
 
+#include "server/engine/engine.h"
+#include "server/engine/timers.h"
+#include "server/platform/clock.h"
 #include "server/rpc/lock_queue.h"
 #include "server/text/time_text.h"
 
@@ -17,7 +20,7 @@ namespace json = boost::json;
 // The two clocks are read one after the other; less than this apart is the same moment.
 constexpr std::int64_t same_moment_ns = 50'000'000;
 
-json::object held_lock(const Api& api, const Lock& lock) {
+json::object held_lock(const Api& api, const LockQueue& queue, const Lock& lock) {
   const bool is_over =
       api.timers.expired_lock(api.engine.world(), lock.key, api.clock.monotonic_ns()).has_value();
   json::object object;
@@ -35,7 +38,7 @@ json::object held_lock(const Api& api, const Lock& lock) {
   for (const RunId& id : lock.runs) runs.emplace_back(to_string(id));
   object["runs"] = std::move(runs);
   object["loops"] = json::array(lock.loops.begin(), lock.loops.end());
-  object["waiting"] = api.locks.waiting_for(lock.key);
+  object["waiting"] = queue.waiting_for(lock.key);
   return object;
 }
 
@@ -57,12 +60,13 @@ Rejection with_lease_end(const Api& api, const std::string& key, Rejection rejec
   return rejection;
 }
 
-json::object lock_view(const Api& api, const std::string& key) {
+json::object lock_view(const Api& api, const LockQueue& queue, const std::string& key) {
   const World& world = api.engine.world();
   json::object result;
   result["key"] = key;
   const Lock* lock = world.find_lock(key);
-  result["lock"] = lock == nullptr ? json::value(nullptr) : json::value(held_lock(api, *lock));
+  result["lock"] =
+      lock == nullptr ? json::value(nullptr) : json::value(held_lock(api, queue, *lock));
   const EndedLock* ended = world.ended_locks.find(key);
   if (ended == nullptr) {
     result["last"] = nullptr;
@@ -74,11 +78,11 @@ json::object lock_view(const Api& api, const std::string& key) {
     last["ended_position"] = ended->ended_at;
     result["last"] = std::move(last);
   }
-  result["waiting"] = api.locks.waiting_for(key);
+  result["waiting"] = queue.waiting_for(key);
   return result;
 }
 
-json::object lock_list_view(const Api& api, const LockFilter& filter) {
+json::object lock_list_view(const Api& api, const LockQueue& queue, const LockFilter& filter) {
   std::vector<const Lock*> found;
   for (const auto& [key, lock] : api.engine.world().locks) {
     if (key > filter.cursor && key.starts_with(filter.prefix) &&
@@ -93,7 +97,7 @@ json::object lock_list_view(const Api& api, const LockFilter& filter) {
   json::object result;
   json::array locks;
   for (std::size_t index = 0; index < size; ++index) {
-    locks.push_back(held_lock(api, *found[index]));
+    locks.push_back(held_lock(api, queue, *found[index]));
   }
   result["locks"] = std::move(locks);
   result["next_cursor"] =

@@ -8,9 +8,12 @@
 #include <boost/json/object.hpp>
 
 #include "domain/error.h"
+#include "domain/lock.h"
 #include "server/rpc/api.h"
 
 namespace signalbox {
+
+class LockQueue;
 
 // When the lease of a held lock is over, as UTC. After a restart, or when the clocks parted, that
 // is later than the log tells: the lease began anew.
@@ -20,7 +23,7 @@ std::int64_t lease_end_utc_ns(const Api& api, const Lock& lock);
 Rejection with_lease_end(const Api& api, const std::string& key, Rejection rejection);
 
 // {"key", "lock": {…} | null, "last": {…} | null, "waiting"}.
-boost::json::object lock_view(const Api& api, const std::string& key);
+boost::json::object lock_view(const Api& api, const LockQueue& queue, const std::string& key);
 
 // By key. Locks whose key starts with `prefix`, after `cursor`.
 struct LockFilter {
@@ -30,6 +33,7 @@ struct LockFilter {
   std::size_t limit = 0;
 };
 // {"locks": [{…}], "next_cursor"}.
-boost::json::object lock_list_view(const Api& api, const LockFilter& filter);
+boost::json::object lock_list_view(const Api& api, const LockQueue& queue,
+                                   const LockFilter& filter);
 
 }  // namespace signalbox

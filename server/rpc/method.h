@@ -1,6 +1,7 @@
 // One row of the dispatch table, and what its handler is given.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -21,30 +22,20 @@ struct Call {
   Responder responder;
 };
 
+using Handler = std::function<void(Api& api, Call& call)>;
+
+// A handler that needs `part` beside the Api; `part` lives as long as it.
+template <class Part>
+Handler with(Part& part, void (*handle)(Api& api, Call& call, Part& part)) {
+  return [&part, handle](Api& api, Call& call) { handle(api, call, part); };
+}
+
 struct Method {
   std::string_view name;
   bool mutates;                     // takes a command_id
   std::optional<Role> needs;        // the least role that may; none: anybody, known or not
   std::vector<std::string> params;  // names, as PROTOCOL.md lists them
-  void (*handle)(Api& api, Call& call);
+  Handler handle;
 };
-
-// Every method, by noun.
-std::vector<Method> run_methods();
-std::vector<Method> strategy_methods();
-std::vector<Method> station_methods();
-std::vector<Method> plan_methods();
-std::vector<Method> step_methods();
-std::vector<Method> lock_methods();
-std::vector<Method> tick_methods();
-std::vector<Method> loop_methods();
-std::vector<Method> project_methods();
-std::vector<Method> card_methods();
-std::vector<Method> board_methods();
-std::vector<Method> artifact_methods();
-std::vector<Method> event_methods();
-std::vector<Method> server_methods();
-std::vector<Method> access_methods();
-std::vector<Method> audit_methods();
 
 }  // namespace signalbox

@@ -3,6 +3,7 @@
 #include <boost/describe/enum_to_string.hpp>
 
 #include "domain/refusals.h"
+#include "server/engine/engine.h"
 #include "server/rpc/run_then.h"
 #include "server/text/described_json.h"
 #include "server/text/time_text.h"

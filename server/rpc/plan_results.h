@@ -8,6 +8,7 @@
 
 #include "domain/command.h"
 #include "domain/event.h"
+#include "domain/world.h"
 #include "server/rpc/api.h"
 
 namespace signalbox {

@@ -2,6 +2,9 @@
 
 #include <utility>
 
+#include "server/engine/engine.h"
+#include "server/followers/projector.h"
+
 namespace signalbox {
 
 void ask_read_models(Api& api, const Responder& responder, Position position,

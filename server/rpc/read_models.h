@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "projections/run_index.h"
+#include "server/followers/projector.h"
 #include "server/rpc/api.h"
 #include "server/rpc/responder.h"
 

@@ -4,10 +4,13 @@
 
 #include "domain/attempt_end.h"
 #include "domain/refusals.h"
+#include "server/engine/engine.h"
+#include "server/followers/projector.h"
 #include "server/rpc/assignment.h"
 #include "server/rpc/run_then.h"
 #include "server/text/described_json.h"
 #include "server/text/time_text.h"
+#include "store/event_log.h"
 
 namespace signalbox {
 namespace {

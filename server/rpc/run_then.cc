@@ -2,6 +2,9 @@
 
 #include "domain/run_retry.h"
 #include "projections/run_history.h"
+#include "server/engine/engine.h"
+#include "server/followers/projector.h"
+#include "store/event_log.h"
 
 namespace signalbox {
 

@@ -19,11 +19,12 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 
 #include "domain/nanoseconds.h"
+#include "server/engine/engine.h"
+#include "server/followers/projector.h"
 #include "server/followers/traces/trace_exporter.h"
-#include "server/rpc/api.h"
-#include "server/rpc/lock_queue.h"
-#include "server/rpc/step_queue.h"
-#include "server/scheduler/retention_loop.h"
+#include "server/rpc/claim_queue.h"
+#include "server/rpc/event_feed.h"
+#include "server/scheduler/retention_outcome.h"
 #include "store/codec.h"
 
 namespace signalbox {
@@ -97,9 +98,9 @@ struct ServiceMetrics::Families {
   }
 
   void look_at_runs(const World& world);
-  void look_at_process(const Api& api);
-  void look_at_traces(const Api& api);
-  void look_at_retention(const Api& api);
+  void look_at_process(const Sources& sources);
+  void look_at_traces(const Sources& sources);
+  void look_at_retention(const Sources& sources);
 
   prometheus::Registry registry;
   Family<Counter>& events =
@@ -155,8 +156,8 @@ struct ServiceMetrics::Families {
       gauge("signalbox_subscriptions", "Connections that follow the events");
 };
 
-ServiceMetrics::ServiceMetrics(std::int64_t started_at_ns)
-    : families_(std::make_unique<Families>()) {
+ServiceMetrics::ServiceMetrics(Sources sources, std::int64_t started_at_ns)
+    : sources_(std::move(sources)), families_(std::make_unique<Families>()) {
   families_->build.Add({{"version", SIGNALBOX_VERSION}}).Set(1);
   Families::set(families_->started,
                 static_cast<double>(started_at_ns) / static_cast<double>(ns_per_s));
@@ -193,13 +194,13 @@ void ServiceMetrics::apply(const CommitOutcome& outcome) {
                                     static_cast<double>(ns_per_s));
 }
 
-std::string ServiceMetrics::text(const Api& api) {
+std::string ServiceMetrics::text() {
   Families& families = *families_;
-  const World& world = api.engine.world();
+  const World& world = sources_.engine.world();
   families.look_at_runs(world);
-  families.look_at_process(api);
-  families.look_at_traces(api);
-  families.look_at_retention(api);
+  families.look_at_process(sources_);
+  families.look_at_traces(sources_);
+  families.look_at_retention(sources_);
   Families::set(families.incarnation, static_cast<double>(world.server.incarnation));
   Families::set(families.locks, static_cast<double>(world.locks.size()));
   auto ticks = none_of_each<TickStatus>();
@@ -210,8 +211,8 @@ std::string ServiceMetrics::text(const Api& api) {
   cards.erase(CardStatus::merged);
   for (const auto& [id, card] : world.board.cards()) cards[card->status] += 1;
   Families::set(families.cards, "status", cards);
-  Families::set(families.claims, static_cast<double>(api.claims.size()));
-  Families::set(families.subscriptions, static_cast<double>(api.feed.size()));
+  Families::set(families.claims, static_cast<double>(sources_.claims.size()));
+  Families::set(families.subscriptions, static_cast<double>(sources_.feed.size()));
   return prometheus::TextSerializer().Serialize(families.registry.Collect());
 }
 
@@ -232,35 +233,33 @@ void ServiceMetrics::Families::look_at_runs(const World& world) {
   set(ready, static_cast<double>(world.ready.size()));
 }
 
-void ServiceMetrics::Families::look_at_process(const Api& api) {
-  const Position durable = api.engine.durable_position();
+void ServiceMetrics::Families::look_at_process(const Sources& sources) {
+  const Position durable = sources.engine.durable_position();
   set(position, static_cast<double>(durable));
-  const Position applied = api.projector.applied();
+  const Position applied = sources.projector.applied();
   set(lag, static_cast<double>(durable - std::min(applied, durable)));
-  set(full, api.engine.storage_full() ? 1 : 0);
-  set(held_rows, api.projector.held() ? 1 : 0);
+  set(full, sources.engine.storage_full() ? 1 : 0);
+  set(held_rows, sources.projector.held() ? 1 : 0);
   std::error_code error;
-  const auto found = std::filesystem::space(api.facts.data_directory, error);
+  const auto found = std::filesystem::space(sources.data_directory, error);
   if (!error) set(space, static_cast<double>(found.available));
   processor.Increment(processor_seconds() - processor.Value());
   set(memory, static_cast<double>(resident_bytes()));
   set(descriptors, open_descriptors());
 }
 
-void ServiceMetrics::Families::look_at_traces(const Api& api) {
-  const bool active = api.traces != nullptr && api.traces->active();
-  const auto figures = active ? api.traces->figures() : TraceExporter::Figures{};
+void ServiceMetrics::Families::look_at_traces(const Sources& sources) {
+  const bool active = sources.traces.active();
+  const auto figures = active ? sources.traces.figures() : TraceExporter::Figures{};
   spans_exported.Increment(static_cast<double>(figures.exported) - spans_exported.Value());
   spans_failed.Increment(static_cast<double>(figures.failed) - spans_failed.Value());
-  const Position durable = api.engine.durable_position();
+  const Position durable = sources.engine.durable_position();
   set(trace_lag, active ? static_cast<double>(durable - std::min(figures.through, durable)) : 0);
 }
 
-void ServiceMetrics::Families::look_at_retention(const Api& api) {
-  const bool failed =
-      api.retention != nullptr && api.retention->latest() && api.retention->latest()->failed();
-  set(retention_failed, failed ? 1 : 0);
-  const auto dropped = latest_retention(api.log);
+void ServiceMetrics::Families::look_at_retention(const Sources& sources) {
+  set(retention_failed, sources.retention_failed() ? 1 : 0);
+  const auto dropped = latest_retention(sources.log);
   set(retention_dropped,
       dropped ? static_cast<double>(dropped->at_ns) / static_cast<double>(ns_per_s) : 0);
 }

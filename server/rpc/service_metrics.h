@@ -6,18 +6,35 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
 namespace signalbox {
 
-struct Api;
+class ClaimQueue;
+class Engine;
+class EventFeed;
+class EventLog;
+class Projector;
+class TraceExporter;
 struct CommitOutcome;
 
 // The engine's thread.
 class ServiceMetrics {
  public:
-  explicit ServiceMetrics(std::int64_t started_at_ns);
+  struct Sources {
+    const Engine& engine;
+    const EventLog& log;
+    const Projector& projector;
+    const ClaimQueue& claims;
+    EventFeed& feed;
+    const TraceExporter& traces;
+    std::function<bool()> retention_failed;  // the latest one
+    std::string data_directory;
+  };
+
+  ServiceMetrics(Sources sources, std::int64_t started_at_ns);
   ServiceMetrics(const ServiceMetrics&) = delete;
   ServiceMetrics& operator=(const ServiceMetrics&) = delete;
   ~ServiceMetrics();
@@ -26,11 +43,12 @@ class ServiceMetrics {
   void apply(const CommitOutcome& outcome);
 
   // All of it. What is a state rather than a count is looked up now: it costs what is open.
-  std::string text(const Api& api);
+  std::string text();
 
  private:
   struct Families;
 
+  const Sources sources_;
   std::unique_ptr<Families> families_;
 };
 

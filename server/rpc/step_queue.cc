@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "server/engine/engine.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/plan_results.h"
 

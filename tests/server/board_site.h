@@ -28,7 +28,7 @@ inline std::filesystem::path make_repository(const std::filesystem::path& path) 
 class BoardSite : public ::testing::Test, protected RpcSite {
  protected:
   BoardSite() {
-    api.trigger_heartbeat = [this](const std::string& reason) { triggers.push_back(reason); };
+    trigger_heartbeat = [this](const std::string& reason) { triggers.push_back(reason); };
   }
 
   // One request, committed, and its answer from read models that have caught up.

@@ -16,10 +16,18 @@
 #include "domain/evolve.h"
 #include "projections/memory_table.h"
 #include "server/access/authentication.h"
+#include "server/engine/timers.h"
+#include "server/followers/projector.h"
+#include "server/platform/artifact_store.h"
+#include "server/rpc/claim_queue.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/dispatcher.h"
+#include "server/rpc/event_feed.h"
 #include "server/rpc/lock_queue.h"
+#include "server/rpc/methods/families.h"
 #include "server/rpc/results.h"
+#include "server/rpc/step_queue.h"
+#include "server/scheduler/service_loops.h"
 #include "store/memory_event_log.h"
 
 namespace signalbox {
@@ -162,30 +170,38 @@ class RpcSite {
                     },
                     [this] { ++claims_begun; }};
   LockQueue locks{api, [] {}};
+  StepQueue steps{api, [] {}};
+  ServiceLoops loops{engine};
+  std::function<void(const std::string& reason)> trigger_heartbeat = [](const std::string&) {};
   Authentication authentication{engine, clock, {}};
   Api api{engine,
           log,
           projector,
-          claims,
-          locks,
-          feed,
           artifacts,
+          timers,
           clock,
           ids,
           {"/data", "/data/signalbox.sock", 0},
           {at_once, at_once},
           at_once,
-          timers,
-          [] { return Digest{}; },
-          nullptr,
-          {},
-          read_found_file,
-          KnownPipeline(),
-          &authentication};
-  Dispatcher dispatcher{api};
+          [](Position, const std::function<void(const std::string&)>& written) { written(""); },
+          read_found_file};
+  Dispatcher dispatcher{api, all_methods(method_parts())};
   std::shared_ptr<ListeningPeer> peer = std::make_shared<ListeningPeer>();
 
  private:
+  MethodParts method_parts() {
+    MethodParts parts{claims,
+                      locks,
+                      steps,
+                      feed,
+                      loops,
+                      [] { return Digest{}; },
+                      trace_resource("signalbox", "/data")};
+    parts.access = access_parts(authentication);
+    parts.trigger_heartbeat = [this](const std::string& reason) { trigger_heartbeat(reason); };
+    return parts;
+  }
   World fold() const {
     World world;
     EXPECT_TRUE(log.scan(1, log.tail(), [&world](Record&& record) {

@@ -8,10 +8,10 @@
 
 #include "domain/check.h"
 #include "domain/evolve.h"
-#include "domain/own_loops.h"
 #include "domain/remote_work.h"
 #include "server/engine/engine.h"
 #include "server/rpc/command_call.h"
+#include "server/rpc/methods/families.h"
 #include "server/rpc/results.h"
 #include "server/scheduler/incarnation.h"
 #include "store/sha256.h"
@@ -103,7 +103,7 @@ SimulatedServer::SimulatedServer(Environment& environment, SimulatedDisk& disk,
       artifacts_("/nonexistent"),
       authentication_(engine_, environment.schedule, {}),
       api_(api()),
-      dispatcher_(api_),
+      dispatcher_(api_, all_methods(method_parts())),
       committer_(environment, disk, owner,
                  [this](CommitOutcome outcome) { engine_.on_committed(std::move(outcome)); }),
       jobs_(
@@ -124,11 +124,6 @@ SimulatedServer::SimulatedServer(Environment& environment, SimulatedDisk& disk,
           {"/runs", jobs_max}) {
   engine_.set_committer(committer_);
   loops_.add(board_);
-  api_.board = &board_;
-  api_.trigger_heartbeat = [this](const std::string& reason) { board_.trigger_heartbeat(reason); };
-  api_.check_repository = [this](const PutProject& command) {
-    return repositories_->check(command);
-  };
 }
 
 SimulatedServer::~SimulatedServer() = default;
@@ -163,30 +158,39 @@ Engine::Hooks SimulatedServer::hooks() {
 }
 
 Api SimulatedServer::api() {
-  return {
-      engine_,
-      disk_.log(),
-      projector_,
-      claims_,
-      locks_,
-      feed_,
-      artifacts_,
-      environment_.schedule,
-      ids_,
-      {"/data", "/data/signalbox.sock", environment_.schedule.wall_ns()},
-      blocking_pool(),
-      [this](std::function<void()> action) { post(std::move(action)); },
-      timer_loop_.timers(),
-      [this] { return digest(); },
-      nullptr,
-      [this](Position position, RunRootFiles::Written written) {
-        files_.when_written(position, std::move(written));
-      },
-      [this](const std::filesystem::path& path, std::size_t) { return files_.look(path.string()); },
-      KnownPipeline(),
-      &authentication_,
-      [this](std::span<std::byte> bytes) { fill(environment_.random, bytes); },
-      &steps_};
+  return {engine_,
+          disk_.log(),
+          projector_,
+          artifacts_,
+          timer_loop_.timers(),
+          environment_.schedule,
+          ids_,
+          {"/data", "/data/signalbox.sock", environment_.schedule.wall_ns()},
+          blocking_pool(),
+          [this](std::function<void()> action) { post(std::move(action)); },
+          [this](Position position, RunRootFiles::Written written) {
+            files_.when_written(position, std::move(written));
+          },
+          [this](const std::filesystem::path& path, std::size_t) {
+            return files_.look(path.string());
+          }};
+}
+
+MethodParts SimulatedServer::method_parts() {
+  MethodParts parts{claims_,
+                    locks_,
+                    steps_,
+                    feed_,
+                    loops_,
+                    [this] { return digest(); },
+                    trace_resource("signalbox", "/data")};
+  parts.access = access_parts(authentication_);
+  parts.access.random = [this](std::span<std::byte> bytes) { fill(environment_.random, bytes); };
+  parts.trigger_heartbeat = [this](const std::string& reason) { board_.trigger_heartbeat(reason); };
+  parts.check_repository = [this](const PutProject& command) {
+    return repositories_->check(command);
+  };
+  return parts;
 }
 
 // On a thread that has its own pace, and back. What it saw of run roots is what is decided by.

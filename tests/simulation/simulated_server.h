@@ -16,7 +16,11 @@
 #include "server/access/authentication.h"
 #include "server/board/board_loops.h"
 #include "server/engine/engine.h"
+#include "server/followers/projector.h"
+#include "server/platform/artifact_store.h"
+#include "server/rpc/claim_queue.h"
 #include "server/rpc/dispatcher.h"
+#include "server/rpc/event_feed.h"
 #include "server/rpc/lock_queue.h"
 #include "server/rpc/step_queue.h"
 #include "server/scheduler/station_jobs.h"
@@ -25,6 +29,10 @@
 #include "tests/simulation/run_root_files.h"
 #include "tests/simulation/simulated_disk.h"
 #include "tests/simulation/simulated_repositories.h"
+
+namespace signalbox {
+struct MethodParts;
+}
 
 namespace signalbox::simulation {
 
@@ -86,6 +94,7 @@ class SimulatedServer {
  private:
   Engine::Hooks hooks();
   Api api();
+  MethodParts method_parts();
   void announce_start();
   void handle(const std::string& line, const std::string& actor,
               const std::shared_ptr<SimulatedPeer>& peer);

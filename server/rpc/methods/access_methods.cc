@@ -1,7 +1,10 @@
 // `access.*` and `server.authenticate`: who may reach the service, and being known to it.
 #include "server/access/authentication.h"
 #include "server/access/secret.h"
+#include "server/engine/engine.h"
+#include "server/platform/clock.h"
 #include "server/rpc/command_call.h"
+#include "server/rpc/methods/families.h"
 #include "server/text/time_text.h"
 
 namespace signalbox {
@@ -29,11 +32,11 @@ json::object issue_result(const Api&, std::span<const Record> records) {
   return result;
 }
 
-void issue(Api& api, Call& call) {
+void issue(Api& api, Call& call, const RandomSource& random) {
   auto command = from_json<IssueAccessToken>(call.params);
   if (!command) return call.responder.reject(command.error());
   if (answered_before(api, call, issue_result)) return;
-  const std::string secret = make_secret(api.random);
+  const std::string secret = make_secret(random);
   command->id = api.ids.next_run_id(api.clock.wall_ns());
   command->secret_sha256 = digest_of_secret(secret);
   Decided<json::object> outcome;
@@ -67,7 +70,7 @@ const char* status_of(const AccessToken& token, std::int64_t wall_ns) {
   return token.expired(wall_ns) ? "expired" : "usable";
 }
 
-void list_access_tokens(Api& api, Call& call) {
+void list_access_tokens(Api& api, Call& call, const AccessParts& parts) {
   json::array tokens;
   for (const AccessToken& token : api.engine.world().access.tokens) {
     json::object row;
@@ -87,12 +90,12 @@ void list_access_tokens(Api& api, Call& call) {
   }
   json::object result;
   result["tokens"] = std::move(tokens);
-  if (api.authentication != nullptr) {
-    const auto loopback = api.authentication->loopback_role();
+  if (const auto roles = parts.roles_without_token()) {
     json::object without;
     without["unix_owner"] = name_of(Role::admin);
-    without["unix_others"] = name_of(api.authentication->other_user_role());
-    without["tcp_loopback"] = loopback ? json::value(name_of(*loopback)) : json::value(nullptr);
+    without["unix_others"] = name_of(roles->unix_others);
+    without["tcp_loopback"] =
+        roles->tcp_loopback ? json::value(name_of(*roles->tcp_loopback)) : json::value(nullptr);
     without["tcp_others"] = nullptr;
     result["without_token"] = std::move(without);
   }
@@ -111,13 +114,14 @@ void refuse_secret(Api& api, Call& call, const Rejection& why) {
   call.responder.reject(why);
 }
 
-void authenticate(Api& api, Call& call) {
+void authenticate(Api& api, Call& call, const AccessParts& parts) {
   const auto params = from_json<Authenticate>(call.params);
   if (!params) return call.responder.reject(params.error());
-  if (api.authentication == nullptr) {
+  const auto found = parts.token_of(params->secret);
+  if (!found) {
     return call.responder.reject({ErrorCode::INTERNAL, "nobody is known here", {}, {}});
   }
-  const Decided<Uuid> id = api.authentication->token_of(params->secret);
+  const Decided<Uuid>& id = *found;
   if (!id) return refuse_secret(api, call, id.error());
   if (!call.responder.peer()->use_token(*id)) {
     return call.responder.reject(
@@ -137,13 +141,32 @@ void authenticate(Api& api, Call& call) {
 
 }  // namespace
 
-std::vector<Method> access_methods() {
+AccessParts access_parts(const Authentication& authentication) {
+  AccessParts parts;
+  parts.roles_without_token = [&authentication] {
+    return AccessParts::RolesWithoutToken{authentication.other_user_role(),
+                                          authentication.loopback_role()};
+  };
+  parts.token_of = [&authentication](std::string_view secret) {
+    return authentication.token_of(secret);
+  };
+  return parts;
+}
+
+std::vector<Method> access_methods(const AccessParts& given) {
+  const auto parts = std::make_shared<const AccessParts>(given);
   return {
-      {"access.issue", true, Role::admin, field_names<IssueAccessToken>(), issue},
+      {"access.issue", true, Role::admin, field_names<IssueAccessToken>(),
+       [parts](Api& api, Call& call) { issue(api, call, parts->random); }},
       {"access.revoke", true, Role::admin, field_names<RevokeAccessToken>(),
        handle_command<RevokeAccessToken, revoke_result>},
-      {"access.list", false, Role::admin, {}, list_access_tokens},
-      {"server.authenticate", false, std::nullopt, field_names<Authenticate>(), authenticate},
+      {"access.list",
+       false,
+       Role::admin,
+       {},
+       [parts](Api& api, Call& call) { list_access_tokens(api, call, *parts); }},
+      {"server.authenticate", false, std::nullopt, field_names<Authenticate>(),
+       [parts](Api& api, Call& call) { authenticate(api, call, *parts); }},
   };
 }
 

@@ -1,11 +1,14 @@
 // `run.rebuild_artifacts`: the files of a run's root, as the log gives them.
 #include <memory>
 
+#include "server/engine/engine.h"
 #include "server/followers/run_root/run_root_rebuild.h"
 #include "server/followers/run_root/run_root_writer.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/method.h"
+#include "server/rpc/methods/families.h"
 #include "server/text/described_json.h"
+#include "store/event_log.h"
 #include "store/sha256.h"
 
 namespace signalbox {
@@ -67,40 +70,46 @@ json::object rebuild_result(const RebuildArtifacts& params, const RunRootRebuild
 
 // The long way through the log is gone on a thread that may block; the rest, and the writing, on
 // the writer's own, so that nothing older takes the place of something newer.
-void rebuild(Api& api, Call& call) {
+void rebuild(Api& api, Call& call, RunRootWriter& run_roots) {
   const auto params = from_json<RebuildArtifacts>(call.params);
   if (!params) return call.responder.reject(params.error());
-  if (api.run_roots == nullptr) {
-    return call.responder.reject({ErrorCode::INTERNAL, "nothing writes run roots here", {}, {}});
-  }
   const auto answer = [&api, responder = call.responder](Decided<json::object> outcome) {
     api.post([responder, outcome = std::move(outcome)] { responder.answer(outcome); });
   };
   const Position position = api.engine.durable_position();
-  api.blocking.run([&api, params = *params, position, answer]() -> std::function<void()> {
-    const auto work =
-        std::make_shared<RunRootRebuild>(api.log, api.run_roots->run_files(), params.run_id);
-    const auto advanced = work->advance(position);
-    if (!advanced) {
-      return [answer, refused = refusal(params.run_id, advanced.error())] {
-        answer(tl::unexpected(refused));
-      };
-    }
-    api.run_roots->when_writing(position, [params, answer, work](Position written) {
-      if (auto rest = work->advance(written); !rest) {
-        return answer(tl::unexpected(refusal(params.run_id, rest.error())));
-      }
-      answer(rebuild_result(params, *work));
-    });
-    return [] {};
-  });
+  api.blocking.run(
+      [&api, &run_roots, params = *params, position, answer]() -> std::function<void()> {
+        const auto work =
+            std::make_shared<RunRootRebuild>(api.log, run_roots.run_files(), params.run_id);
+        const auto advanced = work->advance(position);
+        if (!advanced) {
+          return [answer, refused = refusal(params.run_id, advanced.error())] {
+            answer(tl::unexpected(refused));
+          };
+        }
+        run_roots.when_writing(position, [params, answer, work](Position written) {
+          if (auto rest = work->advance(written); !rest) {
+            return answer(tl::unexpected(refusal(params.run_id, rest.error())));
+          }
+          answer(rebuild_result(params, *work));
+        });
+        return [] {};
+      });
 }
 
 }  // namespace
 
-std::vector<Method> artifact_methods() {
-  return {
-      {"run.rebuild_artifacts", false, Role::operator_, field_names<RebuildArtifacts>(), rebuild}};
+Handler rebuild_run_roots(RunRootWriter& run_roots) { return with(run_roots, rebuild); }
+
+void refuse_rebuild(Api&, Call& call) {
+  const auto params = from_json<RebuildArtifacts>(call.params);
+  if (!params) return call.responder.reject(params.error());
+  call.responder.reject({ErrorCode::INTERNAL, "nothing writes run roots here", {}, {}});
+}
+
+std::vector<Method> artifact_methods(Handler rebuild_artifacts) {
+  return {{"run.rebuild_artifacts", false, Role::operator_, field_names<RebuildArtifacts>(),
+           std::move(rebuild_artifacts)}};
 }
 
 }  // namespace signalbox

@@ -1,5 +1,6 @@
 // `audit.*`: which key vouches for the log.
 #include "server/rpc/command_call.h"
+#include "server/rpc/methods/families.h"
 #include "store/signed_note.h"
 
 namespace signalbox {

@@ -3,10 +3,13 @@
 
 #include "domain/limits.h"
 #include "domain/refusals.h"
+#include "server/engine/engine.h"
+#include "server/platform/clock.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/methods/card_views.h"
 #include "server/rpc/methods/card_waiting.h"
 #include "server/rpc/methods/card_why.h"
+#include "server/rpc/methods/families.h"
 #include "server/rpc/page_limit.h"
 #include "server/rpc/read_models.h"
 
@@ -15,13 +18,11 @@ namespace {
 
 namespace json = boost::json;
 
-void trigger(const Api& api, const std::string& reason) {
-  if (api.trigger_heartbeat) api.trigger_heartbeat(reason);
-}
+using TriggerHeartbeat = std::function<void(const std::string& reason)>;
 
 // A crash between the card and the trigger loses the trigger only: the heartbeat's next due tick
 // finds the card.
-void submit(Api& api, Call& call) {
+void submit(Api& api, Call& call, const TriggerHeartbeat& trigger) {
   auto command = from_json<SubmitCard>(call.params);
   if (!command) return call.responder.reject(command.error());
   if (answered_before(api, call, submit_card_result)) return;
@@ -38,7 +39,7 @@ void submit(Api& api, Call& call) {
   }
   const bool immediate = outcome && command->immediate.value_or(true);
   call.responder.answer(std::move(outcome));
-  if (immediate) trigger(api, "card " + to_string(command->card_id) + " was submitted");
+  if (immediate) trigger("card " + to_string(command->card_id) + " was submitted");
 }
 
 // A BlockCard or UnblockCard; where nothing is left to be done the card is as it was.
@@ -72,11 +73,11 @@ void block(Api& api, Call& call) {
   apply_card_word(api, call, *command, block_card_result);
 }
 
-void unblock(Api& api, Call& call) {
+void unblock(Api& api, Call& call, const TriggerHeartbeat& trigger) {
   const auto command = from_json<UnblockCard>(call.params);
   if (!command) return call.responder.reject(command.error());
   if (apply_card_word(api, call, *command, unblock_card_result)) {
-    trigger(api, "card " + to_string(command->card_id) + " was unblocked");
+    trigger("card " + to_string(command->card_id) + " was unblocked");
   }
 }
 
@@ -157,13 +158,16 @@ void list_cards(Api& api, Call& call) {
 
 }  // namespace
 
-std::vector<Method> card_methods() {
+std::vector<Method> card_methods(TriggerHeartbeat trigger_heartbeat) {
+  const auto trigger = std::make_shared<const TriggerHeartbeat>(std::move(trigger_heartbeat));
   return {
-      {"card.submit", true, Role::operator_, field_names<SubmitCard>(), submit},
+      {"card.submit", true, Role::operator_, field_names<SubmitCard>(),
+       [trigger](Api& api, Call& call) { submit(api, call, *trigger); }},
       {"card.get", false, Role::viewer, field_names<GetCard>(), get_card},
       {"card.list", false, Role::viewer, field_names<ListCards>(), list_cards},
       {"card.block", true, Role::operator_, field_names<BlockCard>(), block},
-      {"card.unblock", true, Role::operator_, field_names<UnblockCard>(), unblock},
+      {"card.unblock", true, Role::operator_, field_names<UnblockCard>(),
+       [trigger](Api& api, Call& call) { unblock(api, call, *trigger); }},
       {"card.why", false, Role::viewer, field_names<GetCard>(), why_card},
   };
 }

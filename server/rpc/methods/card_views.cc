@@ -7,6 +7,7 @@
 #include "server/rpc/record_json.h"
 #include "server/text/described_json.h"
 #include "server/text/time_text.h"
+#include "store/event_log.h"
 
 namespace signalbox {
 namespace {

@@ -8,12 +8,14 @@
 #include "domain/admission.h"
 #include "domain/refusals.h"
 #include "server/board/policy_reader.h"
+#include "server/engine/engine.h"
 #include "server/rpc/methods/card_views.h"
 #include "server/rpc/methods/card_waiting.h"
 #include "server/rpc/methods/run_why.h"
 #include "server/rpc/read_models.h"
 #include "server/text/described_json.h"
 #include "server/text/time_text.h"
+#include "store/event_log.h"
 
 namespace signalbox {
 namespace {

@@ -3,14 +3,19 @@
 
 #include "domain/limits.h"
 #include "server/engine/dropped_history.h"
+#include "server/engine/engine.h"
+#include "server/platform/clock.h"
 #include "server/rpc/agent_logs.h"
 #include "server/rpc/broadcast_sources.h"
 #include "server/rpc/broadcasts.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/error_json.h"
+#include "server/rpc/event_feed.h"
+#include "server/rpc/methods/families.h"
 #include "server/rpc/page_limit.h"
 #include "server/rpc/record_json.h"
 #include "store/codec.h"
+#include "store/event_log.h"
 
 namespace signalbox {
 namespace {
@@ -129,7 +134,8 @@ void read(Api& api, Call& call) {
   });
 }
 
-void subscribe(Api& api, Call& call) {
+void subscribe(Api& api, Call& call, EventFeed& feed,
+               const SubscribeAgentLogs& subscribe_agent_logs) {
   if (!call.responder.peer()->takes_deliveries()) {
     return call.responder.reject(
         {ErrorCode::INVALID_REQUEST,
@@ -154,7 +160,7 @@ void subscribe(Api& api, Call& call) {
                                   {position_detail("from", from), position_detail("tail", tail)},
                                   {"signalbox events --follow"}});
   }
-  if (api.feed.full()) {
+  if (feed.full()) {
     return call.responder.reject(
         {ErrorCode::OVERLOADED,
          "too many subscriptions",
@@ -167,23 +173,29 @@ void subscribe(Api& api, Call& call) {
   result["subscription"] = subscription;
   result["from"] = from;
   call.responder.result(std::move(result));
-  api.engine.release_when_durable([&api, responder = call.responder, subscription, from,
+  api.engine.release_when_durable([&api, &feed, subscribe_agent_logs, responder = call.responder,
+                                   subscription, from,
                                    filter = std::move(*filter)](Durability durability) {
     if (durability != Durability::durable) return;  // the answer was a refusal
     Broadcasts broadcasts = filter.wants_broadcasts() ? broadcasts_from(api, from) : Broadcasts();
-    api.feed.subscribe(responder.peer(), subscription, from, filter, std::move(broadcasts));
-    if (api.agent_logs != nullptr && filter.types.contains(agent_log_name)) {
-      api.agent_logs->subscribe(responder.peer(), subscription, filter.run_id);
+    feed.subscribe(responder.peer(), subscription, from, filter, std::move(broadcasts));
+    if (filter.types.contains(agent_log_name)) {
+      subscribe_agent_logs(responder.peer(), subscription, filter.run_id);
     }
   });
 }
 
 }  // namespace
 
-std::vector<Method> event_methods() {
+std::vector<Method> event_methods(EventFeed& feed, SubscribeAgentLogs subscribe_agent_logs) {
+  const Handler subscribe_with_parts =
+      [&feed, subscribe_agent_logs = std::move(subscribe_agent_logs)](Api& api, Call& call) {
+        subscribe(api, call, feed, subscribe_agent_logs);
+      };
   return {
       {"events.read", false, Role::viewer, field_names<ReadEvents>(), read},
-      {"events.subscribe", false, Role::viewer, field_names<SubscribeEvents>(), subscribe},
+      {"events.subscribe", false, Role::viewer, field_names<SubscribeEvents>(),
+       subscribe_with_parts},
   };
 }
 

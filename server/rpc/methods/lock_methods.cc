@@ -1,20 +1,25 @@
 // `lock.*`: exclusive leases on a key.
+#include "server/engine/engine.h"
+#include "server/engine/timers.h"
+#include "server/platform/clock.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/lock_queue.h"
 #include "server/rpc/lock_results.h"
 #include "server/rpc/lock_views.h"
+#include "server/rpc/methods/families.h"
 #include "server/rpc/page_limit.h"
+#include "store/event_log.h"
 
 namespace signalbox {
 namespace {
 
 namespace json = boost::json;
 
-void acquire(Api& api, Call& call) {
+void acquire(Api& api, Call& call, LockQueue& locks) {
   auto command = from_json<AcquireLock>(call.params);
   if (!command) return call.responder.reject(command.error());
   if (answered_before(api, call, acquire_result)) return;
-  api.locks.acquire(std::move(*command), call.origin, call.responder);
+  locks.acquire(std::move(*command), call.origin, call.responder);
 }
 
 // Applies a RefreshLock or ReleaseLock, and what its refusal is worth.
@@ -93,13 +98,13 @@ struct ListLocks {
 };
 BOOST_DESCRIBE_STRUCT(ListLocks, (), (prefix, owner, limit, cursor))
 
-void get_lock(Api& api, Call& call) {
+void get_lock(Api& api, Call& call, LockQueue& locks) {
   const auto params = from_json<GetLock>(call.params);
   if (!params) return call.responder.reject(params.error());
-  call.responder.result(lock_view(api, params->key));
+  call.responder.result(lock_view(api, locks, params->key));
 }
 
-void list_locks(Api& api, Call& call) {
+void list_locks(Api& api, Call& call, LockQueue& locks) {
   const auto params = from_json<ListLocks>(call.params);
   if (!params) return call.responder.reject(params.error());
   const auto limit = page_limit(params->limit, 100, lock_list_rows_max);
@@ -109,20 +114,20 @@ void list_locks(Api& api, Call& call) {
   filter.owner = params->owner;
   filter.cursor = params->cursor.value_or("");
   filter.limit = *limit;
-  call.responder.result(lock_list_view(api, filter));
+  call.responder.result(lock_list_view(api, locks, filter));
 }
 
 }  // namespace
 
-std::vector<Method> lock_methods() {
+std::vector<Method> lock_methods(LockQueue& locks) {
   return {
-      {"lock.acquire", true, Role::worker, field_names<AcquireLock>(), acquire},
+      {"lock.acquire", true, Role::worker, field_names<AcquireLock>(), with(locks, acquire)},
       {"lock.refresh", true, Role::worker, field_names<RefreshLock>(),
        handle_word<RefreshLock, refresh_result>},
       {"lock.release", true, Role::worker, field_names<ReleaseLock>(),
        handle_word<ReleaseLock, release_result>},
-      {"lock.get", false, Role::viewer, field_names<GetLock>(), get_lock},
-      {"lock.list", false, Role::viewer, field_names<ListLocks>(), list_locks},
+      {"lock.get", false, Role::viewer, field_names<GetLock>(), with(locks, get_lock)},
+      {"lock.list", false, Role::viewer, field_names<ListLocks>(), with(locks, list_locks)},
   };
 }
 

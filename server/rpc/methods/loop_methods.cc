@@ -1,11 +1,11 @@
 // `loop.*`: the service's own loops, when they are due, and beginning a tick now.
-#include <algorithm>
 #include <vector>
 
-#include "domain/own_loops.h"
-#include "server/board/board_loops.h"
+#include "domain/limits.h"
+#include "server/engine/engine.h"
 #include "server/rpc/command_call.h"
-#include "server/scheduler/retention_loop.h"
+#include "server/rpc/methods/families.h"
+#include "server/scheduler/service_loops.h"
 #include "server/text/described_json.h"
 #include "server/text/time_text.h"
 
@@ -41,23 +41,11 @@ json::object tick_of(const World& world, std::string_view loop) {
   return object;
 }
 
-// Those that have a schedule.
-std::vector<ScheduledLoop*> scheduled_loops(const Api& api) {
-  std::vector<ScheduledLoop*> loops;
-  if (api.board != nullptr) loops.assign(api.board->loops().begin(), api.board->loops().end());
-  if (api.retention != nullptr) loops.push_back(api.retention->loops().front());
-  return loops;
-}
-
-void trigger_loop(Api& api, Call& call) {
+void trigger_loop(Api&, Call& call, const ServiceLoops& loops) {
   const auto command = from_json<TriggerLoop>(call.params);
   if (!command) return call.responder.reject(command.error());
-  const auto loops = scheduled_loops(api);
-  const auto found = std::find_if(loops.begin(), loops.end(), [&](const ScheduledLoop* each) {
-    return each->name() == command->loop;
-  });
-  if (found == loops.end()) return call.responder.reject(loop_not_found(command->loop));
-  ScheduledLoop* const loop = *found;
+  ScheduledLoop* const loop = loops.find(command->loop);
+  if (loop == nullptr) return call.responder.reject(loop_not_found(command->loop));
   const std::string reason = command->reason.value_or("triggered");
   if (reason.size() > limits::reason_bytes_max) {
     return call.responder.reject({ErrorCode::LIMIT_EXCEEDED,
@@ -77,12 +65,12 @@ void trigger_loop(Api& api, Call& call) {
                 });
 }
 
-void list_loops(Api& api, Call& call) {
+void list_loops(Api& api, Call& call, const ServiceLoops& loops) {
   const auto params = from_json<ListLoops>(call.params);
   if (!params) return call.responder.reject(params.error());
   const World& world = api.engine.world();
-  json::array loops;
-  for (const ScheduledLoop* loop : scheduled_loops(api)) {
+  json::array rows;
+  for (const ScheduledLoop* loop : loops.all()) {
     json::object object;
     object["loop"] = loop->name();
     object["schedule"] = loop->schedule().text();
@@ -94,19 +82,20 @@ void list_loops(Api& api, Call& call) {
                                 ? json::value(nullptr)
                                 : json::value(format_time(known->second.due_ns));
     object["tick"] = tick_of(world, loop->name());
-    loops.push_back(std::move(object));
+    rows.push_back(std::move(object));
   }
   json::object result;
-  result["loops"] = std::move(loops);
+  result["loops"] = std::move(rows);
   call.responder.result(std::move(result));
 }
 
 }  // namespace
 
-std::vector<Method> loop_methods() {
+std::vector<Method> loop_methods(const ServiceLoops& loops) {
   return {
-      {"loop.trigger", false, Role::operator_, field_names<TriggerLoop>(), trigger_loop},
-      {"loop.list", false, Role::viewer, field_names<ListLoops>(), list_loops},
+      {"loop.trigger", false, Role::operator_, field_names<TriggerLoop>(),
+       with(loops, trigger_loop)},
+      {"loop.list", false, Role::viewer, field_names<ListLoops>(), with(loops, list_loops)},
   };
 }
 

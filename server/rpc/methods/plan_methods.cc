@@ -4,9 +4,12 @@
 #include "projections/plan_history.h"
 #include "projections/run_history.h"
 #include "server/engine/dropped_history.h"
+#include "server/engine/engine.h"
 #include "server/rpc/command_call.h"
+#include "server/rpc/methods/families.h"
 #include "server/rpc/plan_results.h"
 #include "server/rpc/read_models.h"
+#include "store/event_log.h"
 
 namespace signalbox {
 namespace {

@@ -2,7 +2,11 @@
 #include <algorithm>
 
 #include "domain/refusals.h"
+#include "server/engine/engine.h"
+#include "server/platform/clock.h"
 #include "server/rpc/command_call.h"
+#include "server/rpc/known_pipeline.h"
+#include "server/rpc/methods/families.h"
 #include "server/rpc/methods/project_views.h"
 #include "server/rpc/page_limit.h"
 #include "server/rpc/read_models.h"
@@ -12,11 +16,11 @@ namespace {
 
 namespace json = boost::json;
 
-Decided<PutProject> read_put(Api& api, json::object& params) {
+Decided<PutProject> read_put(KnownPipeline& known_pipeline, json::object& params) {
   std::optional<PipelineDefinition> pipeline;
   if (const json::value* tables = params.if_contains("pipeline");
       tables != nullptr && !tables->is_null()) {
-    const auto read = api.known_pipeline.read(*tables);
+    const auto read = known_pipeline.read(*tables);
     if (!read) return tl::unexpected(read.error());
     pipeline = (*read)->definition;
   }
@@ -46,15 +50,16 @@ void apply_put(Api& api, const Call& call, const PutProject& command) {
   call.responder.answer(std::move(outcome));
 }
 
-void put(Api& api, Call& call) {
-  auto command = read_put(api, call.params);
+using CheckRepository = std::function<Decided<void>(const PutProject& command)>;
+
+void put(Api& api, Call& call, KnownPipeline& known_pipeline, const CheckRepository& check) {
+  auto command = read_put(known_pipeline, call.params);
   if (!command) return call.responder.reject(command.error());
   if (answered_before(api, call, put_project_result)) return;
   // What is refused anyway isn't worth a look at the disk.
   const auto decided = decide(api.engine.world(), *command, Now{api.clock.wall_ns()});
   if (!decided) return call.responder.reject(decided.error());
-  api.blocking.run([&api, check = api.check_repository,
-                    call = Call{{}, call.origin, call.responder},
+  api.blocking.run([&api, check, call = Call{{}, call.origin, call.responder},
                     command = std::move(*command)]() mutable -> std::function<void()> {
     auto checked = check(command);
     return [&api, call, command, checked]() mutable {
@@ -135,9 +140,14 @@ void list_projects(Api& api, Call& call) {
 
 }  // namespace
 
-std::vector<Method> project_methods() {
+std::vector<Method> project_methods(std::shared_ptr<KnownPipeline> known_pipeline,
+                                    CheckRepository check_repository) {
+  const Handler put_with_parts = [known_pipeline = std::move(known_pipeline),
+                                  check = std::move(check_repository)](Api& api, Call& call) {
+    put(api, call, *known_pipeline, check);
+  };
   return {
-      {"project.put", true, Role::operator_, field_names<PutProject>(), put},
+      {"project.put", true, Role::operator_, field_names<PutProject>(), put_with_parts},
       {"project.get", false, Role::viewer, field_names<GetProject>(), get_project},
       {"project.list", false, Role::viewer, field_names<ListProjects>(), list_projects},
   };

@@ -1,6 +1,7 @@
 #include "server/rpc/methods/run_fence.h"
 
 #include "domain/refusals.h"
+#include "server/engine/engine.h"
 #include "server/rpc/command_call.h"
 
 namespace signalbox {

@@ -4,8 +4,13 @@
 
 #include "domain/limits.h"
 #include "domain/refusals.h"
+#include "server/engine/engine.h"
+#include "server/followers/projector.h"
+#include "server/platform/clock.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/command_identity.h"
+#include "server/rpc/known_pipeline.h"
+#include "server/rpc/methods/families.h"
 #include "server/rpc/methods/run_fence.h"
 #include "server/rpc/methods/run_retry.h"
 #include "server/rpc/methods/run_views.h"
@@ -96,8 +101,8 @@ Decided<StartRun> read_start(KnownPipeline& known, json::object& params) {
   return command;
 }
 
-void start(Api& api, Call& call) {
-  auto command = read_start(api.known_pipeline, call.params);
+void start(Api& api, Call& call, KnownPipeline& known_pipeline) {
+  auto command = read_start(known_pipeline, call.params);
   if (!command) return call.responder.reject(command.error());
   if (answered_before(api, call, start_result)) return;
   if (command->idempotency_key && command->idempotency_key->empty()) {
@@ -261,9 +266,13 @@ void list_runs(Api& api, Call& call) {
 
 }  // namespace
 
-std::vector<Method> run_methods() {
+std::vector<Method> run_methods(std::shared_ptr<KnownPipeline> known_pipeline,
+                                const TraceResource& trace_resource) {
   return {
-      {"run.start", true, Role::operator_, field_names<StartRun>(), start},
+      {"run.start", true, Role::operator_, field_names<StartRun>(),
+       [known_pipeline = std::move(known_pipeline)](Api& api, Call& call) {
+         start(api, call, *known_pipeline);
+       }},
       {"run.get", false, Role::viewer, field_names<GetRun>(), get_run},
       {"run.list", false, Role::viewer, field_names<ListRuns>(), list_runs},
       {"run.cancel", true, Role::operator_, field_names<CancelRun>(), cancel},
@@ -272,7 +281,8 @@ std::vector<Method> run_methods() {
       {"run.retry", true, Role::operator_, field_names<RetryRun>(), retry_run},
       {"run.why", false, Role::viewer, field_names<GetRun>(), why_run},
       {"run.fence", false, Role::viewer, field_names<CheckFence>(), check_fence},
-      {"run.trace", false, Role::viewer, field_names<TraceRun>(), trace_run},
+      {"run.trace", false, Role::viewer, field_names<TraceRun>(),
+       [trace_resource](Api& api, Call& call) { trace_run(api, call, trace_resource); }},
       {"run.artifact", false, Role::viewer, field_names<GetArtifact>(), artifact},
   };
 }

@@ -7,8 +7,10 @@
 #include "domain/refusals.h"
 #include "domain/run_retry.h"
 #include "projections/run_history.h"
+#include "server/engine/engine.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/read_models.h"
+#include "store/event_log.h"
 
 namespace signalbox {
 namespace {

@@ -5,10 +5,12 @@
 #include "domain/limits.h"
 #include "projections/run_history.h"
 #include "server/engine/dropped_history.h"
+#include "server/platform/artifact_store.h"
 #include "server/rpc/methods/timeline_json.h"
 #include "server/rpc/read_models.h"
 #include "server/text/described_json.h"
 #include "server/text/utf8_text.h"
+#include "store/event_log.h"
 
 namespace signalbox {
 namespace {

@@ -9,9 +9,13 @@
 #include "projections/run_history.h"
 #include "projections/why.h"
 #include "server/engine/dropped_history.h"
+#include "server/engine/engine.h"
+#include "server/engine/timers.h"
+#include "server/platform/clock.h"
 #include "server/rpc/read_models.h"
 #include "server/text/described_json.h"
 #include "server/text/time_text.h"
+#include "store/event_log.h"
 
 namespace signalbox {
 namespace {

@@ -2,13 +2,18 @@
 #include "domain/limits.h"
 #include "projections/holding_table.h"
 #include "projections/trace_span.h"
+#include "server/engine/engine.h"
+#include "server/followers/projector.h"
 #include "server/followers/run_root/run_root_writer.h"
 #include "server/followers/snapshotter.h"
 #include "server/limits.h"
+#include "server/platform/artifact_store.h"
+#include "server/rpc/claim_queue.h"
+#include "server/rpc/event_feed.h"
 #include "server/rpc/lock_queue.h"
 #include "server/rpc/method.h"
+#include "server/rpc/methods/families.h"
 #include "server/rpc/page_limit.h"
-#include "server/rpc/service_metrics.h"
 #include "server/scheduler/retention_loop.h"
 #include "server/text/described_json.h"
 #include "server/text/json_text.h"
@@ -45,32 +50,24 @@ json::object retention_status(const RetentionLoop& retention) {
   return object;
 }
 
-void status(Api& api, Call& call) {
+void status(Api& api, Call& call, const MethodParts& parts) {
   const World& world = api.engine.world();
   json::object result;
   result["version"] = SIGNALBOX_VERSION;
   result["incarnation"] = world.server.incarnation;
-  result["state_digest"] = to_hex(api.world_digest());
+  result["state_digest"] = to_hex(parts.world_digest());
   result["durable_position"] = api.engine.durable_position();
   result["open_runs"] = world.runs.size();
   result["ready_stations"] = world.ready.size();
-  result["waiting_claims"] = api.claims.size();
+  result["waiting_claims"] = parts.claims.size();
   result["held_locks"] = world.locks.size();
-  result["waiting_locks"] = api.locks.size();
-  result["subscriptions"] = api.feed.size();
+  result["waiting_locks"] = parts.locks.size();
+  result["subscriptions"] = parts.feed.size();
   result["storage_full"] = api.engine.storage_full();
   result["read_models_position"] = api.projector.applied();
   json::array& disk_failures = result["disk_failures"].emplace_array();
   if (const auto held = api.projector.held()) disk_failures.emplace_back(*held);
-  if (api.snapshotter != nullptr) {
-    if (const auto failure = api.snapshotter->failure()) disk_failures.emplace_back(*failure);
-  }
-  if (api.run_roots != nullptr) {
-    const auto failures = api.run_roots->failures(run_root_failures_shown);
-    result["run_roots_position"] = api.run_roots->written();
-    result["run_root_failures"] = json::array(failures.begin(), failures.end());
-  }
-  if (api.retention != nullptr) result["retention"] = retention_status(*api.retention);
+  for (const StatusPart& add_to : parts.status_parts) add_to(result);
   result["started_at"] = format_time(api.facts.started_at_ns);
   result["data_directory"] = api.facts.data_directory;
   result["socket"] = api.facts.socket_path;
@@ -226,20 +223,48 @@ void limits_method(Api&, Call& call) {
   call.responder.result(std::move(result));
 }
 
-void metrics_method(Api& api, Call& call) {
+void metrics_method(Api&, Call& call, const MethodParts& parts) {
   json::object result;
   result["media_type"] = "text/plain; version=0.0.4; charset=utf-8";
-  result["text"] = api.metrics == nullptr ? std::string() : api.metrics->text(api);
+  result["text"] = parts.metrics_text();
   call.responder.result(std::move(result));
 }
 
 }  // namespace
 
-std::vector<Method> server_methods() {
+StatusPart status_of(const Snapshotter& snapshotter) {
+  return [&snapshotter](json::object& status) {
+    const auto failure = snapshotter.failure();
+    if (failure) status.at("disk_failures").as_array().emplace_back(*failure);
+  };
+}
+
+StatusPart status_of(const RunRootWriter& run_roots) {
+  return [&run_roots](json::object& status) {
+    const auto failures = run_roots.failures(run_root_failures_shown);
+    status["run_roots_position"] = run_roots.written();
+    status["run_root_failures"] = json::array(failures.begin(), failures.end());
+  };
+}
+
+StatusPart status_of(const RetentionLoop& retention) {
+  return [&retention](json::object& status) { status["retention"] = retention_status(retention); };
+}
+
+std::vector<Method> server_methods(const MethodParts& given) {
+  const auto parts = std::make_shared<const MethodParts>(given);
   return {
-      {"server.status", false, Role::viewer, {}, status},
+      {"server.status",
+       false,
+       Role::viewer,
+       {},
+       [parts](Api& api, Call& call) { status(api, call, *parts); }},
       {"server.limits", false, Role::viewer, {}, limits_method},
-      {"server.metrics", false, Role::viewer, {}, metrics_method},
+      {"server.metrics",
+       false,
+       Role::viewer,
+       {},
+       [parts](Api& api, Call& call) { metrics_method(api, call, *parts); }},
       {"server.crash_report", false, Role::viewer, {}, crash_report_method},
   };
 }

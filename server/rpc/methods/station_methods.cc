@@ -5,8 +5,13 @@
 
 #include "domain/limits.h"
 #include "domain/refusals.h"
+#include "server/engine/engine.h"
+#include "server/platform/artifact_store.h"
+#include "server/platform/clock.h"
+#include "server/rpc/claim_queue.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/due_leases.h"
+#include "server/rpc/methods/families.h"
 #include "server/rpc/results.h"
 
 namespace signalbox {
@@ -14,7 +19,7 @@ namespace {
 
 namespace json = boost::json;
 
-void claim(Api& api, Call& call) {
+void claim(Api& api, Call& call, ClaimQueue& claims) {
   auto command = from_json<ClaimStation>(call.params);
   if (!command) return call.responder.reject(command.error());
   if (answered_before(api, call, claim_result)) return;
@@ -31,8 +36,8 @@ void claim(Api& api, Call& call) {
     if (!applied) {
       outcome = tl::unexpected(with_ended_run(api, applied.error()));
     } else if (*applied == 0 && wait_ms > 0) {
-      const auto waiting = api.claims.wait(std::move(*command), call.origin, call.responder,
-                                           api.clock.monotonic_ns() + wait_ms * 1'000'000);
+      const auto waiting = claims.wait(std::move(*command), call.origin, call.responder,
+                                       api.clock.monotonic_ns() + wait_ms * 1'000'000);
       if (waiting) return;
       outcome = tl::unexpected(waiting.error());
     } else {
@@ -130,9 +135,9 @@ void complete(Api& api, Call& call) {
 
 }  // namespace
 
-std::vector<Method> station_methods() {
+std::vector<Method> station_methods(ClaimQueue& claims) {
   return {
-      {"station.claim", true, Role::worker, field_names<ClaimStation>(), claim},
+      {"station.claim", true, Role::worker, field_names<ClaimStation>(), with(claims, claim)},
       {"station.heartbeat", true, Role::worker, field_names<HeartbeatStation>(),
        handle_command<HeartbeatStation, heartbeat_result>},
       {"station.set_external_ref", true, Role::worker, field_names<SetExternalRef>(),

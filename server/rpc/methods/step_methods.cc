@@ -2,7 +2,10 @@
 #include <algorithm>
 
 #include "domain/limits.h"
+#include "server/engine/engine.h"
+#include "server/platform/clock.h"
 #include "server/rpc/command_call.h"
+#include "server/rpc/methods/families.h"
 #include "server/rpc/plan_results.h"
 #include "server/rpc/step_queue.h"
 
@@ -11,7 +14,7 @@ namespace {
 
 namespace json = boost::json;
 
-void next(Api& api, Call& call) {
+void next(Api& api, Call& call, StepQueue& steps) {
   auto command = from_json<NextStep>(call.params);
   if (!command) return call.responder.reject(command.error());
   if (answered_before(api, call, next_step_result)) return;
@@ -25,10 +28,9 @@ void next(Api& api, Call& call) {
       outcome = tl::unexpected(with_ended_run(api, applied.error()));
     } else if (*applied > 0) {
       outcome = next_step_result(api, transaction.records());
-    } else if (wait_ms > 0 && api.steps != nullptr &&
-               !waits_in_vain(api.engine.world(), *command)) {
-      const auto waiting = api.steps->wait(std::move(*command), call.origin, call.responder,
-                                           api.clock.monotonic_ns() + wait_ms * 1'000'000);
+    } else if (wait_ms > 0 && !waits_in_vain(api.engine.world(), *command)) {
+      const auto waiting = steps.wait(std::move(*command), call.origin, call.responder,
+                                      api.clock.monotonic_ns() + wait_ms * 1'000'000);
       if (waiting) return;
       outcome = tl::unexpected(waiting.error());
     } else {
@@ -40,9 +42,9 @@ void next(Api& api, Call& call) {
 
 }  // namespace
 
-std::vector<Method> step_methods() {
+std::vector<Method> step_methods(StepQueue& steps) {
   return {
-      {"step.next", true, Role::worker, field_names<NextStep>(), next},
+      {"step.next", true, Role::worker, field_names<NextStep>(), with(steps, next)},
       {"step.heartbeat", true, Role::worker, field_names<HeartbeatStep>(),
        handle_command<HeartbeatStep, step_heartbeat_result>},
       {"step.complete", true, Role::worker, field_names<CompleteStep>(),

@@ -5,6 +5,7 @@
 #include "domain/refusals.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/method.h"
+#include "server/rpc/methods/families.h"
 #include "server/rpc/read_models.h"
 #include "server/text/described_json.h"
 

@@ -1,13 +1,17 @@
 // `tick.*` and `watchdog.*`: the turns of a loop, and what watches over them.
 #include "domain/own_loops.h"
 #include "domain/refusals.h"
+#include "server/engine/engine.h"
 #include "server/followers/run_root/tick_marker.h"
+#include "server/platform/clock.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/due_leases.h"
+#include "server/rpc/methods/families.h"
 #include "server/rpc/methods/tick_results.h"
 #include "server/rpc/methods/watchdog_check.h"
 #include "server/rpc/page_limit.h"
 #include "server/rpc/read_models.h"
+#include "store/event_log.h"
 
 namespace signalbox {
 namespace {

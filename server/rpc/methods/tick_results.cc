@@ -5,6 +5,7 @@
 
 #include "domain/nanoseconds.h"
 #include "domain/refusals.h"
+#include "server/engine/engine.h"
 #include "server/followers/run_root/tick_marker.h"
 #include "server/followers/run_root/tick_row_json.h"
 #include "server/text/described_json.h"

@@ -7,10 +7,11 @@
 
 #include "server/engine/dropped_history.h"
 #include "server/followers/traces/run_trace_of.h"
-#include "server/followers/traces/trace_exporter.h"
+#include "server/platform/clock.h"
 #include "server/rpc/read_models.h"
 #include "server/text/described_json.h"
 #include "server/text/time_text.h"
+#include "store/event_log.h"
 
 namespace signalbox {
 namespace {
@@ -112,12 +113,9 @@ Decided<json::object> trace_result(const EventLog& log, const RunIndex& index,
 
 }  // namespace
 
-void trace_run(Api& api, Call& call) {
+void trace_run(Api& api, Call& call, const TraceResource& resource) {
   const auto params = from_json<TraceRun>(call.params);
   if (!params) return call.responder.reject(params.error());
-  const TraceResource resource = api.traces != nullptr
-                                     ? api.traces->resource()
-                                     : trace_resource("signalbox", api.facts.data_directory);
   answer_from_read_models(
       api, call.responder,
       [&log = api.log, params = *params, resource, now_ns = api.clock.wall_ns()](

@@ -3,6 +3,7 @@
 
 #include <boost/describe/class.hpp>
 
+#include "server/followers/traces/otlp_json.h"
 #include "server/rpc/method.h"
 
 namespace signalbox {
@@ -13,6 +14,7 @@ struct TraceRun {
 };
 BOOST_DESCRIBE_STRUCT(TraceRun, (), (run_id, otlp))
 
-void trace_run(Api& api, Call& call);
+// `resource` is who the spans are of.
+void trace_run(Api& api, Call& call, const TraceResource& resource);
 
 }  // namespace signalbox

@@ -2,10 +2,14 @@
 
 #include "domain/refusals.h"
 #include "projections/run_history.h"
+#include "server/engine/engine.h"
+#include "server/engine/timers.h"
+#include "server/platform/clock.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/methods/tick_results.h"
 #include "server/rpc/read_models.h"
 #include "server/text/time_text.h"
+#include "store/event_log.h"
 
 namespace signalbox {
 namespace {

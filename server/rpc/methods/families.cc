@@ -1,0 +1,35 @@
+#include "server/rpc/methods/families.h"
+
+#include <iterator>
+#include <utility>
+
+#include "server/rpc/known_pipeline.h"
+
+namespace signalbox {
+
+std::vector<Method> all_methods(const MethodParts& parts) {
+  const auto known_pipeline = std::make_shared<KnownPipeline>(parts.coderunner_mode);
+  std::vector<Method> methods;
+  const auto add = [&methods](std::vector<Method> family) {
+    std::move(family.begin(), family.end(), std::back_inserter(methods));
+  };
+  add(run_methods(known_pipeline, parts.trace_resource));
+  add(strategy_methods());
+  add(station_methods(parts.claims));
+  add(plan_methods());
+  add(step_methods(parts.steps));
+  add(lock_methods(parts.locks));
+  add(tick_methods());
+  add(loop_methods(parts.loops));
+  add(project_methods(known_pipeline, parts.check_repository));
+  add(card_methods(parts.trigger_heartbeat));
+  add(board_methods());
+  add(artifact_methods(parts.rebuild_artifacts));
+  add(event_methods(parts.feed, parts.subscribe_agent_logs));
+  add(server_methods(parts));
+  add(access_methods(parts.access));
+  add(audit_methods());
+  return methods;
+}
+
+}  // namespace signalbox

@@ -1,0 +1,110 @@
+// Every family of methods, by noun, and what it needs beside the Api. What is optional stands for
+// a service without that part, as in tests and where the past is asked.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <boost/json/object.hpp>
+
+#include "domain/command.h"
+#include "server/board/repository_check.h"
+#include "server/followers/traces/otlp_json.h"
+#include "server/rpc/method.h"
+#include "store/random_source.h"
+
+namespace signalbox {
+
+class Authentication;
+class ClaimQueue;
+class EventFeed;
+class KnownPipeline;
+class LockQueue;
+class Peer;
+class RetentionLoop;
+class RunRootWriter;
+class ServiceLoops;
+class Snapshotter;
+class StepQueue;
+
+// Who is who. Without it nobody can be known by a secret.
+struct AccessParts {
+  // What somebody without a secret may.
+  struct RolesWithoutToken {
+    Role unix_others = Role::viewer;
+    std::optional<Role> tcp_loopback;
+  };
+  RandomSource random = secure_random();  // what secrets are made of
+  std::function<std::optional<RolesWithoutToken>()> roles_without_token = [] {
+    return std::nullopt;
+  };
+  // The id of the access token that a secret belongs to; nothing: nobody is known here.
+  std::function<std::optional<Decided<Uuid>>(std::string_view secret)> token_of =
+      [](std::string_view) { return std::nullopt; };
+};
+AccessParts access_parts(const Authentication& authentication);
+
+// Adds to the result of `server.status` what one part of the service tells of itself.
+using StatusPart = std::function<void(boost::json::object& status)>;
+StatusPart status_of(const Snapshotter& snapshotter);
+StatusPart status_of(const RunRootWriter& run_roots);
+StatusPart status_of(const RetentionLoop& retention);
+
+// Subscribes a peer to what agents print, of one run or of all.
+using SubscribeAgentLogs = std::function<void(std::shared_ptr<Peer> peer, std::string subscription,
+                                              std::optional<RunId> run_id)>;
+
+// `artifact.rebuild` where something writes run roots, and where nothing does.
+Handler rebuild_run_roots(RunRootWriter& run_roots);
+void refuse_rebuild(Api& api, Call& call);
+
+struct MethodParts {
+  ClaimQueue& claims;
+  LockQueue& locks;
+  StepQueue& steps;
+  EventFeed& feed;
+  const ServiceLoops& loops;
+  // Of the world as it is, see projections/world_digest.h.
+  std::function<Digest()> world_digest;
+  TraceResource trace_resource;
+  CoderunnerMode coderunner_mode = CoderunnerMode::mock;  // of pipelines that name none
+  AccessParts access{};
+  std::vector<StatusPart> status_parts{};
+  std::function<std::string()> metrics_text = [] { return std::string(); };
+  SubscribeAgentLogs subscribe_agent_logs = [](auto, auto, auto) {};
+  Handler rebuild_artifacts = refuse_rebuild;
+  // Begins a tick of the heartbeat now, unless one is in progress. The engine's thread, outside of
+  // a transaction.
+  std::function<void(const std::string& reason)> trigger_heartbeat = [](const std::string&) {};
+  // How the repository of a project that is put is looked at; may block.
+  std::function<Decided<void>(const PutProject& command)> check_repository =
+      signalbox::check_repository;
+};
+
+std::vector<Method> all_methods(const MethodParts& parts);
+
+std::vector<Method> run_methods(std::shared_ptr<KnownPipeline> known_pipeline,
+                                const TraceResource& trace_resource);
+std::vector<Method> strategy_methods();
+std::vector<Method> station_methods(ClaimQueue& claims);
+std::vector<Method> plan_methods();
+std::vector<Method> step_methods(StepQueue& steps);
+std::vector<Method> lock_methods(LockQueue& locks);
+std::vector<Method> tick_methods();
+std::vector<Method> loop_methods(const ServiceLoops& loops);
+std::vector<Method> project_methods(
+    std::shared_ptr<KnownPipeline> known_pipeline,
+    std::function<Decided<void>(const PutProject& command)> check_repository);
+std::vector<Method> card_methods(std::function<void(const std::string& reason)> trigger_heartbeat);
+std::vector<Method> board_methods();
+std::vector<Method> artifact_methods(Handler rebuild);
+std::vector<Method> event_methods(EventFeed& feed, SubscribeAgentLogs subscribe_agent_logs);
+std::vector<Method> server_methods(const MethodParts& parts);
+std::vector<Method> access_methods(const AccessParts& parts);
+std::vector<Method> audit_methods();
+
+}  // namespace signalbox
