@@ -9,7 +9,6 @@
 
 #include "server/rpc/error_json.h"
 #include "server/transport/http/artifact_download.h"
-#include "server/transport/http/browser_rule.h"
 #include "server/transport/http/byte_range.h"
 #include "server/transport/http/call_line.h"
 #include "server/transport/http/host_rule.h"

@@ -1,4 +1,4 @@
-#include "server/rpc/methods/trace_view.h"
+#include "server/rpc/methods/run_methods.h"
 
 #include <algorithm>
 
