@@ -68,9 +68,9 @@ const Card* Board::merging(const std::string& project) const {
 
 bool Board::same_order(const Board& other) const {
   return by_run_ == other.by_run_ && backlogs_ == other.backlogs_ && heads_ == other.heads_ &&
-         backlog_size_ == other.backlog_size_ && agents_ == other.agents_ &&
-         agents_by_project_ == other.agents_by_project_ && agents_by_key_ == other.agents_by_key_ &&
-         retries_ == other.retries_ && verified_ == other.verified_ && merging_ == other.merging_;
+         agents_ == other.agents_ && agents_by_project_ == other.agents_by_project_ &&
+         agents_by_key_ == other.agents_by_key_ && retries_ == other.retries_ &&
+         verified_ == other.verified_ && merging_ == other.merging_;
 }
 
 void Board::insert(Card card) {
@@ -136,7 +136,6 @@ void Board::index_backlog(const Card& card, bool present) {
   if (!backlog.heads.empty()) heads_.erase({backlog.heads.begin()->first, card.project});
   if (!lane.empty()) backlog.heads.erase({*lane.begin(), card.key});
   set_member(lane, order_of(card), present);
-  backlog_size_ = present ? backlog_size_ + 1 : backlog_size_ - 1;
   if (lane.empty()) {
     backlog.lanes.erase(card.key);
   } else {

@@ -55,7 +55,6 @@ class Board {
   [[nodiscard]] const std::set<std::pair<CardOrder, std::string>>& heads() const { return heads_; }
   // nullptr: it is empty.
   [[nodiscard]] const ProjectBacklog* backlog(const std::string& project) const;
-  [[nodiscard]] std::size_t backlog_size() const { return backlog_size_; }
 
   // Cards that have an agent: of all projects, of one, of a key.
   [[nodiscard]] const std::set<CardId>& agents() const { return agents_; }
@@ -90,7 +89,6 @@ class Board {
   boost::unordered_flat_map<RunId, CardId, UuidHash> by_run_;
   std::map<std::string, ProjectBacklog, std::less<>> backlogs_;
   std::set<std::pair<CardOrder, std::string>> heads_;
-  std::size_t backlog_size_ = 0;
   std::set<CardId> agents_;
   Count agents_by_project_;
   Count agents_by_key_;

@@ -143,10 +143,10 @@ RetentionOutcome retain_records(const Config& config, RocksEventLog& log,
   return outcome;
 }
 
-// From opening the log to its end, or to where the service is back from a retention.
+// What came of serving from the opening of the log to its closing.
 struct ServeResult {
   int exit_code = 0;
-  bool goes_on = false;
+  bool goes_on = false;  // there was a retention: serve again
 };
 
 class Service {

@@ -20,7 +20,7 @@ namespace asio = boost::asio;
 // For the steps of a retention that nothing is seen of from here: a disk that takes long to sync.
 constexpr std::int64_t maintenance_alive_us = 600'000'000;
 
-const Rejection stopping{
+const Rejection server_stopping{
     ErrorCode::SHUTTING_DOWN, "the server is stopping; connect again", {}, {"signalbox status"}};
 
 }  // namespace
@@ -37,7 +37,7 @@ void Server::handle(std::string_view line, const Caller& caller,
 }
 
 std::optional<Rejection> Server::not_ready() const {
-  if (stopping_) return stopping;
+  if (stopping_) return server_stopping;
   if (engine_.storage_full()) return not_durable(engine_, Durability::storage_full);
   return std::nullopt;
 }
@@ -254,10 +254,10 @@ void Server::stop(const std::string& why) {
   clock_timer_.cancel();
   space_watch_.cancel();
   agent_log_timer_.cancel();
-  dispatcher_.refuse_all(stopping);
-  claims_.refuse_all(stopping);
-  locks_.refuse_all(stopping);
-  steps_.refuse_all(stopping);
+  dispatcher_.refuse_all(server_stopping);
+  claims_.refuse_all(server_stopping);
+  locks_.refuse_all(server_stopping);
+  steps_.refuse_all(server_stopping);
   listener_.finish();
   engine_.flush();
   stop_when_idle();
@@ -269,7 +269,7 @@ void Server::stop_when_idle() {
     stopped_ = true;
     (void)engine_.begin(by_the_service).apply(StopServer{});
     // What threads are still busy with comes back to a service that has stopped.
-    engine_.close(stopping);
+    engine_.close(server_stopping);
     return engine_.flush();
   }
   // What was released with the last commit, or waits for files of it, is on its way to the sockets;

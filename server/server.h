@@ -1,7 +1,7 @@
 // The running service: the engine, what follows it, what reaches it, on one io_context thread.
 //
 // It wires (server_wiring.cc), starts and stops; what happens to a command is in engine/, rpc/ and
-// jobs/.
+// scheduler/.
 #pragma once
 
 #include <atomic>

@@ -36,7 +36,7 @@ void TimerLoop::arm() {
 void TimerLoop::check_for_clock_jump(bool stopping) {
   const std::int64_t monotonic_ns = parts_.clock.monotonic_ns();
   if (monotonic_ns < clock_watch_.next_poll_ns()) return;
-  const auto jump = clock_watch_.look(parts_.clock.wall_ns(), monotonic_ns);
+  const auto jump = clock_watch_.check(parts_.clock.wall_ns(), monotonic_ns);
   if (!jump) return;
   reports_.jumped(*jump);
   timers_.restart_leases(parts_.engine.world(), monotonic_ns);
@@ -84,7 +84,8 @@ void TimerLoop::fire() {
 
 // What the watchdog finds was missed by what should have ended it.
 void TimerLoop::end_overdue() {
-  for (const OverdueItem& item : sweep_.look(parts_.engine.world(), parts_.clock.monotonic_ns())) {
+  for (const OverdueItem& item :
+       sweep_.find_overdue(parts_.engine.world(), parts_.clock.monotonic_ns())) {
     reports_.overdue(item);
     if (item.command) (void)parts_.engine.begin(by_the_service).apply(*item.command);
   }

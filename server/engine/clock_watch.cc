@@ -2,7 +2,7 @@
 
 namespace signalbox {
 
-std::optional<ClockJump> ClockWatch::look(std::int64_t wall_ns, std::int64_t monotonic_ns) {
+std::optional<ClockJump> ClockWatch::check(std::int64_t wall_ns, std::int64_t monotonic_ns) {
   const std::int64_t wall = wall_ns - wall_ns_;
   const std::int64_t monotonic = monotonic_ns - monotonic_ns_;
   wall_ns_ = wall_ns;

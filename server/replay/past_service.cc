@@ -30,7 +30,6 @@
 #include "server/rpc/step_queue.h"
 #include "server/scheduler/service_loops.h"
 #include "store/event_log.h"
-#include "store/position_at.h"
 
 namespace signalbox {
 namespace {

@@ -1,10 +1,14 @@
 #include "server/rpc/broadcasts.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "domain/own_loops.h"
+#include "server/engine/engine.h"
+#include "server/followers/projector.h"
 #include "server/text/described_json.h"
 #include "server/text/time_text.h"
+#include "store/event_log.h"
 
 namespace signalbox {
 namespace {
@@ -19,26 +23,26 @@ std::string_view agent_end(const std::string& code) {
 }  // namespace
 
 std::vector<Broadcast> Broadcasts::of(const Record& record) {
-  told_.clear();
+  emitted_.clear();
   if (const auto* tick = std::get_if<TickEvent>(&record.event)) {
-    take(record, *tick);
+    apply(record, *tick);
   } else if (const auto* card = std::get_if<CardEvent>(&record.event)) {
-    take(record, *card);
+    apply(record, *card);
   } else if (const auto* station = std::get_if<StationEvent>(&record.event)) {
-    take(record, *station);
+    apply(record, *station);
   } else if (const auto* refused = event_as<PolicyRefused>(record.event)) {
-    json::object& params = tell("heartbeat.error", record);
+    json::object& params = emit("heartbeat.error", record);
     params["project"] = record.stream.name;
     params["code"] = "POLICY_REFUSED";
     params["line"] = refused->line;
     params["message"] = refused->message;
   }
-  return std::exchange(told_, {});
+  return std::exchange(emitted_, {});
 }
 
 // The attempt that led to the event; else the heartbeat's tick, by its token.
-json::object& Broadcasts::tell(std::string_view name, const Record& record) {
-  json::object& params = told_.emplace_back(Broadcast{name, {}}).params;
+json::object& Broadcasts::emit(std::string_view name, const Record& record) {
+  json::object& params = emitted_.emplace_back(Broadcast{name, {}}).params;
   params["position"] = to_json(record.position);
   params["recorded_at"] = format_time(record.recorded_at_ns);
   if (!record.span_id.is_nil()) {
@@ -51,9 +55,9 @@ json::object& Broadcasts::tell(std::string_view name, const Record& record) {
   return params;
 }
 
-json::object& Broadcasts::tell_card(std::string_view name, const Record& record, const CardRun& run,
-                                    const RunId& run_id) {
-  json::object& params = tell(name, record);
+json::object& Broadcasts::emit_for_card(std::string_view name, const Record& record,
+                                        const CardRun& run, const RunId& run_id) {
+  json::object& params = emit(name, record);
   params["card_id"] = to_string(run.card_id);
   params["run_id"] = run_id.is_nil() ? json::value(nullptr) : json::value(to_string(run_id));
   params["project"] = run.facts.project;
@@ -69,9 +73,9 @@ bool Broadcasts::is_silent(const CardFacts& facts) const {
   return sources_.wanted && !facts.project.empty() && !sources_.wanted(facts.project);
 }
 
-void Broadcasts::take(const Record& record, const TickEvent& noun) {
+void Broadcasts::apply(const Record& record, const TickEvent& noun) {
   if (const auto* skipped = std::get_if<TickSkipped>(&noun)) {
-    json::object& params = tell("heartbeat.skipped", record);
+    json::object& params = emit("heartbeat.skipped", record);
     params["loop"] = skipped->loop;
     params["stage"] = skipped->stage;
     params["reason"] = skipped->reason;
@@ -83,25 +87,25 @@ void Broadcasts::take(const Record& record, const TickEvent& noun) {
   if (const auto* started = std::get_if<TickStarted>(&noun)) {
     heartbeat_ = record.position;
     heartbeat_idle_ = true;
-    json::object& params = tell("heartbeat.tick", record);
+    json::object& params = emit("heartbeat.tick", record);
     params["token"] = to_json(record.position);
     params["stage"] = started->stage;
     params["reason"] = started->reason;
   } else if (const auto* succeeded = std::get_if<TickSucceeded>(&noun)) {
     const bool idle = heartbeat_idle_ && succeeded->token == heartbeat_;
     heartbeat_ = succeeded->token;
-    if (idle) tell("heartbeat.idle", record)["token"] = to_json(succeeded->token);
+    if (idle) emit("heartbeat.idle", record)["token"] = to_json(succeeded->token);
     heartbeat_ = 0;
   } else if (const auto* failure = std::get_if<TickFailed>(&noun)) {
     heartbeat_ = failure->token;
-    json::object& params = tell("heartbeat.error", record);
+    json::object& params = emit("heartbeat.error", record);
     params["token"] = to_json(failure->token);
     params["code"] = failure->code;
     params["message"] = failure->error;
     heartbeat_ = 0;
   } else if (const auto* late = std::get_if<TickTimedOut>(&noun)) {
     heartbeat_ = late->token;
-    json::object& params = tell("heartbeat.error", record);
+    json::object& params = emit("heartbeat.error", record);
     params["token"] = to_json(late->token);
     params["code"] = "TIMEOUT";
     params["message"] = "no end after " + std::to_string(late->elapsed_ms) + " ms";
@@ -109,7 +113,7 @@ void Broadcasts::take(const Record& record, const TickEvent& noun) {
   }
 }
 
-void Broadcasts::take(const Record& record, const CardEvent& noun) {
+void Broadcasts::apply(const Record& record, const CardEvent& noun) {
   if (const auto* event = std::get_if<CardStarted>(&noun)) return started(record, *event);
   if (const auto* event = std::get_if<CardVerificationStarted>(&noun)) {
     return verification_started(record, *event);
@@ -130,8 +134,8 @@ void Broadcasts::started(const Record& record, const CardStarted& event) {
   CardRun& run = runs_[event.run_id];
   run = {id, facts_of(id), Phase::working, {}};
   if (is_silent(run.facts)) return;
-  tell_card("heartbeat.spawned", record, run, event.run_id)["attempt"] = event.attempt;
-  tell_card("agent.spawned", record, run, event.run_id)["attempt"] = event.attempt;
+  emit_for_card("heartbeat.spawned", record, run, event.run_id)["attempt"] = event.attempt;
+  emit_for_card("agent.spawned", record, run, event.run_id)["attempt"] = event.attempt;
 }
 
 void Broadcasts::retried(const Record& record, const CardUnblocked& event) {
@@ -140,7 +144,7 @@ void Broadcasts::retried(const Record& record, const CardUnblocked& event) {
   const CardId& id = record.stream.run_id;
   const CardRun run{id, facts_of(id), Phase::working, {}};
   if (is_silent(run.facts)) return;
-  tell_card("heartbeat.retry", record, run, {})["reason"] = event.reason;
+  emit_for_card("heartbeat.retry", record, run, {})["reason"] = event.reason;
 }
 
 // A run whose start wasn't seen, because the subscription is younger, is looked up.
@@ -166,12 +170,12 @@ void Broadcasts::verification_started(const Record& record, const CardVerificati
   run.phase = Phase::verifying;
   run.station = event.station;
   if (is_silent(run.facts)) return;
-  tell_card("agent.completed", record, run, event.run_id);
-  tell_card("verification.started", record, run, event.run_id)["station"] = event.station;
+  emit_for_card("agent.completed", record, run, event.run_id);
+  emit_for_card("verification.started", record, run, event.run_id)["station"] = event.station;
 }
 
 // The checks of a card's run have passed. What comes after them, as the push, may still fail.
-void Broadcasts::take(const Record& record, const StationEvent& noun) {
+void Broadcasts::apply(const Record& record, const StationEvent& noun) {
   const auto* succeeded = std::get_if<StationSucceeded>(&noun);
   if (succeeded == nullptr) return;
   const auto place = runs_.find(record.stream.run_id);
@@ -180,7 +184,7 @@ void Broadcasts::take(const Record& record, const StationEvent& noun) {
   if (succeeded->station != run.station) return;
   run.phase = Phase::checked;
   if (is_silent(run.facts)) return;
-  json::object& params = tell_card("verification.finished", record, run, place->first);
+  json::object& params = emit_for_card("verification.finished", record, run, place->first);
   params["station"] = run.station;
   params["ok"] = true;
 }
@@ -190,9 +194,9 @@ void Broadcasts::verified(const Record& record, const CardVerified& event) {
   runs_.erase(event.run_id);
   if (is_silent(run.facts)) return;
   if (run.phase == Phase::working) {
-    tell_card("agent.completed", record, run, event.run_id);
+    emit_for_card("agent.completed", record, run, event.run_id);
   } else if (run.phase == Phase::verifying) {
-    json::object& params = tell_card("verification.finished", record, run, event.run_id);
+    json::object& params = emit_for_card("verification.finished", record, run, event.run_id);
     params["station"] = run.station;
     params["ok"] = true;
   }
@@ -212,13 +216,13 @@ void Broadcasts::failed(const Record& record, const RunId& run_id, const std::st
   };
   const bool stopped = code == "CANCELED";
   if (run.phase == Phase::verifying) {
-    json::object& params = tell_card("verification.finished", record, run, run_id);
+    json::object& params = emit_for_card("verification.finished", record, run, run_id);
     params["station"] = run.station;
     params["ok"] = false;
     tell_why(params);
     if (!stopped) return;
   }
-  tell_why(tell_card(agent_end(code), record, run, run_id));
+  tell_why(emit_for_card(agent_end(code), record, run, run_id));
 }
 
 const std::vector<std::string>& broadcast_names() {
@@ -228,6 +232,72 @@ const std::vector<std::string>& broadcast_names() {
       "agent.completed",      "agent.failed",         "agent.timeout",     "agent.stopped",
       "verification.started", "verification.finished"};
   return names;
+}
+
+namespace {
+
+// Events before a subscription's first that it looks at; ticks of the heartbeat are short.
+constexpr Position look_back_events_max = 1000;
+
+std::optional<CardFacts> facts_of(const Api& api, const CardId& id) {
+  if (const Card* card = api.engine.world().board.find(id)) {
+    return CardFacts{card->project, card->title};
+  }
+  const auto row = api.projector.index().cards().find(id);
+  if (!row || !*row) return std::nullopt;
+  return CardFacts{(*row)->project, (*row)->title};
+}
+
+bool is_about(const Record& record, const RunId& run_id) {
+  if (const auto* started = event_as<CardStarted>(record.event)) return started->run_id == run_id;
+  if (const auto* checks = event_as<CardVerificationStarted>(record.event)) {
+    return checks->run_id == run_id;
+  }
+  const auto* merging = event_as<CardMergeStarted>(record.event);
+  return merging != nullptr && merging->run_id == run_id;
+}
+
+std::optional<Record> run_event(const Api& api, const CardId& id, const RunId& run_id,
+                                Position position) {
+  const auto positions = api.projector.index().cards().positions(id);
+  if (!positions) return std::nullopt;
+  for (auto each = positions->rbegin(); each != positions->rend(); ++each) {
+    if (*each >= position) continue;
+    const auto records = api.log.read(*each, 1);
+    if (!records || records->empty()) return std::nullopt;
+    if (is_about(records->front(), run_id)) return records->front();
+    // Between a run's start and its end there is nothing else of its card but its checks.
+    if (event_as<CardStarted>(records->front().event) != nullptr) return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+BroadcastSources broadcast_sources(const Api& api) {
+  BroadcastSources sources;
+  sources.card = [&api](const CardId& id) { return facts_of(api, id); };
+  sources.wanted = [&api](const std::string& name) {
+    const Project* project = api.engine.world().find_project(name);
+    return project == nullptr || project->policy.websocket_events;
+  };
+  sources.run_event = [&api](const CardId& id, const RunId& run_id, Position position) {
+    return run_event(api, id, run_id, position);
+  };
+  return sources;
+}
+
+Broadcasts broadcasts_from(const Api& api, Position from) {
+  Broadcasts broadcasts(broadcast_sources(api));
+  const Position first = std::max(from > look_back_events_max ? from - look_back_events_max : 1,
+                                  api.log.horizon().position + 1);
+  if (from > first) {
+    (void)api.log.scan(first, from - 1, [&broadcasts](Record&& record) {
+      (void)broadcasts.of(record);
+      return true;
+    });
+  }
+  return broadcasts;
 }
 
 }  // namespace signalbox

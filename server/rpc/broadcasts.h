@@ -12,6 +12,7 @@
 #include <boost/json/object.hpp>
 
 #include "domain/event.h"
+#include "server/rpc/api.h"
 
 namespace signalbox {
 
@@ -56,9 +57,9 @@ class Broadcasts {
     std::string station;  // that verifies
   };
 
-  void take(const Record& record, const TickEvent& noun);
-  void take(const Record& record, const CardEvent& noun);
-  void take(const Record& record, const StationEvent& noun);
+  void apply(const Record& record, const TickEvent& noun);
+  void apply(const Record& record, const CardEvent& noun);
+  void apply(const Record& record, const StationEvent& noun);
   void started(const Record& record, const CardStarted& event);
   void verification_started(const Record& record, const CardVerificationStarted& event);
   void verified(const Record& record, const CardVerified& event);
@@ -69,18 +70,26 @@ class Broadcasts {
   CardRun& run_of(const Record& record, const RunId& run_id);
   CardFacts facts_of(const CardId& id) const;
   [[nodiscard]] bool is_silent(const CardFacts& facts) const;
-  boost::json::object& tell(std::string_view name, const Record& record);
-  boost::json::object& tell_card(std::string_view name, const Record& record, const CardRun& run,
-                                 const RunId& run_id);
+  boost::json::object& emit(std::string_view name, const Record& record);
+  boost::json::object& emit_for_card(std::string_view name, const Record& record,
+                                     const CardRun& run, const RunId& run_id);
 
   BroadcastSources sources_;
-  std::vector<Broadcast> told_;
+  std::vector<Broadcast> emitted_;
   Token heartbeat_ = 0;  // of its latest tick that was seen
   bool heartbeat_idle_ = false;
   std::map<RunId, CardRun> runs_;
 };
 
-// All names there are; `agent.log` comes from follow/agent_logs.h, to those who name it.
+// All names there are; `agent.log` comes from agent_logs.h, to those who name it.
 const std::vector<std::string>& broadcast_names();
+
+// Finds what events don't tell on the board, and in the read models for what has left it. For the
+// engine's thread; `api` outlives it. Point look-ups only.
+BroadcastSources broadcast_sources(const Api& api);
+
+// Broadcasts of a subscription from `from` on, which know the events just before it: so that one
+// which begins in the middle of a tick of the heartbeat tells how that ends.
+Broadcasts broadcasts_from(const Api& api, Position from);
 
 }  // namespace signalbox

@@ -7,7 +7,6 @@
 
 #include "server/engine/engine.h"
 #include "server/limits.h"
-#include "server/rpc/command_identity.h"
 #include "server/rpc/request.h"
 #include "server/text/utf8_text.h"
 

@@ -12,7 +12,6 @@
 #include "server/platform/clock.h"
 #include "server/rpc/api.h"
 #include "server/rpc/command_call.h"
-#include "server/rpc/lock_results.h"
 #include "server/rpc/lock_views.h"
 #include "store/event_log.h"
 

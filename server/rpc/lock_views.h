@@ -1,13 +1,16 @@
-// What is shown of locks: `lock.get`, `lock.list`, and who holds one that was refused.
+// What is shown of locks: `lock.get`, `lock.list`, who holds one that was refused, and the results
+// of the methods that change one.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 
 #include <boost/json/object.hpp>
 
 #include "domain/error.h"
+#include "domain/event.h"
 #include "domain/lock.h"
 #include "server/rpc/api.h"
 
@@ -35,5 +38,13 @@ struct LockFilter {
 // {"locks": [{…}], "next_cursor"}.
 boost::json::object lock_list_view(const Api& api, const LockQueue& queue,
                                    const LockFilter& filter);
+
+// Results are made from the events of their commit, as in results.h.
+//
+// {"key", "owner", "token", "lease_ms", "acquired_at", "expires_at", "reason", "extended"}.
+boost::json::object acquire_result(const Api& api, std::span<const Record> records);
+boost::json::object refresh_result(const Api& api, std::span<const Record> records);
+// {"released"}: false where nothing was held any more.
+boost::json::object release_result(const Api& api, std::span<const Record> records);
 
 }  // namespace signalbox

@@ -4,7 +4,7 @@
 
 #include "domain/refusals.h"
 #include "server/engine/engine.h"
-#include "server/rpc/run_then.h"
+#include "server/rpc/results.h"
 #include "server/text/described_json.h"
 #include "server/text/time_text.h"
 

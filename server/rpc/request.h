@@ -1,6 +1,7 @@
 // A JSON-RPC 2.0 request, read from one line.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -8,6 +9,7 @@
 #include <boost/json/storage_ptr.hpp>
 
 #include "domain/error.h"
+#include "domain/ids.h"
 
 namespace signalbox {
 
@@ -28,5 +30,9 @@ struct BadRequest {
 // `storage`.
 tl::expected<Request, BadRequest> read_request(std::string_view line,
                                                const boost::json::storage_ptr& storage);
+
+// SHA-256 of the method and its params, whatever the order of their keys: two requests with the
+// same digest are the same request to command ids and idempotency keys.
+Digest request_digest(std::string_view method, const boost::json::object& params);
 
 }  // namespace signalbox

@@ -2,11 +2,13 @@
 // id, asked again, gets the same result, also after a restart.
 #pragma once
 
+#include <memory>
 #include <span>
 
 #include <boost/json/object.hpp>
 
 #include "domain/event.h"
+#include "domain/run.h"
 #include "server/rpc/api.h"
 
 namespace signalbox {
@@ -27,5 +29,12 @@ boost::json::object complete_result(const Api& api, std::span<const Record> reco
 boost::json::object complete_result_in(const boost::json::storage_ptr& storage, const Api& api,
                                        std::span<const Record> records);
 boost::json::object defer_result(const Api& api, std::span<const Record> records);
+
+// Reads an open run as it was at some position of the log: for answers that are given a second
+// time, when the world has gone on, and for nothing else.
+//
+// As the records up to `position`, which is durable, left it; nullptr if it had ended by then, or
+// can't be read. On the engine's thread; waits for the read models to follow.
+std::shared_ptr<const Run> run_then(const Api& api, const RunId& id, Position position);
 
 }  // namespace signalbox

@@ -1,10 +1,15 @@
 #include "server/scheduler/crash_verdicts.h"
 
+#include <algorithm>
+#include <boost/json/serialize.hpp>
 #include "domain/limits.h"
 #include "domain/own_loops.h"
 #include "domain/refusals.h"
 #include "domain/remote_work.h"
 #include "domain/sorted_entries.h"
+#include "projections/run_row.h"
+#include "server/text/described_json.h"
+#include "server/text/time_text.h"
 #include "server/text/utf8_text.h"
 
 namespace signalbox {
@@ -121,19 +126,19 @@ CrashVerdict of_card(const World& world, const Card& card) {
                  commands);
 }
 
-CrashVerdict of_attempt(const Run& run, const JobLookUp& look_up) {
+CrashVerdict of_attempt(const Run& run, const FindJob& find_job) {
   if (run.attempt->job_id.empty()) return of_claim(run);
   if (is_remote(run.definition())) return of_remote_job(run);
-  return of_job(run, look_up(run));
+  return of_job(run, find_job(run));
 }
 
 }  // namespace
 
-std::vector<CrashVerdict> crash_verdicts(const World& world, const JobLookUp& look_up) {
+std::vector<CrashVerdict> crash_verdicts(const World& world, const FindJob& find_job) {
   std::vector<CrashVerdict> verdicts;
   for (const auto* entry : sorted_entries(world.runs)) {
     const Run& run = *entry->second;
-    if (run.attempt) verdicts.push_back(of_attempt(run, look_up));
+    if (run.attempt) verdicts.push_back(of_attempt(run, find_job));
     add_steps(run, verdicts);
   }
   for (const auto* entry : sorted_entries(world.locks)) verdicts.push_back(of_lock(entry->second));
@@ -145,6 +150,36 @@ std::vector<CrashVerdict> crash_verdicts(const World& world, const JobLookUp& lo
     if (card.has_agent() || card.is_merging()) verdicts.push_back(of_card(world, card));
   }
   return verdicts;
+}
+
+std::string crash_report(const CrashFacts& facts, std::span<const CrashVerdict> verdicts) {
+  namespace json = boost::json;
+  json::object counts;
+  for (const Verdict each :
+       {Verdict::poll, Verdict::requeue, Verdict::expired, Verdict::needs_operator}) {
+    counts[boost::describe::enum_to_string(each, "?")] =
+        std::count_if(verdicts.begin(), verdicts.end(),
+                      [each](const CrashVerdict& verdict) { return verdict.item.verdict == each; });
+  }
+  json::array items;
+  for (const CrashVerdict& verdict :
+       verdicts.first(std::min(verdicts.size(), crash_report_items_max))) {
+    json::object item = to_json(verdict.item).as_object();
+    item["next_commands"] = json::array(verdict.next_commands.begin(), verdict.next_commands.end());
+    items.push_back(std::move(item));
+  }
+  json::object report;
+  report["schema_version"] = "crash_report.v1";
+  report["created_at"] = format_time(facts.created_at_ns);
+  report["incarnation"] = facts.incarnation;
+  report["version"] = SIGNALBOX_VERSION;
+  report["last_durable_position"] = facts.last_durable_position;
+  report["torn_bytes"] = facts.torn_bytes;
+  report["items_total"] = verdicts.size();
+  report["items_omitted"] = verdicts.size() - items.size();
+  report["verdicts"] = std::move(counts);
+  report["items"] = std::move(items);
+  return json::serialize(report) + "\n";
 }
 
 }  // namespace signalbox

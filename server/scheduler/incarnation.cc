@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "server/engine/engine.h"
-#include "server/scheduler/crash_report.h"
+#include "server/scheduler/crash_verdicts.h"
 
 namespace signalbox {
 Stored<Incarnation> begin_incarnation(Engine& engine, const IncarnationFacts& facts,
@@ -16,7 +16,7 @@ Stored<Incarnation> begin_incarnation(Engine& engine, const IncarnationFacts& fa
   begun.number = engine.world().server.incarnation;
   if (!begun.after_crash) return begun;
 
-  begun.verdicts = crash_verdicts(engine.world(), site.look_up);
+  begun.verdicts = crash_verdicts(engine.world(), site.find_job);
   const auto report = site.keep(crash_report(
       {begun.number, facts.created_at_ns, begun.last_durable, facts.torn_bytes}, begun.verdicts));
   if (!report) return tl::unexpected(report.error());

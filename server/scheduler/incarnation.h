@@ -22,7 +22,7 @@ struct IncarnationFacts {
 // What a crash has to be looked at with.
 struct CrashSite {
   // Asks the executor about the job of a run's attempt.
-  std::function<Executed<JobState>(const Run& run)> look_up;
+  std::function<Executed<JobState>(const Run& run)> find_job;
   // Keeps the crash report as an artifact. Blocks.
   std::function<Stored<Artifact>(const std::string& report)> keep;
 };

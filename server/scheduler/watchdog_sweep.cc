@@ -82,7 +82,8 @@ void WatchdogSweep::look_at_attempt(const Run& run, std::vector<OverdueItem>& ov
   }
 }
 
-std::vector<OverdueItem> WatchdogSweep::look(const World& world, std::int64_t monotonic_ns) {
+std::vector<OverdueItem> WatchdogSweep::find_overdue(const World& world,
+                                                     std::int64_t monotonic_ns) {
   std::vector<OverdueItem> overdue;
   same_state_.begin_round(monotonic_ns, 2 * interval_ms_ * 1'000'000);
   for (const auto& [id, run] : world.runs) {

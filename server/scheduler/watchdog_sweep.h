@@ -34,7 +34,7 @@ class WatchdogSweep {
   explicit WatchdogSweep(std::int64_t interval_ms) : interval_ms_(interval_ms) {}
 
   // All that is overdue at this moment.
-  std::vector<OverdueItem> look(const World& world, std::int64_t monotonic_ns);
+  std::vector<OverdueItem> find_overdue(const World& world, std::int64_t monotonic_ns);
 
   // Follows the records of one commit: the time of a run that is resumed starts anew.
   void apply(std::span<const Record> records);

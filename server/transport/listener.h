@@ -15,7 +15,7 @@
 #include "server/transport/kept_socket.h"
 #include "server/transport/protocol_detector.h"
 #include "server/transport/session.h"
-#include "server/transport/tls_context.h"
+#include "server/transport/tls_relay.h"
 
 namespace signalbox {
 

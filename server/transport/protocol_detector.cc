@@ -34,10 +34,10 @@ void ProtocolDetector::start() {
       if (const auto self = weak.lock(); self && !stopped) self->close();
     });
   }
-  look();
+  detect();
 }
 
-void ProtocolDetector::look() {
+void ProtocolDetector::detect() {
   char first_byte = 0;
   const ssize_t bytes = ::recv(socket_.native_handle(), &first_byte, 1, MSG_PEEK | MSG_DONTWAIT);
   if (bytes < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) {
@@ -45,7 +45,7 @@ void ProtocolDetector::look() {
                        [self = shared_from_this()](const boost::system::error_code& error) {
                          if (self->done_) return;
                          if (error) return self->close();
-                         self->look();
+                         self->detect();
                        });
     return;
   }

@@ -28,7 +28,7 @@ class ProtocolDetector final : public OpenConnection,
   void close() override;
 
  private:
-  void look();
+  void detect();
 
   Socket socket_;
   const std::int64_t patience_ms_;

@@ -3,14 +3,24 @@
 // knows of TLS, and the path of a plain connection stays as it is.
 #pragma once
 
+#include <filesystem>
+#include <memory>
 #include <string>
 
+#include <boost/asio/ssl/context.hpp>
 #include <tl/expected.hpp>
 
 #include "server/transport/http/open_connection.h"
-#include "server/transport/tls_context.h"
 
 namespace signalbox {
+
+// The server's certificate and key, and what of TLS it speaks: 1.2 and 1.3.
+using TlsContext = std::shared_ptr<boost::asio::ssl::context>;
+
+// Both are PEM files; the certificate's may hold its chain. An error is a sentence that names the
+// file.
+tl::expected<TlsContext, std::string> make_tls_context(const std::filesystem::path& certificate,
+                                                       const std::filesystem::path& key);
 
 // Begins the handshake on `outer`, whose peer has said its first bytes, and gives the plain end.
 // The relay lives until either end closes: whoever closes the plain end ends the connection. A

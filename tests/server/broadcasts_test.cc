@@ -1,7 +1,6 @@
 // What subscribers are told of the heartbeat and of cards' runs.
 #include "server/rpc/broadcasts.h"
 
-#include "server/rpc/broadcast_sources.h"
 #include "tests/server/board_site.h"
 
 namespace signalbox {

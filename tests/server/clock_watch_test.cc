@@ -13,7 +13,7 @@ class ClockWatchTest : public ::testing::Test {
   std::optional<ClockJump> pass(std::int64_t wall_ns, std::int64_t monotonic_ns) {
     wall_ns_ += wall_ns;
     monotonic_ns_ += monotonic_ns;
-    return watch_.look(wall_ns_, monotonic_ns_);
+    return watch_.check(wall_ns_, monotonic_ns_);
   }
   std::int64_t wall_ns_ = 1'700'000'000 * second_ns;
   std::int64_t monotonic_ns_ = 5 * second_ns;

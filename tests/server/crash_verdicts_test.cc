@@ -7,7 +7,6 @@
 
 #include <boost/json/parse.hpp>
 
-#include "server/scheduler/crash_report.h"
 #include "tests/server/rpc_site.h"
 
 namespace signalbox {

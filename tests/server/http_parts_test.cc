@@ -10,7 +10,6 @@
 #include "server/rpc/error_json.h"
 #include "server/text/percent_coding.h"
 #include "server/transport/http/artifact_download.h"
-#include "server/transport/http/browser_rule.h"
 #include "server/transport/http/byte_range.h"
 #include "server/transport/http/call_line.h"
 #include "server/transport/http/host_rule.h"

@@ -177,7 +177,7 @@ class Sweep : public RpcWatchdog {
     std::vector<OverdueItem> found;
     for (; ms > 0; ms -= 1000) {
       clock.advance_ms(1000);
-      found = sweep.look(engine.world(), clock.monotonic_ns());
+      found = sweep.find_overdue(engine.world(), clock.monotonic_ns());
       if (!found.empty()) break;
     }
     return found;
@@ -214,7 +214,7 @@ TEST_F(Sweep, HoldsNothingAgainstAPausedRunNorAgainstTheTimeThatItSlept) {  // W
   sweep.apply(log.read_commit(log.tail()).value());
   EXPECT_TRUE(pass(60'000).empty());
   clock.advance_ms(3'600'000);
-  EXPECT_TRUE(sweep.look(engine.world(), clock.monotonic_ns()).empty());
+  EXPECT_TRUE(sweep.find_overdue(engine.world(), clock.monotonic_ns()).empty());
 }
 
 TEST_F(Sweep, FindsAJobWhoseSupervisorIsLongPastItsTime) {  // W1

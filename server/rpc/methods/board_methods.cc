@@ -6,7 +6,6 @@
 #include "server/engine/engine.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/methods/card_views.h"
-#include "server/rpc/methods/card_waiting.h"
 #include "server/rpc/methods/families.h"
 #include "server/rpc/methods/project_views.h"
 #include "server/rpc/page_limit.h"

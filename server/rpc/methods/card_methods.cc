@@ -7,8 +7,6 @@
 #include "server/platform/clock.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/methods/card_views.h"
-#include "server/rpc/methods/card_waiting.h"
-#include "server/rpc/methods/card_why.h"
 #include "server/rpc/methods/families.h"
 #include "server/rpc/page_limit.h"
 #include "server/rpc/read_models.h"

@@ -1,4 +1,3 @@
-#include "server/rpc/methods/card_why.h"
 
 #include <algorithm>
 #include <functional>
@@ -10,8 +9,7 @@
 #include "server/board/policy_reader.h"
 #include "server/engine/engine.h"
 #include "server/rpc/methods/card_views.h"
-#include "server/rpc/methods/card_waiting.h"
-#include "server/rpc/methods/run_why.h"
+#include "server/rpc/methods/run_methods.h"
 #include "server/rpc/read_models.h"
 #include "server/text/described_json.h"
 #include "server/text/time_text.h"

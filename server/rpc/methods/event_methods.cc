@@ -6,7 +6,6 @@
 #include "server/engine/engine.h"
 #include "server/platform/clock.h"
 #include "server/rpc/agent_logs.h"
-#include "server/rpc/broadcast_sources.h"
 #include "server/rpc/broadcasts.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/error_json.h"

@@ -4,7 +4,6 @@
 #include "server/platform/clock.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/lock_queue.h"
-#include "server/rpc/lock_results.h"
 #include "server/rpc/lock_views.h"
 #include "server/rpc/methods/families.h"
 #include "server/rpc/page_limit.h"

@@ -1,6 +1,5 @@
 // `plan.*`: the exploration and the plan of a deep_work station. Its own worker takes the same way
 // as one from outside.
-#include "domain/plan_guards.h"
 #include "domain/refusals.h"
 #include "projections/run_history.h"
 #include "server/engine/dropped_history.h"

@@ -1,4 +1,4 @@
-#include "server/rpc/methods/run_fence.h"
+#include "server/rpc/methods/run_methods.h"
 
 #include "domain/refusals.h"
 #include "server/engine/engine.h"

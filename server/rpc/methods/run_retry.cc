@@ -1,4 +1,4 @@
-#include "server/rpc/methods/run_retry.h"
+#include "server/rpc/methods/run_methods.h"
 
 #include <algorithm>
 #include <memory>

@@ -1,4 +1,4 @@
-#include "server/rpc/methods/run_why.h"
+#include "server/rpc/methods/run_methods.h"
 
 #include <algorithm>
 #include <memory>
@@ -31,7 +31,7 @@ struct WhyRun {
 BOOST_DESCRIBE_STRUCT(WhyRun, (), (run_id))
 
 // What the engine's thread knows at one position.
-struct Moment {
+struct RunMoment {
   RunId run_id{};
   Position position = 0;
   std::shared_ptr<const Run> run;  // nullptr: it has ended, or there is none
@@ -65,9 +65,9 @@ void look_around(const World& world, const Run& run, WhySurroundings& around) {
             [](const WhyHolder& a, const WhyHolder& b) { return a.token < b.token; });
 }
 
-Moment moment_of(const Api& api, const RunId& run_id) {
+RunMoment run_moment_of(const Api& api, const RunId& run_id) {
   const World& world = api.engine.world();
-  Moment moment{run_id, world.position, nullptr, {}};
+  RunMoment moment{run_id, world.position, nullptr, {}};
   moment.around.storage_full = api.engine.storage_full();
   moment.around.data_directory = shell_word(api.facts.data_directory);
   const Run* run = world.find_run(run_id);
@@ -86,7 +86,7 @@ Moment moment_of(const Api& api, const RunId& run_id) {
 // What isn't among the run's records in the index: the latest beat of the attempt under way, the
 // end of the lock that the latest attempt lost, and the latest record of all where there is no
 // space.
-Stored<void> read_around(const Api& api, std::span<const Record> records, Moment& moment) {
+Stored<void> read_around(const Api& api, std::span<const Record> records, RunMoment& moment) {
   const Run& run = *moment.run;
   if (moment.around.storage_full) {
     auto last = api.log.read(api.log.tail(), 1);
@@ -121,10 +121,10 @@ Stored<void> read_around(const Api& api, std::span<const Record> records, Moment
   return {};
 }
 
-void add_time(json::object& object, const char* name, std::int64_t utc_ns) {
+void add_entry_time(json::object& object, const char* name, std::int64_t utc_ns) {
   if (utc_ns != 0) object[name] = format_time(utc_ns);
 }
-void add_text(json::object& object, const char* name, const std::string& text) {
+void add_entry_text(json::object& object, const char* name, const std::string& text) {
   if (!text.empty()) object[name] = text;
 }
 
@@ -134,11 +134,11 @@ json::object entry_json(const WhyEntry& entry) {
   object["text"] = entry.text;
   object["cause_position"] = entry.cause_position;
   object["cause_event"] = entry.cause_event;
-  add_time(object, "since", entry.since_ns);
-  add_time(object, "until", entry.until_ns);
-  add_text(object, "station", entry.station);
+  add_entry_time(object, "since", entry.since_ns);
+  add_entry_time(object, "until", entry.until_ns);
+  add_entry_text(object, "station", entry.station);
   if (entry.attempt != 0) object["attempt"] = entry.attempt;
-  add_text(object, "holder", entry.holder);
+  add_entry_text(object, "holder", entry.holder);
   if (!entry.holders.empty()) {
     json::array holders;
     for (const WhyHolder& holder : entry.holders) {
@@ -148,8 +148,8 @@ json::object entry_json(const WhyEntry& entry) {
     }
     object["holders"] = std::move(holders);
   }
-  add_time(object, "last_heartbeat_at", entry.last_heartbeat_at_ns);
-  add_time(object, "last_progress_at", entry.last_progress_at_ns);
+  add_entry_time(object, "last_heartbeat_at", entry.last_heartbeat_at_ns);
+  add_entry_time(object, "last_progress_at", entry.last_progress_at_ns);
   object["unblocked_by"] = entry.unblocked_by;
   object["next_commands"] = json::array(entry.next_commands.begin(), entry.next_commands.end());
   return object;
@@ -169,7 +169,7 @@ Stored<void> add_card(const RunIndex& index, const RunId& run_id, json::object& 
 }
 
 // On the projector's thread.
-Decided<json::object> why_view(const Api& api, const RunIndex& index, Moment moment) {
+Decided<json::object> why_view(const Api& api, const RunIndex& index, RunMoment moment) {
   auto positions = index.run_positions(moment.run_id);
   if (!positions) return unreadable(positions.error());
   std::erase_if(*positions, [&](Position position) { return position > moment.position; });
@@ -212,7 +212,7 @@ void why_run(Api& api, Call& call) {
 
 std::function<Decided<json::object>(const RunIndex& index)> why_of_run(Api& api,
                                                                        const RunId& run_id) {
-  return [&api, moment = moment_of(api, run_id)](const RunIndex& index) {
+  return [&api, moment = run_moment_of(api, run_id)](const RunIndex& index) {
     return why_view(api, index, moment);
   };
 }

@@ -1,4 +1,4 @@
-#include "server/rpc/methods/trace_view.h"
+#include "server/rpc/methods/run_methods.h"
 
 #include <algorithm>
 
@@ -6,7 +6,6 @@
 #include <boost/json/serialize.hpp>
 
 #include "server/engine/dropped_history.h"
-#include "server/followers/traces/run_trace_of.h"
 #include "server/followers/traces/trace_exporter.h"
 #include "server/followers/traces/trace_source.h"
 #include "server/platform/clock.h"

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
+
+#include <boost/beast/core/string.hpp>
 
 namespace signalbox {
 namespace {
@@ -55,6 +58,14 @@ bool HostRule::allows(std::string_view host, bool is_tcp, std::string_view local
   if (!is_tcp && name == unix_socket_name) return true;
   if (is_tcp && name == local_address) return true;
   return std::find(names_.begin(), names_.end(), name) != names_.end();
+}
+
+bool is_cross_site(std::string_view sec_fetch_site, std::string_view origin, std::string_view host,
+                   bool is_encrypted) {
+  if (!sec_fetch_site.empty()) return sec_fetch_site != "same-origin" && sec_fetch_site != "none";
+  if (origin.empty()) return false;
+  const std::string own = (is_encrypted ? "https://" : "http://") + std::string(host);
+  return !boost::beast::iequals({origin.data(), origin.size()}, {own.data(), own.size()});
 }
 
 }  // namespace signalbox

@@ -4,7 +4,7 @@
 
 #include "server/limits.h"
 #include "server/text/utf8_text.h"
-#include "server/transport/http/browser_rule.h"
+#include "server/transport/http/host_rule.h"
 #include "server/transport/http/problem.h"
 
 namespace signalbox {
