@@ -80,7 +80,7 @@ void Board::insert(Card card) {
   index(*place->second, true);
 }
 
-Card& Board::take_out(const CardId& id) {
+Card& Board::extract(const CardId& id) {
   const auto place = cards_.find(id);
   SIGNALBOX_CHECK(place != cards_.end());
   index(*place->second, false);

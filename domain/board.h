@@ -1,7 +1,7 @@
 // The board: all cards that aren't merged, and what is needed to find the next one without looking
 // at all of them.
 //
-// A card is changed between take_out() and put_back(), which keep what is derived from it.
+// A card is changed between extract() and put_back(), which keep what is derived from it.
 // check_invariants() compares the two.
 #pragma once
 
@@ -77,7 +77,7 @@ class Board {
 
   void insert(Card card);
   // Gives the card for a change. It is there.
-  Card& take_out(const CardId& id);
+  Card& extract(const CardId& id);
   void put_back(const Card& card);
   // A card that was taken out.
   void erase(const CardId& id);

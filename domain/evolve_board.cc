@@ -112,7 +112,7 @@ void evolve_noun(World& world, const Record& record, const CardEvent& noun) {
   if (const auto* submitted = std::get_if<CardSubmitted>(&noun)) {
     return submit(world, record, *submitted);
   }
-  Card& card = world.board.take_out(record.stream.run_id);
+  Card& card = world.board.extract(record.stream.run_id);
   const std::uint16_t number = std::visit([](const auto& event) { return event.tag.number; }, noun);
   const auto next = next_status(card.status, number);
   SIGNALBOX_CHECK(next.has_value());

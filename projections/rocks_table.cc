@@ -30,7 +30,7 @@ constexpr std::string_view state_key("\0state", 6);
 rocksdb::Slice slice(std::string_view bytes) { return {bytes.data(), bytes.size()}; }
 std::string_view view(const rocksdb::Slice& bytes) { return {bytes.data(), bytes.size()}; }
 
-// When to go on after an error is decided by who writes (take_up_again). RocksDB's own recovery
+// When to go on after an error is decided by who writes (reopen). RocksDB's own recovery
 // from a full disk goes on with a file that couldn't be written, and aborts the process over that.
 class NoOwnRecovery final : public rocksdb::EventListener {
  public:
@@ -279,7 +279,7 @@ Stored<void> RocksTable::read_on(StoreError refusal) {
 
 Position RocksTable::applied() const { return state_->applied; }
 
-Stored<void> RocksTable::take_up_again() {
+Stored<void> RocksTable::reopen() {
   if (!state_->refusal) return {};
   if (auto ok = try_directory(state_->directory); !ok) return ok;
   state_->close();

@@ -33,7 +33,7 @@ class RocksTable final : public Table {
   // After a write failed, the database is open for reading only, until this finds that its
   // directory can be written, and opens it anew. Reads fail with `io` for that moment. One that
   // can't be read then is made anew, and empty.
-  Stored<void> take_up_again() override;
+  Stored<void> reopen() override;
 
  private:
   struct State;

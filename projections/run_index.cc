@@ -63,7 +63,7 @@ RunIndex::RunIndex(Table& table)
 RunIndex::~RunIndex() = default;
 
 Position RunIndex::applied() const { return table_.applied(); }
-Stored<void> RunIndex::take_up_again() { return table_.take_up_again(); }
+Stored<void> RunIndex::reopen() { return table_.reopen(); }
 std::optional<std::string> RunIndex::held() const { return table_.held(); }
 
 Stored<void> RunIndex::begin(const EventLog& log) {

@@ -73,7 +73,7 @@ class RunIndex {
   Stored<void> apply(std::span<const Record> records);
   [[nodiscard]] Position applied() const;
   // The table's: see there.
-  Stored<void> take_up_again();
+  Stored<void> reopen();
   [[nodiscard]] std::optional<std::string> held() const;
 
   // The queries below: any thread, beside apply() too.

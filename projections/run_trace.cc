@@ -330,8 +330,8 @@ class RunTrace::Fold {
 RunTrace::RunTrace(std::shared_ptr<const PipelineDefinition> pipeline, std::optional<CardId> card)
     : pipeline_(std::move(pipeline)), card_(card) {}
 
-void RunTrace::take(const Record& record, std::vector<TraceSpan>& ended) {
-  apply(Fold(*this, record, ended), record.event);
+void RunTrace::apply(const Record& record, std::vector<TraceSpan>& ended) {
+  signalbox::apply(Fold(*this, record, ended), record.event);
 }
 
 std::vector<TraceSpan> RunTrace::open() const {

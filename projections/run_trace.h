@@ -25,7 +25,7 @@ class RunTrace {
 
   // The run's records, ascending, from its RunStarted on; heartbeats may be left out. Adds the
   // spans that end with the record to `ended`, those below before those above.
-  void take(const Record& record, std::vector<TraceSpan>& ended);
+  void apply(const Record& record, std::vector<TraceSpan>& ended);
 
   // What is under way, those above first; their ended_at_ns is 0.
   [[nodiscard]] std::vector<TraceSpan> open() const;

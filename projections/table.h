@@ -77,7 +77,7 @@ class Table {
 
   // After a write that failed: makes the table one that can be written again, where that can be
   // done. applied() may be another one afterwards, an earlier one too. The writer's thread.
-  virtual Stored<void> take_up_again() { return {}; }
+  virtual Stored<void> reopen() { return {}; }
 
   // Why the latest rows are in memory only, or nothing. Any thread.
   [[nodiscard]] virtual std::optional<std::string> held() const { return std::nullopt; }

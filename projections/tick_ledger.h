@@ -36,7 +36,7 @@ class TickLedger {
   void begin() { starts_.clear(); }
   Stored<void> apply(const Record& record, TableBatch& out);
 
-  // At most `limit` matching rows before `cursor` (0: all). Any thread, beside take() too.
+  // At most `limit` matching rows before `cursor` (0: all). Any thread, beside apply() too.
   [[nodiscard]] Stored<TickPage> list(const TickFilter& filter, std::size_t limit,
                                       Position cursor = 0) const;
 

@@ -13,10 +13,10 @@ class TimelineFold {
   TimelineFold(RunTimeline& timeline, const PipelineDefinition& pipeline)
       : timeline_(timeline), pipeline_(pipeline) {}
 
-  void take(const Record& record) {
+  void apply(const Record& record) {
     record_ = &record;
     move_statuses();
-    apply(*this, record.event);
+    signalbox::apply(*this, record.event);
     timeline_.last_position = record.position;
   }
 
@@ -191,7 +191,7 @@ RunTimeline fold_timeline(std::span<const Record> records, const PipelineDefinit
   SIGNALBOX_CHECK(!records.empty() && event_as<RunStarted>(records.front().event) != nullptr);
   RunTimeline timeline;
   TimelineFold fold(timeline, pipeline);
-  for (const Record& record : records) fold.take(record);
+  for (const Record& record : records) fold.apply(record);
   return timeline;
 }
 

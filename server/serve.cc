@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "projections/holding_table.h"
+#include "projections/buffering_table.h"
 #include "projections/rocks_table.h"
 #include "server/config.h"
 #include "server/engine/recovery.h"
@@ -70,7 +70,7 @@ Stored<std::unique_ptr<RocksTable>> open_read_models(const Config& config, const
   if (because.empty() && opened->table->applied() > log.tail()) {
     because = "they were ahead of the log";
   } else if (because.empty()) {
-    HoldingTable table(*opened->table);
+    BufferingTable table(*opened->table);
     RunIndex index(table);
     const auto caught_up = Projector(log, index, {}).catch_up();
     if (caught_up || caught_up.error().kind != StoreError::Kind::damaged) {
@@ -187,7 +187,7 @@ Stored<Life> Service::serve(Recovered& recovered) {
   progress_->phase("bringing up the read models");
   const auto rows = open_read_models(config_, *recovered.log, logger_);
   if (!rows) return tl::unexpected(rows.error());
-  HoldingTable table(**rows);
+  BufferingTable table(**rows);
   RunIndex index(table);
   if (auto ok = Projector(*recovered.log, index, {}).catch_up(); !ok) {
     return tl::unexpected(ok.error());

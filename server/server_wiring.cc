@@ -140,11 +140,11 @@ Engine::Hooks Server::hooks() {
           jobs_->observe(commit);
           set_job_pauses(job_pauses_of(engine_.world(), commit));
           if (!stopping_) board_.observe(commit);
-          for (const Record& record : commit) event_lines_.observe(record);
+          for (const Record& record : commit) event_lines_.apply(record);
         }
         metrics_.observe(outcome);
         projector_.notify();
-        run_roots_.observe(engine_.world(), outcome.batch);
+        run_roots_.apply(engine_.world(), outcome.batch);
         feed_.publish(outcome.batch);
         snapshotter_.offer(outcome.frontier);
         // Later: what is released with this commit may have a last word for the log.

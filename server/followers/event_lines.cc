@@ -189,11 +189,11 @@ bool EventLines::has_room() {
   return false;
 }
 
-void EventLines::observe(const Record& record) {
-  const auto level = apply(LevelOf{}, record.event);
+void EventLines::apply(const Record& record) {
+  const auto level = signalbox::apply(LevelOf{}, record.event);
   if (!level || !logger_.should_log(*level)) return;
   if (*level >= level_enum::info && !has_room()) return;
-  const EventLine line = apply(TextOf{record}, record.event);
+  const EventLine line = signalbox::apply(TextOf{record}, record.event);
   log_about(logger_, *level, {run_of(record), line.station, record.span_id, record.position},
             line.text);
 }

@@ -23,7 +23,7 @@ class EventLines {
   EventLines(spdlog::logger& logger, const Clock& clock) : logger_(logger), clock_(clock) {}
 
   // After the record is durable. One thread.
-  void observe(const Record& record);
+  void apply(const Record& record);
 
  private:
   bool has_room();

@@ -131,7 +131,7 @@ void Projector::try_again() {
   const auto now = std::chrono::steady_clock::now();
   if (now - tried_at_ < apply_pause) return;
   tried_at_ = now;
-  if (!index_.take_up_again()) return;
+  if (!index_.reopen()) return;
   hold_place(std::nullopt);
   set_applied(index_.applied());
 }

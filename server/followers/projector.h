@@ -5,8 +5,9 @@
 // it: many events of one run then cost one write.
 //
 // The log is the truth and read models are disposable. So a disk that doesn't take them, because it
-// is full or fails, ends nothing: the latest rows are held in memory (projections/holding_table.h),
-// past that the projector holds its place, and it tries again until it has caught up.
+// is full or fails, ends nothing: the latest rows are held in memory
+// (projections/buffering_table.h), past that the projector holds its place, and it tries again
+// until it has caught up.
 #pragma once
 
 #include <atomic>

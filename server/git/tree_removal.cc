@@ -31,16 +31,16 @@ tl::expected<void, std::string> remove_tree(const fs::path& path) {
 }
 
 tl::expected<void, std::string> remove_tree_at_once(const fs::path& path) {
-  const fs::path condemned = condemned_path(path);
-  if (auto gone = remove_tree(condemned); !gone) return gone;
+  const fs::path pending_delete = pending_delete_path(path);
+  if (auto gone = remove_tree(pending_delete); !gone) return gone;
   std::error_code error;
-  fs::rename(path, condemned, error);
+  fs::rename(path, pending_delete, error);
   if (error) {
     return tl::unexpected("can't rename " + path.string() + ": " + error.message());
   }
-  return remove_tree(condemned);
+  return remove_tree(pending_delete);
 }
 
-fs::path condemned_path(const fs::path& path) { return path.string() + ".removing"; }
+fs::path pending_delete_path(const fs::path& path) { return path.string() + ".removing"; }
 
 }  // namespace signalbox

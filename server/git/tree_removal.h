@@ -12,11 +12,11 @@ namespace signalbox {
 // first file that would not go; the rest is gone.
 tl::expected<void, std::string> remove_tree(const std::filesystem::path& path);
 
-// Renames it to condemned_path() first, so that whoever looks in between finds all of it or
+// Renames it to pending_delete_path() first, so that whoever looks in between finds all of it or
 // nothing; and removes what an earlier call left under that name.
 tl::expected<void, std::string> remove_tree_at_once(const std::filesystem::path& path);
 
 // "<path>.removing".
-std::filesystem::path condemned_path(const std::filesystem::path& path);
+std::filesystem::path pending_delete_path(const std::filesystem::path& path);
 
 }  // namespace signalbox

@@ -100,7 +100,7 @@ RemovalOutcome finish(const RemovalRequest& request, Removal result) {
   }
   git_in(request.repository,
          {"-c", "core.hooksPath=/dev/null", "update-ref", "-d", base_ref_of(request.run_id)});
-  if (auto gone = remove_tree(condemned_path(request.path)); !gone) {
+  if (auto gone = remove_tree(pending_delete_path(request.path)); !gone) {
     return left(gone.error(), outcome.rescue_ref);
   }
   return outcome;
@@ -113,11 +113,11 @@ RemovalOutcome remove_worktree(const RemovalRequest& request) {
   if (!parse_uuid(request.run_id)) return left("\"" + request.run_id + "\" is no run id");
   const auto lock = RepositoryLock::take(request.repository);
   if (!lock) return left(lock.error());
-  const fs::path condemned = condemned_path(request.path);
+  const fs::path pending_delete = pending_delete_path(request.path);
   if (!is_there(request.path)) {
-    return finish(request, is_there(condemned) ? Removal::removed : Removal::nothing_there);
+    return finish(request, is_there(pending_delete) ? Removal::removed : Removal::nothing_there);
   }
-  if (auto gone = remove_tree(condemned); !gone) return left(gone.error());
+  if (auto gone = remove_tree(pending_delete); !gone) return left(gone.error());
   const auto standing = look_at(request);
   if (!standing) return left(standing.error());
   if (*standing == Standing::worktree) {
@@ -125,7 +125,7 @@ RemovalOutcome remove_worktree(const RemovalRequest& request) {
     if (auto kept = keep_unsaved(request); !kept) return left(kept.error());
   }
   std::error_code error;
-  fs::rename(request.path, condemned, error);
+  fs::rename(request.path, pending_delete, error);
   if (error) return left("can't rename " + request.path.string() + ": " + error.message());
   return finish(request, Removal::removed);
 }

@@ -26,7 +26,7 @@ class RefusingTable final : public Table {
     return rows_.write(batch, applied);
   }
   [[nodiscard]] Position applied() const override { return applied_; }
-  Stored<void> take_up_again() override {
+  Stored<void> reopen() override {
     if (auto ok = refuse(); !ok) return ok;
     applied_ = std::exchange(comes_back_with, std::nullopt).value_or(applied_);
     return {};

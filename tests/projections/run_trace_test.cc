@@ -49,7 +49,7 @@ class RunTraceTest : public ::testing::Test {
   [[nodiscard]] std::vector<TraceSpan> ended() const {
     RunTrace trace(pipeline_, std::nullopt);
     std::vector<TraceSpan> spans;
-    for (const Record& record : records_) trace.take(record, spans);
+    for (const Record& record : records_) trace.apply(record, spans);
     return spans;
   }
   static std::string attribute(const TraceSpan& span, std::string_view key) {
@@ -169,7 +169,7 @@ TEST_F(RunTraceTest, WhatHappensMeanwhileIsBoundedAndCounted) {
   add(RunEvent{RunResumed{}});
   RunTrace trace(pipeline_, uuid_of(3));
   std::vector<TraceSpan> none;
-  for (const Record& record : records_) trace.take(record, none);
+  for (const Record& record : records_) trace.apply(record, none);
   EXPECT_TRUE(none.empty());
   const auto open = trace.open();
   ASSERT_EQ(open.size(), 2U);

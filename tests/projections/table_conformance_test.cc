@@ -5,7 +5,7 @@
 #include <fstream>
 #include <map>
 
-#include "projections/holding_table.h"
+#include "projections/buffering_table.h"
 #include "projections/memory_table.h"
 #include "projections/rocks_table.h"
 #include "tests/projections/refusing_table.h"
@@ -22,7 +22,7 @@ class TableConformanceTest : public ::testing::TestWithParam<const char*> {
     if (GetParam() == std::string("rocks")) {
       table = std::move(RocksTable::open_or_recreate(directory.path / "t", 1)->table);
     } else if (GetParam() == std::string("holding")) {
-      table = std::make_unique<HoldingTable>(below);
+      table = std::make_unique<BufferingTable>(below);
     } else {
       table = std::make_unique<MemoryTable>();
     }
@@ -32,7 +32,7 @@ class TableConformanceTest : public ::testing::TestWithParam<const char*> {
   Stored<void> write(const TableBatch& batch, Position applied) {
     below.refusal.reset();
     if (applied % 3 == 0) {
-      EXPECT_TRUE(table->take_up_again().has_value());
+      EXPECT_TRUE(table->reopen().has_value());
     }
     if (applied % 5 != 0) below.refusal = StoreError::Kind::full;
     return table->write(batch, applied);

@@ -6,7 +6,7 @@
 #include <future>
 #include <thread>
 
-#include "projections/holding_table.h"
+#include "projections/buffering_table.h"
 #include "store/memory_event_log.h"
 #include "tests/projections/refusing_table.h"
 #include "tests/server/rpc_site.h"
@@ -30,7 +30,7 @@ class ProjectorHold : public ::testing::Test, protected RpcSite {
     ASSERT_GT(log.tail(), tail);
   }
   void follow(std::size_t bytes_max) {
-    table = std::make_unique<HoldingTable>(below, bytes_max);
+    table = std::make_unique<BufferingTable>(below, bytes_max);
     held_index = std::make_unique<RunIndex>(*table);
     follower = std::make_unique<Projector>(
         log, *held_index, [](const StoreError& error) { ADD_FAILURE() << error.message; },
@@ -61,7 +61,7 @@ class ProjectorHold : public ::testing::Test, protected RpcSite {
   }
 
   RefusingTable below;
-  std::unique_ptr<HoldingTable> table;
+  std::unique_ptr<BufferingTable> table;
   std::unique_ptr<RunIndex> held_index;
   std::unique_ptr<Projector> follower;
   std::mutex mutex;
@@ -70,7 +70,7 @@ class ProjectorHold : public ::testing::Test, protected RpcSite {
 };
 
 TEST_F(ProjectorHold, ReadsGoOnFromWhatIsHeld) {
-  follow(HoldingTable::held_bytes_max);
+  follow(BufferingTable::held_bytes_max);
   append();
   below.refusal = StoreError::Kind::full;
   EXPECT_TRUE(query(log.tail()));
@@ -110,7 +110,7 @@ TEST_F(ProjectorHold, PastWhatMayBeHeldItRefusesAndThenCatchesUp) {
 }
 
 TEST_F(ProjectorHold, ATableThatComesBackEmptyIsFilledAnew) {
-  follow(HoldingTable::held_bytes_max);
+  follow(BufferingTable::held_bytes_max);
   append();
   EXPECT_TRUE(query(log.tail()));
   below.refusal = StoreError::Kind::io;

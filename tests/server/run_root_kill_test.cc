@@ -81,7 +81,7 @@ void live(const fs::path& data, const std::string& root, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   for (;;) {
     const std::vector<Commit> batch = {site.append(next_commands(site.world, root, random))};
-    site.writer->observe(site.world, batch);
+    site.writer->apply(site.world, batch);
     if (random() % 4 == 0) site.written();
   }
 }

@@ -73,7 +73,7 @@ class RunRootSite {
   // And followed by the writer; gives what it says of the files.
   std::string apply(const std::vector<Command>& commands) {
     const std::vector<Commit> batch = {append(commands)};
-    if (!batch.front().empty()) writer->observe(world, batch);
+    if (!batch.front().empty()) writer->apply(world, batch);
     return written();
   }
   // Waits until all files are written.
@@ -121,7 +121,7 @@ inline std::map<std::string, std::string> files_from_log(const EventLog& log,
   RunRootBacklog backlog;
   EXPECT_TRUE(log.scan(1, log.tail(), [&](Record&& record) {
     if (!RunRootProjection::concerns(record)) return true;
-    for (FileChange& change : projection.take(record)) {
+    for (FileChange& change : projection.apply(record)) {
       if (change.root == root) backlog.add(std::move(change));
     }
     return true;

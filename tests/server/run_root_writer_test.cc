@@ -241,7 +241,7 @@ TEST_F(RunRootWriterTest, MoreThanItHoldsIsReadFromTheLog) {  // P8
   for (std::size_t count = 0; count < RunRootWriter::queued_records_max + 2; ++count) {
     batch.push_back(site.append({RefreshLock{"deploy", token, 60'000, {}}}));
   }
-  site.writer->observe(site.world, batch);
+  site.writer->apply(site.world, batch);
   EXPECT_EQ(site.written(), "");
   EXPECT_EQ(files_on_disk(root), files_from_log(log, data, root));
 }
@@ -343,7 +343,7 @@ TEST_F(RunRootWriterTest, AnAnswerComesWhenTheFilesAreThere) {  // L4, W3
   const auto commit = rpc.log.read_commit(1);
   ASSERT_TRUE(commit);
   const std::vector<Commit> batch = {*commit};
-  site.writer->observe(rpc.engine.world(), batch);
+  site.writer->apply(rpc.engine.world(), batch);
   std::promise<void> answered;
   site.writer->when_writing(1, [&answered](Position) { answered.set_value(); });
   answered.get_future().get();

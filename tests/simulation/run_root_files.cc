@@ -53,7 +53,7 @@ void RunRootFiles::take(const Record& record) {
   if (!RunRootProjection::concerns(record)) return;
   const bool skipped = environment_.mutant == Mutant::marker_not_cleared &&
                        event_as<TickFailed>(record.event) != nullptr;
-  for (FileChange& change : projection_.take(record)) {
+  for (FileChange& change : projection_.apply(record)) {
     if (skipped && change.kind == FileChange::Kind::remove) continue;
     backlog_.add(std::move(change));
   }
@@ -219,7 +219,7 @@ void RunRootFiles::examine_all(const EventLog& log) const {
   std::map<std::string, std::string> rebuilt;
   const auto scanned = log.scan(1, log.tail(), [&](Record&& record) {
     if (!RunRootProjection::concerns(record)) return true;
-    for (const FileChange& change : projection.take(record)) {
+    for (const FileChange& change : projection.apply(record)) {
       if (change.kind == FileChange::Kind::remove) {
         rebuilt.erase(path_of(change));
       } else if (change.kind == FileChange::Kind::append) {

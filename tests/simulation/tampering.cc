@@ -70,7 +70,7 @@ void begin_anew(const World& world, Run& run) {
 }
 
 void change_card(World& world, const CardId& id, const std::function<void(Card&)>& change) {
-  Card& card = world.board.take_out(id);
+  Card& card = world.board.extract(id);
   change(card);
   world.board.put_back(card);
 }

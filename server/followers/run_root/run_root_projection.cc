@@ -166,9 +166,9 @@ bool RunRootProjection::concerns(const Record& record) {
   return event_as<WatchdogTimedOut>(record.event) != nullptr;
 }
 
-std::vector<FileChange> RunRootProjection::take(const Record& record) {
+std::vector<FileChange> RunRootProjection::apply(const Record& record) {
   Taking taking(state_, runs_, record);
-  apply(taking, record.event);
+  signalbox::apply(taking, record.event);
   return std::move(taking).changes();
 }
 

@@ -20,11 +20,11 @@ class RunRootProjection {
   RunRootProjection(RunRootState state, std::filesystem::path runs)
       : state_(std::move(state)), runs_(std::move(runs)) {}
 
-  // The record may change a file. Others needn't be taken.
+  // The record may change a file. Others needn't be applied.
   static bool concerns(const Record& record);
 
   // In the order of the log.
-  std::vector<FileChange> take(const Record& record);
+  std::vector<FileChange> apply(const Record& record);
 
   // The files that must be there as long as the state is as it is: `.lock` and the marker of each
   // root that has one.

@@ -38,7 +38,7 @@ Stored<void> RunRootRebuild::advance(Position position) {
   run_changes_ = std::move((*run)->changes);
   const auto scanned = log_.scan(taken_ + 1, position, [this](Record&& record) {
     if (!RunRootProjection::concerns(record)) return true;
-    for (FileChange& change : projection_.take(record)) {
+    for (FileChange& change : projection_.apply(record)) {
       if (change.root == root_) files_.add(std::move(change));
     }
     return true;

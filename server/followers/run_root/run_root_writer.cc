@@ -123,7 +123,7 @@ bool RunRootWriter::concerns(const World& world, const Record& record) const {
   return lock == nullptr || lock->token != refreshed->token || !lock->run_root.empty();
 }
 
-void RunRootWriter::observe(const World& world, std::span<const Commit> batch) {
+void RunRootWriter::apply(const World& world, std::span<const Commit> batch) {
   if (batch.empty()) return;
   std::vector<Record> records;
   Wishes runs;
@@ -257,7 +257,7 @@ void RunRootWriter::carry_out(Work work) {
     read_log(work.through);
   } else {
     for (const Record& record : work.records) {
-      for (FileChange& change : projection_.take(record)) backlog.add(std::move(change));
+      for (FileChange& change : projection_.apply(record)) backlog.add(std::move(change));
     }
   }
   if (std::exchange(catching_up_, false)) {
@@ -282,7 +282,7 @@ void RunRootWriter::read_log(Position through) {
   RunRootBacklog backlog;
   const auto scanned = log_.scan(taken_ + 1, through, [&](Record&& record) {
     if (RunRootProjection::concerns(record)) {
-      for (FileChange& change : projection_.take(record)) backlog.add(std::move(change));
+      for (FileChange& change : projection_.apply(record)) backlog.add(std::move(change));
       if (backlog.size() > backlog_files_max || backlog.bytes() > backlog_bytes_max) {
         applier_.apply(backlog);
       }

@@ -46,7 +46,7 @@ class RunRootWriter {
   void stop();
 
   // Durable commits, in order. `world` is at their position or later. The engine's thread.
-  void observe(const World& world, std::span<const Commit> batch);
+  void apply(const World& world, std::span<const Commit> batch);
 
   // Calls `action` once the files of locks, ticks and timeouts that follow from everything up to
   // `position` are written, with what went wrong with those that change at it, or "". On the

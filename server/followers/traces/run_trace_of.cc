@@ -21,7 +21,7 @@ Stored<std::optional<WholeTrace>> read_run_trace(const EventLog& log, const RunI
   RunTrace trace(std::make_shared<const PipelineDefinition>(std::move((*history)->pipeline)),
                  card_of_run(index, run_id));
   WholeTrace whole;
-  for (const Record& record : (*history)->records) trace.take(record, whole.ended);
+  for (const Record& record : (*history)->records) trace.apply(record, whole.ended);
   whole.open = trace.open();
   return whole;
 }

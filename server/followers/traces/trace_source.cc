@@ -40,7 +40,7 @@ Stored<TraceSource::Batch> TraceSource::next(Position after) {
   const Position to = after + limits::trace_batch_events_max;
   const auto scanned = surroundings_.log.scan(after + 1, to, [&](Record&& record) {
     if (record.stream.kind == StreamKind::run && !is_only_a_beat(record)) {
-      if (take(record, batch, bytes) == Known::behind) {
+      if (apply(record, batch, bytes) == Known::behind) {
         behind = true;
         return false;
       }
@@ -58,7 +58,7 @@ Stored<TraceSource::Batch> TraceSource::next(Position after) {
   return batch;
 }
 
-TraceSource::Known TraceSource::take(const Record& record, Batch& batch, std::size_t& bytes) {
+TraceSource::Known TraceSource::apply(const Record& record, Batch& batch, std::size_t& bytes) {
   const RunId& run_id = record.stream.run_id;
   auto place = open_.find(run_id);
   if (place == open_.end()) {
@@ -69,7 +69,7 @@ TraceSource::Known TraceSource::take(const Record& record, Batch& batch, std::si
     place = open_.emplace(run_id, std::move(trace)).first;
   }
   std::vector<TraceSpan> ended;
-  place->second->take(record, ended);
+  place->second->apply(record, ended);
   for (const TraceSpan& span : ended) {
     batch.spans.push_back(boost::json::serialize(span_to_otlp(span)));
     bytes += batch.spans.back().size();
@@ -106,7 +106,7 @@ std::unique_ptr<RunTrace> TraceSource::read_again(const Record& record, Batch& b
   std::vector<TraceSpan> given;
   for (const Record& earlier : (*history)->records) {
     if (earlier.position >= record.position) break;
-    trace->take(earlier, given);
+    trace->apply(earlier, given);
     given.clear();
   }
   return trace;

@@ -43,7 +43,7 @@ class TraceSource {
  private:
   enum class Known { no_spans, ready, behind };
 
-  Known take(const Record& record, Batch& batch, std::size_t& bytes);
+  Known apply(const Record& record, Batch& batch, std::size_t& bytes);
   std::unique_ptr<RunTrace> begin(const Record& record, Batch& batch);
   std::unique_ptr<RunTrace> read_again(const Record& record, Batch& batch);
   std::shared_ptr<const PipelineDefinition> pipeline_of(const RunStarted& started);

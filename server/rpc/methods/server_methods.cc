@@ -1,6 +1,6 @@
 // `server.*`: what this service is and how it is.
 #include "domain/limits.h"
-#include "projections/holding_table.h"
+#include "projections/buffering_table.h"
 #include "projections/trace_span.h"
 #include "server/followers/run_root/run_root_writer.h"
 #include "server/followers/snapshotter.h"
@@ -196,7 +196,7 @@ void limits_method(Api&, Call& call) {
   SIGNALBOX_LIMIT(trace_certificates_bytes_max);
   SIGNALBOX_LIMIT(trace_backfill_ms_max);
 #undef SIGNALBOX_LIMIT
-  result["held_read_models_bytes_max"] = HoldingTable::held_bytes_max;
+  result["held_read_models_bytes_max"] = BufferingTable::held_bytes_max;
   result["run_list_rows_max"] = run_list_rows_max;
   result["lock_list_rows_max"] = lock_list_rows_max;
   result["tick_list_rows_max"] = tick_list_rows_max;

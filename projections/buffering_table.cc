@@ -1,4 +1,4 @@
-#include "projections/holding_table.h"
+#include "projections/buffering_table.h"
 
 #include <iterator>
 #include <utility>
@@ -16,7 +16,7 @@ std::size_t bytes_of(const std::string& key, const std::optional<std::string>& v
 }  // namespace
 
 // A scan of the rows below with those that are held between them and instead of them.
-class HoldingTable::Merge {
+class BufferingTable::Merge {
  public:
   Merge(const Rows& rows, std::string_view prefix, std::string_view from, ScanOrder order,
         const Visit& visit)
@@ -68,28 +68,28 @@ class HoldingTable::Merge {
   bool enough_ = false;
 };
 
-HoldingTable::HoldingTable(Table& below, std::size_t bytes_max)
+BufferingTable::BufferingTable(Table& below, std::size_t bytes_max)
     : below_(below),
       bytes_max_(bytes_max),
       below_applied_(below.applied()),
       applied_(below_applied_) {}
 
-HoldingTable::View HoldingTable::view() const {
+BufferingTable::View BufferingTable::view() const {
   const std::lock_guard lock(mutex_);
   return view_;
 }
 
-Position HoldingTable::applied() const {
+Position BufferingTable::applied() const {
   const std::lock_guard lock(mutex_);
   return applied_;
 }
 
-std::optional<std::string> HoldingTable::held() const {
+std::optional<std::string> BufferingTable::held() const {
   const std::lock_guard lock(mutex_);
   return why_;
 }
 
-Stored<std::optional<std::string>> HoldingTable::get(std::string_view key) const {
+Stored<std::optional<std::string>> BufferingTable::get(std::string_view key) const {
   const View now = view();
   if (now.rows != nullptr) {
     const auto place = now.rows->find(key);
@@ -98,8 +98,8 @@ Stored<std::optional<std::string>> HoldingTable::get(std::string_view key) const
   return below_.get(key);
 }
 
-Stored<void> HoldingTable::scan(std::string_view prefix, std::string_view from, ScanOrder order,
-                                const Visit& visit) const {
+Stored<void> BufferingTable::scan(std::string_view prefix, std::string_view from, ScanOrder order,
+                                  const Visit& visit) const {
   static const Rows none;
   for (;;) {
     const View seen = view();
@@ -123,7 +123,7 @@ Stored<void> HoldingTable::scan(std::string_view prefix, std::string_view from, 
   }
 }
 
-Stored<void> HoldingTable::write(const TableBatch& batch, Position applied) {
+Stored<void> BufferingTable::write(const TableBatch& batch, Position applied) {
   if (auto why = held()) {
     StoreError error;
     error.kind = StoreError::Kind::full;
@@ -145,7 +145,8 @@ Stored<void> HoldingTable::write(const TableBatch& batch, Position applied) {
   return {};
 }
 
-Stored<void> HoldingTable::hold(const TableBatch& batch, Position applied, const StoreError& why) {
+Stored<void> BufferingTable::hold(const TableBatch& batch, Position applied,
+                                  const StoreError& why) {
   const View now = view();
   auto rows = std::make_shared<Rows>(now.rows == nullptr ? Rows{} : *now.rows);
   std::size_t bytes = bytes_;
@@ -165,7 +166,7 @@ Stored<void> HoldingTable::hold(const TableBatch& batch, Position applied, const
   return {};
 }
 
-void HoldingTable::let_go(Position applied, std::optional<std::string> why) {
+void BufferingTable::let_go(Position applied, std::optional<std::string> why) {
   bytes_ = 0;
   below_applied_ = applied;
   const std::lock_guard lock(mutex_);
@@ -175,14 +176,14 @@ void HoldingTable::let_go(Position applied, std::optional<std::string> why) {
   applied_ = applied;
 }
 
-Stored<void> HoldingTable::take_up_again() {
+Stored<void> BufferingTable::reopen() {
   if (!held()) return {};
   const auto still = [this](const StoreError& error) {
     const std::lock_guard lock(mutex_);
     why_ = error.message;
     return tl::unexpected(error);
   };
-  if (auto ok = below_.take_up_again(); !ok) return still(ok.error());
+  if (auto ok = below_.reopen(); !ok) return still(ok.error());
   if (const Position below = below_.applied(); below != below_applied_) {
     let_go(below, std::nullopt);
     return {};

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "projections/holding_table.h"
+#include "projections/buffering_table.h"
 #include "tests/projections/refusing_table.h"
 
 namespace signalbox {
@@ -12,7 +12,7 @@ namespace {
 
 using Kind = StoreError::Kind;
 
-class HoldingTableTest : public ::testing::Test {
+class BufferingTableTest : public ::testing::Test {
  protected:
   static constexpr std::size_t bytes_max = 1000;
 
@@ -23,10 +23,10 @@ class HoldingTableTest : public ::testing::Test {
   }
 
   RefusingTable below;
-  HoldingTable table{below, bytes_max};
+  BufferingTable table{below, bytes_max};
 };
 
-TEST_F(HoldingTableTest, WhatTheDiskRefusesIsHeldAndWrittenDownLater) {
+TEST_F(BufferingTableTest, WhatTheDiskRefusesIsHeldAndWrittenDownLater) {
   ASSERT_TRUE(put("a", "1", 1).has_value());
   ASSERT_EQ(below.applied(), 1U);
   EXPECT_EQ(table.held(), std::nullopt);
@@ -39,7 +39,7 @@ TEST_F(HoldingTableTest, WhatTheDiskRefusesIsHeldAndWrittenDownLater) {
     EXPECT_EQ(table.applied(), first + 1);
     EXPECT_EQ(below.applied(), first - 1);
     EXPECT_EQ(table.get("b").value(), "3");
-    EXPECT_FALSE(table.take_up_again().has_value());
+    EXPECT_FALSE(table.reopen().has_value());
     EXPECT_TRUE(table.held().has_value());
 
     below.refusal.reset();
@@ -47,7 +47,7 @@ TEST_F(HoldingTableTest, WhatTheDiskRefusesIsHeldAndWrittenDownLater) {
     EXPECT_EQ(below.get("c").value(), kind == Kind::full ? std::nullopt : std::optional("4"))
         << "nothing overtakes what is held";
     EXPECT_EQ(below.applied(), first - 1);
-    ASSERT_TRUE(table.take_up_again().has_value());
+    ASSERT_TRUE(table.reopen().has_value());
     EXPECT_EQ(table.held(), std::nullopt);
     EXPECT_EQ(below.applied(), first + 2);
     EXPECT_EQ(below.get("b").value(), "3");
@@ -55,7 +55,7 @@ TEST_F(HoldingTableTest, WhatTheDiskRefusesIsHeldAndWrittenDownLater) {
   }
 }
 
-TEST_F(HoldingTableTest, AnErasedRowIsGoneAboveAndBelow) {
+TEST_F(BufferingTableTest, AnErasedRowIsGoneAboveAndBelow) {
   ASSERT_TRUE(put("a", "1", 1).has_value());
   below.refusal = Kind::full;
   TableBatch batch;
@@ -64,11 +64,11 @@ TEST_F(HoldingTableTest, AnErasedRowIsGoneAboveAndBelow) {
   EXPECT_EQ(table.get("a").value(), std::nullopt);
   EXPECT_EQ(below.get("a").value(), "1");
   below.refusal.reset();
-  ASSERT_TRUE(table.take_up_again().has_value());
+  ASSERT_TRUE(table.reopen().has_value());
   EXPECT_EQ(below.get("a").value(), std::nullopt);
 }
 
-TEST_F(HoldingTableTest, PastItsBoundItRefusesAndKeepsWhatItHas) {
+TEST_F(BufferingTableTest, PastItsBoundItRefusesAndKeepsWhatItHas) {
   below.refusal = Kind::full;
   ASSERT_TRUE(put("a", std::string(bytes_max / 2, 'x'), 1).has_value());
   const auto refused = put("b", std::string(bytes_max / 2, 'x'), 2);
@@ -81,25 +81,25 @@ TEST_F(HoldingTableTest, PastItsBoundItRefusesAndKeepsWhatItHas) {
     ASSERT_TRUE(put("a", std::string(bytes_max / 2, 'y'), position).has_value());
   }
   below.refusal.reset();
-  ASSERT_TRUE(table.take_up_again().has_value());
+  ASSERT_TRUE(table.reopen().has_value());
   ASSERT_TRUE(put("b", std::string(bytes_max, 'x'), 20).has_value());
   EXPECT_EQ(below.applied(), 20U);
 }
 
-TEST_F(HoldingTableTest, WhatDoesNotFollowOnTheDiskIsDropped) {
+TEST_F(BufferingTableTest, WhatDoesNotFollowOnTheDiskIsDropped) {
   ASSERT_TRUE(put("a", "1", 1).has_value());
   ASSERT_TRUE(put("b", "2", 2).has_value());
   below.refusal = Kind::io;
   ASSERT_TRUE(put("c", "3", 3).has_value());
   below.refusal.reset();
   below.comes_back_with = 1;  // opened anew, without its latest write
-  ASSERT_TRUE(table.take_up_again().has_value());
+  ASSERT_TRUE(table.reopen().has_value());
   EXPECT_EQ(table.applied(), 1U);
   EXPECT_EQ(table.get("c").value(), std::nullopt);
   EXPECT_EQ(table.held(), std::nullopt);
 }
 
-TEST_F(HoldingTableTest, DamageIsNotHeld) {
+TEST_F(BufferingTableTest, DamageIsNotHeld) {
   below.refusal = Kind::damaged;
   EXPECT_FALSE(put("a", "1", 1).has_value());
   EXPECT_EQ(table.applied(), 0U);
@@ -107,7 +107,7 @@ TEST_F(HoldingTableTest, DamageIsNotHeld) {
 }
 
 // What was held is written down while a scan begins, and newer rows after it.
-TEST_F(HoldingTableTest, AScanSeesOneMomentOnly) {
+TEST_F(BufferingTableTest, AScanSeesOneMomentOnly) {
   below.refusal = Kind::full;
   ASSERT_TRUE(put("a", "old", 1).has_value());
   std::string seen;
@@ -118,7 +118,7 @@ TEST_F(HoldingTableTest, AScanSeesOneMomentOnly) {
                           seen += value;
                           if (!std::exchange(first, false)) return true;
                           below.refusal.reset();
-                          EXPECT_TRUE(table.take_up_again().has_value());
+                          EXPECT_TRUE(table.reopen().has_value());
                           EXPECT_TRUE(put("a", "new", 2).has_value());
                           EXPECT_TRUE(put("ab", "new", 3).has_value());
                           return true;

@@ -16,12 +16,12 @@
 
 namespace signalbox {
 
-class HoldingTable final : public Table {
+class BufferingTable final : public Table {
  public:
   static constexpr std::size_t held_bytes_max = 64 * 1024 * 1024;
 
   // `below` outlives it, and is written by it alone.
-  explicit HoldingTable(Table& below, std::size_t bytes_max = held_bytes_max);
+  explicit BufferingTable(Table& below, std::size_t bytes_max = held_bytes_max);
 
   [[nodiscard]] Stored<std::optional<std::string>> get(std::string_view key) const override;
   Stored<void> scan(std::string_view prefix, std::string_view from, ScanOrder order,
@@ -31,7 +31,7 @@ class HoldingTable final : public Table {
   [[nodiscard]] Position applied() const override;
   // Writes down what is held. If the table below comes back with another position than it had, what
   // is held doesn't follow on that any more, and is dropped.
-  Stored<void> take_up_again() override;
+  Stored<void> reopen() override;
   [[nodiscard]] std::optional<std::string> held() const override;
 
  private:
