@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "domain/check.h"
-#include "projections/position_list.h"
+#include "projections/noun_rows.h"
 #include "projections/row_codec.h"
 #include "projections/run_index.h"
 #include "projections/run_index_keys.h"

@@ -14,6 +14,7 @@
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
+#include "domain/ids.h"
 #include "projections/card_row.h"
 #include "projections/row_page.h"
 #include "projections/run_row.h"
@@ -100,5 +101,14 @@ class NounRows {
   std::size_t latest_ = 0;  // in changed_: most records follow one of the same noun
   std::string bytes_;
 };
+
+// An ascending list of positions in few bytes: each as the distance from the one before it, seven
+// bits a byte, lowest first.
+//
+// Appends `position`, where `before` is the one appended last (0 for the first).
+void append_position(std::string& list, Position before, Position position);
+
+// nullopt if the bytes aren't such a list.
+std::optional<std::vector<Position>> decode_positions(std::string_view list);
 
 }  // namespace signalbox

@@ -2,7 +2,17 @@
 
 #include <utility>
 
+#include "domain/run_fold.h"
+
 namespace signalbox {
+namespace {
+
+bool may_end_a_station(const Event& event) {
+  return event_as<StationSucceeded>(event) != nullptr || event_as<RunFailed>(event) != nullptr ||
+         event_as<RunCanceled>(event) != nullptr;
+}
+
+}  // namespace
 
 Stored<std::vector<Record>> read_records(const EventLog& log, std::span<const Position> positions) {
   std::vector<Record> records;
@@ -54,6 +64,30 @@ Stored<std::optional<RunTimeline>> read_timeline(const EventLog& log, const RunI
   if (!history) return tl::unexpected(history.error());
   if (!*history) return std::nullopt;
   return fold_timeline((*history)->records, (*history)->pipeline);
+}
+
+std::shared_ptr<const Run> fold_ended_plan(std::span<const Record> records,
+                                           const PipelineDefinition& pipeline,
+                                           std::string_view station) {
+  std::shared_ptr<const Run> latest;
+  RunFold fold(records.front(), pipeline);
+  for (const Record& record : records) {
+    std::shared_ptr<Run> before;
+    if (const Run* run = fold.run();
+        run != nullptr && run->plan && may_end_a_station(record.event)) {
+      before = std::make_shared<Run>(*run);
+    }
+    fold.apply(record);
+    if (before == nullptr) continue;
+    if (!station.empty() && before->definition().name != station) continue;
+    before->attempt.reset();
+    // One that succeeds does it with this event, any other did it with the one before.
+    if (event_as<StationSucceeded>(record.event) != nullptr) {
+      before->station().status = StationStatus::succeeded;
+    }
+    latest = std::move(before);
+  }
+  return latest;
 }
 
 }  // namespace signalbox

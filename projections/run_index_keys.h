@@ -6,7 +6,7 @@
 //   s <status> <started>         -
 //   p <project> <started>        -
 //   l <name> <value> <started>   -
-//   e <started> <first>          positions of the run's events from <first> on, see position_list.h
+//   e <started> <first>          positions of the run's events from <first> on, see noun_rows.h
 //   h <hour>                     the least and the greatest <started> of that hour
 //   d <digest>                   a pipeline's definition
 //   c                            how many runs have which status

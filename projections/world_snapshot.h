@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "domain/world.h"
-#include "store/merkle_frontier.h"
+#include "store/merkle_tree.h"
 #include "store/store_error.h"
 
 namespace signalbox {

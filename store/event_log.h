@@ -6,14 +6,16 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "domain/event.h"
+#include "domain/ids.h"
 #include "store/horizon.h"
-#include "store/merkle_frontier.h"
+#include "store/merkle_tree.h"
 #include "store/store_error.h"
 
 namespace signalbox {
@@ -91,5 +93,12 @@ class EventLog {
   // thread at a time; `io` leaves the outcome unknown until a restart.
   virtual Stored<void> drop(Position expected_tail, const Commit& commit, const HistoryDrop& drop);
 };
+
+// When the record at `position`, which the log holds, was written; ns since the epoch, UTC.
+Stored<std::int64_t> recorded_at(const EventLog& log, Position position);
+
+// The position of the last record that was written at `utc_ns` or before; 0 if there is none. Where
+// the clock was set back while the log was written, one of those moments is meant.
+Stored<Position> position_at(const EventLog& log, std::int64_t utc_ns);
 
 }  // namespace signalbox

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "store/merkle_frontier.h"
+#include "store/merkle_tree.h"
 #include "store/store_error.h"
 
 namespace signalbox {

@@ -1,12 +1,24 @@
 // The Merkle tree hash of RFC 6962, section 2.1, grown one leaf at a time.
 #pragma once
 
-#include <string_view>
+#include <cstdint>
+#include <vector>
 
-#include "store/merkle_frontier.h"
+#include "domain/ids.h"
 #include "store/sha256.h"
 
 namespace signalbox {
+
+// The right edge of the tree: enough of it to append leaves and to tell the root, in O(log n)
+// digests.
+struct MerkleFrontier {
+  std::uint64_t leaves = 0;
+  // Roots of the perfect subtrees that `leaves` consists of, largest (leftmost) first: one for each
+  // set bit of `leaves`.
+  std::vector<Digest> subtrees;
+
+  friend bool operator==(const MerkleFrontier&, const MerkleFrontier&) = default;
+};
 
 // SHA-256(0x01 ‖ left ‖ right)
 Digest merkle_node(const Digest& left, const Digest& right, Sha256& sha256);

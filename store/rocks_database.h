@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-#include "store/merkle_frontier.h"
+#include "store/merkle_tree.h"
 #include "store/store_error.h"
 
 namespace signalbox {

@@ -22,7 +22,7 @@
 #include "server/rpc/lock_queue.h"
 #include "server/rpc/results.h"
 #include "server/rpc/step_queue.h"
-#include "store/position_at.h"
+#include "store/event_log.h"
 
 namespace signalbox {
 namespace {

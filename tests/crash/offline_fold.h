@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "domain/world.h"
-#include "store/merkle_frontier.h"
+#include "store/merkle_tree.h"
 #include "tests/crash/connection.h"
 
 namespace signalbox::test {

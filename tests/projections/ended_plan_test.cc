@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "projections/plan_history.h"
+#include "projections/run_history.h"
 
 namespace signalbox {
 namespace {

@@ -5,7 +5,7 @@
 #include <limits>
 #include <set>
 
-#include "projections/position_list.h"
+#include "projections/noun_rows.h"
 
 namespace signalbox {
 namespace {

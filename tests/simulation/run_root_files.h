@@ -11,8 +11,8 @@
 #include <string>
 
 #include "domain/world.h"
+#include "server/followers/run_root/file_change.h"
 #include "server/followers/run_root/found_file.h"
-#include "server/followers/run_root/run_root_backlog.h"
 #include "server/followers/run_root/run_root_projection.h"
 #include "store/event_log.h"
 #include "tests/simulation/environment.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "domain/ids.h"
-#include "store/merkle_frontier.h"
+#include "store/merkle_tree.h"
 
 namespace signalbox {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "store/merkle_frontier.h"
+#include "store/merkle_tree.h"
 #include "tools/audit/audit_log.h"
 #include "tools/cli/call_error.h"
 

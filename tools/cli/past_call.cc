@@ -8,7 +8,7 @@
 #include "server/platform/clock.h"
 #include "server/replay/past_service.h"
 #include "server/text/time_text.h"
-#include "store/position_at.h"
+#include "store/event_log.h"
 #include "store/rocks_event_log.h"
 
 namespace signalbox {

@@ -1,8 +1,11 @@
 // What becomes of one file of a run root, as data: renderers give it, RunRootDisk carries it out.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
+#include <utility>
 
 #include "domain/ids.h"
 
@@ -11,7 +14,7 @@ namespace signalbox {
 struct FileChange {
   enum class Kind : std::uint8_t {
     write,   // `bytes` are the whole file
-    remove,  // the file isn't there, unless it is somebody else's (own_file.h)
+    remove,  // the file isn't there, unless it is somebody else's (found_file.h)
     append,  // `bytes` are a row of a ledger, with its line break
   };
 
@@ -36,5 +39,31 @@ inline constexpr const char* timeout_json = "logs/timeout-checkpoint.json";
 inline constexpr const char* manifest = "manifest.json";
 inline constexpr const char* run_config = "run_config.json";
 }  // namespace run_root_path
+
+// Changes that wait to be written, at most one a file: only the newest state of a file is written,
+// and of a ledger the rows that came in between.
+class RunRootBacklog {
+ public:
+  using Key = std::pair<std::string, std::string>;  // root, path
+
+  struct Entry {
+    FileChange change;   // its position is that of the newest record
+    Position first = 0;  // that of the oldest
+  };
+
+  // A write or a removal takes the place of what was there; a row is added to it.
+  void add(FileChange change);
+
+  // One by one, each once.
+  [[nodiscard]] bool empty() const { return entries_.empty(); }
+  [[nodiscard]] std::size_t size() const { return entries_.size(); }
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
+  [[nodiscard]] const std::map<Key, Entry>& entries() const { return entries_; }
+  Entry take_first();
+
+ private:
+  std::map<Key, Entry> entries_;
+  std::size_t bytes_ = 0;
+};
 
 }  // namespace signalbox

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "server/followers/run_root/run_root_backlog.h"
+#include "server/followers/run_root/file_change.h"
 
 namespace signalbox {
 

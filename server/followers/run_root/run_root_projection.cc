@@ -4,9 +4,7 @@
 #include <utility>
 
 #include "domain/nanoseconds.h"
-#include "server/followers/run_root/render_halt.h"
-#include "server/followers/run_root/render_lock.h"
-#include "server/followers/run_root/render_tick.h"
+#include "server/followers/run_root/render_mirror.h"
 #include "server/followers/run_root/render_timeout.h"
 
 namespace signalbox {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "server/followers/run_root/file_change.h"
 #include "server/followers/run_root/run_files.h"
-#include "server/followers/run_root/run_root_backlog.h"
 #include "server/followers/run_root/run_root_projection.h"
 #include "store/event_log.h"
 

@@ -8,11 +8,14 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include <boost/describe/class.hpp>
 
 #include "domain/world.h"
+#include "store/store_error.h"
 
 namespace signalbox {
 
@@ -68,5 +71,18 @@ std::string run_root_of(const std::string& named, const RunId& run_id,
 
 // What the world shows of it. The text of halts isn't in the world: their files stay as they are.
 RunRootState run_root_state_of(const World& world, const std::filesystem::path& runs);
+
+// How far the files of run roots have followed the log, and the state there: a small file,
+// <data>/projections/run_roots.json. Without it the files follow from the present on.
+struct RunRootProgress {
+  Position position = 0;
+  RunRootState state;
+  std::vector<RunId> runs;  // whose manifest is behind
+};
+
+Stored<void> save_progress(const std::filesystem::path& file, const RunRootProgress& progress);
+
+// Nothing if it isn't there, can't be read, or is ahead of `tail`.
+std::optional<RunRootProgress> load_progress(const std::filesystem::path& file, Position tail);
 
 }  // namespace signalbox

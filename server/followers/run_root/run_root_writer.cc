@@ -7,11 +7,11 @@
 
 #include "domain/limits.h"
 #include "domain/nanoseconds.h"
+#include "server/followers/run_root/found_file.h"
 #include "server/followers/run_root/lock_file.h"
-#include "server/followers/run_root/own_file.h"
 #include "server/followers/run_root/render_run.h"
 #include "server/followers/run_root/run_root_disk.h"
-#include "server/followers/run_root/run_root_progress.h"
+#include "server/followers/run_root/run_root_state.h"
 
 namespace signalbox {
 namespace {

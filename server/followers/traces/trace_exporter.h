@@ -13,13 +13,16 @@
 #include <filesystem>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
+#include "domain/ids.h"
 #include "server/followers/projector.h"
 #include "server/followers/traces/otlp_json.h"
 #include "server/followers/traces/trace_collector.h"
 #include "server/followers/traces/trace_source.h"
+#include "store/store_error.h"
 
 namespace signalbox {
 
@@ -83,5 +86,16 @@ class TraceExporter {
   std::atomic<bool> stopping_ = false;
   std::thread thread_;
 };
+
+// Up to where spans have been sent, across restarts.
+//
+// It lies among what is disposable (<data>/projections/). Without it the exporter begins as it does
+// the first time: with what was recorded in the latest `backfill`. What was sent before is then
+// sent again, with the same ids; what is older and wasn't sent stays unsent.
+//
+// Returns nothing where there is none, or none that can be read.
+std::optional<Position> read_trace_cursor(const std::filesystem::path& file);
+
+Stored<void> write_trace_cursor(const std::filesystem::path& file, Position position);
 
 }  // namespace signalbox

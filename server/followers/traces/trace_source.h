@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 
 #include "projections/run_index.h"
 #include "projections/run_trace.h"
+#include "projections/trace_span.h"
 #include "store/event_log.h"
 
 namespace signalbox {
@@ -52,5 +54,18 @@ class TraceSource {
   boost::unordered_flat_map<RunId, std::unique_ptr<RunTrace>, UuidHash> open_;
   std::map<Digest, std::shared_ptr<const PipelineDefinition>> pipelines_;
 };
+
+// The card that the run works on, or merges. Any thread.
+std::optional<CardId> card_of_run(const RunIndex& index, const RunId& run_id);
+
+// For people, and for a collector that missed it.
+struct WholeTrace {
+  std::vector<TraceSpan> ended;  // in the order in which they ended
+  std::vector<TraceSpan> open;   // those above first
+};
+
+// As of index.applied(); nothing for an unknown run. Any thread.
+Stored<std::optional<WholeTrace>> read_run_trace(const EventLog& log, const RunIndex& index,
+                                                 const RunId& run_id);
 
 }  // namespace signalbox

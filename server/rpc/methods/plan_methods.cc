@@ -1,7 +1,6 @@
 // `plan.*`: the exploration and the plan of a deep_work station. Its own worker takes the same way
 // as one from outside.
 #include "domain/plan_guards.h"
-#include "projections/plan_history.h"
 #include "projections/run_history.h"
 #include "server/engine/dropped_history.h"
 #include "server/rpc/command_call.h"

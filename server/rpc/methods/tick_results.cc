@@ -5,8 +5,8 @@
 
 #include "domain/nanoseconds.h"
 #include "domain/refusals.h"
+#include "server/followers/run_root/render_mirror.h"
 #include "server/followers/run_root/tick_marker.h"
-#include "server/followers/run_root/tick_row_json.h"
 #include "server/text/described_json.h"
 #include "server/text/time_text.h"
 

@@ -6,8 +6,8 @@
 #include <boost/json/serialize.hpp>
 
 #include "server/engine/dropped_history.h"
-#include "server/followers/traces/run_trace_of.h"
 #include "server/followers/traces/trace_exporter.h"
+#include "server/followers/traces/trace_source.h"
 #include "server/rpc/read_models.h"
 #include "server/text/described_json.h"
 #include "server/text/time_text.h"

@@ -1,4 +1,4 @@
-#include "server/followers/run_root/run_root_backlog.h"
+#include "server/followers/run_root/file_change.h"
 
 namespace signalbox {
 
