@@ -6,24 +6,25 @@
 // A signed integer whose name ends in `_ns` counts nanoseconds since 1970. In JSON it is an RFC
 // 3339 time under the name without that ending: `retry_at_ns` is `retry_at`. 0 and null are no
 // time.
+//
+// The listing becomes data, a Type for each C++ type, and one reader and one writer walk it
+// (described_json.cc): as templates they were a third of the code of every source with methods.
 #pragma once
 
-#include <algorithm>
-#include <charconv>
+#include <array>
+#include <concepts>
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
-#include <boost/describe/enum_from_string.hpp>
-#include <boost/describe/enum_to_string.hpp>
 #include <boost/describe/enumerators.hpp>
 #include <boost/describe/members.hpp>
-#include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
 #include <boost/mp11/algorithm.hpp>
@@ -32,7 +33,6 @@
 #include "domain/error.h"
 #include "domain/ids.h"
 #include "domain/station_events.h"
-#include "server/text/time_text.h"
 
 namespace signalbox {
 
@@ -41,23 +41,19 @@ inline constexpr std::int64_t json_integer_max = 9'007'199'254'740'992;
 
 namespace described_json {
 
-namespace json = boost::json;
-
 template <class T>
 struct is_optional : std::false_type {};
 template <class T>
 struct is_optional<std::optional<T>> : std::true_type {};
 template <class T>
 struct is_optional<Boxed<T>> : std::true_type {};
+// Types that derive from these are read and written as they are.
 template <class T>
-struct is_vector : std::false_type {};
+concept String = std::derived_from<T, std::string>;
 template <class T>
-struct is_vector<std::vector<T>> : std::true_type {};
-
+concept StringMap = std::derived_from<T, std::map<std::string, std::string>>;
 template <class T>
-inline constexpr bool is_required =
-    !is_optional<T>::value && !is_vector<T>::value && !std::is_same_v<T, bool> &&
-    !std::is_same_v<T, std::map<std::string, std::string>>;
+concept Vector = std::derived_from<T, std::vector<typename T::value_type>>;
 
 template <class Field>
 inline constexpr bool can_be_time =
@@ -74,258 +70,183 @@ constexpr std::string_view json_name(std::string_view name) {
   return is_time<Field>(name) ? name.substr(0, name.size() - 3) : name;
 }
 
-inline tl::unexpected<Rejection> wrong(const std::string& path, const std::string& expected) {
-  return reject(ErrorCode::INVALID_PARAMS, path + " must be " + expected,
-                {{"field", path}, {"expected", expected}});
-}
+struct Type;
 
-template <class T>
-Decided<void> read(const json::value& value, const std::string& path, T& out);
+struct Field {
+  std::string_view name;  // as JSON calls it
+  const Type* type;
+  bool is_time;
+  const void* (*in)(const void* object);
+};
 
-// `out` is an int64 or an optional of one.
-template <class T>
-Decided<void> read_time(const json::value& value, const std::string& path, T& out) {
-  out = T{};
-  if (value.is_null()) return {};
-  if (const json::string* text = value.if_string()) {
-    if (const auto utc_ns = parse_time(*text)) {
-      out = *utc_ns;
-      return {};
-    }
-  }
-  return wrong(path, "a time such as 2026-01-31T23:59:59Z");
-}
+struct Enumerator {
+  std::string_view name;
+  std::int64_t value;
+};
 
-template <class T>
-Decided<void> read_struct(const json::object& object, const std::string& path, T& out) {
-  Decided<void> result;
-  std::size_t known = 0;
-  const auto path_of = [&path](std::string_view name) {
-    return path.empty() ? std::string(name) : path + "." + std::string(name);
+// What the reader and the writer know of a C++ type; a `void*` points to a value of it.
+struct Type {
+  enum class Kind : std::uint8_t {
+    boolean,
+    integer,
+    enumeration,
+    string,
+    string_map,
+    uuid,
+    digest,
+    optional,
+    vector,
+    object,
   };
-  using Members = boost::describe::describe_members<T, boost::describe::mod_public>;
-  boost::mp11::mp_for_each<Members>([&](auto member) {
-    if (!result) return;
-    using Field = std::remove_cvref_t<decltype(out.*member.pointer)>;
-    const std::string_view name = json_name<Field>(member.name);
-    const json::value* field = object.if_contains(name);
-    if (field == nullptr) {
-      if constexpr (is_required<Field>) {
-        result = reject(ErrorCode::INVALID_PARAMS, path_of(name) + " is missing",
-                        {{"field", path_of(name)}});
-      }
-      return;
-    }
-    ++known;
-    if constexpr (can_be_time<Field>) {
-      if (is_time<Field>(member.name)) {
-        result = read_time(*field, path_of(name), out.*member.pointer);
-        return;
-      }
-    }
-    result = read(*field, path_of(name), out.*member.pointer);
-  });
-  if (!result || known == object.size()) return result;
-  std::vector<std::string> fields;
-  boost::mp11::mp_for_each<Members>([&](auto member) {
-    using Field = std::remove_cvref_t<decltype(out.*member.pointer)>;
-    fields.emplace_back(json_name<Field>(member.name));
-  });
-  for (const auto& each : object) {
-    const std::string key(each.key());
-    if (std::find(fields.begin(), fields.end(), key) == fields.end()) {
-      std::string known_fields;
-      for (const std::string& field : fields) {
-        known_fields += (known_fields.empty() ? "" : ", ") + field;
-      }
-      return reject(ErrorCode::INVALID_PARAMS,
-                    "there is no field " + path_of(key) +
-                        (fields.empty() ? "" : "; there are " + known_fields),
-                    {{"field", path_of(key)}, {"fields", fields}});
-    }
+
+  Kind kind = Kind::object;
+  std::uint8_t bytes = 0;        // of an integer or an enumeration
+  bool is_signed = false;        // likewise
+  bool takes_cancelled = false;  // the other spelling, too
+  std::span<const Enumerator> enumerators;
+  std::span<const Field> fields;
+  const Type* inner = nullptr;  // of what an optional or a vector holds
+
+  // Of an optional: what it holds, or nullptr. Of a vector: the element at `index`, which it has.
+  const void* (*at)(const void* value, std::size_t index) = nullptr;
+  // Of a vector.
+  std::size_t (*size)(const void* value) = nullptr;
+  // Adds an element to a vector, or gives an optional a value, and returns that.
+  void* (*emplace)(void* value) = nullptr;
+  void (*reset)(void* value) = nullptr;
+
+  // Whether a field of this type may not be left out.
+  [[nodiscard]] bool is_required() const {
+    return kind != Kind::optional && kind != Kind::vector && kind != Kind::boolean &&
+           kind != Kind::string_map;
   }
-  return result;
-}
+};
 
 template <class T>
-Decided<void> read_enum(const json::value& value, const std::string& path, T& out) {
-  if (const json::string* text = value.if_string()) {
-    std::string name(*text);
-    if constexpr (std::is_same_v<T, Outcome>) {
-      if (name == "cancelled") name = "canceled";
-    }
-    if (boost::describe::enum_from_string(name.c_str(), out)) return {};
-  }
-  std::string names;
-  boost::mp11::mp_for_each<boost::describe::describe_enumerators<T>>(
-      [&](auto each) { names += (names.empty() ? "one of " : ", ") + std::string(each.name); });
-  return wrong(path, names);
+constexpr Type make_type();
+template <class T>
+inline constexpr Type type_of = make_type<T>();
+
+template <class T, class Descriptor>
+constexpr Field field_of(Descriptor member) {
+  using Value = std::remove_cvref_t<decltype(std::declval<T&>().*Descriptor::pointer)>;
+  return {json_name<Value>(member.name), &type_of<Value>, is_time<Value>(member.name),
+          [](const void* object) -> const void* {
+            return &(static_cast<const T*>(object)->*Descriptor::pointer);
+          }};
 }
 
-// Numbers may come quoted, as those beyond 2^53 have to.
-template <class T>
-Decided<void> read_integer(const json::value& value, const std::string& path, T& out) {
-  if (value.is_int64() || value.is_uint64()) {
-    json::error_code error;
-    out = value.to_number<T>(error);
-    if (!error) return {};
-  } else if (const json::string* text = value.if_string(); text != nullptr && !text->empty()) {
-    T number = 0;
-    const auto [end, failure] = std::from_chars(text->data(), text->data() + text->size(), number);
-    if (failure == std::errc{} && end == text->data() + text->size()) {
-      out = number;
-      return {};
-    }
-  }
-  return wrong(path, std::is_signed_v<T> ? "a whole number" : "a whole number, 0 or more");
+template <class T, template <class...> class List, class... Members>
+constexpr auto fields_in(List<Members...> /*members*/) {
+  return std::array<Field, sizeof...(Members)>{field_of<T>(Members{})...};
 }
+template <class T>
+inline constexpr auto fields_of =
+    fields_in<T>(boost::describe::describe_members<T, boost::describe::mod_public>{});
+
+template <template <class...> class List, class... Enumerators>
+constexpr auto enumerators_in(List<Enumerators...> /*enumerators*/) {
+  return std::array<Enumerator, sizeof...(Enumerators)>{
+      Enumerator{Enumerators::name, static_cast<std::int64_t>(Enumerators::value)}...};
+}
+template <class T>
+inline constexpr auto enumerators_of = enumerators_in(boost::describe::describe_enumerators<T>{});
 
 template <class T>
-Decided<void> read(const json::value& value, const std::string& path, T& out) {
-  if constexpr (is_optional<T>::value) {
-    if (value.is_null()) {
-      out.reset();
-      return {};
-    }
-    return read(value, path, out.emplace());
-  } else if constexpr (std::is_same_v<T, bool>) {
-    if (!value.is_bool()) return wrong(path, "true or false");
-    out = value.get_bool();
-    return {};
-  } else if constexpr (std::is_same_v<T, std::string>) {
-    if (!value.is_string()) return wrong(path, "a string");
-    out.assign(value.get_string().data(), value.get_string().size());
-    return {};
-  } else if constexpr (std::is_same_v<T, Uuid>) {
-    if (const json::string* text = value.if_string()) {
-      if (const auto uuid = parse_uuid(*text)) {
-        out = *uuid;
-        return {};
-      }
-    }
-    return wrong(path, "a UUID, 8-4-4-4-12 hexadecimal digits");
-  } else if constexpr (std::is_same_v<T, Digest>) {
-    if (const json::string* text = value.if_string()) {
-      if (const auto digest = parse_digest(*text)) {
-        out = *digest;
-        return {};
-      }
-    }
-    return wrong(path, "a SHA-256 digest, 64 hexadecimal digits");
-  } else if constexpr (std::is_enum_v<T>) {
-    return read_enum(value, path, out);
-  } else if constexpr (std::is_integral_v<T>) {
-    return read_integer(value, path, out);
-  } else if constexpr (std::is_same_v<T, std::map<std::string, std::string>>) {
-    const json::object* object = value.if_object();
-    if (object == nullptr) return wrong(path, "an object of strings");
-    for (const auto& each : *object) {
-      const std::string key(each.key());
-      if (auto ok = read(each.value(), path + "." + key, out[key]); !ok) return ok;
-    }
-    return {};
-  } else if constexpr (is_vector<T>::value) {
-    const json::array* array = value.if_array();
-    if (array == nullptr) return wrong(path, "an array");
-    for (std::size_t index = 0; index < array->size(); ++index) {
-      const std::string at = path + "[" + std::to_string(index) + "]";
-      if (auto ok = read((*array)[index], at, out.emplace_back()); !ok) return ok;
-    }
-    return {};
-  } else {
-    const json::object* object = value.if_object();
-    if (object == nullptr) return wrong(path, "an object");
-    return read_struct(*object, path, out);
-  }
-}
-
-template <class T>
-json::value write(const T& value, const json::storage_ptr& storage);
-
-inline void write_time(std::int64_t utc_ns, std::string_view name, json::object& object) {
-  object.emplace(name, nullptr);
-  if (utc_ns != 0) object[name] = format_time(utc_ns);
-}
-inline void write_time(const std::optional<std::int64_t>& utc_ns, std::string_view name,
-                       json::object& object) {
-  if (utc_ns) write_time(*utc_ns, name, object);
-}
-
-template <class T>
-json::object write_struct(const T& value, const json::storage_ptr& storage) {
-  json::object object(storage);
-  boost::mp11::mp_for_each<boost::describe::describe_members<T, boost::describe::mod_public>>(
-      [&](auto member) {
-        const auto& field = value.*member.pointer;
-        using Field = std::remove_cvref_t<decltype(field)>;
-        if constexpr (can_be_time<Field>) {
-          if (is_time<Field>(member.name)) {
-            return write_time(field, json_name<Field>(member.name), object);
-          }
-        }
-        if constexpr (is_optional<Field>::value) {
-          if (field) object.emplace(member.name, write(*field, storage));
-        } else {
-          object.emplace(member.name, write(field, storage));
-        }
-      });
-  return object;
-}
-
-template <class T>
-json::value write(const T& value, const json::storage_ptr& storage) {
+constexpr Type make_type() {
+  using Kind = Type::Kind;
+  Type type;
   if constexpr (std::is_same_v<T, bool>) {
-    return json::value(value, storage);
-  } else if constexpr (std::is_same_v<T, std::string>) {
-    return json::value(json::string_view(value), storage);
-  } else if constexpr (std::is_same_v<T, Uuid>) {
-    return json::value(json::string_view(to_string(value)), storage);
-  } else if constexpr (std::is_same_v<T, Digest>) {
-    return json::value(json::string_view(to_hex(value)), storage);
-  } else if constexpr (std::is_enum_v<T>) {
-    return json::value(boost::describe::enum_to_string(value, "?"), storage);
+    type.kind = Kind::boolean;
   } else if constexpr (std::is_integral_v<T>) {
-    if (std::cmp_greater(value, json_integer_max) || std::cmp_less(value, -json_integer_max)) {
-      return json::value(json::string_view(std::to_string(value)), storage);
-    }
-    return json::value(value, storage);
-  } else if constexpr (std::is_same_v<T, std::map<std::string, std::string>>) {
-    json::object object(storage);
-    for (const auto& [key, text] : value) object.emplace(key, text);
-    return object;
-  } else if constexpr (is_vector<T>::value) {
-    json::array array(storage);
-    array.reserve(value.size());
-    for (const auto& element : value) array.push_back(write(element, storage));
-    return array;
+    type.kind = Kind::integer;
+    type.bytes = sizeof(T);
+    type.is_signed = std::is_signed_v<T>;
+  } else if constexpr (std::is_enum_v<T>) {
+    type.kind = Kind::enumeration;
+    type.bytes = sizeof(T);
+    type.is_signed = std::is_signed_v<std::underlying_type_t<T>>;
+    type.takes_cancelled = std::is_same_v<T, Outcome>;
+    type.enumerators = enumerators_of<T>;
+  } else if constexpr (String<T>) {
+    type.kind = Kind::string;
+  } else if constexpr (StringMap<T>) {
+    type.kind = Kind::string_map;
+  } else if constexpr (std::is_same_v<T, Uuid>) {
+    type.kind = Kind::uuid;
+  } else if constexpr (std::is_same_v<T, Digest>) {
+    type.kind = Kind::digest;
+  } else if constexpr (is_optional<T>::value) {
+    using Inner = std::remove_cvref_t<decltype(*std::declval<T&>())>;
+    type.kind = Kind::optional;
+    type.inner = &type_of<Inner>;
+    type.at = [](const void* value, std::size_t) -> const void* {
+      const T& optional = *static_cast<const T*>(value);
+      return optional ? &*optional : nullptr;
+    };
+    type.emplace = [](void* value) -> void* { return &static_cast<T*>(value)->emplace(); };
+    type.reset = [](void* value) { static_cast<T*>(value)->reset(); };
+  } else if constexpr (Vector<T>) {
+    type.kind = Kind::vector;
+    type.inner = &type_of<typename T::value_type>;
+    type.at = [](const void* value, std::size_t index) -> const void* {
+      return &(*static_cast<const T*>(value))[index];
+    };
+    type.size = [](const void* value) { return static_cast<const T*>(value)->size(); };
+    type.emplace = [](void* value) -> void* { return &static_cast<T*>(value)->emplace_back(); };
   } else {
-    return write_struct(value, storage);
+    type.fields = fields_of<T>;
   }
+  return type;
 }
+
+// Reads `value` into the value of `type` at `out`.
+Decided<void> read(const boost::json::value& value, std::string_view path, const Type& type,
+                   void* out);
+Decided<void> read(const boost::json::object& object, std::string_view path, const Type& type,
+                   void* out);
+
+boost::json::value write(const void* value, const Type& type,
+                         const boost::json::storage_ptr& storage);
+
+// An integer of any width, or what an enumerator stands for.
+struct Integer {
+  std::int64_t bits;
+  bool is_wide;  // `bits` are those of an unsigned one of 64 bits
+
+  // Whether it is beyond json_integer_max.
+  [[nodiscard]] bool is_quoted() const;
+  [[nodiscard]] std::string text() const;
+};
+Integer integer_in(const void* value, const Type& type);
+// The name of what an enumeration's value is; "?" for none of them.
+std::string_view enumerator_in(const void* value, const Type& type);
 
 }  // namespace described_json
 
 // Reads `value` into a described struct. `path` is how errors call it; may be empty.
 template <class T>
-Decided<T> from_json(const boost::json::value& value, const std::string& path = {}) {
+Decided<T> from_json(const boost::json::value& value, std::string_view path = {}) {
   T out{};
-  if (auto ok = described_json::read(value, path, out); !ok) return tl::unexpected(ok.error());
+  if (auto ok = described_json::read(value, path, described_json::type_of<T>, &out); !ok) {
+    return tl::unexpected(std::move(ok.error()));
+  }
   return out;
 }
 
 // Likewise; made into a value, the object would be copied.
 template <class T>
-Decided<T> from_json(const boost::json::object& object, const std::string& path = {}) {
+Decided<T> from_json(const boost::json::object& object, std::string_view path = {}) {
   T out{};
-  if (auto ok = described_json::read_struct(object, path, out); !ok) {
-    return tl::unexpected(ok.error());
+  if (auto ok = described_json::read(object, path, described_json::type_of<T>, &out); !ok) {
+    return tl::unexpected(std::move(ok.error()));
   }
   return out;
 }
 
 template <class T>
 boost::json::value to_json(const T& value, const boost::json::storage_ptr& storage = {}) {
-  return described_json::write(value, storage);
+  return described_json::write(&value, described_json::type_of<T>, storage);
 }
 
 }  // namespace signalbox

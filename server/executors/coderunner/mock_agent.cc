@@ -70,9 +70,9 @@ Decided<MockRequest> request_of(const AgentTask& task) {
 std::optional<Outcome> outcome_of(const MockRequest& request) {
   const std::string name = request.outcome.value_or("succeeded");
   if (name == "fail") return Outcome::failed;
-  Outcome outcome = Outcome::succeeded;
-  if (!described_json::read_enum(json::value(name), "outcome", outcome)) return std::nullopt;
-  return outcome;
+  const auto outcome = from_json<Outcome>(json::value(name), "outcome");
+  if (!outcome) return std::nullopt;
+  return *outcome;
 }
 
 // False where a path leads out of the workspace, or can't be written.
