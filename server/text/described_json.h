@@ -11,9 +11,7 @@
 // (described_json.cc): as templates they were a third of the code of every source with methods.
 #pragma once
 
-#include <algorithm>
 #include <array>
-#include <charconv>
 #include <concepts>
 #include <cstdint>
 #include <map>

@@ -97,10 +97,11 @@ class Machine {
         return;
       case Kind::failed_sync: {
         FileState& file = files_[operation.file];
-        const auto writes = std::ranges::stable_partition(
-            file.pending, [](const DiskOperation* each) { return each->kind == Kind::truncate; });
-        file.doubtful.insert(file.doubtful.end(), writes.begin(), writes.end());
-        file.pending.erase(writes.begin(), writes.end());
+        const auto writes = std::stable_partition(
+            file.pending.begin(), file.pending.end(),
+            [](const DiskOperation* each) { return each->kind == Kind::truncate; });
+        file.doubtful.insert(file.doubtful.end(), writes, file.pending.end());
+        file.pending.erase(writes, file.pending.end());
         return;
       }
       case Kind::sync_directory: {

@@ -28,7 +28,7 @@ Called<json::object> capsule_run(const Capsule& capsule, const std::string& arti
   RunRow row = row_of(first, *event_as<RunStarted>(first.event), capsule.pipeline);
   for (const Record& record : capsule.records) {
     if (record.position == first.position) continue;
-    if (auto folded = fold(row, record); !folded) {
+    if (auto folded = apply(row, record); !folded) {
       return tl::unexpected(from_store_error(folded.error()));
     }
   }

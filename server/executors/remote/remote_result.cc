@@ -1,5 +1,6 @@
 #include "server/executors/remote/remote_result.h"
 
+#include <boost/describe/enum_to_string.hpp>
 #include <boost/json/serialize.hpp>
 
 #include "domain/limits.h"

@@ -1,0 +1,155 @@
+// How a RocksEventLog is written, and what becomes of a write that fails.
+#include <algorithm>
+#include <chrono>
+#include <system_error>
+#include <utility>
+
+#include "domain/check.h"
+#include "store/entry.h"
+#include "store/head.h"
+#include "store/redaction.h"
+#include "store/rocks_log_state.h"
+#include "store/wal_file.h"
+
+namespace signalbox {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr auto anchor_interval = std::chrono::seconds(1);
+// Trying to write again keeps readers waiting; each try in vain doubles the pause before the next.
+constexpr Clock::duration full_pause_max = std::chrono::seconds(30);
+// With less than this it is in vain for sure.
+constexpr std::uintmax_t resume_bytes_min = 16 * 1024 * 1024;
+
+}  // namespace
+
+AppendResult RocksEventLog::append(Position expected_tail, std::span<const Commit> commits) {
+  State& state = *state_;
+  SIGNALBOX_CHECK(state.writing != State::Writing::never);
+  if (expected_tail != state.tail) return {AppendStatus::conflict, state.tail, {}};
+  check_numbering(expected_tail, commits);
+  if (commits.empty()) return {AppendStatus::ok, state.tail, {}};
+  if (auto refused = state.refused()) return *std::move(refused);
+  return state.write(commits, nullptr);
+}
+
+std::optional<AppendResult> RocksEventLog::State::refused() {
+  if (writing == Writing::unknown) return refuse(AppendStatus::unknown);
+  if (writing == Writing::full && !writable_again()) {
+    return refuse(writing == Writing::full ? AppendStatus::full : AppendStatus::unknown);
+  }
+  return std::nullopt;
+}
+
+AppendResult RocksEventLog::State::write(std::span<const Commit> commits,
+                                         const RocksDatabase::Entry* replaced) {
+  MerkleFrontier next = frontier;
+  encoder.begin(commits, options.random);
+  rocksdb::WriteBatch batch = RocksDatabase::batch(encoder.bytes());
+  for (std::size_t index = 0; index < commits.size(); ++index) {
+    database->put_entry(batch, commits[index].front().position, encoder.entry(index));
+  }
+  encoder.end(sha256, next);
+  std::string head;
+  encode_head(next, head);
+  database->put_head(batch, head);
+  if (replaced != nullptr) {
+    database->put_entry(batch, replaced->first, replaced->bytes);
+    database->put_erasing(batch, replaced->first);
+  }
+
+  const rocksdb::Status status = database->write(batch);
+  if (!status.ok()) return failed(database->error(status));
+  return wrote(std::move(next));
+}
+
+Stored<AppendResult> RocksEventLog::redact(Position expected_tail, const Redaction& redaction) {
+  State& state = *state_;
+  SIGNALBOX_CHECK(state.writing != State::Writing::never);
+  if (expected_tail != state.tail) return AppendResult{AppendStatus::conflict, state.tail, {}};
+  Commit commit{redaction.note};
+  check_numbering(expected_tail, {&commit, 1});
+  if (auto refused = state.refused()) return *std::move(refused);
+  if (redaction.position == 0 || redaction.position > state.tail) {
+    return tl::unexpected(no_such_position(redaction.position, state.tail));
+  }
+  auto entry = state.database->entry_of(redaction.position);
+  if (!entry) return tl::unexpected(state.located(entry.error()));
+  Salt salt;
+  state.options.random(salt);
+  auto redacted =
+      redact_entry(entry->bytes, entry->first, redaction.position, redaction.replacement, salt);
+  if (!redacted) return tl::unexpected(state.located(redacted.error()));
+  entry->bytes = std::move(redacted->bytes);
+  set_digests(commit.front(), *redacted);
+  return state.write({&commit, 1}, &*entry);
+}
+
+Stored<void> RocksEventLog::erase_replaced() {
+  SIGNALBOX_CHECK(state_->writing != State::Writing::never);
+  const std::shared_lock reading(state_->mutex);
+  if (state_->database == nullptr) return tl::unexpected(state_->unreadable());
+  return state_->database->erase_replaced();
+}
+
+AppendResult RocksEventLog::State::wrote(MerkleFrontier next) {
+  frontier = std::move(next);
+  last_sequence = database->last_sequence();
+  tail = frontier.leaves;
+  // The records are durable whether or not the anchor, which only watches over them, is.
+  if (Clock::now() - anchored_at >= anchor_interval) static_cast<void>(anchor_tail());
+  return {AppendStatus::ok, tail, {}};
+}
+
+AppendResult RocksEventLog::State::failed(const StoreError& error) {
+  failure = error.message;
+  if (error.kind != StoreError::Kind::full) {
+    writing = State::Writing::unknown;
+    return refuse(AppendStatus::unknown);
+  }
+  // RocksDB can't go on with a write-ahead log that it couldn't write. Close it, take off what the
+  // write left, so that it can't surface later, and read on without writing: that needs no space.
+  const std::unique_lock alone(mutex);
+  database.reset();
+  writing = State::Writing::full;
+  full_tried_at = Clock::now();
+  full_pause = options.full_pause;
+  if (auto cut = cut_wal_files_after(log_directory(data), last_sequence); !cut) {
+    failure += "; " + cut.error().message;
+    writing = State::Writing::unknown;
+  }
+  if (auto opened = open_database(RocksDatabase::Mode::read_only); !opened) {
+    failure += "; " + opened.error().message;
+  }
+  return refuse(writing == State::Writing::full ? AppendStatus::full : AppendStatus::unknown);
+}
+
+bool RocksEventLog::State::writable_again() {
+  if (Clock::now() - full_tried_at < full_pause) return false;
+  full_tried_at = Clock::now();
+  std::error_code unknown;  // then available is the greatest number there is: try
+  if (std::filesystem::space(data, unknown).available < resume_bytes_min) return false;
+  const std::unique_lock alone(mutex);
+  database.reset();
+  auto opened = open_database(RocksDatabase::Mode::resume);
+  if (opened) {
+    const auto head = database->head();
+    if (head && *head == frontier) {
+      last_sequence = database->last_sequence();
+      writing = State::Writing::possible;
+      return true;
+    }
+    failure = head ? "the log isn't the same after it was opened again" : head.error().message;
+    writing = State::Writing::unknown;
+    return false;
+  }
+  failure = opened.error().message;
+  full_pause = std::min(2 * full_pause, full_pause_max);
+  if (auto reopened = open_database(RocksDatabase::Mode::read_only); !reopened) {
+    failure += "; " + reopened.error().message;
+  }
+  return false;
+}
+
+}  // namespace signalbox
