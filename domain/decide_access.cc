@@ -6,12 +6,11 @@
 #include "domain/limits.h"
 #include "domain/nanoseconds.h"
 #include "domain/refusals.h"
+#include "domain/try.h"
 
 namespace signalbox {
 Decided<NewEvents> decide(const World& world, const IssueAccessToken& command, const Now& now) {
-  if (auto ok = require_line("name", command.name, limits::name_bytes_max); !ok) {
-    return tl::unexpected(ok.error());
-  }
+  TRY(require_line("name", command.name, limits::name_bytes_max));
   if (command.expires_in_ms) {
     if (auto ok =
             require_between("expires_in_ms", *command.expires_in_ms,
@@ -45,9 +44,7 @@ Decided<NewEvents> decide(const World& world, const IssueAccessToken& command, c
 }
 
 Decided<NewEvents> decide(const World& world, const RevokeAccessToken& command, const Now&) {
-  if (auto ok = require_at_most("reason", command.reason, limits::reason_bytes_max); !ok) {
-    return tl::unexpected(ok.error());
-  }
+  TRY(require_at_most("reason", command.reason, limits::reason_bytes_max));
   const AccessToken* token = world.access.find(command.id);
   if (token == nullptr) {
     return reject(ErrorCode::ACCESS_TOKEN_NOT_FOUND,
@@ -62,13 +59,8 @@ Decided<NewEvents> decide(const World& world, const RevokeAccessToken& command, 
 }
 
 Decided<NewEvents> decide(const World& world, const AdoptAuditKey& command, const Now&) {
-  if (auto ok = require_line("name", command.name, limits::name_bytes_max); !ok) {
-    return tl::unexpected(ok.error());
-  }
-  if (auto ok = require_line("verifier_key", command.verifier_key, limits::verifier_key_bytes_max);
-      !ok) {
-    return tl::unexpected(ok.error());
-  }
+  TRY(require_line("name", command.name, limits::name_bytes_max));
+  TRY(require_line("verifier_key", command.verifier_key, limits::verifier_key_bytes_max));
   const std::optional<AuditKey>& present = world.access.audit_key;
   if (present && present->verifier_key == command.verifier_key) return NewEvents{};
   return NewEvents{{Stream::access(),

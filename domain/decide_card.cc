@@ -3,6 +3,7 @@
 #include "domain/decide.h"
 #include "domain/limits.h"
 #include "domain/refusals.h"
+#include "domain/try.h"
 
 namespace signalbox {
 namespace {
@@ -51,7 +52,7 @@ Decided<NewEvents> start(const World& world, const Card& card, CardEvent first, 
 }  // namespace
 
 Decided<NewEvents> decide(const World& world, const SubmitCard& command, const Now&) {
-  if (auto ok = validate(command); !ok) return tl::unexpected(ok.error());
+  TRY(validate(command));
   if (world.find_project(command.project) == nullptr) {
     return reject(ErrorCode::PROJECT_NOT_FOUND, "there is no project " + command.project,
                   {{"project", command.project}},
@@ -69,12 +70,9 @@ Decided<NewEvents> decide(const World& world, const SubmitCard& command, const N
 }
 
 Decided<NewEvents> decide(const World& world, const BlockCard& command, const Now&) {
-  if (auto ok = require_name("reason", command.reason, limits::reason_bytes_max); !ok) {
-    return tl::unexpected(ok.error());
-  }
-  const auto found = open_card(world, command.card_id);
-  if (!found) return tl::unexpected(found.error());
-  const Card& card = **found;
+  TRY(require_name("reason", command.reason, limits::reason_bytes_max));
+  const auto found = TRY(open_card(world, command.card_id));
+  const Card& card = *found;
   if (card.is_merging()) return busy(card, "it is being merged", card.merge_run_id);
   if (card.has_agent()) return busy(card, "its run is in progress", card.run_id);
   if (card.status == CardStatus::failed) return NewEvents{};
@@ -89,12 +87,9 @@ Decided<NewEvents> decide(const World& world, const BlockCard& command, const No
 
 Decided<NewEvents> decide(const World& world, const UnblockCard& command, const Now&) {
   const std::string reason = command.reason.value_or("");
-  if (auto ok = require_at_most("reason", reason, limits::reason_bytes_max); !ok) {
-    return tl::unexpected(ok.error());
-  }
-  const auto found = open_card(world, command.card_id);
-  if (!found) return tl::unexpected(found.error());
-  const Card& card = **found;
+  TRY(require_at_most("reason", reason, limits::reason_bytes_max));
+  const auto found = TRY(open_card(world, command.card_id));
+  const Card& card = *found;
   if (card.status != CardStatus::blocked && card.status != CardStatus::failed) return NewEvents{};
   return NewEvents{{Stream::card(card.id),
                     {},
@@ -103,17 +98,15 @@ Decided<NewEvents> decide(const World& world, const UnblockCard& command, const 
 }
 
 Decided<NewEvents> decide(const World& world, const StartCard& command, const Now& now) {
-  const auto found = open_card(world, command.card_id);
-  if (!found) return tl::unexpected(found.error());
-  const Card& card = **found;
+  const auto found = TRY(open_card(world, command.card_id));
+  const Card& card = *found;
   if (next_to_start(world) != &card) return busy(card, "another one is next, or none", {});
   return start(world, card, CardStarted{command.run.run_id, card.runs + 1}, command.run, now);
 }
 
 Decided<NewEvents> decide(const World& world, const MergeCard& command, const Now& now) {
-  const auto found = open_card(world, command.card_id);
-  if (!found) return tl::unexpected(found.error());
-  const Card& card = **found;
+  const auto found = TRY(open_card(world, command.card_id));
+  const Card& card = *found;
   if (next_to_merge(world, card.project) != &card) {
     return busy(card, "another one is merged next, or none", {});
   }

@@ -7,6 +7,7 @@
 #include "domain/decide.h"
 #include "domain/limits.h"
 #include "domain/refusals.h"
+#include "domain/try.h"
 
 namespace signalbox {
 namespace {
@@ -99,7 +100,7 @@ void end_dependents(const World& world, const Lock& lock, const Now& now, NewEve
 }  // namespace
 
 Decided<NewEvents> decide(const World& world, const AcquireLock& command, const Now& now) {
-  if (auto ok = validate(command); !ok) return tl::unexpected(ok.error());
+  TRY(validate(command));
   const Stream stream = Stream::lock(command.key);
   const std::int64_t lease_ms = command.lease_ms.value_or(limits::lock_lease_ms_default);
   if (const Lock* lock = world.find_lock(command.key)) {
@@ -148,10 +149,8 @@ Decided<NewEvents> decide(const World& world, const AcquireLock& command, const 
 }
 
 Decided<NewEvents> decide(const World& world, const RefreshLock& command, const Now&) {
-  if (auto ok = require_line("key", command.key, limits::name_bytes_max); !ok) {
-    return tl::unexpected(ok.error());
-  }
-  if (auto ok = require_lease(command.lease_ms); !ok) return tl::unexpected(ok.error());
+  TRY(require_line("key", command.key, limits::name_bytes_max));
+  TRY(require_lease(command.lease_ms));
   const Lock* lock = world.find_lock(command.key);
   if (lock == nullptr || lock->token != command.token) {
     return not_owned(world, command.key, command.token, command.token_owner);
@@ -164,9 +163,7 @@ Decided<NewEvents> decide(const World& world, const RefreshLock& command, const 
 }
 
 Decided<NewEvents> decide(const World& world, const ReleaseLock& command, const Now& now) {
-  if (auto ok = require_line("key", command.key, limits::name_bytes_max); !ok) {
-    return tl::unexpected(ok.error());
-  }
+  TRY(require_line("key", command.key, limits::name_bytes_max));
   const Lock* lock = world.find_lock(command.key);
   if (lock == nullptr) {
     // Released before is what was wanted; expired isn't: the holder ought to hear of it.

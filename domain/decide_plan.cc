@@ -6,6 +6,7 @@
 #include "domain/decide.h"
 #include "domain/limits.h"
 #include "domain/refusals.h"
+#include "domain/try.h"
 
 namespace signalbox {
 namespace {
@@ -56,13 +57,9 @@ std::vector<StepDefinition> definitions_of(const std::vector<ProposedStep>& prop
 }  // namespace
 
 Decided<NewEvents> decide(const World& world, const SetExploration& command, const Now&) {
-  if (auto ok = require_at_most("summary", command.summary.value_or(""), limits::summary_bytes_max);
-      !ok) {
-    return tl::unexpected(ok.error());
-  }
-  const auto held = planned_station(world, command.run_id, command.station, command.token);
-  if (!held) return tl::unexpected(held.error());
-  const Run& run = **held;
+  TRY(require_at_most("summary", command.summary.value_or(""), limits::summary_bytes_max));
+  const auto held = TRY(planned_station(world, command.run_id, command.station, command.token));
+  const Run& run = *held;
   if (run.plan->status != PlanStatus::exploring) return out_of_order(run, "an exploration");
   const DeepWorkDefinition& work = *run.definition().deep_work;
   NewEvents events;
@@ -84,9 +81,8 @@ Decided<NewEvents> decide(const World& world, const SetExploration& command, con
 }
 
 Decided<NewEvents> decide(const World& world, const SetPlan& command, const Now&) {
-  const auto held = planned_station(world, command.run_id, command.station, command.token);
-  if (!held) return tl::unexpected(held.error());
-  const Run& run = **held;
+  const auto held = TRY(planned_station(world, command.run_id, command.station, command.token));
+  const Run& run = *held;
   if (run.plan->status != PlanStatus::planning) return out_of_order(run, "a plan");
   const std::vector<StepDefinition> steps = definitions_of(command.steps);
   const std::vector<std::string> done = completed_ids(*run.plan);
@@ -116,13 +112,11 @@ Decided<NewEvents> decide(const World& world, const SetPlan& command, const Now&
 
 Decided<NewEvents> decide(const World& world, const ResetPlan& command, const Now&) {
   const std::string reason = command.reason.value_or("");
-  if (auto ok = require_at_most("reason", reason, limits::reason_bytes_max); !ok) {
-    return tl::unexpected(ok.error());
-  }
-  const auto planned = command.token ? planned_station(world, command.run_id, {}, *command.token)
-                                     : planned_run(world, command.run_id);
-  if (!planned) return tl::unexpected(planned.error());
-  const Run& run = **planned;
+  TRY(require_at_most("reason", reason, limits::reason_bytes_max));
+  const auto planned =
+      TRY(command.token ? planned_station(world, command.run_id, {}, *command.token)
+                        : planned_run(world, command.run_id));
+  const Run& run = *planned;
   if (run.plan->status == PlanStatus::planning) return NewEvents{};
   if (run.plan->status != PlanStatus::set) return out_of_order(run, "a reset");
   return NewEvents{event_of(run, PlanReset{run.definition().name, reason})};

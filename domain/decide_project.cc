@@ -3,6 +3,7 @@
 #include "domain/decide.h"
 #include "domain/limits.h"
 #include "domain/refusals.h"
+#include "domain/try.h"
 
 namespace signalbox {
 namespace {
@@ -33,20 +34,18 @@ tl::unexpected<Rejection> project_not_found(const std::string& name) {
 }  // namespace
 
 Decided<NewEvents> decide(const World& world, const PutProject& command, const Now&) {
-  if (auto ok = validate(command); !ok) return tl::unexpected(ok.error());
+  TRY(validate(command));
   ProjectPut put;
   put.repository = command.repository;
   put.base = command.base.value_or("main");
   put.remote = command.remote.value_or("");
   put.pipeline = command.pipeline ? *command.pipeline : card_pipeline(put.remote);
-  if (auto ok = validate(put.pipeline); !ok) return tl::unexpected(ok.error());
+  TRY(validate(put.pipeline));
   // Its checks take part in another pipeline, that of the merges.
   Project project;
   project.remote = put.remote;
   project.pipeline = put.pipeline;
-  if (auto ok = validate(*run_of_merge(project, {}).pipeline); !ok) {
-    return tl::unexpected(ok.error());
-  }
+  TRY(validate(*run_of_merge(project, {}).pipeline));
   const Project* before = known(world, command.name);
   if (before == nullptr && world.projects.size() >= limits::projects_max) {
     return reject(ErrorCode::LIMIT_EXCEEDED, "there are too many projects",

@@ -4,6 +4,7 @@
 #include "domain/limits.h"
 #include "domain/refusals.h"
 #include "domain/station_turn.h"
+#include "domain/try.h"
 
 namespace signalbox {
 namespace {
@@ -144,9 +145,9 @@ Decided<void> same_request(const StartRun& command, const RunId& run_id, const D
 }  // namespace
 
 Decided<NewEvents> decide(const World& world, const StartRun& command, const Now&) {
-  if (auto ok = validate(command); !ok) return tl::unexpected(ok.error());
+  TRY(validate(command));
   if (command.pipeline) {
-    if (auto ok = validate(*command.pipeline); !ok) return tl::unexpected(ok.error());
+    TRY(validate(*command.pipeline));
   }
   if (command.idempotency_key) {
     const auto known = world.run_by_idempotency_key.find(*command.idempotency_key);
@@ -155,7 +156,7 @@ Decided<NewEvents> decide(const World& world, const StartRun& command, const Now
       const Run* run = world.find_run(id);
       const Digest& first =
           run != nullptr ? run->request_digest : world.ended_runs.find(id)->request_digest;
-      if (auto ok = same_request(command, id, first); !ok) return tl::unexpected(ok.error());
+      TRY(same_request(command, id, first));
       return NewEvents{};
     }
   }
@@ -186,13 +187,10 @@ Decided<NewEvents> decide(const World& world, const StartRun& command, const Now
 }
 
 Decided<NewEvents> decide(const World& world, const CancelRun& command, const Now&) {
-  const auto found = open_run(world, command.run_id);
-  if (!found) return tl::unexpected(found.error());
-  const Run& run = **found;
+  const auto found = TRY(open_run(world, command.run_id));
+  const Run& run = *found;
   const std::string reason = command.reason.value_or("");
-  if (auto ok = require_at_most("reason", reason, limits::reason_bytes_max); !ok) {
-    return tl::unexpected(ok.error());
-  }
+  TRY(require_at_most("reason", reason, limits::reason_bytes_max));
   if (run.cancel_requested) return NewEvents{};
 
   const Stream stream = Stream::run(run.id);
@@ -228,30 +226,22 @@ Decided<NewEvents> decide(const World& world, const ConfirmCancel& command, cons
 }
 
 Decided<NewEvents> decide(const World& world, const PauseRun& command, const Now&) {
-  const auto found = open_run(world, command.run_id);
-  if (!found) return tl::unexpected(found.error());
+  const auto found = TRY(open_run(world, command.run_id));
   const std::string reason = command.reason.value_or("");
-  if (auto ok = require_at_most("reason", reason, limits::reason_bytes_max); !ok) {
-    return tl::unexpected(ok.error());
-  }
-  if ((*found)->status == RunStatus::paused) return NewEvents{};
+  TRY(require_at_most("reason", reason, limits::reason_bytes_max));
+  if (found->status == RunStatus::paused) return NewEvents{};
   return NewEvents{{Stream::run(command.run_id), {}, 0, RunEvent{RunPaused{reason}}}};
 }
 
 Decided<NewEvents> decide(const World& world, const ResumeRun& command, const Now&) {
-  const auto found = open_run(world, command.run_id);
-  if (!found) return tl::unexpected(found.error());
+  const auto found = TRY(open_run(world, command.run_id));
   const std::string reason = command.reason.value_or("");
-  if (auto ok = require_at_most("reason", reason, limits::reason_bytes_max); !ok) {
-    return tl::unexpected(ok.error());
-  }
+  TRY(require_at_most("reason", reason, limits::reason_bytes_max));
   if (command.budget) {
-    if (auto ok = validate(*command.budget); !ok) return tl::unexpected(ok.error());
+    TRY(validate(*command.budget));
   }
   if (command.station) {
-    if (auto ok = require_name("station", *command.station, limits::name_bytes_max); !ok) {
-      return tl::unexpected(ok.error());
-    }
+    TRY(require_name("station", *command.station, limits::name_bytes_max));
     if (!command.decision) {
       return reject(ErrorCode::INVALID_PARAMS, "a station is named with a decision about it",
                     {{"field", std::string("station")}, {"value", *command.station}});
@@ -259,15 +249,11 @@ Decided<NewEvents> decide(const World& world, const ResumeRun& command, const No
   }
   // The budget comes first: the decision may end the run, or bring the turn of a station that the
   // old budget would hold.
-  Run run = **found;
+  Run run = *found;
   NewEvents events;
-  if (auto ok = add_budget(run, command.budget, reason, events); !ok) {
-    return tl::unexpected(ok.error());
-  }
+  TRY(add_budget(run, command.budget, reason, events));
   run.budget = command.budget.value_or(run.budget);
-  if (auto ok = add_decision(run, command, reason, events); !ok) {
-    return tl::unexpected(ok.error());
-  }
+  TRY(add_decision(run, command, reason, events));
   if (run.status == RunStatus::paused && !ended_by(events)) {
     events.push_back({Stream::run(run.id), {}, 0, RunEvent{RunResumed{reason}}});
   }

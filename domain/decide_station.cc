@@ -10,6 +10,7 @@
 #include "domain/station_turn.h"
 #include "domain/step_end.h"
 #include "domain/text_parts.h"
+#include "domain/try.h"
 
 namespace signalbox {
 namespace {
@@ -218,24 +219,20 @@ NewEvents end_of_attempt(const Run& run, const CompleteStation& command, Failure
 }  // namespace
 
 Decided<NewEvents> decide(const World& world, const ClaimStation& command, const Now&) {
-  if (auto ok = require_name("worker", command.worker, limits::name_bytes_max); !ok) {
-    return tl::unexpected(ok.error());
-  }
-  if (auto ok = require_lease(command.lease_ms); !ok) return tl::unexpected(ok.error());
+  TRY(require_name("worker", command.worker, limits::name_bytes_max));
+  TRY(require_lease(command.lease_ms));
   if (command.stations.size() > limits::stations_max) {
     return reject(ErrorCode::LIMIT_EXCEEDED, "too many stations named",
                   {{"stations_max", static_cast<std::int64_t>(limits::stations_max)}});
   }
-  if (auto ok = require_lock(world, command.lock_token); !ok) return tl::unexpected(ok.error());
+  TRY(require_lock(world, command.lock_token));
 
   const Run* run = nullptr;
   if (command.run_id) {
-    const auto found = open_run(world, *command.run_id);
-    if (!found) return tl::unexpected(found.error());
-    run = *found;
+    const auto found = TRY(open_run(world, *command.run_id));
+    run = found;
     for (const std::string& station : command.stations) {
-      const auto in_turn = current_station(world, *command.run_id, station);
-      if (!in_turn) return tl::unexpected(in_turn.error());
+      TRY(current_station(world, *command.run_id, station));
     }
     if (run->definition().executor != ExecutorKind::worker) {
       return reject(ErrorCode::STATION_NOT_CLAIMABLE,
@@ -278,21 +275,18 @@ Decided<NewEvents> decide(const World& world, const DispatchStation& command, co
 }
 
 Decided<NewEvents> decide(const World& world, const HeartbeatStation& command, const Now&) {
-  if (auto ok = require_lease(command.lease_ms); !ok) return tl::unexpected(ok.error());
+  TRY(require_lease(command.lease_ms));
   const std::string progress = command.progress_digest.value_or("");
-  if (auto ok = require_at_most("progress_digest", progress, limits::name_bytes_max); !ok) {
-    return tl::unexpected(ok.error());
-  }
-  const auto held = held_station(world, command.run_id, command.station, command.token);
-  if (!held) return tl::unexpected(held.error());
-  const Attempt& attempt = *(*held)->attempt;
+  TRY(require_at_most("progress_digest", progress, limits::name_bytes_max));
+  const auto held = TRY(held_station(world, command.run_id, command.station, command.token));
+  const Attempt& attempt = *held->attempt;
   // An attempt without a lease is watched by the service; its job can't give itself one.
   const std::int64_t lease_ms =
       attempt.lease_ms == 0 ? 0 : command.lease_ms.value_or(attempt.lease_ms);
   const Stream stream = Stream::run(command.run_id);
   NewEvents events{{stream, attempt.span_id, attempt.token,
                     StationEvent{StationHeartbeat{command.station, lease_ms, progress}}}};
-  const bool stalled = (*held)->station().status == StationStatus::waiting && !attempt.ending;
+  const bool stalled = held->station().status == StationStatus::waiting && !attempt.ending;
   if (stalled && !progress.empty() && progress != attempt.progress_digest) {
     events.push_back({stream, attempt.span_id, attempt.token,
                       StationEvent{StationProgressed{command.station, attempt.number, progress}}});
@@ -301,15 +295,10 @@ Decided<NewEvents> decide(const World& world, const HeartbeatStation& command, c
 }
 
 Decided<NewEvents> decide(const World& world, const SetExternalRef& command, const Now&) {
-  if (auto ok = require_name("external_ref", command.external_ref, limits::path_bytes_max); !ok) {
-    return tl::unexpected(ok.error());
-  }
-  const auto held = held_station(world, command.run_id, command.station, command.token);
-  if (!held) return tl::unexpected(held.error());
-  if (auto ok = require_speaker(**held, command.from_executor); !ok) {
-    return tl::unexpected(ok.error());
-  }
-  const Attempt& attempt = *(*held)->attempt;
+  TRY(require_name("external_ref", command.external_ref, limits::path_bytes_max));
+  const auto held = TRY(held_station(world, command.run_id, command.station, command.token));
+  TRY(require_speaker(*held, command.from_executor));
+  const Attempt& attempt = *held->attempt;
   if (attempt.external_ref == command.external_ref) return NewEvents{};
   return NewEvents{{Stream::run(command.run_id), attempt.span_id, attempt.token,
                     StationEvent{StationExternalRefSet{command.station, command.external_ref}}}};
@@ -321,14 +310,13 @@ Decided<NewEvents> decide(const World& world, const CompleteStation& command, co
                        command.stored_artifacts};
   Failure failure{command.outcome, command.error_class.value_or(ErrorClass::terminal),
                   command.error_code.value_or(""), command.error_message.value_or("")};
-  if (auto ok = require_fitting(result, failure); !ok) return tl::unexpected(ok.error());
-  if (auto ok = require_lease(command.lease_ms); !ok) return tl::unexpected(ok.error());
+  TRY(require_fitting(result, failure));
+  TRY(require_lease(command.lease_ms));
   const Usage usage = command.usage.value_or(Usage{});
-  if (auto ok = validate(usage); !ok) return tl::unexpected(ok.error());
-  const auto held = held_station(world, command.run_id, command.station, command.token);
-  if (!held) return tl::unexpected(held.error());
-  const Run& run = **held;
-  if (auto ok = require_speaker(run, command.from_executor); !ok) return tl::unexpected(ok.error());
+  TRY(validate(usage));
+  const auto held = TRY(held_station(world, command.run_id, command.station, command.token));
+  const Run& run = *held;
+  TRY(require_speaker(run, command.from_executor));
   const Attempt& attempt = *run.attempt;
   if (run.cancel_requested) return decide(world, ConfirmCancel{run.id, attempt.token}, now);
   if (result.external_ref.empty()) result.external_ref = attempt.external_ref;
@@ -353,16 +341,11 @@ Decided<NewEvents> decide(const World& world, const CompleteStation& command, co
 
 Decided<NewEvents> decide(const World& world, const DeferStation& command, const Now& now) {
   const std::string note = command.note.value_or("");
-  if (auto ok = require_between("delay_ms", command.delay_ms, 0, limits::defer_ms_max); !ok) {
-    return tl::unexpected(ok.error());
-  }
-  if (auto ok = require_at_most("note", note, limits::reason_bytes_max); !ok) {
-    return tl::unexpected(ok.error());
-  }
-  const auto held = held_station(world, command.run_id, command.station, command.token);
-  if (!held) return tl::unexpected(held.error());
-  if (auto ok = require_speaker(**held, false); !ok) return tl::unexpected(ok.error());
-  const Attempt& attempt = *(*held)->attempt;
+  TRY(require_between("delay_ms", command.delay_ms, 0, limits::defer_ms_max));
+  TRY(require_at_most("note", note, limits::reason_bytes_max));
+  const auto held = TRY(held_station(world, command.run_id, command.station, command.token));
+  TRY(require_speaker(*held, false));
+  const Attempt& attempt = *held->attempt;
   return NewEvents{
       {Stream::run(command.run_id), attempt.span_id, attempt.token,
        StationEvent{StationDeferred{command.station, attempt.number, WaitReason::deferred,

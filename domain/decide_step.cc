@@ -4,6 +4,7 @@
 #include "domain/limits.h"
 #include "domain/refusals.h"
 #include "domain/step_end.h"
+#include "domain/try.h"
 
 namespace signalbox {
 namespace {
@@ -40,9 +41,8 @@ Decided<NewEvents> own_step(const World& world, const NextStep& command) {
     return reject(ErrorCode::INVALID_PARAMS, "a token belongs to a run: run_id is missing",
                   {{"field", std::string("run_id")}});
   }
-  const auto held = planned_station(world, *command.run_id, {}, *command.token);
-  if (!held) return tl::unexpected(held.error());
-  const Run& run = **held;
+  const auto held = TRY(planned_station(world, *command.run_id, {}, *command.token));
+  const Run& run = *held;
   if (steps_are_for_workers(*run.definition().deep_work) || !may_start(run)) return NewEvents{};
   return start_step(run, command.worker, /*lease_ms=*/0);
 }
@@ -65,16 +65,13 @@ NewEvent event_of(const HeldStep& held, PlanEvent event) {
 }  // namespace
 
 Decided<NewEvents> decide(const World& world, const NextStep& command, const Now&) {
-  if (auto ok = require_name("worker", command.worker, limits::name_bytes_max); !ok) {
-    return tl::unexpected(ok.error());
-  }
-  if (auto ok = require_lease(command.lease_ms); !ok) return tl::unexpected(ok.error());
+  TRY(require_name("worker", command.worker, limits::name_bytes_max));
+  TRY(require_lease(command.lease_ms));
   if (command.token) return own_step(world, command);
   const Run* run = nullptr;
   if (command.run_id) {
-    const auto planned = planned_run(world, *command.run_id);
-    if (!planned) return tl::unexpected(planned.error());
-    run = *planned;
+    const auto planned = TRY(planned_run(world, *command.run_id));
+    run = planned;
     if (!steps_are_for_workers(*run->definition().deep_work)) {
       return reject(
           ErrorCode::STATION_NOT_CLAIMABLE,
@@ -92,37 +89,28 @@ Decided<NewEvents> decide(const World& world, const NextStep& command, const Now
 }
 
 Decided<NewEvents> decide(const World& world, const HeartbeatStep& command, const Now&) {
-  if (auto ok = require_lease(command.lease_ms); !ok) return tl::unexpected(ok.error());
-  const auto held = held_step(world, command.run_id, command.step, command.token);
-  if (!held) return tl::unexpected(held.error());
+  TRY(require_lease(command.lease_ms));
+  const auto held = TRY(held_step(world, command.run_id, command.step, command.token));
   // One without a lease lasts as long as its station's attempt, and can't give itself one.
   const std::int64_t lease_ms =
-      held->step->lease_ms == 0 ? 0 : command.lease_ms.value_or(held->step->lease_ms);
-  return NewEvents{event_of(*held, StepHeartbeat{command.step, lease_ms})};
+      held.step->lease_ms == 0 ? 0 : command.lease_ms.value_or(held.step->lease_ms);
+  return NewEvents{event_of(held, StepHeartbeat{command.step, lease_ms})};
 }
 
 Decided<NewEvents> decide(const World& world, const CompleteStep& command, const Now&) {
   const std::string summary = command.summary.value_or("");
-  if (auto ok = require_at_most("summary", summary, limits::summary_bytes_max); !ok) {
-    return tl::unexpected(ok.error());
-  }
-  const auto held = held_step(world, command.run_id, command.step, command.token);
-  if (!held) return tl::unexpected(held.error());
-  return NewEvents{event_of(*held, StepCompleted{command.step, held->step->attempts, summary})};
+  TRY(require_at_most("summary", summary, limits::summary_bytes_max));
+  const auto held = TRY(held_step(world, command.run_id, command.step, command.token));
+  return NewEvents{event_of(held, StepCompleted{command.step, held.step->attempts, summary})};
 }
 
 Decided<NewEvents> decide(const World& world, const FailStep& command, const Now& now) {
   Failure failure{Outcome::failed, command.error_class.value_or(ErrorClass::terminal),
                   command.error_code.value_or("FAILED"), command.error_message.value_or("")};
-  if (auto ok = require_name("error_code", failure.code, limits::name_bytes_max); !ok) {
-    return tl::unexpected(ok.error());
-  }
-  if (auto ok = require_at_most("error_message", failure.message, limits::reason_bytes_max); !ok) {
-    return tl::unexpected(ok.error());
-  }
-  const auto held = held_step(world, command.run_id, command.step, command.token);
-  if (!held) return tl::unexpected(held.error());
-  return end_step_attempt(*held->run, *held->step, std::move(failure), now);
+  TRY(require_name("error_code", failure.code, limits::name_bytes_max));
+  TRY(require_at_most("error_message", failure.message, limits::reason_bytes_max));
+  const auto held = TRY(held_step(world, command.run_id, command.step, command.token));
+  return end_step_attempt(*held.run, *held.step, std::move(failure), now);
 }
 
 Decided<NewEvents> decide(const World& world, const ExpireStepLease& command, const Now& now) {

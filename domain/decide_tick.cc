@@ -4,6 +4,7 @@
 #include "domain/limits.h"
 #include "domain/nanoseconds.h"
 #include "domain/refusals.h"
+#include "domain/try.h"
 
 namespace signalbox {
 namespace {
@@ -132,24 +133,23 @@ tl::unexpected<Rejection> stale(const World& world, const std::string& loop, Tok
 }  // namespace
 
 Decided<NewEvents> decide(const World& world, const BeginTick& command, const Now& now) {
-  if (auto ok = validate(command); !ok) return tl::unexpected(ok.error());
+  TRY(validate(command));
   std::string run_root = command.run_root.value_or("");
   if (command.run_id) {
-    const auto run = open_run(world, *command.run_id);
-    if (!run) return tl::unexpected(run.error());
+    const auto run = TRY(open_run(world, *command.run_id));
     // Its checkpoints tell of the run's manifest, which is in the run's own root.
-    if (!run_root.empty() && run_root != (*run)->run_root) {
+    if (!run_root.empty() && run_root != run->run_root) {
       return reject(ErrorCode::INVALID_PARAMS,
                     "a tick of a run has its files in the run's own root",
                     {{"field", std::string("run_root")}, {"run_id", to_string(*command.run_id)}},
                     {"signalbox run get " + to_string(*command.run_id)});
     }
-    run_root = (*run)->run_root;
+    run_root = run->run_root;
   }
   const auto found = incomplete(world, command);
   if (found && !command.own_loop) return refuse_incomplete(world, command, *found, now);
   if (!found && in_progress(world, command)) return refuse_in_progress(world, command);
-  if (auto ok = require_lock(world, command.lock_token); !ok) return tl::unexpected(ok.error());
+  TRY(require_lock(world, command.lock_token));
   const Stream stream = Stream::tick(command.loop);
   NewEvents events;
   if (found) {
@@ -177,13 +177,9 @@ Decided<NewEvents> decide(const World& world, const BeginTick& command, const No
 }
 
 Decided<NewEvents> decide(const World& world, const EndTick& command, const Now&) {
-  if (auto ok = require_line("loop", command.loop, limits::name_bytes_max); !ok) {
-    return tl::unexpected(ok.error());
-  }
+  TRY(require_line("loop", command.loop, limits::name_bytes_max));
   const std::string error = command.error.value_or("");
-  if (auto ok = require_at_most("error", error, limits::reason_bytes_max); !ok) {
-    return tl::unexpected(ok.error());
-  }
+  TRY(require_at_most("error", error, limits::reason_bytes_max));
   const Tick* tick = world.find_tick(command.loop);
   if (tick == nullptr || tick->token != command.token || tick->status != TickStatus::running) {
     return stale(world, command.loop, command.token);
@@ -203,12 +199,8 @@ Decided<NewEvents> decide(const World& world, const EndTick& command, const Now&
 }
 
 Decided<NewEvents> decide(const World& world, const RecoverTick& command, const Now&) {
-  if (auto ok = require_line("loop", command.loop, limits::name_bytes_max); !ok) {
-    return tl::unexpected(ok.error());
-  }
-  if (auto ok = require_name("reason", command.reason, limits::reason_bytes_max); !ok) {
-    return tl::unexpected(ok.error());
-  }
+  TRY(require_line("loop", command.loop, limits::name_bytes_max));
+  TRY(require_name("reason", command.reason, limits::reason_bytes_max));
   const Tick* tick = world.find_tick(command.loop);
   if (tick == nullptr) return NewEvents{};
   const bool may_be_alive =

@@ -1,5 +1,7 @@
 #include "domain/refusals.h"
 
+#include "domain/try.h"
+
 #include <algorithm>
 
 #include <boost/describe/enum_to_string.hpp>
@@ -62,9 +64,8 @@ Decided<const Run*> planned_station(const World& world, const RunId& id, const s
 
 Decided<HeldStep> held_step(const World& world, const RunId& id, const std::string& step,
                             Token token) {
-  const auto found = planned_run(world, id);
-  if (!found) return tl::unexpected(found.error());
-  const Run& run = **found;
+  const auto found = TRY(planned_run(world, id));
+  const Run& run = *found;
   const StepState* const held = run.plan->find(step);
   const std::string look = "signalbox plan get " + to_string(id);
   if (held == nullptr) {

@@ -7,6 +7,7 @@
 #include "domain/limits.h"
 #include "domain/refusals.h"
 #include "domain/station_turn.h"
+#include "domain/try.h"
 
 namespace signalbox {
 namespace {
@@ -158,16 +159,14 @@ Decided<NewEvents> decide(const World& world, const RetryRun& command, const Now
   if (const Card* card = world.board.find_by_run(command.run_id)) {
     return tl::unexpected(run_is_of_card(command.run_id, card->id, card->status));
   }
-  if (auto ok = validate(command); !ok) return tl::unexpected(ok.error());
-  const auto found = failed_run(world, command);
-  if (!found) return tl::unexpected(found.error());
-  const Run& run = **found;
-  const auto strategy = first_strategy(run, command.strategy);
-  if (!strategy) return tl::unexpected(strategy.error());
+  TRY(validate(command));
+  const auto found = TRY(failed_run(world, command));
+  const Run& run = *found;
+  const auto strategy = TRY(first_strategy(run, command.strategy));
 
   RunRetried retried = carried(run);
   retried.reason = command.reason.value_or("");
-  retried.strategy = *strategy;
+  retried.strategy = strategy;
   if (command.max_retries) retried.max_retries = command.max_retries;
   if (!world.pipelines.contains(run.pipeline_digest)) retried.pipeline = *run.pipeline;
   const Stream stream = Stream::run(run.id);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "domain/check.h"
+#include "domain/try.h"
 #include "projections/row_codec.h"
 #include "projections/run_index_keys.h"
 
@@ -64,11 +65,10 @@ Stored<void> CardIndex::apply(const Record& record) {
     rows_.add(record, card_row(record, *submitted));
     return {};
   }
-  const auto changed = rows_.change(record);
-  if (!changed) return tl::unexpected(changed.error());
-  CardRow& row = (*changed)->row;
+  const auto changed = TRY(rows_.change(record));
+  CardRow& row = changed->row;
   if (auto applied = signalbox::apply(row, record); !applied) return applied;
-  (*changed)->add_position(record.position);
+  changed->add_position(record.position);
   if (const auto* started = event_as<CardStarted>(record.event)) {
     positions_.insert_or_assign(card_run_key(started->run_id), row.submitted_position);
   } else if (const auto* merging = event_as<CardMergeStarted>(record.event)) {
@@ -84,9 +84,8 @@ Stored<void> CardIndex::put(TableBatch& out) {
     if (!changed.has_new_status()) continue;
     const auto [place, inserted] = counts.try_emplace(changed.row.project);
     if (inserted) {
-      const auto known = this->counts(changed.row.project);
-      if (!known) return tl::unexpected(known.error());
-      place->second = *known;
+      const auto known = TRY(this->counts(changed.row.project));
+      place->second = known;
     }
     ++place->second.of(changed.row.status);
     if (changed.status_before) --place->second.of(*changed.status_before);

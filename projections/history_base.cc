@@ -5,6 +5,7 @@
 
 #include "domain/check.h"
 #include "domain/invariants.h"
+#include "domain/try.h"
 #include "projections/run_index.h"
 #include "projections/run_index_keys.h"
 #include "projections/world_codec.h"
@@ -37,10 +38,9 @@ struct BaseParts {
 };
 
 Stored<BaseParts> read_parts(const EventLog& log) {
-  auto bytes = log.base();
-  if (!bytes) return tl::unexpected(bytes.error());
+  auto bytes = TRY(log.base());
   BaseParts parts;
-  parts.bytes = std::move(*bytes);
+  parts.bytes = std::move(bytes);
   if (parts.bytes.empty()) return parts;
   if (parts.bytes.size() < base_header_bytes) {
     return base_error(StoreError::Kind::damaged, "is cut short");
@@ -79,9 +79,8 @@ bool take_row(std::string_view& rows, std::string_view& key, std::string_view& v
 
 Stored<std::string> encode_base(const World& world, const Table& table, const KeptNouns& kept) {
   std::map<std::string, std::string> rows;
-  auto sifted = for_each_kept_row(
-      table, kept, [&rows](std::string_view key, auto value) { rows.emplace(key, value); });
-  if (!sifted) return tl::unexpected(sifted.error());
+  TRY(for_each_kept_row(table, kept,
+                        [&rows](std::string_view key, auto value) { rows.emplace(key, value); }));
   const std::string state = encode_world(world);
   std::string bytes;
   append_integer(bytes, world_format);
@@ -97,10 +96,9 @@ Stored<std::string> encode_base(const World& world, const Table& table, const Ke
 }
 
 Stored<World> first_world(const EventLog& log) {
-  const auto parts = read_parts(log);
-  if (!parts) return tl::unexpected(parts.error());
-  if (parts->bytes.empty()) return World{};
-  auto world = decode_world(parts->world());
+  const auto parts = TRY(read_parts(log));
+  if (parts.bytes.empty()) return World{};
+  auto world = decode_world(parts.world());
   if (!world) return tl::unexpected(world.error());
   const Position horizon = log.horizon().position;
   if (world->position != horizon) {
@@ -114,19 +112,17 @@ Stored<World> first_world(const EventLog& log) {
 }
 
 Stored<bool> begins_as(const Table& table, const EventLog& log) {
-  const auto begun = table.get(keys::begun_with);
-  if (!begun) return tl::unexpected(begun.error());
-  return (*begun ? keys::trailing_number(**begun) : 0) == log.horizon().dropped_at;
+  const auto begun = TRY(table.get(keys::begun_with));
+  return (begun ? keys::trailing_number(*begun) : 0) == log.horizon().dropped_at;
 }
 
 Stored<void> begin_with_base(Table& table, const EventLog& log) {
   SIGNALBOX_CHECK(table.applied() == 0);
-  const auto parts = read_parts(log);
-  if (!parts) return tl::unexpected(parts.error());
-  if (parts->bytes.empty()) return {};
+  const auto parts = TRY(read_parts(log));
+  if (parts.bytes.empty()) return {};
   const Horizon horizon = log.horizon();
   TableBatch batch;
-  std::string_view rows = parts->rows();
+  std::string_view rows = parts.rows();
   while (!rows.empty()) {
     std::string_view key;
     std::string_view value;

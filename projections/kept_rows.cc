@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "domain/check.h"
+#include "domain/try.h"
 #include "projections/noun_rows.h"
 #include "projections/row_codec.h"
 #include "projections/run_index.h"
@@ -57,26 +58,24 @@ class RowSieve {
   }
 
   Stored<void> run(std::string_view key, std::string_view value) {
-    const auto row = decode_row<RunRow>(value);
-    if (!row) return tl::unexpected(row.error());
-    if (!kept_.runs.contains(row->run_id)) return {};
-    const Position started = row->started_position;
+    const auto row = TRY(decode_row<RunRow>(value));
+    if (!kept_.runs.contains(row.run_id)) return {};
+    const Position started = row.started_position;
     runs_.insert(started);
-    pipelines_.insert(row->pipeline_digest);
-    ++run_counts_.of(row->status);
+    pipelines_.insert(row.pipeline_digest);
+    ++run_counts_.of(row.status);
     const auto [place, is_first] =
-        hours_.try_emplace(keys::hour_of(row->started_at_ns), started, started);
+        hours_.try_emplace(keys::hour_of(row.started_at_ns), started, started);
     place->second.second = started;  // they come in the order of their starts
     put_(key, value);
     return {};
   }
 
   Stored<void> card(std::string_view key, std::string_view value) {
-    auto row = decode_row<CardRow>(value);
-    if (!row) return tl::unexpected(row.error());
-    if (!kept_.cards.contains(row->card_id)) return {};
-    cards_.insert(row->submitted_position);
-    ++card_counts_[row->project].of(row->status);
+    auto row = TRY(decode_row<CardRow>(value));
+    if (!kept_.cards.contains(row.card_id)) return {};
+    cards_.insert(row.submitted_position);
+    ++card_counts_[row.project].of(row.status);
     put_(key, value);
     return {};
   }

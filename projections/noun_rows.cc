@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "domain/check.h"
+#include "domain/try.h"
 #include "projections/row_codec.h"
 #include "projections/run_index_keys.h"
 
@@ -62,14 +63,13 @@ Stored<ChangedRow<typename Noun::Row>*> NounRows<Noun>::change(const Record& rec
   const auto [place, inserted] = place_of_.try_emplace(id, changed_.size());
   latest_ = place->second;
   if (!inserted) return &changed_[latest_];
-  auto row = find(id);
-  if (!row) return tl::unexpected(std::move(row.error()));
-  if (!*row) {
+  auto row = TRY(find(id));
+  if (!row) {
     return damaged_rows(Noun::name, "doesn't know " + std::string(Noun::name) + " " + to_string(id),
                         record.position);
   }
   ChangedRow<Row>& loaded = changed_.emplace_back();
-  loaded.row = std::move(**row);
+  loaded.row = std::move(*row);
   loaded.status_before = loaded.row.status;
   return &loaded;
 }
@@ -110,10 +110,9 @@ Stored<std::optional<typename Noun::Row>> NounRows<Noun>::row_at(Position first)
 
 template <class Noun>
 Stored<std::optional<typename Noun::Row>> NounRows<Noun>::find_by(std::string_view key) const {
-  const auto first = read_position(table_, key);
-  if (!first) return tl::unexpected(first.error());
-  if (*first == 0) return std::nullopt;
-  return row_at(*first);
+  const auto first = TRY(read_position(table_, key));
+  if (first == 0) return std::nullopt;
+  return row_at(first);
 }
 
 template <class Noun>
@@ -127,32 +126,29 @@ Stored<RowPage<typename Noun::Row>> NounRows<Noun>::list(
   const bool lists_rows = range.list == std::string_view(&Noun::rows, 1);
   const auto row_of = [&](Position first, std::string_view value) -> Stored<std::optional<Row>> {
     if (!lists_rows) return row_at(first);
-    auto row = decode_row<Row>(value);
-    if (!row) return tl::unexpected(std::move(row.error()));
-    return std::move(*row);
+    auto row = TRY(decode_row<Row>(value));
+    return std::move(row);
   };
   return read_page<Row>(table_, range, row_of, matches);
 }
 
 template <class Noun>
 Stored<std::vector<Position>> NounRows<Noun>::positions(const Uuid& id) const {
-  const auto first = read_position(table_, keys::raw(Noun::ids, id));
-  if (!first) return tl::unexpected(first.error());
+  const auto first = TRY(read_position(table_, keys::raw(Noun::ids, id)));
   std::vector<Position> positions;
-  if (*first == 0) return positions;
+  if (first == 0) return positions;
   bool readable = true;
-  const std::string prefix = keys::numbered(std::string(1, Noun::positions), *first);
-  const auto scanned = table_.scan(prefix, prefix, ScanOrder::ascending,
-                                   [&](std::string_view, std::string_view value) {
-                                     const auto part = decode_positions(value);
-                                     readable = part.has_value();
-                                     if (!readable) return false;
-                                     positions.insert(positions.end(), part->begin(), part->end());
-                                     return true;
-                                   });
-  if (!scanned) return tl::unexpected(scanned.error());
+  const std::string prefix = keys::numbered(std::string(1, Noun::positions), first);
+  TRY(table_.scan(prefix, prefix, ScanOrder::ascending,
+                  [&](std::string_view, std::string_view value) {
+                    const auto part = decode_positions(value);
+                    readable = part.has_value();
+                    if (!readable) return false;
+                    positions.insert(positions.end(), part->begin(), part->end());
+                    return true;
+                  }));
   if (!readable) {
-    return damaged_rows(Noun::name, "has a list of positions that can't be read", *first);
+    return damaged_rows(Noun::name, "has a list of positions that can't be read", first);
   }
   return positions;
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "domain/evolve.h"
+#include "domain/try.h"
 #include "projections/history_base.h"
 #include "projections/run_index.h"
 
@@ -16,11 +17,10 @@ constexpr std::size_t index_records_at_once = 32 * 1024;
 // The end of the last command all of whose records, and all before it, were written by then.
 Stored<Position> horizon_of(const EventLog& log, std::int64_t until_ns) {
   Position younger = log.tail() + 1;
-  const auto scanned = log.scan(log.horizon().position + 1, log.tail(), [&](Record&& record) {
+  TRY(log.scan(log.horizon().position + 1, log.tail(), [&](Record&& record) {
     if (record.recorded_at_ns > until_ns) younger = record.position;
     return record.recorded_at_ns <= until_ns;
-  });
-  if (!scanned) return tl::unexpected(scanned.error());
+  }));
   if (younger > log.tail()) return log.tail();
   return log.read_commit(younger).map(
       [](const Commit& commit) { return commit.front().position - 1; });
@@ -31,7 +31,7 @@ Stored<World> fold_to_horizon(const EventLog& log, Position horizon, Table& tabl
   auto world = first_world(log);
   if (!world) return world;
   RunIndex index(table);
-  if (auto begun = index.begin(log); !begun) return tl::unexpected(begun.error());
+  TRY(index.begin(log));
   std::vector<Record> records;
   Stored<void> applied;
   const auto apply_records = [&] {
@@ -39,12 +39,11 @@ Stored<World> fold_to_horizon(const EventLog& log, Position horizon, Table& tabl
     records.clear();
     return applied.has_value();
   };
-  const auto scanned = log.scan(world->position + 1, horizon, [&](Record&& record) {
+  TRY(log.scan(world->position + 1, horizon, [&](Record&& record) {
     evolve(*world, record);
     records.push_back(std::move(record));
     return records.size() < index_records_at_once || apply_records();
-  });
-  if (!scanned) return tl::unexpected(scanned.error());
+  }));
   if (applied) apply_records();
   if (!applied) return tl::unexpected(applied.error());
   return world;
@@ -64,21 +63,19 @@ Stored<Staying> what_stays(const EventLog& log, const World& world, const Table&
   for (const auto& [digest, pinned] : world.pipelines) {
     staying.nouns.pipelines.insert(digest);
   }
-  const auto scanned = log.scan(world.position + 1, log.tail(), [&](Record&& record) {
+  TRY(log.scan(world.position + 1, log.tail(), [&](Record&& record) {
     const Stream& stream = record.stream;
     if (stream.kind == StreamKind::run) staying.nouns.runs.insert(stream.run_id);
     if (stream.kind == StreamKind::card) staying.nouns.cards.insert(stream.run_id);
     return true;
-  });
-  if (!scanned) return tl::unexpected(scanned.error());
+  }));
   // A card's latest run is what it shows.
   const CardIndex cards(table);
   for (const CardId& id : staying.nouns.cards) {
-    const auto row = cards.find(id);
-    if (!row) return tl::unexpected(row.error());
-    if (!*row) continue;
-    if (!(*row)->run_id.is_nil()) staying.nouns.runs.insert((*row)->run_id);
-    if (!(*row)->merge_run_id.is_nil()) staying.nouns.runs.insert((*row)->merge_run_id);
+    const auto row = TRY(cards.find(id));
+    if (!row) continue;
+    if (!row->run_id.is_nil()) staying.nouns.runs.insert(row->run_id);
+    if (!row->merge_run_id.is_nil()) staying.nouns.runs.insert(row->merge_run_id);
   }
   for (const auto& [name, project] : world.projects) {
     const auto refused = cards.policy_refused(name);
@@ -134,10 +131,9 @@ Stored<void> choose_entries(const EventLog& log, const Staying& staying, Retenti
   }
   for (const Position position : wanted) {
     if (!plan.drop.kept.empty() && position <= plan.drop.kept.back().last) continue;
-    const auto commit = log.read_commit(position);
-    if (!commit) return tl::unexpected(commit.error());
-    append_range(plan.drop.kept, {commit->front().position, commit->back().position});
-    plan.records_kept += commit->size();
+    const auto commit = TRY(log.read_commit(position));
+    append_range(plan.drop.kept, {commit.front().position, commit.back().position});
+    plan.records_kept += commit.size();
   }
   plan.records_dropped = records - plan.records_kept;
   plan.runs_kept = runs_kept.size();
@@ -151,21 +147,15 @@ Stored<void> choose_entries(const EventLog& log, const Staying& staying, Retenti
 Stored<RetentionPlan> plan_retention(const EventLog& log, std::int64_t until_ns, Table& scratch) {
   RetentionPlan plan;
   plan.from = log.horizon().position + 1;
-  const auto horizon = horizon_of(log, until_ns);
-  if (!horizon) return tl::unexpected(horizon.error());
-  plan.horizon = *horizon;
-  plan.drop.position = *horizon;
+  const auto horizon = TRY(horizon_of(log, until_ns));
+  plan.horizon = horizon;
+  plan.drop.position = horizon;
   if (plan.horizon < plan.from) return plan;
-  const auto world = fold_to_horizon(log, plan.horizon, scratch);
-  if (!world) return tl::unexpected(world.error());
-  const auto staying = what_stays(log, *world, scratch);
-  if (!staying) return tl::unexpected(staying.error());
-  if (auto chosen = choose_entries(log, *staying, plan); !chosen) {
-    return tl::unexpected(chosen.error());
-  }
-  auto base = encode_base(*world, scratch, staying->nouns);
-  if (!base) return tl::unexpected(base.error());
-  plan.drop.base = std::move(*base);
+  const auto world = TRY(fold_to_horizon(log, plan.horizon, scratch));
+  const auto staying = TRY(what_stays(log, world, scratch));
+  TRY(choose_entries(log, staying, plan));
+  auto base = TRY(encode_base(world, scratch, staying.nouns));
+  plan.drop.base = std::move(base);
   return plan;
 }
 

@@ -17,6 +17,7 @@
 #include <thread>
 #include <utility>
 
+#include "domain/try.h"
 #include "store/durable_file.h"
 #include "store/little_endian.h"
 #include "store/rocks_info_log.h"
@@ -180,7 +181,7 @@ Stored<std::unique_ptr<RocksTable::State>> RocksTable::open(const std::filesyste
   auto state = std::make_unique<State>();
   state->directory = directory;
   state->format = format;
-  if (auto ok = state->open(/*read_only=*/false); !ok) return tl::unexpected(std::move(ok.error()));
+  TRY(state->open(/*read_only=*/false));
   return state;
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "domain/try.h"
 #include "projections/run_index_keys.h"
 #include "projections/table.h"
 #include "store/described_archive.h"
@@ -36,19 +37,16 @@ Stored<Row> decode_row(std::string_view bytes) {
 // Nothing where there is no such key.
 template <described::Described Row>
 Stored<std::optional<Row>> read_row(const Table& table, std::string_view key) {
-  const auto bytes = table.get(key);
-  if (!bytes) return tl::unexpected(bytes.error());
-  if (!*bytes) return std::nullopt;
-  auto row = decode_row<Row>(**bytes);
-  if (!row) return tl::unexpected(std::move(row.error()));
-  return std::move(*row);
+  const auto bytes = TRY(table.get(key));
+  if (!bytes) return std::nullopt;
+  auto row = TRY(decode_row<Row>(*bytes));
+  return std::move(row);
 }
 
 // The position that a key leads to; 0 where there is no such key.
 inline Stored<Position> read_position(const Table& table, std::string_view key) {
-  const auto bytes = table.get(key);
-  if (!bytes) return tl::unexpected(bytes.error());
-  return *bytes ? run_index_keys::trailing_number(**bytes) : 0;
+  const auto bytes = TRY(table.get(key));
+  return bytes ? run_index_keys::trailing_number(*bytes) : 0;
 }
 
 }  // namespace signalbox

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "domain/try.h"
 #include "projections/run_index_keys.h"
 #include "projections/table.h"
 
@@ -62,9 +63,8 @@ Stored<RowPage<Row>> read_page(const Table& table, const PageRange& range, RowAt
     if (*row && matches(**row)) page.rows.push_back(std::move(**row));
     return true;
   };
-  const auto scanned = table.scan(range.list, run_index_keys::numbered(range.list, range.last),
-                                  ScanOrder::descending, visit);
-  if (!scanned) return tl::unexpected(scanned.error());
+  TRY(table.scan(range.list, run_index_keys::numbered(range.list, range.last),
+                 ScanOrder::descending, visit));
   if (failure) return tl::unexpected(std::move(*failure));
   return page;
 }

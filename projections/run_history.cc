@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "domain/evolving_run.h"
+#include "domain/try.h"
 
 namespace signalbox {
 namespace {
@@ -20,12 +21,11 @@ Stored<std::vector<Record>> read_records(const EventLog& log, std::span<const Po
   for (std::size_t begin = 0; begin < positions.size();) {
     std::size_t end = begin + 1;
     while (end < positions.size() && positions[end] == positions[end - 1] + 1) ++end;
-    const auto scanned = log.scan(positions[begin], positions[end - 1], [&](Record&& record) {
+    const auto scanned = TRY(log.scan(positions[begin], positions[end - 1], [&](Record&& record) {
       records.push_back(std::move(record));
       return true;
-    });
-    if (!scanned) return tl::unexpected(scanned.error());
-    if (*scanned != positions[end - 1]) {
+    }));
+    if (scanned != positions[end - 1]) {
       StoreError error;
       error.kind = StoreError::Kind::damaged;
       error.message = "the run index names a record that the log doesn't have";
@@ -39,31 +39,27 @@ Stored<std::vector<Record>> read_records(const EventLog& log, std::span<const Po
 
 Stored<std::optional<RunHistory>> read_history(const EventLog& log, const RunIndex& index,
                                                const RunId& run_id) {
-  const auto positions = index.run_positions(run_id);
-  if (!positions) return tl::unexpected(positions.error());
-  if (positions->empty()) return std::nullopt;
-  auto records = read_records(log, *positions);
-  if (!records) return tl::unexpected(records.error());
-  const auto* started = event_as<RunStarted>(records->front().event);
-  auto pipeline = started != nullptr ? index.find_pipeline(started->pipeline_digest)
-                                     : Stored<std::optional<PipelineDefinition>>();
-  if (!pipeline) return tl::unexpected(std::move(pipeline.error()));
-  if (!*pipeline) {
+  const auto positions = TRY(index.run_positions(run_id));
+  if (positions.empty()) return std::nullopt;
+  auto records = TRY(read_records(log, positions));
+  const auto* started = event_as<RunStarted>(records.front().event);
+  auto pipeline = TRY(started != nullptr ? index.find_pipeline(started->pipeline_digest)
+                                         : Stored<std::optional<PipelineDefinition>>());
+  if (!pipeline) {
     StoreError error;
     error.kind = StoreError::Kind::damaged;
     error.message = "the run index doesn't have the start or the pipeline of a run";
-    error.position = positions->front();
+    error.position = positions.front();
     return tl::unexpected(std::move(error));
   }
-  return RunHistory{std::move(*records), std::move(**pipeline)};
+  return RunHistory{std::move(records), std::move(*pipeline)};
 }
 
 Stored<std::optional<RunTimeline>> read_timeline(const EventLog& log, const RunIndex& index,
                                                  const RunId& run_id) {
-  const auto history = read_history(log, index, run_id);
-  if (!history) return tl::unexpected(history.error());
-  if (!*history) return std::nullopt;
-  return fold_timeline((*history)->records, (*history)->pipeline);
+  const auto history = TRY(read_history(log, index, run_id));
+  if (!history) return std::nullopt;
+  return fold_timeline(history->records, history->pipeline);
 }
 
 std::shared_ptr<const Run> fold_ended_plan(std::span<const Record> records,

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "domain/check.h"
+#include "domain/try.h"
 #include "projections/history_base.h"
 #include "projections/row_codec.h"
 #include "projections/run_index_batch.h"
@@ -68,9 +69,8 @@ std::optional<std::string> RunIndex::held() const { return table_.held(); }
 
 Stored<void> RunIndex::begin(const EventLog& log) {
   if (applied() == 0) return begin_with_base(table_, log);
-  const auto same = begins_as(table_, log);
-  if (!same) return tl::unexpected(same.error());
-  if (!*same) return damaged("rows of records that have been dropped from the log");
+  const auto same = TRY(begins_as(table_, log));
+  if (!same) return damaged("rows of records that have been dropped from the log");
   return {};
 }
 
@@ -130,9 +130,8 @@ Stored<void> RunIndex::narrow_to_hours(PageRange& range, const RunFilter& filter
 // few runs have, then of a label, then of a project, then of any status; else the rows.
 Stored<std::string> RunIndex::list_for(const RunFilter& filter) const {
   if (filter.status) {
-    const auto known = counts();
-    if (!known) return tl::unexpected(known.error());
-    const bool few = known->of(*filter.status) <= page_entries_max;
+    const auto known = TRY(counts());
+    const bool few = known.of(*filter.status) <= page_entries_max;
     if (few || (!filter.label && !filter.project)) return keys::status('s', *filter.status);
   }
   if (filter.label) return keys::label(filter.label->first, filter.label->second);
@@ -141,13 +140,10 @@ Stored<std::string> RunIndex::list_for(const RunFilter& filter) const {
 }
 
 Stored<RunPage> RunIndex::list(const RunFilter& filter, std::size_t limit, Position cursor) const {
-  auto list = list_for(filter);
-  if (!list) return tl::unexpected(list.error());
-  PageRange range{std::move(*list)};
+  auto list = TRY(list_for(filter));
+  PageRange range{std::move(list)};
   range.limit = limit;
-  if (auto narrowed = narrow_to_hours(range, filter); !narrowed) {
-    return tl::unexpected(narrowed.error());
-  }
+  TRY(narrow_to_hours(range, filter));
   range.end_before(cursor);
   return rows_.list(range, [&filter](const RunRow& row) { return filter.matches(row); });
 }

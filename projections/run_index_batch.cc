@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "domain/limits.h"
+#include "domain/try.h"
 #include "projections/row_codec.h"
 #include "projections/run_index_keys.h"
 
@@ -44,11 +45,10 @@ Stored<void> RunIndex::Batch::apply(const Record& record) {
   if (record.stream.kind != StreamKind::run) return {};
   if (const auto* started = event_as<RunStarted>(record.event)) return start(record, *started);
   if (event_as<StationHeartbeat>(record.event) != nullptr) return {};
-  const auto run = index_.rows_.change(record);
-  if (!run) return tl::unexpected(run.error());
-  index_.strategies_.apply((*run)->row, record);
-  if (auto applied = signalbox::apply((*run)->row, record); !applied) return applied;
-  (*run)->add_position(record.position);
+  const auto run = TRY(index_.rows_.change(record));
+  index_.strategies_.apply(run->row, record);
+  if (auto applied = signalbox::apply(run->row, record); !applied) return applied;
+  run->add_position(record.position);
   return {};
 }
 
@@ -58,10 +58,9 @@ Stored<void> RunIndex::Batch::start(const Record& record, const RunStarted& even
     pipelines_.insert_or_assign(event.pipeline_digest, *event.pipeline);
     out_.put(keys::pipeline(event.pipeline_digest), encode_row(*event.pipeline));
   }
-  const auto definition = pipeline(event.pipeline_digest);
-  if (!definition) return tl::unexpected(definition.error());
-  if (*definition == nullptr) return damaged(record, "the pipeline of a run that starts");
-  index_.rows_.add(record, row_of(record, event, **definition));
+  const auto definition = TRY(pipeline(event.pipeline_digest));
+  if (definition == nullptr) return damaged(record, "the pipeline of a run that starts");
+  index_.rows_.add(record, row_of(record, event, *definition));
   widen(hours_[keys::hour_of(record.recorded_at_ns)], record.position, record.position);
   return {};
 }
@@ -70,19 +69,17 @@ Stored<const PipelineDefinition*> RunIndex::Batch::pipeline(const Digest& digest
   if (const auto known = pipelines_.find(digest); known != pipelines_.end()) {
     return &known->second;
   }
-  auto stored = index_.find_pipeline(digest);
-  if (!stored) return tl::unexpected(std::move(stored.error()));
-  if (!*stored) return nullptr;
+  auto stored = TRY(index_.find_pipeline(digest));
+  if (!stored) return nullptr;
   if (pipelines_.size() > limits::idle_pipelines_max) pipelines_.clear();
-  return &pipelines_.insert_or_assign(digest, std::move(**stored)).first->second;
+  return &pipelines_.insert_or_assign(digest, std::move(*stored)).first->second;
 }
 
 Stored<void> RunIndex::Batch::put_run(ChangedRow<RunRow>& run, RunCounts& counts) {
   RunRow& row = run.row;
   if (row.station.empty()) {
-    const auto definition = pipeline(row.pipeline_digest);
-    if (!definition) return tl::unexpected(definition.error());
-    if (*definition != nullptr) row.station = (*definition)->stations.at(row.station_index).name;
+    const auto definition = TRY(pipeline(row.pipeline_digest));
+    if (definition != nullptr) row.station = definition->stations.at(row.station_index).name;
   }
   index_.rows_.put(run, out_);
   if (run.has_new_status()) {
@@ -103,10 +100,9 @@ Stored<void> RunIndex::Batch::put_run(ChangedRow<RunRow>& run, RunCounts& counts
 Stored<void> RunIndex::Batch::put_hours() {
   for (auto& [hour, span] : hours_) {
     const std::string key = keys::hour(hour);
-    const auto known = index_.table_.get(key);
-    if (!known) return tl::unexpected(known.error());
-    if (*known && (*known)->size() == 16) {
-      widen(span, keys::trailing_number((*known)->substr(0, 8)), keys::trailing_number(**known));
+    const auto known = TRY(index_.table_.get(key));
+    if (known && known->size() == 16) {
+      widen(span, keys::trailing_number(known->substr(0, 8)), keys::trailing_number(*known));
     }
     std::string value;
     keys::append_big_endian(value, span.first);

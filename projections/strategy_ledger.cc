@@ -3,6 +3,7 @@
 #include <string_view>
 #include <utility>
 
+#include "domain/try.h"
 #include "projections/row_codec.h"
 #include "projections/run_index_keys.h"
 
@@ -67,11 +68,10 @@ void StrategyLedger::apply(const RunRow& before, const Record& record) {
 Stored<void> StrategyLedger::put(TableBatch& out) {
   for (const auto& [key, change] : changes_) {
     StrategyCounts counts = change;
-    const auto before = read_row<StrategyCounts>(table_, key);
-    if (!before) return tl::unexpected(before.error());
-    if (*before) {
-      counts.tried += (*before)->tried;
-      counts.succeeded += (*before)->succeeded;
+    const auto before = TRY(read_row<StrategyCounts>(table_, key));
+    if (before) {
+      counts.tried += before->tried;
+      counts.succeeded += before->succeeded;
     }
     out.put(key, encode_row(counts));
   }
@@ -89,26 +89,25 @@ Stored<StrategyPage> StrategyLedger::list(const StrategyFilter& filter, std::siz
   std::optional<StoreError> failure;
   std::string looked_at;
   std::size_t looks = 0;
-  const auto scanned = table_.scan(
-      prefix, from, ScanOrder::ascending, [&](std::string_view key, std::string_view value) {
-        if (page.rows.size() == limit || looks == page_entries_max) {
-          page.next_cursor = looked_at;
-          return false;
-        }
-        ++looks;
-        looked_at = key;
-        auto row = row_of_key(key);
-        auto counts = decode_row<StrategyCounts>(value);
-        if (!counts) {
-          failure = std::move(counts.error());
-          return false;
-        }
-        if (!row || (filter.station && row->station != *filter.station)) return true;
-        row->counts = *counts;
-        page.rows.push_back(std::move(*row));
-        return true;
-      });
-  if (!scanned) return tl::unexpected(scanned.error());
+  TRY(table_.scan(prefix, from, ScanOrder::ascending,
+                  [&](std::string_view key, std::string_view value) {
+                    if (page.rows.size() == limit || looks == page_entries_max) {
+                      page.next_cursor = looked_at;
+                      return false;
+                    }
+                    ++looks;
+                    looked_at = key;
+                    auto row = row_of_key(key);
+                    auto counts = decode_row<StrategyCounts>(value);
+                    if (!counts) {
+                      failure = std::move(counts.error());
+                      return false;
+                    }
+                    if (!row || (filter.station && row->station != *filter.station)) return true;
+                    row->counts = *counts;
+                    page.rows.push_back(std::move(*row));
+                    return true;
+                  }));
   if (failure) return tl::unexpected(std::move(*failure));
   return page;
 }

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "domain/try.h"
 #include "projections/row_codec.h"
 #include "projections/run_index_keys.h"
 
@@ -45,16 +46,15 @@ Stored<void> TickLedger::apply(const Record& record, TableBatch& out) {
     if (token != 0) starts_.insert_or_assign(token, row);
     return {};
   }
-  const auto start = start_of(token);
-  if (!start) return tl::unexpected(start.error());
-  if (!*start) {
+  const auto start = TRY(start_of(token));
+  if (!start) {
     StoreError error;
     error.kind = StoreError::Kind::damaged;
     error.message = "the tick ledger doesn't know the start of a tick";
     error.position = record.position;
     return tl::unexpected(std::move(error));
   }
-  put(tick_row(record, &**start), out);
+  put(tick_row(record, &*start), out);
   return {};
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "domain/invariants.h"
+#include "domain/try.h"
 #include "projections/world_codec.h"
 #include "projections/world_digest.h"
 #include "store/crc32c.h"
@@ -113,13 +114,12 @@ Stored<WorldSnapshot> load_snapshot(const std::filesystem::path& file) {
   std::error_code error;
   const std::uintmax_t size = std::filesystem::file_size(file, error);
   if (error) return failure(StoreError::Kind::not_found, file, error.message());
-  const auto bytes = read_file(file, size);
-  if (!bytes) return tl::unexpected(bytes.error());
-  if (bytes->size() < magic.size() + sizeof(std::uint32_t) || !bytes->starts_with(magic)) {
+  const auto bytes = TRY(read_file(file, size));
+  if (bytes.size() < magic.size() + sizeof(std::uint32_t) || !bytes.starts_with(magic)) {
     return failure(StoreError::Kind::damaged, file, "it isn't a snapshot");
   }
-  const std::string_view checked = std::string_view(*bytes).substr(0, bytes->size() - 4);
-  if (read_integer<std::uint32_t>(bytes->data() + checked.size()) != crc32c(checked)) {
+  const std::string_view checked = std::string_view(bytes).substr(0, bytes.size() - 4);
+  if (read_integer<std::uint32_t>(bytes.data() + checked.size()) != crc32c(checked)) {
     return failure(StoreError::Kind::damaged, file, "its checksum is wrong");
   }
   Fields fields(checked.substr(magic.size()));

@@ -8,6 +8,7 @@
 
 #include <boost/describe/enum_from_string.hpp>
 
+#include "domain/try.h"
 #include "server/access/access_settings.h"
 #include "server/text/time_text.h"
 #include "server/transport/http/host_rule.h"
@@ -227,7 +228,7 @@ tl::expected<Config, std::string> load_config(const ServeOptions& options) {
   TraceTexts traces;
   const std::filesystem::path file = options.config.value_or(config.data / "signalbox.toml");
   if (options.config || std::filesystem::exists(file, error)) {
-    if (auto ok = read_file(file, config, traces); !ok) return tl::unexpected(ok.error());
+    TRY(read_file(file, config, traces));
   }
   if (!options.socket.empty()) config.socket = options.socket;
   if (config.socket.empty()) config.socket = config.data / "signalbox.sock";
@@ -239,9 +240,7 @@ tl::expected<Config, std::string> load_config(const ServeOptions& options) {
   config.remote_jobs_max = options.remote_jobs_max.value_or(config.remote_jobs_max);
   config.snapshot_events = options.snapshot_events.value_or(config.snapshot_events);
   if (options.watchdog_interval) {
-    if (auto ok = read_watchdog_interval(*options.watchdog_interval, config); !ok) {
-      return tl::unexpected(ok.error());
-    }
+    TRY(read_watchdog_interval(*options.watchdog_interval, config));
   }
   const char* const mode = std::getenv("CODERUNNER_MODE");
   if (mode != nullptr && *mode != '\0' &&
@@ -256,13 +255,10 @@ tl::expected<Config, std::string> load_config(const ServeOptions& options) {
                           config.log_format);
   }
   traces.endpoint = options.traces_endpoint.value_or(traces.endpoint);
-  auto read_traces = read_trace_settings(traces);
-  if (!read_traces) return tl::unexpected(read_traces.error());
-  config.traces = std::move(*read_traces);
+  auto read_traces = TRY(read_trace_settings(traces));
+  config.traces = std::move(read_traces);
   config.access.server_uid = geteuid();
-  if (auto ok = require_protected(config.listen, config.tls_certificate, config.tls_key); !ok) {
-    return tl::unexpected(ok.error());
-  }
+  TRY(require_protected(config.listen, config.tls_certificate, config.tls_key));
   return config;
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "domain/try.h"
 #include "projections/buffering_table.h"
 #include "projections/rocks_table.h"
 #include "server/config.h"
@@ -185,13 +186,10 @@ ServeResult Service::serve_once() {
 
 Stored<ServeResult> Service::serve(Recovered& recovered) {
   progress_->phase("bringing up the read models");
-  const auto rows = open_read_models(config_, *recovered.log, logger_);
-  if (!rows) return tl::unexpected(rows.error());
-  BufferingTable table(**rows);
+  const auto rows = TRY(open_read_models(config_, *recovered.log, logger_));
+  BufferingTable table(*rows);
   RunIndex index(table);
-  if (auto ok = Projector(*recovered.log, index, {}).catch_up(); !ok) {
-    return tl::unexpected(ok.error());
-  }
+  TRY(Projector(*recovered.log, index, {}).catch_up());
   Server server(config_, recovered, index, logger_, std::exchange(handover_, {}));
   progress_.reset();  // what is left takes no time, and ends with READY=1
   maintenance_signals_ = std::make_unique<MaintenanceSignals>();

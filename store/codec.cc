@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <variant>
 
+#include "domain/try.h"
 #include "store/described_archive.h"
 #include "store/history.h"
 #include "store/run_started_v1.h"
@@ -106,9 +107,7 @@ Stored<void> decode_payload(std::uint16_t number, std::uint16_t version, std::st
 
 Stored<Event> decode_payload(std::uint16_t number, std::uint16_t version, std::string_view bytes) {
   Stored<Event> event;
-  if (auto decoded = decode_payload(number, version, bytes, *event); !decoded) {
-    return tl::unexpected(std::move(decoded.error()));
-  }
+  TRY(decode_payload(number, version, bytes, *event));
   return event;
 }
 

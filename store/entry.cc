@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "domain/check.h"
+#include "domain/try.h"
 #include "store/merkle_tree.h"
 
 namespace signalbox {
@@ -48,9 +49,7 @@ Stored<EntryEnd> scan_entry(std::string_view entry, Position first, Position fro
   auto end = for_each_frame(entry, first, [&](const Frame& frame) -> Stored<bool> {
     if (frame.position < from) return true;
     if (frame.position > to || !wanted) return false;
-    if (auto decoded = decode_frame(frame, record); !decoded) {
-      return tl::unexpected(std::move(decoded.error()));
-    }
+    TRY(decode_frame(frame, record));
     // A refusal counts from the next record on: this one was visited.
     wanted = visit(std::move(record));
     return true;
@@ -66,20 +65,17 @@ Stored<EntryEnd> append_leaves(std::string_view entry, Position first, Position 
     if (frame.position > to) return false;
     if (frame.position < from) return true;
     append_leaf(frontier, leaf_hash(frame, sha256), sha256);
-    if (auto noted = redactions.note(frame); !noted) return tl::unexpected(noted.error());
+    TRY(redactions.note(frame));
     return true;
   });
 }
 
 Stored<Commit> decode_entry(std::string_view entry, Position first) {
   Commit commit;
-  const auto decoded = for_each_frame(entry, first, [&](const Frame& frame) -> Stored<bool> {
-    if (auto record = decode_frame(frame, commit.emplace_back()); !record) {
-      return tl::unexpected(std::move(record.error()));
-    }
+  TRY(for_each_frame(entry, first, [&](const Frame& frame) -> Stored<bool> {
+    TRY(decode_frame(frame, commit.emplace_back()));
     return true;
-  });
-  if (!decoded) return tl::unexpected(decoded.error());
+  }));
   return commit;
 }
 

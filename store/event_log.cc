@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "domain/check.h"
+#include "domain/try.h"
 
 namespace signalbox {
 
@@ -12,11 +13,10 @@ Stored<std::vector<Record>> EventLog::read(Position from, std::size_t limit) con
   if (limit == 0) return records;
   const Position room = std::numeric_limits<Position>::max() - from;
   const Position to = from + std::min<Position>(limit - 1, room);
-  const auto scanned = scan(from, to, [&records](Record&& record) {
+  TRY(scan(from, to, [&records](Record&& record) {
     records.push_back(std::move(record));
     return true;
-  });
-  if (!scanned) return tl::unexpected(scanned.error());
+  }));
   return records;
 }
 
@@ -25,10 +25,9 @@ Stored<void> EventLog::drop(Position, const Commit&, const HistoryDrop&) {
 }
 
 Stored<std::int64_t> recorded_at(const EventLog& log, Position position) {
-  const auto records = log.read(position, 1);
-  if (!records) return tl::unexpected(records.error());
-  SIGNALBOX_CHECK(records->size() == 1);
-  return records->front().recorded_at_ns;
+  const auto records = TRY(log.read(position, 1));
+  SIGNALBOX_CHECK(records.size() == 1);
+  return records.front().recorded_at_ns;
 }
 
 Stored<Position> position_at(const EventLog& log, std::int64_t utc_ns) {
@@ -36,9 +35,8 @@ Stored<Position> position_at(const EventLog& log, std::int64_t utc_ns) {
   Position after = log.tail() + 1;
   while (before + 1 < after) {
     const Position middle = before + (after - before) / 2;
-    const auto moment = recorded_at(log, middle);
-    if (!moment) return tl::unexpected(moment.error());
-    (*moment <= utc_ns ? before : after) = middle;
+    const auto moment = TRY(recorded_at(log, middle));
+    (moment <= utc_ns ? before : after) = middle;
   }
   return before;
 }

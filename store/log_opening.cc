@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "domain/check.h"
+#include "domain/try.h"
 #include "store/merkle_tree.h"
 #include "store/read_ahead.h"
 
@@ -25,20 +26,18 @@ struct Walk {
 
   // False at the end of the walk.
   Stored<bool> step(std::string_view key, std::string_view value) {
-    const auto first = entry_position(key);
-    if (!first) return tl::unexpected(first.error());
-    if (*first > next) {
+    const auto first = TRY(entry_position(key));
+    if (first > next) {
       return tl::unexpected(damaged_at(next, "record " + std::to_string(next) +
                                                  " is missing: the next one is " +
-                                                 std::to_string(*first)));
+                                                 std::to_string(first)));
     }
-    const auto end = visit(value, *first);
-    if (!end) return tl::unexpected(end.error());
-    if (*first < next && next != from) {
-      return tl::unexpected(damaged_at(*first, "two entries of the log overlap"));
+    const auto end = TRY(visit(value, first));
+    if (first < next && next != from) {
+      return tl::unexpected(damaged_at(first, "two entries of the log overlap"));
     }
-    next = std::max(next, end->next);
-    return !end->stopped && next <= to;
+    next = std::max(next, end.next);
+    return !end.stopped && next <= to;
   }
 };
 
@@ -100,16 +99,14 @@ Stored<Position> walk_entries(const RocksDatabase& database, Position from, Posi
 
 Stored<void> note_redactions(const RocksDatabase& database, const PositionRange& range,
                              RedactionLedger& redactions) {
-  const auto noted =
-      walk_entries(database, range.first, range.last, [&](std::string_view entry, Position begin) {
-        return for_each_frame(entry, begin, [&](const Frame& frame) -> Stored<bool> {
-          if (frame.position < range.first) return true;
-          if (frame.position > range.last) return false;
-          if (auto done = redactions.note(frame); !done) return tl::unexpected(done.error());
-          return true;
-        });
-      });
-  if (!noted) return tl::unexpected(noted.error());
+  TRY(walk_entries(database, range.first, range.last, [&](std::string_view entry, Position begin) {
+    return for_each_frame(entry, begin, [&](const Frame& frame) -> Stored<bool> {
+      if (frame.position < range.first) return true;
+      if (frame.position > range.last) return false;
+      TRY(redactions.note(frame));
+      return true;
+    });
+  }));
   return {};
 }
 
@@ -188,25 +185,18 @@ Stored<MerkleFrontier> verify_log(const RocksDatabase& database,
   };
   if (anchor && anchor->position >= frontier.leaves) {
     if (anchor->position > frontier.leaves) {
-      if (auto added = add(frontier.leaves + 1, anchor->position); !added) {
-        return tl::unexpected(added.error());
-      }
+      TRY(add(frontier.leaves + 1, anchor->position));
     }
     if (merkle_root(frontier, sha256) != anchor->root) {
       return tl::unexpected(root_differs(data, anchor->position, "the anchor"));
     }
   }
-  if (auto added = add(frontier.leaves + 1, everything); !added) {
-    return tl::unexpected(added.error());
-  }
+  TRY(add(frontier.leaves + 1, everything));
   if (frontier.leaves != tail) {
     return tl::unexpected(missing_after(data, frontier.leaves, tail, "its own head"));
   }
   if (frontier != *head) return tl::unexpected(root_differs(data, tail, "its own head"));
-  if (auto fits = check_redactions(database, std::move(redactions), begin, tail + 1, horizon);
-      !fits) {
-    return tl::unexpected(fits.error());
-  }
+  TRY(check_redactions(database, std::move(redactions), begin, tail + 1, horizon));
   return head;
 }
 

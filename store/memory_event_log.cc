@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "domain/check.h"
+#include "domain/try.h"
 #include "store/entry.h"
 #include "store/merkle_tree.h"
 
@@ -103,11 +104,10 @@ Stored<AppendResult> MemoryEventLog::redact(Position expected_tail, const Redact
     const auto entry = std::prev(state_->kept.entries.upper_bound(redaction.position));
     Salt salt;
     state_->options.random(salt);
-    auto redacted =
-        redact_entry(entry->second, entry->first, redaction.position, redaction.replacement, salt);
-    if (!redacted) return tl::unexpected(redacted.error());
-    set_digests(commit.front(), *redacted);
-    replaced = {entry->first, std::move(redacted->bytes)};
+    auto redacted = TRY(
+        redact_entry(entry->second, entry->first, redaction.position, redaction.replacement, salt));
+    set_digests(commit.front(), redacted);
+    replaced = {entry->first, std::move(redacted.bytes)};
   }
   const AppendResult result = append(expected_tail, {&commit, 1});
   const std::unique_lock lock(state_->mutex);
@@ -145,9 +145,8 @@ Stored<Position> MemoryEventLog::scan(Position from, Position to, const Visit& v
       first = place->first;
       entry = place->second;
     }
-    const auto end = scan_entry(entry, first, next, to, record, noted);
-    if (!end) return tl::unexpected(end.error());
-    next = end->next;
+    const auto end = TRY(scan_entry(entry, first, next, to, record, noted));
+    next = end.next;
   }
   if (gone && wanted) return tl::unexpected(dropped_record(*gone, before));
   return next - 1;
@@ -196,13 +195,12 @@ Stored<void> MemoryEventLog::drop(Position expected_tail, const Commit& commit,
     if (entry == kept.entries.end()) {
       return tl::unexpected(damaged_at(next, "no entry of the log begins there"));
     }
-    const auto end = append_leaves(entry->second, next, next, drop.position, state_->sha256,
-                                   frontier, redactions);
-    if (!end) return tl::unexpected(end.error());
-    if (end->stopped) {
-      return tl::unexpected(damaged_at(end->next, "no entry of the log begins there"));
+    const auto end = TRY(append_leaves(entry->second, next, next, drop.position, state_->sha256,
+                                       frontier, redactions));
+    if (end.stopped) {
+      return tl::unexpected(damaged_at(end.next, "no entry of the log begins there"));
     }
-    next = end->next;
+    next = end.next;
   }
   if (event->root != merkle_root(frontier, state_->sha256) || event->base != sha256(drop.base)) {
     return tl::unexpected(

@@ -5,6 +5,7 @@
 
 #include "domain/check.h"
 #include "domain/limits.h"
+#include "domain/try.h"
 #include "store/codec.h"
 #include "store/entry.h"
 
@@ -23,7 +24,7 @@ Stored<RedactedEntry> redact_entry(std::string_view entry, Position first, Posit
                                    const Event& replacement, const Salt& salt) {
   RedactedEntry redacted;
   Sha256 hashing;
-  const auto walked = for_each_frame(entry, first, [&](const Frame& frame) -> Stored<bool> {
+  const auto walked = TRY(for_each_frame(entry, first, [&](const Frame& frame) -> Stored<bool> {
     if (frame.position != position) {
       append_frame(frame, redacted.bytes);
       return true;
@@ -35,9 +36,8 @@ Stored<RedactedEntry> redact_entry(std::string_view entry, Position first, Posit
     redacted.replacement_digest = sha256(bytes);
     append_redacted_frame(frame.header, redacted.payload_digest, bytes, redacted.bytes);
     return true;
-  });
-  if (!walked) return tl::unexpected(walked.error());
-  if (walked->next <= position) return tl::unexpected(damaged_at(position, "it is missing"));
+  }));
+  if (walked.next <= position) return tl::unexpected(damaged_at(position, "it is missing"));
   return redacted;
 }
 

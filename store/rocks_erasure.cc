@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "domain/try.h"
 #include "store/durable_file.h"
 #include "store/rocks_database.h"
 
@@ -63,10 +64,9 @@ Stored<std::string> RocksDatabase::erasing() const {
 }
 
 Stored<void> RocksDatabase::erase_replaced() {
-  const auto keys = erasing();
-  if (!keys) return tl::unexpected(keys.error());
-  if (keys->empty()) return {};
-  if (auto rewritten = rewrite_tables(*keys); !rewritten) return rewritten;
+  const auto keys = TRY(erasing());
+  if (keys.empty()) return {};
+  if (auto rewritten = rewrite_tables(keys); !rewritten) return rewritten;
   rocksdb::WriteBatch done = batch(0);
   done.Delete(head_, rocksdb::Slice(erasing_key)).PermitUncheckedError();
   touch_entries(done);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "domain/check.h"
+#include "domain/try.h"
 #include "store/anchor.h"
 #include "store/durable_file.h"
 #include "store/file_descriptor.h"
@@ -37,35 +38,32 @@ std::vector<std::filesystem::path> names_in(const std::filesystem::path& directo
 
 Stored<void> RocksEventLog::State::open_database(RocksDatabase::Mode mode) {
   auto opened =
-      options.buffer_bytes == 0
-          ? RocksDatabase::open(log_directory(data), mode, options.env)
-          : RocksDatabase::open(log_directory(data), mode, options.env, options.buffer_bytes);
-  if (!opened) return tl::unexpected(opened.error());
-  database = std::move(*opened);
+      TRY(options.buffer_bytes == 0
+              ? RocksDatabase::open(log_directory(data), mode, options.env)
+              : RocksDatabase::open(log_directory(data), mode, options.env, options.buffer_bytes));
+  database = std::move(opened);
   return {};
 }
 
 Stored<void> RocksEventLog::State::recover() {
   // Read before the database: the log that is opened then can only be longer.
-  const auto anchor = read_anchor(anchor_file(data));
-  if (!anchor) return tl::unexpected(anchor.error());
-  const auto create = may_create(data, *anchor);
+  const auto anchor = TRY(read_anchor(anchor_file(data)));
+  const auto create = may_create(data, anchor);
   if (!create) return tl::unexpected(create.error());
   if (*create && options.read_only) {
     return store_failure(StoreError::Kind::not_found, "there is no log in " + data.string(),
                          log_directory(data).string());
   }
   if (!*create) {
-    const auto torn = inspect_wal_files(log_directory(data));
-    if (!torn) return tl::unexpected(torn.error());
-    report.torn_bytes = torn->bytes;
+    const auto torn = TRY(inspect_wal_files(log_directory(data)));
+    report.torn_bytes = torn.bytes;
     if (!options.read_only) {
-      if (auto cut = cut_torn_tail(log_directory(data), *torn); !cut) return cut;
+      if (auto cut = cut_torn_tail(log_directory(data), torn); !cut) return cut;
     }
   }
   // Without an anchor no opening came to its end yet: a creation that a crash cut short is
   // finished.
-  const bool finished = anchor->has_value();
+  const bool finished = anchor.has_value();
   if (!finished && !options.read_only) {
     if (auto synced = sync_way_to(data); !synced) return synced;
   }
@@ -79,14 +77,14 @@ Stored<void> RocksEventLog::State::recover() {
     if (horizon.position > 0)
       options.verified.emplace(Checkpoint{horizon.position, horizon.frontier});
   }
-  auto head = verify_log(*database, options.verified, *anchor, horizon, data);
+  auto head = verify_log(*database, options.verified, anchor, horizon, data);
   if (!head) return tl::unexpected(located(std::move(head.error())));
 
   frontier = std::move(*head);
   tail = frontier.leaves;
   last_sequence = database->last_sequence();
   report.tail = tail;
-  report.anchor = *anchor ? (*anchor)->position : 0;
+  report.anchor = anchor ? anchor->position : 0;
   report.records_verified = tail - (options.verified ? options.verified->position : 0);
   anchored = report.anchor;
   return {};
@@ -126,9 +124,8 @@ Stored<std::unique_ptr<RocksEventLog>> RocksEventLog::open(const std::filesystem
       errno = failed.value();
       return tl::unexpected(system_error("create", log_directory(data)));
     }
-    auto taken = DirectoryLock::take(lock_file(data), options.command);
-    if (!taken) return tl::unexpected(taken.error());
-    lock = std::move(*taken);
+    auto taken = TRY(DirectoryLock::take(lock_file(data), options.command));
+    lock = std::move(taken);
   }
   for (int attempt = 1;; ++attempt) {
     auto state = std::make_unique<State>();
@@ -143,9 +140,8 @@ Stored<std::unique_ptr<RocksEventLog>> RocksEventLog::open(const std::filesystem
     state->lock = std::move(lock);
     if (read_only) {
       state->writing = State::Writing::never;
-    } else if (auto settled = state->settle(); !settled) {
-      return tl::unexpected(settled.error());
-    }
+    } else
+      TRY(state->settle());
     return std::unique_ptr<RocksEventLog>(new RocksEventLog(std::move(state)));
   }
 }

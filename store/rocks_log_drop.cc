@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "domain/check.h"
+#include "domain/try.h"
 #include "store/durable_file.h"
 #include "store/entry.h"
 #include "store/head.h"
@@ -32,11 +33,10 @@ Stored<std::string> read_base(const RocksDatabase& database, const Horizon& hori
   std::string base;
   base.reserve(horizon.base_bytes);
   const std::string prefix = std::string(base_prefix) + entry_key(horizon.dropped_at);
-  auto read = database.values(prefix, prefix, [&base](std::string_view, std::string_view chunk) {
+  TRY(database.values(prefix, prefix, [&base](std::string_view, std::string_view chunk) {
     base += chunk;
     return true;
-  });
-  if (!read) return tl::unexpected(read.error());
+  }));
   if (base.size() != horizon.base_bytes || sha256(base) != horizon.base_sha256) {
     return tl::unexpected(
         damaged_at(horizon.position, "the base at the horizon isn't what was written"));
@@ -46,15 +46,12 @@ Stored<std::string> read_base(const RocksDatabase& database, const Horizon& hori
 
 // The event that the horizon names has to say the same: it is in the tree, the horizon isn't.
 Stored<void> compare_with_event(const RocksDatabase& database, const Horizon& horizon) {
-  const auto entry = database.entry_of(horizon.dropped_at);
-  if (!entry) return tl::unexpected(entry.error());
-  const auto commit = decode_entry(entry->bytes, entry->first);
-  if (!commit) return tl::unexpected(commit.error());
+  const auto entry = TRY(database.entry_of(horizon.dropped_at));
+  const auto commit = TRY(decode_entry(entry.bytes, entry.first));
   Sha256 sha256;
-  const auto* event = event_as<HistoryDropped>(commit->front().event);
-  if (entry->first == horizon.dropped_at && event != nullptr &&
-      event->horizon == horizon.position && event->root == merkle_root(horizon.frontier, sha256) &&
-      event->base == horizon.base_sha256) {
+  const auto* event = event_as<HistoryDropped>(commit.front().event);
+  if (entry.first == horizon.dropped_at && event != nullptr && event->horizon == horizon.position &&
+      event->root == merkle_root(horizon.frontier, sha256) && event->base == horizon.base_sha256) {
     return {};
   }
   return tl::unexpected(damaged_at(
@@ -92,11 +89,10 @@ Stored<Counted> count_leaves(const RocksDatabase& database, const Horizon& befor
   LeafGrouping grouping(before, drop.kept, drop.position);
   for (const std::uint64_t number : grouping.reconsidered()) {
     std::optional<LeafGroup> found;
-    auto read = read_groups(database, number, [&found](LeafGroup&& group) {
+    TRY(read_groups(database, number, [&found](LeafGroup&& group) {
       found = std::move(group);
       return false;
-    });
-    if (!read) return tl::unexpected(read.error());
+    }));
     if (!found || found->number != number || found->is_root) {
       return tl::unexpected(damaged_at(number * leaf_group_leaves + 1,
                                        "the tree's hashes of dropped records are missing"));
@@ -105,18 +101,17 @@ Stored<Counted> count_leaves(const RocksDatabase& database, const Horizon& befor
   }
   Counted counted{before.frontier, {}};
   Sha256 sha256;
-  const auto walked = walk_entries(
-      database, before.position + 1, drop.position, [&](std::string_view entry, Position first) {
-        return for_each_frame(entry, first, [&](const Frame& frame) -> Stored<bool> {
-          if (frame.position > drop.position) return false;
-          if (frame.position <= before.position) return true;
-          const Digest leaf = leaf_hash(frame, sha256);
-          append_leaf(counted.frontier, leaf, sha256);
-          grouping.add(leaf);
-          return true;
-        });
-      });
-  if (!walked) return tl::unexpected(walked.error());
+  TRY(walk_entries(database, before.position + 1, drop.position,
+                   [&](std::string_view entry, Position first) {
+                     return for_each_frame(entry, first, [&](const Frame& frame) -> Stored<bool> {
+                       if (frame.position > drop.position) return false;
+                       if (frame.position <= before.position) return true;
+                       const Digest leaf = leaf_hash(frame, sha256);
+                       append_leaf(counted.frontier, leaf, sha256);
+                       grouping.add(leaf);
+                       return true;
+                     });
+                   }));
   counted.groups = grouping.finish();
   return counted;
 }
@@ -147,13 +142,11 @@ Stored<void> require_whole_entries(const RocksDatabase& database, const HistoryD
 }  // namespace
 
 Stored<void> RocksEventLog::State::read_horizon() {
-  const auto bytes = database->value(horizon_key);
-  if (!bytes) return tl::unexpected(bytes.error());
+  const auto bytes = TRY(database->value(horizon_key));
   horizon = {};
-  if (!*bytes) return {};
-  auto decoded = decode_horizon(**bytes);
-  if (!decoded) return tl::unexpected(decoded.error());
-  horizon = std::move(*decoded);
+  if (!bytes) return {};
+  auto decoded = TRY(decode_horizon(*bytes));
+  horizon = std::move(decoded);
   return compare_with_event(*database, horizon);
 }
 

@@ -1,6 +1,7 @@
 // How a RocksEventLog is read: by anybody, beside the thread that appends.
 #include <algorithm>
 
+#include "domain/try.h"
 #include "store/entry.h"
 #include "store/head.h"
 #include "store/redaction.h"
@@ -98,7 +99,7 @@ Stored<MerkleFrontier> RocksEventLog::verify(Position through) const {
   const State& state = *state_;
   const std::shared_lock reading(state.mutex);
   if (state.database == nullptr) return tl::unexpected(state.unreadable());
-  if (auto files = state.database->verify_files(); !files) return tl::unexpected(files.error());
+  TRY(state.database->verify_files());
   const auto head = state.database->head();
   if (!head) return head;
   through = std::min(through, head->leaves);

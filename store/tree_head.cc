@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "domain/try.h"
 #include "store/base64.h"
 
 namespace signalbox {
@@ -33,9 +34,8 @@ std::optional<TreeHead> parse_tree_head(std::string_view text) {
 }
 
 Stored<TreeHead> open_tree_head(std::string_view note, std::span<const NoteVerifier> trusted) {
-  const auto opened = open_note(note, trusted);
-  if (!opened) return tl::unexpected(opened.error());
-  auto head = parse_tree_head(opened->text);
+  const auto opened = TRY(open_note(note, trusted));
+  auto head = parse_tree_head(opened.text);
   StoreError error;
   error.kind = StoreError::Kind::damaged;
   if (!head) {
@@ -43,7 +43,7 @@ Stored<TreeHead> open_tree_head(std::string_view note, std::span<const NoteVerif
     return tl::unexpected(std::move(error));
   }
   const auto same = [&head](const NoteVerifier& key) { return key.name == head->origin; };
-  if (std::none_of(opened->signed_by.begin(), opened->signed_by.end(), same)) {
+  if (std::none_of(opened.signed_by.begin(), opened.signed_by.end(), same)) {
     error.message = "it is of the log " + head->origin + ", whose name is none of the keys'";
     return tl::unexpected(std::move(error));
   }

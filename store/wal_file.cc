@@ -11,6 +11,7 @@
 #include <system_error>
 #include <vector>
 
+#include "domain/try.h"
 #include "store/crc32c.h"
 #include "store/durable_file.h"
 #include "store/file_descriptor.h"
@@ -139,14 +140,12 @@ Stored<void> cut(const std::filesystem::path& path, std::optional<std::size_t> b
 }  // namespace
 
 Stored<TornTail> inspect_wal_files(const std::filesystem::path& directory) {
-  const auto files = wal_files(directory);
-  if (!files) return tl::unexpected(files.error());
+  const auto files = TRY(wal_files(directory));
   TornTail torn;
   std::uint64_t next_sequence = 0;  // 0: no batch yet
-  for (const std::filesystem::path& path : *files) {
-    const auto file = read_file(path, wal_bytes_max);
-    if (!file) return tl::unexpected(file.error());
-    const std::string_view bytes = *file;
+  for (const std::filesystem::path& path : files) {
+    const auto file = TRY(read_file(path, wal_bytes_max));
+    const std::string_view bytes = file;
     std::size_t end = 0;
     while (const auto batch = batch_at(bytes, end)) {
       // A file is begun when every append to the one before was whole; or when one failed, and then
@@ -167,9 +166,8 @@ Stored<TornTail> inspect_wal_files(const std::filesystem::path& directory) {
 }
 
 Stored<void> cut_torn_tail(const std::filesystem::path& directory, const TornTail& torn) {
-  const auto files = wal_files(directory);
-  if (!files) return tl::unexpected(files.error());
-  for (const std::filesystem::path& path : *files) {
+  const auto files = TRY(wal_files(directory));
+  for (const std::filesystem::path& path : files) {
     const auto file = std::ranges::find(torn.files, path, &TornTail::File::path);
     auto done = file == torn.files.end() ? cut(path, std::nullopt) : cut(path, file->whole_bytes);
     if (!done) return done;
@@ -179,14 +177,12 @@ Stored<void> cut_torn_tail(const std::filesystem::path& directory, const TornTai
 
 Stored<void> cut_wal_files_after(const std::filesystem::path& directory,
                                  std::uint64_t last_sequence) {
-  const auto files = wal_files(directory);
-  if (!files) return tl::unexpected(files.error());
-  for (const std::filesystem::path& path : *files) {
-    const auto bytes = read_file(path, wal_bytes_max);
-    if (!bytes) return tl::unexpected(bytes.error());
+  const auto files = TRY(wal_files(directory));
+  for (const std::filesystem::path& path : files) {
+    const auto bytes = TRY(read_file(path, wal_bytes_max));
     std::size_t end = 0;
-    auto batch = batch_at(*bytes, end);
-    for (; batch && batch->sequence <= last_sequence; batch = batch_at(*bytes, end)) {
+    auto batch = batch_at(bytes, end);
+    for (; batch && batch->sequence <= last_sequence; batch = batch_at(bytes, end)) {
       end = batch->end;
     }
     if (auto done = cut(path, end); !done) return done;

@@ -1,5 +1,6 @@
 #include "server/board/board_settings.h"
 
+#include "domain/try.h"
 #include "server/text/time_text.h"
 
 namespace signalbox {
@@ -26,19 +27,15 @@ std::string* board_text(BoardTexts& texts, std::string_view key) {
 }
 
 tl::expected<BoardSettings, std::string> read_board_settings(const BoardTexts& texts) {
-  auto heartbeat = schedule("heartbeat", texts.heartbeat, texts.time_zone);
-  if (!heartbeat) return tl::unexpected(heartbeat.error());
-  auto synthesizer = schedule("synthesizer", texts.synthesizer, texts.time_zone);
-  if (!synthesizer) return tl::unexpected(synthesizer.error());
-  auto prune = schedule("prune", texts.prune, texts.time_zone);
-  if (!prune) return tl::unexpected(prune.error());
+  auto heartbeat = TRY(schedule("heartbeat", texts.heartbeat, texts.time_zone));
+  auto synthesizer = TRY(schedule("synthesizer", texts.synthesizer, texts.time_zone));
+  auto prune = TRY(schedule("prune", texts.prune, texts.time_zone));
   const auto after_ms = parse_duration_ms(texts.prune_after);
   if (!after_ms || *after_ms < 0 || *after_ms > prune_after_ms_max) {
     return tl::unexpected("board.prune_after must be a duration up to 366 days, such as 1h; not " +
                           texts.prune_after);
   }
-  return BoardSettings{std::move(*heartbeat), std::move(*synthesizer), std::move(*prune),
-                       *after_ms};
+  return BoardSettings{std::move(heartbeat), std::move(synthesizer), std::move(prune), *after_ms};
 }
 
 }  // namespace signalbox

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "domain/try.h"
 #include "server/git/orphan_worktrees.h"
 #include "server/git/worktree_list.h"
 #include "server/git/worktree_removal.h"
@@ -67,21 +68,19 @@ NoteWorktree GitBoardFiles::remove_worktree(const CardWorktree& worktree) {
 tl::expected<std::set<std::string>, std::string> GitBoardFiles::runs_with_worktrees(
     const fs::path& repository) {
   const auto nobody = [](const std::string&) { return false; };
-  const auto listed = list_orphans(repository, runs_directory_, nobody);
-  if (!listed) return tl::unexpected(listed.error());
+  const auto listed = TRY(list_orphans(repository, runs_directory_, nobody));
   std::set<std::string> run_ids;
-  for (const OrphanWorktree& each : *listed) run_ids.insert(each.run_id);
+  for (const OrphanWorktree& each : listed) run_ids.insert(each.run_id);
   return run_ids;
 }
 
 tl::expected<std::vector<NoteWorktree>, std::string> GitBoardFiles::remove_orphans(
     const std::string& project, const fs::path& repository, const std::set<std::string>& run_ids) {
-  const auto outcomes = signalbox::remove_orphans(
+  const auto outcomes = TRY(signalbox::remove_orphans(
       repository, runs_directory_,
-      [&run_ids](const std::string& run_id) { return !run_ids.contains(run_id); });
-  if (!outcomes) return tl::unexpected(outcomes.error());
+      [&run_ids](const std::string& run_id) { return !run_ids.contains(run_id); }));
   std::vector<NoteWorktree> notes;
-  for (const OrphanOutcome& each : *outcomes) notes.push_back(note_of(project, each));
+  for (const OrphanOutcome& each : outcomes) notes.push_back(note_of(project, each));
   return notes;
 }
 

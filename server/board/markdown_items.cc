@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "domain/text_parts.h"
+#include "domain/try.h"
 
 namespace signalbox {
 namespace {
@@ -80,7 +81,7 @@ class ItemReader {
     while (!text.empty()) {
       const std::size_t end = text.find('\n');
       ++line_;
-      if (auto ok = read_line(text.substr(0, end)); !ok) return tl::unexpected(ok.error());
+      TRY(read_line(text.substr(0, end)));
       text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
     }
     if (fence_) return refuse(fence_line_, "this block of code isn't closed: add a line ```");

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "domain/try.h"
 #include "server/board/policy_keys.h"
 #include "server/text/utf8_text.h"
 
@@ -184,15 +185,13 @@ tl::expected<Policy, LineError> parse_policy_file(std::string_view text) {
     return refuse(0, "the file has " + std::to_string(text.size()) + " bytes; at most " +
                          std::to_string(policy_file_bytes_max) + " are read");
   }
-  const auto items = markdown_items(text);
-  if (!items) return tl::unexpected(items.error());
+  const auto items = TRY(markdown_items(text));
   Reading reading;
-  for (const MarkdownItem& item : *items) {
+  for (const MarkdownItem& item : items) {
     if (!is_policy_section(item.heading)) continue;
-    const auto entry = entry_of(item);
-    if (!entry) return tl::unexpected(entry.error());
-    if (!*entry) continue;
-    if (auto ok = read_entry(**entry, reading); !ok) return tl::unexpected(ok.error());
+    const auto entry = TRY(entry_of(item));
+    if (!entry) continue;
+    TRY(read_entry(*entry, reading));
   }
   return reading.policy;
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "domain/nanoseconds.h"
+#include "domain/try.h"
 #include "server/board/policy_keys.h"
 #include "server/git/git_command.h"
 #include "server/platform/atomic_file.h"
@@ -105,12 +106,11 @@ Stored<Content> content_of_file(const fs::path& path, Stamps& stamps) {
     struct stat before {};
     struct stat after {};
     if (::fstat(file.get(), &before) != 0) return tl::unexpected(system_error("look at", path));
-    auto text = read_regular_file(file.get(), path, policy_file_bytes_max);
-    if (!text) return tl::unexpected(text.error());
+    auto text = TRY(read_regular_file(file.get(), path, policy_file_bytes_max));
     if (::fstat(file.get(), &after) != 0) return tl::unexpected(system_error("look at", path));
     stamps = {stamp_from(before)};
     const bool is_whole = stamp_from(before) == stamp_from(after);
-    if (is_whole || time + 1 == torn_reads_max) return Content{true, std::move(*text)};
+    if (is_whole || time + 1 == torn_reads_max) return Content{true, std::move(text)};
   }
   return Content{};  // not reached
 }

@@ -7,6 +7,7 @@
 #include "domain/check.h"
 #include "domain/evolve.h"
 #include "domain/invariants.h"
+#include "domain/try.h"
 
 namespace signalbox {
 namespace {
@@ -30,11 +31,10 @@ Decided<std::size_t> Engine::Transaction::apply(const Command& command) {
   if (engine_.storage_full_) return tl::unexpected(engine_.storage_full_refusal());
   if (engine_.closed_) return tl::unexpected(*engine_.closed_);
   const std::int64_t now_ns = engine_.clock_.wall_ns();
-  auto decided = decide(engine_.world_, command, Now{now_ns});
-  if (!decided) return tl::unexpected(std::move(decided.error()));
+  auto decided = TRY(decide(engine_.world_, command, Now{now_ns}));
   // Records are large, and growing moves them: room for what nearly all commits hold.
-  if (records_.empty()) records_.reserve(std::max(decided->size(), commit_records_usual));
-  for (NewEvent& event : *decided) {
+  if (records_.empty()) records_.reserve(std::max(decided.size(), commit_records_usual));
+  for (NewEvent& event : decided) {
     Record& record = records_.emplace_back();
     record.position = engine_.world_.position + 1;
     record.stream = std::move(event.stream);
@@ -50,7 +50,7 @@ Decided<std::size_t> Engine::Transaction::apply(const Command& command) {
 #ifndef NDEBUG
   check_invariants(engine_.world_);
 #endif
-  return decided->size();
+  return decided.size();
 }
 
 Rejection Engine::storage_full_refusal() const {

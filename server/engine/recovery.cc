@@ -5,6 +5,7 @@
 
 #include "domain/evolve.h"
 #include "domain/invariants.h"
+#include "domain/try.h"
 #include "projections/history_base.h"
 
 namespace signalbox {
@@ -14,12 +15,11 @@ constexpr Position progress_every_events = 8192;
 
 Stored<void> fold_tail(const EventLog& log, World& world, const FoldProgress& progress = {}) {
   const Position tail = log.tail();
-  const auto folded = log.scan(world.position + 1, tail, [&](Record&& record) {
+  TRY(log.scan(world.position + 1, tail, [&](Record&& record) {
     evolve(world, record);
     if (progress && record.position % progress_every_events == 0) progress(record.position, tail);
     return true;
-  });
-  if (!folded) return tl::unexpected(folded.error());
+  }));
   check_invariants(world);
   return {};
 }
@@ -50,10 +50,9 @@ Stored<World> begin_fold(const EventLog& log, std::optional<WorldSnapshot> snaps
 
 Stored<World> fold_log(const EventLog& log, const std::filesystem::path& data) {
   LoadedSnapshot loaded = load_newest_snapshot(snapshots_directory(data), log.tail());
-  auto begun = begin_fold(log, std::move(loaded.snapshot));
-  if (!begun) return tl::unexpected(begun.error());
-  World world = std::move(*begun);
-  if (auto ok = fold_tail(log, world); !ok) return tl::unexpected(ok.error());
+  auto begun = TRY(begin_fold(log, std::move(loaded.snapshot)));
+  World world = std::move(begun);
+  TRY(fold_tail(log, world));
   return world;
 }
 
@@ -81,9 +80,8 @@ Stored<Recovered> recover(const std::filesystem::path& data, const FoldProgress&
   if (loaded.snapshot && loaded.snapshot->world.position >= horizon) {
     recovered.snapshot_position = loaded.snapshot->world.position;
   }
-  auto begun = begin_fold(*recovered.log, std::move(loaded.snapshot));
-  if (!begun) return tl::unexpected(begun.error());
-  recovered.world = std::move(*begun);
+  auto begun = TRY(begin_fold(*recovered.log, std::move(loaded.snapshot)));
+  recovered.world = std::move(begun);
   if (auto ok = fold_tail(*recovered.log, recovered.world, progress); !ok)
     return tl::unexpected(ok.error());
   recovered.torn_bytes = recovered.log->report().torn_bytes;

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "domain/limits.h"
+#include "domain/try.h"
 #include "server/platform/atomic_file.h"
 #include "server/text/utf8_text.h"
 #include "store/file_descriptor.h"
@@ -110,12 +111,10 @@ Stored<void> Collection::add_file(const FileDescriptor& file, const std::string&
   } else if (bytes_ + bytes > collected_bytes_max) {
     leave_out(name, "more than " + std::to_string(collected_bytes_max) + " bytes in all");
   } else {
-    const auto content = read_regular_file(file.get(), name, limits::artifact_bytes_max);
-    if (!content) return tl::unexpected(content.error());
-    auto artifact = store_.put(name, media_type_of(name), *content);
-    if (!artifact) return tl::unexpected(artifact.error());
-    bytes_ += artifact->bytes;
-    collected_.artifacts.push_back(std::move(*artifact));
+    const auto content = TRY(read_regular_file(file.get(), name, limits::artifact_bytes_max));
+    auto artifact = TRY(store_.put(name, media_type_of(name), content));
+    bytes_ += artifact.bytes;
+    collected_.artifacts.push_back(std::move(artifact));
   }
   return {};
 }
@@ -134,9 +133,7 @@ Stored<CollectedArtifacts> collect_artifacts(ArtifactStore& store,
     return tl::unexpected(system_error("open", directory));
   }
   Collection collection(store, artifacts_max, reserved);
-  if (auto added = collection.add_directory(root, "", 0); !added) {
-    return tl::unexpected(std::move(added).error());
-  }
+  TRY(collection.add_directory(root, "", 0));
   return collection.take();
 }
 

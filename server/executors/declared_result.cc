@@ -10,6 +10,7 @@
 
 #include "domain/limits.h"
 #include "domain/station_turn.h"
+#include "domain/try.h"
 #include "server/platform/atomic_file.h"
 #include "server/text/described_json.h"
 #include "server/text/json_text.h"
@@ -110,10 +111,9 @@ Stored<DeclaredResult> read_declared_result(const std::filesystem::path& path) {
     return tl::unexpected(std::move(error));
   }
   if (const std::string wrong = wrong_file(status); !wrong.empty()) return invalid(path, wrong);
-  const auto text = read_regular_file(path, declared_result_bytes_max);
-  if (!text) return tl::unexpected(text.error());
+  const auto text = TRY(read_regular_file(path, declared_result_bytes_max));
 
-  auto result = parse_json(*text).and_then(declared_result_from);
+  auto result = parse_json(text).and_then(declared_result_from);
   if (!result) return invalid(path, result.error().message);
   return std::move(*result);
 }

@@ -2,6 +2,7 @@
 
 #include <boost/json/serialize.hpp>
 
+#include "domain/try.h"
 #include "server/text/described_json.h"
 #include "server/text/json_text.h"
 
@@ -15,9 +16,8 @@ std::vector<std::string> deep_work_argv(const std::filesystem::path& binary,
 }
 
 Decided<DeepWorkSettings> parse_deep_work_settings(std::string_view argument) {
-  const auto value = parse_json(argument);
-  if (!value) return tl::unexpected(value.error());
-  return from_json<DeepWorkSettings>(*value);
+  const auto value = TRY(parse_json(argument));
+  return from_json<DeepWorkSettings>(value);
 }
 
 }  // namespace signalbox

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "domain/try.h"
 #include "server/platform/process_table.h"
 #include "server/platform/stored_json.h"
 #include "store/durable_file.h"
@@ -77,9 +78,7 @@ Stored<FileDescriptor> JobDirectory::take_lock() const {
     errno = error;
     return tl::unexpected(system_error("take the lock", path));
   }
-  if (auto synced = sync_directory(path.parent_path()); !synced) {
-    return tl::unexpected(std::move(synced).error());
-  }
+  TRY(sync_directory(path.parent_path()));
   return file;
 }
 
@@ -88,9 +87,8 @@ Stored<JobState> JobDirectory::state() const {
   if (!finished) return tl::unexpected(finished.error());
   if (*finished) return JobState::finished;
 
-  const auto holder = look_at_shim_lock(lock());
-  if (!holder) return tl::unexpected(holder.error());
-  switch (*holder) {
+  const auto holder = TRY(look_at_shim_lock(lock()));
+  switch (holder) {
     case ShimLockState::absent:
       return JobState::absent;
     case ShimLockState::held:
@@ -99,9 +97,8 @@ Stored<JobState> JobDirectory::state() const {
       break;
   }
   // The shim may have written the result and gone since the first look.
-  const auto finished_since = is_there(result());
-  if (!finished_since) return tl::unexpected(finished_since.error());
-  return *finished_since ? JobState::finished : JobState::lost;
+  const auto finished_since = TRY(is_there(result()));
+  return finished_since ? JobState::finished : JobState::lost;
 }
 
 }  // namespace signalbox

@@ -6,6 +6,7 @@
 #include <boost/describe/enum_to_string.hpp>
 
 #include "domain/limits.h"
+#include "domain/try.h"
 #include "server/executors/artifact_collection.h"
 #include "server/executors/bounded_log.h"
 #include "server/executors/job_verdict.h"
@@ -49,46 +50,39 @@ std::string remarks(const ShimResult& facts, const std::vector<std::string>& lef
 
 Stored<std::string> excerpt_of(const JobDirectory& directory, const ShimResult& facts) {
   const std::size_t bytes_max = limits::logs_inline_bytes_max;
-  const auto out = read_bounded_log(directory.stdout_log(), facts.stdout_bytes, bytes_max);
-  if (!out) return tl::unexpected(out.error());
-  const auto err = read_bounded_log(directory.stderr_log(), facts.stderr_bytes, bytes_max);
-  if (!err) return tl::unexpected(err.error());
-  return log_excerpt(*out, *err, bytes_max);
+  const auto out = TRY(read_bounded_log(directory.stdout_log(), facts.stdout_bytes, bytes_max));
+  const auto err = TRY(read_bounded_log(directory.stderr_log(), facts.stderr_bytes, bytes_max));
+  return log_excerpt(out, err, bytes_max);
 }
 
 }  // namespace
 
 Stored<JobResult> report_job(const Job& job, const JobDirectory& directory, ArtifactStore& store) {
-  const auto facts = directory.read_result();
-  if (!facts) return tl::unexpected(facts.error());
+  const auto facts = TRY(directory.read_result());
   const auto declared = read_declared_result(directory.artifacts() / "result.json");
   if (!declared && declared.error().kind == StoreError::Kind::io) {
     return tl::unexpected(declared.error());
   }
-  auto excerpt = excerpt_of(directory, *facts);
-  if (!excerpt) return tl::unexpected(excerpt.error());
+  auto excerpt = TRY(excerpt_of(directory, facts));
 
   const std::string summary_name = job.definition.name + "_summary";
-  auto collected = collect_artifacts(store, directory.artifacts(), limits::artifacts_max - 2,
-                                     {summary_name, logs_name});
-  if (!collected) return tl::unexpected(collected.error());
+  auto collected = TRY(collect_artifacts(store, directory.artifacts(), limits::artifacts_max - 2,
+                                         {summary_name, logs_name}));
 
-  JobVerdict verdict = job_verdict(job.definition, *facts, declared);
+  JobVerdict verdict = job_verdict(job.definition, facts, declared);
   const std::string said =
-      declared && declared->summary ? *declared->summary : default_summary(job, *facts, verdict);
-  const std::string added = remarks(*facts, collected->left_out);
-  auto summary = store.put(summary_name, "text/markdown", said + added + "\n");
-  if (!summary) return tl::unexpected(summary.error());
-  auto logs = store.put(logs_name, "text/plain", *excerpt);
-  if (!logs) return tl::unexpected(logs.error());
+      declared && declared->summary ? *declared->summary : default_summary(job, facts, verdict);
+  const std::string added = remarks(facts, collected.left_out);
+  auto summary = TRY(store.put(summary_name, "text/markdown", said + added + "\n"));
+  auto logs = TRY(store.put(logs_name, "text/plain", excerpt));
 
   JobResult report;
   report.outcome = verdict.outcome;
   report.failure = std::move(verdict.failure);
-  report.canceled = facts->canceled;
-  report.escaped_pids = facts->escaped_pids;
+  report.canceled = facts.canceled;
+  report.escaped_pids = facts.escaped_pids;
   report.result.summary = shortened(said, limits::summary_bytes_max - added.size()) + added;
-  report.result.logs_inline = std::move(*excerpt);
+  report.result.logs_inline = std::move(excerpt);
   report.result.external_ref = job.id;
   if (declared && declared->external_ref) report.result.external_ref = *declared->external_ref;
   if (declared && declared->metadata) report.result.metadata = *declared->metadata;
@@ -98,9 +92,9 @@ Stored<JobResult> report_job(const Job& job, const JobDirectory& directory, Arti
       report.quota_reset_at_ns = declared->quota_reset_at_ns();
     }
   }
-  report.result.artifacts = std::move(collected->artifacts);
-  report.result.artifacts.push_back(std::move(*summary));
-  report.result.artifacts.push_back(std::move(*logs));
+  report.result.artifacts = std::move(collected.artifacts);
+  report.result.artifacts.push_back(std::move(summary));
+  report.result.artifacts.push_back(std::move(logs));
   return report;
 }
 

@@ -1,5 +1,7 @@
 #include "server/followers/projector.h"
 
+#include "domain/try.h"
+
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -96,9 +98,8 @@ Stored<void> Projector::begin() {
 Stored<void> Projector::apply_up_to(Position tail) {
   if (auto begun = begin(); !begun) return begun;
   while (applied_.load() < tail) {
-    auto records = log_.read(applied_.load() + 1, apply_events_at_once);
-    if (!records) return tl::unexpected(records.error());
-    if (auto ok = index_.apply(*records); !ok) {
+    auto records = TRY(log_.read(applied_.load() + 1, apply_events_at_once));
+    if (auto ok = index_.apply(records); !ok) {
       using Kind = StoreError::Kind;
       if (ok.error().kind != Kind::full && ok.error().kind != Kind::io) return ok;
       hold_place(std::move(ok.error()));
@@ -106,7 +107,7 @@ Stored<void> Projector::apply_up_to(Position tail) {
       break;
     }
     hold_place(std::nullopt);
-    set_applied(records->back().position);
+    set_applied(records.back().position);
   }
   tell();
   return {};

@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "domain/refusals.h"
+#include "domain/try.h"
 #include "server/git/fence_marker.h"
 #include "server/git/git_command.h"
 #include "server/git/path_facts.h"
@@ -119,40 +120,36 @@ tl::expected<void, FenceHookError> keep_foreign(const Found& found) {
 
 FenceHookOutcome install_fence_hook(const fs::path& repository, const fs::path& binary,
                                     bool chain) {
-  const auto found = look_for_hook(repository);
-  if (!found) return tl::unexpected(found.error());
-  if (found->present && !found->ours) {
+  const auto found = TRY(look_for_hook(repository));
+  if (found.present && !found.ours) {
     if (!chain) {
-      return refuse("there is a pre-push hook already, " + found->hook.string() +
+      return refuse("there is a pre-push hook already, " + found.hook.string() +
                         "; with --force it is kept and runs after the check",
                     {"signalbox fence install " + shell_word(repository.string()) + " --force"});
     }
-    if (auto kept = keep_foreign(*found); !kept) return tl::unexpected(kept.error());
+    TRY(keep_foreign(found));
   }
-  FenceHookState state{found->hook, false, {}};
+  FenceHookState state{found.hook, false, {}};
   const std::string text = hook_text(binary);
-  if (found->text != text) {
-    if (auto written = write_hook(found->hook, text); !written) {
-      return tl::unexpected(written.error());
-    }
+  if (found.text != text) {
+    TRY(write_hook(found.hook, text));
     state.changed = true;
   }
-  if (is_there(found->chained)) state.chained = found->chained;
+  if (is_there(found.chained)) state.chained = found.chained;
   return state;
 }
 
 FenceHookOutcome uninstall_fence_hook(const fs::path& repository) {
-  const auto found = look_for_hook(repository);
-  if (!found) return tl::unexpected(found.error());
-  FenceHookState state{found->hook, false, {}};
-  if (!found->ours) return state;
+  const auto found = TRY(look_for_hook(repository));
+  FenceHookState state{found.hook, false, {}};
+  if (!found.ours) return state;
   std::error_code error;
-  if (is_there(found->chained)) {
-    fs::rename(found->chained, found->hook, error);
+  if (is_there(found.chained)) {
+    fs::rename(found.chained, found.hook, error);
   } else {
-    fs::remove(found->hook, error);
+    fs::remove(found.hook, error);
   }
-  if (error) return failed("can't remove " + found->hook.string() + ": " + error.message());
+  if (error) return failed("can't remove " + found.hook.string() + ": " + error.message());
   state.changed = true;
   return state;
 }

@@ -1,6 +1,7 @@
 #include "server/git/orphan_worktrees.h"
 
 #include "domain/ids.h"
+#include "domain/try.h"
 #include "server/git/git_command.h"
 #include "server/git/path_facts.h"
 #include "server/git/unsaved_work.h"
@@ -37,11 +38,10 @@ std::string why_left(const fs::path& path) {
 tl::expected<std::vector<OrphanWorktree>, std::string> list_orphans(const fs::path& repository,
                                                                     const fs::path& runs_directory,
                                                                     const IsLive& is_live) {
-  const auto listed = list_worktrees(repository);
-  if (!listed) return tl::unexpected(listed.error());
+  const auto listed = TRY(list_worktrees(repository));
   const fs::path runs = resolved_path(runs_directory);
   std::vector<OrphanWorktree> orphans;
-  for (const ListedWorktree& each : *listed) {
+  for (const ListedWorktree& each : listed) {
     const std::string run_id = run_of(each.path, runs);
     if (run_id.empty() || is_live(run_id)) continue;
     orphans.push_back({each.path, run_id, each.branch, why_left(each.path)});
@@ -52,10 +52,9 @@ tl::expected<std::vector<OrphanWorktree>, std::string> list_orphans(const fs::pa
 tl::expected<std::vector<OrphanOutcome>, std::string> remove_orphans(const fs::path& repository,
                                                                      const fs::path& runs_directory,
                                                                      const IsLive& is_live) {
-  const auto orphans = list_orphans(repository, runs_directory, is_live);
-  if (!orphans) return tl::unexpected(orphans.error());
+  const auto orphans = TRY(list_orphans(repository, runs_directory, is_live));
   std::vector<OrphanOutcome> outcomes;
-  for (const OrphanWorktree& orphan : *orphans) {
+  for (const OrphanWorktree& orphan : orphans) {
     RemovalOutcome outcome{Removal::left, {}, orphan.left_because};
     if (orphan.left_because.empty()) {
       RemovalRequest request{repository, orphan.path, orphan.run_id, orphan.branch};

@@ -4,6 +4,7 @@
 #include <system_error>
 
 #include "domain/ids.h"
+#include "domain/try.h"
 #include "server/git/git_command.h"
 #include "server/git/path_facts.h"
 #include "server/git/repository_lock.h"
@@ -31,15 +32,13 @@ GitOutcome git_in(const fs::path& directory, std::vector<std::string> arguments)
 // Takes the worktree off git's list; its directory is gone from its place by then.
 tl::expected<void, std::string> forget(const RemovalRequest& request) {
   const auto is_listed = [&]() -> tl::expected<bool, std::string> {
-    const auto listed = list_worktrees(request.repository);
-    if (!listed) return tl::unexpected(listed.error());
-    return std::any_of(listed->begin(), listed->end(), [&](const ListedWorktree& each) {
+    const auto listed = TRY(list_worktrees(request.repository));
+    return std::any_of(listed.begin(), listed.end(), [&](const ListedWorktree& each) {
       return resolved_path(each.path) == resolved_path(request.path);
     });
   };
-  const auto listed = is_listed();
-  if (!listed) return tl::unexpected(listed.error());
-  if (!*listed) return {};
+  const auto listed = TRY(is_listed());
+  if (!listed) return {};
   const GitOutcome removed = git_in(
       request.repository, {"worktree", "remove", "--force", "--force", request.path.string()});
   if (removed.ok) return {};
@@ -71,15 +70,14 @@ tl::expected<Standing, std::string> look_at(const RemovalRequest& request) {
 // The rescue ref, or empty where there was nothing to keep; else why it has to stay.
 tl::expected<std::string, std::string> keep_unsaved(const RemovalRequest& request) {
   const bool is_merge = request.path.filename().string().starts_with("merge-");
-  const auto work = look_for_unsaved_work(request.path, is_merge);
-  if (!work) return tl::unexpected(work.error());
-  if (!work->any()) return std::string();
+  const auto work = TRY(look_for_unsaved_work(request.path, is_merge));
+  if (!work.any()) return std::string();
   if (!request.rescue_unsaved) {
-    return tl::unexpected(std::string(work->uncommitted ? "it has uncommitted work"
-                                                        : "it has commits that no branch has"));
+    return tl::unexpected(std::string(work.uncommitted ? "it has uncommitted work"
+                                                       : "it has commits that no branch has"));
   }
-  if (!work->cannot_be_kept.empty()) {
-    return tl::unexpected("its work can't be kept: " + work->cannot_be_kept);
+  if (!work.cannot_be_kept.empty()) {
+    return tl::unexpected("its work can't be kept: " + work.cannot_be_kept);
   }
   auto ref = rescue_work(request.path, request.run_id, request.branch);
   if (!ref) return tl::unexpected("its work can't be kept: " + ref.error());

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 
 #include "domain/limits.h"
+#include "domain/try.h"
 #include "server/platform/atomic_file.h"
 #include "store/file_descriptor.h"
 #include "store/sha256.h"
@@ -23,12 +24,8 @@ Stored<Artifact> ArtifactStore::put(const std::string& name, const std::string& 
   if (const auto present = get(artifact.sha256); present && *present == content) return artifact;
 
   const std::filesystem::path path = path_of(artifact.sha256);
-  if (auto made = make_directories(path.parent_path()); !made) {
-    return tl::unexpected(std::move(made).error());
-  }
-  if (auto written = write_file_atomically(path, content); !written) {
-    return tl::unexpected(std::move(written).error());
-  }
+  TRY(make_directories(path.parent_path()));
+  TRY(write_file_atomically(path, content));
   return artifact;
 }
 

@@ -15,6 +15,7 @@
 #include <set>
 
 #include "domain/check.h"
+#include "domain/try.h"
 #include "server/platform/clock.h"
 #include "server/platform/service_manager.h"
 
@@ -174,12 +175,11 @@ tl::expected<ChildProcess, int> ChildProcess::start(Settings settings) {
   }
   if (settings.stderr_as_stdout) descriptors[2] = descriptors[1];
 
-  const auto pid = spawn(settings, descriptors);
-  if (!pid) return tl::unexpected(pid.error());
+  const auto pid = TRY(spawn(settings, descriptors));
   child.group_ = settings.group;
   child.reach_ = settings.reach;
-  child.identity_.pid = *pid;
-  if (const auto process = read_process(*pid)) child.identity_ = process->identity;
+  child.identity_.pid = pid;
+  if (const auto process = read_process(pid)) child.identity_ = process->identity;
   if (settings.reach == Reach::descendants) {
     const sigset_t signals = only_child_signal();
     child.end_notices_ = FileDescriptor(::signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC));

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "domain/check.h"
+#include "domain/try.h"
 
 namespace signalbox {
 namespace {
@@ -129,18 +130,17 @@ tl::expected<HttpResponse, HttpFailure> send(const OutgoingRequest& request,
                                              const HttpTimes& times) {
   OutgoingRequest next = request;
   for (int hops = 0; hops <= http_redirects_max; ++hops) {
-    auto hop = send_once(next, times);
-    if (!hop) return tl::unexpected(std::move(hop).error());
-    if (hop->response.status != 303 || hop->redirect.empty() || !request.follow) {
-      return std::move(hop->response);
+    auto hop = TRY(send_once(next, times));
+    if (hop.response.status != 303 || hop.redirect.empty() || !request.follow) {
+      return std::move(hop.response);
     }
-    if (next.url.starts_with("https:") && !hop->redirect.starts_with("https:")) {
+    if (next.url.starts_with("https:") && !hop.redirect.starts_with("https:")) {
       return tl::unexpected(HttpFailure{"a redirect from https to http isn't followed", true});
     }
     // Who the request is for is told to that one only.
-    if (!same_origin(request.url, hop->redirect)) next.headers.clear();
+    if (!same_origin(request.url, hop.redirect)) next.headers.clear();
     next.method = "GET";
-    next.url = hop->redirect;
+    next.url = hop.redirect;
     next.body.clear();
   }
   return tl::unexpected(

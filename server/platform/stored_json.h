@@ -7,6 +7,7 @@
 
 #include <boost/json/serialize.hpp>
 
+#include "domain/try.h"
 #include "server/platform/atomic_file.h"
 #include "server/text/described_json.h"
 #include "server/text/json_text.h"
@@ -22,9 +23,8 @@ Stored<void> write_stored_json(const std::filesystem::path& path, const T& value
 
 template <class T>
 Stored<T> read_stored_json(const std::filesystem::path& path) {
-  const auto text = read_regular_file(path, stored_json_bytes_max);
-  if (!text) return tl::unexpected(text.error());
-  const auto value = parse_json(*text).and_then(
+  const auto text = TRY(read_regular_file(path, stored_json_bytes_max));
+  const auto value = parse_json(text).and_then(
       [](const boost::json::value& parsed) { return from_json<T>(parsed); });
   const std::string expected = T{}.schema;
   if (value && value->schema == expected) return *value;

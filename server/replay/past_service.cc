@@ -11,6 +11,7 @@
 
 #include "domain/check.h"
 #include "domain/evolve.h"
+#include "domain/try.h"
 #include "projections/memory_table.h"
 #include "projections/world_digest.h"
 #include "projections/world_snapshot.h"
@@ -60,11 +61,10 @@ Stored<World> world_at(const EventLog& log, const std::filesystem::path& data, P
   auto begun = begin_fold(log, std::move(loaded.snapshot));
   if (!begun) return begun;
   World world = std::move(*begun);
-  const auto scanned = log.scan(world.position + 1, at, [&world](Record&& record) {
+  TRY(log.scan(world.position + 1, at, [&world](Record&& record) {
     evolve(world, record);
     return true;
-  });
-  if (!scanned) return tl::unexpected(scanned.error());
+  }));
   return world;
 }
 
@@ -155,11 +155,9 @@ Stored<std::unique_ptr<PastService>> PastService::open(const EventLog& log,
   if (const Horizon horizon = log.horizon(); at <= horizon.position) {
     return tl::unexpected(dropped_record(at, horizon));
   }
-  auto world = world_at(log, data, at);
-  if (!world) return tl::unexpected(std::move(world.error()));
-  const auto wall_ns = recorded_at(log, at);
-  if (!wall_ns) return tl::unexpected(wall_ns.error());
-  auto parts = std::make_unique<Parts>(log, data, std::move(*world), *wall_ns);
+  auto world = TRY(world_at(log, data, at));
+  const auto wall_ns = TRY(recorded_at(log, at));
+  auto parts = std::make_unique<Parts>(log, data, std::move(world), wall_ns);
   parts->settle();
   if (parts->failure) return tl::unexpected(std::move(*parts->failure));
   return std::unique_ptr<PastService>(new PastService(std::move(parts)));

@@ -7,6 +7,7 @@
 
 #include "domain/check.h"
 #include "domain/evolve.h"
+#include "domain/try.h"
 #include "projections/history_base.h"
 #include "projections/world_codec.h"
 #include "projections/world_snapshot.h"
@@ -30,23 +31,17 @@ Stored<std::optional<WalkStep>> ReplayWalk::go(Position position) {
     return tl::unexpected(dropped_record(position, horizon));
   }
   if (world_.position < horizon.position || position == 0) {
-    auto first = first_world(log_);
-    if (!first) return tl::unexpected(first.error());
-    world_ = std::move(*first);
+    auto first = TRY(first_world(log_));
+    world_ = std::move(first);
     if (position == 0) return std::optional<WalkStep>();
   }
   // The event before it is where its change is seen from.
   if (position <= world_.position || position - world_.position > keep_interval_events) {
-    if (auto restored = restore(position - 1); !restored) {
-      return tl::unexpected(std::move(restored.error()));
-    }
+    TRY(restore(position - 1));
   }
-  if (auto folded = fold_to(position - 1); !folded) {
-    return tl::unexpected(std::move(folded.error()));
-  }
-  auto records = log_.read(position, 1);
-  if (!records) return tl::unexpected(records.error());
-  WalkStep step{std::move(records->front()), {}};
+  TRY(fold_to(position - 1));
+  auto records = TRY(log_.read(position, 1));
+  WalkStep step{std::move(records.front()), {}};
   const auto before = noun_state(world_, step.record.stream);
   evolve(world_, step.record);
   step.changes = differences(before, noun_state(world_, step.record.stream));
@@ -56,11 +51,10 @@ Stored<std::optional<WalkStep>> ReplayWalk::go(Position position) {
 Stored<std::optional<WalkStep>> ReplayWalk::find(const std::function<bool(const Record&)>& wanted) {
   Position found = 0;
   const Position after = std::max(position(), log_.horizon().position);
-  const auto scanned = log_.scan(after + 1, tail(), [&](Record&& record) {
+  TRY(log_.scan(after + 1, tail(), [&](Record&& record) {
     if (wanted(record)) found = record.position;
     return found == 0;
-  });
-  if (!scanned) return tl::unexpected(scanned.error());
+  }));
   if (found == 0) return std::optional<WalkStep>();
   return go(found);
 }
@@ -69,13 +63,12 @@ Stored<std::vector<ReplayWalk::Touched>> ReplayWalk::streams_between(Position fr
                                                                      Position to) const {
   std::vector<Touched> streams;
   std::map<std::string, std::size_t> known;
-  const auto scanned = log_.scan(from + 1, to, [&](Record&& record) {
+  TRY(log_.scan(from + 1, to, [&](Record&& record) {
     const auto [place, is_new] = known.emplace(to_string(record.stream), streams.size());
     if (is_new) streams.push_back({std::move(record.stream), {}});
     streams[place->second].last_event = tag_of(record.event).name;
     return true;
-  });
-  if (!scanned) return tl::unexpected(scanned.error());
+  }));
   return streams;
 }
 
@@ -86,9 +79,8 @@ Stored<void> ReplayWalk::restore(Position position_max) {
   if (auto kept = kept_.upper_bound(position_max); kept != kept_.begin()) {
     kept = std::prev(kept);
     if (kept->first > best) {
-      auto world = decode_world(kept->second);
-      if (!world) return tl::unexpected(world.error());
-      world_ = std::move(*world);
+      auto world = TRY(decode_world(kept->second));
+      world_ = std::move(world);
       return {};
     }
   }
@@ -101,21 +93,19 @@ Stored<void> ReplayWalk::restore(Position position_max) {
     }
   }
   if (world_.position > position_max) {
-    auto first = first_world(log_);
-    if (!first) return tl::unexpected(first.error());
-    world_ = std::move(*first);
+    auto first = TRY(first_world(log_));
+    world_ = std::move(first);
   }
   return {};
 }
 
 Stored<void> ReplayWalk::fold_to(Position position) {
   if (position <= world_.position) return {};
-  const auto scanned = log_.scan(world_.position + 1, position, [this](Record&& record) {
+  TRY(log_.scan(world_.position + 1, position, [this](Record&& record) {
     evolve(world_, record);
     if (world_.position % keep_interval_events == 0) keep();
     return true;
-  });
-  if (!scanned) return tl::unexpected(scanned.error());
+  }));
   return {};
 }
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "domain/try.h"
 #include "server/rpc/pipeline_json.h"
 #include "store/codec.h"
 
@@ -9,13 +10,12 @@ namespace signalbox {
 
 Decided<const PinnedDefinition*> KnownPipeline::read(const boost::json::value& tables) {
   if (!tables_.is_null() && tables_ == tables) return &pinned_;
-  auto definition = pipeline_from_json(tables);
-  if (!definition) return tl::unexpected(std::move(definition.error()));
+  auto definition = TRY(pipeline_from_json(tables));
   tables_ = nullptr;  // should what follows throw, nothing is known
-  for (StationDefinition& station : definition->stations) {
+  for (StationDefinition& station : definition.stations) {
     if (station.coderunner && !station.coderunner->mode) station.coderunner->mode = mode_;
   }
-  pinned_.definition = std::move(*definition);
+  pinned_.definition = std::move(definition);
   pinned_.digest = pipeline_digest(pinned_.definition);
   tables_ = tables;
   return &pinned_;

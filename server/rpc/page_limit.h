@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "domain/refusals.h"
+#include "domain/try.h"
 
 namespace signalbox {
 
@@ -21,9 +22,7 @@ inline constexpr std::uint32_t events_read_rows_max = 1000;
 inline Decided<std::uint32_t> page_limit(std::optional<std::uint32_t> limit,
                                          std::uint32_t otherwise, std::uint32_t rows_max) {
   const std::uint32_t rows = limit.value_or(otherwise);
-  if (auto ok = require_between("limit", rows, 1, rows_max); !ok) {
-    return tl::unexpected(ok.error());
-  }
+  TRY(require_between("limit", rows, 1, rows_max));
   return rows;
 }
 

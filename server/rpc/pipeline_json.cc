@@ -4,6 +4,7 @@
 
 #include <toml++/toml.h>
 
+#include "domain/try.h"
 #include "server/text/described_json.h"
 #include "server/text/json_text.h"
 #include "server/text/time_text.h"
@@ -222,26 +223,18 @@ Decided<StationDefinition> station_from(StationTable& table) {
                             std::int64_t& ms) {
     return read_duration(text, station.name, field, ms);
   };
-  if (auto ok = duration(table.timeout, "timeout", station.timeout_ms); !ok) {
-    return tl::unexpected(ok.error());
-  }
+  TRY(duration(table.timeout, "timeout", station.timeout_ms));
   if (auto ok =
           duration(table.heartbeat_timeout, "heartbeat_timeout", station.heartbeat_timeout_ms);
       !ok) {
     return tl::unexpected(ok.error());
   }
-  if (auto ok = duration(table.cancel_grace, "cancel_grace", station.cancel_grace_ms); !ok) {
-    return tl::unexpected(ok.error());
-  }
-  if (auto ok = duration(table.stall_after, "stall_after", station.stall_after_ms); !ok) {
-    return tl::unexpected(ok.error());
-  }
+  TRY(duration(table.cancel_grace, "cancel_grace", station.cancel_grace_ms));
+  TRY(duration(table.stall_after, "stall_after", station.stall_after_ms));
   if (!table.stall_actions.empty()) station.stall_actions = table.stall_actions;
-  if (auto ok = read_executor(table, station); !ok) return tl::unexpected(ok.error());
+  TRY(read_executor(table, station));
   if (table.retry) {
-    if (auto ok = duration(table.retry->backoff, "retry.backoff", station.retry.backoff_ms); !ok) {
-      return tl::unexpected(ok.error());
-    }
+    TRY(duration(table.retry->backoff, "retry.backoff", station.retry.backoff_ms));
     station.retry.max_retries = table.retry->max_retries.value_or(station.retry.max_retries);
     if (!table.retry->strategies.empty()) station.retry.strategies = table.retry->strategies;
   }
@@ -263,11 +256,10 @@ Decided<PipelineDefinition> pipeline_from_json(const json::value& tables) {
                        table->budget->turns.value_or(0)};
   }
   for (StationTable& each : table->station) {
-    auto station = station_from(each);
-    if (!station) return tl::unexpected(station.error());
-    pipeline.stations.push_back(std::move(*station));
+    auto station = TRY(station_from(each));
+    pipeline.stations.push_back(std::move(station));
   }
-  if (auto ok = validate(pipeline); !ok) return tl::unexpected(ok.error());
+  TRY(validate(pipeline));
   return pipeline;
 }
 

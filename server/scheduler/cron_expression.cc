@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "domain/try.h"
 #include "server/text/utf8_text.h"
 
 namespace signalbox {
@@ -106,20 +107,18 @@ Parsed<int> value_of(const Field& field, std::string_view item, std::string_view
 Parsed<std::pair<int, int>> range_of(const Field& field, std::string_view item,
                                      std::string_view text) {
   const std::size_t dash = text.find('-');
-  const auto first = value_of(field, item, text.substr(0, dash));
-  if (!first) return tl::unexpected(first.error());
-  if (dash == std::string_view::npos) return std::pair(*first, *first);
-  const auto last = value_of(field, item, text.substr(dash + 1));
-  if (!last) return tl::unexpected(last.error());
-  const bool ends_on_sunday = &field == &day_of_week_field && *last == 0 && *first > 0;
-  const int end = ends_on_sunday ? 7 : *last;
-  if (*first > end) {
+  const auto first = TRY(value_of(field, item, text.substr(0, dash)));
+  if (dash == std::string_view::npos) return std::pair(first, first);
+  const auto last = TRY(value_of(field, item, text.substr(dash + 1)));
+  const bool ends_on_sunday = &field == &day_of_week_field && last == 0 && first > 0;
+  const int end = ends_on_sunday ? 7 : last;
+  if (first > end) {
     return wrong(field, item,
-                 "a range goes upwards; write two, such as " + std::to_string(*first) + "-" +
+                 "a range goes upwards; write two, such as " + std::to_string(first) + "-" +
                      std::to_string(field.last) + "," + std::to_string(field.first) + "-" +
                      std::to_string(end));
   }
-  return std::pair(*first, end);
+  return std::pair(first, end);
 }
 
 Parsed<std::uint64_t> bits_of_item(const Field& field, std::string_view item) {
@@ -127,9 +126,8 @@ Parsed<std::uint64_t> bits_of_item(const Field& field, std::string_view item) {
   const std::string_view base = item.substr(0, slash);
   const bool is_every = base == "*";
   const bool is_range = is_every || base.find('-') != std::string_view::npos;
-  const auto range = is_every ? Parsed<std::pair<int, int>>(std::pair(field.first, field.last))
-                              : range_of(field, item, base);
-  if (!range) return tl::unexpected(range.error());
+  const auto range = TRY(is_every ? Parsed<std::pair<int, int>>(std::pair(field.first, field.last))
+                                  : range_of(field, item, base));
   int step = 1;
   if (slash != std::string_view::npos) {
     const auto wanted = number(item.substr(slash + 1));
@@ -145,7 +143,7 @@ Parsed<std::uint64_t> bits_of_item(const Field& field, std::string_view item) {
     step = *wanted;
   }
   std::uint64_t bits = 0;
-  for (int value = range->first; value <= range->second; value += step) {
+  for (int value = range.first; value <= range.second; value += step) {
     bits |= std::uint64_t{1} << value;
   }
   return bits;
@@ -155,9 +153,8 @@ Parsed<std::uint64_t> bits_of_field(const Field& field, std::string_view text) {
   std::uint64_t bits = 0;
   for (const std::string_view item : split(text, ",")) {
     if (item.empty()) return wrong(field, text, "there is an empty item in the list");
-    const auto more = bits_of_item(field, item);
-    if (!more) return tl::unexpected(more.error());
-    bits |= *more;
+    const auto more = TRY(bits_of_item(field, item));
+    bits |= more;
   }
   return bits;
 }
@@ -184,9 +181,8 @@ tl::expected<CronExpression, std::string> CronExpression::parse(std::string_view
                                              &month_field, &day_of_week_field};
   std::array<std::uint64_t, 5> bits{};
   for (std::size_t index = 0; index < order.size(); ++index) {
-    const auto parsed = bits_of_field(*order[index], fields[index]);
-    if (!parsed) return tl::unexpected(parsed.error());
-    bits[index] = *parsed;
+    const auto parsed = TRY(bits_of_field(*order[index], fields[index]));
+    bits[index] = parsed;
   }
   CronExpression cron;
   cron.minutes_ = bits[0];

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "domain/try.h"
 #include "server/engine/engine.h"
 #include "server/scheduler/crash_verdicts.h"
 
@@ -17,10 +18,9 @@ Stored<Incarnation> begin_incarnation(Engine& engine, const IncarnationFacts& fa
   if (!begun.after_crash) return begun;
 
   begun.verdicts = crash_verdicts(engine.world(), site.find_job);
-  const auto report = site.keep(crash_report(
-      {begun.number, facts.created_at_ns, begun.last_durable, facts.torn_bytes}, begun.verdicts));
-  if (!report) return tl::unexpected(report.error());
-  begun.report = report->sha256;
+  const auto report = TRY(site.keep(crash_report(
+      {begun.number, facts.created_at_ns, begun.last_durable, facts.torn_bytes}, begun.verdicts)));
+  begun.report = report.sha256;
   FinishRecovery finish{begun.last_durable, facts.torn_bytes, {}, begun.report};
   for (const CrashVerdict& verdict : begun.verdicts) {
     finish.items.push_back(verdict.item);

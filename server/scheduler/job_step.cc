@@ -1,5 +1,7 @@
 #include "server/scheduler/job_step.h"
 
+#include "domain/try.h"
+
 #include <vector>
 
 namespace signalbox {
@@ -67,11 +69,10 @@ class Stepper {
 
  private:
   Executed<void> report_learned_ref() {
-    const auto ref = executor_.learned_ref(job_);
-    if (!ref) return tl::unexpected(ref.error());
-    if (ref->empty() || *ref == progress_.learned_ref) return {};
-    progress_.learned_ref = *ref;
-    reports_.submitted(job_, *ref);
+    const auto ref = TRY(executor_.learned_ref(job_));
+    if (ref.empty() || ref == progress_.learned_ref) return {};
+    progress_.learned_ref = ref;
+    reports_.submitted(job_, ref);
     return {};
   }
 

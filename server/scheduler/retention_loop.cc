@@ -6,6 +6,7 @@
 #include "domain/limits.h"
 #include "domain/nanoseconds.h"
 #include "domain/own_loops.h"
+#include "domain/try.h"
 #include "server/text/utf8_text.h"
 
 namespace signalbox {
@@ -36,12 +37,11 @@ OpenNouns open_nouns(const World& world) {
 Stored<bool> has_old_records(const EventLog& log, std::int64_t until_ns, const OpenNouns& open,
                              const std::atomic<bool>& stopped) {
   bool found = false;
-  const auto scanned = log.scan(log.horizon().position + 1, log.tail(), [&](Record&& record) {
+  TRY(log.scan(log.horizon().position + 1, log.tail(), [&](Record&& record) {
     if (stopped || record.recorded_at_ns > until_ns) return false;
     found = event_as<HistoryDropped>(record.event) == nullptr && !open.has(record.stream);
     return !found;
-  });
-  if (!scanned) return tl::unexpected(scanned.error());
+  }));
   return found;
 }
 

@@ -1,6 +1,7 @@
 #include "server/scheduler/retention_settings.h"
 
 #include "domain/limits.h"
+#include "domain/try.h"
 #include "server/text/time_text.h"
 #include "store/durable_file.h"
 #include "store/signed_note.h"
@@ -66,7 +67,7 @@ tl::expected<RetentionSettings, std::string> read_retention_settings(const Reten
   }
   auto schedule = Schedule::parse(texts.schedule, texts.time_zone);
   if (!schedule) return tl::unexpected("retention.schedule: " + schedule.error());
-  if (auto ok = require_signing_key(texts.key); !ok) return tl::unexpected(ok.error());
+  TRY(require_signing_key(texts.key));
   return RetentionSettings{*older_than_ms, texts.archive, texts.key, std::move(*schedule)};
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "domain/limits.h"
+#include "domain/try.h"
 #include "server/engine/engine.h"
 
 namespace signalbox {
@@ -83,9 +84,7 @@ BeginTick ScheduledLoop::begin_command(const std::string& reason, std::int64_t d
 }
 
 Decided<void> ScheduledLoop::skip(const std::string& reason, std::int64_t due_ns) {
-  const auto applied =
-      engine_.begin(by_the_service).apply(NoteTickSkipped{begin_command(reason, due_ns)});
-  if (!applied) return tl::unexpected(applied.error());
+  TRY(engine_.begin(by_the_service).apply(NoteTickSkipped{begin_command(reason, due_ns)}));
   return {};
 }
 

@@ -33,6 +33,7 @@
 #include "domain/error.h"
 #include "domain/ids.h"
 #include "domain/station_events.h"
+#include "domain/try.h"
 
 namespace signalbox {
 
@@ -228,9 +229,7 @@ std::string_view enumerator_in(const void* value, const Type& type);
 template <class T>
 Decided<T> from_json(const boost::json::value& value, std::string_view path = {}) {
   T out{};
-  if (auto ok = described_json::read(value, path, described_json::type_of<T>, &out); !ok) {
-    return tl::unexpected(std::move(ok.error()));
-  }
+  TRY(described_json::read(value, path, described_json::type_of<T>, &out));
   return out;
 }
 
@@ -238,9 +237,7 @@ Decided<T> from_json(const boost::json::value& value, std::string_view path = {}
 template <class T>
 Decided<T> from_json(const boost::json::object& object, std::string_view path = {}) {
   T out{};
-  if (auto ok = described_json::read(object, path, described_json::type_of<T>, &out); !ok) {
-    return tl::unexpected(std::move(ok.error()));
-  }
+  TRY(described_json::read(object, path, described_json::type_of<T>, &out));
   return out;
 }
 

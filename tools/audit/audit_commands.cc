@@ -2,6 +2,7 @@
 #include <memory>
 #include <optional>
 
+#include "domain/try.h"
 #include "store/durable_file.h"
 #include "store/merkle_tree.h"
 #include "store/tree_head.h"
@@ -115,12 +116,10 @@ ExitCode put_signed(const Invocation& invocation, const SignOptions& options,
 }
 
 Called<json::object> make_checkpoint(const Invocation& invocation, const SignOptions& options) {
-  const auto signers = read_signers(options.signing_keys);
-  if (!signers) return tl::unexpected(signers.error());
-  const auto log = open_audit_log(invocation.data_directory());
-  if (!log) return tl::unexpected(log.error());
-  const Position to = options.to.value_or(log->tail());
-  if (auto known = require_position(*log, to); !known) return tl::unexpected(known.error());
+  const auto signers = TRY(read_signers(options.signing_keys));
+  const auto log = TRY(open_audit_log(invocation.data_directory()));
+  const Position to = options.to.value_or(log.tail());
+  TRY(require_position(log, to));
   // All of it is read, whatever is believed: this is what somebody signs.
   MerkleFrontier frontier;
   Sha256 sha256;
@@ -130,12 +129,12 @@ Called<json::object> make_checkpoint(const Invocation& invocation, const SignOpt
     if (tree.leaves == to) frontier = tree;
     return {};
   };
-  if (auto scanned = scan_leaves(*log, scan); !scanned) return tl::unexpected(scanned.error());
-  const TreeHead head{signers->front().verifier().name, to, merkle_root(frontier, sha256)};
+  TRY(scan_leaves(log, scan));
+  const TreeHead head{signers.front().verifier().name, to, merkle_root(frontier, sha256)};
   return json::object{{"origin", head.origin},
                       {"size", head.size},
                       {"root", to_hex(head.root)},
-                      {"checkpoint", sign_note(tree_head_text(head), *signers)}};
+                      {"checkpoint", sign_note(tree_head_text(head), signers)}};
 }
 
 void add_checkpoint(ToolCommand audit, Invocation& invocation) {
@@ -155,22 +154,16 @@ void add_checkpoint(ToolCommand audit, Invocation& invocation) {
 }
 
 Called<json::object> make_proof(const Invocation& invocation, const SignOptions& options) {
-  const auto signers = read_signers(options.signing_keys);
-  if (!signers) return tl::unexpected(signers.error());
-  const auto log = open_audit_log(invocation.data_directory());
-  if (!log) return tl::unexpected(log.error());
-  const Position size = options.to.value_or(log->tail());
-  if (auto known = require_position(*log, size); !known) return tl::unexpected(known.error());
-  if (auto known = require_position(*log, options.position); !known) {
-    return tl::unexpected(known.error());
-  }
+  const auto signers = TRY(read_signers(options.signing_keys));
+  const auto log = TRY(open_audit_log(invocation.data_directory()));
+  const Position size = options.to.value_or(log.tail());
+  TRY(require_position(log, size));
+  TRY(require_position(log, options.position));
   if (options.position > size) {
     return tl::unexpected(usage_error("POSITION lies after --to"));
   }
-  const auto proof = prove_position(*log, options.position, size, *signers);
-  if (!proof) return tl::unexpected(proof.error());
-  return json::object{
-      {"position", options.position}, {"size", size}, {"proof", proof_text(*proof)}};
+  const auto proof = TRY(prove_position(log, options.position, size, signers));
+  return json::object{{"position", options.position}, {"size", size}, {"proof", proof_text(proof)}};
 }
 
 void add_prove(ToolCommand audit, Invocation& invocation) {

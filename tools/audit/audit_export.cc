@@ -1,5 +1,6 @@
 #include "tools/audit/audit_export.h"
 
+#include "domain/try.h"
 #include "server/engine/dropped_history.h"
 #include "tools/audit/export_directory.h"
 #include "tools/cli/call_error.h"
@@ -59,30 +60,29 @@ CallError other_log(const std::filesystem::path& directory, const ExportManifest
 }
 
 Called<Exported> export_log(const ExportRequest& request) {
-  const auto log = open_audit_log(request.data);
-  if (!log) return tl::unexpected(log.error());
-  const Position to = request.to.value_or(log->tail());
-  if (auto known = require_position(*log, to); !known) return tl::unexpected(known.error());
+  const auto log = TRY(open_audit_log(request.data));
+  const Position to = request.to.value_or(log.tail());
+  TRY(require_position(log, to));
   if (request.from.value_or(1) < 1 || request.from.value_or(1) > to) {
     return tl::unexpected(
         usage_error("--from must lie between 1 and --to, which is " + std::to_string(to)));
   }
-  const Position horizon = log->log->horizon().position;
+  const Position horizon = log.log->horizon().position;
   const Position from = request.from.value_or(horizon + 1);
-  if (from <= horizon) return tl::unexpected(from_rejection(history_dropped(*log->log, from)));
+  if (from <= horizon) return tl::unexpected(from_rejection(history_dropped(*log.log, from)));
   if (const Position begin = export_begin(request.format, from, horizon); begin > to) {
     return tl::unexpected(no_whole_tile(request, begin, horizon, to));
   }
-  const auto directory = ExportDirectory::take(request.directory, request.format, request.signers);
-  if (!directory) return tl::unexpected(directory.error());
-  const auto& present = directory->present;
+  const auto directory =
+      TRY(ExportDirectory::take(request.directory, request.format, request.signers));
+  const auto& present = directory.present;
   if (present && (request.from.value_or(present->to + 1) != present->to + 1 || to < present->to)) {
     return tl::unexpected(usage_error(
         request.directory.string() + " has the records " + std::to_string(present->from) + " to " +
         std::to_string(present->to) + ": it goes on from " + std::to_string(present->to + 1)));
   }
   if (present && present->to < horizon) {
-    return tl::unexpected(cut_off(request, *log->log, *present));
+    return tl::unexpected(cut_off(request, *log.log, *present));
   }
   Exported exported;
   ExportManifest& manifest = exported.manifest;
@@ -92,14 +92,10 @@ Called<Exported> export_log(const ExportRequest& request) {
   manifest.to = to;
   const Position write_from = present ? present->to + 1 : manifest.from;
   exported.records = to + 1 - write_from;
-  const auto written =
-      request.format == ExportFormat::tlog
-          ? export_tiles(*log, directory->path, manifest, write_from, present)
-          : export_cloud_events(*log, directory->path, manifest, write_from, present);
-  if (!written) return tl::unexpected(written.error());
-  if (auto finished = directory->finish(manifest, request.signers); !finished) {
-    return tl::unexpected(finished.error());
-  }
+  TRY(request.format == ExportFormat::tlog
+          ? export_tiles(log, directory.path, manifest, write_from, present)
+          : export_cloud_events(log, directory.path, manifest, write_from, present));
+  TRY(directory.finish(manifest, request.signers));
   return exported;
 }
 

@@ -1,6 +1,7 @@
 // `signalbox audit export`.
 #include <memory>
 
+#include "domain/try.h"
 #include "tools/audit/audit_export.h"
 #include "tools/audit/audit_keys.h"
 #include "tools/audit/audit_options.h"
@@ -21,30 +22,28 @@ struct ExportOptions {
 };
 
 Called<json::object> run_export(const Invocation& invocation, const ExportOptions& options) {
-  const auto signers = read_signers(options.signing_keys);
-  if (!signers) return tl::unexpected(signers.error());
+  const auto signers = TRY(read_signers(options.signing_keys));
   ExportRequest request;
   request.data = invocation.data_directory();
   request.directory = options.directory;
   request.format = options.format == "tlog" ? ExportFormat::tlog : ExportFormat::cloudevents;
   request.from = options.from;
   request.to = options.to;
-  request.signers = *signers;
+  request.signers = signers;
   request.same_log.clear();
   for (const std::string& file : options.signing_keys) {
     request.same_log +=
         (request.same_log.empty() ? "" : " ") + ("--signing-key " + for_the_shell(file));
   }
   if (!invocation.data.empty()) request.same_log += " --data " + for_the_shell(invocation.data);
-  const auto exported = export_log(request);
-  if (!exported) return tl::unexpected(exported.error());
+  const auto exported = TRY(export_log(request));
   return json::object{{"directory", options.directory},
                       {"format", options.format},
-                      {"origin", exported->manifest.origin},
-                      {"from", exported->manifest.from},
-                      {"to", exported->manifest.to},
-                      {"records", exported->records},
-                      {"root", to_hex(exported->manifest.root)}};
+                      {"origin", exported.manifest.origin},
+                      {"from", exported.manifest.from},
+                      {"to", exported.manifest.to},
+                      {"records", exported.records},
+                      {"root", to_hex(exported.manifest.root)}};
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "domain/try.h"
 #include "server/scheduler/retention_settings.h"
 #include "store/durable_file.h"
 #include "store/file_descriptor.h"
@@ -75,9 +76,8 @@ Called<std::vector<NoteSigner>> read_signers(const std::vector<std::string>& fil
 Called<std::vector<NoteVerifier>> read_verifiers(const std::vector<std::string>& words) {
   std::vector<NoteVerifier> verifiers;
   for (const std::string& word : words) {
-    const auto text = text_from(word);
-    if (!text) return tl::unexpected(text.error());
-    auto verifier = parse_verifier(without_line_break(*text));
+    const auto text = TRY(text_from(word));
+    auto verifier = parse_verifier(without_line_break(text));
     if (!verifier) {
       return tl::unexpected(usage_error(
           "--key is a verifier key, NAME+ID+KEY as `signalbox audit keygen` prints it, or @FILE "

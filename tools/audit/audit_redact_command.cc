@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "domain/limits.h"
+#include "domain/try.h"
 #include "server/text/utf8_text.h"
 #include "store/durable_file.h"
 #include "tools/audit/audit_log.h"
@@ -134,9 +135,8 @@ Called<json::object> run_redact(const Invocation& invocation, const RedactOption
     plan = *std::move(planned);
   }
   if (!plan.fields.empty()) {
-    const auto tail = prove_redaction(data, plan, options.reason);
-    if (!tail) return tl::unexpected(tail.error());
-    proved = *tail;
+    const auto tail = TRY(prove_redaction(data, plan, options.reason));
+    proved = tail;
   }
   json::object result{{"position", options.position},
                       {"type", tag_of(plan.record.event).name},
@@ -145,31 +145,27 @@ Called<json::object> run_redact(const Invocation& invocation, const RedactOption
                       {"redacted", !options.dry_run && !plan.fields.empty()}};
   if (options.dry_run) return result;
 
-  const auto log = open_to_redact(data, options);
-  if (!log) return tl::unexpected(log.error());
+  const auto log = TRY(open_to_redact(data, options));
   if (plan.fields.empty()) {
     result["redaction_position"] = plan.redacted_at;
     return result;
   }
-  if ((*log)->tail() != proved) {
+  if (log->tail() != proved) {
     return tl::unexpected(
         redaction_refused("LOG_MOVED", "a server wrote to the log meanwhile; nothing was changed",
-                          {{"tail", (*log)->tail()}}, {same_command(options)}));
+                          {{"tail", log->tail()}}, {same_command(options)}));
   }
-  if (auto applied = apply_redaction(**log, data, plan, options); !applied) {
-    return tl::unexpected(applied.error());
-  }
-  result["redaction_position"] = (*log)->tail();
+  TRY(apply_redaction(*log, data, plan, options));
+  result["redaction_position"] = log->tail();
   const auto pieces = search_pieces(plan.erased);
-  const auto remaining = search_erased(data, **log, pieces);
-  if (!remaining) return tl::unexpected(remaining.error());
+  const auto remaining = TRY(search_erased(data, *log, pieces));
   json::array places;
-  for (const RemainingPlace& each : remaining->kept) {
+  for (const RemainingPlace& each : remaining.kept) {
     places.push_back(describe_place(each, data, options));
   }
   result["searched"] = !pieces.empty();
   result["remaining"] = std::move(places);
-  result["remaining_total"] = remaining->total;
+  result["remaining_total"] = remaining.total;
   result["elsewhere"] = elsewhere_note;
   return result;
 }

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "domain/try.h"
 #include "server/platform/clock.h"
 #include "server/text/time_text.h"
 #include "server/text/utf8_text.h"
@@ -26,8 +27,7 @@ struct RetainOptions {
 };
 
 Called<json::object> run_retain(const Invocation& invocation, const RetainOptions& options) {
-  const auto signers = read_signers(options.signing_keys);
-  if (!signers) return tl::unexpected(signers.error());
+  const auto signers = TRY(read_signers(options.signing_keys));
   const auto older_than_ms = parse_duration_ms(options.older_than);
   if (!older_than_ms || *older_than_ms < 0) {
     return tl::unexpected(
@@ -42,13 +42,12 @@ Called<json::object> run_retain(const Invocation& invocation, const RetainOption
   request.older_than_ms = *older_than_ms;
   request.now_ns = SystemClock().wall_ns();
   request.actor = "uid:" + std::to_string(::getuid());
-  request.signers = *signers;
+  request.signers = signers;
   request.dry_run = options.dry_run;
-  const auto report = retain(request);
-  if (!report) return tl::unexpected(report.error());
-  const RetentionPlan& plan = report->plan;
+  const auto report = TRY(retain(request));
+  const RetentionPlan& plan = report.plan;
   json::object result{{"dry_run", options.dry_run},
-                      {"dropped", report->dropped_at != 0},
+                      {"dropped", report.dropped_at != 0},
                       {"from", plan.from},
                       {"horizon", plan.horizon},
                       {"records_dropped", plan.records_dropped},
@@ -57,15 +56,15 @@ Called<json::object> run_retain(const Invocation& invocation, const RetainOption
                       {"runs_kept", plan.runs_kept},
                       {"cards_kept", plan.cards_kept},
                       {"base_bytes", plan.drop.base.size()},
-                      {"log_bytes_before", report->log_bytes_before},
-                      {"log_bytes_after", report->log_bytes_after}};
-  if (!report->archive.empty()) result["archive"] = report->archive.string();
-  if (report->dropped_at != 0) result["dropped_at"] = report->dropped_at;
-  result["key_adopted"] = report->strange_key.empty();
-  if (!report->strange_key.empty()) {
-    result["strange_key"] = report->strange_key;
+                      {"log_bytes_before", report.log_bytes_before},
+                      {"log_bytes_after", report.log_bytes_after}};
+  if (!report.archive.empty()) result["archive"] = report.archive.string();
+  if (report.dropped_at != 0) result["dropped_at"] = report.dropped_at;
+  result["key_adopted"] = report.strange_key.empty();
+  if (!report.strange_key.empty()) {
+    result["strange_key"] = report.strange_key;
     result["adopt_command"] =
-        "signalbox audit adopt " + for_the_shell(signers->front().verifier().text());
+        "signalbox audit adopt " + for_the_shell(signers.front().verifier().text());
   }
   return result;
 }

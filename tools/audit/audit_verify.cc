@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "domain/try.h"
 #include "store/durable_file.h"
 #include "store/merkle_tree.h"
 #include "tools/audit/export_directory.h"
@@ -111,9 +112,8 @@ Called<Verified> verify_export(const VerifyRequest& request) {
   }
   Verified verified;
   verified.manifest = notes->manifest;
-  auto old_head = read_old_head(request, verified.manifest, findings);
-  if (!old_head) return tl::unexpected(old_head.error());
-  verified.old_head = *old_head;
+  auto old_head = TRY(read_old_head(request, verified.manifest, findings));
+  verified.old_head = old_head;
   find_strangers(request.directory, verified.manifest, findings);
   TreeCheck tree(verified.manifest, verified.old_head,
                  request.old_checkpoint.value_or(fs::path()).string(), findings);

@@ -2,6 +2,7 @@
 #include <fstream>
 #include <memory>
 
+#include "domain/try.h"
 #include "server/text/time_text.h"
 #include "store/durable_file.h"
 #include "tools/audit/audit_keys.h"
@@ -60,40 +61,36 @@ bool is_capsule(const std::string& path) {
 
 Called<json::object> verify_capsule_file(const std::string& path,
                                          const std::vector<NoteVerifier>& trusted) {
-  const auto capsule = read_capsule(path, trusted, {});
-  if (!capsule) return tl::unexpected(capsule.error());
-  return json::object{{"origin", capsule->head.origin},
-                      {"size", capsule->head.size},
-                      {"run_id", to_string(capsule->run_id)},
-                      {"records", capsule->records.size()},
-                      {"artifacts", capsule->artifacts}};
+  const auto capsule = TRY(read_capsule(path, trusted, {}));
+  return json::object{{"origin", capsule.head.origin},
+                      {"size", capsule.head.size},
+                      {"run_id", to_string(capsule.run_id)},
+                      {"records", capsule.records.size()},
+                      {"artifacts", capsule.artifacts}};
 }
 
 Called<json::object> run_verify(const VerifyOptions& options) {
-  const auto trusted = read_verifiers(options.keys);
-  if (!trusted) return tl::unexpected(trusted.error());
+  const auto trusted = TRY(read_verifiers(options.keys));
   std::error_code failed;
   if (std::filesystem::is_regular_file(options.path, failed)) {
     if (options.old_checkpoint) {
       return tl::unexpected(usage_error("--old-checkpoint is for exports"));
     }
-    if (is_capsule(options.path)) return verify_capsule_file(options.path, *trusted);
-    return verify_proof_file(options.path, *trusted);
+    if (is_capsule(options.path)) return verify_capsule_file(options.path, trusted);
+    return verify_proof_file(options.path, trusted);
   }
-  VerifyRequest request{options.path, *trusted, {}};
+  VerifyRequest request{options.path, trusted, {}};
   if (options.old_checkpoint) request.old_checkpoint = *options.old_checkpoint;
-  const auto verified = verify_export(request);
-  if (!verified) return tl::unexpected(verified.error());
-  const ExportManifest& manifest = verified->manifest;
+  const auto verified = TRY(verify_export(request));
+  const ExportManifest& manifest = verified.manifest;
   json::object result{{"format", std::string(name_of(manifest.format))},
                       {"origin", manifest.origin},
                       {"from", manifest.from},
                       {"to", manifest.to},
                       {"records", manifest.to + 1 - manifest.from},
                       {"root", to_hex(manifest.root)}};
-  if (verified->old_head) result["consistent_with"] = verified->old_head->size;
-  result["adopted_keys"] =
-      json::array(verified->adopted_keys.begin(), verified->adopted_keys.end());
+  if (verified.old_head) result["consistent_with"] = verified.old_head->size;
+  result["adopted_keys"] = json::array(verified.adopted_keys.begin(), verified.adopted_keys.end());
   return result;
 }
 

@@ -1,5 +1,6 @@
 #include "tools/audit/capsule_replay.h"
 
+#include "domain/try.h"
 #include "projections/run_row.h"
 #include "projections/timeline.h"
 #include "server/rpc/methods/timeline_json.h"
@@ -56,8 +57,7 @@ void add_capsule_options(ToolCommand command, CapsuleReplay& options) {
 }
 
 Called<json::object> replay_capsule(const CapsuleReplay& options) {
-  const auto trusted = read_verifiers(options.keys);
-  if (!trusted) return tl::unexpected(trusted.error());
+  const auto trusted = TRY(read_verifiers(options.keys));
   std::function<Called<void>(const CapsuleArtifact&)> take;
   if (!options.artifacts_to.empty()) {
     std::error_code failed;
@@ -67,15 +67,14 @@ Called<json::object> replay_capsule(const CapsuleReplay& options) {
       return keep_artifact(options.artifacts_to, artifact);
     };
   }
-  const auto capsule = read_capsule(options.file, *trusted, take);
-  if (!capsule) return tl::unexpected(capsule.error());
-  auto run = capsule_run(*capsule, options.artifacts_to);
+  const auto capsule = TRY(read_capsule(options.file, trusted, take));
+  auto run = capsule_run(capsule, options.artifacts_to);
   if (!run) return run;
-  return json::object{{"origin", capsule->head.origin},
-                      {"size", capsule->head.size},
-                      {"records", capsule->records.size()},
-                      {"artifacts", capsule->artifacts},
-                      {"signature_checked", capsule->signature_checked},
+  return json::object{{"origin", capsule.head.origin},
+                      {"size", capsule.head.size},
+                      {"records", capsule.records.size()},
+                      {"artifacts", capsule.artifacts},
+                      {"signature_checked", capsule.signature_checked},
                       {"run", *std::move(run)}};
 }
 

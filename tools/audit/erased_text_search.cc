@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <functional>
 
+#include "domain/try.h"
 #include "store/file_descriptor.h"
 
 namespace signalbox {
@@ -153,9 +154,7 @@ Called<RemainingPlaces> search_erased(const std::filesystem::path& data, const R
   RemainingPlaces places;
   if (pieces.empty()) return places;
   PieceSearch search(pieces);
-  if (auto searched = search_records(log, search, places); !searched) {
-    return tl::unexpected(searched.error());
-  }
+  TRY(search_records(log, search, places));
   std::vector<std::string> unaccounted;
   for (std::size_t index = 0; index < pieces.size(); ++index) {
     if (!search.found(index)) unaccounted.push_back(pieces[index]);

@@ -1,6 +1,7 @@
 // The export as lines of CloudEvents, in segments, each with a file of digests beside it.
 #include <optional>
 
+#include "domain/try.h"
 #include "store/merkle_tree.h"
 #include "tools/audit/audit_export.h"
 #include "tools/audit/cloud_event.h"
@@ -36,12 +37,10 @@ class SegmentWriter {
     if (chunk.first < write_from_ || chunk.leaves.empty()) return {};
     if (!lines_) {
       segment_.first = chunk.first;
-      auto lines = ExportFile::create(directory_ / segment_.lines_name());
-      if (!lines) return tl::unexpected(lines.error());
-      auto digests = ExportFile::create(directory_ / segment_.digests_name());
-      if (!digests) return tl::unexpected(digests.error());
-      lines_ = std::move(*lines);
-      digests_ = std::move(*digests);
+      auto lines = TRY(ExportFile::create(directory_ / segment_.lines_name()));
+      auto digests = TRY(ExportFile::create(directory_ / segment_.digests_name()));
+      lines_ = std::move(lines);
+      digests_ = std::move(digests);
     }
     if (auto written = lines_->write(chunk.text); !written) return written;
     if (auto written = digests_->write(chunk.text_digests); !written) return written;

@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "domain/try.h"
 #include "store/durable_file.h"
 #include "store/file_descriptor.h"
 #include "store/tree_head.h"
@@ -106,9 +107,7 @@ Called<ExportDirectory> ExportDirectory::take(const fs::path& path, ExportFormat
     return tl::unexpected(from_store_error(written.error()));
   }
   if (interrupted) {
-    if (auto removed = remove_leftovers(directory); !removed) {
-      return tl::unexpected(removed.error());
-    }
+    TRY(remove_leftovers(directory));
   }
   return directory;
 }

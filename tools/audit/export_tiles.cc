@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "domain/check.h"
+#include "domain/try.h"
 #include "store/merkle_tree.h"
 #include "tools/audit/audit_export.h"
 #include "tools/audit/export_directory.h"
@@ -116,9 +117,8 @@ class TileWriter {
     const std::filesystem::path path = directory_ / tile_path(tile);
     std::error_code failed;
     std::filesystem::create_directories(path.parent_path(), failed);
-    auto file = ExportFile::create(path);
-    if (!file) return tl::unexpected(file.error());
-    return file->write(bytes);
+    auto file = TRY(ExportFile::create(path));
+    return file.write(bytes);
   }
 
   std::filesystem::path directory_;

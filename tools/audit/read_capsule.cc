@@ -3,6 +3,7 @@
 
 #include <boost/json/parse.hpp>
 
+#include "domain/try.h"
 #include "store/base64.h"
 #include "store/codec.h"
 #include "store/described_archive.h"
@@ -221,7 +222,7 @@ Called<Capsule> read_capsule(const std::filesystem::path& file,
   CapsuleReader reader(file, take);
   std::uint64_t number = 1;
   for (std::string next; std::getline(stream, next); ++number) {
-    if (auto read = reader.line(last, number); !read) return tl::unexpected(read.error());
+    TRY(reader.line(last, number));
     std::swap(last, next);
   }
   const bool ended = stream.eof() && !last.empty();

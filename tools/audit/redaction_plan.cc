@@ -6,6 +6,7 @@
 
 #include <boost/json/array.hpp>
 
+#include "domain/try.h"
 #include "server/engine/dropped_history.h"
 #include "store/redaction.h"
 #include "tools/audit/audit_log.h"
@@ -27,12 +28,11 @@ std::string joined(const std::vector<std::string>& words) {
 // Returns the position of the latest event that redacted this record, or 0.
 Stored<Position> find_redaction(const RocksEventLog& log, Position position) {
   Position found = 0;
-  const auto scanned = log.scan(position + 1, log.tail(), [&](Record&& record) {
+  TRY(log.scan(position + 1, log.tail(), [&](Record&& record) {
     const auto* event = event_as<PayloadRedacted>(record.event);
     if (event != nullptr && event->redacted_position == position) found = record.position;
     return true;
-  });
-  if (!scanned) return tl::unexpected(scanned.error());
+  }));
   return found;
 }
 
@@ -106,9 +106,7 @@ Called<RedactionPlan> plan_redaction(const RocksEventLog& log, Position position
   });
   if (!scanned) return tl::unexpected(from_store_error(scanned.error()));
   const std::vector<std::string> there = free_text_fields(plan.record.event);
-  if (auto known = require_fields(plan, there, fields); !known) {
-    return tl::unexpected(known.error());
-  }
+  TRY(require_fields(plan, there, fields));
   const std::vector<std::string>& wanted = fields.empty() ? there : fields;
   for (FoundText& each : free_texts(plan.record.event)) {
     const bool is_wanted = std::find(wanted.begin(), wanted.end(), each.field) != wanted.end();

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "domain/nanoseconds.h"
+#include "domain/try.h"
 #include "projections/history_base.h"
 #include "projections/rocks_table.h"
 #include "server/engine/engine.h"
@@ -99,10 +100,9 @@ Stored<RetentionPlan> plan_on_disk(const EventLog& log, std::int64_t until_ns,
                                    const fs::path& scratch) {
   std::error_code ignored;
   fs::remove_all(scratch, ignored);
-  auto opened = RocksTable::open_or_recreate(scratch, RunIndex::format);
-  if (!opened) return tl::unexpected(opened.error());
-  auto plan = plan_retention(log, until_ns, *opened->table);
-  opened->table.reset();
+  auto opened = TRY(RocksTable::open_or_recreate(scratch, RunIndex::format));
+  auto plan = plan_retention(log, until_ns, *opened.table);
+  opened.table.reset();
   fs::remove_all(scratch, ignored);
   return plan;
 }
@@ -121,16 +121,15 @@ Called<ExportManifest> archive_records(const RetentionRequest& request, const Re
   if (!is_whole) wanted.from = plan.from;
   wanted.to = plan.horizon;
   wanted.signers = request.signers;
-  if (auto exported = export_log(wanted); !exported) return tl::unexpected(exported.error());
+  TRY(export_log(wanted));
   forget_cached(archive);
-  const auto verified = verify_export({archive, trusted, std::nullopt});
-  if (!verified) return tl::unexpected(verified.error());
-  if (verified->manifest.from != plan.from || verified->manifest.to != plan.horizon) {
+  const auto verified = TRY(verify_export({archive, trusted, std::nullopt}));
+  if (verified.manifest.from != plan.from || verified.manifest.to != plan.horizon) {
     return tl::unexpected(io_error(archive.string() + " hasn't the records " +
                                    std::to_string(plan.from) + " to " +
                                    std::to_string(plan.horizon)));
   }
-  return verified->manifest;
+  return verified.manifest;
 }
 
 Stored<void> drop_records(RocksEventLog& log, const RetentionRequest& request,
@@ -194,9 +193,8 @@ Called<RetentionReport> retain_in(RocksEventLog& log, const RetentionRequest& re
                    (std::to_string(report.plan.from) + "-" + std::to_string(report.plan.horizon));
   if (request.dry_run) return report;
 
-  const auto manifest = archive_records(request, report.plan, report.archive);
-  if (!manifest) return tl::unexpected(manifest.error());
-  if (auto dropped = drop_records(log, request, report.plan, report.archive, *manifest); !dropped) {
+  const auto manifest = TRY(archive_records(request, report.plan, report.archive));
+  if (auto dropped = drop_records(log, request, report.plan, report.archive, manifest); !dropped) {
     return tl::unexpected(from_store_error(dropped.error()));
   }
   report.dropped_at = log.horizon().dropped_at;
@@ -206,30 +204,26 @@ Called<RetentionReport> retain_in(RocksEventLog& log, const RetentionRequest& re
 
 Called<RetentionReport> retain_of_service(RocksEventLog& log, const fs::path& data,
                                           const RetentionSettings& settings, std::int64_t now_ns) {
-  const auto signers = read_signers({settings.key.string()});
-  if (!signers) return tl::unexpected(signers.error());
+  const auto signers = TRY(read_signers({settings.key.string()}));
   RetentionRequest request;
   request.data = data;
   request.archives = settings.archives;
   request.older_than_ms = settings.older_than_ms;
   request.now_ns = now_ns;
   request.actor = by_the_service.actor;
-  request.signers = *signers;
+  request.signers = signers;
   return retain_in(log, request);
 }
 
 }  // namespace
 
 Called<RetentionReport> retain(const RetentionRequest& request) {
-  if (auto outside = require_outside(request.archives, request.data); !outside) {
-    return tl::unexpected(outside.error());
-  }
-  auto opened = request.dry_run ? read_log(request.data) : take_log(request.data);
-  if (!opened) return tl::unexpected(std::move(opened.error()));
-  auto report = retain_in(*opened->log, request);
-  if (report) report->strange_key = why_key_is_strange(request.signers, opened->adopted);
+  TRY(require_outside(request.archives, request.data));
+  auto opened = TRY(request.dry_run ? read_log(request.data) : take_log(request.data));
+  auto report = retain_in(*opened.log, request);
+  if (report) report->strange_key = why_key_is_strange(request.signers, opened.adopted);
   if (!report || report->dropped_at == 0) return report;
-  if (auto closed = opened->log->close(); !closed) {
+  if (auto closed = opened.log->close(); !closed) {
     return tl::unexpected(from_store_error(closed.error()));
   }
   report->log_bytes_after = bytes_below(request.data / "log");

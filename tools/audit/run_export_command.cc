@@ -1,6 +1,7 @@
 // `signalbox run export`: a run as one file that proves itself.
 #include <memory>
 
+#include "domain/try.h"
 #include "tools/audit/audit_keys.h"
 #include "tools/audit/audit_options.h"
 #include "tools/audit/run_capsule.h"
@@ -19,18 +20,16 @@ struct RunExportOptions {
 };
 
 Called<json::object> export_run(const Invocation& invocation, const RunExportOptions& options) {
-  const auto signers = read_signers(options.signing_keys);
-  if (!signers) return tl::unexpected(signers.error());
+  const auto signers = TRY(read_signers(options.signing_keys));
   const auto run_id = parse_uuid(options.run_id);
   if (!run_id) return tl::unexpected(usage_error("not the id of a run: " + options.run_id));
-  const auto written = write_capsule(
-      {invocation.data_directory(), *run_id, options.file, options.artifacts, *signers});
-  if (!written) return tl::unexpected(written.error());
+  const auto written = TRY(write_capsule(
+      {invocation.data_directory(), *run_id, options.file, options.artifacts, signers}));
   return json::object{{"file", options.file},
-                      {"records", written->records},
-                      {"artifacts", written->artifacts},
-                      {"missing_artifacts", json::array(written->missing_artifacts.begin(),
-                                                        written->missing_artifacts.end())}};
+                      {"records", written.records},
+                      {"artifacts", written.artifacts},
+                      {"missing_artifacts", json::array(written.missing_artifacts.begin(),
+                                                        written.missing_artifacts.end())}};
 }
 
 }  // namespace

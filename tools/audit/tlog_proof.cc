@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "domain/try.h"
 #include "server/engine/dropped_history.h"
 #include "store/base64.h"
 #include "store/codec.h"
@@ -106,7 +107,7 @@ Called<TlogProof> prove_position(const AuditLog& log, Position position, Positio
     });
     if (!read) return tl::unexpected(from_store_error(read.error()));
   }
-  if (auto scanned = scan_leaves(log, scan); !scanned) return tl::unexpected(scanned.error());
+  TRY(scan_leaves(log, scan));
   proof.hashes = tree.proof(proof.index, sha256);
   const TreeHead head{signers.front().verifier().name, size, tree.root(sha256)};
   proof.checkpoint = sign_note(tree_head_text(head), signers);

@@ -1,3 +1,4 @@
+#include "domain/try.h"
 #include "tools/audit/run_capsule.h"
 
 #include <algorithm>
@@ -100,9 +101,8 @@ Stored<void> add_pipeline_of_base(const AuditLog& log, RunGathering& gathering) 
   MemoryTable table;
   RunIndex index(table);
   if (auto begun = index.begin(*log.log); !begun) return begun;
-  auto pipeline = index.find_pipeline(started->pipeline_digest);
-  if (!pipeline) return tl::unexpected(pipeline.error());
-  if (*pipeline) gathering.pipelines.insert_or_assign(started->pipeline_digest, **pipeline);
+  auto pipeline = TRY(index.find_pipeline(started->pipeline_digest));
+  if (pipeline) gathering.pipelines.insert_or_assign(started->pipeline_digest, *pipeline);
   return {};
 }
 
@@ -117,9 +117,7 @@ Called<RunGathering> gather_run(const AuditLog& log, const CapsuleRequest& reque
     if (group.is_root) return gathering.tree.add_tile(group.hashes.front());
     for (const Digest& leaf : group.hashes) gathering.tree.add(leaf, true, sha256);
   };
-  if (auto kept = gather_kept(log, request, origin, gathering); !kept) {
-    return tl::unexpected(kept.error());
-  }
+  TRY(gather_kept(log, request, origin, gathering));
   scan.take = [&](LeafChunk& chunk, const MerkleFrontier&) -> Called<void> {
     std::size_t begin = 0;
     for (std::size_t index = 0; index < chunk.leaves.size(); ++index) {
@@ -137,7 +135,7 @@ Called<RunGathering> gather_run(const AuditLog& log, const CapsuleRequest& reque
     }
     return {};
   };
-  if (auto scanned = scan_leaves(log, scan); !scanned) return tl::unexpected(scanned.error());
+  TRY(scan_leaves(log, scan));
   if (gathering.found.empty()) {
     const std::string id = to_string(request.run_id);
     return tl::unexpected(from_rejection({ErrorCode::RUN_NOT_FOUND,
@@ -271,10 +269,8 @@ std::string capsule_note_text(const TreeHead& head, const RunId& run_id, std::ui
 }
 
 Called<CapsuleWritten> write_capsule(const CapsuleRequest& request) {
-  const auto log = open_audit_log(request.data);
-  if (!log) return tl::unexpected(log.error());
-  const auto gathering = gather_run(*log, request, request.signers.front().verifier().name);
-  if (!gathering) return tl::unexpected(gathering.error());
+  const auto log = TRY(open_audit_log(request.data));
+  const auto gathering = TRY(gather_run(log, request, request.signers.front().verifier().name));
   const std::filesystem::path part = request.file.string() + ".part";
   auto file = ExportFile::create(part);
   if (!file) return tl::unexpected(file.error());
@@ -282,14 +278,12 @@ Called<CapsuleWritten> write_capsule(const CapsuleRequest& request) {
   std::error_code ignored;
   {
     CapsuleWriter writer(*std::move(file));
-    if (auto done = write_lines(request, *gathering, writer, written); !done) {
+    if (auto done = write_lines(request, gathering, writer, written); !done) {
       std::filesystem::remove(part, ignored);
       return tl::unexpected(done.error());
     }
   }
-  if (auto placed = place_file(part, request.file); !placed) {
-    return tl::unexpected(placed.error());
-  }
+  TRY(place_file(part, request.file));
   return written;
 }
 

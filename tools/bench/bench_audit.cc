@@ -9,6 +9,7 @@
 #include <spawn.h>
 #include <sys/wait.h>
 
+#include "domain/try.h"
 #include "store/rocks_event_log.h"
 #include "tools/audit/audit_keys.h"
 #include "tools/bench/bench_history.h"
@@ -88,28 +89,21 @@ Called<AuditRound> audit_round(const std::filesystem::path& directory, std::uint
   {
     auto log = RocksEventLog::open(data, {});
     if (!log) return tl::unexpected(from_store_error(log.error()));
-    if (const auto made = make_history(**log, {.events = events, .open_runs = 128}); !made) {
-      return tl::unexpected(made.error());
-    }
+    TRY(make_history(**log, {.events = events, .open_runs = 128}));
     count = static_cast<double>((*log)->tail());
   }
-  if (auto written = write_snapshot_at_tail(data); !written) {
-    return tl::unexpected(written.error());
-  }
+  TRY(write_snapshot_at_tail(data));
   const std::string key_file = (directory / "audit.key").string();
-  const auto key = make_key_file(key_file, "bench.example/log");
-  if (!key) return tl::unexpected(key.error());
-  const auto scan = scan_raw(data);
-  if (!scan) return tl::unexpected(scan.error());
+  const auto key = TRY(make_key_file(key_file, "bench.example/log"));
+  const auto scan = TRY(scan_raw(data));
   const std::string exported = (directory / "export").string();
-  const auto made = run_measured_command(
-      {"audit", "export", "--data", data.string(), "--signing-key", key_file, "-o", exported});
-  if (!made) return tl::unexpected(made.error());
-  const auto checked = run_measured_command({"audit", "verify", exported, "--key", key->text()});
-  if (!checked) return tl::unexpected(checked.error());
+  const auto made = TRY(run_measured_command(
+      {"audit", "export", "--data", data.string(), "--signing-key", key_file, "-o", exported}));
+  const auto checked =
+      TRY(run_measured_command({"audit", "verify", exported, "--key", key.text()}));
   std::filesystem::remove_all(directory);
-  return AuditRound{*scan, count / made->seconds, count / checked->seconds, made->resident_bytes,
-                    checked->resident_bytes};
+  return AuditRound{scan, count / made.seconds, count / checked.seconds, made.resident_bytes,
+                    checked.resident_bytes};
 }
 
 }  // namespace
@@ -119,17 +113,15 @@ Called<std::vector<Measured>> bench_audit(const BenchPlan& plan) {
       large_bytes;
   for (std::size_t round = 0; round < plan.rounds; ++round) {
     plan.report("audit: round " + std::to_string(round + 1) + " of " + std::to_string(plan.rounds));
-    const auto small = audit_round(plan.directory / "audit-small", audit_events_small);
-    if (!small) return tl::unexpected(small.error());
-    const auto large = audit_round(plan.directory / "audit-large", plan.events);
-    if (!large) return tl::unexpected(large.error());
-    scan.push_back(large->scan);
-    exported.push_back(large->exported);
-    export_ratio.push_back(large->exported / large->scan);
-    verified.push_back(large->verified);
-    verify_ratio.push_back(large->verified / large->scan);
-    small_bytes.push_back(std::max(small->export_bytes, small->verify_bytes));
-    large_bytes.push_back(std::max(large->export_bytes, large->verify_bytes));
+    const auto small = TRY(audit_round(plan.directory / "audit-small", audit_events_small));
+    const auto large = TRY(audit_round(plan.directory / "audit-large", plan.events));
+    scan.push_back(large.scan);
+    exported.push_back(large.exported);
+    export_ratio.push_back(large.exported / large.scan);
+    verified.push_back(large.verified);
+    verify_ratio.push_back(large.verified / large.scan);
+    small_bytes.push_back(std::max(small.export_bytes, small.verify_bytes));
+    large_bytes.push_back(std::max(large.export_bytes, large.verify_bytes));
   }
   return std::vector<Measured>{
       measured("audit_scan_events_per_second", scan, "/s", "raw scan of the exported log"),

@@ -1,4 +1,5 @@
 // The engine without a socket against RocksDB itself, and replay into the world against a raw scan.
+#include "domain/try.h"
 #include "store/rocks_event_log.h"
 #include "tools/bench/bench_history.h"
 #include "tools/bench/bench_parts.h"
@@ -24,25 +25,21 @@ Called<void> run_round(const BenchPlan& plan, const std::filesystem::path& direc
   {
     auto log = RocksEventLog::open(data, {});
     if (!log) return tl::unexpected(from_store_error(log.error()));
-    const auto made = make_history(**log, {.events = plan.events, .open_runs = 128});
-    if (!made) return tl::unexpected(made.error());
-    engine = *made;
+    const auto made = TRY(make_history(**log, {.events = plan.events, .open_runs = 128}));
+    engine = made;
   }
-  const auto raw = rewrite_raw(data, directory / "raw", bench_batch_events);
-  if (!raw) return tl::unexpected(raw.error());
-  const auto scan = scan_raw(data);
-  if (!scan) return tl::unexpected(scan.error());
+  const auto raw = TRY(rewrite_raw(data, directory / "raw", bench_batch_events));
+  const auto scan = TRY(scan_raw(data));
   ReplayRequest request;
   request.data = data;
-  const auto folded = replay(request);
-  if (!folded) return tl::unexpected(folded.error());
-  const double replayed = static_cast<double>(folded->events) / folded->seconds;
+  const auto folded = TRY(replay(request));
+  const double replayed = static_cast<double>(folded.events) / folded.seconds;
   rounds.engine.push_back(engine);
-  rounds.rocksdb.push_back(*raw);
-  rounds.engine_ratio.push_back(engine / *raw);
+  rounds.rocksdb.push_back(raw);
+  rounds.engine_ratio.push_back(engine / raw);
   rounds.replayed.push_back(replayed);
-  rounds.scan.push_back(*scan);
-  rounds.replay_ratio.push_back(replayed / *scan);
+  rounds.scan.push_back(scan);
+  rounds.replay_ratio.push_back(replayed / scan);
   return {};
 }
 
@@ -55,7 +52,7 @@ Called<std::vector<Measured>> bench_engine(const BenchPlan& plan) {
                 std::to_string(plan.rounds));
     const auto directory = plan.directory / ("engine-" + std::to_string(round));
     std::filesystem::create_directories(directory);
-    if (auto done = run_round(plan, directory, rounds); !done) return tl::unexpected(done.error());
+    TRY(run_round(plan, directory, rounds));
     std::filesystem::remove_all(directory);
   }
   return std::vector<Measured>{

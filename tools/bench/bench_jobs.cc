@@ -9,6 +9,7 @@
 
 #include <boost/json/array.hpp>
 
+#include "domain/try.h"
 #include "tools/bench/bench_parts.h"
 #include "tools/bench/bench_report.h"
 #include "tools/bench/child_server.h"
@@ -30,9 +31,7 @@ Called<double> status_p99_us(Client& client, std::chrono::nanoseconds duration) 
   Quantiles latencies;
   const auto end = JobsClock::now() + duration;
   for (auto start = JobsClock::now(); start < end; start = JobsClock::now()) {
-    if (const auto status = client.call("server.status", {}); !status) {
-      return tl::unexpected(status.error());
-    }
+    TRY(client.call("server.status", {}));
     latencies.add(JobsClock::now() - start);
   }
   return latencies.us(0.99);
@@ -42,11 +41,10 @@ Called<double> status_p99_us(Client& client, std::chrono::nanoseconds duration) 
 Called<void> await_followers(Client& client) {
   const auto give_up = JobsClock::now() + followers_within;
   while (JobsClock::now() < give_up) {
-    const auto status = client.call("server.status", {});
-    if (!status) return tl::unexpected(status.error());
-    const std::uint64_t position = number_at(*status, "position");
-    if (number_at(*status, "read_models_position") >= position &&
-        number_at(*status, "run_roots_position") >= position) {
+    const auto status = TRY(client.call("server.status", {}));
+    const std::uint64_t position = number_at(status, "position");
+    if (number_at(status, "read_models_position") >= position &&
+        number_at(status, "run_roots_position") >= position) {
       return {};
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -58,22 +56,18 @@ Called<void> await_followers(Client& client) {
 class JobEvents {
  public:
   static Called<JobEvents> subscribe(const std::filesystem::path& socket) {
-    auto client = Client::connect(socket);
-    if (!client) return tl::unexpected(client.error());
+    auto client = TRY(Client::connect(socket));
     const json::array types{"StationExternalRefSet", "RunCanceled", "RunFailed", "RunSucceeded"};
-    if (const auto begun = client->call("events.subscribe", {{"types", types}}); !begun) {
-      return tl::unexpected(begun.error());
-    }
-    return JobEvents(std::move(*client));
+    TRY(client.call("events.subscribe", {{"types", types}}));
+    return JobEvents(std::move(client));
   }
 
   // Waits for one `type` for each job. Another kind of event than that is an error: a job ended
   // that shouldn't have.
   Called<void> await(std::string_view type) {
     for (std::size_t seen = 0; seen < concurrent_jobs; ++seen) {
-      const auto event = client_.next_notification();
-      if (!event) return tl::unexpected(event.error());
-      const std::string found = text_at(object_at(*event, "params"), "type");
+      const auto event = TRY(client_.next_notification());
+      const std::string found = text_at(object_at(event, "params"), "type");
       if (found != type) return tl::unexpected(io_error("a job of the measurement: " + found));
     }
     return {};
@@ -92,9 +86,8 @@ Called<std::vector<std::string>> start_sleepers(Client& client) {
   const json::object pipeline{{"name", "sleepers"}, {"station", json::array{sleeper}}};
   std::vector<std::string> runs;
   while (runs.size() < concurrent_jobs) {
-    const auto run = client.call("run.start", {{"goal", "sleep"}, {"pipeline", pipeline}});
-    if (!run) return tl::unexpected(run.error());
-    runs.push_back(text_at(*run, "run_id"));
+    const auto run = TRY(client.call("run.start", {{"goal", "sleep"}, {"pipeline", pipeline}}));
+    runs.push_back(text_at(run, "run_id"));
   }
   return runs;
 }
@@ -132,19 +125,15 @@ double seconds_since(JobsClock::time_point start) {
 
 Called<void> measure_round(const BenchPlan& plan, const std::filesystem::path& data,
                            const ChildServer& server, JobRounds& rounds) {
-  auto client = Client::connect(server.socket());
-  if (!client) return tl::unexpected(client.error());
-  auto events = JobEvents::subscribe(server.socket());
-  if (!events) return tl::unexpected(events.error());
+  auto client = TRY(Client::connect(server.socket()));
+  auto events = TRY(JobEvents::subscribe(server.socket()));
 
-  if (auto quiet = await_followers(*client); !quiet) return quiet;
-  const auto idle = status_p99_us(*client, plan.duration / 2);
-  if (!idle) return tl::unexpected(idle.error());
+  if (auto quiet = await_followers(client); !quiet) return quiet;
+  const auto idle = TRY(status_p99_us(client, plan.duration / 2));
 
   auto start = JobsClock::now();
-  const auto runs = start_sleepers(*client);
-  if (!runs) return tl::unexpected(runs.error());
-  if (auto running = events->await("StationExternalRefSet"); !running) return running;
+  const auto runs = TRY(start_sleepers(client));
+  if (auto running = events.await("StationExternalRefSet"); !running) return running;
   rounds.start_seconds.push_back(seconds_since(start));
   const Supervisors supervisors = find_supervisors(data / "jobs");
   if (supervisors.count != concurrent_jobs) {
@@ -153,20 +142,17 @@ Called<void> measure_round(const BenchPlan& plan, const std::filesystem::path& d
   }
   rounds.job_bytes.push_back(supervisors.private_bytes / concurrent_jobs);
 
-  if (auto quiet = await_followers(*client); !quiet) return quiet;
-  const auto loaded = status_p99_us(*client, plan.duration);
-  if (!loaded) return tl::unexpected(loaded.error());
-  rounds.idle_us.push_back(*idle);
-  rounds.loaded_us.push_back(*loaded);
-  rounds.ratios.push_back(*loaded / *idle);
+  if (auto quiet = await_followers(client); !quiet) return quiet;
+  const auto loaded = TRY(status_p99_us(client, plan.duration));
+  rounds.idle_us.push_back(idle);
+  rounds.loaded_us.push_back(loaded);
+  rounds.ratios.push_back(loaded / idle);
 
   start = JobsClock::now();
-  for (const std::string& run : *runs) {
-    if (auto canceled = client->call("run.cancel", {{"run_id", run}}); !canceled) {
-      return tl::unexpected(canceled.error());
-    }
+  for (const std::string& run : runs) {
+    TRY(client.call("run.cancel", {{"run_id", run}}));
   }
-  if (auto ended = events->await("RunCanceled"); !ended) return ended;
+  if (auto ended = events.await("RunCanceled"); !ended) return ended;
   rounds.end_seconds.push_back(seconds_since(start));
   return {};
 }
@@ -176,14 +162,12 @@ Called<void> measure_round(const BenchPlan& plan, const std::filesystem::path& d
 Called<std::vector<Measured>> bench_jobs(const BenchPlan& plan) {
   const std::filesystem::path data = plan.directory / "jobs";
   std::filesystem::create_directories(data);
-  const auto server = ChildServer::start(data, {"--jobs-max", std::to_string(concurrent_jobs)});
-  if (!server) return tl::unexpected(server.error());
+  const auto server =
+      TRY(ChildServer::start(data, {"--jobs-max", std::to_string(concurrent_jobs)}));
   JobRounds rounds;
   for (std::size_t round = 0; round < plan.rounds; ++round) {
     plan.report("jobs: round " + std::to_string(round + 1) + " of " + std::to_string(plan.rounds));
-    if (auto done = measure_round(plan, data, **server, rounds); !done) {
-      return tl::unexpected(done.error());
-    }
+    TRY(measure_round(plan, data, *server, rounds));
   }
   return std::vector<Measured>{
       measured("status_idle_p99", rounds.idle_us, "µs", "server.status with no job, p99"),

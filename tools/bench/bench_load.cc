@@ -8,6 +8,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "domain/try.h"
 #include "tools/bench/bench_worker.h"
 
 namespace signalbox {
@@ -51,21 +52,18 @@ class Epoll {
 }  // namespace
 
 Called<LoadResult> run_load(const Load& load) {
-  if (auto ahead = start_runs(load.socket, load.runs_ahead); !ahead) {
-    return tl::unexpected(ahead.error());
-  }
+  TRY(start_runs(load.socket, load.runs_ahead));
   std::vector<BenchWorker> workers;
   workers.reserve(load.workers);
   Epoll epoll;
   for (std::size_t number = 0; number < load.workers; ++number) {
-    auto worker = BenchWorker::connect(load.socket, number);
-    if (!worker) return tl::unexpected(worker.error());
-    workers.push_back(std::move(*worker));
+    auto worker = TRY(BenchWorker::connect(load.socket, number));
+    workers.push_back(std::move(worker));
   }
   for (BenchWorker& worker : workers) {
     epoll.add(worker);
     worker.start_run(true);
-    if (auto sent = worker.flush(); !sent) return tl::unexpected(sent.error());
+    TRY(worker.flush());
   }
   LoadCount count;
   const auto run_for = [&](std::chrono::nanoseconds duration) -> Called<void> {
@@ -75,10 +73,10 @@ Called<LoadResult> run_load(const Load& load) {
     }
     return {};
   };
-  if (auto warm = run_for(load.warm_up); !warm) return tl::unexpected(warm.error());
+  TRY(run_for(load.warm_up));
   count.measuring = true;
   const auto start = SteadyClock::now();
-  if (auto measured = run_for(load.duration); !measured) return tl::unexpected(measured.error());
+  TRY(run_for(load.duration));
   const std::chrono::duration<double> elapsed = SteadyClock::now() - start;
   return LoadResult{static_cast<double>(count.stations) / elapsed.count(), count.stations,
                     count.completes.us(0.5), count.completes.us(0.99)};
@@ -86,17 +84,16 @@ Called<LoadResult> run_load(const Load& load) {
 
 Called<void> start_runs(const std::filesystem::path& socket, std::size_t runs) {
   constexpr std::size_t window = 512;
-  auto worker = BenchWorker::connect(socket, 0);
-  if (!worker) return tl::unexpected(worker.error());
+  auto worker = TRY(BenchWorker::connect(socket, 0));
   Epoll epoll;
-  epoll.add(*worker);
+  epoll.add(worker);
   LoadCount count;
-  while (runs > 0 || worker->unanswered() > 0) {
-    while (runs > 0 && worker->unanswered() < window) {
-      worker->start_run(false);
+  while (runs > 0 || worker.unanswered() > 0) {
+    while (runs > 0 && worker.unanswered() < window) {
+      worker.start_run(false);
       --runs;
     }
-    if (auto sent = worker->flush(); !sent) return sent;
+    if (auto sent = worker.flush(); !sent) return sent;
     if (auto turned = epoll.turn(count); !turned) return turned;
   }
   return {};

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "domain/nanoseconds.h"
+#include "domain/try.h"
 #include "server/engine/recovery.h"
 #include "server/replay/fixed_clock.h"
 #include "tools/audit/audit_keys.h"
@@ -45,10 +46,9 @@ Called<YearPoint> measure_year(const BenchPlan& plan, const fs::path& data) {
   for (std::size_t round = 0; round < plan.rounds; ++round) {
     fs::remove_all(copy);
     fs::copy(data, copy, fs::copy_options::recursive);
-    const auto server = ChildServer::start(copy, {});
-    if (!server) return tl::unexpected(server.error());
+    const auto server = TRY(ChildServer::start(copy, {}));
     point.opening_ms.push_back(
-        std::chrono::duration<double, std::milli>((*server)->time_to_answer()).count());
+        std::chrono::duration<double, std::milli>(server->time_to_answer()).count());
   }
   fs::remove_all(copy);
   return point;
@@ -69,9 +69,7 @@ class YearMaker {
       if (!recovered) return tl::unexpected(from_store_error(recovered.error()));
       const FixedClock clock(now_ns_);
       const Position events = recovered->world.position + plan_.events / (7 * weeks);
-      auto made =
-          continue_history(*recovered->log, {events, 8, true}, std::move(recovered->world), clock);
-      if (!made) return tl::unexpected(made.error());
+      TRY(continue_history(*recovered->log, {events, 8, true}, std::move(recovered->world), clock));
     }
     return {};
   }
@@ -83,8 +81,7 @@ class YearMaker {
     request.now_ns = now_ns_;
     request.actor = "uid:0";
     request.signers = signers_;
-    const auto report = retain(request);
-    if (!report) return tl::unexpected(report.error());
+    TRY(retain(request));
     fs::remove_all(request.archives);  // they would fill the disk that is measured
     return {};
   }
@@ -109,21 +106,17 @@ std::vector<double> ratios_of(const std::vector<double>& some, const std::vector
 Called<std::vector<Measured>> bench_retention(const BenchPlan& plan) {
   const fs::path data = plan.directory / "year";
   const fs::path key = plan.directory / "audit.key";
-  if (auto made = make_key_file(key, "example.com/bench"); !made) {
-    return tl::unexpected(made.error());
-  }
-  auto signers = read_signers({key.string()});
-  if (!signers) return tl::unexpected(signers.error());
-  YearMaker year(plan, data, std::move(*signers));
+  TRY(make_key_file(key, "example.com/bench"));
+  auto signers = TRY(read_signers({key.string()}));
+  YearMaker year(plan, data, std::move(signers));
   std::map<int, YearPoint> points;
   for (int week = 1; week <= weeks; ++week) {
     plan.report("retention: week " + std::to_string(week) + " of " + std::to_string(weeks));
-    if (auto added = year.add_week(); !added) return tl::unexpected(added.error());
-    if (auto dropped = year.drop_old(); !dropped) return tl::unexpected(dropped.error());
+    TRY(year.add_week());
+    TRY(year.drop_old());
     if (week % 13 != 0 || week == 39) continue;
-    auto point = measure_year(plan, data);
-    if (!point) return tl::unexpected(point.error());
-    points[week] = std::move(*point);
+    auto point = TRY(measure_year(plan, data));
+    points[week] = std::move(point);
   }
   fs::remove_all(data);
   const YearPoint& quarter = points.at(13);

@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "domain/limits.h"
+#include "domain/try.h"
 #include "server/replay/replay_walk.h"
 #include "store/rocks_event_log.h"
 #include "tools/bench/bench_history.h"
@@ -59,46 +60,39 @@ Called<Opened> open_history(const BenchPlan& plan, std::uint64_t events) {
   {
     auto log = RocksEventLog::open(data, {});
     if (!log) return tl::unexpected(from_store_error(log.error()));
-    const auto made = make_history(**log, {.events = events, .open_runs = 128});
-    if (!made) return tl::unexpected(made.error());
+    TRY(make_history(**log, {.events = events, .open_runs = 128}));
   }
-  if (auto written = write_snapshot_at_tail(data); !written) {
-    return tl::unexpected(written.error());
-  }
+  TRY(write_snapshot_at_tail(data));
   Opened opened;
-  auto steps_ms = debugger_steps(data);
-  if (!steps_ms) return tl::unexpected(steps_ms.error());
-  opened.steps_ms = std::move(*steps_ms);
+  auto steps_ms = TRY(debugger_steps(data));
+  opened.steps_ms = std::move(steps_ms);
   for (std::size_t round = 0; round <= plan.rounds; ++round) {
-    const auto server = ChildServer::start(data, {});
-    if (!server) return tl::unexpected(server.error());
+    const auto server = TRY(ChildServer::start(data, {}));
     if (round == 0) continue;  // makes the read models, which is not what is measured
-    opened.seconds.push_back(std::chrono::duration<double>((*server)->time_to_answer()).count());
-    opened.resident_bytes.push_back(static_cast<double>((*server)->resident_bytes()));
+    opened.seconds.push_back(std::chrono::duration<double>(server->time_to_answer()).count());
+    opened.resident_bytes.push_back(static_cast<double>(server->resident_bytes()));
   }
   std::filesystem::remove_all(data);
   return opened;
 }
 
 Called<std::vector<Measured>> ended_runs(const BenchPlan& plan) {
-  const auto some = open_history(plan, some_events);
-  if (!some) return tl::unexpected(some.error());
-  const auto many = open_history(plan, many_events);
-  if (!many) return tl::unexpected(many.error());
+  const auto some = TRY(open_history(plan, some_events));
+  const auto many = TRY(open_history(plan, many_events));
   std::vector<double> growth;
   for (std::size_t round = 0; round < plan.rounds; ++round) {
-    growth.push_back(many->resident_bytes[round] / some->resident_bytes[round]);
+    growth.push_back(many.resident_bytes[round] / some.resident_bytes[round]);
   }
   return std::vector<Measured>{
-      at_most(opening_seconds_max, measured("opening_seconds", many->seconds, "s",
-                                            "opening a log of 10 million events")),
-      measured("resident_bytes_some", some->resident_bytes, "bytes",
+      at_most(opening_seconds_max,
+              measured("opening_seconds", many.seconds, "s", "opening a log of 10 million events")),
+      measured("resident_bytes_some", some.resident_bytes, "bytes",
                "memory after 1.5 million events"),
-      measured("resident_bytes_many", many->resident_bytes, "bytes",
+      measured("resident_bytes_many", many.resident_bytes, "bytes",
                "memory after 10 million events"),
       at_most(ended_runs_growth_max,
               measured("memory_growth_ended", growth, "×", "that, of the one before")),
-      at_most(debugger_step_ms_max, measured("debugger_step_ms", many->steps_ms, "ms",
+      at_most(debugger_step_ms_max, measured("debugger_step_ms", many.steps_ms, "ms",
                                              "a step of the debugger in 10 million")),
   };
 }
@@ -111,28 +105,25 @@ Called<std::vector<Measured>> open_runs(const BenchPlan& plan) {
   if (!server) return tl::unexpected(server.error());
   const auto empty = static_cast<double>((*server)->resident_bytes());
   plan.report("scale: 100,000 open runs");
-  if (auto started = start_runs((*server)->socket(), many_open_runs); !started) {
-    return tl::unexpected(started.error());
-  }
+  TRY(start_runs((*server)->socket(), many_open_runs));
   const auto filled = static_cast<double>((*server)->resident_bytes());
   const double bytes = (filled - empty) / static_cast<double>(many_open_runs);
 
   const auto p99s = [&](std::vector<double>& into) -> Called<void> {
     for (std::size_t round = 0; round < plan.rounds; ++round) {
-      const auto load = run_load({(*server)->socket(), workers, 0, {}, plan.duration});
-      if (!load) return tl::unexpected(load.error());
-      into.push_back(load->p99_us);
+      const auto load = TRY(run_load({(*server)->socket(), workers, 0, {}, plan.duration}));
+      into.push_back(load.p99_us);
     }
     return {};
   };
   std::vector<double> without, with, ratios;
   plan.report("scale: commands without and with snapshots");
-  if (auto done = p99s(without); !done) return tl::unexpected(done.error());
+  TRY(p99s(without));
   server->reset();
   // So small a step that one is always being made.
   server = ChildServer::start(data, {"--snapshot-events", "1000"});
   if (!server) return tl::unexpected(server.error());
-  if (auto done = p99s(with); !done) return tl::unexpected(done.error());
+  TRY(p99s(with));
   if (std::filesystem::is_empty(data / "projections" / "snapshots")) {
     return tl::unexpected(io_error("no snapshot was made while that was measured"));
   }

@@ -1,5 +1,6 @@
 // Stations over the socket, durable, against what one fdatasync costs on the same disk in the same
 // round.
+#include "domain/try.h"
 #include "tools/bench/bench_load.h"
 #include "tools/bench/bench_parts.h"
 #include "tools/bench/child_server.h"
@@ -21,31 +22,26 @@ Called<std::unique_ptr<ChildServer>> start_server(const std::filesystem::path& d
 
 Called<std::vector<Measured>> bench_socket(const BenchPlan& plan) {
   // A server for each, so that the one worker finds no runs but its own.
-  const auto busy = start_server(plan.directory / "many");
-  if (!busy) return tl::unexpected(busy.error());
-  const auto calm = start_server(plan.directory / "one");
-  if (!calm) return tl::unexpected(calm.error());
+  const auto busy = TRY(start_server(plan.directory / "many"));
+  const auto calm = TRY(start_server(plan.directory / "one"));
 
-  const Load many{(*busy)->socket(), many_workers, many_workers, plan.duration / 4, plan.duration};
-  const Load one{(*calm)->socket(), 1, 0, plan.duration / 8, plan.duration / 2};
+  const Load many{busy->socket(), many_workers, many_workers, plan.duration / 4, plan.duration};
+  const Load one{calm->socket(), 1, 0, plan.duration / 8, plan.duration / 2};
   std::vector<double> syncs, sync_p50s, stations, many_p50s, many_p99s, one_p50s, ratios, latencies;
   for (std::size_t round = 0; round < plan.rounds; ++round) {
     plan.report("socket: round " + std::to_string(round + 1) + " of " +
                 std::to_string(plan.rounds));
-    const auto disk = measure_disk(plan.directory, plan.duration / 2);
-    if (!disk) return tl::unexpected(disk.error());
-    const auto alone = run_load(one);
-    if (!alone) return tl::unexpected(alone.error());
-    const auto together = run_load(many);
-    if (!together) return tl::unexpected(together.error());
-    syncs.push_back(disk->per_second);
-    sync_p50s.push_back(disk->p50_us);
-    stations.push_back(together->stations_per_second);
-    many_p50s.push_back(together->p50_us);
-    many_p99s.push_back(together->p99_us);
-    one_p50s.push_back(alone->p50_us);
-    ratios.push_back(together->stations_per_second / disk->per_second);
-    latencies.push_back(alone->p50_us / disk->p50_us);
+    const auto disk = TRY(measure_disk(plan.directory, plan.duration / 2));
+    const auto alone = TRY(run_load(one));
+    const auto together = TRY(run_load(many));
+    syncs.push_back(disk.per_second);
+    sync_p50s.push_back(disk.p50_us);
+    stations.push_back(together.stations_per_second);
+    many_p50s.push_back(together.p50_us);
+    many_p99s.push_back(together.p99_us);
+    one_p50s.push_back(alone.p50_us);
+    ratios.push_back(together.stations_per_second / disk.per_second);
+    latencies.push_back(alone.p50_us / disk.p50_us);
   }
   return std::vector<Measured>{
       measured("fdatasync_per_second", syncs, "/s", "this disk: append and fdatasync"),

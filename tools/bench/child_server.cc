@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "domain/try.h"
 #include "tools/cli/bench_options.h"
 #include "tools/cli/client.h"
 #include "tools/cli/text_source.h"
@@ -53,10 +54,9 @@ Called<std::unique_ptr<ChildServer>> ChildServer::start(
   std::vector<std::string> words = {"signalbox", "serve",         "--data",      data.string(),
                                     "--socket",  socket.string(), "--log-level", "warn"};
   words.insert(words.end(), more_options.begin(), more_options.end());
-  const auto pid = spawn(std::move(words), log);
-  if (!pid) return tl::unexpected(pid.error());
-  std::unique_ptr<ChildServer> server(new ChildServer(*pid, socket));
-  if (auto ready = server->wait_until_ready(log); !ready) return tl::unexpected(ready.error());
+  const auto pid = TRY(spawn(std::move(words), log));
+  std::unique_ptr<ChildServer> server(new ChildServer(pid, socket));
+  TRY(server->wait_until_ready(log));
   return server;
 }
 

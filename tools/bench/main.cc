@@ -9,6 +9,7 @@
 
 #include <unistd.h>
 
+#include "domain/try.h"
 #include "tools/bench/bench_parts.h"
 #include "tools/cli/bench_options.h"
 #include "tools/cli/invocation.h"
@@ -62,11 +63,10 @@ std::vector<BenchPart> parts_of(const BenchOptions& options) {
 
 Called<json::object> bench(const Invocation& invocation, const BenchOptions& options) {
   const std::filesystem::path parent = invocation.data.empty() ? "/var/tmp" : invocation.data;
-  const auto scratch = ScratchDirectory::make(parent);
-  if (!scratch) return tl::unexpected(scratch.error());
+  const auto scratch = TRY(ScratchDirectory::make(parent));
   const double seconds = options.seconds.value_or(options.quick ? 1 : 4);
   BenchPlan plan;
-  plan.directory = (*scratch)->path();
+  plan.directory = scratch->path();
   plan.duration = std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9));
   plan.events = options.events.value_or(options.quick ? 200'000 : 1'000'000);
   plan.report = [](const std::string& text) {
@@ -74,9 +74,8 @@ Called<json::object> bench(const Invocation& invocation, const BenchOptions& opt
   };
   std::vector<Measured> all;
   for (const BenchPart part : parts_of(options)) {
-    auto some = part(plan);
-    if (!some) return tl::unexpected(some.error());
-    all.insert(all.end(), some->begin(), some->end());
+    auto some = TRY(part(plan));
+    all.insert(all.end(), some.begin(), some.end());
   }
   return bench_json(all);
 }

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "domain/check.h"
+#include "domain/try.h"
 #include "store/rocks_database.h"
 #include "tools/bench/bench_report.h"
 
@@ -89,13 +90,11 @@ Called<double> rewrite_raw(const std::filesystem::path& data,
   std::vector<RawEntry> entries;
   Position tail = 0;
   {
-    auto log = open_log(data);
-    if (!log) return tl::unexpected(std::move(log.error()));
-    auto read = for_each_entry(**log, [&](Position first, const rocksdb::Slice& bytes) {
+    auto log = TRY(open_log(data));
+    TRY(for_each_entry(*log, [&](Position first, const rocksdb::Slice& bytes) {
       entries.push_back({first, bytes.ToString()});
-    });
-    if (!read) return tl::unexpected(std::move(read.error()));
-    const auto head = (*log)->head();
+    }));
+    const auto head = log->head();
     if (!head) return tl::unexpected(from_store_error(head.error()));
     tail = head->leaves;
   }
@@ -126,15 +125,12 @@ Called<double> rewrite_raw(const std::filesystem::path& data,
 }
 
 Called<double> scan_raw(const std::filesystem::path& data) {
-  auto log = open_log(data);
-  if (!log) return tl::unexpected(std::move(log.error()));
-  const auto head = (*log)->head();
+  auto log = TRY(open_log(data));
+  const auto head = log->head();
   if (!head) return tl::unexpected(from_store_error(head.error()));
   std::uint64_t bytes = 0;
   const auto start = SteadyClock::now();
-  auto read =
-      for_each_entry(**log, [&](Position, const rocksdb::Slice& entry) { bytes += entry.size(); });
-  if (!read) return tl::unexpected(std::move(read.error()));
+  TRY(for_each_entry(*log, [&](Position, const rocksdb::Slice& entry) { bytes += entry.size(); }));
   const std::chrono::duration<double> elapsed = SteadyClock::now() - start;
   SIGNALBOX_CHECK(bytes > 0);
   return static_cast<double>(head->leaves) / elapsed.count();

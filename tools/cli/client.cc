@@ -1,5 +1,7 @@
 #include "tools/cli/client.h"
 
+#include "domain/try.h"
+
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -20,13 +22,11 @@ constexpr std::size_t answer_bytes_max = 64 * 1024 * 1024;
 }  // namespace
 
 Called<Client> Client::connect(const ServerAddress& server, std::chrono::milliseconds timeout) {
-  const auto file_descriptor = connect_to(server, timeout);
-  if (!file_descriptor) return tl::unexpected(file_descriptor.error());
-  Client client(*file_descriptor, server);
+  const auto file_descriptor = TRY(connect_to(server, timeout));
+  Client client(file_descriptor, server);
   client.server_.secret.clear();
   if (!server.secret.empty()) {
-    auto known = client.call("server.authenticate", {{"secret", server.secret}});
-    if (!known) return tl::unexpected(std::move(known.error()));
+    TRY(client.call("server.authenticate", {{"secret", server.secret}}));
   }
   return client;
 }
@@ -52,28 +52,24 @@ Called<json::object> Client::call(std::string_view method, json::object params) 
   request["id"] = id;
   request["method"] = method;
   request["params"] = std::move(params);
-  if (auto sent = send(json::serialize(request) + "\n"); !sent) {
-    return tl::unexpected(std::move(sent.error()));
-  }
+  TRY(send(json::serialize(request) + "\n"));
   for (;;) {
-    auto message = receive();
-    if (!message) return tl::unexpected(std::move(message.error()));
-    if (message->contains("method")) {
-      notifications_.push_back(std::move(*message));
+    auto message = TRY(receive());
+    if (message.contains("method")) {
+      notifications_.push_back(std::move(message));
       continue;
     }
-    const json::value* answered = message->if_contains("id");
+    const json::value* answered = message.if_contains("id");
     // The server answers with a null id what it could not read far enough to find one.
     if (answered != nullptr && !answered->is_null() && *answered != json::value(id)) continue;
-    if (json::value* error = message->if_contains("error");
-        error != nullptr && error->is_object()) {
+    if (json::value* error = message.if_contains("error"); error != nullptr && error->is_object()) {
       return tl::unexpected(refused_by_server(std::move(error->get_object())));
     }
-    if (json::value* result = message->if_contains("result");
+    if (json::value* result = message.if_contains("result");
         result != nullptr && result->is_object()) {
       return std::move(result->get_object());
     }
-    return tl::unexpected(gone("its message is not an answer: " + json::serialize(*message)));
+    return tl::unexpected(gone("its message is not an answer: " + json::serialize(message)));
   }
 }
 

@@ -4,6 +4,7 @@
 #include <optional>
 #include <thread>
 
+#include "domain/try.h"
 #include "tools/cli/client.h"
 #include "tools/cli/json_fields.h"
 
@@ -30,9 +31,8 @@ Called<StreamEnd> follow_once(Client& client, json::object& params, const Visito
     (void)client.call("events.subscribe",
                       {{"run_id", params.at("run_id")}, {"types", json::array{"agent.log"}}});
   }
-  const auto subscribed = client.call("events.subscribe", params);
-  if (!subscribed) return tl::unexpected(subscribed.error());
-  params["from"] = number_at(*subscribed, "from");
+  const auto subscribed = TRY(client.call("events.subscribe", params));
+  params["from"] = number_at(subscribed, "from");
   for (;;) {
     const auto message = client.next_notification();
     if (!message) return StreamEnd::by_server;
@@ -87,20 +87,17 @@ bool may_go_on_after(const CallError& error, json::object& params) {
 
 Called<void> follow_again_and_again(const Invocation& invocation, json::object params,
                                     const Visitors& visitors) {
-  const auto server = invocation.server_address();
-  if (!server) return tl::unexpected(server.error());
-  auto connected = Client::connect(*server);
-  if (!connected) return tl::unexpected(std::move(connected.error()));
-  std::optional<Client> client(std::move(*connected));
+  const auto server = TRY(invocation.server_address());
+  auto connected = TRY(Client::connect(server));
+  std::optional<Client> client(std::move(connected));
   for (bool first = true;; first = false) {
     const auto ended = follow_once(*client, params, visitors);
     if (!ended && !first && may_go_on_after(ended.error(), params)) continue;
     if (!ended && (first || !may_pass(ended.error()))) return tl::unexpected(ended.error());
     if (ended && *ended == StreamEnd::by_visitor) return {};
     write_message("the connection to the server was lost; waiting for it\n");
-    auto again = connect_again(*server);
-    if (!again) return tl::unexpected(std::move(again.error()));
-    client.emplace(std::move(*again));
+    auto again = TRY(connect_again(server));
+    client.emplace(std::move(again));
   }
 }
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <boost/json/serialize.hpp>
 
+#include "domain/try.h"
 #include "tools/cli/text_source.h"
 
 namespace signalbox {
@@ -65,12 +66,11 @@ Called<ServerAddress> Invocation::server_address() const {
   if (!at.empty()) {
     return tl::unexpected(usage_error("--at is for queries; this asks a running server"));
   }
-  auto secret = access_secret(token_file);
-  if (!secret) return tl::unexpected(std::move(secret.error()));
+  auto secret = TRY(access_secret(token_file));
   std::string tcp = server;
   if (tcp.empty() && socket.empty() && data.empty()) tcp = environment("SIGNALBOX_SERVER");
   auto address = tcp.empty() ? Called<ServerAddress>(socket_path()) : ServerAddress::parse_tcp(tcp);
-  if (address) address->secret = std::move(*secret);
+  if (address) address->secret = std::move(secret);
   return address;
 }
 

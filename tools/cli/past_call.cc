@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "domain/nanoseconds.h"
+#include "domain/try.h"
 #include "server/engine/dropped_history.h"
 #include "server/platform/clock.h"
 #include "server/replay/past_service.h"
@@ -69,13 +70,12 @@ Called<std::shared_ptr<PastDirectory>> PastDirectory::open(const Invocation& inv
   const std::filesystem::path data = invocation.data_directory();
   auto log = RocksEventLog::open(data, {.read_only = true});
   if (!log) return tl::unexpected(from_store_error(log.error()));
-  const auto at = position_of_moment(**log, invocation.at);
-  if (!at) return tl::unexpected(at.error());
-  if (*at == 0) return tl::unexpected(no_such_position(**log, invocation.at));
-  if (*at <= (*log)->horizon().position) {
-    return tl::unexpected(from_rejection(history_dropped(**log, *at)));
+  const auto at = TRY(position_of_moment(**log, invocation.at));
+  if (at == 0) return tl::unexpected(no_such_position(**log, invocation.at));
+  if (at <= (*log)->horizon().position) {
+    return tl::unexpected(from_rejection(history_dropped(**log, at)));
   }
-  auto service = PastService::open(**log, data, *at);
+  auto service = PastService::open(**log, data, at);
   if (!service) return tl::unexpected(from_store_error(service.error()));
   auto parts = std::make_unique<Parts>();
   parts->log = std::move(*log);
@@ -94,9 +94,8 @@ Called<json::object> PastDirectory::call(std::string_view method, const json::ob
 Called<json::object> call_past(const Invocation& invocation, std::string_view method,
                                const json::object& params) {
   if (!invocation.past) {
-    auto opened = PastDirectory::open(invocation);
-    if (!opened) return tl::unexpected(std::move(opened.error()));
-    invocation.past = std::move(*opened);
+    auto opened = TRY(PastDirectory::open(invocation));
+    invocation.past = std::move(opened);
   }
   return invocation.past->call(method, params);
 }

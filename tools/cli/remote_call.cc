@@ -1,5 +1,6 @@
 #include "tools/cli/remote_call.h"
 
+#include "domain/try.h"
 #include "tools/cli/client.h"
 #include "tools/cli/past_call.h"
 
@@ -8,11 +9,9 @@ namespace signalbox {
 Called<boost::json::object> call_server(const Invocation& invocation, std::string_view method,
                                         boost::json::object params) {
   if (!invocation.at.empty()) return call_past(invocation, method, params);
-  const auto server = invocation.server_address();
-  if (!server) return tl::unexpected(server.error());
-  auto client = Client::connect(*server);
-  if (!client) return tl::unexpected(std::move(client.error()));
-  return client->call(method, std::move(params));
+  const auto server = TRY(invocation.server_address());
+  auto client = TRY(Client::connect(server));
+  return client.call(method, std::move(params));
 }
 
 ExitCode call_and_answer(const Invocation& invocation, std::string_view method,

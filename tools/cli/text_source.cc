@@ -5,6 +5,7 @@
 #include <cstring>
 #include <memory>
 
+#include "domain/try.h"
 #include "server/text/json_text.h"
 
 namespace signalbox {
@@ -40,9 +41,8 @@ Called<std::string> text_from(const std::string& value) {
 }
 
 Called<boost::json::value> json_from(const std::string& value, std::string_view what) {
-  const auto text = text_from(value);
-  if (!text) return tl::unexpected(text.error());
-  auto parsed = parse_json(*text);
+  const auto text = TRY(text_from(value));
+  auto parsed = parse_json(text);
   if (parsed) return std::move(*parsed);
   return tl::unexpected(usage_error(std::string(what) + " is not JSON: " + parsed.error().message));
 }

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "domain/ids.h"
+#include "domain/try.h"
 #include "server/text/time_text.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/elapsed_text.h"
@@ -75,10 +76,9 @@ void add_issue(ToolCommand access, Invocation& invocation) {
 // is an id already stays one.
 Called<std::string> id_of(const Invocation& invocation, const std::string& name_or_id) {
   if (parse_uuid(name_or_id)) return name_or_id;
-  const auto listed = call_server(invocation, "access.list", {});
-  if (!listed) return tl::unexpected(listed.error());
+  const auto listed = TRY(call_server(invocation, "access.list", {}));
   std::string id;
-  for (const json::value& each : array_at(*listed, "tokens")) {
+  for (const json::value& each : array_at(listed, "tokens")) {
     const json::object& token = each.as_object();
     if (text_at(token, "name") != name_or_id) continue;
     id = text_at(token, "id");

@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "domain/refusals.h"
+#include "domain/try.h"
 #include "server/git/fence_hook.h"
 #include "server/git/fence_marker.h"
 #include "server/git/git_command.h"
@@ -96,11 +97,10 @@ Called<json::object> ask_server(const Invocation& invocation, const FenceMarker&
   if (asked.socket.empty() && asked.server.empty() && asked.data.empty()) {
     asked.socket = marker.socket;
   }
-  const auto address = asked.server_address();
-  if (!address) return tl::unexpected(address.error());
-  auto client = Client::connect(*address, std::chrono::milliseconds(limits::fence_check_ms_max));
-  if (!client) return tl::unexpected(client.error());
-  return client->call("run.fence", std::move(params));
+  const auto address = TRY(asked.server_address());
+  auto client =
+      TRY(Client::connect(address, std::chrono::milliseconds(limits::fence_check_ms_max)));
+  return client.call("run.fence", std::move(params));
 }
 
 Called<json::object> check(const Invocation& invocation) {

@@ -1,5 +1,6 @@
 #include "tools/commands/pipeline_file.h"
 
+#include "domain/try.h"
 #include "server/rpc/pipeline_json.h"
 #include "tools/cli/text_source.h"
 
@@ -8,14 +9,13 @@ namespace signalbox {
 namespace json = boost::json;
 
 Called<json::value> pipeline_tables(const std::string& file) {
-  const auto text = read_file(file);
-  if (!text) return tl::unexpected(text.error());
+  const auto text = TRY(read_file(file));
   Called<json::value> tables;
   if (file.ends_with(".json")) {
     tables = json_from("@" + file, file);
     if (!tables) return tables;
   } else {
-    auto parsed = json_from_toml(*text);
+    auto parsed = json_from_toml(text);
     if (!parsed) {
       parsed.error().message = file + ": " + parsed.error().message;
       return tl::unexpected(from_rejection(parsed.error()));

@@ -9,6 +9,7 @@
 
 #include <unistd.h>
 
+#include "domain/try.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/elapsed_text.h"
 #include "tools/cli/event_stream.h"
@@ -45,10 +46,8 @@ Called<json::object> follow_run(const Invocation& invocation, const std::string&
     visit(event);
     return !ends_run(event) || number_at(event, "position") < last_known;
   };
-  const auto followed = visit_broadcast
-                            ? follow_run_events(invocation, params, until_end, visit_broadcast)
-                            : follow_events(invocation, params, until_end);
-  if (!followed) return tl::unexpected(followed.error());
+  TRY(visit_broadcast ? follow_run_events(invocation, params, until_end, visit_broadcast)
+                      : follow_events(invocation, params, until_end));
   return call_server(invocation, "run.get", {{"run_id", run_id}});
 }
 
@@ -100,14 +99,12 @@ Called<json::object> start_params(const StartOptions& options) {
   json::object params;
   params["goal"] = options.goal;
   if (options.pipeline) {
-    auto tables = pipeline_tables(*options.pipeline);
-    if (!tables) return tl::unexpected(std::move(tables.error()));
-    params["pipeline"] = std::move(*tables);
+    auto tables = TRY(pipeline_tables(*options.pipeline));
+    params["pipeline"] = std::move(tables);
   }
   if (options.input) {
-    auto input = json_from(*options.input, "--input");
-    if (!input) return tl::unexpected(std::move(input.error()));
-    params["input"] = std::move(*input);
+    auto input = TRY(json_from(*options.input, "--input"));
+    params["input"] = std::move(input);
   }
   json::object labels;
   for (const std::string& label : options.labels) {

@@ -7,6 +7,7 @@
 
 #include <boost/json/object.hpp>
 
+#include "domain/try.h"
 #include "tools/cli/command_line.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/elapsed_text.h"
@@ -89,9 +90,8 @@ Called<json::object> artifact_from(const std::string& text) {
     artifact["media_type"] = file.substr(colon + 1);
     file.resize(colon);
   }
-  auto content = read_file(file);
-  if (!content) return tl::unexpected(std::move(content.error()));
-  artifact["content"] = std::move(*content);
+  auto content = TRY(read_file(file));
+  artifact["content"] = std::move(content);
   return artifact;
 }
 
@@ -109,14 +109,12 @@ Called<json::object> complete_params(const CompleteOptions& options) {
     params["stations"] = json::array(options.next_stations.begin(), options.next_stations.end());
   }
   if (options.logs) {
-    auto logs = text_from(*options.logs);
-    if (!logs) return tl::unexpected(std::move(logs.error()));
-    params["logs_inline"] = std::move(*logs);
+    auto logs = TRY(text_from(*options.logs));
+    params["logs_inline"] = std::move(logs);
   }
   if (options.metadata) {
-    auto metadata = json_from(*options.metadata, "--metadata");
-    if (!metadata) return tl::unexpected(std::move(metadata.error()));
-    params["metadata"] = std::move(*metadata);
+    auto metadata = TRY(json_from(*options.metadata, "--metadata"));
+    params["metadata"] = std::move(metadata);
   }
   json::array artifacts;
   for (const std::string& each : options.artifacts) {

@@ -8,6 +8,7 @@
 #include <exception>
 
 #include "domain/check.h"
+#include "domain/try.h"
 
 namespace signalbox {
 namespace {
@@ -108,10 +109,9 @@ Called<void> LockBeat::beat() {
 }
 
 Called<void> LockBeat::connect() {
-  auto client = Client::connect(settings_.server, patience(settings_));
-  if (!client) return tl::unexpected(std::move(client.error()));
+  auto client = TRY(Client::connect(settings_.server, patience(settings_)));
   const std::lock_guard guard(mutex_);
-  client_ = std::make_unique<Client>(std::move(*client));
+  client_ = std::make_unique<Client>(std::move(client));
   if (stopping_) client_->interrupt();
   return {};
 }
@@ -120,10 +120,9 @@ Called<void> LockBeat::refresh() {
   if (!client_) {
     if (auto connected = connect(); !connected) return connected;
   }
-  auto refreshed = client_->call(
+  TRY(client_->call(
       "lock.refresh",
-      {{"key", settings_.key}, {"token", settings_.token}, {"lease_ms", settings_.lease_ms}});
-  if (!refreshed) return tl::unexpected(std::move(refreshed.error()));
+      {{"key", settings_.key}, {"token", settings_.token}, {"lease_ms", settings_.lease_ms}}));
   return {};
 }
 

@@ -15,6 +15,7 @@
 #include <boost/json/serialize.hpp>
 
 #include "domain/limits.h"
+#include "domain/try.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/json_fields.h"
 #include "tools/cli/remote_call.h"
@@ -68,9 +69,8 @@ void report_failure(const Invocation& invocation, const std::string& key, const 
 }
 
 Called<json::object> acquire(const ServerAddress& server, const ExecOptions& options) {
-  auto client = Client::connect(
-      server, milliseconds(std::max<std::int64_t>(options.wait_ms, 0)) + acquire_patience);
-  if (!client) return tl::unexpected(std::move(client.error()));
+  auto client = TRY(Client::connect(
+      server, milliseconds(std::max<std::int64_t>(options.wait_ms, 0)) + acquire_patience));
   json::object params{{"key", options.key},
                       {"owner", options.owner.value_or(lock_owner_of(::getpid()))},
                       {"lease_ms", options.lease_ms}};
@@ -79,7 +79,7 @@ Called<json::object> acquire(const ServerAddress& server, const ExecOptions& opt
   if (options.wait_ms > 0) params["wait_ms"] = options.wait_ms;
   set_param(params, "reason", options.reason);
   set_param(params, "run_root", options.run_root);
-  return client->call("lock.acquire", std::move(params));
+  return client.call("lock.acquire", std::move(params));
 }
 
 // False if the lock turned out to be somebody else's, or nobody's, by now.

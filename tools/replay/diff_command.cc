@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "domain/try.h"
 #include "store/rocks_event_log.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/past_call.h"
@@ -20,17 +21,15 @@ Called<boost::json::object> run_diff(const Invocation& invocation, const DiffOpt
   const auto data = invocation.data_directory();
   const auto log = RocksEventLog::open(data, {.read_only = true});
   if (!log) return tl::unexpected(from_store_error(log.error()));
-  const auto from = position_of_moment(**log, options.from);
-  if (!from) return tl::unexpected(from.error());
-  const auto to =
-      options.to.empty() ? Called<Position>((*log)->tail()) : position_of_moment(**log, options.to);
-  if (!to) return tl::unexpected(to.error());
-  if (*from > *to) {
-    return tl::unexpected(usage_error("--from is at " + std::to_string(*from) + ", after --to at " +
-                                      std::to_string(*to)));
+  const auto from = TRY(position_of_moment(**log, options.from));
+  const auto to = TRY(options.to.empty() ? Called<Position>((*log)->tail())
+                                         : position_of_moment(**log, options.to));
+  if (from > to) {
+    return tl::unexpected(usage_error("--from is at " + std::to_string(from) + ", after --to at " +
+                                      std::to_string(to)));
   }
   ReplayWalk walk(**log, data);
-  return world_difference(walk, *from, *to);
+  return world_difference(walk, from, to);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "domain/evolve.h"
 #include "domain/invariants.h"
+#include "domain/try.h"
 #include "projections/history_base.h"
 #include "projections/world_digest.h"
 #include "projections/world_snapshot.h"
@@ -87,7 +88,7 @@ Called<Replayed> replay(const ReplayRequest& request) {
   if (!first) return tl::unexpected(from_store_error(first.error()));
   replayed.world = std::move(*first);
   replayed.from = replayed.world.position;
-  if (auto visited = visit_kept(**log, request); !visited) return tl::unexpected(visited.error());
+  TRY(visit_kept(**log, request));
   auto loaded = request.from_snapshot || request.verify
                     ? load_newest_snapshot(request.data / "projections" / "snapshots", to)
                     : LoadedSnapshot{};
@@ -101,17 +102,11 @@ Called<Replayed> replay(const ReplayRequest& request) {
     replayed.from = replayed.world.position;
   } else if (loaded.snapshot) {
     const Position position = loaded.snapshot->world.position;
-    if (auto folded = fold(**log, position, request, replayed); !folded) {
-      return tl::unexpected(std::move(folded.error()));
-    }
-    if (auto equal = compare(replayed.world, *loaded.snapshot); !equal) {
-      return tl::unexpected(std::move(equal.error()));
-    }
+    TRY(fold(**log, position, request, replayed));
+    TRY(compare(replayed.world, *loaded.snapshot));
     replayed.snapshot_compared = position;
   }
-  if (auto folded = fold(**log, to, request, replayed); !folded) {
-    return tl::unexpected(std::move(folded.error()));
-  }
+  TRY(fold(**log, to, request, replayed));
   // In the middle of a command's events they needn't hold.
   const auto commit = (*log)->read_commit(to);
   if (!commit || commit->back().position == to) check_invariants(replayed.world);

@@ -8,6 +8,7 @@
 
 #include <boost/json/parse.hpp>
 
+#include "domain/try.h"
 #include "projections/world_digest.h"
 #include "server/platform/child_process.h"
 #include "tools/cli/json_fields.h"
@@ -54,19 +55,18 @@ Called<std::optional<json::object>> replay_of(const std::filesystem::path& data,
                                               std::vector<std::string> more) {
   std::vector<std::string> argv{program, "replay", "--json", "--data", data.string()};
   argv.insert(argv.end(), more.begin(), more.end());
-  const auto ended = run_program(std::move(argv));
-  if (!ended) return tl::unexpected(ended.error());
-  if (ended->exit_code == static_cast<int>(ExitCode::usage)) return std::optional<json::object>();
+  const auto ended = TRY(run_program(std::move(argv)));
+  if (ended.exit_code == static_cast<int>(ExitCode::usage)) return std::optional<json::object>();
   json::error_code wrong;
-  const json::value answer = json::parse(ended->output, wrong);
-  if (wrong || !answer.is_object() || ended->exit_code != 0) {
+  const json::value answer = json::parse(ended.output, wrong);
+  if (wrong || !answer.is_object() || ended.exit_code != 0) {
     const json::object none;
     const std::string message =
         wrong || !answer.is_object()
             ? "gave no answer"
             : "says: " + text_at(object_at(answer.get_object(), "error"), "message");
     return tl::unexpected(
-        program_failed(program, message + " (exit code " + std::to_string(ended->exit_code) + ")"));
+        program_failed(program, message + " (exit code " + std::to_string(ended.exit_code) + ")"));
   }
   return std::optional(object_at(answer.get_object(), "result"));
 }
@@ -86,12 +86,10 @@ Called<bool> same_at(const std::filesystem::path& data, const std::string& progr
   ReplayRequest request;
   request.data = data;
   request.to = position;
-  const auto ours = replay(request);
-  if (!ours) return tl::unexpected(ours.error());
-  const auto theirs = replay_of(data, program, {"--to", std::to_string(position)});
-  if (!theirs) return tl::unexpected(theirs.error());
-  if (!*theirs) return tl::unexpected(program_failed(program, "doesn't know replay --to"));
-  return to_hex(world_digest(ours->world)) == text_at(**theirs, "state_digest");
+  const auto ours = TRY(replay(request));
+  const auto theirs = TRY(replay_of(data, program, {"--to", std::to_string(position)}));
+  if (!theirs) return tl::unexpected(program_failed(program, "doesn't know replay --to"));
+  return to_hex(world_digest(ours.world)) == text_at(*theirs, "state_digest");
 }
 
 }  // namespace
@@ -121,9 +119,8 @@ Called<std::size_t> compare_replay(const std::filesystem::path& data, const std:
   if (!differs) return compared;
   while (same + 1 < *differs) {
     const Position middle = same + (*differs - same) / 2;
-    const auto equal = same_at(data, program, middle);
-    if (!equal) return tl::unexpected(equal.error());
-    if (*equal) {
+    const auto equal = TRY(same_at(data, program, middle));
+    if (equal) {
       same = middle;
     } else {
       differs = middle;

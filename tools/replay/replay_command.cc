@@ -9,6 +9,7 @@
 
 #include <boost/json/array.hpp>
 
+#include "domain/try.h"
 #include "projections/world_digest.h"
 #include "server/rpc/record_json.h"
 #include "tools/audit/capsule_replay.h"
@@ -55,13 +56,12 @@ Called<void> find_end(const Invocation& invocation, ReplayOptions& options) {
   }
   const auto log = RocksEventLog::open(invocation.data_directory(), {.read_only = true});
   if (!log) return tl::unexpected(from_store_error(log.error()));
-  const auto found = position_of_moment(**log, options.until);
-  if (!found) return tl::unexpected(found.error());
-  if (*found == 0) {
+  const auto found = TRY(position_of_moment(**log, options.until));
+  if (found == 0) {
     return tl::unexpected(
         usage_error("--to " + options.until + " is before the log's first record"));
   }
-  options.to = *found;
+  options.to = found;
   return {};
 }
 
@@ -109,9 +109,8 @@ Called<json::object> run_replay(const Invocation& invocation, const ReplayOption
       if (record.stream == stream) records.push_back(record_to_json(record));
     };
   }
-  const auto replayed = replay(request);
-  if (!replayed) return tl::unexpected(replayed.error());
-  json::object result = replayed_json(*replayed, options);
+  const auto replayed = TRY(replay(request));
+  json::object result = replayed_json(replayed, options);
   if (options.run_id) {
     if (records.empty()) {
       return tl::unexpected(
@@ -131,10 +130,9 @@ Called<json::object> run_against(const Invocation& invocation, ReplayOptions opt
   if (options.digest_every == 0) options.digest_every = against_digest_every;
   auto ours = run_replay(invocation, options);
   if (!ours) return ours;
-  const auto equal = compare_replay(invocation.data_directory(), options.against, *ours);
-  if (!equal) return tl::unexpected(equal.error());
+  const auto equal = TRY(compare_replay(invocation.data_directory(), options.against, *ours));
   (*ours)["against"] = options.against;
-  (*ours)["digests_compared"] = *equal;
+  (*ours)["digests_compared"] = equal;
   ours->erase("digests");
   return ours;
 }

@@ -6,6 +6,7 @@
 #include <ostream>
 #include <sstream>
 
+#include "domain/try.h"
 #include "server/rpc/record_json.h"
 #include "store/codec.h"
 #include "tools/cli/elapsed_text.h"
@@ -176,12 +177,11 @@ ReplayStep::Stepped ReplayStep::show_difference(const Words& words) {
     return "diff takes a position from 0 to " + std::to_string(walk_.tail()) + "\n";
   }
   const Position here = walk_.position();
-  const auto found = world_difference(walk_, std::min(here, *other), std::max(here, *other));
-  if (!found) return tl::unexpected(found.error());
+  const auto found = TRY(world_difference(walk_, std::min(here, *other), std::max(here, *other)));
   if (auto returned = walk_.go(here); !returned) {
     return tl::unexpected(from_store_error(returned.error()));
   }
-  return view_world_difference(*found, terminal_);
+  return view_world_difference(found, terminal_);
 }
 
 ReplayStep::Stepped ReplayStep::move_to(Position position) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "domain/nanoseconds.h"
+#include "domain/try.h"
 #include "server/config.h"
 #include "server/replay/what_if/what_if.h"
 #include "server/text/described_json.h"
@@ -32,22 +33,20 @@ Called<Position> first_position(const Invocation& invocation, const std::string&
   if (moment.empty()) return 1;
   const auto log = RocksEventLog::open(invocation.data_directory(), {.read_only = true});
   if (!log) return tl::unexpected(from_store_error(log.error()));
-  const auto before = position_of_moment(**log, moment);
-  if (!before) return tl::unexpected(before.error());
-  return *before + 1;
+  const auto before = TRY(position_of_moment(**log, moment));
+  return before + 1;
 }
 
 Called<RecordedFlow> read_flow(const Invocation& invocation, const WhatIfOptions& options) {
-  const auto from = first_position(invocation, options.from);
-  if (!from) return tl::unexpected(from.error());
+  const auto from = TRY(first_position(invocation, options.from));
   std::optional<WorkRecorder> recorder;
   FlowMeter meter;
   bool fits = true;
-  Position begin = *from;
+  Position begin = from;
   ReplayRequest request{invocation.data_directory(), options.to, false, false, {}, 0};
   // Where records were dropped, what is left begins later.
   request.begun = [&](const World& world) {
-    if (world.position + 1 < *from) return;
+    if (world.position + 1 < from) return;
     begin = world.position + 1;
     recorder.emplace(world);
   };
@@ -55,12 +54,11 @@ Called<RecordedFlow> read_flow(const Invocation& invocation, const WhatIfOptions
     if (recorder) {
       meter.apply(record);
       fits = fits && recorder->apply(world, record);
-    } else if (record.position + 1 == *from) {
+    } else if (record.position + 1 == from) {
       recorder.emplace(world);
     }
   };
-  const auto replayed = replay(request);
-  if (!replayed) return tl::unexpected(replayed.error());
+  const auto replayed = TRY(replay(request));
   if (!fits) {
     return tl::unexpected(usage_error("there are more than " +
                                       std::to_string(recorded_attempts_max) +
@@ -68,10 +66,10 @@ Called<RecordedFlow> read_flow(const Invocation& invocation, const WhatIfOptions
   }
   if (!recorder) {
     return tl::unexpected(usage_error("--from is after the end of what is read, which is at " +
-                                      std::to_string(replayed->world.position)));
+                                      std::to_string(replayed.world.position)));
   }
   return RecordedFlow{std::move(*recorder).finish(), meter.measures(), begin,
-                      replayed->world.position};
+                      replayed.world.position};
 }
 
 json::object flow_json(const FlowMeasures& measures) {
@@ -178,26 +176,24 @@ Called<json::object> run_what_if(const Invocation& invocation, const WhatIfOptio
   serve.data = invocation.data_directory();
   const auto config = load_config(serve);
   if (!config) return tl::unexpected(usage_error(config.error()));
-  const auto text = read_file(options.policy);
-  if (!text) return tl::unexpected(text.error());
-  const auto policy = read_what_if_policy(*text, config->board);
+  const auto text = TRY(read_file(options.policy));
+  const auto policy = read_what_if_policy(text, config->board);
   if (!policy) return tl::unexpected(from_rejection(policy.error()));
-  const auto flow = read_flow(invocation, options);
-  if (!flow) return tl::unexpected(flow.error());
+  const auto flow = TRY(read_flow(invocation, options));
   const WhatIfSettings settings{
-      config->jobs_max, config->remote_jobs_max, flow->work.workers, options.seed, {}};
+      config->jobs_max, config->remote_jobs_max, flow.work.workers, options.seed, {}};
   WhatIfPolicy same;
   same.schedules = config->board;
   const auto begin = std::chrono::steady_clock::now();
-  const WhatIf simulated = what_if(flow->work, same, settings);
-  const WhatIf other = what_if(flow->work, *policy, settings);
+  const WhatIf simulated = what_if(flow.work, same, settings);
+  const WhatIf other = what_if(flow.work, *policy, settings);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   json::object result;
-  result["from"] = flow->from;
-  result["to"] = flow->to;
-  result["runs_before"] = flow->work.runs_before;
-  result["workers"] = flow->work.workers;
-  result["recorded"] = flow_json(flow->measures);
+  result["from"] = flow.from;
+  result["to"] = flow.to;
+  result["runs_before"] = flow.work.runs_before;
+  result["workers"] = flow.work.workers;
+  result["recorded"] = flow_json(flow.measures);
   result["simulated"] = played_json(simulated);
   result["what_if"] = played_json(other);
   result["events_simulated"] = simulated.events + other.events;

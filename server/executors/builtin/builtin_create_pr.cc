@@ -3,6 +3,7 @@
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 
+#include "domain/try.h"
 #include "server/executors/builtin/builtin_intake.h"
 #include "server/executors/builtin/run_worktree.h"
 #include "server/git/git_command.h"
@@ -106,7 +107,7 @@ BuiltinOutcome builtin_create_pr(const BuiltinRequest& request) {
                                " is not a worktree that intake made: start the run with a "
                                "repository, and have intake in its pipeline");
   }
-  if (auto committed = commit_rest(request); !committed) return tl::unexpected(committed.error());
+  TRY(commit_rest(request));
   const GitOutcome commits = git(request.workspace, {"rev-list", "--count", base + "..HEAD"});
   if (!commits.ok) return git_failed("cannot count the commits", commits.message);
   if (commits.line() == "0") {
@@ -115,8 +116,8 @@ BuiltinOutcome builtin_create_pr(const BuiltinRequest& request) {
   }
   const GitOutcome head = git(request.workspace, {"rev-parse", "HEAD"});
   if (!head.ok) return git_failed("cannot read the head commit", head.message);
-  if (auto written = write_texts(request, base); !written) return tl::unexpected(written.error());
-  if (auto pushed = push(request); !pushed) return tl::unexpected(pushed.error());
+  TRY(write_texts(request, base));
+  TRY(push(request));
   return success(request, base, head.line(), commits.line());
 }
 

@@ -5,6 +5,7 @@
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 
+#include "domain/try.h"
 #include "server/executors/builtin/run_worktree.h"
 #include "server/git/git_command.h"
 #include "server/git/repository_lock.h"
@@ -74,14 +75,13 @@ BuiltinOutcome builtin_intake(const BuiltinRequest& request) {
     return storage_failed(made.error().message);
   }
   if (request.repository.empty()) return intake_of_nothing(request);
-  if (auto checked = check_repository(request); !checked) return tl::unexpected(checked.error());
-  const auto base = settle_base(request);
-  if (!base) return tl::unexpected(base.error());
+  TRY(check_repository(request));
+  const auto base = TRY(settle_base(request));
 
-  if (auto made = make_worktree(request, *base); !made) return tl::unexpected(made.error());
-  const boost::json::object metadata{{"base_commit", *base}, {"branch", request.branch}};
+  TRY(make_worktree(request, base));
+  const boost::json::object metadata{{"base_commit", base}, {"branch", request.branch}};
   return BuiltinSuccess{"A worktree of " + request.repository.string() + " on branch " +
-                            request.branch + ", from " + base->substr(0, 12) + ".",
+                            request.branch + ", from " + base.substr(0, 12) + ".",
                         boost::json::serialize(metadata)};
 }
 

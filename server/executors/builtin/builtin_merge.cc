@@ -4,6 +4,7 @@
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 
+#include "domain/try.h"
 #include "server/executors/builtin/merge_base.h"
 #include "server/executors/builtin/run_worktree.h"
 #include "server/git/git_command.h"
@@ -140,25 +141,18 @@ BuiltinOutcome builtin_merge(const BuiltinRequest& request) {
   if (auto made = make_directories(request.run_root); !made) {
     return storage_failed(made.error().message);
   }
-  const auto input = read_input(request);
-  if (!input) return tl::unexpected(input.error());
-  if (auto checked = check_repository(request); !checked) return tl::unexpected(checked.error());
-  const auto branch = settle_base_branch(request);
-  if (!branch) return tl::unexpected(branch.error());
-  const auto base = newest_base(request, *branch);
-  if (!base) return tl::unexpected(base.error());
-  const auto commit = find_commit(request, *input);
-  if (!commit) return tl::unexpected(commit.error());
-  const auto contained = is_contained(request, *commit, *base);
-  if (!contained) return tl::unexpected(contained.error());
+  const auto input = TRY(read_input(request));
+  TRY(check_repository(request));
+  const auto branch = TRY(settle_base_branch(request));
+  const auto base = TRY(newest_base(request, branch));
+  const auto commit = TRY(find_commit(request, input));
+  const auto contained = TRY(is_contained(request, commit, base));
 
-  if (auto made = make_merge_worktree(request, *base); !made) return tl::unexpected(made.error());
-  if (!*contained) {
-    if (auto merged = merge(request, *input, *commit, *base); !merged) {
-      return tl::unexpected(merged.error());
-    }
+  TRY(make_merge_worktree(request, base));
+  if (!contained) {
+    TRY(merge(request, input, commit, base));
   }
-  return success(request, *input, *branch, *base, *commit, *contained);
+  return success(request, input, branch, base, commit, contained);
 }
 
 }  // namespace signalbox

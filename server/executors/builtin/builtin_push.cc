@@ -5,6 +5,7 @@
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 
+#include "domain/try.h"
 #include "server/executors/builtin/merge_base.h"
 #include "server/executors/builtin/run_worktree.h"
 #include "server/git/git_command.h"
@@ -45,12 +46,10 @@ BuiltinStep push_to_remote(const BuiltinRequest& request, const Target& target) 
                                                     target.head + ":refs/heads/" + target.branch});
   if (pushed.ok) return {};
   // What the remote says now decides what the failure was.
-  const auto base = newest_base(request, target.branch);
-  if (!base) return tl::unexpected(base.error());
-  const auto stands = compare(request, target, *base);
-  if (!stands) return tl::unexpected(stands.error());
-  if (*stands == BaseIs::there) return {};
-  if (*stands == BaseIs::elsewhere) return base_moved(target, *base);
+  const auto base = TRY(newest_base(request, target.branch));
+  const auto stands = TRY(compare(request, target, base));
+  if (stands == BaseIs::there) return {};
+  if (stands == BaseIs::elsewhere) return base_moved(target, base);
   return builtin_failure(ErrorClass::transient, "PUSH_FAILED",
                          "git push to " + target.where + " failed: " + pushed.message);
 }
@@ -109,24 +108,19 @@ BuiltinOutcome builtin_push(const BuiltinRequest& request) {
                            "the workspace " + request.workspace.string() +
                                " is not a worktree: have merge in the pipeline before push");
   }
-  const auto branch = settle_base_branch(request);
-  if (!branch) return tl::unexpected(branch.error());
+  const auto branch = TRY(settle_base_branch(request));
   const GitOutcome head = git(request.workspace, {"rev-parse", "HEAD"});
   if (!head.ok) return git_failed("cannot read the head commit", head.message);
   const bool is_remote = !request.remote.empty();
   const Target target{
-      *branch, head.line(),
+      branch, head.line(),
       is_remote ? without_credentials(request.remote) : request.repository.string()};
 
-  const auto base = newest_base(request, target.branch);
-  if (!base) return tl::unexpected(base.error());
-  const auto stands = compare(request, target, *base);
-  if (!stands) return tl::unexpected(stands.error());
-  if (*stands == BaseIs::there) return success(target, true);
-  if (*stands == BaseIs::elsewhere) return base_moved(target, *base);
-  const auto moved =
-      is_remote ? push_to_remote(request, target) : move_local_branch(request, target, *base);
-  if (!moved) return tl::unexpected(moved.error());
+  const auto base = TRY(newest_base(request, target.branch));
+  const auto stands = TRY(compare(request, target, base));
+  if (stands == BaseIs::there) return success(target, true);
+  if (stands == BaseIs::elsewhere) return base_moved(target, base);
+  TRY(is_remote ? push_to_remote(request, target) : move_local_branch(request, target, base));
   return success(target, false);
 }
 

@@ -2,6 +2,7 @@
 
 #include <system_error>
 
+#include "domain/try.h"
 #include "server/git/fence_marker.h"
 #include "server/git/git_command.h"
 #include "server/git/path_facts.h"
@@ -61,10 +62,9 @@ WorkspaceState look_at_workspace(const BuiltinRequest& request) {
 BuiltinStep clear_workspace(const BuiltinRequest& request, WorkspaceState found) {
   git(request.repository, {"worktree", "unlock", request.workspace.string()});
   if (found != WorkspaceState::nothing) {
-    const auto aside = set_aside(request);
-    if (!aside) return tl::unexpected(aside.error());
+    const auto aside = TRY(set_aside(request));
     std::error_code ignored;
-    if (found == WorkspaceState::unfinished) fs::remove_all(*aside, ignored);
+    if (found == WorkspaceState::unfinished) fs::remove_all(aside, ignored);
   }
   git(request.repository, {"worktree", "prune"});
   return {};

@@ -8,6 +8,7 @@
 #include <toml++/toml.h>
 
 #include "domain/limits.h"
+#include "domain/try.h"
 #include "server/platform/atomic_file.h"
 #include "server/text/time_text.h"
 #include "server/text/utf8_text.h"
@@ -102,7 +103,7 @@ Checks check_from(const toml::table& table, std::vector<PlannedCheck> checks) {
     if (!timeout_ms) return tl::unexpected(line + timeout_ms.error());
     check.timeout_ms = *timeout_ms;
   }
-  if (auto ok = add(std::move(check), checks); !ok) return tl::unexpected(ok.error());
+  TRY(add(std::move(check), checks));
   return checks;
 }
 
@@ -126,9 +127,8 @@ tl::expected<PlannedCheck, std::string> check_of_line(std::string_view line) {
   if (const std::size_t note = line.rfind("# timeout"); note != std::string_view::npos) {
     std::string_view duration = trimmed(line.substr(note + std::string_view("# timeout").size()));
     if (duration.starts_with(':')) duration = trimmed(duration.substr(1));
-    const auto timeout_ms = timeout_of(duration);
-    if (!timeout_ms) return tl::unexpected(timeout_ms.error());
-    check.timeout_ms = *timeout_ms;
+    const auto timeout_ms = TRY(timeout_of(duration));
+    check.timeout_ms = timeout_ms;
     line = trimmed(line.substr(0, note));
   }
   check.name = std::string(line);
@@ -156,9 +156,8 @@ Checks checks_of_block(std::string_view rest) {
     if (goes_on) text = trimmed(text.substr(0, text.size() - 1));
     command += (command.empty() ? "" : " ") + std::string(text);
     if (goes_on) continue;
-    auto check = check_of_line(command);
-    if (!check) return tl::unexpected(check.error());
-    if (auto ok = add(std::move(*check), checks); !ok) return tl::unexpected(ok.error());
+    auto check = TRY(check_of_line(command));
+    TRY(add(std::move(check), checks));
     command.clear();
   }
   return checks;
@@ -221,15 +220,13 @@ tl::expected<Instructions, std::string> read_instructions(const fs::path& worksp
     if (path.is_absolute() || *path.begin() == "..") {
       return tl::unexpected("instructions must be a file in the repository, not " + file);
     }
-    auto checks = checks_in_file(workspace, file, true);
-    if (!checks) return tl::unexpected(checks.error());
-    if (checks->empty()) return tl::unexpected(file + " names no checks; " + what_to_add);
-    return Instructions{file, std::move(*checks)};
+    auto checks = TRY(checks_in_file(workspace, file, true));
+    if (checks.empty()) return tl::unexpected(file + " names no checks; " + what_to_add);
+    return Instructions{file, std::move(checks)};
   }
   for (const char* usual : {".signalbox.toml", "AGENTS.md", "CLAUDE.md"}) {
-    auto checks = checks_in_file(workspace, usual, false);
-    if (!checks) return tl::unexpected(checks.error());
-    if (!checks->empty()) return Instructions{usual, std::move(*checks)};
+    auto checks = TRY(checks_in_file(workspace, usual, false));
+    if (!checks.empty()) return Instructions{usual, std::move(checks)};
   }
   return tl::unexpected(std::string("there are no checks to run; ") + what_to_add);
 }

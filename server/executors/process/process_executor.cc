@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "domain/check.h"
+#include "domain/try.h"
 #include "server/executors/checks/checks_task.h"
 #include "server/executors/coderunner/agent_session.h"
 #include "server/executors/coderunner/agent_task.h"
@@ -97,14 +98,9 @@ Executed<std::string> ProcessExecutor::submit(const Job& job) {
   if (*before != JobState::absent) return ref_at_start(job);
 
   const auto environment =
-      job_environment(job, directory.artifacts(), options_.socket, options_.environment);
-  if (!environment) return tl::unexpected(environment.error());
-  if (auto prepared = prepare(job, directory); !prepared) {
-    return tl::unexpected(std::move(prepared).error());
-  }
-  if (auto started = start_shim(directory, *environment); !started) {
-    return tl::unexpected(std::move(started).error());
-  }
+      TRY(job_environment(job, directory.artifacts(), options_.socket, options_.environment));
+  TRY(prepare(job, directory));
+  TRY(start_shim(directory, environment));
   return ref_at_start(job);
 }
 
@@ -169,9 +165,8 @@ Executed<JobResult> ProcessExecutor::fetch_result(const Job& job) {
   auto report = report_job(job, directory_of(job), artifacts_);
   if (!report) return storage_error(report.error());
   if (report->result.external_ref == job.id) {  // it said nothing else itself
-    const auto learned = learned_ref(job);
-    if (!learned) return tl::unexpected(learned.error());
-    report->result.external_ref = learned->empty() ? ref_at_start(job) : *learned;
+    const auto learned = TRY(learned_ref(job));
+    report->result.external_ref = learned.empty() ? ref_at_start(job) : learned;
   }
   return std::move(*report);
 }

@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "domain/check.h"
+#include "domain/try.h"
 #include "server/executors/remote/remote_result.h"
 #include "server/platform/atomic_file.h"
 #include "server/platform/stored_json.h"
@@ -90,16 +91,15 @@ Executed<std::string> ModalExecutor::find_call_id(const Job& job) {
   const auto found = endpoint_.look_up(job);
   if (!found) return put_off(job, found.error());
   if (!*found) return std::string();
-  if (auto kept = keep_call_id(job, **found); !kept) return tl::unexpected(kept.error());
+  TRY(keep_call_id(job, **found));
   return **found;
 }
 
 Executed<std::string> ModalExecutor::submit(const Job& job) {
-  if (auto ok = endpoint_.configured(); !ok) return tl::unexpected(ok.error());
+  TRY(endpoint_.configured());
   const std::filesystem::path directory = directory_of(job);
   if (auto made = make_directories(directory); !made) return storage_error(made.error());
-  const auto lock = lock_submit(directory / "remote_submit.lock");
-  if (!lock) return tl::unexpected(lock.error());
+  TRY(lock_submit(directory / "remote_submit.lock"));
   auto known = find_call_id(job);
   if (!known || !known->empty()) return known;
   return submit_once(job);
@@ -116,7 +116,7 @@ Executed<std::string> ModalExecutor::submit_once(const Job& job) {
     if (!call_id.error().may_have_arrived) ::unlink(marker.c_str());
     return put_off(job, call_id.error());
   }
-  if (auto kept = keep_call_id(job, *call_id); !kept) return tl::unexpected(kept.error());
+  TRY(keep_call_id(job, *call_id));
   const std::lock_guard lock(mutex_);
   pace_in(job).backoff = {};
   return *call_id;
@@ -127,18 +127,17 @@ Executed<JobState> ModalExecutor::poll(const Job& job) {
   const Pace pace = pace_of(job);
   const bool given_up =
       pace.canceled_at && Clock::now() - *pace.canceled_at > options_.cancel_confirm_max;
-  const auto known = known_call_id(job);
-  if (!known) return tl::unexpected(known.error());
-  if (given_up) return finish(job, canceled_remote_result(*known, true));
+  const auto known = TRY(known_call_id(job));
+  if (given_up) return finish(job, canceled_remote_result(known, true));
   if (Clock::now() < pace.not_before) return JobState::running;
-  if (!known->empty()) {
-    const auto state = endpoint_.ask(job, *known);
+  if (!known.empty()) {
+    const auto state = endpoint_.ask(job, known);
     return state ? take_answer(job, *state) : put_off(job, state.error());
   }
   // What became of a submit without an end is asked here, where that may take any number of tries;
   // submit() then gives the call id that was found.
   if (!pace.canceled_at) {
-    if (const auto found = find_call_id(job); !found) return tl::unexpected(found.error());
+    TRY(find_call_id(job));
   }
   return JobState::absent;
 }
@@ -179,9 +178,8 @@ Executed<JobResult> ModalExecutor::fetch_result(const Job& job) {
   const auto text =
       read_regular_file(directory_of(job) / "remote_result.json", http_body_bytes_max);
   if (!text) return storage_error(text.error());
-  const auto call_id = known_call_id(job);
-  if (!call_id) return tl::unexpected(call_id.error());
-  auto result = report_remote_job(job, *call_id, *text, artifacts_);
+  const auto call_id = TRY(known_call_id(job));
+  auto result = report_remote_job(job, call_id, *text, artifacts_);
   if (!result) return storage_error(result.error());
   return std::move(*result);
 }
@@ -196,15 +194,12 @@ Executed<void> ModalExecutor::cancel(const Job& job) {
     if (Clock::now() - *pace.canceled_at > options_.cancel_confirm_max) return {};
     pace.not_before = {};
   }
-  const auto call_id = find_call_id(job);
-  if (!call_id) return tl::unexpected(call_id.error());
-  if (call_id->empty()) return {};  // never submitted
-  const auto known = endpoint_.cancel(job, *call_id);
+  const auto call_id = TRY(find_call_id(job));
+  if (call_id.empty()) return {};  // never submitted
+  const auto known = endpoint_.cancel(job, call_id);
   if (!known) return put_off(job, known.error());
   if (*known) return {};
-  if (auto gone = finish(job, canceled_remote_result(*call_id, false)); !gone) {
-    return tl::unexpected(gone.error());
-  }
+  TRY(finish(job, canceled_remote_result(call_id, false)));
   return {};
 }
 

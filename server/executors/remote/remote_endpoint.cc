@@ -3,6 +3,7 @@
 #include <boost/json/serialize.hpp>
 
 #include "domain/limits.h"
+#include "domain/try.h"
 #include "server/executors/coderunner/agent_prompt.h"
 #include "server/text/described_json.h"
 #include "server/text/json_text.h"
@@ -141,58 +142,53 @@ Remote<HttpResponse> RemoteEndpoint::send(const OutgoingRequest& request) const 
 Remote<std::string> RemoteEndpoint::submit(const Job& job) const {
   OutgoingRequest post = request(job, "POST", job.definition.modal->endpoint);
   post.body = task_of(job);
-  const auto response = send(post);
-  if (!response) return tl::unexpected(response.error());
-  if (is_success(response->status)) return call_id_in(*response);
-  if (response->status == 404 || response->status == 410) {
+  const auto response = TRY(send(post));
+  if (is_success(response.status)) return call_id_in(response);
+  if (response.status == 404 || response.status == 410) {
     return refused(ErrorClass::config, "REMOTE_NOT_FOUND",
-                   "there is no job endpoint at modal.endpoint", *response);
+                   "there is no job endpoint at modal.endpoint", response);
   }
-  return unexpected_answer(*response);
+  return unexpected_answer(response);
 }
 
 Remote<std::optional<std::string>> RemoteEndpoint::look_up(const Job& job) const {
-  const auto response =
-      send(request(job, "GET", job.definition.modal->endpoint + "?id=" + percent_encoded(job.id)));
-  if (!response) return tl::unexpected(response.error());
-  if (is_success(response->status)) {
-    auto call_id = call_id_in(*response);
-    if (!call_id) return tl::unexpected(std::move(call_id).error());
-    return std::move(*call_id);
+  const auto response = TRY(
+      send(request(job, "GET", job.definition.modal->endpoint + "?id=" + percent_encoded(job.id))));
+  if (is_success(response.status)) {
+    auto call_id = TRY(call_id_in(response));
+    return std::move(call_id);
   }
-  switch (response->status) {
+  switch (response.status) {
     case 404:
     case 405:
     case 410:
     case 501:
       return std::nullopt;
     default:
-      return unexpected_answer(*response);
+      return unexpected_answer(response);
   }
 }
 
 Remote<RemoteState> RemoteEndpoint::ask(const Job& job, const std::string& call_id) const {
-  auto response = send(request(job, "GET", call_url(job, call_id)));
-  if (!response) return tl::unexpected(response.error());
-  switch (response->status) {
+  auto response = TRY(send(request(job, "GET", call_url(job, call_id))));
+  switch (response.status) {
     case 200:
-      return RemoteState{RemoteState::Kind::finished, std::move(response->body)};
+      return RemoteState{RemoteState::Kind::finished, std::move(response.body)};
     case 202:
       return RemoteState{};
     case 404:
     case 410:
       return RemoteState{RemoteState::Kind::gone, {}};
     default:
-      return unexpected_answer(*response);
+      return unexpected_answer(response);
   }
 }
 
 Remote<bool> RemoteEndpoint::cancel(const Job& job, const std::string& call_id) const {
-  const auto response = send(request(job, "DELETE", call_url(job, call_id)));
-  if (!response) return tl::unexpected(response.error());
-  if (is_success(response->status)) return true;
-  if (response->status == 404 || response->status == 410) return false;
-  return unexpected_answer(*response);
+  const auto response = TRY(send(request(job, "DELETE", call_url(job, call_id))));
+  if (is_success(response.status)) return true;
+  if (response.status == 404 || response.status == 410) return false;
+  return unexpected_answer(response);
 }
 
 }  // namespace signalbox

@@ -4,6 +4,7 @@
 #include <boost/json/serialize.hpp>
 
 #include "domain/limits.h"
+#include "domain/try.h"
 #include "server/executors/artifact_collection.h"
 #include "server/executors/declared_result.h"
 #include "server/text/described_json.h"
@@ -50,11 +51,9 @@ Decided<RemoteResult> parse(const std::string& text) {
     object->erase(name);
   }
   object->erase("schema");
-  auto read = from_json<RemoteExtras>(extras);
-  if (!read) return tl::unexpected(read.error());
-  auto declared = declared_result_from(std::move(*value));
-  if (!declared) return tl::unexpected(declared.error());
-  return RemoteResult{std::move(*declared), std::move(*read)};
+  auto read = TRY(from_json<RemoteExtras>(extras));
+  auto declared = TRY(declared_result_from(std::move(*value)));
+  return RemoteResult{std::move(declared), std::move(read)};
 }
 
 JobResult invalid(const std::string& why) {
@@ -94,9 +93,8 @@ Stored<std::string> store_artifacts(const std::vector<RemoteArtifact>& given, Ar
     if (media_type.size() > limits::name_bytes_max) {
       return "artifact " + each.name + " has too long a media_type";
     }
-    auto stored = store.put(each.name, media_type, *content);
-    if (!stored) return tl::unexpected(stored.error());
-    artifacts.push_back(std::move(*stored));
+    auto stored = TRY(store.put(each.name, media_type, *content));
+    artifacts.push_back(std::move(stored));
   }
   return std::string();
 }
@@ -125,9 +123,9 @@ Stored<JobResult> report_remote_job(const Job& job, const std::string& call_id,
     report.quota_reset_at_ns = parsed->declared.quota_reset_at_ns();
     report.canceled = report.outcome == Outcome::canceled;
     report.cancel_unconfirmed = report.failure.code == unconfirmed_code;
-    const auto problem = store_artifacts(parsed->extras.artifacts, store, report.result.artifacts);
-    if (!problem) return tl::unexpected(problem.error());
-    if (!problem->empty()) report = invalid(*problem);
+    const auto problem =
+        TRY(store_artifacts(parsed->extras.artifacts, store, report.result.artifacts));
+    if (!problem.empty()) report = invalid(problem);
   }
   const bool valid = parsed && report.failure.code != "RESULT_INVALID";
   std::string said = valid ? parsed->declared.summary.value_or("") : "";
@@ -140,12 +138,10 @@ Stored<JobResult> report_remote_job(const Job& job, const std::string& call_id,
   }
   report.result.logs_inline =
       excerpt_of(valid ? parsed->extras.logs.value_or("") : with_replacements(text));
-  auto summary = store.put(job.definition.name + "_summary", "text/markdown", said + "\n");
-  if (!summary) return tl::unexpected(summary.error());
-  auto logs = store.put(remote_logs_name, "text/plain", report.result.logs_inline);
-  if (!logs) return tl::unexpected(logs.error());
-  report.result.artifacts.push_back(std::move(*summary));
-  report.result.artifacts.push_back(std::move(*logs));
+  auto summary = TRY(store.put(job.definition.name + "_summary", "text/markdown", said + "\n"));
+  auto logs = TRY(store.put(remote_logs_name, "text/plain", report.result.logs_inline));
+  report.result.artifacts.push_back(std::move(summary));
+  report.result.artifacts.push_back(std::move(logs));
   report.result.summary = shortened(said, limits::summary_bytes_max);
   report.result.external_ref = call_id;
   if (valid) report.result.metadata = parsed->declared.metadata.value_or("");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "domain/try.h"
 #include "projections/run_history.h"
 #include "server/followers/run_root/render_run.h"
 #include "server/followers/run_root/run_root_state.h"
@@ -30,29 +31,25 @@ Stored<std::optional<RunFiles::Rendered>> RunFiles::render(const RunId& run_id, 
         StoreError{StoreError::Kind::io, "the read models can't be followed", {}, position});
   }
   const RunIndex& index = projector_.index();
-  const auto positions = index.run_positions(run_id);
-  if (!positions) return tl::unexpected(positions.error());
-  if (positions->empty()) return std::nullopt;
-  const auto first = read_records(log_, std::span(*positions).first(1));
-  if (!first) return tl::unexpected(first.error());
-  const auto* started = event_as<RunStarted>(first->front().event);
-  if (started == nullptr) return not_in_index("the start", positions->front());
-  const auto pipeline = index.find_pipeline(started->pipeline_digest);
-  if (!pipeline) return tl::unexpected(pipeline.error());
-  if (!*pipeline) return not_in_index("the pipeline", positions->front());
+  const auto positions = TRY(index.run_positions(run_id));
+  if (positions.empty()) return std::nullopt;
+  const auto first = TRY(read_records(log_, std::span(positions).first(1)));
+  const auto* started = event_as<RunStarted>(first.front().event);
+  if (started == nullptr) return not_in_index("the start", positions.front());
+  const auto pipeline = TRY(index.find_pipeline(started->pipeline_digest));
+  if (!pipeline) return not_in_index("the pipeline", positions.front());
 
   Rendered rendered;
   rendered.root = run_root_of(started->run_root, run_id, runs_);
-  rendered.started_position = positions->front();
+  rendered.started_position = positions.front();
   rendered.named_root = !started->run_root.empty();
-  if (only_if_it_has_any && !wanted(started->run_root, **pipeline)) {
+  if (only_if_it_has_any && !wanted(started->run_root, *pipeline)) {
     const std::filesystem::path root = rendered.root;
     std::error_code error;
     if (!std::filesystem::exists(root / run_root_path::manifest, error)) return std::nullopt;
   }
-  const auto records = read_records(log_, *positions);
-  if (!records) return tl::unexpected(records.error());
-  rendered.changes = render_run(*records, **pipeline, rendered.root);
+  const auto records = TRY(read_records(log_, positions));
+  rendered.changes = render_run(records, *pipeline, rendered.root);
   return rendered;
 }
 

@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "domain/try.h"
 #include "server/platform/atomic_file.h"
 #include "store/file_descriptor.h"
 #include "store/sha256.h"
@@ -51,7 +52,7 @@ Stored<FileDescriptor> open_below(const FileDescriptor& parent, const std::strin
     if (::mkdirat(parent.get(), name.c_str(), 0700) != 0 && errno != EEXIST) {
       return failed("create the directory", shown);
     }
-    if (auto ok = sync(parent.get(), shown); !ok) return tl::unexpected(ok.error());
+    TRY(sync(parent.get(), shown));
     opened = FileDescriptor(::openat(parent.get(), name.c_str(), flags));
   }
   if (!opened) return failed("open the directory", shown);
@@ -61,7 +62,7 @@ Stored<FileDescriptor> open_below(const FileDescriptor& parent, const std::strin
 // The root itself may be reached through links: it is the one that was named.
 Stored<Place> find_place(const FileChange& change, bool create) {
   if (create) {
-    if (auto made = make_directories(change.root); !made) return tl::unexpected(made.error());
+    TRY(make_directories(change.root));
   }
   Place place;
   place.shown = change.root;
@@ -70,9 +71,8 @@ Stored<Place> find_place(const FileChange& change, bool create) {
   const fs::path path(change.path);
   for (const fs::path& part : path.parent_path()) {
     place.shown /= part;
-    auto below = open_below(place.directory, part.string(), place.shown, create);
-    if (!below) return tl::unexpected(below.error());
-    place.directory = std::move(*below);
+    auto below = TRY(open_below(place.directory, part.string(), place.shown, create));
+    place.directory = std::move(below);
   }
   place.name = path.filename().string();
   place.shown /= place.name;
@@ -135,10 +135,9 @@ Stored<void> replace(const Place& place, std::string_view content, const FileCha
 }
 
 Stored<void> write(const FileChange& change, const std::string& tag) {
-  const auto place = find_place(change, /*create=*/true);
-  if (!place) return tl::unexpected(place.error());
-  if (content_of(*place) == change.bytes) return {};
-  return replace(*place, change.bytes, change, tag);
+  const auto place = TRY(find_place(change, /*create=*/true));
+  if (content_of(place) == change.bytes) return {};
+  return replace(place, change.bytes, change, tag);
 }
 
 Stored<void> remove(const FileChange& change) {
@@ -190,23 +189,22 @@ Stored<void> rewrite(const Place& place, const FileChange& change, const std::st
 }
 
 Stored<void> append(const FileChange& change, const std::string& tag) {
-  const auto place = find_place(change, /*create=*/true);
-  if (!place) return tl::unexpected(place.error());
+  const auto place = TRY(find_place(change, /*create=*/true));
   constexpr int flags = O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
-  const FileDescriptor file(::openat(place->directory.get(), place->name.c_str(), flags));
+  const FileDescriptor file(::openat(place.directory.get(), place.name.c_str(), flags));
   struct stat status {};
   if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
-    return rewrite(*place, change, tag);
+    return rewrite(place, change, tag);
   }
   const auto size = static_cast<std::size_t>(status.st_size);
   const auto end = end_of(file.get(), size, ledger_end_bytes);
-  if (!end || end->empty() || end->back() != '\n') return rewrite(*place, change, tag);
+  if (!end || end->empty() || end->back() != '\n') return rewrite(place, change, tag);
   const std::string rows = rows_not_in(*end, change.bytes);
   if (rows.empty()) return {};
   if (size / page_bytes != (size + rows.size() - 1) / page_bytes)
-    return rewrite(*place, change, tag);
-  if (!write_all(file, rows)) return failed("write", place->shown);
-  return sync(file.get(), place->shown);
+    return rewrite(place, change, tag);
+  if (!write_all(file, rows)) return failed("write", place.shown);
+  return sync(file.get(), place.shown);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <map>
 #include <utility>
 
+#include "domain/try.h"
 #include "server/followers/run_root/run_root_disk.h"
 #include "server/platform/atomic_file.h"
 
@@ -24,27 +25,25 @@ RebuiltFile::Found look_at(const FileChange& change) {
 }  // namespace
 
 Stored<void> RunRootRebuild::advance(Position position) {
-  auto run = run_files_.render(run_id_, position, /*only_if_it_has_any=*/false);
-  if (!run) return tl::unexpected(run.error());
-  if (!*run) {
+  auto run = TRY(run_files_.render(run_id_, position, /*only_if_it_has_any=*/false));
+  if (!run) {
     return tl::unexpected(
         StoreError{StoreError::Kind::not_found, "there is no run " + to_string(run_id_), {}, 0});
   }
   if (taken_ == 0) {
-    root_ = (*run)->root;
+    root_ = run->root;
     // A root of its own name can't have been used before; one that was named can.
-    taken_ = (*run)->named_root ? 0 : (*run)->started_position - 1;
+    taken_ = run->named_root ? 0 : run->started_position - 1;
   }
-  run_changes_ = std::move((*run)->changes);
-  const auto scanned = log_.scan(taken_ + 1, position, [this](Record&& record) {
+  run_changes_ = std::move(run->changes);
+  const auto scanned = TRY(log_.scan(taken_ + 1, position, [this](Record&& record) {
     if (!RunRootProjection::concerns(record)) return true;
     for (FileChange& change : projection_.apply(record)) {
       if (change.root == root_) files_.add(std::move(change));
     }
     return true;
-  });
-  if (!scanned) return tl::unexpected(scanned.error());
-  taken_ = *scanned;
+  }));
+  taken_ = scanned;
   return {};
 }
 

@@ -13,6 +13,7 @@
 #include <memory>
 #include <sstream>
 
+#include "domain/try.h"
 #include "server/limits.h"
 #include "server/platform/atomic_file.h"
 #include "server/platform/http_request.h"
@@ -132,9 +133,7 @@ tl::expected<TraceSettings, std::string> read_trace_settings(const TraceTexts& t
         texts.endpoint);
   }
   if (!texts.certificate_authority.empty()) {
-    if (auto ok = require_certificates(texts.certificate_authority); !ok) {
-      return tl::unexpected(std::move(ok.error()));
-    }
+    TRY(require_certificates(texts.certificate_authority));
   }
   if (texts.headers_file.empty()) return settings;
   if (reach == UrlReach::network_in_clear) {
@@ -142,9 +141,8 @@ tl::expected<TraceSettings, std::string> read_trace_settings(const TraceTexts& t
         "traces.headers_file: what is in it would cross the network in clear; the endpoint must be "
         "https, or of this machine"));
   }
-  auto headers = read_headers(texts.headers_file);
-  if (!headers) return tl::unexpected(std::move(headers.error()));
-  settings.headers = std::move(*headers);
+  auto headers = TRY(read_headers(texts.headers_file));
+  settings.headers = std::move(headers);
   return settings;
 }
 

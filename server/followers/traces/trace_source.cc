@@ -5,6 +5,7 @@
 
 #include <boost/json/serialize.hpp>
 
+#include "domain/try.h"
 #include "projections/run_history.h"
 #include "projections/run_trace.h"
 #include "server/followers/traces/otlp_json.h"
@@ -133,13 +134,12 @@ std::optional<CardId> card_of_run(const RunIndex& index, const RunId& run_id) {
 
 Stored<std::optional<WholeTrace>> read_run_trace(const EventLog& log, const RunIndex& index,
                                                  const RunId& run_id) {
-  auto history = read_history(log, index, run_id);
-  if (!history) return tl::unexpected(std::move(history.error()));
-  if (!*history) return std::nullopt;
-  RunTrace trace(std::make_shared<const PipelineDefinition>(std::move((*history)->pipeline)),
+  auto history = TRY(read_history(log, index, run_id));
+  if (!history) return std::nullopt;
+  RunTrace trace(std::make_shared<const PipelineDefinition>(std::move(history->pipeline)),
                  card_of_run(index, run_id));
   WholeTrace whole;
-  for (const Record& record : (*history)->records) trace.apply(record, whole.ended);
+  for (const Record& record : history->records) trace.apply(record, whole.ended);
   whole.open = trace.open();
   return whole;
 }

@@ -6,6 +6,7 @@
 
 #include "domain/limits.h"
 #include "domain/refusals.h"
+#include "domain/try.h"
 #include "server/rpc/pipeline_json.h"
 #include "server/text/described_json.h"
 #include "server/text/time_text.h"
@@ -118,36 +119,18 @@ Decided<WhatIfStation> station_of(const StationChange& change, std::size_t numbe
   const auto take = [&path](const std::optional<std::string>& text, const char* field,
                             std::int64_t ms_min, std::int64_t ms_max,
                             std::optional<std::int64_t>& out) -> Decided<void> {
-    const auto ms = duration_in(text, path + field, ms_min, ms_max);
-    if (!ms) return tl::unexpected(ms.error());
-    out = *ms;
+    const auto ms = TRY(duration_in(text, path + field, ms_min, ms_max));
+    out = ms;
     return {};
   };
-  if (auto ok = take(change.heartbeat_timeout, "heartbeat_timeout", limits::lease_ms_min,
-                     limits::lease_ms_max, station.lease_ms);
-      !ok) {
-    return tl::unexpected(ok.error());
-  }
-  if (auto ok = take(change.timeout, "timeout", 1, limits::timeout_ms_max, station.timeout_ms);
-      !ok) {
-    return tl::unexpected(ok.error());
-  }
-  if (auto ok = take(change.stall_after, "stall_after", 0, limits::timeout_ms_max,
-                     station.stall_after_ms);
-      !ok) {
-    return tl::unexpected(ok.error());
-  }
+  TRY(take(change.heartbeat_timeout, "heartbeat_timeout", limits::lease_ms_min,
+           limits::lease_ms_max, station.lease_ms));
+  TRY(take(change.timeout, "timeout", 1, limits::timeout_ms_max, station.timeout_ms));
+  TRY(take(change.stall_after, "stall_after", 0, limits::timeout_ms_max, station.stall_after_ms));
   if (!change.retry) return station;
-  if (auto ok = take(change.retry->backoff, "retry.backoff", 0, limits::backoff_ms_max,
-                     station.backoff_ms);
-      !ok) {
-    return tl::unexpected(ok.error());
-  }
-  if (auto ok = require_between((path + "retry.max_retries").c_str(),
-                                change.retry->max_retries.value_or(0), 0, limits::retries_max);
-      !ok) {
-    return tl::unexpected(ok.error());
-  }
+  TRY(take(change.retry->backoff, "retry.backoff", 0, limits::backoff_ms_max, station.backoff_ms));
+  TRY(require_between((path + "retry.max_retries").c_str(), change.retry->max_retries.value_or(0),
+                      0, limits::retries_max));
   station.max_retries = change.retry->max_retries;
   station.strategies = change.retry->strategies;
   return station;
@@ -200,20 +183,18 @@ Decided<WhatIfPolicy> read_what_if_policy(std::string_view toml, BoardTexts sche
     rejection.code = ErrorCode::INVALID_PARAMS;
     return tl::unexpected(std::move(rejection));
   }
-  const auto table = from_json<WhatIfTable>(*value, "");
-  if (!table) return tl::unexpected(table.error());
+  const auto table = TRY(from_json<WhatIfTable>(*value, ""));
   WhatIfPolicy policy;
   policy.schedules = std::move(schedules);
-  if (table->limits) {
-    if (auto ok = take_limits(*table->limits, policy); !ok) return tl::unexpected(ok.error());
+  if (table.limits) {
+    TRY(take_limits(*table.limits, policy));
   }
-  if (table->board) {
-    if (auto ok = take_board(*table->board, policy); !ok) return tl::unexpected(ok.error());
+  if (table.board) {
+    TRY(take_board(*table.board, policy));
   }
-  for (std::size_t number = 0; number < table->station.size(); ++number) {
-    auto station = station_of(table->station[number], number);
-    if (!station) return tl::unexpected(station.error());
-    policy.stations.push_back(std::move(*station));
+  for (std::size_t number = 0; number < table.station.size(); ++number) {
+    auto station = TRY(station_of(table.station[number], number));
+    policy.stations.push_back(std::move(station));
   }
   return policy;
 }

@@ -3,6 +3,7 @@
 #include <array>
 #include <queue>
 
+#include "domain/try.h"
 #include "server/engine/engine.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/methods/card_views.h"
@@ -183,27 +184,24 @@ Stored<json::array> rows_of_column(const RunIndex& index, const BoardOrder& orde
     if (seen.insert(row.card_id).second) rows.push_back(card_row_to_json(row));
   };
   for (const CardId& id : order.columns[column]) {
-    auto row = index.cards().find(id);
-    if (!row) return tl::unexpected(std::move(row.error()));
-    if (*row) add(**row);
+    auto row = TRY(index.cards().find(id));
+    if (row) add(*row);
   }
   const bool is_ordered =
       status != CardStatus::merged && status != CardStatus::blocked && status != CardStatus::failed;
   if (is_ordered) return rows;
-  auto page = index.cards().list({order.project, status}, ended_cards_looked_at);
-  if (!page) return tl::unexpected(std::move(page.error()));
-  std::sort(page->rows.begin(), page->rows.end(),
+  auto page = TRY(index.cards().list({order.project, status}, ended_cards_looked_at));
+  std::sort(page.rows.begin(), page.rows.end(),
             [](const CardRow& a, const CardRow& b) { return a.last_position > b.last_position; });
-  for (const CardRow& row : page->rows) add(row);
+  for (const CardRow& row : page.rows) add(row);
   return rows;
 }
 
 Stored<json::array> columns_of_board(const RunIndex& index, const BoardOrder& order) {
   CardCounts totals;
   for (const std::string& project : order.projects) {
-    auto counts = index.cards().counts(project);
-    if (!counts) return tl::unexpected(std::move(counts.error()));
-    for (const CardStatus status : board_statuses) totals.of(status) += counts->of(status);
+    auto counts = TRY(index.cards().counts(project));
+    for (const CardStatus status : board_statuses) totals.of(status) += counts.of(status);
   }
   json::array columns;
   for (std::size_t column = 0; column < board_statuses.size(); ++column) {

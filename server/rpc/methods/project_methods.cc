@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "domain/refusals.h"
+#include "domain/try.h"
 #include "server/engine/engine.h"
 #include "server/platform/clock.h"
 #include "server/rpc/command_call.h"
@@ -20,9 +21,8 @@ Decided<PutProject> read_put(KnownPipeline& known_pipeline, json::object& params
   std::optional<PipelineDefinition> pipeline;
   if (const json::value* tables = params.if_contains("pipeline");
       tables != nullptr && !tables->is_null()) {
-    const auto read = known_pipeline.read(*tables);
-    if (!read) return tl::unexpected(read.error());
-    pipeline = (*read)->definition;
+    const auto read = TRY(known_pipeline.read(*tables));
+    pipeline = read->definition;
   }
   params.erase("pipeline");
   auto command = from_json<PutProject>(params);

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "domain/try.h"
 #include "server/board/policy_reader.h"
 #include "server/rpc/pipeline_json.h"
 #include "server/rpc/read_models.h"
@@ -58,9 +59,8 @@ Decided<json::object> project_view(const Api& api, const RunIndex& index, const 
   object["changed_position"] = to_json(project.changed_at);
   if (!whole) return object;
   object["pipeline"] = pipeline_to_json(project.pipeline);
-  auto refused = refused_json(api, index, project);
-  if (!refused) return tl::unexpected(refused.error());
-  object["refused"] = std::move(*refused);
+  auto refused = TRY(refused_json(api, index, project));
+  object["refused"] = std::move(refused);
   return object;
 }
 

@@ -1,3 +1,4 @@
+#include "domain/try.h"
 #include "server/rpc/methods/run_methods.h"
 
 #include "domain/refusals.h"
@@ -34,9 +35,8 @@ Decided<void> require_current(const Run& run, const CheckFence& asked) {
 }
 
 Decided<json::object> fence_view(const World& world, const CheckFence& asked) {
-  const auto found = open_run(world, asked.run_id);
-  if (!found) return tl::unexpected(found.error());
-  const Run& run = **found;
+  const auto found = TRY(open_run(world, asked.run_id));
+  const Run& run = *found;
   const std::string id = to_string(run.id);
   if (run.started_at != asked.token) {
     return stale(run, "run " + id + " was started at another position", "token",
@@ -45,7 +45,7 @@ Decided<json::object> fence_view(const World& world, const CheckFence& asked) {
   if (run.cancel_requested) {
     return stale(run, "run " + id + " is being canceled", "token", std::to_string(asked.token));
   }
-  if (auto ok = require_current(run, asked); !ok) return tl::unexpected(ok.error());
+  TRY(require_current(run, asked));
   json::object result;
   result["run_id"] = id;
   result["status"] = name_of(run.status);

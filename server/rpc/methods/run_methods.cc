@@ -4,6 +4,7 @@
 
 #include "domain/limits.h"
 #include "domain/refusals.h"
+#include "domain/try.h"
 #include "server/engine/engine.h"
 #include "server/followers/projector.h"
 #include "server/platform/clock.h"
@@ -81,9 +82,8 @@ Decided<StartRun> read_start(KnownPipeline& known, json::object& params) {
   }
   const PinnedDefinition* pipeline = nullptr;
   if (const json::value* tables = params.if_contains("pipeline")) {
-    const auto read = known.read(*tables);
-    if (!read) return tl::unexpected(read.error());
-    pipeline = *read;
+    const auto read = TRY(known.read(*tables));
+    pipeline = read;
     params.erase("pipeline");
   }
   if (json::value* input = params.if_contains("input")) *input = json::serialize(*input);
@@ -236,14 +236,12 @@ Decided<RunFilter> run_filter_from(const ListRuns& params) {
     filter.label = {params.label->substr(0, equals), params.label->substr(equals + 1)};
   }
   if (params.since) {
-    const auto time = read_time("since", *params.since);
-    if (!time) return tl::unexpected(time.error());
-    filter.started_from_ns = *time;
+    const auto time = TRY(read_time("since", *params.since));
+    filter.started_from_ns = time;
   }
   if (params.until) {
-    const auto time = read_time("until", *params.until);
-    if (!time) return tl::unexpected(time.error());
-    filter.started_until_ns = *time;
+    const auto time = TRY(read_time("until", *params.until));
+    filter.started_until_ns = time;
   }
   return filter;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "domain/limits.h"
+#include "domain/try.h"
 #include "projections/run_history.h"
 #include "server/engine/dropped_history.h"
 #include "server/platform/artifact_store.h"
@@ -36,26 +37,24 @@ Decided<Whole> load(const Api& api, const RunIndex& index, const RunId& run_id) 
 }  // namespace
 
 Decided<json::object> run_view(const Api& api, const RunIndex& index, const RunId& run_id) {
-  const auto whole = load(api, index, run_id);
-  if (!whole) return tl::unexpected(whole.error());
-  const std::string& named = whole->timeline.started.run_root;
+  const auto whole = TRY(load(api, index, run_id));
+  const std::string& named = whole.timeline.started.run_root;
   const std::string run_root =
       named.empty() ? api.facts.data_directory + "/runs/" + to_string(run_id) : named;
   json::object result;
-  result["run"] = timeline_to_json(
-      whole->row, whole->timeline, run_root,
-      [&](const Digest& digest) { return api.artifacts.path_of(digest).string(); });
+  result["run"] = timeline_to_json(whole.row, whole.timeline, run_root, [&](const Digest& digest) {
+    return api.artifacts.path_of(digest).string();
+  });
   return result;
 }
 
 Decided<json::object> artifact_view(const Api& api, const RunIndex& index, const RunId& run_id,
                                     const std::string& name) {
-  const auto whole = load(api, index, run_id);
-  if (!whole) return tl::unexpected(whole.error());
+  const auto whole = TRY(load(api, index, run_id));
   const Artifact* newest = nullptr;
   Token newest_token = 0;
   std::vector<std::string> names;
-  for (const TimelineStation& station : whole->timeline.stations) {
+  for (const TimelineStation& station : whole.timeline.stations) {
     for (const TimelineAttempt& attempt : station.attempts) {
       for (const Artifact& artifact : attempt.result.artifacts) {
         if (std::find(names.begin(), names.end(), artifact.name) == names.end()) {

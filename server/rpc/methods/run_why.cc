@@ -1,3 +1,4 @@
+#include "domain/try.h"
 #include "server/rpc/methods/run_methods.h"
 
 #include <algorithm>
@@ -89,15 +90,13 @@ RunMoment run_moment_of(const Api& api, const RunId& run_id) {
 Stored<void> read_around(const Api& api, std::span<const Record> records, RunMoment& moment) {
   const Run& run = *moment.run;
   if (moment.around.storage_full) {
-    auto last = api.log.read(api.log.tail(), 1);
-    if (!last) return tl::unexpected(last.error());
-    if (!last->empty()) moment.around.last_durable = std::move(last->front());
+    auto last = TRY(api.log.read(api.log.tail(), 1));
+    if (!last.empty()) moment.around.last_durable = std::move(last.front());
   }
   if (run.attempt) {
     if (run.attempt->lease_renewed_at == run.attempt->token) return {};
-    auto beat = api.log.read(run.attempt->lease_renewed_at, 1);
-    if (!beat) return tl::unexpected(beat.error());
-    if (!beat->empty()) moment.around.last_heartbeat = std::move(beat->front());
+    auto beat = TRY(api.log.read(run.attempt->lease_renewed_at, 1));
+    if (!beat.empty()) moment.around.last_heartbeat = std::move(beat.front());
     return {};
   }
   const auto failed = std::find_if(records.rbegin(), records.rend(), [](const Record& record) {
@@ -108,9 +107,8 @@ Stored<void> read_around(const Api& api, std::span<const Record> records, RunMom
     return {};
   }
   const Position from = failed->position > lock_end_reach ? failed->position - lock_end_reach : 1;
-  auto before = api.log.read(from, static_cast<std::size_t>(failed->position - from));
-  if (!before) return tl::unexpected(before.error());
-  for (auto record = before->rbegin(); record != before->rend(); ++record) {
+  auto before = TRY(api.log.read(from, static_cast<std::size_t>(failed->position - from)));
+  for (auto record = before.rbegin(); record != before.rend(); ++record) {
     if (event_as<LockExpired>(record->event) == nullptr &&
         event_as<LockReleased>(record->event) == nullptr) {
       continue;
@@ -157,14 +155,13 @@ json::object entry_json(const WhyEntry& entry) {
 
 // The card that it works on, or merges.
 Stored<void> add_card(const RunIndex& index, const RunId& run_id, json::object& result) {
-  const auto card = index.cards().find_by_run(run_id);
-  if (!card) return tl::unexpected(card.error());
-  if (!*card) return {};
+  const auto card = TRY(index.cards().find_by_run(run_id));
+  if (!card) return {};
   json::object& told = result["card"].emplace_object();
-  told["card_id"] = to_string((*card)->card_id);
-  told["title"] = (*card)->title;
-  told["project"] = (*card)->project;
-  told["status"] = to_json((*card)->status);
+  told["card_id"] = to_string(card->card_id);
+  told["title"] = card->title;
+  told["project"] = card->project;
+  told["status"] = to_json(card->status);
   return {};
 }
 

@@ -6,6 +6,7 @@
 #include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
 
+#include "domain/try.h"
 #include "server/text/json_text.h"
 
 namespace signalbox {
@@ -45,9 +46,8 @@ Decided<void> add_query(const Route& route, const Target& target, json::object& 
 
 Decided<void> add_body(std::string_view body, json::object& params) {
   if (body.empty()) return {};
-  auto parsed = parse_json(body);
-  if (!parsed) return tl::unexpected(parsed.error());
-  json::object* object = parsed->if_object();
+  auto parsed = TRY(parse_json(body));
+  json::object* object = parsed.if_object();
   if (object == nullptr) return invalid("body", "must be a JSON object");
   params = std::move(*object);
   return {};

@@ -2,6 +2,7 @@
 
 #include <boost/beast/http/error.hpp>
 
+#include "domain/try.h"
 #include "server/limits.h"
 #include "server/text/utf8_text.h"
 #include "server/transport/http/host_rule.h"
@@ -103,14 +104,11 @@ tl::expected<AskedRoute, HttpAnswer> judge_header(const HttpRequest& request,
                                                   const HttpService& service) {
   auto target = read_target(view(request.target()));
   if (!target) return tl::unexpected(problem(target.error()));
-  if (auto ok = check_host(request, *target, origin, service); !ok) {
-    return tl::unexpected(std::move(ok).error());
-  }
-  if (auto ok = check_site(request, origin); !ok) return tl::unexpected(std::move(ok).error());
-  auto match = find_route(request, *target);
-  if (!match) return tl::unexpected(std::move(match).error());
-  if (auto ok = check_body(request); !ok) return tl::unexpected(std::move(ok).error());
-  return AskedRoute{std::move(*target), std::move(*match)};
+  TRY(check_host(request, *target, origin, service));
+  TRY(check_site(request, origin));
+  auto match = TRY(find_route(request, *target));
+  TRY(check_body(request));
+  return AskedRoute{std::move(*target), std::move(match)};
 }
 
 HttpAnswer unreadable_request(const boost::system::error_code& error) {

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "domain/try.h"
 #include "server/text/percent_coding.h"
 #include "server/text/utf8_text.h"
 
@@ -28,12 +29,11 @@ Decided<void> read_path(std::string_view path, Target& target) {
   path.remove_prefix(1);
   while (!path.empty()) {
     const std::size_t slash = path.find('/');
-    auto segment = text_of_part(path.substr(0, slash), false);
-    if (!segment) return tl::unexpected(segment.error());
-    if (segment->empty() || *segment == "." || *segment == "..") {
+    auto segment = TRY(text_of_part(path.substr(0, slash), false));
+    if (segment.empty() || segment == "." || segment == "..") {
       return invalid("has an empty segment, or one of dots");
     }
-    target.segments.push_back(std::move(*segment));
+    target.segments.push_back(std::move(segment));
     if (slash == std::string_view::npos) break;
     path.remove_prefix(slash + 1);
     if (path.empty()) return invalid("ends with a slash");
@@ -46,12 +46,10 @@ Decided<void> read_query(std::string_view query, Target& target) {
     const std::size_t end = query.find('&');
     const std::string_view pair = query.substr(0, end);
     const std::size_t equals = pair.find('=');
-    auto name = text_of_part(pair.substr(0, equals), true);
-    if (!name) return tl::unexpected(name.error());
-    auto value = text_of_part(
-        equals == std::string_view::npos ? std::string_view() : pair.substr(equals + 1), true);
-    if (!value) return tl::unexpected(value.error());
-    if (!name->empty()) target.query.emplace_back(std::move(*name), std::move(*value));
+    auto name = TRY(text_of_part(pair.substr(0, equals), true));
+    auto value = TRY(text_of_part(
+        equals == std::string_view::npos ? std::string_view() : pair.substr(equals + 1), true));
+    if (!name.empty()) target.query.emplace_back(std::move(name), std::move(value));
     if (end == std::string_view::npos) break;
     query.remove_prefix(end + 1);
   }
@@ -71,11 +69,9 @@ Decided<Target> read_target(std::string_view text) {
     break;
   }
   const std::size_t question = text.find('?');
-  if (auto ok = read_path(text.substr(0, question), target); !ok) return tl::unexpected(ok.error());
+  TRY(read_path(text.substr(0, question), target));
   if (question != std::string_view::npos) {
-    if (auto ok = read_query(text.substr(question + 1), target); !ok) {
-      return tl::unexpected(ok.error());
-    }
+    TRY(read_query(text.substr(question + 1), target));
   }
   return target;
 }

@@ -1,0 +1,34 @@
+// One word for handing an error on to the caller.
+#pragma once
+
+#include <type_traits>
+#include <utility>
+
+#include <tl/expected.hpp>
+
+namespace signalbox {
+
+// The value that `tried` holds, moved out of a temporary; nothing for a tl::expected<void>.
+template <class Expected>
+auto value_of_tried(Expected&& tried) {
+  using Value = typename std::remove_cvref_t<Expected>::value_type;
+  if constexpr (!std::is_void_v<Value>) return *std::forward<Expected>(tried);
+}
+
+}  // namespace signalbox
+
+// The value of an expression of type tl::expected. Where it holds an error, the enclosing function
+// returns that error; its own error type must be constructible from it.
+//
+//   const Record record = TRY(read_record(position));
+//   TRY(sync());
+//
+// A statement expression, which g++ and clang have. Not around co_await: g++ 12 miscompiles it.
+#define TRY(...) SIGNALBOX_TRY_AS(__COUNTER__, __VA_ARGS__)
+#define SIGNALBOX_TRY_AS(number, ...) SIGNALBOX_TRY_NAMED(tried_##number, __VA_ARGS__)
+#define SIGNALBOX_TRY_NAMED(tried, ...)                                              \
+  ({                                                                                 \
+    auto&& tried = (__VA_ARGS__);                                                    \
+    if (!tried) return tl::unexpected(std::forward<decltype(tried)>(tried).error()); \
+    ::signalbox::value_of_tried(std::forward<decltype(tried)>(tried));               \
+  })
