@@ -1,4 +1,5 @@
-// The `signalbox` command: wires its commands and gives the exit code.
+// The `signalbox` program: registers its commands, runs the one that was given and returns its exit
+// code.
 #include "server/executors/process/internal_command.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/invocation.h"
@@ -50,7 +51,7 @@ void add_commands(ToolCommand app, Invocation& invocation) {
 
 int main(int argc, char** argv) {
   using namespace signalbox;
-  // The same binary serves as the supervisor of a job and as its built-in commands.
+  // The same binary is also the supervisor of a job and the built-in commands of jobs.
   if (const auto exit_code = run_internal_command(argc, argv)) return *exit_code;
   if (const auto exit_code = run_deep_work(argc, argv)) return *exit_code;
   CommandLine line("An event-sourced register for autonomous runs", "signalbox",

@@ -71,7 +71,7 @@ void LockBeat::run() {
     }
     {
       const std::lock_guard guard(mutex_);
-      if (stopping_) return;  // given up, not failed
+      if (stopping_) return;  // interrupted by stop(), not failed
       client_.reset();
     }
     ++failures;
@@ -91,7 +91,7 @@ Called<void> LockBeat::beat() {
   try {
     const bool was_connected = client_ != nullptr;
     auto done = refresh();
-    // A server that was started anew doesn't know the old connection; it may know the lock.
+    // After a restart of the server the old connection is gone, but the lock may still be held.
     if (!done && was_connected && code_of(done.error()) == "NOT_REACHABLE") {
       {
         const std::lock_guard guard(mutex_);

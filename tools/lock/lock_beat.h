@@ -1,4 +1,4 @@
-// The heartbeat of a held lock: refreshes it from a thread of its own, and says when that fails.
+// The heartbeat of a held lock: refreshes the lease on its own thread and reports failures.
 #pragma once
 
 #include <chrono>
@@ -22,34 +22,35 @@ class LockBeat {
   struct Settings {
     ServerAddress server;
     std::string key;
-    std::uint64_t token = 0;
+    std::uint64_t token = 0;  // fencing token
     std::int64_t lease_ms = 0;
     std::int64_t interval_ms = 0;
-    std::int64_t failures_max = 1;
+    std::int64_t failures_max = 1;  // in a row, after which the lock counts as lost
   };
-  // Called on the beat's thread with each failed beat, and the failures in a row so far. What it
-  // throws is ignored: it is the count that counts.
+  // Called on the heartbeat thread for each failed beat, with the failures in a row so far.
+  // Exceptions are ignored: a failure counts whether or not it could be reported.
   using Report = std::function<void(const CallError& failure, std::int64_t failures)>;
 
-  // Begins to beat; the first beat is due one interval from now.
+  // Starts the thread; the first beat is due one interval from now.
   LockBeat(Settings settings, Report report);
   LockBeat(const LockBeat&) = delete;
   LockBeat& operator=(const LockBeat&) = delete;
   ~LockBeat() { stop(); }
 
-  // Ends it; a beat under way is given up.
+  // Stops and joins the thread; a beat under way is interrupted.
   void stop();
 
-  // Readable once beating has stopped because of failures_max failures in a row.
+  // Returns a descriptor that becomes readable when the thread has stopped after failures_max
+  // failures in a row.
   [[nodiscard]] int lost_descriptor() const { return lost_.get(); }
 
-  // How long one beat may take: half of what is left of the lease when it is due, so that a server
-  // that doesn't answer is noticed well before the lease ends.
+  // Returns how long one beat may take: half of what is left of the lease when the beat is due, so
+  // that an unresponsive server is noticed well before the lease ends.
   static std::chrono::milliseconds patience(const Settings& settings);
 
  private:
   void run();
-  // Until then, or false if stop() comes first.
+  // Returns true at that time, or false as soon as stop() is called.
   bool sleep_until(std::chrono::steady_clock::time_point time);
   Called<void> beat();
   Called<void> refresh();
@@ -65,8 +66,7 @@ class LockBeat {
   std::thread thread_;
 };
 
-// What `--max-failures` says: a whole number, cut off after the point and at least 1; 1 for what is
-// no number.
+// Parses `--max-failures`: a number, truncated to a whole one and at least 1; 1 if it is no number.
 std::int64_t failures_max_from(std::string_view text);
 
 }  // namespace signalbox

@@ -16,9 +16,9 @@
 namespace signalbox {
 namespace {
 
-constexpr std::int64_t look_pause_ms = 10;
+constexpr std::int64_t poll_pause_ms = 10;
 
-using Pipe = std::array<FileDescriptor, 2>;  // to read from, to write to
+using Pipe = std::array<FileDescriptor, 2>;  // read end, write end
 
 Pipe make_pipe() {
   std::array<int, 2> ends{};
@@ -52,36 +52,36 @@ void default_signals() {
   sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-// Makes `group` the terminal's foreground one; allowed from the background because TTOU is blocked
-// or ignored meanwhile.
+// Makes `group` the terminal's foreground process group. A background process may do this while
+// SIGTTOU is ignored.
 void give_terminal_to(pid_t group) {
   const auto before = ::signal(SIGTTOU, SIG_IGN);
   ::tcsetpgrp(STDIN_FILENO, group);
   ::signal(SIGTTOU, before);
 }
 
-// The child, up to exec. Only what is allowed after a fork.
-[[noreturn]] void become(char** argv, char** environment, pid_t parent, bool has_terminal,
-                         int go_descriptor, int failure_descriptor) {
+// Runs in the child up to exec; calls only async-signal-safe functions.
+[[noreturn]] void exec_command(char** argv, char** environment, pid_t parent, bool has_terminal,
+                               int go_descriptor, int failure_descriptor) {
   ::setpgid(0, 0);
   char byte = 0;
-  ssize_t told = 0;
+  ssize_t got = 0;
   do {
-    told = ::read(go_descriptor, &byte, 1);
-  } while (told < 0 && errno == EINTR);
-  if (told != 1) ::_exit(0);  // the parent died before there was a guardian
+    got = ::read(go_descriptor, &byte, 1);
+  } while (got < 0 && errno == EINTR);
+  if (got != 1) ::_exit(0);  // the parent died before there was a guardian
   if (has_terminal) give_terminal_to(::getpid());
   default_signals();
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (::getppid() != parent) ::_exit(0);  // it died before that could be heard of
+  if (::getppid() != parent) ::_exit(0);  // it died before PR_SET_PDEATHSIG took effect
   ::execvpe(argv[0], argv, environment);
   const int error = errno;
   (void)!::write(failure_descriptor, &error, sizeof error);
   ::_exit(127);
 }
 
-// The errno that become() wrote, or 0 where it became the command.
-int told_error(int descriptor) {
+// Returns the errno that exec_command() wrote, or 0 if exec succeeded.
+int read_exec_error(int descriptor) {
   int error = 0;
   ssize_t got = 0;
   do {
@@ -95,7 +95,8 @@ void pause_ms(std::int64_t ms) {
   ::nanosleep(&time, nullptr);
 }
 
-// Waits until our end of the life line breaks, then ends the group: TERM, grace, KILL.
+// Runs in the guardian: waits until the write end of the life line is closed, then ends the group
+// with TERM, the grace period and KILL.
 [[noreturn]] void guard(pid_t group, int life_line, std::int64_t grace_ms) {
   ::setsid();
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::close(descriptor);
@@ -105,8 +106,8 @@ void pause_ms(std::int64_t ms) {
   if (::kill(-group, SIGTERM) == 0) {
     ::kill(-group, SIGCONT);
     for (std::int64_t waited_ms = 0; waited_ms < grace_ms && ::kill(-group, 0) == 0;
-         waited_ms += look_pause_ms) {
-      pause_ms(look_pause_ms);
+         waited_ms += poll_pause_ms) {
+      pause_ms(poll_pause_ms);
     }
     ::kill(-group, SIGKILL);
   }
@@ -116,24 +117,24 @@ void pause_ms(std::int64_t ms) {
 }  // namespace
 
 tl::expected<LockChild, int> LockChild::start(const Settings& settings) {
-  std::vector<std::string> words = settings.argv;
+  std::vector<std::string> arguments = settings.argv;
   std::vector<std::string> variables = environment_with(settings.environment);
-  const std::vector<char*> argv = pointers_to(words);
+  const std::vector<char*> argv = pointers_to(arguments);
   const std::vector<char*> environment = pointers_to(variables);
   const bool has_terminal = ::isatty(STDIN_FILENO) == 1 && ::tcgetpgrp(STDIN_FILENO) == ::getpgrp();
   Pipe life_line = make_pipe();
   Pipe failure = make_pipe();
-  Pipe go = make_pipe();  // the command begins when it has a guardian, and not before
+  Pipe go = make_pipe();  // the command starts only after its guardian
 
   const pid_t parent = ::getpid();
   const pid_t pid = ::fork();
   if (pid < 0) return tl::unexpected(errno);
   if (pid == 0) {
     ::close(go[1].get());
-    become(const_cast<char**>(argv.data()), const_cast<char**>(environment.data()), parent,
-           has_terminal, go[0].get(), failure[1].get());
+    exec_command(const_cast<char**>(argv.data()), const_cast<char**>(environment.data()), parent,
+                 has_terminal, go[0].get(), failure[1].get());
   }
-  ::setpgid(pid, pid);  // both sides do: whoever comes first
+  ::setpgid(pid, pid);  // parent and child both do, since either may run first
   failure[1] = FileDescriptor();
   const pid_t guardian = ::fork();
   if (guardian == 0) {
@@ -146,7 +147,7 @@ tl::expected<LockChild, int> LockChild::start(const Settings& settings) {
   if (no_guardian == 0) (void)!::write(go[1].get(), "", 1);
   go[1] = FileDescriptor();
   LockChild child(pid, guardian, std::move(life_line[1]), has_terminal);
-  const int error = no_guardian != 0 ? no_guardian : told_error(failure[0].get());
+  const int error = no_guardian != 0 ? no_guardian : read_exec_error(failure[0].get());
   if (error == 0) return child;
   while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
   }
@@ -173,14 +174,15 @@ LockChild::~LockChild() {
 
 void LockChild::send(int signal) const {
   ::kill(-pid_, signal);
-  if (signal == SIGTERM || signal == SIGHUP) ::kill(-pid_, SIGCONT);  // or it wouldn't hear it
+  // A stopped process handles the signal only after SIGCONT.
+  if (signal == SIGTERM || signal == SIGHUP) ::kill(-pid_, SIGCONT);
 }
 
 bool LockChild::has_ended() {
   int status = 0;
   while (!ended_ && ::waitpid(pid_, &status, WNOHANG | WUNTRACED) == pid_) {
     if (WIFSTOPPED(status)) {
-      // From the keyboard nobody could wake it, and its lock would be held meanwhile.
+      // After ^Z nothing could continue the command, and its lock would stay held: continue it.
       if (has_terminal_ && WSTOPSIG(status) == SIGTSTP) ::kill(-pid_, SIGCONT);
       continue;
     }

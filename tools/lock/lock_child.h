@@ -1,5 +1,5 @@
-// The command that `lock exec` runs: in a process group of its own, which ends with us, whatever
-// ends us.
+// The command that `lock exec` runs, in its own process group. A guardian process ends the group
+// when this process ends for any reason, SIGKILL included.
 #pragma once
 
 #include <string>
@@ -16,26 +16,27 @@ class LockChild {
  public:
   struct Settings {
     std::vector<std::string> argv;
-    std::vector<std::string> environment;  // "NAME=VALUE", on top of ours
+    std::vector<std::string> environment;  // "NAME=VALUE", added to ours or replacing it
     std::int64_t kill_grace_ms = 0;
   };
 
-  // Starts it with our input and output, default signal handlers and nothing blocked. On a terminal
-  // it is in the foreground. Gives the errno of what failed: fork or exec. Before other threads.
+  // Starts the command with our standard descriptors, default signal dispositions and no blocked
+  // signals; on a terminal, in the foreground. Fails with the errno of fork or exec. Must be called
+  // before the process has other threads.
   static tl::expected<LockChild, int> start(const Settings& settings);
 
   LockChild(LockChild&& other) noexcept;
   LockChild& operator=(LockChild&&) = delete;
-  // Gives the terminal back. What is left of the process group stays as it is.
+  // Takes the terminal's foreground back. Processes left in the group keep running.
   ~LockChild();
 
-  // To the whole process group.
+  // Sends the signal to the whole process group.
   void send(int signal) const;
-  // Whether the command has ended, as far as waitpid() knows by now.
+  // Returns whether the command has ended. Doesn't block.
   bool has_ended();
-  // As a shell gives it: the exit code, or 128 + the signal. Only once it has ended.
+  // Returns the exit code, or 128 + the signal, as shells do. The command must have ended.
   [[nodiscard]] int exit_code() const;
-  // Whether a process of the group is left.
+  // Returns whether the group still has a process.
   [[nodiscard]] bool group_is_left() const;
 
  private:
@@ -46,8 +47,8 @@ class LockChild {
         has_terminal_(has_terminal) {}
 
   pid_t pid_;
-  pid_t guardian_;            // ends the group when life_line_ breaks
-  FileDescriptor life_line_;  // closed by the kernel, if by nobody else
+  pid_t guardian_;            // ends the group when life_line_ is closed
+  FileDescriptor life_line_;  // write end; the kernel closes it if this process is killed
   bool has_terminal_;
   bool ended_ = false;
   int status_ = 0;

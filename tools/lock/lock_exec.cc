@@ -1,5 +1,5 @@
-// `signalbox lock exec KEY -- CMD…`: runs a command while a lock is held, and not a moment longer
-// than can be known.
+// `signalbox lock exec KEY -- CMD…`: runs a command while a lock is held, and ends it as soon as
+// the lock is known to be lost.
 #include <poll.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -32,9 +32,9 @@ using std::chrono::milliseconds;
 
 constexpr std::int64_t kill_grace_ms_default = 5000;
 constexpr milliseconds release_patience{5000};
-// Beyond the time that an acquire may wait: a server that says nothing by then never will.
+// Added to the time that an acquire may wait, before the server counts as unresponsive.
 constexpr milliseconds acquire_patience{10'000};
-// How often the end of a process group is looked for while it is being ended.
+// Between polls for the end of a process group that is being ended.
 constexpr milliseconds group_poll_pause{10};
 constexpr int not_executable = 126;
 constexpr int not_found = 127;
@@ -52,7 +52,7 @@ struct ExecOptions {
   bool extend = false;
 };
 
-// A failed beat, as `{code, message, details}`.
+// Formats a failed beat as `{code, message, details}`.
 json::object beat_failure(const CallError& failure) {
   const json::object& data = object_at(failure.error, "data");
   return {{"code", code_of(failure)},
@@ -74,7 +74,7 @@ Called<json::object> acquire(const ServerAddress& server, const ExecOptions& opt
   json::object params{{"key", options.key},
                       {"owner", options.owner.value_or(lock_owner_of(::getpid()))},
                       {"lease_ms", options.lease_ms}};
-  // A name that another process has, too, would let both run side by side.
+  // With extension, two processes with the same owner name could run side by side.
   if (!options.extend) params["extend"] = false;
   if (options.wait_ms > 0) params["wait_ms"] = options.wait_ms;
   set_param(params, "reason", options.reason);
@@ -82,7 +82,7 @@ Called<json::object> acquire(const ServerAddress& server, const ExecOptions& opt
   return client.call("lock.acquire", std::move(params));
 }
 
-// False if the lock turned out to be somebody else's, or nobody's, by now.
+// Releases the lock, and reports a failure. Returns false if the lock was no longer held.
 bool release(const Invocation& invocation, const LockBeat::Settings& held) {
   auto client = Client::connect(held.server, std::min(release_patience, LockBeat::patience(held)));
   auto released = client ? client->call("lock.release", {{"key", held.key}, {"token", held.token}})
@@ -104,14 +104,14 @@ bool release(const Invocation& invocation, const LockBeat::Settings& held) {
   return !lost;
 }
 
-// Blocks what is forwarded and the end of children; gives a descriptor to read them from.
-FileDescriptor take_signals() {
+// Blocks the forwarded signals and SIGCHLD; returns a signalfd to read them from.
+FileDescriptor block_signals() {
   sigset_t signals;
   sigemptyset(&signals);
   for (const int signal : forwarded) sigaddset(&signals, signal);
   sigaddset(&signals, SIGCHLD);
   sigprocmask(SIG_BLOCK, &signals, nullptr);
-  // A reader of our messages that is gone must not end us before the command.
+  // If the reader of our messages is gone, SIGPIPE must not end us before the command.
   ::signal(SIGPIPE, SIG_IGN);
   return FileDescriptor(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
 }
@@ -123,7 +123,7 @@ void forward_signals(int descriptor, const LockChild& child) {
   }
 }
 
-// Until the command has ended; true if the lock was lost before.
+// Blocks until the command has ended or the lock is lost; returns true in the second case.
 bool wait_for_end(LockChild& child, const LockBeat& beat, int signals) {
   std::array<pollfd, 2> watched = {pollfd{signals, POLLIN, 0},
                                    pollfd{beat.lost_descriptor(), POLLIN, 0}};
@@ -135,7 +135,7 @@ bool wait_for_end(LockChild& child, const LockBeat& beat, int signals) {
   return false;
 }
 
-// TERM, grace, KILL, for all of its process group.
+// Ends the whole process group: TERM, the grace period, KILL. Blocks until the command has ended.
 void end_group(LockChild& child, int signals, milliseconds grace) {
   child.send(SIGTERM);
   const auto until = SteadyClock::now() + grace;
@@ -154,7 +154,7 @@ void end_group(LockChild& child, int signals, milliseconds grace) {
 
 ExitCode run_command(const Invocation& invocation, const ExecOptions& options,
                      const LockBeat::Settings& held) {
-  const FileDescriptor signals = take_signals();
+  const FileDescriptor signals = block_signals();
   auto child = LockChild::start(
       {*invocation.command_words,
        {"SIGNALBOX_TOKEN=" + std::to_string(held.token), "SIGNALBOX_LOCK_KEY=" + held.key,

@@ -1,4 +1,4 @@
-// Who takes a lock, where the command line doesn't say.
+// The default owner of a lock, if the command line names none.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace signalbox {
 
-// "user@host:pid", at most as long as the server takes.
+// Returns "user@host:pid", with "user@host" cut so that the name fits limits::name_bytes_max.
 std::string lock_owner_of(pid_t pid);
 
 }  // namespace signalbox
