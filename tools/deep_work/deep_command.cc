@@ -14,7 +14,7 @@ namespace signalbox {
 namespace {
 
 constexpr std::size_t output_bytes_max = 512 * 1024;
-constexpr std::size_t complaint_bytes_max = 512;
+constexpr std::size_t error_text_bytes_max = 512;
 
 DeepCommandEnd not_started(const StoreError& error) {
   DeepCommandEnd end;
@@ -22,13 +22,13 @@ DeepCommandEnd not_started(const StoreError& error) {
   return end;
 }
 
-// The last of what it complained about, on one line.
-std::string complaint(const std::filesystem::path& stderr_log, std::uint64_t bytes) {
+// Returns the end of stderr, on one line.
+std::string last_error_text(const std::filesystem::path& stderr_log, std::uint64_t bytes) {
   const auto kept = read_bounded_log(stderr_log, bytes, output_bytes_max);
   if (!kept) return {};
   std::string text = with_replacements(kept->tail.empty() ? kept->head : kept->tail);
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
-  text = std::string(utf8_end(text, complaint_bytes_max));
+  text = std::string(utf8_end(text, error_text_bytes_max));
   for (char& c : text) {
     if (static_cast<unsigned char>(c) < 0x20) c = ' ';
   }
@@ -57,7 +57,8 @@ DeepCommandEnd run_deep_command(const DeepWorkPlace& place, const DeepCommand& c
   spec.cwd = place.workspace.string();
   spec.timeout_ms = command.timeout_ms;
   spec.cancel_grace_ms = command.cancel_grace_ms;
-  // A cancelled job's commands end, and a paused one's have time, as the job's own shim has it.
+  // As `job` is the shim's own directory, a cancel or a pause of the job also applies to its
+  // commands.
   const ShimResult facts =
       run_supervised(spec, std::move(*stdout_log), std::move(*stderr_log), job);
 
@@ -76,7 +77,7 @@ DeepCommandEnd run_deep_command(const DeepWorkPlace& place, const DeepCommand& c
     if (!end.output_cut) end.output += kept->tail;
   }
   if (end.outcome == Outcome::succeeded) return end;
-  if (const std::string text = complaint(stderr_path, facts.stderr_bytes); !text.empty()) {
+  if (const std::string text = last_error_text(stderr_path, facts.stderr_bytes); !text.empty()) {
     end.failure.message = shortened(end.failure.message + ": " + text, limits::reason_bytes_max);
   }
   return end;

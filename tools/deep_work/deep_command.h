@@ -1,5 +1,5 @@
-// One command of deep work: the exploration's, the plan's or a step's, from its start until nothing
-// of it is left.
+// Runs one command of deep work (for the exploration, the plan or a step), until it and all of its
+// descendants have ended.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@
 
 namespace signalbox {
 
-// Where the files of this deep work lie: jobs/<job>/deep_work/.
+// The directories of this deep work; its own files are in jobs/<job>/deep_work/.
 struct DeepWorkPlace {
-  std::filesystem::path job;        // the job's own directory
-  std::filesystem::path workspace;  // what commands run in
+  std::filesystem::path job;        // the job's directory
+  std::filesystem::path workspace;  // working directory of the commands
   [[nodiscard]] std::filesystem::path own() const { return job / "deep_work"; }
 };
 
 struct DeepCommand {
-  std::string name;  // of its log files
+  std::string name;  // prefix of its log files
   std::vector<std::string> argv;
   std::int64_t timeout_ms = 0;
   std::int64_t cancel_grace_ms = 0;
@@ -28,17 +28,17 @@ struct DeepCommand {
 struct DeepCommandEnd {
   Outcome outcome = Outcome::failed;
   Failure failure;        // meaningful unless it succeeded
-  bool canceled = false;  // the whole job is being ended
-  std::string output;     // stdout; as much of it as fits
+  bool canceled = false;  // the whole job is being canceled
+  std::string output;     // stdout, up to 512 KiB
   bool output_cut = false;
 };
 
-// Prepares this process to run commands: the subreaper of all that descends from it. Before it has
-// threads or children.
+// Prepares this process to run commands: makes it the subreaper of its descendants (prctl(2),
+// PR_SET_CHILD_SUBREAPER) and ignores SIGPIPE. Must be called before it has threads or children.
 void become_supervisor();
 
-// Blocks until the command and all its descendants are gone; those are ended when its time is over.
-// It inherits this process's environment.
+// Runs the command with this process's environment. Blocks until it and all its descendants have
+// ended; they are ended when its timeout is over.
 DeepCommandEnd run_deep_command(const DeepWorkPlace& place, const DeepCommand& command);
 
 }  // namespace signalbox

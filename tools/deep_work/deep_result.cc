@@ -12,7 +12,7 @@ namespace {
 
 namespace json = boost::json;
 
-// The texts of an array; what isn't text is left out.
+// Returns the strings of an array, without its other elements.
 json::array texts_of(const json::value* value) {
   json::array texts;
   if (value == nullptr || !value->is_array()) return texts;
@@ -35,7 +35,7 @@ json::object step(const char* id, const std::string& description, const char* ty
           {"effort", "medium"}};
 }
 
-json::value taken_from(const json::object& from, std::string_view field) {
+json::value field_or_null(const json::object& from, std::string_view field) {
   const json::value* const value = from.if_contains(field);
   return value != nullptr ? *value : json::value(nullptr);
 }
@@ -50,12 +50,13 @@ json::object exploration_from_output(const std::string& output) {
     add_summary(text, params);
     return params;
   }
-  const json::object& said = value->get_object();
-  if (const json::value* summary = said.if_contains("summary"); summary && summary->is_string()) {
+  const json::object& fields_given = value->get_object();
+  if (const json::value* summary = fields_given.if_contains("summary");
+      summary && summary->is_string()) {
     add_summary(std::string(summary->get_string()), params);
   }
-  params["files"] = texts_of(said.if_contains("files"));
-  params["findings"] = texts_of(said.if_contains("findings"));
+  params["files"] = texts_of(fields_given.if_contains("files"));
+  params["findings"] = texts_of(fields_given.if_contains("findings"));
   return params;
 }
 
@@ -74,14 +75,15 @@ Decided<json::object> plan_from_output(const std::string& output) {
   json::array known;
   for (const json::value& each : steps->get_array()) {
     if (!each.is_object()) {
-      known.push_back(each);  // for the service to refuse
+      known.push_back(each);  // the service rejects it
       continue;
     }
-    json::object taken;
+    json::object known_fields;
     for (const std::string_view field : fields) {
-      if (const json::value* part = each.get_object().if_contains(field)) taken[field] = *part;
+      if (const json::value* part = each.get_object().if_contains(field))
+        known_fields[field] = *part;
     }
-    known.emplace_back(std::move(taken));
+    known.emplace_back(std::move(known_fields));
   }
   return json::object{{"steps", std::move(known)}};
 }
@@ -98,9 +100,9 @@ json::object deep_work_result(const json::object& plan, const std::optional<Fail
   json::object result;
   result["schema_version"] = "deep_work_result.v1";
   result["success"] = !failure.has_value();
-  result["exploration"] = taken_from(plan, "exploration");
-  result["plan"] = {{"steps", taken_from(plan, "steps")}, {"cut", taken_from(plan, "cut")}};
-  result["todo_status"] = taken_from(plan, "todo_status");
+  result["exploration"] = field_or_null(plan, "exploration");
+  result["plan"] = {{"steps", field_or_null(plan, "steps")}, {"cut", field_or_null(plan, "cut")}};
+  result["todo_status"] = field_or_null(plan, "todo_status");
   result["duration_ms"] = duration_ms;
   if (failure) result["error"] = {{"code", failure->code}, {"message", failure->message}};
   return result;

@@ -1,4 +1,4 @@
-// What commands of deep work say, and what the deep work itself leaves behind, as JSON.
+// Parses the output of deep work's commands, and makes the JSON of the work's own result.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,19 @@
 
 namespace signalbox {
 
-// Params of plan.set_exploration from an explore command's output: {summary?, files?, findings?}
-// with other fields left out, or plain text as the summary.
+// Makes params of plan.set_exploration from an explore command's output: the fields
+// {summary?, files?, findings?} of a JSON object, else the text as the summary.
 boost::json::object exploration_from_output(const std::string& output);
 
-// Params of plan.set from a plan command's output: {steps: […]} with other fields left out.
-// PLAN_INVALID for what is no such object.
+// Makes params of plan.set from a plan command's output: {steps: […]} without unknown fields.
+// Rejects output that is no such object with PLAN_INVALID.
 Decided<boost::json::object> plan_from_output(const std::string& output);
 
-// explore → implement → test, each depending on the one before.
+// Returns the plan explore → implement → test, each step depending on the one before.
 boost::json::object default_plan(const std::string& goal);
 
-// D1: {success, exploration, plan, todo_status, duration_ms, error?}, from a plan.get result, which
-// may be empty where there was none.
+// D1: Makes {success, exploration, plan, todo_status, duration_ms, error?} from the result of
+// plan.get, which is empty if there was none.
 boost::json::object deep_work_result(const boost::json::object& plan,
                                      const std::optional<Failure>& failure,
                                      std::int64_t duration_ms);

@@ -25,8 +25,8 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::chrono::milliseconds poll_interval{200};  // of what others change
-constexpr std::int64_t step_wait_ms = 10'000;            // for a step, before asking again
+constexpr std::chrono::milliseconds poll_interval{200};  // of a plan that other workers change
+constexpr std::int64_t step_wait_ms = 10'000;            // of one step.next call
 constexpr int exit_usage = 2;
 constexpr int exit_try_again = 75;
 
@@ -35,16 +35,16 @@ std::string variable(const char* name) {
   return value != nullptr ? value : "";
 }
 
-// What ended the work before its plan was through.
-struct ChildEnded {
+// Why the work ended before its plan was completed.
+struct WorkEnded {
   Failure failure;
   bool canceled = false;
 };
-using Done = tl::expected<void, ChildEnded>;
+using Done = tl::expected<void, WorkEnded>;
 
-tl::unexpected<ChildEnded> ended(ErrorClass error_class, std::string code, std::string message) {
+tl::unexpected<WorkEnded> ended(ErrorClass error_class, std::string code, std::string message) {
   return tl::unexpected(
-      ChildEnded{{Outcome::failed, error_class, std::move(code), std::move(message)}, false});
+      WorkEnded{{Outcome::failed, error_class, std::move(code), std::move(message)}, false});
 }
 
 class DeepWorker {
@@ -59,33 +59,34 @@ class DeepWorker {
   int run() {
     const std::int64_t started_ms = now_ms();
     const Done done = work();
-    if (!done && done.error().canceled) return exit_try_again;  // the shim says so itself
+    if (!done && done.error().canceled) return exit_try_again;  // the shim records the cancel
     std::optional<Failure> failure;
     if (!done) failure = done.error().failure;
-    return leave(failure, now_ms() - started_ms);
+    return write_result(failure, now_ms() - started_ms);
   }
 
  private:
   [[nodiscard]] std::int64_t now_ms() const { return clock_.monotonic_ns() / 1'000'000; }
-  [[nodiscard]] json::object about_run() const {
+  [[nodiscard]] json::object run_params() const {
     return {{"run_id", variable("SIGNALBOX_RUN_ID")}};
   }
-  // Of this attempt of the station: whose words carry its token, each under a name of its own.
-  [[nodiscard]] json::object word(const std::string& name) const {
-    json::object params = about_run();
+  // Params of a command of this station's attempt: with its token, and a command_id made from
+  // `name` so that a repetition has one effect.
+  [[nodiscard]] json::object command_params(const std::string& name) const {
+    json::object params = run_params();
     params["token"] = token_;
     params["command_id"] = "deep_work/" + token_ + "/" + name;
     return params;
   }
-  [[nodiscard]] json::object station_word(const std::string& name) const {
-    json::object params = word(name);
+  [[nodiscard]] json::object station_params(const std::string& name) const {
+    json::object params = command_params(name);
     params["station"] = variable("SIGNALBOX_STATION");
     return params;
   }
 
   Done work() {
     for (;;) {
-      const auto plan = server_.call("plan.get", about_run());
+      const auto plan = server_.call("plan.get", run_params());
       if (!plan) return refused(plan.error());
       if (text_at(*plan, "token") != token_) {
         return ended(ErrorClass::lost, "STALE_TOKEN", "another attempt does this work now");
@@ -97,7 +98,7 @@ class DeepWorker {
       } else if (status == "planning") {
         done = make_plan();
       } else if (true_at(*plan, "settled")) {
-        return judge(*plan);
+        return plan_result(*plan);
       } else {
         done = do_steps();
       }
@@ -105,11 +106,11 @@ class DeepWorker {
     }
   }
 
-  static tl::unexpected<ChildEnded> refused(const CallError& error) {
+  static tl::unexpected<WorkEnded> refused(const CallError& error) {
     return ended(ErrorClass::terminal, code_of(error), text_at(error.error, "message"));
   }
 
-  static Done judge(const json::object& plan) {
+  static Done plan_result(const json::object& plan) {
     for (const json::value& each : array_at(plan, "steps")) {
       const json::object& step = each.as_object();
       if (text_at(step, "status") != "failed") continue;
@@ -129,14 +130,14 @@ class DeepWorker {
   }
 
   Done explore() {
-    json::object params = station_word("exploration");
+    json::object params = station_params("exploration");
     const PhaseDefinition& phase = settings_.work.explore;
     if (phase.worker) {
       if (wait_while("exploring", settings_.work.explore_timeout_ms)) return {};
       params["timed_out"] = true;
     } else if (!phase.command.empty()) {
       const DeepCommandEnd end = command("explore", phase, settings_.work.explore_timeout_ms);
-      if (end.canceled) return tl::unexpected(ChildEnded{end.failure, true});
+      if (end.canceled) return tl::unexpected(WorkEnded{end.failure, true});
       if (end.outcome == Outcome::timeout) {
         params["timed_out"] = true;
       } else if (end.outcome != Outcome::succeeded) {
@@ -150,12 +151,12 @@ class DeepWorker {
     }
     const bool timed_out = params.contains("timed_out");
     std::printf("explore: %s\n", timed_out ? "timed out; going on without" : "done");
-    return said("plan.set_exploration", params);
+    return report("plan.set_exploration", params);
   }
 
   Done make_plan() {
-    const std::string name = "plan-" + std::to_string(++plans_);
-    json::object params = station_word(name);
+    const std::string name = "plan-" + std::to_string(++plans_made_);
+    json::object params = station_params(name);
     const PhaseDefinition& phase = settings_.work.plan;
     if (phase.worker) {
       (void)wait_while("planning", limits::timeout_ms_max);
@@ -165,19 +166,20 @@ class DeepWorker {
     if (!phase.command.empty()) {
       if (auto ok = prepare_files(nullptr); !ok) return ok;
       const DeepCommandEnd end = command(name, phase, settings_.work.step_timeout_ms);
-      if (end.canceled) return tl::unexpected(ChildEnded{end.failure, true});
+      if (end.canceled) return tl::unexpected(WorkEnded{end.failure, true});
       if (end.outcome != Outcome::succeeded) {
         return ended(end.failure.error_class, "PLAN_FAILED",
                      end.failure.code + ": " + end.failure.message);
       }
-      auto said_plan = plan_from_output(end.output);
-      if (!said_plan) return ended(ErrorClass::terminal, "PLAN_INVALID", said_plan.error().message);
-      plan = std::move(*said_plan);
+      auto parsed_plan = plan_from_output(end.output);
+      if (!parsed_plan)
+        return ended(ErrorClass::terminal, "PLAN_INVALID", parsed_plan.error().message);
+      plan = std::move(*parsed_plan);
     }
     params["steps"] = plan["steps"];
     const auto set = server_.call("plan.set", params);
     if (!set) {
-      if (code_of(set.error()) == "PLAN_ORDER") return {};  // somebody else was first
+      if (code_of(set.error()) == "PLAN_ORDER") return {};  // another worker was first
       return ended(ErrorClass::terminal, "PLAN_INVALID",
                    code_of(set.error()) + ": " + text_at(set.error().error, "message"));
     }
@@ -186,28 +188,28 @@ class DeepWorker {
     return {};
   }
 
-  // A word that somebody else may have said before.
-  Done said(std::string_view method, const json::object& params) {
+  // Calls a method; PLAN_ORDER is no error, since another worker may have reported the same before.
+  Done report(std::string_view method, const json::object& params) {
     const auto answer = server_.call(method, params);
     if (answer || code_of(answer.error()) == "PLAN_ORDER") return {};
     return refused(answer.error());
   }
 
-  // True once the plan is no longer at `status`; false if it still is after timeout_ms.
+  // Blocks until the plan's status differs from `status` and returns true; false after timeout_ms.
   bool wait_while(std::string_view status, std::int64_t timeout_ms) {
     const std::int64_t deadline_ms = now_ms() + timeout_ms;
     for (;;) {
-      const auto plan = server_.call("plan.get", about_run());
+      const auto plan = server_.call("plan.get", run_params());
       if (!plan || text_at(*plan, "plan_status") != status) return true;
       if (now_ms() >= deadline_ms) return false;
       std::this_thread::sleep_for(poll_interval);
     }
   }
 
-  // Until nothing of the plan can go on, or there is another one to be made.
+  // Does steps until none of the plan can proceed, or the plan was reset.
   Done do_steps() {
     for (;;) {
-      json::object params = word("next-" + std::to_string(nexts_));
+      json::object params = command_params("next-" + std::to_string(steps_taken_));
       params["worker"] = "deep_work";
       params["wait_ms"] = step_wait_ms;
       const auto next = server_.call("step.next", params);
@@ -215,9 +217,9 @@ class DeepWorker {
       const json::value* const step = next->if_contains("step");
       if (step == nullptr || !step->is_object()) {
         if (true_at(*next, "settled") || text_at(*next, "plan_status") != "set") return {};
-        continue;  // the same question again: it had no effect
+        continue;  // repeats the call with the same command_id, since it had no effect
       }
-      ++nexts_;
+      ++steps_taken_;
       if (auto ok = do_step(step->get_object()); !ok) return ok;
     }
   }
@@ -228,8 +230,8 @@ class DeepWorker {
     if (auto ok = prepare_files(&step); !ok) return ok;
     const DeepCommandEnd end = command("step-" + id + "-" + text_at(step, "attempt"),
                                        settings_.work.step, settings_.work.step_timeout_ms);
-    if (end.canceled) return tl::unexpected(ChildEnded{end.failure, true});
-    json::object params = about_run();
+    if (end.canceled) return tl::unexpected(WorkEnded{end.failure, true});
+    json::object params = run_params();
     params["step"] = id;
     params["token"] = token;
     params["command_id"] = "deep_work/step/" + token;
@@ -237,7 +239,8 @@ class DeepWorker {
     if (succeeded) {
       params["summary"] = utf8_end_of(with_replacements(end.output), limits::summary_bytes_max);
     } else {
-      // One that took too long will do so again: the next attempt goes about it in another way.
+      // A step that timed out would do so again: `terminal` makes the next attempt use another
+      // strategy.
       const bool timed_out = end.outcome == Outcome::timeout;
       params["error_class"] = timed_out ? "terminal" : class_name(end.failure.error_class);
       params["error_code"] = end.failure.code;
@@ -247,7 +250,7 @@ class DeepWorker {
                 text_at(step, "strategy").c_str(),
                 succeeded ? "completed" : (end.failure.code + ": " + end.failure.message).c_str());
     const auto reported = server_.call(succeeded ? "step.complete" : "step.fail", params);
-    // After a reset nobody wants to know of it any more.
+    // After a reset of the plan the step no longer exists, or has another token.
     if (reported || code_of(reported.error()) == "STALE_TOKEN" ||
         code_of(reported.error()) == "STEP_NOT_FOUND") {
       return {};
@@ -263,12 +266,13 @@ class DeepWorker {
     return boost::describe::enum_to_string(error_class, "terminal");
   }
 
-  // What a command finds in files, and in its environment; of a plan's command if there is no step.
+  // Writes the files and sets the environment variables of the next command; without a step, those
+  // of the plan command.
   Done prepare_files(const json::object* step) {
     const auto set = [](const char* name, const std::string& value) {
       ::setenv(name, value.c_str(), 1);
     };
-    const auto plan = server_.call("plan.get", about_run());
+    const auto plan = server_.call("plan.get", run_params());
     if (!plan) return refused(plan.error());
     const auto write = [this](const char* name, const std::string& content) -> Done {
       if (auto made = make_directories(place_.own()); !made) return disk(made.error());
@@ -296,13 +300,13 @@ class DeepWorker {
     return {};
   }
 
-  static tl::unexpected<ChildEnded> disk(const StoreError& error) {
+  static tl::unexpected<WorkEnded> disk(const StoreError& error) {
     return ended(ErrorClass::transient, "JOB_STORAGE", error.message);
   }
 
-  // The result, for people and for the station.
-  int leave(const std::optional<Failure>& failure, std::int64_t duration_ms) {
-    const auto plan = server_.call("plan.get", about_run());
+  // Prints the result and writes its artifacts. Returns the exit code.
+  int write_result(const std::optional<Failure>& failure, std::int64_t duration_ms) {
+    const auto plan = server_.call("plan.get", run_params());
     const json::object result =
         deep_work_result(plan ? *plan : json::object{}, failure, duration_ms);
     const std::string text = json::serialize(result) + "\n";
@@ -334,8 +338,8 @@ class DeepWorker {
   DeepWorkPlace place_;
   std::filesystem::path artifacts_;
   std::string token_;  // of the station's attempt
-  int plans_ = 0;
-  int nexts_ = 0;
+  int plans_made_ = 0;
+  int steps_taken_ = 0;
 };
 
 }  // namespace
