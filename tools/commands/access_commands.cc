@@ -1,4 +1,4 @@
-// `signalbox access …`: the tokens by which others than the server's own user are known to it.
+// `signalbox access …`: the tokens that authenticate clients other than the server's own user.
 #include <memory>
 #include <optional>
 
@@ -21,7 +21,7 @@ struct IssueOptions {
   std::optional<std::string> expires_in, command_id;
 };
 
-// The secret alone on stdout, so that it can go straight into a file.
+// Prints only the secret on stdout, so that it can be redirected to a file.
 ExitCode issue(const Invocation& invocation, const IssueOptions& options) {
   json::object params{{"name", options.name}, {"role", options.role}};
   if (options.expires_in) {
@@ -72,8 +72,8 @@ void add_issue(ToolCommand access, Invocation& invocation) {
   command.action([options, &invocation] { return issue(invocation, *options); });
 }
 
-// The id of the token that can still be used under this name, else of the newest that could. What
-// is an id already stays one.
+// Returns the id of the usable token of this name, else of the last one listed; an id is returned
+// unchanged. ACCESS_TOKEN_NOT_FOUND if there is none.
 Called<std::string> id_of(const Invocation& invocation, const std::string& name_or_id) {
   if (parse_uuid(name_or_id)) return name_or_id;
   const auto listed = TRY(call_server(invocation, "access.list", {}));

@@ -1,4 +1,4 @@
-// `signalbox artifacts …`: the files in a run's root, as the log gives them.
+// `signalbox artifacts …`: compares the files in a run's root with the log, and restores them.
 #include <memory>
 
 #include "tools/cli/commands.h"

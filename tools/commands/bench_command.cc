@@ -1,4 +1,4 @@
-// `signalbox bench`: hands over to `signalbox-bench`, with the same words.
+// `signalbox bench`: executes `signalbox-bench` with the same arguments.
 #include <cerrno>
 #include <cstring>
 

@@ -1,4 +1,4 @@
-// `signalbox board`: all cards in their columns, once or as they move.
+// `signalbox board`: draws all cards in their columns, once or after each change.
 #include <memory>
 #include <optional>
 
@@ -46,7 +46,8 @@ std::string view_board(const json::object& board, const BoardOptions& options,
   return draw_board(picture, terminal, wall_clock_ns());
 }
 
-// Draws it after each event that can change it, and forgets those that it shows already.
+// Draws the board after each event that can change it, except events that the drawing includes
+// already.
 ExitCode watch(const Invocation& invocation, const BoardOptions& options) {
   const auto view = [&options](const json::object& board, const Terminal& terminal) {
     return view_board(board, options, terminal);
@@ -62,10 +63,10 @@ ExitCode watch(const Invocation& invocation, const BoardOptions& options) {
   Called<json::object> board = tl::unexpected(usage_error("not read yet"));
   const auto draw = [&] {
     auto now = read_board(invocation, options);
-    // A server that is away comes back, and then its events go on.
-    const bool away = !now && (now.error().exit_code == ExitCode::unreachable ||
-                               now.error().exit_code == ExitCode::try_again);
-    if (away && board) return true;
+    // If the server can't be reached, the subscription reconnects and the board is drawn again.
+    const bool unreachable_now = !now && (now.error().exit_code == ExitCode::unreachable ||
+                                          now.error().exit_code == ExitCode::try_again);
+    if (unreachable_now && board) return true;
     board = std::move(now);
     if (!board) return false;
     if (terminal.columns) write_out("\x1b[H\x1b[2J");

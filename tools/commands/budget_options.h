@@ -1,4 +1,4 @@
-// The flags for what a run may use up, of commands that set it.
+// The flags for a run's budget, shared by the commands that set it.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@
 namespace signalbox {
 
 struct BudgetOptions {
-  std::optional<double> max_cost_usd;
+  std::optional<double> max_cost_usd;  // US dollars
   std::optional<std::int64_t> max_tokens;
   std::optional<std::int64_t> max_turns;
 };
 
 void add_budget_options(ToolCommand command, BudgetOptions& options);
 
-// Sets params["budget"] to the figures that were given, if any were.
+// Sets params["budget"] to the limits that were given, if there are any.
 void set_budget(boost::json::object& params, const BudgetOptions& options);
 
 }  // namespace signalbox

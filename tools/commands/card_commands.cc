@@ -1,4 +1,4 @@
-// `signalbox card …`: items on the board.
+// `signalbox card …`: the work items on the board.
 #include <memory>
 #include <optional>
 
@@ -115,17 +115,18 @@ void add_card_list(ToolCommand card, Invocation& invocation) {
   });
 }
 
-std::string view_word(const json::object& result, const Terminal&) {
+std::string view_status_change_of_card(const json::object& result, const Terminal&) {
   return text_at(result, "status") + (true_at(result, "changed") ? "\n" : " (unchanged)\n");
 }
 
-void add_word(ToolCommand card, Invocation& invocation, const std::string& verb,
-              const std::string& what, bool needs_reason, const std::string& example) {
+void add_status_command(ToolCommand card, Invocation& invocation, const std::string& verb,
+                        const std::string& description, bool needs_reason,
+                        const std::string& example) {
   struct Options {
     std::string id;
     std::optional<std::string> reason, command_id;
   };
-  ToolCommand command = card.add_subcommand(verb, what);
+  ToolCommand command = card.add_subcommand(verb, description);
   const auto options = std::make_shared<Options>();
   command.add_option("CARD", options->id, "The card's id").required();
   command.add_option("--reason", options->reason, "The reason; kept in the log")
@@ -136,7 +137,8 @@ void add_word(ToolCommand card, Invocation& invocation, const std::string& verb,
     json::object params{{"card_id", options->id}};
     set_param(params, "reason", options->reason);
     set_param(params, "command_id", options->command_id);
-    return call_and_answer(invocation, "card." + verb, std::move(params), view_word);
+    return call_and_answer(invocation, "card." + verb, std::move(params),
+                           view_status_change_of_card);
   });
 }
 
@@ -190,10 +192,11 @@ void add_card_commands(ToolCommand app, Invocation& invocation) {
   add_submit(card, invocation);
   add_card_get(card, invocation);
   add_card_list(card, invocation);
-  add_word(card, invocation, "block", "Block a card until it is unblocked", true,
-           "  signalbox card block \"$card\" --reason \"needs a decision\"");
-  add_word(card, invocation, "unblock", "Move a blocked or failed card back to the backlog", false,
-           "  signalbox card unblock \"$card\" --reason \"decided\"");
+  add_status_command(card, invocation, "block", "Block a card until it is unblocked", true,
+                     "  signalbox card block \"$card\" --reason \"needs a decision\"");
+  add_status_command(card, invocation, "unblock",
+                     "Move a blocked or failed card back to the backlog", false,
+                     "  signalbox card unblock \"$card\" --reason \"decided\"");
   add_why(card, invocation);
 }
 

@@ -1,5 +1,5 @@
-// `signalbox completion`: scripts generated from the commands themselves, so that they can't fall
-// behind.
+// `signalbox completion`: generates completion scripts from the commands themselves, so that the
+// two can't diverge.
 #include <map>
 #include <memory>
 #include <set>
@@ -12,11 +12,11 @@
 namespace signalbox {
 namespace {
 
-// All that is offered, by the words of the command so far: "", "run", "run list".
+// The words to offer. `words` is by command path: "", "run", "run list".
 struct Offers {
   std::map<std::string, std::string> words;
-  std::map<std::string, std::string> values;  // by option, where they are a fixed set
-  std::set<std::string> with_value;           // options that take one
+  std::map<std::string, std::string> values;  // by option, if they are a fixed set
+  std::set<std::string> with_value;           // options that take a value
 };
 
 void collect_options(ToolCommand command, std::string& words, Offers& offers) {
@@ -34,7 +34,7 @@ void collect(ToolCommand command, const std::string& path, const std::string& in
              Offers& offers) {
   std::string own = inherited;
   collect_options(command, own, offers);
-  // Those of `signalbox` itself are for every command, but for its --version and --help.
+  // Every command inherits the options of `signalbox` itself, except --version and --help.
   std::string options = inherited;
   if (path.empty()) {
     options = own.substr(own.find("--version") + std::string("--version").size());
@@ -47,15 +47,15 @@ void collect(ToolCommand command, const std::string& path, const std::string& in
   offers.words[path] = words + own;
 }
 
-// "'run'|'run list'" of the keys, for a pattern of `case`.
+// Returns the keys as a pattern of `case`: "'run'|'run list'".
 std::string pattern(const std::set<std::string>& keys) {
   std::string text;
   for (const std::string& key : keys) text += (text.empty() ? "'" : "|'") + key + "'";
   return text;
 }
 
-// For bash: nouns, verbs, options, the values of options that have a fixed set, and files for the
-// rest.
+// Returns the script for bash. It completes nouns, verbs, options, and the values of options with a
+// fixed set; files for other values.
 std::string bash_completion(ToolCommand app) {
   Offers offers;
   collect(app, "", "", offers);
@@ -101,7 +101,7 @@ std::string bash_completion(ToolCommand app) {
 
 void add_completion_command(ToolCommand app, Invocation& invocation) {
   ToolCommand command = app.add_subcommand("completion", "Print a completion script for the shell");
-  // Read while the words are parsed: it lives as long as the command does.
+  // The parser writes to it, so that it must live as long as the command.
   const auto shell = std::make_shared<std::string>();
   command.add_option("SHELL", *shell, "The shell").required().one_of({"bash"});
   command.footer(

@@ -1,4 +1,4 @@
-// `signalbox events`: the log itself, read or followed.
+// `signalbox events`: reads or follows the log.
 #include <memory>
 #include <optional>
 #include <vector>
@@ -39,7 +39,8 @@ json::object filter_params(const EventsOptions& options) {
   return params;
 }
 
-// As many pages as it takes: the server may give one with fewer events, or none, and more to come.
+// Reads pages up to the limit or the end: a page may have fewer events than asked for, or none,
+// although more follow.
 Called<json::object> read_events(const Invocation& invocation, const EventsOptions& options) {
   json::object params = filter_params(options);
   json::array events;

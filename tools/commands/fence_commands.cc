@@ -1,5 +1,5 @@
-// `signalbox fence …`: the pre-push hook that refuses a push from a worktree whose run, or whose
-// attempt, has ended.
+// `signalbox fence …`: the pre-push hook that refuses a push from the worktree of a run, or of an
+// attempt, that has ended.
 #include <cstdlib>
 #include <memory>
 #include <system_error>
@@ -56,7 +56,7 @@ std::string view_fence(const json::object& result, const Terminal&) {
   return "run " + text_at(result, "run_id") + " is in progress: the push is allowed\n";
 }
 
-// Returns the worktree's own git directory: GIT_DIR in a hook, else what `git` answers.
+// Returns the worktree's own git directory: GIT_DIR in a hook, else from `git rev-parse`.
 fs::path git_directory() {
   std::error_code error;
   if (const std::string from_git = environment_variable("GIT_DIR"); !from_git.empty()) {
@@ -65,13 +65,14 @@ fs::path git_directory() {
   return git(fs::current_path(error), {"rev-parse", "--absolute-git-dir"}).line();
 }
 
-CallError no_push(CallError why) {
+CallError push_refused(CallError why) {
   why.error["message"] = "the push is refused: " + text_at(why.error, "message");
   return why;
 }
 
-// Who asks, as far as its environment says so. A token in it may be a lock's; a span never is.
-Called<json::object> question(const FenceMarker& marker) {
+// Makes the params of run.fence, which identify the attempt as far as the environment names it.
+// SIGNALBOX_TOKEN may be the token of a lock, but SIGNALBOX_SPAN_ID always names an attempt.
+Called<json::object> fence_params(const FenceMarker& marker) {
   json::object params{{"run_id", marker.run_id}, {"token", marker.token}};
   const std::string run_id = environment_variable("SIGNALBOX_RUN_ID");
   if (!run_id.empty() && run_id != marker.run_id) {
@@ -90,14 +91,14 @@ Called<json::object> question(const FenceMarker& marker) {
   return params;
 }
 
-// The server that made the worktree, unless another one is named.
+// Asks the server that the invocation names, else the one that made the worktree.
 Called<json::object> ask_server(const Invocation& invocation, const FenceMarker& marker,
                                 json::object params) {
-  Invocation asked = invocation;
-  if (asked.socket.empty() && asked.server.empty() && asked.data.empty()) {
-    asked.socket = marker.socket;
+  Invocation target = invocation;
+  if (target.socket.empty() && target.server.empty() && target.data.empty()) {
+    target.socket = marker.socket;
   }
-  const auto address = TRY(asked.server_address());
+  const auto address = TRY(target.server_address());
   auto client =
       TRY(Client::connect(address, std::chrono::milliseconds(limits::fence_check_ms_max)));
   return client.call("run.fence", std::move(params));
@@ -110,11 +111,11 @@ Called<json::object> check(const Invocation& invocation) {
   if (!marker && marker.error().kind == StoreError::Kind::not_found) {
     return json::object{{"fenced", false}};
   }
-  if (!marker) return tl::unexpected(no_push(from_store_error(marker.error())));
-  auto params = question(*marker);
-  if (!params) return tl::unexpected(no_push(params.error()));
+  if (!marker) return tl::unexpected(push_refused(from_store_error(marker.error())));
+  auto params = fence_params(*marker);
+  if (!params) return tl::unexpected(push_refused(params.error()));
   auto result = ask_server(invocation, *marker, std::move(*params));
-  if (!result) return tl::unexpected(no_push(result.error()));
+  if (!result) return tl::unexpected(push_refused(result.error()));
   (*result)["fenced"] = true;
   return result;
 }

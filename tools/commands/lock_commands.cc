@@ -1,4 +1,4 @@
-// `signalbox lock …`: acquire, refresh, release, get, list; exec is in tools/lock.
+// `signalbox lock …`: acquire, refresh, release, get, list. `lock exec` is in tools/lock.
 #include <memory>
 #include <optional>
 
@@ -19,7 +19,7 @@ namespace json = boost::json;
 
 Style lock_style(const std::string& status) { return status == "held" ? Style::busy : Style::bad; }
 
-// "in 42s", or how long ago.
+// "in 42s", or "42s ago".
 std::string time_to(std::string_view time, std::int64_t now_ns) {
   const auto then = parse_time(time);
   if (!then) return {};
@@ -42,7 +42,7 @@ std::string last_holder(const json::object& last) {
          text_at(last, "ended");
 }
 
-// Not worth a line where there is none.
+// Returns "" for zero, so that the line isn't shown.
 std::string unless_zero(const std::string& count) { return count == "0" ? "" : count; }
 
 std::string view_acquired_lock(const json::object& result, const Terminal& terminal,

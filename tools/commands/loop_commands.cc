@@ -1,4 +1,4 @@
-// `signalbox loop …`: the loops of the service itself.
+// `signalbox loop …`: lists and triggers the service's own loops.
 #include <memory>
 #include <optional>
 

@@ -1,4 +1,4 @@
-// A pipeline's file, as TOML or JSON, read for a method that takes its tables.
+// Reads a pipeline's file, TOML or JSON, for the methods that take its tables.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace signalbox {
 
-// The tables of the file; checked here too, so that a mistake names the file.
+// Returns the tables of the file. They are validated here, too, so that an error names the file.
 Called<boost::json::value> pipeline_tables(const std::string& file);
 
 }  // namespace signalbox

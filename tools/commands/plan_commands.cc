@@ -31,7 +31,8 @@ std::string progress(const json::object& plan) {
   return text_at(todo, "completed_steps") + " of " + text_at(todo, "total_steps") + " completed";
 }
 
-// What somebody wants to know of a step in this status.
+// The most useful text for the step's status: what blocks it, its error, its summary or its
+// description.
 std::string remark(const json::object& step) {
   if (const std::string by = text_at(step, "blocked_by"); !by.empty()) return "by " + by;
   if (const std::string error = text_at(step, "error"); !error.empty()) return error;
@@ -127,34 +128,36 @@ void add_plan_list(ToolCommand plan, Invocation& invocation) {
   });
 }
 
-struct StationWord {
+struct HeldAttempt {
   std::string run_id, station;
   std::uint64_t token = 0;
   std::optional<std::string> command_id;
 };
 
-void add_station_word(ToolCommand command, StationWord& word) {
-  command.add_option("RUN", word.run_id, "The run").required();
-  command.add_option("STATION", word.station, "Its station").required();
-  command.add_option("--token", word.token, "The token of the station's attempt, from `plan get`")
+void add_attempt_options(ToolCommand command, HeldAttempt& attempt) {
+  command.add_option("RUN", attempt.run_id, "The run").required();
+  command.add_option("STATION", attempt.station, "Its station").required();
+  command
+      .add_option("--token", attempt.token, "The token of the station's attempt, from `plan get`")
       .required();
-  add_command_id(command, word.command_id);
+  add_command_id(command, attempt.command_id);
 }
 
-json::object params_of(const StationWord& word) {
-  json::object params{{"run_id", word.run_id}, {"station", word.station}, {"token", word.token}};
-  set_param(params, "command_id", word.command_id);
+json::object params_of(const HeldAttempt& attempt) {
+  json::object params{
+      {"run_id", attempt.run_id}, {"station", attempt.station}, {"token", attempt.token}};
+  set_param(params, "command_id", attempt.command_id);
   return params;
 }
 
 void add_explored(ToolCommand plan, Invocation& invocation) {
-  struct Options : StationWord {
+  struct Options : HeldAttempt {
     std::optional<std::string> summary;
     std::vector<std::string> files, findings;
   };
   ToolCommand command = plan.add_subcommand("explored", "Report what the exploration found");
   const auto options = std::make_shared<Options>();
-  add_station_word(command, *options);
+  add_attempt_options(command, *options);
   command.add_option("--summary", options->summary, "A short summary");
   command.add_option("--file", options->files, "A relevant file; repeatable");
   command.add_option("--finding", options->findings, "A finding; repeatable");
@@ -180,12 +183,12 @@ void add_explored(ToolCommand plan, Invocation& invocation) {
 }
 
 void add_set(ToolCommand plan, Invocation& invocation) {
-  struct Options : StationWord {
+  struct Options : HeldAttempt {
     std::string file;
   };
   ToolCommand command = plan.add_subcommand("set", "Set the plan of a run");
   const auto options = std::make_shared<Options>();
-  add_station_word(command, *options);
+  add_attempt_options(command, *options);
   command
       .add_option("--steps", options->file,
                   "{\"steps\": [{\"id\", \"description\", \"type\", \"dependencies\", "

@@ -1,4 +1,4 @@
-// `signalbox project …`: git repositories whose cards are worked on.
+// `signalbox project …`: the git repositories that cards belong to.
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -24,7 +24,7 @@ ExitCode put(const Invocation& invocation, const PutProjectOptions& options) {
   const auto view = [](const json::object& result, const Terminal&) {
     return text_at(result, "name") + (true_at(result, "changed") ? ": saved\n" : ": unchanged\n");
   };
-  // The server may have another working directory.
+  // An absolute path, since the server may have another working directory.
   json::object params{
       {"name", options.name},
       {"repository", std::filesystem::absolute(options.repository).lexically_normal().string()}};

@@ -1,4 +1,4 @@
-// `signalbox rpc METHOD [JSON]`: any method of PROTOCOL.md.
+// `signalbox rpc METHOD [JSON]`: calls any method of PROTOCOL.md.
 #include <memory>
 
 #include "tools/cli/commands.h"

@@ -1,4 +1,5 @@
-// `signalbox run …`: all about runs but their start and their export.
+// `signalbox run …`: all commands except start and watch (run_start.cc) and export
+// (tools/audit/run_export_command.cc).
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -261,7 +262,7 @@ ExitCode cancel(const Invocation& invocation, const RunOptions& options) {
   };
   const auto result = call_server(invocation, "run.cancel", std::move(params));
   if (!result || !options.wait) return answer(invocation, result, view);
-  // That it ended as canceled is what was asked for.
+  // The exit code is ok: a run that ended as canceled is what was requested.
   const auto ended = wait_for_end(invocation, options.run_id);
   return answer(invocation, ended, view_get);
 }
@@ -304,7 +305,7 @@ ExitCode artifact(const Invocation& invocation, const RunOptions& options) {
   auto result =
       call_server(invocation, "run.artifact", {{"run_id", options.run_id}, {"name", options.name}});
   if (result && !invocation.json && !result->contains("content")) {
-    // Large or binary: the file itself has it.
+    // Large or binary content is only in the file, whose path is printed.
     write_message("not shown: " + text_at(*result, "bytes") + " bytes of " +
                   text_at(*result, "media_type") + ", in the file\n");
   }

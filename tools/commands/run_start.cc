@@ -1,5 +1,4 @@
-// `signalbox run start` and `run watch`: handing a piece of work to the server, and following a run
-// to its end.
+// `signalbox run start` and `run watch`: starts a run, and follows it to its end.
 #include "tools/commands/run_start.h"
 
 #include <filesystem>
@@ -32,7 +31,7 @@ bool ends_run(const json::object& event) {
   return type == "RunSucceeded" || type == "RunFailed" || type == "RunCanceled";
 }
 
-// Gives `visit` the run's events from its start to its end, then gives the run.
+// Calls `visit` for the run's events from its start to its end; returns the result of run.get.
 Called<json::object> follow_run(const Invocation& invocation, const std::string& run_id,
                                 const std::function<void(const json::object&)>& visit,
                                 const BroadcastVisitor& visit_broadcast = {}) {
@@ -40,7 +39,7 @@ Called<json::object> follow_run(const Invocation& invocation, const std::string&
   const auto run = call_server(invocation, "run.get", params);
   if (!run) return run;
   params["from"] = number_at(object_at(*run, "run"), "started_position");
-  // An end that a retry followed isn't the last one.
+  // A run that was retried has several ends; only one at or after its last known event counts.
   const std::uint64_t last_known = number_at(object_at(*run, "run"), "last_position");
   const auto until_end = [&](const json::object& event) {
     visit(event);
@@ -51,8 +50,8 @@ Called<json::object> follow_run(const Invocation& invocation, const std::string&
   return call_server(invocation, "run.get", {{"run_id", run_id}});
 }
 
-// Shows the run's events from its start until it ends, and what its agents print meanwhile: ok if
-// it succeeded, else refused. Under --json only the ended run, as `run get` gives it.
+// Prints the run's events from its start to its end, with the output of its agents. With --json,
+// prints only the ended run, as `run get` does. Returns ok if it succeeded, else refused.
 ExitCode watch_run(const Invocation& invocation, const std::string& run_id, bool with_log = true) {
   const Terminal terminal = terminal_of(STDOUT_FILENO);
   LogView log(/*named=*/false);
@@ -90,7 +89,7 @@ struct StartOptions {
   bool watch = false;
 };
 
-// The server may have another working directory.
+// Sets an absolute path, since the server may have another working directory.
 void set_path(json::object& params, std::string_view name, const std::optional<std::string>& path) {
   if (path) params[name] = std::filesystem::absolute(*path).lexically_normal().string();
 }
@@ -127,7 +126,7 @@ Called<json::object> start_params(const StartOptions& options) {
 }
 
 std::string view_started(const json::object& result, const Terminal&) {
-  // The id alone on stdout, so that `run=$(signalbox run start …)` works.
+  // Only the id on stdout, so that `run=$(signalbox run start …)` works.
   return text_at(result, "run_id") + "\n";
 }
 

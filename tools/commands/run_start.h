@@ -1,4 +1,4 @@
-// Waiting for a run to end.
+// Waits for a run to end; shared by `run start`, `run watch` and `run cancel --wait`.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace signalbox {
 
-// Blocks until the run has ended; returns it as run.get does.
+// Blocks until the run has ended; returns the result of run.get.
 Called<boost::json::object> wait_for_end(const Invocation& invocation, const std::string& run_id);
 
 }  // namespace signalbox

@@ -1,4 +1,4 @@
-// `signalbox serve`: the server itself, in the foreground.
+// `signalbox serve`: runs the server in the foreground.
 #include <memory>
 
 #include "server/serve.h"

@@ -1,4 +1,4 @@
-// `signalbox station …`: what outside workers do with a station, from its claim to its end.
+// `signalbox station …`: the commands of external workers, from a station's claim to its end.
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -21,7 +21,7 @@ namespace {
 
 namespace json = boost::json;
 
-// The claim that a worker's command is about.
+// The claim that a worker's command belongs to.
 struct HeldStation {
   std::string run_id;
   std::string station;
@@ -29,7 +29,7 @@ struct HeldStation {
   std::optional<std::string> command_id;
 };
 
-// --run, --station, --token (in a job's environment they are known already) and --command-id.
+// Adds --run, --station, --token (by default from a job's environment) and --command-id.
 void add_held_station(ToolCommand command, HeldStation& held) {
   command.add_option("--run", held.run_id, "The run").required().environment("SIGNALBOX_RUN_ID");
   command.add_option("--station", held.station, "The station")
@@ -47,7 +47,7 @@ json::object held_station_params(const HeldStation& held) {
   return params;
 }
 
-// `result` holds a `claim`, or null where nothing was ready.
+// Formats result["claim"], which is null if no station was ready.
 std::string view_claim(const json::object& result, const Terminal& terminal) {
   const json::object& claim = object_at(result, "claim");
   if (claim.empty()) return "nothing is ready\n";
@@ -77,7 +77,7 @@ struct CompleteOptions : HeldStation {
   std::optional<std::int64_t> lease_ms;
 };
 
-// "NAME=FILE" or "NAME=FILE:MEDIA/TYPE" as an element of `artifacts`.
+// Parses "NAME=FILE" or "NAME=FILE:MEDIA/TYPE" and reads the file, for an element of `artifacts`.
 Called<json::object> artifact_from(const std::string& text) {
   const auto equals = text.find('=');
   if (equals == std::string::npos || equals == 0) {

@@ -1,4 +1,4 @@
-// `signalbox step …`: the steps of plans, for workers from outside.
+// `signalbox step …`: the commands of external workers for the steps of plans.
 #include <memory>
 #include <optional>
 
@@ -49,32 +49,32 @@ void add_next(ToolCommand step, Invocation& invocation) {
   });
 }
 
-struct StepWord {
+struct HeldStep {
   std::string run_id, step;
   std::uint64_t token = 0;
   std::optional<std::string> command_id;
 };
 
-void add_step_word(ToolCommand command, StepWord& word) {
-  command.add_option("RUN", word.run_id, "The run").required();
-  command.add_option("STEP", word.step, "The step's id").required();
-  command.add_option("--token", word.token, "The token from `step next`").required();
-  add_command_id(command, word.command_id);
+void add_held_step(ToolCommand command, HeldStep& held) {
+  command.add_option("RUN", held.run_id, "The run").required();
+  command.add_option("STEP", held.step, "The step's id").required();
+  command.add_option("--token", held.token, "The token from `step next`").required();
+  add_command_id(command, held.command_id);
 }
 
-json::object params_of(const StepWord& word) {
-  json::object params{{"run_id", word.run_id}, {"step", word.step}, {"token", word.token}};
-  set_param(params, "command_id", word.command_id);
+json::object params_of(const HeldStep& held) {
+  json::object params{{"run_id", held.run_id}, {"step", held.step}, {"token", held.token}};
+  set_param(params, "command_id", held.command_id);
   return params;
 }
 
 void add_step_heartbeat(ToolCommand step, Invocation& invocation) {
-  struct Options : StepWord {
+  struct Options : HeldStep {
     std::optional<std::int64_t> lease_ms;
   };
   ToolCommand command = step.add_subcommand("heartbeat", "Extend the lease of a step");
   const auto options = std::make_shared<Options>();
-  add_step_word(command, *options);
+  add_held_step(command, *options);
   command.add_option("--lease-ms", options->lease_ms, "The new lease; default: as long as before");
   command.footer(
       "Examples:\n"
@@ -94,12 +94,12 @@ std::string view_end(const json::object& result, const Terminal&) {
 }
 
 void add_complete(ToolCommand step, Invocation& invocation) {
-  struct Options : StepWord {
+  struct Options : HeldStep {
     std::optional<std::string> summary;
   };
   ToolCommand command = step.add_subcommand("complete", "Report that a step is done");
   const auto options = std::make_shared<Options>();
-  add_step_word(command, *options);
+  add_held_step(command, *options);
   command.add_option("--summary", options->summary, "What was done");
   command.footer(
       "Examples:\n"
@@ -112,12 +112,12 @@ void add_complete(ToolCommand step, Invocation& invocation) {
 }
 
 void add_fail(ToolCommand step, Invocation& invocation) {
-  struct Options : StepWord {
+  struct Options : HeldStep {
     std::optional<std::string> error_class, code, message;
   };
   ToolCommand command = step.add_subcommand("fail", "Report that an attempt of a step failed");
   const auto options = std::make_shared<Options>();
-  add_step_word(command, *options);
+  add_held_step(command, *options);
   command
       .add_option("--error-class", options->error_class,
                   "terminal (the next attempt tries another way), transient, config")

@@ -1,4 +1,4 @@
-// `signalbox strategy …`: which strategy rescued which class of error.
+// `signalbox strategy …`: how often each retry strategy succeeded after each class of error.
 #include <cstdint>
 #include <memory>
 #include <optional>

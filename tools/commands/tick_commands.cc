@@ -1,4 +1,4 @@
-// `signalbox tick …`: the turns of a loop.
+// `signalbox tick …`: begins, ends, recovers and lists ticks, the iterations of a loop.
 #include <memory>
 #include <optional>
 

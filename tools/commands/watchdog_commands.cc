@@ -1,4 +1,4 @@
-// `signalbox watchdog …`.
+// `signalbox watchdog …`: checks on demand whether an attempt is overdue.
 #include <memory>
 #include <optional>
 
@@ -13,7 +13,7 @@ namespace {
 
 namespace json = boost::json;
 
-// Empty where there is no number.
+// Formats a number of seconds; empty if the field is no number.
 std::string seconds_text(const json::object& result, const char* key) {
   const json::value* value = result.if_contains(key);
   if (value == nullptr || !value->is_number()) return {};
