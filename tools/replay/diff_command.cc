@@ -1,4 +1,4 @@
-// `signalbox diff`: what changed between two moments of the log.
+// `signalbox diff`: shows what changed between two moments of the log.
 #include <algorithm>
 #include <memory>
 #include <utility>

@@ -107,7 +107,7 @@ Called<Replayed> replay(const ReplayRequest& request) {
     replayed.snapshot_compared = position;
   }
   TRY(fold(**log, to, request, replayed));
-  // In the middle of a command's events they needn't hold.
+  // The invariants needn't hold between the events of one command.
   const auto commit = (*log)->read_commit(to);
   if (!commit || commit->back().position == to) check_invariants(replayed.world);
   return replayed;

@@ -1,4 +1,4 @@
-// The log, folded offline: the same state as the server's, from nothing but what is recorded.
+// Folds the log offline: the result is the same state as the server's, from recorded events alone.
 #pragma once
 
 #include <cstdint>
@@ -15,30 +15,33 @@ namespace signalbox {
 
 struct ReplayRequest {
   std::filesystem::path data;
-  std::optional<Position> to;  // else the tail
-  bool from_snapshot = false;  // start at the newest good snapshot instead of at position 1
-  bool verify = false;         // read every file again, and compare the snapshot on the way
-  // Each record before it is folded, and those that were kept of what was dropped; may be empty.
+  std::optional<Position> to;  // none: the tail
+  bool from_snapshot = false;  // start at the newest valid snapshot instead of at position 1
+  bool verify = false;         // also check every file, and compare the newest snapshot
+  // Called with each record before it is folded, and with those kept from before the horizon; may
+  // be empty.
   std::function<void(const Record&)> visit;
-  Position digest_every = 0;  // the state's digest after so many events, and at the end; 0: none
-  // The state that the fold begins with; may be empty.
+  Position digest_every = 0;  // events between two digests of the state, also at the end; 0: none
+  // Called once with the state that the fold begins with; may be empty.
   std::function<void(const World&)> begun = {};
-  // Each record with the state after it; may be empty.
+  // Called with each record and the state after it; may be empty.
   std::function<void(const World&, const Record&)> folded = {};
 };
 
 struct Replayed {
   World world;
   OpenReport report;
-  Position from = 0;  // the position that the fold began after
+  Position from = 0;  // the position of the state that the fold began with
   std::uint64_t events = 0;
-  double seconds = 0;  // of reading, checking, decoding and folding; without the opening
+  double seconds = 0;  // of reading, checking, decoding and folding, without opening the log
   std::optional<Position> snapshot_compared;
   std::map<Position, Digest> digests;
 };
 
-// Reads only, on the directory of a running server too. `damaged` for a log that isn't what was
-// written, or a snapshot whose state the log doesn't give. Broken invariants are a bug: CHECK.
+// Replays the log. It only reads; the directory may be that of a running server. Fails with
+// STORAGE_DAMAGED for a log that differs from what was written, or for a snapshot that differs from
+// the log's state; with POSITION_NOT_FOUND beyond the tail and HISTORY_DROPPED before the horizon.
+// A broken invariant of the state is a bug: CHECK.
 Called<Replayed> replay(const ReplayRequest& request);
 
 }  // namespace signalbox

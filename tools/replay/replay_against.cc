@@ -21,7 +21,7 @@ namespace json = boost::json;
 
 using Digests = std::map<Position, std::string>;
 
-struct Ended {
+struct ProgramResult {
   int exit_code = 0;
   std::string output;
 };
@@ -30,8 +30,8 @@ CallError program_failed(const std::string& program, const std::string& why) {
   return from_rejection({ErrorCode::INTERNAL, program + " " + why, {{"program", program}}, {}});
 }
 
-// Runs it to its end. Its messages are ours.
-Called<Ended> run_program(std::vector<std::string> argv) {
+// Runs the program and collects its stdout; its stderr is ours. Blocks until it has ended.
+Called<ProgramResult> run_program(std::vector<std::string> argv) {
   const std::string program = argv.front();
   std::string output;
   auto child =
@@ -46,10 +46,10 @@ Called<Ended> run_program(std::vector<std::string> argv) {
         program_failed(program, "was ended by signal " + std::to_string(*signal)));
   }
   if (!child->exit_code()) return tl::unexpected(program_failed(program, "can't be waited for"));
-  return Ended{*child->exit_code(), std::move(output)};
+  return ProgramResult{*child->exit_code(), std::move(output)};
 }
 
-// The result of `program replay --json …`; nothing if it doesn't know what it was asked for.
+// Returns the result of `program replay --json …`; nothing if the program doesn't know an option.
 Called<std::optional<json::object>> replay_of(const std::filesystem::path& data,
                                               const std::string& program,
                                               std::vector<std::string> more) {
@@ -107,10 +107,10 @@ Called<std::size_t> compare_replay(const std::filesystem::path& data, const std:
   std::optional<Position> differs;
   std::size_t compared = 0;
   for (const auto& [position, digest] : digests_of(**theirs)) {
-    const auto of_ours = our_digests.find(position);
-    if (of_ours == our_digests.end()) continue;
+    const auto our_digest = our_digests.find(position);
+    if (our_digest == our_digests.end()) continue;
     ++compared;
-    if (of_ours->second != digest) {
+    if (our_digest->second != digest) {
       differs = position;
       break;
     }

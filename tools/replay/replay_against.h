@@ -1,4 +1,5 @@
-// Two programs on one log: do they give the same states, and if not, from which event on?
+// Compares the states that two versions of the program fold from one log, and finds the first event
+// after which they differ.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +12,11 @@
 
 namespace signalbox {
 
-// `ours` is what `replay --json --digest-every N` gives as its result; `program` is a signalbox of
-// any version. How many digests were compared, all equal; else an error that names the first event
-// after which the states differ: the program is run again with --to, in bisection. A program that
-// doesn't know --digest-every is compared at the end alone.
+// Compares `ours`, the result of `replay --json --digest-every N`, with that of `program`, a
+// signalbox of any version. Returns how many digests were compared if all are equal. Else returns
+// an error that names the first event after which the states differ; it is found by bisection, by
+// running the program again with --to. A program without --digest-every is compared only at the
+// end.
 Called<std::size_t> compare_replay(const std::filesystem::path& data, const std::string& program,
                                    const boost::json::object& ours);
 

@@ -1,4 +1,5 @@
-// `signalbox replay`: what the log says, without a server.
+// `signalbox replay`: folds the log without a server; with --step, --against and --what-if also the
+// debugger, the comparison with another version, and the simulation of another policy.
 #include <unistd.h>
 
 #include <charconv>
@@ -33,7 +34,7 @@ constexpr Position against_digest_every = 10'000;
 
 struct ReplayOptions {
   std::string until;           // --to, as it was given
-  std::optional<Position> to;  // what it means in this log
+  std::optional<Position> to;  // the position of `until` in this log
   std::optional<std::string> run_id;
   bool from_snapshot = false;
   bool verify = false;
@@ -44,7 +45,8 @@ struct ReplayOptions {
   WhatIfOptions what_if;
 };
 
-// A position, which the log needn't be asked for; else a moment, as --at and --from have it.
+// Sets options.to from options.until: a position, for which the log isn't opened, or another moment
+// as for --at and --from.
 Called<void> find_end(const Invocation& invocation, ReplayOptions& options) {
   if (options.until.empty()) return {};
   Position position = 0;
@@ -124,7 +126,8 @@ Called<json::object> run_replay(const Invocation& invocation, const ReplayOption
   return result;
 }
 
-// What another program says of the same log decides whether it may take it over, or did.
+// Replays the log with another version, too. The comparison shows whether that version can take the
+// log over, or has done so correctly.
 Called<json::object> run_against(const Invocation& invocation, ReplayOptions options) {
   if (options.run_id) return tl::unexpected(usage_error("--against is of the whole log"));
   if (options.digest_every == 0) options.digest_every = against_digest_every;
@@ -137,7 +140,7 @@ Called<json::object> run_against(const Invocation& invocation, ReplayOptions opt
   return ours;
 }
 
-// A debugger ends with its user's last word; what goes wrong on the way is the answer.
+// Runs the debugger until its input ends. An error of the log is the command's answer.
 ExitCode run_step(const Invocation& invocation, const ReplayOptions& options) {
   const auto fail = [&invocation](CallError error) {
     return answer(invocation, tl::unexpected(std::move(error)), {});
@@ -224,7 +227,7 @@ void add_replay_command(ToolCommand app, Invocation& invocation) {
       .type_name("MOMENT");
   command.add_option("--seed", options->what_if.seed,
                      "With --what-if: the seed for attempts drawn at random");
-  // What goes by itself goes alone, and what belongs to it doesn't go without.
+  // --what-if excludes the other modes; --from and --seed only apply to it.
   command.excludes("--what-if", {"--run", "--verify", "--step", "--against", "--digest-every",
                                  "--from-snapshot"});
   command.needs("--from", "--what-if");

@@ -55,7 +55,7 @@ struct ReplayStep::Words {
     if (argument.empty() || read.ec != std::errc() || read.ptr != end) return std::nullopt;
     return value;
   }
-  // A word or the first letter of it.
+  // Whether the command is this word or its first letter.
   [[nodiscard]] bool is(std::string_view word) const {
     return command == word || (command.size() == 1 && command[0] == word[0]);
   }
@@ -63,12 +63,12 @@ struct ReplayStep::Words {
 
 Called<void> ReplayStep::run(std::istream& lines, std::ostream& out, Position position,
                              bool prompt) {
-  const auto say = [&](const Stepped& said) -> Called<void> {
-    if (!said) return tl::unexpected(said.error());
-    out << *said << std::flush;
+  const auto print = [&](const Output& output) -> Called<void> {
+    if (!output) return tl::unexpected(output.error());
+    out << *output << std::flush;
     return {};
   };
-  if (auto first = say(move_to(position)); !first) return first;
+  if (auto first = print(move_to(position)); !first) return first;
   for (std::string line;;) {
     if (prompt) out << "(" << walk_.position() << " of " << walk_.tail() << ") " << std::flush;
     if (!std::getline(lines, line)) return {};
@@ -77,11 +77,11 @@ Called<void> ReplayStep::run(std::istream& lines, std::ostream& out, Position po
     const Words words(line);
     if (words.is("quit")) return {};
     if (words.command.empty()) continue;
-    if (auto said = say(carry_out(line)); !said) return said;
+    if (auto output = print(execute(line)); !output) return output;
   }
 }
 
-ReplayStep::Stepped ReplayStep::carry_out(std::string_view line) {
+ReplayStep::Output ReplayStep::execute(std::string_view line) {
   const Words words(line);
   if (words.is("next")) return forward(words);
   if (words.is("back") || words.is("previous")) return back(words);
@@ -95,20 +95,20 @@ ReplayStep::Stepped ReplayStep::carry_out(std::string_view line) {
   return "there is no " + words.command + "; there are:\n" + help_text;
 }
 
-ReplayStep::Stepped ReplayStep::forward(const Words& words) {
+ReplayStep::Output ReplayStep::forward(const Words& words) {
   if (!words.argument.empty() && !words.number()) return "next takes a number of events\n";
   const Position count = words.number().value_or(1);
   if (walk_.position() == walk_.tail()) return "this is the last event of the log\n";
   return move_to(walk_.position() + std::min(count, walk_.tail() - walk_.position()));
 }
 
-ReplayStep::Stepped ReplayStep::back(const Words& words) {
+ReplayStep::Output ReplayStep::back(const Words& words) {
   if (!words.argument.empty() && !words.number()) return "back takes a number of events\n";
   if (walk_.position() == 0) return "this is before the first event of the log\n";
   return move_to(walk_.position() - std::min(words.number().value_or(1), walk_.position()));
 }
 
-ReplayStep::Stepped ReplayStep::go(const Words& words) {
+ReplayStep::Output ReplayStep::go(const Words& words) {
   if (words.argument == "end") return move_to(walk_.tail());
   const auto position = words.number();
   if (!position || *position > walk_.tail()) {
@@ -117,7 +117,7 @@ ReplayStep::Stepped ReplayStep::go(const Words& words) {
   return move_to(*position);
 }
 
-ReplayStep::Stepped ReplayStep::next_of_stream(const Words& words) {
+ReplayStep::Output ReplayStep::next_of_stream(const Words& words) {
   Stream stream = stream_;
   if (!words.argument.empty()) {
     const bool is_run = words.is("run");
@@ -128,26 +128,26 @@ ReplayStep::Stepped ReplayStep::next_of_stream(const Words& words) {
     }
     stream = *named;
   }
-  return next_that([&stream](const Record& record) { return record.stream == stream; },
-                   "event of " + to_string(stream));
+  return next_matching([&stream](const Record& record) { return record.stream == stream; },
+                       "event of " + to_string(stream));
 }
 
-ReplayStep::Stepped ReplayStep::next_of_type(const Words& words) {
+ReplayStep::Output ReplayStep::next_of_type(const Words& words) {
   const auto tags = event_tags();
   const bool known = std::any_of(tags.begin(), tags.end(), [&words](const EventTag& tag) {
     return tag.name == words.argument;
   });
   if (!known)
     return "there is no type " + words.argument + "; they are called as here, RunFailed\n";
-  return next_that(
+  return next_matching(
       [&words](const Record& record) { return tag_of(record.event).name == words.argument; },
       words.argument);
 }
 
-ReplayStep::Stepped ReplayStep::next_rejection() { return next_that(is_rejection, "rejection"); }
+ReplayStep::Output ReplayStep::next_rejection() { return next_matching(is_rejection, "rejection"); }
 
-ReplayStep::Stepped ReplayStep::next_that(const std::function<bool(const Record&)>& wanted,
-                                          const std::string& what) {
+ReplayStep::Output ReplayStep::next_matching(const std::function<bool(const Record&)>& wanted,
+                                             const std::string& what) {
   const auto found = walk_.find(wanted);
   if (!found) return tl::unexpected(from_store_error(found.error()));
   if (!*found) return "there is no further " + what + "\n";
@@ -155,7 +155,7 @@ ReplayStep::Stepped ReplayStep::next_that(const std::function<bool(const Record&
   return shown(**found);
 }
 
-ReplayStep::Stepped ReplayStep::show_state(const Words& words) {
+ReplayStep::Output ReplayStep::show_state(const Words& words) {
   Stream stream = stream_;
   if (!words.argument.empty()) {
     const auto named = parse_stream(words.argument);
@@ -171,7 +171,7 @@ ReplayStep::Stepped ReplayStep::show_state(const Words& words) {
   return text;
 }
 
-ReplayStep::Stepped ReplayStep::show_difference(const Words& words) {
+ReplayStep::Output ReplayStep::show_difference(const Words& words) {
   const auto other = words.number();
   if (!other || *other > walk_.tail()) {
     return "diff takes a position from 0 to " + std::to_string(walk_.tail()) + "\n";
@@ -184,7 +184,7 @@ ReplayStep::Stepped ReplayStep::show_difference(const Words& words) {
   return view_world_difference(found, terminal_);
 }
 
-ReplayStep::Stepped ReplayStep::move_to(Position position) {
+ReplayStep::Output ReplayStep::move_to(Position position) {
   const auto step = walk_.go(position);
   if (!step) return tl::unexpected(from_store_error(step.error()));
   if (!*step) return std::string("before the first event\n");

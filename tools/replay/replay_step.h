@@ -1,4 +1,5 @@
-// `signalbox replay --step`: a debugger for the log. One command a line, from a terminal or a pipe.
+// `signalbox replay --step`: a debugger for the log, with one command a line, from a terminal or a
+// pipe.
 #pragma once
 
 #include <iosfwd>
@@ -15,32 +16,32 @@ class ReplayStep {
  public:
   ReplayStep(ReplayWalk& walk, const Terminal& terminal) : walk_(walk), terminal_(terminal) {}
 
-  // Begins at `position` and does what the lines say until "quit" or their end; `prompt` where a
-  // person types them. A line that is no command says which there are, and ends nothing. The error
-  // is the log's.
+  // Shows the event at `position` and executes the commands until "quit" or the end of `lines`.
+  // With `prompt`, prints a prompt before each. An unknown command prints the known ones. Fails
+  // only with errors of the log.
   Called<void> run(std::istream& lines, std::ostream& out, Position position, bool prompt);
 
  private:
   struct Words;
-  using Stepped = Called<std::string>;
+  using Output = Called<std::string>;
 
-  Stepped carry_out(std::string_view line);
-  Stepped forward(const Words& words);
-  Stepped back(const Words& words);
-  Stepped go(const Words& words);
-  Stepped next_of_stream(const Words& words);
-  Stepped next_of_type(const Words& words);
-  Stepped next_rejection();
-  Stepped next_that(const std::function<bool(const Record&)>& wanted, const std::string& what);
-  Stepped show_state(const Words& words);
-  Stepped show_difference(const Words& words);
-  Stepped move_to(Position position);
+  Output execute(std::string_view line);
+  Output forward(const Words& words);
+  Output back(const Words& words);
+  Output go(const Words& words);
+  Output next_of_stream(const Words& words);
+  Output next_of_type(const Words& words);
+  Output next_rejection();
+  Output next_matching(const std::function<bool(const Record&)>& wanted, const std::string& what);
+  Output show_state(const Words& words);
+  Output show_difference(const Words& words);
+  Output move_to(Position position);
   [[nodiscard]] std::string shown(const WalkStep& step) const;
 
   ReplayWalk& walk_;
   const Terminal terminal_;
   Stream stream_;          // of the event that was shown last
-  std::string last_line_;  // what an empty line repeats
+  std::string last_line_;  // repeated by an empty line
 };
 
 }  // namespace signalbox

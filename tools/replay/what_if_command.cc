@@ -44,7 +44,7 @@ Called<RecordedFlow> read_flow(const Invocation& invocation, const WhatIfOptions
   bool fits = true;
   Position begin = from;
   ReplayRequest request{invocation.data_directory(), options.to, false, false, {}, 0};
-  // Where records were dropped, what is left begins later.
+  // If records were dropped, the remaining log begins later.
   request.begun = [&](const World& world) {
     if (world.position + 1 < from) return;
     begin = world.position + 1;
@@ -79,15 +79,15 @@ json::object flow_json(const FlowMeasures& measures) {
   return flow;
 }
 
-json::object played_json(const WhatIf& played) {
-  json::object flow = flow_json(played.measures);
-  flow["attempts_drawn"] = played.drawn;
-  flow["attempts_unknown"] = played.unknown;
-  flow["unfinished"] = played.unfinished;
+json::object simulated_json(const WhatIf& simulation) {
+  json::object flow = flow_json(simulation.measures);
+  flow["attempts_drawn"] = simulation.drawn;
+  flow["attempts_unknown"] = simulation.unknown;
+  flow["unfinished"] = simulation.unfinished;
   return flow;
 }
 
-// One line of the comparison: how a measure is shown, of each history.
+// One row of the comparison: a measure and how its value is formatted.
 struct Line {
   const char* name;
   std::string (*shown)(const json::object& flow);
@@ -144,27 +144,28 @@ const std::vector<Line>& comparison_lines() {
   return lines;
 }
 
-bool is_nothing(const std::string& shown) {
+bool is_zero(const std::string& shown) {
   return shown.empty() || shown == "0" || shown == "0.0" || shown == "0ms";
 }
 
 std::string caveats(const json::object& result) {
   const json::object& flow = object_at(result, "what_if");
   std::string text;
-  const auto say = [&text](const std::string& sentence) { text += sentence + "\n"; };
+  const auto add_sentence = [&text](const std::string& sentence) { text += sentence + "\n"; };
   if (const auto drawn = number_at(flow, "attempts_drawn"); drawn > 0) {
-    say(std::to_string(drawn) +
+    add_sentence(
+        std::to_string(drawn) +
         " attempts weren't recorded; each was drawn at random from its station's attempts.");
   }
   if (const auto unknown = number_at(flow, "attempts_unknown"); unknown > 0) {
-    say(std::to_string(unknown) +
-        " attempts were at stations without a recorded attempt; they took no time.");
+    add_sentence(std::to_string(unknown) +
+                 " attempts were at stations without a recorded attempt; they took no time.");
   }
   if (const auto before = number_at(result, "runs_before"); before > 0) {
-    say(std::to_string(before) + " runs that were open at the beginning are left out.");
+    add_sentence(std::to_string(before) + " runs that were open at the beginning are left out.");
   }
   if (true_at(flow, "unfinished")) {
-    say("Open runs wait for a worker or a decision that was never recorded.");
+    add_sentence("Open runs wait for a worker or a decision that was never recorded.");
   }
   return text;
 }
@@ -194,8 +195,8 @@ Called<json::object> run_what_if(const Invocation& invocation, const WhatIfOptio
   result["runs_before"] = flow.work.runs_before;
   result["workers"] = flow.work.workers;
   result["recorded"] = flow_json(flow.measures);
-  result["simulated"] = played_json(simulated);
-  result["what_if"] = played_json(other);
+  result["simulated"] = simulated_json(simulated);
+  result["what_if"] = simulated_json(other);
   result["events_simulated"] = simulated.events + other.events;
   result["seconds"] = took.count();
   return result;
@@ -210,7 +211,7 @@ std::string view_what_if(const json::object& result, const Terminal& terminal) {
     const std::string recorded = line.shown(object_at(result, "recorded"));
     const std::string simulated = line.shown(object_at(result, "simulated"));
     const std::string other = line.shown(object_at(result, "what_if"));
-    if (is_nothing(recorded) && is_nothing(simulated) && is_nothing(other)) continue;
+    if (is_zero(recorded) && is_zero(simulated) && is_zero(other)) continue;
     table.add({{line.name},
                {recorded},
                {simulated},

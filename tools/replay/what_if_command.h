@@ -1,4 +1,5 @@
-// `signalbox replay --what-if`: the recorded work under another policy, beside what happened.
+// `signalbox replay --what-if`: simulates the recorded work under another policy, and compares the
+// result with what happened.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +13,14 @@
 namespace signalbox {
 
 struct WhatIfOptions {
-  std::string policy;  // a TOML file; empty: this isn't asked for
-  std::string from;    // a moment; empty: the beginning
-  std::optional<Position> to;
-  std::uint64_t seed = 1;
+  std::string policy;          // path of a TOML file; empty: no simulation
+  std::string from;            // a moment; empty: the beginning
+  std::optional<Position> to;  // none: the tail
+  std::uint64_t seed = 1;      // for attempts that are drawn at random
 };
 
-// {recorded, simulated, what_if: FlowMeasures, …}, where `simulated` is the recorded policy played
-// as the other one is: how far it is from `recorded` shows how good the simulation is.
+// Returns {recorded, simulated, what_if: FlowMeasures, …}. `simulated` is a simulation of the
+// recorded policy: its distance from `recorded` shows how accurate the simulation is.
 Called<boost::json::object> run_what_if(const Invocation& invocation, const WhatIfOptions& options);
 
 std::string view_what_if(const boost::json::object& result, const Terminal& terminal);

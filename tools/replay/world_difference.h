@@ -1,4 +1,4 @@
-// What is different between two positions of the log, over all that happened between them.
+// The difference between the states at two positions of the log.
 #pragma once
 
 #include <string>
@@ -12,14 +12,14 @@
 
 namespace signalbox {
 
-// {from, to, events, changes: [{stream, change: "appears"|"changes"|"is gone", last_event,
-// fields: [{field, from?, to?}]}]}, a change for each stream with events in between whose state
-// isn't the same. It moves the walk.
+// Returns {from, to, events, changes: [{stream, change: "appears"|"changes"|"is gone", last_event,
+// fields: [{field, from?, to?}]}]}, with a change for each stream that has events in between and
+// whose state differs. Leaves the walk at `to`.
 Called<boost::json::object> world_difference(ReplayWalk& walk, Position from, Position to);
 
 std::string view_world_difference(const boost::json::object& difference, const Terminal& terminal);
 
-// A line for each, "field  before → after".
+// Formats a line for each field: "field  before → after".
 std::string view_differences(const std::vector<FieldDifference>& fields, const Terminal& terminal);
 
 }  // namespace signalbox
