@@ -1,5 +1,6 @@
-// Export to CloudEvents and its verification, as whole commands with all that opening a log checks,
-// against a raw scan of the same log; and that their memory doesn't grow with it.
+// Measures export to CloudEvents and its verification, as whole commands including the checks on
+// opening a log, against a raw scan of the same log. Also shows that their memory doesn't grow with
+// the log.
 #include <chrono>
 #include <cstring>
 #include <fstream>
@@ -22,18 +23,18 @@ namespace {
 
 constexpr double export_events_min = 300'000;
 constexpr double verify_events_min = 500'000;
-// Of both commands, whatever the log's size. Most of it is RocksDB's: what the write-ahead log
-// holds is read into memory, up to its bound.
+// For both commands and any size of log. Most of it belongs to RocksDB, which reads the content of
+// the write-ahead log into memory, up to that log's bound.
 constexpr double audit_resident_bytes_max = 384e6;
-// The smaller of the two logs whose memory is reported.
+// The size of the smaller of the two logs for which memory is reported.
 constexpr std::uint64_t audit_events_small = 100'000;
 
 struct CommandCost {
   double seconds = 0;
-  double resident_bytes = 0;  // at most
+  double resident_bytes = 0;  // peak
 };
 
-// VmHWM; 0 of a process that has ended.
+// Returns VmHWM, the peak resident size; 0 if the process has ended.
 double peak_bytes_of(pid_t pid) {
   std::ifstream status("/proc/" + std::to_string(pid) + "/status");
   for (std::string line; std::getline(status, line);) {
@@ -42,7 +43,7 @@ double peak_bytes_of(pid_t pid) {
   return 0;
 }
 
-// The `signalbox` beside this program.
+// Runs the `signalbox` that is installed beside this program. Blocks until it has ended.
 Called<CommandCost> run_measured_command(std::vector<std::string> words) {
   words.insert(words.begin(), "signalbox");
   std::vector<char*> argv;
@@ -58,7 +59,8 @@ Called<CommandCost> run_measured_command(std::vector<std::string> words) {
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0)
     return tl::unexpected(io_error("can't start " + program + ": " + strerror(error)));
-  // Not what wait4() reports: that counts this process, which the child was for a moment.
+  // Polled, since wait4() also counts the memory of this process, which the child shares until
+  // exec.
   double resident_bytes = 0;
   int status = 0;
   pid_t ended = 0;
@@ -75,7 +77,7 @@ Called<CommandCost> run_measured_command(std::vector<std::string> words) {
 }
 
 struct AuditRound {
-  double scan = 0;  // events a second, all three
+  double scan = 0;  // events a second, like the next two
   double exported = 0;
   double verified = 0;
   double export_bytes = 0;

@@ -1,6 +1,6 @@
-// The scheduler over a large board: a tick of the heartbeat over 100,000 cards in 1,000 projects
-// that has nothing to start, from its trigger to its end, with the projects' policy files on this
-// disk. It should cost what it starts, not what exists.
+// Measures the scheduler on a large board: a tick of the heartbeat over 100,000 cards in 1,000
+// projects with nothing to start, from its trigger to its end. The projects' policy files are on
+// this disk. The cost should depend on the cards started, not on the cards that exist.
 #include <chrono>
 #include <deque>
 #include <fstream>
@@ -22,7 +22,7 @@ constexpr std::size_t projects = 1000;
 constexpr std::size_t cards_per_project = 100;
 constexpr double tick_ms_max = 20;
 
-// A commit is there as soon as it is begun: what a disk takes is measured elsewhere.
+// Completes each commit at once: bench_socket and bench_engine measure the disk.
 class InstantCommitter final : public Committer {
  public:
   explicit InstantCommitter(EventLog& log) : log_(log) {}
@@ -41,16 +41,16 @@ class InstantCommitter final : public Committer {
   EventLog& log_;
 };
 
-class BoardSite {
+class BoardFixture {
  public:
-  explicit BoardSite(const std::filesystem::path& directory) : directory_(directory) {
+  explicit BoardFixture(const std::filesystem::path& directory) : directory_(directory) {
     engine_.set_committer(committer_);
   }
 
   void fill() {
     Policy paused;
     paused.process_backlog = false;
-    const Origin somebody{"bench", {}, {}};
+    const Origin origin{"bench", {}, {}};
     for (std::size_t project = 0; project < projects; ++project) {
       const std::string name = "project-" + std::to_string(project);
       const auto repository = directory_ / name;
@@ -59,8 +59,8 @@ class BoardSite {
       PutProject put;
       put.name = name;
       put.repository = repository;
-      (void)engine_.begin(somebody).apply(put);
-      auto transaction = engine_.begin(somebody);
+      (void)engine_.begin(origin).apply(put);
+      auto transaction = engine_.begin(origin);
       for (std::size_t card = 0; card < cards_per_project; ++card) {
         SubmitCard submit;
         submit.project = name;
@@ -72,7 +72,7 @@ class BoardSite {
     finish();
   }
 
-  // Milliseconds of one tick.
+  // Runs one tick; returns its duration in ms.
   double tick() {
     const auto start = SteadyClock::now();
     board_.find(heartbeat_loop_name)->trigger("measured");
@@ -109,15 +109,15 @@ class BoardSite {
 }  // namespace
 
 Called<std::vector<Measured>> bench_board(const BenchPlan& plan) {
-  BoardSite site(plan.directory / "board");
-  site.fill();
-  if (site.cards() != projects * cards_per_project) {
+  BoardFixture fixture(plan.directory / "board");
+  fixture.fill();
+  if (fixture.cards() != projects * cards_per_project) {
     return tl::unexpected(io_error("the board could not be filled"));
   }
-  site.tick();  // the first one reads all policies
+  fixture.tick();  // unmeasured: the first tick reads all policies
   std::vector<double> rounds;
   const auto end = SteadyClock::now() + plan.duration;
-  while (rounds.size() < plan.rounds || SteadyClock::now() < end) rounds.push_back(site.tick());
+  while (rounds.size() < plan.rounds || SteadyClock::now() < end) rounds.push_back(fixture.tick());
   return std::vector<Measured>{
       at_most(tick_ms_max, measured("heartbeat_tick_ms", std::move(rounds), "ms",
                                     "heartbeat, 100,000 cards, nothing to start"))};

@@ -1,4 +1,5 @@
-// The engine without a socket against RocksDB itself, and replay into the world against a raw scan.
+// Measures the engine without a socket against RocksDB alone, and replay into the world against a
+// raw scan.
 #include "domain/try.h"
 #include "store/rocks_event_log.h"
 #include "tools/bench/bench_history.h"

@@ -29,7 +29,7 @@ PipelineDefinition five_stations() {
   return pipeline;
 }
 
-// Carries the outcome of a commit from the committer's thread to ours.
+// Passes the outcome of a commit from the commit thread to the engine's thread.
 class OutcomeSlot {
  public:
   void put(CommitOutcome outcome) {
@@ -51,7 +51,7 @@ class OutcomeSlot {
   std::optional<CommitOutcome> outcome_;
 };
 
-// Counts the batches between the engine and the thread that writes them.
+// Counts the batches handed to the commit thread whose outcome hasn't been taken yet.
 class CountingCommitter final : public Committer {
  public:
   explicit CountingCommitter(EventLog& log)
@@ -71,7 +71,7 @@ class CountingCommitter final : public Committer {
  private:
   OutcomeSlot slot_;
   std::size_t under_way_ = 0;
-  CommitThread thread_;  // last: its thread uses the others
+  CommitThread thread_;  // last member: the thread uses the others
 };
 
 class HistoryMaker {
@@ -97,7 +97,7 @@ class HistoryMaker {
       for (const RunId& run_id : runs_) {
         while (!pass_station(run_id) && failure_.empty()) continue;
       }
-      // As a server does an hour after they ended.
+      // A server prunes ended runs an hour after their end.
       auto transaction = engine_.begin(origin_);
       SIGNALBOX_CHECK(transaction.apply(PruneRuns{}).has_value());
     }
@@ -136,8 +136,8 @@ class HistoryMaker {
     return run_id;
   }
 
-  // Completes what is under way and claims what follows, as a worker's claim_next does. True if
-  // that was the end of the run.
+  // Completes the station in progress and claims the next one, as a worker's claim_next does.
+  // Returns true if the run has ended.
   bool pass_station(const RunId& run_id) {
     bool ended = false;
     {
@@ -168,7 +168,7 @@ class HistoryMaker {
   }
 
   void finish_batch() {
-    // on_committed starts what was gathered as the next batch by itself.
+    // on_committed() starts the commit of the batch gathered meanwhile.
     if (committer_.busy()) engine_.on_committed(committer_.wait());
     engine_.flush();
     handed_over_ = engine_.world().position;

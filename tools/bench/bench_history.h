@@ -1,4 +1,4 @@
-// Makes a log by driving the engine without a socket: runs that pass five stations.
+// Fills a log by driving the engine without a socket, with runs of five stations.
 #pragma once
 
 #include <cstdint>
@@ -15,19 +15,20 @@ namespace signalbox {
 inline constexpr std::uint64_t bench_batch_events = 512;
 
 struct HistoryPlan {
-  std::uint64_t events = 0;     // at least so many
-  std::size_t open_runs = 128;  // under way at the same time, and left open at the end
-  bool end_all = false;         // none is left open
+  std::uint64_t events = 0;     // position to reach, at least
+  std::size_t open_runs = 128;  // concurrent runs, left open at the end
+  bool end_all = false;         // end the open runs at the end
 };
 
 // Decides, evolves and appends in batches of bench_batch_events; a batch is decided while the one
-// before it is written. `log` must be empty. Gives the events a second.
+// before it is written. `log` must be empty. Returns the events per second.
 Called<double> make_history(EventLog& log, const HistoryPlan& history);
-// Goes on with a log whose state is `world`, at the clock's times.
+// Does the same for a log whose state is `world`, with times from `clock`.
 Called<double> continue_history(EventLog& log, const HistoryPlan& history, World world,
                                 const Clock& clock);
 
-// A snapshot at the end of the log under `data`, as the server's own follower would have left it.
+// Writes a snapshot of the state at the end of the log under `data`, in the place and format of the
+// server's snapshots.
 Called<void> write_snapshot_at_tail(const std::filesystem::path& data);
 
 }  // namespace signalbox

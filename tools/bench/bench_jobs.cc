@@ -1,6 +1,6 @@
-// Many jobs at the same time, each a real process under a supervisor of its own: what that does to
-// everybody else on the socket, and what a job costs in memory. Idle and loaded rounds take turns,
-// so that whatever else the machine does weighs on both.
+// Measures many concurrent jobs, each a real process under its own supervisor: how they change the
+// latency of other clients on the socket, and the memory of a job. Idle and loaded rounds
+// alternate, so that other load on the machine affects both.
 #include <chrono>
 #include <fstream>
 #include <optional>
@@ -26,7 +26,7 @@ constexpr std::size_t concurrent_jobs = 1000;
 constexpr std::chrono::seconds followers_within{120};
 constexpr double loaded_p99_ratio_max = 10;
 
-// One question after the other, for so long.
+// Sends one request after another for `duration`; returns the p99 latency in µs.
 Called<double> status_p99_us(Client& client, std::chrono::nanoseconds duration) {
   Quantiles latencies;
   const auto end = JobsClock::now() + duration;
@@ -37,7 +37,7 @@ Called<double> status_p99_us(Client& client, std::chrono::nanoseconds duration) 
   return latencies.us(0.99);
 }
 
-// Until what follows the log has all of it: the read models, and the files of run roots.
+// Blocks until the followers have caught up with the log: the read models and the run roots.
 Called<void> await_followers(Client& client) {
   const auto give_up = JobsClock::now() + followers_within;
   while (JobsClock::now() < give_up) {
@@ -52,7 +52,7 @@ Called<void> await_followers(Client& client) {
   return tl::unexpected(io_error("the server's read models don't keep up"));
 }
 
-// Follows what the log says of the jobs.
+// Subscribes to the events of the jobs.
 class JobEvents {
  public:
   static Called<JobEvents> subscribe(const std::filesystem::path& socket) {
@@ -62,8 +62,8 @@ class JobEvents {
     return JobEvents(std::move(client));
   }
 
-  // Waits for one `type` for each job. Another kind of event than that is an error: a job ended
-  // that shouldn't have.
+  // Waits for one event of `type` for each job. Another type is an error: a job has ended
+  // unexpectedly.
   Called<void> await(std::string_view type) {
     for (std::size_t seen = 0; seen < concurrent_jobs; ++seen) {
       const auto event = TRY(client_.next_notification());
@@ -94,10 +94,10 @@ Called<std::vector<std::string>> start_sleepers(Client& client) {
 
 struct Supervisors {
   std::size_t count = 0;
-  double private_bytes = 0;  // of all
+  double private_bytes = 0;  // sum over all
 };
 
-// The supervisors of the jobs in `jobs`, by their command lines.
+// Finds the supervisors of the jobs in `jobs` by their command lines in /proc.
 Supervisors find_supervisors(const std::filesystem::path& jobs) {
   Supervisors found;
   std::error_code error;

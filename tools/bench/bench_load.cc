@@ -30,8 +30,8 @@ class Epoll {
     ::epoll_ctl(descriptor_, EPOLL_CTL_ADD, worker.descriptor(), &event);
   }
 
-  // Lets every worker that has answers go on.
-  Called<void> turn(LoadCount& count) {
+  // Waits up to a second, then handles the answers of every worker that has some.
+  Called<void> poll(LoadCount& count) {
     std::array<epoll_event, 256> events;
     const int ready =
         ::epoll_wait(descriptor_, events.data(), static_cast<int>(events.size()), 1000);
@@ -69,7 +69,7 @@ Called<LoadResult> run_load(const Load& load) {
   const auto run_for = [&](std::chrono::nanoseconds duration) -> Called<void> {
     const auto end = SteadyClock::now() + duration;
     while (SteadyClock::now() < end) {
-      if (auto turned = epoll.turn(count); !turned) return turned;
+      if (auto turned = epoll.poll(count); !turned) return turned;
     }
     return {};
   };
@@ -94,7 +94,7 @@ Called<void> start_runs(const std::filesystem::path& socket, std::size_t runs) {
       --runs;
     }
     if (auto sent = worker.flush(); !sent) return sent;
-    if (auto turned = epoll.turn(count); !turned) return turned;
+    if (auto turned = epoll.poll(count); !turned) return turned;
   }
   return {};
 }

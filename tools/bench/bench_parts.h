@@ -1,4 +1,4 @@
-// The parts of `signalbox bench`, each with its own yardstick in the same rounds.
+// The parts of `signalbox bench`. Each measures its yardstick in the same rounds.
 #pragma once
 
 #include <chrono>
@@ -13,31 +13,32 @@
 namespace signalbox {
 
 struct BenchPlan {
-  std::filesystem::path directory;  // empty, on the disk that is measured; each part adds its own
+  std::filesystem::path directory;      // on the measured disk; each part adds its own below it
   std::chrono::nanoseconds duration{};  // of one measurement
   std::size_t rounds = 3;
-  std::uint64_t events = 0;                        // of the logs that are made to be read
-  std::function<void(const std::string&)> report;  // progress, for a person
+  std::uint64_t events = 0;                        // in each generated log
+  std::function<void(const std::string&)> report;  // prints progress for a person
 };
 
 using BenchPart = Called<std::vector<Measured>> (*)(const BenchPlan& plan);
 
-// Stations a second and their latency over the socket, against fdatasync on this disk.
+// Measures stations per second and their latency over the socket, against fdatasync on this disk.
 Called<std::vector<Measured>> bench_socket(const BenchPlan& plan);
-// The engine without a socket against RocksDB itself, and replay against a raw scan.
+// Measures the engine without a socket against RocksDB alone, and replay against a raw scan.
 Called<std::vector<Measured>> bench_engine(const BenchPlan& plan);
-// A large log's opening time, memory of open and of ended runs, and snapshots in the latencies.
+// Measures the opening time of a large log, the memory of open and of ended runs, and the latency
+// of commands during snapshots.
 Called<std::vector<Measured>> bench_scale(const BenchPlan& plan);
 
-// Export and verification, against a raw scan.
+// Measures export and verification, against a raw scan.
 Called<std::vector<Measured>> bench_audit(const BenchPlan& plan);
 
-// A year of runs whose log is kept at a month: what it takes, and how long it takes to open.
+// Measures the size and the opening time of a log over a year of runs, of which a month is kept.
 Called<std::vector<Measured>> bench_retention(const BenchPlan& plan);
 
-// A tick of the heartbeat over a large board.
+// Measures a tick of the heartbeat on a large board.
 Called<std::vector<Measured>> bench_board(const BenchPlan& plan);
-// What many jobs at the same time do to the socket, and what they cost.
+// Measures the latency on the socket beside many concurrent jobs, and the memory of a job.
 Called<std::vector<Measured>> bench_jobs(const BenchPlan& plan);
 
 }  // namespace signalbox

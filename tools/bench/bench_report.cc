@@ -37,7 +37,7 @@ json::object machine() {
   return facts;
 }
 
-// Three digits are what a measurement like this is worth.
+// Formats three significant digits, which is the precision of such a measurement.
 std::string number_text(double value) {
   char text[32];
   if (value >= 1e6) {

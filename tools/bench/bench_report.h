@@ -1,4 +1,4 @@
-// What a measurement found, with the target that it is held against.
+// The results of measurements, with their targets, as JSON and as a table.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace signalbox {
 
-// Latencies of many operations, and what part of them took how long.
+// Collects latencies and returns their quantiles.
 class Quantiles {
  public:
   void add(std::chrono::nanoseconds latency) {
@@ -22,7 +22,8 @@ class Quantiles {
   }
   [[nodiscard]] std::size_t count() const { return ns_.size(); }
 
-  // In microseconds; `part` is 0 … 1. 0 where nothing was added.
+  // Returns the quantile `part`, 0 … 1, in microseconds; 0 if nothing was added. Reorders the
+  // values.
   [[nodiscard]] double us(double part) {
     if (ns_.empty()) return 0;
     const auto last = static_cast<double>(ns_.size() - 1);
@@ -35,7 +36,7 @@ class Quantiles {
   std::vector<std::uint64_t> ns_;
 };
 
-// Of rounds; 0 where there are none.
+// Returns the median; 0 without values.
 inline double median(std::vector<double> values) {
   if (values.empty()) return 0;
   std::sort(values.begin(), values.end());
@@ -48,7 +49,7 @@ struct Measured {
   std::string name;  // for programs: "stations_per_fdatasync"
   double value = 0;  // the median of its rounds
   std::string unit;  // "/s", "µs", "×", …
-  std::string what;  // for people
+  std::string what;  // description for people
   Bound bound = Bound::none;
   double target = 0;
   std::vector<double> rounds;
@@ -56,13 +57,13 @@ struct Measured {
   [[nodiscard]] bool met() const;
 };
 
-// The median of `rounds`.
+// Makes a measurement without a target; its value is the median of `rounds`.
 Measured measured(std::string name, std::vector<double> rounds, std::string unit, std::string what);
 Measured at_least(double target, Measured measured);
 Measured at_most(double target, Measured measured);
 
-// {"machine": {…}, "measurements": [{name, value, unit, what, target?, met?, rounds}],
-// "targets_met"}.
+// Returns {"machine": {…}, "measurements": [{name, value, unit, what, target?, target_is?, met?,
+// rounds}], "targets_met"}.
 boost::json::object bench_json(const std::vector<Measured>& measurements);
 std::string view_bench(const boost::json::object& result, const Terminal& terminal);
 

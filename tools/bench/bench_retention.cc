@@ -1,6 +1,6 @@
-// What a year costs when a month is kept: every week the log goes on by seven days of runs, and
-// what is older than thirty days is archived and dropped. Its size and its opening, against a
-// quarter.
+// Measures the cost of a year of runs when a month is kept. Every simulated week adds seven days of
+// runs to the log, then records older than thirty days are archived and dropped. Size and opening
+// time after a half and a whole year are compared with those after a quarter.
 #include <chrono>
 #include <map>
 
@@ -38,7 +38,7 @@ double bytes_of(const fs::path& directory) {
   return bytes;
 }
 
-// Starts servers on copies: what a start itself records is of another time.
+// Starts servers on copies, since a start records events with the present time.
 Called<YearPoint> measure_year(const BenchPlan& plan, const fs::path& data) {
   YearPoint point;
   point.log_bytes = bytes_of(data / "log");
@@ -82,7 +82,7 @@ class YearMaker {
     request.actor = "uid:0";
     request.signers = signers_;
     TRY(retain(request));
-    fs::remove_all(request.archives);  // they would fill the disk that is measured
+    fs::remove_all(request.archives);  // they would fill the measured disk
     return {};
   }
 

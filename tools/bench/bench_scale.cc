@@ -1,5 +1,5 @@
-// What size costs: opening a large log, memory of open and of ended runs, and snapshots of many
-// open runs while commands are taken.
+// Measures the cost of size: opening a large log, the memory of open and of ended runs, and
+// snapshots of many open runs while commands are executed.
 #include <chrono>
 
 #include "domain/limits.h"
@@ -14,7 +14,7 @@
 namespace signalbox {
 namespace {
 
-// Both are beyond the number of ended runs that the state remembers: memory has to be flat.
+// Both have more ended runs than the state remembers, so that memory must not differ.
 constexpr std::uint64_t some_events = 1'500'000;
 constexpr std::uint64_t many_events = 10'000'000;
 constexpr std::uint64_t events_per_run = 12;
@@ -28,7 +28,8 @@ constexpr double ended_runs_growth_max = 1.1;
 constexpr double debugger_step_ms_max = 100;
 constexpr std::size_t debugger_steps_timed = 30;
 
-// Steps of the debugger, back and on again, in the middle of the log, where no snapshot is near.
+// Returns the ms of single steps of the debugger, backward and forward in the middle of the log,
+// far from any snapshot.
 Called<std::vector<double>> debugger_steps(const std::filesystem::path& data) {
   auto log = RocksEventLog::open(data, {.read_only = true});
   if (!log) return tl::unexpected(from_store_error(log.error()));
@@ -52,7 +53,7 @@ struct Opened {
   std::vector<double> steps_ms;
 };
 
-// A server on a log of `events` events with a snapshot at its end.
+// Measures servers opened on a log of `events` events with a snapshot at its end.
 Called<Opened> open_history(const BenchPlan& plan, std::uint64_t events) {
   const std::filesystem::path data = plan.directory / "history";
   std::filesystem::create_directories(data);
@@ -68,7 +69,7 @@ Called<Opened> open_history(const BenchPlan& plan, std::uint64_t events) {
   opened.steps_ms = std::move(steps_ms);
   for (std::size_t round = 0; round <= plan.rounds; ++round) {
     const auto server = TRY(ChildServer::start(data, {}));
-    if (round == 0) continue;  // makes the read models, which is not what is measured
+    if (round == 0) continue;  // unmeasured: it builds the read models
     opened.seconds.push_back(std::chrono::duration<double>(server->time_to_answer()).count());
     opened.resident_bytes.push_back(static_cast<double>(server->resident_bytes()));
   }
@@ -100,7 +101,7 @@ Called<std::vector<Measured>> ended_runs(const BenchPlan& plan) {
 Called<std::vector<Measured>> open_runs(const BenchPlan& plan) {
   const std::filesystem::path data = plan.directory / "open";
   std::filesystem::create_directories(data);
-  // No snapshot comes in between but those that are measured.
+  // No snapshot is made in the first half.
   auto server = ChildServer::start(data, {"--snapshot-events", "1000000000"});
   if (!server) return tl::unexpected(server.error());
   const auto empty = static_cast<double>((*server)->resident_bytes());
@@ -120,7 +121,7 @@ Called<std::vector<Measured>> open_runs(const BenchPlan& plan) {
   plan.report("scale: commands without and with snapshots");
   TRY(p99s(without));
   server->reset();
-  // So small a step that one is always being made.
+  // The interval is so small that a snapshot is always being made.
   server = ChildServer::start(data, {"--snapshot-events", "1000"});
   if (!server) return tl::unexpected(server.error());
   TRY(p99s(with));

@@ -1,5 +1,5 @@
-// Stations over the socket, durable, against what one fdatasync costs on the same disk in the same
-// round.
+// Measures durable stations over the socket against the cost of one fdatasync on the same disk, in
+// the same round.
 #include "domain/try.h"
 #include "tools/bench/bench_load.h"
 #include "tools/bench/bench_parts.h"
@@ -21,12 +21,13 @@ Called<std::unique_ptr<ChildServer>> start_server(const std::filesystem::path& d
 }  // namespace
 
 Called<std::vector<Measured>> bench_socket(const BenchPlan& plan) {
-  // A server for each, so that the one worker finds no runs but its own.
-  const auto busy = TRY(start_server(plan.directory / "many"));
-  const auto calm = TRY(start_server(plan.directory / "one"));
+  // Two servers, so that the single worker finds only its own runs.
+  const auto server_of_many = TRY(start_server(plan.directory / "many"));
+  const auto server_of_one = TRY(start_server(plan.directory / "one"));
 
-  const Load many{busy->socket(), many_workers, many_workers, plan.duration / 4, plan.duration};
-  const Load one{calm->socket(), 1, 0, plan.duration / 8, plan.duration / 2};
+  const Load many{server_of_many->socket(), many_workers, many_workers, plan.duration / 4,
+                  plan.duration};
+  const Load one{server_of_one->socket(), 1, 0, plan.duration / 8, plan.duration / 2};
   std::vector<double> syncs, sync_p50s, stations, many_p50s, many_p99s, one_p50s, ratios, latencies;
   for (std::size_t round = 0; round < plan.rounds; ++round) {
     plan.report("socket: round " + std::to_string(round + 1) + " of " +

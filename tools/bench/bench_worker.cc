@@ -13,19 +13,20 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-// The id of a request encodes what it asks for.
+// The id of a request encodes its method.
 constexpr char start_id = '1';
-constexpr char complete_id = '3';  // and 2 is a claim
+constexpr char complete_id = '3';  // 2 is a claim
 
-// Five stations, all for outside workers.
+// A pipeline of five stations, all for external workers.
 constexpr std::string_view start_request =
     R"({"jsonrpc":"2.0","id":1,"method":"run.start","params":{"goal":"measure","pipeline":{"name":"bench","station":[)"
     R"({"name":"intake"},{"name":"plan"},{"name":"implement"},{"name":"verify"},{"name":"create_pr"}]}}})"
     "\n";
 
-// The text between `before` and the next `end`, from `at` on, which moves behind it.
-std::string_view between(std::string_view text, std::size_t& at, std::string_view before,
-                         std::string_view end) {
+// Returns the text between `before` and the next character of `end`, searching from `at`, and
+// moves `at` to its end.
+std::string_view text_between(std::string_view text, std::size_t& at, std::string_view before,
+                              std::string_view end) {
   const auto start = text.find(before, at);
   if (start == std::string_view::npos) return {};
   const auto first = start + before.size();
@@ -81,9 +82,9 @@ void BenchWorker::claim() {
 
 void BenchWorker::complete(std::string_view claim) {
   std::size_t at = 0;
-  const auto run_id = between(claim, at, R"("run_id":")", "\"");
-  const auto station = between(claim, at, R"("station":")", "\"");
-  const auto token = between(claim, at, R"("token":)", ",}");
+  const auto run_id = text_between(claim, at, R"("run_id":")", "\"");
+  const auto station = text_between(claim, at, R"("station":")", "\"");
+  const auto token = text_between(claim, at, R"("token":)", ",}");
   outgoing_ += R"({"jsonrpc":"2.0","id":3,"method":"station.complete","params":{"run_id":")";
   outgoing_ += run_id;
   outgoing_ += R"(","station":")";

@@ -1,4 +1,4 @@
-// One worker of the load: a connection, and what it is waiting for.
+// One worker of the load: a connection and the requests that it has outstanding.
 #pragma once
 
 #include <chrono>
@@ -12,14 +12,14 @@
 
 namespace signalbox {
 
-// What all workers count together.
+// Counts shared by all workers.
 struct LoadCount {
-  bool measuring = false;
+  bool measuring = false;  // false during the warm-up: nothing is counted
   std::uint64_t stations = 0;
-  Quantiles completes;
+  Quantiles completes;  // latencies of station.complete
 };
 
-// Non-blocking: the caller polls the descriptor and calls on_readable.
+// Receives without blocking: the caller polls the descriptor and calls on_readable().
 class BenchWorker {
  public:
   static Called<BenchWorker> connect(const std::filesystem::path& socket, std::size_t number);
@@ -30,11 +30,11 @@ class BenchWorker {
 
   [[nodiscard]] int descriptor() const { return descriptor_; }
 
-  // Queues a new run, and with `claim` a claim for this worker behind it.
+  // Queues run.start, and with `claim` a station.claim for this worker after it.
   void start_run(bool claim);
-  // Takes all answers that are there and goes on.
+  // Receives the available answers, and sends the requests that follow from them.
   Called<void> on_readable(LoadCount& count);
-  // Sends what is queued. The requests of a worker are few, so they always fit into the socket.
+  // Sends the queued requests. A worker has few, so that they always fit into the socket's buffer.
   Called<void> flush();
   [[nodiscard]] std::size_t unanswered() const { return unanswered_; }
 

@@ -22,8 +22,8 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds ready_within{120};
-constexpr std::chrono::seconds gone_within{60};
-constexpr std::chrono::milliseconds pause{2};
+constexpr std::chrono::seconds ended_within{60};
+constexpr std::chrono::milliseconds poll_pause{2};
 
 Called<pid_t> spawn(std::vector<std::string> words, const std::string& log) {
   std::vector<char*> argv;
@@ -71,10 +71,10 @@ Called<void> ChildServer::wait_until_ready(const std::filesystem::path& log) {
     const bool ended = ::waitpid(pid_, &status, WNOHANG) == pid_;
     if (ended) pid_ = -1;
     if (ended || SteadyClock::now() - start > ready_within) {
-      const auto said = read_file(log);
-      return tl::unexpected(io_error("the server did not come up: " + (said ? *said : "")));
+      const auto log_text = read_file(log);
+      return tl::unexpected(io_error("the server did not come up: " + (log_text ? *log_text : "")));
     }
-    std::this_thread::sleep_for(pause);
+    std::this_thread::sleep_for(poll_pause);
   }
 }
 
@@ -83,8 +83,8 @@ ChildServer::~ChildServer() {
   ::kill(pid_, SIGTERM);
   const auto start = SteadyClock::now();
   while (::waitpid(pid_, nullptr, WNOHANG) == 0) {
-    if (SteadyClock::now() - start > gone_within) ::kill(pid_, SIGKILL);
-    std::this_thread::sleep_for(pause);
+    if (SteadyClock::now() - start > ended_within) ::kill(pid_, SIGKILL);
+    std::this_thread::sleep_for(poll_pause);
   }
 }
 

@@ -1,4 +1,4 @@
-// A server of our own to measure: this very binary, on a data directory of its own.
+// A server process to measure: the `signalbox` beside this program, on its own data directory.
 #pragma once
 
 #include <chrono>
@@ -15,25 +15,26 @@
 
 namespace signalbox {
 
-// Resident memory of a process without what is mapped from files; `process` is its directory in
-// /proc. Nothing if it has ended.
+// Returns the anonymous resident memory of a process (RssAnon), which excludes mapped files.
+// `process` is its directory in /proc. Returns nothing if it has ended.
 std::optional<std::uint64_t> anonymous_bytes(const std::filesystem::path& process);
 
 class ChildServer {
  public:
-  // Returns once it has answered server.status. Its messages go to <data>/server.log.
+  // Starts a server and blocks until it has answered server.status, for at most two minutes. Its
+  // output goes to <data>/server.log.
   static Called<std::unique_ptr<ChildServer>> start(const std::filesystem::path& data,
                                                     const std::vector<std::string>& more_options);
 
   ChildServer(const ChildServer&) = delete;
   ChildServer& operator=(const ChildServer&) = delete;
-  // Ends it (TERM, and KILL if that takes too long).
+  // Ends the server with SIGTERM, and with SIGKILL after a minute. Blocks until it has ended.
   ~ChildServer();
 
   [[nodiscard]] const std::filesystem::path& socket() const { return socket_; }
-  // From its start to its first answer.
+  // Returns the time from its start to its first answer.
   [[nodiscard]] std::chrono::nanoseconds time_to_answer() const { return time_to_answer_; }
-  // As anonymous_bytes() gives it; 0 if it has ended.
+  // Returns anonymous_bytes() of the server; 0 if it has ended.
   [[nodiscard]] std::uint64_t resident_bytes() const;
 
  private:

@@ -1,5 +1,5 @@
-// `signalbox-bench`: how fast this is here, in ratios to what this machine can do at all. A program
-// of its own, since few need it and it takes a minute to compile; `signalbox bench` runs it.
+// `signalbox-bench`: measures performance in ratios to the speed of this machine. It is a separate
+// program because few need it and it takes a minute to compile; `signalbox bench` runs it.
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
@@ -19,7 +19,7 @@ namespace {
 
 namespace json = boost::json;
 
-// Removed again at the end.
+// A new directory that is removed with the object.
 class ScratchDirectory {
  public:
   static Called<std::unique_ptr<ScratchDirectory>> make(const std::filesystem::path& parent) {
@@ -85,7 +85,7 @@ Called<json::object> bench(const Invocation& invocation, const BenchOptions& opt
 
 int main(int argc, char** argv) {
   using namespace signalbox;
-  // `signalbox` passes its own words on; where a person runs this, `bench` goes without saying.
+  // `signalbox` passes its own arguments, with `bench`; a person who runs this may leave it out.
   std::vector<char*> words(argv, argv + argc);
   std::string name = "bench";
   if (std::find(words.begin(), words.end(), name) == words.end()) {

@@ -1,5 +1,4 @@
-// What this machine does, bare: the disk, and RocksDB itself with as little as can be done with the
-// same bytes.
+// The speed of this machine for comparison: the disk alone, and RocksDB alone with the same bytes.
 #pragma once
 
 #include <chrono>
@@ -11,16 +10,17 @@
 namespace signalbox {
 
 struct DiskSpeed {
-  double per_second = 0;  // append + fdatasync, one after the other
+  double per_second = 0;  // pairs of append and fdatasync, in sequence
   double p50_us = 0;
 };
 
-// Appends records of 300 bytes to a new file in `directory`, with an fdatasync after each.
+// Appends records of 300 bytes to a new file in `directory`, with an fdatasync after each, for
+// `duration`.
 Called<DiskSpeed> measure_disk(const std::filesystem::path& directory,
                                std::chrono::nanoseconds duration);
 
 // Writes the entries of the log under `data` into a fresh database in `directory`, in synced
-// batches of `batch_events` events. Returns the events a second.
+// batches of `batch_events` events. Returns the events per second.
 Called<double> rewrite_raw(const std::filesystem::path& data,
                            const std::filesystem::path& directory, std::uint64_t batch_events);
 
