@@ -1,4 +1,5 @@
-// `signalbox audit keygen`, `adopt`, `checkpoint`, `prove`: keys, and what is signed with them.
+// `signalbox audit keygen`, `adopt`, `checkpoint`, `prove`: makes and adopts keys, and signs
+// checkpoints and proofs. Also the options that all audit commands share.
 #include <memory>
 #include <optional>
 
@@ -102,7 +103,7 @@ void add_sign_options(ToolCommand command, SignOptions& options) {
       .type_name("FILE");
 }
 
-// Under the name `key` in the result, or alone in a file or on stdout.
+// Prints result[key]: with --json in the result, else alone in the output file or on stdout.
 ExitCode put_signed(const Invocation& invocation, const SignOptions& options,
                     const Called<json::object>& made, const char* key) {
   if (made && options.output) {
@@ -120,7 +121,7 @@ Called<json::object> make_checkpoint(const Invocation& invocation, const SignOpt
   const auto log = TRY(open_audit_log(invocation.data_directory()));
   const Position to = options.to.value_or(log.tail());
   TRY(require_position(log, to));
-  // All of it is read, whatever is believed: this is what somebody signs.
+  // The whole log is read, the part that a snapshot vouches for included: the result is signed.
   MerkleFrontier frontier;
   Sha256 sha256;
   LeafScan scan;

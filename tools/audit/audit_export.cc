@@ -8,7 +8,8 @@
 namespace signalbox {
 namespace {
 
-// A tile is written whole, so a tiled export begins with one: with the first that is all there.
+// Returns the first position of the export. Tiles are written whole, so that a tiled export begins
+// with the first tile that is completely in the log.
 Position export_begin(ExportFormat format, Position from, Position horizon) {
   constexpr Position width = 256;
   if (format != ExportFormat::tlog) return from;
@@ -27,7 +28,7 @@ CallError no_whole_tile(const ExportRequest& request, Position begin, Position h
        request.same_log});
 }
 
-// What lies between the end of the export and the log is in archives only.
+// Makes the error for records between the export and the horizon: they are only in archives.
 CallError cut_off(const ExportRequest& request, const EventLog& log,
                   const ExportManifest& present) {
   const Position horizon = log.horizon().position;

@@ -1,4 +1,4 @@
-// `audit export`: records of a log as files that others can check.
+// `audit export`: writes records of a log to files that others can verify.
 #pragma once
 
 #include <filesystem>
@@ -16,23 +16,27 @@ struct ExportRequest {
   std::filesystem::path data;
   std::filesystem::path directory;
   ExportFormat format = ExportFormat::cloudevents;
-  std::optional<Position> from;  // else 1, or where the export that is there ends
-  std::optional<Position> to;    // else the log's end
+  std::optional<Position> from;  // none: the first record, or after the end of the present export
+  std::optional<Position> to;    // none: the log's end
   std::vector<NoteSigner> signers;
-  // How the log and the keys were named on the command line, for the next commands of a refusal.
+  // The options that named the log and the keys on the command line, for the suggested commands of
+  // an error.
   std::string same_log;
 };
 
 struct Exported {
   ExportManifest manifest;
-  std::uint64_t records = 0;  // that were written now
+  std::uint64_t records = 0;  // written by this call
 };
 
-// Reads only of `data`, which may be that of a running server. Memory stays flat.
+// Exports into request.directory, or continues the export there. Only reads `data`, which may be
+// that of a running server; memory use doesn't grow with the log. Fails with POSITION_NOT_FOUND,
+// with HISTORY_DROPPED if records are no longer in the log, with STORAGE_DAMAGED if the directory
+// has an export of another log, or with a usage error.
 Called<Exported> export_log(const ExportRequest& request);
 
-// By format: writes the records from `write_from` on and sets what the manifest has of them and of
-// the tree.
+// Write the records from `write_from` on, by format, and set the manifest's fields about them and
+// the tree. `present` is the manifest of the export that is continued.
 Called<void> export_cloud_events(const AuditLog& log, const std::filesystem::path& directory,
                                  ExportManifest& manifest, Position write_from,
                                  const std::optional<ExportManifest>& present);
@@ -40,7 +44,8 @@ Called<void> export_tiles(const AuditLog& log, const std::filesystem::path& dire
                           ExportManifest& manifest, Position write_from,
                           const std::optional<ExportManifest>& present);
 
-// The log from its beginning isn't what the export in `directory` says.
+// Makes the error STORAGE_DAMAGED for a log whose tree differs from that of the export in
+// `directory`.
 CallError other_log(const std::filesystem::path& directory, const ExportManifest& present);
 
 }  // namespace signalbox

@@ -1,4 +1,4 @@
-// `signalbox audit export`.
+// `signalbox audit export`: parses the options and prints the result of export_log().
 #include <memory>
 
 #include "domain/try.h"

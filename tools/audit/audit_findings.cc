@@ -6,7 +6,7 @@
 namespace signalbox {
 namespace {
 
-constexpr int tampered_number = -32095;  // of this side, as those in call_error.cc
+constexpr int tampered_number = -32095;  // a client error; the others are in call_error.cc
 
 std::string finding_text(const Finding& finding) {
   std::string text = finding.file;

@@ -1,4 +1,4 @@
-// What a verification found wrong: which file, where in it, which record, and what.
+// Collects what a verification finds wrong: the file, the line, the record and the message.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@ namespace signalbox {
 
 struct Finding {
   std::string file;
-  std::uint64_t line = 0;  // 0: not of one line
-  Position position = 0;   // 0: not of one record
-  std::string what;
+  std::uint64_t line = 0;  // 0: not about a single line
+  Position position = 0;   // 0: not about a single record
+  std::string what;        // message
 };
 
-// Kept up to a number of them; the rest are counted.
+// Keeps the first kept_max findings and counts the others.
 class AuditFindings {
  public:
   static constexpr std::size_t kept_max = 32;
@@ -29,7 +29,7 @@ class AuditFindings {
   [[nodiscard]] bool empty() const { return total_ == 0; }
   [[nodiscard]] std::uint64_t total() const { return total_; }
 
-  // As an error of the command line, code TAMPERED, exit code 1.
+  // Returns the findings as an error with code TAMPERED and exit code 1.
   [[nodiscard]] CallError error() const;
 
  private:

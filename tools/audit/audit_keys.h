@@ -1,4 +1,4 @@
-// The keys of an audit as files and words of a command line.
+// Reads and writes the keys of an audit, from files and command line arguments.
 #pragma once
 
 #include <filesystem>
@@ -10,16 +10,18 @@
 
 namespace signalbox {
 
-// Makes a key and writes its private half to `file`, mode 0600, which mustn't exist yet.
+// Generates a key and writes its private key to `file`, with mode 0600; the file must not exist.
+// Returns the public half.
 Called<NoteVerifier> make_key_file(const std::filesystem::path& file, const std::string& name);
 
-// What make_key_file() wrote; all of one name. A usage error for none.
+// Reads private keys that make_key_file() wrote. A usage error if they have different names or
+// there are none.
 Called<std::vector<NoteSigner>> read_signers(const std::vector<std::string>& files);
 
-// `NAME+ID+KEY` each, or `@file` that holds one.
+// Parses verifier keys: each is `NAME+ID+KEY`, or `@file` that holds one.
 Called<std::vector<NoteVerifier>> read_verifiers(const std::vector<std::string>& words);
 
-// Those that belong to the signers.
+// Returns the verifier keys of the signers.
 std::vector<NoteVerifier> verifiers_of(const std::vector<NoteSigner>& signers);
 
 }  // namespace signalbox

@@ -10,7 +10,7 @@ namespace signalbox {
 Called<AuditLog> open_audit_log(const std::filesystem::path& data) {
   AuditLog opened;
   {
-    // Before the log, which can then only be longer.
+    // Loaded before the log is opened, which can then only be longer than the snapshot.
     auto loaded = load_newest_snapshot(data / "projections" / "snapshots",
                                        std::numeric_limits<Position>::max());
     if (loaded.snapshot) {
@@ -22,7 +22,7 @@ Called<AuditLog> open_audit_log(const std::filesystem::path& data) {
   if (!log) return tl::unexpected(from_store_error(log.error()));
   opened.log = std::move(*log);
   if (opened.believed && opened.believed->position < opened.log->horizon().position) {
-    opened.believed.reset();  // nothing is left that could be held against it
+    opened.believed.reset();  // its records were dropped, so that it can't be verified
   }
   return opened;
 }

@@ -1,4 +1,4 @@
-// What the commands of `signalbox audit` share of their command lines.
+// Options and output shared by the commands of `signalbox audit`.
 #pragma once
 
 #include <string>
@@ -12,15 +12,15 @@ namespace signalbox {
 
 struct Invocation;
 
-// --signing-key, again for more.
+// Adds --signing-key, required and repeatable.
 void add_signing_keys(ToolCommand command, std::vector<std::string>& files);
-// --key, again for more; required.
+// Adds --key, required and repeatable.
 void add_trusted_keys(ToolCommand command, std::vector<std::string>& words);
 
-// Replaces `file` as a whole.
+// Replaces `file` atomically.
 Called<void> write_output(const std::string& file, std::string_view bytes);
 
-// `audit export`, `verify`, `retain` and `redact`; in files of their own.
+// Add `audit export`, `verify`, `retain` and `redact`, which have their own source files.
 void add_audit_export_command(ToolCommand audit, Invocation& invocation);
 void add_audit_verify_command(ToolCommand audit, Invocation& invocation);
 void add_audit_retain_command(ToolCommand audit, Invocation& invocation);

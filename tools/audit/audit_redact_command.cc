@@ -1,10 +1,11 @@
-// `signalbox audit redact`: a text that should never have been recorded is erased, and the log says
-// that it was.
+// `signalbox audit redact`: erases a text that should never have been recorded, and records that in
+// the log.
 //
-// The order of its steps is what a crash can't spoil. What is computed from the log goes first: it
-// comes back, and could otherwise keep the text. Then one batch has the new payload and the event
-// that records it, so there is never the one without the other. What that batch leaves in files is
-// erased by whoever opens the log next, should this process not come to it.
+// The order of its steps makes it safe against a crash. First the projections are removed, which
+// could keep the text; they are rebuilt from the log. Then a single batch writes the new payload
+// and the event that records it, so that neither exists without the other. Old bytes that the batch
+// leaves in files are erased afterwards; if this process crashes before, the next process that
+// opens the log erases them.
 #include <memory>
 
 #include "domain/limits.h"
@@ -29,7 +30,7 @@ struct RedactOptions {
   std::string reason;
   std::vector<std::string> fields;
   bool dry_run = false;
-  std::string data;  // as it was given, or empty
+  std::string data;  // --data as it was given, or empty
 };
 
 constexpr const char* elsewhere_note =
@@ -42,14 +43,14 @@ std::string redact_command(Position position, const RedactOptions& options) {
          (options.data.empty() ? "" : " --data " + for_the_shell(options.data));
 }
 
-// The command that was given.
+// Returns the command that was given, for the suggested commands of an error.
 std::string same_command(const RedactOptions& options) {
   std::string command = redact_command(options.position, options);
   for (const std::string& field : options.fields) command += " --field " + for_the_shell(field);
   return command;
 }
 
-// A log that nobody writes: the process holds the directory until it is closed.
+// Opens the log for writing, which locks the directory against other processes until it is closed.
 Called<std::unique_ptr<RocksEventLog>> open_to_redact(const std::filesystem::path& data,
                                                       const RedactOptions& options) {
   std::error_code failed;
@@ -67,7 +68,7 @@ Called<std::unique_ptr<RocksEventLog>> open_to_redact(const std::filesystem::pat
   return tl::unexpected(std::move(error));
 }
 
-// Snapshots and read models have the text too. They are made from the log, and come back.
+// Removes snapshots and read models, which contain the text, too. They are rebuilt from the log.
 Called<void> remove_projections(const std::filesystem::path& data) {
   std::error_code failed;
   std::filesystem::remove_all(data / "projections", failed);
@@ -110,7 +111,7 @@ json::object describe_place(const RemainingPlace& place, const std::filesystem::
     commands.emplace_back("rm -- " + for_the_shell(place.file.string()));
     const auto inside = place.file.lexically_relative(data / "runs");
     const std::string run = inside.empty() ? "" : inside.begin()->string();
-    // What of a run root is made from the log comes back as the log is now.
+    // Files of a run root that come from the log can be rebuilt from the redacted log.
     if (parse_uuid(run)) commands.emplace_back("signalbox artifacts rebuild " + run);
   }
   object["commands"] = std::move(commands);
@@ -125,9 +126,10 @@ Called<json::object> run_redact(const Invocation& invocation, const RedactOption
   if (!is_utf8(options.reason)) return tl::unexpected(usage_error("--reason must be UTF-8"));
   const std::filesystem::path data = invocation.data_directory();
   RedactionPlan plan;
-  Position proved = 0;
+  Position proved_tail = 0;
   {
-    // Of a running server too: that is refused later, unless it is only asked what would be done.
+    // Read-only, so that --dry-run also works beside a running server; the redaction itself is
+    // refused later.
     const auto log = RocksEventLog::open(data, {.read_only = true});
     if (!log) return tl::unexpected(from_store_error(log.error()));
     auto planned = plan_redaction(**log, options.position, options.fields);
@@ -136,7 +138,7 @@ Called<json::object> run_redact(const Invocation& invocation, const RedactOption
   }
   if (!plan.fields.empty()) {
     const auto tail = TRY(prove_redaction(data, plan, options.reason));
-    proved = tail;
+    proved_tail = tail;
   }
   json::object result{{"position", options.position},
                       {"type", tag_of(plan.record.event).name},
@@ -150,7 +152,7 @@ Called<json::object> run_redact(const Invocation& invocation, const RedactOption
     result["redaction_position"] = plan.redacted_at;
     return result;
   }
-  if (log->tail() != proved) {
+  if (log->tail() != proved_tail) {
     return tl::unexpected(
         redaction_refused("LOG_MOVED", "a server wrote to the log meanwhile; nothing was changed",
                           {{"tail", log->tail()}}, {same_command(options)}));

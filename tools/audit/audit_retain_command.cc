@@ -1,4 +1,4 @@
-// `signalbox audit retain`.
+// `signalbox audit retain`: parses the options and prints the result of retain().
 #include <unistd.h>
 
 #include <memory>

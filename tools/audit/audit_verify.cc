@@ -12,10 +12,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Files of the export's directory that its manifest doesn't name. While an export is under way
-// there may be some: they aren't part of it.
-void find_strangers(const fs::path& directory, const ExportManifest& manifest,
-                    AuditFindings& findings) {
+// Reports files in the directory that the manifest doesn't name. An export in progress or
+// interrupted may have some, which aren't part of it.
+void report_unnamed_files(const fs::path& directory, const ExportManifest& manifest,
+                          AuditFindings& findings) {
   std::set<std::string> named{std::string(checkpoint_name), std::string(manifest_name)};
   for (const ExportSegment& segment : manifest.segments) {
     named.insert(segment.lines_name());
@@ -114,7 +114,7 @@ Called<Verified> verify_export(const VerifyRequest& request) {
   verified.manifest = notes->manifest;
   auto old_head = TRY(read_old_head(request, verified.manifest, findings));
   verified.old_head = old_head;
-  find_strangers(request.directory, verified.manifest, findings);
+  report_unnamed_files(request.directory, verified.manifest, findings);
   TreeCheck tree(verified.manifest, verified.old_head,
                  request.old_checkpoint.value_or(fs::path()).string(), findings);
   if (verified.manifest.format == ExportFormat::tlog) {

@@ -1,4 +1,4 @@
-// `audit verify`: whether what was exported is what the log's key vouches for.
+// `audit verify`: checks an export against the signatures of the log's key.
 #pragma once
 
 #include <filesystem>
@@ -23,23 +23,24 @@ struct VerifyRequest {
 
 struct Verified {
   ExportManifest manifest;
-  std::optional<TreeHead> old_head;       // the export goes on from it
-  std::vector<std::string> adopted_keys;  // verifier keys that the records adopt, in their order
+  std::optional<TreeHead> old_head;       // of the old checkpoint, which the export continues
+  std::vector<std::string> adopted_keys;  // verifier keys that the records adopt, in log order
 };
 
-// Reads the whole export; memory stays flat. TAMPERED with what was found; a usage error for what
-// isn't an export at all, or where it doesn't reach back to the old checkpoint.
+// Reads and verifies the whole export; memory use doesn't grow with it. Fails with TAMPERED and the
+// findings, or with a usage error if the directory is no export or begins after the old checkpoint.
 Called<Verified> verify_export(const VerifyRequest& request);
 
-// The tree over an export, leaf by leaf, held against the old checkpoint on its way and the new one
-// at its end.
+// Builds the Merkle tree over an export leaf by leaf, and compares its root with the old checkpoint
+// at that size and with the manifest at the end.
 class TreeCheck {
  public:
   TreeCheck(const ExportManifest& manifest, const std::optional<TreeHead>& old_head,
             std::string old_file, AuditFindings& findings);
 
+  // Adds the next leaf.
   void add(const Digest& leaf);
-  // After the last one.
+  // Compares the final root. Called after the last leaf.
   void end();
 
   [[nodiscard]] std::uint64_t leaves() const { return frontier_.leaves; }
@@ -55,7 +56,8 @@ class TreeCheck {
   Sha256 sha256_;
 };
 
-// By format. What is wrong goes to `findings`, every leaf to `tree`.
+// Verify the records of an export, by format. They add errors to `findings` and every leaf to
+// `tree`.
 void verify_cloud_events(const std::filesystem::path& directory, const ExportManifest& manifest,
                          TreeCheck& tree, AuditFindings& findings,
                          std::vector<std::string>& adopted_keys);

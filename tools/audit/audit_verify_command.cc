@@ -1,4 +1,4 @@
-// `signalbox audit verify`: of an export, or of a proof or a run in a file.
+// `signalbox audit verify`: verifies an export, or a proof or a run's capsule in a file.
 #include <fstream>
 #include <memory>
 

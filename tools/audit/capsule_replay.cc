@@ -16,8 +16,8 @@ namespace {
 
 namespace json = boost::json;
 
-Called<void> keep_artifact(const std::filesystem::path& directory,
-                           const CapsuleArtifact& artifact) {
+Called<void> write_artifact(const std::filesystem::path& directory,
+                            const CapsuleArtifact& artifact) {
   if (auto put = replace_file(directory / to_hex(artifact.sha256), artifact.content); !put) {
     return tl::unexpected(from_store_error(put.error()));
   }
@@ -64,7 +64,7 @@ Called<json::object> replay_capsule(const CapsuleReplay& options) {
     std::filesystem::create_directories(options.artifacts_to, failed);
     if (failed) return tl::unexpected(io_error("can't create " + options.artifacts_to));
     take = [&options](const CapsuleArtifact& artifact) {
-      return keep_artifact(options.artifacts_to, artifact);
+      return write_artifact(options.artifacts_to, artifact);
     };
   }
   const auto capsule = TRY(read_capsule(options.file, trusted, take));

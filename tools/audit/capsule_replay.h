@@ -1,4 +1,4 @@
-// `signalbox replay run.capsule`: what a run's capsule holds, on a machine that has nothing else.
+// `signalbox replay run.capsule`: verifies and shows a run's capsule, without any log.
 #pragma once
 
 #include <string>
@@ -13,14 +13,16 @@
 namespace signalbox {
 
 struct CapsuleReplay {
-  std::string file;  // empty: it is a log that is replayed
+  std::string file;  // empty: a log is replayed instead
   std::vector<std::string> keys;
-  std::string artifacts_to;  // a directory for them, or empty
+  std::string artifacts_to;  // directory to write artifacts to, or empty
 };
 
+// Adds the options of `replay` that apply to a capsule.
 void add_capsule_options(ToolCommand command, CapsuleReplay& options);
 
-// {origin, size, records, artifacts, signature_checked, run}; `run` as `run.get` gives it.
+// Returns {origin, size, records, artifacts, signature_checked, run}, with `run` as in run.get.
+// Fails with TAMPERED, or with a usage error if the file is no capsule.
 Called<boost::json::object> replay_capsule(const CapsuleReplay& options);
 std::string view_capsule(const boost::json::object& result, const Terminal& terminal);
 

@@ -45,7 +45,7 @@ void append_cloud_event(const Frame& frame, const Record& record, const Digest& 
   append_text_attribute(out, "subject", to_string(record.stream));
   append_plain(out, "time", format_time(record.recorded_at_ns));
   append_plain(out, "datacontenttype", "application/json");
-  // Sorts as text.
+  // Padded with zeroes, so that it sorts as text.
   out.append(",\"sequence\":\"").append(room.size() - position.size(), '0').append(position);
   out.append("\"");
   append_plain(out, "position", position);
@@ -78,12 +78,13 @@ void append_cloud_event(const Frame& frame, const Record& record, const Digest& 
   out.append("}\n");
 }
 
-// What these keys begin and end with can't stand within a JSON string, whose quotes are escaped;
-// and `data`, which could have such a key, comes behind them.
+// A plain search is enough: the keys begin and end with quotes, which are escaped within a JSON
+// string, and `data`, which could contain such keys, comes after them.
 bool carried_frame(std::string_view line, std::string& frame) {
   frame.clear();
   line = line.substr(0, line.find(data_key));
-  const auto between = [&line](std::string_view key, std::string_view next, std::string& bytes) {
+  const auto decode_between = [&line](std::string_view key, std::string_view next,
+                                      std::string& bytes) {
     const std::size_t at = line.find(key);
     if (at == std::string_view::npos) return false;
     const std::size_t begin = at + key.size();
@@ -92,9 +93,9 @@ bool carried_frame(std::string_view line, std::string& frame) {
   };
   std::string header;
   std::string payload;
-  if (between(header_key, salt_key, header)) {
-    if (!between(salt_key, payload_key, payload) || payload.size() != salt_bytes ||
-        !between(payload_key, {}, payload)) {
+  if (decode_between(header_key, salt_key, header)) {
+    if (!decode_between(salt_key, payload_key, payload) || payload.size() != salt_bytes ||
+        !decode_between(payload_key, {}, payload)) {
       return false;
     }
     append_frame(header, payload, frame);
@@ -102,9 +103,9 @@ bool carried_frame(std::string_view line, std::string& frame) {
   }
   std::string digest_raw;
   header.clear();
-  if (!between(header_key, digest_key, header) ||
-      !between(digest_key, replacement_key, digest_raw) || digest_raw.size() != sizeof(Digest) ||
-      !between(replacement_key, {}, payload)) {
+  if (!decode_between(header_key, digest_key, header) ||
+      !decode_between(digest_key, replacement_key, digest_raw) ||
+      digest_raw.size() != sizeof(Digest) || !decode_between(replacement_key, {}, payload)) {
     return false;
   }
   Digest digest;

@@ -18,7 +18,7 @@ constexpr std::size_t word_bytes_min = 16;
 constexpr std::size_t pieces_max = 64;
 constexpr std::size_t block_bytes = std::size_t{1024} * 1024;
 
-// Calls visit(part) with what lies between any of `separators`.
+// Calls visit(part) for each non-empty part between characters of `separators`.
 template <class Visit>
 void split(std::string_view text, std::string_view separators, Visit&& visit) {
   while (!text.empty()) {
@@ -28,7 +28,7 @@ void split(std::string_view text, std::string_view separators, Visit&& visit) {
   }
 }
 
-// Keeps one search table for each piece.
+// Searches for all pieces, with one Boyer-Moore-Horspool table for each.
 class PieceSearch {
  public:
   explicit PieceSearch(const std::vector<std::string>& pieces) : found_(pieces.size()) {
@@ -38,7 +38,7 @@ class PieceSearch {
     }
   }
 
-  // Whether one of the pieces is in `bytes`; and notes which.
+  // Returns whether any piece is in `bytes`, and notes which ones are.
   bool in(std::string_view bytes) {
     bool any = false;
     for (std::size_t index = 0; index < searchers_.size(); ++index) {
@@ -48,7 +48,7 @@ class PieceSearch {
     return any;
   }
 
-  // Block by block; false where it can't be read.
+  // Returns the same for a file, read block by block; false if it can't be read.
   bool in_file(const std::filesystem::path& path) {
     const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
     std::string bytes;
@@ -78,7 +78,7 @@ class PieceSearch {
 Called<void> search_records(const RocksEventLog& log, PieceSearch& search,
                             RemainingPlaces& places) {
   Stored<void> decoding;
-  const auto look = [&](const Frame& frame) {
+  const auto search_frame = [&](const Frame& frame) {
     if (!search.in(frame.salted_payload.substr(salt_bytes)) && !search.in(frame.header)) {
       return true;
     }
@@ -99,21 +99,21 @@ Called<void> search_records(const RocksEventLog& log, PieceSearch& search,
   std::vector<PositionRange> there = horizon.kept;
   there.push_back({horizon.position + 1, log.tail()});
   for (const PositionRange& range : there) {
-    const auto scanned = log.scan_frames(range.first, range.last, look);
+    const auto scanned = log.scan_frames(range.first, range.last, search_frame);
     if (!scanned) return tl::unexpected(from_store_error(scanned.error()));
     if (!decoding) return tl::unexpected(from_store_error(decoding.error()));
   }
   return {};
 }
 
-void search_files(const std::filesystem::path& directory, const std::filesystem::path& but,
+void search_files(const std::filesystem::path& directory, const std::filesystem::path& excluded,
                   PieceSearch& search, RemainingPlaces& places) {
   std::error_code failed;
   std::vector<std::filesystem::path> files;
   const auto options = std::filesystem::directory_options::skip_permission_denied;
   for (auto each = std::filesystem::recursive_directory_iterator(directory, options, failed);
        !failed && each != std::filesystem::recursive_directory_iterator(); each.increment(failed)) {
-    if (each->path() == but) each.disable_recursion_pending();
+    if (each->path() == excluded) each.disable_recursion_pending();
     std::error_code unknown;
     if (each->is_symlink(unknown) || !each->is_regular_file(unknown)) continue;
     if (search.in_file(each->path())) files.push_back(each->path());
@@ -135,7 +135,7 @@ std::vector<std::string> search_pieces(const std::vector<FoundText>& texts) {
     if (pieces.size() == pieces_max) return;
     if (std::find(pieces.begin(), pieces.end(), piece) == pieces.end()) pieces.emplace_back(piece);
   };
-  // The words first: whatever is around them elsewhere, they are found.
+  // Words come first, since they are found in any context, and the number of pieces is bounded.
   for (const FoundText& each : texts) {
     split(each.text, " \t\r\n\"'`\\,;()[]{}<>", [&](std::string_view word) {
       if (word.size() >= word_bytes_min) add(word);

@@ -1,5 +1,5 @@
-// Where texts that were erased from the log still are: in other records, and in files of the data
-// directory that are the user's own.
+// Searches for texts that were erased from a record: in other records, and in files of the data
+// directory that belong to the user.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,15 @@
 
 namespace signalbox {
 
-// What is looked for: lines of the texts, and single words that are as long as a key or a password
-// often is. What is shorter would be found everywhere.
+// Returns the pieces to search for: lines of the texts, and words as long as keys and passwords
+// usually are. Shorter pieces would be found everywhere.
 std::vector<std::string> search_pieces(const std::vector<FoundText>& texts);
 
 struct RemainingPlace {
-  Position position = 0;            // of a record; or 0:
-  std::filesystem::path file;       // a file
-  std::vector<std::string> fields;  // of a record: the free texts that have it; none: it is in
-                                    // what can't be erased
+  Position position = 0;            // of a record; 0: the place is `file`
+  std::filesystem::path file;       // if the place is no record
+  std::vector<std::string> fields;  // the record's free texts with the piece; none: the piece is
+                                    // in a part of the record that can't be erased
 };
 
 struct RemainingPlaces {
@@ -32,8 +32,8 @@ struct RemainingPlaces {
   void add(RemainingPlace place);
 };
 
-// Reads the whole log and every file of `data`. Of the log's own files only what no record
-// accounts for.
+// Reads the whole log and every file of `data`. In the log's own files, it only searches for pieces
+// that were found in no record.
 Called<RemainingPlaces> search_erased(const std::filesystem::path& data, const RocksEventLog& log,
                                       const std::vector<std::string>& pieces);
 

@@ -1,4 +1,4 @@
-// The export as lines of CloudEvents, in segments, each with a file of digests beside it.
+// Writes an export as lines of CloudEvents, in segments, each with a file of digests.
 #include <optional>
 
 #include "domain/try.h"
@@ -27,7 +27,7 @@ RenderLeaf cloud_event_renderer(const std::string& origin) {
   };
 }
 
-// The segment that is being written.
+// Writes segments one after another.
 class SegmentWriter {
  public:
   SegmentWriter(std::filesystem::path directory, ExportManifest& manifest, Position write_from)
@@ -76,7 +76,7 @@ Called<void> export_cloud_events(const AuditLog& log, const std::filesystem::pat
                                  const std::optional<ExportManifest>& present) {
   if (present) manifest.segments = present->segments;
   SegmentWriter writer(directory, manifest, write_from);
-  if (present) manifest.before = present->before;  // where it begins may be dropped since
+  if (present) manifest.before = present->before;  // its first records may have been dropped
   Sha256 sha256;
   LeafScan scan;
   scan.to = manifest.to;

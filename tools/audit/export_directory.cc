@@ -17,15 +17,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Files of ours, by name, in whatever state an interrupted export left them.
+// Whether the name is that of a file that an interrupted export may have left.
 bool is_leftover(const std::string& name) {
   return name.starts_with("events-") || name.ends_with(".tmp");
 }
 
-// Tiles with more than the tree of the export had.
+// Removes tiles with more leaves than the tree of the present export has.
 Called<void> remove_later_tiles(const ExportDirectory& directory) {
   const std::uint64_t leaves = directory.present ? directory.present->to : 0;
-  std::error_code none;  // then there are no tiles
+  std::error_code none;  // an error means that there are no tiles
   for (const auto& file : fs::recursive_directory_iterator(directory.path / "tile", none)) {
     if (!file.is_regular_file()) continue;
     const auto tile = parse_tile_path(file.path().lexically_relative(directory.path).string());
@@ -61,7 +61,7 @@ Called<void> remove_leftovers(const ExportDirectory& directory) {
   return remove_later_tiles(directory);
 }
 
-// Nothing is in it, or only the marker's beginning, as a crash at the very first moment leaves it.
+// Whether the directory is empty, except for the marker's temporary file, which a crash may leave.
 bool is_unused(const fs::path& path) {
   std::error_code failed;
   for (const auto& file : fs::directory_iterator(path, failed)) {
@@ -115,7 +115,7 @@ Called<ExportDirectory> ExportDirectory::take(const fs::path& path, ExportFormat
 Called<void> ExportDirectory::finish(const ExportManifest& manifest,
                                      const std::vector<NoteSigner>& signers) const {
   {
-    // Files and directories may be many thousands: the file system as a whole takes less time.
+    // There may be many thousands of files: one syncfs() takes less time than syncing each.
     const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!file || ::syncfs(file.get()) != 0) {
       return tl::unexpected(from_store_error(system_error("sync", path)));

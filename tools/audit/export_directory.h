@@ -1,9 +1,8 @@
-// The directory of an export: who may write into it, and how it becomes whole at once.
+// The directory of an export: checks that it may be written, and completes it atomically.
 //
-// While an export is under way there is a file `incomplete`. The manifest is what makes an export,
-// and is replaced last: whatever it doesn't name isn't part of one. After a crash the next export
-// of the same log into the directory takes away what lies there unnamed and begins again where the
-// manifest ends.
+// A file `incomplete` exists while an export is in progress. The manifest defines the export and is
+// replaced last: files that it doesn't name aren't part of it. After a crash, the next export of
+// the same log into the directory removes unnamed files and continues at the end of the manifest.
 #pragma once
 
 #include <filesystem>
@@ -21,12 +20,12 @@ struct ExportDirectory {
   std::filesystem::path path;
   std::optional<ExportManifest> present;  // of the export that is continued
 
-  // Creates the directory or takes the one that is there: empty, or an export (even an interrupted
-  // one) of this format, log and key. Else a usage error; nothing was changed then.
+  // Creates the directory, or opens one that is empty or has an export (even an interrupted one) of
+  // this format, log and key. For any other, returns a usage error without changing it.
   static Called<ExportDirectory> take(const std::filesystem::path& path, ExportFormat format,
                                       const std::vector<NoteSigner>& signers);
 
-  // Syncs all files that were written, then puts the notes in place: from here on it is whole.
+  // Syncs all written files, then replaces the notes: the export is complete when this returns.
   Called<void> finish(const ExportManifest& manifest, const std::vector<NoteSigner>& signers) const;
 };
 
@@ -36,7 +35,7 @@ class ExportFile {
   static Called<ExportFile> create(const std::filesystem::path& path);
 
   Called<void> write(std::string_view bytes);
-  // Its bytes are on their way to the disk; finish() waits for them.
+  // Starts writing the bytes to the disk without waiting; ExportDirectory::finish() waits.
   void flush();
 
  private:
@@ -44,15 +43,16 @@ class ExportFile {
   FileDescriptor file_;
 };
 
-// Syncs `part` and gives it the name `file`, in place of what had it.
+// Syncs `part` and renames it to `file`, which it replaces.
 Called<void> place_file(const std::filesystem::path& part, const std::filesystem::path& file);
 
-// Both notes of an export, opened with the trusted keys and found to say the same.
-// `damaged` with the file's name in it, else.
+// Both notes of an export.
 struct ExportNotes {
   ExportManifest manifest;
   std::string checkpoint;  // the note itself
 };
+// Reads both notes, checks their signatures with the trusted keys and that they describe the same
+// tree. Else fails with `damaged` and the file's name.
 Stored<ExportNotes> read_export_notes(const std::filesystem::path& directory,
                                       std::span<const NoteVerifier> trusted);
 

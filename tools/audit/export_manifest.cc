@@ -25,12 +25,12 @@ std::string segment_name(Position first, const char* suffix) {
   return name.data();
 }
 
-// Takes lines `KEY VALUE` one by one off a text.
+// Parses lines `KEY VALUE` one after another.
 class ManifestLines {
  public:
   explicit ManifestLines(std::string_view text) : left_(text) {}
 
-  // The value of the next line if that has this key.
+  // Consumes the next line and returns its value, if it has this key; else returns nothing.
   std::optional<std::string_view> take(std::string_view key) {
     if (!left_.starts_with(key) || left_.size() <= key.size() || left_[key.size()] != ' ') {
       return std::nullopt;
@@ -57,7 +57,7 @@ bool read_digest(std::string_view text, Digest& digest) {
   return true;
 }
 
-// FIRST LAST DIGEST
+// Parses "FIRST LAST DIGEST".
 bool read_segment(std::string_view text, ExportSegment& segment) {
   const std::size_t first_end = text.find(' ');
   const std::size_t last_end = text.find(' ', first_end + 1);
@@ -67,7 +67,7 @@ bool read_segment(std::string_view text, ExportSegment& segment) {
   return read_digest(text.substr(last_end + 1), segment.digests_sha256);
 }
 
-bool fits_together(const ExportManifest& manifest) {
+bool is_consistent(const ExportManifest& manifest) {
   if (manifest.from == 0 || manifest.from > manifest.to || !valid_note_name(manifest.origin) ||
       manifest.before.subtrees.size() !=
           static_cast<std::size_t>(std::popcount(manifest.before.leaves))) {
@@ -131,8 +131,8 @@ std::optional<ExportManifest> parse_manifest(std::string_view text) {
   while (const auto segment = lines.take("segment")) {
     if (!read_segment(*segment, manifest.segments.emplace_back())) return {};
   }
-  // There is one way to write it down.
-  if (!fits_together(manifest) || manifest_text(manifest) != text) return {};
+  // The encoding is unique: any other text is rejected.
+  if (!is_consistent(manifest) || manifest_text(manifest) != text) return {};
   return manifest;
 }
 

@@ -1,5 +1,5 @@
-// What an export is: a signed note beside its files that names them and what they begin with.
-// tools/AUDIT.md has its lines.
+// The manifest of an export: the text of a signed note that lists its files and the tree before its
+// first record. tools/AUDIT.md describes the lines.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace signalbox {
 enum class ExportFormat : std::uint8_t { cloudevents, tlog };
 std::string_view name_of(ExportFormat format);
 
-// Records first … last: their lines, and their digests in a file beside.
+// A file with the lines of the records first … last, and a file with their digests.
 struct ExportSegment {
   Position first = 0;
   Position last = 0;
@@ -39,12 +39,14 @@ struct ExportManifest {
   friend bool operator==(const ExportManifest&, const ExportManifest&) = default;
 };
 
+// Returns the text of the manifest.
 std::string manifest_text(const ExportManifest& manifest);
-// Nothing unless it is exactly such a text, in which from, to and the segments fit together.
+// Parses the text. Returns nothing unless it is exactly what manifest_text() writes, and from, to
+// and the segments are consistent.
 std::optional<ExportManifest> parse_manifest(std::string_view text);
 
-// In a segment, and of a record in its file of digests: its leaf and its line's SHA-256.
 inline constexpr std::uint64_t segment_records_max = 65'536;
+// A record's entry in the file of digests: its leaf and the SHA-256 of its line.
 inline constexpr std::size_t record_digests_bytes = 64;
 
 // Names in an export's directory.

@@ -1,7 +1,7 @@
-// The export as a tiled log (c2sp.org/tlog-tiles): tiles of hashes and bundles of entries.
+// Writes an export as a tiled log (c2sp.org/tlog-tiles): tiles of hashes and bundles of entries.
 //
-// An entry is what a leaf is the hash of: the record's header and the salted digest of its payload.
-// So the tiles prove everything and disclose no payload.
+// An entry is the input of a leaf's hash: the record's header and the salted digest of its payload.
+// So the tiles prove every record and disclose no payload.
 #include <array>
 #include <vector>
 
@@ -20,7 +20,7 @@ std::string_view tile_hash_view(const Digest& digest) {
   return {reinterpret_cast<const char*>(digest.bytes.data()), digest.bytes.size()};
 }
 
-// Two bytes of length, big endian, and the entry.
+// Renders an entry of a bundle: two bytes of length, big endian, and the entry.
 RenderLeaf tile_entry_renderer() {
   return [sha256 = std::make_shared<Sha256>()](const Frame& frame, const Digest&,
                                                LeafChunk& chunk) -> Stored<void> {
@@ -36,8 +36,8 @@ RenderLeaf tile_entry_renderer() {
 
 class TileWriter {
  public:
-  // Tiles of the first `pruned` leaves alone aren't written, nor those that an export of the first
-  // `present` ones has already.
+  // Tiles with only the first `pruned` leaves aren't written, nor tiles that an export of the first
+  // `present` leaves already has.
   TileWriter(std::filesystem::path directory, std::uint64_t pruned, std::uint64_t present)
       : directory_(std::move(directory)), pruned_(pruned), present_(present) {}
 
@@ -50,8 +50,8 @@ class TileWriter {
     return add_hash(0, leaf);
   }
 
-  // Of records that were dropped: their entries are gone, and no tile is left to be written in
-  // which they would be missing.
+  // Adds the leaves of dropped records. Their entries are gone, but no tile that is still to be
+  // written needs them.
   Called<void> add_group(const LeafGroup& group) {
     Called<void> added;
     if (group.is_root) {
@@ -65,7 +65,7 @@ class TileWriter {
     return added;
   }
 
-  // What isn't full.
+  // Writes the partial tiles.
   Called<void> end() {
     if (const std::uint64_t rest = leaves_ % tile_width; rest != 0) {
       if (auto put = write_entries(rest); !put) return put;
@@ -136,11 +136,11 @@ Called<void> export_tiles(const AuditLog& log, const std::filesystem::path& dire
                           ExportManifest& manifest, Position write_from,
                           const std::optional<ExportManifest>& present) {
   TileWriter writer(directory, manifest.from - 1, present ? present->to : 0);
-  if (present) manifest.before = present->before;  // where it begins may be dropped since
+  if (present) manifest.before = present->before;  // its first records may have been dropped
   Sha256 sha256;
   LeafScan scan;
   scan.to = manifest.to;
-  // A bundle that goes on needs what it has already.
+  // A bundle that is continued is written again from its first entry.
   scan.render_from = (write_from - 1) / tile_width * tile_width + 1;
   scan.make_renderer = tile_entry_renderer;
   scan.cut_at = {manifest.from - 1, write_from - 1};

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t chunk_records_max = 512;
 constexpr std::size_t chunk_bytes_max = 512 * 1024;
 
-// What one thread does with a chunk.
+// Hashes and renders a chunk; each thread has one.
 class LeafWorker {
  public:
   explicit LeafWorker(const LeafScan& scan)
@@ -57,11 +57,11 @@ class LeafWorker {
   std::shared_ptr<Sha256> sha256_ = std::make_shared<Sha256>();
 };
 
-// Takes the chunks, by a thread of its own: writing into files lasts as long as reading the log.
-class LeafTaker {
+// Consumes the chunks on its own thread, since writing the files takes as long as reading the log.
+class LeafConsumer {
  public:
-  // `tree` is that of what the scan leaves out.
-  LeafTaker(const AuditLog& log, const LeafScan& scan, MerkleFrontier tree)
+  // `tree` is the tree over the records up to the horizon, which the scan skips.
+  LeafConsumer(const AuditLog& log, const LeafScan& scan, MerkleFrontier tree)
       : log_(log), scan_(scan), tree_(std::move(tree)) {}
 
   void run(OrderedWork<LeafChunk>& work) {
@@ -72,7 +72,8 @@ class LeafTaker {
     }
   }
 
-  // Holds what was redacted against the events that record it, which may lie after the scan.
+  // Compares redacted records with the events that record the redactions, which may come after the
+  // scanned records.
   Called<void> check_redactions() {
     Stored<void> noted;
     if (redactions_.lacks_event()) {
@@ -83,7 +84,7 @@ class LeafTaker {
           });
       if (!rest) return tl::unexpected(from_store_error(rest.error()));
     }
-    // Events can be about records up to the horizon, of which some are there and some aren't.
+    // Events may refer to records up to the horizon, of which some were kept and others dropped.
     const Horizon horizon = log_.log->horizon();
     for (const Position position : redactions_.unmet_before(horizon.position + 1)) {
       if (horizon.first_dropped(position, position)) {
@@ -131,8 +132,8 @@ class LeafTaker {
   RedactionLedger redactions_;
 };
 
-// What stands for the records up to the horizon.
-Called<void> take_dropped(const AuditLog& log, const LeafScan& scan, const Horizon& horizon) {
+// Consumes what the log keeps of the tree over the records up to the horizon.
+Called<void> consume_dropped(const AuditLog& log, const LeafScan& scan, const Horizon& horizon) {
   if (horizon.position == 0) return {};
   if (scan.take_group) {
     auto read = log.log->scan_groups([&scan](LeafGroup&& group) { scan.take_group(group); });
@@ -151,22 +152,22 @@ bool has_to_end(const LeafScan& scan, Position position) {
 
 }  // namespace
 
-Called<void> scan_leaves(const AuditLog& log, const LeafScan& wanted) {
-  LeafScan scan = wanted;
+Called<void> scan_leaves(const AuditLog& log, const LeafScan& requested_scan) {
+  LeafScan scan = requested_scan;
   const Horizon horizon = log.log->horizon();
   if (scan.to < horizon.position) {
     return tl::unexpected(from_rejection(history_dropped(*log.log, scan.to)));
   }
-  if (auto taken = take_dropped(log, scan, horizon); !taken) return taken;
+  if (auto taken = consume_dropped(log, scan, horizon); !taken) return taken;
   scan.cut_at.push_back(scan.to);
   const Position believed = log.believed ? log.believed->position : 0;
   scan.cut_at.push_back(believed);
   OrderedWork<LeafChunk> work(
       [&scan]() -> OrderedWork<LeafChunk>::Worker { return LeafWorker(scan); });
-  LeafTaker taker(log, scan, horizon.frontier);
-  std::thread taking([&] { taker.run(work); });
+  LeafConsumer consumer(log, scan, horizon.frontier);
+  std::thread consumer_thread([&] { consumer.run(work); });
   bool filling = false;
-  const auto put = [&work, &filling] {
+  const auto put_chunk = [&work, &filling] {
     if (filling) work.put();
     filling = false;
   };
@@ -185,15 +186,15 @@ Called<void> scan_leaves(const AuditLog& log, const LeafScan& wanted) {
         chunk.frame_ends.push_back(chunk.frames.size());
         if (chunk.frame_ends.size() == chunk_records_max ||
             chunk.frames.size() >= chunk_bytes_max || has_to_end(scan, frame.position)) {
-          put();
+          put_chunk();
         }
         return true;
       });
-  put();
+  put_chunk();
   work.end();
-  taking.join();
+  consumer_thread.join();
   if (!scanned) return tl::unexpected(from_store_error(scanned.error()));
-  return taker.outcome ? taker.check_redactions() : taker.outcome;
+  return consumer.outcome ? consumer.check_redactions() : consumer.outcome;
 }
 
 }  // namespace signalbox

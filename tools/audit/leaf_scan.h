@@ -1,5 +1,5 @@
-// A walk over a log for an audit: every record's leaf in the Merkle tree, and what else is made of
-// the records, hashed and rendered by several threads and taken in the order of the positions.
+// Scans a log for an audit: several threads hash every record to its leaf in the Merkle tree and
+// render it; the results are consumed in the order of the positions.
 #pragma once
 
 #include <cstddef>
@@ -14,48 +14,51 @@
 
 namespace signalbox {
 
-// Some records in a row.
+// Consecutive records.
 struct LeafChunk {
   Position first = 0;
   std::vector<Digest> leaves;
-  // What the renderer made of them, one behind the other, and where each ends.
+  // The renderer's output for the records, concatenated, and the end of each.
   std::string text;
   std::vector<std::size_t> text_ends;
-  // A digest of each one's text, where the renderer makes them.
+  // A digest of each record's text, if the renderer makes them.
   std::string text_digests;
-  // The frames of those that were redacted, and of the events that record it.
+  // The frames of redacted records, and of events that record a redaction.
   std::vector<std::string> redactions;
   std::optional<StoreError> error;
 
-  std::string frames;  // of the scan itself
+  std::string frames;  // input of the scan; not for the consumer
   std::vector<std::size_t> frame_ends;
 
   [[nodiscard]] Position last() const { return first + leaves.size() - 1; }
 };
 
-// Appends what is made of a record, any number of bytes, to chunk.text; and to chunk.text_digests.
-// Called by one thread; each has its own.
+// Appends a record's rendering, any number of bytes, to chunk.text, and digests to
+// chunk.text_digests. Each thread has its own renderer.
 using RenderLeaf =
     std::function<Stored<void>(const Frame& frame, const Digest& leaf, LeafChunk& chunk)>;
 
 struct LeafScan {
   Position to = 0;
-  Position render_from = 1;                   // those before it are hashed only
+  Position render_from = 1;                   // earlier records are only hashed
   std::function<RenderLeaf()> make_renderer;  // may be empty
-  // Positions at which a chunk has to end; 0 is none. And every so many from render_from on.
+  // Positions at which a chunk must end; 0 is none.
   std::vector<Position> cut_at;
+  // A chunk must also end after every so many records from render_from on; 0: no such bound.
   std::uint64_t cut_every = 0;
-  // What the tree has of the records up to the log's horizon, in order, before the rest. May be
-  // empty.
+  // Called first, with the leaves or the roots that the log keeps of the records up to its horizon,
+  // in order. May be empty.
   std::function<void(const LeafGroup& group)> take_group;
-  // With the tree over the log up to the chunk's end. Where records were dropped the first chunk
-  // has no leaves and ends at the horizon. By a thread of its own.
+  // Called in order on its own thread, with the tree over the log up to the chunk's end. If records
+  // were dropped, the first call is on the caller's thread, with a chunk without leaves that ends
+  // at the horizon.
   std::function<Called<void>(LeafChunk& chunk, const MerkleFrontier& tree)> take;
 };
 
-// From the log's first record, or the first after its horizon, to scan.to; and on to what of the
-// log is believed, which is found to be right, or `damaged`. HISTORY_DROPPED where scan.to is
-// before the horizon.
+// Scans from the first record after the log's horizon to scan.to, and on to the assumed checkpoint,
+// log.believed. Blocks until all chunks are consumed. Fails with STORAGE_DAMAGED if the assumption
+// is wrong or a redaction doesn't match its event, and with HISTORY_DROPPED if scan.to is before
+// the horizon.
 Called<void> scan_leaves(const AuditLog& log, const LeafScan& scan);
 
 }  // namespace signalbox

@@ -1,8 +1,8 @@
-// Chunks of work that several threads do, taken back in the order in which they were put in.
+// A pool of threads that works on chunks and returns them in the order in which they were put in.
 //
-// One thread fills, one (the same or another) takes; the others only work. There is a fixed number
-// of chunks, and each keeps its memory from one use to the next, so that memory stays flat over any
-// amount of work.
+// One thread fills chunks (the producer), one (the same or another) takes them (the consumer); the
+// pool's threads work on them. The number of chunks is fixed, and each keeps its memory from one
+// use to the next, so that memory use doesn't grow with the amount of work.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,8 @@ namespace signalbox {
 template <class Chunk>
 class OrderedWork {
  public:
-  // `make_worker` is called once for each thread and gives what that thread does with a chunk.
+  // Calls `make_worker` once for each thread; it returns the function that the thread applies to a
+  // chunk.
   using Worker = std::function<void(Chunk&)>;
   explicit OrderedWork(const std::function<Worker()>& make_worker)
       : slots_(2 * threads_wanted() + 2) {
@@ -38,20 +39,21 @@ class OrderedWork {
   OrderedWork(const OrderedWork&) = delete;
   OrderedWork& operator=(const OrderedWork&) = delete;
 
-  // Of the filling thread. Whether oldest() has to be taken before there is another chunk to fill.
+  // Returns whether oldest() must be taken before another chunk can be filled. Called by the
+  // producer, like the functions up to end().
   [[nodiscard]] bool full() const {
     const std::lock_guard lock(mutex_);
     return is_full();
   }
-  // Waits until it isn't full; false if the taking thread gave up.
+  // Blocks until it isn't full; returns false if the consumer gave up.
   bool wait_for_room() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return !is_full() || given_up_; });
     return !given_up_;
   }
-  // The chunk to fill next; as it was left after its last use. Not while full().
+  // Returns the chunk to fill next, with the content of its last use. Must not be full().
   Chunk& next() { return slots_[put_ % slots_.size()].chunk; }
-  // Gives that one to the threads.
+  // Passes that chunk to the threads.
   void put() {
     {
       const std::lock_guard lock(mutex_);
@@ -60,7 +62,7 @@ class OrderedWork {
     }
     changed_.notify_all();
   }
-  // There will be no more.
+  // Declares that no more chunks will be put in.
   void end() {
     {
       const std::lock_guard lock(mutex_);
@@ -69,21 +71,22 @@ class OrderedWork {
     changed_.notify_all();
   }
 
-  // Of the taking thread.
+  // Returns whether all chunks were taken. Called by the consumer, like the functions below.
   [[nodiscard]] bool empty() const {
     const std::lock_guard lock(mutex_);
     return put_ == taken_;
   }
-  // The oldest chunk that was put in, once it is done. Not while empty().
+  // Returns the oldest chunk that was put in; blocks until it is done. Must not be empty().
   Chunk& oldest() { return *wait_for_oldest(); }
-  // Waits for one to be put in, too; nullptr when all were taken and there will be no more.
+  // Does the same, but also waits for a chunk to be put in; returns nullptr after end(), when all
+  // were taken.
   Chunk* wait_for_oldest() {
     std::unique_lock lock(mutex_);
     Slot& slot = slots_[taken_ % slots_.size()];
     changed_.wait(lock, [&] { return put_ == taken_ ? ended_ : slot.done; });
     return put_ == taken_ ? nullptr : &slot.chunk;
   }
-  // Its chunk may be filled again.
+  // Releases the oldest chunk, so that it can be filled again.
   void drop_oldest() {
     {
       const std::lock_guard lock(mutex_);
@@ -91,7 +94,7 @@ class OrderedWork {
     }
     changed_.notify_all();
   }
-  // Nothing more will be taken.
+  // Declares that no more chunks will be taken.
   void give_up() {
     {
       const std::lock_guard lock(mutex_);
@@ -109,7 +112,7 @@ class OrderedWork {
   [[nodiscard]] bool is_full() const { return put_ - taken_ == slots_.size(); }
 
   static std::size_t threads_wanted() {
-    // Beside the one that fills and takes, and the one that reads ahead of it.
+    // Leaves processors for the thread that fills and takes, and the one that reads ahead of it.
     return std::clamp<std::size_t>(std::thread::hardware_concurrency(), 2, 8) - 1;
   }
 
@@ -130,13 +133,13 @@ class OrderedWork {
   std::vector<Slot> slots_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::size_t put_ = 0;  // changed by the filling thread only
+  std::size_t put_ = 0;  // changed by the producer only
   std::size_t begun_ = 0;
-  std::size_t taken_ = 0;  // changed by the taking thread only
+  std::size_t taken_ = 0;  // changed by the consumer only
   bool ended_ = false;
   bool given_up_ = false;
   bool stopping_ = false;
-  std::vector<std::thread> threads_;  // last: they use the others
+  std::vector<std::thread> threads_;  // last member: the threads use the others
 };
 
 }  // namespace signalbox

@@ -25,7 +25,7 @@ struct ProvenLeaf {
   std::vector<Digest> proof;
 };
 
-// The text of a note of whoever's.
+// Returns the text of a note without checking its signatures.
 std::string text_of_note(const std::string& note) {
   return note.substr(0, std::min(note.rfind("\n\n"), note.size() - 1) + 1);
 }
@@ -42,7 +42,7 @@ class CapsuleReader {
     json::error_code failed;
     const json::value value = json::parse(text, failed);
     if (failed || !value.is_object()) {
-      add("it isn't JSON");
+      add_finding("it isn't JSON");
       return {};
     }
     const json::object& object = value.get_object();
@@ -53,12 +53,12 @@ class CapsuleReader {
     } else if (object.contains("artifact")) {
       return read_artifact(object);
     } else {
-      add("it is neither a record nor an artifact");
+      add_finding("it is neither a record nor an artifact");
     }
     return {};
   }
 
-  // The last line: what vouches for those before it.
+  // Reads the last line, with the signed notes, and checks the lines before it against them.
   void end(const std::string& text, std::uint64_t number,
            const std::vector<NoteVerifier>& trusted) {
     number_ = number;
@@ -68,28 +68,28 @@ class CapsuleReader {
     const std::string checkpoint = object == nullptr ? "" : text_at(*object, "checkpoint");
     const std::string manifest = object == nullptr ? "" : text_at(*object, "manifest");
     if (checkpoint.empty() || manifest.empty() || object->size() != 2) {
-      return add("the capsule is cut short: its last line isn't the signed one");
+      return add_finding("the capsule is cut short: its last line isn't the signed one");
     }
     std::string signed_text = text_of_note(manifest);
     if (trusted.empty()) {
       const auto head = parse_tree_head(text_of_note(checkpoint));
-      if (!head) return add("its checkpoint isn't one");
+      if (!head) return add_finding("its checkpoint isn't one");
       capsule.head = *head;
     } else {
       const auto head = open_tree_head(checkpoint, trusted);
-      if (!head) return add("its checkpoint: " + head.error().message);
+      if (!head) return add_finding("its checkpoint: " + head.error().message);
       capsule.head = *head;
       const auto opened = open_note(manifest, trusted);
-      if (!opened) return add("its manifest: " + opened.error().message);
+      if (!opened) return add_finding("its manifest: " + opened.error().message);
       signed_text = opened->text;
       capsule.signature_checked = true;
     }
     if (signed_text !=
         capsule_note_text(capsule.head, capsule.run_id, leaves_.size(), sha256_.finish())) {
-      add("the lines before it aren't those that it signs");
+      add_finding("the lines before it aren't those that it signs");
     }
     if (origin_ != capsule.head.origin || size_ != capsule.head.size) {
-      add("it is of another log than the first line says");
+      add_finding("it is of another log than the first line says");
     }
     check_proofs();
     check_pipeline();
@@ -102,7 +102,7 @@ class CapsuleReader {
   AuditFindings findings;
 
  private:
-  void add(std::string what, Position position = 0) {
+  void add_finding(std::string what, Position position = 0) {
     findings.add({name_, number_, position, std::move(what)});
   }
 
@@ -111,13 +111,13 @@ class CapsuleReader {
     size_ = number_at(object, "size");
     const auto run_id = parse_uuid(text_at(object, "run_id"));
     const auto bytes = from_base64(text_at(object, "pipeline"));
-    if (!run_id || !bytes) return add("it doesn't say which run it is");
+    if (!run_id || !bytes) return add_finding("it doesn't say which run it is");
     capsule.run_id = *run_id;
     try {
       described::decode(*bytes,
                         [this](described::Reader& reader) { reader.read(capsule.pipeline); });
     } catch (const std::exception&) {
-      add("its pipeline isn't one");
+      add_finding("its pipeline isn't one");
     }
   }
 
@@ -125,38 +125,42 @@ class CapsuleReader {
     ProvenLeaf proven{number_, 0, {}, {}};
     for (const json::value& each : array_at(object, "proof")) {
       const auto hash = each.is_string() ? from_base64(each.get_string()) : std::nullopt;
-      if (!hash || hash->size() != sizeof(Digest)) return add("its proof isn't one");
+      if (!hash || hash->size() != sizeof(Digest)) return add_finding("its proof isn't one");
       std::copy(hash->begin(), hash->end(), proven.proof.emplace_back().bytes.begin());
     }
     std::string frame_bytes;
-    if (!carried_frame(text, frame_bytes)) return add("it doesn't carry a record");
+    if (!carried_frame(text, frame_bytes)) return add_finding("it doesn't carry a record");
     const auto frame = parse_frame(frame_bytes);
-    if (!frame) return add(frame.error().message);
+    if (!frame) return add_finding(frame.error().message);
     Record record;
-    if (auto decoded = decode_frame(*frame, record); !decoded) return add(decoded.error().message);
+    if (auto decoded = decode_frame(*frame, record); !decoded)
+      return add_finding(decoded.error().message);
     Sha256 hashing;
     proven.position = record.position;
     proven.leaf = leaf_hash(*frame, hashing);
     std::string line;
     append_cloud_event(*frame, record, proven.leaf, origin_, line);
-    line.back() = '}';  // of the object around it
-    // Another version of this program may show an event otherwise; then the signature is all.
+    line.back() = '}';  // the end of the enclosing object
+    // Another version of this program may render an event differently; then only the signature
+    // counts.
     if (!text.ends_with(line) && shown_version(text) == tag_of(record.event).version) {
-      add("it isn't what its record says", record.position);
+      add_finding("it isn't what its record says", record.position);
     }
     if (!leaves_.empty() && leaves_.back().position >= record.position) {
-      add("it isn't in order", record.position);
+      add_finding("it isn't in order", record.position);
     }
-    if (auto noted = redactions_.note(*frame); !noted) add(noted.error().message, record.position);
+    if (auto noted = redactions_.note(*frame); !noted)
+      add_finding(noted.error().message, record.position);
     leaves_.push_back(std::move(proven));
     const auto* redacted = event_as<PayloadRedacted>(record.event);
-    if (redacted != nullptr && is_there(redacted->redacted_position)) return;
-    if (record.stream != Stream::run(capsule.run_id)) add("it is of another run", record.position);
+    if (redacted != nullptr && has_record(redacted->redacted_position)) return;
+    if (record.stream != Stream::run(capsule.run_id))
+      add_finding("it is of another run", record.position);
     capsule.records.push_back(std::move(record));
   }
 
-  // Whether there was such a record: one of the run, or one that records its redaction.
-  [[nodiscard]] bool is_there(Position position) const {
+  // Whether the capsule has a record of this position so far.
+  [[nodiscard]] bool has_record(Position position) const {
     return std::any_of(leaves_.begin(), leaves_.end(),
                        [position](const ProvenLeaf& each) { return each.position == position; });
   }
@@ -166,7 +170,7 @@ class CapsuleReader {
     const auto digest = parse_digest(text_at(object, "artifact"));
     auto content = from_base64(text_at(object, "content"));
     if (!digest || !content || sha256(*content) != *digest) {
-      add("the artifact isn't the one of its digest");
+      add_finding("the artifact isn't the one of its digest");
       return {};
     }
     ++capsule.artifacts;

@@ -17,7 +17,7 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr int redaction_number = -32096;  // of this side, as those in call_error.cc
+constexpr int redaction_number = -32096;  // a client error; the others are in call_error.cc
 
 std::string joined(const std::vector<std::string>& words) {
   std::string text;

@@ -1,5 +1,5 @@
-// What `audit redact` is going to do with a record: which of its texts go, and what stands in their
-// place; and the proof, by folding, that the log still means something then.
+// The plan of `audit redact`: which texts of a record are erased and what replaces them; and the
+// check, by a fold, that the log still replays with the replacement.
 #pragma once
 
 #include <filesystem>
@@ -13,27 +13,29 @@
 namespace signalbox {
 
 struct RedactionPlan {
-  Record record;                    // as it is now
-  std::vector<std::string> fields;  // that are blanked; none: they were before
+  Record record;                    // before the redaction
+  std::vector<std::string> fields;  // to blank; none: all were blanked before
   Event replacement;
   std::vector<FoundText> erased;
   Position redacted_at = 0;  // the event of an earlier redaction of the record, or 0
 };
 
-// Without `fields` all free text of the record at `position`. POSITION_NOT_FOUND,
-// NOTHING_TO_REDACT, or a usage error for a field that the record doesn't have.
+// Plans the redaction of `fields`, or without any of all free text, of the record at `position`.
+// Fails with POSITION_NOT_FOUND, HISTORY_DROPPED, NOTHING_TO_REDACT, with REDACTION_IMPOSSIBLE for
+// a record kept before the horizon, or with a usage error for a field that the record doesn't have.
 Called<RedactionPlan> plan_redaction(const RocksEventLog& log, Position position,
                                      const std::vector<std::string>& fields);
 
-// The event that records it; the log fills in its digests.
+// Makes the record of the PayloadRedacted event; the log fills in its digests.
 Record redaction_note(const RedactionPlan& plan, Position position, const std::string& reason);
 
-// Folds the log in `data`, read only, as it will be. Gives its tail. REDACTION_IMPOSSIBLE with what
-// stands against it: an event that doesn't apply any more, an invariant that doesn't hold.
+// Folds the log in `data`, read-only, as it would be after the redaction. Returns its tail. Fails
+// with REDACTION_IMPOSSIBLE and the reason: an event that no longer applies, or an invariant that
+// no longer holds. Forks; blocks until the fold has ended.
 Called<Position> prove_redaction(const std::filesystem::path& data, const RedactionPlan& plan,
                                  const std::string& reason);
 
-// A refusal of this side.
+// Makes an error of the client with this code and exit code 1.
 CallError redaction_refused(const char* code, std::string message, boost::json::object details,
                             std::vector<std::string> next_commands = {});
 

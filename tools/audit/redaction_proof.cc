@@ -1,7 +1,7 @@
-// Whether the log still folds with another payload in a record's place.
+// Checks that the log still folds with the replacement of a record's payload.
 //
-// A fold that comes upon an event that doesn't apply ends the process (SIGNALBOX_CHECK). So it is
-// done in a process of its own, whose last words are reported: nothing was written yet.
+// A fold aborts the process at an event that doesn't apply (SIGNALBOX_CHECK). It therefore runs in
+// a child process, whose message is reported; nothing has been written yet.
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::string_view holds = "holds ";
 
-// "holds TAIL", or what stands against it.
+// Returns "holds TAIL", or the reason why the log doesn't fold.
 std::string fold_redacted(const std::filesystem::path& data, const RedactionPlan& plan,
                           const std::string& reason) {
   const auto log = RocksEventLog::open(data, {.read_only = true});
@@ -75,9 +75,9 @@ Called<Position> prove_redaction(const std::filesystem::path& data, const Redact
     return tl::unexpected(io_error(std::string("can't fork: ") + std::strerror(errno)));
   }
   if (child == 0) {
-    ::dup2(writing.get(), STDERR_FILENO);  // what a CHECK says
-    const std::string said = fold_redacted(data, plan, reason);
-    std::string_view left = said;
+    ::dup2(writing.get(), STDERR_FILENO);  // the message of a CHECK
+    const std::string message = fold_redacted(data, plan, reason);
+    std::string_view left = message;
     while (!left.empty()) {
       const ssize_t count = ::write(writing.get(), left.data(), left.size());
       if (count <= 0) break;
@@ -86,20 +86,20 @@ Called<Position> prove_redaction(const std::filesystem::path& data, const Redact
     ::_exit(0);
   }
   writing = FileDescriptor();
-  std::string said = read_to_end(reading.get());
+  std::string message = read_to_end(reading.get());
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   Position tail = 0;
-  if (WIFEXITED(status) && said.starts_with(holds)) {
-    std::from_chars(said.data() + holds.size(), said.data() + said.size(), tail);
+  if (WIFEXITED(status) && message.starts_with(holds)) {
+    std::from_chars(message.data() + holds.size(), message.data() + message.size(), tail);
     return tail;
   }
-  while (!said.empty() && said.back() == '\n') said.pop_back();
+  while (!message.empty() && message.back() == '\n') message.pop_back();
   return tl::unexpected(redaction_refused(
       "REDACTION_IMPOSSIBLE",
-      "without these texts the log wouldn't fold any more, so nothing was changed: " + said,
-      {{"position", plan.record.position}, {"against", said}}));
+      "without these texts the log wouldn't fold any more, so nothing was changed: " + message,
+      {{"position", plan.record.position}, {"against", message}}));
 }
 
 }  // namespace signalbox

@@ -33,7 +33,7 @@ std::uintmax_t bytes_below(const fs::path& directory) {
   return bytes;
 }
 
-// So that what is read next comes from the disk: a verification of memory proves nothing.
+// Drops the files from the page cache, so that the verification reads the disk and not memory.
 void forget_cached(const fs::path& directory) {
   std::error_code ignored;
   for (const auto& file : fs::recursive_directory_iterator(directory, ignored)) {
@@ -48,9 +48,9 @@ struct OpenedLog {
   std::optional<AuditKey> adopted;  // the key that the log names
 };
 
-Called<OpenedLog> take_log(const fs::path& data) {
+Called<OpenedLog> open_log_exclusively(const fs::path& data) {
   std::error_code ignored;
-  if (!fs::exists(data / "log" / "CURRENT", ignored)) {  // opening would make one
+  if (!fs::exists(data / "log" / "CURRENT", ignored)) {  // opening would create a log
     return tl::unexpected(usage_error("there is no log in " + data.string()));
   }
   auto recovered = recover(data, {}, "signalbox audit retain");
@@ -66,7 +66,7 @@ Called<OpenedLog> take_log(const fs::path& data) {
   return tl::unexpected(std::move(called));
 }
 
-// Only to look, also at that of a running server.
+// Opens the log read-only, which is possible beside a running server.
 Called<OpenedLog> read_log(const fs::path& data) {
   auto log = RocksEventLog::open(data, {.read_only = true});
   if (!log) return tl::unexpected(from_store_error(log.error()));
@@ -75,9 +75,9 @@ Called<OpenedLog> read_log(const fs::path& data) {
   return OpenedLog{std::move(*log), std::move(world->access.audit_key)};
 }
 
-// Nobody is kept from signing with another key, as `audit export` keeps nobody from it: but who
-// follows the keys through the log won't come to this one.
-std::string why_key_is_strange(const std::vector<NoteSigner>& signers,
+// Returns a sentence if the log hasn't adopted any of the signers' keys, else "". Any key may sign,
+// as for `audit export`, but verifiers that follow the adopted keys through the log won't find it.
+std::string unadopted_key_text(const std::vector<NoteSigner>& signers,
                                const std::optional<AuditKey>& adopted) {
   for (const NoteVerifier& verifier : verifiers_of(signers)) {
     if (adopted && verifier.text() == adopted->verifier_key) return {};
@@ -95,7 +95,7 @@ Called<void> require_outside(const fs::path& archives, const fs::path& data) {
                                     "one elsewhere, best on another disk"));
 }
 
-// With the read models of the time in `scratch`: they may be larger than memory.
+// Plans the retention with its read models in `scratch` on disk, since they may exceed memory.
 Stored<RetentionPlan> plan_on_disk(const EventLog& log, std::int64_t until_ns,
                                    const fs::path& scratch) {
   std::error_code ignored;
@@ -107,8 +107,8 @@ Stored<RetentionPlan> plan_on_disk(const EventLog& log, std::int64_t until_ns,
   return plan;
 }
 
-// The archive of an attempt that a crash ended is used if it came to its end, and is one of this
-// log; else it is begun again.
+// Writes and verifies the archive. A complete archive of this log, left by an attempt that crashed
+// before the drop, is used again; an incomplete one is restarted.
 Called<ExportManifest> archive_records(const RetentionRequest& request, const RetentionPlan& plan,
                                        const fs::path& archive) {
   const auto trusted = verifiers_of(request.signers);
@@ -154,8 +154,8 @@ Stored<void> drop_records(RocksEventLog& log, const RetentionRequest& request,
   return log.drop(log.tail(), {record}, plan.drop);
 }
 
-// The next start would do it, and take its time. Whatever goes wrong here, it still will. Those
-// that began with another base are made anew.
+// Updates the read models, which would delay the next start otherwise. Errors are ignored, since
+// the next start repeats it. Read models that began with another base are rebuilt.
 void catch_up_read_models(const EventLog& log, const fs::path& data) {
   const fs::path directory = data / "projections" / "read_models";
   auto opened = RocksTable::open_or_recreate(directory, RunIndex::format);
@@ -175,16 +175,17 @@ void catch_up_read_models(const EventLog& log, const fs::path& data) {
 Called<RetentionReport> retain_in(RocksEventLog& log, const RetentionRequest& request) {
   RetentionReport report;
   report.log_bytes_before = report.log_bytes_after = bytes_below(request.data / "log");
-  // An age from before 1970 is older than any record.
-  const bool ever = request.older_than_ms >= request.now_ns / ns_per_ms;
-  const std::int64_t until_ns = ever ? 0 : request.now_ns - request.older_than_ms * ns_per_ms;
+  // An age that reaches before 1970 is older than any record.
+  const bool exceeds_epoch = request.older_than_ms >= request.now_ns / ns_per_ms;
+  const std::int64_t until_ns =
+      exceeds_epoch ? 0 : request.now_ns - request.older_than_ms * ns_per_ms;
   auto plan = plan_on_disk(
       log, until_ns,
       request.data / "projections" / (request.dry_run ? "retention-dry-run" : "retention"));
   if (!plan) return tl::unexpected(from_store_error(plan.error()));
   report.plan = std::move(*plan);
   if (report.plan.drops_nothing()) {
-    // One that was killed after it had dropped didn't come to them.
+    // An earlier retention may have been killed between the drop and this step.
     if (!request.dry_run && log.horizon().position > 0) catch_up_read_models(log, request.data);
     return report;
   }
@@ -219,9 +220,9 @@ Called<RetentionReport> retain_of_service(RocksEventLog& log, const fs::path& da
 
 Called<RetentionReport> retain(const RetentionRequest& request) {
   TRY(require_outside(request.archives, request.data));
-  auto opened = TRY(request.dry_run ? read_log(request.data) : take_log(request.data));
+  auto opened = TRY(request.dry_run ? read_log(request.data) : open_log_exclusively(request.data));
   auto report = retain_in(*opened.log, request);
-  if (report) report->strange_key = why_key_is_strange(request.signers, opened.adopted);
+  if (report) report->strange_key = unadopted_key_text(request.signers, opened.adopted);
   if (!report || report->dropped_at == 0) return report;
   if (auto closed = opened.log->close(); !closed) {
     return tl::unexpected(from_store_error(closed.error()));

@@ -1,10 +1,10 @@
-// `audit retain`: what is older than a policy goes from the log into an archive.
+// `audit retain`: moves records older than a given age from the log into an archive.
 //
-// The order is what makes it safe: the archive is written, synced, and verified from the disk by
-// what verifies any export; only then is anything dropped, in one step (EventLog::drop). A crash
-// before it leaves the log as it was and an archive that is taken up again; one after it leaves the
-// log without what the archive has. The service's own retention is the same, between two of its
-// lives.
+// The order makes it safe: the archive is written, synced, and verified from the disk by the code
+// that verifies any export. Only then are records dropped, in one step (EventLog::drop). A crash
+// before that step leaves the log unchanged and an archive that the next attempt continues; a crash
+// after it leaves the log without the archived records. The service's own retention does the same
+// while the service is in maintenance.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace signalbox {
 
 struct RetentionRequest {
   std::filesystem::path data;
-  std::filesystem::path archives;  // one directory FROM-TO below it for each drop
+  std::filesystem::path archives;  // parent of the archives, one directory FROM-TO for each drop
   std::int64_t older_than_ms = 0;
   std::int64_t now_ns = 0;  // UTC
   std::string actor;
@@ -32,16 +32,19 @@ struct RetentionRequest {
 struct RetentionReport {
   RetentionPlan plan;
   std::filesystem::path archive;
-  Position dropped_at = 0;  // of the HistoryDropped; 0: nothing was dropped
-  std::string strange_key;  // a sentence where the log doesn't name the key; else empty
+  Position dropped_at = 0;  // position of the HistoryDropped event; 0: nothing was dropped
+  std::string strange_key;  // a sentence if the log hasn't adopted the signing key; else empty
   std::uintmax_t log_bytes_before = 0;
   std::uintmax_t log_bytes_after = 0;
 };
 
-// Of a directory that no server uses: it is taken as a server would take it.
+// Moves the records of a directory that no server uses; it is locked as a server would lock it.
+// With dry_run it only reads. Fails with IN_USE, TAMPERED, and the errors of the store and of the
+// export.
 Called<RetentionReport> retain(const RetentionRequest& request);
 
-// The same for a service that is away for it, on the log that it holds.
+// Returns the function that does the same for a service in maintenance, on the log that it has
+// open.
 RetainRecords retain_in_service();
 
 }  // namespace signalbox

@@ -1,8 +1,9 @@
-// A run's capsule: one file with the run's records, the proof of each that it is in the log, the
-// signed checkpoint they lead to, and, if wanted, its artifacts. tools/AUDIT.md has its lines.
+// A run's capsule: one file with the run's records, the inclusion proof of each, the signed
+// checkpoint to which the proofs lead and, if requested, its artifacts. tools/AUDIT.md describes
+// the lines.
 //
-// It proves that what is in it happened so; not that nothing else happened to the run, though the
-// one who signed says so. Payloads of no other records are in it.
+// The proofs show that its records are in the log. That the run has no other records isn't proven;
+// only the signature states it. It has no payloads of other records.
 #pragma once
 
 #include <filesystem>
@@ -21,7 +22,7 @@ namespace signalbox {
 struct CapsuleRequest {
   std::filesystem::path data;
   RunId run_id{};
-  std::filesystem::path file;  // replaced as a whole
+  std::filesystem::path file;  // replaced atomically
   bool with_artifacts = false;
   std::vector<NoteSigner> signers;
 };
@@ -29,10 +30,11 @@ struct CapsuleRequest {
 struct CapsuleWritten {
   std::uint64_t records = 0;
   std::uint64_t artifacts = 0;
-  std::vector<std::string> missing_artifacts;  // digests of those that are no longer there
+  std::vector<std::string> missing_artifacts;  // digests of artifacts that no longer exist
 };
 
-// Reads only of the data directory. RUN_NOT_FOUND.
+// Writes the capsule; only reads the data directory. Fails with RUN_NOT_FOUND, or with the errors
+// of the store.
 Called<CapsuleWritten> write_capsule(const CapsuleRequest& request);
 
 struct CapsuleArtifact {
@@ -51,13 +53,15 @@ struct Capsule {
 
 inline constexpr std::string_view capsule_beginning = "{\"capsule\":1,";
 
-// All of it is checked; without trusted keys all but the signatures. Each artifact is given to
-// `take`, which may be empty. TAMPERED, or a usage error for what is no capsule.
+// Reads and verifies a capsule; without trusted keys, all but the signatures. Calls `take` with
+// each artifact; it may be empty. Fails with TAMPERED, or with a usage error if the file is no
+// capsule.
 Called<Capsule> read_capsule(const std::filesystem::path& file,
                              const std::vector<NoteVerifier>& trusted,
                              const std::function<Called<void>(const CapsuleArtifact&)>& take);
 
-// The signed note at the end of a capsule. `lines` is the SHA-256 of all lines before it.
+// Returns the text of the signed note at the end of a capsule. `lines` is the SHA-256 of all lines
+// before it.
 std::string capsule_note_text(const TreeHead& head, const RunId& run_id, std::uint64_t records,
                               const Digest& lines);
 

@@ -1,4 +1,4 @@
-// `signalbox run export`: a run as one file that proves itself.
+// `signalbox run export`: writes a run into a capsule, a file that contains its own proofs.
 #include <memory>
 
 #include "domain/try.h"

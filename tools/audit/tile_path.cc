@@ -61,7 +61,7 @@ std::optional<TilePath> parse_tile_path(std::string_view text) {
     if (left.size() < 3 || !read_tile_number(left.substr(0, 3), part)) return std::nullopt;
     tile.number = tile.number * tiles_in_a_directory + part;
   }
-  // Zeroes before, a missing x and the like: there is one way to write it.
+  // The encoding is unique: leading zeroes, a missing x and the like are rejected.
   if (tile_path(tile) != text) return std::nullopt;
   return tile;
 }

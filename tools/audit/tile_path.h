@@ -1,4 +1,4 @@
-// Where the files of a tiled log lie (c2sp.org/tlog-tiles), and what lies in them.
+// Paths of the files of a tiled log (c2sp.org/tlog-tiles).
 #pragma once
 
 #include <cstdint>
@@ -10,20 +10,20 @@ namespace signalbox {
 
 inline constexpr unsigned tile_bits = 8;
 inline constexpr std::uint64_t tile_width = 1U << tile_bits;
-// A tree of 256 to the power of this many leaves is more than any position.
+// A tree with 256 to the power of this many leaves is larger than any position.
 inline constexpr unsigned tile_levels_max = 7;
 
 struct TilePath {
-  std::optional<unsigned> level;  // none: entries rather than hashes
+  std::optional<unsigned> level;  // none: a bundle of entries instead of hashes
   std::uint64_t number = 0;
-  std::uint64_t width = tile_width;  // less for a partial one
+  std::uint64_t width = tile_width;  // less for a partial tile
 
   friend bool operator==(const TilePath&, const TilePath&) = default;
 };
 
-// "tile/0/x001/x234/067", "tile/entries/000.p/12".
+// Returns "tile/0/x001/x234/067", "tile/entries/000.p/12".
 std::string tile_path(const TilePath& tile);
-// Nothing unless tile_path() gives this text.
+// Parses a path; returns nothing for any text that tile_path() wouldn't return.
 std::optional<TilePath> parse_tile_path(std::string_view text);
 
 }  // namespace signalbox

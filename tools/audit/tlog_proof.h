@@ -1,6 +1,6 @@
-// A proof that a record is in a log, as a file of its own (c2sp.org/tlog-proof): which entry, the
-// way from its hash to the tree's root, and the signed checkpoint of that. The entry itself, a
-// record's header and the salted digest of its payload, is its extra data.
+// A proof that a record is in a log, as a separate file (c2sp.org/tlog-proof): the entry's index,
+// the inclusion proof from its hash to the tree's root, and the signed checkpoint of that root. The
+// extra data is the entry itself: the record's header and the salted digest of its payload.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace signalbox {
 
 struct TlogProof {
   std::optional<std::string> extra;
-  std::uint64_t index = 0;  // of the entry, counted from 0
+  std::uint64_t index = 0;  // of the entry, from 0
   std::vector<Digest> hashes;
   std::string checkpoint;
 
@@ -29,24 +29,26 @@ struct TlogProof {
 inline constexpr std::string_view proof_title = "c2sp.org/tlog-proof@v1\n";
 inline constexpr std::size_t proof_bytes_max = 1024 * 1024;
 
+// Returns the text of the file.
 std::string proof_text(const TlogProof& proof);
-// Nothing unless proof_text() gives this text.
+// Parses a file; returns nothing for any text that proof_text() wouldn't return.
 std::optional<TlogProof> parse_proof(std::string_view text);
 
-// What a leaf is the hash of.
+// Returns the entry of a record, the input of its leaf's hash.
 std::string entry_of(const Frame& frame);
 
-// Of the record at `position` in the tree of the first `size` records.
+// Proves that the record at `position` is in the tree of the first `size` records, and signs the
+// checkpoint. Scans the log. Fails with HISTORY_DROPPED if the record was dropped.
 Called<TlogProof> prove_position(const AuditLog& log, Position position, Position size,
                                  const std::vector<NoteSigner>& signers);
 
-// What a proof that holds says.
+// The content of a valid proof.
 struct ProvenRecord {
   TreeHead head;
   Record record;  // without its event: only what its header has
   EventTag tag{};
 };
-// `damaged`: what doesn't hold.
+// Verifies a proof; fails with `damaged` and the reason.
 Stored<ProvenRecord> check_proof(std::string_view text, std::span<const NoteVerifier> trusted);
 
 }  // namespace signalbox

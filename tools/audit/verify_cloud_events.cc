@@ -1,5 +1,5 @@
-// The check of an export as CloudEvents: every line is made again from the record that it carries,
-// and that record's leaf is the one in the file of digests, which the manifest signs.
+// Verifies an export as CloudEvents. Every line is rendered again from the record that it carries
+// and compared; the record's leaf must be that in the file of digests, which the manifest signs.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -18,14 +18,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// More than a record's largest, with all of it escaped.
+// More than the line of the largest record with all of its bytes escaped.
 constexpr std::size_t line_bytes_longest = 1024 * 1024;
 constexpr std::size_t read_bytes = 256 * 1024;
 constexpr std::size_t lines_at_once = 512;
-// Of one file: when a line is missing, all that follow are wrong.
+// For one file: after a missing line, all following lines are wrong.
 constexpr std::size_t findings_of_a_file_max = 4;
 
-// A file from its beginning, block by block.
+// Reads a file sequentially in blocks.
 class BlockReader {
  public:
   explicit BlockReader(const fs::path& path) : file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
@@ -34,7 +34,7 @@ class BlockReader {
 
   [[nodiscard]] bool open() const { return static_cast<bool>(file_); }
 
-  // Appends what comes next; false at the end.
+  // Appends the next block; returns false at the end.
   bool read_into(std::string& out, std::size_t bytes) {
     const std::size_t begin = out.size();
     out.resize(begin + bytes);
@@ -53,14 +53,14 @@ class BlockReader {
 struct LineChunk {
   Position first = 0;
   std::uint64_t first_line = 0;
-  std::string lines;    // whole ones
-  std::string digests;  // record_digests_bytes each, of as many
+  std::string lines;    // whole lines
+  std::string digests;  // record_digests_bytes for each line
   std::vector<Finding> findings;
   std::vector<std::string> adopted_keys;
-  std::vector<std::string> redactions;  // frames that a RedactionLedger is concerned with
+  std::vector<std::string> redactions;  // frames for the RedactionLedger
 };
 
-// What one thread checks lines with.
+// Checks the lines of a chunk; each thread has one.
 class LineChecker {
  public:
   explicit LineChecker(std::string source) : source_(std::move(source)) {}
@@ -77,7 +77,7 @@ class LineChecker {
           std::string_view(chunk.digests)
               .substr(index * record_digests_bytes, record_digests_bytes);
       const Position position = chunk.first + index;
-      std::string what = wrong_with(line, position, digests, chunk);
+      std::string what = find_error(line, position, digests, chunk);
       if (!what.empty()) {
         chunk.findings.push_back({{}, chunk.first_line + index, position, std::move(what)});
       }
@@ -89,7 +89,7 @@ class LineChecker {
     return std::memcmp(digest.bytes.data(), bytes.data(), digest.bytes.size()) == 0;
   }
 
-  std::string wrong_with(std::string_view line, Position position, std::string_view digests,
+  std::string find_error(std::string_view line, Position position, std::string_view digests,
                          LineChunk& chunk) {
     if (!carried_frame(line, frame_bytes_)) return "it doesn't carry a record";
     const auto frame = parse_frame(frame_bytes_);
@@ -113,7 +113,8 @@ class LineChecker {
     if (!same(sha256_->update(line).finish(), digests.substr(sizeof(Digest)))) {
       return "it isn't what its record says";
     }
-    // As it was signed; and if another version of this program wrote it, it may well differ.
+    // The line is the signed one. Its rendering may differ if another version of this program wrote
+    // it.
     if (!decoded && decoded.error().kind == StoreError::Kind::unsupported) return {};
     if (!decoded) return decoded.error().message;
     if (shown_version(line) != tag_of(record_.event).version) return {};
@@ -159,7 +160,7 @@ class SegmentCheck {
       chunk.first = next;
       chunk.first_line = next + 1 - segment_.first;
       next += count;
-      const std::size_t taken = take_lines(count, chunk.lines);
+      const std::size_t taken = read_lines(count, chunk.lines);
       if (taken < count && !cut_) {
         cut_ = true;
         add({segment_.lines_name(), chunk.first_line + taken, chunk.first + taken,
@@ -192,8 +193,8 @@ class SegmentCheck {
     return true;
   }
 
-  // The next lines, whole, at most `count`. Gives how many there are.
-  std::size_t take_lines(std::size_t count, std::string& out) {
+  // Reads up to `count` whole lines into `out`. Returns their number.
+  std::size_t read_lines(std::size_t count, std::string& out) {
     out.clear();
     if (cut_) return 0;
     std::size_t taken = 0;
@@ -227,7 +228,7 @@ class SegmentCheck {
     }
     adopted_keys_.insert(adopted_keys_.end(), chunk.adopted_keys.begin(), chunk.adopted_keys.end());
     for (const std::string& each : chunk.redactions) {
-      // What isn't sound was found by its line already.
+      // A damaged frame was already reported with its line.
       if (const auto frame = parse_frame(each)) static_cast<void>(redactions_.note(*frame));
     }
     work_.drop_oldest();
@@ -256,7 +257,7 @@ class SegmentCheck {
   BlockReader digests_;
   Sha256 sha256_;
   std::string buffer_;
-  std::size_t at_ = 0;  // what of the buffer was taken
+  std::size_t at_ = 0;  // bytes of the buffer that were consumed
   bool cut_ = false;
   std::size_t found_ = 0;
 };

@@ -1,5 +1,5 @@
-// The check of a tiled log: every entry is hashed to the leaf in its tile, every tile to its place
-// in the one above, and all leaves to the signed root.
+// Verifies a tiled log: every entry is hashed to the leaf in its tile, every tile to its hash in
+// the tile above, and all leaves to the signed root.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -23,7 +23,7 @@ std::string_view hash_bytes(const Digest& digest) {
   return {reinterpret_cast<const char*>(digest.bytes.data()), digest.bytes.size()};
 }
 
-// The entries of a bundle, one by one; nothing past its end or what isn't whole.
+// Iterates over the entries of a bundle; returns nothing at its end or at a truncated entry.
 class BundleEntries {
  public:
   explicit BundleEntries(std::string_view bytes) : left_(bytes) {}
@@ -80,8 +80,8 @@ class TileVerification {
     return std::nullopt;
   }
 
-  // What the tiles above have of leaves before the first one here: of the tree that the manifest
-  // begins with.
+  // Initializes the upper levels with the hashes of the leaves before the export, from its tiles,
+  // and compares them with the tree that the manifest begins with.
   bool begin_levels() {
     const std::uint64_t pruned = manifest_.from - 1;
     std::vector<Digest> subtrees;
@@ -154,7 +154,7 @@ class TileVerification {
                      "its entry isn't the one whose hash is in " + tile_path(hashes_tile)});
       return;
     }
-    // A header with the digest of a salted payload: as a frame, whose payload isn't looked at.
+    // The entry is parsed as a frame with the payload's digest as its payload, which isn't decoded.
     frame_.clear();
     if (entry.size() > sizeof(Digest)) {
       append_frame(entry.substr(0, entry.size() - sizeof(Digest)),
@@ -191,11 +191,11 @@ class TileVerification {
     }
   }
 
-  // Files beside those that the tree needs: partial tiles of earlier checkpoints, which have to be
-  // the beginnings of what took their place, and nothing else.
+  // Checks the files that the tree doesn't need. Only partial tiles of earlier checkpoints are
+  // allowed, and each must be a prefix of the tile that replaced it.
   void verify_others() {
     std::error_code failed;
-    if (fs::exists(directory_ / incomplete_name, failed)) return;  // there may be any
+    if (fs::exists(directory_ / incomplete_name, failed)) return;  // any files are allowed then
     for (const auto& file : fs::recursive_directory_iterator(directory_ / "tile", failed)) {
       if (file.is_directory()) continue;
       const std::string name = file.path().lexically_relative(directory_).string();
@@ -217,7 +217,7 @@ class TileVerification {
     }
   }
 
-  // Whether all that it has lies before the export.
+  // Whether all leaves of the tile are before the export.
   [[nodiscard]] bool pruned(const TilePath& tile) const {
     return ((tile.number + 1) * tile_width) << (tile_bits * tile.level.value_or(0)) <
            manifest_.from;

@@ -22,21 +22,21 @@
 namespace signalbox {
 namespace {
 
-// A record of the run as the scan finds it.
+// A record for the capsule, found by the scan.
 struct FoundRecord {
   std::uint64_t index = 0;
   std::string event;  // the line, without its break
 };
 
-// What one pass over the log gathers.
+// The result of one pass over the log.
 struct RunGathering {
   SparseTree tree;
   std::vector<FoundRecord> found;
   std::vector<Record> records;
-  std::map<Digest, PipelineDefinition> pipelines;  // those that were stored, before the run's start
+  std::map<Digest, PipelineDefinition> pipelines;  // stored up to the run's last record
 };
 
-// Of the run's records their lines, and of every redaction; of the others nothing.
+// Renders the lines of the run's records and of every redaction; nothing for other records.
 RenderLeaf run_renderer(const RunId& run_id, const std::string& origin) {
   return [run_id, origin, record = Record()](const Frame& frame, const Digest& leaf,
                                              LeafChunk& chunk) mutable -> Stored<void> {
@@ -50,7 +50,7 @@ RenderLeaf run_renderer(const RunId& run_id, const std::string& origin) {
   };
 }
 
-// The positions of redactions in the chunk that are about none of the records found so far.
+// Returns the positions of redactions in the chunk that concern none of the records found so far.
 std::set<Position> redactions_of_others(const LeafChunk& chunk,
                                         const std::vector<FoundRecord>& found) {
   std::set<Position> others;
@@ -68,7 +68,7 @@ std::set<Position> redactions_of_others(const LeafChunk& chunk,
   return others;
 }
 
-// Those of its records that stayed when others were dropped.
+// Adds the run's records that were kept before the horizon.
 Called<void> gather_kept(const AuditLog& log, const CapsuleRequest& request,
                          const std::string& origin, RunGathering& gathering) {
   const RenderLeaf render = run_renderer(request.run_id, origin);
@@ -93,7 +93,7 @@ Called<void> gather_kept(const AuditLog& log, const CapsuleRequest& request,
   return {};
 }
 
-// A definition that was stored with a run that is gone is in the base.
+// Adds the run's pipeline from the log's base, if the run with which it was stored was dropped.
 Stored<void> add_pipeline_of_base(const AuditLog& log, RunGathering& gathering) {
   if (gathering.records.empty()) return {};
   const auto* started = event_as<RunStarted>(gathering.records.front().event);
@@ -150,7 +150,7 @@ Called<RunGathering> gather_run(const AuditLog& log, const CapsuleRequest& reque
     }
     return true;
   };
-  // Its pipeline may be stored with any run before it.
+  // The run's pipeline may be stored with any earlier run.
   const Position last = gathering.found.back().index + 1;
   const Horizon horizon = log.log->horizon();
   Stored<Position> scanned = 0;
