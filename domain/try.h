@@ -23,6 +23,7 @@ auto value_of_tried(Expected&& tried) {
 //   const Record record = TRY(read_record(position));
 //   TRY(sync());
 //
+// A bare TRY drops the value: what is held for as long as it lives, such as a lock, needs a name.
 // A statement expression, which g++ and clang have. Not around co_await: g++ 12 miscompiles it.
 #define TRY(...) SIGNALBOX_TRY_AS(__COUNTER__, __VA_ARGS__)
 #define SIGNALBOX_TRY_AS(number, ...) SIGNALBOX_TRY_NAMED(tried_##number, __VA_ARGS__)

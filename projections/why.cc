@@ -244,7 +244,7 @@ class Answering {
     switch (run_->station().waiting) {
       case WaitReason::stalled: {
         WhyEntry& entry = explain_attempt(WhyReason::stalled, latest_of<StationStalled>(records_),
-                                          "it sends heartbeats but hasn't progressed since \"" +
+                                          "it sends heartbeats, but its progress is still \"" +
                                               run_->attempt->progress_digest + '"');
         entry.unblocked_by = "a heartbeat with another progress_digest, or the end of the attempt";
         entry.next_commands.push_back(run_command("cancel"));

@@ -234,7 +234,7 @@ TEST_F(CodingAgents, AnUnknownPlaceholderIsRefused) {
 
 // tools/GUIDE.md, "Agents and checks": its pipeline, in mock mode, on a real repository.
 TEST_F(CodingAgents, TheGuidesPipelineRuns) {
-  const std::string guide = read_whole_file(fs::path(SIGNALBOX_SOURCE_DIR) / "tools/GUIDE.md");
+  const std::string guide = content_of(fs::path(SIGNALBOX_SOURCE_DIR) / "tools/GUIDE.md");
   const std::size_t heading = guide.find("\n## Agents and checks\n");
   const std::size_t fence = guide.find("\n```toml\n", heading);
   const std::size_t end = guide.find("\n```\n", fence);

@@ -155,7 +155,7 @@ TEST_F(DeepWorkTest, ARunsOwnCancelEndsTheStepUnderWay) {  // S11
 
 // What tools/GUIDE.md shows is what works.
 TEST_F(DeepWorkTest, TheExampleOfTheGuideRuns) {
-  const std::string guide = read_whole_file(SIGNALBOX_SOURCE_DIR "/tools/GUIDE.md");
+  const std::string guide = content_of(SIGNALBOX_SOURCE_DIR "/tools/GUIDE.md");
   const std::size_t marker = guide.find("executor = \"deep_work\"\n");
   ASSERT_NE(marker, std::string::npos);
   const std::size_t begin = guide.rfind("<<'TOML'\n", marker) + 9;

@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 // Without fenced blocks and `code`, in which brackets are no links.
 std::string prose_of(const fs::path& document) {
-  std::istringstream lines(read_whole_file(document));
+  std::istringstream lines(content_of(document));
   std::string prose;
   bool fenced = false;
   for (std::string line; std::getline(lines, line);) {
@@ -32,7 +32,7 @@ std::string prose_of(const fs::path& document) {
 
 // The names by which a heading is linked to, as GitHub makes them.
 std::set<std::string> anchors_of(const fs::path& document) {
-  std::istringstream lines(read_whole_file(document));
+  std::istringstream lines(content_of(document));
   std::set<std::string> anchors;
   bool fenced = false;
   for (std::string line; std::getline(lines, line);) {

@@ -23,7 +23,7 @@ class InstallTest : public testing::Test {
     return prefix;
   }
 
-  ScratchDirectory place_;
+  TemporaryDirectory place_;
 };
 
 TEST_F(InstallTest, ProgramsAreStrippedAndTheUnitStartsThem) {
@@ -36,7 +36,7 @@ TEST_F(InstallTest, ProgramsAreStrippedAndTheUnitStartsThem) {
   EXPECT_EQ(run_process({(prefix / "bin/signalbox-verify-export").string(), "--help"}).exit_code,
             0);
 
-  const std::string unit = read_whole_file(prefix / "lib/systemd/system/signalbox.service");
+  const std::string unit = content_of(prefix / "lib/systemd/system/signalbox.service");
   EXPECT_NE(unit.find("\nExecStart=" + program.string() + " serve "), std::string::npos) << unit;
   EXPECT_EQ(unit.find('@'), std::string::npos) << unit;
 }
@@ -47,7 +47,7 @@ TEST_F(InstallTest, DocumentsLinkToWhatIsInstalled) {
   std::size_t links = 0;
   for (const auto& entry : fs::recursive_directory_iterator(documents)) {
     if (entry.path().extension() != ".md") continue;
-    const std::string text = read_whole_file(entry.path());
+    const std::string text = content_of(entry.path());
     for (std::sregex_iterator each(text.begin(), text.end(), link), end; each != end; ++each) {
       ++links;
       const fs::path target = entry.path().parent_path() / (*each)[1].str();
@@ -80,7 +80,7 @@ TEST_F(InstallTest, PackagesWaitsForAnotherApt) {
       run_process({"sh", std::string(SIGNALBOX_SOURCE_DIR) + "/tools/packages"},
                   {"PATH=" + programs.string() + ":" + std::getenv("PATH")});
   EXPECT_EQ(installed.exit_code, 0) << installed.err;
-  const std::string called = read_whole_file(calls);
+  const std::string called = content_of(calls);
   EXPECT_TRUE(
       called.starts_with("apt-get update -qq\nsleep\napt-get update -qq\nsleep\n"
                          "apt-get update -qq\napt-get -o DPkg::Lock::Timeout="))

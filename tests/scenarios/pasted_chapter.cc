@@ -50,8 +50,8 @@ std::map<pid_t, std::string> processes_of(const fs::path& directory) {
   for (const auto& entry : fs::directory_iterator("/proc")) {
     const std::string name = entry.path().filename().string();
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    std::string command = read_whole_file(entry.path() / "cmdline");
-    const std::string all = command + read_whole_file(entry.path() / "environ");
+    std::string command = content_of(entry.path() / "cmdline");
+    const std::string all = command + content_of(entry.path() / "environ");
     if (command.empty() || all.find(directory.string()) == std::string::npos) continue;
     std::replace(command.begin(), command.end(), '\0', ' ');
     found.emplace(std::stoi(name), command);
@@ -144,7 +144,7 @@ std::string OutputMask::mask(std::string_view shown) {
 }
 
 PastedResult paste(const std::vector<PastedBlock>& blocks, std::chrono::milliseconds patience) {
-  const ScratchDirectory place;
+  const TemporaryDirectory place;
   const fs::path checkout = place.path() / "checkout";
   for (const char* name : {"checkout", "home", "tmp"}) fs::create_directory(place.path() / name);
   fs::create_directory_symlink(fs::path(SIGNALBOX_BINARY).parent_path(), checkout / "build");

@@ -50,7 +50,7 @@ std::string chapter_test_name(const std::string& document, const std::string& ti
 // this one may have been rewritten.
 void rewrite_chapter(const std::string& document, const std::string& title,
                      const std::vector<std::string>& outputs) {
-  std::string text = read_whole_file(document_path(document));
+  std::string text = content_of(document_path(document));
   const std::vector<PastedChapter> chapters = pasted_chapters(text);
   const std::vector<PastedBlock>& blocks = chapter_titled(chapters, title)->blocks;
   for (std::size_t i = blocks.size(); i-- > 0;) {
@@ -66,7 +66,7 @@ class PastedChapterTest : public testing::Test {
       : document_(std::move(document)), title_(std::move(title)) {}
 
   void TestBody() override {
-    const auto chapters = pasted_chapters(read_whole_file(document_path(document_)));
+    const auto chapters = pasted_chapters(content_of(document_path(document_)));
     const PastedChapter* const preparation = chapter_titled(chapters, "");
     const PastedChapter* const chapter = chapter_titled(chapters, title_);
     ASSERT_NE(chapter, nullptr);
@@ -105,7 +105,7 @@ class PastedChapterTest : public testing::Test {
 // A test for each chapter there is, so that none is forgotten.
 bool register_chapters() {
   for (const std::string document : pasted_documents) {
-    for (const PastedChapter& chapter : pasted_chapters(read_whole_file(document_path(document)))) {
+    for (const PastedChapter& chapter : pasted_chapters(content_of(document_path(document)))) {
       if (chapter.title.empty()) continue;
       testing::RegisterTest("Readme", chapter_test_name(document, chapter.title).c_str(), nullptr,
                             nullptr, __FILE__, __LINE__,
@@ -129,7 +129,7 @@ std::size_t occurrences(const std::string& text, const std::string& part) {
 // The documents are read, so a block of a kind that nobody runs or compares is noticed here.
 TEST(Readme, EveryBlockSaysWhatItIs) {
   for (const std::string document : pasted_documents) {
-    const std::string text = read_whole_file(document_path(document));
+    const std::string text = content_of(document_path(document));
     ASSERT_EQ(occurrences(text, "\n```") % 2, 0u) << document;
     std::size_t known = 0;
     for (const char* kind : {"sh", "text", "console", "toml", "markdown", "json"}) {
@@ -143,7 +143,7 @@ TEST(Readme, EveryBlockSaysWhatItIs) {
 }
 
 TEST(Readme, FitsOnAFewScreens) {
-  EXPECT_LE(occurrences(read_whole_file(document_path("README.md")), "\n"), 150u);
+  EXPECT_LE(occurrences(content_of(document_path("README.md")), "\n"), 150u);
 }
 
 // What makes the tests of chapters honest.

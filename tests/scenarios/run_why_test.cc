@@ -170,7 +170,7 @@ TEST_F(RunWhyTest, ItIsAliveAndDoesntGetOn) {  // S12
   ASSERT_TRUE(eventually([&] { return text(reason(run), "reason") == "stalled"; }));
   const auto found = reason(run);
   EXPECT_EQ(text(found, "cause_event"), "StationStalled");
-  EXPECT_TRUE(has(found, "since its progress was \"same\"")) << text(found, "text");
+  EXPECT_TRUE(has(found, "its progress is still \"same\"")) << text(found, "text");
   EXPECT_TRUE(found.contains("last_progress_at"));
   EXPECT_FALSE(why(run).at("moving").as_bool());
 }

@@ -63,7 +63,7 @@ TEST_F(WatchdogScenario, AWorkerThatDoesntComeBackTimesOut) {  // W1, W3
   EXPECT_EQ(checkpoint.at("stage"), "work");
   EXPECT_TRUE(std::filesystem::exists(text(check, "checkpoint_path")));
   const Output shown = server.cli({"watchdog", "check", run});
-  EXPECT_NE(shown.out.find("timed out     yes"), std::string::npos) << shown.out;
+  EXPECT_NE(shown.out.find("timed out      yes"), std::string::npos) << shown.out;
 }
 
 TEST_F(WatchdogScenario, APausedRunStartsNothingAndIsShownAsPaused) {  // S11, W2

@@ -161,7 +161,7 @@ TEST(PolicyFile, RefusesWithTheLineAndWhatToWrite) {  // H3
   says("# Builder\n- colour: blue\n",
        "2: \"colour\" is not a key of a policy; the keys are maxConc");
   says("# Builder\n- : blue\n", "2: \"\" is not a key of a policy; the keys are maxConc");
-  says("# Builder\n- [x]\n", "2: \"\" is no key");
+  says("# Builder\n- [x]\n", "2: \"\" is not a key");
   says("# Builder\n- maxAttempts2: 3\n",
        "2: \"maxAttempts2\" is not a key of a policy; write \"- maxAtt");
   says("# Constraints\n- maxAttempts: three\n",

@@ -75,7 +75,7 @@ class BoardSite {
   // Milliseconds of one tick.
   double tick() {
     const auto start = SteadyClock::now();
-    board_.find(heartbeat_loop_name)->trigger("measured");
+    board_.trigger_heartbeat("measured");
     finish();
     return std::chrono::duration<double, std::milli>(SteadyClock::now() - start).count();
   }
@@ -99,11 +99,15 @@ class BoardSite {
   MemoryEventLog log_;
   InstantCommitter committer_{log_};
   Engine engine_{World{}, clock_, {}};
-  BoardLoops board_{
-      {engine_, clock_, ids_, [](const std::function<std::function<void()>()>& work) { work()(); },
-       std::make_shared<GitBoardFiles>(directory_ / "runs"), [](bool, const std::string&) {}},
-      read_board_settings({}).value(),
-      CoderunnerMode::mock};
+  static void at_once(const std::function<void()>& action) { action(); }
+  BoardLoops board_{{engine_,
+                     clock_,
+                     ids_,
+                     {at_once, at_once},
+                     std::make_shared<GitBoardFiles>(directory_ / "runs"),
+                     [](bool, const std::string&) {}},
+                    read_board_settings({}).value(),
+                    CoderunnerMode::mock};
 };
 
 }  // namespace

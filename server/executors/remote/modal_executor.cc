@@ -99,7 +99,7 @@ Executed<std::string> ModalExecutor::submit(const Job& job) {
   TRY(endpoint_.configured());
   const std::filesystem::path directory = directory_of(job);
   if (auto made = make_directories(directory); !made) return storage_error(made.error());
-  TRY(lock_submit(directory / "remote_submit.lock"));
+  const auto lock = TRY(lock_submit(directory / "remote_submit.lock"));
   auto known = find_call_id(job);
   if (!known || !known->empty()) return known;
   return submit_once(job);
