@@ -1,4 +1,4 @@
-// The loops that the service itself drives, by name: no client may begin or end their ticks.
+// The names of the loops that the service itself drives. No client may begin or end their ticks.
 #pragma once
 
 #include <string_view>

@@ -38,9 +38,9 @@ std::optional<StationHeld> held_at_turn(const StationDefinition& station, const 
   if (station.executor == ExecutorKind::approval) {
     return StationHeld{station.name, WaitReason::approval, "a decision is asked for"};
   }
-  if (const auto what = exhausted(budget, used)) {
+  if (const auto figure = exhausted(budget, used)) {
     return StationHeld{station.name, WaitReason::budget,
-                       "the run's budget of " + *what + " is used up"};
+                       "the run's budget of " + *figure + " is used up"};
   }
   return std::nullopt;
 }
