@@ -33,11 +33,11 @@ class BatchEncoder {
  private:
   void encode(std::span<const Commit> commits, const RandomSource& random, std::string& block);
 
-  std::deque<std::string>
-      blocks_;  // entries of up to block_commits commits each; never moved, for entries_ are views
+  // Entries of up to block_commits commits each; never moved, for entries_ are views.
+  std::deque<std::string> blocks_;
   std::vector<std::string_view> entries_;
-  std::vector<std::size_t>
-      sizes_;  // gap, header and salted payload of each record of a block, in turn
+  // Gap, header and salted payload of each record of a block, in turn.
+  std::vector<std::size_t> sizes_;
   std::size_t bytes_ = 0;
   LeafHashing hashing_;  // last: its thread reads the members above
 };

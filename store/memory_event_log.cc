@@ -190,8 +190,8 @@ Stored<void> MemoryEventLog::drop(Position expected_tail, const Commit& commit,
                   !state_->broken);
   check_numbering(expected_tail, {&commit, 1});
   MerkleFrontier frontier = kept.horizon.frontier;
-  RedactionLedger
-      redactions;  // required by append_leaves(); a log in memory needs no check of redactions
+  // Required by append_leaves(); a log in memory needs no check of redactions.
+  RedactionLedger redactions;
   for (Position next = frontier.leaves + 1; next <= drop.position;) {
     const auto entry = kept.entries.find(next);
     if (entry == kept.entries.end()) {

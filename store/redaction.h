@@ -81,8 +81,8 @@ class RedactionLedger {
   // Returns a description of the mismatch; nullopt if record and event match.
   [[nodiscard]] std::optional<std::string> mismatch_at(Position position) const;
 
-  std::map<Position, Digests>
-      from_events_;  // from the latest event about each record, by the record's position
+  // From the latest event about each record, by the record's position.
+  std::map<Position, Digests> from_events_;
   std::map<Position, Digests> from_records_;  // from the redacted records themselves
 };
 

@@ -32,9 +32,10 @@ struct Checkpoint {
 struct OpenReport {
   Position tail = 0;
   Position anchor = 0;  // position in the anchor; 0 without one
-  std::uint64_t records_verified =
-      0;                         // records after the checkpoint; the tree was recomputed over them
-  std::uint64_t torn_bytes = 0;  // of an append that a crash interrupted; truncated
+  // Records after the checkpoint; the tree was recomputed over them.
+  std::uint64_t records_verified = 0;
+  std::uint64_t torn_bytes =
+      0;  // of an append that a crash interrupted; truncated unless read_only
 };
 
 class RocksEventLog final : public EventLog {

@@ -41,8 +41,8 @@ struct RocksEventLog::State {
   BatchEncoder encoder;
   Writing writing = Writing::possible;
   std::string failure;  // the reason why writing isn't possible
-  std::uint64_t last_sequence =
-      0;  // RocksDB's sequence number after the last append that succeeded
+  // RocksDB's sequence number after the last append that succeeded.
+  std::uint64_t last_sequence = 0;
   // When writing to a full disk was last attempted, and how long to wait before the next attempt.
   std::chrono::steady_clock::time_point full_tried_at{};
   std::chrono::steady_clock::duration full_pause{};
