@@ -58,8 +58,8 @@ class BufferingTable final : public Table {
 
   mutable std::mutex mutex_;
   View view_;
-  std::optional<std::string>
-      hold_reason_;  // why the table below refuses writes; nullopt: it doesn't
+  // Why the table below refuses writes; nullopt: it doesn't.
+  std::optional<std::string> hold_reason_;
   Position applied_;
 };
 

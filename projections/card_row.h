@@ -20,8 +20,8 @@ struct CardRow {
   std::string title;
   std::string key;
   std::int32_t priority = 0;
-  std::uint32_t runs =
-      0;  // number of runs since the card was submitted or an operator unblocked it
+  // Number of runs since the card was submitted or an operator unblocked it.
+  std::uint32_t runs = 0;
   std::uint32_t merges = 0;  // number of merges begun since the card was verified
   RunId run_id{};            // its latest run, or nil
   RunId merge_run_id{};      // the run that merges or merged it, or nil

@@ -94,8 +94,8 @@ Stored<void> choose_entries(const EventLog& log, const Retained& retained, Reten
   std::set<RunId> runs_dropped;
   std::set<CardId> cards_kept;
   std::vector<Position> wanted;
-  std::vector<std::pair<Position, Position>>
-      redactions;  // position of a redacted record, position of its PayloadRedacted
+  // Position of a redacted record, position of its PayloadRedacted.
+  std::vector<std::pair<Position, Position>> redactions;
   std::uint64_t records = 0;
   const auto visit = [&](Record&& record) {
     const RunId& id = record.stream.run_id;

@@ -11,8 +11,8 @@ namespace signalbox {
 
 struct RetentionPlan {
   Position from = 1;  // the first record that isn't in an archive yet
-  Position horizon =
-      0;  // the last record older than the policy; if before `from`, there is nothing to drop
+  // The last record older than the policy; if before `from`, there is nothing to drop.
+  Position horizon = 0;
   HistoryDrop drop;          // the drop up to the horizon
   bool is_worth_it = false;  // the range has more than the record of the previous drop
   std::uint64_t records_dropped = 0;

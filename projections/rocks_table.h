@@ -15,8 +15,8 @@ class RocksTable final : public Table {
  public:
   struct Opened {
     std::unique_ptr<RocksTable> table;
-    std::string
-        recreated_because;  // empty: the existing table was opened, or the first one created
+    // Empty: the existing table was opened, or the first one created.
+    std::string recreated_because;
   };
 
   // Opens the table in `directory`, or creates one. A table that can't be read, or has another

@@ -17,8 +17,8 @@
 namespace signalbox {
 
 struct RunRow {
-  static constexpr std::size_t goal_bytes_max =
-      256;  // longer goals are truncated at a character boundary
+  // Longer goals are truncated at a character boundary.
+  static constexpr std::size_t goal_bytes_max = 256;
 
   RunId run_id{};
   RunStatus status = RunStatus::queued;
