@@ -18,7 +18,7 @@ namespace signalbox {
 void encode_entry(const Commit& commit, const RandomSource& random, Sha256& sha256,
                   MerkleFrontier& frontier, std::string& out);
 
-// Where a walk over the records of an entry ended.
+// The end of a walk over the records of an entry.
 struct EntryEnd {
   Position next = 0;     // position after the last record that was visited
   bool stopped = false;  // the walk ended before the end of the entry

@@ -34,8 +34,8 @@ struct OpenReport {
   Position anchor = 0;  // position in the anchor; 0 without one
   // Records after the checkpoint; the tree was recomputed over them.
   std::uint64_t records_verified = 0;
-  std::uint64_t torn_bytes =
-      0;  // of an append that a crash interrupted; truncated unless read_only
+  // Of an append that a crash interrupted; truncated unless read_only.
+  std::uint64_t torn_bytes = 0;
 };
 
 class RocksEventLog final : public EventLog {
