@@ -2,7 +2,7 @@
 // found by id, listed by status and by project, with the positions of its events; and the batch, in
 // which each row is loaded once, changed by its events, and written once.
 //
-// What only one of the nouns has (labels, hours, policies, counts) is in its index.
+// Data that only one of the nouns has (labels, hours, policies, counts) is in its index.
 #pragma once
 
 #include <array>

@@ -26,7 +26,7 @@ BOOST_DESCRIBE_ENUM(TickRowKind, start, finish, skipped, timed_out, incomplete, 
 
 struct TickRow {
   TickRowKind kind = TickRowKind::start;
-  // Of the event.
+  // Position of the event.
   Position position = 0;
   std::int64_t recorded_at_ns = 0;  // UTC
   std::string actor;
