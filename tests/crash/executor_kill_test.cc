@@ -1,4 +1,4 @@
-// What every executor guarantees when the server is killed: a job is submitted once, and a cancel
+// The guarantees of every executor when the server is killed: a job is submitted once, and a cancel
 // is confirmed, wherever the kill falls. strace kills the real server at the n-th append to its
 // log, and at the n-th sync, for each n of a run's lifetime. So it dies before the intent, between
 // intent and submit, between submit and ref, while it polls, and between a result and its event.
