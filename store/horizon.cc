@@ -10,9 +10,10 @@
 namespace signalbox {
 namespace {
 
-// The bytes: CRC-32C of the rest (u32), format (u8), position, dropped_at (u64), digest of the base
-// (32), its bytes (u64), whether the bytes are gone (u8), the frontier's bytes (u32) and the
-// frontier as in a head, then first and last (u64) of each range that is kept.
+// The encoding: CRC-32C of the rest (u32), format (u8), position, dropped_at (u64), digest of the
+// base (32), its length in bytes (u64), whether the files were rewritten (u8), the frontier's
+// length in bytes (u32) and the frontier as in a head, then first and last (u64) of each kept
+// range.
 constexpr std::uint8_t horizon_format = 1;
 constexpr std::size_t range_bytes = 2 * sizeof(Position);
 

@@ -1,5 +1,5 @@
-// What a RocksDatabase does so that records can be dropped: values beside the head, and entries
-// that are erased so that their bytes are gone.
+// The part of RocksDatabase that dropping records needs: values beside the head, and erasing
+// entries including their bytes on disk.
 #include "store/rocks_database.h"
 
 namespace signalbox {
