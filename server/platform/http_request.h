@@ -55,7 +55,7 @@ struct HttpTimes {
 tl::expected<HttpResponse, HttpFailure> send(const OutgoingRequest& request,
                                              const HttpTimes& times);
 
-// Who could read data that is sent to a URL.
+// Where data that is sent to a URL could be read.
 enum class UrlReach {
   none,              // the text is no http or https URL with a host
   protected_,        // https: readable by the two ends only
