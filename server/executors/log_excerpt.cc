@@ -7,7 +7,7 @@
 namespace signalbox {
 namespace {
 
-// For headings and notes, of both streams together.
+// Reserved for the headings and notes of both streams.
 constexpr std::size_t notes_bytes = 512;
 
 struct StreamText {
@@ -53,7 +53,7 @@ std::string log_excerpt(const KeptLog& stdout_log, const KeptLog& stderr_log,
   if (stdout_log.whole() && stderr_log.whole() && out.size() + err.size() <= room) {
     return section(out, false, room) + section(err, false, room);
   }
-  // Each gets half; what one doesn't need is the other's.
+  // Each stream gets half of the room, and the other stream's unused part.
   const auto need = [room](const StreamText& text, const KeptLog& log) {
     return log.whole() ? std::min(text.size(), room) : room;
   };

@@ -1,11 +1,11 @@
-// The directory of a workspace that checks may fill as they like: it is nobody's work, is never
-// committed, and goes when the checks have ended and before the worktree does.
+// The scratch directory of a workspace, which checks may fill. Its content is never committed. It
+// is removed when the checks have ended, and before the worktree is removed.
 #pragma once
 
 namespace signalbox {
 
 inline constexpr const char* smoke_data_name = ".smoke-data";
-// For git: all but that.
+// A git pathspec that excludes the scratch directory.
 inline constexpr const char* without_smoke_data = ":(exclude,top).smoke-data";
 
 }  // namespace signalbox

@@ -19,7 +19,7 @@ constexpr std::size_t title_bytes_max = 72;
 constexpr std::size_t commits_shown_max = 50;
 constexpr std::size_t changes_bytes_max = 16 * 1024;
 
-// The goal's first line with something in it.
+// Returns the first line of the goal that isn't empty, shortened to a commit's title.
 std::string title_of(const BuiltinRequest& request) {
   const std::size_t begin = request.goal.find_first_not_of(" \t\r\n");
   if (begin == std::string::npos) return "Run " + request.run_id;
@@ -49,7 +49,7 @@ BuiltinStep commit_rest(const BuiltinRequest& request) {
                          "git refused the commit: " + committed.message);
 }
 
-BuiltinStep write_texts(const BuiltinRequest& request, const std::string& base) {
+BuiltinStep write_artifacts(const BuiltinRequest& request, const std::string& base) {
   const std::string range = base + "..HEAD";
   const GitOutcome patch =
       git(request.workspace, {"format-patch", "--stdout", "--binary", "--no-signature", range},
@@ -116,7 +116,7 @@ BuiltinOutcome builtin_create_pr(const BuiltinRequest& request) {
   }
   const GitOutcome head = git(request.workspace, {"rev-parse", "HEAD"});
   if (!head.ok) return git_failed("cannot read the head commit", head.message);
-  TRY(write_texts(request, base));
+  TRY(write_artifacts(request, base));
   TRY(push(request));
   return success(request, base, head.line(), commits.line());
 }
