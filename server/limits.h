@@ -15,7 +15,7 @@ inline constexpr std::size_t line_bytes_max = 1024 * 1024;
 inline constexpr std::size_t commands_in_flight_max = 1024;
 // Unanswered queries: fewer than commands, because a query may take long and its answer be large.
 inline constexpr std::size_t queries_in_flight_max = 8;
-// What a query counts against commands_in_flight_max.
+// The weight of a query against commands_in_flight_max.
 inline constexpr std::size_t query_weight = commands_in_flight_max / queries_in_flight_max;
 // Unsent output. Reading pauses at this size and resumes when the peer has read it.
 inline constexpr std::size_t outgoing_bytes_max = 4 * 1024 * 1024;
@@ -59,12 +59,13 @@ inline constexpr std::int64_t fence_check_ms_max = 10 * 1000;
 // Agents' logs, as subscribers get them.
 // Interval between two polls of a log that has subscribers.
 inline constexpr std::int64_t agent_log_interval_ms_min = 250;
-// What one poll sends of one stream: the newest bytes where more was written. A new subscriber gets
+// Bytes that one poll sends of one stream: the newest, if more was written. A new subscriber gets
 // at most this much of what was written before.
 inline constexpr std::size_t agent_log_excerpt_bytes_max = 16 * 1024;
-// What one poll reads of all logs together; the next poll begins with the logs that were left.
+// Bytes that one poll reads of all logs together; the next poll begins with the logs that were
+// left.
 inline constexpr std::size_t agent_log_look_bytes_max = 1024 * 1024;
-// What one subscriber gets of all logs together; what exceeds it is dropped.
+// Bytes that one subscriber gets of all logs together; the excess is dropped.
 inline constexpr std::size_t agent_log_subscriber_bytes_per_second_max = 256 * 1024;
 // A subscriber with more than this unsent gets no log output until it has read it.
 inline constexpr std::size_t agent_log_outgoing_bytes_max = 256 * 1024;
