@@ -6,7 +6,8 @@
 namespace signalbox {
 namespace {
 
-// Each archive has its own records; those of earlier drops lie beside it.
+// Returns a glob for all archives: an archive holds the records of one drop, and the archives of
+// earlier drops are its siblings.
 std::string all_archives(const HistoryDropped& dropped) {
   return std::filesystem::path(std::string(dropped.archive)).parent_path().string() + "/*";
 }

@@ -46,9 +46,9 @@ class Stepper {
     }
     const auto state = executor_.poll(job_);
     if (!state) return trouble(state.error());
-    // Before its end is told: what comes after it may go on from there.
+    // The ref is reported before the end of the job: the next attempt may resume from it.
     if (*state != JobState::absent) {
-      if (const auto told = report_learned_ref(); !told) return trouble(told.error());
+      if (const auto reported = report_learned_ref(); !reported) return trouble(reported.error());
     }
     switch (*state) {
       case JobState::running:
@@ -76,8 +76,8 @@ class Stepper {
     return {};
   }
 
-  // A submit that fails may still have started the job, so the next step polls first. Only one that
-  // is absent after the last try, or can't succeed, is given up.
+  // A submit that fails may still have started the job, so the next step polls first. The job is
+  // given up only if it is absent after the last attempt, or if the error is permanent.
   JobStep submit() {
     if (progress_.submits == submits_max) return finished(failed_submit(progress_.submit_error));
     ++progress_.submits;
@@ -86,9 +86,9 @@ class Stepper {
       reports_.submitted(job_, *ref);
       return JobStep::going_on;
     }
-    const bool hopeless = ref.error().error_class == ErrorClass::config ||
-                          ref.error().error_class == ErrorClass::terminal;
-    if (hopeless) return finished(failed_submit(ref.error()));
+    const bool is_permanent = ref.error().error_class == ErrorClass::config ||
+                              ref.error().error_class == ErrorClass::terminal;
+    if (is_permanent) return finished(failed_submit(ref.error()));
     progress_.submit_error = ref.error();
     return trouble(ref.error());
   }

@@ -45,7 +45,7 @@ void WatchdogLoop::tick() {
       if (begun.error().code == ErrorCode::TICK_IN_PROGRESS) {
         (void)transaction.apply(NoteTickSkipped{command});
       }
-      return;  // else the log takes nothing now: the next one is due in time
+      return;  // on other errors the log accepts nothing now; the next tick is due anyway
     }
     token = transaction.records().back().position;
   }
@@ -64,7 +64,7 @@ void WatchdogLoop::work(Token token) {
     end.outcome = TickOutcome::failed;
     end.error = std::string(failure.what()).substr(0, limits::reason_bytes_max);
   }
-  // Refused if the tick was ended meanwhile, by its lease or by force: then it has its end.
+  // Refused if the tick ended meanwhile, by its lease or by `tick.recover`; that is fine.
   (void)engine_.begin(by_the_service).apply(end);
 }
 

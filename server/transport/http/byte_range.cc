@@ -31,7 +31,7 @@ AskedRange read_range(std::string_view header, std::uint64_t file_bytes) {
   if ((!first && !first_text.empty()) || (!last && !last_text.empty())) return whole;
   if (!first && !last) return whole;
   if (first && last && *first > *last) return whole;
-  if (!first) {  // the last so many bytes
+  if (!first) {  // a suffix range: the last bytes of the file
     const std::uint64_t bytes = std::min(*last, file_bytes);
     if (bytes == 0) return {RangeKind::unsatisfiable, {}};
     return {RangeKind::part, {file_bytes - bytes, bytes}};
