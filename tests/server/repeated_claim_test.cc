@@ -1,5 +1,5 @@
-// A claim that is asked for again gets its first answer, whatever became of the attempt: a worker
-// that lost the reply must not be told another story.
+// Tests that a repeated claim gets its first response, whatever became of the attempt: a worker
+// that lost the response must get the same one.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -87,7 +87,7 @@ TEST_F(RepeatedClaim, KeepsWhatADeferringWorkerNoted) {
   defer(first, "the door is locked");
   const json::value second = claim("second");
   EXPECT_EQ(second.at("previous"), "the door is locked");
-  defer(second, "");  // says nothing new
+  defer(second, "");  // adds nothing new
   const json::value third = claim("third");
   EXPECT_EQ(third.at("previous"), "the door is locked");
   fail(third);
@@ -95,7 +95,7 @@ TEST_F(RepeatedClaim, KeepsWhatADeferringWorkerNoted) {
   EXPECT_EQ(claim("third"), third);
 }
 
-// What its failed attempt left is carried on to the run that is retried.
+// What the failed attempt left is carried over to the retried run.
 TEST_F(RepeatedClaim, KnowsWhatARetriedRunTookAlong) {
   fail(first);
   const json::value second = claim("second");

@@ -1,4 +1,4 @@
-// `lock.acquire` with a run root: what the `.lock` that lies there already counts for.
+// Tests `lock.acquire` with a run root that already has a `.lock` file.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -31,7 +31,7 @@ class RpcLockFile : public RpcLock {
            format_time(clock.wall_ns() + expires_in_ms * 1'000'000) + R"(","reason":"nightly"})" +
            "\n";
   }
-  // What the log says of the file that made way.
+  // Returns the reason in the log for replacing the file, or "nothing".
   std::string replaced() const {
     std::string reason = "nothing";
     EXPECT_TRUE(log.scan(1, log.tail(), [&](Record&& record) {
@@ -88,8 +88,8 @@ TEST_F(RpcLockFile, NothingThereIsNothingReplaced) {
   EXPECT_EQ(commits(), (std::vector<std::string>{"LockAcquired", "LockAcquired"}));
 }
 
-// The lease of who held it is over, and a stranger's file is in the way: what ends is recorded, and
-// the command that was refused has no result that could be told again.
+// The holder's lease is over, and another program's file is in the way. The end of the lease is
+// recorded, but the refused command has no result to repeat.
 TEST_F(RpcLockFile, WhatEndsWithARefusalIsNotItsResult) {  // L3, L4
   acquire("bob");
   clock.advance_ms(1500);
@@ -144,7 +144,8 @@ TEST_F(RpcLockFile, AStrangersFileIsWaitedForToo) {  // L4
   EXPECT_EQ(outcome(*bob), "waits");
 }
 
-// Somebody took the key without looking at the file, for less than the pause between two looks.
+// Somebody acquires the key without a run root, for less than the pause between two reads of the
+// file.
 TEST_F(RpcLockFile, ALeaseThatIsOverBeforeTheNextLookKeepsNobodyBusy) {  // L3, L4
   write(foreign("cron", 60'000));
   const auto ann = waiter("ann", with_root());
@@ -169,7 +170,7 @@ TEST_F(RpcLockFile, WhatThisLogGrantedCountsForNothing) {  // L4
   mirror["schema_version"] = "lock.v1";
   write(json::serialize(mirror) + "\n");
   word("lock.release", 1);
-  // As after a crash between the release and the removal of the file.
+  // The file is still there, as after a crash between the release and its removal.
   EXPECT_EQ(code_of(acquire("bob", with_root())), "");
   EXPECT_EQ(replaced(), "nothing");
 }

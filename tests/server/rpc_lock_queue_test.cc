@@ -1,4 +1,4 @@
-// Who waits for a lock: in which order it is given, and what ends a wait.
+// Tests waiting for a lock: the order of grants, and what ends a wait.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ TEST_F(RpcLock, WhoWaitsGetsItInTheOrderOfArrival) {
   serve();
   EXPECT_EQ(outcome(*bob), "waits");
   EXPECT_EQ(locks.size(), 2U);
-  // Whoever asks between the release and the next turn doesn't pass by.
+  // A request between the release and the next turn doesn't overtake those that wait.
   send(R"({"jsonrpc":"2.0","id":1,"method":"lock.release","params":{"key":"deploy","token":1}})");
   const auto pushing = send_from("lock.acquire", R"({"key":"deploy","owner":"max"})");
   serve();
@@ -102,12 +102,12 @@ TEST_F(RpcLock, WhoseTimeIsOverIsToldTheHolder) {  // L2
 
 TEST_F(RpcLock, WhoIsGoneIsGivenNothing) {
   acquire("ann");
-  const auto gone = waiter("bob");
+  const auto disconnected = waiter("bob");
   const auto eve = waiter("eve");
-  gone->is_closed = true;
+  disconnected->is_closed = true;
   word("lock.release", 1);
   serve();
-  EXPECT_EQ(outcome(*gone), "waits");
+  EXPECT_EQ(outcome(*disconnected), "waits");
   EXPECT_EQ(outcome(*eve), "eve");
 }
 
@@ -129,7 +129,7 @@ TEST_F(RpcLock, WaitsAreBoundedAndRefusedAtTheEnd) {
   EXPECT_EQ(outcome(*waiter("eve")), "OVERLOADED");
   EXPECT_EQ(outcome(*send_from("lock.acquire", R"({"key":"deploy","owner":"eve"})")), "LOCK_HELD")
       << "who doesn't wait needs no place";
-  waiting.front()->is_closed = true;  // a place that nobody needs
+  waiting.front()->is_closed = true;  // its slot becomes free
   const auto last = waiter("eve");
   EXPECT_EQ(outcome(*last), "waits");
   locks.refuse_all({ErrorCode::SHUTTING_DOWN, "the end", {}, {}});

@@ -1,4 +1,4 @@
-// `lock.*`, method by method: who gets a lock, and what everybody else is told.
+// Tests `lock.*`, method by method: who gets a lock, and the errors for all others.
 #include <gtest/gtest.h>
 
 #include <algorithm>
