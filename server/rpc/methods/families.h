@@ -62,7 +62,6 @@ using SubscribeAgentLogs = std::function<void(std::shared_ptr<Peer> peer, std::s
 // Returns the handler of `run.rebuild_artifacts` for a service that writes run roots.
 Handler rebuild_run_roots(RunRootWriter& run_roots);
 // Handles `run.rebuild_artifacts` for a service that doesn't: rejects with INTERNAL.
-// Handles `run.rebuild_artifacts` for a service that doesn't: rejects with INTERNAL.
 void refuse_rebuild(Api& api, Call& call);
 
 struct MethodParts {

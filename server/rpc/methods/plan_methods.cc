@@ -29,7 +29,7 @@ struct ListPlans {
 };
 BOOST_DESCRIBE_STRUCT(ListPlans, (), (waiting_for))
 
-// Returns the plan of a station that the run has left. RUN_NOT_FOUND, HISTORY_DROPPED,
+// Returns the plan of a station that the run has left. RUN_NOT_FOUND,
 // PLAN_NOT_FOUND or STORAGE_DAMAGED. Called on the projector's thread.
 Decided<json::object> ended_plan_view(const Api& api, const RunIndex& index, const RunId& run_id,
                                       const std::string& station) {
