@@ -7,7 +7,7 @@
 namespace signalbox {
 namespace {
 
-// The host of "host:port" or "[host]:port".
+// Returns the host of "host:port" or "[host]:port".
 std::string host_of(const std::string& listen) {
   std::string host = listen.substr(0, listen.rfind(':'));
   if (host.size() > 2 && host.front() == '[' && host.back() == ']') {

@@ -8,9 +8,9 @@
 namespace signalbox {
 
 void ask_read_models(Api& api, const Responder& responder, Position position,
-                     std::function<std::function<void()>(const RunIndex& index)> look) {
+                     std::function<std::function<void()>(const RunIndex& index)> query) {
   api.projector.query(
-      position, [&api, look = std::move(look)](const RunIndex& index) { api.post(look(index)); },
+      position, [&api, query = std::move(query)](const RunIndex& index) { api.post(query(index)); },
       [&api, responder](const StoreError& why) {
         api.post([&api, responder, text = why.message] {
           responder.reject(read_models_behind(api, text));

@@ -1,4 +1,4 @@
-// `loop.*`: the service's own loops, when they are due, and beginning a tick now.
+// `loop.*`: lists the service's own loops with their due times, and triggers a tick.
 #include <vector>
 
 #include "domain/limits.h"

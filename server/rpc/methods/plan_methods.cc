@@ -1,5 +1,5 @@
-// `plan.*`: the exploration and the plan of a deep_work station. Its own worker takes the same way
-// as one from outside.
+// `plan.*`: the exploration and the plan of a deep_work station. The service's own worker uses the
+// same commands as an outside one.
 #include "domain/refusals.h"
 #include "projections/run_history.h"
 #include "server/engine/dropped_history.h"
@@ -29,7 +29,8 @@ struct ListPlans {
 };
 BOOST_DESCRIBE_STRUCT(ListPlans, (), (waiting_for))
 
-// Of a station that the run has left. On the projector's thread.
+// Returns the plan of a station that the run has left. RUN_NOT_FOUND,
+// PLAN_NOT_FOUND or STORAGE_DAMAGED. Called on the projector's thread.
 Decided<json::object> ended_plan_view(const Api& api, const RunIndex& index, const RunId& run_id,
                                       const std::string& station) {
   const std::string text = to_string(run_id);

@@ -18,12 +18,12 @@ namespace {
 
 namespace json = boost::json;
 
-struct Whole {
+struct LoadedRun {
   RunRow row;
   RunTimeline timeline;
 };
 
-Decided<Whole> load(const Api& api, const RunIndex& index, const RunId& run_id) {
+Decided<LoadedRun> load(const Api& api, const RunIndex& index, const RunId& run_id) {
   auto row = index.find(run_id);
   if (!row) return unreadable(row.error());
   if (!*row) {
@@ -31,7 +31,7 @@ Decided<Whole> load(const Api& api, const RunIndex& index, const RunId& run_id) 
   }
   auto timeline = read_timeline(api.log, index, run_id);
   if (!timeline) return unreadable(timeline.error());
-  return Whole{std::move(**row), std::move(**timeline)};
+  return LoadedRun{std::move(**row), std::move(**timeline)};
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// `step.*`: the steps of plans, for whoever does them.
+// `step.*`: the steps of plans, for the service's own workers and outside ones.
 #include <algorithm>
 
 #include "domain/limits.h"

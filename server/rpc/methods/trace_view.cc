@@ -75,7 +75,8 @@ json::object plain_span(const TraceSpan& span) {
   return object;
 }
 
-// The root first, the others as they began, so that one that is below another comes after it.
+// Returns the spans ordered by their start, with the root first, so that a child follows its
+// parent.
 json::array plain_spans(const WholeTrace& whole) {
   std::vector<const TraceSpan*> spans;
   for (const TraceSpan& span : whole.ended) spans.push_back(&span);
