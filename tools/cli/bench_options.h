@@ -1,5 +1,6 @@
-// The options of `signalbox bench`. Apart from the rest of bench, which is a program of its own:
-// `signalbox` knows them, too, for its help and its completion.
+// The options of `signalbox bench`. The measurements themselves are in a separate program,
+// signalbox-bench; the options are apart from it because `signalbox` shows them, too, in its help
+// and its completion.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +17,16 @@ namespace signalbox {
 struct BenchOptions {
   bool quick = false;
   bool full = false;
-  std::optional<double> seconds;
-  std::optional<std::uint64_t> events;
-  std::vector<std::string> parts;
+  std::optional<double> seconds;        // of one measurement
+  std::optional<std::uint64_t> events;  // in each generated log
+  std::vector<std::string> parts;       // empty: those of the default set
 };
 
+// Adds `bench` to `app`; its action calls `bench` with the options of the command line.
 void add_bench_command(ToolCommand app, std::function<ExitCode(const BenchOptions&)> bench);
 
-// The path of this name in the directory of the running program: `signalbox` and `signalbox-bench`
-// are installed side by side.
+// Returns the path of the program `name` in the directory of the running executable: `signalbox`
+// and `signalbox-bench` are installed side by side.
 std::filesystem::path program_beside(const std::string& name);
 
 }  // namespace signalbox

@@ -11,7 +11,7 @@ namespace {
 
 namespace json = boost::json;
 
-// Of this side; the server's own end before -32090.
+// The client's error numbers; the server's numbers end before -32090.
 constexpr int usage_number = -32090;
 constexpr int unreachable_number = -32091;
 constexpr int io_number = -32092;
@@ -33,7 +33,7 @@ ExitCode exit_code_of(std::string_view code) {
   return ExitCode::refused;
 }
 
-std::string_view name_in(const json::object& error) {
+std::string_view code_in(const json::object& error) {
   const json::value* data = error.if_contains("data");
   if (data == nullptr || !data->is_object()) return {};
   const json::value* code = data->get_object().if_contains("code");
@@ -53,7 +53,8 @@ CallError local_error(int number, const char* name, std::string message,
   return {std::move(error), exit_code};
 }
 
-// A server goes on until it is stopped; any other command comes to its end.
+// Suggests to stop a server that holds the directory, since it runs until it is stopped; any other
+// command ends by itself and is waited for.
 CallError in_use(const StoreError& error, json::object& details) {
   const DirectoryHolder holder = read_directory_holder(error.file);
   std::vector<std::string> next_commands;
@@ -71,7 +72,7 @@ CallError in_use(const StoreError& error, json::object& details) {
 }  // namespace
 
 CallError refused_by_server(json::object error) {
-  const ExitCode exit_code = exit_code_of(name_in(error));
+  const ExitCode exit_code = exit_code_of(code_in(error));
   return {std::move(error), exit_code};
 }
 
@@ -129,7 +130,7 @@ CallError from_store_error(const StoreError& error) {
   return called;
 }
 
-std::string code_of(const CallError& error) { return std::string(name_in(error.error)); }
+std::string code_of(const CallError& error) { return std::string(code_in(error.error)); }
 
 std::string message_of(const CallError& error) {
   const json::value* message = error.error.if_contains("message");
@@ -157,7 +158,7 @@ std::string for_the_shell(std::string_view word) {
 
 std::string describe(const CallError& error) {
   std::string text = "signalbox: " + message_of(error);
-  const std::string_view name = name_in(error.error);
+  const std::string_view name = code_in(error.error);
   if (!name.empty()) text += " (" + std::string(name) + ")";
   text += '\n';
   for (const std::string& next : next_commands_of(error)) text += "  try: " + next + '\n';

@@ -1,5 +1,5 @@
-// Why a command of the command line didn't do what it should: one shape, whether the server
-// refused it or it failed on this side.
+// The error of a command of the command line. It has one shape, that of a JSON-RPC error, whether
+// the server refused the request or the client failed.
 #pragma once
 
 #include <string>
@@ -14,20 +14,20 @@
 
 namespace signalbox {
 
-// How a command ends, for scripts. The numbers above 2 are those of sysexits.h.
+// The exit code of a command, for scripts. The numbers above 2 are those of sysexits.h.
 enum class ExitCode : int {
   ok = 0,
-  refused = 1,       // the server understood and said no; or the run that was watched failed
-  usage = 2,         // the command line, or what it names, is wrong
+  refused = 1,       // the server understood and refused; or the run that was watched failed
+  usage = 2,         // the command line is wrong, or something that it names
   unreachable = 69,  // no server answers
   io = 74,           // reading or writing failed; of a write, the outcome is unknown
-  try_again = 75,    // overloaded, stopping, or somebody else is at it
+  try_again = 75,    // overloaded, stopping, or in use by another process
   not_allowed = 77,
-  damaged = 78,  // bad configuration, or data that is not what was written
+  damaged = 78,  // bad configuration, or data that differ from what was written
 };
 
 struct CallError {
-  // As JSON-RPC errors are: {"code": number, "message", "data": {"code", "details", …}}.
+  // In the form of JSON-RPC 2.0: {"code": number, "message", "data": {"code", "details", …}}.
   boost::json::object error;
   ExitCode exit_code = ExitCode::refused;
 };
@@ -35,29 +35,31 @@ struct CallError {
 template <class T>
 using Called = tl::expected<T, CallError>;
 
-// What the server answered.
+// Takes the error object of the server's answer; the exit code follows from its `data.code`.
 CallError refused_by_server(boost::json::object error);
 
-// Failures of this side have names of their own, and numbers that the server never uses.
+// Make errors of the client: they have their own names (USAGE, NOT_REACHABLE, TIMED_OUT, IO_FAILED,
+// IN_USE), and numbers that the server never uses. `next_commands` are commands to try.
 CallError usage_error(std::string message, std::vector<std::string> next_commands = {});
 CallError unreachable(std::string message, std::vector<std::string> next_commands);
-// The server is there and says nothing.
+// For a server that accepts the connection but doesn't answer in time.
 CallError timed_out(std::string message);
 CallError io_error(std::string message);
 CallError from_rejection(const Rejection& rejection);
 CallError from_store_error(const StoreError& error);
 
-// `data.code`, or "".
+// Returns `data.code`, or "".
 std::string code_of(const CallError& error);
 
-// Parts of it, as far as they are there.
+// Return parts of the error: the message, or the whole error as JSON without one; and the commands
+// to try, possibly none.
 std::string message_of(const CallError& error);
 std::vector<std::string> next_commands_of(const CallError& error);
 
-// A word of a command to paste, in single quotes as a shell takes it.
+// Quotes a word for a POSIX shell, in single quotes, for commands that can be pasted.
 std::string for_the_shell(std::string_view word);
 
-// The message, what is wrong in detail, and what to try: for a person.
+// Formats the error for a person: the message with its code, then a line for each command to try.
 std::string describe(const CallError& error);
 
 }  // namespace signalbox

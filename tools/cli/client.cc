@@ -16,7 +16,7 @@ namespace {
 
 namespace json = boost::json;
 
-// Far beyond any answer; only something that is no Signalbox server sends more.
+// Far above any answer of a Signalbox server; only another program would send more.
 constexpr std::size_t answer_bytes_max = 64 * 1024 * 1024;
 
 }  // namespace
@@ -60,7 +60,8 @@ Called<json::object> Client::call(std::string_view method, json::object params) 
       continue;
     }
     const json::value* answered = message.if_contains("id");
-    // The server answers with a null id what it could not read far enough to find one.
+    // The server answers with a null id if it could not parse the request far enough to find the
+    // id.
     if (answered != nullptr && !answered->is_null() && *answered != json::value(id)) continue;
     if (json::value* error = message.if_contains("error"); error != nullptr && error->is_object()) {
       return tl::unexpected(refused_by_server(std::move(error->get_object())));
@@ -69,7 +70,8 @@ Called<json::object> Client::call(std::string_view method, json::object params) 
         result != nullptr && result->is_object()) {
       return std::move(result->get_object());
     }
-    return tl::unexpected(gone("its message is not an answer: " + json::serialize(message)));
+    return tl::unexpected(
+        connection_lost("its message is not an answer: " + json::serialize(message)));
   }
 }
 
@@ -86,7 +88,7 @@ Called<void> Client::send(std::string_view line) {
   while (!line.empty()) {
     const ssize_t sent = ::send(file_descriptor_, line.data(), line.size(), MSG_NOSIGNAL);
     if (sent < 0 && errno == EINTR) continue;
-    if (sent < 0) return tl::unexpected(failed(errno));
+    if (sent < 0) return tl::unexpected(socket_error(errno));
     line.remove_prefix(static_cast<std::size_t>(sent));
   }
   return {};
@@ -100,28 +102,29 @@ Called<json::object> Client::receive() {
       json::value message = json::parse(json::string_view(received_.data(), end), error);
       received_.erase(0, end + 1);
       if (error || !message.is_object())
-        return tl::unexpected(gone("its message is not a JSON object"));
+        return tl::unexpected(connection_lost("its message is not a JSON object"));
       return std::move(message.get_object());
     }
     searched = received_.size();
-    if (searched > answer_bytes_max) return tl::unexpected(gone("its answer never ends"));
+    if (searched > answer_bytes_max)
+      return tl::unexpected(connection_lost("its answer never ends"));
     char buffer[64 * 1024];
     const ssize_t got = ::recv(file_descriptor_, buffer, sizeof buffer, 0);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return tl::unexpected(failed(errno));
-    if (got == 0) return tl::unexpected(gone("it closed the connection"));
+    if (got < 0) return tl::unexpected(socket_error(errno));
+    if (got == 0) return tl::unexpected(connection_lost("it closed the connection"));
     received_.append(buffer, static_cast<std::size_t>(got));
   }
 }
 
 void Client::interrupt() const { ::shutdown(file_descriptor_, SHUT_RDWR); }
 
-CallError Client::failed(int error) const {
-  if (error != EAGAIN) return gone(std::strerror(error));
+CallError Client::socket_error(int error) const {
+  if (error != EAGAIN) return connection_lost(std::strerror(error));
   return timed_out("the server at " + server_.text() + " doesn't answer");
 }
 
-CallError Client::gone(const std::string& why) const {
+CallError Client::connection_lost(const std::string& why) const {
   return unreachable("the server at " + server_.text() +
                          " closed the connection before it answered (" + why +
                          "); the requested change may have been made",

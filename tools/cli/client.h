@@ -1,4 +1,4 @@
-// The other end of the socket: one connection, one question at a time, over JSON-RPC 2.0 lines.
+// A client of the service: one connection, one request at a time, as lines of JSON-RPC 2.0.
 #pragma once
 
 #include <chrono>
@@ -13,13 +13,14 @@
 
 namespace signalbox {
 
-// Blocks. One thread at a time.
+// All calls block. Not thread-safe, except for interrupt().
 class Client {
  public:
-  // `unreachable` if no server listens there, with the command that starts one. A secret is sent
-  // first; the error is the answer of a server that does not know it.
-  // With a `timeout` neither this nor a call waits longer than that for the server to take or to
-  // say something: it is TIMED_OUT then, and the connection is of no more use.
+  // Connects, and authenticates if the address has a secret. Fails with `unreachable` if no server
+  // listens there, naming the command that starts one, or with the server's answer if it doesn't
+  // know the secret.
+  // With a `timeout`, neither connect() nor a call waits longer than that for a single send or
+  // receive. After TIMED_OUT the connection can't be used any more.
   static Called<Client> connect(const ServerAddress& server,
                                 std::chrono::milliseconds timeout = {});
 
@@ -27,14 +28,14 @@ class Client {
   Client& operator=(Client&&) = delete;
   ~Client();
 
-  // The result, or the error that the server answered with. `unreachable` if the connection ends
-  // before the answer: then a mutating method may or may not have been carried out.
+  // Returns the result, or the error that the server answered with. Fails with `unreachable` if the
+  // connection ends before the answer: a mutating method may or may not have been carried out then.
   Called<boost::json::object> call(std::string_view method, boost::json::object params);
 
-  // From another thread: what waits for the server fails at once, and so does what follows.
+  // Makes the call under way and all later ones fail at once. Called from another thread.
   void interrupt() const;
 
-  // The next message that isn't an answer: {"method", "params"}.
+  // Returns the next notification, {"method", "params"}; waits for one if there is none.
   Called<boost::json::object> next_notification();
 
  private:
@@ -42,13 +43,13 @@ class Client {
 
   Called<void> send(std::string_view line);
   Called<boost::json::object> receive();
-  [[nodiscard]] CallError gone(const std::string& why) const;
+  [[nodiscard]] CallError connection_lost(const std::string& why) const;
 
-  [[nodiscard]] CallError failed(int error) const;
+  [[nodiscard]] CallError socket_error(int error) const;
 
   int file_descriptor_;
   ServerAddress server_;  // without the secret
-  std::string received_;  // what lies beyond the last line taken
+  std::string received_;  // bytes after the last complete line
   std::deque<boost::json::object> notifications_;
   std::int64_t next_id_ = 1;
 };

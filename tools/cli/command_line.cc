@@ -16,7 +16,7 @@ namespace {
 
 const auto any_command = [](const CLI::App*) { return true; };
 
-// "TEXT:{queued,running}" → queued, running; none where the values aren't a fixed set.
+// "TEXT:{queued,running}" → queued, running; none if the values aren't a fixed set.
 std::vector<std::string> fixed_values(const std::string& type_name) {
   const auto open = type_name.find('{');
   const auto close = type_name.rfind('}');
@@ -24,9 +24,10 @@ std::vector<std::string> fixed_values(const std::string& type_name) {
   return CLI::detail::split(type_name.substr(open + 1, close - open - 1), ',');
 }
 
-// The library only says that a command is required, also where there was one that doesn't exist.
-std::string mistake(const CLI::App& app, const CLI::App& command, const std::string& name,
-                    const CLI::ParseError& error) {
+// Names the unknown command or the known ones. CLI11 only says that a command is required, even if
+// one was given that doesn't exist.
+std::string error_message(const CLI::App& app, const CLI::App& command, const std::string& name,
+                          const CLI::ParseError& error) {
   std::string known;
   for (const CLI::App* each : command.get_subcommands(any_command)) {
     known += (known.empty() ? "" : ", ") + each->get_name();
@@ -39,21 +40,21 @@ std::string mistake(const CLI::App& app, const CLI::App& command, const std::str
   return "there is no `" + name + " " + *word + "`; there are " + known;
 }
 
-CallError misuse(const CLI::App& app, const CLI::ParseError& error) {
+CallError usage_error_from(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App* command = &app;
   while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
   std::string name = command->get_name();
   for (const CLI::App* up = command->get_parent(); up != nullptr; up = up->get_parent()) {
     name = up->get_name() + " " + name;
   }
-  return usage_error(mistake(app, *command, name, error), {name + " --help"});
+  return usage_error(error_message(app, *command, name, error), {name + " --help"});
 }
 
 constexpr std::size_t help_columns = 80;
 constexpr std::size_t description_column = 30;  // CLI11's
 
-// The library doesn't wrap. Breaks long lines of descriptions; examples, after the last options,
-// stay lines that can be pasted.
+// Breaks long lines of descriptions, since CLI11 doesn't wrap. The examples, which come after the
+// last option, stay unbroken so that they can be pasted.
 std::string wrapped_help(const std::string& help) {
   std::istringstream lines(help);
   std::string out;
@@ -121,13 +122,13 @@ const CommandOption& CommandOption::environment(const std::string& variable) con
 
 ToolCommand ToolCommand::add_subcommand(const std::string& name,
                                         const std::string& description) const {
-  return {app_->add_subcommand(name, description), given_};
+  return {app_->add_subcommand(name, description), action_};
 }
 
 ToolCommand ToolCommand::add_group(const std::string& name, const std::string& description) const {
   CLI::App* const group = app_->add_subcommand(name, description);
   group->require_subcommand(1);
-  return {group, given_};
+  return {group, action_};
 }
 
 template <class T>
@@ -173,7 +174,7 @@ void ToolCommand::needs(const std::string& option, const std::string& other) con
 void ToolCommand::footer(const std::string& text) const { app_->footer(text); }
 
 void ToolCommand::action(CommandAction does) const {
-  app_->callback([given = given_, does = std::move(does)] { *given = does; });
+  app_->callback([given = action_, does = std::move(does)] { *given = does; });
 }
 
 std::string ToolCommand::name() const { return app_->get_name(); }
@@ -192,7 +193,7 @@ std::vector<ToolCommand::OptionWords> ToolCommand::options() const {
 std::vector<ToolCommand> ToolCommand::subcommands() const {
   std::vector<ToolCommand> all;
   for (CLI::App* each : app_->get_subcommands([](CLI::App*) { return true; }))
-    all.emplace_back(each, given_);
+    all.emplace_back(each, action_);
   return all;
 }
 
@@ -206,19 +207,19 @@ CommandLine::CommandLine(const std::string& description, const std::string& name
 
 CommandLine::~CommandLine() = default;
 
-ToolCommand CommandLine::root() { return {app_.get(), &given_}; }
+ToolCommand CommandLine::root() { return {app_.get(), &action_}; }
 
 Called<CommandAction> CommandLine::parse(int argc, char** argv) {
   try {
     app_->parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() != 0) return tl::unexpected(misuse(*app_, error));
+    if (error.get_exit_code() != 0) return tl::unexpected(usage_error_from(*app_, error));
     std::ostringstream asked_for;
     app_->exit(error, asked_for, asked_for);
     std::cout << wrapped_help(asked_for.str());
     return CommandAction([] { return ExitCode::ok; });
   }
-  return given_;
+  return action_;
 }
 
 }  // namespace signalbox

@@ -1,5 +1,5 @@
-// The commands of the command line, by noun. Each function adds its own to `app`. `invocation`
-// outlives the command line.
+// The commands of the command line, by noun. Each function adds its commands to `app`; `invocation`
+// must outlive the command line.
 #pragma once
 
 #include "tools/cli/invocation.h"
@@ -31,7 +31,7 @@ void add_audit_commands(ToolCommand app, Invocation& invocation);
 void add_bench_command(ToolCommand app, Invocation& invocation);
 void add_completion_command(ToolCommand app, Invocation& invocation);
 
-// Of `run` and `lock`; in files of their own.
+// Subcommands of `run` and `lock` that have their own source files.
 void add_run_start_command(ToolCommand run, Invocation& invocation);
 void add_run_watch_command(ToolCommand run, Invocation& invocation);
 void add_run_export_command(ToolCommand run, Invocation& invocation);

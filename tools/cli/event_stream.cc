@@ -13,10 +13,10 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::chrono::seconds patience{60};
-constexpr std::chrono::milliseconds pause_between_connects{100};
+constexpr std::chrono::seconds reconnect_timeout{60};
+constexpr std::chrono::milliseconds reconnect_pause{100};
 
-// What a connection ended with: the visitor had enough, or the server went away.
+// Why a subscription ended: the visitor returned false, or the server closed the connection.
 enum class StreamEnd { by_visitor, by_server };
 
 struct Visitors {
@@ -27,7 +27,7 @@ struct Visitors {
 
 Called<StreamEnd> follow_once(Client& client, json::object& params, const Visitors& visitors) {
   if (visitors.run_log) {
-    // A server that knows of no log has none to send.
+    // The result is ignored: a server without `agent.log` refuses it, and has none to send.
     (void)client.call("events.subscribe",
                       {{"run_id", params.at("run_id")}, {"types", json::array{"agent.log"}}});
   }
@@ -59,22 +59,24 @@ Called<StreamEnd> follow_once(Client& client, json::object& params, const Visito
   }
 }
 
-Called<Client> connect_again(const ServerAddress& server) {
-  const auto end = std::chrono::steady_clock::now() + patience;
+Called<Client> reconnect(const ServerAddress& server) {
+  const auto end = std::chrono::steady_clock::now() + reconnect_timeout;
   for (;;) {
     auto client = Client::connect(server);
     if (client || std::chrono::steady_clock::now() > end) return client;
-    std::this_thread::sleep_for(pause_between_connects);
+    std::this_thread::sleep_for(reconnect_pause);
   }
 }
 
-bool may_pass(const CallError& error) {
+bool is_transient(const CallError& error) {
   return error.exit_code == ExitCode::unreachable || error.exit_code == ExitCode::try_again;
 }
 
-// Who follows a few types may have seen the latest of them long ago: when the server came back from
-// a retention, that was dropped. It received all events until the connection was lost.
-bool may_go_on_after(const CallError& error, json::object& params) {
+// Moves params["from"] past the dropped part of the log and returns true, unless the subscription
+// is to one run. A client that follows a few types may have received the latest one long ago, so
+// that its position is dropped when the server returns from a retention. It has missed none of the
+// dropped events: it received all matching ones until the connection was lost.
+bool skip_dropped_history(const CallError& error, json::object& params) {
   if (code_of(error) != "HISTORY_DROPPED" || params.contains("run_id")) return false;
   const json::object& details = object_at(object_at(error.error, "data"), "details");
   const std::uint64_t first = number_at(details, "horizon") + 1;
@@ -85,18 +87,18 @@ bool may_go_on_after(const CallError& error, json::object& params) {
   return true;
 }
 
-Called<void> follow_again_and_again(const Invocation& invocation, json::object params,
-                                    const Visitors& visitors) {
+Called<void> follow_with_reconnect(const Invocation& invocation, json::object params,
+                                   const Visitors& visitors) {
   const auto server = TRY(invocation.server_address());
   auto connected = TRY(Client::connect(server));
   std::optional<Client> client(std::move(connected));
   for (bool first = true;; first = false) {
     const auto ended = follow_once(*client, params, visitors);
-    if (!ended && !first && may_go_on_after(ended.error(), params)) continue;
-    if (!ended && (first || !may_pass(ended.error()))) return tl::unexpected(ended.error());
+    if (!ended && !first && skip_dropped_history(ended.error(), params)) continue;
+    if (!ended && (first || !is_transient(ended.error()))) return tl::unexpected(ended.error());
     if (ended && *ended == StreamEnd::by_visitor) return {};
     write_message("the connection to the server was lost; waiting for it\n");
-    auto again = TRY(connect_again(server));
+    auto again = TRY(reconnect(server));
     client.emplace(std::move(again));
   }
 }
@@ -106,13 +108,13 @@ Called<void> follow_again_and_again(const Invocation& invocation, json::object p
 Called<void> follow_events(const Invocation& invocation, json::object params,
                            const std::function<bool(const json::object&)>& visit,
                            const BroadcastVisitor& visit_broadcast) {
-  return follow_again_and_again(invocation, std::move(params), {visit, visit_broadcast});
+  return follow_with_reconnect(invocation, std::move(params), {visit, visit_broadcast});
 }
 
 Called<void> follow_run_events(const Invocation& invocation, json::object params,
                                const std::function<bool(const json::object&)>& visit,
                                const BroadcastVisitor& visit_broadcast) {
-  return follow_again_and_again(invocation, std::move(params), {visit, visit_broadcast, true});
+  return follow_with_reconnect(invocation, std::move(params), {visit, visit_broadcast, true});
 }
 
 }  // namespace signalbox

@@ -1,4 +1,4 @@
-// Events as they happen, without gaps, over restarts of the server.
+// A subscription to events that reconnects: it has no gaps, also over restarts of the server.
 #pragma once
 
 #include <functional>
@@ -10,19 +10,21 @@
 
 namespace signalbox {
 
-// Gets the name and the parameters of what is sent beside the events, such as `agent.log`.
+// Receives a notification that isn't an event, such as `agent.log`: its name and its params.
 using BroadcastVisitor =
     std::function<void(const std::string& name, const boost::json::object& params)>;
 
-// Subscribes with `params` (as events.subscribe takes them) and gives `visit` each event in order,
-// until it returns false, and `visit_broadcast` the broadcasts that the params ask for by name.
-// Where the connection is lost later, it connects again for a minute and goes on where it stood;
-// the first connection must succeed at once.
+// Subscribes with `params` (those of events.subscribe) and calls `visit` for each event in order,
+// until it returns false. Calls `visit_broadcast` for the broadcasts that the params ask for by
+// name. Blocks until the end; both are called on this thread.
+// If the connection is lost later, it tries to reconnect for a minute and continues at the next
+// position. The first connection must succeed at once.
 Called<void> follow_events(const Invocation& invocation, boost::json::object params,
                            const std::function<bool(const boost::json::object&)>& visit,
                            const BroadcastVisitor& visit_broadcast = {});
 
-// Likewise the events of one run, and what its agents print.
+// Like follow_events() for the run params["run_id"], with the output of its agents (`agent.log`) as
+// broadcasts.
 Called<void> follow_run_events(const Invocation& invocation, boost::json::object params,
                                const std::function<bool(const boost::json::object&)>& visit,
                                const BroadcastVisitor& visit_broadcast);

@@ -50,7 +50,8 @@ std::filesystem::path Invocation::socket_path() const {
 
 namespace {
 
-// Never an argument: those others can read in /proc.
+// Reads the token from a file or the environment, never from an argument: other users can read
+// arguments in /proc.
 Called<std::string> access_secret(const std::string& token_file) {
   if (token_file.empty()) return environment("SIGNALBOX_ACCESS_TOKEN");
   auto text = read_file(token_file);
@@ -97,8 +98,8 @@ void add_shared_options(ToolCommand app, Invocation& invocation) {
 
 namespace {
 
-// Takes what `lock exec` runs off the end of the command line: those words are nobody else's to
-// interpret.
+// Moves the words after "--" of `lock exec` into `invocation`, so that they aren't parsed as
+// options of ours. Returns the number of the words that are left.
 int take_command_words(int argc, char** argv, Invocation& invocation) {
   char** const end = argv + argc;
   char** const dashes = std::find(argv, end, std::string_view("--"));
@@ -117,7 +118,7 @@ int run(CommandLine& line, Invocation& invocation, int argc, char** argv) {
   argc = take_command_words(argc, argv, invocation);
   const auto action = line.parse(argc, argv);
   if (action) return static_cast<int>((*action)());
-  // What was read before the mistake may not include --json.
+  // Parsing stopped at the error, perhaps before --json.
   invocation.json = std::find(argv, argv + argc, std::string_view("--json")) != argv + argc;
   return static_cast<int>(answer(invocation, tl::unexpected(action.error()), {}));
 }

@@ -1,4 +1,5 @@
-// One use of the command line: what all commands share, and the one that was chosen.
+// One use of the command line: the options that all commands share, and how a command is run and
+// its result printed.
 #pragma once
 
 #include <cstdint>
@@ -28,42 +29,44 @@ struct Invocation {
   std::string token_file;  // --token-file, or empty
   std::string at;          // --at, or empty: queries are about the present
 
-  // What answers queries about the past, from the first one on.
+  // Answers queries with --at; opened by the first one.
   mutable std::shared_ptr<PastDirectory> past;
 
-  // What stands after "--", word by word, for a command that runs another.
+  // The words after "--", for a command that runs another.
   std::optional<std::vector<std::string>> command_words;
 
-  // All words of the command line, from the program's name on.
+  // All words of the command line, beginning with the program's name.
   char** words = nullptr;
 
-  // --data, else SIGNALBOX_DATA, else signalbox/ in the user's state directory. Absolute.
+  // Returns --data, else SIGNALBOX_DATA, else signalbox/ in the user's state directory. Absolute.
   [[nodiscard]] std::filesystem::path data_directory() const;
-  // --socket, else SIGNALBOX_SOCKET (unless --data is given), else signalbox.sock in the data
-  // directory.
+  // Returns --socket, else SIGNALBOX_SOCKET (unless --data is given), else signalbox.sock in the
+  // data directory. Absolute.
   [[nodiscard]] std::filesystem::path socket_path() const;
-  // --server, else (unless --socket or --data is given) SIGNALBOX_SERVER, else the socket; with the
-  // access token in --token-file, else in SIGNALBOX_ACCESS_TOKEN, if there is one.
+  // Returns --server, else (unless --socket or --data is given) SIGNALBOX_SERVER, else the socket.
+  // The secret is the access token in --token-file, else in SIGNALBOX_ACCESS_TOKEN, if there is
+  // one. A usage error with --at, for an address that can't be parsed or a token file without a
+  // token.
   [[nodiscard]] Called<ServerAddress> server_address() const;
 };
 
-// The options that every command has.
+// Adds the options that every command has.
 void add_shared_options(ToolCommand app, Invocation& invocation);
 
-// Reads the command line and does what it says, or says what is wrong with it; gives the exit code.
+// Parses the command line and runs its command, or prints the usage error. Returns the exit code.
 int run(CommandLine& line, Invocation& invocation, int argc, char** argv);
 
-// Text for a person, made from a result.
+// Formats a result for people.
 using View = std::function<std::string(const boost::json::object& result, const Terminal&)>;
 
-// Ends a command: under --json exactly one object on stdout, {"ok": …}; else the view on stdout,
-// or what went wrong on stderr.
+// Prints the result of a command and returns its exit code. With --json it prints exactly one
+// object on stdout, {"ok": …}; else the view on stdout, or the error on stderr.
 ExitCode answer(const Invocation& invocation, const Called<boost::json::object>& result,
                 const View& view);
 
-// Writes to stdout at once; ends the process with ExitCode::io where that fails.
+// Writes to stdout and flushes it; ends the process with ExitCode::io if that fails.
 void write_out(std::string_view text);
-// A message for a person.
+// Writes a message for people to stderr.
 void write_message(std::string_view text);
 
 }  // namespace signalbox

@@ -1,4 +1,4 @@
-// Fields of an answer, read leniently for display: what isn't there is empty.
+// Reads fields of an answer leniently, for display: a missing field is empty.
 #pragma once
 
 #include <cstdint>
@@ -11,18 +11,19 @@
 
 namespace signalbox {
 
-// Strings as they are, other scalars as JSON; empty for null, objects, arrays and what is missing.
+// Returns a string as it is, another scalar as JSON; empty for null, an object, an array or a
+// missing field.
 std::string text_at(const boost::json::object& object, std::string_view key);
-// Numbers, quoted ones too; 0 where there is none.
+// Returns a number, also a quoted one; 0 if there is none.
 std::uint64_t number_at(const boost::json::object& object, std::string_view key);
 bool true_at(const boost::json::object& object, std::string_view key);
 const boost::json::array& array_at(const boost::json::object& object, std::string_view key);
 const boost::json::object& object_at(const boost::json::object& object, std::string_view key);
 
-// A scalar as text_at() gives it.
+// Returns the value as text_at() does.
 std::string scalar_text(const boost::json::value& value);
 
-// Indented by two spaces, for people.
+// Serializes with indentation by two spaces, for people.
 std::string indented(const boost::json::value& value);
 
 }  // namespace signalbox

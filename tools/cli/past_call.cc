@@ -52,7 +52,7 @@ Called<Position> position_of_moment(const EventLog& log, const std::string& mome
   const auto found = position_at(log, *utc_ns);
   if (!found) return tl::unexpected(from_store_error(found.error()));
   if (*found != 0 && *found == log.horizon().position) {
-    // The state then is known, of the time since the horizon's record; before that it isn't.
+    // The moment may lie before the horizon's record, and the state at that time isn't known.
     return tl::unexpected(from_rejection(history_dropped(log, *found)));
   }
   return *found;

@@ -1,4 +1,5 @@
-// The way of a query with --at: no server, but the data directory, folded up to then.
+// Answers a query with --at: not from a server, but from the data directory, with the log folded up
+// to that moment.
 #pragma once
 
 #include <memory>
@@ -11,11 +12,11 @@
 
 namespace signalbox {
 
-// The log in a data directory, and the state at one moment of it.
+// The log in a data directory, opened read-only, and the state at one moment of it.
 class PastDirectory {
  public:
-  // usage_error for an --at that is no moment; POSITION_NOT_FOUND for one that the log doesn't
-  // have.
+  // Opens the data directory at the moment `--at`. Fails with USAGE for an --at that is no moment,
+  // POSITION_NOT_FOUND for one outside the log, HISTORY_DROPPED for one before its horizon.
   static Called<std::shared_ptr<PastDirectory>> open(const Invocation& invocation);
   ~PastDirectory();
 
@@ -28,12 +29,13 @@ class PastDirectory {
   std::unique_ptr<Parts> parts_;
 };
 
-// As call_server.
+// Like call_server(), for a query as of --at. Opens the directory on the first call.
 Called<boost::json::object> call_past(const Invocation& invocation, std::string_view method,
                                       const boost::json::object& params);
 
-// A position, an RFC 3339 time or an age, as a position of the log: the last event until then, 0 if
-// there was none. POSITION_NOT_FOUND for a position beyond the end.
+// Converts a position, an RFC 3339 time or an age ("90m") to a position of the log: that of the
+// last event until then, 0 if there was none. Fails with USAGE for anything else,
+// POSITION_NOT_FOUND for a position beyond the end, HISTORY_DROPPED for one before the horizon.
 Called<Position> position_of_moment(const EventLog& log, const std::string& moment);
 
 }  // namespace signalbox

@@ -6,13 +6,13 @@
 namespace signalbox {
 namespace {
 
-// Longer than any wait that is asked for.
-constexpr std::chrono::seconds answer_patience{90};
+// Longer than any wait that a caller asks of the server.
+constexpr std::chrono::seconds answer_timeout{90};
 constexpr std::chrono::milliseconds pause_min{50};
 constexpr std::chrono::milliseconds pause_max{1000};
 
-// An answer that says nothing about the question.
-bool is_worth_asking_again(const CallError& error) {
+// Whether the error says nothing about the request itself, so that a repetition may succeed.
+bool is_retryable(const CallError& error) {
   switch (error.exit_code) {
     case ExitCode::unreachable:
     case ExitCode::io:
@@ -36,16 +36,16 @@ Called<boost::json::object> PatientClient::call(std::string_view method,
                                                 const boost::json::object& params) {
   for (auto pause = pause_min;; pause = std::min(2 * pause, pause_max)) {
     if (!client_) {
-      auto connected = Client::connect(socket_, answer_patience);
+      auto connected = Client::connect(socket_, answer_timeout);
       if (connected) {
         client_.emplace(std::move(*connected));
-      } else if (!is_worth_asking_again(connected.error())) {
+      } else if (!is_retryable(connected.error())) {
         return tl::unexpected(std::move(connected.error()));
       }
     }
     if (client_) {
       auto answer = client_->call(method, params);
-      if (answer || !is_worth_asking_again(answer.error())) return answer;
+      if (answer || !is_retryable(answer.error())) return answer;
       client_.reset();
     }
     std::this_thread::sleep_for(pause);

@@ -1,5 +1,4 @@
-// A client that waits for the server: whoever calls gets an answer, however often the server
-// restarts meanwhile.
+// A client that repeats a call until the server answers it, over any number of restarts.
 #pragma once
 
 #include <filesystem>
@@ -17,8 +16,9 @@ class PatientClient {
  public:
   explicit PatientClient(std::filesystem::path socket) : socket_(std::move(socket)) {}
 
-  // The result, or what the server refused it with. Where there is no answer it is asked again,
-  // for ever: a mutating method needs a `command_id` in its params, so that it has one effect.
+  // Returns the result, or the error that the server refused it with. Blocks and repeats the call
+  // until there is an answer, without limit. A mutating method needs a `command_id` in its params,
+  // so that repeating it has one effect.
   Called<boost::json::object> call(std::string_view method, const boost::json::object& params);
 
  private:

@@ -1,4 +1,4 @@
-// The way of most commands: connect, ask one thing, show the answer.
+// What most commands do: connect, call one method, print the answer.
 #pragma once
 
 #include <optional>
@@ -11,9 +11,12 @@
 
 namespace signalbox {
 
+// Connects to the invocation's server and calls `method`; with --at, answers from the data
+// directory instead. Blocks until the answer.
 Called<boost::json::object> call_server(const Invocation& invocation, std::string_view method,
                                         boost::json::object params);
 
+// Does the same and prints the result; see answer().
 ExitCode call_and_answer(const Invocation& invocation, std::string_view method,
                          boost::json::object params, const View& view);
 
@@ -23,7 +26,7 @@ void set_param(boost::json::object& params, std::string_view name, const std::op
   if (value) params[name] = *value;
 }
 
-// --command-id, of commands that change something.
+// Adds --command-id, for commands that change something.
 void add_command_id(ToolCommand command, std::optional<std::string>& command_id);
 
 }  // namespace signalbox

@@ -27,7 +27,7 @@ void set_timeout(int file_descriptor, std::chrono::milliseconds timeout) {
   ::setsockopt(file_descriptor, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof time);
 }
 
-// 0, or why not.
+// Connects and returns 0, or the errno.
 int connect_socket(int file_descriptor, const sockaddr* address, socklen_t size) {
   int result = 0;
   do {

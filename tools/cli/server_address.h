@@ -1,5 +1,5 @@
-// Where the server is that a command speaks to, and with which access token: a Unix socket, or a
-// TCP address.
+// The address of the server that a command connects to, a Unix socket or a TCP address, and the
+// access token to authenticate with.
 #pragma once
 
 #include <chrono>
@@ -12,27 +12,29 @@
 namespace signalbox {
 
 struct ServerAddress {
-  std::filesystem::path socket;  // of a Unix socket; empty: TCP
+  std::filesystem::path socket;  // path of a Unix socket; empty: TCP
   std::string host;              // a name or an address, without brackets
   std::string port;
-  std::string secret;  // of the access token to be known by, or empty
+  std::string secret;  // of the access token, or empty: without one
 
   ServerAddress() = default;
   ServerAddress(std::filesystem::path unix_socket)  // NOLINT(google-explicit-constructor)
       : socket(std::move(unix_socket)) {}
 
-  // "tcp://127.0.0.1:7070", "tcp://[::1]:7070". A usage error for anything else.
+  // Parses "tcp://127.0.0.1:7070", "tcp://[::1]:7070". Anything else is a usage error.
   static Called<ServerAddress> parse_tcp(std::string_view text);
 
   [[nodiscard]] bool is_unix() const { return !socket.empty(); }
-  // The path, or the address as parse_tcp() takes it. Never the secret.
+  // Returns the path, or the address in the form of parse_tcp(). Never the secret.
   [[nodiscard]] std::string text() const;
-  // What starts a server there.
+  // Returns the command that starts a server at this address.
   [[nodiscard]] std::string start_command() const;
 };
 
-// A connected stream socket. `unreachable` if no server listens there. A secret is never sent to
-// another machine in the clear: with one, only a loopback peer is taken.
+// Returns a connected stream socket, which the caller closes. A `timeout` above 0 applies to
+// connecting and to each send and receive. Fails with `unreachable` if no server listens there.
+// An address with a secret must be a loopback address (else a usage error), so that the secret is
+// never sent to another machine unencrypted.
 Called<int> connect_to(const ServerAddress& address, std::chrono::milliseconds timeout);
 
 }  // namespace signalbox

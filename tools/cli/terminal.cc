@@ -13,7 +13,7 @@
 namespace signalbox {
 namespace {
 
-// Widths as the C library knows them, in whatever locale the caller runs.
+// Returns wcwidth() in C.UTF-8, whatever the caller's locale is.
 std::size_t character_columns(std::string_view character) {
   if (character.size() == 1) return 1;
   static const locale_t unicode = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
@@ -29,9 +29,9 @@ std::size_t character_columns(std::string_view character) {
   return columns < 0 ? 1 : static_cast<std::size_t>(columns);
 }
 
-// Whether this character reorders those after it (Unicode UAX #9: U+202A … U+202E, U+2066 …
-// U+2069), so that a line would show something else than it says.
-bool turns_around(std::string_view character) {
+// Whether this character is an explicit directional control (Unicode UAX #9: U+202A … U+202E,
+// U+2066 … U+2069). It reorders the characters after it, so that a line would look like another.
+bool is_directional_control(std::string_view character) {
   if (!character.starts_with('\xE2') || character.size() != 3) return false;
   const auto second = static_cast<unsigned char>(character[1]);
   const auto third = static_cast<unsigned char>(character[2]);
@@ -100,7 +100,7 @@ std::string printable(std::string_view text) {
     // C1 controls are U+0080 … U+009F: 0xC2 and a second byte below 0xA0.
     const bool control =
         (length == 2 && byte == 0xC2 && static_cast<unsigned char>(text[at + 1]) < 0xA0) ||
-        turns_around(text.substr(at, length));
+        is_directional_control(text.substr(at, length));
     if (text[at] == '\n' || text[at] == '\t' || text[at] == '\r') {
       out += ' ';
     } else if (length == 0 || byte < 0x20 || byte == 0x7F || control) {

@@ -1,4 +1,5 @@
-// What the output goes to: a terminal of some width that shows colours, or a file or pipe.
+// What the output is written to: a terminal, with its width and whether it shows colours, or a file
+// or pipe. Also the text functions that depend on it: styles, widths in columns, cutting.
 #pragma once
 
 #include <cstddef>
@@ -10,31 +11,33 @@ namespace signalbox {
 
 struct Terminal {
   bool colours = false;
-  std::optional<std::size_t> columns;  // none: not a terminal, nothing is cut
+  std::optional<std::size_t> columns;  // none: not a terminal, so that nothing is cut
 };
 
-// Colours need a terminal, no NO_COLOR (no-color.org) and a TERM that isn't "dumb".
+// Describes the terminal behind the descriptor. Colours need a terminal, no NO_COLOR (no-color.org)
+// and a TERM that isn't "dumb".
 Terminal terminal_of(int file_descriptor);
 
 enum class Style { plain, good, bad, busy, faint, strong };
 
-// `text` in the colour of `style`, where the terminal shows any.
+// Returns `text` in the colour of `style` if the terminal shows colours.
 std::string styled(const Terminal& terminal, Style style, std::string_view text);
 
-// The style that a run's, a station's or a card's status is shown in.
+// Returns the style for the status of a run, a station or a card.
 Style style_of_status(std::string_view status);
 
-// Text of others made safe for a terminal: line breaks and tabs become spaces, other control
-// characters and bad UTF-8 become "?".
+// Makes untrusted text safe for a terminal: line breaks and tabs become spaces; other control
+// characters, bidirectional controls and invalid UTF-8 become "?".
 std::string printable(std::string_view text);
 
-// Columns that printable text takes: two for each wide character, none for a combining mark.
+// Returns the columns that printable text takes: two for each wide character, none for a combining
+// mark.
 std::size_t columns_of(std::string_view text);
 
-// How many bytes of the text fit into that many columns.
+// Returns how many bytes of the text, in whole characters, fit into that many columns.
 std::size_t bytes_within(std::string_view text, std::size_t columns);
 
-// At most `columns` columns of it; what was cut shows as "…".
+// Returns at most `columns` columns of the text; a cut is shown as "…".
 std::string cut(std::string_view text, std::size_t columns);
 
 }  // namespace signalbox

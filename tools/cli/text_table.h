@@ -1,4 +1,4 @@
-// A table for people: a header, aligned columns, two spaces between them.
+// A table for people: a header and aligned columns with two spaces between them.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 namespace signalbox {
 
 struct Cell {
-  std::string text;  // made printable by the table
+  std::string text;  // untrusted: the table makes it printable
   Style style = Style::plain;
 };
 
@@ -23,12 +23,12 @@ class TextTable {
 
   explicit TextTable(std::vector<Column> columns);
 
-  // One cell a column.
+  // Adds a row; it must have one cell for each column.
   void add(std::vector<Cell> row);
   [[nodiscard]] bool empty() const { return rows_.empty(); }
 
-  // The last column is cut where a line would be wider than the terminal. A column without any
-  // text isn't shown.
+  // Formats the table. The last column is cut if a line would be wider than the terminal. A column
+  // without any text isn't shown.
   [[nodiscard]] std::string text(const Terminal& terminal) const;
 
  private:
@@ -36,7 +36,7 @@ class TextTable {
   std::vector<std::vector<Cell>> rows_;
 };
 
-// "name   value" lines, the names aligned.
+// Formats lines of "name   value" with the values aligned. Empty values are left out.
 std::string named_values(const std::vector<std::pair<std::string, Cell>>& values,
                          const Terminal& terminal);
 

@@ -22,7 +22,8 @@ struct Line {
 };
 using Lines = std::vector<Line>;
 
-// Broken between words where that goes, else between characters; the last line is cut.
+// Breaks text into lines, between words if possible, else between characters. The last of at most
+// `lines_max` lines is cut.
 std::vector<std::string> wrapped(const std::string& text, std::size_t width,
                                  std::size_t lines_max) {
   std::vector<std::string> lines;
@@ -33,7 +34,7 @@ std::vector<std::string> wrapped(const std::string& text, std::size_t width,
       break;
     }
     std::size_t end = bytes_within(rest, width);
-    // A word that ends just there is whole.
+    // A word that ends exactly at the width stays whole.
     const std::size_t space = rest[end] == ' ' ? end : rest.rfind(' ', end);
     if (space != std::string::npos && space > 0) end = space;
     if (end == 0) end = rest.size();  // a character that is wider than the column
@@ -49,14 +50,14 @@ std::string clock_minutes(const std::string& time, std::int64_t now_ns) {
   return clock.substr(0, dot == std::string::npos ? clock.size() : dot - 3);
 }
 
-// "web · 3m 05s ago": where, and since when.
+// "web · 3m 05s ago": the project, and the time of the last change.
 std::string place_text(const json::object& card, bool names_project, std::int64_t now_ns) {
   const std::string age = short_age(text_at(card, "changed_at"), now_ns);
   if (!names_project) return age;
   return text_at(card, "project") + " · " + age;
 }
 
-// What of its state is worth a line.
+// The part of a card's state that is worth a line; empty text if none is.
 Line state_line(const json::object& card) {
   const std::string status = text_at(card, "status");
   if (status == "backlog") {
@@ -74,7 +75,7 @@ Line state_line(const json::object& card) {
     return {reason == "policy" ? "disabled by policy" : "", Style::faint};
   }
   if (status == "running" || status == "verifying") {
-    // Ids begin with the time: their ends tell them apart.
+    // Run ids begin with the time, so that only their ends differ visibly.
     const std::string run_id = text_at(card, "run_id");
     return {"try " + text_at(card, "attempts") + " · …" +
                 run_id.substr(run_id.size() - std::min<std::size_t>(run_id.size(), 6)),
@@ -131,8 +132,8 @@ Lines column_lines(const BoardColumn& column, const BoardPicture& picture, std::
   return lines;
 }
 
-std::string beside_each_other(const std::vector<Lines>& columns, std::size_t width,
-                              const Terminal& terminal) {
+std::string side_by_side(const std::vector<Lines>& columns, std::size_t width,
+                         const Terminal& terminal) {
   std::size_t height = 0;
   for (const Lines& each : columns) height = std::max(height, each.size());
   std::string out;
@@ -157,7 +158,7 @@ std::string agents_text(const json::object& agents) {
   const json::array& by_project = array_at(agents, "projects");
   if (by_project.empty()) return {};
   std::string text = text_at(agents, "total");
-  // Each policy has a limit over all of its own; where they agree it is everybody's.
+  // Each project's policy has its own limit over all projects; it is shown if they agree.
   const std::string over_all = text_at(by_project.front().as_object(), "limit_over_all");
   const bool agreed =
       std::all_of(by_project.begin(), by_project.end(), [&](const json::value& each) {
@@ -179,7 +180,7 @@ std::string draw_board(const BoardPicture& picture, const Terminal& terminal, st
   const std::size_t screen = terminal.columns.value_or(width_unless_terminal);
   const std::size_t fitting =
       std::max<std::size_t>((screen + column_gap) / (column_width_min + column_gap), 1);
-  // Where not all fit, columns without cards make room.
+  // If not all columns fit, those without cards are left out.
   std::vector<const BoardColumn*> shown;
   std::string empty;
   for (const BoardColumn& column : picture.columns) {
@@ -203,7 +204,7 @@ std::string draw_board(const BoardPicture& picture, const Terminal& terminal, st
       columns.push_back(column_lines(*shown[place], picture, width, now_ns));
     }
     if (!out.empty()) out += '\n';
-    out += beside_each_other(columns, width, terminal);
+    out += side_by_side(columns, width, terminal);
   }
   if (const std::string agents = agents_text(picture.agents); !agents.empty()) {
     out += "\n" + styled(terminal, Style::faint, cut(agents, screen)) + "\n";

@@ -1,4 +1,4 @@
-// The board, drawn: a column for each status, as many beside each other as fit.
+// Draws the board: a column for each status, as many side by side as fit into the terminal.
 #pragma once
 
 #include <cstddef>
@@ -16,17 +16,17 @@ namespace signalbox {
 struct BoardColumn {
   std::string status;
   std::uint64_t total = 0;                 // cards of this status
-  std::vector<boost::json::object> cards;  // as card.list gives them; the first is drawn first
+  std::vector<boost::json::object> cards;  // as in card.list; the first is drawn first
 };
 
 struct BoardPicture {
   std::vector<BoardColumn> columns;
-  bool names_projects = true;  // false: all cards are of one
+  bool names_projects = true;  // false: all cards belong to one project
   std::size_t cards_max = 8;   // drawn in a column
-  boost::json::object agents;  // as board.get gives it
+  boost::json::object agents;  // as in board.get
 };
 
-// What isn't a terminal is taken for one of 140 columns.
+// Returns the drawing. Output that isn't a terminal is drawn 140 columns wide.
 std::string draw_board(const BoardPicture& picture, const Terminal& terminal, std::int64_t now_ns);
 
 }  // namespace signalbox

@@ -1,4 +1,4 @@
-// Cards and projects as text.
+// Formats cards and projects for people.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace signalbox {
 
-// A result of card.get, card.list, project.get, project.list.
+// Format the results of card.get, card.list, project.get and project.list.
 std::string view_card(const boost::json::object& result, const Terminal& terminal,
                       std::int64_t now_ns);
 std::string view_card_list(const boost::json::object& result, const Terminal& terminal,
@@ -19,7 +19,7 @@ std::string view_project(const boost::json::object& result, const Terminal& term
                          std::int64_t now_ns);
 std::string view_project_list(const boost::json::object& result, const Terminal& terminal);
 
-// What of a card's state is worth a few words: why it waits, when it goes on, what went wrong.
+// Returns a short description of a card's state: why it waits, when it continues, what failed.
 std::string card_detail(const boost::json::object& card, std::int64_t now_ns);
 
 }  // namespace signalbox

@@ -13,7 +13,7 @@ namespace json = boost::json;
 
 constexpr std::size_t value_columns_max = 60;
 
-// For programs, or too long for a line.
+// Fields for programs, or too long for a line.
 constexpr std::array<std::string_view, 7> not_shown = {
     "request_digest", "pipeline_digest", "pipeline",     "logs_inline",
     "sha256",         "media_type",      "secret_sha256"};
@@ -23,7 +23,7 @@ std::string in_quotes(const std::string& text) {
   return short_text.find(' ') == std::string::npos ? short_text : "\"" + short_text + "\"";
 }
 
-// "name=value …" of what is there, nested objects by their own fields.
+// Appends "name=value …" for each field that isn't empty; nested objects by their own fields.
 void append_fields(const json::object& object, std::string& out) {
   for (const auto& each : object) {
     const std::string_view name = each.key();
@@ -55,7 +55,7 @@ Style style_of_type(std::string_view type) {
   return Style::plain;
 }
 
-// "run/…1234abcd": ids of one minute begin alike, so the end tells them apart.
+// "run/…1234abcd": ids of the same minute begin alike, so that the end is shown.
 std::string short_stream(const std::string& stream) {
   constexpr std::size_t tail = 8;
   if (!stream.starts_with("run/") || stream.size() <= 4 + tail) return stream;
@@ -67,7 +67,7 @@ std::string padded(std::string text, std::size_t width) {
   return columns < width ? text + std::string(width - columns, ' ') : text;
 }
 
-// `stream` and `fields` are safe to show.
+// `stream` and `fields` must be printable.
 std::string stream_line(const json::object& event, const std::string& stream,
                         const std::string& type, std::string fields, const Terminal& terminal,
                         std::int64_t now_ns) {

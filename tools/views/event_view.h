@@ -1,4 +1,4 @@
-// One event as one line for people.
+// Formats one event as one line for people.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@
 
 namespace signalbox {
 
-// Position, time, stream (a run by the end of its id), type, and what matters of its data; with a
-// line break.
+// Returns position, time, stream (for a run the end of its id), type and the important fields of
+// the data, with a line break.
 std::string event_line(const boost::json::object& event, const Terminal& terminal,
                        std::int64_t now_ns);
 
-// Likewise a broadcast: its name stands for the type.
+// Returns the same for a broadcast, with its name as the type.
 std::string broadcast_line(const std::string& name, const boost::json::object& params,
                            const Terminal& terminal, std::int64_t now_ns);
 

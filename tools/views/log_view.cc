@@ -18,8 +18,8 @@ void append_line(std::string& out, const std::string& line) {
   if (!line.empty()) out += (out.empty() ? "" : "\n") + line;
 }
 
-// What a tool is called with: the one thing that matters of it, where that is known.
-std::string call_text(const json::object& input) {
+// The input of a tool call: its most important field if that is known, else all of it as JSON.
+std::string tool_input_text(const json::object& input) {
   for (const char* field : {"command", "file_path", "path", "pattern", "url", "description"}) {
     if (std::string text = text_at(input, field); !text.empty()) return text;
   }
@@ -32,7 +32,8 @@ std::string claude_message(const json::object& message) {
     if (!each.is_object()) continue;
     const json::object& part = each.get_object();
     if (text_at(part, "type") == "tool_use") {
-      append_line(out, "→ " + text_at(part, "name") + " " + call_text(object_at(part, "input")));
+      append_line(out,
+                  "→ " + text_at(part, "name") + " " + tool_input_text(object_at(part, "input")));
     } else {
       append_line(out, text_at(part, "text"));
     }
@@ -47,11 +48,11 @@ std::string codex_item(const json::object& item) {
 }
 
 std::string agent_line(std::string_view line) {
-  const std::string as_it_is(line);
-  if (!line.starts_with("{\"")) return as_it_is;
+  const std::string unchanged(line);
+  if (!line.starts_with("{\"")) return unchanged;
   json::error_code error;
   const json::value parsed = json::parse(line, error);
-  if (error || !parsed.is_object()) return as_it_is;
+  if (error || !parsed.is_object()) return unchanged;
   const json::object& event = parsed.get_object();
   const std::string type = text_at(event, "type");
   std::string text;
@@ -63,12 +64,12 @@ std::string agent_line(std::string_view line) {
     text = codex_item(object_at(event, "item"));
   } else if (type == "user" || type == "system" || type == "item.started" ||
              type == "turn.started" || type == "turn.completed" || type == "thread.started") {
-    return {};  // what tools answered, and what has no content of its own
+    return {};  // results of tools, and events without content of their own
   }
-  return text.empty() ? as_it_is : text;
+  return text.empty() ? unchanged : text;
 }
 
-// Under an event's position and time.
+// As wide as the position of an event line.
 constexpr std::string_view log_indent = "          ";
 constexpr std::size_t run_tail_characters = 8;
 
@@ -108,7 +109,7 @@ std::string LogView::lines(const boost::json::object& excerpt, const Terminal& t
   std::string out;
   if (offset > next) out += line("… " + std::to_string(offset - next) + " bytes skipped");
   const std::uint64_t excerpt_end = offset + bytes;
-  // Who has connected again is text the newest again.
+  // After a reconnect the server sends the latest excerpt again.
   if (excerpt_end <= next) return out;
   if (offset < next && text.size() == bytes) text.erase(0, next - offset);
   next = excerpt_end;

@@ -1,4 +1,4 @@
-// What an agent prints while it runs, as lines for people.
+// Formats the output of running agents as lines for people.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,16 @@ namespace signalbox {
 
 class LogView {
  public:
-  // With `named` each line begins with the run and the station that it is of.
+  // With `named`, each line begins with its run and station.
   explicit LogView(bool named) : named_(named) {}
 
-  // The lines of one `agent.log`, each with a line break; a line for what was passed over.
+  // Returns the new lines of one `agent.log`, each with a line break. Bytes that were skipped
+  // before it give a line with their number; bytes that were shown already are left out.
   std::string lines(const boost::json::object& excerpt, const Terminal& terminal);
 
  private:
   const bool named_;
-  std::map<std::string, std::uint64_t> next_;  // byte, by span and stream
+  std::map<std::string, std::uint64_t> next_;  // next byte to show, by span and stream
 };
 
 }  // namespace signalbox

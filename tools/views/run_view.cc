@@ -9,7 +9,7 @@ namespace {
 
 namespace json = boost::json;
 
-// "LEASE_EXPIRED: the lease ran out" of an error object, or its text.
+// "LEASE_EXPIRED: the lease ran out" from an error object; an error that is text stays as it is.
 std::string error_text(const json::object& holder) {
   const json::object& error = object_at(holder, "error");
   if (error.empty()) return text_at(holder, "error");
@@ -45,7 +45,7 @@ std::string dollars(std::uint64_t microusd) {
   return std::to_string(microusd / 1'000'000) + "." + cents;
 }
 
-// "0.42 of 2.00 USD, 1200 tokens": what was used, and of how much where there is a bound.
+// "0.42 of 2.00 USD, 1200 tokens": the usage, with the budget if there is one.
 std::string usage_text(const json::object& run) {
   const json::object& budget = object_at(run, "budget");
   const json::object& used = object_at(run, "used");
@@ -66,7 +66,7 @@ std::string usage_text(const json::object& run) {
   return text;
 }
 
-// "approved by uid:0: looks right", of a station that somebody decided about.
+// "approved by uid:0: looks right" for a station with a decision, else "".
 std::string decision_text(const json::object& station) {
   const json::object& decided = object_at(station, "decided");
   if (decided.empty()) return {};
@@ -75,7 +75,7 @@ std::string decision_text(const json::object& station) {
          text_at(decided, "actor") + (reason.empty() ? "" : ": " + reason);
 }
 
-// "at verify by uid:0: the disk was full", the latest of several.
+// "at verify by uid:0: the disk was full" for the latest retry; "" without any.
 std::string retries_text(const json::object& run) {
   const json::array& retries = array_at(run, "retries");
   if (retries.empty() || !retries.back().is_object()) return {};
@@ -88,7 +88,7 @@ std::string retries_text(const json::object& run) {
 
 Cell status_cell(const std::string& status) { return {status, style_of_status(status)}; }
 
-// One row for each attempt, or one for a station that has none yet.
+// Adds one row for each attempt, or one for a station without attempts.
 void add_station(TextTable& table, const json::object& station, std::int64_t now_ns) {
   const std::string name = text_at(station, "station");
   const std::string status = text_at(station, "status");

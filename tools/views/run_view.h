@@ -1,4 +1,4 @@
-// Runs as people see them.
+// Formats runs for people.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@
 
 namespace signalbox {
 
-// `run.list`'s result as a table.
+// Formats the result of run.list as a table.
 std::string view_run_list(const boost::json::object& result, const Terminal& terminal,
                           std::int64_t now_ns);
 
-// `run.get`'s result: what it is, its stations with their attempts, and its artifacts.
+// Formats the result of run.get: the run, its stations with their attempts, and its artifacts.
 std::string view_run(const boost::json::object& result, const Terminal& terminal,
                      std::int64_t now_ns);
 
-// Of commands that pause a run or let it go on: its status, and whether that is news.
+// Formats the result of commands that pause or resume a run: its status, and whether that changed.
 std::string view_status_change(const boost::json::object& result, const Terminal& terminal);
 
 }  // namespace signalbox

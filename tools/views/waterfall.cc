@@ -44,7 +44,7 @@ void add_lanes(const SpanChildren& children, const std::string& parent, std::siz
   }
 }
 
-// Where the lane lies between two moments, at least one column of it.
+// Draws the lane's bar on a scale from `from_ns` to `to_ns`; it is at least one column wide.
 std::string lane_bar(const Lane& lane, std::int64_t from_ns, std::int64_t to_ns,
                      std::size_t columns) {
   const double whole = std::max<double>(1, static_cast<double>(to_ns - from_ns));
@@ -77,13 +77,13 @@ std::string title_of_lane(const Lane& lane) {
   return strategy.empty() || strategy == "original" ? title : title + " " + strategy;
 }
 
-// What every attempt of a job, and every retry, has.
+// Whether every attempt of a job, or every retry, has this event, so that it isn't worth showing.
 bool is_routine(const std::string& event) {
   return event == "StationSubmitIntended" || event == "StationExternalRefSet" ||
          event == "StationReady" || event == "StationAttemptFailed";
 }
 
-// How it ended, and what happened meanwhile.
+// How the span ended, and the events in it that aren't routine.
 std::string outcome_of_lane(const Lane& lane) {
   const json::object& attributes = object_at(*lane.span, "attributes");
   std::string text = lane.open ? "under way" : text_at(attributes, "signalbox.outcome");

@@ -1,4 +1,4 @@
-// A run's trace for people: who was under way from when to when, as bars below each other.
+// Draws a run's trace for people: a waterfall diagram, one bar a span.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace signalbox {
 
-// `run.trace`'s result. What is under way ends where it was looked at.
+// Formats the result of run.trace. The bar of an open span ends at the result's `as_of`.
 std::string view_waterfall(const boost::json::object& result, const Terminal& terminal);
 
 }  // namespace signalbox

@@ -1,4 +1,4 @@
-// The reasons of a `why`, of a run or of a card, as text.
+// Formats the reasons in a result of run.why or card.why.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace signalbox {
 
-// Each reason of result["reasons"] after an empty line.
+// Formats each of result["reasons"], with an empty line before it.
 std::string view_reasons(const boost::json::object& result, const Terminal& terminal,
                          std::int64_t now_ns);
 
