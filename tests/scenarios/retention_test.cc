@@ -237,6 +237,8 @@ TEST_F(RetentionTest, WhatWasRedactedBeforeTheHorizonIsToldOfAfterIt) {
   EXPECT_EQ(text(run(open), "goal"), "[redacted]");
 }
 
+// A run that was kept because it was open is dropped once it has ended; archives follow one
+// another.
 TEST_F(RetentionTest, GoesOnWhereTheLastOneEnded) {
   const std::string open = start_run("open at first");
   append_events(300);
