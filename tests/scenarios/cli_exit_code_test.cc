@@ -1,4 +1,4 @@
-// What scripts rely on: exit codes, and exactly one JSON object on stdout.
+// The contract with scripts: exit codes, and exactly one JSON object on stdout with --json.
 #include <filesystem>
 #include <fstream>
 

@@ -1,5 +1,5 @@
-// What `cmake --install` brings to a prefix that was chosen at that moment, and how tools/packages
-// shares a machine with another apt.
+// `cmake --install` to a prefix chosen at that moment, and tools/packages on a machine where
+// another apt runs.
 #include <gtest/gtest.h>
 
 #include <regex>
@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 
 class InstallTest : public testing::Test {
  protected:
-  // Installs what was built; gives the prefix.
+  // Installs what was built. Returns the prefix.
   fs::path install() {
     const fs::path prefix = place_.path() / "opt";
     const Output installed =
@@ -57,7 +57,7 @@ TEST_F(InstallTest, DocumentsLinkToWhatIsInstalled) {
   EXPECT_GE(links, 10U);
 }
 
-// A machine that has just been started updates itself: apt says that its locks are taken.
+// A machine that was just started updates itself, so apt finds its locks taken.
 TEST_F(InstallTest, PackagesWaitsForAnotherApt) {
   const fs::path programs = place_.path() / "bin";
   const fs::path calls = place_.path() / "calls";

@@ -44,7 +44,8 @@ std::set<std::string> files_below(const fs::path& directory) {
   return files;
 }
 
-// The command lines of processes whose environment or arguments name the directory, by their ids.
+// Returns the command lines, by pid, of processes whose environment or arguments name the
+// directory.
 std::map<pid_t, std::string> processes_of(const fs::path& directory) {
   std::map<pid_t, std::string> found;
   for (const auto& entry : fs::directory_iterator("/proc")) {
@@ -73,8 +74,8 @@ std::string script_of(const std::vector<PastedBlock>& blocks, const fs::path& ch
 
 std::vector<PastedChapter> pasted_chapters(const std::string& document) {
   std::vector<PastedChapter> chapters(1);
-  std::string fence;        // what the block that we are in is marked with
-  bool follows_sh = false;  // the latest block was one to paste
+  std::string fence;        // language of the open block; empty outside of blocks
+  bool follows_sh = false;  // the latest block was a ```sh block
   std::size_t begin = 0;
   for (const DocumentLine& line : document_lines(document)) {
     if (!line.text.starts_with("```")) {
@@ -130,14 +131,14 @@ std::string OutputMask::mask(std::string_view shown) {
   text = all_replaced(text, R"(\b\d\d:\d\d:\d\d(\.\d+)?)", "TIME");
   text = all_replaced(text, "(─|█|·|░|▏|▎|▍|▌|▋|▊|▉)+", "─");
   text = all_replaced(text, "[ \t]+", " ");
-  // These files tell how long their attempt took.
+  // These files contain how long their attempt took, so their size and digest vary.
   text =
       all_replaced(text, R"((\w+_(summary|excerpt) \w+ \d+) \d+ (\S+) \w+)", "$1 BYTES $3 DIGEST");
   text = name_all(text, R"(\+[\w+/]{40,}=*)", "+KEY");
   text = name_all(text, "…[0-9a-f]{6,12}", "…");
   text = name_all(text, R"([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b(?=[a-f]*\d)[0-9a-f]{7,}\b)",
                   "ID");
-  // After the ids, in which such can stand, too.
+  // Comes after the ids, which may contain such text.
   text = all_replaced(text, R"(\b\d+(\.\d+)? ?(ns|us|ms|s|m|h|d)\b( \d+(ms|s|m|h)\b)*( ago)?)",
                       "DURATION");
   return all_replaced(text, R"(\bnow\b)", "DURATION");

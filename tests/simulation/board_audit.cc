@@ -43,7 +43,7 @@ void BoardAudit::read_project(const Record& record) {
   read_policy(record, place->second);
 }
 
-// H3: what somebody wrote, and meant.
+// H3: a policy is adopted as its author meant it.
 void BoardAudit::read_policy(const Record& record, AuditedProject& project) {
   if (const auto* adopted = event_as<PolicyAdopted>(record.event)) {
     if (!repositories_.was_told_lately(project.repository, adopted->digest)) {
@@ -100,7 +100,7 @@ void BoardAudit::read_tick(const Record& record) {
   policies_changed_ = false;
 }
 
-// H8: runs leave the memory so long after their end, and not before.
+// H8: runs leave memory `prune_after_ns` after their end, and not before.
 void BoardAudit::read_server(const Record& record) {
   if (const auto* finished = event_as<RecoveryFinished>(record.event)) {
     return read_recovery(record, *finished);
@@ -116,7 +116,7 @@ void BoardAudit::read_server(const Record& record) {
   }
 }
 
-// H9: one verdict on each card that was worked on or merged, and its run goes on.
+// H9: recovery gives one verdict on each card that was being worked on or merged; its run goes on.
 void BoardAudit::read_recovery(const Record& record, const RecoveryFinished& finished) {
   if (finished.items_total != finished.items.size()) return;
   std::set<std::string> told;
@@ -342,7 +342,7 @@ void BoardAudit::unblock(const Record& record, AuditedCard& card, const CardUnbl
   card.retry_at_ns = 0;
 }
 
-// H1: a card says what its run says, in the same commit.
+// H1: a card agrees with its run within the same commit.
 void BoardAudit::finish_commit(Position position) {
   const auto expect = [&](const CardId& id, bool fact, const char* what) {
     environment_.expect(

@@ -27,8 +27,8 @@ bool Client::dies() {
     environment_.schedule.after(between(10, 3000) * ns_per_ms, outside, [this] { begin(); });
     return true;
   }
-  // But none about locks: it could pass the next acquire of the same owner, which has the same
-  // token.
+  // A request about locks is never repeated: it could arrive after the next acquire of the same
+  // owner, which has the same token.
   if (!calm() && one_in(20) && !caller_.last_method().starts_with("lock.")) caller_.repeat_last();
   return false;
 }

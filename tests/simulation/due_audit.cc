@@ -7,9 +7,9 @@
 namespace signalbox::simulation {
 namespace {
 
-// Who sets the clock back by more than this lives through the time again.
+// If the clock is set back by more than this, the loops repeat the due times in between.
 constexpr std::int64_t relived_ns = 60 * ns_per_s;
-// A tick that is late by more than this counts as missed; and some, for a loop to notice it.
+// A tick that is later than this counts as missed; a loop needs up to `notice_ns_max` to notice it.
 constexpr std::int64_t late_ns_max = 5 * ns_per_s;
 constexpr std::int64_t notice_ns_max = 10 * ns_per_s;
 

@@ -9,12 +9,12 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::int64_t guest_patience_ms = 700;
-// As long as one that is issued.
+// Has the length of an issued secret.
 const std::string unknown_secret = "sbx_" + std::string(64, '0');
 
 }  // namespace
 
-// What it asks for has no consequences for others: access_watch knows who may.
+// Sends requests without consequences for others. AccessWatch checks the answers.
 void GuestClient::act() {
   if (calm()) return;
   if (one_in(3)) return authenticate();

@@ -1,5 +1,5 @@
-// Somebody from another machine, with an access token: a good one, one that was revoked or whose
-// time is over, one that nobody ever issued, or none; and asks for what it may and may not.
+// A client from another machine that shows an access token: a valid one, a revoked or expired one,
+// one that was never issued, or none. It calls methods that it may and may not use.
 #pragma once
 
 #include "tests/simulation/client.h"

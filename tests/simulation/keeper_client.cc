@@ -23,7 +23,7 @@ void KeeperClient::act() {
 
 void KeeperClient::issue() {
   constexpr std::array roles{"viewer", "worker", "operator", "admin"};
-  // Few names, so that some are taken.
+  // Few names, so that some are taken already.
   json::object params{{"name", "guest " + std::to_string(environment_.random.below(6))},
                       {"role", environment_.random.any_of(roles)}};
   if (one_in(2)) params["expires_in_ms"] = between(1000, 20'000);
@@ -39,7 +39,7 @@ void KeeperClient::adopt() {
 
 void KeeperClient::on_issued(const Reply& reply) {
   expect_code(reply, {"ACCESS_TOKEN_EXISTS"});
-  // Of one whose first answer was lost nobody will ever know the secret.
+  // If the first answer was lost, nobody will ever know the secret.
   if (reply.code.empty() && !reply.result.at("secret").is_null()) {
     context_.access_secrets.push_back({std::string(reply.result.at("id").as_string()),
                                        std::string(reply.result.at("secret").as_string())});

@@ -1,5 +1,5 @@
-// Who keeps the keys: issues access tokens for a while or for good, revokes some, and hands the
-// secrets to whoever wants them.
+// A client that administers access: it issues tokens with and without an expiry, revokes some, and
+// shares their secrets with the other clients.
 #pragma once
 
 #include "tests/simulation/client.h"

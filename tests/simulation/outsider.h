@@ -1,5 +1,5 @@
-// Somebody who keeps locks and markers by files alone, as was usual before there was the service,
-// and sometimes leaves rubbish behind. L4 T4
+// Another process that uses locks and markers by their files alone, without the service, and
+// sometimes leaves files that can't be parsed. L4 T4
 #pragma once
 
 #include <string>
@@ -18,10 +18,10 @@ class Outsider final : public Client {
   void act();
   void put_lock();
   void put_marker();
-  // At its time, or at once when all has to come to rest.
+  // Removes the file when its time has come, or at once when everything has to come to rest.
   void take_away();
 
-  std::string path_;  // of what it has put
+  std::string path_;  // the file that was put, or empty
   std::int64_t until_ns_ = 0;
 };
 

@@ -6,7 +6,7 @@
 namespace signalbox::simulation {
 namespace {
 
-// The tokens of the steps that outside workers do.
+// Adds the tokens of the steps that outside workers do.
 void insert_leased_steps(const AuditedRun& run, std::set<Token>& tokens) {
   if (run.terminal || !run.plan) return;
   for (const auto& [id, step] : run.plan->steps) {
@@ -32,7 +32,7 @@ void RegisterAudit::read(const Commit& commit) {
   finish_commit(tail_);
 }
 
-// L8, T8: what belongs together is one commit.
+// L8, T8: events that belong together are one commit.
 void RegisterAudit::finish_commit(Position position) {
   const std::string where = "position " + std::to_string(position) + ": ";
   if (in_flight_) {
@@ -96,8 +96,8 @@ void RegisterAudit::read_command(const Record& record) {
   if (record.actor != who && !record.actor.starts_with("token:")) {
     wrong(record, who + " has asked for it, and it is recorded as the doing of " + record.actor);
   }
-  // What the next claim of a completion grants is news of another attempt; and with a lock ends
-  // what needed it.
+  // A completion may also grant the next claim, which is about another attempt; and a released lock
+  // ends the attempts and ticks that need it.
   const bool of_another =
       event_as<StationClaimed>(record.event) != nullptr ||
       event_as<CardVerificationStarted>(record.event) != nullptr ||
@@ -139,7 +139,7 @@ void RegisterAudit::claim(const Record& record, AuditedRun& run, const StationCl
   run.job_id.clear();
 }
 
-// S11: the station that failed, and no other.
+// S11: a retry begins at the station that failed, and resets no other.
 void RegisterAudit::retry(const Record& record, AuditedRun& run, const RunRetried& retried) {
   told_of_[record.stream.run_id] = true;
   turns_.retry(record, run, retried);
@@ -148,7 +148,7 @@ void RegisterAudit::retry(const Record& record, AuditedRun& run, const RunRetrie
   if (run.attempts[run.current] > 0) PlanAudit::begin(run);
 }
 
-// One for each streak.
+// Each streak of denials leaves one event.
 void RegisterAudit::read_access(const Record& record, const AccessEvent& event) {
   const auto* denied = std::get_if<AccessDenied>(&event);
   if (denied == nullptr) return;
@@ -181,7 +181,7 @@ void RegisterAudit::lose_by_lock(const Record& record, const std::string& code, 
   }
 }
 
-// W5: one step of the ladder after the other.
+// W5: stall actions follow the ladder, one step after the other.
 void RegisterAudit::read_stall(const Record& record, AuditedRun& run,
                                const StationStalled& stalled) {
   word(record, run, stalled.station);
@@ -233,7 +233,7 @@ void RegisterAudit::read_recovery(const Record& record, const RecoveryFinished& 
   if (!in_flight_) return wrong(record, "there was no crash");
   std::set<Token> told{0};  // a loop that halted on a marker has no token
   for (const RecoveredItem& item : finished.items) {
-    if (item.kind == RecoveredKind::card) continue;  // board_audit knows them
+    if (item.kind == RecoveredKind::card) continue;  // BoardAudit checks them
     if (!told.insert(item.token).second && item.token != 0) {
       wrong(record, "two verdicts on token " + std::to_string(item.token));
     }
@@ -286,9 +286,9 @@ void RegisterAudit::read_tick(const Record& record) {
     end(failed->token);
   } else if (event_as<TickTimedOut>(record.event) != nullptr ||
              event_as<TickIncompleteDetected>(record.event) != nullptr) {
-    open.lock = 0;  // it fails by itself now
+    open.lock = 0;  // it no longer fails with its lock
   } else if (const auto* recovered = event_as<TickRecovered>(record.event)) {
-    end(recovered->token);  // 0: it halted on a marker
+    end(recovered->token);  // 0 if the loop halted on a marker
   }
 }
 

@@ -193,7 +193,8 @@ MethodParts SimulatedServer::method_parts() {
   return parts;
 }
 
-// On a thread that has its own pace, and back. What it saw of run roots is what is decided by.
+// Runs work on a thread with a pace of its own, and `then` on the engine's. What `work` found in
+// run roots is what `then` decides by.
 BlockingPool SimulatedServer::blocking_pool() {
   return {[this](std::function<void()> work) {
             environment_.schedule.after(environment_.random.between(0, 2000) * ns_per_us, owner_,
@@ -211,7 +212,7 @@ BlockingPool SimulatedServer::blocking_pool() {
           }};
 }
 
-// On a thread of their own, one thing after the other, and back.
+// Runs work on one thread, in order, and `then` on the engine's.
 BlockingPool SimulatedServer::board_files_pool() {
   return {[this](std::function<void()> work) {
             const std::int64_t now_ns = environment_.schedule.monotonic_ns();
@@ -288,7 +289,7 @@ void SimulatedServer::receive(const std::string& line, const std::string& actor,
 void SimulatedServer::handle(const std::string& line, const std::string& actor,
                              const std::shared_ptr<SimulatedPeer>& peer) {
   timer_loop_.check_for_clock_jump(stopping_);
-  project_later();  // for queries
+  project_later();  // queries read the projections
   const std::string taken = tampered_line(environment_.mutant, engine_.world(), line);
   if (!peer->caller()) return dispatcher_.handle(taken, {actor, Role::admin}, peer);
   oracle_.access().handled(std::string(json::parse(line).at("id").as_string()),
@@ -386,7 +387,7 @@ void SimulatedServer::stop_when_idle() {
   files_.when_written(engine_.durable_position(), [this](const std::string&) { ended_ = true; });
 }
 
-// Read models come after the log, by up to a second.
+// Read models lag behind the log by up to a second.
 void SimulatedServer::project_later() {
   if (std::exchange(projection_scheduled_, true)) return;
   environment_.schedule.after(ns_per_s, owner_, [this] {

@@ -22,7 +22,7 @@ const Run* run_of(const World& world, const json::object& params) {
   return id ? world.find_run(*id) : nullptr;
 }
 
-// The token of who holds the station, or does the step, that the words are about; 0: nobody.
+// Returns the token of the holder of the station or step that the params are about, or 0.
 Token present_token(const World& world, const json::object& params) {
   const Run* run = run_of(world, params);
   if (run == nullptr) return 0;
@@ -32,14 +32,14 @@ Token present_token(const World& world, const json::object& params) {
   return state == nullptr ? 0 : state->token;
 }
 
-// Whoever speaks for a station, or a step, is taken for its holder.
+// Replaces the token by that of the present holder.
 void show_present_token(const World& world, json::object& params) {
   const Token token = params.contains("token") ? present_token(world, params) : 0;
   if (token != 0) params["token"] = token;
 }
 
 Run* run_of(const World& world, const Record& record) {
-  World& own = const_cast<World&>(world);  // which no code but the service's own may do
+  World& own = const_cast<World&>(world);  // only the service's own code may do this
   return own.find_run(record.stream.run_id);
 }
 
@@ -49,7 +49,7 @@ void make_ready(const World& world, Run& run) {
   own.ready.insert(ready_queue_of(run.definition()), run.definition().name, world.position, run.id);
 }
 
-// A run is paused, and can be claimed all the same.
+// Makes a paused run claimable.
 void let_go_on(const World& world, Run& run) {
   if (run.status != RunStatus::paused) return;
   run.status = RunStatus::running;

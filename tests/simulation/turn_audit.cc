@@ -62,7 +62,7 @@ void TurnAudit::end(const Record& record, AuditedRun& run) {
   check_limit_met(record, *sent);
 }
 
-// A usage limit that is over at a known time is nobody's failure.
+// A usage limit with a known end is nobody's failure: the attempt is deferred.
 void TurnAudit::check_limit_met(const Record& record, const SentCommand& sent) {
   const std::optional<std::int64_t> reset_ns =
       parse_time(param_text(sent.params, "quota_reset_at"));
