@@ -19,7 +19,7 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::uint32_t board_cards_default = 20;
-// Of cards that have ended, the latest changes are chosen among this many that were submitted last.
+// The latest changes of ended cards are chosen among this many that were submitted last.
 constexpr std::size_t ended_cards_scanned_max = 100;
 constexpr std::size_t board_holders_max = 32;
 
