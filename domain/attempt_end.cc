@@ -76,7 +76,7 @@ std::string previous_text(const Failure& failure, const AttemptResult& result) {
   std::string text = failure.code;
   if (!failure.message.empty()) text += ": " + failure.message;
   if (!result.summary.empty()) text += "\n" + result.summary;
-  return std::string(utf8_beginning(text, previous_bytes_max));
+  return std::string(utf8_prefix(text, previous_bytes_max));
 }
 
 NewEvent watchdog_timed_out(const Run& run, std::int64_t elapsed_ms) {

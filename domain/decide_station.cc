@@ -216,7 +216,7 @@ NewEvents end_of_attempt(const Run& run, const CompleteStation& command, Failure
     }
     case Outcome::canceled:
       return end_canceled(run, failure.message.empty()
-                                   ? std::string(utf8_beginning(result.summary, 256))
+                                   ? std::string(utf8_prefix(result.summary, 256))
                                    : failure.message);
   }
   SIGNALBOX_CHECK(false);

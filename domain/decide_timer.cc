@@ -69,7 +69,7 @@ Decided<NewEvents> decide(const World& world, const WakeStation& command, const 
   const Run* run = world.find_run(command.run_id);
   if (run == nullptr || run->station().status != StationStatus::waiting) return NewEvents{};
   if (run->attempt) return NewEvents{};  // stalled: it waits for the attempt, not for a time
-  if (waits_for_a_person(run->station().waiting)) return NewEvents{};
+  if (waits_for_person(run->station().waiting)) return NewEvents{};
   const Stream stream = Stream::run(run->id);
   if (const auto held = held_at_turn(run->definition(), run->budget, run->used)) {
     return NewEvents{{stream, {}, 0, StationEvent{*held}}};

@@ -57,7 +57,7 @@ NewEvents after_success(const Run& run, const Usage& used, Position cause) {
   return {};
 }
 
-Budget left_of(const Budget& budget, const Usage& used) {
+Budget remaining_budget(const Budget& budget, const Usage& used) {
   const auto left = [](std::int64_t bound, std::int64_t figure) {
     return bound == 0 ? 0 : std::max<std::int64_t>(bound - figure, 1);
   };

@@ -16,7 +16,7 @@ Decided<void> validate(const Budget& budget);
 Decided<void> validate(const Usage& usage);
 
 // Returns whether the wait ends by a person's decision and not by a time or progress.
-constexpr bool waits_for_a_person(WaitReason reason) {
+constexpr bool waits_for_person(WaitReason reason) {
   switch (reason) {
     case WaitReason::approval:
     case WaitReason::budget:
@@ -45,7 +45,7 @@ NewEvents after_success(const Run& run, const Usage& used, Position cause);
 
 // Returns the rest of `budget` after `used`; 0 for a figure without a bound. No figure may be
 // exhausted.
-Budget left_of(const Budget& budget, const Usage& used);
+Budget remaining_budget(const Budget& budget, const Usage& used);
 
 // Returns the flags of `run resume` for a budget that raises each exhausted figure by its old
 // bound.

@@ -10,7 +10,7 @@ namespace signalbox {
 std::string_view trimmed(std::string_view text, std::string_view around = " \t\r\n");
 
 // Returns whether `byte` is a UTF-8 continuation byte.
-bool continues_character(char byte);
+bool is_utf8_continuation(char byte);
 
 // Returns the length of the well-formed UTF-8 character (RFC 3629: no surrogates, no overlong
 // forms) at the beginning of `text`, which isn't empty; 0 if there is none.
@@ -18,7 +18,7 @@ std::size_t utf8_character_bytes(std::string_view text);
 
 // Return the longest prefix and suffix of at most `bytes_max` bytes that don't split a character.
 // `text` is UTF-8, and the result points into it.
-std::string_view utf8_beginning(std::string_view text, std::size_t bytes_max);
-std::string_view utf8_end(std::string_view text, std::size_t bytes_max);
+std::string_view utf8_prefix(std::string_view text, std::size_t bytes_max);
+std::string_view utf8_suffix(std::string_view text, std::size_t bytes_max);
 
 }  // namespace signalbox

@@ -97,7 +97,7 @@ Stored<std::string> encode_base(const World& world, const Table& table, const Ke
   return bytes;
 }
 
-Stored<World> first_world(const EventLog& log) {
+Stored<World> initial_world(const EventLog& log) {
   const auto parts = TRY(read_parts(log));
   if (parts.bytes.empty()) return World{};
   auto world = decode_world(parts.world());
@@ -113,12 +113,12 @@ Stored<World> first_world(const EventLog& log) {
   return world;
 }
 
-Stored<bool> begins_as(const Table& table, const EventLog& log) {
-  const auto begun = TRY(table.get(keys::begun_with));
+Stored<bool> matches_base(const Table& table, const EventLog& log) {
+  const auto begun = TRY(table.get(keys::base_position));
   return (begun ? keys::trailing_number(*begun) : 0) == log.horizon().dropped_at;
 }
 
-Stored<void> begin_with_base(Table& table, const EventLog& log) {
+Stored<void> load_base_rows(Table& table, const EventLog& log) {
   SIGNALBOX_CHECK(table.applied() == 0);
   const auto parts = TRY(read_parts(log));
   if (parts.bytes.empty()) return {};
@@ -133,7 +133,7 @@ Stored<void> begin_with_base(Table& table, const EventLog& log) {
   }
   std::string begun;
   keys::append_big_endian(begun, horizon.dropped_at);
-  batch.put(keys::begun_with, begun);
+  batch.put(keys::base_position, begun);
   return table.write(batch, horizon.position);
 }
 

@@ -20,13 +20,13 @@ Stored<std::string> encode_base(const World& world, const Table& table, const Ke
 
 // Returns the world from which `log` evolves: an empty one, or the one at its horizon. Fails with
 // `damaged`, or with `unsupported` if a version with other formats dropped the records.
-Stored<World> first_world(const EventLog& log);
+Stored<World> initial_world(const EventLog& log);
 
 // Returns whether `table` was started from the base that `log` has now.
-Stored<bool> begins_as(const Table& table, const EventLog& log);
+Stored<bool> matches_base(const Table& table, const EventLog& log);
 
 // Writes the base's rows into a new table, which must be empty, and sets its position to the
-// horizon. Does nothing for a log without a base. Errors as first_world() and Table.
-Stored<void> begin_with_base(Table& table, const EventLog& log);
+// horizon. Does nothing for a log without a base. Errors as initial_world() and Table.
+Stored<void> load_base_rows(Table& table, const EventLog& log);
 
 }  // namespace signalbox

@@ -29,7 +29,7 @@ Stored<Position> horizon_of(const EventLog& log, std::int64_t until_ns) {
 
 // Evolves the world to the horizon, and builds the read models at the horizon in `table`.
 Stored<World> evolve_to_horizon(const EventLog& log, Position horizon, Table& table) {
-  auto world = first_world(log);
+  auto world = initial_world(log);
   if (!world) return world;
   RunIndex index(table);
   TRY(index.begin(log));
@@ -113,8 +113,9 @@ Stored<void> choose_entries(const EventLog& log, const Retained& retained, Reten
       redactions.emplace_back(redacted->redacted_position, record.position);
     }
     ++records;
-    plan.is_worth_it = plan.is_worth_it || (record.position >= plan.from &&
-                                            event_as<HistoryDropped>(record.event) == nullptr);
+    plan.has_new_records =
+        plan.has_new_records ||
+        (record.position >= plan.from && event_as<HistoryDropped>(record.event) == nullptr);
     return true;
   };
   Stored<Position> scanned = 0;

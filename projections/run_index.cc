@@ -68,8 +68,8 @@ Stored<void> RunIndex::reopen() { return table_.reopen(); }
 std::optional<std::string> RunIndex::held() const { return table_.held(); }
 
 Stored<void> RunIndex::begin(const EventLog& log) {
-  if (applied() == 0) return begin_with_base(table_, log);
-  const auto same = TRY(begins_as(table_, log));
+  if (applied() == 0) return load_base_rows(table_, log);
+  const auto same = TRY(matches_base(table_, log));
   if (!same) return damaged("rows of records that have been dropped from the log");
   return {};
 }

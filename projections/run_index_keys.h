@@ -100,6 +100,6 @@ inline std::uint64_t hour_of(std::int64_t time_ns) {
 inline std::string hour(std::uint64_t hour) { return numbered("h", hour); }
 
 inline constexpr std::string_view counts = "c";
-inline constexpr std::string_view begun_with = "b";
+inline constexpr std::string_view base_position = "b";
 
 }  // namespace signalbox::run_index_keys

@@ -122,7 +122,7 @@ tl::unexpected<StoreError> misfit(const RunRow& row, const Record& record) {
 RunRow row_of(const Record& record, const RunStarted& event, const PipelineDefinition& pipeline) {
   RunRow row;
   row.run_id = record.stream.run_id;
-  row.goal = utf8_beginning(event.goal, RunRow::goal_bytes_max);
+  row.goal = utf8_prefix(event.goal, RunRow::goal_bytes_max);
   row.project = event.project;
   row.labels = event.labels;
   row.idempotency_key = event.idempotency_key;

@@ -310,7 +310,7 @@ class WhyExplainer {
   std::span<const Record> records_;
   const RunTimeline& timeline_;
   const Run* run_;
-  const WhySurroundings& service_;
+  const WhyContext& service_;
   std::string id_;
   WhyAnswer answer_;
 };

@@ -72,7 +72,7 @@ struct WhyAnswer {
 };
 
 // The state of the service that can keep a run from moving.
-struct WhySurroundings {
+struct WhyContext {
   bool storage_full = false;
   std::string data_directory;
   std::optional<Record> last_durable;  // the latest record, if storage is full
@@ -91,7 +91,7 @@ struct WhyQuestion {
   const RunTimeline& timeline;
   std::span<const Record> records;
   const Run* run = nullptr;
-  const WhySurroundings& around;
+  const WhyContext& around;
 };
 
 // Answers the question.

@@ -231,7 +231,7 @@ int serve(const Config& config, const RetainRecords& retain, spdlog::logger& log
   if (created) {
     std::filesystem::permissions(config.data, std::filesystem::perms::owner_all, error);
   }
-  if (const auto why = why_nobody_is_told()) {
+  if (const auto why = check_notify_socket()) {
     logger.warn("{}; the service manager can't be notified of the start, and may stop the service",
                 *why);
   }

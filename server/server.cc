@@ -65,7 +65,7 @@ bool Server::listen() {
     return false;
   }
   logger_.info("listening on {}{}", *address, tls ? " with TLS" : "");
-  logger_.info("{}", who_may_over_tcp(authentication_, engine_.world().access));
+  logger_.info("{}", tcp_access_text(authentication_, engine_.world().access));
   return true;
 }
 

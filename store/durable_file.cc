@@ -64,7 +64,7 @@ Stored<void> sync_directory(const std::filesystem::path& directory) {
   return {};
 }
 
-Stored<void> sync_way_to(const std::filesystem::path& directory) {
+Stored<void> sync_parent_directories(const std::filesystem::path& directory) {
   std::error_code failed;
   std::filesystem::path path = std::filesystem::absolute(directory, failed);
   struct stat own {};

@@ -25,6 +25,6 @@ Stored<void> sync_directory(const std::filesystem::path& directory);
 // Syncs every directory from the parent of `directory` up to the root of its file system, so that
 // the path to it is durable whichever process created it. Skips directories that this process may
 // not read: it can't have created them.
-Stored<void> sync_way_to(const std::filesystem::path& directory);
+Stored<void> sync_parent_directories(const std::filesystem::path& directory);
 
 }  // namespace signalbox

@@ -52,7 +52,7 @@ std::optional<Position> Horizon::first_dropped(Position from, Position to) const
   return first;
 }
 
-Position Horizon::next_there(Position from) const {
+Position Horizon::next_present(Position from) const {
   if (from > position) return from;
   const auto reaching = std::lower_bound(
       kept.begin(), kept.end(), from,
@@ -84,7 +84,7 @@ std::string encode_horizon(const Horizon& horizon) {
   append_integer(body, horizon.dropped_at);
   body.append(reinterpret_cast<const char*>(horizon.base_sha256.bytes.data()), sizeof(Digest));
   append_integer(body, horizon.base_bytes);
-  append_integer(body, static_cast<std::uint8_t>(horizon.bytes_gone));
+  append_integer(body, static_cast<std::uint8_t>(horizon.files_rewritten));
   append_integer(body, static_cast<std::uint32_t>(frontier.size()));
   body += frontier;
   for (const PositionRange& range : horizon.kept) {
@@ -118,7 +118,7 @@ Stored<Horizon> decode_horizon(std::string_view bytes) {
       !take_number(bytes, frontier_bytes) || bytes.size() < frontier_bytes) {
     return not_a_horizon();
   }
-  horizon.bytes_gone = gone != 0;
+  horizon.files_rewritten = gone != 0;
   auto frontier = decode_head(bytes.substr(0, frontier_bytes));
   bytes.remove_prefix(frontier_bytes);
   if (!frontier || frontier->leaves != horizon.position || bytes.size() % range_bytes != 0) {

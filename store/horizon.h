@@ -30,7 +30,7 @@ struct Horizon {
   Position dropped_at = 0;  // position of the HistoryDropped event of this drop
   Digest base_sha256;
   std::uint64_t base_bytes = 0;
-  bool bytes_gone = false;  // the files were rewritten without the dropped records
+  bool files_rewritten = false;  // the files were rewritten without the dropped records
   // The records up to the position that are still there: whole entries, ascending, no two ranges
   // adjacent.
   std::vector<PositionRange> kept;
@@ -39,7 +39,7 @@ struct Horizon {
   [[nodiscard]] std::optional<Position> first_dropped(Position from, Position to) const;
   // Returns the first position from `from` on that wasn't dropped: of a kept record, or the first
   // after the horizon.
-  [[nodiscard]] Position next_there(Position from) const;
+  [[nodiscard]] Position next_present(Position from) const;
   // Returns how many records up to the horizon are still there.
   [[nodiscard]] std::uint64_t records_kept() const;
 

@@ -68,7 +68,7 @@ bool LeafGrouping::is_fully_dropped(std::uint64_t number) const {
   return reaching == kept_.end() || reaching->first > last;
 }
 
-std::vector<std::uint64_t> LeafGrouping::reconsidered() const {
+std::vector<std::uint64_t> LeafGrouping::groups_to_update() const {
   std::set<std::uint64_t> numbers;
   for (const PositionRange& range : before_.kept) {
     for (std::uint64_t number = group_of(range.first); number <= group_of(range.last); ++number) {

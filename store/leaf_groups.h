@@ -41,7 +41,7 @@ class LeafGrouping {
 
   // Returns the numbers of the stored groups that this drop changes. The caller passes each of them
   // to take(), ascending, and then every leaf after the old horizon to add().
-  [[nodiscard]] std::vector<std::uint64_t> reconsidered() const;
+  [[nodiscard]] std::vector<std::uint64_t> groups_to_update() const;
   void take(LeafGroup group);
   void add(const Digest& leaf);
 

@@ -117,7 +117,7 @@ Stored<void> check_redactions(const RocksDatabase& database, RedactionLedger red
       return noted;
     }
   }
-  for (const Position position : redactions.unmet_before(from)) {
+  for (const Position position : redactions.missing_before(from)) {
     if (horizon.first_dropped(position, position)) {
       redactions.forget(position);
     } else if (auto noted = note_redactions(database, {position, position}, redactions); !noted) {

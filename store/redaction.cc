@@ -69,7 +69,7 @@ bool fits_as_replacement(const Frame& frame, const Event& replacement) {
   return frame.header.size() + replacement_of(replacement, Salt{}).size() <= replaced_bytes_max;
 }
 
-std::vector<Position> RedactionLedger::unmet_before(Position from) const {
+std::vector<Position> RedactionLedger::missing_before(Position from) const {
   std::vector<Position> positions;
   for (const auto& [position, digests] : from_events_) {
     if (position < from && !from_records_.contains(position)) positions.push_back(position);

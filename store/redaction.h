@@ -61,7 +61,7 @@ class RedactionLedger {
 
   // Returns the positions before `from` that events say were redacted and that weren't noted as
   // redacted.
-  [[nodiscard]] std::vector<Position> unmet_before(Position from) const;
+  [[nodiscard]] std::vector<Position> missing_before(Position from) const;
   // Returns whether a redacted record was noted without an event about it.
   [[nodiscard]] bool lacks_event() const;
 

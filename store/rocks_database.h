@@ -100,7 +100,7 @@ class RocksDatabase {
   // Rewrites the files so that neither a table nor a write-ahead log has any bytes of entries that
   // were erased before `end`. Blocks for as long as it takes to write the entries that are left of
   // them.
-  [[nodiscard]] Stored<void> forget_erased(Position end) const;
+  [[nodiscard]] Stored<void> purge_erased(Position end) const;
 
   // Writes the batch and syncs the write-ahead log: durable when it returns ok.
   rocksdb::Status write(rocksdb::WriteBatch& batch);

@@ -65,7 +65,7 @@ Stored<void> RocksEventLog::State::recover() {
   // completed now.
   const bool finished = anchor.has_value();
   if (!finished && !options.read_only) {
-    if (auto synced = sync_way_to(data); !synced) return synced;
+    if (auto synced = sync_parent_directories(data); !synced) return synced;
   }
   auto opened = open_database(options.read_only ? RocksDatabase::Mode::read_only
                               : finished        ? RocksDatabase::Mode::read_write

@@ -87,7 +87,7 @@ struct DroppedTree {
 Stored<DroppedTree> build_dropped_tree(const RocksDatabase& database, const Horizon& before,
                                        const HistoryDrop& drop) {
   LeafGrouping grouping(before, drop.kept, drop.position);
-  for (const std::uint64_t number : grouping.reconsidered()) {
+  for (const std::uint64_t number : grouping.groups_to_update()) {
     std::optional<LeafGroup> found;
     TRY(read_groups(database, number, [&found](LeafGroup&& group) {
       found = std::move(group);
@@ -161,9 +161,9 @@ Stored<void> RocksEventLog::State::finish_drop() {
     return true;
   });
   if (!read) return read;
-  if (strays.empty() && (horizon.position == 0 || horizon.bytes_gone)) return {};
+  if (strays.empty() && (horizon.position == 0 || horizon.files_rewritten)) return {};
   if (horizon.position > 0) {
-    if (auto forgotten = database->forget_erased(horizon.position + 1); !forgotten) {
+    if (auto forgotten = database->purge_erased(horizon.position + 1); !forgotten) {
       return forgotten;
     }
     if (auto synced = sync_directory(log_directory(data)); !synced) return synced;
@@ -172,7 +172,7 @@ Stored<void> RocksEventLog::State::finish_drop() {
   for (const std::string& key : strays) database->erase_value(batch, key);
   database->touch_entries(batch);
   if (horizon.position > 0) {
-    horizon.bytes_gone = true;
+    horizon.files_rewritten = true;
     database->put_value(batch, horizon_key, encode_horizon(horizon));
   }
   const rocksdb::Status written = database->write(batch);

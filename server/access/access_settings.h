@@ -25,7 +25,7 @@ tl::expected<void, std::string> require_protected(const std::string& listen,
                                                   const std::filesystem::path& tls_key);
 
 // Returns a sentence for the server's log about what a TCP client without an access token may do.
-std::string who_may_over_tcp(const Authentication& authentication, const AccessState& access);
+std::string tcp_access_text(const Authentication& authentication, const AccessState& access);
 // Returns a sentence for the server's log about a denied request.
 std::string denial_text(const AccessDenied& denied);
 

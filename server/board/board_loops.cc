@@ -8,7 +8,7 @@
 #include <boost/json/serialize.hpp>
 
 #include "domain/admission.h"
-#include "domain/own_loops.h"
+#include "domain/service_loops.h"
 #include "server/engine/engine.h"
 #include "server/git/run_branch.h"
 #include "store/codec.h"
@@ -21,15 +21,16 @@ namespace {
 constexpr std::size_t started_max = 256;
 
 // Returns the locations of all policies, sorted by project name.
-std::vector<PolicyPlace> policy_places(const World& world) {
-  std::vector<PolicyPlace> places;
+std::vector<PolicyLocation> policy_places(const World& world) {
+  std::vector<PolicyLocation> places;
   places.reserve(world.projects.size());
   for (const auto& [name, project] : world.projects) {
     places.push_back({name, project.repository, project.base});
   }
-  std::sort(places.begin(), places.end(), [](const PolicyPlace& left, const PolicyPlace& right) {
-    return left.project < right.project;
-  });
+  std::sort(places.begin(), places.end(),
+            [](const PolicyLocation& left, const PolicyLocation& right) {
+              return left.project < right.project;
+            });
   return places;
 }
 
@@ -98,7 +99,7 @@ void BoardLoops::prepare(std::function<void(const Digest& policy_digest)> then) 
                        then = std::move(then),
                        now_ns = parts_.clock.wall_ns()]() mutable -> std::function<void()> {
     auto read = std::make_shared<std::vector<PolicyRead>>();
-    for (const PolicyPlace& place : places) {
+    for (const PolicyLocation& place : places) {
       read->push_back({place, files->read_policy(place.repository, place.base, now_ns)});
     }
     return [this, read, places = std::move(places), then = std::move(then)]() mutable {

@@ -24,16 +24,16 @@
 namespace signalbox {
 
 // The location of a project's policy.
-struct PolicyPlace {
+struct PolicyLocation {
   std::string project;
   std::string repository;
   std::string base;
 
-  friend bool operator==(const PolicyPlace&, const PolicyPlace&) = default;
+  friend bool operator==(const PolicyLocation&, const PolicyLocation&) = default;
 };
 // The result of reading a policy.
 struct PolicyRead {
-  PolicyPlace place;
+  PolicyLocation place;
   Stored<std::shared_ptr<const PolicyReading>> reading;
 };
 

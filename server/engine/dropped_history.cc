@@ -43,7 +43,7 @@ Rejection history_dropped(const EventLog& log, Position position) {
   return rejection;
 }
 
-Rejection no_such_run(const EventLog& log, const RunId& run_id) {
+Rejection run_not_found(const EventLog& log, const RunId& run_id) {
   const std::string text = to_string(run_id);
   Rejection rejection{ErrorCode::RUN_NOT_FOUND,
                       "there is no run " + text,

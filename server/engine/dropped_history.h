@@ -17,6 +17,6 @@ Rejection history_dropped(const EventLog& log, Position position);
 
 // Returns RUN_NOT_FOUND. If records were dropped, the run may have been among them, so the refusal
 // names the archives.
-Rejection no_such_run(const EventLog& log, const RunId& run_id);
+Rejection run_not_found(const EventLog& log, const RunId& run_id);
 
 }  // namespace signalbox

@@ -45,7 +45,7 @@ Stored<World> begin_fold(const EventLog& log, std::optional<WorldSnapshot> snaps
   if (snapshot && snapshot->world.position >= log.horizon().position) {
     return std::move(snapshot->world);
   }
-  return first_world(log);
+  return initial_world(log);
 }
 
 Stored<World> fold_log(const EventLog& log, const std::filesystem::path& data) {

@@ -59,7 +59,7 @@ void Timers::arm_run(const Run& run, std::int64_t wall_ns, std::int64_t monotoni
   if (run.attempt) {
     arm_attempt(run, monotonic_ns);
   } else if (run.station().status == StationStatus::waiting &&
-             !waits_for_a_person(run.station().waiting)) {
+             !waits_for_person(run.station().waiting)) {
     const std::int64_t left_ns = run.station().waiting_until_ns - wall_ns;
     runs_.arm({run.id, RunKind::wait}, monotonic_ns + std::max<std::int64_t>(left_ns, 0));
   }

@@ -44,7 +44,7 @@ void WatchdogPings::probe() {
     boost::asio::post(io_, [this] {
       if (committer_ == nullptr) return;
       notify_alive();
-      tell_status(status_());
+      notify_status(status_());
       wait();
     });
   });

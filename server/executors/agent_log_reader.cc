@@ -15,7 +15,7 @@ namespace {
 std::size_t incomplete_character_bytes(std::string_view bytes) {
   for (std::size_t back = 1; back <= std::min<std::size_t>(3, bytes.size()); ++back) {
     const auto byte = static_cast<unsigned char>(bytes[bytes.size() - back]);
-    if (continues_character(bytes[bytes.size() - back])) continue;
+    if (is_utf8_continuation(bytes[bytes.size() - back])) continue;
     const std::size_t length = byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : byte >= 0xC0 ? 2 : 1;
     return length > back ? back : 0;
   }
@@ -27,7 +27,7 @@ std::size_t incomplete_character_bytes(std::string_view bytes) {
 void begin_after_gap(LogPart& part) {
   std::size_t cut = part.bytes.find('\n');
   cut = cut != std::string::npos && cut + 1 < part.bytes.size() ? cut + 1 : 0;
-  while (cut < part.bytes.size() && continues_character(part.bytes[cut])) ++cut;
+  while (cut < part.bytes.size() && is_utf8_continuation(part.bytes[cut])) ++cut;
   part.bytes.erase(0, cut);
   part.offset += cut;
 }
@@ -98,7 +98,8 @@ void AgentLogReader::look(const std::vector<FollowedJob>& followed) {
   if (!excerpts.empty()) deliver_(std::move(excerpts));
 }
 
-void AgentLogReader::look_back(const std::vector<FollowedJob>& followed, const Deliver& deliver) {
+void AgentLogReader::replay_recent(const std::vector<FollowedJob>& followed,
+                                   const Deliver& deliver) {
   const std::lock_guard lock(mutex_);
   active_ = true;
   std::vector<LogExcerpt> excerpts;

@@ -51,7 +51,7 @@ class AgentLogReader {
   void look(const std::vector<FollowedJob>& followed);
   // Delivers to `deliver` what earlier calls of look() delivered most recently for these jobs, for
   // a client that begins to follow them now. Calls `deliver` exactly once, also with no excerpts.
-  void look_back(const std::vector<FollowedJob>& followed, const Deliver& deliver);
+  void replay_recent(const std::vector<FollowedJob>& followed, const Deliver& deliver);
   // Delivers the last output of a job that has ended. Does nothing while no log is followed.
   void finish(const FollowedJob& job);
   // Forgets all jobs, because no client follows a log any more.

@@ -35,8 +35,8 @@ std::string section(const StreamText& stream, bool cut, std::size_t bytes_max) {
   if (stream.stream_bytes == 0) return {};
   if (!cut) return heading(stream) + stream.head + line_end(stream.head);
   const std::string_view rest = stream.tail.empty() ? stream.head : stream.tail;
-  const std::string_view head = utf8_beginning(stream.head, bytes_max / 2);
-  const std::string_view tail = utf8_end(rest, bytes_max / 2);
+  const std::string_view head = utf8_prefix(stream.head, bytes_max / 2);
+  const std::string_view tail = utf8_suffix(rest, bytes_max / 2);
   return heading(stream) + std::string(head) + line_end(head) + "[cut: the first " +
          std::to_string(head.size()) + " and the last " + std::to_string(tail.size()) + " of " +
          std::to_string(stream.stream_bytes) + " bytes are shown]\n" + std::string(tail) +

@@ -26,7 +26,7 @@ std::string reason_to_keep(const fs::path& path) {
   bounded.timeout_ms = limits::removal_git_ms_max;
   const GitOutcome own = git(path, {"rev-parse", "--absolute-git-dir"}, bounded);
   if (own.ok && is_unfinished_worktree(own.line())) return {};
-  const auto work = look_for_unsaved_work(path, false);
+  const auto work = find_unsaved_work(path, false);
   if (!work) return "it can't be looked at: " + work.error();
   if (work->uncommitted) return "it has uncommitted work";
   if (work->unnamed_commits) return "it has commits that no branch has";

@@ -30,7 +30,7 @@ tl::expected<void, std::string> remove_tree(const fs::path& path) {
   return tl::unexpected("can't remove " + path.string() + ": " + error.message());
 }
 
-tl::expected<void, std::string> remove_tree_at_once(const fs::path& path) {
+tl::expected<void, std::string> remove_tree_atomically(const fs::path& path) {
   const fs::path pending_delete = pending_delete_path(path);
   if (auto gone = remove_tree(pending_delete); !gone) return gone;
   std::error_code error;

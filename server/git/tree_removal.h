@@ -15,7 +15,7 @@ tl::expected<void, std::string> remove_tree(const std::filesystem::path& path);
 
 // Renames the tree to pending_delete_path() first, so that other processes see all of it or
 // nothing. Then removes it. Also removes what an earlier call left under that name.
-tl::expected<void, std::string> remove_tree_at_once(const std::filesystem::path& path);
+tl::expected<void, std::string> remove_tree_atomically(const std::filesystem::path& path);
 
 // Returns "<path>.removing".
 std::filesystem::path pending_delete_path(const std::filesystem::path& path);

@@ -7,9 +7,9 @@
 #include <system_error>
 #include <vector>
 
+#include "server/git/check_scratch.h"
 #include "server/git/git_command.h"
 #include "server/git/git_identity.h"
-#include "server/git/smoke_data.h"
 #include "server/platform/atomic_file.h"
 
 namespace signalbox {
@@ -87,7 +87,7 @@ class Rescue {
     if (has_index && error) return tl::unexpected("can't copy the index: " + error.message());
     // Empty during an unfinished merge: then the staged content is in the files, too.
     const std::string staged = run({"write-tree"}).line();
-    const GitOutcome added = run({"add", "--all", "--", ".", without_smoke_data});
+    const GitOutcome added = run({"add", "--all", "--", ".", exclude_check_scratch});
     if (!added.ok) return tl::unexpected("git add: " + added.message);
     const GitOutcome tree = run({"write-tree"});
     if (!tree.ok) return tl::unexpected("git write-tree: " + tree.message);
@@ -157,8 +157,8 @@ class Rescue {
 
 std::string rescue_ref_of(const std::string& run_id) { return "refs/signalbox/rescue/" + run_id; }
 
-tl::expected<UnsavedWork, std::string> look_for_unsaved_work(const fs::path& path,
-                                                             bool merges_can_be_remade) {
+tl::expected<UnsavedWork, std::string> find_unsaved_work(const fs::path& path,
+                                                         bool merges_can_be_remade) {
   const fs::path directory = own_git_directory(path);
   if (directory.empty()) return tl::unexpected(path.string() + " is not a worktree");
   const fs::path listing = directory / "signalbox-status";
@@ -167,7 +167,7 @@ tl::expected<UnsavedWork, std::string> look_for_unsaved_work(const fs::path& pat
   const GitOutcome status =
       git_here(path,
                {"--no-optional-locks", "status", "--porcelain=v2", "-z", "--untracked-files=all",
-                "--ignore-submodules=none", "--", ".", without_smoke_data},
+                "--ignore-submodules=none", "--", ".", exclude_check_scratch},
                to_file);
   const auto text = read_regular_file(listing, status_bytes_max);
   std::error_code ignored;

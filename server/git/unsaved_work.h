@@ -21,8 +21,8 @@ struct UnsavedWork {
 // Inspects the worktree whose top directory is `path`. With `merges_can_be_remade`, merge commits
 // that no ref reaches don't count. Blocks on git. Error: a sentence that says why the state can't
 // be determined.
-tl::expected<UnsavedWork, std::string> look_for_unsaved_work(const std::filesystem::path& path,
-                                                             bool merges_can_be_remade);
+tl::expected<UnsavedWork, std::string> find_unsaved_work(const std::filesystem::path& path,
+                                                         bool merges_can_be_remade);
 
 // Commits all unsaved work and returns the name of the rescue ref. May be repeated after a crash or
 // with more work: the ref then names the newest state, with the earlier states as parents. Content

@@ -16,7 +16,7 @@ bool strip_prefix(std::string_view line, std::string_view word, std::string_view
 
 }  // namespace
 
-std::vector<ListedWorktree> worktrees_in(std::string_view text) {
+std::vector<ListedWorktree> parse_worktree_list(std::string_view text) {
   constexpr std::string_view heads = "refs/heads/";
   std::vector<ListedWorktree> worktrees;
   while (!text.empty()) {
@@ -47,7 +47,7 @@ tl::expected<std::vector<ListedWorktree>, std::string> list_worktrees(
     return tl::unexpected("can't list the worktrees of " + repository.string() + ": " +
                           listed.message);
   }
-  return worktrees_in(listed.output);
+  return parse_worktree_list(listed.output);
 }
 
 bool is_unfinished_worktree(const std::filesystem::path& own_git_directory) {

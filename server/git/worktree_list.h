@@ -23,7 +23,7 @@ tl::expected<std::vector<ListedWorktree>, std::string> list_worktrees(
     const std::filesystem::path& repository);
 
 // Parses the output of `git worktree list --porcelain -z`.
-std::vector<ListedWorktree> worktrees_in(std::string_view text);
+std::vector<ListedWorktree> parse_worktree_list(std::string_view text);
 
 // Returns whether `git worktree add` is still creating this worktree or was killed while it did.
 // Takes the worktree's own git directory. Nobody has worked in an unfinished worktree yet.

@@ -5,11 +5,11 @@
 
 #include "domain/ids.h"
 #include "domain/try.h"
+#include "server/git/check_scratch.h"
 #include "server/git/git_command.h"
 #include "server/git/path_facts.h"
 #include "server/git/repository_lock.h"
 #include "server/git/run_branch.h"
-#include "server/git/smoke_data.h"
 #include "server/git/tree_removal.h"
 #include "server/git/unsaved_work.h"
 #include "server/git/worktree_list.h"
@@ -71,7 +71,7 @@ tl::expected<PathKind, std::string> classify_path(const RemovalRequest& request)
 // Error: why the worktree has to stay.
 tl::expected<std::string, std::string> keep_unsaved(const RemovalRequest& request) {
   const bool is_merge = request.path.filename().string().starts_with("merge-");
-  const auto work = TRY(look_for_unsaved_work(request.path, is_merge));
+  const auto work = TRY(find_unsaved_work(request.path, is_merge));
   if (!work.any()) return std::string();
   if (!request.rescue_unsaved) {
     return tl::unexpected(std::string(work.uncommitted ? "it has uncommitted work"
@@ -120,7 +120,8 @@ RemovalOutcome remove_worktree(const RemovalRequest& request) {
   const auto kind = classify_path(request);
   if (!kind) return left(kind.error());
   if (*kind == PathKind::worktree) {
-    if (auto gone = remove_tree(request.path / smoke_data_name); !gone) return left(gone.error());
+    if (auto gone = remove_tree(request.path / check_scratch_name); !gone)
+      return left(gone.error());
     if (auto kept = keep_unsaved(request); !kept) return left(kept.error());
   }
   std::error_code error;

@@ -51,7 +51,7 @@ bool same_origin(const std::string& a, const std::string& b) {
 
 // libcurl's progress callback (CURLOPT_XFERINFOFUNCTION): a value other than 0 ends the transfer.
 int on_progress(void* request, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
-  return static_cast<const OutgoingRequest*>(request)->given_up() ? 1 : 0;
+  return static_cast<const OutgoingRequest*>(request)->is_canceled() ? 1 : 0;
 }
 
 struct Hop {
@@ -74,7 +74,8 @@ bool certainly_unsent(CURLcode code) {
   }
 }
 
-tl::expected<Hop, HttpFailure> send_once(const OutgoingRequest& request, const HttpTimes& times) {
+tl::expected<Hop, HttpFailure> send_once(const OutgoingRequest& request,
+                                         const HttpTimeouts& times) {
   const Handle handle = new_handle();
   CURL* const curl = handle.get();
   Hop hop;
@@ -96,7 +97,7 @@ tl::expected<Hop, HttpFailure> send_once(const OutgoingRequest& request, const H
   curl_easy_setopt(curl, CURLOPT_WRITEDATA, &hop.response.body);
   curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, request.method.c_str());
   if (!request.trusted.empty()) curl_easy_setopt(curl, CURLOPT_CAINFO, request.trusted.c_str());
-  if (request.given_up) {
+  if (request.is_canceled) {
     curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
     curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, &on_progress);
     curl_easy_setopt(curl, CURLOPT_XFERINFODATA, &request);
@@ -128,7 +129,7 @@ tl::expected<Hop, HttpFailure> send_once(const OutgoingRequest& request, const H
 }  // namespace
 
 tl::expected<HttpResponse, HttpFailure> send(const OutgoingRequest& request,
-                                             const HttpTimes& times) {
+                                             const HttpTimeouts& times) {
   OutgoingRequest next = request;
   for (int hops = 0; hops <= http_redirects_max; ++hops) {
     auto hop = TRY(send_once(next, times));

@@ -26,7 +26,7 @@ struct OutgoingRequest {
   std::string trusted = {};  // PEM file of certificates to trust instead of the system's; or empty
   bool follow = true;        // follow a 303; false: return it like any other redirect
   // Called about once a second during the transfer; true ends the request as a failure.
-  std::function<bool()> given_up = nullptr;
+  std::function<bool()> is_canceled = nullptr;
 };
 
 struct HttpResponse {
@@ -43,7 +43,7 @@ struct HttpFailure {
 };
 
 // Timeouts of one hop.
-struct HttpTimes {
+struct HttpTimeouts {
   std::int64_t connect_ms = 10'000;
   std::int64_t whole_ms = 60'000;
 };
@@ -53,7 +53,7 @@ struct HttpTimes {
 // the request's headers, and never from https to http. Other redirects are returned as responses. A
 // body longer than http_body_bytes_max is a failure.
 tl::expected<HttpResponse, HttpFailure> send(const OutgoingRequest& request,
-                                             const HttpTimes& times);
+                                             const HttpTimeouts& times);
 
 // Where data that is sent to a URL could be read.
 enum class UrlReach {

@@ -31,7 +31,7 @@ bool is_service_manager_variable(std::string_view entry) {
                      [entry](std::string_view name) { return entry.starts_with(name); });
 }
 
-std::optional<std::string> why_nobody_is_told() {
+std::optional<std::string> check_notify_socket() {
   const int result = ::sd_notify(keep_environment, "STATUS=starting");
   if (result >= 0) return std::nullopt;
   const char* const socket = std::getenv("NOTIFY_SOCKET");
@@ -39,7 +39,7 @@ std::optional<std::string> why_nobody_is_told() {
          " can't be reached: " + std::strerror(-result);
 }
 
-void tell_status(const std::string& text) { notify("STATUS=" + one_line(text)); }
+void notify_status(const std::string& text) { notify("STATUS=" + one_line(text)); }
 
 void notify_ready(const std::string& text) {
   const auto interval_us = watchdog_interval_us();  // the value from before notify_maintenance()
@@ -58,7 +58,7 @@ void notify_maintenance(const std::string& text, std::int64_t alive_us) {
 void notify_stopping() { notify("STOPPING=1\nSTATUS=stopping"); }
 void notify_alive() { notify("WATCHDOG=1"); }
 
-void tell_starting(const std::string& text, std::int64_t longer_us) {
+void notify_starting(const std::string& text, std::int64_t longer_us) {
   notify("STATUS=" + one_line(text) + "\nEXTEND_TIMEOUT_USEC=" + std::to_string(longer_us));
 }
 

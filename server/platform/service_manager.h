@@ -15,11 +15,11 @@ bool is_service_manager_variable(std::string_view entry);
 
 // Sends the first status. Returns a sentence with the reason if NOTIFY_SOCKET is set but can't be
 // reached. The functions below ignore errors.
-std::optional<std::string> why_nobody_is_told();
+std::optional<std::string> check_notify_socket();
 
 // Sets the status text that `systemctl status` shows. This and the following functions may be
 // called on any thread and don't wait for an answer.
-void tell_status(const std::string& text);
+void notify_status(const std::string& text);
 // Reports that the service is ready, and restores the watchdog's interval after maintenance.
 void notify_ready(const std::string& text);
 // Reports that the service doesn't serve for a while and will be ready again (a reload). Until
@@ -31,7 +31,7 @@ void notify_stopping();
 void notify_alive();
 // Reports progress of the start and extends its timeout by at least `longer_us` microseconds from
 // now.
-void tell_starting(const std::string& text, std::int64_t longer_us);
+void notify_starting(const std::string& text, std::int64_t longer_us);
 
 // Returns the interval within which notify_alive() is expected (WatchdogSec); empty if there is no
 // watchdog.

@@ -76,9 +76,9 @@ void StartProgress::run() {
     lock.unlock();
     if (moved && was_ready_) notify_alive();
     if (moved) {
-      tell_starting(text, extension_us);
+      notify_starting(text, extension_us);
     } else if (text != sent) {
-      tell_status(text);
+      notify_status(text);
     }
     sent = text;
     lock.lock();

@@ -31,7 +31,7 @@ Stored<std::optional<WalkStep>> ReplayWalk::go(Position position) {
     return tl::unexpected(dropped_record(position, horizon));
   }
   if (world_.position < horizon.position || position == 0) {
-    auto first = TRY(first_world(log_));
+    auto first = TRY(initial_world(log_));
     world_ = std::move(first);
     if (position == 0) return std::optional<WalkStep>();
   }
@@ -94,7 +94,7 @@ Stored<void> ReplayWalk::restore(Position position_max) {
     }
   }
   if (world_.position > position_max) {
-    auto first = TRY(first_world(log_));
+    auto first = TRY(initial_world(log_));
     world_ = std::move(first);
   }
   return {};

@@ -31,7 +31,7 @@ void AgentLogs::subscribe(std::shared_ptr<Peer> peer, std::string subscription,
   subscribers_.push_back({std::move(peer), subscription, run_id});
   const auto runs = run_id ? std::optional(std::set<RunId>{*run_id}) : std::nullopt;
   context_.to_files([this, subscription, jobs = followed(runs)] {
-    reader_.look_back(jobs, [this, &subscription](std::vector<LogExcerpt> excerpts) {
+    reader_.replay_recent(jobs, [this, &subscription](std::vector<LogExcerpt> excerpts) {
       context_.to_engine([this, subscription, excerpts = std::move(excerpts)] {
         send_backlog(subscription, excerpts);
       });

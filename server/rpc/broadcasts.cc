@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "domain/own_loops.h"
+#include "domain/service_loops.h"
 #include "server/engine/engine.h"
 #include "server/followers/projector.h"
 #include "server/text/described_json.h"

@@ -75,11 +75,10 @@ void Dispatcher::route(std::string_view line, const std::string& actor, std::opt
     if (!role) return responder.reject(*why);
     std::vector<std::string> names;
     for (const Method& method : methods_) names.emplace_back(method.name);
-    return responder.reject(
-        {ErrorCode::METHOD_NOT_FOUND,
-         "there is no method " + std::string(utf8_beginning(request->method, 64)),
-         {{"methods", std::move(names)}},
-         {"signalbox --help"}});
+    return responder.reject({ErrorCode::METHOD_NOT_FOUND,
+                             "there is no method " + std::string(utf8_prefix(request->method, 64)),
+                             {{"methods", std::move(names)}},
+                             {"signalbox --help"}});
   }
   if (is_query && role && line.size() <= asked_again_bytes_max) {
     responder.when_rolled_back([this, asked = std::string(line), actor, role, peer] {

@@ -11,9 +11,9 @@
 namespace signalbox {
 
 // Expires the lock with this token, and everything that depends on it, if the lock's lease is over.
-void end_due_lock(Api& api, const std::optional<Token>& lock_token);
+void expire_due_lock(Api& api, const std::optional<Token>& lock_token);
 
 // Expires the tick of this loop if its own lease or that of its lock is over.
-void end_due_tick(Api& api, const std::string& loop);
+void expire_due_tick(Api& api, const std::string& loop);
 
 }  // namespace signalbox

@@ -16,7 +16,7 @@ Stored<std::vector<Record>> read_available(const EventLog& log, Position from) {
   auto records = log.read(from, read_events_at_once);
   if (records || records.error().kind != StoreError::Kind::dropped) return records;
   const Horizon horizon = log.horizon();
-  from = horizon.next_there(from);
+  from = horizon.next_present(from);
   const Position gap = horizon.first_dropped(from, log.tail()).value_or(log.tail() + 1);
   return log.read(from, std::min<std::size_t>(read_events_at_once, gap - from));
 }

@@ -207,7 +207,7 @@ void LockQueue::on_file(const std::string& key, std::uint64_t number, const Lock
   for (Waiting& waiting : queue.waiting) {
     if (waiting.number != number) continue;
     const bool is_held = api_.engine.world().find_lock_by_token(file.token) != nullptr;
-    waiting.command.file = meaning_of(file, key, is_held);
+    waiting.command.file = classify_lock_file(file, key, is_held);
     waiting.file_is_read = true;
   }
   serve_key(key, api_.clock.monotonic_ns());

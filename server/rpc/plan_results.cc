@@ -92,7 +92,7 @@ void add_step_assignment(const Api& api, const Record& record, const StepAttempt
   const Run* const run = api.engine.world().find_run(record.stream.run_id);
   // These fields don't change while the attempt is under way.
   if (const StepState* const step = step_of(run)) return add_step(*run, *step, object);
-  const auto then = run_then(api, record.stream.run_id, record.position);
+  const auto then = run_at_position(api, record.stream.run_id, record.position);
   if (const StepState* const step = step_of(then.get())) add_step(*then, *step, object);
 }
 
@@ -204,7 +204,7 @@ json::object no_step_result(const Api& api, const NextStep& command) {
   return result;
 }
 
-bool waits_in_vain(const World& world, const NextStep& command) {
+bool no_step_can_come(const World& world, const NextStep& command) {
   if (!command.token || !command.run_id) return false;
   const Run* const run = world.find_run(*command.run_id);
   return run == nullptr || !run->plan || run->plan->status != PlanStatus::set ||

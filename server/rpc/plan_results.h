@@ -27,7 +27,7 @@ boost::json::object step_end_result(const Api& api, std::span<const Record> reco
 boost::json::object no_step_result(const Api& api, const NextStep& command);
 // Returns true if waiting for a step is pointless: for a station's own worker while there is no
 // plan, or when each of its steps is settled.
-bool waits_in_vain(const World& world, const NextStep& command);
+bool no_step_can_come(const World& world, const NextStep& command);
 
 // Returns the plan of a run, which must have one.
 boost::json::object plan_view(const Run& run);

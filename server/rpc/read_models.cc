@@ -7,8 +7,8 @@
 
 namespace signalbox {
 
-void ask_read_models(Api& api, const Responder& responder, Position position,
-                     std::function<std::function<void()>(const RunIndex& index)> query) {
+void query_read_models(Api& api, const Responder& responder, Position position,
+                       std::function<std::function<void()>(const RunIndex& index)> query) {
   api.projector.query(
       position, [&api, query = std::move(query)](const RunIndex& index) { api.post(query(index)); },
       [&api, responder](const StoreError& why) {
@@ -20,12 +20,12 @@ void ask_read_models(Api& api, const Responder& responder, Position position,
 
 void answer_from_read_models(Api& api, const Responder& responder,
                              std::function<Decided<boost::json::object>(const RunIndex&)> view) {
-  ask_read_models(api, responder, api.engine.world().position,
-                  [responder, view = std::move(view)](const RunIndex& index) {
-                    return [responder, outcome = view(index)]() mutable {
-                      responder.answer(std::move(outcome));
-                    };
-                  });
+  query_read_models(api, responder, api.engine.world().position,
+                    [responder, view = std::move(view)](const RunIndex& index) {
+                      return [responder, outcome = view(index)]() mutable {
+                        responder.answer(std::move(outcome));
+                      };
+                    });
 }
 
 Rejection read_models_behind(const Api& api, const std::string& why) {

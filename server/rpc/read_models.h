@@ -13,8 +13,8 @@ namespace signalbox {
 // Calls `query` on the projector's thread once the read models have reached `position`, and then
 // the function that it returned on the engine's thread. If they can't reach it, because the disk
 // doesn't take their rows, `responder` rejects with STORAGE_FULL instead.
-void ask_read_models(Api& api, const Responder& responder, Position position,
-                     std::function<std::function<void()>(const RunIndex& index)> query);
+void query_read_models(Api& api, const Responder& responder, Position position,
+                       std::function<std::function<void()>(const RunIndex& index)> query);
 
 // Calls `view` on the projector's thread once the read models have reached the engine's present
 // position, and answers with what it returned.

@@ -135,7 +135,7 @@ json::object resume_result(const Api& api, std::span<const Record> records) {
   const Run* run = api.engine.world().find_run(id);
   if (run != nullptr && run->changed_at == position) {
     status = run->status;
-  } else if (const auto then = run_then(api, id, position)) {
+  } else if (const auto then = run_at_position(api, id, position)) {
     status = then->status;
   }
   return pause_answer(id, name_of(status), true);
@@ -213,7 +213,7 @@ json::object defer_result(const Api&, std::span<const Record> records) {
   return result;
 }
 
-std::shared_ptr<const Run> run_then(const Api& api, const RunId& id, Position position) {
+std::shared_ptr<const Run> run_at_position(const Api& api, const RunId& id, Position position) {
   // Only this thread makes the position durable, so waiting for it here would never end.
   if (position > api.engine.durable_position()) return nullptr;
   // The read models lag behind the log by up to a second.

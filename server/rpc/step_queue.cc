@@ -32,7 +32,7 @@ bool StepQueue::try_next(Waiting& waiting) {
     auto transaction = api_.engine.begin(waiting.origin);
     const auto applied = transaction.apply(waiting.command);
     if (applied && *applied == 0) {
-      if (!waits_in_vain(api_.engine.world(), waiting.command)) return false;
+      if (!no_step_can_come(api_.engine.world(), waiting.command)) return false;
       outcome = no_step_result(api_, waiting.command);
     } else if (applied) {
       outcome = next_step_result(api_, transaction.records());

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <boost/json/serialize.hpp>
 #include "domain/limits.h"
-#include "domain/own_loops.h"
 #include "domain/refusals.h"
 #include "domain/remote_work.h"
+#include "domain/service_loops.h"
 #include "domain/sorted_entries.h"
 #include "projections/run_row.h"
 #include "server/text/described_json.h"
@@ -18,7 +18,7 @@ namespace {
 CrashVerdict verdict(RecoveredKind kind, std::string name, Token token, Verdict decision,
                      const std::string& evidence, std::vector<std::string> next_commands) {
   return {{kind, std::move(name), token, decision,
-           std::string(utf8_beginning(evidence, limits::evidence_bytes_max))},
+           std::string(utf8_prefix(evidence, limits::evidence_bytes_max))},
           std::move(next_commands)};
 }
 
@@ -145,7 +145,7 @@ std::vector<CrashVerdict> crash_verdicts(const World& world, const FindJob& find
   }
   for (const auto* entry : sorted_entries(world.locks)) verdicts.push_back(of_lock(entry->second));
   for (const auto* entry : sorted_entries(world.ticks)) {
-    verdicts.push_back(of_tick(entry->second, is_own_loop(entry->first)));
+    verdicts.push_back(of_tick(entry->second, is_service_loop(entry->first)));
   }
   for (const auto* entry : sorted_entries(world.board.cards())) {
     const Card& card = *entry->second;

@@ -20,7 +20,7 @@ struct IncarnationFacts {
 };
 
 // The functions that crash recovery needs.
-struct CrashSite {
+struct CrashRecoveryContext {
   // Polls the executor for the job of a run's attempt.
   std::function<Executed<JobState>(const Run& run)> find_job;
   // Stores the crash report as an artifact. Blocks.
@@ -38,6 +38,6 @@ struct Incarnation {
 // Applies, in one commit, ServerStarted and, after a crash, the recoveries of the service's own
 // loops and RecoveryFinished. The error is that of keep(); then only ServerStarted was applied.
 Stored<Incarnation> begin_incarnation(Engine& engine, const IncarnationFacts& facts,
-                                      const CrashSite& site);
+                                      const CrashRecoveryContext& site);
 
 }  // namespace signalbox

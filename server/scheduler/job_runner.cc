@@ -77,7 +77,7 @@ class JobThreads::Lane {
         if (due == nullptr) return;
         cancel = due->cancel_wanted;
       }
-      const JobStep step = take_step(executor_, reports_, due->progress, cancel);
+      const JobStep step = advance_job(executor_, reports_, due->progress, cancel);
       const std::lock_guard lock(mutex_);
       if (step == JobStep::over) {
         jobs_.erase(due->progress.job.id);

@@ -52,7 +52,7 @@ class Stepper {
     }
     switch (*state) {
       case JobState::running:
-        return JobStep::going_on;
+        return JobStep::in_progress;
       case JobState::absent:
         return cancel_wanted ? finished(never_started()) : submit();
       case JobState::finished: {
@@ -64,7 +64,7 @@ class Stepper {
         return survivors ? finished(lost_result(*survivors)) : trouble(survivors.error());
       }
     }
-    return JobStep::going_on;
+    return JobStep::in_progress;
   }
 
  private:
@@ -84,7 +84,7 @@ class Stepper {
     const auto ref = executor_.submit(job_);
     if (ref) {
       reports_.submitted(job_, *ref);
-      return JobStep::going_on;
+      return JobStep::in_progress;
     }
     const bool is_permanent = ref.error().error_class == ErrorClass::config ||
                               ref.error().error_class == ErrorClass::terminal;
@@ -111,8 +111,8 @@ class Stepper {
 
 }  // namespace
 
-JobStep take_step(Executor& executor, const JobReports& reports, JobProgress& progress,
-                  bool cancel_wanted) {
+JobStep advance_job(Executor& executor, const JobReports& reports, JobProgress& progress,
+                    bool cancel_wanted) {
   return Stepper(executor, reports, progress).step(cancel_wanted);
 }
 

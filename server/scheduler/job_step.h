@@ -31,13 +31,13 @@ struct JobProgress {
 };
 
 enum class JobStep : std::uint8_t {
-  going_on,
+  in_progress,
   trouble,  // the executor failed: take the next step after a longer pause
   over,     // reported as finished: there is no next step
 };
 
 // Takes one step of `progress.job` and reports what happened. Calls the executor, so it may block.
-JobStep take_step(Executor& executor, const JobReports& reports, JobProgress& progress,
-                  bool cancel_wanted);
+JobStep advance_job(Executor& executor, const JobReports& reports, JobProgress& progress,
+                    bool cancel_wanted);
 
 }  // namespace signalbox

@@ -5,7 +5,7 @@
 
 #include "domain/limits.h"
 #include "domain/nanoseconds.h"
-#include "domain/own_loops.h"
+#include "domain/service_loops.h"
 #include "domain/try.h"
 #include "server/text/utf8_text.h"
 

@@ -20,7 +20,7 @@
 namespace signalbox {
 
 // The result of a trigger.
-struct Triggered {
+struct TriggerResult {
   bool began = false;  // false: a tick is under way, and TickSkipped was applied
   Token token = 0;     // of the tick; 0: the tick under way is only about to begin
   std::optional<Rejection> refused = {};  // set: neither event was applied, e.g. STORAGE_FULL
@@ -28,7 +28,7 @@ struct Triggered {
 
 // Returns the reason to record for ticks that were missed in a clock jump with this `cause`
 // (ClockJumped).
-inline std::string missed_because(const std::string& cause) {
+inline std::string missed_reason(const std::string& cause) {
   return cause == "stopped" ? "asleep" : cause;
 }
 
@@ -56,7 +56,7 @@ class ScheduledLoop {
 
   // Begins a tick now, unless one is under way, and calls `notify` with the result, now or later.
   // With `again`, a tick under way is followed by another one.
-  using Notify = std::function<void(const Triggered& triggered)>;
+  using Notify = std::function<void(const TriggerResult& triggered)>;
   void trigger(const std::string& reason, bool again = false, Notify notify = {});
 
   [[nodiscard]] const std::string& name() const { return name_; }

@@ -65,7 +65,7 @@ Job job_of(const Run& run, const std::filesystem::path& runs_root) {
   job.input = run.input;
   job.external_ref = attempt.external_ref;
   job.resume_ref = run.resume_ref;
-  job.budget_left = left_of(run.budget, run.used);
+  job.budget_left = remaining_budget(run.budget, run.used);
   job.previous = run.previous;
   job.run_root = run_root_of(run, runs_root).string();
   job.workspace = workspace_of(run, runs_root).string();

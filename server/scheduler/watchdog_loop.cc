@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "domain/limits.h"
-#include "domain/own_loops.h"
+#include "domain/service_loops.h"
 #include "server/engine/engine.h"
 
 namespace signalbox {
@@ -17,7 +17,7 @@ void WatchdogLoop::apply(std::span<const Record> records) {
   if (due_ns_) return;
   for (const Record& record : records) {
     const auto* started = event_as<TickStarted>(record.event);
-    const bool outside_tick = started != nullptr && !is_own_loop(started->loop);
+    const bool outside_tick = started != nullptr && !is_service_loop(started->loop);
     if (outside_tick || event_as<StationClaimed>(record.event) != nullptr) return arm();
   }
 }

@@ -2,14 +2,14 @@
 
 #include <algorithm>
 
-#include "domain/own_loops.h"
 #include "domain/remote_work.h"
+#include "domain/service_loops.h"
 
 namespace signalbox {
 
 bool WatchdogSweep::has_work(const World& world) {
   const auto outside = [](const auto& each) {
-    return each.second.status == TickStatus::running && !is_own_loop(each.first);
+    return each.second.status == TickStatus::running && !is_service_loop(each.first);
   };
   const auto under_way = [](const auto& each) { return each.second->attempt.has_value(); };
   return std::any_of(world.ticks.begin(), world.ticks.end(), outside) ||
@@ -90,7 +90,7 @@ std::vector<OverdueItem> WatchdogSweep::find_overdue(const World& world,
     if (run->attempt && !run->cancel_requested) check_attempt(*run, overdue);
   }
   for (const auto& [loop, tick] : world.ticks) {
-    if (tick.status != TickStatus::running || is_own_loop(loop)) continue;
+    if (tick.status != TickStatus::running || is_service_loop(loop)) continue;
     const std::int64_t same_ms = same_state_.same_for_ms("tick " + loop, tick.token);
     if (same_ms > tick.lease_ms + patience_ms) {
       overdue.push_back({"the tick of loop " + loop + " is out of time",

@@ -50,7 +50,7 @@ TEST_P(DiskFaultAt, AnErrorIsAnUnknownOutcomeAndTheRestartFindsOut) {  // P1, P2
   EXPECT_EQ(server_.wait().exit_code, 74) << server_.log();
   EXPECT_GT(record_.repeated_count("UNKNOWN_OUTCOME"), 0U);
   EXPECT_EQ(record_.repeated_count("STORAGE_FULL"), 0U);
-  recover_and_judge();
+  recover_and_check();
   EXPECT_EQ(oracle_.lives(), 2U);
 }
 
@@ -58,10 +58,10 @@ TEST_P(DiskFaultAt, NoSpaceIsRefusedAndTheSameServerGoesOn) {  // P2, P7
   ASSERT_TRUE(launch(GetParam().call, "error=ENOSPC", std::to_string(GetParam().number)));
   start_workers();
   wait_until([this] { return record_.repeated_count("STORAGE_FULL") > 0; }, "it is full");
-  judge();  // nothing of a refused command is in the log
+  check_log();  // nothing of a refused command is in the log
   const std::size_t sent = record_.sent_count();
   wait_until([&] { return record_.sent_count() > sent + 100; }, "the clients go on");
-  finish_and_judge_the_same_life();
+  finish_and_check_same_incarnation();
 }
 
 TEST_P(DiskFaultAt, AKillIsSurvived) {  // P1, P2, T9
@@ -71,7 +71,7 @@ TEST_P(DiskFaultAt, AKillIsSurvived) {  // P1, P2, T9
   wait_until([&] { return !server_.running(); }, "it is killed");
   EXPECT_EQ(server_.wait().signal, SIGKILL) << server_.log();
   EXPECT_EQ(record_.repeated_count("UNKNOWN_OUTCOME"), 0U);
-  recover_and_judge();
+  recover_and_check();
   EXPECT_EQ(oracle_.lives(), 2U);
 }
 
@@ -90,7 +90,7 @@ TEST_F(DiskFault, AnErrorOfTheReadModelsEndsNothing) {
       "they are followed again");
   EXPECT_NE(server_.log().find("stay behind"), std::string::npos) << server_.log();
   EXPECT_TRUE(call("server.status", {}).at("disk_failures").as_array().empty());
-  finish_and_judge_the_same_life();
+  finish_and_check_same_incarnation();
 }
 
 // The disk stays full over several attempts: the server reports it and answers reads until there is
@@ -124,7 +124,7 @@ TEST_F(DiskFault, NoSpaceForLongerIsWaitedForWithReads) {
       "it goes on");
   EXPECT_EQ(digests.size(), 1U) << "the state moved while nothing was taken";
   workers_->finish();
-  judge();
+  check_log();
   EXPECT_EQ(record_.repeated_count("UNKNOWN_OUTCOME"), 0U);
   EXPECT_EQ(oracle_.lives(), 1U) << server_.log();
   EXPECT_EQ(server_.stop().exit_code, 0) << server_.log();

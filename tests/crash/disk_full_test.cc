@@ -72,7 +72,7 @@ TEST_F(DiskFull, IsRefusedReadFromAndTakenUpAgain) {  // P7
   }
 
   // The log has exactly what was acknowledged, and every kind of read works.
-  judge();
+  check_log();
   EXPECT_EQ(before.at("position"), before.at("durable_position"));
   EXPECT_FALSE(call("run.list", {{"limit", 5}}).at("runs").as_array().empty());
   EXPECT_FALSE(call("events.read", {{"from", 1}}).at("events").as_array().empty());
@@ -81,7 +81,7 @@ TEST_F(DiskFull, IsRefusedReadFromAndTakenUpAgain) {  // P7
 
   make_space_and_wait();
   EXPECT_EQ(refusal("run.start", started), "") << "a refused command id stood for something";
-  finish_and_judge_the_same_life();
+  finish_and_check_same_incarnation();
 }
 
 TEST_F(DiskFull, AKillMeanwhileLosesNothing) {
@@ -89,7 +89,7 @@ TEST_F(DiskFull, AKillMeanwhileLosesNothing) {
   const json::object full = call("server.status", {});
   server_.kill();
   disk_.make_space();
-  recover_and_judge();
+  recover_and_check();
   EXPECT_EQ(oracle_.lives(), 2U);
   const auto digest = OfflineFold(server_.data()).digest_at(number_of(full.at("position")));
   ASSERT_TRUE(digest);
@@ -144,7 +144,7 @@ TEST_F(ProjectionsFull, TheServerGoesOnAndTheyCatchUp) {
   wait_until([&] { return record_.sent_count() > sent + 2000; }, "the clients go on");
   expect_reads_up_to_date("while the disk is full");
   wait_until([this] { return reports_failure("no snapshot"); }, "the snapshot is missed");
-  judge();
+  check_log();
   EXPECT_EQ(record_.repeated_count("STORAGE_FULL"), 0U) << "the log has space";
 
   workers_->finish();  // snapshots have the lowest priority
@@ -152,7 +152,7 @@ TEST_F(ProjectionsFull, TheServerGoesOnAndTheyCatchUp) {
   wait_until([this] { return !reports_failure("o"); }, "all is well again");
   EXPECT_TRUE(has_snapshot());
   expect_reads_up_to_date("when it isn't");
-  finish_and_judge_the_same_life();
+  finish_and_check_same_incarnation();
 }
 
 TEST_F(ProjectionsFull, AKillMeanwhileLosesNothing) {
@@ -160,7 +160,7 @@ TEST_F(ProjectionsFull, AKillMeanwhileLosesNothing) {
   wait_until([&] { return record_.sent_count() > sent + 500; }, "the clients go on");
   server_.kill();
   disk_.make_space();
-  recover_and_judge();
+  recover_and_check();
 }
 
 TEST_F(ProjectionsFull, AStopMeanwhileIsAGoodOne) {
@@ -171,11 +171,11 @@ TEST_F(ProjectionsFull, AStopMeanwhileIsAGoodOne) {
 TEST_F(DiskFull, AgainAndAgain) {
   for (int time = 0; time < 3; ++time) {
     fill_and_wait();
-    judge();
+    check_log();
     make_space_and_wait();
   }
   workers_->finish();
-  judge();
+  check_log();
   EXPECT_EQ(oracle_.lives(), 1U) << server_.log();
   EXPECT_EQ(server_.stop().exit_code, 0) << server_.log();
 }

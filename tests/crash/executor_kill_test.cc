@@ -145,7 +145,7 @@ TEST_P(ExecutorKills, WhereverAKillFallsTheWorkIsDoneOnce) {  // S6
         return is_worker() || subject.was_killed() || subject.count("StationExternalRefSet") == 1;
       };
       subject.await(is_called, "what it is called is known");
-      subject.site().let_go();
+      subject.site().release_held();
       subject.await_status("succeeded");
       expect_done_once(subject);
       killed = subject.was_killed();
@@ -184,7 +184,7 @@ TEST_P(ExecutorKills, BeforeTheIntentTheRunWaitsForItsTurnOverKills) {  // S6
     EXPECT_EQ(subject.count("StationSubmitIntended"), 0U);
   }
   EXPECT_EQ(subject.site().executions(), 1U);
-  subject.site().let_go();
+  subject.site().release_held();
   subject.await_status("succeeded");
   EXPECT_EQ(subject.site().executions(), 2U);
   EXPECT_EQ(subject.count("StationSubmitIntended"), 1U);
@@ -198,7 +198,7 @@ TEST_P(ExecutorKills, WhileItWorksTheServerMayDieAsOftenAsItLikes) {  // S6
     subject.kill_now();
     EXPECT_EQ(subject.run().at("status"), "running");
   }
-  subject.site().let_go();
+  subject.site().release_held();
   subject.await_status("succeeded");
   expect_done_once(subject);
 }

@@ -28,22 +28,22 @@ class LoadedServer : public ServerTest {
 
   // Restarts the server on a good disk, lets the clients continue for a while, and checks
   // everything.
-  void recover_and_judge() {
+  void recover_and_check() {
     ASSERT_TRUE(server_.start()) << server_.log();
-    judge();
+    check_log();
     const std::size_t sent = record_.sent_count();
     wait_until([&] { return record_.sent_count() > sent + 100; }, "the clients go on");
     workers_->finish();
-    judge();
+    check_log();
     EXPECT_EQ(oracle_.answers_checked(), record_.sent_count());
     EXPECT_EQ(server_.stop().exit_code, 0) << server_.log();
   }
 
   // Ends a test in which the disk failed and recovered without a restart: no outcome is unknown,
   // the server is still the same process, and a restart finds the same state.
-  void finish_and_judge_the_same_life() {
+  void finish_and_check_same_incarnation() {
     workers_->finish();
-    judge();
+    check_log();
     EXPECT_EQ(record_.repeated_count("UNKNOWN_OUTCOME"), 0U);
     EXPECT_EQ(oracle_.lives(), 1U) << server_.log();
     const boost::json::object last = call("server.status", {});
@@ -52,11 +52,11 @@ class LoadedServer : public ServerTest {
     const auto digest = OfflineFold(server_.data()).digest_at(number_of(last.at("position")));
     ASSERT_TRUE(digest);
     EXPECT_EQ(to_hex(*digest), last.at("state_digest").as_string());
-    judge();
+    check_log();
     EXPECT_EQ(server_.stop().exit_code, 0) << server_.log();
   }
 
-  void judge() {
+  void check_log() {
     auto connection = Connection::open(server_.socket());
     ASSERT_TRUE(connection);
     ASSERT_TRUE(oracle_.check(*connection)) << server_.log();

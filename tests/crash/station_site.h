@@ -31,7 +31,7 @@ inline const std::vector<std::string> every_executor = {
     "process", "builtin", "coderunner", "checks", "deep_work", "modal", "worker"};
 
 enum class Work {
-  until_let_go,  // begins, and ends with success after let_go()
+  until_let_go,  // begins, and ends with success after release_held()
   flooding,      // outputs 300,000 useless bytes if the executor has output, and ends with success
 };
 
@@ -47,7 +47,7 @@ class StationSite {
   StationSite(const StationSite&) = delete;
   StationSite& operator=(const StationSite&) = delete;
   // Ends work that still runs.
-  ~StationSite() { let_go(); }
+  ~StationSite() { release_held(); }
 
   [[nodiscard]] bool is_worker() const { return executor_ == "worker"; }
   [[nodiscard]] bool is_remote() const { return executor_ == "modal"; }
@@ -65,7 +65,7 @@ class StationSite {
     if (executor_ == "builtin") run["repository"] = repository().string();
     if (work == Work::flooding) {
       endpoint_.result(R"({"outcome":"succeeded","logs":")" + std::string(300'000, 'x') + "\"}");
-      let_go();
+      release_held();
     }
     return run;
   }
@@ -78,8 +78,8 @@ class StationSite {
     return lines_of(executions_file()).size();
   }
   // Lets the work end.
-  void let_go() {
-    endpoint_.let_go();
+  void release_held() {
+    endpoint_.release_held();
     std::ofstream(directory_ / "go").put('\n');
   }
   // Notes that an external worker began the work.

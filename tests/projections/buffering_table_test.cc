@@ -92,7 +92,7 @@ TEST_F(BufferingTableTest, WhatDoesNotFollowOnTheDiskIsDropped) {
   below.refusal = Kind::io;
   ASSERT_TRUE(put("c", "3", 3).has_value());
   below.refusal.reset();
-  below.comes_back_with = 1;  // reopened without its latest write
+  below.reopened_position = 1;  // reopened without its latest write
   ASSERT_TRUE(table.reopen().has_value());
   EXPECT_EQ(table.applied(), 1U);
   EXPECT_EQ(table.get("c").value(), std::nullopt);

@@ -190,7 +190,7 @@ class GoldenBases : public testing::Test {
     base += of_today().base.substr(base.size());
     MemoryEventLog log;
     make_dropped(log, of_today().records, base);
-    const auto begun = first_world(log);
+    const auto begun = initial_world(log);
     EXPECT_FALSE(begun);
     MemoryTable table;
     RunIndex index(table);
@@ -218,9 +218,9 @@ TEST_F(GoldenBases, AreAllReadToThisDay) {
     make_dropped(old, golden.records, golden.base);
     MemoryEventLog now;
     make_dropped(now, golden.records, base_today(golden.records));
-    const auto world = first_world(old);
+    const auto world = initial_world(old);
     ASSERT_TRUE(world) << world.error().message;
-    EXPECT_EQ(world_digest(*world), world_digest(first_world(now).value()));
+    EXPECT_EQ(world_digest(*world), world_digest(initial_world(now).value()));
     MemoryTable tables[2];
     RunIndex of_old(tables[0]);
     RunIndex of_now(tables[1]);
@@ -237,7 +237,7 @@ TEST_F(GoldenBases, AreAllReadToThisDay) {
 TEST_F(GoldenBases, HaveSomethingOfEverything) {
   MemoryEventLog log;
   make_dropped(log, of_today().records, of_today().base);
-  const World world = first_world(log).value();
+  const World world = initial_world(log).value();
   EXPECT_FALSE(world.runs.empty());
   EXPECT_GT(world.ended_runs.size(), 0U);
   EXPECT_GT(world.commands.size(), 0U);

@@ -94,7 +94,7 @@ RC_GTEST_PROP(HistoryBase, IsWhatTheDroppedRecordsLedTo, ()) {
   RC_PRE(plan.horizon >= plan.from);
   drop(kept, plan);
 
-  auto world = first_world(kept.log);
+  auto world = initial_world(kept.log);
   RC_ASSERT(world.has_value());
   RC_ASSERT(kept.log
                 .scan(plan.horizon + 1, kept.log.tail(),
@@ -171,7 +171,7 @@ RC_GTEST_PROP(HistoryBase, IsTheSameAfterOneDropAndAfterTwo, ()) {
 
 TEST(HistoryBase, OfNothingIsNothing) {
   const MemoryEventLog log;
-  EXPECT_EQ(world_digest(first_world(log).value()), world_digest(World{}));
+  EXPECT_EQ(world_digest(initial_world(log).value()), world_digest(World{}));
   MemoryTable table;
   RunIndex index(table);
   EXPECT_TRUE(index.begin(log));

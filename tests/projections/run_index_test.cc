@@ -225,9 +225,9 @@ TEST(RunIndexTest, HeartbeatsLeaveNoTrace) {
 TEST(RunIndexTest, ALongGoalIsCutBetweenCharacters) {
   std::string goal;
   while (goal.size() < 2 * RunRow::goal_bytes_max) goal += "…";
-  const std::string_view cut = utf8_beginning(goal, RunRow::goal_bytes_max);
+  const std::string_view cut = utf8_prefix(goal, RunRow::goal_bytes_max);
   EXPECT_EQ(cut.size(), RunRow::goal_bytes_max - RunRow::goal_bytes_max % 3);
-  EXPECT_EQ(utf8_beginning("short", 5), "short");
+  EXPECT_EQ(utf8_prefix("short", 5), "short");
 }
 
 TEST(RunIndexTest, ARecordOfAnUnknownRunMeansThatTheTableDoesNotFitTheLog) {

@@ -55,10 +55,10 @@ TEST_F(LockCliTest, ExecIsRefusedWhileAnotherHolds) {  // L2
 // A second command of the same owner would be granted the first one's hold and run at the same
 // time.
 TEST_F(LockCliTest, ExecDoesntRunBesideAnotherOfTheSameName) {  // L2, L7
-  const std::string until_told = "while [ ! -e '" + path_of("go") + "' ]; do sleep 0.02; done";
+  const std::string until_go = "while [ ! -e '" + path_of("go") + "' ]; do sleep 0.02; done";
   const auto first =
       start_exec("first", {"--owner", "ci", "--lease-ms", "60000"},
-                 {"sh", "-c", until_told + "; echo first >> '" + path_of("order") + "'"});
+                 {"sh", "-c", until_go + "; echo first >> '" + path_of("order") + "'"});
   ASSERT_TRUE(eventually([this] { return holder() == "ci"; }));
   const Output refused =
       exec({"--owner", "ci", "--lease-ms", "1000"}, {"touch", path_of("beside")});
@@ -70,7 +70,7 @@ TEST_F(LockCliTest, ExecDoesntRunBesideAnotherOfTheSameName) {  // L2, L7
   const auto second = start_exec("second", {"--owner", "ci", "--wait-ms", "60000"},
                                  {"sh", "-c", "echo second >> '" + path_of("order") + "'"});
   ASSERT_TRUE(eventually([this] { return result({"lock", "get", "deploy"}).at("waiting") == 1; }));
-  tell();
+  go();
   EXPECT_EQ(first->wait(), 0);
   EXPECT_EQ(second->wait(), 0);
   EXPECT_EQ(content_of(path_of("order")), "first\nsecond\n");
@@ -83,7 +83,7 @@ TEST_F(LockCliTest, ExecMayBeToldToShareAHold) {
 }
 
 TEST_F(LockCliTest, ExecWaitsItsTurn) {
-  const auto first = start_exec("first", {}, until_told());
+  const auto first = start_exec("first", {}, until_go());
   ASSERT_TRUE(eventually([this] { return !holder().empty(); }));
   const std::string order = "echo $0 >> '" + path_of("order") + "'";
   std::vector<std::unique_ptr<BackgroundCommand>> waiting;
@@ -99,7 +99,7 @@ TEST_F(LockCliTest, ExecWaitsItsTurn) {
   waiting[1]->send(SIGKILL);
   EXPECT_EQ(waiting[1]->wait(), 137);
   ASSERT_TRUE(eventually([&] { return !is_alive(waiting[1]->pid()); }));
-  tell();
+  go();
   EXPECT_EQ(first->wait(), 0);
   for (const int number : {0, 2, 3})
     EXPECT_EQ(waiting[static_cast<std::size_t>(number)]->wait(), 0);
@@ -109,13 +109,13 @@ TEST_F(LockCliTest, ExecWaitsItsTurn) {
 TEST_F(LockCliTest, ExecBeatsEvery25Milliseconds) {  // L7
   const auto begun = std::chrono::steady_clock::now();
   const auto running =
-      start_exec("exec", {"--lease-ms", "20000", "--interval-ms", "25"}, until_told());
+      start_exec("exec", {"--lease-ms", "20000", "--interval-ms", "25"}, until_go());
   const auto beats = [this] {
     const auto events = events_of_lock();
     return std::count(events.begin(), events.end(), "LockRefreshed");
   };
   ASSERT_TRUE(eventually([&] { return beats() >= 10; }));
-  tell();
+  go();
   EXPECT_EQ(running->wait(), 0) << running->err();
   EXPECT_EQ(running->err(), "");
   // A busy machine may send heartbeats late, but never too early.
@@ -125,10 +125,10 @@ TEST_F(LockCliTest, ExecBeatsEvery25Milliseconds) {  // L7
 
 TEST_F(LockCliTest, ExecHoldsForLongerThanItsLease) {  // L7
   const auto running = start_exec(
-      "exec", {"--owner", "me", "--lease-ms", std::to_string(short_lease_ms)}, until_told());
+      "exec", {"--owner", "me", "--lease-ms", std::to_string(short_lease_ms)}, until_go());
   ASSERT_TRUE(eventually([this] { return holder() == "me"; }));
   std::this_thread::sleep_for(std::chrono::milliseconds(2 * short_lease_ms));
-  tell();
+  go();
   EXPECT_EQ(running->wait(), 0) << running->err();
   const auto events = events_of_lock();
   EXPECT_EQ(std::count(events.begin(), events.end(), "LockExpired"), 0);
@@ -207,7 +207,7 @@ TEST_F(LockCliTest, ExecOutlivesARestartOfTheServer) {
   const auto running = start_exec(
       "exec",
       {"--owner", "me", "--max-failures", "1e6", "--lease-ms", "20000", "--interval-ms", "50"},
-      until_told());
+      until_go());
   ASSERT_TRUE(eventually([this] { return holder() == "me"; }));
   const auto token = result({"lock", "get", "deploy"}).at("lock").at("token");
   server_.kill();
@@ -219,7 +219,7 @@ TEST_F(LockCliTest, ExecOutlivesARestartOfTheServer) {
   const auto before = refreshes();
   EXPECT_TRUE(eventually([&] { return refreshes() > before; })) << running->err();
   EXPECT_EQ(result({"lock", "get", "deploy"}).at("lock").at("token"), token);
-  tell();
+  go();
   EXPECT_EQ(running->wait(), 0) << running->err();
   EXPECT_EQ(holder(), "");
 }

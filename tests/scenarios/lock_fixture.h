@@ -67,11 +67,11 @@ class LockCliTest : public CliTest {
                                                scratch_.path() / name);
   }
 
-  // Returns a command that runs until tell().
-  [[nodiscard]] std::vector<std::string> until_told() const {
+  // Returns a command that runs until go().
+  [[nodiscard]] std::vector<std::string> until_go() const {
     return {"sh", "-c", "while [ ! -e '" + path_of("go") + "' ]; do sleep 0.02; done"};
   }
-  void tell() const { std::ofstream(path_of("go")) << "\n"; }
+  void go() const { std::ofstream(path_of("go")) << "\n"; }
 
   // Returns the owner of the lock, or "" if it is free.
   [[nodiscard]] std::string holder(const std::string& key = "deploy") const {

@@ -48,7 +48,7 @@ TEST_F(RemoteJobs, AKilledServerOnlyAsksAfterItsJob) {  // S6, S8
   await([&] { return endpoint_.requests("GET") > 0; });
   EXPECT_EQ(endpoint_.submissions(), 1);
   EXPECT_EQ(endpoint_.requests("POST"), 1);
-  endpoint_.let_go();
+  endpoint_.release_held();
   await_status(id, "succeeded");
   const auto attempt =
       run(id).at("stations").as_array().at(0).at("attempts").as_array().at(0).as_object();
@@ -104,7 +104,7 @@ TEST_F(RemoteJobs, LocalWorkGoesOnBesideAnyNumberOfThem) {
   EXPECT_EQ(text(reason, "reason"), "jobs_max");
   EXPECT_EQ(reason.at("holders").as_array().size(), 2U);
   EXPECT_NE(text(reason, "unblocked_by").find("remote_jobs_max"), std::string::npos);
-  endpoint_.let_go();
+  endpoint_.release_held();
   for (const std::string& id : ids) await_status(id, "succeeded");
   EXPECT_EQ(endpoint_.submissions(), 3);
 }
@@ -115,7 +115,7 @@ TEST_F(RemoteJobs, AJobThatIsGoneIsLostAndTriedAgain) {
   await([&] { return count(id, "StationExternalRefSet") == 1; });
   endpoint_.forget_all();
   await([&] { return count(id, "StationExternalRefSet") == 2; });
-  endpoint_.let_go();
+  endpoint_.release_held();
   await_status(id, "succeeded");
   EXPECT_EQ(endpoint_.submissions(), 2);  // one for each attempt
 }

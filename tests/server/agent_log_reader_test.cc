@@ -159,7 +159,7 @@ TEST_F(AgentLogReaderTest, WhoComesLaterIsToldWhatTheOthersHadLast) {
   log_of("job").append("one\ntwo\npart");
   EXPECT_EQ(text(), "one\ntwo\n");
   std::string replayed;
-  reader_.look_back({job(), job("unknown")}, [&](std::vector<LogExcerpt> excerpts) {
+  reader_.replay_recent({job(), job("unknown")}, [&](std::vector<LogExcerpt> excerpts) {
     for (const LogExcerpt& each : excerpts) replayed += each.text;
   });
   EXPECT_EQ(replayed, "one\ntwo\n");

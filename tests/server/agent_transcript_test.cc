@@ -271,9 +271,9 @@ TEST(UsageLimit, ReadsResetTimes) {
 }
 
 TEST(UsageLimit, IsToldFromOtherTexts) {
-  EXPECT_TRUE(tells_of_usage_limit("You've hit your usage limit."));
-  EXPECT_TRUE(tells_of_usage_limit("Weekly limit reached · resets 10am (Asia/Seoul)"));
-  EXPECT_FALSE(tells_of_usage_limit("Prompt is too long"));
+  EXPECT_TRUE(mentions_usage_limit("You've hit your usage limit."));
+  EXPECT_TRUE(mentions_usage_limit("Weekly limit reached · resets 10am (Asia/Seoul)"));
+  EXPECT_FALSE(mentions_usage_limit("Prompt is too long"));
 }
 
 TEST(AgentCommand, TellsTheSessionTheModelAndWhatIsLeft) {

@@ -166,9 +166,9 @@ TEST(LogExcerpt, SmallStreamIsNotCutForALargeOne) {
 TEST(Utf8Text, CutsFallBetweenCharacters) {
   const std::string text = "aä€𝄞z";
   for (std::size_t bytes = 0; bytes <= text.size(); ++bytes) {
-    EXPECT_TRUE(is_utf8(utf8_beginning(text, bytes)));
-    EXPECT_TRUE(is_utf8(utf8_end(text, bytes)));
-    EXPECT_LE(utf8_end(text, bytes).size(), bytes);
+    EXPECT_TRUE(is_utf8(utf8_prefix(text, bytes)));
+    EXPECT_TRUE(is_utf8(utf8_suffix(text, bytes)));
+    EXPECT_LE(utf8_suffix(text, bytes).size(), bytes);
   }
   EXPECT_FALSE(is_utf8("\xED\xA0\x80"));      // a surrogate
   EXPECT_FALSE(is_utf8("\xC0\xAF"));          // overlong

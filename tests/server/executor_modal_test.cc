@@ -135,7 +135,7 @@ TEST_F(ModalExecutorTest, AnEndpointThatIsBusyIsAskedAgainLater) {  // S8
   EXPECT_EQ(codes, (std::vector<std::string>{"REMOTE_BUSY", "REMOTE_ERROR", "REMOTE_ERROR",
                                              "REMOTE_ERROR", "REMOTE_UNAUTHENTICATED",
                                              "REMOTE_FORBIDDEN", "REMOTE_UNREACHABLE"}));
-  endpoint.let_go();
+  endpoint.release_held();
   EXPECT_TRUE(reaches(*modal, one, JobState::finished));
   EXPECT_EQ(endpoint.submissions(one.id), 1);
 }
@@ -150,7 +150,7 @@ TEST_F(ModalExecutorTest, RetryAfterIsHonouredWithinItsBound) {
   EXPECT_FALSE(modal->poll(one));
   EXPECT_EQ(modal->poll(one).value(), JobState::running);  // not asked
   EXPECT_EQ(endpoint.requests("GET"), 1);
-  endpoint.let_go();
+  endpoint.release_held();
   EXPECT_TRUE(reaches(*modal, one, JobState::finished));
   EXPECT_GE(std::chrono::steady_clock::now() - before, milliseconds(40));
 }
@@ -234,7 +234,7 @@ TEST_F(ModalExecutorTest, AfterARestartItIsOnlyAskedFor) {  // S6
   one.external_ref = "call-1";
   EXPECT_EQ(executor()->learned_ref(one).value(), "");
   EXPECT_EQ(executor()->poll(one).value(), JobState::running);
-  endpoint.let_go();
+  endpoint.release_held();
   EXPECT_EQ(executor()->poll(one).value(), JobState::finished);
   EXPECT_EQ(endpoint.submissions(one.id), 1);
   EXPECT_EQ(endpoint.requests("POST"), 1);

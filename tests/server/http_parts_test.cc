@@ -85,7 +85,7 @@ TEST(HttpBrowser, TakesNothingFromPagesOfOthers) {
 
 TEST(HttpRange, IsOneOfBytes) {
   const auto part = [](std::string_view header) -> std::optional<ByteRange> {
-    const AskedRange asked = read_range(header, 10);
+    const RequestedRange asked = read_range(header, 10);
     if (asked.kind != RangeKind::part) return std::nullopt;
     return asked.range;
   };

@@ -20,13 +20,14 @@ class JobEndpoint final : public FaultyEndpoint {
   [[nodiscard]] std::string url() const {
     return "http://127.0.0.1:" + std::to_string(port()) + "/jobs";
   }
-  // Sets the result of every call. Calls end at once, or after hold() only once let_go() is called.
+  // Sets the result of every call. Calls end at once, or after hold() only once release_held() is
+  // called.
   void result(std::string text) {
     const std::lock_guard lock(mutex_);
     result_ = std::move(text);
   }
   void hold() { holding_ = true; }
-  void let_go() { holding_ = false; }
+  void release_held() { holding_ = false; }
   void forget_all() {
     const std::lock_guard lock(mutex_);
     calls_.clear();

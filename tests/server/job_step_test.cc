@@ -52,7 +52,7 @@ class ScriptedExecutor final : public Executor {
 class JobSteps : public ::testing::Test {
  protected:
   JobStep step(bool cancel_wanted = false) {
-    return take_step(executor, reports, progress, cancel_wanted);
+    return advance_job(executor, reports, progress, cancel_wanted);
   }
 
   ScriptedExecutor executor;
@@ -71,7 +71,7 @@ class JobSteps : public ::testing::Test {
 
 TEST_F(JobSteps, LookBeforeTheySubmit) {  // S6
   executor.state = JobState::running;
-  EXPECT_EQ(step(), JobStep::going_on);
+  EXPECT_EQ(step(), JobStep::in_progress);
   EXPECT_EQ(executor.asked, Words{"poll"});
   executor.state = JobState::finished;
   EXPECT_EQ(step(), JobStep::over);
@@ -79,7 +79,7 @@ TEST_F(JobSteps, LookBeforeTheySubmit) {  // S6
 }
 
 TEST_F(JobSteps, SubmitWhatIsAbsent) {  // S6
-  EXPECT_EQ(step(), JobStep::going_on);
+  EXPECT_EQ(step(), JobStep::in_progress);
   EXPECT_EQ(reported, Words{"submitted ref"});
 }
 
@@ -87,11 +87,11 @@ TEST_F(JobSteps, SubmitWhatIsAbsent) {  // S6
 // it.
 TEST_F(JobSteps, ALearnedRefIsToldBeforeTheEnd) {
   executor.state = JobState::running;
-  EXPECT_EQ(step(), JobStep::going_on);
+  EXPECT_EQ(step(), JobStep::in_progress);
   EXPECT_EQ(reported, Words{});
   executor.learned = "codex:1";
-  EXPECT_EQ(step(), JobStep::going_on);
-  EXPECT_EQ(step(), JobStep::going_on);
+  EXPECT_EQ(step(), JobStep::in_progress);
+  EXPECT_EQ(step(), JobStep::in_progress);
   EXPECT_EQ(reported, Words{"submitted codex:1"});
   executor.learned = "codex:2";
   executor.state = JobState::lost;
@@ -105,7 +105,7 @@ TEST_F(JobSteps, AFailedSubmitMayHaveStartedTheJob) {  // S6
   EXPECT_EQ(reported, (Words{"trouble UNHEARD", "trouble UNHEARD", "trouble UNHEARD"}));
   // The third submit did reach the executor: a new attempt would run beside this job.
   executor.state = JobState::running;
-  EXPECT_EQ(step(), JobStep::going_on);
+  EXPECT_EQ(step(), JobStep::in_progress);
   EXPECT_EQ(executor.asked.back(), "poll");
 }
 
@@ -131,8 +131,8 @@ TEST_F(JobSteps, ACanceledJobIsNeverSubmitted) {  // S6, S11
 
 TEST_F(JobSteps, CancelIsSentOnceAndItsEndAwaited) {  // S11
   executor.state = JobState::running;
-  EXPECT_EQ(step(true), JobStep::going_on);
-  EXPECT_EQ(step(true), JobStep::going_on);
+  EXPECT_EQ(step(true), JobStep::in_progress);
+  EXPECT_EQ(step(true), JobStep::in_progress);
   EXPECT_EQ(executor.asked, (Words{"cancel", "poll", "poll"}));
 }
 

@@ -116,7 +116,7 @@ TEST_F(ProjectorHold, ATableThatComesBackEmptyIsFilledAnew) {
   below.refusal = StoreError::Kind::io;
   append();
   EXPECT_TRUE(query(log.tail()));
-  below.comes_back_with = 0;
+  below.reopened_position = 0;
   below.refusal.reset();
   wait_until([&] { return below.applied() == log.tail() && !follower->held(); });
   EXPECT_TRUE(query(log.tail()));

@@ -61,7 +61,7 @@ TEST_F(RpcLockFile, WhatCantBeReadAsALockMakesWay) {  // L4
     const auto taken = acquire("ann", with_root());
     EXPECT_EQ(code_of(taken), "") << reason;
     EXPECT_TRUE(replaced().starts_with(reason)) << replaced() << " for " << reason;
-    word("lock.release", token_of(taken));
+    call_lock("lock.release", token_of(taken));
   }
 }
 
@@ -70,7 +70,7 @@ TEST_F(RpcLockFile, WhatIsNoFileMakesWayToo) {  // L4
     const auto taken = acquire("ann", with_root());
     EXPECT_EQ(code_of(taken), "");
     EXPECT_EQ(replaced(), reason);
-    word("lock.release", token_of(taken));
+    call_lock("lock.release", token_of(taken));
     std::filesystem::remove_all(file());
   };
   std::filesystem::create_directories(file() / "inside");
@@ -169,7 +169,7 @@ TEST_F(RpcLockFile, WhatThisLogGrantedCountsForNothing) {  // L4
   json::object mirror = granted;
   mirror["schema_version"] = "lock.v1";
   write(json::serialize(mirror) + "\n");
-  word("lock.release", 1);
+  call_lock("lock.release", 1);
   // The file is still there, as after a crash between the release and its removal.
   EXPECT_EQ(code_of(acquire("bob", with_root())), "");
   EXPECT_EQ(replaced(), "nothing");
@@ -183,13 +183,13 @@ TEST_F(RpcLockFile, AnotherKeysHolderHasTheRunRoot) {  // L4
   const auto refused = ask("lock.acquire", other);
   EXPECT_EQ(code_of(refused), "LOCK_HELD");
   EXPECT_EQ(details_of(refused).at("owner"), "ann");
-  word("lock.release", 1);
+  call_lock("lock.release", 1);
   EXPECT_EQ(code_of(ask("lock.acquire", other)), "");
 }
 
 TEST_F(RpcLockFile, AFileThatOnlyClaimsToBeOfThisLogIsAStrangers) {  // L4
   json::object mirror = acquire("ann", with_root()).at("result").as_object();
-  word("lock.release", 1);
+  call_lock("lock.release", 1);
   mirror["acquired_at"] = format_time(clock.wall_ns() + 1);
   mirror["expires_at"] = format_time(clock.wall_ns() + 60'000'000'000);
   write(json::serialize(mirror));

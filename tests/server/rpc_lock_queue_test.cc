@@ -28,7 +28,7 @@ TEST_F(RpcLock, WhoWaitsGetsItInTheOrderOfArrival) {
   const auto granted = bob->next();
   EXPECT_EQ(granted.at("result").at("owner"), "bob");
   EXPECT_EQ(outcome(*eve), "waits");
-  word("lock.release", token_of(granted));
+  call_lock("lock.release", token_of(granted));
   serve();
   EXPECT_EQ(outcome(*eve), "eve");
   EXPECT_EQ(locks.size(), 0U);
@@ -53,7 +53,7 @@ TEST_F(RpcLock, WhoMayNotExtendItsOwnNamesHoldWaitsForIt) {  // L2
   const auto other = waiter("ann", R"(,"extend":false)");
   serve();
   EXPECT_EQ(outcome(*other), "waits");
-  word("lock.release", token_of(held));
+  call_lock("lock.release", token_of(held));
   serve();
   const auto granted = other->next();
   EXPECT_EQ(granted.at("result").at("extended"), false);
@@ -64,11 +64,11 @@ TEST_F(RpcLock, TheLeaseThatIsWaitedForMayBecomeLongerOrShorter) {
   acquire("ann");
   const auto bob = waiter("bob");
   clock.advance_ms(500);
-  word("lock.refresh", 1, R"(,"lease_ms":3000)");
+  call_lock("lock.refresh", 1, R"(,"lease_ms":3000)");
   clock.advance_ms(600);
   serve();
   EXPECT_EQ(outcome(*bob), "waits");
-  word("lock.refresh", 1, R"(,"lease_ms":100)");
+  call_lock("lock.refresh", 1, R"(,"lease_ms":100)");
   EXPECT_EQ(locks.next_due_ns(), clock.monotonic_ns() + 100'000'000);
   clock.advance_ms(100);
   serve();
@@ -105,7 +105,7 @@ TEST_F(RpcLock, WhoIsGoneIsGivenNothing) {
   const auto disconnected = waiter("bob");
   const auto eve = waiter("eve");
   disconnected->is_closed = true;
-  word("lock.release", 1);
+  call_lock("lock.release", 1);
   serve();
   EXPECT_EQ(outcome(*disconnected), "waits");
   EXPECT_EQ(outcome(*eve), "eve");
@@ -115,7 +115,7 @@ TEST_F(RpcLock, TwoWaitsUnderOneCommandIdAreOneGrant) {
   acquire("ann");
   const auto first = waiter("bob", R"(,"command_id":"c")");
   const auto again = waiter("bob", R"(,"command_id":"c")");
-  word("lock.release", 1);
+  call_lock("lock.release", 1);
   serve();
   EXPECT_EQ(outcome(*first), "bob");
   EXPECT_EQ(again->next().at("result").at("replayed"), true);

@@ -22,8 +22,8 @@ class RpcLock : public ::testing::Test, protected RpcSite {
     return ask("lock.acquire",
                R"({"key":"deploy","lease_ms":1000,"owner":")" + owner + "\"" + more + "}");
   }
-  boost::json::object word(const std::string& method, std::uint64_t token,
-                           const std::string& more = {}) {
+  boost::json::object call_lock(const std::string& method, std::uint64_t token,
+                                const std::string& more = {}) {
     return ask(method, R"({"key":"deploy","token":)" + std::to_string(token) + more + "}");
   }
   static std::uint64_t token_of(const boost::json::object& answer) {

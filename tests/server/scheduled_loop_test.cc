@@ -97,8 +97,8 @@ TEST_F(ScheduledLoopTest, ATriggerAndADueTimeTogetherAreOneTickAndOneSkip) {  //
   loop->arm("server down");
   slow = true;
   pass_ms(40'000);
-  Triggered reply;
-  loop->trigger("now", false, [&reply](const Triggered& triggered) { reply = triggered; });
+  TriggerResult reply;
+  loop->trigger("now", false, [&reply](const TriggerResult& triggered) { reply = triggered; });
   commit_all();
   EXPECT_FALSE(reply.began);
   EXPECT_EQ(reply.token, 1U);
@@ -262,9 +262,9 @@ TEST_F(ScheduledLoopTest, ATriggerThatThereIsNoSpaceForSaysSo) {
   engine.flush();
   ASSERT_TRUE(committer.held.has_value());
   finish(AppendStatus::full);
-  std::vector<Triggered> replies;
+  std::vector<TriggerResult> replies;
   loop->trigger("now", false,
-                [&replies](const Triggered& triggered) { replies.push_back(triggered); });
+                [&replies](const TriggerResult& triggered) { replies.push_back(triggered); });
   ASSERT_EQ(replies.size(), 1U);
   EXPECT_FALSE(replies.front().began);
   ASSERT_TRUE(replies.front().refused);

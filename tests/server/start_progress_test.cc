@@ -41,7 +41,7 @@ TEST(StartProgress, AsksForTimeWhileItWorksAndNotWhileItHangs) {
 TEST(ServiceManager, AStatusIsOneLine) {
   const TemporaryDirectory directory;
   test::NotifySocket manager(directory.path() / "notify");
-  tell_status("one\nREADY=1");
+  notify_status("one\nREADY=1");
   EXPECT_EQ(manager.next(), "STATUS=one READY=1");
 }
 

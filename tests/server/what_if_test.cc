@@ -26,7 +26,7 @@ PipelineDefinition work_pipeline(std::int64_t lease_ms) {
 
 RecordedAttempt lasting(std::int64_t seconds) {
   RecordedAttempt attempt;
-  attempt.ending = AttemptEnding::told;
+  attempt.ending = AttemptEnding::reported;
   attempt.worked_ns = seconds * ns_per_s;
   return attempt;
 }

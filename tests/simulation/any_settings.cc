@@ -6,7 +6,7 @@
 
 #include <boost/json/object.hpp>
 
-#include "domain/own_loops.h"
+#include "domain/service_loops.h"
 
 namespace signalbox::simulation {
 namespace {

@@ -54,7 +54,8 @@ struct AuditedRun {
 };
 
 // Reports a violation: `record` contradicts the records before it.
-inline void find_wrong(Environment& environment, const Record& record, const std::string& what) {
+inline void report_contradiction(Environment& environment, const Record& record,
+                                 const std::string& what) {
   environment.violate("position " + std::to_string(record.position) + ", " +
                       std::string(tag_of(record.event).name) + " of " + to_string(record.stream) +
                       ": " + what);

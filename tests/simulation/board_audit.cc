@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "domain/own_loops.h"
+#include "domain/service_loops.h"
 
 namespace signalbox::simulation {
 namespace {
@@ -46,7 +46,7 @@ void BoardAudit::read_project(const Record& record) {
 // H3: a policy is adopted as its author meant it.
 void BoardAudit::read_policy(const Record& record, AuditedProject& project) {
   if (const auto* adopted = event_as<PolicyAdopted>(record.event)) {
-    if (!repositories_.was_told_lately(project.repository, adopted->digest)) {
+    if (!repositories_.was_read_lately(project.repository, adopted->digest)) {
       wrong(record, "that isn't what lies in the repository");
     }
     const PolicyDraft* draft = repositories_.find_draft(adopted->digest);
@@ -60,7 +60,7 @@ void BoardAudit::read_policy(const Record& record, AuditedProject& project) {
     project.digest = adopted->digest;
     project.refused = {};
   } else if (const auto* refused = event_as<PolicyRefused>(record.event)) {
-    if (!repositories_.was_told_lately(project.repository, refused->digest)) {
+    if (!repositories_.was_read_lately(project.repository, refused->digest)) {
       wrong(record, "that isn't what lies in the repository");
     }
     const PolicyDraft* draft = repositories_.find_draft(refused->digest);
@@ -87,7 +87,7 @@ void BoardAudit::read_tick(const Record& record) {
   if (loop != heartbeat_loop_name) return;
   for (const auto& [name, project] : projects_) {
     const Digest& in_force = project.refused.is_zero() ? project.digest : project.refused;
-    if (!repositories_.was_told_lately(project.repository, in_force)) {
+    if (!repositories_.was_read_lately(project.repository, in_force)) {
       wrong(record, "the policy of " + name + " wasn't read before it");
     }
   }

@@ -86,7 +86,7 @@ class BoardAudit {
   // Returns what keeps the card from being started now, or empty.
   [[nodiscard]] std::string obstacle(const AuditedCard& card) const;
   void wrong(const Record& record, const std::string& what) {
-    find_wrong(environment_, record, what);
+    report_contradiction(environment_, record, what);
   }
 
   Environment& environment_;

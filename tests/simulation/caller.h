@@ -39,7 +39,7 @@ class Caller final : public Recipient {
   void receive(const std::string& line) override;
   [[nodiscard]] std::string address() const override { return address_; }
   // Makes the caller one from another machine, which isn't the server's own user.
-  void comes_from(std::string address) { address_ = std::move(address); }
+  void set_address(std::string address) { address_ = std::move(address); }
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const std::string& last_method() const { return method_; }
 

@@ -17,7 +17,7 @@ class ClockCheck {
 
   // Notes that the wall clock was set by `by_ns`, or that the server stopped for that long. The
   // server runs again at `running_at_ns` (monotonic).
-  void parted(std::int64_t by_ns, std::int64_t running_at_ns) {
+  void clock_jumped(std::int64_t by_ns, std::int64_t running_at_ns) {
     // Two jumps shortly after one another may cancel out, so only a single one must be reported.
     const bool is_certain = !due_ns_ && std::abs(by_ns) > certain_ns &&
                             environment_.schedule.monotonic_ns() >= alone_from_ns_;

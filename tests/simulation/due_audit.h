@@ -28,7 +28,7 @@ class DueAudit {
   // space, or the clock was set.
   void disturbed(std::int64_t until_ns) { disturbed_until_ns_ = until_ns; }
   // Follows the wall clock. Called after every step.
-  void look_at_clock();
+  void follow_wall_clock();
   // Checks, once the server has been up for long enough, that no due time was left without an
   // event.
   void finished() const;

@@ -28,7 +28,7 @@ class HeldLocks {
     holds_[key][owner] = {token, until_ns};
   }
   // Records that `owner` no longer relies on the lock.
-  void let_go(const std::string& key, const std::string& owner) { holds_[key].erase(owner); }
+  void stop_relying(const std::string& key, const std::string& owner) { holds_[key].erase(owner); }
 
   // Returns the token of one of the latest grants, for a client whose work depends on a lock. The
   // lock may be lost by now. Returns 0 if there was no grant.

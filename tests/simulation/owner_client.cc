@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "domain/own_loops.h"
+#include "domain/service_loops.h"
 #include "server/rpc/pipeline_json.h"
 #include "tests/simulation/any_settings.h"
 #include "tests/simulation/simulated_repositories.h"

@@ -38,7 +38,7 @@ class PlanAudit {
   void read_failure(const Record& record, AuditedRun& run, AuditedStep& step,
                     ErrorClass error_class, bool another_follows);
   void wrong(const Record& record, const std::string& what) {
-    find_wrong(environment_, record, what);
+    report_contradiction(environment_, record, what);
   }
 
   Environment& environment_;

@@ -22,12 +22,12 @@ std::size_t RegisterAudit::open_runs() const {
 }
 
 void RegisterAudit::wrong(const Record& record, const std::string& what) {
-  find_wrong(environment_, record, what);
+  report_contradiction(environment_, record, what);
 }
 
 void RegisterAudit::read(const Commit& commit) {
   lost_locks_.clear();
-  told_of_.clear();
+  touched_runs_.clear();
   for (const Record& record : commit) read(record);
   finish_commit(tail_);
 }
@@ -39,7 +39,7 @@ void RegisterAudit::finish_commit(Position position) {
     environment_.violate(where + "a start after a crash, and nothing says what was in flight");
     in_flight_.reset();
   }
-  for (const auto& [id, retried] : told_of_) {
+  for (const auto& [id, retried] : touched_runs_) {
     plans_.finish_commit(position, to_string(id), runs_[id], retried);
   }
   if (lost_locks_.empty()) return;
@@ -74,7 +74,7 @@ void RegisterAudit::read(const Record& record) {
   if (const auto* started = event_as<RunStarted>(record.event)) return start(record, *started);
   const auto place = runs_.find(record.stream.run_id);
   if (place == runs_.end()) return wrong(record, "its run was never started");
-  const bool first_word = told_of_.try_emplace(record.stream.run_id, false).second;
+  const bool first_word = touched_runs_.try_emplace(record.stream.run_id, false).second;
   if (const auto* retried = event_as<RunRetried>(record.event)) {
     if (!first_word) wrong(record, "it comes with the end of the run");
     return retry(record, place->second, *retried);
@@ -141,7 +141,7 @@ void RegisterAudit::claim(const Record& record, AuditedRun& run, const StationCl
 
 // S11: a retry begins at the station that failed, and resets no other.
 void RegisterAudit::retry(const Record& record, AuditedRun& run, const RunRetried& retried) {
-  told_of_[record.stream.run_id] = true;
+  touched_runs_[record.stream.run_id] = true;
   turns_.retry(record, run, retried);
   if (environment_.violation) return;
   run.failed_plan = std::exchange(run.plan, std::nullopt);

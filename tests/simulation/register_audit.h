@@ -92,7 +92,7 @@ class RegisterAudit {
   std::optional<std::set<Token>>
       in_flight_;  // at the crash that the present commit is a start after
   std::set<std::string> succeeded_jobs_;
-  std::map<RunId, bool> told_of_;  // runs in the commit that is being read; true: retried
+  std::map<RunId, bool> touched_runs_;  // runs in the commit that is being read; true: retried
   std::map<std::pair<std::string, std::string>, std::int64_t> denials_;  // by actor and method
 };
 

@@ -120,7 +120,7 @@ void RunRootFiles::apply(const FileChange& change) {
 }
 
 FoundFile RunRootFiles::look(const std::string& path) {
-  sight_ = Sight{path, files_.contains(path), std::nullopt};
+  sight_ = FileObservation{path, files_.contains(path), std::nullopt};
   const auto place = files_.find(path);
   if (place == files_.end()) return {};
   const File& file = place->second;
@@ -181,7 +181,7 @@ bool RunRootFiles::put(const std::string& path, ForeignFile file) {
   return true;
 }
 
-void RunRootFiles::take_away(const std::string& path) {
+void RunRootFiles::remove_foreign_file(const std::string& path) {
   const auto place = files_.find(path);
   if (place == files_.end() || !place->second.foreign) return;  // it was replaced by the service
   environment_.note("somebody takes " + path + " away");

@@ -41,18 +41,20 @@ class RunRootFiles {
   using Written = std::function<void(const std::string& error)>;
   // Calls `written` once all files up to `position` are written, or at once if they are.
   void when_written(Position position, Written written);
-  // Returns what the service finds at `path`, and keeps it as the sight for take_sight().
+  // Returns what the service finds at `path`, and keeps it as the sight for take_observation().
   [[nodiscard]] FoundFile look(const std::string& path);
 
   // What the service found at a path. It is taken after the read, and set with decide_by() while
   // the decision that depends on it runs.
-  struct Sight {
+  struct FileObservation {
     std::string path;
     bool is_there = false;
     std::optional<ForeignFile> foreign;
   };
-  [[nodiscard]] std::optional<Sight> take_sight() { return std::exchange(sight_, std::nullopt); }
-  void decide_by(std::optional<Sight> sight) { decides_by_ = std::move(sight); }
+  [[nodiscard]] std::optional<FileObservation> take_observation() {
+    return std::exchange(sight_, std::nullopt);
+  }
+  void decide_by(std::optional<FileObservation> sight) { decides_by_ = std::move(sight); }
   // Checks that what was decided agrees with what was found.
   void applied(std::span<const Record> records) const;
 
@@ -61,7 +63,7 @@ class RunRootFiles {
   // Creates the file like open(O_EXCL): returns false if the path exists.
   bool put(const std::string& path, ForeignFile file);
   // Removes the file if it is still the foreign one.
-  void take_away(const std::string& path);
+  void remove_foreign_file(const std::string& path);
   // Returns true if a foreign file was at `path` at any time since then (monotonic).
   [[nodiscard]] bool had_foreign(const std::string& path, std::int64_t since_ns) const;
 
@@ -100,8 +102,8 @@ class RunRootFiles {
   Owner owner_ = outside;
   bool write_planned_ = false;
   std::deque<std::pair<Position, Written>> waiting_;
-  std::optional<Sight> sight_;
-  std::optional<Sight> decides_by_;
+  std::optional<FileObservation> sight_;
+  std::optional<FileObservation> decides_by_;
 };
 
 }  // namespace signalbox::simulation

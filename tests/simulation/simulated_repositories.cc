@@ -126,7 +126,7 @@ const PolicyDraft* SimulatedRepositories::find_draft(const Digest& digest) const
   return place == drafts_.end() ? nullptr : &place->second;
 }
 
-bool SimulatedRepositories::was_told_lately(const std::string& repository,
+bool SimulatedRepositories::was_read_lately(const std::string& repository,
                                             const Digest& digest) const {
   const auto place = repositories_.find(repository);
   return place != repositories_.end() &&

@@ -53,7 +53,7 @@ class SimulatedRepositories final : public BoardFiles {
   [[nodiscard]] const PolicyDraft* find_draft(const Digest& digest) const;
   // Returns true if one of the service's last few reads of the repository's policy gave this
   // digest: that of the file, that of the error, or zero for no file.
-  [[nodiscard]] bool was_told_lately(const std::string& repository, const Digest& digest) const;
+  [[nodiscard]] bool was_read_lately(const std::string& repository, const Digest& digest) const;
   // Returns true if the run has no worktree, or one that was reported as not removable.
   [[nodiscard]] bool is_accounted_for(const RunId& run_id) const;
 

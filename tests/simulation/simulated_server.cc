@@ -203,7 +203,7 @@ BlockingPool SimulatedServer::blocking_pool() {
           [this](std::function<void()> then) {
             environment_.schedule.after(
                 environment_.random.between(0, 1000) * ns_per_us, owner_,
-                [this, then = std::move(then), sight = files_.take_sight()] {
+                [this, then = std::move(then), sight = files_.take_observation()] {
                   timer_loop_.check_for_clock_jump(stopping_);
                   files_.decide_by(sight);
                   then();
@@ -231,7 +231,7 @@ BlockingPool SimulatedServer::board_files_pool() {
 
 void SimulatedServer::run_due_loops() {
   if (environment_.mutant == Mutant::skip_unrecorded && !engine_.storage_full()) {
-    pass_over_skips(engine_.world(), loops_, environment_.schedule.monotonic_ns());
+    drop_skips(engine_.world(), loops_, environment_.schedule.monotonic_ns());
   }
   loops_.run_due();
 }
@@ -239,7 +239,7 @@ void SimulatedServer::run_due_loops() {
 void SimulatedServer::apply(std::span<const Record> records) {
   tamper_with(environment_.mutant, engine_.world(), records);
   for (const Record& record : records) {
-    if (const auto command = unasked(environment_.mutant, record)) {
+    if (const auto command = injected_command(environment_.mutant, record)) {
       post([this, command = *command] { (void)engine_.begin(by_the_service).apply(command); });
     }
   }

@@ -65,7 +65,7 @@ class Simulation {
   void step() {
     ++steps_;
     SIGNALBOX_CHECK(environment_.schedule.step());
-    oracle_.due().look_at_clock();
+    oracle_.due().follow_wall_clock();
     look_for_standstill();
     if (environment_.crash_wanted) return crash();
     if (server_ != nullptr && server_->ended()) return end_server();
@@ -114,7 +114,7 @@ class Simulation {
     environment_.schedule.jump_wall(by_ms * ns_per_ms);
     disturb(environment_.schedule.monotonic_ns());
     if (server_ != nullptr) {
-      oracle_.clock().parted(by_ms * ns_per_ms, environment_.schedule.monotonic_ns());
+      oracle_.clock().clock_jumped(by_ms * ns_per_ms, environment_.schedule.monotonic_ns());
     }
   }
 
@@ -123,7 +123,7 @@ class Simulation {
     environment_.note("the server stalls");
     next_stall_ns_ = end_ns + stall_pause_ns;
     environment_.schedule.stall(life_, duration_ns);
-    oracle_.clock().parted(duration_ns, end_ns);
+    oracle_.clock().clock_jumped(duration_ns, end_ns);
     disturb(end_ns);
     if (duration_ns > noticed_stall_ns) oracle_.stopped_until(end_ns);
   }
@@ -209,7 +209,7 @@ class Simulation {
   void compare_digests() {
     if (server_ == nullptr || !server_->engine().idle()) return;
     // These mutants change the world itself; the consequences are what has to be found.
-    if (parts_from_log(options_.mutant)) return;
+    if (differs_from_log(options_.mutant)) return;
     compared_at_step_ = steps_;
     const World& world = server_->engine().world();
     files_.examine(world);

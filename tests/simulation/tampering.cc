@@ -123,7 +123,7 @@ std::string tampered_line(Mutant mutant, const World& world, const std::string& 
 }
 
 void tamper_with(Mutant mutant, const World& world, std::span<const Record> records) {
-  if (!parts_from_log(mutant)) return;
+  if (!differs_from_log(mutant)) return;
   for (const Record& record : records) {
     if (record.stream.kind == StreamKind::card) tamper_with_card(mutant, world, record);
     Run* run = record.stream.kind == StreamKind::run ? run_of(world, record) : nullptr;
@@ -163,7 +163,7 @@ void tamper_with_start(Mutant mutant, const BoardRhythm& rhythm, World& world) {
   }
 }
 
-void pass_over_skips(const World& world, const ServiceLoops& loops, std::int64_t monotonic_ns) {
+void drop_skips(const World& world, const ServiceLoops& loops, std::int64_t monotonic_ns) {
   World& own = const_cast<World&>(world);
   for (ScheduledLoop* loop : loops.all()) {
     const auto known = own.loops.find(loop->name());
@@ -173,7 +173,7 @@ void pass_over_skips(const World& world, const ServiceLoops& loops, std::int64_t
   }
 }
 
-std::optional<Command> unasked(Mutant mutant, const Record& record) {
+std::optional<Command> injected_command(Mutant mutant, const Record& record) {
   if (mutant == Mutant::quota_reset_ignored) {
     const auto* deferred = event_as<StationDeferred>(record.event);
     if (deferred != nullptr && deferred->reason == WaitReason::quota) {
@@ -187,7 +187,7 @@ std::optional<Command> unasked(Mutant mutant, const Record& record) {
   return std::nullopt;
 }
 
-bool parts_from_log(Mutant mutant) {
+bool differs_from_log(Mutant mutant) {
   switch (mutant) {
     case Mutant::pause_starts_attempts:
     case Mutant::budget_unchecked:

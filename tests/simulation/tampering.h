@@ -26,13 +26,13 @@ void tamper_with(Mutant mutant, const World& world, std::span<const Record> reco
 void tamper_with_start(Mutant mutant, const BoardRhythm& rhythm, World& world);
 // Makes a tick that is due while another is under way disappear. Called before the board's loops
 // run what is due.
-void pass_over_skips(const World& world, const ServiceLoops& loops, std::int64_t monotonic_ns);
+void drop_skips(const World& world, const ServiceLoops& loops, std::int64_t monotonic_ns);
 
 // Returns a command that nobody sent and that the mutant derives from the record.
-std::optional<Command> unasked(Mutant mutant, const Record& record);
+std::optional<Command> injected_command(Mutant mutant, const Record& record);
 
 // Returns true if the mutant's world differs from the log. The comparison with the log is skipped
 // then: it alone would find the mutant, and the consequences are to be found.
-bool parts_from_log(Mutant mutant);
+bool differs_from_log(Mutant mutant);
 
 }  // namespace signalbox::simulation

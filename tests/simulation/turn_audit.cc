@@ -116,7 +116,7 @@ void TurnAudit::read_hold(const Record& record, AuditedRun& run, const StationHe
   if (!run.has_station() || held.station != run.station().name) {
     return wrong(record, "station " + held.station + " is not the one in turn");
   }
-  if (run.waiting && waits_for_a_person(*run.waiting)) wrong(record, "it waits for somebody");
+  if (run.waiting && waits_for_person(*run.waiting)) wrong(record, "it waits for somebody");
   const bool approval = run.station().executor == ExecutorKind::approval;
   if (held.reason != (approval ? WaitReason::approval : WaitReason::budget)) {
     wrong(record, "for another reason than there is");

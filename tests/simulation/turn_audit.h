@@ -40,7 +40,7 @@ class TurnAudit {
   void read_budget(const Record& record, AuditedRun& run, const RunBudgetRaised& raised);
   void check_limit_met(const Record& record, const SentCommand& sent);
   void wrong(const Record& record, const std::string& what) {
-    find_wrong(environment_, record, what);
+    report_contradiction(environment_, record, what);
   }
 
   Environment& environment_;

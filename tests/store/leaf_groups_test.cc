@@ -23,7 +23,7 @@ class DroppedTree {
   // Drops all records up to `position` except `kept`, which are records that the log has.
   void drop(Position position, std::vector<PositionRange> kept) {
     LeafGrouping grouping(horizon_, kept, position);
-    for (const std::uint64_t number : grouping.reconsidered()) {
+    for (const std::uint64_t number : grouping.groups_to_update()) {
       auto group = decode_leaf_group(number, stored_.at(number));
       RC_ASSERT(group.has_value());
       grouping.take(std::move(*group));
@@ -130,7 +130,7 @@ TEST(LeafGroups, OfOtherBytesAreDamaged) {
 TEST(Horizon, TellsWhatIsThere) {
   Horizon horizon;
   EXPECT_FALSE(horizon.first_dropped(1, 100));
-  EXPECT_EQ(horizon.next_there(1), 1U);
+  EXPECT_EQ(horizon.next_present(1), 1U);
   horizon.position = 20;
   append_range(horizon.kept, {3, 4});
   append_range(horizon.kept, {5, 6});
@@ -142,10 +142,10 @@ TEST(Horizon, TellsWhatIsThere) {
   EXPECT_EQ(horizon.first_dropped(4, 7), 7U);
   EXPECT_EQ(horizon.first_dropped(20, 100), std::nullopt);
   EXPECT_EQ(horizon.first_dropped(19, 19), 19U);
-  EXPECT_EQ(horizon.next_there(1), 3U);
-  EXPECT_EQ(horizon.next_there(5), 5U);
-  EXPECT_EQ(horizon.next_there(7), 20U);
-  EXPECT_EQ(horizon.next_there(21), 21U);
+  EXPECT_EQ(horizon.next_present(1), 3U);
+  EXPECT_EQ(horizon.next_present(5), 5U);
+  EXPECT_EQ(horizon.next_present(7), 20U);
+  EXPECT_EQ(horizon.next_present(21), 21U);
   Sha256 sha256;
   for (int leaf = 0; leaf < 20; ++leaf) append_leaf(horizon.frontier, Digest{}, sha256);
   horizon.dropped_at = 25;

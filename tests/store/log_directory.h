@@ -21,7 +21,7 @@ void append_commits(EventLog& log, int commits);
 Stored<std::vector<Record>> all_records(const EventLog& log);
 
 // Returns every record after the horizon, or the error of the scan.
-Stored<std::vector<Record>> records_there(const EventLog& log);
+Stored<std::vector<Record>> records_after_horizon(const EventLog& log);
 
 // The arguments of EventLog::drop(): the commit with its HistoryDropped event, and the drop.
 struct PreparedDrop {

@@ -125,7 +125,7 @@ std::vector<Commit> commits_after(Position tail, const Append& append, std::size
 std::vector<PositionRange> kept_with_notes(const RocksEventLog& log, const Commit& kept,
                                            Position until) {
   std::vector<PositionRange> ranges{{kept.front().position, kept.back().position}};
-  for (const Record& record : records_there(log).value_or(std::vector<Record>())) {
+  for (const Record& record : records_after_horizon(log).value_or(std::vector<Record>())) {
     const auto* note = event_as<PayloadRedacted>(record.event);
     if (note == nullptr || record.position > until) continue;
     if (note->redacted_position < kept.front().position) continue;
@@ -190,7 +190,7 @@ std::unique_ptr<RocksEventLog> PowerLossSession::open(const std::string& about) 
 
 void PowerLossSession::check_opened(const RocksEventLog& log, const std::string& about) {
   const ExpectedLog expected = expected_after(disk_.operations());
-  const auto records = records_there(log);
+  const auto records = records_after_horizon(log);
   ASSERT_TRUE(records) << about << ": " << records.error().message;
   EXPECT_GE(log.tail(), expected.acknowledged) << about;
   expect_as_sent(log, *records, expected, about);
@@ -220,7 +220,7 @@ bool PowerLossSession::append(RocksEventLog& log, const MakeCommits& commits,
     EXPECT_GT(disk_.faults(), 0U) << about << ": " << result.message;
     EXPECT_EQ(log.tail(), tail) << about;
     if (result.status != AppendStatus::full) return false;
-    const auto records = records_there(log);
+    const auto records = records_after_horizon(log);
     EXPECT_TRUE(records && records->size() == tail - log.horizon().position)
         << about << ": full, and not readable";
     if (attempt == 3) disk_.heal();
@@ -248,7 +248,7 @@ bool PowerLossSession::redact(RocksEventLog& log, const std::string& text,
                               const std::string& about) {
   const Position tail = log.tail();
   Position position = 0;
-  const auto records = records_there(log);
+  const auto records = records_after_horizon(log);
   if (!records) {
     ADD_FAILURE() << about << ": not readable before a redaction";
     return false;
@@ -366,7 +366,7 @@ void check_recovery(const std::filesystem::path& data, const ExpectedLog& expect
   EXPECT_GE(tail, expected.acknowledged) << about << ": acknowledged, and gone";
   EXPECT_TRUE(tail == 0 || std::ranges::count(expected.ends, tail) == 1)
       << about << ": the log ends at " << tail << ", within a command";
-  const auto records = records_there(**log);
+  const auto records = records_after_horizon(**log);
   ASSERT_TRUE(records) << about << ": " << records.error().message;
   expect_as_sent(**log, *records, expected, about);
   expect_erased(data, expected, tail, about);
@@ -382,7 +382,7 @@ void check_recovery(const std::filesystem::path& data, const ExpectedLog& expect
   reading.read_only = true;
   const auto again = RocksEventLog::open(data, reading);
   ASSERT_TRUE(again) << about << ", again: " << again.error().message;
-  const auto all = records_there(**again);
+  const auto all = records_after_horizon(**again);
   ASSERT_TRUE(all) << about << ", again: " << all.error().message;
   ASSERT_EQ(all->size(), tail + more.size() - (*again)->horizon().position) << about;
   EXPECT_TRUE(std::equal(more.begin(), more.end(), all->end() - 2)) << about;

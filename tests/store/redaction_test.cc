@@ -126,15 +126,15 @@ TEST(RedactionLedger, NamesWhatItWasToldAndDidntMeet) {
     ASSERT_TRUE(ledger.note(parsed(entry->bytes)));
   };
   for (const Position position : {9, 7, 30}) announce(position);
-  EXPECT_EQ(ledger.unmet_before(7), std::vector<Position>{});
-  EXPECT_EQ(ledger.unmet_before(8), std::vector<Position>{7});
-  EXPECT_EQ(ledger.unmet_before(30), (std::vector<Position>{7, 9}));
-  EXPECT_EQ(ledger.unmet_before(31), (std::vector<Position>{7, 9, 30}));
+  EXPECT_EQ(ledger.missing_before(7), std::vector<Position>{});
+  EXPECT_EQ(ledger.missing_before(8), std::vector<Position>{7});
+  EXPECT_EQ(ledger.missing_before(30), (std::vector<Position>{7, 9}));
+  EXPECT_EQ(ledger.missing_before(31), (std::vector<Position>{7, 9, 30}));
   meet(7);
   meet(12);
-  EXPECT_EQ(ledger.unmet_before(31), (std::vector<Position>{9, 30}));
+  EXPECT_EQ(ledger.missing_before(31), (std::vector<Position>{9, 30}));
   ledger.forget(30);
-  EXPECT_EQ(ledger.unmet_before(31), std::vector<Position>{9});
+  EXPECT_EQ(ledger.missing_before(31), std::vector<Position>{9});
 }
 
 class RedactedLog : public testing::Test {

@@ -82,7 +82,7 @@ TEST_F(RocksLogDrop, IsFoundByEveryOpening) {
     const auto log = open_log(data_.path(), std::move(options));
     EXPECT_EQ(log->tail(), 601U);
     EXPECT_EQ(log->horizon().position, 450U);
-    EXPECT_TRUE(log->horizon().bytes_gone);
+    EXPECT_TRUE(log->horizon().files_rewritten);
     EXPECT_EQ(log->report().records_verified, 151U);
     EXPECT_EQ(log->base().value(), "base");
     const auto verified = log->verify(log->tail());
@@ -114,7 +114,7 @@ TEST_F(RocksLogDrop, LeavesNoByteOfIt) {
     auto log = open_log(data_.path());
     const PreparedDrop all = prepare_drop(*log, tree_, {}, "base");
     ASSERT_TRUE(log->drop(600, all.commit, all.drop));
-    ASSERT_TRUE(log->horizon().bytes_gone);
+    ASSERT_TRUE(log->horizon().files_rewritten);
     EXPECT_EQ(files_with(secret), 0);
   }
   EXPECT_EQ(files_with(secret), 0);
@@ -143,7 +143,7 @@ TEST_F(RocksLogDrop, IsFinishedByTheNextOpening) {
   }
   change("horizon", [](const std::string& bytes) {
     Horizon horizon = decode_horizon(bytes).value();
-    horizon.bytes_gone = false;
+    horizon.files_rewritten = false;
     return encode_horizon(horizon);
   });
   // Also adds an unreferenced base, as a drop leaves it that crashed before its batch.
@@ -156,7 +156,7 @@ TEST_F(RocksLogDrop, IsFinishedByTheNextOpening) {
   }
   {
     const auto log = open_log(data_.path());
-    EXPECT_TRUE(log->horizon().bytes_gone);
+    EXPECT_TRUE(log->horizon().files_rewritten);
     EXPECT_EQ(log->base().value(), "base");
   }
   auto database = RocksDatabase::open(data_ / "log", RocksDatabase::Mode::read_only, nullptr);

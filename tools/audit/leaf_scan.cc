@@ -85,7 +85,7 @@ class LeafTaker {
     }
     // Events can be about records up to the horizon, of which some are there and some aren't.
     const Horizon horizon = log_.log->horizon();
-    for (const Position position : redactions_.unmet_before(horizon.position + 1)) {
+    for (const Position position : redactions_.missing_before(horizon.position + 1)) {
       if (horizon.first_dropped(position, position)) {
         redactions_.forget(position);
         continue;

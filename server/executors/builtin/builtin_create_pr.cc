@@ -6,9 +6,9 @@
 #include "domain/try.h"
 #include "server/executors/builtin/builtin_intake.h"
 #include "server/executors/builtin/run_worktree.h"
+#include "server/git/check_scratch.h"
 #include "server/git/git_command.h"
 #include "server/git/git_identity.h"
-#include "server/git/smoke_data.h"
 #include "server/platform/atomic_file.h"
 #include "server/text/utf8_text.h"
 
@@ -26,16 +26,16 @@ std::string title_of(const BuiltinRequest& request) {
   std::string line = request.goal.substr(begin, request.goal.find('\n', begin) - begin);
   while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
   if (line.size() <= title_bytes_max) return line;
-  return std::string(utf8_beginning(line, title_bytes_max - 3)) + "…";
+  return std::string(utf8_prefix(line, title_bytes_max - 3)) + "…";
 }
 
 BuiltinStep commit_rest(const BuiltinRequest& request) {
   const GitOutcome status =
-      git(request.workspace, {"status", "--porcelain", "--", ".", without_smoke_data});
+      git(request.workspace, {"status", "--porcelain", "--", ".", exclude_check_scratch});
   if (!status.ok) return git_failed("cannot read what changed", status.message);
   if (status.output.empty()) return {};
   if (const GitOutcome added =
-          git(request.workspace, {"add", "--all", "--", ".", without_smoke_data});
+          git(request.workspace, {"add", "--all", "--", ".", exclude_check_scratch});
       !added.ok) {
     return git_failed("cannot add the changes", added.message);
   }
@@ -100,7 +100,7 @@ BuiltinSuccess success(const BuiltinRequest& request, const std::string& base,
 }  // namespace
 
 BuiltinOutcome builtin_create_pr(const BuiltinRequest& request) {
-  const std::string base = remembered_base(request);
+  const std::string base = recorded_base(request);
   if (base.empty() || !workspace_is_worktree(request)) {
     return builtin_failure(ErrorClass::config, "WORKSPACE_NOT_REPOSITORY",
                            "the workspace " + request.workspace.string() +

@@ -21,7 +21,7 @@ fs::path base_file(const BuiltinRequest& request) { return request.run_root / "b
 // Returns the base commit. It is resolved once and recorded, so that a repeated intake starts from
 // the same commit.
 tl::expected<std::string, Failure> settle_base(const BuiltinRequest& request) {
-  if (std::string known = remembered_base(request); !known.empty()) return known;
+  if (std::string known = recorded_base(request); !known.empty()) return known;
   const std::string base = request.base.empty() ? "HEAD" : request.base;
   const GitOutcome commit = git(request.repository, {"rev-parse", "--verify", "--quiet",
                                                      "--end-of-options", base + "^{commit}"});
@@ -45,7 +45,7 @@ bool is_run_worktree(const BuiltinRequest& request, WorkspaceState found) {
 BuiltinStep make_worktree(const BuiltinRequest& request, const std::string& base) {
   const auto lock = RepositoryLock::take(request.repository);
   if (!lock) return repository_busy(lock.error());
-  const WorkspaceState found = look_at_workspace(request);
+  const WorkspaceState found = inspect_workspace(request);
   if (is_run_worktree(request, found)) return mark_worktree(request);
   if (auto cleared = clear_workspace(request, found); !cleared) return cleared;
   const bool branch_exists =
@@ -64,7 +64,7 @@ BuiltinOutcome make_empty_workspace(const BuiltinRequest& request) {
 
 }  // namespace
 
-std::string remembered_base(const BuiltinRequest& request) {
+std::string recorded_base(const BuiltinRequest& request) {
   std::ifstream file(base_file(request));
   std::string commit;
   std::getline(file, commit);

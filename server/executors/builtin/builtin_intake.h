@@ -18,6 +18,6 @@ BuiltinOutcome builtin_intake(const BuiltinRequest& request);
 
 // Returns the commit that the run's branch started from, as intake recorded it; empty if intake
 // hasn't run.
-std::string remembered_base(const BuiltinRequest& request);
+std::string recorded_base(const BuiltinRequest& request);
 
 }  // namespace signalbox

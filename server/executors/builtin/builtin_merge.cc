@@ -67,9 +67,9 @@ tl::expected<std::string, Failure> find_commit(const BuiltinRequest& request,
 BuiltinStep make_merge_worktree(const BuiltinRequest& request, const std::string& base) {
   const auto lock = RepositoryLock::take(request.repository);
   if (!lock) return repository_busy(lock.error());
-  WorkspaceState found = look_at_workspace(request);
+  WorkspaceState found = inspect_workspace(request);
   if (found == WorkspaceState::worktree) {
-    if (auto removed = remove_tree_at_once(request.workspace); !removed) {
+    if (auto removed = remove_tree_atomically(request.workspace); !removed) {
       return storage_failed(removed.error());
     }
     found = WorkspaceState::nothing;
@@ -96,7 +96,7 @@ std::string message_of(const BuiltinRequest& request, const MergeInput& input,
                        const std::string& commit) {
   std::string title = input.title.substr(0, input.title.find('\n'));
   if (title.empty()) title = input.branch;
-  return "Merge: " + std::string(utf8_beginning(title, merge_title_bytes_max)) + "\n\nBranch " +
+  return "Merge: " + std::string(utf8_prefix(title, merge_title_bytes_max)) + "\n\nBranch " +
          input.branch + " at " + commit.substr(0, 12) + ".\n\nSignalbox-Run: " + request.run_id +
          "\n";
 }

@@ -19,7 +19,7 @@ enum class WorkspaceState {
   other,
 };
 // Returns what is at the workspace's path.
-WorkspaceState look_at_workspace(const BuiltinRequest& request);
+WorkspaceState inspect_workspace(const BuiltinRequest& request);
 
 // Clears the workspace's path: what is there is renamed to workspace.set-aside-N, and removed only
 // if it is unfinished. Error: STORAGE_FAILED (transient).

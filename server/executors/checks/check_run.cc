@@ -80,7 +80,7 @@ CheckResult run_check_and_clean_up(const PlannedCheck& check,
                                : outcome_text(cleaned);
   if (!cleaned.output.empty()) {
     *result.cleanup_failure +=
-        ": " + std::string(utf8_end(cleaned.output, cleanup_output_bytes_max));
+        ": " + std::string(utf8_suffix(cleaned.output, cleanup_output_bytes_max));
   }
   return result;
 }

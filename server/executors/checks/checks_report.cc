@@ -37,7 +37,7 @@ json::object to_json_object(const CheckDefinition& check, const CheckResult& res
   object["duration_ms"] = result.duration_ms;
   if (!whole) return object;
   object["timeout_ms"] = check.timeout_ms;
-  object["text"] = told(check, result);
+  object["text"] = describe_result(check, result);
   object["output"] = result.output;
   object["output_bytes"] = result.output_bytes;
   if (result.cleanup_failure) object["cleanup_failure"] = *result.cleanup_failure;
@@ -51,7 +51,7 @@ struct CheckGroup {
 
   void add(const CheckDefinition& check, const CheckResult& result) {
     names.emplace_back(result.name);
-    text += (text.empty() ? "" : ", ") + result.name + " (" + told(check, result) + ")";
+    text += (text.empty() ? "" : ", ") + result.name + " (" + describe_result(check, result) + ")";
   }
 };
 
@@ -108,7 +108,7 @@ std::string summary_of(const CheckedPlan& plan, const std::vector<CheckResult>& 
                      " checks passed (from " + plan.source + ").\n";
   for (std::size_t index = 0; index < results.size(); ++index) {
     const CheckResult& result = results[index];
-    text += "\n- " + result.name + ": " + told(plan.checks[index], result) + ", " +
+    text += "\n- " + result.name + ": " + describe_result(plan.checks[index], result) + ", " +
             std::to_string(result.duration_ms) + " ms";
     if (result.cleanup_failure) {
       text += "; its clean-up failed: " + *result.cleanup_failure;
@@ -117,14 +117,14 @@ std::string summary_of(const CheckedPlan& plan, const std::vector<CheckResult>& 
   for (const CheckResult& result : results) {
     if (result.ok || result.output.empty()) continue;
     text += "\n\n## " + result.name + "\n\n" +
-            std::string(utf8_end(result.output, summary_output_bytes_max));
+            std::string(utf8_suffix(result.output, summary_output_bytes_max));
   }
   return shortened(text, summary_bytes_max);
 }
 
 }  // namespace
 
-std::string told(const CheckDefinition& check, const CheckResult& result) {
+std::string describe_result(const CheckDefinition& check, const CheckResult& result) {
   if (result.timed_out) return "TIMEOUT after " + std::to_string(check.timeout_ms) + "ms";
   return outcome_text(result);
 }

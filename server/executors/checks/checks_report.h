@@ -23,6 +23,6 @@ std::string checks_json(const CheckedPlan& plan, const std::vector<CheckResult>&
 DeclaredResult checks_verdict(const CheckedPlan& plan, const std::vector<CheckResult>& results);
 
 // Returns outcome_text() or, for a timeout, "TIMEOUT after 500ms".
-std::string told(const CheckDefinition& check, const CheckResult& result);
+std::string describe_result(const CheckDefinition& check, const CheckResult& result);
 
 }  // namespace signalbox

@@ -10,7 +10,7 @@
 #include "server/executors/checks/checks_task.h"
 #include "server/executors/checks/instructions.h"
 #include "server/executors/job_directory.h"
-#include "server/git/smoke_data.h"
+#include "server/git/check_scratch.h"
 #include "server/git/tree_removal.h"
 #include "server/platform/atomic_file.h"
 #include "server/platform/child_process.h"
@@ -27,7 +27,7 @@ int refuse(const StoreError& error) {
 class ScratchDirectory {
  public:
   explicit ScratchDirectory(const std::filesystem::path& workspace)
-      : path_(workspace / smoke_data_name) {
+      : path_(workspace / check_scratch_name) {
     remove();  // what a killed station left
     std::error_code error;
     std::filesystem::create_directory(path_, error);
@@ -80,7 +80,7 @@ int run_checks_station(const std::filesystem::path& job_directory) {
       results.push_back(run_check_and_clean_up(check, workspace, task->grace_ms));
       std::printf("%s%s\n-- %s: %s\n", results.back().output.c_str(),
                   results.back().output.ends_with('\n') ? "" : "\n", check.name.c_str(),
-                  told(check, results.back()).c_str());
+                  describe_result(check, results.back()).c_str());
       std::fflush(stdout);
       // Written after each check, so that a station that times out shows how far it came.
       const auto saved =

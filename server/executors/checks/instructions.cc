@@ -37,7 +37,7 @@ tl::expected<void, std::string> add(PlannedCheck check, std::vector<PlannedCheck
   if (checks.size() == limits::checks_max) {
     return tl::unexpected("there are more than " + std::to_string(limits::checks_max) + " checks");
   }
-  check.name = std::string(utf8_beginning(check.name, check_name_bytes_max));
+  check.name = std::string(utf8_prefix(check.name, check_name_bytes_max));
   const std::string wanted = check.name;
   const auto is_taken = [&checks](const std::string& name) {
     return std::any_of(checks.begin(), checks.end(),
@@ -45,7 +45,7 @@ tl::expected<void, std::string> add(PlannedCheck check, std::vector<PlannedCheck
   };
   for (int number = 2; is_taken(check.name); ++number) {
     const std::string suffix = " (" + std::to_string(number) + ")";
-    check.name = std::string(utf8_beginning(wanted, check_name_bytes_max - suffix.size())) + suffix;
+    check.name = std::string(utf8_prefix(wanted, check_name_bytes_max - suffix.size())) + suffix;
   }
   checks.push_back(std::move(check));
   return {};

@@ -72,7 +72,7 @@ const std::vector<std::string>& agent_variables(Agent agent) {
   return agent == Agent::claude ? claude : codex;
 }
 
-std::string how_to_install(Agent agent) {
+std::string install_command(Agent agent) {
   return agent == Agent::claude ? "npm install -g @anthropic-ai/claude-code"
                                 : "npm install -g @openai/codex";
 }

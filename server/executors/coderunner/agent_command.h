@@ -21,6 +21,6 @@ std::vector<std::string> agent_command(const AgentTask& task, bool resume);
 const std::vector<std::string>& agent_variables(Agent agent);
 
 // Returns the command that installs the agent, for an error message.
-std::string how_to_install(Agent agent);
+std::string install_command(Agent agent);
 
 }  // namespace signalbox

@@ -94,7 +94,7 @@ class Call {
     if (lines_.finish_rest()) end_.cut_off = !last_line_was_valid_;
     end_.dropped_lines = lines_.dropped_lines();
     const std::string text = with_replacements(stderr_.tail());
-    end_.stderr_end = std::string(utf8_end(text, stderr_end_bytes_max));
+    end_.stderr_end = std::string(utf8_suffix(text, stderr_end_bytes_max));
   }
 
   const AgentCall& call_;

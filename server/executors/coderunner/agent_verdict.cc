@@ -72,7 +72,7 @@ AgentFailure not_started(const AgentTask& task, const AgentEnd& end) {
     return {ErrorClass::transient, "AGENT_NOT_STARTED", "cannot start " + program + ": " + why};
   }
   std::string message = "the program " + program + " can't be run: " + why;
-  if (task.command.empty()) message += "; to install it: " + how_to_install(task.agent);
+  if (task.command.empty()) message += "; to install it: " + install_command(task.agent);
   return {ErrorClass::config, "CONFIG_MISSING", message};
 }
 
@@ -152,7 +152,7 @@ void apply_quota(const AgentReport& report, const AgentEnd& end, std::int64_t no
   if (failure.code == "VERDICT_FAIL" || end.start_error != 0 || end.interrupted) return;
   if (failure.code == "AGENT_MAX_TURNS" || failure.code == "AGENT_MAX_BUDGET") return;
   const std::string text = report.error_text + "\n" + (report.has_result ? "" : end.stderr_end);
-  if (!report.quota_refused && !tells_of_usage_limit(text)) return;
+  if (!report.quota_refused && !mentions_usage_limit(text)) return;
   failure.error_class = ErrorClass::quota;
   failure.code = "USAGE_LIMIT";
   auto reset_at_ns = report.quota_reset_at_ns;

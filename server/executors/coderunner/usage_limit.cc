@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t searched_bytes_max = 4 * 1024;  // <regex> recurses with the length
 
 std::string lower(std::string_view text) {
-  std::string lowered(utf8_beginning(text, searched_bytes_max));
+  std::string lowered(utf8_prefix(text, searched_bytes_max));
   std::transform(lowered.begin(), lowered.end(), lowered.begin(),
                  [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
   return lowered;
@@ -158,7 +158,7 @@ std::optional<std::int64_t> utc_ns_of_epoch(std::int64_t seconds) {
   return seconds * ns_per_s;
 }
 
-bool tells_of_usage_limit(const std::string& text) {
+bool mentions_usage_limit(const std::string& text) {
   static constexpr std::array<std::string_view, 10> words = {
       "usage limit",        "usage_limit_reached", "hit your limit",
       "session limit",      "weekly limit",        "limit reached",

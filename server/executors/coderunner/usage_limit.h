@@ -9,7 +9,7 @@ namespace signalbox {
 
 // Returns whether an error message reports a usage limit. Pass only error messages: the text of the
 // agent's work may discuss such limits.
-bool tells_of_usage_limit(const std::string& text);
+bool mentions_usage_limit(const std::string& text);
 
 // Converts seconds since the Unix epoch to UTC nanoseconds; nullopt if they are not positive or out
 // of range.

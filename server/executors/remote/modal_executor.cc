@@ -90,7 +90,7 @@ Executed<void> ModalExecutor::save_call_id(const Job& job, const std::string& ca
 Executed<std::string> ModalExecutor::find_call_id(const Job& job) {
   auto known = known_call_id(job);
   if (!known || !known->empty() || !file_exists(directory_of(job) / "remote_submit")) return known;
-  const auto found = endpoint_.look_up(job);
+  const auto found = endpoint_.find_call(job);
   if (!found) return delay_next_request(job, found.error());
   if (!*found) return std::string();
   TRY(save_call_id(job, **found));

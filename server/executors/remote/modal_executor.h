@@ -23,7 +23,7 @@ namespace signalbox {
 struct ModalExecutorOptions {
   std::filesystem::path jobs_root;       // absolute: <data>/jobs
   std::vector<std::string> environment;  // the server's own, "NAME=VALUE"
-  HttpTimes times = {};
+  HttpTimeouts times = {};
   std::chrono::milliseconds backoff_min{1000};  // after an error; doubled for each further error
   std::chrono::milliseconds backoff_max{60'000};
   // How long a canceled job may take to end before its cancel counts as unconfirmed.

@@ -106,7 +106,7 @@ std::string call_url(const Job& job, const std::string& call_id) {
 
 }  // namespace
 
-RemoteEndpoint::RemoteEndpoint(const std::vector<std::string>& environment, HttpTimes times)
+RemoteEndpoint::RemoteEndpoint(const std::vector<std::string>& environment, HttpTimeouts times)
     : token_id_(value_of(environment, "MODAL_TOKEN_ID")),
       token_secret_(value_of(environment, "MODAL_TOKEN_SECRET")),
       ca_file_(value_of(environment, "SSL_CERT_FILE")),
@@ -151,7 +151,7 @@ Remote<std::string> RemoteEndpoint::submit(const Job& job) const {
   return unexpected_answer(response);
 }
 
-Remote<std::optional<std::string>> RemoteEndpoint::look_up(const Job& job) const {
+Remote<std::optional<std::string>> RemoteEndpoint::find_call(const Job& job) const {
   const auto response = TRY(
       send(request(job, "GET", job.definition.modal->endpoint + "?id=" + percent_encoded(job.id))));
   if (is_success(response.status)) {

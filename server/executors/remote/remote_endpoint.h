@@ -37,7 +37,7 @@ class RemoteEndpoint {
  public:
   // `environment` is the server's own, "NAME=VALUE". Used are MODAL_TOKEN_ID, MODAL_TOKEN_SECRET
   // and SSL_CERT_FILE, which OpenSSL defines.
-  explicit RemoteEndpoint(const std::vector<std::string>& environment, HttpTimes times = {});
+  explicit RemoteEndpoint(const std::vector<std::string>& environment, HttpTimeouts times = {});
 
   // Checks that the credentials are set. Error: CONFIG_MISSING with the name of the first missing
   // variable; values never appear in errors.
@@ -48,7 +48,7 @@ class RemoteEndpoint {
   [[nodiscard]] Remote<std::string> submit(const Job& job) const;
   // Returns the call id of a submitted job; nullopt if the endpoint doesn't know the job or doesn't
   // support the lookup.
-  [[nodiscard]] Remote<std::optional<std::string>> look_up(const Job& job) const;
+  [[nodiscard]] Remote<std::optional<std::string>> find_call(const Job& job) const;
   // Returns the job's state.
   [[nodiscard]] Remote<RemoteState> ask(const Job& job, const std::string& call_id) const;
   // Requests the end of the call. Returns false if the endpoint doesn't know the call.
@@ -61,7 +61,7 @@ class RemoteEndpoint {
   std::string token_id_;
   std::string token_secret_;
   std::string ca_file_;  // PEM file, or empty
-  HttpTimes times_;
+  HttpTimeouts times_;
 };
 
 }  // namespace signalbox

@@ -68,8 +68,8 @@ std::string excerpt_of(const std::string& logs) {
   if (logs.size() <= limits::logs_inline_bytes_max) return logs;
   constexpr std::size_t note_bytes = 256;
   const std::size_t part = (limits::logs_inline_bytes_max - note_bytes) / 2;
-  const std::string_view head = utf8_beginning(logs, part);
-  const std::string_view tail = utf8_end(logs, part);
+  const std::string_view head = utf8_prefix(logs, part);
+  const std::string_view tail = utf8_suffix(logs, part);
   return "[cut to fit into " + std::to_string(limits::logs_inline_bytes_max) +
          " bytes; the original is " + std::to_string(logs.size()) + " bytes]\n" +
          std::string(head) + "\n[cut: the first " + std::to_string(head.size()) + " and the last " +

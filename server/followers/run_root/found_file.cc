@@ -14,7 +14,7 @@ namespace signalbox {
 namespace {
 
 bool is_own_marker(const EventLog& log, const FileChange& removal, const ReadFoundFile& read_file) {
-  const FoundMarker marker = look_at_tick_marker(removal.root, log, /*wall_ns=*/0, read_file).found;
+  const FoundMarker marker = read_tick_marker(removal.root, log, /*wall_ns=*/0, read_file).found;
   if (marker.kind == FoundMarker::Kind::known) return true;
   if (removal.halted_at == 0 || removal.halted_at > log.tail()) return false;
   const auto records = log.read(removal.halted_at, 1);

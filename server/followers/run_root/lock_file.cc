@@ -19,7 +19,7 @@ namespace json = boost::json;
 FoundLockFile stale(std::string problem) {
   FoundLockFile found;
   found.kind = FoundLockFile::Kind::stale;
-  found.problem = utf8_beginning(problem, limits::reason_bytes_max);
+  found.problem = utf8_prefix(problem, limits::reason_bytes_max);
   return found;
 }
 
@@ -80,7 +80,7 @@ FoundLockFile read_object(const json::object& object) {
   found.owner = *owner;
   found.expires_at_ns = *expires_at_ns;
   if (const json::string* reason = text_in(object, "reason")) {
-    found.reason = utf8_beginning(*reason, limits::reason_bytes_max);
+    found.reason = utf8_prefix(*reason, limits::reason_bytes_max);
   }
   return found;
 }
@@ -137,7 +137,7 @@ LockFile read_lock_file(const std::filesystem::path& run_root, const EventLog& l
   return file;
 }
 
-FoundLockFile meaning_of(const LockFile& file, const std::string& key, bool is_held) {
+FoundLockFile classify_lock_file(const LockFile& file, const std::string& key, bool is_held) {
   FoundLockFile found = file.found;
   if (file.token != 0 && (file.key == key || !is_held)) found.kind = FoundLockFile::Kind::known;
   return found;

@@ -37,6 +37,6 @@ FoundLockFile parse_lock_file(std::string_view text);
 // mirrors is held. A file that mirrors a grant of this log is `known` and doesn't stop the acquire,
 // because the log itself has the lock's state. The exception is the mirror of another key's lock
 // that is held: its holder has the run root.
-FoundLockFile meaning_of(const LockFile& file, const std::string& key, bool is_held);
+FoundLockFile classify_lock_file(const LockFile& file, const std::string& key, bool is_held);
 
 }  // namespace signalbox

@@ -67,8 +67,8 @@ std::filesystem::path tick_marker_path(const std::filesystem::path& run_root) {
   return run_root / "logs" / "tick-in-progress.json";
 }
 
-TickMarker look_at_tick_marker(const std::filesystem::path& run_root, const EventLog& log,
-                               std::int64_t wall_ns, const ReadFoundFile& read_file) {
+TickMarker read_tick_marker(const std::filesystem::path& run_root, const EventLog& log,
+                            std::int64_t wall_ns, const ReadFoundFile& read_file) {
   TickMarker marker;
   const std::filesystem::path path = tick_marker_path(run_root);
   marker.found.path = path.string();
@@ -78,7 +78,7 @@ TickMarker look_at_tick_marker(const std::filesystem::path& run_root, const Even
   if (file.kind == FoundFile::Kind::unreadable) {
     return unreadable(std::move(marker), file.problem);
   }
-  marker.found.text = utf8_beginning(with_replacements(file.content), limits::marker_bytes_max);
+  marker.found.text = utf8_prefix(with_replacements(file.content), limits::marker_bytes_max);
   const auto value = parse_json(file.content);
   if (!value) return unreadable(std::move(marker), value.error().message);
   const json::object* object = value->if_object();

@@ -23,8 +23,7 @@ struct TickMarker {
 // limits::marker_bytes_max bytes with a JSON object that has ts, stage and reason. Its age at
 // `wall_ns` (UTC) is counted from its ts, else from the file's modification time. Blocks. Any
 // thread.
-TickMarker look_at_tick_marker(const std::filesystem::path& run_root, const EventLog& log,
-                               std::int64_t wall_ns,
-                               const ReadFoundFile& read_file = read_found_file);
+TickMarker read_tick_marker(const std::filesystem::path& run_root, const EventLog& log,
+                            std::int64_t wall_ns, const ReadFoundFile& read_file = read_found_file);
 
 }  // namespace signalbox

@@ -62,7 +62,7 @@ TraceDelivery judge_collector_response(const HttpResponse& response) {
 }
 
 TraceDelivery deliver_spans(const TraceSettings& settings, const std::string& body,
-                            const std::function<bool()>& given_up) {
+                            const std::function<bool()>& is_canceled) {
   OutgoingRequest request;
   request.method = "POST";
   request.url = settings.endpoint;
@@ -72,7 +72,7 @@ TraceDelivery deliver_spans(const TraceSettings& settings, const std::string& bo
   request.body = body;
   request.trusted = settings.certificate_authority;
   request.follow = false;
-  request.given_up = given_up;
+  request.is_canceled = is_canceled;
   const auto response = send(request, {settings.request_ms / 2, settings.request_ms});
   if (response) return judge_collector_response(*response);
   return {TraceDelivery::Outcome::again, 0, response.error().message, std::nullopt};

@@ -32,8 +32,8 @@ struct TraceDelivery {
 TraceDelivery judge_collector_response(const HttpResponse& response);
 
 // Posts `body` to settings.endpoint and returns how the collector responded; a failed connection is
-// `again`. Blocks for at most settings.request_ms, or until `given_up` returns true.
+// `again`. Blocks for at most settings.request_ms, or until `is_canceled` returns true.
 TraceDelivery deliver_spans(const TraceSettings& settings, const std::string& body,
-                            const std::function<bool()>& given_up);
+                            const std::function<bool()>& is_canceled);
 
 }  // namespace signalbox

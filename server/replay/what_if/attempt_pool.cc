@@ -38,7 +38,7 @@ const RecordedAttempt& AttemptPool::draw(const RunId& run, const std::string& st
                                          std::uint32_t number) {
   static const RecordedAttempt instant_success = [] {
     RecordedAttempt attempt;
-    attempt.ending = AttemptEnding::told;
+    attempt.ending = AttemptEnding::reported;
     return attempt;
   }();
   const auto place = pools_.find(station);

@@ -137,7 +137,7 @@ void WorkRecorder::fail_attempt(const Record& record, OpenRun& open, const Failu
   end_attempt(record, open,
               failure.code == "LEASE_EXPIRED" ? AttemptEnding::silent
               : ended_by_us                   ? AttemptEnding::open
-                                              : AttemptEnding::told);
+                                              : AttemptEnding::reported);
 }
 
 void WorkRecorder::decide(const Record& record, OpenRun& open, RecordedDecision decision) {
@@ -177,7 +177,7 @@ void WorkRecorder::apply_attempt(const Record& record, OpenRun& open) {
   } else if (const auto* used = event_as<StationUsageReported>(record.event)) {
     attempt.usage = used->usage;
   } else if (event_as<StationSucceeded>(record.event) != nullptr) {
-    end_attempt(record, open, AttemptEnding::told);
+    end_attempt(record, open, AttemptEnding::reported);
   } else if (const auto* retried = event_as<StationAttemptFailed>(record.event)) {
     fail_attempt(record, open, retried->failure);
   } else if (const auto* failed = event_as<StationFailed>(record.event)) {
@@ -187,10 +187,11 @@ void WorkRecorder::apply_attempt(const Record& record, OpenRun& open) {
   } else if (const auto* deferred = event_as<StationDeferred>(record.event)) {
     attempt.given_back = deferred->reason;
     attempt.wait_ns = std::max<std::int64_t>(0, deferred->until_ns - record.recorded_at_ns);
-    end_attempt(record, open, AttemptEnding::told);
+    end_attempt(record, open, AttemptEnding::reported);
   } else if (event_as<StationCanceled>(record.event) != nullptr) {
     attempt.outcome = Outcome::canceled;
-    end_attempt(record, open, open.cancel_requested ? AttemptEnding::open : AttemptEnding::told);
+    end_attempt(record, open,
+                open.cancel_requested ? AttemptEnding::open : AttemptEnding::reported);
   }
 }
 

@@ -27,16 +27,16 @@ struct RecordedBeat {
 };
 
 enum class AttemptEnding : std::uint8_t {
-  told,    // its worker or its job reported the result
-  silent,  // its worker sent nothing after its last heartbeat
-  open,    // the service or a person ended it before it was done
+  reported,  // its worker or its job reported the result
+  silent,    // its worker sent nothing after its last heartbeat
+  open,      // the service or a person ended it before it was done
 };
 
 struct RecordedAttempt {
   AttemptEnding ending = AttemptEnding::open;
   std::int64_t worked_ns = 0;  // from its claim to its end
   std::int64_t lease_ms = 0;   // 0: a job of the service
-  // The result, if `ending` is `told`:
+  // The result, if `ending` is `reported`:
   Outcome outcome = Outcome::succeeded;
   ErrorClass error_class = ErrorClass::terminal;
   std::string code;

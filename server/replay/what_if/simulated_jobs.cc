@@ -20,7 +20,7 @@ std::optional<std::int64_t> times_out_after_ns(const RecordedAttempt& attempt,
     progress = beat.progress;
     origin_ns = beat.after_ns;
   }
-  const bool done = attempt.ending == AttemptEnding::told;
+  const bool done = attempt.ending == AttemptEnding::reported;
   if (done && attempt.worked_ns - origin_ns <= timeout_ns) return std::nullopt;
   return origin_ns + timeout_ns;
 }

@@ -78,7 +78,7 @@ void SimulatedWorkers::schedule_next(Token token) {
                           [this, token] { beat(token); });
   }
   switch (recorded.ending) {
-    case AttemptEnding::told:
+    case AttemptEnding::reported:
       return parts_.time.at(attempt.began_ns + recorded.worked_ns, [this, token] { end(token); });
     case AttemptEnding::open:  // it keeps its lease until it is ended
       return parts_.time.after(std::min(attempt.lease_ms, limits::lease_ms_max / 2) * ns_per_ms / 2,
@@ -146,7 +146,7 @@ void SimulatedWorkers::apply(std::span<const Record> records) {
                        event_as<StationCanceled>(record.event) != nullptr;
     if (!ended) continue;
     const auto place = busy_.find(record.cause);
-    if (place == busy_.end() || place->second.recorded->ending == AttemptEnding::told) continue;
+    if (place == busy_.end() || place->second.recorded->ending == AttemptEnding::reported) continue;
     free(record.cause);
   }
 }

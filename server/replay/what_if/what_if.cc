@@ -11,7 +11,7 @@
 
 #include "domain/evolving_run.h"
 #include "domain/nanoseconds.h"
-#include "domain/own_loops.h"
+#include "domain/service_loops.h"
 #include "server/board/board_loops.h"
 #include "server/engine/timers.h"
 #include "server/replay/what_if/attempt_pool.h"

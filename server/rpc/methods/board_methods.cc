@@ -243,7 +243,7 @@ void get_board(Api& api, Call& call) {
   if (params->project && world.find_project(*params->project) == nullptr) {
     return call.responder.reject(project_not_found(*params->project));
   }
-  ask_read_models(
+  query_read_models(
       api, call.responder, world.position,
       [&api, responder = call.responder,
        order = board_order_of(world, *params, *limit)](const RunIndex& index) {

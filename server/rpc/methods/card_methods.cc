@@ -106,13 +106,14 @@ void add_waiting(const Api& api, json::object& card, bool whole) {
 void get_card(Api& api, Call& call) {
   const auto params = from_json<GetCard>(call.params);
   if (!params) return call.responder.reject(params.error());
-  ask_read_models(api, call.responder, api.engine.world().position,
-                  [&api, responder = call.responder, id = params->card_id](const RunIndex& index) {
-                    return [&api, responder, view = card_view(api, index, id)]() mutable {
-                      if (view) add_waiting(api, view->at("card").as_object(), /*whole=*/true);
-                      responder.answer(std::move(view));
-                    };
-                  });
+  query_read_models(
+      api, call.responder, api.engine.world().position,
+      [&api, responder = call.responder, id = params->card_id](const RunIndex& index) {
+        return [&api, responder, view = card_view(api, index, id)]() mutable {
+          if (view) add_waiting(api, view->at("card").as_object(), /*whole=*/true);
+          responder.answer(std::move(view));
+        };
+      });
 }
 
 Decided<json::object> card_list_view(const RunIndex& index, const CardFilter& filter,
@@ -140,7 +141,7 @@ void list_cards(Api& api, Call& call) {
   }
   const auto limit = page_limit(params->limit, 50, card_list_rows_max);
   if (!limit) return call.responder.reject(limit.error());
-  ask_read_models(
+  query_read_models(
       api, call.responder, api.engine.world().position,
       [&api, responder = call.responder, filter = CardFilter{params->project, params->status},
        limit = *limit, cursor = params->cursor.value_or(0)](const RunIndex& index) {

@@ -79,7 +79,7 @@ Decided<json::object> read_page(const EventLog& log, Position from, std::uint32_
                                 const EventFilter& filter) {
   const Position tail = log.tail();
   const Horizon horizon = log.horizon();
-  from = horizon.next_there(from);
+  from = horizon.next_present(from);
   json::array events;
   Position next = from;
   std::size_t bytes = 0;
@@ -97,7 +97,7 @@ Decided<json::object> read_page(const EventLog& log, Position from, std::uint32_
       }
       return wanted = events.size() < limit && bytes < read_bytes_max;
     });
-    next = horizon.next_there(next);
+    next = horizon.next_present(next);
   }
   if (!scanned &&
       scanned.error().kind == StoreError::Kind::dropped) {  // since the horizon was read

@@ -39,7 +39,7 @@ Decided<json::object> ended_plan_view(const Api& api, const RunIndex& index, con
     return reject(ErrorCode::STORAGE_DAMAGED, history.error().message, {}, {"signalbox replay"});
   }
   if (!*history) {
-    return tl::unexpected(no_such_run(api.log, run_id));
+    return tl::unexpected(run_not_found(api.log, run_id));
   }
   const auto run = fold_ended_plan((*history)->records, (*history)->pipeline, station);
   if (run != nullptr) return plan_view(*run);

@@ -73,17 +73,17 @@ void retry_run(Api& api, Call& call) {
   if (!command) return call.responder.reject(command.error());
   if (answered_before(api, call, retry_result)) return;
   const auto origin = std::make_shared<Origin>(call.origin);
-  ask_read_models(api, call.responder, api.engine.world().position,
-                  [&api, origin, responder = call.responder,
-                   command = std::move(*command)](const RunIndex& index) {
-                    auto completed = with_history(api, index, command);
-                    return [&api, origin, responder, completed = std::move(completed)] {
-                      if (!completed) return responder.reject(completed.error());
-                      // The same command may have been sent and applied again meanwhile.
-                      Call again{{}, *origin, responder};
-                      apply_command(api, again, *completed, retry_result);
-                    };
-                  });
+  query_read_models(api, call.responder, api.engine.world().position,
+                    [&api, origin, responder = call.responder,
+                     command = std::move(*command)](const RunIndex& index) {
+                      auto completed = with_history(api, index, command);
+                      return [&api, origin, responder, completed = std::move(completed)] {
+                        if (!completed) return responder.reject(completed.error());
+                        // The same command may have been sent and applied again meanwhile.
+                        Call again{{}, *origin, responder};
+                        apply_command(api, again, *completed, retry_result);
+                      };
+                    });
 }
 
 }  // namespace signalbox

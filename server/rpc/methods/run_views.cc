@@ -27,7 +27,7 @@ Decided<LoadedRun> load(const Api& api, const RunIndex& index, const RunId& run_
   auto row = index.find(run_id);
   if (!row) return unreadable(row.error());
   if (!*row) {
-    return tl::unexpected(no_such_run(api.log, run_id));
+    return tl::unexpected(run_not_found(api.log, run_id));
   }
   auto timeline = read_timeline(api.log, index, run_id);
   if (!timeline) return unreadable(timeline.error());

@@ -37,7 +37,7 @@ struct RunMoment {
   RunId run_id{};
   Position position = 0;
   std::shared_ptr<const Run> run;  // nullptr: ended, or there is no such run
-  WhySurroundings around;
+  WhyContext around;
 };
 
 // Returns the end of the attempt's lease in nanoseconds of UTC; 0: no lease.
@@ -48,7 +48,7 @@ std::int64_t lease_end_ns(const Api& api, const Run& run) {
 }
 
 // Adds the number of runs that are ahead in the queue, and the jobs under way.
-void add_queue_context(const World& world, const Run& run, WhySurroundings& around) {
+void add_queue_context(const World& world, const Run& run, WhyContext& around) {
   const StationDefinition& station = run.definition();
   const bool by_worker = station.executor == ExecutorKind::worker;
   for (const auto& [id, other] : world.runs) {
@@ -173,7 +173,7 @@ Decided<json::object> why_view(const Api& api, const RunIndex& index, RunMoment 
   if (!positions) return unreadable(positions.error());
   std::erase_if(*positions, [&](Position position) { return position > moment.position; });
   if (positions->empty()) {
-    return tl::unexpected(no_such_run(api.log, moment.run_id));
+    return tl::unexpected(run_not_found(api.log, moment.run_id));
   }
   const auto records = read_records(api.log, *positions);
   if (!records) return unreadable(records.error());

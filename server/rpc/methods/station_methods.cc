@@ -28,7 +28,7 @@ void claim(Api& api, Call& call, ClaimQueue& claims) {
     return call.responder.reject(ok.error());
   }
   command->span_id = api.ids.next_span_id();
-  end_due_lock(api, command->lock_token);
+  expire_due_lock(api, command->lock_token);
   Decided<json::object> outcome;
   {
     auto transaction = api.engine.begin(call.origin);
@@ -51,7 +51,7 @@ void apply_complete(Api& api, Call& call, CompleteStation& command) {
   if (answered_before(api, call, complete_result)) return;
   if (const Run* run = api.engine.world().find_run(command.run_id);
       run != nullptr && run->attempt) {
-    end_due_lock(api, run->attempt->lock_token);
+    expire_due_lock(api, run->attempt->lock_token);
   }
   // Constructed in place: assigning would copy, because the two objects have different storages.
   std::optional<Decided<json::object>> outcome;

@@ -1,6 +1,6 @@
 // `tick.*` and `watchdog.*`: the ticks of loops, and the check of an attempt's timeout.
-#include "domain/own_loops.h"
 #include "domain/refusals.h"
+#include "domain/service_loops.h"
 #include "server/engine/engine.h"
 #include "server/followers/run_root/tick_marker.h"
 #include "server/platform/clock.h"
@@ -21,7 +21,7 @@ namespace json = boost::json;
 // Rejects with NOT_ALLOWED if the loop is the service's own, whose ticks clients may not begin or
 // end. Returns true if it did.
 bool refused_own_loop(const Call& call, const std::string& loop) {
-  if (!is_own_loop(loop)) return false;
+  if (!is_service_loop(loop)) return false;
   call.responder.reject({ErrorCode::NOT_ALLOWED,
                          "loop " + loop + " is the service's own",
                          {{"loop", loop}},
@@ -67,8 +67,8 @@ void note_refusal(Api& api, const Call& call, const BeginTick& command, const Ti
 void decide_begin(Api& api, Call& call, BeginTick& command, const TickMarker& marker) {
   if (answered_before(api, call, begin_tick_result)) return;
   command.marker = marker.found;
-  end_due_tick(api, command.loop);
-  end_due_lock(api, command.lock_token);
+  expire_due_tick(api, command.loop);
+  expire_due_lock(api, command.lock_token);
   Decided<json::object> outcome;
   {
     auto transaction = api.engine.begin(call.origin);
@@ -90,7 +90,7 @@ void read_marker_and_begin(Api& api, Call& call, BeginTick command) {
                     command = std::move(command),
                     wall_ns = api.clock.wall_ns()]() mutable -> std::function<void()> {
     return [&api, root, call, command = std::move(command),
-            marker = look_at_tick_marker(root, api.log, wall_ns, api.read_found_file)]() mutable {
+            marker = read_tick_marker(root, api.log, wall_ns, api.read_found_file)]() mutable {
       // If another tick has begun or ended meanwhile, the marker is in another directory.
       if (root_of_marker(api, command) != root) return read_marker_and_begin(api, call, command);
       decide_begin(api, call, command, marker);
@@ -110,7 +110,7 @@ void begin(Api& api, Call& call) {
 template <class T>
 void end_by(Api& api, Call& call, const T& command, ResultOf result_of) {
   if (answered_before(api, call, result_of)) return;
-  end_due_tick(api, command.loop);
+  expire_due_tick(api, command.loop);
   Decided<json::object> outcome;
   {
     auto transaction = api.engine.begin(call.origin);

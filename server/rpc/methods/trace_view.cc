@@ -96,7 +96,7 @@ Decided<json::object> trace_result(const EventLog& log, const RunIndex& index,
   const auto whole = read_run_trace(log, index, params.run_id);
   if (!whole) return unreadable(whole.error());
   if (!*whole) {
-    return tl::unexpected(no_such_run(log, params.run_id));
+    return tl::unexpected(run_not_found(log, params.run_id));
   }
   json::object result;
   result["run_id"] = to_string(params.run_id);

@@ -136,7 +136,7 @@ HttpAnswer ArtifactDownload::headers_of_content() const {
 }
 
 void ArtifactDownload::send_header() {
-  AskedRange asked{RangeKind::whole, {0, file_bytes_}};
+  RequestedRange asked{RangeKind::whole, {0, file_bytes_}};
   const bool is_same = headers_.if_range.empty() || headers_.if_range == etag_;
   if (is_same && !session().is_head()) asked = read_range(headers_.range, file_bytes_);
   HttpAnswer answer = headers_of_content();

@@ -24,11 +24,11 @@ struct DownloadHeaders {
   std::string if_range;
 };
 
-class ArtifactDownload final : public OneAnswerPeer,
+class ArtifactDownload final : public SingleResponsePeer,
                                public std::enable_shared_from_this<ArtifactDownload> {
  public:
   ArtifactDownload(std::shared_ptr<HttpSession> session, DownloadHeaders headers)
-      : OneAnswerPeer(std::move(session)), headers_(std::move(headers)) {}
+      : SingleResponsePeer(std::move(session)), headers_(std::move(headers)) {}
 
  private:
   void on_answer(const std::string& line) override;

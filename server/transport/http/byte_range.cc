@@ -17,8 +17,8 @@ std::optional<std::uint64_t> number(std::string_view text) {
 
 }  // namespace
 
-AskedRange read_range(std::string_view header, std::uint64_t file_bytes) {
-  const AskedRange whole{RangeKind::whole, {0, file_bytes}};
+RequestedRange read_range(std::string_view header, std::uint64_t file_bytes) {
+  const RequestedRange whole{RangeKind::whole, {0, file_bytes}};
   constexpr std::string_view unit = "bytes=";
   if (!header.starts_with(unit)) return whole;
   header.remove_prefix(unit.size());

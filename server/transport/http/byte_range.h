@@ -16,13 +16,13 @@ struct ByteRange {
 
 enum class RangeKind { whole, part, unsatisfiable };
 
-struct AskedRange {
+struct RequestedRange {
   RangeKind kind = RangeKind::whole;
   ByteRange range;
 };
 
 // Returns the range that `header` requests of a file of `file_bytes`. Several ranges, or an invalid
 // header, mean the whole file, as the standard allows.
-AskedRange read_range(std::string_view header, std::uint64_t file_bytes);
+RequestedRange read_range(std::string_view header, std::uint64_t file_bytes);
 
 }  // namespace signalbox

@@ -25,10 +25,10 @@ HttpAnswer json_answer(unsigned status, std::string body) {
 }
 
 // Turns the answer to one call into the response of its route.
-class CallPeer final : public OneAnswerPeer {
+class CallPeer final : public SingleResponsePeer {
  public:
   CallPeer(std::shared_ptr<HttpSession> session, const Route& route, Target target)
-      : OneAnswerPeer(std::move(session)), route_(route), target_(std::move(target)) {}
+      : SingleResponsePeer(std::move(session)), route_(route), target_(std::move(target)) {}
 
  private:
   void on_answer(const std::string& line) override {
@@ -49,9 +49,9 @@ class CallPeer final : public OneAnswerPeer {
 
 // Turns the answer to POST /rpc into a response. JSON-RPC has its own errors, so they are sent with
 // status 200. Only UNAUTHENTICATED becomes an HTTP status, because HTTP clients act on 401.
-class RpcPeer final : public OneAnswerPeer {
+class RpcPeer final : public SingleResponsePeer {
  public:
-  using OneAnswerPeer::OneAnswerPeer;
+  using SingleResponsePeer::SingleResponsePeer;
 
  private:
   void on_answer(const std::string& line) override {
@@ -110,7 +110,7 @@ void call(const std::shared_ptr<HttpSession>& session, const HttpRequest& reques
 
 }  // namespace
 
-void OneAnswerPeer::answer(std::string line, std::size_t) {
+void SingleResponsePeer::answer(std::string line, std::size_t) {
   if (std::exchange(answered_, true) || session_->closed()) return;
   on_answer(line);
 }
@@ -119,7 +119,7 @@ HttpAnswer problem_of_line(const std::string& line) {
   return problem(json::parse(line).as_object().at("error").as_object());
 }
 
-void answer_request(const std::shared_ptr<HttpSession>& session, const AskedRoute& asked,
+void answer_request(const std::shared_ptr<HttpSession>& session, const RequestedRoute& asked,
                     const HttpRequest& request) {
   const Route& route = *asked.match.route;
   switch (route.kind) {
@@ -159,7 +159,7 @@ void answer_request(const std::shared_ptr<HttpSession>& session, const AskedRout
                                   std::string(header_of(request, "If-Range"))};
     return call(session, request, *line, std::make_shared<ArtifactDownload>(session, headers));
   }
-  if (session->is_head()) return session->respond(event_stream_answer());
+  if (session->is_head()) return session->respond(event_stream_response());
   call(session, request, *line, std::make_shared<SseStream>(session));
 }
 

@@ -11,13 +11,14 @@ namespace signalbox {
 
 // Handles `request`, whose body is complete. Calls session->respond() now or later, or attaches a
 // streaming response to the session. Called on the engine thread; doesn't block.
-void answer_request(const std::shared_ptr<HttpSession>& session, const AskedRoute& asked,
+void answer_request(const std::shared_ptr<HttpSession>& session, const RequestedRoute& asked,
                     const HttpRequest& request);
 
 // A peer of the dispatcher that takes one answer and nothing else.
-class OneAnswerPeer : public Peer, public HttpSession::StreamingResponse {
+class SingleResponsePeer : public Peer, public HttpSession::StreamingResponse {
  public:
-  explicit OneAnswerPeer(std::shared_ptr<HttpSession> session) : session_(std::move(session)) {}
+  explicit SingleResponsePeer(std::shared_ptr<HttpSession> session)
+      : session_(std::move(session)) {}
 
   void expect_answer(std::size_t) override {}
   void answer(std::string line, std::size_t) override;

@@ -15,18 +15,18 @@ namespace signalbox {
 
 using HttpRequest = boost::beast::http::request<boost::beast::http::string_body>;
 
-struct AskedRoute {
+struct RequestedRoute {
   Target target;
   RouteMatch match;  // match.route isn't nullptr
 };
 
 // Returns the route of a request of which only the header was read. The error is the response to
 // send instead: a refusal, or the response to OPTIONS.
-tl::expected<AskedRoute, HttpAnswer> judge_header(const HttpRequest& request,
-                                                  const ConnectionOrigin& origin,
-                                                  const HttpService& service);
+tl::expected<RequestedRoute, HttpAnswer> validate_header(const HttpRequest& request,
+                                                         const ConnectionOrigin& origin,
+                                                         const HttpService& service);
 
 // Returns the response to input that couldn't be parsed as a request: 413, 431 or 400.
-HttpAnswer unreadable_request(const boost::system::error_code& error);
+HttpAnswer malformed_request(const boost::system::error_code& error);
 
 }  // namespace signalbox

@@ -90,7 +90,7 @@ void HttpSession::on_bad_request(const boost::system::error_code& error) {
     return close();
   }
   keep_alive_ = false;
-  respond(unreadable_request(error));
+  respond(malformed_request(error));
 }
 
 // Refuses what can be refused before the body is read.
@@ -98,7 +98,7 @@ void HttpSession::on_header() {
   const HttpRequest& request = parser_->get();
   is_head_ = request.method() == http::verb::head;
   keep_alive_ = request.keep_alive();
-  auto asked = judge_header(request, origin_, service_);
+  auto asked = validate_header(request, origin_, service_);
   if (!asked) {
     keep_alive_ = keep_alive_ && parser_->is_done();
     return respond(std::move(asked).error());

@@ -83,7 +83,7 @@ class HttpSession final : public OpenConnection, public std::enable_shared_from_
   std::uint64_t deadline_number_ = 0;  // so that a replaced deadline that still fires is ignored
   boost::beast::flat_buffer buffer_;
   std::optional<boost::beast::http::request_parser<boost::beast::http::string_body>> parser_;
-  std::optional<AskedRoute> asked_;
+  std::optional<RequestedRoute> asked_;
   std::shared_ptr<StreamingResponse> streaming_;
   Phase phase_ = Phase::idle;
   bool is_head_ = false;

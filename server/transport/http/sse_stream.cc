@@ -23,7 +23,7 @@ constexpr std::string_view heartbeat = ": heartbeat\n\n";
 
 }  // namespace
 
-HttpAnswer event_stream_answer() {
+HttpAnswer event_stream_response() {
   HttpAnswer answer;
   answer.media_type = "text/event-stream";
   answer.endless = true;
@@ -61,7 +61,7 @@ void SseStream::answer(std::string line, std::size_t) {
   if (closed() || streaming_) return;
   if (!result_text(line)) return session_->respond(problem_of_line(line));
   streaming_ = true;
-  queue(header_text(event_stream_answer(), std::nullopt, false));
+  queue(header_text(event_stream_response(), std::nullopt, false));
   queue(reconnect);
   schedule_heartbeat();
 }

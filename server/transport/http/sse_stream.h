@@ -52,7 +52,7 @@ class SseStream final : public Peer,
 };
 
 // Returns the response header of a stream.
-HttpAnswer event_stream_answer();
+HttpAnswer event_stream_response();
 
 // Returns one event as text. `is_last_of_position`: no further event has the same position.
 std::string sse_event(std::string_view method, const boost::json::object& params,

@@ -6,14 +6,14 @@
 
 namespace signalbox::simulation {
 
-class KeeperClient final : public Client {
+class AccessAdminClient final : public Client {
  public:
   using Client::Client;
 
   void begin() override { wait(); }
 
  private:
-  void wait() { later(between(100, 4000), &KeeperClient::act); }
+  void wait() { later(between(100, 4000), &AccessAdminClient::act); }
   void act();
   void issue();
   void adopt();

@@ -8,18 +8,18 @@
 
 namespace signalbox::simulation {
 
-class Outsider final : public Client {
+class ForeignFileClient final : public Client {
  public:
   using Client::Client;
 
-  void begin() override { later(between(100, 5000), &Outsider::act); }
+  void begin() override { later(between(100, 5000), &ForeignFileClient::act); }
 
  private:
   void act();
   void put_lock();
   void put_marker();
   // Removes the file when its time has come, or at once when everything has to come to rest.
-  void take_away();
+  void remove_foreign_file();
 
   std::string path_;  // the file that was put, or empty
   std::int64_t until_ns_ = 0;

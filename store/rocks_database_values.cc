@@ -49,7 +49,7 @@ void RocksDatabase::erase_entries(rocksdb::WriteBatch& batch, Position first, Po
   batch.DeleteRange(entries_, entry_key(first), entry_key(end)).PermitUncheckedError();
 }
 
-Stored<void> RocksDatabase::forget_erased(Position end) const {
+Stored<void> RocksDatabase::purge_erased(Position end) const {
   rocksdb::FlushOptions flush;
   flush.wait = true;
   rocksdb::Status status = database_->Flush(flush, {entries_, head_});

@@ -4,8 +4,8 @@
 
 namespace signalbox {
 
-inline constexpr const char* smoke_data_name = ".smoke-data";
+inline constexpr const char* check_scratch_name = ".smoke-data";
 // A git pathspec that excludes the scratch directory.
-inline constexpr const char* without_smoke_data = ":(exclude,top).smoke-data";
+inline constexpr const char* exclude_check_scratch = ":(exclude,top).smoke-data";
 
 }  // namespace signalbox

@@ -6,16 +6,16 @@
 
 namespace signalbox::simulation {
 
-class GuestClient final : public Client {
+class TokenClient final : public Client {
  public:
-  GuestClient(Context& context, std::string name) : Client(context, std::move(name)) {
-    caller_.comes_from("192.0.2.7");
+  TokenClient(Context& context, std::string name) : Client(context, std::move(name)) {
+    caller_.set_address("192.0.2.7");
   }
 
   void begin() override { wait(); }
 
  private:
-  void wait() { later(between(50, 2000), &GuestClient::act); }
+  void wait() { later(between(50, 2000), &TokenClient::act); }
   void act();
   void authenticate();
   void on_answered(const Reply& reply);
