@@ -7,6 +7,7 @@
 #include "domain/limits.h"
 #include "domain/try.h"
 #include "server/engine/engine.h"
+#include "server/text/utf8_text.h"
 
 namespace signalbox {
 namespace {
@@ -155,7 +156,7 @@ void ScheduledLoop::end(Token token, const std::optional<std::string>& error) {
   command.token = token;
   if (error) {
     command.outcome = TickOutcome::failed;
-    command.error = error->substr(0, limits::reason_bytes_max);
+    command.error = shortened(*error, limits::reason_bytes_max);
   }
   // Refused if the tick ended meanwhile, by its lease or by `tick.recover`; that is fine.
   (void)engine_.begin(by_the_service).apply(command);

@@ -7,6 +7,7 @@
 #include "domain/limits.h"
 #include "domain/service_loops.h"
 #include "server/engine/engine.h"
+#include "server/text/utf8_text.h"
 
 namespace signalbox {
 void WatchdogLoop::arm() {
@@ -62,7 +63,7 @@ void WatchdogLoop::work(Token token) {
     sweep_();
   } catch (const std::exception& failure) {
     end.outcome = TickOutcome::failed;
-    end.error = std::string(failure.what()).substr(0, limits::reason_bytes_max);
+    end.error = shortened(failure.what(), limits::reason_bytes_max);
   }
   // Refused if the tick ended meanwhile, by its lease or by `tick.recover`; that is fine.
   (void)engine_.begin(by_the_service).apply(end);
