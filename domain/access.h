@@ -1,4 +1,5 @@
-// Who may do what: the four roles. Each one may do all that those before it may.
+// The four access roles, in ascending order of rights. Each role includes the rights of those
+// before it.
 //
 // `operator` is a keyword of C++, so the enumerator has an underscore; its name for everything
 // outside (JSON, tables, documents) is "operator", and the description below says so.
@@ -12,12 +13,12 @@
 
 namespace signalbox {
 
-// Stored as a number: append only, in the order of what they may.
+// Stored as a number: append only, in ascending order of rights.
 enum class Role : std::uint8_t {
-  viewer = 1,     // looks
+  viewer = 1,     // reads
   worker = 2,     // does the work: claims, locks, ticks
-  operator_ = 3,  // says what is done: runs, recovery
-  admin = 4,      // says who may
+  operator_ = 3,  // controls the work: runs, recovery
+  admin = 4,      // manages access
 };
 
 // clang-format off
@@ -39,6 +40,7 @@ BOOST_DESCRIBE_ENUM_END(Role)
   return boost::describe::enum_to_string(role, "?");
 }
 
+// Returns whether a caller of `role` may call what requires the role `needs`.
 [[nodiscard]] constexpr bool may(Role role, Role needs) { return role >= needs; }
 
 }  // namespace signalbox

@@ -1,4 +1,5 @@
-// Commands about access. A part of command.h.
+// Commands about access tokens, denied requests and the audit key: the alternatives of Command
+// (command.h) that concern access.
 #pragma once
 
 #include <cstdint>
@@ -31,17 +32,18 @@ BOOST_DESCRIBE_STRUCT(RevokeAccessToken, (), (id, reason))
 struct AdoptAuditKey {
   std::string verifier_key;
 
-  std::string name;  // the one in it
+  std::string name;  // the key name inside `verifier_key`
 };
 BOOST_DESCRIBE_STRUCT(AdoptAuditKey, (), (verifier_key))
 
-// The service's own; no client can send them.
+// Sent by the service itself; no client can send them.
 
-// A request was refused for who asked: that is worth an event, once for each streak.
+// Records that a request was refused because of the caller's role or identity. It leads to one
+// event per streak.
 struct NoteAccessDenied {
   std::string actor;
   std::string method;
-  std::optional<Role> role;  // none: it wasn't known who they are
+  std::optional<Role> role;  // of the caller; none: not authenticated
   Role needs = Role::viewer;
 };
 

@@ -1,5 +1,5 @@
-// What can happen to access: who may reach the service, who tried what they may not, and what of
-// the log nobody can read any more. Every event lies in the one stream `access`.
+// Events about access: tokens issued and revoked, requests denied, audit keys adopted, payloads
+// redacted. All of them lie in the one stream `access`.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@
 
 namespace signalbox {
 
-// A secret was made that stands for a name and a role. What is kept of it is its plain SHA-256,
-// without salt or stretching: those make the guessing of words that people choose costly, or the
-// preparing of tables of them, but a secret is 256 random bits, which nobody guesses and no table
-// holds. So the log may be read by those who may not use the token.
+// A secret was issued that stands for a name and a role. Only its plain SHA-256 is kept, without
+// salt or stretching. Those two make it costly to guess words that people choose, or to prepare
+// tables of them; a secret is 256 random bits, which nobody guesses and no table holds. So people
+// who may not use the token may still read the log.
 struct AccessTokenIssued {
   static constexpr EventTag tag{901, 1, "AccessTokenIssued"};
   Uuid id{};
@@ -39,41 +39,41 @@ struct AccessTokenRevoked {
 };
 BOOST_DESCRIBE_STRUCT(AccessTokenRevoked, (), (id, reason))
 
-// Somebody asked for what they may not. One for each streak of an actor and method, and minute.
+// A caller was refused for lack of rights. Recorded once a minute for each actor and method.
 struct AccessDenied {
   static constexpr EventTag tag{903, 1, "AccessDenied"};
   KeptText actor;
   KeptText method;
-  std::optional<Role> role;  // none: it wasn't known who they are
+  std::optional<Role> role;  // of the caller; none: not authenticated
   Role needs = Role::viewer;
 
   friend bool operator==(const AccessDenied&, const AccessDenied&) = default;
 };
 BOOST_DESCRIBE_STRUCT(AccessDenied, (), (actor, method, role, needs))
 
-// From here on the tree over the log is signed with this key. Whoever trusts the key before it, and
-// a checkpoint of that one over this event, may trust this one.
+// From here on the Merkle tree over the log is signed with this key. A verifier that trusts the
+// previous key, and has a checkpoint signed with it that covers this event, may trust this key.
 struct AuditKeyAdopted {
   static constexpr EventTag tag{904, 1, "AuditKeyAdopted"};
-  KeptText name;          // the log's, as checkpoints call it
-  KeptText verifier_key;  // the public half, as a verifier is given it
-  KeptText previous;      // the verifier key before it, or empty
+  KeptText name;          // of the log, as in its checkpoints
+  KeptText verifier_key;  // the public half, in the form that verifiers take
+  KeptText previous;      // the previous verifier key, or empty
 
   friend bool operator==(const AuditKeyAdopted&, const AuditKeyAdopted&) = default;
 };
 BOOST_DESCRIBE_STRUCT(AuditKeyAdopted, (), (name, verifier_key, previous))
 
-// Free text of an earlier record was erased; another payload lies in its place, and this binds it.
-// Both digests are of 16 bytes of salt and a payload: the one is what the record's leaf in the tree
-// has of the payload that was erased, the other is of what lies there now. The latest of a record
-// counts.
+// Free text of an earlier record was erased: the record has a replacement payload now, and this
+// event authenticates it. Both digests are over 16 bytes of salt and a payload. `payload_digest` is
+// the one in the record's Merkle leaf, of the erased payload; `replacement_digest` is of the
+// payload that is stored now. Where a record was redacted more than once, the latest event counts.
 struct PayloadRedacted {
   static constexpr EventTag tag{905, 1, "PayloadRedacted"};
-  Position redacted_position = 0;  // of the record
+  Position redacted_position = 0;  // position of the redacted record
   Digest payload_digest;
   Digest replacement_digest;
-  KeptText event;    // its name
-  KeptTexts fields;  // that were blanked, see free_text.h
+  KeptText event;    // name of the redacted record's event
+  KeptTexts fields;  // the fields that were blanked, see free_text.h
   FreeText reason;
 
   friend bool operator==(const PayloadRedacted&, const PayloadRedacted&) = default;

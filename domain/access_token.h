@@ -1,7 +1,8 @@
-// The state of access: the tokens that were issued, and which refusals are in the log already.
+// The state of access control: the tokens that were issued, the streaks of denied requests that are
+// in the log already, and the audit key.
 //
-// Whether a token's time is over isn't a status: it is compared with the wall clock at each use, so
-// nothing has to happen for it to end.
+// `expired` isn't a status: a token's end is compared with the wall clock at each use, so no event
+// is needed when it is reached.
 #pragma once
 
 #include <array>
@@ -26,7 +27,7 @@ struct AccessTokenTransition {
   AccessTokenStatus to;
 };
 
-// Drawn in README.md. A pair that is not here can't happen.
+// The transition table, drawn in README.md. evolve() aborts on a pair that isn't in it.
 inline constexpr std::array access_token_transitions = {
     AccessTokenTransition{AccessTokenStatus::absent, AccessTokenIssued::tag,
                           AccessTokenStatus::issued},
@@ -34,6 +35,7 @@ inline constexpr std::array access_token_transitions = {
                           AccessTokenStatus::revoked},
 };
 
+// Returns the status after the event of this number, or nullopt if the table has no such pair.
 constexpr std::optional<AccessTokenStatus> next_status(AccessTokenStatus from,
                                                        std::uint16_t event_number) {
   for (const AccessTokenTransition& row : access_token_transitions) {
@@ -51,7 +53,7 @@ struct AccessToken {
   std::optional<std::int64_t> expires_at_ns;  // UTC
   std::int64_t issued_at_ns = 0;
   Position issued_at = 0;
-  std::string issued_by;  // the actor
+  std::string issued_by;  // actor of the record that issued it
   std::int64_t revoked_at_ns = 0;
   std::string revoked_reason;
 
@@ -67,7 +69,7 @@ BOOST_DESCRIBE_STRUCT(AccessToken, (),
                       (id, status, name, role, secret_sha256, expires_at_ns, issued_at_ns,
                        issued_at, issued_by, revoked_at_ns, revoked_reason))
 
-// The latest AccessDenied of an actor and method.
+// The latest AccessDenied of one actor and method. Until it is a minute old, no other is recorded.
 struct DenialStreak {
   std::string actor;
   std::string method;
@@ -77,7 +79,7 @@ struct DenialStreak {
 };
 BOOST_DESCRIBE_STRUCT(DenialStreak, (), (actor, method, noted_at_ns))
 
-// What the log's tree is signed with at present.
+// The key that the log's Merkle tree is signed with at present.
 struct AuditKey {
   std::string name;
   std::string verifier_key;
@@ -88,13 +90,14 @@ struct AuditKey {
 BOOST_DESCRIBE_STRUCT(AuditKey, (), (name, verifier_key, adopted_at))
 
 struct AccessState {
-  // In the order in which they were issued. Where there are too many, the oldest of those that
-  // are of no use any more go.
+  // In the order in which they were issued. At limits::access_tokens_max the oldest revoked or
+  // expired token is dropped.
   std::vector<AccessToken> tokens;
-  std::vector<DenialStreak> denials;  // the one noted last is the last
-  std::uint64_t issued_total = 0;     // tokens, ever
+  std::vector<DenialStreak> denials;  // oldest first
+  std::uint64_t issued_total = 0;     // tokens issued since the log began
   std::optional<AuditKey> audit_key;
 
+  // Returns the token, or nullptr.
   [[nodiscard]] const AccessToken* find(const Uuid& id) const;
   friend bool operator==(const AccessState&, const AccessState&) = default;
 };

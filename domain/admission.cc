@@ -15,7 +15,7 @@ CardWait concurrency(std::string scope, std::int64_t limit, const std::set<CardI
 
 bool is_full(const std::set<CardId>& agents, std::uint32_t limit) { return agents.size() >= limit; }
 
-// Whether the project may start anything at all.
+// Returns whether the policy and the limits of concurrency let the project start any card.
 bool may_start(const World& world, const Project& project) {
   const Policy& policy = project.policy;
   return policy.process_backlog && !is_full(world.board.agents(), policy.max_concurrent_agents) &&
@@ -43,7 +43,7 @@ const Card* next_to_start(const World& world) {
   const Card* best = nullptr;
   CardOrder best_order;
   for (const auto& [first, name] : world.board.heads()) {
-    // What follows begins after the one that was found.
+    // The heads are sorted: no later project has an earlier card than the one found.
     if (best != nullptr && best_order < first) break;
     if (!may_start(world, world.projects.find(name)->second)) continue;
     for (const auto& [order, key] : world.board.backlog(name)->heads) {

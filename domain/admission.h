@@ -1,4 +1,5 @@
-// Admission: which card is worked on next, and why another one waits. Pure.
+// Admission control for the board: which card is started or merged next, and why the others wait.
+// Pure functions of the world. decide() checks against them, and the scheduler asks them.
 #pragma once
 
 #include <cstdint>
@@ -11,39 +12,41 @@
 namespace signalbox {
 
 enum class CardWaitReason : std::uint8_t {
-  none = 1,         // nothing is in its way: the next tick of the heartbeat starts it
-  concurrency = 2,  // the places of its scope are taken by the holders
+  none = 1,         // admitted: the next tick of the heartbeat loop starts it
+  concurrency = 2,  // the concurrency limit of `scope` is used up by `holders`
   policy = 3,       // its project's policy doesn't process the backlog
-  order = 4,        // other cards come before it
+  order = 4,        // another card precedes it
 };
 BOOST_DESCRIBE_ENUM(CardWaitReason, none, concurrency, policy, order)
 
+// Why a card of the backlog isn't started yet.
 struct CardWait {
   CardWaitReason reason = CardWaitReason::none;
   std::string scope;            // concurrency: "all", "project" or "key"
-  std::int64_t limit = 0;       // concurrency: how many may have an agent
-  std::vector<CardId> holders;  // who has; order: the one that comes first
+  std::int64_t limit = 0;       // concurrency: cards that may have an agent at a time
+  std::vector<CardId> holders;  // concurrency: the cards that have one; order: the next card
 
   friend bool operator==(const CardWait&, const CardWait&) = default;
 };
 
-// The card that is to be started now, or nullptr. Costs what stands in the way, not what waits.
+// Returns the card to start now, or nullptr. The cost grows with the lanes that are blocked by a
+// limit or a key, not with the length of the backlog.
 const Card* next_to_start(const World& world);
 
-// What a card of the backlog waits for.
+// Returns what a card of the backlog waits for.
 CardWait why_waiting(const World& world, const Card& card);
 
-// The verified card of the project that is to be merged now, or nullptr: there is none, one is
-// being merged, or the policy doesn't merge.
+// Returns the project's verified card to merge now. Returns nullptr if there is none, if a merge is
+// under way, or if the policy doesn't merge.
 const Card* next_to_merge(const World& world, const std::string& project);
 
-// What the run of a card is started with: its goal, project, label, repository, base and pipeline,
-// where the policy bounds the time of an agent's attempt unless the station says so itself. The
-// caller gives it its id and digests.
+// Returns the command that starts a card's run: goal, project, label, repository, base and
+// pipeline. In that pipeline the policy's agent timeout replaces the timeout of each coding agent's
+// station that has the default one. The caller fills in the id and the digests.
 StartRun run_of_card(const Project& project, const Card& card);
 
-// Likewise for the run that merges a verified card: `merge`, the project's checks, `push`. The
-// caller gives it its input, too.
+// Returns the command that starts the run which merges a verified card: `merge`, the project's
+// checks, `push`. The caller fills in the id, the digests and the input.
 StartRun run_of_merge(const Project& project, const Card& card);
 
 }  // namespace signalbox

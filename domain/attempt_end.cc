@@ -11,11 +11,11 @@
 namespace signalbox {
 namespace {
 
-// The longest text about a failed attempt that the next one is given.
+// Bytes of the text about a failed attempt that the next attempt gets.
 constexpr std::size_t previous_bytes_max = 1024;
 static_assert(previous_bytes_max <= limits::reason_bytes_max, "as RunRetried counts it");
 
-// The strategy index of the next attempt, or nullopt if there is none.
+// Returns the strategy index of the next attempt, or nullopt if there is none.
 std::optional<std::uint8_t> next_strategy_index(const Run& run, ErrorClass error_class) {
   const RetryPolicy& policy = run.definition().retry;
   const StationState& station = run.station();
@@ -49,7 +49,7 @@ NewEvents end_attempt(const Run& run, Failure failure, AttemptResult result, con
     events.push_back({stream, attempt.span_id, attempt.token, std::move(event)});
   };
 
-  // What it did for deep work ends with it, and is done again by the next one.
+  // Steps that the attempt itself was doing end with it; the next attempt does them again.
   NewEvents events = end_own_steps(run, failure.code, now);
   const auto next =
       retrying == Retrying::never ? std::nullopt : next_strategy_index(run, failure.error_class);
@@ -76,7 +76,7 @@ std::string previous_text(const Failure& failure, const AttemptResult& result) {
   std::string text = failure.code;
   if (!failure.message.empty()) text += ": " + failure.message;
   if (!result.summary.empty()) text += "\n" + result.summary;
-  return std::string(utf8_beginning(text, previous_bytes_max));
+  return std::string(utf8_prefix(text, previous_bytes_max));
 }
 
 NewEvent watchdog_timed_out(const Run& run, std::int64_t elapsed_ms) {

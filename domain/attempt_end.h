@@ -1,4 +1,6 @@
-// How the end of an attempt without success goes on: retry, next strategy, or the end of the run.
+// The retry policy: what follows an attempt that ended without success. That is a retry, the next
+// strategy, or the end of the run. Apart from decide_station.cc because timers and lost locks end
+// attempts, too.
 #pragma once
 
 #include <string>
@@ -9,21 +11,25 @@ namespace signalbox {
 
 enum class Retrying : std::uint8_t { by_policy, never };
 
-// The events that end `run`'s attempt with `failure`: StationAttemptFailed where the retry policy
-// allows another attempt, else StationFailed or StationTimedOut and RunFailed, in one commit.
+// Returns the events that end `run`'s attempt with `failure`, as one commit. They are
+// StationAttemptFailed if the retry policy allows another attempt, else StationFailed or
+// StationTimedOut, and RunFailed. The run has an attempt.
 NewEvents end_attempt(const Run& run, Failure failure, AttemptResult result, const Now& now,
                       Retrying retrying = Retrying::by_policy);
 
-// The watchdog's word about `run`'s attempt, which comes before its end.
+// Returns the WatchdogTimedOut of `run`'s attempt, to be committed before the events that end it.
 NewEvent watchdog_timed_out(const Run& run, std::int64_t elapsed_ms);
 
-// The end of `run`'s attempt as its latest stall asks for (not a nudge).
+// Returns the events that end `run`'s attempt according to the action of its latest stall, which
+// isn't a nudge.
 NewEvents end_stalled_attempt(const Run& run, AttemptResult result, const Now& now);
 
-// What its station says is to be done about stall number `stalls` (from 0) of an attempt.
+// Returns the action that `station` configures for the stall with index `stalls` (from 0) of an
+// attempt. The last action is repeated.
 StallAction stall_action(const StationDefinition& station, std::uint32_t stalls);
 
-// How a failed attempt ended, as the next one is told (Run::previous). evolve: at most 1 KiB.
+// Returns a description of how a failed attempt ended, which the next attempt gets (Run::previous).
+// At most 1 KiB. evolve() uses it, so its text is part of the state.
 std::string previous_text(const Failure& failure, const AttemptResult& result);
 
 }  // namespace signalbox

@@ -9,7 +9,8 @@ const std::set<CardId> no_cards;
 
 CardOrder order_of(const Card& card) { return {card.priority, card.submitted_at, card.id}; }
 
-// An entry without members goes, so that the index is bounded by what is there.
+// Erases an entry whose last member was removed, so that the index is bounded by what is on the
+// board.
 template <class Map, class Key, class Member>
 void set_member(Map& map, const Key& key, const Member& member, bool present) {
   if (present) {
@@ -129,7 +130,8 @@ void Board::index(const Card& card, bool present) {
   }
 }
 
-// The first of a lane stands for it among the project's, and the first of those for the project.
+// The first card of a lane represents it in the project's heads, and the first of those represents
+// the project in heads_.
 void Board::index_backlog(const Card& card, bool present) {
   ProjectBacklog& backlog = backlogs_[card.project];
   std::set<CardOrder>& lane = backlog.lanes[card.key];

@@ -1,8 +1,7 @@
-// The board: all cards that aren't merged, and what is needed to find the next one without looking
-// at all of them.
+// The board: all cards that aren't merged, with the indexes that find the next card without a scan.
 //
-// A card is changed between extract() and put_back(), which keep what is derived from it.
-// check_invariants() compares the two.
+// A card is changed only between extract() and put_back(), which keep the indexes up to date.
+// check_invariants() compares the indexes with the cards.
 #pragma once
 
 #include <cstddef>
@@ -20,9 +19,9 @@
 
 namespace signalbox {
 
-// The first one is worked on first.
+// The order in which cards are worked on, as a sort key: a lesser key comes first.
 struct CardOrder {
-  std::int32_t priority = 0;  // the highest first
+  std::int32_t priority = 0;  // a higher one comes first
   Position submitted_at = 0;
   CardId id{};
 
@@ -33,10 +32,11 @@ struct CardOrder {
   friend bool operator==(const CardOrder&, const CardOrder&) = default;
 };
 
-// The backlog of one project. A lane is its cards of one key; those without a key are one, too.
+// The backlog of one project. A lane holds the cards of one key; the cards without a key form one
+// lane, too.
 struct ProjectBacklog {
-  std::map<std::string, std::set<CardOrder>> lanes;
-  std::set<std::pair<CardOrder, std::string>> heads;  // the first of each lane
+  std::map<std::string, std::set<CardOrder>> lanes;   // by key
+  std::set<std::pair<CardOrder, std::string>> heads;  // the first card of each lane, with its key
 
   friend bool operator==(const ProjectBacklog&, const ProjectBacklog&) = default;
 };
@@ -46,42 +46,48 @@ class Board {
   using Cards = boost::unordered_flat_map<CardId, std::unique_ptr<Card>, UuidHash>;
   using Count = std::map<std::string, std::set<CardId>, std::less<>>;
 
+  // Returns the card, or nullptr.
   [[nodiscard]] const Card* find(const CardId& id) const;
-  // The card whose latest run this is, or whose merge it is; nullptr: it isn't any card's.
+  // Returns the card of which this is the latest run or the current merge, or nullptr.
   [[nodiscard]] const Card* find_by_run(const RunId& id) const;
   [[nodiscard]] const Cards& cards() const { return cards_; }
 
-  // The first of each project's backlog, in order.
+  // Returns the first card of each project's backlog with the project's name, in order.
   [[nodiscard]] const std::set<std::pair<CardOrder, std::string>>& heads() const { return heads_; }
-  // nullptr: it is empty.
+  // Returns the project's backlog, or nullptr if it is empty.
   [[nodiscard]] const ProjectBacklog* backlog(const std::string& project) const;
 
-  // Cards that have an agent: of all projects, of one, of a key.
+  // Return the cards that have an agent: of all projects, of one project, of one key.
   [[nodiscard]] const std::set<CardId>& agents() const { return agents_; }
   [[nodiscard]] const std::set<CardId>& agents_of_project(const std::string& project) const;
   [[nodiscard]] const std::set<CardId>& agents_of_key(const std::string& key) const;
 
-  // Blocked cards that go on by themselves, by when.
+  // Returns the blocked cards that are retried automatically, by the time (ns, UTC) of the retry.
   [[nodiscard]] const std::set<std::pair<std::int64_t, CardId>>& retries() const {
     return retries_;
   }
-  // Verified cards by project, in the order in which they are merged.
+  // The verified cards by project, each with the position at which it was verified.
   using Verified = std::map<std::string, std::set<std::pair<Position, CardId>>, std::less<>>;
+  // Returns the verified cards by project, in the order in which they are merged.
   [[nodiscard]] const Verified& verified() const { return verified_; }
-  // The card of a project that is being merged, or nullptr.
+  // Returns the project's card that is being merged, or nullptr.
   [[nodiscard]] const Card* merging(const std::string& project) const;
 
-  // Whether what is derived from the cards is the same.
+  // Returns whether both boards have the same indexes. Doesn't compare the cards.
   [[nodiscard]] bool same_order(const Board& other) const;
 
+  // Adds a card and indexes it. No card has its id.
   void insert(Card card);
-  // Gives the card for a change. It is there.
+  // Removes a card from the indexes and returns it for a change. The card is on the board, and
+  // put_back() or erase() follows.
   Card& extract(const CardId& id);
+  // Indexes an extracted card again.
   void put_back(const Card& card);
-  // A card that was taken out.
+  // Removes an extracted card from the board.
   void erase(const CardId& id);
 
  private:
+  // Add the card to the indexes (`present`) or remove it from them.
   void index(const Card& card, bool present);
   void index_backlog(const Card& card, bool present);
 

@@ -1,4 +1,5 @@
-// Commands about projects, cards and the service's loops. A part of command.h.
+// Commands about projects, cards, worktrees and the service's loops: the alternatives of Command
+// (command.h) that concern the board.
 #pragma once
 
 #include <cstdint>
@@ -17,20 +18,20 @@ namespace signalbox {
 struct PutProject {
   std::string name;
   std::string repository;                      // absolute
-  std::optional<std::string> base;             // a branch; "main" where none is given
-  std::optional<std::string> remote;           // nowhere where none is given
-  std::optional<PipelineDefinition> pipeline;  // card_pipeline() where none is given
+  std::optional<std::string> base;             // a branch; default: "main"
+  std::optional<std::string> remote;           // default: no remote, nothing is pushed
+  std::optional<PipelineDefinition> pipeline;  // default: card_pipeline()
 };
 BOOST_DESCRIBE_STRUCT(PutProject, (), (name, repository, base, remote, pipeline))
 
-// The project's policy file was read.
+// Reports that the project's policy file was read.
 struct AdoptPolicy {
   std::string project;
-  Digest digest;  // zero: there is none
+  Digest digest;  // SHA-256 of the file; zero: there is no file
   Policy policy;
 };
 
-// The project's policy file was read and can't be understood.
+// Reports that the project's policy file was read and couldn't be parsed.
 struct RefusePolicy {
   std::string project;
   Digest digest;
@@ -44,9 +45,9 @@ struct SubmitCard {
   std::optional<std::string> brief;
   std::optional<std::string> key;
   std::optional<std::int32_t> priority;
-  std::optional<bool> immediate;  // whether the heartbeat is triggered; so where none is given
+  std::optional<bool> immediate;  // trigger the heartbeat loop at once; default: true
 
-  CardId card_id{};  // the id that it gets
+  CardId card_id{};  // the id that the card gets
 };
 BOOST_DESCRIBE_STRUCT(SubmitCard, (), (project, title, brief, key, priority, immediate))
 
@@ -62,22 +63,23 @@ struct UnblockCard {
 };
 BOOST_DESCRIBE_STRUCT(UnblockCard, (), (card_id, reason))
 
-// The service starts the run of a card that is next_to_start(); `run` is run_of_card().
+// Sent by the service: starts the run of the card that is next_to_start(); `run` is run_of_card().
 struct StartCard {
   CardId card_id{};
   StartRun run;
 };
 
-// The service starts the merge of a card that is next_to_merge(); `run` is run_of_merge().
+// Sent by the service: starts the merge of the card that is next_to_merge(); `run` is
+// run_of_merge().
 struct MergeCard {
   CardId card_id{};
   StartRun run;
 };
 
-// Blocked cards whose time has come go back to the backlog, at most limits::retried_cards_max.
+// Returns the blocked cards whose retry is due to the backlog, at most limits::retried_cards_max.
 struct RetryBlockedCards {};
 
-// What became of a worktree. `removed`, else it is left for a reason.
+// Reports that a card's worktree was `removed`, or else that it was left in place for `reason`.
 struct NoteWorktree {
   std::string project;
   RunId run_id{};
@@ -87,7 +89,7 @@ struct NoteWorktree {
   std::string reason;
 };
 
-// Ticks of a loop were due and nothing could begin them.
+// Reports due times of a loop that passed while no tick could begin.
 struct NoteTicksMissed {
   std::string loop;
   std::string reason;
@@ -96,9 +98,9 @@ struct NoteTicksMissed {
   std::int64_t last_due_ns = 0;
 };
 
-// Ended runs of which enough time has passed leave the world.
+// Drops runs from the world that ended at least `after_ms` ago.
 struct PruneRuns {
-  std::int64_t after_ms = 0;  // since their end
+  std::int64_t after_ms = 0;  // since the end of a run
 };
 
 }  // namespace signalbox

@@ -1,5 +1,5 @@
-// An optional value that is kept elsewhere: eight bytes where there is none. Copies are deep, so
-// that what holds one stays a plain value.
+// An optional value on the heap: an empty Boxed takes eight bytes. Copies are deep, so that a
+// struct with such a member stays a plain value.
 #pragma once
 
 #include <memory>
@@ -22,12 +22,13 @@ class Boxed {
 
   [[nodiscard]] bool has_value() const { return place_ != nullptr; }
   explicit operator bool() const { return has_value(); }
-  // Only while there is one.
+  // Access the value. The Boxed isn't empty.
   T& operator*() { return *place_; }
   const T& operator*() const { return *place_; }
   T* operator->() { return place_.get(); }
   const T* operator->() const { return place_.get(); }
 
+  // Replaces the value by a default-constructed one and returns it.
   T& emplace() {
     place_ = std::make_unique<T>();
     return *place_;

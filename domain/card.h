@@ -16,8 +16,8 @@ namespace signalbox {
 enum class CardStatus : std::uint8_t {
   backlog = 1,
   running = 2,    // its run is under way
-  verifying = 3,  // and has come to the checks
-  verified = 4,   // its work is pushed and waits to be merged
+  verifying = 3,  // its run has reached the checks
+  verified = 4,   // its work is pushed and waits for the merge
   merged = 5,
   blocked = 6,
   failed = 7,
@@ -30,7 +30,7 @@ struct CardTransition {
   CardStatus to;
 };
 
-// Drawn in README.md. A pair that is not here can't happen.
+// The transition table, drawn in README.md. evolve() aborts on a pair that isn't in it.
 inline constexpr std::array card_transitions = {
     CardTransition{CardStatus::backlog, CardStarted::tag, CardStatus::running},
     CardTransition{CardStatus::backlog, CardBlocked::tag, CardStatus::blocked},
@@ -50,6 +50,7 @@ inline constexpr std::array card_transitions = {
     CardTransition{CardStatus::failed, CardUnblocked::tag, CardStatus::backlog},
 };
 
+// Returns the status after the event of this number, or nullopt if the table has no such pair.
 constexpr std::optional<CardStatus> next_status(CardStatus from, std::uint16_t event_number) {
   for (const CardTransition& row : card_transitions) {
     if (row.from == from && row.on.number == event_number) return row.to;
@@ -66,20 +67,20 @@ struct Card {
   std::string key;
   std::int32_t priority = 0;
   Position submitted_at = 0;
-  std::uint32_t runs = 0;          // since it was submitted or somebody unblocked it
-  std::uint32_t merges = 0;        // that were begun since it was verified
-  RunId run_id{};                  // the latest of its runs, or nil
-  RunId merge_run_id{};            // while it is being merged, or nil
+  std::uint32_t runs = 0;          // runs since it was submitted or unblocked by a person
+  std::uint32_t merges = 0;        // merges begun since it was verified
+  RunId run_id{};                  // its latest run, or nil
+  RunId merge_run_id{};            // the merge under way, or nil
   std::string code;                // why it is blocked or failed, or its merge was deferred
   std::string message;             // likewise
-  std::int64_t retry_at_ns = 0;    // while it is blocked: when it goes on by itself, or 0
+  std::int64_t retry_at_ns = 0;    // UTC; while it is blocked: when it is retried, or 0: never
   std::int64_t changed_at_ns = 0;  // UTC
-  Position verified_at = 0;        // while it is verified: in which order cards are merged
-  Token token = 0;                 // of the run that was verified
-  std::string commit;              // what it pushed
-  Position changed_at = 0;         // its latest event
+  Position verified_at = 0;        // while it is verified; cards are merged in this order
+  Token token = 0;                 // of the verified run; its branch is named by it
+  std::string commit;              // pushed by the verified run
+  Position changed_at = 0;         // position of its latest event
 
-  // It takes one of the places that a policy has for agents.
+  // Returns whether the card counts against the policy's limits of concurrent agents.
   [[nodiscard]] bool has_agent() const {
     return status == CardStatus::running || status == CardStatus::verifying;
   }

@@ -1,4 +1,5 @@
-// What can happen to a card. Every event lies in its stream, `card/<id>`.
+// Events of a card, from its submission to its merge. They lie in the card's stream, `card/<id>`.
+// The transition table is in card.h.
 #pragma once
 
 #include <cstdint>
@@ -15,25 +16,25 @@ struct CardSubmitted {
   static constexpr EventTag tag{801, 1, "CardSubmitted"};
   KeptText project;
   FreeText title;
-  FreeText brief;             // what is to be done, as the agent is told
-  KeptText key;               // of cards with the same one, one is worked on at a time; or empty
-  std::int32_t priority = 0;  // the highest first
+  FreeText brief;             // the task description that the agent gets
+  KeptText key;               // at most one card of a key is worked on at a time; or empty
+  std::int32_t priority = 0;  // a higher one comes first
 
   friend bool operator==(const CardSubmitted&, const CardSubmitted&) = default;
 };
 BOOST_DESCRIBE_STRUCT(CardSubmitted, (), (project, title, brief, key, priority))
 
-// Its run starts with the next event of the same commit.
+// The card's run starts with the next event of the same commit.
 struct CardStarted {
   static constexpr EventTag tag{802, 1, "CardStarted"};
   RunId run_id{};
-  std::uint32_t attempt = 1;  // which of its runs
+  std::uint32_t attempt = 1;  // number of the run among the card's runs
 
   friend bool operator==(const CardStarted&, const CardStarted&) = default;
 };
 BOOST_DESCRIBE_STRUCT(CardStarted, (), (run_id, attempt))
 
-// Its run has come to the station that checks the work.
+// The card's run has reached the station that checks the work.
 struct CardVerificationStarted {
   static constexpr EventTag tag{803, 1, "CardVerificationStarted"};
   RunId run_id{};
@@ -43,30 +44,30 @@ struct CardVerificationStarted {
 };
 BOOST_DESCRIBE_STRUCT(CardVerificationStarted, (), (run_id, station))
 
-// Its run succeeded with all its stations, the push included.
+// All stations of the card's run succeeded, the push included.
 struct CardVerified {
   static constexpr EventTag tag{804, 1, "CardVerified"};
   RunId run_id{};
-  Token token = 0;  // of the run, by which its branch is named
-  KeptText commit;  // what was pushed, or empty if its last station told none
+  Token token = 0;  // of the run; its branch is named by it
+  KeptText commit;  // the pushed commit, or empty if the last station reported none
 
   friend bool operator==(const CardVerified&, const CardVerified&) = default;
 };
 BOOST_DESCRIBE_STRUCT(CardVerified, (), (run_id, token, commit))
 
-// It goes on by itself at retry_at_ns, or when somebody unblocks it.
+// The card waits until it is retried at retry_at_ns, or until somebody unblocks it.
 struct CardBlocked {
   static constexpr EventTag tag{805, 1, "CardBlocked"};
-  RunId run_id{};                // that failed, or nil: somebody blocked it
+  RunId run_id{};                // the run that failed, or nil: somebody blocked the card
   KeptText code;                 // e.g. CHECKS_FAILED, MERGE_CONFLICT, BLOCKED
   FreeText message;              // for a person
-  std::int64_t retry_at_ns = 0;  // UTC; 0: not by itself
+  std::int64_t retry_at_ns = 0;  // UTC; 0: no automatic retry
 
   friend bool operator==(const CardBlocked&, const CardBlocked&) = default;
 };
 BOOST_DESCRIBE_STRUCT(CardBlocked, (), (run_id, code, message, retry_at_ns))
 
-// The last of its runs failed.
+// The last run that the policy allows the card failed.
 struct CardFailed {
   static constexpr EventTag tag{806, 1, "CardFailed"};
   RunId run_id{};
@@ -77,17 +78,17 @@ struct CardFailed {
 };
 BOOST_DESCRIBE_STRUCT(CardFailed, (), (run_id, code, message))
 
-// It is back in the backlog.
+// The card is back in the backlog.
 struct CardUnblocked {
   static constexpr EventTag tag{807, 1, "CardUnblocked"};
   FreeText reason;
-  bool by_itself = false;  // its time to be retried has come; else somebody did it
+  bool by_itself = false;  // true: its automatic retry was due; false: somebody unblocked it
 
   friend bool operator==(const CardUnblocked&, const CardUnblocked&) = default;
 };
 BOOST_DESCRIBE_STRUCT(CardUnblocked, (), (reason, by_itself))
 
-// The run that merges it starts with the next event of the same commit.
+// The run that merges the card starts with the next event of the same commit.
 struct CardMergeStarted {
   static constexpr EventTag tag{808, 1, "CardMergeStarted"};
   RunId run_id{};
@@ -96,7 +97,7 @@ struct CardMergeStarted {
 };
 BOOST_DESCRIBE_STRUCT(CardMergeStarted, (), (run_id))
 
-// The merge didn't come about for a reason that isn't the card's: there will be another one.
+// The merge failed for a reason outside the card; another merge will follow.
 struct CardMergeDeferred {
   static constexpr EventTag tag{809, 1, "CardMergeDeferred"};
   RunId run_id{};
@@ -110,7 +111,7 @@ BOOST_DESCRIBE_STRUCT(CardMergeDeferred, (), (run_id, code, message))
 struct CardMerged {
   static constexpr EventTag tag{810, 1, "CardMerged"};
   RunId run_id{};
-  KeptText commit;  // of the base, after it
+  KeptText commit;  // head of the base branch after the merge
 
   friend bool operator==(const CardMerged&, const CardMerged&) = default;
 };

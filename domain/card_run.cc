@@ -1,4 +1,5 @@
-// What a run's events mean for the card that it is the run of, or the merge.
+// Derives card events from the events of a card's run or merge run, so that both are in one commit.
+// Apart from decide_card.cc, which decides the commands about cards themselves.
 #include <optional>
 #include <string>
 #include <utility>
@@ -11,13 +12,13 @@ namespace {
 
 constexpr std::int64_t ns_per_minute = 60'000'000'000;
 
-// The codes with which a merge ends for a reason that isn't the card's.
+// Returns whether a merge failed for a reason outside the card, so that a later merge may succeed.
 bool may_be_merged_later(const RunFailed& failure) {
   return failure.code == "BASE_MOVED" || failure.error_class == ErrorClass::transient ||
          failure.error_class == ErrorClass::lost || failure.error_class == ErrorClass::quota;
 }
 
-// The events of one run's card, beside those of the run.
+// Derives the card events that follow from the events of one of the card's runs.
 class CardOfRun {
  public:
   CardOfRun(const World& world, const Card& card, const RunId& run_id, const Now& now)
@@ -46,7 +47,7 @@ class CardOfRun {
       }
       return CardBlocked{run_id_, code, failure.message, retry_at_ns()};
     }
-    // What isn't configured doesn't come about by trying again.
+    // A retry doesn't repair a missing configuration.
     if (failure.error_class == ErrorClass::config) {
       return CardBlocked{run_id_, code, failure.message, 0};
     }
@@ -73,7 +74,7 @@ class CardOfRun {
 
 void add_card_events(const World& world, NewEvents& events, const Now& now) {
   if (world.board.cards().empty()) return;
-  std::string commit;  // that the station which ended last has pushed
+  std::string commit;  // pushed by the station that succeeded last
   const std::size_t size = events.size();
   for (std::size_t index = 0; index < size; ++index) {
     const NewEvent decided = events[index];

@@ -1,11 +1,13 @@
-// SIGNALBOX_CHECK: a fact that only a bug in this program can make false. On in release builds too.
+// SIGNALBOX_CHECK: an assertion that only a bug in this program can violate. It is on in release
+// builds, too.
 //
 // It is not for bad input (that is a Rejection) and not for a failing disk (that is an operating
-// error): it stops the process, because a state machine that is wrong must not go on writing.
+// error). It aborts the process, because a state machine that is wrong must not go on writing.
 #pragma once
 
 namespace signalbox {
 
+// Prints the violated `fact` and its place to stderr, and aborts the process.
 [[noreturn]] void check_failed(const char* file, int line, const char* fact);
 
 }  // namespace signalbox

@@ -1,5 +1,5 @@
-// What can be asked of the world. Described fields come from the client by name; the others are
-// filled in by the service (ids and digests are arguments, so that decide() stays pure).
+// Every command there is. The fields in a command's Describe listing come from the client by name;
+// the service fills in the others (ids and digests are arguments, so that decide() stays pure).
 #pragma once
 
 #include <variant>

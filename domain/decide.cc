@@ -1,3 +1,4 @@
+// Routes a Command to the decide() of its alternative.
 #include "domain/decide.h"
 
 namespace signalbox {

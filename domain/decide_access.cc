@@ -1,5 +1,5 @@
-// Decisions about access. Whether the one who asks may do so isn't decided here: a command that
-// comes this far was allowed.
+// Decisions about access tokens, denials and the audit key. The caller's own rights aren't checked
+// here: the server checks them before it decides a command.
 #include <algorithm>
 
 #include "domain/decide.h"
@@ -70,9 +70,9 @@ Decided<NewEvents> decide(const World& world, const AdoptAuditKey& command, cons
                                                 present ? present->verifier_key : std::string()}}}};
 }
 
-// A streak is over when a minute went by since it was noted last; by the wall clock, so that this
-// holds over restarts. Of more actors than are remembered nothing is noted until there is room:
-// whoever comes from many addresses can't fill the log.
+// A streak ends a minute after its latest event, by the wall clock, so that this holds across
+// restarts. While limits::denial_streaks_max streaks are fresh, no further actor is recorded, so
+// that a caller with many addresses can't fill the log.
 Decided<NewEvents> decide(const World& world, const NoteAccessDenied& command, const Now& now) {
   const auto is_fresh = [&now](const DenialStreak& streak) {
     const std::int64_t age_ns = now.wall_ns - streak.noted_at_ns;

@@ -1,4 +1,5 @@
-// Decisions about cards. What the end of a run means for its card is in card_run.cc.
+// Decisions about cards: submit, block, unblock, start, merge, retry. card_run.cc decides what the
+// end of a run means for its card.
 #include "domain/admission.h"
 #include "domain/decide.h"
 #include "domain/limits.h"
@@ -39,7 +40,7 @@ tl::unexpected<Rejection> busy(const Card& card, const std::string& why, const R
                 std::move(next));
 }
 
-// `first` and then the start of the run, as one commit.
+// Returns `first` and then the events that start the run, as one commit.
 Decided<NewEvents> start(const World& world, const Card& card, CardEvent first, const StartRun& run,
                          const Now& now) {
   auto started = decide(world, run, now);

@@ -1,5 +1,5 @@
-// Decisions about locks. Whether a lease is over isn't decided here but by a timer, whose
-// ExpireLock comes before: so these know no time.
+// Decisions about locks. The end of a lease isn't decided from the time here: a timer's ExpireLock
+// comes first. Only the lease of a foreign `.lock` file is compared with the wall clock.
 #include <algorithm>
 
 #include "domain/attempt_end.h"
@@ -12,7 +12,7 @@
 namespace signalbox {
 namespace {
 
-std::vector<std::string> look_at(const std::string& key) {
+std::vector<std::string> lock_get_command(const std::string& key) {
   return {"signalbox lock get " + shell_word(key)};
 }
 
@@ -38,10 +38,10 @@ tl::unexpected<Rejection> held_by(const Lock& lock, const AcquireLock& command) 
                  {"reason", lock.reason},
                  {"expires_at_ns", lock.expires_at_ns},
                  {"acquired_at_ns", lock.acquired_at_ns}},
-                look_at(lock.key));
+                lock_get_command(lock.key));
 }
 
-// Somebody who takes locks by the file alone, without this service.
+// The holder takes locks by the `.lock` file alone, without this service.
 tl::unexpected<Rejection> held_by_file(const std::string& key, const FoundLockFile& file) {
   return reject(ErrorCode::LOCK_HELD, file.owner + " holds " + key + ", says " + file.path,
                 {{"key", key},
@@ -54,7 +54,8 @@ tl::unexpected<Rejection> held_by_file(const std::string& key, const FoundLockFi
                 {"cat " + shell_word(file.path)});
 }
 
-// Who had `token`, as far as the world or, through the command, the log tells.
+// Returns the owner that was granted `token`: from the world, else `token_owner`, which the service
+// read from the log. Empty if neither knows it.
 std::string owner_of(const World& world, const std::string& key, Token token,
                      const std::string& token_owner) {
   const EndedLock* ended = world.ended_locks.find(key);
@@ -73,10 +74,11 @@ tl::unexpected<Rejection> not_owned(const World& world, const std::string& key, 
                  {"token", static_cast<std::int64_t>(token)},
                  {"current_owner", lock == nullptr ? std::string() : lock->owner},
                  {"current_token", static_cast<std::int64_t>(lock == nullptr ? 0 : lock->token)}},
-                look_at(key));
+                lock_get_command(key));
 }
 
-// The ends of what needed `lock`, which is lost with the event at the front of `events`.
+// Appends the ends of the attempts and ticks that depend on `lock`, which is lost with the event at
+// the front of `events`.
 void end_dependents(const World& world, const Lock& lock, const Now& now, NewEvents& events) {
   const std::string why = "lock " + lock.key + " was lost";
   for (const RunId& id : lock.runs) {
@@ -166,7 +168,7 @@ Decided<NewEvents> decide(const World& world, const ReleaseLock& command, const 
   TRY(require_line("key", command.key, limits::name_bytes_max));
   const Lock* lock = world.find_lock(command.key);
   if (lock == nullptr) {
-    // Released before is what was wanted; expired isn't: the holder ought to hear of it.
+    // A repeated release is accepted. After an expiry the holder must learn that it lost the lock.
     const EndedLock* ended = world.ended_locks.find(command.key);
     if (ended != nullptr && ended->token == command.token && ended->expired) {
       return not_owned(world, command.key, command.token, command.token_owner);
@@ -200,7 +202,7 @@ Decided<NewEvents> decide(const World& world, const ExpireLock& command, const N
 Decided<NewEvents> decide(const World& world, const NoteRefreshFailure& command, const Now&) {
   const Lock* lock = world.find_lock(command.key);
   const EndedLock* ended = world.ended_locks.find(command.key);
-  if (lock == nullptr && ended == nullptr) return NewEvents{};  // there never was one, or long ago
+  if (lock == nullptr && ended == nullptr) return NewEvents{};  // never held, or forgotten since
   const std::string owner = owner_of(world, command.key, command.token, command.token_owner);
   const auto& known = lock != nullptr ? lock->failing_owners : ended->failing_owners;
   if (std::find(known.begin(), known.end(), owner) != known.end()) return NewEvents{};

@@ -1,4 +1,5 @@
-// Decisions about the plan of a deep_work station: its exploration, its steps, a new beginning.
+// Decisions about the plan of a deep_work station: exploration, plan, reset. The plan's steps are
+// decided in decide_step.cc.
 #include <algorithm>
 #include <iterator>
 
@@ -11,13 +12,14 @@
 namespace signalbox {
 namespace {
 
-tl::unexpected<Rejection> out_of_order(const Run& run, const char* word) {
-  return reject(ErrorCode::PLAN_ORDER,
-                std::string(word) + " has no place while the plan is " + name_of(run.plan->status),
-                {{"run_id", to_string(run.id)},
-                 {"station", run.definition().name},
-                 {"plan_status", std::string(name_of(run.plan->status))}},
-                {"signalbox plan get " + to_string(run.id)});
+tl::unexpected<Rejection> out_of_order(const Run& run, const char* subject) {
+  return reject(
+      ErrorCode::PLAN_ORDER,
+      std::string(subject) + " has no place while the plan is " + name_of(run.plan->status),
+      {{"run_id", to_string(run.id)},
+       {"station", run.definition().name},
+       {"plan_status", std::string(name_of(run.plan->status))}},
+      {"signalbox plan get " + to_string(run.id)});
 }
 
 NewEvent event_of(const Run& run, PlanEvent event) {
@@ -25,9 +27,10 @@ NewEvent event_of(const Run& run, PlanEvent event) {
           run.attempt ? run.attempt->token : 0, std::move(event)};
 }
 
-// Moves from `from` what fits, at most count_max of them; gives how many were left behind.
-std::uint32_t take_fitting(const std::vector<std::string>& from, std::size_t count_max,
-                           std::size_t& bytes_left, std::vector<std::string>& out) {
+// Appends to `out` the longest prefix of `from` that fits into `bytes_left`, at most `count_max`
+// texts, and reduces `bytes_left`. Returns how many were left out.
+std::uint32_t append_fitting(const std::vector<std::string>& from, std::size_t count_max,
+                             std::size_t& bytes_left, std::vector<std::string>& out) {
   for (const std::string& text : from) {
     if (out.size() == count_max || text.size() + 8 > bytes_left) break;
     bytes_left -= text.size() + 8;
@@ -73,9 +76,9 @@ Decided<NewEvents> decide(const World& world, const SetExploration& command, con
   finished.exploration.summary = command.summary.value_or(run.goal);
   std::size_t bytes_left = limits::exploration_bytes_max;
   finished.files_cut =
-      take_fitting(command.files, work.max_files, bytes_left, finished.exploration.files);
-  finished.findings_cut = take_fitting(command.findings, limits::explored_files_max, bytes_left,
-                                       finished.exploration.findings);
+      append_fitting(command.files, work.max_files, bytes_left, finished.exploration.files);
+  finished.findings_cut = append_fitting(command.findings, limits::explored_files_max, bytes_left,
+                                         finished.exploration.findings);
   events.push_back(event_of(run, std::move(finished)));
   return events;
 }

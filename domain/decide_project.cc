@@ -1,4 +1,4 @@
-// Decisions about projects: what they are, their policies, the worktrees of their cards.
+// Decisions about projects: their settings, their policies, and the worktrees of their cards.
 #include "domain/admission.h"
 #include "domain/decide.h"
 #include "domain/limits.h"
@@ -41,7 +41,7 @@ Decided<NewEvents> decide(const World& world, const PutProject& command, const N
   put.remote = command.remote.value_or("");
   put.pipeline = command.pipeline ? *command.pipeline : card_pipeline(put.remote);
   TRY(validate(put.pipeline));
-  // Its checks take part in another pipeline, that of the merges.
+  // The project's checks are part of the merge pipeline, too, which has to be valid as well.
   Project project;
   project.remote = put.remote;
   project.pipeline = put.pipeline;

@@ -1,4 +1,5 @@
-// Decisions about a run as a whole: start, cancel, pause, resume.
+// Decisions about a run as a whole: start, cancel, pause, resume. run_retry.cc decides the retry of
+// a failed run.
 #include "domain/check.h"
 #include "domain/decide.h"
 #include "domain/limits.h"
@@ -60,8 +61,8 @@ std::string resume_command(const Run& run, const std::string& flags) {
   return "signalbox run resume " + to_string(run.id) + " " + flags;
 }
 
-// Whoever decided saw a station that asks. Between that and now another one may have its turn,
-// which may ask as well, and was seen by nobody.
+// Checks that the current station waits for an approval and is the one the decision is about
+// (`seen`). Since the person looked, the run may have reached another approval, which nobody saw.
 Decided<void> require_asking(const Run& run, const std::optional<std::string>& seen) {
   const std::string& station = run.definition().name;
   const bool asks = waits_for(run, WaitReason::approval);
@@ -104,15 +105,15 @@ Decided<void> add_decision(const Run& run, const ResumeRun& command, const std::
   return {};
 }
 
-// A budget that is raised lets a station go that waited for that.
+// Adds the raised budget, and StationReady for a station that waited for it.
 Decided<void> add_budget(const Run& run, const std::optional<Budget>& budget,
                          const std::string& reason, NewEvents& events) {
   const bool held = waits_for(run, WaitReason::budget);
   if (!budget && (!held || run.status == RunStatus::paused)) return {};
   const std::string& station = run.definition().name;
-  if (const auto what = exhausted(budget.value_or(run.budget), run.used)) {
+  if (const auto figure = exhausted(budget.value_or(run.budget), run.used)) {
     return reject(ErrorCode::BUDGET_EXHAUSTED,
-                  "the run has used up this budget of " + *what + " already",
+                  "the run has used up this budget of " + *figure + " already",
                   {{"run_id", to_string(run.id)},
                    {"station", station},
                    {"used_cost_microusd", run.used.cost_microusd},
@@ -194,8 +195,8 @@ Decided<NewEvents> decide(const World& world, const CancelRun& command, const No
   if (run.cancel_requested) return NewEvents{};
 
   const Stream stream = Stream::run(run.id);
-  // A job that was submitted, or may have been, has to be ended first. An outside worker hears of
-  // the end with its next word: its token is stale from here on.
+  // A job that was submitted, or may have been, has to be ended first. An outside worker learns of
+  // the end with its next request: its token is stale from here on.
   if (run.attempt && !run.attempt->job_id.empty()) {
     return NewEvents{{stream, run.attempt->span_id, 0, RunEvent{RunCancelRequested{reason}}}};
   }
@@ -247,8 +248,8 @@ Decided<NewEvents> decide(const World& world, const ResumeRun& command, const No
                     {{"field", std::string("station")}, {"value", *command.station}});
     }
   }
-  // The budget comes first: the decision may end the run, or bring the turn of a station that the
-  // old budget would hold.
+  // The budget comes first: the decision may end the run, or advance it to a station that the old
+  // budget would hold.
   Run run = *found;
   NewEvents events;
   TRY(add_budget(run, command.budget, reason, events));

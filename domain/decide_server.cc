@@ -1,3 +1,5 @@
+// Decisions about the service itself: its starts and stops, recovery, clock jumps, pruning. All of
+// these commands come from the service and none is rejected.
 #include <algorithm>
 
 #include "domain/decide.h"

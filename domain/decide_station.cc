@@ -1,4 +1,5 @@
-// Decisions about the station under way: claim, heartbeat, external ref, complete, defer, dispatch.
+// Decisions about the current station of a run: claim, heartbeat, external ref, complete, defer,
+// dispatch. What follows a failed attempt is in attempt_end.h.
 #include <algorithm>
 #include <iterator>
 
@@ -15,18 +16,19 @@
 namespace signalbox {
 namespace {
 
-std::vector<Detail> about(const Run& run, const std::string& station) {
+std::vector<Detail> station_details(const Run& run, const std::string& station) {
   return {{"run_id", to_string(run.id)},
           {"station", station},
           {"current_station", run.definition().name},
           {"current_status", std::string(name_of(run.station().status))}};
 }
 
-std::vector<std::string> look_at(const Run& run) {
+std::vector<std::string> run_get_command(const Run& run) {
   return {"signalbox run get " + to_string(run.id)};
 }
 
-// The guards that every word about a station passes: the run, the station, its turn.
+// Checks what every command about a station requires: the run is open, the station exists, and it
+// is the current one.
 Decided<const Run*> current_station(const World& world, const RunId& id,
                                     const std::string& station) {
   const auto found = open_run(world, id);
@@ -38,17 +40,17 @@ Decided<const Run*> current_station(const World& world, const RunId& id,
     for (const StationDefinition& each : run.pipeline->stations) names.push_back(each.name);
     return reject(ErrorCode::STATION_NOT_FOUND, "the run's pipeline has no station " + station,
                   {{"run_id", to_string(id)}, {"station", station}, {"stations", names}},
-                  look_at(run));
+                  run_get_command(run));
   }
   if (*index < run.current) {
     return reject(ErrorCode::STATION_ALREADY_SUCCEEDED,
                   "station " + station + " has succeeded already; it isn't repeated",
-                  about(run, station), look_at(run));
+                  station_details(run, station), run_get_command(run));
   }
   if (*index > run.current) {
     return reject(ErrorCode::STATION_ORDER,
                   "station " + station + " has to wait for " + run.definition().name,
-                  about(run, station), look_at(run));
+                  station_details(run, station), run_get_command(run));
   }
   return &run;
 }
@@ -57,7 +59,7 @@ std::string claim_command(const RunId& id, const std::string& station) {
   return "signalbox station claim --worker me --run " + to_string(id) + " --station " + station;
 }
 
-// As above, and the token is the one of the attempt under way.
+// Checks current_station(), and that `token` is that of the attempt under way.
 Decided<const Run*> held_station(const World& world, const RunId& id, const std::string& station,
                                  Token token) {
   const auto found = current_station(world, id, station);
@@ -73,7 +75,7 @@ Decided<const Run*> held_station(const World& world, const RunId& id, const std:
                     {claim_command(id, station)});
     }
     return reject(ErrorCode::STATION_NOT_CLAIMED, "no worker holds station " + station,
-                  about(run, station), {claim_command(id, station)});
+                  station_details(run, station), {claim_command(id, station)});
   }
   if (run.attempt->token != token) {
     return reject(ErrorCode::STALE_TOKEN, "this token is not that of the attempt in progress",
@@ -87,13 +89,14 @@ Decided<const Run*> held_station(const World& world, const RunId& id, const std:
   return &run;
 }
 
-// A job knows its token too, but what became of it is for its executor to say.
-Decided<void> require_speaker(const Run& run, bool from_executor) {
+// Checks that the sender may report on the station. A job knows its token, too, but only its
+// executor may report its result.
+Decided<void> require_may_report(const Run& run, bool from_executor) {
   if (from_executor || run.definition().executor == ExecutorKind::worker) return {};
   return reject(ErrorCode::STATION_NOT_CLAIMABLE,
                 "station " + run.definition().name +
                     " is executed by the service, which takes the result from its job",
-                about(run, run.definition().name), look_at(run));
+                station_details(run, run.definition().name), run_get_command(run));
 }
 
 StationClaimed claim_of(const Run& run, const std::string& worker, std::int64_t lease_ms,
@@ -142,8 +145,9 @@ Decided<void> require_fitting(const AttemptResult& result, const Failure& failur
   return {};
 }
 
-// Said where a usage limit is over only after the longest wait: that the wait ends isn't its end.
-std::string note_of_cut_wait(std::int64_t left_ns) {
+// Returns the note for a usage limit that outlasts the longest wait: the station is tried again
+// before the limit is over.
+std::string note_of_capped_wait(std::int64_t left_ns) {
   constexpr std::int64_t ms_per_day = 24LL * 60 * 60 * 1000;
   constexpr std::int64_t ns_per_day = ms_per_day * 1'000'000;
   return "the limit is over in " + std::to_string((left_ns + ns_per_day - 1) / ns_per_day) +
@@ -151,14 +155,15 @@ std::string note_of_cut_wait(std::int64_t left_ns) {
          " days at once, and is tried again then";
 }
 
-// A usage limit is nobody's failure: the station waits until it is over, if that is known.
+// Returns the events that defer the station until the usage limit is over. A usage limit doesn't
+// count as a failure.
 NewEvents wait_for_quota(const Run& run, std::int64_t reset_at_ns, std::string note,
                          const Now& now) {
   const Attempt& attempt = *run.attempt;
   const std::int64_t latest_ns = now.wall_ns + limits::defer_ms_max * 1'000'000;
   const std::int64_t until_ns = std::clamp(reset_at_ns, now.wall_ns, latest_ns);
   if (reset_at_ns > latest_ns) {
-    note += (note.empty() ? "" : "; ") + note_of_cut_wait(reset_at_ns - now.wall_ns);
+    note += (note.empty() ? "" : "; ") + note_of_capped_wait(reset_at_ns - now.wall_ns);
   }
   NewEvents events = end_own_steps(run, "QUOTA", now);
   events.push_back({Stream::run(run.id), attempt.span_id, attempt.token,
@@ -167,7 +172,7 @@ NewEvents wait_for_quota(const Run& run, std::int64_t reset_at_ns, std::string n
   return events;
 }
 
-// The worker says that it was told to stop: the run ends as canceled.
+// Returns the events after a worker reported that it was asked to stop: the run ends as canceled.
 NewEvents end_canceled(const Run& run, const std::string& reason) {
   const Attempt& attempt = *run.attempt;
   const Stream stream = Stream::run(run.id);
@@ -199,7 +204,8 @@ NewEvents end_of_attempt(const Run& run, const CompleteStation& command, Failure
       failure.error_class = command.error_class.value_or(ErrorClass::transient);
       if (failure.code.empty()) failure.code = "TIMEOUT";
       NewEvents events;
-      // Its shim keeps the time. A timeout of something inside the job has a code of its own.
+      // Code TIMEOUT from an executor: the job's shim enforced the station's timeout. A timeout of
+      // something inside the job has another code.
       if (command.from_executor && failure.code == "TIMEOUT") {
         events.push_back(
             watchdog_timed_out(run, (now.wall_ns - attempt.started_at_ns) / 1'000'000));
@@ -210,7 +216,7 @@ NewEvents end_of_attempt(const Run& run, const CompleteStation& command, Failure
     }
     case Outcome::canceled:
       return end_canceled(run, failure.message.empty()
-                                   ? std::string(utf8_beginning(result.summary, 256))
+                                   ? std::string(utf8_prefix(result.summary, 256))
                                    : failure.message);
   }
   SIGNALBOX_CHECK(false);
@@ -237,7 +243,7 @@ Decided<NewEvents> decide(const World& world, const ClaimStation& command, const
     if (run->definition().executor != ExecutorKind::worker) {
       return reject(ErrorCode::STATION_NOT_CLAIMABLE,
                     "station " + run->definition().name + " is executed by the service itself",
-                    about(*run, run->definition().name), look_at(*run));
+                    station_details(*run, run->definition().name), run_get_command(*run));
     }
     if (run->station().ready_at == 0) return NewEvents{};
   } else {
@@ -247,7 +253,7 @@ Decided<NewEvents> decide(const World& world, const ClaimStation& command, const
     SIGNALBOX_CHECK(run != nullptr);
   }
   const std::int64_t lease_ms = command.lease_ms.value_or(run->definition().heartbeat_timeout_ms);
-  NewEvents events;  // a braced list would copy it
+  NewEvents events;  // not a braced list, which would copy the event
   events.push_back(
       {Stream::run(run->id), command.span_id, 0,
        StationEvent{claim_of(*run, command.worker, lease_ms, command.lock_token.value_or(0))}});
@@ -280,7 +286,7 @@ Decided<NewEvents> decide(const World& world, const HeartbeatStation& command, c
   TRY(require_at_most("progress_digest", progress, limits::name_bytes_max));
   const auto held = TRY(held_station(world, command.run_id, command.station, command.token));
   const Attempt& attempt = *held->attempt;
-  // An attempt without a lease is watched by the service; its job can't give itself one.
+  // The service watches an attempt without a lease; its job can't give itself one.
   const std::int64_t lease_ms =
       attempt.lease_ms == 0 ? 0 : command.lease_ms.value_or(attempt.lease_ms);
   const Stream stream = Stream::run(command.run_id);
@@ -297,7 +303,7 @@ Decided<NewEvents> decide(const World& world, const HeartbeatStation& command, c
 Decided<NewEvents> decide(const World& world, const SetExternalRef& command, const Now&) {
   TRY(require_name("external_ref", command.external_ref, limits::path_bytes_max));
   const auto held = TRY(held_station(world, command.run_id, command.station, command.token));
-  TRY(require_speaker(*held, command.from_executor));
+  TRY(require_may_report(*held, command.from_executor));
   const Attempt& attempt = *held->attempt;
   if (attempt.external_ref == command.external_ref) return NewEvents{};
   return NewEvents{{Stream::run(command.run_id), attempt.span_id, attempt.token,
@@ -316,7 +322,7 @@ Decided<NewEvents> decide(const World& world, const CompleteStation& command, co
   TRY(validate(usage));
   const auto held = TRY(held_station(world, command.run_id, command.station, command.token));
   const Run& run = *held;
-  TRY(require_speaker(run, command.from_executor));
+  TRY(require_may_report(run, command.from_executor));
   const Attempt& attempt = *run.attempt;
   if (run.cancel_requested) return decide(world, ConfirmCancel{run.id, attempt.token}, now);
   if (result.external_ref.empty()) result.external_ref = attempt.external_ref;
@@ -344,7 +350,7 @@ Decided<NewEvents> decide(const World& world, const DeferStation& command, const
   TRY(require_between("delay_ms", command.delay_ms, 0, limits::defer_ms_max));
   TRY(require_at_most("note", note, limits::reason_bytes_max));
   const auto held = TRY(held_station(world, command.run_id, command.station, command.token));
-  TRY(require_speaker(*held, false));
+  TRY(require_may_report(*held, false));
   const Attempt& attempt = *held->attempt;
   return NewEvents{
       {Stream::run(command.run_id), attempt.span_id, attempt.token,

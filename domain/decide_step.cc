@@ -1,4 +1,5 @@
-// Decisions about the steps of a plan: take one, beat, complete, fail; and what time brings.
+// Decisions about the steps of a plan: start an attempt, heartbeat, complete, fail; and the timers
+// of a step. What follows a failed attempt is in step_end.h.
 #include "domain/check.h"
 #include "domain/decide.h"
 #include "domain/limits.h"
@@ -9,7 +10,8 @@
 namespace signalbox {
 namespace {
 
-// New attempts start only while the station's own is under way, and the run goes on.
+// Returns whether a step can start: one is available, the station's own attempt is under way, and
+// the run is neither paused nor being canceled.
 bool may_start(const Run& run) {
   return run.attempt && !run.attempt->ending && !run.cancel_requested &&
          run.status != RunStatus::paused && available_step(*run.plan) != nullptr;
@@ -24,7 +26,8 @@ NewEvents start_step(const Run& run, const std::string& worker, std::int64_t lea
                                     work.strategies[step.strategy_index], worker, lease_ms}}}};
 }
 
-// The run of which an outside worker can take a step and whose station was begun first.
+// Returns the run with an available step for outside workers whose station attempt began first, or
+// nullptr.
 const Run* oldest_for_workers(const World& world) {
   const Run* oldest = nullptr;
   for (const RunId& id : world.planned) {
@@ -91,7 +94,7 @@ Decided<NewEvents> decide(const World& world, const NextStep& command, const Now
 Decided<NewEvents> decide(const World& world, const HeartbeatStep& command, const Now&) {
   TRY(require_lease(command.lease_ms));
   const auto held = TRY(held_step(world, command.run_id, command.step, command.token));
-  // One without a lease lasts as long as its station's attempt, and can't give itself one.
+  // A step without a lease lasts as long as its station's attempt, and can't give itself one.
   const std::int64_t lease_ms =
       held.step->lease_ms == 0 ? 0 : command.lease_ms.value_or(held.step->lease_ms);
   return NewEvents{event_of(held, StepHeartbeat{command.step, lease_ms})};

@@ -1,4 +1,5 @@
-// Decisions about ticks: one at a time for each loop, and none after one that has no end.
+// Decisions about ticks. A loop has at most one tick at a time, and starts none after a tick that
+// has no recorded end, until it is recovered.
 #include "domain/check.h"
 #include "domain/decide.h"
 #include "domain/limits.h"
@@ -34,10 +35,10 @@ std::vector<std::string> recover_commands(const std::string& loop) {
           "signalbox tick recover " + word + " --reason checked"};
 }
 
-// What a tick without an end is known by.
+// The evidence that the loop's latest tick has no recorded end.
 struct Incomplete {
-  std::string evidence;
-  std::string sentence;
+  std::string evidence;  // code, as in TickIncompleteDetected
+  std::string sentence;  // for a person
 };
 
 std::optional<Incomplete> incomplete(const World& world, const BeginTick& command) {
@@ -72,7 +73,8 @@ std::optional<Incomplete> incomplete(const World& world, const BeginTick& comman
   return std::nullopt;
 }
 
-// The marker as evidence: that of the log's own tick is younger than the tick by no time at all.
+// Returns the age of the marker. The marker of the log's own tick was written when the tick began,
+// so the tick's age is used. -1: unknown.
 std::int64_t marker_age_ms(const Tick* tick, const FoundMarker& marker, const Now& now) {
   if (tick != nullptr && tick->token != 0) return (now.wall_ns - tick->started_at_ns) / ns_per_ms;
   return marker.age_ms;
@@ -137,7 +139,7 @@ Decided<NewEvents> decide(const World& world, const BeginTick& command, const No
   std::string run_root = command.run_root.value_or("");
   if (command.run_id) {
     const auto run = TRY(open_run(world, *command.run_id));
-    // Its checkpoints tell of the run's manifest, which is in the run's own root.
+    // The tick's checkpoints refer to the run's manifest, which is in the run's own root.
     if (!run_root.empty() && run_root != run->run_root) {
       return reject(ErrorCode::INVALID_PARAMS,
                     "a tick of a run has its files in the run's own root",
@@ -254,7 +256,7 @@ Decided<NewEvents> decide(const World&, const NoteTicksMissed& command, const No
 Decided<NewEvents> decide(const World& world, const NoteTickIncomplete& command, const Now& now) {
   const BeginTick& begin = command.begin;
   const Tick* tick = world.find_tick(begin.loop);
-  // One for each halt: who asks again gets the same answer.
+  // One event for each halt: a repeated begin is refused again without another event.
   if (tick != nullptr && tick->status == TickStatus::halted) return NewEvents{};
   const auto found = incomplete(world, begin);
   if (!found) return NewEvents{};

@@ -1,5 +1,5 @@
-// Decisions that time brings: a lease, a timeout, the end of a wait. A timer is set from state and
-// may fire after that state has moved on; then there is nothing to decide.
+// Decisions of the timers of a station: lease, timeout, stall, the end of a wait. A timer is set
+// from the state and may fire after that state has changed; then it leads to no events.
 #include "domain/attempt_end.h"
 #include "domain/decide.h"
 #include "domain/station_turn.h"
@@ -57,7 +57,7 @@ Decided<NewEvents> decide(const World& world, const StallStation& command, const
       {Stream::run(run->id), attempt.span_id, attempt.token,
        StationEvent{StationStalled{run->definition().name, attempt.number, attempt.progress_digest,
                                    command.stalled_ms, action}}}};
-  // A job of the service has to be ended first; its end brings the attempt's.
+  // A job of the service has to be ended first; the attempt ends when the job has.
   if (action == StallAction::nudge || !attempt.job_id.empty()) return events;
   Run stalled = *run;
   stalled.attempt->stalls += 1;
@@ -68,8 +68,8 @@ Decided<NewEvents> decide(const World& world, const StallStation& command, const
 Decided<NewEvents> decide(const World& world, const WakeStation& command, const Now&) {
   const Run* run = world.find_run(command.run_id);
   if (run == nullptr || run->station().status != StationStatus::waiting) return NewEvents{};
-  if (run->attempt) return NewEvents{};  // it waits for a stalled attempt, not for a time
-  if (waits_for_a_person(run->station().waiting)) return NewEvents{};
+  if (run->attempt) return NewEvents{};  // stalled: it waits for the attempt, not for a time
+  if (waits_for_person(run->station().waiting)) return NewEvents{};
   const Stream stream = Stream::run(run->id);
   if (const auto held = held_at_turn(run->definition(), run->budget, run->used)) {
     return NewEvents{{stream, {}, 0, StationEvent{*held}}};

@@ -1,4 +1,5 @@
-// Why a command was refused: the one shape of every refusal, from the core to the client.
+// The rejection of a command: error code, message, details and the commands to run next. The
+// domain, the protocol and the command line share this one type.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +16,13 @@ namespace signalbox {
 // The `code` of an error as clients see it. The numbers are JSON-RPC 2.0 error codes
 // (-32768…-32000 are reserved by that specification; ours lie in its server range and below).
 enum class ErrorCode : std::int32_t {
-  // JSON-RPC 2.0's own.
+  // Defined by JSON-RPC 2.0.
   PARSE_ERROR = -32700,
   INVALID_REQUEST = -32600,
   METHOD_NOT_FOUND = -32601,
   INVALID_PARAMS = -32602,
   INTERNAL = -32603,
-  // The caller asked for something that the state doesn't allow.
+  // The state doesn't allow the command.
   RUN_NOT_FOUND = -32001,
   RUN_TERMINAL = -32002,
   STATION_NOT_FOUND = -32003,
@@ -52,7 +53,7 @@ enum class ErrorCode : std::int32_t {
   CARD_BUSY = -32028,
   LOOP_NOT_FOUND = -32029,
   PLAN_ORDER = -32030,
-  // The service can't, right now or any more.
+  // The service can't do it, now or any more.
   UNKNOWN_OUTCOME = -32050,
   STORAGE_FULL = -32051,
   STORAGE_DAMAGED = -32052,
@@ -60,7 +61,7 @@ enum class ErrorCode : std::int32_t {
   SHUTTING_DOWN = -32054,
   HISTORY_DROPPED = -32055,
   NOT_ALLOWED = -32060,
-  // Who asks isn't known, or may not.
+  // The caller isn't authenticated, or lacks the rights; and access tokens.
   UNAUTHENTICATED = -32061,
   FORBIDDEN = -32062,
   ACCESS_TOKEN_EXISTS = -32063,
@@ -78,8 +79,9 @@ BOOST_DESCRIBE_ENUM(ErrorCode, PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, I
                     OVERLOADED, SHUTTING_DOWN, HISTORY_DROPPED, NOT_ALLOWED, UNAUTHENTICATED,
                     FORBIDDEN, ACCESS_TOKEN_EXISTS, ACCESS_TOKEN_NOT_FOUND)
 
+// One entry of a rejection's `details`.
 struct Detail {
-  std::string key;
+  std::string key;  // part of the contract
   std::variant<std::string, std::int64_t, bool, std::vector<std::string>> value;
 
   friend bool operator==(const Detail&, const Detail&) = default;
@@ -88,8 +90,8 @@ struct Detail {
 struct Rejection {
   ErrorCode code = ErrorCode::INTERNAL;
   std::string message;                     // one sentence for a person
-  std::vector<Detail> details;             // for a program, keys are part of the contract
-  std::vector<std::string> next_commands;  // what to run next; each works when pasted
+  std::vector<Detail> details;             // for programs
+  std::vector<std::string> next_commands;  // shell commands to run next, ready to paste
 
   friend bool operator==(const Rejection&, const Rejection&) = default;
 };
@@ -97,6 +99,7 @@ struct Rejection {
 template <class T>
 using Decided = tl::expected<T, Rejection>;
 
+// Returns the rejection as the error of a Decided.
 inline tl::unexpected<Rejection> reject(ErrorCode code, std::string message,
                                         std::vector<Detail> details = {},
                                         std::vector<std::string> next_commands = {}) {

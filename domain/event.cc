@@ -15,7 +15,8 @@ OneOf<Variant>& OneOf<Variant>::operator=(const OneOf& other) {
   if (this != &other) *this = OneOf(other);
   return *this;
 }
-// By constructing anew: assignments of each event would be a quarter of what is compiled here.
+// Destroys and constructs instead of assigning: the assignment of each event would be a quarter of
+// the code compiled here.
 template <class Variant>
 OneOf<Variant>& OneOf<Variant>::operator=(OneOf&& other) noexcept {
   if (this == &other) return *this;

@@ -1,4 +1,4 @@
-// Every event there is, and the record that carries one through the log.
+// Every event there is, the stream that it belongs to, and the record in which the log holds it.
 //
 // Numbers of retired events stay here as comments, so that none is used twice:
 //   (none yet)
@@ -32,7 +32,8 @@ using EventNouns = std::variant<ServerEvent, RunEvent, StationEvent, LockEvent, 
                                 PlanEvent, AccessEvent, ProjectEvent, CardEvent>;
 using Event = OneOf<EventNouns>;
 
-// Calls `visitor` with the event itself, whatever noun it belongs to. The visitor must take all.
+// Calls `visitor` with the innermost event and returns its result. The visitor accepts every event
+// type.
 template <class Visitor, class AnyEvent>
 requires std::is_same_v<std::remove_cvref_t<AnyEvent>, Event>
 decltype(auto) apply(Visitor&& visitor, AnyEvent&& event) {
@@ -43,12 +44,13 @@ decltype(auto) apply(Visitor&& visitor, AnyEvent&& event) {
       std::forward<AnyEvent>(event));
 }
 
+// Returns the number, version and name of the event's type.
 EventTag tag_of(const Event& event);
 
 template <class Noun, class T>
 using HasEvent = boost::mp11::mp_contains<typename Noun::Alternatives, T>;
 
-// The noun's variant that has T among its events.
+// The noun's variant that has T among its alternatives.
 template <class T>
 using NounOf = boost::mp11::mp_front<
     boost::mp11::mp_copy_if_q<EventNouns, boost::mp11::mp_bind<HasEvent, boost::mp11::_1, T>>>;
@@ -56,14 +58,14 @@ using NounOf = boost::mp11::mp_front<
 template <class T, class Noun>
 concept EventOf = HasEvent<Noun, T>::value;
 
-// The event itself if it is a T, else nullptr.
+// Returns the event if it is a T, else nullptr.
 template <class T>
 const T* event_as(const Event& event) {
   const auto* noun = std::get_if<NounOf<T>>(&event);
   return noun == nullptr ? nullptr : std::get_if<T>(noun);
 }
 
-// Which history an event belongs to. Stored as a number: append only.
+// The kind of stream. Stored as a number: append only.
 enum class StreamKind : std::uint8_t {
   server = 1,
   run = 2,
@@ -75,10 +77,12 @@ enum class StreamKind : std::uint8_t {
 };
 BOOST_DESCRIBE_ENUM(StreamKind, server, run, lock, tick, project, card, access)
 
+// The stream that an event belongs to: the history of one run, lock, loop, project or card, of
+// access, or of the server.
 struct Stream {
   StreamKind kind = StreamKind::server;
-  RunId run_id{};    // run: its id; card: the card's
-  std::string name;  // a lock's key, a tick's loop, a project's name; empty for the others
+  RunId run_id{};    // run: the run's id; card: the card's id
+  std::string name;  // lock: key; tick: loop; project: name; else empty
 
   static Stream server() { return {}; }
   static Stream run(const RunId& id) { return {StreamKind::run, id, {}}; }
@@ -90,21 +94,22 @@ struct Stream {
   friend bool operator==(const Stream&, const Stream&) = default;
 };
 
-// "server", "run/<id>", "lock/<key>", "tick/<loop>", "project/<name>", "card/<id>", "access".
+// Returns "server", "run/<id>", "lock/<key>", "tick/<loop>", "project/<name>", "card/<id>" or
+// "access".
 std::string to_string(const Stream& stream);
 
-// One entry of the register.
+// One entry of the log: an event with its position, time, actor and cause.
 struct Record {
   Position position = 0;
   Stream stream;
-  std::int64_t recorded_at_ns = 0;  // UTC; for people: order is position
-  std::string actor;                // who: "uid:1000", or "signalbox" for the service itself
+  std::int64_t recorded_at_ns = 0;  // UTC; for people: the order is that of the positions
+  std::string actor;                // e.g. "uid:1000", or "signalbox" for the service itself
   std::string command_id;           // the client's id of the command, or empty
-  Digest request_digest;            // of the command that command_id stands for; else zero
-  Position cause = 0;               // the event that led to this one, or 0
-  Uuid span_id{};                   // the attempt it belongs to, or nil
+  Digest request_digest;            // of the request with this command_id; else zero
+  Position cause = 0;               // position of the event that led to this one, or 0
+  Uuid span_id{};                   // span of the attempt it belongs to, or nil
   Event event;
-  bool redacted = false;  // texts of the event were erased since; a PayloadRedacted says which
+  bool redacted = false;  // free texts were erased since; a PayloadRedacted names the fields
 
   friend bool operator==(const Record&, const Record&) = default;
 };

@@ -1,5 +1,5 @@
-// What the structs of events are made of: the tag of each one, its texts, and the variant of the
-// events of a noun.
+// The building blocks of event structs: the tag, the text types, and the variant of a noun's
+// events.
 #pragma once
 
 #include <cstdint>
@@ -13,20 +13,21 @@ namespace signalbox {
 
 // The number, version and name under which an event is stored and shown.
 struct EventTag {
-  std::uint16_t number;  // append only; a retired one stays as a comment in event.h
+  std::uint16_t number;  // append only; a retired number stays as a comment in event.h
   std::uint16_t version;
-  std::string_view name;  // in JSON and on the screen
+  std::string_view name;  // in JSON and for people
 };
 
-// Whether a text may be erased later. Each text of an event says it by its type: with a plain
-// string in it, an event doesn't compile (free_text.cc).
+// The use of a text, which decides whether it may be erased later. Each text of an event declares
+// it by its type: an event with a plain string doesn't compile (free_text.cc).
 enum class TextUse {
-  free,  // anything may stand there, and nothing reads it but people
+  free,  // arbitrary text that only people read; may be erased
   json,  // likewise, a JSON value
   kept,  // names, keys, ids, codes and paths: identity, evolve() or a job needs them
 };
 
-// Beside that, it is the string that it derives from: on disk, in JSON, and for whoever reads it.
+// A text with its use. On disk, in JSON and for readers it is the string (or container) that it
+// derives from.
 template <TextUse use, class T = std::string>
 struct Text : T {
   using T::T;
@@ -42,8 +43,8 @@ using FreeJson = Text<TextUse::json>;
 using KeptText = Text<TextUse::kept>;
 using KeptTexts = Text<TextUse::kept, std::vector<std::string>>;
 
-// A variant whose copying, moving, comparing and ending is compiled once, in event.cc, and not in
-// each file that holds an event: that was half of the time to build.
+// A variant whose copy, move, comparison and destructor are compiled once, in event.cc, instead of
+// in each source that holds an event: that took half of the build time.
 template <class Variant>
 class OneOf : public Variant {
  public:

@@ -1,3 +1,4 @@
+// The dispatch of evolve(), and how the events of the server change the world.
 #include "domain/evolve.h"
 
 #include "domain/check.h"
@@ -12,7 +13,7 @@ void evolve(World& world, const Record&, const ServerStarted& event) {
 
 void evolve(World& world, const Record&, const ServerStopped&) { world.server.serving = false; }
 
-// What the verdicts lead to is in events of its own.
+// The consequences of the verdicts are events of their own.
 void evolve(World& world, const Record& record, const RecoveryFinished& event) {
   world.server.recovered_at = record.position;
   world.server.crash_report = event.report;
@@ -25,7 +26,7 @@ void evolve(World& world, const Record&, const RunsPruned& event) {
   });
 }
 
-// What is true now doesn't depend on where its history lies.
+// The present state doesn't depend on which records the log still holds.
 void evolve(World&, const Record&, const HistoryDropped&) {}
 
 }  // namespace

@@ -1,7 +1,7 @@
-// evolve(world, record): what a recorded event makes of the world.
+// evolve(world, record): applies a recorded event to the world, as the fold of the log.
 //
-// Live work and replay both come through here, and nothing asks which it is. It judges nothing:
-// what is recorded is true, and a record that doesn't fit the state is a bug (CHECK).
+// Live operation and replay call the same function, and nothing asks which of them it is. It judges
+// nothing: what is recorded is true, and a record that doesn't fit the state is a bug (CHECK).
 #pragma once
 
 #include "domain/event.h"
@@ -9,10 +9,10 @@
 
 namespace signalbox {
 
-// The record's position must be world.position + 1.
+// Applies `record` to `world`. The record's position is world.position + 1.
 void evolve(World& world, const Record& record);
 
-// The nouns, each in a file of its own. Only evolve() calls what follows.
+// One overload for each noun, in its own evolve_*.cc. Only evolve() calls them.
 void evolve_noun(World& world, const Record& record, const ServerEvent& noun);
 void evolve_noun(World& world, const Record& record, const RunEvent& noun);
 void evolve_noun(World& world, const Record& record, const StationEvent& noun);
@@ -23,11 +23,12 @@ void evolve_noun(World& world, const Record& record, const PlanEvent& noun);
 void evolve_noun(World& world, const Record& record, const ProjectEvent& noun);
 void evolve_noun(World& world, const Record& record, const CardEvent& noun);
 
-// The lock of this token isn't needed any more by the run, or by the loop. Nothing if it is gone.
+// Remove the run, or the loop, from the dependents of the lock with this token. Do nothing if no
+// lock is held with it.
 void forget_dependent(World& world, Token lock_token, const RunId& run_id);
 void forget_dependent(World& world, Token lock_token, const std::string& loop);
 
-// The lock of this token is needed from now on. It is held.
+// Add the run, or the loop, to the dependents of the lock with this token. The lock is held.
 void add_dependent(World& world, Token lock_token, const RunId& run_id);
 void add_dependent(World& world, Token lock_token, const std::string& loop);
 

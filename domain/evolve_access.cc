@@ -1,3 +1,4 @@
+// How the events of access change the world.
 #include <algorithm>
 #include <type_traits>
 
@@ -14,7 +15,7 @@ AccessToken* find(World& world, const Uuid& id) {
   return place == tokens.end() ? nullptr : &*place;
 }
 
-// A pair that isn't in the table is a bug.
+// Returns the token's status after the event. Aborts on a pair that isn't in the transition table.
 AccessTokenStatus status_after(World& world, const Uuid& id, const EventTag& tag) {
   const AccessToken* token = find(world, id);
   const auto next =
@@ -36,11 +37,11 @@ void evolve(World& world, const Record& record, const AccessTokenIssued& event) 
   token.issued_by = record.actor;
   auto& tokens = world.access.tokens;
   if (tokens.size() >= limits::access_tokens_max) {
-    const auto useless = std::find_if(
+    const auto unusable = std::find_if(
         tokens.begin(), tokens.end(),
         [&record](const AccessToken& each) { return !each.usable(record.recorded_at_ns); });
-    SIGNALBOX_CHECK(useless != tokens.end());
-    tokens.erase(useless);
+    SIGNALBOX_CHECK(unusable != tokens.end());
+    tokens.erase(unusable);
   }
   tokens.push_back(std::move(token));
   ++world.access.issued_total;
@@ -67,7 +68,8 @@ void evolve(World& world, const Record& record, const AuditKeyAdopted& event) {
   world.access.audit_key = AuditKey{event.name, event.verifier_key, record.position};
 }
 
-// The record that it is about lies before it, and is evolved from as it is now.
+// The redacted record lies before this event, and replay applies it as it is now: with blanked
+// texts.
 void evolve(World&, const Record&, const PayloadRedacted&) {}
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What the events of projects and cards make of the world.
+// How the events of projects and cards change the world.
 #include <type_traits>
 
 #include "domain/check.h"
@@ -21,7 +21,7 @@ void evolve(World&, Project& project, const PolicyAdopted& event) {
 void evolve(World&, Project& project, const PolicyRefused& event) {
   project.refused_digest = event.digest;
 }
-// One that no card's run is known to have may be gone, or left, as well.
+// Both events may also concern a worktree that world.worktrees doesn't hold.
 void evolve(World& world, Project&, const WorktreeRemoved& event) {
   world.worktrees.erase(event.run_id);
 }
@@ -107,7 +107,8 @@ void evolve_noun(World& world, const Record& record, const ProjectEvent& noun) {
   std::visit([&](const auto& event) { evolve(world, project, event); }, noun);
 }
 
-// A merged card leaves the board.
+// Moves the card's status according to the table, then applies the event. A merged card leaves the
+// board.
 void evolve_noun(World& world, const Record& record, const CardEvent& noun) {
   if (const auto* submitted = std::get_if<CardSubmitted>(&noun)) {
     return submit(world, record, *submitted);

@@ -1,3 +1,4 @@
+// How the events of locks change the world.
 #include <algorithm>
 #include <utility>
 
@@ -25,7 +26,7 @@ void evolve(World& world, const Record& record, const LockAcquired& event) {
   lock.expires_at_ns = record.recorded_at_ns + event.lease_ms * ns_per_ms;
   lock.reason = event.reason;
   lock.run_root = event.run_root;
-  // Others that try in vain go on doing so; the new holder's streak is over.
+  // The failing streaks of other owners continue; the new holder's streak is over.
   if (const EndedLock* ended = world.ended_locks.find(event.key)) {
     lock.failing_owners = ended->failing_owners;
     std::erase(lock.failing_owners, event.owner);

@@ -1,3 +1,4 @@
+// How the events of plans and their steps change the world.
 #include <algorithm>
 #include <utility>
 
@@ -85,7 +86,7 @@ void evolve(const Run&, StepState& step, const Record&, const StepFailed& event)
 void evolve(const Run&, StepState& step, const Record&, const StepBlocked& event) {
   step.blocked_by = event.by;
 }
-// Its error stays, for its next attempt to know.
+// The step's error stays, for its next attempt.
 void evolve(const Run&, StepState& step, const Record&, const StepReopened&) {
   step.failures = 0;
   step.strategy_index = 0;

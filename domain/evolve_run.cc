@@ -1,4 +1,4 @@
-// What the events of a run and of its stations make of the world.
+// How the events of runs and their stations change the world.
 #include <algorithm>
 #include <type_traits>
 #include <utility>
@@ -13,7 +13,7 @@
 namespace signalbox {
 namespace {
 
-// A paused run has nothing to claim until it is resumed, nor has one that waits for a person.
+// Makes the current station claimable, unless the run is paused or the station waits for a person.
 void make_ready(World& world, Run& run, Position position) {
   if (run.status == RunStatus::paused) return;
   if (held_at_turn(run.definition(), run.budget, run.used)) return;
@@ -21,14 +21,14 @@ void make_ready(World& world, Run& run, Position position) {
   world.ready.insert(ready_queue_of(run.definition()), run.definition().name, position, run.id);
 }
 
-void unmake_ready(World& world, Run& run) {
+void make_unready(World& world, Run& run) {
   Position& ready_at = run.station().ready_at;
   if (ready_at == 0) return;
   world.ready.erase(ready_queue_of(run.definition()), run.definition().name, ready_at, run.id);
   ready_at = 0;
 }
 
-// What a deep_work station has done outlasts its attempts.
+// Gives a deep_work station a plan with its first attempt. The plan outlasts the attempts.
 void begin_plan(World& world, Run& run) {
   if (run.definition().executor != ExecutorKind::deep_work || run.plan) return;
   run.plan.emplace();
@@ -69,7 +69,7 @@ void forget_key(World& world, const RunId& id, const EndedRun& ended) {
   }
 }
 
-// A terminal run shrinks to what the next command about it needs.
+// Replaces a terminal run by an EndedRun, which has what later commands about it need.
 void end_run(World& world, Run& run, const Record& record) {
   SIGNALBOX_CHECK(!run.attempt.has_value());
   end_plan(world, run);
@@ -87,7 +87,8 @@ void end_run(World& world, Run& run, const Record& record) {
   world.runs.erase(id);
 }
 
-// The definition of a run that opens; `given` if the world doesn't hold it.
+// Returns the definition of a run that opens and counts the run as its user. `given` is stored if
+// the world doesn't hold the definition.
 std::shared_ptr<const PipelineDefinition> pin_pipeline(
     World& world, const Digest& digest, const std::optional<PipelineDefinition>& given) {
   auto pinned = world.pipelines.find(digest);
@@ -158,13 +159,13 @@ void evolve(World&, Run& run, const Record&, const RunCancelRequested& event) {
   run.cancel_reason = event.reason;
 }
 
-void evolve(World& world, Run& run, const Record&, const RunPaused&) { unmake_ready(world, run); }
+void evolve(World& world, Run& run, const Record&, const RunPaused&) { make_unready(world, run); }
 void evolve(World& world, Run& run, const Record& record, const RunResumed&) {
   if (run.station().status == StationStatus::pending) make_ready(world, run, record.position);
 }
 
 void evolve(World& world, Run& run, const Record& record, const StationClaimed& event) {
-  unmake_ready(world, run);
+  make_unready(world, run);
   ++run.station().attempts;
   SIGNALBOX_CHECK(run.station().attempts == event.attempt);
   Attempt& attempt = run.attempt.emplace();
@@ -195,13 +196,13 @@ void evolve(World&, Run& run, const Record& record, const StationHeartbeat& even
   attempt.progress_digest = event.progress_digest;
   attempt.last_progress_at = record.position;
   attempt.last_progress_at_ns = record.recorded_at_ns;
-  // One that is being ended for its stall has progressed too late.
+  // An attempt that is being ended for its stall has progressed too late.
   if (!attempt.ending) attempt.stalls = 0;
 }
 void evolve(World&, Run& run, const Record&, const StationStalled& event) {
   Attempt& attempt = *run.attempt;
   ++attempt.stalls;
-  // Its job is ended first; an outside worker's attempt ends with the next event.
+  // The attempt's job is ended first; an outside worker's attempt ends with the next event.
   attempt.ending = event.action != StallAction::nudge && !attempt.job_id.empty();
   run.station().waiting = WaitReason::stalled;
 }
@@ -216,7 +217,7 @@ void evolve(World&, Run&, const Record&, const WatchdogTimedOut&) {}
 void evolve(World&, Run&, const Record&, const CancelConfirmed&) {}
 void evolve(World&, Run&, const Record&, const CancelEscaped&) {}
 
-// On to the next station, if there is one.
+// Advances the run to the next station, if there is one.
 void advance(World& world, Run& run, Position position) {
   run.previous.clear();
   run.resume_ref.clear();
@@ -230,12 +231,12 @@ void evolve(World& world, Run& run, const Record& record, const StationSucceeded
   end_attempt(world, run);
   advance(world, run, record.position);
 }
-// Only a decision brings such a station on.
+// Only a person's decision ends the wait of an approval station.
 bool is_approval(const Run& run) { return run.definition().executor == ExecutorKind::approval; }
 
 void evolve(World& world, Run& run, const Record&, const StationHeld& event) {
   SIGNALBOX_CHECK((event.reason == WaitReason::approval) == is_approval(run));
-  unmake_ready(world, run);
+  make_unready(world, run);
   run.station().waiting = event.reason;
   run.station().waiting_until_ns = 0;
 }
@@ -249,7 +250,8 @@ void evolve(World&, Run& run, const Record&, const StationRejected& event) {
       previous_text({Outcome::failed, ErrorClass::terminal, "REJECTED", event.reason}, {});
 }
 
-// An attempt that failed at its work leaves nothing that is worth going on with.
+// Returns the external ref from which the next attempt may resume. An attempt that failed at its
+// work leaves nothing worth resuming.
 std::string resume_ref_after(const Run& run, ErrorClass error_class) {
   switch (error_class) {
     case ErrorClass::transient:
@@ -263,7 +265,7 @@ std::string resume_ref_after(const Run& run, ErrorClass error_class) {
   return {};
 }
 
-// What an attempt that failed leaves to the next one, be it after a retry of the run.
+// Keeps what the next attempt gets of a failed one, also after a retry of the run.
 void fail_attempt(World& world, Run& run, const Failure& failure, const AttemptResult& result) {
   run.resume_ref = resume_ref_after(run, failure.error_class);
   run.previous = previous_text(failure, result);
@@ -291,7 +293,7 @@ void evolve(World& world, Run& run, const Record&, const StationTimedOut& event)
 }
 
 void evolve(World& world, Run& run, const Record&, const StationDeferred& event) {
-  // To be stalled is to have an attempt.
+  // A stalled station has an attempt; a deferred one hasn't.
   SIGNALBOX_CHECK(event.reason != WaitReason::stalled);
   run.resume_ref = run.attempt->external_ref;
   end_attempt(world, run);
@@ -307,12 +309,12 @@ void evolve(World& world, Run& run, const Record& record, const StationReady&) {
 }
 
 void evolve(World& world, Run& run, const Record&, const StationCanceled&) {
-  unmake_ready(world, run);
+  make_unready(world, run);
   end_attempt(world, run);
 }
 
-// Moves the statuses as the tables say, then what the event itself says: on the station that
-// is current before it.
+// Moves the statuses of the current station and of the run according to the tables, then applies
+// the event itself.
 template <class Noun>
 void evolve_run(World& world, const Record& record, const Noun& noun) {
   Run* run = world.find_run(record.stream.run_id);

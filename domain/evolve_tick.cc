@@ -1,3 +1,4 @@
+// How the events of ticks change the world.
 #include <utility>
 
 #include "domain/check.h"
@@ -18,7 +19,7 @@ void end_tick(World& world, Tick& tick, Token token) {
   world.ticks.erase(loop);
 }
 
-// Only loops of the service have due times, so there are few.
+// Keeps the loop's latest due time. Only loops of the service have due times, so there are few.
 void remember_due(World& world, const Record& record, std::int64_t due_ns) {
   if (due_ns == 0) return;
   world.loops.insert_or_assign(record.stream.name,
@@ -56,7 +57,7 @@ void evolve(World& world, Tick& tick, const Record& record, const TickIncomplete
   SIGNALBOX_CHECK(tick.token == event.token);
   release_lock(world, tick);
   tick.halted_at = record.position;
-  if (event.token == 0) {  // all that is known of it is a marker
+  if (event.token == 0) {  // only a marker file is known of the tick
     tick.run_id = event.run_id;
     tick.run_root = event.run_root;
   }
@@ -64,7 +65,8 @@ void evolve(World& world, Tick& tick, const Record& record, const TickIncomplete
 
 }  // namespace
 
-// A loop that is idle isn't in the world: the state made here goes again unless the event keeps it.
+// An idle loop isn't in the world: the entry that is made here is erased by the events that end a
+// tick.
 void evolve_noun(World& world, const Record& record, const TickEvent& noun) {
   const std::string& loop = record.stream.name;
   const auto place = world.ticks.find(loop);

@@ -17,14 +17,14 @@ EvolvingRun::EvolvingRun(const Record& started, const PipelineDefinition& pipeli
 }
 
 void EvolvingRun::evolve(const Record& record) {
-  world_.position = record.position - 1;  // what lies between is of others
+  world_.position = record.position - 1;  // the positions between belong to other streams
   const auto* claimed = event_as<StationClaimed>(record.event);
   if (claimed == nullptr || claimed->lock_token == 0) return signalbox::evolve(world_, record);
-  Record alone = record;  // the lock isn't of this world
-  StationClaimed without = *claimed;
-  without.lock_token = 0;
-  alone.event = StationEvent{std::move(without)};
-  signalbox::evolve(world_, alone);
+  Record lockless = record;  // this world holds no locks
+  StationClaimed claim = *claimed;
+  claim.lock_token = 0;
+  lockless.event = StationEvent{std::move(claim)};
+  signalbox::evolve(world_, lockless);
 }
 
 std::shared_ptr<const Run> evolved_run(std::span<const Record> records,

@@ -1,5 +1,5 @@
-// One run's state along its history, by the same evolve() as ever, in a world of its own: for those
-// who ask how it was, not how it is.
+// Reconstructs one run's state from its records alone, with the same evolve() in a separate world.
+// For queries about the past, and for the retry of a run that has left the world.
 #pragma once
 
 #include <memory>
@@ -14,10 +14,11 @@ class EvolvingRun {
   // `started` is the run's RunStarted, `pipeline` the definition that it pinned.
   EvolvingRun(const Record& started, const PipelineDefinition& pipeline);
 
-  // Its records one after the other, from its RunStarted on; heartbeats may be left out.
+  // Applies the run's next record, from its RunStarted on. Heartbeats may be left out.
   void evolve(const Record& record);
 
-  // After what there was so far; nullptr before its start and after each of its ends.
+  // Returns the run after the records so far, or nullptr before its start and after each of its
+  // ends.
   [[nodiscard]] const Run* run() const { return world_.find_run(id_); }
 
  private:
@@ -25,13 +26,14 @@ class EvolvingRun {
   World world_;
 };
 
-// The open run that `records` leave, by the same evolve() as ever: all of one run, ascending, from
-// its RunStarted on; heartbeats may be left out. `pipeline` is the definition that it pinned.
-// nullptr if they end with the end of the run.
+// Returns the open run after `records`, or nullptr if they end with the end of the run. `records`
+// are all records of one run from its RunStarted on, ascending; heartbeats may be left out.
+// `pipeline` is the definition that the run pinned.
 std::shared_ptr<const Run> evolved_run(std::span<const Record> records,
                                        const PipelineDefinition& pipeline);
 
-// The run right before the RunFailed that `records`, as above, end with. nullptr if they don't.
+// Returns the run right before the RunFailed that `records` (as above) end with, or nullptr if they
+// don't end with one.
 std::shared_ptr<const Run> evolved_failed_run(std::span<const Record> records,
                                               const PipelineDefinition& pipeline);
 

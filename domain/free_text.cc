@@ -16,8 +16,8 @@ constexpr std::string_view blanked_json = R"({"redacted":true})";
 constexpr std::string_view shortest_text = "-";
 constexpr std::string_view shortest_json = "{}";
 
-// Visits free texts: visit(field, text, whether it is JSON). Each member of an event has to be of a
-// type that is named here, so that no text is passed over.
+// Calls visit(field, text, json) for each free text. A member of an event must have one of the
+// types that are handled here, else it doesn't compile; so no text is skipped.
 template <class Visit>
 class FreeTextWalk {
  public:
@@ -37,7 +37,7 @@ class FreeTextWalk {
                     std::is_same_v<T, Digest>);
     }
   }
-  // Pinned by its digest, and jobs are made from it: all of it is kept.
+  // A pipeline is pinned by its digest, and jobs are made from it: all its texts are kept.
   void walk(PipelineDefinition& /*kept*/, const std::string& /*field*/) {}
   template <class T>
   void walk(std::optional<T>& value, const std::string& field) {

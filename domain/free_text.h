@@ -1,5 +1,5 @@
-// Finds and erases the texts that people and programs wrote into events as they liked: goals,
-// reasons, messages, outputs. Which those are, their types say (event_parts.h).
+// Finds and erases the free texts of events: goals, reasons, messages, outputs. A field's type
+// declares whether it is a free text (event_parts.h).
 #pragma once
 
 #include <cstddef>
@@ -14,29 +14,31 @@ namespace signalbox {
 
 inline constexpr std::string_view blanked_text = "[redacted]";
 
-// A free text that an event has, and where: "goal", "failure.message", "labels" (of one of them).
+// A free text of an event.
 struct FoundText {
-  std::string field;
+  std::string field;  // path: "goal", "failure.message", "labels" (for each label's value)
   std::string text;
 
   friend bool operator==(const FoundText&, const FoundText&) = default;
 };
 
-// All of an event that aren't empty, in its order.
+// Returns the event's free texts that aren't empty, in the order of its fields.
 std::vector<FoundText> free_texts(const Event& event);
 
-// Their fields, each once.
+// Returns the fields of free_texts(), each once.
 std::vector<std::string> free_text_fields(const Event& event);
 
-// Whether there is nothing left of the text but that it was erased.
+// Returns whether the text is one of those that replace an erased text.
 bool is_blank(std::string_view text);
 
+// The replacement of an erased text.
 enum class Blank {
-  telling,   // "[redacted]", or {"redacted":true} where it has to be JSON
-  shortest,  // of a byte, or {} where it has to be JSON: for a record that would become too large
+  telling,   // "[redacted]", or {"redacted":true} for JSON
+  shortest,  // one byte, or {} for JSON: if the record would become too large otherwise
 };
 
-// The event without its free texts in `fields`. Empty ones stay so, and nothing else changes.
+// Returns the event with its free texts in `fields` blanked. Empty texts stay empty, and nothing
+// else changes.
 Event without_free_texts(Event event, std::span<const std::string> fields, Blank blank);
 
 }  // namespace signalbox

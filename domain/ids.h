@@ -1,7 +1,7 @@
 // Identifiers and digests that domain values carry.
 //
 // They are plain values with `==` and an order, so that they can be keys, can be compared in tests,
-// and can be written field by field. How a digest is computed is the business of store/.
+// and can be written field by field. Digests are computed in store/.
 #pragma once
 
 #include <array>
@@ -41,20 +41,22 @@ struct Digest {
   friend auto operator<=>(const Digest&, const Digest&) = default;
 };
 
-// The canonical text form: lower-case hexadecimal in groups 8-4-4-4-12.
+// Returns the canonical text form (RFC 9562): lower-case hexadecimal in groups 8-4-4-4-12.
 std::string to_string(const Uuid& uuid);
-// Accepts the canonical form in either case; anything else gives nullopt.
+// Parses the canonical form in either case. Returns nullopt for anything else.
 std::optional<Uuid> parse_uuid(std::string_view text);
 
-// 64 lower-case hexadecimal digits.
+// Returns 64 lower-case hexadecimal digits.
 std::string to_hex(const Digest& digest);
+// Parses 64 hexadecimal digits in either case. Returns nullopt for anything else.
 std::optional<Digest> parse_digest(std::string_view text);
 
-// Both are uniformly distributed already, so their first or last bytes are the hash.
+// Hashes of a Uuid and a Digest. Both are uniformly distributed already, so a few of their bytes
+// suffice.
 struct UuidHash {
   using is_avalanching = void;
   std::size_t operator()(const Uuid& uuid) const {
-    std::uint64_t tail = 0;  // the head of a version 7 UUID is a time
+    std::uint64_t tail = 0;  // the first bytes of a version 7 UUID are a time
     std::memcpy(&tail, uuid.bytes.data() + 8, sizeof tail);
     return static_cast<std::size_t>(tail * 0x9E3779B97F4A7C15ULL);
   }

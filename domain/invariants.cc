@@ -171,15 +171,15 @@ void examine(const World& world, const Card& card, Findings& findings) {
   findings.expect(card.changed_at <= world.position, card, "it changed at a position of the log");
 }
 
-// What is derived from the cards is what their own states say.
+// Compares the board's indexes with those of a board that is rebuilt from the same cards.
 void examine(const World& world, const Board& board, Findings& findings) {
-  Board anew;
+  Board rebuilt;
   for (const auto& [id, card] : board.cards()) {
     findings.expect(id == card->id, *card, "it is found by its id");
     examine(world, *card, findings);
-    anew.insert(*card);
+    rebuilt.insert(*card);
   }
-  findings.expect(board.same_order(anew), "the board's order is that of its cards");
+  findings.expect(board.same_order(rebuilt), "the board's order is that of its cards");
 }
 
 void examine(const World& world, const AccessState& access, Findings& findings) {

@@ -1,5 +1,5 @@
-// What is true of every world that the log can fold to. Checked after replay, after every step of
-// a simulation, and after every command in debug builds.
+// The invariants of every world that the log can lead to. They are checked after replay, after
+// every step of a simulation, and after every command in debug builds.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace signalbox {
 
-// One sentence for each invariant that is broken; empty if all hold. Costs a walk over all runs.
+// Returns one sentence for each broken invariant; empty if all hold. Walks over the whole world.
 std::vector<std::string> broken_invariants(const World& world);
 
-// CHECKs that none is broken; prints those that are.
+// Prints the broken invariants to stderr, and CHECKs that there are none.
 void check_invariants(const World& world);
 
 }  // namespace signalbox

@@ -1,7 +1,7 @@
-// Every bound of the system, by name and unit. `server.limits` tells them to clients.
+// The limits of the domain, by name and unit. `server.limits` returns them to clients.
 //
-// A limit that evolve() uses decides what state the log folds to, so it is part of the log's
-// meaning; those are marked `evolve`, and changing one needs a new snapshot version.
+// A limit that evolve() uses affects the state that the log leads to, so it is part of the log's
+// meaning. Those are marked `evolve`, and changing one needs a new snapshot version.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +9,9 @@
 
 namespace signalbox::limits {
 
-// One record in the log. What is larger is an artifact, by digest.
+// One record in the log. Larger content is stored as an artifact, by digest.
 inline constexpr std::size_t record_bytes_max = 60 * 1024;
-// By so much it can be larger once its payload was redacted.
+// Growth of a record when its payload is redacted.
 inline constexpr std::size_t redacted_growth_bytes_max = 1024;
 
 inline constexpr std::size_t goal_bytes_max = 4 * 1024;
@@ -29,10 +29,10 @@ inline constexpr std::uint32_t retries_max = 100;
 inline constexpr std::size_t strategies_max = 8;
 inline constexpr std::size_t stall_actions_max = 8;
 
-// Of each figure of a budget or a usage: sums of them stay far from overflow.
+// Each figure of a budget or a usage, so that their sums stay far from overflow.
 inline constexpr std::int64_t usage_max = 1'000'000'000'000;
 inline constexpr std::size_t checks_max = 32;
-inline constexpr std::size_t plan_steps_max = 64;  // completed ones of an earlier plan included
+inline constexpr std::size_t plan_steps_max = 64;  // including completed steps of earlier plans
 inline constexpr std::size_t plan_bytes_max = 40 * 1024;  // ids, descriptions and dependencies
 inline constexpr std::size_t step_id_bytes_max = 64;
 inline constexpr std::size_t exploration_bytes_max = 24 * 1024;  // files and findings
@@ -49,14 +49,15 @@ inline constexpr std::int64_t lease_ms_min = 10;
 inline constexpr std::int64_t lease_ms_max = 24LL * 60 * 60 * 1000;
 inline constexpr std::int64_t lock_lease_ms_default = 60 * 1000;
 inline constexpr std::int64_t tick_lease_ms_default = 10 * 60 * 1000;
-// How long a lock whose lease is over stays, for a taker to find, before it is let go.
+// How long a lock whose lease is over is kept, for the next acquire to take over, before it
+// expires.
 inline constexpr std::int64_t lock_linger_ms_max = 60 * 1000;
-// A marker file that the log knows nothing of stands for a tick under way up to this age.
+// Age up to which a marker file that the log doesn't know counts as a tick under way.
 inline constexpr std::int64_t foreign_marker_fresh_ms_max = 5 * 60 * 1000;
 inline constexpr std::size_t marker_bytes_max = 8 * 1024;
 inline constexpr std::size_t locks_max = 64 * 1024;
 inline constexpr std::size_t loops_max = 4 * 1024;
-// Things with a verdict in RecoveryFinished itself; more of them are in the crash report.
+// Items with a verdict in RecoveryFinished; the others are only in the crash report.
 inline constexpr std::size_t recovered_items_max = 64;
 inline constexpr std::size_t evidence_bytes_max = 256;
 inline constexpr std::int64_t claim_wait_ms_max = 60 * 1000;
@@ -67,34 +68,34 @@ inline constexpr std::int64_t backoff_ms_max = 60 * 60 * 1000;
 
 // evolve: command ids whose first result is remembered.
 inline constexpr std::size_t remembered_commands_max = 256 * 1024;
-// evolve: ended runs that are still known without the read model.
+// evolve: ended runs that the world remembers; older ones are only in the read model.
 inline constexpr std::size_t remembered_ended_runs_max = 64 * 1024;
-// evolve: locks that ended and are still known by their last holder.
+// evolve: ended locks whose last holder is remembered.
 inline constexpr std::size_t remembered_ended_locks_max = 1024;
-// evolve: owners of one lock whose failing streaks are known.
+// evolve: owners of one lock whose streaks of failed refreshes are remembered.
 inline constexpr std::size_t failing_owners_max = 8;
-// evolve: pipelines without an open run that are kept for the next run of the same kind.
+// evolve: pipelines without an open run that are kept for the next run with the same pipeline.
 inline constexpr std::size_t idle_pipelines_max = 256;
 
-// evolve: access tokens that can be used, or could until they were revoked or expired.
+// evolve: access tokens that are usable, revoked or expired.
 inline constexpr std::size_t access_tokens_max = 1024;
 inline constexpr std::int64_t access_token_life_ms_min = 1000;
 inline constexpr std::int64_t access_token_life_ms_max = 10LL * 366 * 24 * 60 * 60 * 1000;
-// A key's name and some sixty characters more.
+// A verifier key is its name and about sixty characters more.
 inline constexpr std::size_t verifier_key_bytes_max = name_bytes_max + 128;
-// evolve: refusals, by actor and method, whose streaks are known.
+// evolve: streaks of denied requests, by actor and method, that are remembered.
 inline constexpr std::size_t denial_streaks_max = 256;
-// For so long after it was noted a refusal isn't noted again.
+// Time after an AccessDenied during which the same denial isn't recorded again.
 inline constexpr std::int64_t denial_streak_ms_max = 60 * 1000;
 
-// The board. A card's title and brief are its run's goal.
+// The board. A card's title and brief together are its run's goal.
 inline constexpr std::size_t projects_max = 10'000;
 inline constexpr std::size_t open_cards_max = 200'000;
 inline constexpr std::size_t card_title_bytes_max = 200;
 inline constexpr std::size_t card_brief_bytes_max = goal_bytes_max - card_title_bytes_max - 16;
-inline constexpr std::int32_t card_priority_max = 1'000'000;  // and its negative
-inline constexpr std::uint32_t card_merges_max = 5;           // begun, until the card is blocked
-inline constexpr std::size_t retried_cards_max = 64;          // in one commit
+inline constexpr std::int32_t card_priority_max = 1'000'000;  // the least is its negative
+inline constexpr std::uint32_t card_merges_max = 5;   // merges begun until the card is blocked
+inline constexpr std::size_t retried_cards_max = 64;  // in one commit
 inline constexpr std::int64_t prune_after_ms_default = 60 * 60 * 1000;
 
 static_assert(goal_bytes_max + input_bytes_max + pipeline_bytes_max + 3 * path_bytes_max +

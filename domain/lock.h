@@ -1,6 +1,6 @@
 // The state of a held lock, and its transition table.
 //
-// A lock that nobody holds isn't there; what its end left is remembered for a while (EndedLock).
+// A free lock has no state here; an EndedLock remembers its last holder for a while.
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@ struct LockTransition {
   LockStatus to;
 };
 
-// Drawn in README.md. A pair that is not here can't happen.
+// The transition table, drawn in README.md. evolve() aborts on a pair that isn't in it.
 inline constexpr std::array lock_transitions = {
     LockTransition{LockStatus::free, LockFileReplaced::tag, LockStatus::free},
     LockTransition{LockStatus::free, LockRefreshFailed::tag, LockStatus::free},
@@ -36,6 +36,7 @@ inline constexpr std::array lock_transitions = {
     LockTransition{LockStatus::held, LockExpired::tag, LockStatus::free},
 };
 
+// Returns the status after the event of this number, or nullopt if the table has no such pair.
 constexpr std::optional<LockStatus> next_status(LockStatus from, std::uint16_t event_number) {
   for (const LockTransition& row : lock_transitions) {
     if (row.from == from && row.on.number == event_number) return row.to;
@@ -48,15 +49,16 @@ struct Lock {
   std::string owner;
   Token token = 0;
   std::int64_t lease_ms = 0;
-  Position renewed_at = 0;  // the grant or its latest refresh
+  Position renewed_at = 0;  // position of the grant or the latest refresh
   std::int64_t acquired_at_ns = 0;
-  std::int64_t expires_at_ns = 0;  // UTC, for people; the lease itself runs on a monotonic clock
+  std::int64_t expires_at_ns = 0;  // UTC, for people; the lease runs on the monotonic clock
   std::string reason;
   std::string run_root;
-  // What fails with LOCK_LOST when the lock is lost, in order.
+  // The dependents, sorted: runs whose attempt, and loops whose tick, fails with LOCK_LOST if the
+  // lock is lost.
   std::vector<RunId> runs;
   std::vector<std::string> loops;
-  // Owners whose vain attempts to refresh are in the log already, see LockRefreshFailed.
+  // Owners whose current streak of failed refreshes is in the log already, see LockRefreshFailed.
   std::vector<std::string> failing_owners;
 
   friend bool operator==(const Lock&, const Lock&) = default;
@@ -65,11 +67,11 @@ BOOST_DESCRIBE_STRUCT(Lock, (),
                       (key, owner, token, lease_ms, renewed_at, acquired_at_ns, expires_at_ns,
                        reason, run_root, runs, loops, failing_owners))
 
-// What is left of a lock after its end.
+// The remembered rest of a lock that was released or expired.
 struct EndedLock {
   std::string owner;
   Token token = 0;
-  Position ended_at = 0;  // its LockReleased or LockExpired
+  Position ended_at = 0;  // position of its LockReleased or LockExpired
   bool expired = false;
   std::vector<std::string> failing_owners;
 

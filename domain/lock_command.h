@@ -1,4 +1,5 @@
-// Commands about locks. A part of command.h.
+// Commands about locks: the alternatives of Command (command.h) that concern locks, and what an
+// acquire finds in a run root's `.lock` file.
 #pragma once
 
 #include <cstdint>
@@ -11,21 +12,21 @@
 
 namespace signalbox {
 
-// What a run root's `.lock` says at the moment of an acquire.
+// The content of a run root's `.lock` at the moment of an acquire.
 struct FoundLockFile {
   enum class Kind : std::uint8_t {
     none,
-    known,    // of a lock that this log granted: the log says what became of it
-    foreign,  // of an owner that this log doesn't know
-    stale,    // it can't be read as a lock
+    known,    // written for a lock that this log granted: the log has its state
+    foreign,  // written by an owner that this log doesn't know
+    stale,    // not readable as a lock
   };
   Kind kind = Kind::none;
   std::string path;
   std::string owner;               // foreign
-  std::string reason;              // foreign: of the lock
+  std::string reason;              // foreign: why it holds the lock
   std::int64_t expires_at_ns = 0;  // foreign; UTC
-  std::string problem;             // stale: why
-  Digest digest;                   // foreign, stale: of what is there
+  std::string problem;             // stale: why it isn't readable
+  Digest digest;                   // foreign, stale: of the file
 };
 
 struct AcquireLock {
@@ -35,23 +36,24 @@ struct AcquireLock {
   std::optional<std::string> reason;
   std::optional<std::string> run_root;  // absolute
   std::optional<std::int64_t> wait_ms;
-  // false: a lock that the owner holds already is held as by any other. For those whose name may
-  // be another's, too: both would take the lock for theirs. Else that hold is extended.
+  // Renew a lock that the same owner holds already; default: true. With false the command is
+  // refused as if another owner held it. For callers whose owner name isn't unique: otherwise two
+  // of them would believe that they hold the lock.
   std::optional<bool> extend = {};
 
   FoundLockFile file;
 };
 BOOST_DESCRIBE_STRUCT(AcquireLock, (), (key, owner, lease_ms, reason, run_root, wait_ms, extend))
 
-// Whether `command` extends a hold of `owner`, instead of being kept off by it.
+// Returns whether `command` renews a lock held by `owner` instead of being refused.
 inline bool extends_hold_of(const AcquireLock& command, const std::string& owner) {
   return owner == command.owner && command.extend.value_or(true);
 }
 
-// Whether somebody who takes locks by a `.lock` file alone holds what `command` asks for. All that
-// is known of such a lease is a time on the wall clock. Not only decide() asks: who takes over an
-// expired lock has to know it before, for what ends then must not count as the result of a command
-// that is refused.
+// Returns whether a holder that takes locks by the `.lock` file alone holds what `command` asks
+// for. The lease of such a holder is a time on the wall clock. The caller that takes over an
+// expired lock asks before decide() does: if the acquire is going to be refused, the LockExpired
+// must not be committed as its result.
 inline bool is_held_by_file(const AcquireLock& command, std::int64_t wall_ns) {
   const FoundLockFile& file = command.file;
   return file.kind == FoundLockFile::Kind::foreign && !extends_hold_of(command, file.owner) &&
@@ -63,7 +65,7 @@ struct RefreshLock {
   Token token = 0;
   std::optional<std::int64_t> lease_ms;
 
-  std::string token_owner;  // who was granted this token, as the log tells; or empty
+  std::string token_owner;  // the owner that was granted this token, read from the log; or empty
 };
 BOOST_DESCRIBE_STRUCT(RefreshLock, (), (key, token, lease_ms))
 
@@ -75,16 +77,16 @@ struct ReleaseLock {
 };
 BOOST_DESCRIBE_STRUCT(ReleaseLock, (), (key, token))
 
-// The service's own; no client can send them.
+// Sent by the service itself; no client can send them.
 
-// The lease of `token` ran out, unless it was renewed after `renewed_at`.
+// Ends the lease of `token`, unless it was renewed after `renewed_at`.
 struct ExpireLock {
   std::string key;
   Token token = 0;
   Position renewed_at = 0;
 };
 
-// A refresh was refused: that is worth an event, once for each streak of an owner.
+// Records that a refresh was refused. It leads to one event per streak of an owner.
 struct NoteRefreshFailure {
   std::string key;
   Token token = 0;

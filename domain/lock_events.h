@@ -1,4 +1,5 @@
-// What can happen to a lock. Every event lies in the lock's stream, `lock/<key>`.
+// Events of a lock: grants, refreshes, ends and failed refreshes. They lie in the lock's stream,
+// `lock/<key>`. The transition table is in lock.h.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,7 @@ struct LockAcquired {
 };
 BOOST_DESCRIBE_STRUCT(LockAcquired, (), (key, owner, lease_ms, reason, run_root))
 
-// The holder said that it is there: its lease starts anew.
+// The holder renewed its lease, which starts anew.
 struct LockRefreshed {
   static constexpr EventTag tag{402, 1, "LockRefreshed"};
   KeptText key;
@@ -47,7 +48,7 @@ struct LockReleased {
 };
 BOOST_DESCRIBE_STRUCT(LockReleased, (), (key, owner, token, run_root))
 
-// The lease ended without a word from the holder.
+// The lease ended without a refresh or release by the holder.
 struct LockExpired {
   static constexpr EventTag tag{404, 1, "LockExpired"};
   KeptText key;
@@ -59,13 +60,13 @@ struct LockExpired {
 };
 BOOST_DESCRIBE_STRUCT(LockExpired, (), (key, owner, token, run_root))
 
-// Somebody tried to refresh or release what isn't theirs (any more). One for each streak of such
-// failures of an owner.
+// A caller tried to refresh or release a lock that it doesn't hold (any more). Recorded once for
+// each streak of such failures of an owner.
 struct LockRefreshFailed {
   static constexpr EventTag tag{405, 1, "LockRefreshFailed"};
   KeptText key;
-  KeptText owner;   // who tried, as far as the token tells; else empty
-  Token token = 0;  // with which token
+  KeptText owner;   // the owner that was granted `token`; empty: unknown
+  Token token = 0;  // sent by the caller
   KeptText current_owner;
   Token current_token = 0;
 
@@ -73,13 +74,14 @@ struct LockRefreshFailed {
 };
 BOOST_DESCRIBE_STRUCT(LockRefreshFailed, (), (key, owner, token, current_owner, current_token))
 
-// A `.lock` in the run root that no holder stands for made way for the one that follows.
+// A `.lock` file in the run root without a live holder was replaced by that of the next
+// LockAcquired.
 struct LockFileReplaced {
   static constexpr EventTag tag{406, 1, "LockFileReplaced"};
   KeptText key;
   KeptText path;
-  FreeText reason;  // why it counted for nothing: "empty", "not JSON: …", "expired", …
-  Digest digest;    // of what was there; zero for what isn't a file
+  FreeText reason;  // why it didn't count: "empty", "not JSON: …", "expired", …
+  Digest digest;    // of the replaced file; zero if it wasn't a regular file
 
   friend bool operator==(const LockFileReplaced&, const LockFileReplaced&) = default;
 };

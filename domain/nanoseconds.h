@@ -1,4 +1,5 @@
-// How many nanoseconds: times in the log are nanoseconds, times that people write are not.
+// Conversion factors to nanoseconds, the unit of times in the log. Durations in commands and
+// configuration are milliseconds.
 #pragma once
 
 #include <cstdint>

@@ -27,7 +27,7 @@ bool is_name(const std::string& text) {
   });
 }
 
-// A table of settings belongs to the executor of its name.
+// Checks that the settings are given only for the executors that they belong to.
 template <class Settings>
 Decided<void> require_own(const StationDefinition& station, const char* table,
                           const std::optional<Settings>& settings, bool belongs) {
@@ -134,7 +134,8 @@ Decided<void> validate_deep_work(const StationDefinition& station) {
   return {};
 }
 
-// Each executor's own settings are there for it, are right, and are there for no other.
+// Checks that the settings of the station's executor are present and valid, and those of other
+// executors absent.
 Decided<void> validate_executor(const StationDefinition& station) {
   const ExecutorKind kind = station.executor;
   const bool agent = kind == ExecutorKind::coderunner;

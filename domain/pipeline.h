@@ -1,4 +1,5 @@
-// A pipeline: the ordered stations that a run passes, as its definition was pinned at the start.
+// The definition of a pipeline: the ordered stations of a run and their settings. A run pins it by
+// digest when it starts.
 #pragma once
 
 #include <cstddef>
@@ -14,22 +15,22 @@
 
 namespace signalbox {
 
-// Who does a station's work. Stored as a number: append only.
+// The executor of a station's work. Stored as a number: append only.
 enum class ExecutorKind : std::uint8_t {
-  worker = 1,
-  process = 2,
-  builtin = 3,
+  worker = 1,      // an outside worker that claims the station
+  process = 2,     // a local process
+  builtin = 3,     // a BuiltinStation
   coderunner = 4,  // a coding agent's command line interface
   modal = 5,       // a remote job over HTTPS
   checks = 6,      // the repository's own verify commands
   deep_work = 7,   // explore, plan, and the plan's steps
-  approval = 8     // nobody: a person decides
+  approval = 8     // no job: a person decides
 };
 BOOST_DESCRIBE_ENUM(ExecutorKind, worker, process, builtin, coderunner, modal, checks, deep_work,
                     approval)
 inline constexpr std::size_t executor_kinds = 8;
 
-// How an attempt goes about its work. Stored as a number: append only.
+// The strategy that an attempt is asked to follow. Stored as a number: append only.
 enum class Strategy : std::uint8_t {
   original = 1,
   simplified = 2,
@@ -38,16 +39,16 @@ enum class Strategy : std::uint8_t {
 };
 BOOST_DESCRIBE_ENUM(Strategy, original, simplified, alternative, decomposed)
 
-// What is done about an attempt that is alive but doesn't get on. Stored as a number: append only.
+// The action on an attempt that is alive but makes no progress. Stored as a number: append only.
 enum class StallAction : std::uint8_t {
-  nudge = 1,          // tell it, with its next heartbeat
-  next_strategy = 2,  // end the attempt; the next one goes about it in another way
+  nudge = 1,          // notify it in the reply to its next heartbeat
+  next_strategy = 2,  // end the attempt; the next one uses the next strategy
   fail = 3            // end the station
 };
 BOOST_DESCRIBE_ENUM(StallAction, nudge, next_strategy, fail)
 
 struct RetryPolicy {
-  std::uint32_t max_retries = 3;   // attempts that may fail = 1 + max_retries
+  std::uint32_t max_retries = 3;   // failed attempts allowed = 1 + max_retries
   std::int64_t backoff_ms = 1000;  // before the first retry; doubled for each further one
   std::vector<Strategy> strategies = {Strategy::original};
 
@@ -55,33 +56,34 @@ struct RetryPolicy {
 };
 BOOST_DESCRIBE_STRUCT(RetryPolicy, (), (max_retries, backoff_ms, strategies))
 
-// What a coding agent's station runs, and where. Stored as numbers: append only.
+// The coding agent of a coderunner station, and where it runs. Stored as numbers: append only.
 enum class Agent : std::uint8_t { claude = 1, codex = 2 };
 BOOST_DESCRIBE_ENUM(Agent, claude, codex)
 
 enum class CoderunnerMode : std::uint8_t { mock = 1, process = 2, modal = 3 };
 BOOST_DESCRIBE_ENUM(CoderunnerMode, mock, process, modal)
 
-// coderunner: `command` of the station, if there is one, is run instead of `claude` or `codex`.
+// Settings of executor coderunner. The station's `command`, if given, replaces the agent's program.
 struct CoderunnerDefinition {
   Agent agent = Agent::claude;
-  std::optional<CoderunnerMode> mode;  // the service's CODERUNNER_MODE where none is given
-  std::string prompt;                  // empty: made from the goal, what came before, the strategy
-  std::string model;                   // the agent's own name of a model, or empty for its default
+  std::optional<CoderunnerMode> mode;  // default: the service's CODERUNNER_MODE
+  std::string prompt;                  // empty: made from goal, previous attempt and strategy
+  std::string model;                   // in the agent's own terms, or empty for its default
 
   friend bool operator==(const CoderunnerDefinition&, const CoderunnerDefinition&) = default;
 };
 BOOST_DESCRIBE_STRUCT(CoderunnerDefinition, (), (agent, mode, prompt, model))
 
-// modal, and coderunner in that mode.
+// Settings of a remote job: for executor modal, and coderunner in mode modal.
 struct RemoteJobDefinition {
   std::string endpoint;         // an https URL (http on loopback)
-  std::int64_t poll_ms = 2000;  // between two looks at a job that runs
+  std::int64_t poll_ms = 2000;  // interval between polls of a running job
 
   friend bool operator==(const RemoteJobDefinition&, const RemoteJobDefinition&) = default;
 };
 BOOST_DESCRIBE_STRUCT(RemoteJobDefinition, (), (endpoint, poll_ms))
 
+// One verify command of a checks station.
 struct CheckDefinition {
   std::string name;
   std::vector<std::string> command;  // argv
@@ -92,14 +94,15 @@ struct CheckDefinition {
 BOOST_DESCRIBE_STRUCT(CheckDefinition, (), (name, command, timeout_ms))
 
 struct ChecksDefinition {
-  std::vector<CheckDefinition> checks;  // none: those of the instructions file
-  std::string instructions;             // a file in the repository, or empty for the usual ones
+  std::vector<CheckDefinition> checks;  // empty: those of the instructions file
+  std::string instructions;             // a file in the repository; empty: the default names
 
   friend bool operator==(const ChecksDefinition&, const ChecksDefinition&) = default;
 };
 BOOST_DESCRIBE_STRUCT(ChecksDefinition, (), (checks, instructions))
 
-// Who does a phase of deep work: its command; an outside worker; or, with neither, the default.
+// The executor of a phase of deep work: a command, an outside worker, or, with neither, the
+// default.
 struct PhaseDefinition {
   std::vector<std::string> command;  // argv
   bool worker = false;
@@ -127,10 +130,10 @@ BOOST_DESCRIBE_STRUCT(DeepWorkDefinition, (),
                       (explore, plan, step, max_files, explore_timeout_ms, max_steps, max_retries,
                        retry_delay_ms, step_timeout_ms, strategies))
 
-// What a run may use up in all; 0: no bound. Checked in the commit that starts an attempt.
+// The most that a run may use in all; 0: unlimited. Checked in the commit that starts an attempt.
 struct Budget {
   std::int64_t cost_microusd = 0;  // millionths of a US dollar
-  std::int64_t tokens = 0;         // read and written
+  std::int64_t tokens = 0;         // input and output tokens of the model
   std::int64_t turns = 0;
 
   friend bool operator==(const Budget&, const Budget&) = default;
@@ -142,17 +145,17 @@ struct StationDefinition {
   ExecutorKind executor = ExecutorKind::worker;
   std::vector<std::string> command;                // argv; process and coderunner
   std::int64_t timeout_ms = 30 * 60 * 1000;        // of an attempt, since its latest progress
-  std::int64_t heartbeat_timeout_ms = 120 * 1000;  // an outside worker's lease, unless it asks
+  std::int64_t heartbeat_timeout_ms = 120 * 1000;  // default lease of an outside worker
   std::int64_t cancel_grace_ms = 5000;             // between TERM and KILL
   bool require_result = false;                     // process: exit 0 isn't enough, see PROTOCOL.md
-  std::vector<std::string> environment;            // names of variables passed on to the job
-  std::string remote;                              // create_pr, merge, push: where, or nowhere
+  std::vector<std::string> environment;            // names of variables passed to the job
+  std::string remote;                              // create_pr, merge, push: git remote, or empty
   RetryPolicy retry;
-  std::int64_t stall_after_ms = 0;  // with an unchanged progress digest; 0: never
-  // One after the other, a stall_after each; the last one is repeated.
+  std::int64_t stall_after_ms = 0;  // time with an unchanged progress digest; 0: never
+  // Taken in order, one after each stall_after; the last one is repeated.
   std::vector<StallAction> stall_actions = {StallAction::nudge, StallAction::next_strategy,
                                             StallAction::fail};
-  // Each is there for its own executor only.
+  // Settings of one executor each; absent for the others.
   std::optional<CoderunnerDefinition> coderunner;
   std::optional<RemoteJobDefinition> modal;
   std::optional<ChecksDefinition> checks;
@@ -165,40 +168,41 @@ BOOST_DESCRIBE_STRUCT(StationDefinition, (),
                        require_result, environment, remote, retry, stall_after_ms, stall_actions,
                        coderunner, modal, checks, deep_work))
 
-// The stations that come with the service (executor builtin), by the names that they have there.
+// The stations that the service implements itself (executor builtin), by station name.
 enum class BuiltinStation : std::uint8_t { intake = 1, create_pr = 2, merge = 3, push = 4 };
 BOOST_DESCRIBE_ENUM(BuiltinStation, intake, create_pr, merge, push)
 
-// The one of this name, or nullopt.
+// Returns the builtin station of this name, or nullopt.
 std::optional<BuiltinStation> parse_builtin(const std::string& name);
 
-// Which one `station` is; nullopt: another executor does it.
+// Returns the builtin station that `station` is, or nullopt if its executor isn't builtin.
 std::optional<BuiltinStation> builtin_of(const StationDefinition& station);
 
-// The station with its usual settings. `remote` is where it pushes to, or empty.
+// Returns the station with its default settings. `remote` is the git remote to push to, or empty.
 StationDefinition builtin_station(BuiltinStation builtin, const std::string& remote = {});
 
 struct PipelineDefinition {
   std::string name;
   std::vector<StationDefinition> stations;
-  Budget budget = {};  // of each run, unless it brings its own
+  Budget budget = {};  // default budget of its runs
 
   friend bool operator==(const PipelineDefinition&, const PipelineDefinition&) = default;
 };
 BOOST_DESCRIBE_STRUCT(PipelineDefinition, (), (name, stations, budget))
 
-// `intake`, `plan`, `implement`, `verify`, `create_pr`; the middle three are for outside workers.
+// Returns the pipeline of `intake`, `plan`, `implement`, `verify`, `create_pr`. Outside workers do
+// the middle three.
 PipelineDefinition default_pipeline();
 
-// Of a card's run: `intake`, `implement` by a coding agent, `verify` by the repository's checks,
-// and `create_pr`, which pushes to `remote`.
+// Returns the default pipeline of a card's run: `intake`, `implement` by a coding agent, `verify`
+// by the repository's checks, and `create_pr`, which pushes to `remote`.
 PipelineDefinition card_pipeline(const std::string& remote);
 
-// PIPELINE_INVALID with the station and field that is wrong, or nothing.
+// Checks the definition. PIPELINE_INVALID with the station and the field that is wrong.
 Decided<void> validate(const PipelineDefinition& pipeline);
 
-// The pause before retry number `failures` (1 for the first), doubling, at most
-// limits::backoff_ms_max.
+// Returns the delay in milliseconds before retry number `failures` (1 for the first). It doubles
+// with each retry, up to limits::backoff_ms_max.
 std::int64_t backoff_ms(const RetryPolicy& policy, std::uint32_t failures);
 
 }  // namespace signalbox

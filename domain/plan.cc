@@ -11,12 +11,12 @@ namespace {
 
 using Steps = std::vector<StepDefinition>;
 
-tl::unexpected<Rejection> plan_invalid(const std::string& why, const char* what,
+tl::unexpected<Rejection> plan_invalid(const std::string& why, const char* problem,
                                        const std::vector<std::string>& ids) {
   std::string message = why;
   for (const std::string& id : ids) message += (&id == &ids.front() ? ": " : ", ") + id;
   return reject(ErrorCode::PLAN_INVALID, std::move(message),
-                {{"problem", std::string(what)}, {"step_ids", ids}});
+                {{"problem", std::string(problem)}, {"step_ids", ids}});
 }
 
 bool is_step_id(const std::string& id) {
@@ -27,8 +27,8 @@ bool is_step_id(const std::string& id) {
   });
 }
 
-// As much of an id as can be shown.
-std::string shown_id(const std::string& id) {
+// Returns the id cut to its longest length, or a placeholder if it isn't printable.
+std::string printable_id(const std::string& id) {
   const bool plain = std::all_of(id.begin(), id.end(), [](char c) {
     return static_cast<unsigned char>(c) > 0x20 && static_cast<unsigned char>(c) < 0x7F;
   });
@@ -41,7 +41,7 @@ Decided<void> check_ids(const Steps& steps, const std::vector<std::string>& done
   std::vector<std::string> twice;
   for (const StepDefinition& step : steps) {
     if (!is_step_id(step.id)) {
-      bad.push_back(shown_id(step.id));
+      bad.push_back(printable_id(step.id));
     } else if (!seen.insert(step.id).second) {
       twice.push_back(step.id);
     }
@@ -62,7 +62,7 @@ Decided<void> check_dependencies(const Steps& steps, const std::vector<std::stri
   std::set<std::string> unknown;
   for (const StepDefinition& step : steps) {
     for (const std::string& id : step.dependencies) {
-      if (!known.contains(id)) unknown.insert(shown_id(id));
+      if (!known.contains(id)) unknown.insert(printable_id(id));
       if (unknown.size() == limits::plan_steps_max) break;
     }
   }
@@ -71,9 +71,9 @@ Decided<void> check_dependencies(const Steps& steps, const std::vector<std::stri
                       {unknown.begin(), unknown.end()});
 }
 
-// The indexes of steps in an order in which they can be done, as early as they are there; those
-// that are missing depend on each other, or on such.
-std::vector<std::size_t> doable_order(const Steps& steps) {
+// Returns the indexes of the steps in a topological order that prefers lower indexes (Kahn's
+// algorithm). Steps on a cycle, and those that depend on one, are missing from it.
+std::vector<std::size_t> topological_order(const Steps& steps) {
   std::map<std::string, std::size_t> index_of;
   for (std::size_t index = 0; index < steps.size(); ++index) index_of[steps[index].id] = index;
   std::vector<std::size_t> missing(steps.size(), 0);
@@ -83,7 +83,7 @@ std::vector<std::size_t> doable_order(const Steps& steps) {
                                          steps[index].dependencies.end());
     for (const std::string& id : distinct) {
       const auto place = index_of.find(id);
-      if (place == index_of.end()) continue;  // done already
+      if (place == index_of.end()) continue;  // completed under an earlier plan
       ++missing[index];
       dependents[place->second].push_back(index);
     }
@@ -104,14 +104,14 @@ std::vector<std::size_t> doable_order(const Steps& steps) {
   return order;
 }
 
-// One cycle among the steps that can't be ordered, beginning anywhere on it.
+// Returns the ids of one cycle among the steps that `order` lacks, beginning anywhere on it.
 std::vector<std::string> cycle_among(const Steps& steps, const std::vector<std::size_t>& order) {
   std::set<std::size_t> ordered(order.begin(), order.end());
   std::map<std::string, const StepDefinition*> stuck;
   for (std::size_t index = 0; index < steps.size(); ++index) {
     if (!ordered.contains(index)) stuck[steps[index].id] = &steps[index];
   }
-  // Each of them depends on another of them, so that following that comes back at some time.
+  // Each stuck step depends on another stuck step, so following these dependencies reaches a cycle.
   std::vector<std::string> path;
   const StepDefinition* at = stuck.begin()->second;
   while (std::find(path.begin(), path.end(), at->id) == path.end()) {
@@ -191,14 +191,14 @@ Decided<void> validate(const std::vector<StepDefinition>& steps,
   if (steps.empty()) return plan_invalid("a plan has at least one step", "empty", {});
   if (auto ok = check_ids(steps, done); !ok) return ok;
   if (auto ok = check_dependencies(steps, done); !ok) return ok;
-  const auto order = doable_order(steps);
+  const auto order = topological_order(steps);
   if (order.size() == steps.size()) return {};
   return plan_invalid("these steps depend on each other", "cycle", cycle_among(steps, order));
 }
 
 std::vector<StepDefinition> first_steps(const std::vector<StepDefinition>& steps,
                                         std::size_t steps_max) {
-  std::vector<std::size_t> order = doable_order(steps);
+  std::vector<std::size_t> order = topological_order(steps);
   order.resize(std::min(order.size(), steps_max));
   std::sort(order.begin(), order.end());
   std::vector<StepDefinition> first;

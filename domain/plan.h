@@ -1,5 +1,5 @@
-// The state of the deep work of a run's current station: its plan and the plan's steps, with their
-// transition tables. It outlasts the attempts of the station: what is completed stays completed.
+// The state of the deep work of a run's current station: the plan and its steps, with their
+// transition tables. It outlasts the station's attempts: a completed step stays completed.
 #pragma once
 
 #include <array>
@@ -19,19 +19,19 @@
 namespace signalbox {
 
 enum class PlanStatus : std::uint8_t {
-  exploring = 1,  // what there is, is being found out
-  planning = 2,   // there are no steps yet, or no more after a reset
-  set = 3
+  exploring = 1,  // the repository is being explored
+  planning = 2,   // no steps yet, or only completed ones after a reset
+  set = 3         // the steps can be done
 };
 BOOST_DESCRIBE_ENUM(PlanStatus, exploring, planning, set)
 
 enum class StepStatus : std::uint8_t {
-  pending = 1,  // until what it depends on is completed and somebody takes it
+  pending = 1,  // waits for its dependencies and a worker
   running = 2,
-  waiting = 3,  // for its next attempt
+  waiting = 3,  // waits for its next attempt
   completed = 4,
   failed = 5,
-  blocked = 6  // what it depends on failed
+  blocked = 6  // a step that it depends on failed
 };
 BOOST_DESCRIBE_ENUM(StepStatus, pending, running, waiting, completed, failed, blocked)
 
@@ -41,7 +41,7 @@ struct PlanTransition {
   PlanStatus to;
 };
 
-// Drawn in README.md. A pair that is not here can't happen.
+// The transition tables, drawn in README.md. evolve() aborts on a pair that isn't in its table.
 inline constexpr std::array plan_transitions = {
     PlanTransition{PlanStatus::exploring, ExplorationTimedOut::tag, PlanStatus::exploring},
     PlanTransition{PlanStatus::exploring, ExplorationFinished::tag, PlanStatus::planning},
@@ -68,6 +68,7 @@ inline constexpr std::array step_transitions = {
     StepTransition{StepStatus::blocked, StepReopened::tag, StepStatus::pending},
 };
 
+// Return the status after the event of this number, or nullopt if the table has no such pair.
 constexpr std::optional<PlanStatus> next_status(PlanStatus from, std::uint16_t event_number) {
   for (const PlanTransition& row : plan_transitions) {
     if (row.from == from && row.on.number == event_number) return row.to;
@@ -85,17 +86,17 @@ constexpr std::optional<StepStatus> next_status(StepStatus from, std::uint16_t e
 struct StepState {
   StepDefinition definition;
   StepStatus status = StepStatus::pending;
-  std::uint8_t strategy_index = 0;  // of the latest or next attempt, into the station's strategies
-  std::uint32_t attempts = 0;       // started so far
-  std::uint32_t failures = 0;       // ended without success, since it was last opened
+  std::uint8_t strategy_index = 0;  // of the latest or next attempt, in the station's strategies
+  std::uint32_t attempts = 0;       // attempts started so far
+  std::uint32_t failures = 0;       // failed attempts since it was last reopened
   Token token = 0;                  // of the attempt under way, or 0
   std::string worker;               // of the latest attempt
-  std::int64_t lease_ms = 0;        // 0: it lasts as long as the station's attempt
+  std::int64_t lease_ms = 0;        // 0: lasts as long as the station's attempt
   Position lease_renewed_at = 0;
   std::int64_t waiting_until_ns = 0;  // UTC; meaningful while waiting
-  std::string summary;                // of a completed one
+  std::string summary;                // while completed
   std::string error;                  // "CODE: message" of the latest failure
-  std::string blocked_by;             // of a blocked one: the step that failed
+  std::string blocked_by;             // while blocked: id of the step that failed
 
   friend bool operator==(const StepState&, const StepState&) = default;
 };
@@ -106,9 +107,10 @@ BOOST_DESCRIBE_STRUCT(StepState, (),
 struct Plan {
   PlanStatus status = PlanStatus::exploring;
   Exploration exploration;
-  std::uint32_t cut = 0;  // steps that were left out of the latest plan
+  std::uint32_t cut = 0;  // number of steps that were left out of the latest plan
   std::vector<StepState> steps;
 
+  // Return the step with this id, or nullptr.
   [[nodiscard]] const StepState* find(std::string_view step) const;
   [[nodiscard]] StepState* find(std::string_view step);
 
@@ -121,38 +123,38 @@ struct TodoStatus {
   std::uint32_t completed_steps = 0;
   std::uint32_t failed_steps = 0;
   std::uint32_t remaining_steps = 0;  // neither completed nor failed
-  bool all_complete = false;          // never of a plan without steps
+  bool all_complete = false;          // false for a plan without steps
   std::vector<std::string> incomplete_step_ids;
 };
 BOOST_DESCRIBE_STRUCT(TodoStatus, (),
                       (total_steps, completed_steps, failed_steps, remaining_steps, all_complete,
                        incomplete_step_ids))
 
+// Counts the plan's steps by status.
 TodoStatus todo_status(const Plan& plan);
 
-// Whether there is a plan and nothing of it can go on any more: each step is completed, failed or
-// blocked.
+// Returns whether the plan is set and no step can go on: each is completed, failed or blocked.
 bool is_settled(const Plan& plan);
 
-// The first step, in the order of the plan, that can be taken: it is pending, and all that it
-// depends on is completed. Or nullptr.
+// Returns the first step, in the order of the plan, that is pending and whose dependencies are all
+// completed. Returns nullptr if there is none.
 const StepState* available_step(const Plan& plan);
 
-// Who does the steps: a station without a command for them leaves them to outside workers.
+// Returns whether outside workers do the steps: the station has no command for them.
 bool steps_are_for_workers(const DeepWorkDefinition& work);
 
-// PLAN_INVALID with the ids that are wrong: no step, a bad or twice used id, an unknown dependency,
-// a cycle. `done` are steps that are there already: a new one may depend on them, and can't have
-// their id.
+// Checks the steps of a new plan. PLAN_INVALID with the ids at fault: no step at all, a malformed
+// or duplicate id, an unknown dependency, a cycle. `done` are the ids of steps completed under an
+// earlier plan: a new step may depend on them, and can't have their id.
 Decided<void> validate(const std::vector<StepDefinition>& steps,
                        const std::vector<std::string>& done);
 
-// At most `steps_max` of valid steps, in their order, so that none depends on one that was left
-// out: the first ones in the order in which they can be done.
+// Returns at most `steps_max` of the (valid) steps, in their order, so that none depends on one
+// that was left out: the first ones of a topological order.
 std::vector<StepDefinition> first_steps(const std::vector<StepDefinition>& steps,
                                         std::size_t steps_max);
 
-// Whether their text is at most limits::plan_bytes_max.
+// Returns whether the text of the steps takes at most limits::plan_bytes_max.
 bool fits_into_record(const std::vector<StepDefinition>& steps);
 
 }  // namespace signalbox

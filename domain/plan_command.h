@@ -1,4 +1,5 @@
-// Commands about deep work: the plan and its steps. A part of command.h.
+// Commands about deep work: the alternatives of Command (command.h) that concern a plan and its
+// steps.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +15,16 @@
 
 namespace signalbox {
 
-// What was found out before there is a plan. `token` is that of the station's attempt.
+// Reports the result of the exploration that precedes the plan. `token` is that of the station's
+// attempt.
 struct SetExploration {
   RunId run_id{};
   std::string station;
   Token token = 0;
-  std::optional<std::string> summary;  // the run's goal where none is given
+  std::optional<std::string> summary;  // default: the run's goal
   std::vector<std::string> files;
   std::vector<std::string> findings;
-  std::optional<bool> timed_out;  // it took longer than it may
+  std::optional<bool> timed_out;  // the exploration ran into its timeout
 };
 BOOST_DESCRIBE_STRUCT(SetExploration, (),
                       (run_id, station, token, summary, files, findings, timed_out))
@@ -30,9 +32,9 @@ BOOST_DESCRIBE_STRUCT(SetExploration, (),
 struct ProposedStep {
   std::string id;
   std::optional<std::string> description;
-  std::optional<StepType> type;  // implement
-  std::vector<std::string> dependencies;
-  std::optional<StepEffort> effort;  // medium
+  std::optional<StepType> type;           // default: implement
+  std::vector<std::string> dependencies;  // ids of steps
+  std::optional<StepEffort> effort;       // default: medium
 };
 BOOST_DESCRIBE_STRUCT(ProposedStep, (), (id, description, type, dependencies, effort))
 
@@ -47,13 +49,13 @@ BOOST_DESCRIBE_STRUCT(SetPlan, (), (run_id, station, token, steps))
 
 struct ResetPlan {
   RunId run_id{};
-  std::optional<Token> token;  // of the station's attempt; an operator has none
+  std::optional<Token> token;  // of the station's attempt; absent for an operator
   std::optional<std::string> reason;
 };
 BOOST_DESCRIBE_STRUCT(ResetPlan, (), (run_id, token, reason))
 
-// Takes the next step that can be done: of `run_id`, or of the station that was begun first. The
-// station's own worker says its token, and then needs no lease.
+// Claims the next available step: of `run_id`, or of the station whose attempt began first. The
+// station's own worker sends its token, and then needs no lease.
 struct NextStep {
   std::string worker;
   std::optional<RunId> run_id;
@@ -83,15 +85,15 @@ struct FailStep {
   RunId run_id{};
   std::string step;
   Token token = 0;
-  std::optional<ErrorClass> error_class;  // terminal
+  std::optional<ErrorClass> error_class;  // default: terminal
   std::optional<std::string> error_code;
   std::optional<std::string> error_message;
 };
 BOOST_DESCRIBE_STRUCT(FailStep, (), (run_id, step, token, error_class, error_code, error_message))
 
-// The service's own; no client can send them.
+// Sent by the service itself; no client can send them.
 
-// The lease of a step's attempt ran out, unless it was renewed after `lease_renewed_at`.
+// Ends the lease of a step's attempt, unless it was renewed after `lease_renewed_at`.
 struct ExpireStepLease {
   RunId run_id{};
   std::string step;
@@ -99,14 +101,14 @@ struct ExpireStepLease {
   Position lease_renewed_at = 0;
 };
 
-// The attempt of `token` is older than a step of its station may take.
+// Reports that the attempt of `token` is older than the step timeout of its station.
 struct TimeOutStep {
   RunId run_id{};
   std::string step;
   Token token = 0;
 };
 
-// The delay before the next attempt of the step is over.
+// Reports that the delay before the step's next attempt is over.
 struct WakeStep {
   RunId run_id{};
   std::string step;

@@ -1,5 +1,5 @@
-// What can happen to the deep work of a run's station: exploration, plan, and the plan's steps.
-// Every event lies in its run's stream.
+// Events of the deep work of a run's station: exploration, plan, and the plan's steps. They lie in
+// the run's stream.
 //
 // To add one: as station_events.h says; the tables are in plan.h.
 #pragma once
@@ -33,14 +33,14 @@ struct StepDefinition {
   KeptText id;
   FreeText description;
   StepType type = StepType::implement;
-  KeptTexts dependencies;  // ids of steps that have to be completed before
+  KeptTexts dependencies;  // ids of steps that must be completed first
   StepEffort effort = StepEffort::medium;
 
   friend bool operator==(const StepDefinition&, const StepDefinition&) = default;
 };
 BOOST_DESCRIBE_STRUCT(StepDefinition, (), (id, description, type, dependencies, effort))
 
-// What was found out before there was a plan.
+// The result of the exploration that precedes the plan.
 struct Exploration {
   FreeText summary;
   FreeTexts files;
@@ -54,14 +54,15 @@ struct ExplorationFinished {
   static constexpr EventTag tag{601, 1, "ExplorationFinished"};
   KeptText station;
   Exploration exploration;
-  std::uint32_t files_cut = 0;  // beyond what the station allows, or a record holds
+  std::uint32_t files_cut = 0;  // number left out: beyond the station's limit or a record's
   std::uint32_t findings_cut = 0;
 
   friend bool operator==(const ExplorationFinished&, const ExplorationFinished&) = default;
 };
 BOOST_DESCRIBE_STRUCT(ExplorationFinished, (), (station, exploration, files_cut, findings_cut))
 
-// It took too long; the work goes on with the exploration that comes next.
+// The exploration ran into its timeout. The work continues with the ExplorationFinished that
+// follows.
 struct ExplorationTimedOut {
   static constexpr EventTag tag{602, 1, "ExplorationTimedOut"};
   KeptText station;
@@ -71,18 +72,18 @@ struct ExplorationTimedOut {
 };
 BOOST_DESCRIBE_STRUCT(ExplorationTimedOut, (), (station, timeout_ms))
 
-// Steps that join those that were completed under an earlier plan.
+// A plan was set. Its steps are added to those that were completed under an earlier plan.
 struct PlanSet {
   static constexpr EventTag tag{603, 1, "PlanSet"};
   KeptText station;
   std::vector<StepDefinition> steps;
-  std::uint32_t cut = 0;  // steps beyond max_steps that were left out
+  std::uint32_t cut = 0;  // number of steps beyond max_steps, which were left out
 
   friend bool operator==(const PlanSet&, const PlanSet&) = default;
 };
 BOOST_DESCRIBE_STRUCT(PlanSet, (), (station, steps, cut))
 
-// All steps but the completed ones are gone; a new plan is asked for.
+// All steps but the completed ones were dropped; a new plan is needed.
 struct PlanReset {
   static constexpr EventTag tag{604, 1, "PlanReset"};
   KeptText station;
@@ -92,7 +93,7 @@ struct PlanReset {
 };
 BOOST_DESCRIBE_STRUCT(PlanReset, (), (station, reason))
 
-// Its position is the attempt's token.
+// An attempt at a step starts. The position of this event is its token.
 struct StepAttemptStarted {
   static constexpr EventTag tag{605, 1, "StepAttemptStarted"};
   KeptText station;
@@ -100,7 +101,7 @@ struct StepAttemptStarted {
   std::uint32_t attempt = 1;
   Strategy strategy = Strategy::original;
   KeptText worker;
-  std::int64_t lease_ms = 0;  // 0: it lasts as long as the attempt of the station
+  std::int64_t lease_ms = 0;  // 0: lasts as long as the station's attempt
 
   friend bool operator==(const StepAttemptStarted&, const StepAttemptStarted&) = default;
 };
@@ -125,7 +126,7 @@ struct StepCompleted {
 };
 BOOST_DESCRIBE_STRUCT(StepCompleted, (), (step, attempt, summary))
 
-// There will be another attempt.
+// The attempt failed and another one will follow at retry_at_ns.
 struct StepAttemptFailed {
   static constexpr EventTag tag{608, 1, "StepAttemptFailed"};
   KeptText step;
@@ -138,7 +139,7 @@ struct StepAttemptFailed {
 };
 BOOST_DESCRIBE_STRUCT(StepAttemptFailed, (), (step, attempt, failure, retry_at_ns, next_strategy))
 
-// The delay before its next attempt is over.
+// The delay before the step's next attempt is over.
 struct StepReady {
   static constexpr EventTag tag{609, 1, "StepReady"};
   KeptText step;
@@ -147,12 +148,12 @@ struct StepReady {
 };
 BOOST_DESCRIBE_STRUCT(StepReady, (), (step))
 
-// There will be none.
+// The attempt failed and no other one follows.
 struct StepFailed {
   static constexpr EventTag tag{610, 1, "StepFailed"};
   KeptText step;
   std::uint32_t attempt = 1;
-  KeptText code;    // RETRY_EXHAUSTED, or the failure's own where that allows no retry
+  KeptText code;    // RETRY_EXHAUSTED, or the failure's own code if it allows no retry
   Failure failure;  // of the last attempt
 
   friend bool operator==(const StepFailed&, const StepFailed&) = default;
@@ -162,13 +163,13 @@ BOOST_DESCRIBE_STRUCT(StepFailed, (), (step, attempt, code, failure))
 struct StepBlocked {
   static constexpr EventTag tag{611, 1, "StepBlocked"};
   KeptText step;
-  KeptText by;  // the step that failed, of which it depends directly or through others
+  KeptText by;  // id of the failed step, on which it depends directly or transitively
 
   friend bool operator==(const StepBlocked&, const StepBlocked&) = default;
 };
 BOOST_DESCRIBE_STRUCT(StepBlocked, (), (step, by))
 
-// A new attempt of the station found nothing else to do: failed and blocked steps begin again.
+// A failed or blocked step is pending again: a new attempt of the station found nothing else to do.
 struct StepReopened {
   static constexpr EventTag tag{612, 1, "StepReopened"};
   KeptText step;
@@ -179,15 +180,15 @@ BOOST_DESCRIBE_STRUCT(StepReopened, (), (step))
 
 struct RestoredStep {
   StepDefinition definition;
-  std::uint32_t attempts = 0;  // so far
+  std::uint32_t attempts = 0;  // before the retry
   bool completed = false;
 
   friend bool operator==(const RestoredStep&, const RestoredStep&) = default;
 };
 BOOST_DESCRIBE_STRUCT(RestoredStep, (), (definition, attempts, completed))
 
-// The failed run of this plan goes on (RunRetried): what was completed stays so, the rest begins
-// again.
+// The failed run of this plan was retried (RunRetried): completed steps stay completed, the others
+// begin again.
 struct PlanRestored {
   static constexpr EventTag tag{613, 1, "PlanRestored"};
   KeptText station;

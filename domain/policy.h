@@ -1,7 +1,7 @@
-// A project's policy: what its HEARTBEAT.md says about how its cards are worked on.
+// A project's policy, from its HEARTBEAT.md: the limits and switches for the work on its cards.
 //
-// It is read at every tick; what was read last without an error stays in force. How the file is
-// written: server/board/policy_file.h.
+// The file is read at every tick; the policy that was last read without an error stays in force.
+// server/board/policy_file.h has the format of the file.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@ namespace signalbox {
 
 struct Policy {
   // Constraints
-  std::uint32_t max_concurrent_agents = 2;              // over all projects
-  std::uint32_t max_concurrent_agents_per_project = 1;  // of this one
-  std::int64_t blocked_retry_minutes = 30;  // until a blocked card goes back to the backlog
-  std::uint32_t max_attempts = 3;           // runs of a card, until it has failed
+  std::uint32_t max_concurrent_agents = 2;              // in all projects
+  std::uint32_t max_concurrent_agents_per_project = 1;  // in this project
+  std::int64_t blocked_retry_minutes = 30;  // until a blocked card returns to the backlog
+  std::uint32_t max_attempts = 3;           // runs of a card until it has failed
   std::int64_t agent_timeout_minutes = 30;  // of an attempt at a coding agent's station
   // Builder
   bool process_backlog = true;

@@ -1,4 +1,5 @@
-// The state of a project: where its cards are worked on, and by which policy.
+// The state of a project: the repository, pipeline and policy of its cards, and the worktrees of
+// their runs.
 #pragma once
 
 #include <memory>
@@ -18,9 +19,9 @@ struct Project {
   std::string base;
   std::string remote;
   PipelineDefinition pipeline;
-  Policy policy;          // the last good one
-  Digest policy_digest;   // of its file; zero: there was none
-  Digest refused_digest;  // of the file that can't be understood, while that is so; else zero
+  Policy policy;          // the last valid one
+  Digest policy_digest;   // of its file; zero: there was no file
+  Digest refused_digest;  // of the present file if it is invalid, else zero
   Position changed_at = 0;
 
   friend bool operator==(const Project&, const Project&) = default;
@@ -29,7 +30,7 @@ BOOST_DESCRIBE_STRUCT(Project, (),
                       (name, repository, base, remote, pipeline, policy, policy_digest,
                        refused_digest, changed_at))
 
-// A worktree that a card's run has, or had and that is not removed yet.
+// A worktree of a card's run that isn't removed yet. The run may have ended.
 struct CardWorktree {
   RunId run_id{};
   std::string project;

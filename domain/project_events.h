@@ -1,4 +1,5 @@
-// What can happen to a project. Every event lies in its stream, `project/<name>`.
+// Events of a project: its settings, its policy, the worktrees of its cards. They lie in the
+// project's stream, `project/<name>`.
 #pragma once
 
 #include <cstdint>
@@ -13,30 +14,30 @@
 
 namespace signalbox {
 
-// A project is there, or is another from now on. Runs under way keep what they were started with.
+// A project was created or changed. Runs under way keep the settings that they were started with.
 struct ProjectPut {
   static constexpr EventTag tag{701, 1, "ProjectPut"};
   KeptText repository;          // a git repository on this machine
   KeptText base;                // the branch that cards start from and are merged into
-  KeptText remote;              // where verified and merged work is pushed to, or empty
+  KeptText remote;              // git remote for verified and merged work, or empty
   PipelineDefinition pipeline;  // of a card's run
 
   friend bool operator==(const ProjectPut&, const ProjectPut&) = default;
 };
 BOOST_DESCRIBE_STRUCT(ProjectPut, (), (repository, base, remote, pipeline))
 
-// The project's policy file was read, and says something else than before.
+// The project's policy file was read and differs from the policy in force.
 struct PolicyAdopted {
   static constexpr EventTag tag{702, 1, "PolicyAdopted"};
-  Digest digest;  // SHA-256 of the file; zero: there is none, and the defaults are in force
+  Digest digest;  // SHA-256 of the file; zero: no file, the defaults are in force
   Policy policy;
 
   friend bool operator==(const PolicyAdopted&, const PolicyAdopted&) = default;
 };
 BOOST_DESCRIBE_STRUCT(PolicyAdopted, (), (digest, policy))
 
-// The project's policy file can't be understood: what was in force before stays. Once for each
-// content of the file.
+// The project's policy file is invalid: the policy in force stays. Recorded once for each content
+// of the file.
 struct PolicyRefused {
   static constexpr EventTag tag{703, 1, "PolicyRefused"};
   Digest digest;
@@ -47,18 +48,18 @@ struct PolicyRefused {
 };
 BOOST_DESCRIBE_STRUCT(PolicyRefused, (), (digest, line, message))
 
-// A worktree is gone: of a card's run that ended, or one that no run has any more.
+// A worktree was removed: that of a card's run that ended, or one that belongs to no run.
 struct WorktreeRemoved {
   static constexpr EventTag tag{704, 1, "WorktreeRemoved"};
   RunId run_id{};
   KeptText path;
-  KeptText rescue_ref;  // where uncommitted work of it was saved, or empty
+  KeptText rescue_ref;  // git ref under which its uncommitted work was saved, or empty
 
   friend bool operator==(const WorktreeRemoved&, const WorktreeRemoved&) = default;
 };
 BOOST_DESCRIBE_STRUCT(WorktreeRemoved, (), (run_id, path, rescue_ref))
 
-// A worktree without a live run stays: it couldn't be removed, or it holds work.
+// A worktree without a live run was left in place: it couldn't be removed, or it holds work.
 struct WorktreeLeft {
   static constexpr EventTag tag{705, 1, "WorktreeLeft"};
   RunId run_id{};

@@ -1,6 +1,7 @@
-// Texts with placeholders, as a coding agent's prompt has them: "Do {{goal}}".
+// Templates with placeholders, for the prompts of coding agents: "Do {{goal}}".
 //
-// Here and not in server/, since a pipeline with an unknown placeholder is refused at its start.
+// In domain/ and not in server/, because a pipeline with an unknown placeholder is rejected when a
+// run starts.
 #pragma once
 
 #include <optional>
@@ -9,7 +10,7 @@
 
 namespace signalbox {
 
-// What each placeholder stands for, by its name.
+// The value of each placeholder, by name.
 struct PromptValues {
   std::string goal;
   std::string input;
@@ -18,11 +19,12 @@ struct PromptValues {
   std::string station;
 };
 
-// The first "{{…}}" that stands for nothing, with its braces; nothing if all are known.
+// Returns the first unknown "{{…}}" with its braces (at most 64 bytes), or nullopt if all are
+// known.
 std::optional<std::string> unknown_placeholder(std::string_view text);
 
-// Each placeholder of `text` replaced, once: what a value brings along stays as it is. Unknown
-// ones stay, too.
+// Returns `text` with its placeholders replaced. Placeholders inside a value aren't replaced, and
+// unknown ones stay.
 std::string fill_prompt(std::string_view text, const PromptValues& values);
 
 }  // namespace signalbox

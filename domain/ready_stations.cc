@@ -13,8 +13,8 @@ void ReadyStations::insert(ExecutorKind executor, std::string_view station, Posi
   ++size_;
 }
 
-// An emptied queue stays for its name's next station until a new name comes: names are few, but
-// they come from outside, so the map is swept when it has grown past what pipelines use.
+// Keeps an emptied queue for the next station of its name. Names are few, but they come from
+// outside, so an emptied queue is dropped once the map has more names than pipelines use.
 void ReadyStations::erase(ExecutorKind executor, std::string_view station, Position ready_at,
                           const RunId& run) {
   constexpr std::size_t names_before_sweep = 256;

@@ -1,8 +1,8 @@
-// The stations that can be claimed right now, oldest first, by executor and station name. (Remote
-// work of another executor is among that of `modal`: remote_work.h.)
+// An index of the stations that can be claimed now, oldest first, by executor and station name.
+// (Remote work of another executor is indexed under `modal`: remote_work.h.)
 //
-// Derived from the runs (a station is here exactly while its ready_at isn't 0), so that a claim
-// costs what it takes, not what exists. check_invariants() compares the two.
+// It is derived from the runs: a station is in it exactly while its ready_at isn't 0. So the cost
+// of a claim doesn't grow with the number of runs. check_invariants() compares it with the runs.
 #pragma once
 
 #include <array>
@@ -25,8 +25,8 @@ class ReadyStations {
   void insert(ExecutorKind executor, std::string_view station, Position ready_at, const RunId& run);
   void erase(ExecutorKind executor, std::string_view station, Position ready_at, const RunId& run);
 
-  // The run whose station has been ready longest, among `stations` or, where that is empty, among
-  // all of this executor.
+  // Returns the run whose station has been ready longest: of the stations named in `stations` or,
+  // if that is empty, of all stations of this executor. Returns nullopt if none is ready.
   [[nodiscard]] std::optional<RunId> oldest(ExecutorKind executor,
                                             const std::vector<std::string>& stations) const;
   [[nodiscard]] std::size_t size() const { return size_; }

@@ -67,12 +67,12 @@ Decided<HeldStep> held_step(const World& world, const RunId& id, const std::stri
   const auto found = TRY(planned_run(world, id));
   const Run& run = *found;
   const StepState* const held = run.plan->find(step);
-  const std::string look = "signalbox plan get " + to_string(id);
+  const std::string next_command = "signalbox plan get " + to_string(id);
   if (held == nullptr) {
     std::vector<std::string> ids;
     for (const StepState& each : run.plan->steps) ids.push_back(each.definition.id);
     return reject(ErrorCode::STEP_NOT_FOUND, "the plan has no step " + step,
-                  {{"run_id", to_string(id)}, {"step", step}, {"step_ids", ids}}, {look});
+                  {{"run_id", to_string(id)}, {"step", step}, {"step_ids", ids}}, {next_command});
   }
   if (held->status != StepStatus::running || held->token != token) {
     return reject(ErrorCode::STALE_TOKEN,
@@ -82,7 +82,7 @@ Decided<HeldStep> held_step(const World& world, const RunId& id, const std::stri
                    {"token", static_cast<std::int64_t>(token)},
                    {"current_token", static_cast<std::int64_t>(held->token)},
                    {"step_status", std::string(name_of(held->status))}},
-                  {look});
+                  {next_command});
   }
   return HeldStep{&run, held};
 }

@@ -1,4 +1,5 @@
-// The refusals that several command families share, in one wording.
+// Guards that several command families share, with one wording of their rejections, and the names
+// of enumerators for messages.
 #pragma once
 
 #include <optional>
@@ -10,53 +11,57 @@
 
 namespace signalbox {
 
-// Checks, in this order: the run exists, it isn't terminal. Gives the open run.
+// Returns the open run. RUN_NOT_FOUND, RUN_TERMINAL.
 Decided<const Run*> open_run(const World& world, const RunId& id);
 
-// open_run(), and its current station is deep work that was begun: PLAN_NOT_FOUND. Each command
-// about a plan or a step passes this.
+// Checks open_run(), and that the current station is deep work that was begun (PLAN_NOT_FOUND).
+// Each command about a plan or a step passes this guard.
 Decided<const Run*> planned_run(const World& world, const RunId& id);
 
-// planned_run(), and `token` is that of the station's attempt under way: STALE_TOKEN. Where
-// `station` isn't empty it must be the current one: PLAN_NOT_FOUND.
+// Checks planned_run(), that `station`, unless it is empty, is the current one (PLAN_NOT_FOUND),
+// and that `token` is that of the station's attempt under way (STALE_TOKEN).
 Decided<const Run*> planned_station(const World& world, const RunId& id, const std::string& station,
                                     Token token);
 
+// A step whose attempt is under way, and its run. Points into the world.
 struct HeldStep {
   const Run* run;
   const StepState* step;
 };
 
-// planned_run(), and the step's attempt of `token` is under way: STEP_NOT_FOUND, STALE_TOKEN.
+// Checks planned_run(), that the step exists (STEP_NOT_FOUND), and that its attempt of `token` is
+// under way (STALE_TOKEN).
 Decided<HeldStep> held_step(const World& world, const RunId& id, const std::string& step,
                             Token token);
 
-// INVALID_PARAMS unless min ≤ value ≤ max; `field` is named with its unit.
+// INVALID_PARAMS unless min ≤ value ≤ max. `field` is the parameter's name, with its unit.
 Decided<void> require_between(const char* field, std::int64_t value, std::int64_t min,
                               std::int64_t max);
 
-// require_between for a lease; none is fine.
+// Checks a lease with require_between(). An absent lease is accepted.
 Decided<void> require_lease(const std::optional<std::int64_t>& lease_ms);
 
 // LIMIT_EXCEEDED if `text` is longer than `bytes_max`.
 Decided<void> require_at_most(const char* field, const std::string& text, std::size_t bytes_max);
 
-// INVALID_PARAMS if `text` is empty, else as require_at_most.
+// INVALID_PARAMS if `text` is empty, LIMIT_EXCEEDED if it is longer than `bytes_max`.
 Decided<void> require_name(const char* field, const std::string& text, std::size_t bytes_max);
 
-// As require_name; INVALID_PARAMS also for control characters, which would spoil what people read.
+// Checks require_name(); INVALID_PARAMS also for control characters, which would garble output for
+// people.
 Decided<void> require_line(const char* field, const std::string& text, std::size_t bytes_max);
 
-// LOCK_LOST unless a lock is held with this token; no token is fine.
+// LOCK_LOST unless a lock is held with this token. An absent token is accepted.
 Decided<void> require_lock(const World& world, const std::optional<Token>& lock_token);
 
-// INVALID_PARAMS unless the path is absolute and not too long; none is fine.
+// INVALID_PARAMS unless the path is absolute, LIMIT_EXCEEDED if it is too long. An absent path is
+// accepted.
 Decided<void> require_absolute(const char* field, const std::optional<std::string>& path);
 
-// `text` as one word of a shell's command line.
+// Returns `text` quoted, if necessary, as one word of a POSIX shell's command line.
 std::string shell_word(const std::string& text);
 
-// The text of a status or another described enumerator.
+// Return the name of the enumerator.
 const char* name_of(RunStatus status);
 const char* name_of(StationStatus status);
 const char* name_of(TickStatus status);

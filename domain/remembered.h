@@ -1,6 +1,6 @@
-// A map that remembers the newest `capacity` keys and forgets the oldest first.
+// A bounded map that keeps the newest `capacity` keys and evicts the oldest first (FIFO).
 //
-// Insertion order is part of its value: two folds of one log remember and forget alike.
+// Insertion order is part of its value, so two replays of one log keep and evict the same keys.
 #pragma once
 
 #include <algorithm>
@@ -18,8 +18,8 @@ class Remembered {
  public:
   explicit Remembered(std::size_t capacity) : capacity_(capacity) {}
 
-  // Inserts or overwrites (an overwritten key keeps its age). Calls `forgotten(key, value)` for
-  // the entry that has to go, if one has.
+  // Inserts or overwrites; an overwritten key keeps its age. Calls `forgotten(key, value)` for the
+  // evicted entry, if there is one.
   template <class Forgotten>
   void put(const Key& key, Value value, Forgotten&& forgotten) {
     const auto [place, inserted] = values_.insert_or_assign(key, std::move(value));
@@ -35,14 +35,14 @@ class Remembered {
     put(key, std::move(value), [](const Key&, const Value&) {});
   }
 
-  // Forgets a key before its time; true if it was there. Takes as long as there are newer ones.
+  // Erases a key and returns whether it was present. Takes time linear in the number of newer keys.
   bool erase(const Key& key) {
     if (values_.erase(key) == 0) return false;
     order_.erase(std::prev(std::find(order_.rbegin(), order_.rend(), key).base()));
     return true;
   }
 
-  // Forgets each entry of which `goes(key, value)` is true.
+  // Erases each entry for which `goes(key, value)` is true.
   template <class Goes>
   void erase_if(Goes&& goes) {
     std::erase_if(order_, [&](const Key& key) {
@@ -53,27 +53,28 @@ class Remembered {
     });
   }
 
-  // Room for as many without growing.
+  // Reserves memory for `size` entries, at most the capacity.
   void reserve(std::size_t size) { values_.reserve(size < capacity_ ? size : capacity_); }
 
+  // Returns the value, or nullptr. Valid until the next change.
   [[nodiscard]] const Value* find(const Key& key) const {
     const auto place = values_.find(key);
     return place == values_.end() ? nullptr : &place->second;
   }
 
-  // nullptr if it is empty.
+  // Returns the oldest key's value, or nullptr if the map is empty.
   [[nodiscard]] const Value* oldest() const {
     return order_.empty() ? nullptr : find(order_.front());
   }
   [[nodiscard]] std::size_t size() const { return order_.size(); }
 
-  // Oldest first.
+  // Calls visitor(key, value) for each entry, oldest first.
   template <class Visitor>
   void for_each(Visitor&& visitor) const {
     for (const Key& key : order_) visitor(key, values_.find(key)->second);
   }
 
-  // Newest first, until the visitor returns false.
+  // Calls visitor(key, value) for each entry, newest first, until it returns false.
   template <class Visitor>
   void for_newest(Visitor&& visitor) const {
     for (auto key = order_.rbegin(); key != order_.rend(); ++key) {

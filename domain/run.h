@@ -34,7 +34,8 @@ struct RunTransition {
   RunStatus to;
 };
 
-// Drawn in README.md. A pair that is not here can't happen.
+// The transition table, drawn in README.md. evolve() aborts on a pair of a run event and a status
+// that isn't in it.
 inline constexpr std::array run_transitions = {
     RunTransition{RunStatus::queued, StationClaimed::tag, RunStatus::running},
     RunTransition{RunStatus::queued, RunCanceled::tag, RunStatus::canceled},
@@ -56,10 +57,11 @@ inline constexpr std::array run_transitions = {
     RunTransition{RunStatus::running, RunBudgetRaised::tag, RunStatus::running},
     RunTransition{RunStatus::paused, RunBudgetRaised::tag, RunStatus::paused},
     RunTransition{RunStatus::queued, RunBudgetRaised::tag, RunStatus::queued},
-    // The only way back from an end.
+    // The only transition out of a terminal status.
     RunTransition{RunStatus::failed, RunRetried::tag, RunStatus::running},
 };
 
+// Returns the status after the event of this number, or nullopt if the table has no such pair.
 constexpr std::optional<RunStatus> next_status(RunStatus from, std::uint16_t event_number) {
   for (const RunTransition& row : run_transitions) {
     if (row.from == from && row.on.number == event_number) return row.to;
@@ -81,13 +83,13 @@ constexpr bool is_terminal(RunStatus status) {
   return false;
 }
 
-// What decisions about an open run need. Everything else about it is in its events.
+// The state of an open run that decisions need. Everything else about the run is in its events.
 struct Run {
   RunId id{};
   RunStatus status = RunStatus::queued;
   bool cancel_requested = false;
   std::uint32_t current = 0;  // index of the station that is next or under way
-  Position started_at = 0;
+  Position started_at = 0;    // position of its RunStarted
   std::string goal;
   std::string input;
   std::string run_root;
@@ -97,26 +99,26 @@ struct Run {
   Digest request_digest;
   Digest pipeline_digest;
   std::string cancel_reason;
-  Budget budget;  // what it may use up, and what it did
+  Budget budget;
   Usage used;
-  std::optional<std::uint32_t> max_retries;  // instead of what its stations say
-  // The external ref of the latest attempt of the current station, where that ended without a
-  // result: its executor may go on from there.
+  std::optional<std::uint32_t> max_retries;  // overrides that of its stations
+  // External ref of the latest attempt of the current station if that ended without a result: the
+  // executor may resume there.
   std::string resume_ref;
   std::string previous;  // how the latest attempt of the current station ended, for the next one
   std::vector<StationState> stations;
   Boxed<Attempt> attempt;  // of the current station, while it runs
-  Boxed<Plan> plan;        // of the current station, once it was claimed, if it is deep work
+  Boxed<Plan> plan;        // of the current station from its first claim on, if it is deep work
 
-  Position changed_at = 0;  // its latest event
+  Position changed_at = 0;  // position of its latest event
 
-  // Shared by all runs of the pipeline; not a field of the state, the digest stands for it.
+  // Shared by all runs of the pipeline. Not a field of the state: pipeline_digest identifies it.
   std::shared_ptr<const PipelineDefinition> pipeline;
 
   [[nodiscard]] const StationDefinition& definition() const { return pipeline->stations[current]; }
   [[nodiscard]] const StationState& station() const { return stations[current]; }
   [[nodiscard]] StationState& station() { return stations[current]; }
-  // The index of a station by name, or nullopt.
+  // Returns the index of the station with this name, or nullopt.
   [[nodiscard]] std::optional<std::uint32_t> find_station(std::string_view name) const;
 };
 BOOST_DESCRIBE_STRUCT(Run, (),

@@ -1,4 +1,5 @@
-// Commands about a run as a whole. A part of command.h.
+// Commands about a run as a whole: the alternatives of Command (command.h) that start, end, pause,
+// resume and retry runs.
 #pragma once
 
 #include <cstdint>
@@ -23,16 +24,16 @@ struct StartRun {
   std::optional<std::string> input;  // a JSON value as text
   std::optional<std::string> project;
   std::map<std::string, std::string> labels;
-  std::optional<PipelineDefinition> pipeline;  // default_pipeline() where none is given
+  std::optional<PipelineDefinition> pipeline;  // default: default_pipeline()
   std::optional<std::string> idempotency_key;
   std::optional<std::string> run_root;    // absolute
   std::optional<std::string> repository;  // absolute
   std::optional<std::string> base;
   std::optional<Budget> budget;
-  std::optional<std::uint32_t> max_retries;  // instead of what its stations say
+  std::optional<std::uint32_t> max_retries;  // overrides that of its stations
 
-  RunId run_id{};  // the id that the run gets if it is new
-  Digest request_digest;
+  RunId run_id{};         // the id that the run gets if it is new
+  Digest request_digest;  // of the request, to compare repetitions of an idempotency key
   Digest pipeline_digest;
 };
 BOOST_DESCRIBE_STRUCT(StartRun, (),
@@ -51,43 +52,46 @@ struct PauseRun {
 };
 BOOST_DESCRIBE_STRUCT(PauseRun, (), (run_id, reason))
 
-// Of a paused run: it goes on. Of one that waits for an approval: what was decided, and of which
-// station, so that a decision made over an old view isn't taken for one about the next approval. Of
-// one that used up its budget: what it may use from now on.
+// A person's decision at an approval station.
 enum class Decision : std::uint8_t { approve = 1, reject = 2 };
 BOOST_DESCRIBE_ENUM(Decision, approve, reject)
 
+// Resumes a run that is paused, waits for an approval, or has used up its budget. An approval needs
+// `decision`, a budget that is used up needs a new `budget`.
 struct ResumeRun {
   RunId run_id{};
   std::optional<std::string> reason;
   std::optional<Decision> decision;
   std::optional<Budget> budget;
-  std::optional<std::string> station = {};  // whose approval is decided; else whichever waits
+  // The station that the decision is about, so that a decision based on an outdated view doesn't
+  // apply to the next approval; default: the one that waits.
+  std::optional<std::string> station = {};
 };
 BOOST_DESCRIBE_STRUCT(ResumeRun, (), (run_id, reason, decision, budget, station))
 
-// Takes up a failed run again at the station that failed.
+// Reopens a failed run at the station that failed.
 struct RetryRun {
   RunId run_id{};
   std::optional<std::string> reason;
-  std::optional<std::uint32_t> max_retries;  // from now on, instead of what its stations say
-  std::optional<Strategy> strategy;          // to begin with; else the station's first
+  std::optional<std::uint32_t> max_retries;  // from now on, overrides that of its stations
+  std::optional<Strategy> strategy;          // of the next attempt; default: the station's first
 
-  // The run right before its failure, from its records, and where that failure lies: the
-  // world remembers less of a run that has ended. nullptr: there are no such records.
+  // The run right before its failure, reconstructed from its records, because the world keeps only
+  // an EndedRun of it. nullptr: there are no such records.
   std::shared_ptr<const Run> failed;
-  Position failed_at = 0;
+  Position failed_at = 0;  // position of its RunFailed
 };
 BOOST_DESCRIBE_STRUCT(RetryRun, (), (run_id, reason, max_retries, strategy))
 
-// The service's own; no client can send them.
+// Sent by the service itself; no client can send them.
 
-// The job of a run whose cancellation was requested is gone, but for these processes.
+// Reports that the job of a run whose cancellation was requested has ended, except for
+// `escaped_pids`.
 struct ConfirmCancel {
   RunId run_id{};
   Token token = 0;
   std::vector<std::int32_t> escaped_pids = {};
-  bool unconfirmed = false;  // its executor couldn't be made to say that it is gone
+  bool unconfirmed = false;  // the executor didn't confirm the end of the job
 };
 
 }  // namespace signalbox

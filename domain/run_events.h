@@ -1,4 +1,5 @@
-// What can happen to a run as a whole. Every event lies in the run's stream.
+// Events of a run as a whole, from its start to its end and its retries. They lie in the run's
+// stream, `run/<id>`. The transition table is in run.h.
 #pragma once
 
 #include <optional>
@@ -14,8 +15,8 @@
 
 namespace signalbox {
 
-// A run was accepted and waits for its first claim. The pipeline is pinned by digest; the
-// definition itself is there only if the log doesn't hold it in its present memory of pipelines.
+// A run was accepted and waits for its first claim. The pipeline is pinned by digest. The
+// definition itself is present only if the world doesn't hold it (World::pipelines).
 struct RunStarted {
   static constexpr EventTag tag{201, 2, "RunStarted"};
   FreeText goal;
@@ -29,8 +30,8 @@ struct RunStarted {
   KeptText run_root;    // empty: <data>/runs/<run id>
   KeptText repository;  // a git repository on this machine, or empty
   KeptText base;        // the commit or branch to start from, or empty for HEAD
-  Budget budget;        // what it may use up
-  std::optional<std::uint32_t> max_retries;  // instead of what its stations say
+  Budget budget;
+  std::optional<std::uint32_t> max_retries;  // overrides that of its stations
 
   friend bool operator==(const RunStarted&, const RunStarted&) = default;
 };
@@ -56,7 +57,7 @@ struct RunFailed {
 };
 BOOST_DESCRIBE_STRUCT(RunFailed, (), (station, error_class, code, message))
 
-// Cancellation was asked for; the job of the attempt under way is being ended.
+// Cancellation was requested; the job of the attempt under way is being ended.
 struct RunCancelRequested {
   static constexpr EventTag tag{204, 1, "RunCancelRequested"};
   FreeText reason;
@@ -90,7 +91,7 @@ struct RunResumed {
 };
 BOOST_DESCRIBE_STRUCT(RunResumed, (), (reason))
 
-// The run may use up this much from now on (what it used is counted in).
+// The run's budget was replaced. What the run has used already counts against the new one.
 struct RunBudgetRaised {
   static constexpr EventTag tag{208, 1, "RunBudgetRaised"};
   Budget budget;
@@ -100,16 +101,15 @@ struct RunBudgetRaised {
 };
 BOOST_DESCRIBE_STRUCT(RunBudgetRaised, (), (budget, reason))
 
-// A failed run is taken up again at the station that failed: its next attempt, and no other
-// station. It carries all that the open run is made of (run_retry.h), because a failed one is
-// remembered by little more than its id. The first words of a run, its project and labels, stay
-// those of RunStarted.
+// A failed run was reopened at the station that failed; no other station is repeated. The event
+// carries the whole open run (run_retry.h), because the world keeps little more of a failed run
+// than its id. Project and labels stay those of RunStarted.
 struct RunRetried {
   static constexpr EventTag tag{209, 1, "RunRetried"};
   KeptText station;
   FreeText reason;
   Strategy strategy = Strategy::original;  // of the next attempt
-  Position started_at = 0;                 // its RunStarted
+  Position started_at = 0;                 // position of its RunStarted
   FreeText goal;
   FreeJson input;
   KeptText idempotency_key;
@@ -123,8 +123,8 @@ struct RunRetried {
   Usage used;
   std::optional<std::uint32_t> max_retries;
   KeptText resume_ref;
-  FreeText previous;                    // how the attempt that failed ended
-  std::vector<std::uint32_t> attempts;  // of each station so far, in the pipeline's order
+  FreeText previous;                    // how the failed attempt ended
+  std::vector<std::uint32_t> attempts;  // attempts so far of each station, in pipeline order
 
   friend bool operator==(const RunRetried&, const RunRetried&) = default;
 };

@@ -12,7 +12,7 @@
 namespace signalbox {
 namespace {
 
-RunRetried carried(const Run& failed) {
+RunRetried run_retried_of(const Run& failed) {
   RunRetried event;
   event.station = failed.definition().name;
   event.started_at = failed.started_at;
@@ -33,7 +33,7 @@ RunRetried carried(const Run& failed) {
   return event;
 }
 
-// What a deep_work station had found out and completed.
+// Appends the events that restore the exploration and the plan of a deep_work station.
 void add_plan(const Run& failed, NewEvents& events) {
   if (!failed.plan || failed.plan->status == PlanStatus::exploring) return;
   const Plan& plan = *failed.plan;
@@ -47,7 +47,7 @@ void add_plan(const Run& failed, NewEvents& events) {
         {step.definition, step.attempts, step.status == StepStatus::completed});
   }
   events.push_back({stream, {}, 0, PlanEvent{std::move(restored)}});
-  // Its steps are of an earlier plan; the next one is still to come.
+  // The plan was reset: its steps belong to an earlier plan, and the next one is still to be set.
   if (plan.status == PlanStatus::planning) {
     events.push_back({stream, {}, 0, PlanEvent{PlanReset{station, "as before the retry"}}});
   }
@@ -61,7 +61,7 @@ Decided<void> validate(const RetryRun& command) {
   return require_between("max_retries", command.max_retries.value_or(0), 0, limits::retries_max);
 }
 
-// The run that can be retried, or why there is none.
+// Returns the run to retry. RUN_NOT_FAILED, RUN_NOT_FOUND.
 Decided<const Run*> failed_run(const World& world, const RetryRun& command) {
   if (const Run* open = world.find_run(command.run_id)) {
     return tl::unexpected(run_not_failed(open->id, open->status));
@@ -71,7 +71,7 @@ Decided<const Run*> failed_run(const World& world, const RetryRun& command) {
     return tl::unexpected(run_not_failed(command.run_id, ended->status));
   }
   if (command.failed == nullptr) return open_run(world, command.run_id);  // RUN_NOT_FOUND
-  // It went on between the look at its records and now, and has failed again.
+  // The run was retried and failed again after its records were read.
   if (ended != nullptr && ended->ended_at != command.failed_at) {
     return tl::unexpected(run_not_failed(command.run_id, RunStatus::running));
   }
@@ -164,7 +164,7 @@ Decided<NewEvents> decide(const World& world, const RetryRun& command, const Now
   const Run& run = *found;
   const auto strategy = TRY(first_strategy(run, command.strategy));
 
-  RunRetried retried = carried(run);
+  RunRetried retried = run_retried_of(run);
   retried.reason = command.reason.value_or("");
   retried.strategy = strategy;
   if (command.max_retries) retried.max_retries = command.max_retries;

@@ -1,4 +1,5 @@
-// Commands about the service itself; no client can send them. A part of command.h.
+// Commands about the service itself: the alternatives of Command (command.h) that concern its
+// starts, stops, recovery and clocks. No client can send them.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +21,10 @@ struct FinishRecovery {
   Position last_durable_position = 0;
   std::uint64_t torn_bytes = 0;
   std::vector<RecoveredItem> items;
-  Digest report;
+  Digest report;  // of the crash report
 };
 
+// Reports that the wall clock and the monotonic clock diverged, as in ClockJumped.
 struct NoteClockJump {
   std::int64_t wall_ms = 0;
   std::int64_t monotonic_ms = 0;

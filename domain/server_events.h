@@ -1,4 +1,5 @@
-// What happens to the service itself: its lives (incarnations), in the stream `server`.
+// Events of the service itself: its incarnations (one per process lifetime), crash recovery, clock
+// jumps, pruning and dropped history. They lie in the stream `server`.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +14,7 @@
 
 namespace signalbox {
 
+// How the previous incarnation ended. Stored as a number: append only.
 enum class PreviousEnd : std::uint8_t { none = 1, clean = 2, crashed = 3 };
 BOOST_DESCRIBE_ENUM(PreviousEnd, none, clean, crashed)
 
@@ -34,7 +36,7 @@ struct ServerStopped {
 };
 BOOST_DESCRIBE_STRUCT(ServerStopped, (), (incarnation))
 
-// What becomes of a thing that was in flight at a crash. Stored as a number: append only.
+// The verdict on an item that was in flight at a crash. Stored as a number: append only.
 enum class Verdict : std::uint8_t { poll = 1, requeue = 2, expired = 3, needs_operator = 4 };
 BOOST_DESCRIBE_ENUM(Verdict, poll, requeue, expired, needs_operator)
 
@@ -48,7 +50,7 @@ enum class RecoveredKind : std::uint8_t {
 };
 BOOST_DESCRIBE_ENUM(RecoveredKind, claim, job, lock, tick, step, card)
 
-// One thing that was in flight, what is known about it, and what becomes of it.
+// One item that was in flight at a crash, the evidence about it, and the verdict.
 struct RecoveredItem {
   RecoveredKind kind = RecoveredKind::claim;
   KeptText name;  // run/station, job id, lock key, loop, run/station/step, card id
@@ -60,12 +62,13 @@ struct RecoveredItem {
 };
 BOOST_DESCRIBE_STRUCT(RecoveredItem, (), (kind, name, token, verdict, evidence))
 
-// After a crash everything that was in flight has its verdict; serving begins.
+// Recovery after a crash is complete: each item that was in flight has its verdict, and serving
+// begins.
 struct RecoveryFinished {
   static constexpr EventTag tag{103, 1, "RecoveryFinished"};
   std::uint64_t incarnation = 0;
   std::uint64_t last_durable_position = 0;  // of the log as the crash left it
-  std::uint64_t torn_bytes = 0;             // that were cut off behind it
+  std::uint64_t torn_bytes = 0;             // incomplete bytes cut off behind that position
   std::uint64_t items_total = 0;
   std::vector<RecoveredItem>
       items;      // the first limits::recovered_items_max; more are in the report
@@ -76,41 +79,41 @@ struct RecoveryFinished {
 BOOST_DESCRIBE_STRUCT(RecoveryFinished, (),
                       (incarnation, last_durable_position, torn_bytes, items_total, items, report))
 
-// Wall clock and monotonic clock parted: sleep, a paused machine, or somebody set the time. All
-// deadlines start anew.
+// The wall clock and the monotonic clock diverged: the machine slept or was paused, or the time was
+// set. All deadlines start anew.
 struct ClockJumped {
   static constexpr EventTag tag{104, 1, "ClockJumped"};
-  std::int64_t wall_ms = 0;       // that went by on the wall clock since they were last compared
-  std::int64_t monotonic_ms = 0;  // and on the clock that leases run on
+  std::int64_t wall_ms = 0;       // elapsed on the wall clock since the last comparison
+  std::int64_t monotonic_ms = 0;  // elapsed on the monotonic clock, which leases run on
   KeptText cause;                 // "wall clock set", "stopped"
 
   friend bool operator==(const ClockJumped&, const ClockJumped&) = default;
 };
 BOOST_DESCRIBE_STRUCT(ClockJumped, (), (wall_ms, monotonic_ms, cause))
 
-// Runs that ended so long ago left the world. Those with an idempotency key stay known by it.
+// Runs that ended long ago were dropped from the world. Those with an idempotency key stay in it.
 struct RunsPruned {
   static constexpr EventTag tag{105, 1, "RunsPruned"};
-  Position through = 0;    // that ended at this position or before it
-  std::uint64_t runs = 0;  // how many
+  Position through = 0;    // the dropped runs ended at this position or before
+  std::uint64_t runs = 0;  // number of dropped runs
 
   friend bool operator==(const RunsPruned&, const RunsPruned&) = default;
 };
 BOOST_DESCRIBE_STRUCT(RunsPruned, (), (through, runs))
 
-// Records that were older than a policy are in an archive now and not in the log any more; what
-// they led to is kept as a base, and of each its leaf in the tree.
+// Records older than the retention policy were moved from the log to an archive. The log keeps the
+// state that they led to, as a base, and each record's leaf in the Merkle tree.
 struct HistoryDropped {
   static constexpr EventTag tag{106, 1, "HistoryDropped"};
-  Position horizon = 0;       // records after it are all there
-  Position from = 0;          // the first that the archive has; the one before has those before
-  std::uint64_t records = 0;  // up to the horizon that aren't there any more
-  std::uint64_t records_kept = 0;  // up to the horizon that are, for what they are of was open
+  Position horizon = 0;            // the log has all records after this position
+  Position from = 0;               // first position in this archive; earlier archives precede it
+  std::uint64_t records = 0;       // number of records up to the horizon that were dropped
+  std::uint64_t records_kept = 0;  // number kept up to the horizon: what they concern was open
   std::int64_t older_than_ms = 0;  // the policy
-  KeptText archive;                // where it was put
-  KeptText origin;                 // the name of the log in it
-  Digest root;  // of the tree over 1 … horizon, as the archive's checkpoint says
-  Digest base;  // of what the dropped records led to
+  KeptText archive;                // path of the archive
+  KeptText origin;                 // name of the log in the archive's checkpoint
+  Digest root;                     // of the tree over 1 … horizon, as in that checkpoint
+  Digest base;                     // of the base: the state that the dropped records led to
 
   friend bool operator==(const HistoryDropped&, const HistoryDropped&) = default;
 };

@@ -1,4 +1,4 @@
-// The entries of an unordered map in the order of their keys, for what must not depend on hashing.
+// Iteration over an unordered map in key order, for results that must not depend on hashing.
 #pragma once
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 
 namespace signalbox {
 
-// Returns pointers into `map`, which must not change meanwhile.
+// Returns pointers to the entries of `map`, sorted by key. They are valid until the map changes.
 template <class Map>
 auto sorted_entries(const Map& map) {
   std::vector<const typename Map::value_type*> entries;

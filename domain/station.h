@@ -1,4 +1,4 @@
-// The state of a station in an open run, and its transition table.
+// The state of a station in an open run and of its attempt, with the transition table.
 #pragma once
 
 #include <array>
@@ -13,9 +13,9 @@
 namespace signalbox {
 
 enum class StationStatus : std::uint8_t {
-  pending = 1,  // not started, or ready to be claimed
+  pending = 1,  // not its turn yet, or ready to be claimed
   running = 2,
-  waiting = 3,  // for a reason and, where known, until when
+  waiting = 3,  // for a WaitReason and, if known, until a time
   succeeded = 4,
   failed = 5,
   canceled = 6,
@@ -29,7 +29,7 @@ struct StationTransition {
   StationStatus to;
 };
 
-// Drawn in README.md. A pair that is not here can't happen.
+// The transition table, drawn in README.md. evolve() aborts on a pair that isn't in it.
 inline constexpr std::array station_transitions = {
     StationTransition{StationStatus::pending, StationClaimed::tag, StationStatus::running},
     StationTransition{StationStatus::pending, StationCanceled::tag, StationStatus::canceled},
@@ -47,14 +47,14 @@ inline constexpr std::array station_transitions = {
     StationTransition{StationStatus::running, WatchdogTimedOut::tag, StationStatus::running},
     StationTransition{StationStatus::running, StationStalled::tag, StationStatus::waiting},
     StationTransition{StationStatus::running, StationUsageReported::tag, StationStatus::running},
-    // It waits for a person; then there is no attempt.
+    // The station waits for a person; it has no attempt then.
     StationTransition{StationStatus::pending, StationHeld::tag, StationStatus::waiting},
     StationTransition{StationStatus::waiting, StationHeld::tag, StationStatus::waiting},
     StationTransition{StationStatus::waiting, StationApproved::tag, StationStatus::succeeded},
     StationTransition{StationStatus::waiting, StationRejected::tag, StationStatus::failed},
     StationTransition{StationStatus::waiting, StationReady::tag, StationStatus::pending},
     StationTransition{StationStatus::waiting, StationCanceled::tag, StationStatus::canceled},
-    // A stalled attempt is still there, and can do what a running one can.
+    // A station with a stalled attempt: the attempt can do what a running one can.
     StationTransition{StationStatus::waiting, StationProgressed::tag, StationStatus::running},
     StationTransition{StationStatus::waiting, StationStalled::tag, StationStatus::waiting},
     StationTransition{StationStatus::waiting, StationExternalRefSet::tag, StationStatus::waiting},
@@ -73,7 +73,7 @@ inline constexpr std::array station_transitions = {
     StationTransition{StationStatus::timeout, RunRetried::tag, StationStatus::pending},
 };
 
-// The status after event number `event_number`, or nullopt where the table has no such pair.
+// Returns the status after the event of this number, or nullopt if the table has no such pair.
 constexpr std::optional<StationStatus> next_status(StationStatus from, std::uint16_t event_number) {
   for (const StationTransition& row : station_transitions) {
     if (row.from == from && row.on.number == event_number) return row.to;
@@ -81,13 +81,13 @@ constexpr std::optional<StationStatus> next_status(StationStatus from, std::uint
   return std::nullopt;
 }
 
-// Which events a station meets while it has an attempt, and which while it has none: the other half
-// of the table. `waiting` doesn't tell: a station waits between two attempts, or with an attempt
-// that stalled, and each of the two has only some of its rows. evolve() holds every station event
-// against both.
+// The attempt that an event requires of its station: the second half of the table. The
+// status `waiting` alone doesn't say it. A station waits between two attempts or with a stalled
+// attempt, and each case has only some of the rows. evolve() checks every station event against
+// both halves.
 enum class AttemptPresence : std::uint8_t { none, one, either };
 
-// What the event numbered so needs of the station that it happens to.
+// Returns whether the event of this number requires an attempt.
 constexpr AttemptPresence attempt_presence(std::uint16_t event_number) {
   switch (event_number) {
     case StationClaimed::tag.number:
@@ -103,12 +103,14 @@ constexpr AttemptPresence attempt_presence(std::uint16_t event_number) {
   }
 }
 
+// Returns whether the event of this number may happen to a station with, or without, an attempt.
 constexpr bool may_happen(std::uint16_t event_number, bool has_attempt) {
   const AttemptPresence needed = attempt_presence(event_number);
   return needed == AttemptPresence::either || has_attempt == (needed == AttemptPresence::one);
 }
 
-// Where a status tells it, the table has only rows that may happen.
+// The table has only rows that may happen, as far as the status implies whether there is an
+// attempt.
 static_assert([] {
   for (const StationTransition& row : station_transitions) {
     if (row.from == StationStatus::pending && !may_happen(row.on.number, false)) return false;
@@ -135,11 +137,11 @@ constexpr bool is_terminal(StationStatus status) {
 struct StationState {
   StationStatus status = StationStatus::pending;
   WaitReason waiting = WaitReason::backoff;  // meaningful while waiting
-  std::uint8_t strategy_index = 0;           // into the station's strategies
-  std::uint32_t attempts = 0;                // started so far
-  std::uint32_t failures = 0;                // ended so far, not by success, defer or cancel
-  Position ready_at = 0;                     // since when it can be claimed; 0: it can't
-  std::int64_t waiting_until_ns = 0;         // UTC
+  std::uint8_t strategy_index = 0;           // in the station's strategies
+  std::uint32_t attempts = 0;                // attempts started so far
+  std::uint32_t failures = 0;                // attempts ended, except by success, defer or cancel
+  Position ready_at = 0;                     // position since when it is claimable; 0: it isn't
+  std::int64_t waiting_until_ns = 0;         // UTC; 0: no time
 
   friend bool operator==(const StationState&, const StationState&) = default;
 };
@@ -147,27 +149,27 @@ BOOST_DESCRIBE_STRUCT(StationState, (),
                       (status, waiting, strategy_index, attempts, failures, ready_at,
                        waiting_until_ns))
 
-// The attempt under way. Its deadlines are not state: they run on the monotonic clock of one
-// incarnation and are re-armed from lease_ms and the definition's timeout after a restart.
+// The attempt under way. Its deadlines aren't state: they run on the monotonic clock of one
+// incarnation, and after a restart they are re-armed from lease_ms and the definition's timeout.
 struct Attempt {
   Token token = 0;
   Uuid span_id{};
   std::uint32_t number = 0;
   Strategy strategy = Strategy::original;
   std::string worker;
-  std::int64_t lease_ms = 0;      // 0: the server itself watches the job
-  Position lease_renewed_at = 0;  // the claim or its latest heartbeat
-  std::int64_t started_at_ns = 0;
-  std::string job_id;             // the intent, once there is one
-  std::string external_ref;       // the executor's own id, once known
-  Token lock_token = 0;           // of the lock that it holds, or 0
-  std::string progress_digest;    // the latest one that it sent
-  Position last_progress_at = 0;  // when that changed; 0: never
-  std::int64_t last_progress_at_ns = 0;
-  std::uint32_t stalls = 0;  // since then
-  bool ending = false;       // a stall ended it; its job is being ended
+  std::int64_t lease_ms = 0;             // 0: no lease, the service watches the job
+  Position lease_renewed_at = 0;         // position of the claim or the latest heartbeat
+  std::int64_t started_at_ns = 0;        // UTC
+  std::string job_id;                    // from its StationSubmitIntended, or empty
+  std::string external_ref;              // the executor's own id of the job, once known
+  Token lock_token = 0;                  // of the lock that it depends on, or 0
+  std::string progress_digest;           // the latest one that it sent
+  Position last_progress_at = 0;         // position at which that changed; 0: never
+  std::int64_t last_progress_at_ns = 0;  // UTC
+  std::uint32_t stalls = 0;              // stalls since the latest progress
+  bool ending = false;                   // a stall ended it and its job is being ended
 
-  // Since when its time is counted.
+  // Returns the position from which its timeout is counted: the claim or the latest progress.
   [[nodiscard]] Position timer_origin() const {
     return last_progress_at > token ? last_progress_at : token;
   }

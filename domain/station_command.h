@@ -1,4 +1,5 @@
-// Commands about a station and its attempt. A part of command.h.
+// Commands about a station and its attempt: the alternatives of Command (command.h) that concern
+// stations.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +14,14 @@
 
 namespace signalbox {
 
-// Takes the oldest station that is ready: one of `stations`, or the one of `run_id`, or any.
+// Claims the oldest ready station: of the stations named in `stations`, of `run_id`, or any.
 struct ClaimStation {
   std::string worker;
   std::vector<std::string> stations;
   std::optional<RunId> run_id;
   std::optional<std::int64_t> lease_ms;
   std::optional<std::int64_t> wait_ms;
-  std::optional<Token> lock_token;  // of a lock without which the attempt is worth nothing
+  std::optional<Token> lock_token;  // of a lock on which the attempt depends
 
   Uuid span_id{};
 };
@@ -41,11 +42,12 @@ struct SetExternalRef {
   Token token = 0;
   std::string external_ref;
 
-  bool from_executor = false;  // of the service: the only one that may speak for its stations
+  // Sent by the service's own executor. Only it may report on stations that the service executes.
+  bool from_executor = false;
 };
 BOOST_DESCRIBE_STRUCT(SetExternalRef, (), (run_id, station, token, external_ref))
 
-// An artifact whose content comes along; the service stores it before it decides.
+// An artifact sent with its content. The service stores the content before the command is decided.
 struct InlineArtifact {
   std::string name;
   std::optional<std::string> media_type;
@@ -63,11 +65,11 @@ struct CompleteStation {
   std::optional<std::string> external_ref;
   std::optional<std::string> metadata;  // a JSON object as text
   std::vector<InlineArtifact> artifacts;
-  std::optional<ErrorClass> error_class;  // of a failure; terminal where none is given
+  std::optional<ErrorClass> error_class;  // default: terminal, for a timeout transient
   std::optional<std::string> error_code;
   std::optional<std::string> error_message;
-  // Of a failure of class quota: when the executor may be asked again. The station waits until
-  // then, and this counts as no failure.
+  // For a failure of class quota: when the executor accepts work again. The station waits until
+  // then, and the attempt doesn't count as a failure.
   std::optional<std::int64_t> quota_reset_at_ns;  // UTC
   std::optional<Usage> usage;
   std::optional<bool> claim_next;        // claim the next ready station in the same commit
@@ -92,24 +94,25 @@ struct DeferStation {
 };
 BOOST_DESCRIBE_STRUCT(DeferStation, (), (run_id, station, token, delay_ms, note))
 
-// The service's own; no client can send them.
+// Sent by the service itself; no client can send them.
 
-// Starts an attempt of a station that the service executes, with the intent to submit its job.
+// Starts an attempt of a station that the service executes, and records the intent to submit its
+// job.
 struct DispatchStation {
   RunId run_id{};
   Uuid span_id{};
-  // What the job will be called by its executor, where that is known before it exists; or empty.
+  // The executor's id of the job if it is known before the job exists, or empty.
   std::string external_ref{};
 };
 
-// The lease of `token` ran out, unless it was renewed after `lease_renewed_at`.
+// Ends the lease of `token`, unless it was renewed after `lease_renewed_at`.
 struct ExpireLease {
   RunId run_id{};
   Token token = 0;
   Position lease_renewed_at = 0;
 };
 
-// The attempt of `token` is older than its station's timeout, counted from `timer_origin`.
+// Reports that the attempt of `token` exceeded its station's timeout, counted from `timer_origin`.
 struct TimeOutStation {
   RunId run_id{};
   Token token = 0;
@@ -117,16 +120,16 @@ struct TimeOutStation {
   std::int64_t elapsed_ms = 0;
 };
 
-// The attempt of `token` hasn't changed its progress digest since `last_progress_at`.
+// Reports that the attempt of `token` hasn't changed its progress digest since `last_progress_at`.
 struct StallStation {
   RunId run_id{};
   Token token = 0;
   Position last_progress_at = 0;
-  std::uint32_t stalls = 0;  // that were seen before
+  std::uint32_t stalls = 0;  // Attempt::stalls when the timer was set
   std::int64_t stalled_ms = 0;
 };
 
-// The wait of the current station is over.
+// Reports that the wait of the current station is over.
 struct WakeStation {
   RunId run_id{};
 };

@@ -1,4 +1,4 @@
-// What can happen to a station of a run. Every event lies in its run's stream.
+// Events of a run's stations and their attempts. They lie in the run's stream, `run/<id>`.
 //
 // To add one: a struct with a fresh number and a Describe listing, a place in the variant, rows in
 // the transition table (station.h), a case in evolve, golden bytes in tests/store. To change one:
@@ -21,8 +21,9 @@ namespace signalbox {
 enum class Outcome : std::uint8_t { succeeded = 1, failed = 2, canceled = 3, timeout = 4 };
 BOOST_DESCRIBE_ENUM(Outcome, succeeded, failed, canceled, timeout)
 
-// What a failure means for the next attempt: only transient, lost and quota are tried again with
-// the same strategy; terminal moves on to the next strategy; config fails the station at once.
+// The class of a failure, which decides about the next attempt: transient, lost and quota are
+// retried with the same strategy; terminal is retried with the next strategy; config fails the
+// station at once.
 enum class ErrorClass : std::uint8_t {
   config = 1,
   transient = 2,
@@ -37,23 +38,23 @@ enum class WaitReason : std::uint8_t {
   backoff = 1,
   deferred = 2,
   stalled = 3,
-  quota = 4,     // a usage limit of the executor's, until it is over
-  approval = 5,  // until somebody decides
-  budget = 6     // the run used up what it may, until it may use more
+  quota = 4,     // until a usage limit of the executor is over
+  approval = 5,  // until a person decides
+  budget = 6     // until the run's budget, which is used up, is raised
 };
 BOOST_DESCRIBE_ENUM(WaitReason, backoff, deferred, stalled, quota, approval, budget)
 
-// What an attempt used up. Zeros where its executor doesn't know.
+// The usage of an attempt. A figure that the executor doesn't know is 0.
 struct Usage {
   std::int64_t cost_microusd = 0;  // millionths of a US dollar
-  std::int64_t tokens = 0;         // read and written
+  std::int64_t tokens = 0;         // input and output tokens of the model
   std::int64_t turns = 0;
 
   friend bool operator==(const Usage&, const Usage&) = default;
 };
 BOOST_DESCRIBE_STRUCT(Usage, (), (cost_microusd, tokens, turns))
 
-// A file that an attempt left, kept by its content under artifacts/sha256/.
+// A file that an attempt produced, stored by its digest under artifacts/sha256/.
 struct Artifact {
   KeptText name;
   KeptText media_type;
@@ -66,7 +67,7 @@ BOOST_DESCRIBE_STRUCT(Artifact, (), (name, media_type, bytes, sha256))
 
 struct AttemptResult {
   FreeText summary;
-  FreeText logs_inline;  // an excerpt; what was cut is said in it
+  FreeText logs_inline;  // an excerpt, with a note of what was cut
   KeptText external_ref;
   FreeJson metadata;  // a JSON object as text, or empty
   std::vector<Artifact> artifacts;
@@ -76,7 +77,7 @@ struct AttemptResult {
 BOOST_DESCRIBE_STRUCT(AttemptResult, (), (summary, logs_inline, external_ref, metadata, artifacts))
 
 struct Failure {
-  Outcome outcome = Outcome::failed;  // failed or timeout
+  Outcome outcome = Outcome::failed;  // only failed or timeout
   ErrorClass error_class = ErrorClass::terminal;
   KeptText code;  // e.g. EXIT_NONZERO, LEASE_EXPIRED
   FreeText message;
@@ -92,15 +93,15 @@ struct StationClaimed {
   std::uint32_t attempt = 1;
   Strategy strategy = Strategy::original;
   KeptText worker;
-  std::int64_t lease_ms = 0;  // 0: held by the server itself, which watches the job
-  Token lock_token = 0;       // of the lock that the attempt holds, or 0
+  std::int64_t lease_ms = 0;  // 0: no lease, the service watches the job
+  Token lock_token = 0;       // of the lock that the attempt depends on, or 0
 
   friend bool operator==(const StationClaimed&, const StationClaimed&) = default;
 };
 BOOST_DESCRIBE_STRUCT(StationClaimed, (),
                       (station, attempt, strategy, worker, lease_ms, lock_token))
 
-// A job of this id is about to be submitted. Durable before it is.
+// A job with this id is about to be submitted. This event is durable before the submission.
 struct StationSubmitIntended {
   static constexpr EventTag tag{302, 1, "StationSubmitIntended"};
   KeptText station;
@@ -123,7 +124,7 @@ struct StationHeartbeat {
   static constexpr EventTag tag{304, 1, "StationHeartbeat"};
   KeptText station;
   std::int64_t lease_ms = 0;
-  KeptText progress_digest;  // the worker's own word for "how far"; may be empty
+  KeptText progress_digest;  // changes when the worker makes progress; may be empty
 
   friend bool operator==(const StationHeartbeat&, const StationHeartbeat&) = default;
 };
@@ -166,7 +167,7 @@ struct StationFailed {
 };
 BOOST_DESCRIBE_STRUCT(StationFailed, (), (station, attempt, failure, result))
 
-// As StationFailed, where the last attempt ran out of time.
+// Like StationFailed, for a last attempt that timed out.
 struct StationTimedOut {
   static constexpr EventTag tag{308, 1, "StationTimedOut"};
   KeptText station;
@@ -178,7 +179,7 @@ struct StationTimedOut {
 };
 BOOST_DESCRIBE_STRUCT(StationTimedOut, (), (station, attempt, failure, result))
 
-// The worker gave its claim back for a while; this doesn't count as a failure.
+// The worker gave up its claim until until_ns. This doesn't count as a failure.
 struct StationDeferred {
   static constexpr EventTag tag{309, 1, "StationDeferred"};
   KeptText station;
@@ -208,7 +209,7 @@ struct StationCanceled {
 };
 BOOST_DESCRIBE_STRUCT(StationCanceled, (), (station))
 
-// The job of a canceled attempt and all its descendants are gone.
+// The job of a canceled attempt has ended with all its descendants.
 struct CancelConfirmed {
   static constexpr EventTag tag{312, 1, "CancelConfirmed"};
   KeptText station;
@@ -218,8 +219,8 @@ struct CancelConfirmed {
 };
 BOOST_DESCRIBE_STRUCT(CancelConfirmed, (), (station, job_id))
 
-// These processes outlived the cancellation of their job. None: whether a remote job is gone could
-// not be found out.
+// Processes outlived the cancellation of their job. Without pids: the end of a remote job couldn't
+// be confirmed.
 struct CancelEscaped {
   static constexpr EventTag tag{313, 1, "CancelEscaped"};
   KeptText station;
@@ -237,13 +238,13 @@ struct StationStalled {
   std::uint32_t attempt = 1;
   KeptText progress_digest;
   std::int64_t stalled_ms = 0;
-  StallAction action = StallAction::nudge;  // what is done about it
+  StallAction action = StallAction::nudge;
 
   friend bool operator==(const StationStalled&, const StationStalled&) = default;
 };
 BOOST_DESCRIBE_STRUCT(StationStalled, (), (station, attempt, progress_digest, stalled_ms, action))
 
-// A stalled attempt went on.
+// A stalled attempt made progress.
 struct StationProgressed {
   static constexpr EventTag tag{315, 1, "StationProgressed"};
   KeptText station;
@@ -254,11 +255,11 @@ struct StationProgressed {
 };
 BOOST_DESCRIBE_STRUCT(StationProgressed, (), (station, attempt, progress_digest))
 
-// Where a timeout is counted from: the later of the two.
+// The origin of a timeout: the later of the two.
 enum class TimerOrigin : std::uint8_t { started_at = 1, last_progress_at = 2 };
 BOOST_DESCRIBE_ENUM(TimerOrigin, started_at, last_progress_at)
 
-// The attempt ran out of time; what becomes of it is in the next event of the commit.
+// The attempt exceeded its timeout. The next event of the commit ends it.
 struct WatchdogTimedOut {
   static constexpr EventTag tag{316, 1, "WatchdogTimedOut"};
   KeptText station;
@@ -276,7 +277,7 @@ BOOST_DESCRIBE_STRUCT(WatchdogTimedOut, (),
                       (station, attempt, elapsed_ms, timeout_ms, timer_origin_field,
                        timer_origin_ns, worker, run_root))
 
-// What the attempt used up; comes with its end.
+// The usage of the attempt, recorded with its end.
 struct StationUsageReported {
   static constexpr EventTag tag{317, 1, "StationUsageReported"};
   KeptText station;
@@ -287,18 +288,18 @@ struct StationUsageReported {
 };
 BOOST_DESCRIBE_STRUCT(StationUsageReported, (), (station, attempt, usage))
 
-// The station's turn has come, and it has to wait for a person: approval or budget.
+// The station became the current one and waits for a person: for an approval or a budget.
 struct StationHeld {
   static constexpr EventTag tag{318, 1, "StationHeld"};
   KeptText station;
   WaitReason reason = WaitReason::approval;
-  FreeText note;  // what is asked for
+  FreeText note;  // what the person is asked for
 
   friend bool operator==(const StationHeld&, const StationHeld&) = default;
 };
 BOOST_DESCRIBE_STRUCT(StationHeld, (), (station, reason, note))
 
-// A person's decision about an approval station; the record's actor is who.
+// A person approved an approval station. The record's actor is that person.
 struct StationApproved {
   static constexpr EventTag tag{319, 1, "StationApproved"};
   KeptText station;
@@ -308,6 +309,7 @@ struct StationApproved {
 };
 BOOST_DESCRIBE_STRUCT(StationApproved, (), (station, reason))
 
+// A person rejected an approval station. The record's actor is that person.
 struct StationRejected {
   static constexpr EventTag tag{320, 1, "StationRejected"};
   KeptText station;

@@ -38,9 +38,9 @@ std::optional<StationHeld> held_at_turn(const StationDefinition& station, const 
   if (station.executor == ExecutorKind::approval) {
     return StationHeld{station.name, WaitReason::approval, "a decision is asked for"};
   }
-  if (const auto what = exhausted(budget, used)) {
+  if (const auto figure = exhausted(budget, used)) {
     return StationHeld{station.name, WaitReason::budget,
-                       "the run's budget of " + *what + " is used up"};
+                       "the run's budget of " + *figure + " is used up"};
   }
   return std::nullopt;
 }
@@ -57,7 +57,7 @@ NewEvents after_success(const Run& run, const Usage& used, Position cause) {
   return {};
 }
 
-Budget left_of(const Budget& budget, const Usage& used) {
+Budget remaining_budget(const Budget& budget, const Usage& used) {
   const auto left = [](std::int64_t bound, std::int64_t figure) {
     return bound == 0 ? 0 : std::max<std::int64_t>(bound - figure, 1);
   };

@@ -1,4 +1,6 @@
-// What comes up when a station's turn has come: some can't be claimed before a person was asked.
+// The checks when a station becomes the current one: an approval, or a used-up budget, holds it
+// until a person decides. Several decisions and evolve() need them, so they are apart from
+// decide_station.cc.
 #pragma once
 
 #include <optional>
@@ -9,11 +11,12 @@
 
 namespace signalbox {
 
-// INVALID_PARAMS if a figure is negative or beyond limits::usage_max, else nothing.
+// INVALID_PARAMS if a figure is negative or exceeds limits::usage_max.
 Decided<void> validate(const Budget& budget);
 Decided<void> validate(const Usage& usage);
 
-constexpr bool waits_for_a_person(WaitReason reason) {
+// Returns whether the wait ends by a person's decision and not by a time or progress.
+constexpr bool waits_for_person(WaitReason reason) {
   switch (reason) {
     case WaitReason::approval:
     case WaitReason::budget:
@@ -27,25 +30,29 @@ constexpr bool waits_for_a_person(WaitReason reason) {
   return false;
 }
 
-// "cost", "tokens" or "turns", if `used` has reached what `budget` allows of it; else nothing.
+// Returns the first figure of which `used` has reached the bound in `budget`: "cost", "tokens" or
+// "turns". Returns nullopt if there is none.
 std::optional<std::string> exhausted(const Budget& budget, const Usage& used);
 
-// The event that makes `station` of a run wait for a person when its turn comes, or nothing: an
-// approval always waits, and every other station where the run has used up its budget.
+// Returns the event that holds `station` for a person when it becomes the current one, or nullopt.
+// An approval is always held, every other station if the run has used up its budget.
 std::optional<StationHeld> held_at_turn(const StationDefinition& station, const Budget& budget,
                                         const Usage& used);
 
-// To follow the success of `run`'s current station, after which `used` is what it used in all: the
-// end of the run, or what keeps its next station from being claimed, or nothing.
+// Returns the events that follow the success of `run`'s current station: the run's success, a
+// StationHeld for the next station, or none. `used` is the run's total usage after the station.
 NewEvents after_success(const Run& run, const Usage& used, Position cause);
 
-// What `used` leaves of `budget`; 0 where there is no bound. Nothing may be exhausted.
-Budget left_of(const Budget& budget, const Usage& used);
+// Returns the rest of `budget` after `used`; 0 for a figure without a bound. No figure may be
+// exhausted.
+Budget remaining_budget(const Budget& budget, const Usage& used);
 
-// The flags of `run resume` for a budget that allows as much again of what is used up.
+// Returns the flags of `run resume` for a budget that raises each exhausted figure by its old
+// bound.
 std::string raised_budget_flags(const Budget& budget, const Usage& used);
 
-// The commands that decide the approval `run` waits for: about this station and no other.
+// Returns the commands that decide the approval `run` waits for. They name the station, so that
+// they don't apply to another approval.
 std::vector<std::string> decision_commands(const Run& run);
 
 Usage operator+(const Usage& left, const Usage& right);

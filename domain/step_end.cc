@@ -9,11 +9,11 @@
 namespace signalbox {
 namespace {
 
-// The error of incomplete_todo() names no more steps than this.
+// Number of steps that the error of incomplete_todo() names.
 constexpr std::size_t named_steps_max = 10;
 
-// Index of the strategy of the attempt after this one, or nullopt if there is none. The last
-// attempt always takes the last strategy, so that it is reached however few attempts there are.
+// Returns the strategy index of the next attempt, or nullopt if there is none. The last attempt
+// always takes the last strategy, so that it is reached however few attempts there are.
 std::optional<std::uint8_t> next_strategy_index(const Run& run, const StepState& step,
                                                 ErrorClass error_class) {
   const DeepWorkDefinition& work = *run.definition().deep_work;
@@ -26,7 +26,8 @@ std::optional<std::uint8_t> next_strategy_index(const Run& run, const StepState&
               : static_cast<std::uint8_t>(std::min<std::uint32_t>(step.strategy_index + 1U, last));
 }
 
-// The steps that can't be done without `failed`, in the order of the plan.
+// Returns the pending steps that depend on `failed`, directly or transitively, in the order of the
+// plan.
 std::vector<const StepState*> dependents_of(const Plan& plan, const std::string& failed) {
   std::set<std::string> unreachable{failed};
   for (bool grown = true; grown;) {

@@ -1,5 +1,5 @@
-// How the attempts of a plan's steps end, and what that means for other steps: retry, next
-// strategy, failure, blocked dependents.
+// The retry policy of a plan's steps: what follows the end of a step's attempt, for the step and
+// for its dependents. That is a retry, the next strategy, or failure with blocked dependents.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +10,22 @@
 
 namespace signalbox {
 
-// The events that end the attempt of `step`, which runs, with `failure`: StepAttemptFailed where
-// there is another attempt, with StepReady where that may begin at once; else StepFailed, and
-// StepBlocked for each step that needs it. `run` is at a deep_work station and has a plan.
+// Returns the events that end the attempt of `step`, which is running, with `failure`. If another
+// attempt follows, that is StepAttemptFailed, and StepReady if it may begin at once. Else it is
+// StepFailed, and StepBlocked for each pending step that depends on it. `run` is at a deep_work
+// station with a plan.
 NewEvents end_step_attempt(const Run& run, const StepState& step, Failure failure, const Now& now);
 
-// The same for each step whose attempt lasts as long as that of the station, which ends. None
-// where the run has no plan.
+// Returns the same for each running step without a lease, whose attempt ends with that of the
+// station. No events if the run has no plan. `why` is the reason that the failure's message names.
 NewEvents end_own_steps(const Run& run, const std::string& why, const Now& now);
 
-// StepReopened for each failed or blocked step, where nothing else is left to do; else none.
+// Returns StepReopened for each failed or blocked step if no other step is left to do, else no
+// events.
 NewEvents reopen_steps(const Run& run);
 
-// Why the current station can't succeed yet: its code is TODO_INCOMPLETE. Nothing where it can.
+// Returns why the current station can't succeed yet, with code TODO_INCOMPLETE, or nullopt if it
+// can.
 std::optional<Failure> incomplete_todo(const Run& run);
 
 }  // namespace signalbox

@@ -10,7 +10,7 @@ std::string_view trimmed(std::string_view text, std::string_view around) {
   return text.substr(first, text.find_last_not_of(around) - first + 1);
 }
 
-bool continues_character(char byte) { return (static_cast<std::uint8_t>(byte) & 0xC0U) == 0x80U; }
+bool is_utf8_continuation(char byte) { return (static_cast<std::uint8_t>(byte) & 0xC0U) == 0x80U; }
 
 std::size_t utf8_character_bytes(std::string_view text) {
   const auto first = static_cast<std::uint8_t>(text.front());
@@ -33,22 +33,22 @@ std::size_t utf8_character_bytes(std::string_view text) {
   const auto second = static_cast<std::uint8_t>(text[1]);
   if (second < second_min || second > second_max) return 0;
   for (std::size_t index = 2; index < length; ++index) {
-    if (!continues_character(text[index])) return 0;
+    if (!is_utf8_continuation(text[index])) return 0;
   }
   return length;
 }
 
-std::string_view utf8_beginning(std::string_view text, std::size_t bytes_max) {
+std::string_view utf8_prefix(std::string_view text, std::size_t bytes_max) {
   if (text.size() <= bytes_max) return text;
   std::size_t length = bytes_max;
-  while (length > 0 && continues_character(text[length])) --length;
+  while (length > 0 && is_utf8_continuation(text[length])) --length;
   return text.substr(0, length);
 }
 
-std::string_view utf8_end(std::string_view text, std::size_t bytes_max) {
+std::string_view utf8_suffix(std::string_view text, std::size_t bytes_max) {
   if (text.size() <= bytes_max) return text;
   std::size_t begin = text.size() - bytes_max;
-  while (begin < text.size() && continues_character(text[begin])) ++begin;
+  while (begin < text.size() && is_utf8_continuation(text[begin])) ++begin;
   return text.substr(begin);
 }
 

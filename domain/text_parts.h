@@ -1,4 +1,4 @@
-// Parts of a text: what stands between blanks, and beginnings and ends that don't cut a character.
+// Parts of a text: trimming, and prefixes and suffixes that don't split a UTF-8 character.
 #pragma once
 
 #include <cstddef>
@@ -6,18 +6,19 @@
 
 namespace signalbox {
 
-// Returns `text` without the characters of `around` that it begins and ends with.
+// Returns `text` without the characters of `around` at its beginning and end. Points into `text`.
 std::string_view trimmed(std::string_view text, std::string_view around = " \t\r\n");
 
-// Whether a UTF-8 character that began before goes on in `byte`.
-bool continues_character(char byte);
+// Returns whether `byte` is a UTF-8 continuation byte.
+bool is_utf8_continuation(char byte);
 
 // Returns the length of the well-formed UTF-8 character (RFC 3629: no surrogates, no overlong
 // forms) at the beginning of `text`, which isn't empty; 0 if there is none.
 std::size_t utf8_character_bytes(std::string_view text);
 
-// The longest beginning and end of at most `bytes_max` bytes. `text` is UTF-8.
-std::string_view utf8_beginning(std::string_view text, std::size_t bytes_max);
-std::string_view utf8_end(std::string_view text, std::size_t bytes_max);
+// Return the longest prefix and suffix of at most `bytes_max` bytes that don't split a character.
+// `text` is UTF-8, and the result points into it.
+std::string_view utf8_prefix(std::string_view text, std::size_t bytes_max);
+std::string_view utf8_suffix(std::string_view text, std::size_t bytes_max);
 
 }  // namespace signalbox

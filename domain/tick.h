@@ -1,6 +1,6 @@
-// The state of a loop whose tick is under way or was left without an end, and its transition table.
+// The state of a loop with a tick that is under way or incomplete, and its transition table.
 //
-// A loop that is idle isn't there.
+// An idle loop has no state here.
 #pragma once
 
 #include <array>
@@ -18,8 +18,8 @@ namespace signalbox {
 enum class TickStatus : std::uint8_t {
   idle = 1,
   running = 2,
-  timed_out = 3,  // its lease is over and it didn't end
-  halted = 4,     // a begin found that it has no end
+  timed_out = 3,  // the lease ended and the tick didn't
+  halted = 4,     // a begin found the tick incomplete
 };
 BOOST_DESCRIBE_ENUM(TickStatus, idle, running, timed_out, halted)
 
@@ -29,7 +29,7 @@ struct TickTransition {
   TickStatus to;
 };
 
-// Drawn in README.md. A pair that is not here can't happen.
+// The transition table, drawn in README.md. evolve() aborts on a pair that isn't in it.
 inline constexpr std::array tick_transitions = {
     TickTransition{TickStatus::idle, TickStarted::tag, TickStatus::running},
     TickTransition{TickStatus::idle, TickSkipped::tag, TickStatus::idle},
@@ -48,6 +48,7 @@ inline constexpr std::array tick_transitions = {
     TickTransition{TickStatus::halted, TickRecovered::tag, TickStatus::idle},
 };
 
+// Returns the status after the event of this number, or nullopt if the table has no such pair.
 constexpr std::optional<TickStatus> next_status(TickStatus from, std::uint16_t event_number) {
   for (const TickTransition& row : tick_transitions) {
     if (row.from == from && row.on.number == event_number) return row.to;
@@ -55,11 +56,11 @@ constexpr std::optional<TickStatus> next_status(TickStatus from, std::uint16_t e
   return std::nullopt;
 }
 
-// What is remembered of a loop that has a schedule.
+// The schedule state of a loop.
 struct Loop {
   std::string name;
-  std::int64_t due_ns = 0;  // UTC; the latest due time that has its event
-  Position changed_at = 0;  // that event
+  std::int64_t due_ns = 0;  // UTC; the latest due time for which there is an event
+  Position changed_at = 0;  // position of that event
 
   friend bool operator==(const Loop&, const Loop&) = default;
 };
@@ -68,16 +69,16 @@ BOOST_DESCRIBE_STRUCT(Loop, (), (name, due_ns, changed_at))
 struct Tick {
   std::string loop;
   TickStatus status = TickStatus::idle;
-  Token token = 0;                // 0: halted by a marker file that the log knows nothing of
-  std::uint64_t incarnation = 0;  // of the service that granted it
+  Token token = 0;                // 0: halted by a marker file that the log doesn't know
+  std::uint64_t incarnation = 0;  // of the service when it granted the tick
   std::string stage;
   std::string reason;
   std::int64_t lease_ms = 0;
   std::int64_t started_at_ns = 0;
   RunId run_id{};
   std::string run_root;
-  Token lock_token = 0;    // of the lock that it holds while it runs, or 0
-  Position halted_at = 0;  // its TickIncompleteDetected, or 0
+  Token lock_token = 0;    // of the lock that it depends on while it runs, or 0
+  Position halted_at = 0;  // position of its TickIncompleteDetected, or 0
 
   friend bool operator==(const Tick&, const Tick&) = default;
 };

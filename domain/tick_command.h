@@ -1,4 +1,5 @@
-// Commands about ticks. A part of command.h.
+// Commands about ticks: the alternatives of Command (command.h) that concern loops, and what a
+// begin finds in a run root's marker file.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +14,17 @@
 
 namespace signalbox {
 
-// What a run root's `logs/tick-in-progress.json` says at the moment of a begin.
+// The content of a run root's `logs/tick-in-progress.json` at the moment of a begin.
 struct FoundMarker {
   enum class Kind : std::uint8_t {
     none,
-    known,       // of a tick of this log: the log says what became of it
-    foreign,     // of a tick that this log doesn't know
-    unreadable,  // it can't be read as a marker
+    known,       // written for a tick of this log: the log has its state
+    foreign,     // written for a tick that this log doesn't know
+    unreadable,  // not readable as a marker
   };
   Kind kind = Kind::none;
   std::string path;
-  std::string text;          // as far as it fits
+  std::string text;          // of the file, cut to fit a record
   std::int64_t age_ms = -1;  // -1: unknown
 };
 
@@ -34,12 +35,12 @@ struct BeginTick {
   std::optional<std::int64_t> lease_ms;
   std::optional<RunId> run_id;
   std::optional<std::string> run_root;  // absolute
-  std::optional<Token> lock_token;      // of a lock without which the tick is worth nothing
+  std::optional<Token> lock_token;      // of a lock on which the tick depends
 
   FoundMarker marker;
-  bool own_loop = false;    // of the service: it recovers by itself
+  bool own_loop = false;    // a loop of the service (own_loops.h), which recovers by itself
   std::int64_t due_ns = 0;  // as in TickStarted
-  Digest policy_digest;     // likewise
+  Digest policy_digest;     // as in TickStarted
 };
 BOOST_DESCRIBE_STRUCT(BeginTick, (), (loop, stage, reason, lease_ms, run_id, run_root, lock_token))
 
@@ -57,20 +58,20 @@ BOOST_DESCRIBE_STRUCT(EndTick, (), (loop, token, outcome, error))
 struct RecoverTick {
   std::string loop;
   std::string reason;
-  std::optional<bool> force;  // one that may still be under way, too
+  std::optional<bool> force;  // also recover a tick that may still be under way
 };
 BOOST_DESCRIBE_STRUCT(RecoverTick, (), (loop, reason, force))
 
-// The service's own; no client can send them.
+// Sent by the service itself; no client can send them.
 
-// The lease of the tick of `token` ran out.
+// Ends the lease of the tick of `token`.
 struct TimeOutTick {
   std::string loop;
   Token token = 0;
   std::int64_t elapsed_ms = 0;
 };
 
-// A begin was refused with TICK_IN_PROGRESS, or PREVIOUS_TICK_INCOMPLETE: that is worth an event.
+// Record that a begin was refused with TICK_IN_PROGRESS, or with PREVIOUS_TICK_INCOMPLETE.
 struct NoteTickSkipped {
   BeginTick begin;
 };

@@ -1,4 +1,5 @@
-// What can happen to a loop's ticks. Every event lies in the loop's stream, `tick/<loop>`.
+// Events of a loop's ticks. They lie in the loop's stream, `tick/<loop>`. The transition table is
+// in tick.h.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +20,10 @@ struct TickStarted {
   FreeText reason;
   std::int64_t lease_ms = 0;
   RunId run_id{};             // the run that the tick drives, or nil
-  KeptText run_root;          // where its marker lies, or empty
-  Token lock_token = 0;       // of the lock that it holds, or 0
-  std::int64_t due_ns = 0;    // UTC; when it was due by its loop's schedule, or 0: it was triggered
-  Digest policy_digest = {};  // of all policies that it goes by; else zero
+  KeptText run_root;          // directory of its marker file, or empty
+  Token lock_token = 0;       // of the lock that it depends on, or 0
+  std::int64_t due_ns = 0;    // UTC; due time of the loop's schedule; 0: the tick was triggered
+  Digest policy_digest = {};  // of all policies in force for the tick; else zero
 
   friend bool operator==(const TickStarted&, const TickStarted&) = default;
 };
@@ -58,23 +59,23 @@ struct TickSkipped {
   KeptText loop;
   KeptText stage;
   KeptText reason;          // "tick_in_progress"
-  Token token = 0;          // of the tick that was in the way, if the log knows it
+  Token token = 0;          // of the tick in progress, or 0: the log doesn't know it
   std::int64_t due_ns = 0;  // as in TickStarted
 
   friend bool operator==(const TickSkipped&, const TickSkipped&) = default;
 };
 BOOST_DESCRIBE_STRUCT(TickSkipped, (), (loop, stage, reason, token, due_ns))
 
-// A begin found a tick that has no end: the loop halts until it is recovered.
+// A begin found that the previous tick has no end: the loop halts until it is recovered.
 struct TickIncompleteDetected {
   static constexpr EventTag tag{505, 1, "TickIncompleteDetected"};
   KeptText loop;
-  KeptText stage;   // of the tick without an end
-  Token token = 0;  // likewise; 0 if only a marker file tells of it
+  KeptText stage;   // of the incomplete tick
+  Token token = 0;  // of the incomplete tick; 0: only a marker file is known of it
   RunId run_id{};
   KeptText run_root;
   KeptText marker_path;
-  FreeText marker;                  // its text, as far as it fits
+  FreeText marker;                  // text of the marker file, cut to fit
   std::int64_t marker_age_ms = -1;  // -1: unknown
   std::int64_t stale_after_ms = 0;  // the lease, or the age at which a foreign marker is stale
   KeptText evidence;                // "lease_over", "earlier_incarnation", "foreign_marker", …
@@ -86,7 +87,7 @@ BOOST_DESCRIBE_STRUCT(TickIncompleteDetected, (),
                       (loop, stage, token, run_id, run_root, marker_path, marker, marker_age_ms,
                        stale_after_ms, evidence, started_at_ns))
 
-// Somebody, or the service for a loop of its own, took the halt away.
+// Somebody, or the service for one of its own loops, recovered the loop.
 struct TickRecovered {
   static constexpr EventTag tag{506, 1, "TickRecovered"};
   KeptText loop;
@@ -98,7 +99,7 @@ struct TickRecovered {
 };
 BOOST_DESCRIBE_STRUCT(TickRecovered, (), (loop, token, reason, run_root))
 
-// The lease of a tick ended and the tick didn't: the watchdog saw it hang.
+// The lease of a tick ended and the tick didn't; the watchdog detected it.
 struct TickTimedOut {
   static constexpr EventTag tag{507, 1, "TickTimedOut"};
   KeptText loop;
@@ -116,12 +117,12 @@ BOOST_DESCRIBE_STRUCT(TickTimedOut, (),
                       (loop, token, stage, elapsed_ms, timeout_ms, timer_origin_ns, run_id,
                        run_root))
 
-// Ticks were due while nothing could begin them.
+// Due times of the loop's schedule passed while no tick could begin.
 struct TickMissed {
   static constexpr EventTag tag{508, 1, "TickMissed"};
   KeptText loop;
   KeptText reason;                // "server down", "asleep", "stopped"
-  std::uint64_t missed = 0;       // how many
+  std::uint64_t missed = 0;       // number of due times
   std::int64_t first_due_ns = 0;  // UTC
   std::int64_t last_due_ns = 0;   // UTC
 

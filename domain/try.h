@@ -1,4 +1,4 @@
-// One word for handing an error on to the caller.
+// The TRY macro, which returns an error to the caller, like `?` in Rust.
 #pragma once
 
 #include <type_traits>
@@ -8,7 +8,7 @@
 
 namespace signalbox {
 
-// The value that `tried` holds, moved out of a temporary; nothing for a tl::expected<void>.
+// Returns the value that `tried` holds, moved out of a temporary; void for a tl::expected<void>.
 template <class Expected>
 auto value_of_tried(Expected&& tried) {
   using Value = typename std::remove_cvref_t<Expected>::value_type;
@@ -17,13 +17,16 @@ auto value_of_tried(Expected&& tried) {
 
 }  // namespace signalbox
 
-// The value of an expression of type tl::expected. Where it holds an error, the enclosing function
-// returns that error; its own error type must be constructible from it.
+// Evaluates to the value of an expression of type tl::expected. If it holds an error, the enclosing
+// function returns that error; its own error type must be constructible from it.
 //
 //   const Record record = TRY(read_record(position));
 //   TRY(sync());
 //
-// A statement expression, which g++ and clang have. Not around co_await: g++ 12 miscompiles it.
+// A bare TRY drops the value: name what must live on, such as a lock.
+//
+// It is a statement expression, an extension of g++ and clang. Don't use it around co_await: g++ 12
+// miscompiles that.
 #define TRY(...) SIGNALBOX_TRY_AS(__COUNTER__, __VA_ARGS__)
 #define SIGNALBOX_TRY_AS(number, ...) SIGNALBOX_TRY_NAMED(tried_##number, __VA_ARGS__)
 #define SIGNALBOX_TRY_NAMED(tried, ...)                                              \

@@ -1,7 +1,8 @@
 // The world: all the state that decisions need, as the fold of the log.
 //
-// It is bounded by what is open: an ended run shrinks to an EndedRun at once, and of those and of
-// command ids only the newest are remembered (limits.h). Older ones are found in the read model.
+// Its size is bounded by what is open. An ended run is replaced by an EndedRun at once, and only
+// the newest EndedRuns and command ids are remembered (limits.h). The read model has the older
+// ones.
 #pragma once
 
 #include <cstdint>
@@ -29,15 +30,15 @@ namespace signalbox {
 
 struct ServerState {
   std::uint64_t incarnation = 0;
-  bool serving = false;       // started and not stopped: after a crash this is still true
-  Position recovered_at = 0;  // the latest RecoveryFinished, or 0
-  Digest crash_report;        // its report
+  bool serving = false;       // started and not stopped; still true after a crash
+  Position recovered_at = 0;  // position of the latest RecoveryFinished, or 0
+  Digest crash_report;        // from that RecoveryFinished
 
   friend bool operator==(const ServerState&, const ServerState&) = default;
 };
 BOOST_DESCRIBE_STRUCT(ServerState, (), (incarnation, serving, recovered_at, crash_report))
 
-// What is left of a run after its end.
+// The remembered rest of a run that has ended.
 struct EndedRun {
   RunStatus status = RunStatus::succeeded;
   std::string idempotency_key;
@@ -50,7 +51,7 @@ struct EndedRun {
 BOOST_DESCRIBE_STRUCT(EndedRun, (),
                       (status, idempotency_key, request_digest, ended_at, ended_at_ns))
 
-// The first result of a command id is what its commit says, at this position.
+// A command id that was used: the commit at `position` is the result of its first use.
 struct RememberedCommand {
   Digest request_digest;
   Position position = 0;
@@ -59,25 +60,25 @@ struct RememberedCommand {
 };
 BOOST_DESCRIBE_STRUCT(RememberedCommand, (), (request_digest, position))
 
-// A definition that open runs use, or that is kept for the next run of its kind.
+// A pipeline definition that open runs use, or that is kept for the next run with it.
 struct PinnedPipeline {
   std::shared_ptr<const PipelineDefinition> definition;
   std::uint64_t open_runs = 0;
-  Position idle_since = 0;  // 0 while there are open runs
+  Position idle_since = 0;  // position of the last run's end; 0 while there are open runs
 };
 
 struct World {
-  Position position = 0;
+  Position position = 0;  // of the latest record that was applied
   ServerState server;
   boost::unordered_flat_map<RunId, std::unique_ptr<Run>, UuidHash> runs;
   Remembered<RunId, EndedRun, UuidHash> ended_runs{limits::remembered_ended_runs_max};
-  Position forgotten_keys = 0;  // the end of the latest forgotten run that had one; 0: none has
+  Position forgotten_keys = 0;  // end of the latest forgotten run with an idempotency key, or 0
   Remembered<std::string, RememberedCommand> commands{limits::remembered_commands_max};
   boost::unordered_flat_map<Digest, PinnedPipeline, DigestHash> pipelines;
-  boost::unordered_flat_map<std::string, Lock> locks;  // those that are held
+  boost::unordered_flat_map<std::string, Lock> locks;  // held ones, by key
   Remembered<std::string, EndedLock> ended_locks{limits::remembered_ended_locks_max};
-  boost::unordered_flat_map<std::string, Tick> ticks;  // of loops that aren't idle
-  boost::unordered_flat_map<std::string, Loop> loops;  // those that have a schedule
+  boost::unordered_flat_map<std::string, Tick> ticks;  // of loops that aren't idle, by loop
+  boost::unordered_flat_map<std::string, Loop> loops;  // loops with a schedule, by name
 
   AccessState access;
 
@@ -85,16 +86,17 @@ struct World {
   Board board;
   std::map<RunId, CardWorktree> worktrees;  // of cards' runs, until they are removed
 
-  // Derived from the above.
+  // Indexes, derived from the fields above.
   boost::unordered_flat_map<std::string, RunId> run_by_idempotency_key;
   ReadyStations ready;
   std::set<RunId> planned;  // runs whose current station is deep work that was begun
   boost::unordered_flat_map<Token, std::string> lock_by_token;
 
+  // Return the open run, held lock, tick or project, or nullptr.
   [[nodiscard]] const Run* find_run(const RunId& id) const;
   [[nodiscard]] Run* find_run(const RunId& id);
   [[nodiscard]] const Lock* find_lock(const std::string& key) const;
-  // The lock that is held with this token, or nullptr.
+  // Returns the lock that is held with this token, or nullptr.
   [[nodiscard]] const Lock* find_lock_by_token(Token token) const;
   [[nodiscard]] const Tick* find_tick(const std::string& loop) const;
   [[nodiscard]] const Project* find_project(const std::string& name) const;

@@ -6,7 +6,7 @@
 namespace signalbox {
 namespace {
 
-// What a row takes in memory beside its bytes, about.
+// Approximate memory of a row in addition to its bytes.
 constexpr std::size_t row_overhead_bytes = 128;
 
 std::size_t bytes_of(const std::string& key, const std::optional<std::string>& value) {
@@ -15,7 +15,7 @@ std::size_t bytes_of(const std::string& key, const std::optional<std::string>& v
 
 }  // namespace
 
-// A scan of the rows below with those that are held between them and instead of them.
+// Merges a scan of the table below with the buffered rows, which replace rows of the same key.
 class BufferingTable::Merge {
  public:
   Merge(const Rows& rows, std::string_view prefix, std::string_view from, ScanOrder order,
@@ -24,8 +24,9 @@ class BufferingTable::Merge {
     next_ = order == ScanOrder::ascending ? rows.lower_bound(from) : rows.upper_bound(from);
   }
 
-  // A row below: first the held ones before it. False: the visitor has seen enough.
-  bool take(std::string_view key, std::string_view value) {
+  // Visits a row of the table below, after the buffered rows that precede it. Returns false once
+  // the visitor has stopped.
+  bool visit_below(std::string_view key, std::string_view value) {
     while (const Rows::value_type* row = peek()) {
       if (row->first == key) {
         step();
@@ -35,13 +36,13 @@ class BufferingTable::Merge {
       step();
       if (!visit_held(*row)) return false;
     }
-    enough_ = !visit_(key, value);
-    return !enough_;
+    stopped_ = !visit_(key, value);
+    return !stopped_;
   }
 
-  // The held ones that come after all below.
+  // Visits the buffered rows that follow the last row below.
   void finish() {
-    while (const Rows::value_type* row = enough_ ? nullptr : peek()) {
+    while (const Rows::value_type* row = stopped_ ? nullptr : peek()) {
       step();
       visit_held(*row);
     }
@@ -56,16 +57,16 @@ class BufferingTable::Merge {
   }
   void step() { next_ = order_ == ScanOrder::ascending ? std::next(next_) : std::prev(next_); }
   bool visit_held(const Rows::value_type& row) {
-    if (row.second && !visit_(row.first, *row.second)) enough_ = true;
-    return !enough_;
+    if (row.second && !visit_(row.first, *row.second)) stopped_ = true;
+    return !stopped_;
   }
 
   const Rows& rows_;
   const std::string_view prefix_;
   const ScanOrder order_;
   const Visit& visit_;
-  Rows::const_iterator next_;  // descending: behind the next one
-  bool enough_ = false;
+  Rows::const_iterator next_;  // descending: one past the next row
+  bool stopped_ = false;
 };
 
 BufferingTable::BufferingTable(Table& below, std::size_t bytes_max)
@@ -86,7 +87,7 @@ Position BufferingTable::applied() const {
 
 std::optional<std::string> BufferingTable::held() const {
   const std::lock_guard lock(mutex_);
-  return why_;
+  return hold_reason_;
 }
 
 Stored<std::optional<std::string>> BufferingTable::get(std::string_view key) const {
@@ -104,17 +105,18 @@ Stored<void> BufferingTable::scan(std::string_view prefix, std::string_view from
   for (;;) {
     const View seen = view();
     Merge merge(seen.rows == nullptr ? none : *seen.rows, prefix, from, order, visit);
-    // The scan below has begun when its first row comes, or its end. Until then the held rows may
-    // have been written down, and newer ones after them.
+    // The scan below takes its view of the table by the time its first row, or its end, is
+    // reported. Until then the buffered rows may have been written to it, and newer ones after
+    // them; in that case the scan starts again.
     bool first = true;
-    bool moved = false;
+    bool written_back = false;
     const auto still_holds = [&] {
-      if (std::exchange(first, false)) moved = view().generation != seen.generation;
-      return !moved;
+      if (std::exchange(first, false)) written_back = view().generation != seen.generation;
+      return !written_back;
     };
     const auto scanned =
         below_.scan(prefix, from, order, [&](std::string_view key, std::string_view value) {
-          return still_holds() && merge.take(key, value);
+          return still_holds() && merge.visit_below(key, value);
         });
     if (!still_holds()) continue;
     if (!scanned) return scanned;
@@ -133,8 +135,9 @@ Stored<void> BufferingTable::write(const TableBatch& batch, Position applied) {
   if (auto written = below_.write(batch, applied); !written) {
     if (written.error().kind == StoreError::Kind::damaged) return written;
     if (const Position below = below_.applied(); below != below_applied_) {
-      // It lost rows over it: the batch doesn't follow on those that are left.
-      let_go(below, written.error().message);
+      // The table below lost rows in the failure, so the batch doesn't follow on the rows that are
+      // left.
+      discard_rows(below, written.error().message);
       return written;
     }
     return hold(batch, applied, written.error());
@@ -156,41 +159,42 @@ Stored<void> BufferingTable::hold(const TableBatch& batch, Position applied,
     place->second = value ? std::optional<std::string>(*value) : std::nullopt;
     bytes += bytes_of(place->first, place->second);
   });
-  // An empty one holds its first batch always: then it is said why, and tried again.
+  // An empty buffer accepts its first batch whatever its size, so that the reason is recorded and
+  // reopen() retries.
   if (now.rows != nullptr && bytes > bytes_max_) return tl::unexpected(why);
   bytes_ = bytes;
   const std::lock_guard lock(mutex_);
   view_.rows = std::move(rows);
-  why_ = why.message;
+  hold_reason_ = why.message;
   applied_ = applied;
   return {};
 }
 
-void BufferingTable::let_go(Position applied, std::optional<std::string> why) {
+void BufferingTable::discard_rows(Position applied, std::optional<std::string> why) {
   bytes_ = 0;
   below_applied_ = applied;
   const std::lock_guard lock(mutex_);
   view_.rows = nullptr;
   ++view_.generation;
-  why_ = std::move(why);
+  hold_reason_ = std::move(why);
   applied_ = applied;
 }
 
 Stored<void> BufferingTable::reopen() {
   if (!held()) return {};
-  const auto still = [this](const StoreError& error) {
+  const auto keep_holding = [this](const StoreError& error) {
     const std::lock_guard lock(mutex_);
-    why_ = error.message;
+    hold_reason_ = error.message;
     return tl::unexpected(error);
   };
-  if (auto ok = below_.reopen(); !ok) return still(ok.error());
+  if (auto ok = below_.reopen(); !ok) return keep_holding(ok.error());
   if (const Position below = below_.applied(); below != below_applied_) {
-    let_go(below, std::nullopt);
+    discard_rows(below, std::nullopt);
     return {};
   }
   const Position reached = applied();
   if (reached == below_applied_) {
-    let_go(reached, std::nullopt);
+    discard_rows(reached, std::nullopt);
     return {};
   }
   const View now = view();
@@ -202,8 +206,8 @@ Stored<void> BufferingTable::reopen() {
       batch.erase(key);
     }
   }
-  if (auto written = below_.write(batch, reached); !written) return still(written.error());
-  let_go(reached, std::nullopt);
+  if (auto written = below_.write(batch, reached); !written) return keep_holding(written.error());
+  discard_rows(reached, std::nullopt);
   return {};
 }
 

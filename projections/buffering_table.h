@@ -1,8 +1,8 @@
-// A table that goes on while its disk doesn't: rows that can't be written to the table below are
-// held in memory, where reads find them, until it takes them.
+// A table that keeps working while its disk fails: rows that can't be written to the table below
+// are buffered in memory, where reads find them, until the table below accepts them.
 //
-// The table below stays at the position where it was, so a crash loses nothing that the log can't
-// give again. What is held is bounded; past that, writes fail as they do below.
+// The table below stays at its position, so a crash loses nothing that can't be recomputed from the
+// log. The buffer is bounded; beyond the bound, writes fail with the error of the table below.
 #pragma once
 
 #include <cstdint>
@@ -16,46 +16,50 @@
 
 namespace signalbox {
 
+// Threads as Table.
 class BufferingTable final : public Table {
  public:
+  // Bytes.
   static constexpr std::size_t held_bytes_max = 64 * 1024 * 1024;
 
-  // `below` outlives it, and is written by it alone.
+  // `below` must outlive this object, which must be its only writer.
   explicit BufferingTable(Table& below, std::size_t bytes_max = held_bytes_max);
 
   [[nodiscard]] Stored<std::optional<std::string>> get(std::string_view key) const override;
   Stored<void> scan(std::string_view prefix, std::string_view from, ScanOrder order,
                     const Visit& visit) const override;
-  // `full` and `io` only past what may be held. `damaged` is never held.
+  // Buffers the batch if the table below fails. Fails with `full` or `io` only when the buffer is
+  // full, and with `damaged` at once.
   Stored<void> write(const TableBatch& batch, Position applied) override;
   [[nodiscard]] Position applied() const override;
-  // Writes down what is held. If the table below comes back with another position than it had, what
-  // is held doesn't follow on that any more, and is dropped.
+  // Reopens the table below and writes the buffered rows to it. If the table below comes back at
+  // another position than before, the buffered rows don't follow on it any more and are discarded.
   Stored<void> reopen() override;
   [[nodiscard]] std::optional<std::string> held() const override;
 
  private:
-  // nullopt: erased. Never changed once it is shared with readers.
+  // Rows by key; nullopt: erased. A map is never changed once readers share it.
   using Rows = std::map<std::string, std::optional<std::string>, std::less<>>;
 
   struct View {
-    std::shared_ptr<const Rows> rows;  // nullptr: none are held
+    std::shared_ptr<const Rows> rows;  // nullptr: no rows are buffered
     std::uint64_t generation = 0;
   };
   class Merge;
 
   [[nodiscard]] View view() const;
   Stored<void> hold(const TableBatch& batch, Position applied, const StoreError& why);
-  void let_go(Position applied, std::optional<std::string> why);
+  void discard_rows(Position applied, std::optional<std::string> why);
 
   Table& below_;
   const std::size_t bytes_max_;
-  Position below_applied_;  // the writer's thread only
-  std::size_t bytes_ = 0;   // likewise
+  Position below_applied_;  // used on the writer's thread only
+  std::size_t bytes_ = 0;   // of the buffered rows; used on the writer's thread only
 
   mutable std::mutex mutex_;
   View view_;
-  std::optional<std::string> why_;  // the table below refuses
+  // Why the table below refuses writes; nullopt: it doesn't.
+  std::optional<std::string> hold_reason_;
   Position applied_;
 };
 

@@ -14,7 +14,7 @@ namespace keys = run_index_keys;
 
 std::string card_run_key(const RunId& id) { return keys::raw('x', id); }
 
-// The list whose entries are exactly the filter's.
+// Returns the prefix of the list whose entries match the filter exactly.
 std::string list_for(const CardFilter& filter) {
   if (filter.project && filter.status) {
     return keys::text('q', *filter.project) + static_cast<char>(*filter.status);
@@ -106,7 +106,7 @@ Stored<CardPage> CardIndex::list(const CardFilter& filter, std::size_t limit,
   PageRange range{list_for(filter)};
   range.limit = limit;
   range.end_before(cursor);
-  // Between the look at the list and that at the row it may have moved on.
+  // The card's status may have changed between the reads of the list and of the row.
   return rows_.list(range, [&filter](const CardRow& row) {
     return !filter.status || row.status == *filter.status;
   });

@@ -1,8 +1,9 @@
-// The read model of all cards there ever were, the merged ones too: found by id and by run, listed
-// by project and status, newest first; where the events of each lie in the log; how many cards of
-// each status a project has; and where the refusal of its policy file lies.
+// The read model of all cards there ever were, including merged ones: finds them by id and by run;
+// lists them by project and status, newest first; knows the positions of each card's events, how
+// many cards of each status a project has, and the positions of its latest policy events.
 //
-// It lies in the table of the run index and is written with it, as the tick ledger does.
+// Its rows are in the table of the run index and are written in the same batches, like the tick
+// ledger's.
 #pragma once
 
 #include <cstddef>
@@ -35,6 +36,7 @@ struct CardCounts {
   std::uint64_t blocked = 0;
   std::uint64_t failed = 0;
 
+  // Returns the count of a status.
   [[nodiscard]] std::uint64_t& of(CardStatus status);
   friend bool operator==(const CardCounts&, const CardCounts&) = default;
 };
@@ -43,35 +45,40 @@ BOOST_DESCRIBE_STRUCT(CardCounts, (),
 
 class CardIndex {
  public:
-  // The table outlives the index.
+  // `table` must outlive the index.
   explicit CardIndex(const Table& table) : table_(table), rows_(table) {}
 
-  // One batch: begin(), then apply() each record of a card or a project, then put() what came of
-  // it into what the owner of the table writes. One thread at a time.
+  // For each batch call begin(), then apply() for each record of a card or a project, then put(),
+  // which adds the resulting rows to `out`; the owner of the table writes them. One thread at a
+  // time. apply() fails with `damaged` if the index doesn't fit the log.
   void begin();
   Stored<void> apply(const Record& record);
   Stored<void> put(TableBatch& out);
 
-  // The queries below: any thread, beside apply() too.
+  // The queries below may be called on any thread, also concurrently with apply().
 
+  // Returns a card's row; nullopt for an unknown card.
   [[nodiscard]] Stored<std::optional<CardRow>> find(const CardId& id) const;
-  // The card that this run worked on, or merged.
+  // Returns the row of the card that this run worked on, or merged; nullopt if there is none.
   [[nodiscard]] Stored<std::optional<CardRow>> find_by_run(const RunId& id) const;
-  // At most `limit` rows that were submitted before `cursor` (0: all). Pages that follow a cursor
-  // don't overlap; a card leaves a list by status only when its status changes.
+  // Returns at most `limit` rows of cards that were submitted before `cursor` (0: all), newest
+  // first. Pages that follow a cursor don't overlap. A card leaves a list by status only when its
+  // status changes.
   [[nodiscard]] Stored<CardPage> list(const CardFilter& filter, std::size_t limit,
                                       Position cursor = 0) const;
-  // Where the card's events lie, ascending. Empty for an unknown card.
+  // Returns the positions of the card's events, ascending; empty for an unknown card.
   [[nodiscard]] Stored<std::vector<Position>> positions(const CardId& id) const;
+  // Returns how many cards of each status the project has.
   [[nodiscard]] Stored<CardCounts> counts(std::string_view project) const;
-  // The position of the latest PolicyRefused, or PolicyAdopted, of a project; 0: there was none.
+  // Return the position of the project's latest PolicyRefused, or PolicyAdopted; 0 if there is
+  // none.
   [[nodiscard]] Stored<Position> policy_refused(std::string_view project) const;
   [[nodiscard]] Stored<Position> policy_adopted(std::string_view project) const;
 
  private:
   const Table& table_;
   NounRows<CardRows> rows_;
-  // Of this batch, by key: which card a run is of, and what happened to policy files.
+  // Index entries of the current batch, by key: the card of a run, and the latest policy events.
   std::map<std::string, Position> positions_;
 };
 

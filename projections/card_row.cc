@@ -30,7 +30,7 @@ struct ApplyToCardRow {
     row.code = event.code;
     row.message = event.message;
   }
-  // Why it was blocked stays, until its next run.
+  // The reason for the block is kept until the card's next run.
   void operator()(const CardUnblocked& event) const {
     row.retry_at_ns = 0;
     row.commit.clear();

@@ -16,9 +16,9 @@ namespace {
 
 namespace keys = run_index_keys;
 
-// The bytes: format of the world and of the rows (u32 each), length of the world (u64) and the
-// world, then of each row the lengths of key and value (u32 each), key and value; keys ascending.
-// The log has their digest.
+// The encoding: format of the world and of the rows (u32 each), length of the world (u64) and the
+// world, then for each row the lengths of key and value (u32 each), key and value; keys ascending.
+// The log has the digest of all of it.
 constexpr std::size_t base_header_bytes = 2 * sizeof(std::uint32_t) + sizeof(std::uint64_t);
 
 tl::unexpected<StoreError> base_error(StoreError::Kind kind, std::string message) {
@@ -45,12 +45,14 @@ Stored<BaseParts> read_parts(const EventLog& log) {
   if (parts.bytes.size() < base_header_bytes) {
     return base_error(StoreError::Kind::damaged, "is cut short");
   }
-  const auto world_is = read_integer<std::uint32_t>(parts.bytes.data());
-  const auto rows_are = read_integer<std::uint32_t>(parts.bytes.data() + sizeof(std::uint32_t));
-  if (world_is != world_format || rows_are != RunIndex::format) {
+  const auto base_world_format = read_integer<std::uint32_t>(parts.bytes.data());
+  const auto base_rows_format =
+      read_integer<std::uint32_t>(parts.bytes.data() + sizeof(std::uint32_t));
+  if (base_world_format != world_format || base_rows_format != RunIndex::format) {
     return base_error(StoreError::Kind::unsupported,
-                      "was written by a version with other formats (" + std::to_string(world_is) +
-                          ", " + std::to_string(rows_are) + "): this one reads " +
+                      "was written by a version with other formats (" +
+                          std::to_string(base_world_format) + ", " +
+                          std::to_string(base_rows_format) + "): this one reads " +
                           std::to_string(world_format) + ", " + std::to_string(RunIndex::format) +
                           "; nothing was changed: start the version that dropped the records, or a "
                           "later one that reads both");
@@ -62,7 +64,7 @@ Stored<BaseParts> read_parts(const EventLog& log) {
   return parts;
 }
 
-// Takes a row off the front.
+// Takes a row off the front of `rows`. Returns false if it is cut short.
 bool take_row(std::string_view& rows, std::string_view& key, std::string_view& value) {
   constexpr std::size_t lengths = 2 * sizeof(std::uint32_t);
   if (rows.size() < lengths) return false;
@@ -95,7 +97,7 @@ Stored<std::string> encode_base(const World& world, const Table& table, const Ke
   return bytes;
 }
 
-Stored<World> first_world(const EventLog& log) {
+Stored<World> initial_world(const EventLog& log) {
   const auto parts = TRY(read_parts(log));
   if (parts.bytes.empty()) return World{};
   auto world = decode_world(parts.world());
@@ -111,12 +113,12 @@ Stored<World> first_world(const EventLog& log) {
   return world;
 }
 
-Stored<bool> begins_as(const Table& table, const EventLog& log) {
-  const auto begun = TRY(table.get(keys::begun_with));
+Stored<bool> matches_base(const Table& table, const EventLog& log) {
+  const auto begun = TRY(table.get(keys::base_position));
   return (begun ? keys::trailing_number(*begun) : 0) == log.horizon().dropped_at;
 }
 
-Stored<void> begin_with_base(Table& table, const EventLog& log) {
+Stored<void> load_base_rows(Table& table, const EventLog& log) {
   SIGNALBOX_CHECK(table.applied() == 0);
   const auto parts = TRY(read_parts(log));
   if (parts.bytes.empty()) return {};
@@ -131,7 +133,7 @@ Stored<void> begin_with_base(Table& table, const EventLog& log) {
   }
   std::string begun;
   keys::append_big_endian(begun, horizon.dropped_at);
-  batch.put(keys::begun_with, begun);
+  batch.put(keys::base_position, begun);
   return table.write(batch, horizon.position);
 }
 

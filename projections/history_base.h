@@ -1,7 +1,8 @@
-// The base of a log from which records were dropped: what they led to. Every fold begins with it
-// instead of with nothing, and the read models begin with its rows.
+// The base of a log from which records were dropped: the state and the rows that those records led
+// to. The world evolves from it instead of from an empty one, and the read models start with its
+// rows.
 //
-// It is part of the log, and not disposable as a snapshot is: so the log keeps it (Horizon).
+// Unlike a snapshot it isn't disposable but part of the log, so the log stores it (see Horizon).
 #pragma once
 
 #include <string>
@@ -13,17 +14,19 @@
 
 namespace signalbox {
 
-// `world` is that at the new horizon, `table` a run index as of it.
+// Encodes the base for a drop. `world` must be the state at the new horizon, `table` that of a run
+// index at the same position. Errors as Table.
 Stored<std::string> encode_base(const World& world, const Table& table, const KeptNouns& kept);
 
-// What a fold of `log` begins with: an empty world, or the one at its horizon. `damaged`, or
-// `unsupported` where another version dropped the records.
-Stored<World> first_world(const EventLog& log);
+// Returns the world from which `log` evolves: an empty one, or the one at its horizon. Fails with
+// `damaged`, or with `unsupported` if a version with other formats dropped the records.
+Stored<World> initial_world(const EventLog& log);
 
-// Whether `table` began with what `log` begins with now; a new one has yet to.
-Stored<bool> begins_as(const Table& table, const EventLog& log);
+// Returns whether `table` was started from the base that `log` has now.
+Stored<bool> matches_base(const Table& table, const EventLog& log);
 
-// Makes a new table begin with the base's rows, as of the horizon. Nothing for a log without one.
-Stored<void> begin_with_base(Table& table, const EventLog& log);
+// Writes the base's rows into a new table, which must be empty, and sets its position to the
+// horizon. Does nothing for a log without a base. Errors as initial_world() and Table.
+Stored<void> load_base_rows(Table& table, const EventLog& log);
 
 }  // namespace signalbox

@@ -18,13 +18,14 @@ namespace keys = run_index_keys;
 
 using PutRow = std::function<void(std::string_view key, std::string_view value)>;
 
-class RowSieve {
+class KeptRowFilter {
  public:
-  RowSieve(const Table& table, const KeptNouns& kept, const PutRow& put)
+  KeptRowFilter(const Table& table, const KeptNouns& kept, const PutRow& put)
       : table_(table), kept_(kept), put_(put), pipelines_(kept.pipelines) {}
 
-  // The rows of runs and cards tell which of the others stay.
-  Stored<void> sift() {
+  // Goes through all rows. The rows of runs and cards come first: they decide which others are
+  // kept.
+  Stored<void> filter() {
     if (auto done = each("r", [this](auto key, auto value) { return run(key, value); }); !done) {
       return done;
     }
@@ -36,7 +37,7 @@ class RowSieve {
     }
     for (const char kind : std::string_view("abcdfghijklmnopqstuxyz")) {
       auto done = each(std::string(1, kind), [this](auto key, auto value) -> Stored<void> {
-        if (stays(key, value)) put_(key, value);
+        if (is_kept(key, value)) put_(key, value);
         return {};
       });
       if (!done) return done;
@@ -66,7 +67,7 @@ class RowSieve {
     ++run_counts_.of(row.status);
     const auto [place, is_first] =
         hours_.try_emplace(keys::hour_of(row.started_at_ns), started, started);
-    place->second.second = started;  // they come in the order of their starts
+    place->second.second = started;  // the scan is in the order of the runs' starts
     put_(key, value);
     return {};
   }
@@ -80,10 +81,10 @@ class RowSieve {
     return {};
   }
 
-  // Lists of positions, each in as many parts as there were batches: here they become one, so that
-  // a base doesn't tell how it came about.
+  // Copies the lists of positions. Each list is stored in one part per batch; the parts are joined
+  // here, so that a base doesn't depend on how the records were batched.
   Stored<void> positions(char kind) {
-    const std::set<Position>& staying = kind == 'e' ? runs_ : cards_;
+    const std::set<Position>& kept_owners = kind == 'e' ? runs_ : cards_;
     Position owner = 0;
     std::vector<Position> gathered;
     const auto put_gathered = [&] {
@@ -101,7 +102,7 @@ class RowSieve {
       const Position of = keys::trailing_number(key.substr(0, 9));
       if (of != owner) put_gathered();
       owner = of;
-      if (!staying.contains(of)) return {};
+      if (!kept_owners.contains(of)) return {};
       const auto part = decode_positions(value);
       if (!part) {
         StoreError error;
@@ -116,8 +117,8 @@ class RowSieve {
     return done;
   }
 
-  // By the kind of the key; the list of them all is in run_index_keys.h.
-  [[nodiscard]] bool stays(std::string_view key, std::string_view value) const {
+  // Decides by the kind of the key; run_index_keys.h lists the kinds.
+  [[nodiscard]] bool is_kept(std::string_view key, std::string_view value) const {
     switch (key.front()) {
       case 'i':
       case 'k':
@@ -143,10 +144,10 @@ class RowSieve {
       case 'y':
       case 'z':
         return true;
-      case 'b':  // written with the base that comes of this
+      case 'b':  // written when a table is started from the base
       case 'c':
       case 'g':
-      case 'h':  // counted anew
+      case 'h':  // computed anew by put_counts()
         return false;
       default:
         break;
@@ -178,8 +179,8 @@ class RowSieve {
   const Table& table_;
   const KeptNouns& kept_;
   const PutRow& put_;
-  std::set<Position> runs_;   // by their starts
-  std::set<Position> cards_;  // by when they were submitted
+  std::set<Position> runs_;   // by the positions of their RunStarted
+  std::set<Position> cards_;  // by the positions of their CardSubmitted
   std::set<Digest> pipelines_;
   RunCounts run_counts_;
   std::map<std::string, CardCounts> card_counts_;
@@ -189,7 +190,7 @@ class RowSieve {
 }  // namespace
 
 Stored<void> for_each_kept_row(const Table& table, const KeptNouns& kept, const PutRow& put) {
-  return RowSieve(table, kept, put).sift();
+  return KeptRowFilter(table, kept, put).filter();
 }
 
 }  // namespace signalbox

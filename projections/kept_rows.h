@@ -1,6 +1,6 @@
-// Which rows of the read models stay when records are dropped: those of the runs, cards and ticks
-// that stay, what isn't of any one of them (the strategy ledger, pipelines that are in use), and
-// the counts, of what stays.
+// Chooses the rows of the read models that are kept when records are dropped: the rows of kept
+// runs, cards and ticks, those that belong to none of them in particular (the strategy ledger,
+// pipelines in use), and the counts, recomputed over what is kept.
 #pragma once
 
 #include <functional>
@@ -12,14 +12,16 @@
 
 namespace signalbox {
 
+// The runs, cards, ticks and pipelines whose rows are kept.
 struct KeptNouns {
   std::set<RunId> runs;
   std::set<CardId> cards;
   std::set<Token> ticks;
-  std::set<Digest> pipelines;  // beside those of the runs
+  std::set<Digest> pipelines;  // in addition to the pipelines of the runs
 };
 
-// Calls `put` with each row that stays, in no order. The table is a run index's.
+// Calls `put` with each row that is kept, in no particular order. `table` must be a run index's.
+// Errors as Table; also `damaged` for a row that can't be decoded.
 Stored<void> for_each_kept_row(
     const Table& table, const KeptNouns& kept,
     const std::function<void(std::string_view key, std::string_view value)>& put);

@@ -14,7 +14,8 @@ Stored<std::optional<std::string>> MemoryTable::get(std::string_view key) const 
   return place->second;
 }
 
-// Copies what it visits first, so that the visitor sees the table as it was and may read it too.
+// Copies the rows before visiting them, so that the visitor sees one state of the table and may
+// read it.
 Stored<void> MemoryTable::scan(std::string_view prefix, std::string_view from, ScanOrder order,
                                const Visit& visit) const {
   std::vector<std::pair<std::string, std::string>> seen;

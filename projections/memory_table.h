@@ -1,4 +1,4 @@
-// The table in memory, for tests and offline tools.
+// An implementation of Table in memory, for tests and offline tools.
 #pragma once
 
 #include <map>

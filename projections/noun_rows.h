@@ -1,8 +1,8 @@
-// The skeleton that the indexes of runs and of cards share: one row for each, found by id, named by
-// lists (by status, by project), with the positions of its events; and the batch in which each row
-// is loaded once, changed by its events, and written once.
+// The structure that the indexes of runs and of cards share: one row per run or card (a "noun"),
+// found by id, listed by status and by project, with the positions of its events; and the batch, in
+// which each row is loaded once, changed by its events, and written once.
 //
-// What is of one noun only (labels, hours, policies, what is counted) is in its index.
+// Data that only one of the nouns has (labels, hours, policies, counts) is in its index.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@
 
 namespace signalbox {
 
-// Where the rows of a noun lie: the first bytes of their keys, which run_index_keys.h lists.
+// The first bytes of the keys under which a noun's rows are stored; run_index_keys.h lists them.
 struct RunRows {
   using Row = RunRow;
   static constexpr std::string_view name = "run";
@@ -32,7 +32,7 @@ struct RunRows {
   static constexpr char positions = 'e';
   static const RunId& id(const RunRow& row) { return row.run_id; }
   static Position first_position(const RunRow& row) { return row.started_position; }
-  // The lists that a run is in while it has this status.
+  // Returns the lists that a run is in while it has this status.
   static std::array<std::string, 1> lists(const RunRow& row, RunStatus status);
 };
 
@@ -45,51 +45,56 @@ struct CardRows {
   static constexpr char positions = 'v';
   static const CardId& id(const CardRow& row) { return row.card_id; }
   static Position first_position(const CardRow& row) { return row.submitted_position; }
+  // Returns the lists that a card is in while it has this status.
   static std::array<std::string, 2> lists(const CardRow& row, CardStatus status);
 };
 
-// What a batch makes of one row.
+// A row as changed by the current batch.
 template <class Row>
 struct ChangedRow {
   Row row;
-  std::optional<decltype(Row::status)> status_before;  // none: it is new in this batch
-  std::string positions;                               // of its events in this batch
-  Position first_position = 0;                         // the first and the last of these
-  Position last_position = 0;
+  std::optional<decltype(Row::status)> status_before;  // nullopt: the row is new in this batch
+  std::string positions;        // encoded positions of its events in this batch
+  Position first_position = 0;  // of its first event in this batch
+  Position last_position = 0;   // of its last event in this batch
 
   [[nodiscard]] bool has_new_status() const { return status_before != row.status; }
   void add_position(Position position);
 };
 
-// Instantiated for RunRows and CardRows.
+// The rows of one noun. Instantiated for RunRows and CardRows.
 template <class Noun>
 class NounRows {
  public:
   using Row = typename Noun::Row;
 
-  // The table outlives the rows.
+  // `table` must outlive this object.
   explicit NounRows(const Table& table) : table_(table) {}
 
-  // One batch, on one thread at a time: begin(), then add() or change() for each record, then put()
-  // each of changed(). Pointers and references last until the next add() or change().
+  // For each batch, on one thread at a time, call begin(), then add() or change() for each record,
+  // then put() for each of changed(). Pointers and references last until the next add() or
+  // change().
 
   void begin();
-  // The row of a noun that begins with this record.
+  // Adds the row of a noun whose first record is `record`.
   ChangedRow<Row>& add(const Record& record, Row row);
-  // The row of the noun that this record is of. `damaged` if there is none.
+  // Returns the row of the noun that the record belongs to, loaded if necessary. Fails with
+  // `damaged` if there is none.
   Stored<ChangedRow<Row>*> change(const Record& record);
   [[nodiscard]] std::vector<ChangedRow<Row>>& changed() { return changed_; }
-  // Puts the row, its positions, and its entries in the lists of the noun.
+  // Adds the row, its positions, and its entries in the noun's lists to `out`.
   void put(const ChangedRow<Row>& changed, TableBatch& out);
 
-  // The queries: any thread, beside a batch too.
+  // The queries below may be called on any thread, also concurrently with a batch.
 
+  // Returns a row; nullopt for an unknown id.
   [[nodiscard]] Stored<std::optional<Row>> find(const Uuid& id) const;
-  // The row whose first position lies under `key`.
+  // Returns the row whose first position is stored under `key`; nullopt if the key doesn't exist.
   [[nodiscard]] Stored<std::optional<Row>> find_by(std::string_view key) const;
+  // Returns a page of the rows in a list for which `matches` returns true.
   [[nodiscard]] Stored<RowPage<Row>> list(const PageRange& range,
                                           const std::function<bool(const Row&)>& matches) const;
-  // Where its events lie, ascending. Empty for an unknown one.
+  // Returns the positions of the noun's events, ascending; empty for an unknown one.
   [[nodiscard]] Stored<std::vector<Position>> positions(const Uuid& id) const;
 
  private:
@@ -97,18 +102,19 @@ class NounRows {
 
   const Table& table_;
   std::vector<ChangedRow<Row>> changed_;
+  // Index into changed_ by id.
   boost::unordered_flat_map<Uuid, std::size_t, UuidHash> place_of_;
-  std::size_t latest_ = 0;  // in changed_: most records follow one of the same noun
+  std::size_t latest_ = 0;  // index into changed_: most records follow one of the same noun
   std::string bytes_;
 };
 
-// An ascending list of positions in few bytes: each as the distance from the one before it, seven
-// bits a byte, lowest first.
+// A compact encoding of an ascending list of positions: each as the difference from the one before,
+// in LEB128 (seven bits per byte, lowest first).
 //
 // Appends `position`, where `before` is the one appended last (0 for the first).
 void append_position(std::string& list, Position before, Position position);
 
-// nullopt if the bytes aren't such a list.
+// Decodes such a list; returns nullopt if the bytes aren't one.
 std::optional<std::vector<Position>> decode_positions(std::string_view list);
 
 }  // namespace signalbox

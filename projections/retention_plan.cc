@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::size_t index_records_at_once = 32 * 1024;
 
-// The end of the last command all of whose records, and all before it, were written by then.
+// Returns the end of the last command such that its records, and all before them, were written by
+// until_ns.
 Stored<Position> horizon_of(const EventLog& log, std::int64_t until_ns) {
   Position younger = log.tail() + 1;
   TRY(log.scan(log.horizon().position + 1, log.tail(), [&](Record&& record) {
@@ -26,9 +27,9 @@ Stored<Position> horizon_of(const EventLog& log, std::int64_t until_ns) {
       [](const Commit& commit) { return commit.front().position - 1; });
 }
 
-// The state at the horizon; and in the table the read models.
-Stored<World> fold_to_horizon(const EventLog& log, Position horizon, Table& table) {
-  auto world = first_world(log);
+// Evolves the world to the horizon, and builds the read models at the horizon in `table`.
+Stored<World> evolve_to_horizon(const EventLog& log, Position horizon, Table& table) {
+  auto world = initial_world(log);
   if (!world) return world;
   RunIndex index(table);
   TRY(index.begin(log));
@@ -49,85 +50,88 @@ Stored<World> fold_to_horizon(const EventLog& log, Position horizon, Table& tabl
   return world;
 }
 
-// What is open at the horizon, or was changed after it.
-struct Staying {
+// The nouns that are open at the horizon or have records after it, and single records to keep.
+struct Retained {
   KeptNouns nouns;
   std::set<Position> positions;  // of records that the state of a project refers to
 };
 
-Stored<Staying> what_stays(const EventLog& log, const World& world, const Table& table) {
-  Staying staying;
-  for (const auto& [id, run] : world.runs) staying.nouns.runs.insert(id);
-  for (const auto& [id, card] : world.board.cards()) staying.nouns.cards.insert(id);
-  for (const auto& [loop, tick] : world.ticks) staying.nouns.ticks.insert(tick.token);
+Stored<Retained> find_retained(const EventLog& log, const World& world, const Table& table) {
+  Retained retained;
+  for (const auto& [id, run] : world.runs) retained.nouns.runs.insert(id);
+  for (const auto& [id, card] : world.board.cards()) retained.nouns.cards.insert(id);
+  for (const auto& [loop, tick] : world.ticks) retained.nouns.ticks.insert(tick.token);
   for (const auto& [digest, pinned] : world.pipelines) {
-    staying.nouns.pipelines.insert(digest);
+    retained.nouns.pipelines.insert(digest);
   }
   TRY(log.scan(world.position + 1, log.tail(), [&](Record&& record) {
     const Stream& stream = record.stream;
-    if (stream.kind == StreamKind::run) staying.nouns.runs.insert(stream.run_id);
-    if (stream.kind == StreamKind::card) staying.nouns.cards.insert(stream.run_id);
+    if (stream.kind == StreamKind::run) retained.nouns.runs.insert(stream.run_id);
+    if (stream.kind == StreamKind::card) retained.nouns.cards.insert(stream.run_id);
     return true;
   }));
-  // A card's latest run is what it shows.
+  // A card's row shows its latest run, so that run is kept with it.
   const CardIndex cards(table);
-  for (const CardId& id : staying.nouns.cards) {
+  for (const CardId& id : retained.nouns.cards) {
     const auto row = TRY(cards.find(id));
     if (!row) continue;
-    if (!row->run_id.is_nil()) staying.nouns.runs.insert(row->run_id);
-    if (!row->merge_run_id.is_nil()) staying.nouns.runs.insert(row->merge_run_id);
+    if (!row->run_id.is_nil()) retained.nouns.runs.insert(row->run_id);
+    if (!row->merge_run_id.is_nil()) retained.nouns.runs.insert(row->merge_run_id);
   }
   for (const auto& [name, project] : world.projects) {
     const auto refused = cards.policy_refused(name);
     const auto adopted = cards.policy_adopted(name);
     if (!refused || !adopted) return tl::unexpected((refused ? adopted : refused).error());
-    staying.positions.insert({*refused, *adopted});
+    retained.positions.insert({*refused, *adopted});
   }
-  return staying;
+  return retained;
 }
 
-// Goes over all that is there up to the horizon, and counts. An entry stays as a whole.
-Stored<void> choose_entries(const EventLog& log, const Staying& staying, RetentionPlan& plan) {
+// Reads all records up to the horizon that are still there, chooses the entries to keep, and
+// counts. Entries are kept as a whole.
+Stored<void> choose_entries(const EventLog& log, const Retained& retained, RetentionPlan& plan) {
   std::set<RunId> runs_kept;
   std::set<RunId> runs_dropped;
   std::set<CardId> cards_kept;
   std::vector<Position> wanted;
-  std::vector<std::pair<Position, Position>> redactions;  // of a record, told by another
+  // Position of a redacted record, position of its PayloadRedacted.
+  std::vector<std::pair<Position, Position>> redactions;
   std::uint64_t records = 0;
-  const auto look = [&](Record&& record) {
+  const auto visit = [&](Record&& record) {
     const RunId& id = record.stream.run_id;
-    bool stays = staying.positions.contains(record.position);
+    bool is_retained = retained.positions.contains(record.position);
     if (record.stream.kind == StreamKind::run) {
-      const bool kept = staying.nouns.runs.contains(id);
+      const bool kept = retained.nouns.runs.contains(id);
       (kept ? runs_kept : runs_dropped).insert(id);
-      stays = stays || kept;
-    } else if (record.stream.kind == StreamKind::card && staying.nouns.cards.contains(id)) {
+      is_retained = is_retained || kept;
+    } else if (record.stream.kind == StreamKind::card && retained.nouns.cards.contains(id)) {
       cards_kept.insert(id);
-      stays = true;
+      is_retained = true;
     }
-    if (stays) wanted.push_back(record.position);
+    if (is_retained) wanted.push_back(record.position);
     if (const auto* redacted = event_as<PayloadRedacted>(record.event)) {
       redactions.emplace_back(redacted->redacted_position, record.position);
     }
     ++records;
-    plan.is_worth_it = plan.is_worth_it || (record.position >= plan.from &&
-                                            event_as<HistoryDropped>(record.event) == nullptr);
+    plan.has_new_records =
+        plan.has_new_records ||
+        (record.position >= plan.from && event_as<HistoryDropped>(record.event) == nullptr);
     return true;
   };
   Stored<Position> scanned = 0;
   for (const PositionRange& range : log.horizon().kept) {
-    if (scanned) scanned = log.scan(range.first, range.last, look);
+    if (scanned) scanned = log.scan(range.first, range.last, visit);
   }
-  if (scanned) scanned = log.scan(plan.from, plan.horizon, look);
+  if (scanned) scanned = log.scan(plan.from, plan.horizon, visit);
   if (!scanned) return tl::unexpected(scanned.error());
-  // What vouches for the place of a payload that was erased stays with the record. An
-  // entry stays as a whole, so it is enough that any record of it does.
-  for (const auto& [redacted, told_at] : redactions) {
+  // The event that authenticates a redaction is kept if the redacted record is. Entries are kept as
+  // a whole, so any kept record of the entry suffices.
+  for (const auto& [redacted, event_position] : redactions) {
     const auto commit = log.read_commit(redacted);
-    if (!commit) continue;  // it was dropped before
+    if (!commit) continue;  // the redacted record was dropped earlier
     const auto place = std::lower_bound(wanted.begin(), wanted.end(), commit->front().position);
     if (place == wanted.end() || *place > commit->back().position) continue;
-    wanted.insert(std::upper_bound(wanted.begin(), wanted.end(), told_at), told_at);
+    wanted.insert(std::upper_bound(wanted.begin(), wanted.end(), event_position), event_position);
   }
   for (const Position position : wanted) {
     if (!plan.drop.kept.empty() && position <= plan.drop.kept.back().last) continue;
@@ -151,10 +155,10 @@ Stored<RetentionPlan> plan_retention(const EventLog& log, std::int64_t until_ns,
   plan.horizon = horizon;
   plan.drop.position = horizon;
   if (plan.horizon < plan.from) return plan;
-  const auto world = TRY(fold_to_horizon(log, plan.horizon, scratch));
-  const auto staying = TRY(what_stays(log, world, scratch));
-  TRY(choose_entries(log, staying, plan));
-  auto base = TRY(encode_base(world, scratch, staying.nouns));
+  const auto world = TRY(evolve_to_horizon(log, plan.horizon, scratch));
+  const auto retained = TRY(find_retained(log, world, scratch));
+  TRY(choose_entries(log, retained, plan));
+  auto base = TRY(encode_base(world, scratch, retained.nouns));
   plan.drop.base = std::move(base);
   return plan;
 }

@@ -25,15 +25,15 @@
 namespace signalbox {
 namespace {
 
-// Before all keys of read models, which begin with a letter.
+// Sorts before all keys of read models, which begin with a letter.
 constexpr std::string_view state_key("\0state", 6);
 
 rocksdb::Slice slice(std::string_view bytes) { return {bytes.data(), bytes.size()}; }
 std::string_view view(const rocksdb::Slice& bytes) { return {bytes.data(), bytes.size()}; }
 
-// When to go on after an error is decided by who writes (reopen). RocksDB's own recovery
-// from a full disk goes on with a file that couldn't be written, and aborts the process over that.
-class NoOwnRecovery final : public rocksdb::EventListener {
+// The writer decides when to continue after an error (reopen). RocksDB's automatic recovery from a
+// full disk continues with a file that couldn't be written, and then aborts the process.
+class NoAutoRecovery final : public rocksdb::EventListener {
  public:
   void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason, rocksdb::Status,
                             bool* auto_recovery) override {
@@ -45,7 +45,8 @@ rocksdb::Options table_options(const std::filesystem::path& directory) {
   rocksdb::BlockBasedTableOptions blocks;
   blocks.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
   blocks.block_cache = rocksdb::NewLRUCache(32 << 20);
-  // Indexes and filters of old runs make room like any other block: memory doesn't follow history.
+  // Indexes and filters of old runs can be evicted like any other block, so memory doesn't grow
+  // with history.
   blocks.cache_index_and_filter_blocks = true;
   blocks.pin_l0_filter_and_index_blocks_in_cache = true;
 
@@ -57,17 +58,17 @@ rocksdb::Options table_options(const std::filesystem::path& directory) {
   options.max_total_wal_size = 64 << 20;
   options.max_background_jobs = 2;
   options.max_open_files = 256;
-  // Keys of one kind come in nearly ascending order, and one thread writes: the memtable finds the
-  // place of an insert from the last one of the kind (a letter and a byte that may tell it
-  // further).
+  // Keys of one kind come in nearly ascending order, and one thread writes. With the kind (a
+  // letter, and a byte that may refine it) as the prefix, the memtable starts the search for an
+  // insert at the last one.
   options.allow_concurrent_memtable_write = false;
   options.memtable_insert_with_hint_prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(2));
-  // Index entries of passing states are erased soon: without this, a scan of "running" walks over
-  // the tombstones of all that ran.
+  // Index entries of transient states are erased soon. Without this, a scan of "running" reads the
+  // tombstones of all runs there ever were.
   options.table_properties_collector_factories.push_back(
       rocksdb::NewCompactOnDeletionCollectorFactory(4096, 2048));
-  options.listeners.push_back(std::make_shared<NoOwnRecovery>());
-  // RocksDB's own aborts the process at its second warning on a full disk.
+  options.listeners.push_back(std::make_shared<NoAutoRecovery>());
+  // RocksDB's own logger aborts the process at its second warning on a full disk.
   options.info_log = rocks_info_log(directory);
   return options;
 }
@@ -88,7 +89,8 @@ StoreError error_of(const rocksdb::Status& status, const std::filesystem::path& 
   return error;
 }
 
-// Of opening it again after a full disk: what its write-ahead log holds goes to a table then.
+// Free space needed to reopen after a full disk: the contents of the write-ahead log are then
+// written to a table.
 constexpr std::uint64_t resume_bytes_min = 32 << 20;
 
 tl::unexpected<StoreError> closed(const std::filesystem::path& directory) {
@@ -98,13 +100,13 @@ tl::unexpected<StoreError> closed(const std::filesystem::path& directory) {
   return tl::unexpected(std::move(error));
 }
 
-// Whether a database can be written there at present.
-Stored<void> try_directory(const std::filesystem::path& directory) {
+// Fails with `full` or `io` unless a database in `directory` could be written at present.
+Stored<void> check_writable(const std::filesystem::path& directory) {
   const std::filesystem::path file = directory / "can-be-written";
   auto written = replace_file(file, "1");
   std::error_code ignored;
   std::filesystem::remove(file, ignored);
-  std::error_code unknown;  // then it is the greatest number there is: try
+  std::error_code unknown;  // on an error `available` is the maximum value, so the attempt is made
   if (written && std::filesystem::space(directory, unknown).available < resume_bytes_min) {
     return store_failure(StoreError::Kind::full,
                          "too little space left on device: " + directory.string(),
@@ -126,14 +128,15 @@ struct RocksTable::State {
   std::filesystem::path directory;
   std::uint32_t format = 0;
   std::atomic<Position> applied = 0;
-  rocksdb::WriteBatch batch;  // keeps its buffer
+  rocksdb::WriteBatch batch;  // a member to reuse its buffer
 
-  // Whoever reads holds it for as long, so that it isn't closed under them. nullptr: it is closed.
+  // Returns the open database; nullptr while it is closed. Readers keep the pointer during a read,
+  // so that the database isn't destroyed under them.
   [[nodiscard]] std::shared_ptr<rocksdb::DB> opened() const {
     const std::lock_guard lock(mutex);
     return database;
   }
-  // When nobody reads any more; reads are short.
+  // Closes the database after blocking until no reader uses it; reads are short.
   void close();
   Stored<void> open(bool read_only);
 
@@ -246,7 +249,7 @@ Stored<void> RocksTable::write(const TableBatch& batch, Position applied) {
   rocksdb::WriteBatch& out = state_->batch;
   out.Clear();
   batch.for_each([&out](std::string_view key, std::optional<std::string_view> value) {
-    // Fails only past the batch's size limit, and none is set.
+    // Fails only beyond the batch's size limit, and none is set.
     if (value) {
       out.Put(slice(key), slice(*value)).PermitUncheckedError();
     } else {
@@ -260,14 +263,14 @@ Stored<void> RocksTable::write(const TableBatch& batch, Position applied) {
     const auto database = state_->opened();
     status = database->Write({}, &out);
   }
-  if (!status.ok()) return read_on(error_of(status, state_->directory));
+  if (!status.ok()) return reopen_read_only(error_of(status, state_->directory));
   state_->applied = applied;
   return {};
 }
 
-// RocksDB can't go on with a write-ahead log that it couldn't write. It is closed and read on
-// without writing, which needs no space.
-Stored<void> RocksTable::read_on(StoreError refusal) {
+// RocksDB can't continue with a write-ahead log that it failed to write. The database is closed and
+// reopened for reading only, which needs no space.
+Stored<void> RocksTable::reopen_read_only(StoreError refusal) {
   state_->refusal = refusal;
   state_->close();
   if (auto ok = state_->open(/*read_only=*/true); !ok) refusal.message += "; " + ok.error().message;
@@ -278,10 +281,10 @@ Position RocksTable::applied() const { return state_->applied; }
 
 Stored<void> RocksTable::reopen() {
   if (!state_->refusal) return {};
-  if (auto ok = try_directory(state_->directory); !ok) return ok;
+  if (auto ok = check_writable(state_->directory); !ok) return ok;
   state_->close();
   auto again = open_or_recreate(state_->directory, state_->format);
-  if (!again) return read_on(std::move(again.error()));
+  if (!again) return reopen_read_only(std::move(again.error()));
   State& fresh = *again->table->state_;
   const std::lock_guard lock(state_->mutex);
   state_->database = std::move(fresh.database);

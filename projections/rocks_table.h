@@ -1,5 +1,5 @@
-// The table in a RocksDB of its own. It is disposable: whatever is wrong with it, it is deleted and
-// computed again from the log.
+// The implementation of Table in a RocksDB database of its own. It is disposable: if anything is
+// wrong with it, it is deleted and recomputed from the log.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,13 @@ class RocksTable final : public Table {
  public:
   struct Opened {
     std::unique_ptr<RocksTable> table;
-    std::string recreated_because;  // empty: it is the one that was there, or the first one
+    // Empty: the existing table was opened, or the first one created.
+    std::string recreated_because;
   };
 
-  // Opens the table in `directory`, or a new one. One that can't be read, or whose content has
-  // another format number, is deleted and made anew; the answer says why. `in_use` if another
-  // process has it open, `full` or `io` if not even a new one can be made.
+  // Opens the table in `directory`, or creates one. A table that can't be read, or has another
+  // format number, is deleted and recreated; the result has the reason. Fails with `in_use` if
+  // another process has it open, and with `full` or `io` if not even a new one can be created.
   static Stored<Opened> open_or_recreate(const std::filesystem::path& directory,
                                          std::uint32_t format);
   ~RocksTable() override;
@@ -30,9 +31,9 @@ class RocksTable final : public Table {
                     const Visit& visit) const override;
   Stored<void> write(const TableBatch& batch, Position applied) override;
   [[nodiscard]] Position applied() const override;
-  // After a write failed, the database is open for reading only, until this finds that its
-  // directory can be written, and opens it anew. Reads fail with `io` for that moment. One that
-  // can't be read then is made anew, and empty.
+  // After a failed write the database is open for reading only until this call finds the directory
+  // writable and reopens it. Reads fail with `io` meanwhile. If the table can't be read then, it is
+  // recreated empty.
   Stored<void> reopen() override;
 
  private:
@@ -41,7 +42,7 @@ class RocksTable final : public Table {
   explicit RocksTable(std::unique_ptr<State> state);
   static Stored<std::unique_ptr<State>> open(const std::filesystem::path& directory,
                                              std::uint32_t format);
-  Stored<void> read_on(StoreError refusal);
+  Stored<void> reopen_read_only(StoreError refusal);
 
   std::unique_ptr<State> state_;
 };

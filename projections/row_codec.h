@@ -1,5 +1,5 @@
-// Rows of read models as bytes: their Describe listing through cereal, and how one is read from its
-// table. Internal: sources only.
+// Encodes rows of read models by their Describe listing through cereal, and reads them from a
+// table. Internal: included by sources only.
 #pragma once
 
 #include <exception>
@@ -22,6 +22,7 @@ std::string encode_row(const Row& row) {
   return bytes;
 }
 
+// Fails with `damaged` if `bytes` aren't exactly one such row.
 template <described::Described Row>
 Stored<Row> decode_row(std::string_view bytes) {
   Row row{};
@@ -34,7 +35,7 @@ Stored<Row> decode_row(std::string_view bytes) {
   return row;
 }
 
-// Nothing where there is no such key.
+// Reads a row; returns nullopt if the key doesn't exist.
 template <described::Described Row>
 Stored<std::optional<Row>> read_row(const Table& table, std::string_view key) {
   const auto bytes = TRY(table.get(key));
@@ -43,7 +44,7 @@ Stored<std::optional<Row>> read_row(const Table& table, std::string_view key) {
   return std::move(row);
 }
 
-// The position that a key leads to; 0 where there is no such key.
+// Returns the position stored under `key`; 0 if the key doesn't exist.
 inline Stored<Position> read_position(const Table& table, std::string_view key) {
   const auto bytes = TRY(table.get(key));
   return bytes ? run_index_keys::trailing_number(*bytes) : 0;

@@ -1,4 +1,4 @@
-// A page of the rows that a list in a table names, newest first, and how it is read.
+// Pages of the rows that a list in a table refers to, newest first.
 #pragma once
 
 #include <cstddef>
@@ -15,46 +15,48 @@
 
 namespace signalbox {
 
-// List entries that one page looks at, at most; then it is given with fewer rows and a cursor.
+// Maximum number of list entries visited for one page; a page that reaches it has fewer rows and a
+// cursor.
 inline constexpr std::size_t page_entries_max = 10'000;
 
 template <class Row>
 struct RowPage {
   std::vector<Row> rows;     // newest first
-  Position next_cursor = 0;  // 0: there are no more
+  Position next_cursor = 0;  // 0: there are no more rows
 };
 
 struct PageRange {
-  std::string list;  // what the keys of its entries begin with; a position follows
+  std::string list;  // key prefix of the list's entries; a position follows it
+  // Positions of the entries, inclusive.
   Position first = 0;
   Position last = std::numeric_limits<Position>::max();
-  std::size_t limit = 0;  // of rows
+  std::size_t limit = 0;  // maximum number of rows
 
-  // Narrows the range to what comes before `cursor`; 0 leaves it as it is.
+  // Narrows the range to the positions before `cursor`; 0 leaves it unchanged.
   void end_before(Position cursor) {
     if (cursor != 0 && cursor - 1 < last) last = cursor - 1;
   }
 };
 
-// Calls `row_at(position, value)` with the entries of the range, the latest first, and keeps the
-// rows for which `matches` holds. An entry without a row is passed over.
+// Reads a page: calls `row_at(position, value)` with the entries of the range, latest first, and
+// keeps the rows for which `matches` returns true. Skips an entry without a row.
 template <class Row, class RowAt, class Matches>
 Stored<RowPage<Row>> read_page(const Table& table, const PageRange& range, RowAt&& row_at,
                                Matches&& matches) {
   RowPage<Row> page;
   if (range.limit == 0 || range.last < range.first) return page;
   std::optional<StoreError> failure;
-  Position looked_at = 0;
-  std::size_t looks = 0;
+  Position last_visited = 0;
+  std::size_t visited = 0;
   const auto visit = [&](std::string_view key, std::string_view value) {
     const Position position = run_index_keys::trailing_number(key);
     if (position < range.first) return false;
-    if (page.rows.size() == range.limit || looks == page_entries_max) {
-      page.next_cursor = looked_at;
+    if (page.rows.size() == range.limit || visited == page_entries_max) {
+      page.next_cursor = last_visited;
       return false;
     }
-    looked_at = position;
-    ++looks;
+    last_visited = position;
+    ++visited;
     Stored<std::optional<Row>> row = row_at(position, value);
     if (!row) {
       failure = std::move(row.error());

@@ -8,7 +8,7 @@
 namespace signalbox {
 namespace {
 
-bool may_end_a_station(const Event& event) {
+bool may_end_station(const Event& event) {
   return event_as<StationSucceeded>(event) != nullptr || event_as<RunFailed>(event) != nullptr ||
          event_as<RunCanceled>(event) != nullptr;
 }
@@ -70,14 +70,14 @@ std::shared_ptr<const Run> fold_ended_plan(std::span<const Record> records,
   for (const Record& record : records) {
     std::shared_ptr<Run> before;
     if (const Run* run = evolving.run();
-        run != nullptr && run->plan && may_end_a_station(record.event)) {
+        run != nullptr && run->plan && may_end_station(record.event)) {
       before = std::make_shared<Run>(*run);
     }
     evolving.evolve(record);
     if (before == nullptr) continue;
     if (!station.empty() && before->definition().name != station) continue;
     before->attempt.reset();
-    // One that succeeds does it with this event, any other did it with the one before.
+    // A station that succeeded did so with this event; any other ended with the event before.
     if (event_as<StationSucceeded>(record.event) != nullptr) {
       before->station().status = StationStatus::succeeded;
     }

@@ -68,8 +68,8 @@ Stored<void> RunIndex::reopen() { return table_.reopen(); }
 std::optional<std::string> RunIndex::held() const { return table_.held(); }
 
 Stored<void> RunIndex::begin(const EventLog& log) {
-  if (applied() == 0) return begin_with_base(table_, log);
-  const auto same = TRY(begins_as(table_, log));
+  if (applied() == 0) return load_base_rows(table_, log);
+  const auto same = TRY(matches_base(table_, log));
   if (!same) return damaged("rows of records that have been dropped from the log");
   return {};
 }
@@ -106,7 +106,7 @@ Stored<RunCounts> RunIndex::counts() const {
 }
 
 // Narrows the range to the positions at which runs of the filter's times can have started. The wall
-// clock may jump back, so all hours between them are looked at; there are 8,766 in a year.
+// clock may jump back, so every hour in between is read; a year has 8,766.
 Stored<void> RunIndex::narrow_to_hours(PageRange& range, const RunFilter& filter) const {
   if (!filter.started_from_ns && !filter.started_until_ns) return {};
   range.first = range.last;
@@ -126,8 +126,8 @@ Stored<void> RunIndex::narrow_to_hours(PageRange& range, const RunFilter& filter
       });
 }
 
-// The list that has the fewest entries, as far as that is known without looking: of a status that
-// few runs have, then of a label, then of a project, then of any status; else the rows.
+// Returns the list that is likely the shortest, estimated without reading: of a status that few
+// runs have, then of a label, of a project, of any status; otherwise all rows.
 Stored<std::string> RunIndex::list_for(const RunFilter& filter) const {
   if (filter.status) {
     const auto known = TRY(counts());

@@ -1,9 +1,9 @@
-// The read model of all runs there ever were: found by id and idempotency key, listed by status,
-// project, label and time, and where the events of each lie in the log.
+// The read model of all runs there ever were: finds them by id and idempotency key; lists them by
+// status, project, label and time; knows the positions of each run's events.
 //
-// It follows the log in batches: each run that a batch concerns is loaded once, folded, and written
-// once. What it says is true of applied(), which lags behind the log's tail. The ledgers of ticks
-// and of strategies and the index of cards share its table.
+// It follows the log in batches: each run that a batch concerns is loaded once, changed by its
+// events, and written once. Its contents are as of applied(), which lags behind the log's tail. The
+// tick ledger, the strategy ledger and the card index share its table.
 #pragma once
 
 #include <cstddef>
@@ -33,6 +33,7 @@ struct RunFilter {
   std::optional<std::int64_t> started_from_ns;               // UTC, inclusive
   std::optional<std::int64_t> started_until_ns;              // UTC, exclusive
 
+  // Returns whether the row matches all criteria that are set.
   [[nodiscard]] bool matches(const RunRow& row) const;
 };
 
@@ -46,6 +47,7 @@ struct RunCounts {
   std::uint64_t canceled = 0;
   std::uint64_t paused = 0;
 
+  // Return the count of a status.
   [[nodiscard]] std::uint64_t& of(RunStatus status);
   [[nodiscard]] std::uint64_t of(RunStatus status) const {
     return const_cast<RunCounts*>(this)->of(status);
@@ -56,43 +58,44 @@ BOOST_DESCRIBE_STRUCT(RunCounts, (), (queued, running, succeeded, failed, cancel
 
 class RunIndex {
  public:
-  // The number of the layout in the table: goes up with every change of it or of its rows.
+  // Format number of the table's layout; increases with every change of the layout or of its rows.
   static constexpr std::uint32_t format = 5;
 
-  // The table outlives the index.
+  // `table` must outlive the index.
   explicit RunIndex(Table& table);
   RunIndex(const RunIndex&) = delete;
   RunIndex& operator=(const RunIndex&) = delete;
   ~RunIndex();
 
-  // Makes a new index begin with what `log` begins with. `damaged` for one that began otherwise,
+  // Starts a new index from the base of `log`. Fails with `damaged` for an index that was started
   // before records were dropped from the log.
   Stored<void> begin(const EventLog& log);
-  // Applies the records at applied() + 1, …; those up to applied() are skipped. `damaged` means
-  // that the table doesn't fit the log: delete it and start again. One thread at a time.
+  // Applies the records at applied() + 1, …; skips those up to applied(). `damaged` means that the
+  // table doesn't fit the log and must be deleted and rebuilt. One thread at a time.
   Stored<void> apply(std::span<const Record> records);
   [[nodiscard]] Position applied() const;
-  // The table's: see there.
+  // Forward to the table, see Table.
   Stored<void> reopen();
   [[nodiscard]] std::optional<std::string> held() const;
 
-  // The queries below: any thread, beside apply() too.
+  // The queries below may be called on any thread, also concurrently with apply().
 
+  // Return nullopt if there is none.
   [[nodiscard]] Stored<std::optional<RunRow>> find(const RunId& run_id) const;
   [[nodiscard]] Stored<std::optional<RunRow>> find_by_idempotency_key(std::string_view key) const;
   [[nodiscard]] Stored<std::optional<PipelineDefinition>> find_pipeline(const Digest& digest) const;
 
-  // At most `limit` matching runs that started before `cursor` (0: all), newest first. Pages that
-  // follow a cursor don't overlap or leave anything out, whatever starts in between.
+  // Returns at most `limit` matching runs that started before `cursor` (0: all), newest first.
+  // Pages that follow a cursor neither overlap nor omit anything, even if runs start in between.
   [[nodiscard]] Stored<RunPage> list(const RunFilter& filter, std::size_t limit,
                                      Position cursor = 0) const;
   [[nodiscard]] Stored<RunCounts> counts() const;
 
-  // Where the run's events lie, ascending, heartbeats left out: so a timeline costs what happened,
-  // not how long it took. Empty for an unknown run.
+  // Returns the positions of the run's events, ascending, without heartbeats, so that the cost of a
+  // timeline depends on what happened and not on how long it took. Empty for an unknown run.
   [[nodiscard]] Stored<std::vector<Position>> run_positions(const RunId& run_id) const;
 
-  // As of the same position.
+  // Read models in the same table, as of the same position.
   [[nodiscard]] const TickLedger& ticks() const { return ticks_; }
   [[nodiscard]] const StrategyLedger& strategies() const { return strategies_; }
   [[nodiscard]] const CardIndex& cards() const { return cards_; }
@@ -108,7 +111,7 @@ class RunIndex {
   TickLedger ticks_;
   StrategyLedger strategies_;
   CardIndex cards_;
-  std::unique_ptr<Batch> batch_;  // kept for its buffers
+  std::unique_ptr<Batch> batch_;  // a member to reuse its buffers
 };
 
 }  // namespace signalbox

@@ -1,5 +1,5 @@
-// A batch of records on its way into the run index: the runs that it concerns, each loaded once.
-// Internal to the index: sources include this, headers don't.
+// A batch of records that is applied to the run index: loads each run concerned once. Internal to
+// the index: included by sources, not by headers.
 #pragma once
 
 #include <map>
@@ -19,7 +19,7 @@ class RunIndex::Batch {
 
   void begin();
   Stored<void> apply(const Record& record);
-  // Writes what came of the records, with `applied`.
+  // Writes the changed rows and the position `applied` to the table.
   Stored<void> write(Position applied);
 
  private:
@@ -30,8 +30,9 @@ class RunIndex::Batch {
 
   RunIndex& index_;
   TableBatch out_;
+  // The least and the greatest position of a start, by hour.
   std::map<std::uint64_t, std::pair<Position, Position>> hours_;
-  // Definitions seen lately; emptied when it has grown past what is in use.
+  // Cache of definitions seen recently; emptied when it exceeds its limit.
   boost::unordered_flat_map<Digest, PipelineDefinition, DigestHash> pipelines_;
 };
 

@@ -1,4 +1,4 @@
-// How the run index lies in its table. Internal to projections/.
+// The keys of the run index in its table. Internal to projections/.
 //
 //   r <started>                  the row, by the position of its RunStarted
 //   i <run id>                   <started>
@@ -26,8 +26,8 @@
 //   z <project>                  the position of its latest PolicyAdopted
 //   b                            the position of the HistoryDropped whose base the rows began with
 //
-// Positions and hours are 8 bytes, big endian, so that their order is that of the bytes. Texts
-// have their length in a byte before them (limits.h bounds them below 256).
+// Positions and hours are 8 bytes, big endian, so that keys sort by them. Texts are preceded by
+// their length in one byte (limits.h bounds them below 256).
 #pragma once
 
 #include <cstdint>
@@ -44,7 +44,7 @@ inline void append_big_endian(std::string& out, std::uint64_t number) {
   }
 }
 
-// The number in the last 8 bytes.
+// Returns the number in the last 8 bytes; 0 if there are fewer.
 inline std::uint64_t trailing_number(std::string_view bytes) {
   std::uint64_t number = 0;
   if (bytes.size() < 8) return 0;
@@ -72,7 +72,7 @@ std::string raw(char kind, const Bytes& id) {
   return key;
 }
 
-// A list's key, or where it begins: its kind and the text that its entries have in common.
+// Returns a list's key prefix: its kind and the text that its entries have in common.
 inline std::string text(char kind, std::string_view text) {
   std::string key(1, kind);
   append_text(key, text);
@@ -91,7 +91,7 @@ inline std::string label(std::string_view name, std::string_view value) {
   return key;
 }
 
-// Times before 1970 come first, too.
+// Returns the hour of a time, offset so that times before 1970 also sort first.
 inline std::uint64_t hour_of(std::int64_t time_ns) {
   constexpr std::int64_t hour_ns = 3'600'000'000'000;
   const std::int64_t hour = time_ns / hour_ns - (time_ns % hour_ns < 0 ? 1 : 0);
@@ -100,6 +100,6 @@ inline std::uint64_t hour_of(std::int64_t time_ns) {
 inline std::string hour(std::uint64_t hour) { return numbered("h", hour); }
 
 inline constexpr std::string_view counts = "c";
-inline constexpr std::string_view begun_with = "b";
+inline constexpr std::string_view base_position = "b";
 
 }  // namespace signalbox::run_index_keys

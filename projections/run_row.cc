@@ -22,7 +22,7 @@ void end_run(RunRow& row, const Record& record) {
   stop_waiting(row);
 }
 
-void take_error(RunRow& row, std::string_view code, std::string_view message) {
+void set_error(RunRow& row, std::string_view code, std::string_view message) {
   row.error_code = code;
   row.error_message = message;
 }
@@ -34,7 +34,7 @@ struct ApplyToRunRow {
   void operator()(const RunStarted&) const { SIGNALBOX_CHECK(!"a run starts once"); }
   void operator()(const RunSucceeded&) const { end_run(row, record); }
   void operator()(const RunFailed& event) const {
-    take_error(row, event.code, event.message);
+    set_error(row, event.code, event.message);
     end_run(row, record);
   }
   void operator()(const RunCancelRequested& event) const {
@@ -42,11 +42,11 @@ struct ApplyToRunRow {
     row.error_message = event.reason;
   }
   void operator()(const RunCanceled& event) const {
-    take_error(row, "", event.reason);
+    set_error(row, "", event.reason);
     end_run(row, record);
   }
 
-  // The station and its attempts stay as they are.
+  // The station and its attempts are kept.
   void operator()(const RunRetried&) const {
     row.station_status = *next_status(row.station_status, RunRetried::tag.number);
     row.cancel_requested = false;
@@ -72,7 +72,7 @@ struct ApplyToRunRow {
   void operator()(const RunBudgetRaised&) const {}
   void advance() const {
     stop_waiting(row);
-    take_error(row, "", "");
+    set_error(row, "", "");
     row.error_class.reset();
     if (row.station_index + 1 == row.stations) return;
     ++row.station_index;
@@ -82,7 +82,7 @@ struct ApplyToRunRow {
     row.worker.clear();
   }
   void operator()(const StationAttemptFailed& event) const {
-    take_error(row, event.failure.code, event.failure.message);
+    set_error(row, event.failure.code, event.failure.message);
     row.error_class = event.failure.error_class;
     wait(row, WaitReason::backoff, event.retry_at_ns);
   }
@@ -122,7 +122,7 @@ tl::unexpected<StoreError> misfit(const RunRow& row, const Record& record) {
 RunRow row_of(const Record& record, const RunStarted& event, const PipelineDefinition& pipeline) {
   RunRow row;
   row.run_id = record.stream.run_id;
-  row.goal = utf8_beginning(event.goal, RunRow::goal_bytes_max);
+  row.goal = utf8_prefix(event.goal, RunRow::goal_bytes_max);
   row.project = event.project;
   row.labels = event.labels;
   row.idempotency_key = event.idempotency_key;

@@ -1,4 +1,4 @@
-// One line about a run, open or ended: what a list shows. Folded from the run's events.
+// The row of a run, open or ended, as lists show it. Computed by applying the run's events.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,8 @@
 namespace signalbox {
 
 struct RunRow {
-  static constexpr std::size_t goal_bytes_max = 256;  // a longer goal is cut, between characters
+  // Longer goals are truncated at a character boundary.
+  static constexpr std::size_t goal_bytes_max = 256;
 
   RunId run_id{};
   RunStatus status = RunStatus::queued;
@@ -27,29 +28,30 @@ struct RunRow {
   std::string idempotency_key;
   Digest request_digest;
   Digest pipeline_digest;
-  std::string pipeline;  // its name
+  std::string pipeline;  // name of the pipeline
 
-  // The station that is next or under way, or that the run ended with.
+  // The current station (next or in progress), or the one that the run ended with.
   std::string station;
   StationStatus station_status = StationStatus::pending;
   std::uint32_t station_index = 0;
-  std::uint32_t stations = 0;              // how many there are
-  std::uint32_t attempts = 0;              // of that station
-  std::string worker;                      // of its latest attempt
-  Strategy strategy = Strategy::original;  // likewise
+  std::uint32_t stations = 0;              // number of stations
+  std::uint32_t attempts = 0;              // number of attempts of the current station
+  std::string worker;                      // worker of its latest attempt
+  Strategy strategy = Strategy::original;  // strategy of its latest attempt
+  // UTC; 0: no set time.
   std::int64_t waiting_until_ns = 0;
-  std::optional<WaitReason> waiting;  // why it waits, while it does
-  // Of the latest failed attempt of this station, however the run went on from there.
+  std::optional<WaitReason> waiting;  // reason while the station waits; else nullopt
+  // Error class of the latest failed attempt of this station, regardless of how the run continued.
   std::optional<ErrorClass> error_class;
 
-  std::string error_code;     // of a failed run, or the latest failed attempt of this station
-  std::string error_message;  // likewise; of a canceled run the reason
+  std::string error_code;     // of a failed run, or of the latest failed attempt of this station
+  std::string error_message;  // for a person; for a canceled run, the reason
   bool cancel_requested = false;
-  std::string paused_reason;  // while it is paused
+  std::string paused_reason;  // empty unless it is paused
 
   std::int64_t started_at_ns = 0;  // UTC
-  std::int64_t updated_at_ns = 0;  // heartbeats don't count
-  std::int64_t ended_at_ns = 0;    // 0: open
+  std::int64_t updated_at_ns = 0;  // of its latest event that isn't a heartbeat; UTC
+  std::int64_t ended_at_ns = 0;    // UTC; 0: open
   Position started_position = 0;
   Position last_position = 0;  // of its latest event that isn't a heartbeat
   Position ended_position = 0;
@@ -63,11 +65,11 @@ BOOST_DESCRIBE_STRUCT(RunRow, (),
                        error_code, error_message, cancel_requested, paused_reason, started_at_ns,
                        updated_at_ns, ended_at_ns, started_position, last_position, ended_position))
 
-// The row of a run that has just started.
+// Returns the row of a run that has just started.
 RunRow row_of(const Record& record, const RunStarted& event, const PipelineDefinition& pipeline);
 
-// What a later event of the run makes of its row. After StationSucceeded `station` is empty until
-// the next claim names it. `damaged` if the row isn't one that such an event can follow.
+// Applies a later event of the run to its row. After StationSucceeded `station` is empty until the
+// next claim names it. Fails with `damaged` if that event can't follow the row.
 Stored<void> apply(RunRow& row, const Record& record);
 
 }  // namespace signalbox

@@ -13,13 +13,13 @@ std::string enumerator_text(Enum value) {
   return boost::describe::enum_to_string(value, "unknown");
 }
 
-// What isn't known isn't told.
-void tell_text(SpanAttributes& attributes, const char* key, const std::string& value) {
+// Adds an attribute unless the value is empty, i.e. not known.
+void add_text(SpanAttributes& attributes, const char* key, const std::string& value) {
   if (!value.empty()) attributes.emplace_back(key, value);
 }
 
 template <class Number>
-void tell_number(SpanAttributes& attributes, const char* key, Number value) {
+void add_number(SpanAttributes& attributes, const char* key, Number value) {
   if (value != 0) attributes.emplace_back(key, static_cast<std::int64_t>(value));
 }
 
@@ -34,10 +34,10 @@ std::string type_name(const T&) {
 
 }  // namespace
 
-// One record's turn.
-class RunTrace::Fold {
+// Applies one record to the trace.
+class RunTrace::RecordVisitor {
  public:
-  Fold(RunTrace& trace, const Record& record, std::vector<TraceSpan>& ended)
+  RecordVisitor(RunTrace& trace, const Record& record, std::vector<TraceSpan>& ended)
       : trace_(trace), record_(record), ended_(ended) {}
 
   void operator()(const RunStarted& event) {
@@ -46,9 +46,9 @@ class RunTrace::Fold {
     trace_.project_ = event.project;
     SpanAttributes& attributes = trace_.run_attributes_;
     attributes.emplace_back("signalbox.run.id", to_string(id));
-    tell_text(attributes, "signalbox.pipeline.name", trace_.pipeline_->name);
+    add_text(attributes, "signalbox.pipeline.name", trace_.pipeline_->name);
     attributes.emplace_back("signalbox.pipeline.digest", to_hex(event.pipeline_digest));
-    tell_text(attributes, "signalbox.project", event.project);
+    add_text(attributes, "signalbox.project", event.project);
     if (trace_.card_) attributes.emplace_back("signalbox.card.id", to_string(*trace_.card_));
     for (const auto& [name, value] : event.labels) {
       attributes.emplace_back("signalbox.label." + name, value);
@@ -58,9 +58,9 @@ class RunTrace::Fold {
   void operator()(const RunRetried& event) {
     const SpanId id = run_span_id(record_.stream.run_id, record_.position);
     open_run(id, trace_.root_, "retry " + trace_.pipeline_->name);
-    tell_text(trace_.run_->attributes, "signalbox.retry.station", event.station);
-    tell_text(trace_.run_->attributes, "signalbox.retry.reason", event.reason);
-    tell_text(trace_.run_->attributes, "signalbox.actor", record_.actor);
+    add_text(trace_.run_->attributes, "signalbox.retry.station", event.station);
+    add_text(trace_.run_->attributes, "signalbox.retry.reason", event.reason);
+    add_text(trace_.run_->attributes, "signalbox.actor", record_.actor);
   }
   void operator()(const RunSucceeded&) { end_run("succeeded", SpanStatus::ok, {}); }
   void operator()(const RunFailed& event) {
@@ -70,7 +70,7 @@ class RunTrace::Fold {
   }
   void operator()(const RunCanceled& event) {
     if (!trace_.run_) return;
-    tell_text(trace_.run_->attributes, "signalbox.cancel.reason", event.reason);
+    add_text(trace_.run_->attributes, "signalbox.cancel.reason", event.reason);
     end_run("canceled", SpanStatus::unset, {});
   }
 
@@ -90,7 +90,7 @@ class RunTrace::Fold {
   void operator()(const StationDeferred& event) {
     SpanAttributes waits{{"signalbox.station", event.station},
                          {"signalbox.waiting_for", enumerator_text(event.reason)}};
-    tell_text(waits, "signalbox.note", event.note);
+    add_text(waits, "signalbox.note", event.note);
     at_run(event, std::move(waits));
     end_attempt("deferred", SpanStatus::unset, {});
   }
@@ -98,9 +98,9 @@ class RunTrace::Fold {
   void operator()(const StationUsageReported& event) {
     if (!trace_.attempt_) return;
     SpanAttributes& attributes = trace_.attempt_->attributes;
-    tell_number(attributes, "signalbox.usage.cost_microusd", event.usage.cost_microusd);
-    tell_number(attributes, "signalbox.usage.tokens", event.usage.tokens);
-    tell_number(attributes, "signalbox.usage.turns", event.usage.turns);
+    add_number(attributes, "signalbox.usage.cost_microusd", event.usage.cost_microusd);
+    add_number(attributes, "signalbox.usage.tokens", event.usage.tokens);
+    add_number(attributes, "signalbox.usage.turns", event.usage.turns);
   }
 
   void operator()(const StationSubmitIntended& event) {
@@ -125,7 +125,7 @@ class RunTrace::Fold {
       pids += (pids.empty() ? "" : " ") + std::to_string(pid);
     }
     SpanAttributes attributes;
-    tell_text(attributes, "signalbox.pids", pids);
+    add_text(attributes, "signalbox.pids", pids);
     at_attempt(event, std::move(attributes));
   }
   void operator()(const RunCancelRequested& event) {
@@ -160,7 +160,7 @@ class RunTrace::Fold {
   }
   void operator()(const PlanReset& event) {
     SpanAttributes attributes;
-    tell_text(attributes, "signalbox.reason", event.reason);
+    add_text(attributes, "signalbox.reason", event.reason);
     at_attempt(event, std::move(attributes));
     end_steps();
   }
@@ -174,7 +174,7 @@ class RunTrace::Fold {
   void operator()(const StepAttemptFailed& event) { end_failed_step(event.step, event.failure); }
   void operator()(const StepFailed& event) { end_failed_step(event.step, event.failure); }
 
-  // Heartbeats, what says nothing about time, and what belongs to other streams.
+  // No span or span event for heartbeats, events that don't mark a time, and other streams.
   template <class Other>
   void operator()(const Other&) {}
 
@@ -201,10 +201,10 @@ class RunTrace::Fold {
     if (station != stations.end()) {
       attributes.emplace_back("signalbox.executor", enumerator_text(station->executor));
     }
-    tell_text(attributes, "signalbox.worker", event.worker);
+    add_text(attributes, "signalbox.worker", event.worker);
     attributes.emplace_back("signalbox.span.id", to_string(record_.span_id));
     attributes.emplace_back("signalbox.position", std::int64_t(record_.position));
-    tell_number(attributes, "signalbox.lock.token", event.lock_token);
+    add_number(attributes, "signalbox.lock.token", event.lock_token);
     SpanId& last = trace_.last_attempt_[event.station];
     if (!last.is_none()) span.links.push_back(last);
     last = id;
@@ -220,7 +220,7 @@ class RunTrace::Fold {
     span.attributes.emplace_back("signalbox.step", event.step);
     span.attributes.emplace_back("signalbox.attempt", std::int64_t{event.attempt});
     span.attributes.emplace_back("signalbox.strategy", enumerator_text(event.strategy));
-    tell_text(span.attributes, "signalbox.worker", event.worker);
+    add_text(span.attributes, "signalbox.worker", event.worker);
     span.attributes.emplace_back("signalbox.position", std::int64_t(record_.position));
     trace_.steps_.insert_or_assign(event.step, std::move(span));
   }
@@ -237,7 +237,7 @@ class RunTrace::Fold {
   }
   void add_of_run(SpanAttributes& attributes) const {
     attributes.emplace_back("signalbox.run.id", to_string(record_.stream.run_id));
-    tell_text(attributes, "signalbox.project", trace_.project_);
+    add_text(attributes, "signalbox.project", trace_.project_);
   }
   static void add_error(TraceSpan& span, ErrorClass error_class, const std::string& code) {
     span.attributes.emplace_back("signalbox.error.class", enumerator_text(error_class));
@@ -245,14 +245,14 @@ class RunTrace::Fold {
   }
   void add_result(const AttemptResult& result) {
     if (!trace_.attempt_) return;
-    tell_text(trace_.attempt_->attributes, "signalbox.external_ref", result.external_ref);
+    add_text(trace_.attempt_->attributes, "signalbox.external_ref", result.external_ref);
   }
   [[nodiscard]] SpanAttributes reason_and_actor(const std::string& reason,
                                                 const std::string& station = {}) const {
     SpanAttributes attributes;
-    tell_text(attributes, "signalbox.station", station);
-    tell_text(attributes, "signalbox.reason", reason);
-    tell_text(attributes, "signalbox.actor", record_.actor);
+    add_text(attributes, "signalbox.station", station);
+    add_text(attributes, "signalbox.reason", reason);
+    add_text(attributes, "signalbox.actor", record_.actor);
     return attributes;
   }
 
@@ -275,7 +275,7 @@ class RunTrace::Fold {
 
   void end(TraceSpan span, const char* outcome, SpanStatus status, std::string message) {
     span.attributes.emplace_back("signalbox.outcome", outcome);
-    // The wall clock may have been set back meanwhile.
+    // The wall clock may have been set back since the start.
     span.ended_at_ns = std::max(record_.recorded_at_ns, span.started_at_ns);
     span.status = status;
     span.status_message = std::move(message);
@@ -331,7 +331,7 @@ RunTrace::RunTrace(std::shared_ptr<const PipelineDefinition> pipeline, std::opti
     : pipeline_(std::move(pipeline)), card_(card) {}
 
 void RunTrace::apply(const Record& record, std::vector<TraceSpan>& ended) {
-  signalbox::apply(Fold(*this, record, ended), record.event);
+  signalbox::apply(RecordVisitor(*this, record, ended), record.event);
 }
 
 std::vector<TraceSpan> RunTrace::open() const {

@@ -1,8 +1,8 @@
-// The trace of a run, as a pure fold of its records: the run is the root span, each attempt a span
-// below it, each attempt at a step of deep work one below that.
+// The trace of a run as a pure function of its records: the run is the root span, each attempt a
+// child of it, each attempt at a step of deep work a child of the attempt.
 //
-// A span is given once, when it has ended, and never changes afterwards. That holds for a run which
-// failed and is retried, too: what follows is a span of its own, below the first one.
+// A span is reported once, when it has ended, and never changes afterwards. This also holds for a
+// failed run that is retried: what follows is a new span, a child of the first one.
 #pragma once
 
 #include <cstdint>
@@ -20,28 +20,29 @@ namespace signalbox {
 
 class RunTrace {
  public:
-  // `pipeline` is the definition that the run pinned, `card` the one it works on or merges, if any.
+  // `pipeline` is the definition that the run pinned; `card` is the card it works on or merges, if
+  // any.
   RunTrace(std::shared_ptr<const PipelineDefinition> pipeline, std::optional<CardId> card);
 
-  // The run's records, ascending, from its RunStarted on; heartbeats may be left out. Adds the
-  // spans that end with the record to `ended`, those below before those above.
+  // Applies the run's records, ascending, from its RunStarted on; heartbeats may be omitted. Adds
+  // the spans that end with the record to `ended`, children before parents.
   void apply(const Record& record, std::vector<TraceSpan>& ended);
 
-  // What is under way, those above first; their ended_at_ns is 0.
+  // Returns the open spans, parents first, with an ended_at_ns of 0.
   [[nodiscard]] std::vector<TraceSpan> open() const;
 
  private:
-  class Fold;
+  class RecordVisitor;
 
   std::shared_ptr<const PipelineDefinition> pipeline_;
   std::optional<CardId> card_;
   SpanId root_;
   std::string project_;
-  SpanAttributes run_attributes_;  // what holds for a retried run as well
+  SpanAttributes run_attributes_;  // shared by the spans of all retries
   std::optional<TraceSpan> run_;
   std::optional<TraceSpan> attempt_;
-  std::map<std::string, TraceSpan> steps_;      // under way, by the step's id
-  std::map<std::string, SpanId> last_attempt_;  // by station
+  std::map<std::string, TraceSpan> steps_;      // open spans, by the step's id
+  std::map<std::string, SpanId> last_attempt_;  // latest attempt's span, by station
 };
 
 }  // namespace signalbox

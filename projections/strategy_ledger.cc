@@ -22,7 +22,7 @@ std::string key_of(const RunRow& row) {
   return key;
 }
 
-// Takes a text off the front, as append_text() wrote it.
+// Takes a text as written by append_text() off the front; returns nullopt if it is cut short.
 std::optional<std::string> take_text(std::string_view& bytes) {
   if (bytes.empty()) return std::nullopt;
   const std::size_t size = static_cast<unsigned char>(bytes.front());
@@ -32,7 +32,7 @@ std::optional<std::string> take_text(std::string_view& bytes) {
   return text;
 }
 
-// Nothing if the key isn't one of this ledger.
+// Parses a key of this ledger; returns nullopt if it isn't one.
 std::optional<StrategyRow> row_of_key(std::string_view key) {
   key.remove_prefix(1);
   auto project = take_text(key);
@@ -45,7 +45,8 @@ std::optional<StrategyRow> row_of_key(std::string_view key) {
                      {}};
 }
 
-// Whether an attempt came to an end of its own with this event, and whether it succeeded.
+// Returns whether the attempt that ended with this event succeeded; nullopt if none ended by
+// itself.
 std::optional<bool> ended(const Event& event) {
   if (event_as<StationSucceeded>(event) != nullptr) return true;
   if (event_as<StationAttemptFailed>(event) != nullptr) return false;
@@ -57,7 +58,7 @@ std::optional<bool> ended(const Event& event) {
 }  // namespace
 
 void StrategyLedger::apply(const RunRow& before, const Record& record) {
-  if (!before.error_class) return;  // nothing to rescue
+  if (!before.error_class) return;  // no failure precedes the attempt
   const auto succeeded = ended(record.event);
   if (!succeeded) return;
   StrategyCounts& counts = changes_[key_of(before)];
@@ -84,19 +85,19 @@ Stored<StrategyPage> StrategyLedger::list(const StrategyFilter& filter, std::siz
   if (limit == 0) return page;
   std::string prefix = filter.project ? project_prefix(*filter.project) : std::string("y");
   if (filter.project && filter.station) keys::append_text(prefix, *filter.station);
-  // The first key after the cursor: there is none between the two.
+  // Starts at the smallest key greater than the cursor.
   const std::string from = cursor.starts_with(prefix) ? cursor + '\0' : prefix;
   std::optional<StoreError> failure;
-  std::string looked_at;
-  std::size_t looks = 0;
+  std::string last_visited;
+  std::size_t visited = 0;
   TRY(table_.scan(prefix, from, ScanOrder::ascending,
                   [&](std::string_view key, std::string_view value) {
-                    if (page.rows.size() == limit || looks == page_entries_max) {
-                      page.next_cursor = looked_at;
+                    if (page.rows.size() == limit || visited == page_entries_max) {
+                      page.next_cursor = last_visited;
                       return false;
                     }
-                    ++looks;
-                    looked_at = key;
+                    ++visited;
+                    last_visited = key;
                     auto row = row_of_key(key);
                     auto counts = decode_row<StrategyCounts>(value);
                     if (!counts) {

@@ -1,8 +1,10 @@
-// Which strategy rescued which class of error: for each project and station, how often an attempt
-// with a strategy followed a failure of a class and came to an end of its own, and how often it
-// succeeded. An attempt that was given back or canceled says nothing about its strategy.
+// The read model of which strategy helped against which class of error. For each project and
+// station it counts the attempts with a strategy that followed a failure of a class and ended by
+// themselves, and how many of them succeeded. An attempt that was given back or canceled isn't
+// counted.
 //
-// It lies in the table of the run index and is written with it, as the tick ledger does.
+// Its rows are in the table of the run index and are written in the same batches, like the tick
+// ledger's.
 #pragma once
 
 #include <cstddef>
@@ -20,6 +22,7 @@
 namespace signalbox {
 
 struct StrategyCounts {
+  // Attempts that ended by themselves.
   std::uint64_t tried = 0;
   std::uint64_t succeeded = 0;
 
@@ -28,7 +31,7 @@ struct StrategyCounts {
 BOOST_DESCRIBE_STRUCT(StrategyCounts, (), (tried, succeeded))
 
 struct StrategyRow {
-  std::string project;  // empty: of runs without one
+  std::string project;  // empty: runs without a project
   std::string station;
   ErrorClass error_class = ErrorClass::terminal;
   Strategy strategy = Strategy::original;
@@ -43,29 +46,30 @@ struct StrategyFilter {
 };
 
 struct StrategyPage {
-  std::vector<StrategyRow> rows;  // by project, station, error class, strategy
-  std::string next_cursor;        // bytes; empty: there are no more
+  std::vector<StrategyRow> rows;  // ordered by project, station, error class, strategy
+  std::string next_cursor;        // opaque bytes; empty: there are no more rows
 };
 
 class StrategyLedger {
  public:
-  // The table outlives the ledger.
+  // `table` must outlive the ledger.
   explicit StrategyLedger(const Table& table) : table_(table) {}
 
-  // One batch: begin(), then apply() each record of a run with the row as it was before, then put()
-  // into what the owner of the table writes. One thread at a time.
+  // For each batch call begin(), then apply() for each record of a run with the row as it was
+  // before the record, then put(), which adds the resulting rows to `out`; the owner of the table
+  // writes them. One thread at a time.
   void begin() { changes_.clear(); }
   void apply(const RunRow& before, const Record& record);
   Stored<void> put(TableBatch& out);
 
-  // At most `limit` matching rows after `cursor` (empty: from the first). Any thread, beside
-  // apply() too.
+  // Returns at most `limit` matching rows after `cursor` (empty: from the first). Any thread, also
+  // concurrently with apply().
   [[nodiscard]] Stored<StrategyPage> list(const StrategyFilter& filter, std::size_t limit,
                                           const std::string& cursor = {}) const;
 
  private:
   const Table& table_;
-  std::map<std::string, StrategyCounts> changes_;  // of this batch, by key
+  std::map<std::string, StrategyCounts> changes_;  // counts of the current batch, by key
 };
 
 }  // namespace signalbox

@@ -1,7 +1,7 @@
-// The small table that read models write through: ordered keys, atomic batches, and the position of
-// the log up to which it has been applied.
+// The key-value table that read models are written to: ordered keys, atomic batches, and the log
+// position up to which it has been applied.
 //
-// Two implementations, RocksTable (on disk) and MemoryTable (tests, offline tools), pass one
+// The implementations RocksTable (on disk) and MemoryTable (tests, offline tools) pass one
 // conformance suite (tests/projections/table_conformance_test.cc). Keys are compared byte by byte.
 #pragma once
 
@@ -17,7 +17,7 @@
 
 namespace signalbox {
 
-// Puts and erasures, in order. Keeps copies in one buffer, which clear() doesn't give back.
+// Puts and erasures, in order, copied into one buffer whose memory clear() keeps.
 class TableBatch {
  public:
   void put(std::string_view key, std::string_view value);
@@ -25,7 +25,7 @@ class TableBatch {
   void clear();
   [[nodiscard]] bool empty() const { return operations_.empty(); }
 
-  // `visit(key, value)`, where no value means erase.
+  // Calls `visit(key, value)` for each operation in order; a value of nullopt means erase.
   template <class Visit>
   void for_each(Visit&& visit) const {
     for (const Operation& operation : operations_) {
@@ -50,7 +50,7 @@ class TableBatch {
 
 enum class ScanOrder { ascending, descending };
 
-// Errors of all calls: `damaged`, `full` or `io`; the content can be recomputed from the log.
+// All calls may fail with `damaged`, `full` or `io`; the contents can be recomputed from the log.
 class Table {
  public:
   Table() = default;
@@ -58,33 +58,33 @@ class Table {
   Table& operator=(const Table&) = delete;
   virtual ~Table() = default;
 
-  // Any thread.
+  // Returns the value of a key; nullopt if it doesn't exist. Any thread.
   [[nodiscard]] virtual Stored<std::optional<std::string>> get(std::string_view key) const = 0;
 
-  // Calls `visit(key, value)` for the keys that begin with `prefix`, from the first one that is
-  // ≥ `from` (descending: ≤ `from`) on, until it returns false. `from` begins with `prefix`. Sees
-  // the table as it was when the scan began. Any thread.
+  // Calls `visit(key, value)` for the keys that begin with `prefix`, in order from the first ≥
+  // `from` (descending: ≤ `from`), until it returns false. `from` must begin with `prefix`. Sees
+  // the table as of the beginning of the scan. Any thread.
   using Visit = std::function<bool(std::string_view key, std::string_view value)>;
   virtual Stored<void> scan(std::string_view prefix, std::string_view from, ScanOrder order,
                             const Visit& visit) const = 0;
 
-  // Applies the batch and sets applied(), all or nothing. Not synced: after a crash the table is as
-  // it was after some earlier write. One thread at a time.
+  // Applies the batch and sets applied() atomically. Doesn't sync: after a crash the table is as
+  // after some earlier write. One thread at a time.
   virtual Stored<void> write(const TableBatch& batch, Position applied) = 0;
 
-  // The position given with the latest write; 0 for a new table. Any thread.
+  // Returns the position given with the latest write; 0 for a new table. Any thread.
   [[nodiscard]] virtual Position applied() const = 0;
 
-  // After a write that failed: makes the table one that can be written again, where that can be
-  // done. applied() may be another one afterwards, an earlier one too. The writer's thread.
+  // Makes the table writable again after a failed write, if that is possible. applied() may differ
+  // afterwards, and may be earlier. Called on the writer's thread.
   virtual Stored<void> reopen() { return {}; }
 
-  // Why the latest rows are in memory only, or nothing. Any thread.
+  // Returns the reason why the latest rows are in memory only; nullopt if they aren't. Any thread.
   [[nodiscard]] virtual std::optional<std::string> held() const { return std::nullopt; }
 };
 
-// The smallest string that is greater than all that begin with `prefix`, or nothing if there is
-// none (a prefix of 0xFF bytes only).
+// Returns the smallest string greater than all strings that begin with `prefix`; nullopt if there
+// is none (a prefix of 0xFF bytes only).
 std::optional<std::string> after_prefix(std::string_view prefix);
 
 }  // namespace signalbox

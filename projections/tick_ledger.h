@@ -1,8 +1,8 @@
-// The read model of all ticks there ever were: a row for the start of each, for its finish, and for
-// what happened in between; listed by loop or run, newest first.
+// The read model of all ticks there ever were: a row for the start of each, for its end, and for
+// each event in between; listed by loop or run, newest first.
 //
-// It lies in the table of the run index and is written with it, batch by batch, so that both are
-// true of the same position.
+// Its rows are in the table of the run index and are written in the same batches, so that both are
+// as of the same position.
 #pragma once
 
 #include <cstddef>
@@ -21,6 +21,7 @@ struct TickFilter {
   std::optional<std::string> loop;
   std::optional<RunId> run_id;
 
+  // Returns whether the row matches all criteria that are set.
   [[nodiscard]] bool matches(const TickRow& row) const;
 };
 
@@ -28,15 +29,17 @@ using TickPage = RowPage<TickRow>;
 
 class TickLedger {
  public:
-  // The table outlives the ledger.
+  // `table` must outlive the ledger.
   explicit TickLedger(const Table& table) : table_(table) {}
 
-  // One batch: begin(), then apply() each record, which puts its row into `out`; whoever owns the
-  // table writes that. One thread at a time.
+  // For each batch call begin(), then apply() for each record of a loop's stream, which adds its
+  // row to `out`; the owner of the table writes it. apply() fails with `damaged` if a tick's start
+  // is unknown. One thread at a time.
   void begin() { starts_.clear(); }
   Stored<void> apply(const Record& record, TableBatch& out);
 
-  // At most `limit` matching rows before `cursor` (0: all). Any thread, beside apply() too.
+  // Returns at most `limit` matching rows before `cursor` (0: all), newest first. Any thread, also
+  // concurrently with apply().
   [[nodiscard]] Stored<TickPage> list(const TickFilter& filter, std::size_t limit,
                                       Position cursor = 0) const;
 
@@ -46,7 +49,7 @@ class TickLedger {
   static void put(const TickRow& row, TableBatch& out);
 
   const Table& table_;
-  // Of this batch: they aren't in the table yet.
+  // Rows of the starts in the current batch, which aren't in the table yet.
   boost::unordered_flat_map<Token, TickRow> starts_;
 };
 

@@ -145,7 +145,8 @@ class TimelineFold {
     station().decided = {decision, record_->recorded_at_ns, record_->actor, reason};
   }
 
-  // As the domain's tables say; before the event itself, while its station is the current one.
+  // Follows the domain's transition tables. Runs before the event is applied, while its station is
+  // still current.
   void move_statuses() {
     if (timeline_.stations.empty()) return;
     const std::uint16_t number = tag_of(record_->event).number;

@@ -1,4 +1,4 @@
-// The timeline of a run: its stations and each attempt at them, as a pure fold of its records.
+// The timeline of a run: its stations and their attempts, as a pure function of its records.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +14,7 @@
 namespace signalbox {
 
 struct TimelineStall {
+  // UTC, like all times in this file.
   std::int64_t at_ns = 0;
   StallAction action = StallAction::nudge;
   std::int64_t stalled_ms = 0;
@@ -28,22 +29,22 @@ struct TimelineAttempt {
   Token token = 0;
   Uuid span_id{};
   std::int64_t started_at_ns = 0;
-  std::int64_t ended_at_ns = 0;    // 0: under way
-  std::optional<Outcome> outcome;  // none: under way, or deferred
-  bool deferred = false;           // the worker gave it back
+  std::int64_t ended_at_ns = 0;    // 0: in progress
+  std::optional<Outcome> outcome;  // nullopt: in progress, or deferred
+  bool deferred = false;           // the worker gave the attempt back
   std::string deferred_note;
   std::optional<Failure> failure;
-  Token lock_token = 0;  // of the lock that it held, or 0
+  Token lock_token = 0;  // of the lock that it held; 0: none
   std::vector<TimelineStall> stalls;
   std::optional<WatchdogTimedOut> timed_out;
-  std::string job_id;    // the intent to submit it, if there was one
-  AttemptResult result;  // external_ref is there as soon as it is known
+  std::string job_id;    // from the intent to submit its job; empty: none
+  AttemptResult result;  // external_ref is set as soon as it is known
   Usage usage;
 
   friend bool operator==(const TimelineAttempt&, const TimelineAttempt&) = default;
 };
 
-// What a person decided about an approval station.
+// An operator's decision about an approval station.
 struct TimelineDecision {
   Decision decision = Decision::approve;
   std::int64_t at_ns = 0;
@@ -53,7 +54,7 @@ struct TimelineDecision {
   friend bool operator==(const TimelineDecision&, const TimelineDecision&) = default;
 };
 
-// A person took the run up again after its failure.
+// An operator's retry of the failed run.
 struct TimelineRetry {
   std::int64_t at_ns = 0;
   Position position = 0;
@@ -69,9 +70,9 @@ struct TimelineStation {
   std::string name;
   ExecutorKind executor = ExecutorKind::worker;
   StationStatus status = StationStatus::pending;
-  std::optional<WaitReason> waiting;  // while it waits
+  std::optional<WaitReason> waiting;  // reason while the station waits; else nullopt
   std::int64_t waiting_until_ns = 0;
-  std::string waiting_note;  // of one that waits for a person: what is asked for
+  std::string waiting_note;  // for a station that waits for a person: what is asked for
   std::vector<TimelineAttempt> attempts;
   std::optional<TimelineDecision> decided;
 
@@ -82,8 +83,8 @@ struct TimelineCancel {
   std::int64_t requested_at_ns = 0;
   std::string actor;
   std::string reason;
-  bool confirmed = false;                  // its job and all descendants are gone
-  std::vector<std::int32_t> escaped_pids;  // or these are left
+  bool confirmed = false;                  // its job and all descendants have ended
+  std::vector<std::int32_t> escaped_pids;  // processes that are left, if it couldn't be confirmed
 
   friend bool operator==(const TimelineCancel&, const TimelineCancel&) = default;
 };
@@ -91,27 +92,27 @@ struct TimelineCancel {
 struct RunTimeline {
   RunId run_id{};
   RunStatus status = RunStatus::queued;
-  RunStarted started;    // `pipeline` is there only if the definition was stored with it
-  std::string actor;     // who started it
-  std::string pipeline;  // its name
+  RunStarted started;    // has `pipeline` only if the definition was stored with it
+  std::string actor;     // that started the run
+  std::string pipeline;  // name of the pipeline
   Position started_position = 0;
   Position last_position = 0;
   std::int64_t started_at_ns = 0;
   std::int64_t ended_at_ns = 0;  // 0: open
   std::optional<RunFailed> failure;
-  std::string paused_reason;  // while it is paused
-  Budget budget;              // what it may use up, and what it did
+  std::string paused_reason;  // empty unless it is paused
+  Budget budget;              // limit of `used`
   Usage used;
-  std::optional<std::uint32_t> max_retries;  // instead of what its stations say
+  std::optional<std::uint32_t> max_retries;  // overrides the stations' own
   std::optional<TimelineCancel> cancel;
   std::vector<TimelineRetry> retries;
-  std::vector<TimelineStation> stations;  // of the pipeline, in order
+  std::vector<TimelineStation> stations;  // in the pipeline's order
 
   friend bool operator==(const RunTimeline&, const RunTimeline&) = default;
 };
 
-// `records` are all of the run up to some position, ascending, from its RunStarted on; heartbeats
-// may be left out. `pipeline` is the definition that it pinned.
+// Computes the timeline. `records` are all records of the run up to some position, ascending, from
+// its RunStarted on; heartbeats may be omitted. `pipeline` is the definition that it pinned.
 RunTimeline fold_timeline(std::span<const Record> records, const PipelineDefinition& pipeline);
 
 }  // namespace signalbox

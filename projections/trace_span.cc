@@ -11,12 +11,12 @@ template <class Bytes>
 SpanId first_eight(const Bytes& bytes) {
   SpanId id;
   std::copy_n(bytes.begin(), id.bytes.size(), id.bytes.begin());
-  if (id.is_none()) id.bytes.back() = 1;  // W3C Trace Context: all zeros is no id
+  if (id.is_none()) id.bytes.back() = 1;  // W3C Trace Context: an id of all zeros is invalid
   return id;
 }
 
-SpanId hashed(std::string_view what, const RunId& run_id, Position position) {
-  std::string text(what);
+SpanId hashed(std::string_view prefix, const RunId& run_id, Position position) {
+  std::string text(prefix);
   text.append(reinterpret_cast<const char*>(run_id.bytes.data()), run_id.bytes.size());
   text += std::to_string(position);
   return first_eight(sha256(text).bytes);
@@ -30,7 +30,8 @@ SpanId run_span_id(const RunId& run_id, Position retried_at) {
 
 SpanId attempt_span_id(const Uuid& span_id) {
   const SpanId id = first_eight(span_id.bytes);
-  // Chance doesn't make such a one; what does, such as a test, is told apart by the rest of it.
+  // Random ids practically never have this prefix. Constructed ones, as in tests, may: those are
+  // distinguished by their other bytes.
   return id.bytes == SpanId{{0, 0, 0, 0, 0, 0, 0, 1}}.bytes ? hashed("span ", span_id, 0) : id;
 }
 

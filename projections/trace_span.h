@@ -1,7 +1,6 @@
-// A span of a run's trace: what was under way from when to when, and what happened meanwhile.
+// A span of a run's trace: an interval of work and the events within it.
 //
-// Plain values; how a collector wants them written is the business of
-// server/followers/traces/otlp_json.h.
+// These are plain values; server/followers/traces/otlp_json.h encodes them for a collector.
 #pragma once
 
 #include <array>
@@ -18,11 +17,11 @@
 namespace signalbox {
 
 namespace limits {
-// Of one span; what happened beyond it is counted.
+// Per span; events beyond it are only counted.
 inline constexpr std::size_t trace_span_events_max = 128;
 }  // namespace limits
 
-// Eight bytes, never all zero.
+// A W3C Trace Context span id: eight bytes, never all zero for a valid one.
 struct SpanId {
   std::array<std::uint8_t, 8> bytes{};
 
@@ -48,27 +47,29 @@ struct TraceSpan {
   SpanKind kind = SpanKind::run;
   RunId trace_id{};  // the run's id
   SpanId span_id;
-  SpanId parent;  // none: it is the root
+  SpanId parent;  // none: this is the root span
   std::string name;
   std::int64_t started_at_ns = 0;  // UTC
-  std::int64_t ended_at_ns = 0;    // likewise; 0: under way
+  std::int64_t ended_at_ns = 0;    // UTC; 0: in progress
   SpanAttributes attributes;
   std::vector<SpanEvent> events;
+  // Number of events beyond limits::trace_span_events_max.
   std::uint32_t events_dropped = 0;
-  std::vector<SpanId> links;  // of the same trace: the attempt that this one is a retry of
+  std::vector<SpanId> links;  // in the same trace: the attempt that this one retries
   SpanStatus status = SpanStatus::unset;
-  std::string status_message;  // of an error
+  std::string status_message;  // for an error
 
   friend bool operator==(const TraceSpan&, const TraceSpan&) = default;
 };
 
-// The ids follow from what the log says, so whoever makes a span again makes the same one.
+// Span ids are derived from the log, so that recomputing a span gives the same id.
 
-// Of a run, from its start or, where it was retried, from that position on.
+// Returns the span id of a run; for a retry, `retried_at` is its position, else 0.
 SpanId run_span_id(const RunId& run_id, Position retried_at);
-// Of an attempt, by its own span id. It is what TRACEPARENT tells the attempt's job.
+// Returns the span id of an attempt, derived from its record's span id. TRACEPARENT passes it to
+// the attempt's job.
 SpanId attempt_span_id(const Uuid& span_id);
-// Of an attempt at a step, by the position where it began.
+// Returns the span id of an attempt at a step; `token` is the position of its start.
 SpanId step_span_id(const RunId& run_id, Position token);
 
 }  // namespace signalbox

@@ -11,7 +11,7 @@
 namespace signalbox {
 namespace {
 
-// The latest record for which `wanted` holds, or nullptr.
+// Returns the latest record for which `wanted` returns true; nullptr if there is none.
 template <class Wanted>
 const Record* latest(std::span<const Record> records, Wanted&& wanted) {
   for (auto record = records.rbegin(); record != records.rend(); ++record) {
@@ -39,7 +39,7 @@ std::string failure_text(const Failure& failure) {
   return with_reason(failure.code, failure.message);
 }
 
-// "12 of 10 turns", of the figures that have a bound.
+// Returns e.g. "12 of 10 turns", for the figures that have a limit.
 std::string budget_text(const Budget& budget, const Usage& used) {
   std::string text;
   const auto add = [&text](std::int64_t bound, std::int64_t figure, const std::string& unit) {
@@ -53,13 +53,13 @@ std::string budget_text(const Budget& budget, const Usage& used) {
   return text;
 }
 
-class Answering {
+class WhyExplainer {
  public:
-  explicit Answering(const WhyQuestion& question)
+  explicit WhyExplainer(const WhyQuestion& question)
       : records_(question.records),
         timeline_(question.timeline),
         run_(question.run),
-        around_(question.around),
+        service_(question.around),
         id_(to_string(question.timeline.run_id)) {
     answer_.run_id = timeline_.run_id;
     answer_.status = timeline_.status;
@@ -70,7 +70,7 @@ class Answering {
       explain_end();
       return std::move(answer_);
     }
-    if (around_.storage_full) explain_storage_full();
+    if (service_.storage_full) explain_storage_full();
     if (run_->cancel_requested) explain_cancel();
     if (run_->status == RunStatus::paused) explain_pause();
     explain_station();
@@ -131,12 +131,12 @@ class Answering {
   }
 
   void explain_storage_full() {
-    // What didn't fit has left no trace: the last that did comes nearest to the cause.
+    // A write that didn't fit left no record: the last durable record is the nearest to the cause.
     WhyEntry& entry =
-        add(WhyReason::storage_full, around_.last_durable ? &*around_.last_durable : nullptr,
+        add(WhyReason::storage_full, service_.last_durable ? &*service_.last_durable : nullptr,
             "there is no space left for the log: nothing can start or end");
     entry.unblocked_by = "space on the disk of the data directory";
-    entry.next_commands = {"df -h " + around_.data_directory, "signalbox status"};
+    entry.next_commands = {"df -h " + service_.data_directory, "signalbox status"};
   }
 
   void explain_cancel() {
@@ -173,12 +173,12 @@ class Answering {
       case StationStatus::failed:
       case StationStatus::canceled:
       case StationStatus::timeout:
-        return explain_end_in_between();
+        return explain_end_within_commit();
     }
   }
 
-  // Only a question about the past falls between two events of one commit.
-  void explain_end_in_between() {
+  // Only a question about the past can fall between two events of one commit.
+  void explain_end_within_commit() {
     const std::string status = boost::describe::enum_to_string(run_->station().status, "?");
     add(WhyReason::running, records_.empty() ? nullptr : &records_.back(),
         "station " + run_->definition().name + " is " + status +
@@ -191,9 +191,9 @@ class Answering {
     const StationDefinition& station = run_->definition();
     const Record* cause = at(records_, run_->station().ready_at);
     const std::string ahead =
-        around_.ready_ahead == 0
+        service_.ready_ahead == 0
             ? std::string()
-            : "; " + std::to_string(around_.ready_ahead) + " others were ready before it";
+            : "; " + std::to_string(service_.ready_ahead) + " others were ready before it";
     if (station.executor == ExecutorKind::worker) {
       WhyEntry& entry = add(WhyReason::no_worker, cause,
                             "no worker has claimed station " + station.name + " yet" + ahead);
@@ -201,17 +201,17 @@ class Answering {
       entry.next_commands = {"signalbox station claim --worker me --run " + id_};
       return;
     }
-    if (around_.jobs.size() < around_.jobs_max) {
+    if (service_.jobs.size() < service_.jobs_max) {
       add(WhyReason::ready, cause, "station " + station.name + " is about to be started" + ahead)
           .unblocked_by = "nothing: the service starts it at once";
-      answer_.moving = !around_.storage_full;
+      answer_.moving = !service_.storage_full;
       return;
     }
     const std::string limit = is_remote(station) ? "remote_jobs_max" : "jobs_max";
     WhyEntry& entry = add(WhyReason::jobs_max, cause,
-                          "the service executes " + std::to_string(around_.jobs.size()) +
+                          "the service executes " + std::to_string(service_.jobs.size()) +
                               " jobs, as many as it may (" + limit + ")" + ahead);
-    entry.holders = around_.jobs;
+    entry.holders = service_.jobs;
     entry.unblocked_by = "the end of one of these jobs, or a larger " + limit;
     for (const WhyHolder& holder : entry.holders) {
       entry.next_commands.push_back("signalbox run why " + to_string(holder.run_id));
@@ -220,22 +220,23 @@ class Answering {
 
   WhyEntry& explain_attempt(WhyReason reason, const Record* cause, std::string text = {}) {
     const Attempt& attempt = *run_->attempt;
-    const std::string which = "attempt " + std::to_string(attempt.number) + " (" +
-                              boost::describe::enum_to_string(attempt.strategy, "?") + ") of " +
-                              run_->definition().name + " is in progress, by " + attempt.worker;
-    WhyEntry& entry = add(reason, cause, text.empty() ? which : which + "; " + text);
+    const std::string description = "attempt " + std::to_string(attempt.number) + " (" +
+                                    boost::describe::enum_to_string(attempt.strategy, "?") +
+                                    ") of " + run_->definition().name + " is in progress, by " +
+                                    attempt.worker;
+    WhyEntry& entry = add(reason, cause, text.empty() ? description : description + "; " + text);
     entry.holder = attempt.worker;
-    entry.until_ns = around_.lease_ends_ns;
+    entry.until_ns = service_.lease_ends_ns;
     entry.last_progress_at_ns = attempt.last_progress_at_ns;
-    if (around_.last_heartbeat) {
-      entry.last_heartbeat_at_ns = around_.last_heartbeat->recorded_at_ns;
+    if (service_.last_heartbeat) {
+      entry.last_heartbeat_at_ns = service_.last_heartbeat->recorded_at_ns;
     }
     entry.unblocked_by = attempt.job_id.empty()
                              ? "station.complete by its worker, or its lease's end"
                              : "the end of its job, or its timeout";
     entry.next_commands = {run_command("watch"), "signalbox watchdog check " + id_};
     if (reason == WhyReason::running) {
-      answer_.moving = !around_.storage_full && !run_->cancel_requested;
+      answer_.moving = !service_.storage_full && !run_->cancel_requested;
     }
     return entry;
   }
@@ -244,7 +245,7 @@ class Answering {
     switch (run_->station().waiting) {
       case WaitReason::stalled: {
         WhyEntry& entry = explain_attempt(WhyReason::stalled, latest_of<StationStalled>(records_),
-                                          "it sends heartbeats but hasn't progressed since \"" +
+                                          "it sends heartbeats, but its progress is still \"" +
                                               run_->attempt->progress_digest + '"');
         entry.unblocked_by = "a heartbeat with another progress_digest, or the end of the attempt";
         entry.next_commands.push_back(run_command("cancel"));
@@ -268,23 +269,23 @@ class Answering {
     const auto* event = failed == nullptr ? nullptr : event_as<StationAttemptFailed>(failed->event);
     std::string text = "attempt " + std::to_string(run_->station().attempts) + " failed";
     if (event != nullptr) text += " with " + failure_text(event->failure);
-    const bool lock_lost = around_.lock_end.has_value();
-    WhyEntry& entry =
-        add(lock_lost ? WhyReason::lock_lost : WhyReason::backoff,
-            lock_lost ? &*around_.lock_end : failed, text + "; the next one waits for its backoff");
+    const bool lock_lost = service_.lock_end.has_value();
+    WhyEntry& entry = add(lock_lost ? WhyReason::lock_lost : WhyReason::backoff,
+                          lock_lost ? &*service_.lock_end : failed,
+                          text + "; the next one waits for its backoff");
     entry.until_ns = run_->station().waiting_until_ns;
     entry.unblocked_by = "time";
     entry.next_commands = {run_command("get"), run_command("cancel")};
     if (lock_lost) {
       entry.next_commands.insert(entry.next_commands.begin(),
-                                 "signalbox lock get " + around_.lock_end->stream.name);
+                                 "signalbox lock get " + service_.lock_end->stream.name);
     }
   }
 
-  void explain_deferral(WhyReason reason, const std::string& what) {
+  void explain_deferral(WhyReason reason, const std::string& text) {
     const Record* cause = latest_of<StationDeferred>(records_);
     const auto* event = cause == nullptr ? nullptr : event_as<StationDeferred>(cause->event);
-    WhyEntry& entry = add(reason, cause, with_reason(what, event == nullptr ? "" : event->note));
+    WhyEntry& entry = add(reason, cause, with_reason(text, event == nullptr ? "" : event->note));
     entry.until_ns = run_->station().waiting_until_ns;
     entry.unblocked_by = "time";
     entry.next_commands = {run_command("get"), run_command("cancel")};
@@ -309,13 +310,13 @@ class Answering {
   std::span<const Record> records_;
   const RunTimeline& timeline_;
   const Run* run_;
-  const WhySurroundings& around_;
+  const WhyContext& service_;
   std::string id_;
   WhyAnswer answer_;
 };
 
 }  // namespace
 
-WhyAnswer why(const WhyQuestion& question) { return Answering(question).take(); }
+WhyAnswer why(const WhyQuestion& question) { return WhyExplainer(question).take(); }
 
 }  // namespace signalbox

@@ -60,7 +60,8 @@ void write_remembered(Writer& writer, const Remembered& remembered) {
   });
 }
 
-// Calls `put(key, value)` for each, oldest first. Room is made for no more than can be there.
+// Calls `put(key, value)` for each, oldest first. reserve() allocates no more than the collection's
+// limit.
 template <class Key, class Value, class Remembered, class Put>
 void read_remembered(Reader& reader, Remembered& remembered, Put&& put) {
   const std::uint64_t count = read_count(reader);
@@ -185,7 +186,8 @@ Stored<World> decode_world(std::string_view bytes) {
       reader.read(world.position);
       reader.read(world.server);
       read_pipelines(reader, world);
-      // A key leads to the newest run that has it: to an open one rather than to an ended one.
+      // An idempotency key maps to the newest run that has it: to an open one rather than to an
+      // ended one.
       read_remembered<RunId, EndedRun>(
           reader, world.ended_runs, [&world](const RunId& id, EndedRun&& ended) {
             if (!ended.idempotency_key.empty()) {

@@ -1,4 +1,4 @@
-// The world as bytes, in one canonical order: what a snapshot holds.
+// Encodes the world in one canonical order. Snapshots and bases are made of it.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,15 @@
 
 namespace signalbox {
 
-// Goes up with every change of what the world's structs list, or of an `evolve` limit.
+// Increases with every change of the fields listed in the world's structs, or of a limit in
+// `evolve`.
 inline constexpr std::uint32_t world_format = 5;
 
-// Everything but what is derived: ready stations, the runs by idempotency key, shared pointers.
+// Encodes everything except derived data: ready stations, runs by idempotency key, shared pointers.
 std::string encode_world(const World& world);
 
-// With all that is derived made again. `damaged` where the bytes don't spell a world; whether its
-// invariants hold isn't looked at.
+// Decodes a world and rebuilds the derived data. Fails with `damaged` if the bytes don't encode a
+// world; doesn't check its invariants.
 Stored<World> decode_world(std::string_view bytes);
 
 }  // namespace signalbox

@@ -56,7 +56,7 @@ void append_pipelines(std::string& out, const World& world) {
   }
 }
 
-// Locks and ticks know their names. There are few of them beside what is in the sets.
+// For members whose encoding includes their name. They are few, compared with the sets.
 template <class Map>
 void append_named(std::string& out, const Map& map) {
   const auto sorted = sorted_entries(map);
@@ -103,7 +103,7 @@ WorldDigest::Sum WorldDigest::sum_of(KeptById& kept_by_id, const ById& members) 
   return sum;
 }
 
-// All that is remembered is in the queue by now, in the same order.
+// The queue has every remembered member by now, in the same order, and some that were forgotten.
 template <class Remembered, class PositionOf>
 void WorldDigest::drop_forgotten(Queue& queue, const Remembered& remembered,
                                  PositionOf&& position_of) {

@@ -1,16 +1,16 @@
-// The digest of a world: equal for two folds of one log, and for a snapshot and what it was made
-// of.
+// The digest of a world: equal for two processes that evolved it from the same log, and for a
+// snapshot and the world it was made of.
 //
 // SHA-256 over "signalbox world v5", the position, the server's state, the pipelines (by digest),
 // the locks and the ticks (by name), the locks that ended (oldest first), access, and three sets:
-// open runs, ended runs, command ids. A set's hash is its size and the sum, lane by lane in four
-// 64-bit lanes, of the SHA-256 of each of its members. So it doesn't depend on the order of a hash
-// table, and what hasn't changed isn't hashed again. Ended runs and command ids carry the position
-// that put them there, which is their order.
+// open runs, ended runs, command ids. A set's hash is its size and the sum, in four separate 64-bit
+// lanes, of the SHA-256 of each of its members. So it doesn't depend on the order of a hash table,
+// and unchanged members aren't hashed again. Ended runs and command ids include the position that
+// added them, which is their order.
 //
-// A sum can be forged by somebody who chooses the members to that end. That is no matter here: the
-// digest tells whether two programs folded alike, and both have the whole log before them. Evidence
-// of tampering is the business of the log's Merkle tree.
+// Somebody who can choose the members could forge a sum. That doesn't matter here: the digest shows
+// whether two programs evolved the same state, and both have the whole log. Evidence of tampering
+// is the purpose of the log's Merkle tree.
 #pragma once
 
 #include <array>
@@ -25,30 +25,32 @@
 
 namespace signalbox {
 
-// Keeps the hashes of one world's members between calls: about 100 bytes for an open run or a card,
-// 40 for an ended one or a command id. One thread at a time.
+// Computes digests, and keeps the hashes of one world's members between calls: about 100 bytes for
+// an open run or a card, 40 for an ended run or a command id. One thread at a time.
 class WorldDigest {
  public:
   WorldDigest();
   ~WorldDigest();
 
-  // Call forget() before the first call for another world; a world that was rolled back is one.
+  // Returns the digest of `world`. Call forget() before the first call for another world; a world
+  // that was rolled back counts as another one.
   Digest of(const World& world);
   void forget();
 
  private:
   using Sum = std::array<std::uint64_t, 4>;
 
-  // Members that come at the end and go from the front; seldom from between (a retried run).
+  // Hashes of members that are added at the end and removed at the front, rarely from the middle (a
+  // retried run).
   struct Queue {
     std::deque<std::pair<Position, Digest>> hashes;
     Sum sum{};
   };
-  // A member that may change, and says when it did.
+  // The hash of a member that may change, and the position of its last change.
   struct Kept {
     Position changed_at = 0;
     Digest hash;
-    std::uint64_t seen = 0;  // in which call
+    std::uint64_t seen = 0;  // number of the last call that had the member
   };
   using KeptById = boost::unordered_flat_map<Uuid, Kept, UuidHash>;
   struct Hashing;
@@ -68,7 +70,7 @@ class WorldDigest {
   std::unique_ptr<Hashing> hashing_;
 };
 
-// For rare use.
+// Returns the digest without keeping hashes; for rare use.
 Digest world_digest(const World& world);
 
 }  // namespace signalbox

@@ -19,7 +19,8 @@ namespace signalbox {
 namespace {
 
 // The file: magic, format (u32), position (u64), digest (32), length of the frontier (u32) and the
-// frontier, length of the world (u64) and the world, CRC-32C of all before (u32). Little endian.
+// frontier, length of the world (u64) and the world, CRC-32C of all that precedes (u32). Little
+// endian.
 constexpr std::string_view magic = "SBXWORLD";
 constexpr std::string_view extension = ".snapshot";
 
@@ -28,7 +29,7 @@ tl::unexpected<StoreError> failure(StoreError::Kind kind, const std::filesystem:
   return store_failure(kind, "snapshot " + file.string() + ": " + what, file.string());
 }
 
-// Takes fields off the front of bytes; after one that isn't there, all are empty.
+// Takes fields off the front. Once a field is missing, it and all later ones are empty.
 class Fields {
  public:
   explicit Fields(std::string_view bytes) : left_(bytes) {}
@@ -55,8 +56,8 @@ class Fields {
   bool complete_ = true;
 };
 
-// The snapshots in a directory, newest first. The digits of a position fill up with zeros, so a
-// file's name is as good as its number.
+// Returns the snapshots in a directory, newest first. Positions in file names are padded with
+// zeros, so sorting by name gives the same order.
 std::vector<std::pair<Position, std::filesystem::path>> snapshots_in(
     const std::filesystem::path& directory) {
   std::vector<std::pair<Position, std::filesystem::path>> found;
@@ -105,7 +106,7 @@ Stored<void> write_snapshot(const std::filesystem::path& directory, const World&
   }
   const auto all = snapshots_in(directory);
   for (std::size_t index = snapshots_kept; index < all.size(); ++index) {
-    std::filesystem::remove(all[index].second, error);  // what stays is removed the next time
+    std::filesystem::remove(all[index].second, error);  // if it fails, the next call removes it
   }
   return {};
 }

@@ -23,8 +23,8 @@ constexpr std::int64_t watchdog_interval_ms_min = 100;
 constexpr std::int64_t watchdog_interval_ms_max = 60 * 60 * 1000;
 
 std::string at_line(const std::filesystem::path& file, const toml::node& node,
-                    const std::string& what) {
-  return file.string() + ":" + std::to_string(node.source().begin.line) + ": " + what;
+                    const std::string& message) {
+  return file.string() + ":" + std::to_string(node.source().begin.line) + ": " + message;
 }
 
 tl::expected<void, std::string> read_watchdog_interval(const std::string& text, Config& config) {
@@ -37,7 +37,7 @@ tl::expected<void, std::string> read_watchdog_interval(const std::string& text, 
   return {};
 }
 
-// Relative to the file that names it.
+// Reads a path, which is relative to the file that names it.
 tl::expected<void, std::string> read_path(const std::filesystem::path& file, std::string_view key,
                                           const toml::node& node, std::filesystem::path& out) {
   const auto value = node.value_exact<std::string>();
@@ -111,11 +111,12 @@ tl::expected<void, std::string> read_traces(const std::filesystem::path& file,
     }
     *out = is_path ? (std::filesystem::absolute(file).parent_path() / *text).string() : *text;
   }
-  // The endpoint may be a flag, so what is wrong with all of it is judged later.
+  // load_config() validates the texts as a whole later: the endpoint may still come from a flag.
   return {};
 }
 
-// Judged with what it needs of the other settings, which is the data directory.
+// Validates at once: of the other settings this table needs only the data directory, which is
+// known.
 tl::expected<void, std::string> read_retention(const std::filesystem::path& file,
                                                const toml::node& node, Config& config) {
   const toml::table* table = node.as_table();

@@ -1,4 +1,5 @@
-// The settings of a server: flags over the configuration file over defaults.
+// The settings of a server. Command-line flags override the configuration file, which overrides
+// the defaults.
 #pragma once
 
 #include <cstdint>
@@ -17,44 +18,46 @@
 
 namespace signalbox {
 
-// What the command line says; what it leaves open, the configuration file says, or a default.
+// The flags of `signalbox serve`. An empty value leaves the setting to the configuration file.
 struct ServeOptions {
   std::filesystem::path data;
   std::filesystem::path socket;                  // empty: <data>/signalbox.sock
-  std::optional<std::filesystem::path> config;   // else <data>/signalbox.toml, if it is there
-  std::optional<std::string> listen;             // an address and port
+  std::optional<std::filesystem::path> config;   // none: <data>/signalbox.toml, if it exists
+  std::optional<std::string> listen;             // "ADDRESS:PORT"
   std::optional<std::string> log_level;          // debug, info, warn, error
   std::optional<std::string> log_format;         // auto, text, json, journal
-  std::optional<std::uint32_t> jobs_max;         // jobs of the service itself at one time
-  std::optional<std::uint32_t> remote_jobs_max;  // and those of them that are done elsewhere
+  std::optional<std::uint32_t> jobs_max;         // concurrent jobs on this machine
+  std::optional<std::uint32_t> remote_jobs_max;  // concurrent remote jobs
   std::optional<std::uint64_t> snapshot_events;  // events between two snapshots
   std::optional<std::string> traces_endpoint;    // a URL; empty: no traces
-  std::optional<std::string> watchdog_interval;  // a duration, between two looks of the watchdog
+  std::optional<std::string> watchdog_interval;  // a duration, between two sweeps of the watchdog
 };
 
+// The validated settings.
 struct Config {
   std::filesystem::path data;    // absolute
   std::filesystem::path socket;  // absolute
-  std::string listen;            // or empty
-  // Of the TCP address; both absolute, or both empty: then it speaks plainly.
+  std::string listen;            // "ADDRESS:PORT"; empty: no TCP
+  // PEM files for the TCP address: both absolute, or both empty for TCP without TLS.
   std::filesystem::path tls_certificate;
   std::filesystem::path tls_key;
-  std::vector<std::string> http_hosts;  // names that HTTP answers to, beside its own
+  std::vector<std::string> http_hosts;  // allowed Host names beside the built-in ones
   std::string log_level = "info";
   std::string log_format = "auto";
-  std::uint32_t jobs_max = 8;          // jobs of this machine at one time
-  std::uint32_t remote_jobs_max = 32;  // and of others
-  std::uint64_t snapshot_events = 250'000;
+  std::uint32_t jobs_max = 8;               // concurrent jobs on this machine
+  std::uint32_t remote_jobs_max = 32;       // concurrent remote jobs
+  std::uint64_t snapshot_events = 250'000;  // events between two snapshots
   std::int64_t watchdog_interval_ms = 5000;
   Authentication::Settings access;
-  BoardTexts board;  // read_board_settings() takes them
+  BoardTexts board;  // valid input of read_board_settings()
   TraceSettings traces;
-  std::optional<RetentionSettings> retention;  // none: only a command moves records out
-  // Of coderunner stations that name none: the environment's CODERUNNER_MODE.
+  std::optional<RetentionSettings> retention;  // none: only a command moves records to an archive
+  // Mode of coderunner stations that name none; from the environment variable CODERUNNER_MODE.
   CoderunnerMode coderunner_mode = CoderunnerMode::mock;
 };
 
-// Reads the file, if there is one. An error is a sentence that names file, line and key.
+// Reads the configuration file, if there is one, and applies `options` over it. The error is a
+// sentence that names the setting and, for one from the file, file and line. Blocks on the file.
 tl::expected<Config, std::string> load_config(const ServeOptions& options);
 
 }  // namespace signalbox

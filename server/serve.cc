@@ -61,7 +61,8 @@ void raise_descriptor_limit() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-// Those that don't fit the log are deleted and computed again: the log is the truth.
+// Opens the read models. Read models that don't match the log are deleted and built again, because
+// only the log is authoritative.
 Stored<std::unique_ptr<RocksTable>> open_read_models(const Config& config, const EventLog& log,
                                                      spdlog::logger& logger) {
   const std::filesystem::path directory = config.data / "projections" / "read_models";
@@ -108,7 +109,7 @@ Stored<Recovered> recover_log(const Config& config, StartProgress& progress,
   return recovered;
 }
 
-// What becomes of the process by a signal while no Server is there.
+// Cleans up before a signal ends the process while no Server exists.
 void end_in_maintenance(const std::vector<SocketFile>& socket_files, spdlog::logger& logger,
                         const std::string& signal) {
   notify_stopping();
@@ -118,7 +119,8 @@ void end_in_maintenance(const std::vector<SocketFile>& socket_files, spdlog::log
   logger.flush();
 }
 
-// Whatever goes wrong: the service goes on.
+// Runs the retention. A failure is only logged and reported in the outcome, so that the service
+// continues.
 RetentionOutcome retain_records(const Config& config, RocksEventLog& log,
                                 const RetainRecords& retain, spdlog::logger& logger) {
   const RetentionSettings& settings = *config.retention;
@@ -144,11 +146,13 @@ RetentionOutcome retain_records(const Config& config, RocksEventLog& log,
   return outcome;
 }
 
-// What came of serving from the opening of the log to its closing.
+// The result of serving once, from opening the log to closing it.
 struct ServeResult {
   int exit_code = 0;
-  bool goes_on = false;  // there was a retention: serve again
+  bool serve_again = false;  // serving stopped for a retention
 };
+
+// Serves repeatedly in one process, with a retention between two rounds.
 
 class Service {
  public:
@@ -158,7 +162,7 @@ class Service {
   ServeResult serve_once();
 
  private:
-  // While there is a Server, and its read models.
+  // Runs one Server over `recovered`; its read models are closed on return.
   Stored<ServeResult> serve(Recovered& recovered);
   void begin_maintenance();
 
@@ -175,7 +179,7 @@ ServeResult Service::serve_once() {
   if (!recovered) return {refuse(logger_, recovered.error())};
   const auto result = serve(*recovered);
   if (!result) return {refuse(logger_, result.error())};
-  if (result->goes_on) {
+  if (result->serve_again) {
     handover_.retention = retain_records(config_, *recovered->log, retain_, logger_);
   }
   if (auto closed = recovered->log->close(); !closed && result->exit_code == 0) {
@@ -191,12 +195,12 @@ Stored<ServeResult> Service::serve(Recovered& recovered) {
   RunIndex index(table);
   TRY(Projector(*recovered.log, index, {}).catch_up());
   Server server(config_, recovered, index, logger_, std::exchange(handover_, {}));
-  progress_.reset();  // what is left takes no time, and ends with READY=1
+  progress_.reset();  // the rest of the start is short and ends with READY=1
   maintenance_signals_ = std::make_unique<MaintenanceSignals>();
   ServeResult result;
   result.exit_code = server.run();
-  result.goes_on = server.in_maintenance();
-  if (result.goes_on) {
+  result.serve_again = server.in_maintenance();
+  if (result.serve_again) {
     handover_.sockets = server.take_sockets();
     begin_maintenance();
   }
@@ -227,13 +231,13 @@ int serve(const Config& config, const RetainRecords& retain, spdlog::logger& log
   if (created) {
     std::filesystem::permissions(config.data, std::filesystem::perms::owner_all, error);
   }
-  if (const auto why = why_nobody_is_told()) {
+  if (const auto why = check_notify_socket()) {
     logger.warn("{}; the service manager can't be notified of the start, and may stop the service",
                 *why);
   }
   Service service(config, retain, logger);
   ServeResult result = service.serve_once();
-  while (result.goes_on) result = service.serve_once();
+  while (result.serve_again) result = service.serve_once();
   if (result.exit_code == 0) logger.info("stopped");
   return result.exit_code;
 }

@@ -1,5 +1,5 @@
-// `signalbox serve`: the service from opening the log to a clean stop. For each
-// retention it stops serving, and starts again in the same process.
+// Runs `signalbox serve`: opens the log, serves, and stops cleanly. For each retention the service
+// stops serving and starts again in the same process.
 #pragma once
 
 #include "server/config.h"
@@ -7,9 +7,10 @@
 
 namespace signalbox {
 
-// Serves until SIGTERM or SIGINT, with pauses in which `retain` carries out the configuration's
-// retention. Gives the exit code: 0 after a clean stop, 74 the log couldn't be
-// written, 75 another process has the directory, 78 configuration or damaged data.
+// Blocks until SIGTERM, SIGINT or a fatal error, and serves meanwhile. Pauses serving whenever a
+// retention is due and calls `retain` for it. Returns the exit code: 0 after a clean stop, 74 if
+// the log can't be written, 75 if another process uses the data directory, 78 for an invalid
+// configuration or damaged data.
 int run_server(const ServeOptions& options, const RetainRecords& retain);
 
 }  // namespace signalbox

@@ -17,7 +17,8 @@ namespace {
 
 namespace asio = boost::asio;
 
-// For the steps of a retention that nothing is seen of from here: a disk that takes long to sync.
+// Extends the service manager's watchdog timeout during a retention, whose steps send no sign of
+// life: a disk may take long to sync.
 constexpr std::int64_t maintenance_alive_us = 600'000'000;
 
 const Rejection server_stopping{
@@ -27,7 +28,7 @@ const Rejection server_stopping{
 
 void Server::handle(std::string_view line, const Caller& caller,
                     const Decided<Principal>& principal, const std::shared_ptr<Peer>& peer) {
-  // Before anything judges a lease: we may have been stopped ourselves.
+  // This comes before any lease is evaluated: this process itself may have been stopped meanwhile.
   timer_loop_.check_for_clock_jump(stopping_);
   if (principal) {
     dispatcher_.handle(line, *principal, peer);
@@ -64,7 +65,7 @@ bool Server::listen() {
     return false;
   }
   logger_.info("listening on {}{}", *address, tls ? " with TLS" : "");
-  logger_.info("{}", who_may_over_tcp(authentication_, engine_.world().access));
+  logger_.info("{}", tcp_access_text(authentication_, engine_.world().access));
   return true;
 }
 
@@ -101,7 +102,7 @@ int Server::run() {
   jobs_ = std::make_unique<StationJobs>(
       engine_, ids_,
       [this](JobReports reports) {
-        // What a job printed last is told before its end is.
+        // Subscribers get the last output of a job before its end is reported.
         reports.finished = [this, finished = std::move(reports.finished)](const Job& job,
                                                                           const JobResult& result) {
           agent_logs_.finish(job);
@@ -121,12 +122,12 @@ int Server::run() {
   traces_.start();
   const bool begun = begin_incarnation();
   set_job_pauses(all_job_pauses(engine_.world()));
-  conclude_retention(engine_, log_, before_);
+  conclude_retention(engine_, log_, previous_retention_);
   arm();
   if (begun && listen()) {
     signals_.async_wait([this](const boost::system::error_code& error, int signal) {
       if (error) return;
-      stop_for_good(signal);
+      stop_on_signal(signal);
       signals_.async_wait([this](const boost::system::error_code& again, int) {
         if (!again) fail(74, "a second signal: stopping without a clean end");
       });
@@ -140,20 +141,20 @@ int Server::run() {
     io_.run();
     watchdog_pings_.stop();
   }
-  // Threads that call back end before what they call.
+  // Stop the threads before the objects that their callbacks use.
   traces_.stop();
   jobs_.reset();
   committer_.reset();
   blocking_.join();
   agent_log_files_.join();
-  board_files_.stop();  // what has not begun is done at the next start
+  board_files_.stop();  // the next start does the work that has not begun
   board_files_.join();
   run_roots_.stop();
   listener_.close();
   return exit_code_;
 }
 
-// What runs is taken up again, and what is due counts from now.
+// Deadlines count from now, for their full length, and jobs that run are tracked again.
 void Server::arm() {
   timer_loop_.arm();
   jobs_->adopt();
@@ -171,14 +172,14 @@ void Server::schedule_turn() {
 void Server::turn() {
   if (!stopping_) timer_loop_.turn(*jobs_);
   engine_.flush();
-  wait_for_time();
+  arm_clock_timer();
 }
 
-void Server::wait_for_time() {
+void Server::arm_clock_timer() {
   if (stopping_) return;
   const std::int64_t due_ns = std::min(timer_loop_.next_due_ns(), loops_.next_due_ns());
-  // Called after every turn; most leave the soonest time as it was, and one that was put off is
-  // looked at again when it has come.
+  // This is called after every turn, and most turns leave the earliest deadline as it was. If it
+  // moved to a later time, the timer fires early once and is armed again.
   if (clock_timer_due_ns_ <= due_ns) return;
   clock_timer_due_ns_ = due_ns;
   const std::chrono::nanoseconds left(due_ns - clock_.monotonic_ns());
@@ -205,22 +206,23 @@ World Server::roll_back(const std::string& why) {
   auto world = fold_log(log_, config_.data);
   if (!world) {
     fail(78, world.error().message);
-    std::_Exit(78);  // there is no state to go on with
+    std::_Exit(78);  // there is no state to continue with
   }
   digest_.forget();
   projector_.roll_back(world->position);
   if (stopping_) {
-    asio::post(io_, [this] { stop_when_idle(); });  // there is nothing left to wait for
+    asio::post(io_, [this] { stop_when_idle(); });  // the roll-back dropped all pending commits
   } else {
-    space_watch_.wait([this] { go_on(); });
+    space_watch_.wait([this] { resume_writes(); });
   }
   return std::move(*world);
 }
 
-void Server::go_on() {
+void Server::resume_writes() {
   logger_.info("there is space again; resuming what was left");
   engine_.leave_storage_full();
-  // The start itself may be among what was rolled back, and all that follows is of this life.
+  // The roll-back may have dropped ServerStarted itself, and all further events belong to this
+  // incarnation.
   if (engine_.world().server.incarnation != incarnation_ && !begin_incarnation()) return;
   arm();
   schedule_turn();
@@ -235,8 +237,9 @@ void Server::enter_maintenance() {
   stop("retention: there are records to move into the archive; back when they are");
 }
 
-// Also if it is on its way to a retention: then that is left for the next start.
-void Server::stop_for_good(int signal) {
+// A signal that arrives while the service stops for a retention cancels the retention; the next
+// start does it.
+void Server::stop_on_signal(int signal) {
   notify_stopping();
   in_maintenance_ = false;
   for (const KeptSocket& each : std::exchange(kept_sockets_, {})) {
@@ -246,7 +249,7 @@ void Server::stop_for_good(int signal) {
   stop(std::string("signal ") + strsignal(signal));
 }
 
-// Jobs go on: their shims hold them until the next start.
+// Jobs continue: their shims supervise them until the next start.
 void Server::stop(const std::string& why) {
   if (std::exchange(stopping_, true)) return;
   logger_.info("stopping: {}", why);
@@ -268,12 +271,12 @@ void Server::stop_when_idle() {
   if (!stopped_ && !engine_.storage_full()) {
     stopped_ = true;
     (void)engine_.begin(by_the_service).apply(StopServer{});
-    // What threads are still busy with comes back to a service that has stopped.
+    // ServerStopped is the last event: results that other threads still deliver are refused.
     engine_.close(server_stopping);
     return engine_.flush();
   }
-  // What was released with the last commit, or waits for files of it, is on its way to the sockets;
-  // it goes first.
+  // Answers that the last commit released, or that wait for its run-root files, are still queued
+  // for the sockets; they are sent first.
   run_roots_.when_written(engine_.durable_position(), [this](const std::string&) {
     asio::post(io_, [this] { asio::post(io_, [this] { io_.stop(); }); });
   });

@@ -1,7 +1,8 @@
-// The running service: the engine, what follows it, what reaches it, on one io_context thread.
+// The running service: owns the engine, the followers of the log and the transports, and runs them
+// on one io_context thread, the engine thread.
 //
-// It wires (server_wiring.cc), starts and stops; what happens to a command is in engine/, rpc/ and
-// scheduler/.
+// This class wires the parts (server_wiring.cc), starts them and stops them. The handling of
+// commands is in engine/, rpc/ and scheduler/; server/README.md describes the threads.
 #pragma once
 
 #include <atomic>
@@ -56,28 +57,30 @@ struct MethodParts;
 
 class Server {
  public:
-  // What one Server leaves to the next where a retention lies between them.
+  // State that a Server passes to the next one when a retention happens between them.
   struct Handover {
     std::vector<KeptSocket> sockets;
     std::optional<RetentionOutcome> retention;
   };
 
-  // `recovered` has the world that is the fold of the whole log; the read models are up with it.
-  // Takes the world out of it; the log stays. Takes over from the Server before it, if there was
-  // one.
+  // Moves the world out of `recovered` and keeps a reference to its log. The world is the fold of
+  // the whole log, and `index` (the read models) is at the same position. `handover` comes from
+  // the previous Server of this process, if there was one. All references outlive the Server.
   Server(const Config& config, Recovered& recovered, RunIndex& index, spdlog::logger& logger,
-         Handover before = {});
+         Handover handover = {});
   ~Server();
 
-  // Serves until a signal or a fatal error, or until a retention is due. Gives the exit code.
+  // Blocks until a signal, a fatal error or a due retention, and serves meanwhile. Returns the
+  // exit code of the process.
   int run();
-  // Whether run() gave 0 for a retention: the next Server takes over the sockets that this leaves.
+  // Returns true after run() if it stopped cleanly for a retention. Then take_sockets() returns
+  // the listening sockets for the next Server.
   [[nodiscard]] bool in_maintenance() const { return in_maintenance_ && exit_code_ == 0; }
   [[nodiscard]] std::vector<KeptSocket> take_sockets() { return std::move(kept_sockets_); }
 
  private:
-  // The events of a start; after a crash, with a verdict for everything that was in flight.
-  // False if the crash report couldn't be written.
+  // Applies the events of a start; after a crash, with a verdict for everything that was in flight.
+  // Returns false if the crash report couldn't be written.
   bool begin_incarnation();
   TimerLoop::Reports timer_loop_reports();
   Engine::Hooks hooks();
@@ -88,26 +91,29 @@ class Server {
   HttpService http_service();
   void handle(std::string_view line, const Caller& caller, const Decided<Principal>& principal,
               const std::shared_ptr<Peer>& peer);
-  // Why no command is taken now; nullopt where they are.
+  // Returns why commands are refused now; nullopt if they are accepted.
   [[nodiscard]] std::optional<Rejection> not_ready() const;
   Post post_to_engine();
-  // Drops what comes once the service stops: the next start does it.
+  // Like post_to_engine(), but drops actions once the service stops: the next start does that work.
   Post post_while_serving();
-  // With `while_serving` what comes back once the service stops is dropped, likewise.
+  // Returns a pool over `threads` whose continuations run on the engine thread. With
+  // `while_serving`, continuations are dropped once the service stops.
   BlockingPool blocking_pool(boost::asio::thread_pool& threads, bool while_serving);
   std::function<void(bool ok, const std::string& text)> log_outcome();
   bool listen();
   void arm();
-  // Once after everything that came in together: ready stations, waiting claims, then the log.
+  // Schedules one turn for all input that arrives together: dispatches ready stations, serves
+  // waiting claims, then flushes the log.
   void schedule_turn();
   void turn();
-  void wait_for_time();
+  // Sets clock_timer_ to the next deadline.
+  void arm_clock_timer();
   void set_job_pauses(std::vector<JobPause> pauses);
   World roll_back(const std::string& why);
-  void go_on();              // after a full disk
+  void resume_writes();      // when the disk has space again
   void enter_maintenance();  // for a retention
   void stop(const std::string& why);
-  void stop_for_good(int signal);
+  void stop_on_signal(int signal);
   void stop_when_idle();
   void fail(int exit_code, const std::string& why);
   void fail_from_thread(const StoreError& error);
@@ -118,7 +124,7 @@ class Server {
   spdlog::logger& logger_;
   boost::asio::io_context io_{1};
   boost::asio::thread_pool blocking_{1};
-  boost::asio::thread_pool board_files_{1};  // git takes its time
+  boost::asio::thread_pool board_files_{1};  // of its own, because git commands may take minutes
   boost::asio::thread_pool agent_log_files_{1};
   SystemClock clock_;
   EventLines event_lines_{logger_, clock_};
@@ -139,8 +145,8 @@ class Server {
   TimerLoop timer_loop_;
   BoardLoops board_;
   ServiceLoops loops_;
-  const std::optional<RetentionOutcome> before_;  // what lay before this start
-  std::unique_ptr<RetentionLoop> retention_;      // where there is a policy
+  const std::optional<RetentionOutcome> previous_retention_;  // just before this Server started
+  std::unique_ptr<RetentionLoop> retention_;                  // nullptr: no policy is configured
   EventFeed feed_;
   AgentLogs agent_logs_;
   Authentication authentication_;
@@ -154,16 +160,16 @@ class Server {
   boost::asio::steady_timer agent_log_timer_;
   WatchdogPings watchdog_pings_{io_};
   static constexpr std::int64_t no_time = std::numeric_limits<std::int64_t>::max();
-  std::int64_t clock_timer_due_ns_ = no_time;  // what clock_timer_ is set to (monotonic)
+  std::int64_t clock_timer_due_ns_ = no_time;  // expiry of clock_timer_ (monotonic)
   bool turn_scheduled_ = false;
   bool stopping_ = false;
-  bool stopped_ = false;         // ServerStopped is on its way to the log
-  bool in_maintenance_ = false;  // it stops for a retention
+  bool stopped_ = false;         // ServerStopped was applied
+  bool in_maintenance_ = false;  // the service stops for a retention
   std::vector<KeptSocket> kept_sockets_;
   int exit_code_ = 0;
-  std::uint64_t incarnation_ = 0;            // this one's number
-  std::unique_ptr<StationJobs> jobs_;        // threads that post to io_
-  std::unique_ptr<CommitThread> committer_;  // likewise
+  std::uint64_t incarnation_ = 0;            // the number of this start
+  std::unique_ptr<StationJobs> jobs_;        // owns threads that post to io_
+  std::unique_ptr<CommitThread> committer_;  // owns a thread that posts to io_
 };
 
 }  // namespace signalbox

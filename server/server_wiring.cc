@@ -1,4 +1,5 @@
-// What the service is made of, and what is connected with what. What happens then: server.cc.
+// Constructs the parts of the service and connects them with each other. server.cc has what the
+// service does afterwards: run, stop, roll back.
 #include <unistd.h>
 
 #include <utility>
@@ -29,7 +30,7 @@ std::vector<std::string> own_environment() {
 }  // namespace
 
 Server::Server(const Config& config, Recovered& recovered, RunIndex& index, spdlog::logger& logger,
-               Handover before)
+               Handover handover)
     : config_(config),
       torn_bytes_(recovered.torn_bytes),
       log_(*recovered.log),
@@ -66,7 +67,7 @@ Server::Server(const Config& config, Recovered& recovered, RunIndex& index, spdl
               std::make_shared<GitBoardFiles>(config.data / "runs"), log_outcome()},
              read_board_settings(config.board).value(), config.coderunner_mode),
       loops_(engine_),
-      before_(std::move(before.retention)),
+      previous_retention_(std::move(handover.retention)),
       retention_(retention_loop()),
       feed_(
           log_,
@@ -83,7 +84,7 @@ Server::Server(const Config& config, Recovered& recovered, RunIndex& index, spdl
           clock_.wall_ns()),
       api_(api()),
       dispatcher_(api_, all_methods(method_parts())),
-      listener_(io_, http_service(), std::move(before.sockets)),
+      listener_(io_, http_service(), std::move(handover.sockets)),
       signals_(io_, SIGTERM, SIGINT),
       clock_timer_(io_),
       space_watch_(io_, config.data),
@@ -99,7 +100,7 @@ std::unique_ptr<RetentionLoop> Server::retention_loop() {
   return std::make_unique<RetentionLoop>(
       RetentionLoop::Parts{engine_, clock_, log_, blocking_pool(blocking_, /*while_serving=*/false),
                            [this] { enter_maintenance(); }},
-      *config_.retention, before_);
+      *config_.retention, previous_retention_);
 }
 
 Post Server::post_to_engine() {
@@ -118,7 +119,7 @@ BlockingPool Server::blocking_pool(asio::thread_pool& threads, bool while_servin
   return {[&threads](std::function<void()> work) { asio::post(threads, std::move(work)); },
           [this, while_serving](std::function<void()> then) {
             asio::post(io_, [this, while_serving, then = std::move(then)] {
-              timer_loop_.check_for_clock_jump(stopping_);  // we may have been stopped ourselves
+              timer_loop_.check_for_clock_jump(stopping_);  // this process may have been stopped
               if (!while_serving || !stopping_) then();
             });
           }};
@@ -148,7 +149,7 @@ Engine::Hooks Server::hooks() {
         run_roots_.apply(engine_.world(), outcome.batch);
         feed_.publish(outcome.batch);
         snapshotter_.offer(outcome.frontier);
-        // Later: what is released with this commit may have a last word for the log.
+        // Posted, not called: actions that this commit releases may still apply commands.
         if (stopping_) asio::post(io_, [this] { stop_when_idle(); });
       },
       [this](const std::string& why) { fail(74, "the log can't be written: " + why); },
@@ -242,7 +243,7 @@ TimerLoop::Reports Server::timer_loop_reports() {
         logger_.warn("watchdog: {}", item.what);
         if (!item.job_id.empty()) jobs_->end_overdue(item.job_id);
       },
-      // Again: a job may have got its directory only after its run was paused.
+      // Pauses are set again, because a job may have got its directory after its run was paused.
       [this] { set_job_pauses(all_job_pauses(engine_.world())); },
   };
 }

@@ -62,8 +62,8 @@ std::int64_t TimerLoop::next_due_ns() const {
   not_later_than(parts_.claims.next_due_ns());
   not_later_than(parts_.locks.next_due_ns());
   not_later_than(parts_.steps.next_due_ns());
-  // Without space nothing can be decided; who waits for a claim or a lock is told at the end of
-  // that wait.
+  // Without disk space no command can be applied, so deadlines have to wait. Callers that wait for
+  // a claim or a lock still get their answer when that wait ends.
   if (!parts_.engine.storage_full()) {
     not_later_than(timers_.next_due_ns());
     not_later_than(watchdog_.next_due_ns());
@@ -74,7 +74,8 @@ std::int64_t TimerLoop::next_due_ns() const {
 void TimerLoop::fire() {
   check_for_clock_jump(/*stopping=*/false);
   if (parts_.engine.storage_full()) return;
-  parts_.locks.serve(parts_.clock.monotonic_ns());  // takes over what timers would let go
+  // First the locks: a waiter takes an expired lock over before its timer releases it.
+  parts_.locks.serve(parts_.clock.monotonic_ns());
   for (const Command& command :
        timers_.take_due(parts_.engine.world(), parts_.clock.monotonic_ns())) {
     (void)parts_.engine.begin(by_the_service).apply(command);
@@ -82,7 +83,7 @@ void TimerLoop::fire() {
   watchdog_.run_if_due();
 }
 
-// What the watchdog finds was missed by what should have ended it.
+// Ends what the watchdog found overdue: its own timer, or the job's supervisor, missed it.
 void TimerLoop::end_overdue() {
   for (const OverdueItem& item :
        sweep_.find_overdue(parts_.engine.world(), parts_.clock.monotonic_ns())) {

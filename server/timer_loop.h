@@ -1,8 +1,8 @@
-// What the service does by itself, because something was decided or because time has passed, and
-// in which order: deadlines, those who wait, the watchdog, the look at the clocks.
+// The reactions of the service to decided events and to time, in their order: deadlines, waiting
+// claims and locks, the watchdog, and the check for clock jumps.
 //
-// It is a part of its own so that the server on its io_context and the simulator on its schedule
-// drive the very same one. All calls come from the engine's thread.
+// This is separate from Server so that the simulator drives the same code on its own schedule as
+// the server does on its io_context. All calls come from the engine thread.
 #pragma once
 
 #include <cstdint>
@@ -33,32 +33,33 @@ class TimerLoop {
     StepQueue& steps;
   };
   struct Reports {
-    std::function<void(const ClockJump&)> jumped;  // before it is noted
-    // A sweep of the watchdog found it. Its command is applied after this.
+    std::function<void(const ClockJump&)> jumped;  // before ClockJumped is applied
+    // A sweep of the watchdog found `item`. Its command is applied after this call.
     std::function<void(const OverdueItem&)> overdue;
-    std::function<void()> swept;
+    std::function<void()> swept;  // a sweep has ended
   };
 
   TimerLoop(const Parts& parts, std::int64_t watchdog_interval_ms, Reports reports);
 
-  // Follows what was applied, durable or not.
+  // Updates deadlines with the records of one commit; they need not be durable yet.
   void apply(std::span<const Record> records);
 
-  // Sets all deadlines for their full length from now: at a start, and when the world was rolled
-  // back.
+  // Arms all deadlines for their full length from now. Called at the start, and when the world was
+  // rolled back.
   void arm();
 
-  // Sets all leases anew if time didn't go by as it should have. To be called before anything
-  // judges a lease after this process may have been stopped: whatever it does first. Says so in the
-  // log, unless `stopping`.
+  // Restarts all leases if the clocks jumped, and applies NoteClockJump unless `stopping`. Must be
+  // called before any lease is evaluated after this process may have been stopped, that is, first
+  // in every callback.
   void check_for_clock_jump(bool stopping);
 
-  // Once after everything that came in together: ready stations, who waits for a claim, a lock or a
-  // step.
+  // Dispatches ready stations and serves waiting claims, locks and steps. Called once for all input
+  // that arrives together.
   void turn(StationJobs& jobs);
 
-  // When to call fire() (monotonic, ns).
+  // Returns when fire() is due (monotonic, ns).
   [[nodiscard]] std::int64_t next_due_ns() const;
+  // Applies the commands of expired deadlines and runs the watchdog if it is due.
   void fire();
 
   [[nodiscard]] Timers& timers() { return timers_; }

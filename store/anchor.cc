@@ -22,7 +22,8 @@ std::string to_text(const Anchor& anchor) {
   return text + crc;
 }
 
-// What follows `key` on the line that `text` begins with; takes the line off.
+// Returns the value after `key` on the first line of `text`, and removes that line from `text`.
+// Returns an empty view, and leaves `text` as it is, if the line doesn't begin with `key`.
 std::string_view take_line(std::string_view& text, std::string_view key) {
   const std::size_t end = text.find('\n');
   if (!text.starts_with(key) || end == std::string_view::npos) return {};
@@ -31,7 +32,8 @@ std::string_view take_line(std::string_view& text, std::string_view key) {
   return value;
 }
 
-// Whatever can be made of the text: the caller compares it with what it should have been.
+// Parses as much as it can: the caller detects errors by comparing to_text() of the result with the
+// text.
 Anchor from_text(std::string_view text) {
   Anchor anchor;
   take_line(text, first_line.substr(0, first_line.size() - 1));
@@ -56,7 +58,7 @@ Stored<std::optional<Anchor>> read_anchor(const std::filesystem::path& file) {
   const auto text = read_file(file, anchor_bytes_max);
   if (!text && text.error().kind == StoreError::Kind::not_found) return std::nullopt;
   if (!text) return tl::unexpected(text.error());
-  // There is one way to write an anchor; so what reads back to other bytes was changed.
+  // An anchor has exactly one encoding, so text that doesn't round-trip was changed.
   const Anchor anchor = from_text(*text);
   if (to_text(anchor) == *text) return anchor;
   return failure(StoreError::Kind::damaged, file, "the anchor " + file.string() + " is damaged");

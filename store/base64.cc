@@ -16,7 +16,7 @@ void append_base64(std::string& out, std::string_view bytes) {
   const std::size_t length = (bytes.size() + 2) / 3 * 4;
   SIGNALBOX_CHECK(length <= base64_text_bytes_max);
   out.resize(begin + length);
-  // It writes a NUL behind the text, where the string has its own.
+  // EVP_EncodeBlock writes a NUL behind the text, where the string already has its own.
   EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data() + begin),
                   reinterpret_cast<const unsigned char*>(bytes.data()),
                   static_cast<int>(bytes.size()));
@@ -28,7 +28,8 @@ std::string to_base64(std::string_view bytes) {
   return text;
 }
 
-// OpenSSL lets pass, and this doesn't: blanks around the text, '=' anywhere, stray bits.
+// OpenSSL accepts blanks around the text, '=' anywhere, and nonzero unused bits; this function
+// rejects them.
 bool decode_base64(std::string_view text, std::string& out) {
   if (text.size() % 4 != 0 || text.size() > base64_text_bytes_max) return false;
   const std::size_t padding = text.ends_with("==") ? 2 : text.ends_with('=') ? 1 : 0;

@@ -1,4 +1,5 @@
-// Base64 (RFC 4648, section 4, with padding): OpenSSL codes, the strictness is ours.
+// Base64 (RFC 4648, section 4, with padding). OpenSSL does the coding; strict validation is added
+// here.
 #pragma once
 
 #include <optional>
@@ -7,12 +8,13 @@
 
 namespace signalbox {
 
-// Appends the text of `bytes` to `out`.
+// Appends the base64 text of `bytes` to `out`.
 void append_base64(std::string& out, std::string_view bytes);
 std::string to_base64(std::string_view bytes);
 
-// Appends what `text` stands for to `out`; false, with `out` in any state, unless it is exactly the
-// one text of some bytes: no blanks, no missing padding, no stray bits.
+// Appends the bytes that `text` encodes to `out`. Returns false, with `out` in an unspecified
+// state, unless `text` is their one canonical encoding: no blanks, no missing padding, no nonzero
+// unused bits.
 bool decode_base64(std::string_view text, std::string& out);
 std::optional<std::string> from_base64(std::string_view text);
 

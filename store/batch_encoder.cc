@@ -7,9 +7,9 @@
 namespace signalbox {
 namespace {
 
-// What a batch of unusual size took is given back.
+// Memory above this is released after an unusually large batch.
 constexpr std::size_t kept_bytes_max = 4 * 1024 * 1024;
-// Encoded before their leaves are offered.
+// Number of commits that are encoded before their leaves are offered for hashing.
 constexpr std::size_t block_commits = 32;
 
 }  // namespace
@@ -45,7 +45,7 @@ void BatchEncoder::encode(std::span<const Commit> commits, const RandomSource& r
                                    frame.salted_payload.size()});
     }
   }
-  // From here on it stays where it is.
+  // `block` doesn't change any more, so views into it stay valid.
   bytes_ += block.size();
   const std::string_view bytes = block;
   std::size_t at = 0;

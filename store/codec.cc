@@ -29,7 +29,7 @@ struct EventType {
   Decode decode;
 };
 
-// The table of all events comes from the variants, so an event can't be forgotten here.
+// The table is derived from the variants, so no event can be forgotten here.
 template <class Noun, class... Types>
 constexpr auto types_of_noun(std::type_identity<std::variant<Types...>> /*events*/) {
   return std::array{EventType{Types::tag, &decode_type<Noun, Types>}...};

@@ -1,13 +1,15 @@
-// Payloads: cereal's portable binary format, walked over a struct's Boost.Describe listing.
+// Encodes and decodes payloads: cereal's portable binary format, over a struct's Boost.Describe
+// listing.
 //
-// Internal: sources include it, headers don't. A cereal archive (memory_archive.h) gives byte order
-// and scalars; the walk is ours, because lengths are 32-bit (cereal's own are size_t widened) and
-// because each one is compared with the bytes that are left before anything is allocated for it.
+// Internal: included by sources, not by headers. A cereal archive (memory_archive.h) provides byte
+// order and scalars. The traversal is our own, because lengths are 32-bit (cereal's are size_t
+// widened) and because each one is compared with the bytes that are left before anything is
+// allocated for it.
 //
-// On disk a payload is one byte of byte order (1, little endian), then the fields in the order of
-// the listing: integers at their width, bool as one byte, an enum as its underlying integer;
-// string, vector and map as a 32-bit count and their elements; optional, and Boxed, as a
-// bool and, if there, its value; Uuid and Digest as their raw bytes; a nested struct as its fields.
+// On disk a payload is one byte for the byte order (1, little endian), then the fields in the order
+// of the listing: integers at their width, bool as one byte, an enum as its underlying integer;
+// string, vector and map as a 32-bit count and their elements; optional and Boxed as a bool and, if
+// it is true, the value; Uuid and Digest as their raw bytes; a nested struct as its fields.
 #pragma once
 
 #include <array>
@@ -47,10 +49,10 @@ inline std::uint32_t count_of(std::size_t size) {
   return static_cast<std::uint32_t>(size);
 }
 
-// One archive's worth of writing.
+// Writes the fields of one payload.
 class Writer {
  public:
-  // Appends a payload to `out`, which must last until the last write of it.
+  // Starts a payload that is appended to `out`, which must outlive the last write of it.
   void begin(std::string& out) { archive_.begin(out); }
 
   template <std::integral T>
@@ -100,11 +102,12 @@ class Writer {
   MemoryOutput archive_;
 };
 
-// One archive's worth of reading; throws Malformed.
+// Reads the fields of one payload. Every read throws Malformed if the bytes don't fit.
 class Reader {
  public:
-  // Reads the payload in `bytes`, which must last until the last read of it.
+  // Starts reading the payload in `bytes`, which must outlive the last read of it.
   void begin(std::string_view bytes) { archive_.begin(bytes); }
+  // Throws Malformed if bytes are left.
   void end() const {
     if (archive_.left() != 0) throw Malformed("bytes after its last field");
   }
@@ -132,7 +135,7 @@ class Reader {
   }
   void read(std::string& value) {
     const std::string_view bytes = archive_.take(read_count());
-    // Most are empty, and clear() is far cheaper than assigning nothing.
+    // Most strings are empty, and clear() is far cheaper than assigning an empty string.
     if (bytes.empty()) {
       value.clear();
     } else {
@@ -176,7 +179,7 @@ class Reader {
     if (flag > 1) throw Malformed("a flag that is neither 0 nor 1");
     return flag == 1;
   }
-  // Every element takes a byte at least.
+  // Every element takes at least one byte, so a count above the bytes left is malformed.
   std::size_t read_count() {
     std::uint32_t count = 0;
     archive_(count);
@@ -187,7 +190,7 @@ class Reader {
   MemoryInput archive_;
 };
 
-// Appends the payload of `value`.
+// Appends the payload of `value` to `out`.
 template <Described T>
 void encode(const T& value, std::string& out) {
   thread_local Writer kept;
@@ -195,7 +198,7 @@ void encode(const T& value, std::string& out) {
   kept.write(value);
 }
 
-// Calls `read(Reader&)`, which must use up all of `bytes`. Throws as Reader does.
+// Calls `read(Reader&)`, which must consume all of `bytes`. Throws Malformed if they don't fit.
 template <class Read>
 void decode(std::string_view bytes, Read&& read) {
   thread_local Reader kept;

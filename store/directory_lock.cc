@@ -36,7 +36,7 @@ DirectoryHolder read_directory_holder(const std::filesystem::path& lock_file) {
   std::getline(lines, holder.process_id);
   std::getline(lines, holder.command);
   const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-  // People paste it behind `kill`.
+  // Users paste the process id behind `kill`, so anything but digits is discarded.
   if (!std::all_of(holder.process_id.begin(), holder.process_id.end(), is_digit)) return {};
   return holder;
 }
@@ -50,7 +50,8 @@ Stored<DirectoryLock> DirectoryLock::take(const std::filesystem::path& path,
     if (errno == EWOULDBLOCK) return tl::unexpected(held_by_another(path));
     return tl::unexpected(system_error("lock", path));
   }
-  // Only a hint for people, so a disk without room for it is no reason not to start.
+  // The contents are only a hint for people: a disk without room for them must not prevent the
+  // start.
   const std::string holder = std::to_string(::getpid()) + "\n" + std::string(command) + "\n";
   if (::ftruncate(file.get(), 0) != 0 ||
       ::pwrite(file.get(), holder.data(), holder.size(), 0) < 0) {

@@ -1,4 +1,5 @@
-// One writer a data directory, a server or a command: the lock file that it holds while it lives.
+// The lock on a data directory: at most one writing process, a server or a command, holds its lock
+// file.
 #pragma once
 
 #include <filesystem>
@@ -10,20 +11,23 @@
 
 namespace signalbox {
 
-// Who holds a lock, as it left it in the file; both may be empty. Only a hint for people.
+// The holder of a lock, as it described itself in the lock file. Only a hint for people; both
+// fields may be empty.
 struct DirectoryHolder {
   std::string process_id;
-  std::string command;  // such as "signalbox serve"
+  std::string command;  // e.g. "signalbox serve"
 
   friend bool operator==(const DirectoryHolder&, const DirectoryHolder&) = default;
 };
 
+// An exclusive flock(2) on a lock file, held until destruction.
 class DirectoryLock {
  public:
   DirectoryLock() = default;
 
-  // Takes the lock at once or gives `in_use`, with what the holder left in the file. `command` is
-  // who takes it, in one line. The system lets go of it when the process ends, however it ends;
+  // Acquires the lock without waiting, and writes the process id and `command` (one line that names
+  // the new holder) into the file. Fails with `in_use`, with the holder's description in the
+  // message, or with `io`. The kernel releases the lock when the process ends, however it ends;
   // jobs don't inherit it.
   static Stored<DirectoryLock> take(const std::filesystem::path& file, std::string_view command);
 
@@ -33,7 +37,8 @@ class DirectoryLock {
   FileDescriptor file_;
 };
 
-// Of a lock that is held: what is in the file of one that isn't is about who held it last.
+// Reads the holder from a lock file. If the lock isn't held now, the result describes the last
+// holder.
 DirectoryHolder read_directory_holder(const std::filesystem::path& lock_file);
 
 }  // namespace signalbox

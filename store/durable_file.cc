@@ -15,7 +15,7 @@ namespace signalbox {
 
 Stored<void> replace_file(const std::filesystem::path& path, std::string_view bytes) {
   const std::filesystem::path temporary = path.string() + ".tmp";
-  // What it has taken of a full disk is given back.
+  // The temporary file is removed, so that it doesn't occupy space on a full disk.
   const auto give_up = [&temporary](const char* verb) {
     auto error = system_error(verb, temporary);
     ::unlink(temporary.c_str());
@@ -37,7 +37,8 @@ Stored<std::string> read_file(const std::filesystem::path& path, std::size_t byt
   if (!file) return tl::unexpected(system_error("open", path));
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) return tl::unexpected(system_error("read", path));
-  // A byte of room, so that a file that doesn't grow meets its end in the first round.
+  // One byte more than the size, so that a file that doesn't grow reaches its end in the first
+  // round.
   std::string bytes(static_cast<std::size_t>(status.st_size) + 1, '\0');
   std::size_t size = 0;
   while (size <= bytes_max) {
@@ -63,7 +64,7 @@ Stored<void> sync_directory(const std::filesystem::path& directory) {
   return {};
 }
 
-Stored<void> sync_way_to(const std::filesystem::path& directory) {
+Stored<void> sync_parent_directories(const std::filesystem::path& directory) {
   std::error_code failed;
   std::filesystem::path path = std::filesystem::absolute(directory, failed);
   struct stat own {};

@@ -1,4 +1,5 @@
-// A small file, replaced as a whole: after a crash it is the old one or the new one.
+// Small files that are replaced as a whole (after a crash the file is the old one or the new one),
+// and the directory syncs that make file operations durable.
 #pragma once
 
 #include <cstddef>
@@ -10,18 +11,20 @@
 
 namespace signalbox {
 
-// Writes `<path>.tmp`, syncs it, renames it to `path` and syncs the directory.
-// `full` or `io`; the old file is still there then.
+// Replaces a file atomically and durably: writes `<path>.tmp`, syncs it, renames it to `path` and
+// syncs the directory. Fails with `full` or `io`; unless only the last step failed, the old file is
+// kept.
 Stored<void> replace_file(const std::filesystem::path& path, std::string_view bytes);
 
-// `not_found`, `io`, or `damaged` for one that is larger than bytes_max.
+// Reads a whole file. Fails with `not_found`, `io`, or `damaged` if it is larger than bytes_max.
 Stored<std::string> read_file(const std::filesystem::path& path, std::size_t bytes_max);
 
-// Makes what was created, renamed or removed in a directory durable.
+// Makes earlier creations, renames and removals in a directory durable.
 Stored<void> sync_directory(const std::filesystem::path& directory);
 
-// Makes the directory's own way from the root of its file system durable, whoever made it. A
-// directory on it that we may not read wasn't made for us: it is passed over.
-Stored<void> sync_way_to(const std::filesystem::path& directory);
+// Syncs every directory from the parent of `directory` up to the root of its file system, so that
+// the path to it is durable whichever process created it. Skips directories that this process may
+// not read: it can't have created them.
+Stored<void> sync_parent_directories(const std::filesystem::path& directory);
 
 }  // namespace signalbox

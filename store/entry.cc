@@ -50,7 +50,7 @@ Stored<EntryEnd> scan_entry(std::string_view entry, Position first, Position fro
     if (frame.position < from) return true;
     if (frame.position > to || !wanted) return false;
     TRY(decode_frame(frame, record));
-    // A refusal counts from the next record on: this one was visited.
+    // Returning false stops the walk only at the next record: this one was already visited.
     wanted = visit(std::move(record));
     return true;
   });

@@ -1,5 +1,5 @@
-// One entry of the log: the framed records of one command, one behind the other. What both logs
-// keep, and what they read records from.
+// An entry of the log: the framed records of one command, concatenated. Both log implementations
+// store entries and read records with these functions.
 #pragma once
 
 #include <cstddef>
@@ -14,39 +14,42 @@
 
 namespace signalbox {
 
-// Appends the entry of `commit` to `out` and its leaves to `frontier`.
+// Appends the entry of `commit` to `out` and its leaves to `frontier`. Salts come from `random`.
 void encode_entry(const Commit& commit, const RandomSource& random, Sha256& sha256,
                   MerkleFrontier& frontier, std::string& out);
 
-// Where a walk through an entry ended.
+// The end of a walk over the records of an entry.
 struct EntryEnd {
-  Position next = 0;     // after the last record that was visited
-  bool stopped = false;  // before the end of the entry
+  Position next = 0;     // position after the last record that was visited
+  bool stopped = false;  // the walk ended before the end of the entry
 };
 
 // Calls `visit(const Frame&) → Stored<bool>` for each record of an entry whose first position is
-// `first`, until it gives false or an error. Every frame is checked before, its position too.
+// `first`, until it returns false or an error. Checks every frame and its position before the
+// visit; fails with `damaged` or `unsupported`.
 template <class Visit>
 Stored<EntryEnd> for_each_frame(std::string_view entry, Position first, Visit&& visit);
 
-// Gives the visitor the records from … to of an entry; stopped if the visitor said so or records
-// after `to` are left. Each record is decoded into `record`, whose strings keep their memory from
-// one to the next, unless the visitor takes it.
+// Passes the records from … to of an entry to `visit`. The result is `stopped` if the visitor
+// returned false or if records after `to` are left. Decodes each record into `record`, whose
+// strings keep their memory from one to the next unless the visitor moves from it.
 Stored<EntryEnd> scan_entry(std::string_view entry, Position first, Position from, Position to,
                             Record& record, const EventLog::Visit& visit);
 
-// Appends the leaves of the records from … to to `frontier`, and notes in `redactions` what
-// concerns it of them.
+// Appends the leaves of the records from … to to `frontier`, and notes those that concern redaction
+// in `redactions`.
 Stored<EntryEnd> append_leaves(std::string_view entry, Position first, Position from, Position to,
                                Sha256& sha256, MerkleFrontier& frontier,
                                RedactionLedger& redactions);
 
+// Decodes all records of an entry.
 Stored<Commit> decode_entry(std::string_view entry, Position first);
 
-// The precondition of EventLog::append: no commit is empty, and the records are numbered from
-// expected_tail + 1.
+// Checks the precondition of EventLog::append: no commit is empty, and the records are numbered
+// consecutively from expected_tail + 1. A violation aborts the process.
 void check_numbering(Position expected_tail, std::span<const Commit> commits);
 
+// Return errors of kind `damaged` and `not_found` for a record.
 StoreError damaged_at(Position position, std::string message);
 StoreError no_such_position(Position position, Position tail);
 

@@ -31,7 +31,8 @@ Stored<std::int64_t> recorded_at(const EventLog& log, Position position) {
 }
 
 Stored<Position> position_at(const EventLog& log, std::int64_t utc_ns) {
-  Position before = log.horizon().position;  // written at that time or before
+  // Last position known to be written at utc_ns or before.
+  Position before = log.horizon().position;
   Position after = log.tail() + 1;
   while (before + 1 < after) {
     const Position middle = before + (after - before) / 2;

@@ -1,4 +1,4 @@
-// Owns a file descriptor; writes to it; and how a failed system call becomes a StoreError.
+// Owns a file descriptor, writes to it, and converts failed system calls to StoreErrors.
 #pragma once
 
 #include <filesystem>
@@ -28,10 +28,11 @@ class FileDescriptor {
   int descriptor_ = -1;
 };
 
-// Writes all of it, however often a signal comes in between; else false, and errno says why.
+// Writes all of `bytes`, retrying after signals. Returns false with errno set on failure.
 bool write_all(const FileDescriptor& file, std::string_view bytes);
 
-// From errno: "can't VERB FILE: …"; ENOENT is `not_found`, ENOSPC and EDQUOT `full`, the rest `io`.
+// Makes a StoreError from errno: "can't VERB FILE: …". ENOENT is `not_found`, ENOSPC and EDQUOT are
+// `full`, others `io`.
 StoreError system_error(std::string_view verb, const std::filesystem::path& file);
 
 }  // namespace signalbox

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uint8_t format_current = 1;
 
-// Checksum, length and format keep their places in every format to come.
+// Checksum, length and format keep their offsets in all future formats.
 constexpr std::size_t crc_offset = 0;
 constexpr std::size_t length_offset = 4;
 constexpr std::size_t format_offset = 8;
@@ -30,11 +30,12 @@ constexpr std::size_t position_offset = 15;
 constexpr std::size_t recorded_at_offset = 23;
 constexpr std::size_t optional_offset = 31;
 constexpr std::size_t frame_bytes_min = optional_offset + salt_bytes;
-// In the length, not in the header: that is part of the leaf and stays as it was.
+// The flag is in the length, not in the header, because the header is part of the leaf and must not
+// change.
 constexpr std::uint32_t redacted_bit = std::uint32_t{1} << 31;
 static_assert(limits::record_bytes_max + limits::redacted_growth_bytes_max < redacted_bit);
 
-// Which of the optional fields are there, in the order in which they lie.
+// Bit mask of the optional fields that are present, in the order in which they are stored.
 enum Fields : std::uint8_t {
   has_run_id = 1 << 0,
   has_stream_name = 1 << 1,
@@ -68,7 +69,7 @@ void assign_raw(Raw& raw, std::string_view bytes) {
   }
 }
 
-// Most texts of a header are empty or, as the actor, those of the record before.
+// Most texts of a header are empty or, like the actor, the same as in the record before.
 void assign_text(std::string& text, std::string_view bytes) {
   if (bytes.empty()) {
     text.clear();
@@ -99,13 +100,13 @@ void append_text(std::string& out, std::string_view text) {
   out.append(text);
 }
 
-// `bytes` is long enough.
+// `bytes` must be long enough.
 template <class Bytes, std::integral T>
 void put_integer(Bytes& bytes, std::size_t offset, T value) {
   std::memcpy(bytes.data() + offset, &value, sizeof value);
 }
 
-// Takes the optional fields one by one off the front; past the end it says so and gives nothing.
+// Takes optional fields off the front. Past the end it returns empty views and sets ran_out().
 class Taker {
  public:
   explicit Taker(std::string_view bytes) : left_(bytes) {}
@@ -151,7 +152,7 @@ Frame encode_record(const Record& record, const Salt& salt, std::string& out) {
   const EventTag tag = tag_of(record.event);
   const std::uint8_t fields = fields_of(record);
 
-  std::array<char, optional_offset> fixed{};  // checksum and length: known at the end
+  std::array<char, optional_offset> fixed{};  // checksum and length are filled in at the end
   put_integer(fixed, format_offset, format_current);
   put_integer(fixed, fields_offset, fields);
   put_integer(fixed, stream_offset, static_cast<std::uint8_t>(record.stream.kind));
@@ -193,7 +194,7 @@ Frame encode_record(const Record& record, const Salt& salt, std::string& out) {
 
 namespace {
 
-// `payload_digest` is empty unless the record is a redacted one.
+// `payload_digest` is empty unless the record is redacted.
 void append_parts(std::string_view header, std::string_view payload_digest,
                   std::string_view payload, std::string& out) {
   const std::size_t begin = out.size();
@@ -307,7 +308,7 @@ Stored<void> decode_frame(const Frame& frame, Record& record) {
     case StreamKind::card:
     case StreamKind::access:
       break;
-    default:  // a number from the disk, not one of ours
+    default:  // a number from disk that is no enumerator
       return failure(StoreError::Kind::unsupported, frame.position,
                      "a record is of a kind of stream that this version doesn't know");
   }

@@ -1,5 +1,5 @@
-// The head of the log: how far it goes and the Merkle tree over it, written with every append in
-// the same batch as the records.
+// The head of the log: its length and the Merkle tree over it, written with every append in the
+// same batch as the records.
 #pragma once
 
 #include <string>
@@ -10,7 +10,8 @@
 
 namespace signalbox {
 
-// The position of the last record is frontier.leaves: every record is a leaf.
+// Appends the encoded head to `out`. The position of the last record is frontier.leaves: every
+// record is a leaf.
 void encode_head(const MerkleFrontier& frontier, std::string& out);
 Stored<MerkleFrontier> decode_head(std::string_view bytes);
 

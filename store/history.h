@@ -1,7 +1,7 @@
-// How an event that was stored years ago becomes today's: the frozen shapes of its type, and the
-// pure functions that lead from each to the next.
+// Converts events that were stored in older versions to the current one: the frozen shapes of a
+// type, and the pure functions that convert each to the next.
 //
-// Internal, as described_archive.h. The procedure is in FORMAT.md, "Changing a stored event":
+// Internal, like described_archive.h. The procedure is in FORMAT.md, "Changing a stored event":
 //
 //   struct StationClaimedV1 { … };                         // the old struct and its listing,
 //   frozen StationClaimed upcast(StationClaimedV1 old);           // pure; found by its argument
@@ -35,7 +35,8 @@ CurrentEvent bring_up_to_date(Old old) {
   }
 }
 
-// Reads `version` (1 … the current one) of an event into `event`, as of today.
+// Reads `version` (from 1 to the current one) of an event and converts it to the current version in
+// `event`.
 template <class CurrentEvent, std::size_t Index = 0>
 void read_version(std::uint16_t version, Reader& reader, CurrentEvent& event) {
   using Frozen = typename History<CurrentEvent>::Frozen;

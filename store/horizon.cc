@@ -10,9 +10,10 @@
 namespace signalbox {
 namespace {
 
-// The bytes: CRC-32C of the rest (u32), format (u8), position, dropped_at (u64), digest of the base
-// (32), its bytes (u64), whether the bytes are gone (u8), the frontier's bytes (u32) and the
-// frontier as in a head, then first and last (u64) of each range that is kept.
+// The encoding: CRC-32C of the rest (u32), format (u8), position, dropped_at (u64), digest of the
+// base (32), its length in bytes (u64), whether the files were rewritten (u8), the frontier's
+// length in bytes (u32) and the frontier as in a head, then first and last (u64) of each kept
+// range.
 constexpr std::uint8_t horizon_format = 1;
 constexpr std::size_t range_bytes = 2 * sizeof(Position);
 
@@ -51,7 +52,7 @@ std::optional<Position> Horizon::first_dropped(Position from, Position to) const
   return first;
 }
 
-Position Horizon::next_there(Position from) const {
+Position Horizon::next_present(Position from) const {
   if (from > position) return from;
   const auto reaching = std::lower_bound(
       kept.begin(), kept.end(), from,
@@ -83,7 +84,7 @@ std::string encode_horizon(const Horizon& horizon) {
   append_integer(body, horizon.dropped_at);
   body.append(reinterpret_cast<const char*>(horizon.base_sha256.bytes.data()), sizeof(Digest));
   append_integer(body, horizon.base_bytes);
-  append_integer(body, static_cast<std::uint8_t>(horizon.bytes_gone));
+  append_integer(body, static_cast<std::uint8_t>(horizon.files_rewritten));
   append_integer(body, static_cast<std::uint32_t>(frontier.size()));
   body += frontier;
   for (const PositionRange& range : horizon.kept) {
@@ -117,7 +118,7 @@ Stored<Horizon> decode_horizon(std::string_view bytes) {
       !take_number(bytes, frontier_bytes) || bytes.size() < frontier_bytes) {
     return not_a_horizon();
   }
-  horizon.bytes_gone = gone != 0;
+  horizon.files_rewritten = gone != 0;
   auto frontier = decode_head(bytes.substr(0, frontier_bytes));
   bytes.remove_prefix(frontier_bytes);
   if (!frontier || frontier->leaves != horizon.position || bytes.size() % range_bytes != 0) {

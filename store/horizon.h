@@ -1,9 +1,9 @@
-// The horizon of a log: up to where records were dropped, and what stands in for them.
+// The horizon of a log: the position up to which records were dropped, and what replaces them.
 //
-// Whole entries are dropped, never rewritten. An entry up to the horizon that holds a record of
-// something that was still open stays; behind the horizon everything is there. Of each dropped
-// record the tree keeps what proofs of others need (leaf_groups.h), and what they all led to is
-// the base: bytes that the store keeps for whoever folds the log.
+// Whole entries are dropped, never rewritten. An entry up to the horizon stays if it holds a record
+// of something that was still open; behind the horizon everything is there. Of dropped records the
+// tree keeps the hashes that proofs of others need (leaf_groups.h). The state they led to is the
+// base: opaque bytes that the store keeps for whoever evolves a state from the log.
 #pragma once
 
 #include <cstdint>
@@ -26,38 +26,43 @@ struct PositionRange {
 
 struct Horizon {
   Position position = 0;    // 0: nothing was ever dropped
-  MerkleFrontier frontier;  // of the tree over 1 … position
-  Position dropped_at = 0;  // of the HistoryDropped that says so
+  MerkleFrontier frontier;  // over the records 1 … position
+  Position dropped_at = 0;  // position of the HistoryDropped event of this drop
   Digest base_sha256;
   std::uint64_t base_bytes = 0;
-  bool bytes_gone = false;  // the files were rewritten without what was dropped
-  // What is still there up to the position: whole entries, ascending, no two next to each other.
+  bool files_rewritten = false;  // the files were rewritten without the dropped records
+  // The records up to the position that are still there: whole entries, ascending, no two ranges
+  // adjacent.
   std::vector<PositionRange> kept;
 
-  // The first record from … to that was dropped, if one was.
+  // Returns the first record from … to that was dropped; nullopt if none was.
   [[nodiscard]] std::optional<Position> first_dropped(Position from, Position to) const;
-  // The first record from `from` on that is there: one that was kept, or the first after the
-  // horizon.
-  [[nodiscard]] Position next_there(Position from) const;
+  // Returns the first position from `from` on that wasn't dropped: of a kept record, or the first
+  // after the horizon.
+  [[nodiscard]] Position next_present(Position from) const;
+  // Returns how many records up to the horizon are still there.
   [[nodiscard]] std::uint64_t records_kept() const;
 
   friend bool operator==(const Horizon&, const Horizon&) = default;
 };
 
-// What is to be dropped: of the records up to `position` all but the entries that `kept` names.
+// A request to drop all records up to `position` except the entries in `kept`.
 struct HistoryDrop {
   Position position = 0;
   std::vector<PositionRange> kept;
   std::string base;
 };
 
-// Appends `range`, which lies after the others.
+// Appends `range`, which must lie after the others; merges it with the last one if they are
+// adjacent.
 void append_range(std::vector<PositionRange>& ranges, const PositionRange& range);
 
+// Encode and decode a horizon (FORMAT.md, "Dropped records"). Decoding fails with `damaged` or
+// `unsupported`.
 std::string encode_horizon(const Horizon& horizon);
 Stored<Horizon> decode_horizon(std::string_view bytes);
 
-// `dropped`: the record was there once.
+// Returns an error of kind `dropped`.
 StoreError dropped_record(Position position, const Horizon& horizon);
 
 }  // namespace signalbox

@@ -8,7 +8,7 @@
 namespace signalbox {
 namespace {
 
-// One byte tells which; then the hashes.
+// The first byte of a stored group distinguishes these; the hashes follow.
 constexpr char group_of_leaves = 'l';
 constexpr char group_root = 'r';
 
@@ -56,8 +56,9 @@ LeafGrouping::LeafGrouping(const Horizon& before, const std::vector<PositionRang
   filling_.number = before.position / leaf_group_leaves;
 }
 
-// Whether the group has 256 leaves up to the horizon, and no record of them is there any more.
-bool LeafGrouping::is_whole_and_gone(std::uint64_t number) const {
+// Returns whether all 256 leaves of the group lie up to the horizon and none of their records is
+// kept.
+bool LeafGrouping::is_fully_dropped(std::uint64_t number) const {
   const Position first = number * leaf_group_leaves + 1;
   const Position last = first + leaf_group_leaves - 1;
   if (last > position_) return false;
@@ -67,11 +68,11 @@ bool LeafGrouping::is_whole_and_gone(std::uint64_t number) const {
   return reaching == kept_.end() || reaching->first > last;
 }
 
-std::vector<std::uint64_t> LeafGrouping::reconsidered() const {
+std::vector<std::uint64_t> LeafGrouping::groups_to_update() const {
   std::set<std::uint64_t> numbers;
   for (const PositionRange& range : before_.kept) {
     for (std::uint64_t number = group_of(range.first); number <= group_of(range.last); ++number) {
-      if (is_whole_and_gone(number)) numbers.insert(number);
+      if (is_fully_dropped(number)) numbers.insert(number);
     }
   }
   if (before_.position % leaf_group_leaves != 0) numbers.insert(group_of(before_.position));
@@ -97,7 +98,7 @@ void LeafGrouping::add(const Digest& leaf) {
 }
 
 void LeafGrouping::put(LeafGroup group) {
-  if (is_whole_and_gone(group.number)) {
+  if (is_fully_dropped(group.number)) {
     MerkleFrontier tree;
     append_group(tree, group, sha256_);
     group.hashes = {merkle_root(tree, sha256_)};

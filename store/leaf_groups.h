@@ -1,6 +1,6 @@
-// What the tree keeps of records that were dropped: for each aligned group of 256 leaves its root,
-// once the whole group is gone; until then every leaf of it up to the horizon. So any proof about a
-// record that is there can be made, and 256 dropped records cost 32 bytes.
+// The hashes that the tree keeps of dropped records: for each aligned group of 256 leaves the root,
+// once all of its records were dropped; until then each of its leaves up to the horizon. This
+// suffices for a proof about any remaining record, and 256 dropped records cost 32 bytes.
 #pragma once
 
 #include <cstdint>
@@ -13,42 +13,44 @@
 
 namespace signalbox {
 
-// The level of a group's root, and how many leaves are below it.
+// Level of a group's root in the tree, and the number of leaves below it.
 inline constexpr unsigned leaf_group_level = 8;
 inline constexpr std::uint64_t leaf_group_leaves = std::uint64_t{1} << leaf_group_level;
 
 struct LeafGroup {
-  std::uint64_t number = 0;  // of the leaves from number * 256 on, counted from 0
-  bool is_root = false;      // then there is one hash, of all 256
+  std::uint64_t number = 0;  // the group's leaves begin at number * 256, counted from 0
+  bool is_root = false;      // `hashes` is one hash, the root of all 256 leaves
   std::vector<Digest> hashes;
 
   friend bool operator==(const LeafGroup&, const LeafGroup&) = default;
 };
 
-// What is stored, by the group's number.
+// Encode and decode a stored group; its number is in the key. Decoding fails with `damaged`.
 std::string encode_leaf_group(const LeafGroup& group);
 Stored<LeafGroup> decode_leaf_group(std::uint64_t number, std::string_view bytes);
 
-// The tree goes on with the group, which is the next one.
+// Appends the group, which must be the next one, to the tree.
 void append_group(MerkleFrontier& tree, const LeafGroup& group, Sha256& sha256);
 
-// The groups that a drop leaves behind, made from those of the drop before it and the leaves since.
+// Computes the groups to store for a drop, from those of the drop before it and the leaves since.
 class LeafGrouping {
  public:
-  // Nothing before it was dropped, or everything up to `before`. `kept` as of the new horizon.
+  // `before` is the horizon of the last drop (position 0 if there was none), `kept` and `position`
+  // are those of the new one. References to `before` and `kept` are held.
   LeafGrouping(const Horizon& before, const std::vector<PositionRange>& kept, Position position);
 
-  // The numbers of the groups of the drop before that aren't as they were: the caller puts them in
-  // by take(), ascending, and then every leaf after the old horizon by add().
-  [[nodiscard]] std::vector<std::uint64_t> reconsidered() const;
+  // Returns the numbers of the stored groups that this drop changes. The caller passes each of them
+  // to take(), ascending, and then every leaf after the old horizon to add().
+  [[nodiscard]] std::vector<std::uint64_t> groups_to_update() const;
   void take(LeafGroup group);
   void add(const Digest& leaf);
 
-  // After the last leaf: all groups that are to be stored, in place of those of their numbers.
+  // Returns all groups that are to be stored, replacing those of the same number. Call it after the
+  // last leaf.
   std::vector<LeafGroup> finish();
 
  private:
-  [[nodiscard]] bool is_whole_and_gone(std::uint64_t number) const;
+  [[nodiscard]] bool is_fully_dropped(std::uint64_t number) const;
   void put(LeafGroup group);
 
   const Horizon& before_;

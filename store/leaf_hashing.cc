@@ -8,8 +8,8 @@
 namespace signalbox {
 namespace {
 
-// Waking a thread costs about as much as hashing so many.
-constexpr std::size_t leaves_worth_a_thread = 64;
+// Waking a thread costs about as much as hashing this many leaves.
+constexpr std::size_t thread_leaves_min = 64;
 
 }  // namespace
 
@@ -40,12 +40,12 @@ void LeafHashing::add(std::string_view header, std::string_view salted_payload) 
 }
 
 void LeafHashing::offer() {
-  if (added_ - offered_ < leaves_worth_a_thread) return;
+  if (added_ - offered_ < thread_leaves_min) return;
   if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
   {
     const std::lock_guard lock(mutex_);
     offered_ = added_;
-    if (helping_) return;  // and sees it when it is done
+    if (busy_) return;  // the worker checks offered_ again when it is done
   }
   changed_.notify_all();
 }
@@ -56,7 +56,7 @@ void LeafHashing::finish(Sha256& sha256, MerkleFrontier& frontier) {
   {
     std::unique_lock lock(mutex_);
     seen_ = offered_;
-    changed_.wait(lock, [this] { return !helping_; });
+    changed_.wait(lock, [this] { return !busy_; });
   }
   for (std::size_t index = 0; index < parts(); ++index) {
     const Part each = part(index);
@@ -86,12 +86,12 @@ void LeafHashing::run() {
   for (;;) {
     changed_.wait(lock, [this] { return stopping_ || seen_ < offered_; });
     if (stopping_) return;
-    helping_ = true;
+    busy_ = true;
     const std::size_t leaves = seen_ = offered_;
     lock.unlock();
     hash(leaves, sha256);
     lock.lock();
-    helping_ = false;
+    busy_ = false;
     changed_.notify_all();
   }
 }

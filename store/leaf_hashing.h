@@ -1,8 +1,8 @@
-// The Merkle leaves of a batch, hashed by two threads: the appending one and one of its own, which
-// begins while the appending one still encodes.
+// Hashes the Merkle leaves of a batch on two threads: the appending thread and a worker, which
+// starts while the appending thread still encodes.
 //
-// Leaves don't depend on one another, and neither do subtrees; hashing them is the largest part of
-// what an append computes while RocksDB waits for it.
+// Leaves don't depend on one another, and neither do disjoint subtrees. Hashing them is the largest
+// part of an append's computation, and RocksDB waits for it.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,7 @@
 
 namespace signalbox {
 
-// begin(), any number of add() and offer(), and finish(), by one thread at a time.
+// Call begin(), any number of add() and offer(), and finish(), from one thread at a time.
 class LeafHashing {
  public:
   LeafHashing() = default;
@@ -25,30 +25,30 @@ class LeafHashing {
   LeafHashing(const LeafHashing&) = delete;
   LeafHashing& operator=(const LeafHashing&) = delete;
 
-  // A batch of `count` leaves follows, of which the first is the `first`-th of the tree, from 0.
+  // Starts a batch of `count` leaves. `first` is the index in the tree of the first one, from 0.
   void begin(std::uint64_t first, std::size_t count);
 
-  // The next leaf. What it is made of must stay where it is until finish().
+  // Adds the next leaf. The viewed bytes must not move or change until finish().
   void add(std::string_view header, std::string_view salted_payload);
 
-  // Lets the other thread hash what was added. It is woken only for what is worth it.
+  // Lets the worker hash the leaves added so far. Wakes it only if there are enough of them.
   void offer();
 
-  // Hashes what is left and appends all to `frontier`. It waits only for what the other thread has
-  // under way: one that the system gives no time costs nothing.
+  // Hashes the remaining leaves and appends all to `frontier`. Blocks only for a part that the
+  // worker is hashing: a worker that the scheduler gives no time costs nothing.
   void finish(Sha256& sha256, MerkleFrontier& frontier);
 
  private:
-  // Whole subtrees of so many leaves are hashed at once: some microseconds of work.
+  // Subtrees of this many leaves are the unit of work: some microseconds each.
   static constexpr unsigned subtree_level = 4;
   static constexpr std::size_t subtree_leaves = std::size_t{1} << subtree_level;
 
   struct Leaf {
     std::string_view header;
     std::string_view salted_payload;
-    Digest digest;  // of the first of a whole subtree: that subtree's
+    Digest digest;  // for the first leaf of a whole subtree: that subtree's root
   };
-  // A subtree's leaves, or those of them that the batch has.
+  // The leaves of one subtree, as far as the batch has them: begin … end - 1.
   struct Part {
     std::size_t begin;
     std::size_t end;
@@ -63,16 +63,16 @@ class LeafHashing {
 
   std::vector<Leaf> leaves_;
   std::size_t added_ = 0;
-  std::size_t before_ = 0;  // leaves of the first one's subtree that aren't of the batch
+  std::size_t before_ = 0;  // leaves of the first subtree that precede the batch
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::size_t offered_ = 0;  // leaves that the other thread may look at
-  std::size_t seen_ = 0;     // of which it has seen so many
-  bool helping_ = false;     // it is at it
+  std::size_t offered_ = 0;  // leaves that the worker may hash
+  std::size_t seen_ = 0;     // the first `seen_` leaves have been noticed by the worker
+  bool busy_ = false;        // the worker is hashing
   bool stopping_ = false;
-  std::atomic<std::size_t> next_ = 0;  // the first part that nobody has taken
-  std::thread thread_;                 // from the first large batch on
+  std::atomic<std::size_t> next_ = 0;  // index of the first unclaimed part
+  std::thread thread_;                 // the worker; started by the first large batch
 };
 
 }  // namespace signalbox

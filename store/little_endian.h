@@ -1,4 +1,4 @@
-// Fixed-width little-endian integers in byte strings, for the formats we lay out by hand.
+// Fixed-width little-endian integers in byte strings, for formats that are laid out by hand.
 #pragma once
 
 #include <bit>
@@ -19,7 +19,7 @@ void append_integer(std::string& out, T value) {
   out.append(bytes, sizeof bytes);
 }
 
-// At least sizeof(T) bytes must be there.
+// Reads an integer; at least sizeof(T) bytes must be readable at `bytes`.
 template <std::integral T>
 T read_integer(const char* bytes) {
   T value;

@@ -12,19 +12,19 @@
 namespace signalbox {
 namespace {
 
-constexpr Position everything = std::numeric_limits<Position>::max();
+constexpr Position position_max = std::numeric_limits<Position>::max();
 
-// A short walk isn't worth a thread.
-constexpr std::size_t bytes_before_reading_ahead = 256 * 1024;
+// A shorter walk isn't worth a read-ahead thread.
+constexpr std::size_t read_ahead_bytes_min = 256 * 1024;
 
-// Sees to it that entries follow one another, and visits them.
+// Visits entries and checks that they are contiguous.
 struct Walk {
   const Position from;
   const Position to;
   const VisitEntry& visit;
-  Position next;  // the record that comes next
+  Position next;  // the next position that must follow
 
-  // False at the end of the walk.
+  // Visits one entry. Returns false at the end of the walk.
   Stored<bool> step(std::string_view key, std::string_view value) {
     const auto first = TRY(entry_position(key));
     if (first > next) {
@@ -73,7 +73,7 @@ Stored<Position> walk_entries(const RocksDatabase& database, Position from, Posi
   if (!entries->Valid() && entries->status().ok()) entries->SeekToFirst();
   Stored<bool> more = from <= to;
   std::size_t bytes = 0;
-  for (; more && *more && entries->Valid() && bytes < bytes_before_reading_ahead; entries->Next()) {
+  for (; more && *more && entries->Valid() && bytes < read_ahead_bytes_min; entries->Next()) {
     bytes += entries->value().size();
     more = walk.step(entries->key().ToStringView(), entries->value().ToStringView());
   }
@@ -113,11 +113,11 @@ Stored<void> note_redactions(const RocksDatabase& database, const PositionRange&
 Stored<void> check_redactions(const RocksDatabase& database, RedactionLedger redactions,
                               Position from, Position next, const Horizon& horizon) {
   if (redactions.lacks_event()) {
-    if (auto noted = note_redactions(database, {next, everything}, redactions); !noted) {
+    if (auto noted = note_redactions(database, {next, position_max}, redactions); !noted) {
       return noted;
     }
   }
-  for (const Position position : redactions.unmet_before(from)) {
+  for (const Position position : redactions.missing_before(from)) {
     if (horizon.first_dropped(position, position)) {
       redactions.forget(position);
     } else if (auto noted = note_redactions(database, {position, position}, redactions); !noted) {
@@ -135,8 +135,8 @@ Stored<bool> may_create(const std::filesystem::path& data, const std::optional<A
   const std::filesystem::path directory = log_directory(data);
   std::error_code ignored;
   if (std::filesystem::exists(directory / "CURRENT", ignored)) return false;
-  // The anchor is first written once the database is there; and before CURRENT is, a database has
-  // neither tables nor writes.
+  // The anchor is first written after the database was created, and before CURRENT exists a
+  // database has neither tables nor writes. So any of these is a trace of a log.
   bool traces = anchor.has_value();
   for (const auto& file : std::filesystem::directory_iterator(directory, ignored)) {
     const auto extension = file.path().extension();
@@ -191,7 +191,7 @@ Stored<MerkleFrontier> verify_log(const RocksDatabase& database,
       return tl::unexpected(root_differs(data, anchor->position, "the anchor"));
     }
   }
-  TRY(add(frontier.leaves + 1, everything));
+  TRY(add(frontier.leaves + 1, position_max));
   if (frontier.leaves != tail) {
     return tl::unexpected(missing_after(data, frontier.leaves, tail, "its own head"));
   }

@@ -1,4 +1,5 @@
-// What must be true of a database before anything is served from it.
+// The checks that a database must pass before anything is served from it (FORMAT.md, "Checks when a
+// log is opened").
 //
 // Internal: only sources include it.
 #pragma once
@@ -15,33 +16,35 @@
 
 namespace signalbox {
 
-// Calls `visit(entry, first)` with each entry that has records from … to, in order, as long as the
-// EntryEnd that it gives isn't stopped; checks that no position is missing. Gives the position
-// after the last record visited.
+// Calls `visit(entry, first)` with each entry that has records from … to, in order, until it
+// returns a stopped EntryEnd or an error. Fails with `damaged` if a position is missing. Returns
+// the position after the last record visited.
 using VisitEntry = std::function<Stored<EntryEnd>(std::string_view entry, Position first)>;
 Stored<Position> walk_entries(const RocksDatabase& database, Position from, Position to,
                               const VisitEntry& visit);
 
-// Notes what in the range is redacted, and what tells of redactions.
+// Notes the redacted records and the PayloadRedacted events of the range in `redactions`.
 Stored<void> note_redactions(const RocksDatabase& database, const PositionRange& range,
                              RedactionLedger& redactions);
 
-// Holds the redacted records of a walk from `from` up to before `next` against the events that tell
-// of them, which may lie after it; and the other way round. Reads those that weren't dropped.
+// Checks the redacted records of a walk over `from` … `next` - 1 against the events about them,
+// which may lie after it, and the events against the records. Reads further records as needed,
+// except those that were dropped. Fails with `damaged` on a mismatch.
 Stored<void> check_redactions(const RocksDatabase& database, RedactionLedger redactions,
                               Position from, Position next, const Horizon& horizon);
 
-// Where in a data directory things lie.
+// Return the paths of a data directory's parts.
 std::filesystem::path log_directory(const std::filesystem::path& data);
 std::filesystem::path anchor_file(const std::filesystem::path& data);
 std::filesystem::path lock_file(const std::filesystem::path& data);
 
-// Whether `data` has no log yet and one may be created there; `damaged` if there are traces of a
-// log whose CURRENT file, without which RocksDB would start an empty one, is gone.
+// Returns true if `data` has no log yet, so that one may be created there. Fails with `damaged` if
+// there are traces of a log whose CURRENT file is gone: without it RocksDB would start an empty
+// log.
 Stored<bool> may_create(const std::filesystem::path& data, const std::optional<Anchor>& anchor);
 
-// Recomputes the tree over what lies after the checkpoint and compares it with the head and with
-// the anchor. Gives the head.
+// Recomputes the tree over the records after the checkpoint and compares it with the head and with
+// the anchor. Returns the head; fails with `damaged` on any mismatch.
 Stored<MerkleFrontier> verify_log(const RocksDatabase& database,
                                   const std::optional<Checkpoint>& checkpoint,
                                   const std::optional<Anchor>& anchor, const Horizon& horizon,

@@ -1,11 +1,11 @@
 // cereal archives that write to a string and read from memory, in the format of cereal's portable
-// binary archive, little endian, behind its byte of byte order.
+// binary archive: little endian, after one byte for the byte order.
 //
-// cereal's own go through a stream, with a virtual call for every field, and make their maps of
-// pointers (which nothing here uses) anew for every archive: for payloads of a hundred bytes that
-// costs several times the work itself. These can be begun again and again.
+// cereal's own archives use a stream, with a virtual call for every field, and allocate their
+// pointer-tracking maps (which nothing here uses) for every archive. For payloads of a hundred
+// bytes that costs several times the coding itself. These archives can be restarted and reused.
 //
-// Internal, as described_archive.h.
+// Internal, like described_archive.h.
 #pragma once
 
 #include <bit>
@@ -23,10 +23,11 @@ namespace signalbox::described {
 static_assert(std::endian::native == std::endian::little,
               "these archives copy integers as they lie in memory");
 
-// What an archive begins with, and the only order that is written.
+// The first byte of an archive. Only this byte order is written.
 inline constexpr std::uint8_t little_endian = 1;
 
-// The bytes don't spell a value of the type. Thrown within a decode and caught at its end.
+// The bytes don't encode a value of the type. Thrown while decoding, and caught by decode_payload()
+// or a codec like it.
 struct Malformed : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -36,7 +37,7 @@ class MemoryOutput final
  public:
   MemoryOutput() : OutputArchive(this) {}
 
-  // Appends to `out` from now on, which must last as long as that goes on.
+  // Starts an archive that is appended to `out`, which must outlive the last write.
   void begin(std::string& out) {
     out_ = &out;
     (*this)(little_endian);
@@ -53,13 +54,14 @@ class MemoryInput final : public cereal::InputArchive<MemoryInput, cereal::Allow
  public:
   MemoryInput() : InputArchive(this) {}
 
-  // Reads `bytes` from now on, which must last as long as that goes on.
+  // Starts reading `bytes`, which must outlive the last read.
   void begin(std::string_view bytes) {
     left_ = bytes;
     std::uint8_t order = 0;
     (*this)(order);
     if (order != little_endian) throw Malformed("an unknown order of bytes");
   }
+  // Returns the next `size` bytes and skips them. Throws Malformed if there are fewer.
   std::string_view take(std::size_t size) {
     if (size > left_.size()) throw Malformed("fewer bytes than its fields");
     const std::string_view taken(left_.data(), size);
@@ -72,7 +74,7 @@ class MemoryInput final : public cereal::InputArchive<MemoryInput, cereal::Allow
   std::string_view left_;
 };
 
-// cereal finds these by their archive.
+// cereal finds these functions by the archive's type.
 template <std::integral T>
 void CEREAL_SAVE_FUNCTION_NAME(MemoryOutput& archive, const T& value) {
   archive.put(&value, sizeof value);

@@ -28,7 +28,8 @@ RandomSource counting() {
 }  // namespace
 
 struct MemoryEventLog::State {
-  // What is on the "disk": the entries by their first position, and the tree over them.
+  // The contents of the simulated disk: the entries by their first position, and the tree over
+  // them.
   struct Kept {
     std::map<Position, std::string> entries;
     MerkleFrontier frontier;
@@ -38,10 +39,10 @@ struct MemoryEventLog::State {
 
   Options options;
   Sha256 sha256;
-  mutable std::shared_mutex mutex;  // over `kept`: scans run beside appends
+  mutable std::shared_mutex mutex;  // guards `kept`: scans run concurrently with appends
   Kept kept;
-  std::optional<Kept> after_restart;  // an append of unknown outcome left this
-  bool broken = false;                // such an append happened: none succeeds until restart()
+  std::optional<Kept> after_restart;  // what an append of unknown outcome wrote, for restart()
+  bool broken = false;  // an append had an unknown outcome: none succeeds until restart()
   std::uint64_t appends = 0;
 };
 
@@ -129,14 +130,14 @@ Stored<Position> MemoryEventLog::scan(Position from, Position to, const Visit& v
   Position next = std::max<Position>(from, 1);
   to = std::min(to, tail());
   const Horizon before = horizon();
-  const auto gone = before.first_dropped(next, to);
-  if (gone) to = *gone - 1;
+  const auto dropped = before.first_dropped(next, to);
+  if (dropped) to = *dropped - 1;
   Record record;
   bool wanted = true;
   const Visit noted = [&](Record&& each) { return wanted = visit(std::move(each)); };
   while (next <= to && wanted) {
-    // An entry never changes once it is there and map nodes don't move: only the map needs the
-    // lock.
+    // Entries never change once they are written, and map nodes don't move, so only the map access
+    // needs the lock.
     Position first = 0;
     std::string_view entry;
     {
@@ -148,7 +149,7 @@ Stored<Position> MemoryEventLog::scan(Position from, Position to, const Visit& v
     const auto end = TRY(scan_entry(entry, first, next, to, record, noted));
     next = end.next;
   }
-  if (gone && wanted) return tl::unexpected(dropped_record(*gone, before));
+  if (dropped && wanted) return tl::unexpected(dropped_record(*dropped, before));
   return next - 1;
 }
 
@@ -189,7 +190,8 @@ Stored<void> MemoryEventLog::drop(Position expected_tail, const Commit& commit,
                   !state_->broken);
   check_numbering(expected_tail, {&commit, 1});
   MerkleFrontier frontier = kept.horizon.frontier;
-  RedactionLedger redactions;  // of a log in memory nothing else is written over
+  // Required by append_leaves(); a log in memory needs no check of redactions.
+  RedactionLedger redactions;
   for (Position next = frontier.leaves + 1; next <= drop.position;) {
     const auto entry = kept.entries.find(next);
     if (entry == kept.entries.end()) {

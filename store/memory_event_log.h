@@ -1,5 +1,5 @@
-// The log in memory, for tests and simulation: the same entries, frames and tree as on disk, and
-// failures on demand.
+// The event log in memory, for tests and simulation: the same entries, frames and tree as on disk,
+// with failures on demand.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,20 @@
 
 namespace signalbox {
 
-// How an append fails, and what of it is there nevertheless.
+// How an append fails, and whether its records survive.
 struct AppendFault {
   AppendStatus status = AppendStatus::unknown;  // unknown or full
-  bool written = false;                         // unknown only: the next life finds the records
+  bool written = false;  // for unknown only: the records are there after restart()
 };
 
 class MemoryEventLog final : public EventLog {
  public:
   struct Options {
-    // Asked before every append that would write, with its number (1 for the first).
+    // Called before every append that would write, with its number (from 1). A result makes it
+    // fail.
     std::function<std::optional<AppendFault>(std::uint64_t append)> fault = nullptr;
-    RandomSource random =
-        nullptr;  // salts; by default a counter, so that equal histories have equal roots
+    // Salts; by default a counter, so that equal histories have equal roots.
+    RandomSource random = nullptr;
   };
 
   MemoryEventLog();
@@ -41,8 +42,8 @@ class MemoryEventLog final : public EventLog {
   [[nodiscard]] Stored<std::string> base() const override;
   Stored<void> drop(Position expected_tail, const Commit& commit, const HistoryDrop& drop) override;
 
-  // What a restart does: after `unknown` the log takes appends again, and what was written in spite
-  // of it is there.
+  // Simulates a restart of the process: after `unknown` the log accepts appends again, and records
+  // that were written in spite of the failure become visible.
   void restart();
 
  private:

@@ -21,7 +21,8 @@ std::vector<LeafRange> inclusion_ranges(std::uint64_t index, std::uint64_t size)
   std::vector<LeafRange> ranges;
   LeafRange tree{0, size};
   while (tree.end - tree.begin > 1) {
-    // The left part is the largest power of two that is smaller than the whole.
+    // The left part is the largest power of two that is smaller than the whole (RFC 6962, section
+    // 2.1).
     const std::uint64_t middle = tree.begin + std::bit_floor(tree.end - tree.begin - 1);
     if (index < middle) {
       ranges.push_back({middle, tree.end});
@@ -85,7 +86,8 @@ const SparseTree::Tile& SparseTree::tile_of(std::uint64_t index) const {
   return *kept;
 }
 
-// Either within one tile, or whole tiles and, at the end of the tree, the one that is being filled.
+// The range lies either within one tile, or it consists of whole tiles and, at the end of the tree,
+// the incomplete last tile.
 Digest SparseTree::range(const LeafRange& range, Sha256& sha256) const {
   const std::uint64_t first = range.begin / tile_leaves;
   if (range.begin % tile_leaves != 0 || range.end - range.begin < tile_leaves) {

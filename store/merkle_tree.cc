@@ -15,8 +15,8 @@ void append_leaf(MerkleFrontier& frontier, const Digest& leaf, Sha256& sha256) {
 void append_subtree(MerkleFrontier& frontier, const Digest& root, unsigned level, Sha256& sha256) {
   SIGNALBOX_CHECK(frontier.leaves % (std::uint64_t{1} << level) == 0);
   Digest subtree = root;
-  // As in adding 1 to a binary number: each trailing 1 is a perfect subtree that, with the one just
-  // completed, makes one twice as large.
+  // Like the carry when 1 is added to a binary number: each trailing 1 is a perfect subtree that,
+  // joined with the one just completed, makes one twice as large.
   for (std::uint64_t carry = frontier.leaves >> level; (carry & 1) != 0; carry >>= 1) {
     subtree = merkle_node(frontier.subtrees.back(), subtree, sha256);
     frontier.subtrees.pop_back();

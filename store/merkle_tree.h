@@ -1,4 +1,4 @@
-// The Merkle tree hash of RFC 6962, section 2.1, grown one leaf at a time.
+// The Merkle tree hash of RFC 6962, section 2.1, computed incrementally as leaves are appended.
 #pragma once
 
 #include <cstdint>
@@ -9,27 +9,28 @@
 
 namespace signalbox {
 
-// The right edge of the tree: enough of it to append leaves and to tell the root, in O(log n)
+// The right edge of the tree, which suffices to append leaves and to compute the root: O(log n)
 // digests.
 struct MerkleFrontier {
   std::uint64_t leaves = 0;
-  // Roots of the perfect subtrees that `leaves` consists of, largest (leftmost) first: one for each
+  // Roots of the perfect subtrees that the tree consists of, largest (leftmost) first: one for each
   // set bit of `leaves`.
   std::vector<Digest> subtrees;
 
   friend bool operator==(const MerkleFrontier&, const MerkleFrontier&) = default;
 };
 
-// SHA-256(0x01 ‖ left ‖ right)
+// Returns SHA-256(0x01 ‖ left ‖ right).
 Digest merkle_node(const Digest& left, const Digest& right, Sha256& sha256);
 
-// `leaf` is a leaf's hash already: SHA-256(0x00 ‖ leaf bytes).
+// Appends a leaf. `leaf` is the leaf hash, SHA-256(0x00 ‖ leaf bytes).
 void append_leaf(MerkleFrontier& frontier, const Digest& leaf, Sha256& sha256);
 
-// The same of a perfect subtree of 2^level leaves. Those before it must be a multiple of as many.
+// Appends a perfect subtree of 2^level leaves. The number of leaves before must be a multiple of
+// 2^level.
 void append_subtree(MerkleFrontier& frontier, const Digest& root, unsigned level, Sha256& sha256);
 
-// The root of the whole tree; of an empty one, SHA-256 of nothing.
+// Returns the root of the whole tree; for an empty tree, SHA-256 of the empty string.
 Digest merkle_root(const MerkleFrontier& frontier, Sha256& sha256);
 
 }  // namespace signalbox

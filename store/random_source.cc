@@ -11,7 +11,7 @@
 namespace signalbox {
 namespace {
 
-// A draw of 16 bytes costs OpenSSL about as much as one of 4096.
+// Draws blocks, because 16 bytes cost OpenSSL about as much as 4096.
 class SecureBlocks {
  public:
   void fill(std::span<std::byte> out) {
@@ -19,7 +19,7 @@ class SecureBlocks {
       if (used_ == block_.size()) refill();
       const std::size_t count = std::min(out.size(), block_.size() - used_);
       std::copy_n(block_.begin() + static_cast<std::ptrdiff_t>(used_), count, out.begin());
-      // What was given out must not be found in our memory later.
+      // Bytes already handed out must not be readable from this process's memory later.
       OPENSSL_cleanse(block_.data() + used_, count);
       used_ += count;
       out = out.subspan(count);

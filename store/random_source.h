@@ -1,4 +1,4 @@
-// Where salts come from: an input, so that a simulation can choose them.
+// The source of salts. It is an input, so that a simulation can choose them.
 #pragma once
 
 #include <cstddef>
@@ -7,10 +7,10 @@
 
 namespace signalbox {
 
-// Fills the bytes it is given.
+// Fills the given bytes with random ones.
 using RandomSource = std::function<void(std::span<std::byte>)>;
 
-// The system's cryptographic generator, drawn from in blocks. One thread at a time.
+// Returns the system's cryptographic generator, read in blocks. Used by one thread at a time.
 RandomSource secure_random();
 
 }  // namespace signalbox

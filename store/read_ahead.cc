@@ -5,7 +5,7 @@
 namespace signalbox {
 namespace {
 
-// Large enough that handing one over costs nothing beside it, small enough for a processor's cache.
+// Large enough to make the hand-over cost negligible, small enough for a processor's cache.
 constexpr std::size_t chunk_bytes = 128 * 1024;
 
 }  // namespace
@@ -55,9 +55,9 @@ void ReadAhead::run() {
 void ReadAhead::fill(Chunk& chunk) {
   chunk.bytes.clear();
   chunk.entries.clear();
-  for (; !past_ && chunk.bytes.size() < chunk_bytes && entries_.Valid(); entries_.Next()) {
+  for (; !past_last_key_ && chunk.bytes.size() < chunk_bytes && entries_.Valid(); entries_.Next()) {
     const std::string_view key = entries_.key().ToStringView();
-    past_ = key > last_key_;
+    past_last_key_ = key > last_key_;
     const std::string_view value = entries_.value().ToStringView();
     chunk.entries.push_back({chunk.bytes.size(), key.size(), value.size()});
     chunk.bytes.append(key).append(value);

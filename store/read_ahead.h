@@ -1,5 +1,5 @@
-// Reading ahead on a long walk through the log: a thread that copies entries out of the database
-// while those before them are decoded and folded.
+// Read-ahead for a long walk over the log: a thread copies entries out of the database while the
+// caller processes the ones before.
 //
 // Internal: only sources include it.
 #pragma once
@@ -19,9 +19,9 @@ namespace signalbox {
 
 class ReadAhead {
  public:
-  // Goes on where `entries` is, up to the first key past `last_key`, which is given too: where
-  // entries are missing at the end of a walk, that one tells it. The iterator may be used again
-  // only when this is gone; then it tells whether an error ended the reading.
+  // Reads from the current entry of `entries` up to and including the first key past `last_key`: if
+  // entries are missing at the end of a walk, that key reveals it. The iterator must not be used
+  // until this object is destroyed; its status() then says whether an error ended the reading.
   ReadAhead(rocksdb::Iterator& entries, std::string last_key);
   ~ReadAhead();
   ReadAhead(const ReadAhead&) = delete;
@@ -29,13 +29,13 @@ class ReadAhead {
 
   struct Chunk {
     struct Entry {
-      std::size_t at;
+      std::size_t at;  // offset of the key in `bytes`
       std::size_t key_bytes;
       std::size_t value_bytes;
     };
-    std::string bytes;  // key and value of each, one behind the other
+    std::string bytes;  // key and value of each entry, concatenated
     std::vector<Entry> entries;
-    bool full = false;  // filled, and not given back yet
+    bool full = false;  // filled, and not yet returned by the reader
 
     [[nodiscard]] std::string_view key(const Entry& entry) const {
       return {bytes.data() + entry.at, entry.key_bytes};
@@ -45,7 +45,8 @@ class ReadAhead {
     }
   };
 
-  // The entries that follow, until the next call; none at the end.
+  // Returns the entries that follow, valid until the next call; no entries at the end. Blocks until
+  // they are read.
   const Chunk& next();
 
  private:
@@ -56,11 +57,11 @@ class ReadAhead {
   const std::string last_key_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::array<Chunk, 2> chunks_;  // one is read while the other is filled
-  std::size_t given_ = 0;        // how many next() gave
-  bool past_ = false;            // `last_key`; of the thread
+  std::array<Chunk, 2> chunks_;  // one is processed while the other is filled
+  std::size_t given_ = 0;        // number of chunks that next() returned
+  bool past_last_key_ = false;   // a key past last_key_ was read; used by the thread only
   bool stopping_ = false;
-  std::thread thread_;  // last: it uses the others
+  std::thread thread_;  // last: it uses the members above
 };
 
 }  // namespace signalbox

@@ -13,7 +13,7 @@ namespace signalbox {
 
 namespace {
 
-// Of a header and what lies in the payload's place.
+// Limit for the header plus the replacement of its payload.
 constexpr std::size_t replaced_bytes_max =
     limits::record_bytes_max + limits::redacted_growth_bytes_max - 64;
 static_assert(8 + sizeof(Digest) <= 64, "checksum, length and digest come to it");
@@ -52,7 +52,7 @@ void set_digests(Record& note, const RedactedEntry& redacted) {
 Stored<void> RedactionLedger::note_rare(const Frame& frame) {
   Sha256 hashing;
   if (frame.redacted()) {
-    redacted_[frame.position] = {payload_digest(frame, hashing), sha256(frame.replacement)};
+    from_records_[frame.position] = {payload_digest(frame, hashing), sha256(frame.replacement)};
   }
   if (frame.number != PayloadRedacted::tag.number) return {};
   Record record;
@@ -61,7 +61,7 @@ Stored<void> RedactionLedger::note_rare(const Frame& frame) {
   if (event->redacted_position == 0 || event->redacted_position >= frame.position) {
     return tl::unexpected(damaged_at(frame.position, "it redacts what doesn't lie before it"));
   }
-  told_[event->redacted_position] = {event->payload_digest, event->replacement_digest};
+  from_events_[event->redacted_position] = {event->payload_digest, event->replacement_digest};
   return {};
 }
 
@@ -69,33 +69,33 @@ bool fits_as_replacement(const Frame& frame, const Event& replacement) {
   return frame.header.size() + replacement_of(replacement, Salt{}).size() <= replaced_bytes_max;
 }
 
-std::vector<Position> RedactionLedger::unmet_before(Position from) const {
+std::vector<Position> RedactionLedger::missing_before(Position from) const {
   std::vector<Position> positions;
-  for (const auto& [position, digests] : told_) {
-    if (position < from && !redacted_.contains(position)) positions.push_back(position);
+  for (const auto& [position, digests] : from_events_) {
+    if (position < from && !from_records_.contains(position)) positions.push_back(position);
   }
   return positions;
 }
 
 bool RedactionLedger::lacks_event() const {
-  return std::any_of(redacted_.begin(), redacted_.end(),
-                     [this](const auto& each) { return !told_.contains(each.first); });
+  return std::any_of(from_records_.begin(), from_records_.end(),
+                     [this](const auto& each) { return !from_events_.contains(each.first); });
 }
 
-std::optional<std::string> RedactionLedger::wrong_with(Position position) const {
-  const auto lies = redacted_.find(position);
-  const auto told = told_.find(position);
-  if (lies == redacted_.end()) return "its payload was erased, and is there again";
-  if (told == told_.end())
+std::optional<std::string> RedactionLedger::mismatch_at(Position position) const {
+  const auto record = from_records_.find(position);
+  const auto event = from_events_.find(position);
+  if (record == from_records_.end()) return "its payload was erased, and is there again";
+  if (event == from_events_.end())
     return "its payload is another one, and no event says that it was redacted";
-  if (lies->second == told->second) return std::nullopt;
+  if (record->second == event->second) return std::nullopt;
   return "what lies in the place of its payload isn't what the event of its redaction tells of";
 }
 
 Stored<void> RedactionLedger::check_log() const {
-  for (const auto* each : {&told_, &redacted_}) {
+  for (const auto* each : {&from_events_, &from_records_}) {
     for (const auto& [position, digests] : *each) {
-      if (auto wrong = wrong_with(position)) {
+      if (auto wrong = mismatch_at(position)) {
         return tl::unexpected(damaged_at(position, *std::move(wrong)));
       }
     }
@@ -105,9 +105,9 @@ Stored<void> RedactionLedger::check_log() const {
 
 std::map<Position, std::string> RedactionLedger::check_copies() const {
   std::map<Position, std::string> findings;
-  for (const auto& [position, digests] : redacted_) {
-    if (!told_.contains(position)) continue;
-    if (auto wrong = wrong_with(position)) findings.emplace(position, *std::move(wrong));
+  for (const auto& [position, digests] : from_records_) {
+    if (!from_events_.contains(position)) continue;
+    if (auto wrong = mismatch_at(position)) findings.emplace(position, *std::move(wrong));
   }
   return findings;
 }

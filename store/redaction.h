@@ -1,10 +1,10 @@
-// Payloads that were erased: how another one takes the place of one in its entry, and what vouches
-// for it.
+// Erasing payloads: replacing one in its entry, and checking replacements against the events that
+// authenticate them.
 //
-// The tree has of a payload only its salted digest. That stays in the frame, so every proof still
-// holds; but of what lies in the payload's place the tree knows nothing. The latest PayloadRedacted
-// of the record has its digest, and that event lies in the tree: what it doesn't vouch for is
-// damage.
+// The tree covers only the salted digest of a payload. The digest stays in the frame, so every
+// proof still holds, but the tree doesn't cover the replacement. The latest PayloadRedacted of the
+// record has the replacement's digest, and that event is covered by the tree. A replacement that
+// doesn't match it is damage.
 #pragma once
 
 #include <map>
@@ -21,22 +21,25 @@ namespace signalbox {
 
 struct RedactedEntry {
   std::string bytes;
-  Digest payload_digest;      // of what is gone, salted
-  Digest replacement_digest;  // of what is there now, salted as well
+  Digest payload_digest;      // salted digest of the erased payload
+  Digest replacement_digest;  // digest of the replacement, which is salted as well
 };
 
-// The entry, which begins at `first`, with another payload for the record at `position`.
+// Returns the entry, which begins at `first`, with the payload of the record at `position`
+// replaced. Fails with `damaged` if the entry can't be read or doesn't have the record.
 Stored<RedactedEntry> redact_entry(std::string_view entry, Position first, Position position,
                                    const Event& replacement, const Salt& salt);
 
-// Whether it isn't too large to take the place of the frame's payload. One whose texts are blanked
-// as short as can be always fits: what is older gains less by its newer version.
+// Returns whether `replacement` isn't too large to replace the frame's payload. An event whose
+// texts were blanked to the minimum always fits: conversion from an older version adds less than
+// that saves.
 bool fits_as_replacement(const Frame& frame, const Event& replacement);
 
-// Sets the digests of the PayloadRedacted in `note`.
+// Sets the digests of the PayloadRedacted event in `note`.
 void set_digests(Record& note, const RedactedEntry& redacted);
 
-// What one walk over records met of redacted ones and of PayloadRedacted events.
+// Collects the redacted records and the PayloadRedacted events of a walk over records, and checks
+// that they match.
 class RedactionLedger {
  public:
   struct Digests {
@@ -46,38 +49,41 @@ class RedactionLedger {
     friend bool operator==(const Digests&, const Digests&) = default;
   };
 
-  // Whether note() has to do with a record.
+  // Returns whether note() has to process a record.
   static bool concerns(const Frame& frame) {
     return frame.redacted() || frame.number == PayloadRedacted::tag.number;
   }
-  // Of any other record it costs two comparisons. `damaged` for an event that isn't one.
+  // Notes a record. Any record that isn't concerned costs two comparisons. Fails with `damaged` for
+  // a PayloadRedacted event that names no earlier record.
   Stored<void> note(const Frame& frame) {
     return concerns(frame) ? note_rare(frame) : Stored<void>();
   }
 
-  // The records that events speak of and that weren't met, being before `from`.
-  [[nodiscard]] std::vector<Position> unmet_before(Position from) const;
-  // Whether a redacted record was met and no event of it.
+  // Returns the positions before `from` that events say were redacted and that weren't noted as
+  // redacted.
+  [[nodiscard]] std::vector<Position> missing_before(Position from) const;
+  // Returns whether a redacted record was noted without an event about it.
   [[nodiscard]] bool lacks_event() const;
 
-  // Events that speak of this record are held against nothing: it was dropped.
-  void forget(Position position) { told_.erase(position); }
+  // Excludes a record that was dropped from the checks, so that events about it are ignored.
+  void forget(Position position) { from_events_.erase(position); }
 
-  // Of a walk that met all of them: `damaged` where a replacement isn't the one that the latest
-  // event tells of, or where an erased payload is there again.
+  // Checks a walk that noted all records concerned. Fails with `damaged` if a replacement isn't the
+  // one in the latest event about it, or if a payload that was erased is there again.
   [[nodiscard]] Stored<void> check_log() const;
 
-  // Of a walk over copies, some of which may be from before the redaction: what doesn't fit, by
-  // position. A redacted record whose event wasn't met isn't held against anything.
+  // Checks a walk over copies, some of which may be older than the redaction. Returns the
+  // mismatches by position. A redacted record without a noted event isn't checked.
   [[nodiscard]] std::map<Position, std::string> check_copies() const;
 
  private:
   Stored<void> note_rare(const Frame& frame);
-  // nullopt where they fit.
-  [[nodiscard]] std::optional<std::string> wrong_with(Position position) const;
+  // Returns a description of the mismatch; nullopt if record and event match.
+  [[nodiscard]] std::optional<std::string> mismatch_at(Position position) const;
 
-  std::map<Position, Digests> told_;      // by the latest event, by the record that it is about
-  std::map<Position, Digests> redacted_;  // as they lie there
+  // From the latest event about each record, by the record's position.
+  std::map<Position, Digests> from_events_;
+  std::map<Position, Digests> from_records_;  // from the redacted records themselves
 };
 
 }  // namespace signalbox

@@ -22,9 +22,9 @@ constexpr const char* head_family = "head";
 constexpr const char* head_key = "head";
 constexpr std::size_t protection_bytes = 8;
 
-// When a table couldn't be written for lack of space, RocksDB waits for space and then tries again,
-// in a thread that an atomic flush and the closing of the database wait for in turn, for ever. We
-// close and open it ourselves (rocks_event_log).
+// If a table can't be written for lack of space, RocksDB waits for space and retries in a thread,
+// and an atomic flush and the closing of the database wait for that thread for ever. So automatic
+// recovery is off, and rocks_event_log closes and reopens the database itself.
 class WithoutRecovery final : public rocksdb::EventListener {
  public:
   void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason /*reason*/, rocksdb::Status /*error*/,
@@ -39,40 +39,43 @@ rocksdb::DBOptions database_options(RocksDatabase::Mode mode, rocksdb::Env* env)
   options.create_if_missing = mode == RocksDatabase::Mode::create;
   options.create_missing_column_families = mode == RocksDatabase::Mode::create;
 
-  // The default, point in time, takes a bad checksum in the middle of the write-ahead log for its
-  // end and silently drops the acknowledged records behind it. This mode cuts off only what is
-  // incomplete at the end of the file; what it can't tell from that, we do (log_opening, wal_file).
+  // The default, point in time, treats a bad checksum in the middle of the write-ahead log as its
+  // end and silently drops the acknowledged records behind it. This mode drops only what is
+  // incomplete at the end of the file; log_opening and wal_file decide what it can't distinguish
+  // from that.
   options.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
   options.paranoid_checks = true;
-  // A table of all that the write-ahead log holds takes as much space again as the log itself.
+  // In `resume` no table is written: it would take as much space again as the write-ahead log.
   options.avoid_flush_during_recovery = mode == RocksDatabase::Mode::resume;
-  // Each table file's checksum goes into the manifest, for verify_files().
+  // Each table file's checksum is stored in the manifest, for verify_files().
   options.file_checksum_gen_factory = rocksdb::GetFileChecksumGenCrc32cFactory();
 
   options.listeners.push_back(std::make_shared<WithoutRecovery>());
   options.max_bgerror_resume_count = 0;
 
-  // These stay off. A write must be in the file when write() returns; batches must become visible
-  // in order; a damaged log must not be repaired by dropping; a compressed write-ahead log can't be
-  // cut by us; and tracking its files in the manifest gives false alarms in 7.8.
+  // These must stay off. A write must be in the file when write() returns; batches must become
+  // visible in order; a damaged log must not be repaired by dropping records; wal_file can't
+  // truncate a compressed write-ahead log; and tracking its files in the manifest gives false
+  // alarms in RocksDB 7.8.
   options.manual_wal_flush = false;
   options.unordered_write = false;
   options.best_efforts_recovery = false;
   options.wal_compression = rocksdb::kNoCompression;
   options.track_and_verify_wals_in_manifest = false;
 
-  // One thread writes, keys ascending: then a plain insert into the memtable remembers its place.
+  // One thread writes, with ascending keys: a non-concurrent insert into the memtable can reuse the
+  // last position.
   options.allow_concurrent_memtable_write = false;
   options.enable_write_thread_adaptive_yield = false;
-  // Flushes write back little by little, so that an append's sync doesn't wait for 64 MiB of them.
+  // Flushes write back incrementally, so that an append's sync doesn't wait for 64 MiB of them.
   options.bytes_per_sync = mebibyte;
-  // Nobody asks for statistics, and gathering them reads from every table file at opening.
+  // The statistics aren't used, and collecting them reads from every table file at opening.
   options.skip_stats_update_on_db_open = true;
   options.stats_dump_period_sec = 0;
   options.stats_persist_period_sec = 0;
 
-  // Both families go to tables at the same time; else the head, which is small, would hold on to
-  // every write-ahead log since its last table, and opening would read them all.
+  // Both families are flushed together. Otherwise the head family, which is small, would retain
+  // every write-ahead log since its last flush, and opening would read them all.
   options.atomic_flush = true;
   options.max_total_wal_size = 256 * mebibyte;
   return options;
@@ -80,16 +83,16 @@ rocksdb::DBOptions database_options(RocksDatabase::Mode mode, rocksdb::Env* env)
 
 rocksdb::ColumnFamilyOptions family_options(std::size_t buffer_bytes) {
   rocksdb::ColumnFamilyOptions options;
-  // A checksum for each key in memory, from the batch to the table file.
+  // A checksum per key in memory, kept from the batch to the table file.
   options.memtable_protection_bytes_per_key = protection_bytes;
-  // Every table file is read back after it was written, before its write-ahead log goes.
+  // Every table file is read back after it was written, before its write-ahead log is deleted.
   options.paranoid_file_checks = true;
   options.force_consistency_checks = true;
 
-  // We begin the tables, see write(); by itself RocksDB would at twice that.
+  // write() starts the flushes; RocksDB by itself would start one only at twice that size.
   options.write_buffer_size = 2 * buffer_bytes;
   options.max_write_buffer_number = 3;
-  // Ascending keys make files that don't overlap: compaction renames them and rewrites nothing.
+  // Ascending keys make files that don't overlap: compaction moves them without rewriting.
   options.compaction_style = rocksdb::kCompactionStyleLevel;
   options.target_file_size_base = 64 * mebibyte;
   options.compression = rocksdb::kLZ4Compression;
@@ -97,16 +100,16 @@ rocksdb::ColumnFamilyOptions family_options(std::size_t buffer_bytes) {
   rocksdb::BlockBasedTableOptions table;
   table.checksum = rocksdb::kCRC32c;
   table.format_version = 5;
-  // The log is read in order far more often than at a point: larger blocks, no filter.
+  // The log is read in order far more often than by key: larger blocks, no filter.
   table.block_size = 32 * 1024;
   table.block_cache = rocksdb::NewLRUCache(16 * mebibyte);
-  // The indexes of old files make room too: memory doesn't follow the log's length.
+  // Indexes of old files can be evicted too, so memory use doesn't grow with the log.
   table.cache_index_and_filter_blocks = true;
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
   return options;
 }
 
-// RocksDB names a file, if it does, somewhere in the text of a status.
+// Returns the name of the file that the text of a RocksDB status mentions; empty if there is none.
 std::string file_in(std::string_view text) {
   const auto separates = [](char c) { return c == ' ' || c == ':' || c == ',' || c == ';'; };
   while (!text.empty()) {
@@ -126,9 +129,9 @@ StoreError::Kind kind_of(const rocksdb::Status& status) {
   if (status.IsNoSpace() || status.subcode() == rocksdb::Status::kSpaceLimit) {
     return StoreError::Kind::full;
   }
-  // A path that isn't there is a file of the database that is missing. What else isn't an I/O error
-  // (corruption, an unknown compression, a column family that isn't there) means that the bytes are
-  // not those that this program wrote.
+  // A path that doesn't exist is a missing file of the database. Every other status that isn't an
+  // I/O error (corruption, an unknown compression, a missing column family) means that the bytes
+  // are not those that this program wrote.
   if (status.IsIOError() && status.subcode() != rocksdb::Status::kPathNotFound) {
     return StoreError::Kind::io;
   }
@@ -235,7 +238,7 @@ rocksdb::WriteBatch RocksDatabase::batch(std::size_t bytes) {
 
 void RocksDatabase::put_entry(rocksdb::WriteBatch& batch, Position first,
                               std::string_view entry) const {
-  // Only memory can fail here, and that throws.
+  // A put can fail only for lack of memory, and that throws.
   batch.Put(entries_, entry_key(first), rocksdb::Slice(entry.data(), entry.size()))
       .PermitUncheckedError();
 }
@@ -252,9 +255,10 @@ rocksdb::Status RocksDatabase::write(rocksdb::WriteBatch& batch) {
   const std::size_t bytes = batch.GetDataSize();
   rocksdb::Status written = database_->Write(options, &batch);
   if (!written.ok()) return written;
-  // Begun here and not by RocksDB within a write: where the new write-ahead log that goes with it
-  // can't be created, an atomic flush of its own making loses count of who uses a column family,
-  // and closing the database then aborts the process. A failure here is told by the next write.
+  // The flush is started here and not by RocksDB within a write. If the new write-ahead log that
+  // belongs to it can't be created, an atomic flush that RocksDB starts loses count of the users of
+  // a column family, and closing the database then aborts the process. The next write reports a
+  // failure of this flush.
   gathered_bytes_ += bytes;
   if (gathered_bytes_ >= buffer_bytes_) {
     gathered_bytes_ = 0;

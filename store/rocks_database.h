@@ -1,4 +1,4 @@
-// The RocksDB database that holds the log: its settings, its two column families, its errors.
+// The RocksDB database that holds the log: its options, its two column families, its errors.
 //
 // Internal: only sources include it.
 #pragma once
@@ -18,13 +18,14 @@
 
 namespace signalbox {
 
-// The key of an entry: the position of its first record, big endian, so that keys sort as numbers.
+// Returns the key of an entry: the position of its first record, big endian, so that keys sort as
+// numbers.
 std::string entry_key(Position first);
 
-// `damaged` if it isn't one.
+// Returns the position that a key encodes. Fails with `damaged` if it isn't an entry's key.
 Stored<Position> entry_position(const rocksdb::Slice& key);
 
-// What a status means for us, with the file that its text names.
+// Converts a RocksDB status to a StoreError, with the file that its text names.
 StoreError store_error(const rocksdb::Status& status, const std::filesystem::path& directory);
 
 class RocksDatabase {
@@ -32,15 +33,18 @@ class RocksDatabase {
   enum class Mode {
     create,
     read_write,
-    resume,  // as read_write, but keeps the write-ahead log: on a disk that was full a moment ago
+    resume,  // like read_write, but keeps the write-ahead log: for a disk that was full a moment
+             // ago
     read_only,
   };
 
-  // What is gathered in memory before it goes to a table. At 200,000 events a second of 200 bytes
-  // it lasts more than a second; writing one takes a fraction of that, so two in reserve never
-  // stall an append.
+  // Bytes gathered in memory before they are flushed to a table. At 200,000 events a second of 200
+  // bytes each a buffer lasts more than a second. Writing a table takes a fraction of that, so two
+  // spare buffers never stall an append.
   static constexpr std::size_t buffer_bytes_default = std::size_t{64} * 1024 * 1024;
 
+  // Opens or, with Mode::create, creates the database. `env` isn't owned; null for the default.
+  // Errors as store_error().
   static Stored<std::unique_ptr<RocksDatabase>> open(
       const std::filesystem::path& directory, Mode mode, rocksdb::Env* env,
       std::size_t buffer_bytes = buffer_bytes_default);
@@ -48,57 +52,63 @@ class RocksDatabase {
   RocksDatabase(const RocksDatabase&) = delete;
   RocksDatabase& operator=(const RocksDatabase&) = delete;
 
-  // The tree over the whole log; empty if nothing was appended ever.
+  // Returns the tree over the whole log; empty if nothing was ever appended.
   [[nodiscard]] Stored<MerkleFrontier> head() const;
 
-  // Over the entries; checks every block it reads.
+  // Returns an iterator over the entries that verifies the checksum of every block it reads.
+  // `whole_log` bypasses the block cache and reads ahead.
   [[nodiscard]] std::unique_ptr<rocksdb::Iterator> entries(bool whole_log) const;
 
   struct Entry {
     Position first = 0;
     std::string bytes;
   };
-  // The last entry that begins at or before `position`; `damaged` if there is none.
+  // Returns the last entry that begins at or before `position`; fails with `damaged` if there is
+  // none.
   [[nodiscard]] Stored<Entry> entry_of(Position position) const;
 
+  // Returns an empty batch with room for `bytes`, whose keys are protected by checksums.
   static rocksdb::WriteBatch batch(std::size_t bytes);
   void put_entry(rocksdb::WriteBatch& batch, Position first, std::string_view entry) const;
   void put_head(rocksdb::WriteBatch& batch, std::string_view head) const;
 
-  // The entry at `first` is replaced in this batch, and the old one has to go.
+  // Marks the entry at `first`, which this batch replaces, as one whose old bytes must be erased.
   void put_erasing(rocksdb::WriteBatch& batch, Position first) const;
-  // Sees to it that no file holds an entry any more that such a batch replaced. Costs nothing if
-  // there is none; else the tables that it may lie in are written anew.
+  // Removes entries that were replaced by such batches from all files, by rewriting the tables that
+  // may hold them. Does nothing if there are none. Blocks until the old files are gone; fails with
+  // `io` if they aren't removed in time.
   Stored<void> erase_replaced();
 
-  // What lies beside the head, by key; FORMAT.md has the keys.
+  // Returns a value stored beside the head, by key (FORMAT.md lists the keys); nullopt if there is
+  // none.
   [[nodiscard]] Stored<std::optional<std::string>> value(std::string_view key) const;
-  // Calls `visit(key, value)` with those whose keys begin with `prefix`, from the first ≥ `from`
-  // on, until it returns false. `from` begins with `prefix`.
+  // Calls `visit(key, value)` for the keys that begin with `prefix`, in order from the first ≥
+  // `from`, until it returns false. `from` must begin with `prefix`.
   using VisitValue = std::function<bool(std::string_view key, std::string_view value)>;
   Stored<void> values(std::string_view prefix, std::string_view from,
                       const VisitValue& visit) const;
   void put_value(rocksdb::WriteBatch& batch, std::string_view key, std::string_view value) const;
   void erase_value(rocksdb::WriteBatch& batch, std::string_view key) const;
 
-  // Has to be in every batch that has values and no entry. The column families are flushed
-  // together, and where a flush fails RocksDB aborts the process if one of them had nothing to be
-  // flushed.
+  // Must be called for every batch that has values but no entry. The column families are flushed
+  // together, and if a flush fails RocksDB aborts the process when one of them had nothing to
+  // flush.
   void touch_entries(rocksdb::WriteBatch& batch) const;
 
-  // The entries whose first positions are from `first` to before `end`.
+  // Erases the entries whose first positions are from `first` up to, but excluding, `end`.
   void erase_entries(rocksdb::WriteBatch& batch, Position first, Position end) const;
-  // Rewrites the files so that nothing of the entries that were erased before `end` is in them, nor
-  // in a write-ahead log. Takes as long as writing what is left of them.
-  [[nodiscard]] Stored<void> forget_erased(Position end) const;
+  // Rewrites the files so that neither a table nor a write-ahead log has any bytes of entries that
+  // were erased before `end`. Blocks for as long as it takes to write the entries that are left of
+  // them.
+  [[nodiscard]] Stored<void> purge_erased(Position end) const;
 
-  // Durable when it returns ok.
+  // Writes the batch and syncs the write-ahead log: durable when it returns ok.
   rocksdb::Status write(rocksdb::WriteBatch& batch);
 
-  // RocksDB's own number of the last write; every record in a batch has one.
+  // Returns RocksDB's sequence number of the last write; every record of a batch has its own.
   [[nodiscard]] std::uint64_t last_sequence() const { return database_->GetLatestSequenceNumber(); }
 
-  // Reads every table file and compares it with the checksum it was written with.
+  // Reads every table file and compares it with the checksum recorded when it was written.
   [[nodiscard]] Stored<void> verify_files() const;
 
   [[nodiscard]] StoreError error(const rocksdb::Status& status) const {
@@ -108,7 +118,7 @@ class RocksDatabase {
  private:
   RocksDatabase() = default;
 
-  // The keys of entries that were replaced, one behind the other.
+  // Returns the keys of replaced entries whose old bytes may still be in files, concatenated.
   [[nodiscard]] Stored<std::string> erasing() const;
   Stored<void> rewrite_tables(const std::string& keys);
 
@@ -117,7 +127,7 @@ class RocksDatabase {
   rocksdb::ColumnFamilyHandle* entries_ = nullptr;
   rocksdb::ColumnFamilyHandle* head_ = nullptr;
   std::size_t buffer_bytes_ = 0;
-  std::size_t gathered_bytes_ = 0;  // written since the last table was begun
+  std::size_t gathered_bytes_ = 0;  // written since the last flush was started
 };
 
 }  // namespace signalbox

@@ -1,9 +1,9 @@
-// What was replaced in the log is taken out of RocksDB's files, not only out of sight.
+// Erases replaced entries physically from RocksDB's files, not only logically.
 //
-// A Put leaves what it replaces where it is: in write-ahead logs until they go, in tables until
-// they are compacted. Here both are done at once, and then looked after: no file that could hold it
-// is there any more. The batch that replaces leaves the keys behind, so that what a crash cuts
-// short is done at the next opening.
+// A Put leaves the old value in write-ahead logs until they are deleted, and in tables until they
+// are compacted. Here both are forced at once, and then it is checked that no file that could hold
+// the old value exists any more. The batch that replaces an entry also stores its key, so that the
+// next opening finishes what a crash interrupts.
 #include <rocksdb/db.h>
 
 #include <algorithm>
@@ -21,11 +21,11 @@ namespace {
 
 constexpr const char* erasing_key = "erasing";
 constexpr std::size_t entry_key_bytes = sizeof(Position);
-// RocksDB removes files by a thread of its own; it takes milliseconds.
+// RocksDB removes files on a thread of its own; that takes milliseconds.
 constexpr auto removal_wait_max = std::chrono::seconds(10);
-constexpr auto removal_look_interval = std::chrono::milliseconds(5);
+constexpr auto removal_poll_interval = std::chrono::milliseconds(5);
 
-// The files in which an entry with one of the keys may lie, present or not.
+// Returns the files that may contain an entry with one of the keys, in current or old versions.
 std::vector<std::filesystem::path> files_with(rocksdb::DB& database, const std::string& keys,
                                               const std::string& entries_name,
                                               const std::filesystem::path& directory) {
@@ -41,7 +41,7 @@ std::vector<std::filesystem::path> files_with(rocksdb::DB& database, const std::
       break;
     }
   }
-  std::error_code failed;  // then the rewriting fails as well
+  std::error_code failed;  // ignored: then rewriting fails as well
   for (const auto& file : std::filesystem::directory_iterator(directory, failed)) {
     if (file.path().extension() == ".log") files.push_back(file.path());
   }
@@ -78,8 +78,8 @@ Stored<void> RocksDatabase::erase_replaced() {
 
 Stored<void> RocksDatabase::rewrite_tables(const std::string& keys) {
   const auto before = files_with(*database_, keys, entries_->GetName(), directory_);
-  // Something is in memory then, whatever an opening has flushed already; so the flush begins a new
-  // write-ahead log, and all that are there now can go.
+  // Writes the key again, so that memory isn't empty even if the opening flushed everything. The
+  // flush then starts a new write-ahead log, and all existing ones can be deleted.
   rocksdb::WriteBatch again = batch(0);
   again.Put(head_, rocksdb::Slice(erasing_key), keys).PermitUncheckedError();
   touch_entries(again);
@@ -97,8 +97,8 @@ Stored<void> RocksDatabase::rewrite_tables(const std::string& keys) {
   }
   if (!status.ok()) return tl::unexpected(error(status));
 
-  // A write-ahead log that an opening only read is known to it no more: this looks at what there
-  // is, as closing does.
+  // RocksDB no longer tracks a write-ahead log that the opening only read. This call scans the
+  // directory for obsolete files, as closing does.
   database_->EnableFileDeletions(/*force=*/true).PermitUncheckedError();
   const auto deadline = std::chrono::steady_clock::now() + removal_wait_max;
   for (const std::filesystem::path& file : before) {
@@ -112,7 +112,7 @@ Stored<void> RocksDatabase::rewrite_tables(const std::string& keys) {
         still_there.file = file.string();
         return tl::unexpected(std::move(still_there));
       }
-      std::this_thread::sleep_for(removal_look_interval);
+      std::this_thread::sleep_for(removal_poll_interval);
     }
   }
   return sync_directory(directory_);

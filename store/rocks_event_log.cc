@@ -20,13 +20,13 @@
 namespace signalbox {
 namespace {
 
-// A reader of a running server's log can meet files that vanish between being named and being
+// A reader of a running server's log can meet files that vanish between being listed and being
 // opened.
 constexpr int read_only_attempts_max = 20;
 
 std::vector<std::filesystem::path> names_in(const std::filesystem::path& directory) {
   std::vector<std::filesystem::path> names;
-  std::error_code ignored;  // no directory, no names
+  std::error_code ignored;  // a missing directory has no files
   for (const auto& file : std::filesystem::directory_iterator(directory, ignored)) {
     names.push_back(file.path());
   }
@@ -46,7 +46,7 @@ Stored<void> RocksEventLog::State::open_database(RocksDatabase::Mode mode) {
 }
 
 Stored<void> RocksEventLog::State::recover() {
-  // Read before the database: the log that is opened then can only be longer.
+  // The anchor is read before the database: a log that is opened later can only be longer.
   const auto anchor = TRY(read_anchor(anchor_file(data)));
   const auto create = may_create(data, anchor);
   if (!create) return tl::unexpected(create.error());
@@ -61,11 +61,11 @@ Stored<void> RocksEventLog::State::recover() {
       if (auto cut = cut_torn_tail(log_directory(data), torn); !cut) return cut;
     }
   }
-  // Without an anchor no opening came to its end yet: a creation that a crash cut short is
-  // finished.
+  // Without an anchor no opening was ever completed, so a creation that a crash interrupted is
+  // completed now.
   const bool finished = anchor.has_value();
   if (!finished && !options.read_only) {
-    if (auto synced = sync_way_to(data); !synced) return synced;
+    if (auto synced = sync_parent_directories(data); !synced) return synced;
   }
   auto opened = open_database(options.read_only ? RocksDatabase::Mode::read_only
                               : finished        ? RocksDatabase::Mode::read_write
@@ -91,13 +91,14 @@ Stored<void> RocksEventLog::State::recover() {
 }
 
 Stored<void> RocksEventLog::State::settle() {
-  // A crash may have left what a redaction replaced in files that it didn't come to remove.
+  // A crash may have interrupted the erasure of what a redaction replaced.
   if (auto erased = database->erase_replaced(); !erased) return erased;
-  // Write-ahead logs that recovery put into tables are removed. Should a power loss bring one back,
-  // then before there are later batches: it may have been read from memory only, after a sync that
-  // failed.
+  // Recovery wrote the write-ahead logs to tables and removed them. Their removal must be durable
+  // before later batches are written: a power loss could bring back a log that was read from memory
+  // only, after a sync that failed.
   if (auto removed = sync_directory(log_directory(data)); !removed) return removed;
-  // Rewriting files needs space; for want of it what was dropped stays there until the next time.
+  // Rewriting files needs space. On a full disk the dropped records stay in the files until the
+  // next opening.
   if (auto finished = finish_drop(); !finished && finished.error().kind != StoreError::Kind::full) {
     return finished;
   }
@@ -106,7 +107,8 @@ Stored<void> RocksEventLog::State::settle() {
 
 Stored<void> RocksEventLog::State::anchor_tail() {
   auto written = write_anchor(anchor_file(data), {tail, merkle_root(frontier, sha256)});
-  // If it couldn't be written the old one still stands, and is still true. Next time, then.
+  // If the write failed, the old anchor is still there and still true; the next interval tries
+  // again.
   anchored_at = std::chrono::steady_clock::now();
   if (written) anchored = tail;
   return written;
@@ -133,8 +135,8 @@ Stored<std::unique_ptr<RocksEventLog>> RocksEventLog::open(const std::filesystem
     state->options = options;
     const auto names = names_in(log_directory(data));
     if (auto recovered = state->recover(); !recovered) {
-      const bool moving = read_only && names != names_in(log_directory(data));
-      if (moving && attempt < read_only_attempts_max) continue;
+      const bool files_changed = read_only && names != names_in(log_directory(data));
+      if (files_changed && attempt < read_only_attempts_max) continue;
       return tl::unexpected(recovered.error());
     }
     state->lock = std::move(lock);
@@ -155,7 +157,7 @@ MerkleFrontier RocksEventLog::frontier() const { return state_->frontier; }
 
 Stored<void> RocksEventLog::close() {
   State& state = *state_;
-  const std::unique_lock alone(state.mutex);
+  const std::unique_lock exclusive(state.mutex);
   if (state.writing == State::Writing::never || state.closed) return {};
   state.closed = true;
   auto anchored = state.anchored == state.tail ? Stored<void>() : state.anchor_tail();

@@ -25,7 +25,7 @@ class RocksInfoLog final : public rocksdb::Logger {
       : Logger(rocksdb::InfoLogLevel::WARN_LEVEL), file_(std::move(file)) {}
 
   using Logger::Logv;
-  // Any thread.
+  // Called on any thread.
   void Logv(const char* format, va_list arguments) override {
     std::array<char, line_bytes_max> line;
     const std::time_t now = std::time(nullptr);

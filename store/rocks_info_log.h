@@ -1,7 +1,7 @@
-// RocksDB's own diary, LOG in the directory of each database: warnings and errors, for people.
+// RocksDB's info log: LOG in the directory of each database, with warnings and errors, for people.
 //
-// RocksDB's is written like its data files, and it aborts the process that writes to it again after
-// a write failed: on a full disk, the second warning ends the server. This one passes over what it
+// RocksDB's own logger writes like its data files, and aborts the process that writes again after a
+// failed write: on a full disk, the second warning ends the server. This logger drops lines that it
 // can't write.
 #pragma once
 
@@ -14,7 +14,8 @@ class Logger;
 
 namespace signalbox {
 
-// Begins a new one in `directory`; that of the opening before is LOG.old. At most 1 MiB each.
+// Opens a new LOG in `directory`; the one of the opening before becomes LOG.old. Each has at most 1
+// MiB.
 std::shared_ptr<rocksdb::Logger> rocks_info_log(const std::filesystem::path& directory);
 
 }  // namespace signalbox

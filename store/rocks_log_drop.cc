@@ -1,9 +1,9 @@
-// How a RocksEventLog drops records, and what it has of them then.
+// How a RocksEventLog drops records, and reads and verifies what it keeps of them.
 //
-// One batch holds the event, the new horizon, the tree's hashes, and the erasure of the entries: so
-// there is no moment at which half of it is true. Before it the base is written, where nothing
-// refers to it yet; after it the files are rewritten without the erased bytes, which is done again
-// at the next opening if it wasn't finished.
+// One batch holds the event, the new horizon, the tree's hashes and the erasure of the entries, so
+// the drop is atomic. The base is written before that batch, when nothing refers to it yet. After
+// the batch the files are rewritten without the erased bytes; the next opening repeats that if it
+// wasn't finished.
 #include <algorithm>
 
 #include "domain/check.h"
@@ -18,9 +18,9 @@ namespace signalbox {
 namespace {
 
 constexpr std::string_view horizon_key = "horizon";
-constexpr std::string_view base_prefix = "base/";     // dropped_at, index: 8 bytes each, big endian
-constexpr std::string_view group_prefix = "leaves/";  // number of the group, likewise
-constexpr std::size_t base_chunk_bytes = 1024 * 1024;  // RocksDB keeps values of this size well
+constexpr std::string_view base_prefix = "base/";      // then dropped_at, index: u64, big endian
+constexpr std::string_view group_prefix = "leaves/";   // then the number of the group, likewise
+constexpr std::size_t base_chunk_bytes = 1024 * 1024;  // RocksDB handles values of this size well
 
 std::string base_key(Position dropped_at, std::uint64_t index) {
   return std::string(base_prefix) + entry_key(dropped_at) + entry_key(index);
@@ -44,7 +44,7 @@ Stored<std::string> read_base(const RocksDatabase& database, const Horizon& hori
   return base;
 }
 
-// The event that the horizon names has to say the same: it is in the tree, the horizon isn't.
+// The horizon isn't covered by the tree, so it must match the event that it names, which is.
 Stored<void> compare_with_event(const RocksDatabase& database, const Horizon& horizon) {
   const auto entry = TRY(database.entry_of(horizon.dropped_at));
   const auto commit = TRY(decode_entry(entry.bytes, entry.first));
@@ -58,7 +58,7 @@ Stored<void> compare_with_event(const RocksDatabase& database, const Horizon& ho
       horizon.dropped_at, "the horizon isn't the one that the log's HistoryDropped tells"));
 }
 
-// Visits the groups from `from` on.
+// Calls `visit` with the groups from number `from` on, until it returns false.
 Stored<void> read_groups(const RocksDatabase& database, std::uint64_t from,
                          const std::function<bool(LeafGroup&&)>& visit) {
   std::optional<StoreError> failure;
@@ -78,16 +78,16 @@ Stored<void> read_groups(const RocksDatabase& database, std::uint64_t from,
   return {};
 }
 
-// Counts the tree up to the new horizon and gathers what of it is to be stored.
-struct Counted {
+// The tree up to the new horizon, and the groups of its hashes that are to be stored.
+struct DroppedTree {
   MerkleFrontier frontier;
   std::vector<LeafGroup> groups;
 };
 
-Stored<Counted> count_leaves(const RocksDatabase& database, const Horizon& before,
-                             const HistoryDrop& drop) {
+Stored<DroppedTree> build_dropped_tree(const RocksDatabase& database, const Horizon& before,
+                                       const HistoryDrop& drop) {
   LeafGrouping grouping(before, drop.kept, drop.position);
-  for (const std::uint64_t number : grouping.reconsidered()) {
+  for (const std::uint64_t number : grouping.groups_to_update()) {
     std::optional<LeafGroup> found;
     TRY(read_groups(database, number, [&found](LeafGroup&& group) {
       found = std::move(group);
@@ -99,7 +99,7 @@ Stored<Counted> count_leaves(const RocksDatabase& database, const Horizon& befor
     }
     grouping.take(std::move(*found));
   }
-  Counted counted{before.frontier, {}};
+  DroppedTree dropped_tree{before.frontier, {}};
   Sha256 sha256;
   TRY(walk_entries(database, before.position + 1, drop.position,
                    [&](std::string_view entry, Position first) {
@@ -107,16 +107,16 @@ Stored<Counted> count_leaves(const RocksDatabase& database, const Horizon& befor
                        if (frame.position > drop.position) return false;
                        if (frame.position <= before.position) return true;
                        const Digest leaf = leaf_hash(frame, sha256);
-                       append_leaf(counted.frontier, leaf, sha256);
+                       append_leaf(dropped_tree.frontier, leaf, sha256);
                        grouping.add(leaf);
                        return true;
                      });
                    }));
-  counted.groups = grouping.finish();
-  return counted;
+  dropped_tree.groups = grouping.finish();
+  return dropped_tree;
 }
 
-// Whether an entry begins at `begin`, or nothing is there any more and the one before ends earlier.
+// Requires that an entry begins at `begin`; or, unless `is_there`, that no entry covers `begin`.
 Stored<void> require_entry(const RocksDatabase& database, Position begin, bool is_there) {
   const auto entry = database.entry_of(begin);
   if (entry && entry->first == begin) return {};
@@ -127,7 +127,8 @@ Stored<void> require_entry(const RocksDatabase& database, Position begin, bool i
   return tl::unexpected(damaged_at(begin, "no entry of the log begins there"));
 }
 
-// Whether each range begins with an entry and ends with one, and so does what is dropped.
+// Requires that each kept range begins and ends at entry boundaries, and that the dropped part
+// does.
 Stored<void> require_whole_entries(const RocksDatabase& database, const HistoryDrop& drop,
                                    Position tail) {
   Stored<void> whole;
@@ -150,8 +151,8 @@ Stored<void> RocksEventLog::State::read_horizon() {
   return compare_with_event(*database, horizon);
 }
 
-// What a crash left undone, or a drop before this opening: bases that nothing refers to, and files
-// that still have what was erased.
+// Completes a drop of which a crash or an earlier failure left a part undone: removes bases that
+// nothing refers to, and rewrites files that may still have erased bytes.
 Stored<void> RocksEventLog::State::finish_drop() {
   std::vector<std::string> strays;
   auto read = database->values(base_prefix, base_prefix, [&](std::string_view key, auto) {
@@ -160,9 +161,9 @@ Stored<void> RocksEventLog::State::finish_drop() {
     return true;
   });
   if (!read) return read;
-  if (strays.empty() && (horizon.position == 0 || horizon.bytes_gone)) return {};
+  if (strays.empty() && (horizon.position == 0 || horizon.files_rewritten)) return {};
   if (horizon.position > 0) {
-    if (auto forgotten = database->forget_erased(horizon.position + 1); !forgotten) {
+    if (auto forgotten = database->purge_erased(horizon.position + 1); !forgotten) {
       return forgotten;
     }
     if (auto synced = sync_directory(log_directory(data)); !synced) return synced;
@@ -171,7 +172,7 @@ Stored<void> RocksEventLog::State::finish_drop() {
   for (const std::string& key : strays) database->erase_value(batch, key);
   database->touch_entries(batch);
   if (horizon.position > 0) {
-    horizon.bytes_gone = true;
+    horizon.files_rewritten = true;
     database->put_value(batch, horizon_key, encode_horizon(horizon));
   }
   const rocksdb::Status written = database->write(batch);
@@ -195,10 +196,10 @@ Stored<void> RocksEventLog::drop(Position expected_tail, const Commit& commit,
   if (auto whole = require_whole_entries(*state.database, drop, expected_tail); !whole) {
     return located(whole.error());
   }
-  auto counted = count_leaves(*state.database, state.horizon, drop);
-  if (!counted) return located(counted.error());
-  Horizon next{drop.position,     counted->frontier, expected_tail + 1,
-               sha256(drop.base), drop.base.size(),  false,
+  auto dropped_tree = build_dropped_tree(*state.database, state.horizon, drop);
+  if (!dropped_tree) return located(dropped_tree.error());
+  Horizon next{drop.position,     dropped_tree->frontier, expected_tail + 1,
+               sha256(drop.base), drop.base.size(),       false,
                drop.kept};
   if (event->root != merkle_root(next.frontier, state.sha256) || event->base != next.base_sha256) {
     return located(damaged_at(drop.position, "what is to be dropped isn't what was archived"));
@@ -234,7 +235,7 @@ Stored<void> RocksEventLog::drop(Position expected_tail, const Commit& commit,
   if (dropped_from <= drop.position) {
     state.database->erase_entries(batch, dropped_from, drop.position + 1);
   }
-  for (const LeafGroup& group : counted->groups) {
+  for (const LeafGroup& group : dropped_tree->groups) {
     state.database->put_value(batch, group_key(group.number), encode_leaf_group(group));
   }
   state.database->put_value(batch, horizon_key, encode_horizon(next));
@@ -243,17 +244,17 @@ Stored<void> RocksEventLog::drop(Position expected_tail, const Commit& commit,
   encode_head(frontier, head);
   state.database->put_head(batch, head);
   {
-    // Readers see the records and no horizon, or the horizon and no records.
-    std::unique_lock alone(state.mutex);
+    // Readers must see either the records without the horizon or the horizon without the records.
+    std::unique_lock exclusive(state.mutex);
     const rocksdb::Status written = state.database->write(batch);
     if (!written.ok()) {
-      alone.unlock();  // failed() takes it
+      exclusive.unlock();  // failed() locks it
       return failed(written);
     }
     state.horizon = std::move(next);
   }
   static_cast<void>(state.wrote(std::move(frontier)));
-  // It is dropped. That its bytes go, too, is tried again at the next opening.
+  // The drop is durable. If its bytes can't be removed now, the next opening tries again.
   static_cast<void>(state.finish_drop());
   return {};
 }
@@ -284,8 +285,8 @@ Stored<void> RocksEventLog::scan_groups(const VisitGroup& visit) const {
   return {};
 }
 
-// The hashes give the tree that the horizon tells, each record that was kept is the leaf it was,
-// and the base is whole.
+// Verifies that the stored hashes give the tree at the horizon, that each kept record has its
+// original leaf, and that the base is complete.
 Stored<void> RocksEventLog::State::verify_dropped() const {
   if (horizon.position == 0) return {};
   MerkleFrontier tree;

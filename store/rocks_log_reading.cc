@@ -1,4 +1,4 @@
-// How a RocksEventLog is read: by anybody, beside the thread that appends.
+// The read operations of a RocksEventLog, which any thread may call while another one appends.
 #include <algorithm>
 
 #include "domain/try.h"
@@ -9,7 +9,7 @@
 
 namespace signalbox {
 
-// Errors from within an entry don't know where the entry lies.
+// Errors from within an entry don't know the file that the entry is in.
 StoreError RocksEventLog::State::located(StoreError error) const {
   if (error.file.empty()) {
     error.file = log_directory(data).string();
@@ -27,7 +27,8 @@ StoreError RocksEventLog::State::unreadable() const {
   return error;
 }
 
-// Up to the first record that was dropped, where the visitor's wish to go on meets an error.
+// Walks up to the first dropped record. Fails with `dropped` there if the visitor still wants more
+// (`wanted`).
 Stored<Position> RocksEventLog::State::walk(Position from, Position to, const bool& wanted,
                                             const WalkEntry& visit) const {
   from = std::max<Position>(from, 1);
@@ -35,8 +36,8 @@ Stored<Position> RocksEventLog::State::walk(Position from, Position to, const bo
   if (from > to) return from - 1;
   const std::shared_lock reading(mutex);
   if (database == nullptr) return tl::unexpected(unreadable());
-  const std::optional<Position> gone = horizon.first_dropped(from, to);
-  if (gone) to = *gone - 1;
+  const std::optional<Position> dropped = horizon.first_dropped(from, to);
+  if (dropped) to = *dropped - 1;
   Position last = from - 1;
   if (from <= to) {
     const auto next = walk_entries(
@@ -45,7 +46,7 @@ Stored<Position> RocksEventLog::State::walk(Position from, Position to, const bo
     if (!next) return tl::unexpected(located(next.error()));
     last = *next - 1;
   }
-  if (gone && wanted && last == to) return tl::unexpected(dropped_record(*gone, horizon));
+  if (dropped && wanted && last == to) return tl::unexpected(dropped_record(*dropped, horizon));
   return last;
 }
 
@@ -128,7 +129,7 @@ Stored<MerkleFrontier> RocksEventLog::verify(Position through) const {
     return tl::unexpected(state.located(
         damaged_at(frontier.leaves, "the Merkle tree over the log isn't that of its head")));
   }
-  // Events of later redactions can be about records up to `through`: those fit only together.
+  // Events after `through` can redact records up to it, so all redactions are checked together.
   if (auto fits = check_redactions(*state.database, std::move(redactions), from, through + 1,
                                    state.horizon);
       !fits) {

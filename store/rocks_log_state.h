@@ -1,5 +1,5 @@
-// What a RocksEventLog is made of: what appending (rocks_event_log), reading (rocks_log_reading)
-// and dropping (rocks_log_drop) share.
+// The state of a RocksEventLog, shared by the sources that open (rocks_event_log), write
+// (rocks_log_writing), read (rocks_log_reading) and drop (rocks_log_drop).
 //
 // Internal: only those sources include it.
 #pragma once
@@ -28,28 +28,32 @@ struct RocksEventLog::State {
   DirectoryLock lock;
   OpenReport report;
 
-  // Shared by readers for as long as they use the database; held alone to close and re-open it.
+  // Locked shared by readers while they use the database; exclusively to close and reopen it.
   mutable std::shared_mutex mutex;
-  std::unique_ptr<RocksDatabase> database;  // null only if it couldn't be opened again
-  Horizon horizon;                          // changed with it held alone
+  std::unique_ptr<RocksDatabase> database;  // null only if it couldn't be reopened
+  Horizon horizon;                          // changed only under the exclusive lock
 
   std::atomic<Position> tail = 0;
 
-  // The rest belongs to the appending thread.
+  // The members below are used by the appending thread only.
   MerkleFrontier frontier;
   Sha256 sha256;
   BatchEncoder encoder;
   Writing writing = Writing::possible;
-  std::string failure;              // why writing isn't possible
-  std::uint64_t last_sequence = 0;  // of the last append that succeeded
+  std::string failure;  // the reason why writing isn't possible
+  // RocksDB's sequence number after the last append that succeeded.
+  std::uint64_t last_sequence = 0;
+  // When writing to a full disk was last attempted, and how long to wait before the next attempt.
   std::chrono::steady_clock::time_point full_tried_at{};
   std::chrono::steady_clock::duration full_pause{};
-  Position anchored = 0;
+  Position anchored = 0;  // position in the anchor file
   std::chrono::steady_clock::time_point anchored_at{};
   bool closed = false;
 
   AppendResult refuse(AppendStatus status) const { return {status, tail, failure}; }
+  // Adds file and record to an error from within an entry.
   [[nodiscard]] StoreError located(StoreError error) const;
+  // Returns the error for a database that couldn't be reopened.
   [[nodiscard]] StoreError unreadable() const;
   using WalkEntry = std::function<Stored<EntryEnd>(std::string_view entry, Position first,
                                                    Position from, Position to)>;
@@ -59,13 +63,17 @@ struct RocksEventLog::State {
   Stored<void> recover();
   Stored<void> settle();
   Stored<void> anchor_tail();
+  // Returns the result with which a write is refused at the moment; nullopt if it may be attempted.
   std::optional<AppendResult> refused();
+  // Writes the commits, and the replaced entry unless null, as one batch.
   AppendResult write(std::span<const Commit> commits, const RocksDatabase::Entry* replaced);
+  // Updates the state after a write that succeeded or failed, and returns the result of the append.
   AppendResult wrote(MerkleFrontier next);
   AppendResult failed(const StoreError& error);
+  // Attempts to reopen the database for writing after the disk was full.
   bool writable_again();
 
-  // rocks_log_drop.cc
+  // Defined in rocks_log_drop.cc.
   Stored<void> read_horizon();
   Stored<void> finish_drop();
   [[nodiscard]] Stored<void> verify_dropped() const;

@@ -1,4 +1,4 @@
-// How a RocksEventLog is written, and what becomes of a write that fails.
+// The write operations of a RocksEventLog, and its state changes after a failed write.
 #include <algorithm>
 #include <chrono>
 #include <system_error>
@@ -17,9 +17,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr auto anchor_interval = std::chrono::seconds(1);
-// Trying to write again keeps readers waiting; each try in vain doubles the pause before the next.
+// Attempting to write again blocks readers, so each failed attempt doubles the pause before the
+// next.
 constexpr Clock::duration full_pause_max = std::chrono::seconds(30);
-// With less than this it is in vain for sure.
+// With less free space an attempt is bound to fail.
 constexpr std::uintmax_t resume_bytes_min = 16 * 1024 * 1024;
 
 }  // namespace
@@ -97,7 +98,7 @@ AppendResult RocksEventLog::State::wrote(MerkleFrontier next) {
   frontier = std::move(next);
   last_sequence = database->last_sequence();
   tail = frontier.leaves;
-  // The records are durable whether or not the anchor, which only watches over them, is.
+  // The records are durable whether or not the anchor is: it only serves to detect their loss.
   if (Clock::now() - anchored_at >= anchor_interval) static_cast<void>(anchor_tail());
   return {AppendStatus::ok, tail, {}};
 }
@@ -108,9 +109,10 @@ AppendResult RocksEventLog::State::failed(const StoreError& error) {
     writing = State::Writing::unknown;
     return refuse(AppendStatus::unknown);
   }
-  // RocksDB can't go on with a write-ahead log that it couldn't write. Close it, take off what the
-  // write left, so that it can't surface later, and read on without writing: that needs no space.
-  const std::unique_lock alone(mutex);
+  // RocksDB can't continue with a write-ahead log that it failed to write. So close it, truncate
+  // what the failed write left, lest it reappear later, and reopen it read-only: that needs no
+  // space.
+  const std::unique_lock exclusive(mutex);
   database.reset();
   writing = State::Writing::full;
   full_tried_at = Clock::now();
@@ -128,9 +130,9 @@ AppendResult RocksEventLog::State::failed(const StoreError& error) {
 bool RocksEventLog::State::writable_again() {
   if (Clock::now() - full_tried_at < full_pause) return false;
   full_tried_at = Clock::now();
-  std::error_code unknown;  // then available is the greatest number there is: try
+  std::error_code unknown;  // on an error `available` is the maximum value, so the attempt is made
   if (std::filesystem::space(data, unknown).available < resume_bytes_min) return false;
-  const std::unique_lock alone(mutex);
+  const std::unique_lock exclusive(mutex);
   database.reset();
   auto opened = open_database(RocksDatabase::Mode::resume);
   if (opened) {

@@ -1,6 +1,5 @@
-// RunStarted as it was stored before a station had a stall_after, or settings of an executor of
-// its own. Frozen: bytes of this shape lie
-// on people's disks.
+// RunStarted as it was stored before a station had a stall_after, or settings of its executor's
+// own. Frozen: logs with this shape exist on users' disks.
 #pragma once
 
 #include <map>

@@ -1,7 +1,7 @@
-// SHA-256 (FIPS 180-4) of many short messages.
+// SHA-256 (FIPS 180-4), optimized for many short messages.
 //
-// A record costs two or three digests of about a hundred bytes, and they are most of what an append
-// computes; so what surrounds the hashing itself counts.
+// A record costs two or three digests of about a hundred bytes. They are most of an append's
+// computation, so the overhead around the hashing matters.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace signalbox {
 
-// One thread at a time.
+// Used by one thread at a time.
 class Sha256 {
  public:
   Sha256();
@@ -19,10 +19,11 @@ class Sha256 {
   Sha256& operator=(Sha256&&) noexcept;
   ~Sha256();
 
+  // Append to the current message.
   Sha256& update(std::string_view bytes);
   Sha256& update(const Digest& digest);
 
-  // The digest of all updates since the last finish(); what follows is a new message.
+  // Returns the digest of all updates since the last finish(), and starts a new message.
   Digest finish();
 
  private:
@@ -30,7 +31,7 @@ class Sha256 {
   std::unique_ptr<Context> context_;
 };
 
-// For rare use.
+// Returns the digest of one message. Allocates a context, so it is for rare use.
 Digest sha256(std::string_view bytes);
 
 }  // namespace signalbox

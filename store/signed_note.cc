@@ -17,7 +17,7 @@
 namespace signalbox {
 namespace {
 
-constexpr char note_ed25519 = 1;  // the specification's number of this kind of signature
+constexpr char note_ed25519 = 1;  // the signed-note specification's signature type for Ed25519
 constexpr std::string_view private_prefix = "PRIVATE+KEY+";
 constexpr std::string_view signature_prefix = "\xe2\x80\x94 ";  // an em dash
 constexpr std::size_t key_id_digits = 8;
@@ -57,7 +57,7 @@ Ed25519Key public_key_of(const Ed25519Key& seed) {
   return public_key;
 }
 
-// `NAME+ID`.
+// Returns `NAME+ID`.
 std::string key_label(std::string_view name, std::uint32_t id) {
   std::array<char, key_id_digits + 1> digits{};
   std::snprintf(digits.data(), digits.size(), "%08x", id);
@@ -80,7 +80,7 @@ struct KeyText {
   Ed25519Key key{};
 };
 
-// NAME+ID+KEY; no part but the last has a plus sign in it.
+// Parses NAME+ID+KEY; only the last part may contain a plus sign.
 std::optional<KeyText> parse_key_text(std::string_view text) {
   const std::size_t name_end = text.find('+');
   if (name_end == std::string_view::npos) return std::nullopt;
@@ -224,7 +224,7 @@ Stored<OpenedNote> open_note(std::string_view note, std::span<const NoteVerifier
   OpenedNote opened;
   opened.text = note.substr(0, text_end + 1);
   std::string_view lines = note.substr(text_end + 2);
-  std::string strangers;
+  std::string unknown_keys;
   for (std::size_t count = 0; !lines.empty(); ++count) {
     const std::size_t end = lines.find('\n');
     const auto signature = parse_signature_line(lines.substr(0, end));
@@ -236,7 +236,8 @@ Stored<OpenedNote> open_note(std::string_view note, std::span<const NoteVerifier
       return each.name == signature->name && each.id == signature->id;
     });
     if (key == trusted.end()) {
-      strangers += (strangers.empty() ? "" : ", ") + key_label(signature->name, signature->id);
+      unknown_keys +=
+          (unknown_keys.empty() ? "" : ", ") + key_label(signature->name, signature->id);
       continue;
     }
     if (!signature_holds(key->public_key, opened.text, signature->signature)) {
@@ -245,9 +246,9 @@ Stored<OpenedNote> open_note(std::string_view note, std::span<const NoteVerifier
     opened.signed_by.push_back(*key);
   }
   if (opened.signed_by.empty()) {
-    return bad_note(strangers.empty()
+    return bad_note(unknown_keys.empty()
                         ? "it has no signature"
-                        : "no key that is trusted signed it; others did: " + strangers);
+                        : "no key that is trusted signed it; others did: " + unknown_keys);
   }
   return opened;
 }

@@ -1,8 +1,8 @@
-// Signed notes (c2sp.org/signed-note) and their Ed25519 keys: text for people with lines beneath it
-// that say who vouches for it.
+// Signed notes (c2sp.org/signed-note) with Ed25519 keys: a text for people, followed by the
+// signatures of those who vouch for it.
 //
-// Keys are texts, too: `NAME+ID+KEY` for a verifier, `PRIVATE+KEY+NAME+ID+KEY` for a signer, with
-// the id in hexadecimal and the key, behind a byte that says Ed25519, in base64.
+// Keys are texts, too: `NAME+ID+KEY` for a verifier, `PRIVATE+KEY+NAME+ID+KEY` for a signer. The id
+// is hexadecimal; the key is base64, preceded by a byte for Ed25519.
 #pragma once
 
 #include <array>
@@ -19,36 +19,39 @@ namespace signalbox {
 
 inline constexpr std::size_t ed25519_key_bytes = 32;
 inline constexpr std::size_t ed25519_signature_bytes = 64;
-// A note with more signatures isn't looked at.
+// A note with more signatures is rejected.
 inline constexpr std::size_t note_signatures_max = 64;
 
 using Ed25519Key = std::array<unsigned char, ed25519_key_bytes>;
 
+// A public key.
 struct NoteVerifier {
   std::string name;
   std::uint32_t id = 0;
   Ed25519Key public_key{};
 
-  // `NAME+ID+KEY`.
+  // Returns `NAME+ID+KEY`.
   [[nodiscard]] std::string text() const;
-  // `NAME+ID`: which it is, for people.
+  // Returns `NAME+ID`, which identifies the key for people.
   [[nodiscard]] std::string label() const;
   friend bool operator==(const NoteVerifier&, const NoteVerifier&) = default;
 };
 
-// Nothing unless it is a key of ours: Ed25519, with the id that belongs to its name and bytes.
+// Parses `NAME+ID+KEY`. Returns nullopt unless it is an Ed25519 key whose id belongs to its name
+// and bytes.
 std::optional<NoteVerifier> parse_verifier(std::string_view text);
 
-// Whether a log may be called so: letters, digits and `-._~/:@%`, so that it can stand in a note,
-// in a key and as a URI reference.
+// Returns whether `name` may name a log: letters, digits and `-._~/:@%`, so that it can appear in a
+// note, in a key and as a URI reference.
 bool valid_note_name(std::string_view name);
 
-// A private key. Its bytes are wiped when it goes.
+// A private key. The destructor wipes its bytes from memory.
 class NoteSigner {
  public:
-  // From the system's cryptographic generator. `name` is valid_note_name().
+  // Generates a key with the system's cryptographic generator. `name` must be valid_note_name().
   static NoteSigner generate(std::string name);
-  // `PRIVATE+KEY+…`; nothing unless it is a key of ours.
+  // Parses `PRIVATE+KEY+NAME+ID+KEY`; returns nullopt unless it is an Ed25519 key with the right
+  // id.
   static std::optional<NoteSigner> parse(std::string_view text);
 
   NoteSigner(const NoteSigner&) = default;
@@ -58,8 +61,9 @@ class NoteSigner {
   ~NoteSigner();
 
   [[nodiscard]] const NoteVerifier& verifier() const { return verifier_; }
+  // Returns `PRIVATE+KEY+NAME+ID+KEY`.
   [[nodiscard]] std::string private_text() const;
-  // One line of a note over `text`, which ends with a newline.
+  // Returns the signature line of a note over `text`, which must end with a newline.
   [[nodiscard]] std::string signature_line(std::string_view text) const;
 
  private:
@@ -69,17 +73,18 @@ class NoteSigner {
   Ed25519Key seed_{};
 };
 
-// The whole note: `text`, an empty line, a signature of each.
+// Returns the whole note: `text`, an empty line, and a signature line of each signer.
 std::string sign_note(std::string_view text, std::span<const NoteSigner> signers);
 
-// What a note says and which of the trusted keys signed it.
+// The text of a note and the trusted keys that signed it.
 struct OpenedNote {
-  std::string text;                     // with its last newline
-  std::vector<NoteVerifier> signed_by;  // at least one, each of them trusted
+  std::string text;                     // including its last newline
+  std::vector<NoteVerifier> signed_by;  // at least one; each of them is trusted
 };
 
-// `damaged` unless at least one of `trusted` signed it and no signature of theirs is wrong; whose
-// signatures there are is said then.
+// Parses and verifies a note. Fails with `damaged` unless at least one of `trusted` signed it and
+// none of their signatures is wrong. If no trusted key signed it, the message lists the keys that
+// did.
 Stored<OpenedNote> open_note(std::string_view note, std::span<const NoteVerifier> trusted);
 
 }  // namespace signalbox

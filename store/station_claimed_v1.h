@@ -1,5 +1,5 @@
-// StationClaimed as it was stored before an attempt could hold a lock. Frozen: bytes of this shape
-// lie on people's disks.
+// StationClaimed as it was stored before an attempt could hold a lock. Frozen: logs with this shape
+// exist on users' disks.
 #pragma once
 
 #include <string>

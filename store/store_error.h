@@ -1,5 +1,5 @@
-// What can go wrong with what is kept. Operating errors: returned as values, logged once at the
-// rim.
+// The errors of everything that is stored. These are operating errors: returned as values, and
+// logged once where they are finally handled.
 #pragma once
 
 #include <string>
@@ -14,18 +14,18 @@ namespace signalbox {
 struct StoreError {
   enum class Kind {
     damaged,      // bytes are not what was written: nothing may be served from them (exit 78)
-    in_use,       // another process has the directory (exit 75)
+    in_use,       // another process has locked the directory (exit 75)
     unsupported,  // written by a newer version (exit 78)
     full,         // no space left
     io,           // the outcome of the operation is unknown (exit 74)
     not_found,
-    dropped,  // it was there once; an archive has it now
+    dropped,  // the record existed and was dropped; an archive has it
   };
 
   Kind kind = Kind::io;
   std::string message;    // one sentence: what is wrong, and where
-  std::string file;       // the file it concerns, if one is known
-  Position position = 0;  // the record it concerns, if one is known
+  std::string file;       // that is concerned, if known
+  Position position = 0;  // of the record that is concerned, if known
 };
 
 template <class T>

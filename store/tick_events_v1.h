@@ -1,5 +1,5 @@
-// TickStarted and TickSkipped as they were stored before loops had a schedule. Frozen: bytes of
-// these shapes lie on people's disks.
+// TickStarted and TickSkipped as they were stored before loops had a schedule. Frozen: logs with
+// these shapes exist on users' disks.
 #pragma once
 
 #include <string>

@@ -28,7 +28,7 @@ std::optional<TreeHead> parse_tree_head(std::string_view text) {
   const auto root = from_base64(rest.substr(0, rest.find('\n')));
   if (!root || root->size() != head.root.bytes.size()) return std::nullopt;
   std::copy(root->begin(), root->end(), head.root.bytes.begin());
-  // The one way to write it down: no sign, no leading zeroes, no further lines.
+  // Only the canonical text is accepted: no sign, no leading zeroes, no further lines.
   if (!valid_note_name(head.origin) || tree_head_text(head) != text) return std::nullopt;
   return head;
 }

@@ -27,7 +27,7 @@ constexpr std::size_t block_bytes = 32 * 1024;
 constexpr std::size_t header_bytes = 7;
 constexpr std::size_t sequence_bytes = 8;
 constexpr std::size_t count_bytes = 4;
-// One lasts for a memtable, 64 MiB, and the append that fills it.
+// A file lasts for one memtable, 64 MiB, and the append that fills it.
 constexpr std::size_t wal_bytes_max = std::size_t{1} << 30;
 
 enum FragmentType : std::uint8_t { full = 1, first = 2, middle = 3, last = 4 };
@@ -36,11 +36,11 @@ constexpr std::uint32_t masked(std::uint32_t crc) { return std::rotr(crc, 15) + 
 
 struct Fragment {
   std::uint8_t type = 0;
-  std::size_t bytes = 0;  // with the header
+  std::size_t bytes = 0;  // including the header
   std::string_view data;
 };
 
-// The fragment at `offset`, if a whole and sound one is there.
+// Returns the fragment at `offset` if it is complete and its checksum is right.
 std::optional<Fragment> fragment_at(std::string_view file, std::size_t offset) {
   const std::size_t block_end = std::min(file.size(), (offset / block_bytes + 1) * block_bytes);
   if (offset + header_bytes > block_end) return std::nullopt;
@@ -61,14 +61,14 @@ std::optional<Fragment> fragment_at(std::string_view file, std::size_t offset) {
 struct Batch {
   std::size_t begin = 0;
   std::size_t end = 0;
-  std::uint64_t sequence = 0;  // of its first record
+  std::uint64_t sequence = 0;  // of the batch's first record
   std::uint64_t next_sequence = 0;
 };
 
-// The whole batch at `offset`, which may lie in the zeros that end a block.
+// Returns the batch at `offset` if it is complete. `offset` may lie in the zeros that end a block.
 std::optional<Batch> batch_at(std::string_view file, std::size_t offset) {
   Batch batch{offset, offset, 0, 0};
-  std::string header;  // it can be cut in two by the end of a block
+  std::string header;  // the end of a block can split it
   bool begun = false;
   for (;;) {
     const std::size_t block_left = block_bytes - batch.end % block_bytes;
@@ -89,8 +89,8 @@ std::optional<Batch> batch_at(std::string_view file, std::size_t offset) {
   }
 }
 
-// Whether a batch begins anywhere from `offset` on. Where the unreadable one ends isn't known, so
-// every offset is tried; a checksum that is right by chance is one in four billion.
+// Returns whether a batch begins anywhere from `offset` on. The end of the unreadable batch isn't
+// known, so every offset is tried; a checksum matches by chance once in four billion times.
 bool batch_begins_after(std::string_view file, std::size_t offset) {
   for (; offset + header_bytes <= file.size(); ++offset) {
     const auto fragment = fragment_at(file, offset);
@@ -102,7 +102,7 @@ bool batch_begins_after(std::string_view file, std::size_t offset) {
   return false;
 }
 
-// Oldest first: RocksDB numbers them, with leading zeros.
+// Returns the files, oldest first: RocksDB numbers them, with leading zeros.
 Stored<std::vector<std::filesystem::path>> wal_files(const std::filesystem::path& directory) {
   std::vector<std::filesystem::path> files;
   std::error_code failed;
@@ -126,8 +126,9 @@ StoreError damaged_batch(const std::filesystem::path& file, std::size_t offset) 
   return error;
 }
 
-// Synced where nothing is to be cut, too: RocksDB takes off what a failed write left when it closes
-// the file, and doesn't sync that.
+// Truncates the file to `bytes`, unless nullopt, and syncs it. The sync is needed even without
+// truncation: on closing the file RocksDB truncates what a failed write left, and doesn't sync
+// that.
 Stored<void> cut(const std::filesystem::path& path, std::optional<std::size_t> bytes) {
   const FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
   if (!file || (bytes && ::ftruncate(file.get(), static_cast<off_t>(*bytes)) != 0) ||
@@ -148,8 +149,8 @@ Stored<TornTail> inspect_wal_files(const std::filesystem::path& directory) {
     const std::string_view bytes = file;
     std::size_t end = 0;
     while (const auto batch = batch_at(bytes, end)) {
-      // A file is begun when every append to the one before was whole; or when one failed, and then
-      // its place in the sequence was given to the next that succeeded.
+      // A new file is begun either when every append to the one before was complete, or after a
+      // failed append, whose sequence numbers the next successful one then reuses.
       if (end == 0 && !torn.files.empty() && next_sequence != batch->sequence) {
         const TornTail::File& before = torn.files.back();
         return tl::unexpected(damaged_batch(before.path, before.whole_bytes));

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Holds BEHAVIOURS.md against the tests, both ways.
+"""Checks that BEHAVIOURS.md and the tests agree, in both directions.
 
-Every row that is built is named at a test, every id that a test source names is a row, and no id
-stands for two rows. Prints each violation; exits 1 if there is one.
+A test must name every built row, every id that a test source names must be a row, and no two rows
+may share an id. Prints each violation; exits 1 if there is one.
 
-    tests/behaviours_check.py [DIRECTORY]   another tests/ than the one that this file lies in
+    tests/behaviours_check.py [DIRECTORY]   checks DIRECTORY instead of the folder of this file
 """
 import pathlib
 import re
@@ -14,20 +14,20 @@ TESTS = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else __file__).resolve()
 TESTS = TESTS if TESTS.is_dir() else TESTS.parent
 DOCUMENT = TESTS / "BEHAVIOURS.md"
 
-# Parts of the document, by their headings: whether a test has to name what stands in them.
+# Parts of the document by heading: True if a test has to name each of their rows.
 PARTS = {"# Built": True, "# Not built yet": False}
 
 ID = r"[A-Z]\d{1,2}"
 ROW = re.compile(rf"\| ({ID}) \| (.*) \|$")
 TEST = re.compile(r"(?:TEST|TEST_F|TEST_P|RC_GTEST_PROP|RC_GTEST_FIXTURE_PROP)\(")
-# `L3`, `L3, L4`, `L3, L4: why`: a comment that says what the test proves.
+# A comment that names the rows which a test proves: `L3`, `L3, L4`, `L3, L4: why`.
 PROVES = re.compile(rf"({ID}(?:, {ID})*)(?:: .*)?$")
 
 problems = []
 
 
 def read_rows():
-    """Returns {id: whether it is built}."""
+    """Returns {id: True if it is built}. Reports rows that are malformed, misplaced or repeated."""
     rows = {}
     is_built = None
     for number, line in enumerate(DOCUMENT.read_text().split("\n"), 1):
@@ -48,15 +48,15 @@ def read_rows():
 
 
 def comment_of(line):
-    """Returns the text of the comment in a line of C++, or "". A URL in a string is none."""
+    """Returns the text of the comment in a line of C++, or "". A URL in a string isn't a comment."""
     match = re.search(r"(?<![:\w\"])//\s*(.*)$", line)
     return match[1] if match else ""
 
 
 def proved_ids(lines, index):
-    """Returns what the test that begins at lines[index] proves: ids in the comments at its lines."""
+    """Returns the ids that the test at lines[index] proves, from comments at and above its name."""
     comments = [lines[index]]
-    last = index  # a long name is broken over lines
+    last = index  # a long name spans several lines
     while "{" not in lines[last] and last + 1 < len(lines):
         last += 1
         comments.append(lines[last])
@@ -89,7 +89,7 @@ def check():
         if is_built and row not in proved:
             problems.append(f"BEHAVIOURS.md: no test names {row}; write `// {row}` at the one that proves it")
     for name in sorted(proved - set(rows)):
-        if name[0] not in chapters:  # the others are told with their place
+        if name[0] not in chapters:  # the others are reported with their line
             problems.append(f"a test names {name}, and BEHAVIOURS.md has no chapter {name[0]}")
     return rows
 

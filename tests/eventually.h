@@ -1,4 +1,5 @@
-// Waiting for what has to come true: on a slow machine later, but before a test is given up.
+// Polls for a condition with one generous time limit. Tests wait for conditions and never for a
+// time, so they pass on a slow machine and still end before their own timeout.
 #pragma once
 
 #include <chrono>
@@ -7,10 +8,11 @@
 
 namespace signalbox {
 
-// Long enough for any machine that makes progress at all; well before a test's own timeout.
+// Long enough for any machine that makes progress at all, and well below a test's own timeout.
 inline constexpr std::chrono::seconds eventually_at_most{120};
 
-// Whether `condition` came true in that time; asked every few milliseconds.
+// Returns true as soon as `condition` holds, or false after `eventually_at_most`. Blocks; calls
+// `condition` every 3 ms on the caller's thread.
 inline bool eventually(const std::function<bool()>& condition) {
   const auto give_up = std::chrono::steady_clock::now() + eventually_at_most;
   while (!condition()) {

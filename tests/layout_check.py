@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds what the compiler doesn't: which folder may include which, and where heavy headers go.
+"""Checks what the compiler doesn't: which folder may include which, and where heavy headers go.
 
 Prints each violation with file and line; exits 1 if there is one.
 """
@@ -12,7 +12,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 TOP_LEVEL = {"CMakeLists.txt", "README.md", "domain", "store", "projections", "server", "tests", "tools"}
 
-# A folder may include itself and these.
+# A top-level folder may include itself and these.
 MAY_INCLUDE = {
     "domain": set(),
     "store": {"domain"},
@@ -22,9 +22,9 @@ MAY_INCLUDE = {
     "tests": {"domain", "store", "projections", "server", "tools"},
 }
 
-# A room of server/ or tools/ may include itself, limits.h, and these rooms. A room that isn't listed
-# here isn't allowed; what stands beside the rooms (server/*.cc, tools/main.cc) wires and may include
-# all of them, and nobody includes it.
+# A subfolder (room) of server/ or tools/ may include itself, limits.h, and the rooms listed here. A
+# room that isn't listed isn't allowed. Files beside the rooms (server/*.cc, tools/main.cc) wire them
+# together and may include all of them; no room may include those files.
 EXECUTORS = {"text", "platform", "git"}
 RPC = {"text", "platform", "engine", "access", "executors", "scheduler", "board", "followers"}
 FOLLOWERS = {"text", "platform", "engine", "access"}
@@ -67,11 +67,11 @@ ROOMS_MAY_INCLUDE = {
     },
 }
 
-# Beside the standard library.
+# What domain/ may include besides the standard library.
 DOMAIN_MAY_USE = re.compile(r"<(tl/expected\.hpp|boost/(describe|mp11|unordered|container_hash)[/.].*)>")
 HEAVY = re.compile(r"<(boost/(asio|beast|json)\b|spdlog/|cereal/|rocksdb/|openssl/|curl/)")
 
-# Headers that only sources include: their names are the exception that the next check holds.
+# Headers that only sources and one another may include. In exchange they may include heavy headers.
 INTERNAL = {
     "store/described_archive.h",
     "store/memory_archive.h",
@@ -97,7 +97,7 @@ def files():
 
 
 def room_of(path):
-    """`server/rpc/methods/x.cc` is in the room `rpc/methods`; "" is what stands beside the rooms."""
+    """Returns the room of a path: `rpc/methods` of `server/rpc/methods/x.cc`, "" beside the rooms."""
     return "/".join(path.split("/")[1:-1])
 
 
@@ -145,7 +145,7 @@ def check_includes(path):
 
 
 def check_tests(path):
-    """Each test file must be in a folder that CMakeLists.txt makes a test program of."""
+    """Checks that a test source is in a folder that CMakeLists.txt builds into a test program."""
     match = re.match(r"tests/(.+)/[^/]+\.cc$", path)
     if not match and re.match(r"tests/[^/]+\.cc$", path):
         problems.append(f"{path}: put it into a folder of tests/, or it isn't built")
@@ -155,7 +155,7 @@ def check_tests(path):
             problems.append(f"{path}: CMakeLists.txt has no signalbox_tests({folder} …), so it isn't built")
 
 
-# One definition rule: two types of one name in headers are undefined behaviour once they meet.
+# One definition rule: two types with one name in headers are undefined behaviour in one program.
 DEFINES = re.compile(
     r"^(?:class|struct|enum class) (\w+)(?: final)?(?: :.*| \{.*)$|^using (\w+) =", re.MULTILINE
 )
@@ -171,7 +171,7 @@ def check_names(path):
 
 
 def check_rooms():
-    """The table itself has no circle: whoever may be included may not include back."""
+    """Checks that ROOMS_MAY_INCLUDE has no cycle: an included room may not include back."""
     for top, rooms in ROOMS_MAY_INCLUDE.items():
         left = {room: set(others) for room, others in rooms.items()}
         while left:
@@ -184,7 +184,7 @@ def check_rooms():
 
 
 def check_document(path):
-    """Each path that the document names in backticks exists; `*` stands for any name."""
+    """Checks that each path in backticks in the document exists; `*` matches any name."""
     for number, line in enumerate((ROOT / path).read_text().split("\n"), 1):
         for name in re.findall(r"`([^`\s]+)`", line):
             if name.split("/")[0] in TOP_LEVEL and "/" in name and not any(ROOT.glob(name.rstrip("/"))):

@@ -7,7 +7,7 @@
 namespace signalbox {
 namespace {
 
-// The host of "host:port" or "[host]:port".
+// Returns the host of "host:port" or "[host]:port".
 std::string host_of(const std::string& listen) {
   std::string host = listen.substr(0, listen.rfind(':'));
   if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
@@ -66,7 +66,7 @@ tl::expected<void, std::string> require_protected(const std::string& listen,
                         "configuration file, or listen on 127.0.0.1 or [::1]");
 }
 
-std::string who_may_over_tcp(const Authentication& authentication, const AccessState& access) {
+std::string tcp_access_text(const Authentication& authentication, const AccessState& access) {
   const auto role = authentication.loopback_role();
   std::string text = "over TCP, a client without an access token is ";
   text += role ? std::string(name_of(*role)) + " from a loopback address" : "refused";

@@ -1,4 +1,5 @@
-// What the configuration says about access, and what the server says about it when it starts.
+// The access settings of the configuration file: reading and checking them, and the sentences that
+// the server logs about access.
 #pragma once
 
 #include <filesystem>
@@ -11,18 +12,21 @@
 
 namespace signalbox {
 
-// Sets `loopback_role` (a role or none) or `socket_role` (a role). An error is a sentence.
+// Sets `loopback_role` (a role or none) or `socket_role` (a role) in `settings`. Returns an error
+// message for any other value.
 tl::expected<void, std::string> set_access(std::string_view key, const std::string& value,
                                            Authentication::Settings& settings);
 
-// An address that others than this machine can reach needs TLS, so that no secret is ever sent in
-// the clear. `listen` may be empty, or no address at all: that is for the listener to judge.
+// Returns an error message if `listen` is reachable from other machines and TLS isn't configured,
+// so that no secret is ever sent in the clear; also if only one of the two TLS files is set.
+// Accepts an empty `listen`, and one that is no address: the listener reports that.
 tl::expected<void, std::string> require_protected(const std::string& listen,
                                                   const std::filesystem::path& tls_certificate,
                                                   const std::filesystem::path& tls_key);
 
-// One sentence each, for the server's log.
-std::string who_may_over_tcp(const Authentication& authentication, const AccessState& access);
+// Returns a sentence for the server's log about what a TCP client without an access token may do.
+std::string tcp_access_text(const Authentication& authentication, const AccessState& access);
+// Returns a sentence for the server's log about a denied request.
 std::string denial_text(const AccessDenied& denied);
 
 }  // namespace signalbox

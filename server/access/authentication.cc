@@ -56,7 +56,8 @@ Decided<Principal> Authentication::of(const Caller& caller) const {
   return caller.uid ? unix_peer(*caller.uid) : tcp_peer(caller.address, caller.loopback, {});
 }
 
-// All tokens are compared, each in the same time: how long it takes tells nothing of any digest.
+// Compares with every token, each in constant time, so that the duration reveals nothing about any
+// digest.
 Decided<Uuid> Authentication::token_of(std::string_view secret) const {
   const Digest digest = digest_of_secret(secret);
   const AccessToken* found = nullptr;

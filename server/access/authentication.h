@@ -1,7 +1,8 @@
-// Who somebody is and which role that gives, or why nobody: the one place that decides it.
+// Maps a client to its actor name and role, or says why it is unauthenticated. This is the only
+// place that decides it.
 //
-// Asked anew for each request, so that a token that was revoked, or whose time is over, ends at
-// its next one. On the engine's thread.
+// It is evaluated for each request, so a token that was revoked or has expired stops working at the
+// client's next request. All of it is called on the engine's thread.
 #pragma once
 
 #include <cstdint>
@@ -18,29 +19,32 @@ namespace signalbox {
 class Authentication {
  public:
   struct Settings {
-    std::uint32_t server_uid = 0;         // it and root are admin over the Unix socket
-    Role other_user_role = Role::viewer;  // anybody else there
-    // Over TCP from a loopback address, without a secret. Not set: operator while no access token
-    // was ever issued, nobody since. Set to nothing: nobody.
+    std::uint32_t server_uid = 0;         // this user and root are admin over the Unix socket
+    Role other_user_role = Role::viewer;  // every other user of the Unix socket
+    // The role of a TCP client on a loopback address that shows no secret. Not set: operator until
+    // the first access token is issued, then none. Set to nullopt: none.
     std::optional<std::optional<Role>> loopback_role;
   };
 
   // Reads the access tokens in the engine's world.
   Authentication(const Engine& engine, const Clock& clock, Settings settings);
 
-  // A Unix socket's peer, by SO_PEERCRED. With a secret it is whom the token names, and no more.
+  // Authenticates the peer of a Unix socket. `uid` comes from SO_PEERCRED. If a secret is given,
+  // the peer has the token's name and role, and not those of its uid. UNAUTHENTICATED as for
+  // tcp_peer().
   [[nodiscard]] Decided<Principal> unix_peer(std::uint32_t uid,
                                              std::optional<std::string_view> secret = {}) const;
-  // A TCP peer (with or without TLS), by its address without the port. UNAUTHENTICATED without a
-  // secret where one is needed, and for one that isn't known, was revoked or has expired.
+  // Authenticates a TCP peer, with or without TLS; `address` has no port. UNAUTHENTICATED if a
+  // secret is needed and missing, or if it is unknown, was revoked or has expired.
   [[nodiscard]] Decided<Principal> tcp_peer(const std::string& address, bool loopback,
                                             std::optional<std::string_view> secret) const;
 
-  // A connection that speaks lines: by the token that it has authenticated with, if it has.
+  // Authenticates a connection of the line protocol: by the token that it has shown, if any, and
+  // else by its uid or address.
   [[nodiscard]] Decided<Principal> of(const Caller& caller) const;
-  // The id of the access token that `secret` belongs to. UNAUTHENTICATED as above.
+  // Returns the id of the usable access token that `secret` belongs to. UNAUTHENTICATED as above.
   [[nodiscard]] Decided<Uuid> token_of(std::string_view secret) const;
-  // What a loopback TCP peer is without a secret, as things are; nothing: it needs one.
+  // Returns the role that a loopback TCP peer without a secret has now; nullopt: it needs a secret.
   [[nodiscard]] std::optional<Role> loopback_role() const;
   [[nodiscard]] bool loopback_role_is_set() const { return settings_.loopback_role.has_value(); }
   [[nodiscard]] Role other_user_role() const { return settings_.other_user_role; }

@@ -1,4 +1,5 @@
-// The other end of a connection, as the kernel tells it, and what it has shown since.
+// The identity of a connection's other end: what the kernel reports about it, and the access token
+// that it has shown since.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +13,10 @@ namespace signalbox {
 struct Caller {
   std::optional<std::uint32_t> uid;  // of a Unix socket's peer
   std::string address;               // of a TCP peer, without its port: "127.0.0.1", "::1"
-  bool loopback = false;             // the TCP peer's address is one
-  std::optional<Uuid> token_id;      // of the access token that `server.authenticate` was given
+  bool loopback = false;             // the TCP peer's address is a loopback one
+  std::optional<Uuid> token_id;      // of the access token that it gave to `server.authenticate`
 
-  // The name under which it stands in the log while it has shown no token.
+  // Returns the actor name that records get as long as no token was shown.
   [[nodiscard]] std::string actor() const {
     return uid ? "uid:" + std::to_string(*uid) : "tcp:" + address;
   }

@@ -1,4 +1,4 @@
-// Who a request comes from, once that is known.
+// The authenticated sender of a request: its actor name and its role.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The secret of an access token: how it looks, and what is kept of it.
+// The secret of an access token: how it is made, and the digest that is stored instead of it.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace signalbox {
 
-// "sbx_" and 256 random bits in hexadecimal. The prefix is for those who look for leaked secrets.
+// Returns "sbx_" and 256 random bits in hexadecimal. The prefix lets secret scanners find leaks.
 std::string make_secret(const RandomSource& random);
 
-// Its SHA-256. Why that is enough: domain/access_events.h.
+// Returns the SHA-256 of a secret. domain/access_events.h says why no slower hash is needed.
 Digest digest_of_secret(std::string_view secret);
 
 }  // namespace signalbox

@@ -1,5 +1,5 @@
-// What the loops of the board need from repositories: policies and worktrees. A rim of its own, so
-// that a simulation drives the very same loops over repositories that it only pretends to have.
+// The interface by which the loops of the board use repositories: policies and worktrees. It is
+// separate, so that the simulator drives the same loops over simulated repositories.
 #pragma once
 
 #include <filesystem>
@@ -17,7 +17,7 @@
 
 namespace signalbox {
 
-// All calls come from one thread, one that may block.
+// All calls come from one thread, which isn't the engine thread: they may block.
 class BoardFiles {
  public:
   BoardFiles() = default;
@@ -25,20 +25,21 @@ class BoardFiles {
   BoardFiles& operator=(const BoardFiles&) = delete;
   virtual ~BoardFiles() = default;
 
-  // As PolicyReader::read().
+  // Returns the policy of a repository, as PolicyReader::read() does.
   virtual Stored<std::shared_ptr<const PolicyReading>> read_policy(
       const std::filesystem::path& repository, const std::string& base, std::int64_t now_ns) = 0;
 
-  // Removes the worktree of a run that has ended, and tells what became of it; again after a crash
-  // at any point.
+  // Removes the worktree of a run that has ended. Returns the command that records the result. May
+  // be repeated after a crash at any point.
   virtual NoteWorktree remove_worktree(const CardWorktree& worktree) = 0;
 
-  // The runs, by their ids as text, that have a worktree of the repository. Else a sentence that
-  // says why they can't be listed.
+  // Returns the ids (as text) of the runs that have a worktree of the repository. The error is a
+  // sentence that says why they can't be listed.
   virtual tl::expected<std::set<std::string>, std::string> runs_with_worktrees(
       const std::filesystem::path& repository) = 0;
 
-  // Removes those of these runs, which aren't there any more; likewise.
+  // Removes the worktrees of `run_ids`, which are runs that don't exist any more. Returns the
+  // commands that record the results. The error is a sentence.
   virtual tl::expected<std::vector<NoteWorktree>, std::string> remove_orphans(
       const std::string& project, const std::filesystem::path& repository,
       const std::set<std::string>& run_ids) = 0;

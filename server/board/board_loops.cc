@@ -8,7 +8,7 @@
 #include <boost/json/serialize.hpp>
 
 #include "domain/admission.h"
-#include "domain/own_loops.h"
+#include "domain/service_loops.h"
 #include "server/engine/engine.h"
 #include "server/git/run_branch.h"
 #include "store/codec.h"
@@ -17,23 +17,25 @@
 namespace signalbox {
 namespace {
 
-// What is started in one tick: the rest waits for the next, so that no tick is without end.
+// Cards that one tick starts at most. The rest waits for the next tick, so that every tick ends.
 constexpr std::size_t started_max = 256;
 
-// Where the policies lie, in the order of the projects' names.
-std::vector<PolicyPlace> policy_places(const World& world) {
-  std::vector<PolicyPlace> places;
+// Returns the locations of all policies, sorted by project name.
+std::vector<PolicyLocation> policy_places(const World& world) {
+  std::vector<PolicyLocation> places;
   places.reserve(world.projects.size());
   for (const auto& [name, project] : world.projects) {
     places.push_back({name, project.repository, project.base});
   }
-  std::sort(places.begin(), places.end(), [](const PolicyPlace& left, const PolicyPlace& right) {
-    return left.project < right.project;
-  });
+  std::sort(places.begin(), places.end(),
+            [](const PolicyLocation& left, const PolicyLocation& right) {
+              return left.project < right.project;
+            });
   return places;
 }
 
-// The policies' digest: of each project's name and file's digest, in the order of the names.
+// Returns the digest over all policies: of each project's name and its file's digest, sorted by
+// name; zero if there are no projects.
 Digest digest_of(const World& world) {
   std::vector<std::string> names;
   for (const auto& [name, project] : world.projects) names.push_back(name);
@@ -55,7 +57,7 @@ BoardLoops::BoardLoops(Parts parts, const BoardSettings& settings, CoderunnerMod
       worktrees_(parts_.engine, parts_.blocking, parts_.files, parts_.log),
       heartbeat_(parts_.engine, parts_.clock, std::string(heartbeat_loop_name), settings.heartbeat,
                  {[this](auto then) { prepare(std::move(then)); },
-                  [this](Token token, const auto& ended) { beat(token, ended); }}),
+                  [this](Token token, const auto& ended) { run_heartbeat(token, ended); }}),
       synthesizer_(parts_.engine, parts_.clock, std::string(synthesizer_loop_name),
                    settings.synthesizer,
                    {[this](auto then) { prepare(std::move(then)); },
@@ -68,12 +70,12 @@ BoardLoops::~BoardLoops() = default;
 
 void BoardLoops::on_armed() {
   worktrees_.arm();
-  if (has_something_to_start()) heartbeat_.trigger("start of the service");
+  if (has_startable_card()) heartbeat_.trigger("start of the service");
 }
 
 void BoardLoops::apply(std::span<const Record> records) {
   worktrees_.apply(records);
-  // A place is free, or a card is back: what waits for it doesn't wait for the next due tick.
+  // A slot is free, or a card is unblocked: start waiting cards now, not at the next due tick.
   bool freed = false;
   for (const Record& record : records) {
     freed = freed || event_as<CardVerified>(record.event) != nullptr ||
@@ -82,22 +84,22 @@ void BoardLoops::apply(std::span<const Record> records) {
     const auto* unblocked = event_as<CardUnblocked>(record.event);
     freed = freed || (unblocked != nullptr && !unblocked->by_itself);
   }
-  if (freed && has_something_to_start()) trigger_heartbeat("a place is free");
+  if (freed && has_startable_card()) trigger_heartbeat("a place is free");
 }
 
-bool BoardLoops::has_something_to_start() const {
+bool BoardLoops::has_startable_card() const {
   return next_to_start(parts_.engine.world()) != nullptr;
 }
 
-// The policies are read before the tick, whose start has their digest. A project that is put
-// meanwhile is read, too: no tick goes by a policy that nobody has looked for.
+// The policies are read before the tick, because its start records their digest. If projects change
+// meanwhile, all are read again, so that no tick uses a policy that wasn't read.
 void BoardLoops::prepare(std::function<void(const Digest& policy_digest)> then) {
   auto places = policy_places(parts_.engine.world());
   parts_.blocking.run([this, files = parts_.files, places = std::move(places),
                        then = std::move(then),
                        now_ns = parts_.clock.wall_ns()]() mutable -> std::function<void()> {
     auto read = std::make_shared<std::vector<PolicyRead>>();
-    for (const PolicyPlace& place : places) {
+    for (const PolicyLocation& place : places) {
       read->push_back({place, files->read_policy(place.repository, place.base, now_ns)});
     }
     return [this, read, places = std::move(places), then = std::move(then)]() mutable {
@@ -133,7 +135,7 @@ void BoardLoops::complete(StartRun& run) {
   run.pipeline_digest = pipeline_digest(*run.pipeline);
 }
 
-void BoardLoops::beat(Token, const ScheduledLoop::Ended& ended) {
+void BoardLoops::run_heartbeat(Token, const ScheduledLoop::Ended& ended) {
   const World& world = parts_.engine.world();
   for (bool more = true; more;) {
     const auto retried = parts_.engine.begin(by_the_service).apply(RetryBlockedCards{});

@@ -1,8 +1,8 @@
-// The loops that work on the board: `heartbeat` starts what the policies let start, `synthesizer`
-// merges what was verified, `prune` forgets runs that ended long ago.
+// The loops that work on the board: `heartbeat` starts the cards that the policies allow,
+// `synthesizer` merges verified cards, `prune` removes runs that ended long ago from the world.
 //
-// Everything that they decide is a command of the domain; what touches files is done on a thread
-// that may block. All calls come from the engine's thread.
+// All their decisions are commands of the domain; access to files happens on a blocking pool. All
+// calls come from the engine thread.
 #pragma once
 
 #include <array>
@@ -23,16 +23,17 @@
 
 namespace signalbox {
 
-// Where a project's policy lies, and what was found there.
-struct PolicyPlace {
+// The location of a project's policy.
+struct PolicyLocation {
   std::string project;
   std::string repository;
   std::string base;
 
-  friend bool operator==(const PolicyPlace&, const PolicyPlace&) = default;
+  friend bool operator==(const PolicyLocation&, const PolicyLocation&) = default;
 };
+// The result of reading a policy.
 struct PolicyRead {
-  PolicyPlace place;
+  PolicyLocation place;
   Stored<std::shared_ptr<const PolicyReading>> reading;
 };
 
@@ -42,13 +43,13 @@ class BoardLoops final : public LoopGroup {
     Engine& engine;
     const Clock& clock;
     IdSource& ids;
-    BlockingPool blocking;              // of one thread: what is asked first is done first
-    std::shared_ptr<BoardFiles> files;  // that thread's, for as long as it needs it
-    // For people: what went wrong, and `false`; or what was done.
+    BlockingPool blocking;              // with one thread, so that work is done in order
+    std::shared_ptr<BoardFiles> files;  // shared with work under way on that thread
+    // Logs a sentence for people: what was done, or, with `ok` false, what failed.
     std::function<void(bool ok, const std::string& text)> log;
   };
 
-  // `mode` is pinned in coderunner stations of projects that name none.
+  // `mode` is written into coderunner stations whose project names none.
   BoardLoops(Parts parts, const BoardSettings& settings, CoderunnerMode mode);
   ~BoardLoops() override;
 
@@ -56,17 +57,18 @@ class BoardLoops final : public LoopGroup {
   void on_armed() override;
   void apply(std::span<const Record> records) override;
 
-  // Begins a tick of the heartbeat now; while one is under way another one follows it.
+  // Begins a tick of the heartbeat now; if one is under way, another one follows it.
   void trigger_heartbeat(const std::string& reason) { heartbeat_.trigger(reason, /*again=*/true); }
 
  private:
   void prepare(std::function<void(const Digest& policy_digest)> then);
   void apply_policy(const PolicyRead& read);
-  void beat(Token token, const ScheduledLoop::Ended& ended);
+  void run_heartbeat(Token token, const ScheduledLoop::Ended& ended);
   void synthesize(Token token, const ScheduledLoop::Ended& ended);
   void prune(Token token, const ScheduledLoop::Ended& ended);
-  // Whether a tick of the heartbeat would start something.
-  [[nodiscard]] bool has_something_to_start() const;
+  // Returns true if a tick of the heartbeat would start a card.
+  [[nodiscard]] bool has_startable_card() const;
+  // Fills in the run's id, digest and coderunner modes.
   void complete(StartRun& run);
 
   const Parts parts_;

@@ -1,4 +1,4 @@
-// The settings of the loops that work on the board: the table [board] of the configuration file.
+// The settings of the board's loops: the table [board] of the configuration file.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@ struct BoardSettings {
   Schedule heartbeat;
   Schedule synthesizer;
   Schedule prune;
-  std::int64_t prune_after_ms;  // ended runs leave the memory so long after their end
+  std::int64_t prune_after_ms;  // time from a run's end until it leaves the world
 };
 
-// As they were written, or what holds where nothing is.
+// The settings as written in the file, or their defaults.
 struct BoardTexts {
   std::string heartbeat = "10m";
   std::string synthesizer = "19,39 * * * *";
@@ -26,10 +26,11 @@ struct BoardTexts {
   std::string time_zone = "local";
 };
 
-// The text of a key, or nullptr: there is no such key.
+// Returns the text that belongs to `key`; nullptr if there is no such key.
 std::string* board_text(BoardTexts& texts, std::string_view key);
 
-// A sentence that names the key and says what to write instead.
+// Validates the settings. The error is a sentence that names the key and says what to write
+// instead.
 tl::expected<BoardSettings, std::string> read_board_settings(const BoardTexts& texts);
 
 }  // namespace signalbox

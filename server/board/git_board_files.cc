@@ -12,7 +12,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The worktree of a run, by git's own list: its name says what kind of run it was.
+// Returns the path of the run's worktree; empty if it has none. The path comes from git's list,
+// because the directory's name depends on the kind of run.
 std::string worktree_below(const fs::path& repository, const fs::path& run_root) {
   const auto listed = list_worktrees(repository);
   if (!listed) return {};
@@ -51,7 +52,7 @@ NoteWorktree GitBoardFiles::remove_worktree(const CardWorktree& worktree) {
   const std::string id = to_string(worktree.run_id);
   note.path = worktree_below(worktree.repository, runs_directory_ / id);
   if (note.path.empty()) {
-    note.removed = true;  // it came to none
+    note.removed = true;  // the run has no worktree
     return note;
   }
   RemovalRequest request;
@@ -67,8 +68,8 @@ NoteWorktree GitBoardFiles::remove_worktree(const CardWorktree& worktree) {
 
 tl::expected<std::set<std::string>, std::string> GitBoardFiles::runs_with_worktrees(
     const fs::path& repository) {
-  const auto nobody = [](const std::string&) { return false; };
-  const auto listed = TRY(list_orphans(repository, runs_directory_, nobody));
+  const auto no_run_exists = [](const std::string&) { return false; };
+  const auto listed = TRY(list_orphans(repository, runs_directory_, no_run_exists));
   std::set<std::string> run_ids;
   for (const OrphanWorktree& each : listed) run_ids.insert(each.run_id);
   return run_ids;

@@ -1,4 +1,4 @@
-// The real repositories of the board: files and git.
+// BoardFiles over the real file system and git.
 #pragma once
 
 #include <filesystem>
@@ -9,7 +9,7 @@ namespace signalbox {
 
 class GitBoardFiles final : public BoardFiles {
  public:
-  // Below `runs_directory` lie the worktrees: `<run id>/<name>`.
+  // `runs_directory` contains the worktrees: `<run id>/<name>`.
   explicit GitBoardFiles(std::filesystem::path runs_directory);
 
   Stored<std::shared_ptr<const PolicyReading>> read_policy(const std::filesystem::path& repository,

@@ -11,9 +11,9 @@ namespace {
 
 constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 constexpr std::size_t tab_columns = 4;
-constexpr std::size_t code_columns = 4;  // so far indented, a line is code
+constexpr std::size_t code_columns = 4;  // a line with this indentation is code
 constexpr std::size_t heading_level_max = 6;
-constexpr std::size_t box_bytes_max = 3;  // "x", " x ", or a sign such as a tick
+constexpr std::size_t box_bytes_max = 3;  // "x", " x ", or a character such as a check mark
 constexpr std::size_t item_number_digits_max = 9;
 
 bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
@@ -41,11 +41,11 @@ struct Fence {
   std::size_t length;
 };
 
-// What opens or closes a block of code: three or more of '`' or '~'.
+// Returns the fence, three or more of '`' or '~', that opens a code block; nullopt for other text.
 std::optional<Fence> fence_of(std::string_view text) {
   if (!text.starts_with("```") && !text.starts_with("~~~")) return std::nullopt;
   const std::size_t length = std::min(text.find_first_not_of(text.front()), text.size());
-  // "```code```" is code within a line.
+  // "```code```" is inline code.
   if (text.front() == '`' && text.find('`', length) != std::string_view::npos) return std::nullopt;
   return Fence{text.front(), length};
 }
@@ -59,7 +59,7 @@ std::optional<std::string_view> heading_of(std::string_view text) {
   return trimmed(title);
 }
 
-// The bytes of a bullet or number with its blank; 0: the text is no item.
+// Returns the length of the bullet or number with its blank; 0 if the text isn't a list item.
 std::size_t bullet_bytes(std::string_view text) {
   std::size_t bytes = 0;
   if (text.starts_with('-') || text.starts_with('*') || text.starts_with('+')) {
@@ -144,7 +144,7 @@ class ItemReader {
       return;
     }
     if (after_blank_) content_column_.reset();
-    if (content_column_) return;  // it goes on with an item's paragraph
+    if (content_column_) return;  // a continuation of an item's paragraph
     if (!paragraph_.empty()) paragraph_ += ' ';
     paragraph_ += text;
   }
@@ -169,7 +169,7 @@ class ItemReader {
     items_.push_back(std::move(item));
   }
 
-  // The line without what is commented out, which may begin or end on other lines.
+  // Returns the line without comments, which may begin or end on other lines.
   std::string without_comments(std::string_view line) {
     std::string shown;
     while (true) {
@@ -187,7 +187,7 @@ class ItemReader {
     }
   }
 
-  // Not the one that is quoted as `<!--`.
+  // Returns the offset of the first `<!--` outside of inline code; npos if there is none.
   static std::size_t comment_begin(std::string_view line) {
     bool is_quoted = false;
     for (std::size_t at = 0; at < line.size(); ++at) {
@@ -200,12 +200,12 @@ class ItemReader {
   std::vector<MarkdownItem> items_;
   std::size_t line_ = 0;
   std::string heading_;
-  std::string paragraph_;  // the lines right before, if they are prose: they may be underlined
+  std::string paragraph_;  // preceding lines of prose, which an underline would make a heading
   bool after_blank_ = false;
-  std::optional<std::size_t> content_column_;  // from here on, a line belongs to the item above
-  std::optional<Fence> fence_;                 // of the block that this line is in
+  std::optional<std::size_t> content_column_;  // a line indented this far belongs to the item above
+  std::optional<Fence> fence_;                 // of the code block that contains this line
   std::size_t fence_line_ = 0;
-  std::size_t comment_line_ = 0;  // where the comment that this line is in begins; 0: none
+  std::size_t comment_line_ = 0;  // first line of the comment that contains this line; 0: none
 };
 
 }  // namespace

@@ -1,9 +1,8 @@
-// The top-level list items of a Markdown text and the headings that they are under.
+// Extracts the top-level list items of a Markdown text, with the headings above them.
 //
-// Of Markdown it knows what decides which lines those are: headings ("## Title", or underlined),
-// lists ("-", "*", "+", "1."), task lists ("- [x]"), fenced and indented code, HTML comments. A
-// heading ends what was under the one before, whatever their levels. Bytes that aren't UTF-8 are
-// passed on.
+// It parses only the Markdown syntax that this needs: headings ("## Title", or underlined), lists
+// ("-", "*", "+", "1."), task lists ("- [x]"), fenced and indented code, HTML comments. Any heading
+// ends the section of the previous one, whatever their levels. Bytes that aren't UTF-8 are kept.
 #pragma once
 
 #include <cstddef>
@@ -20,19 +19,20 @@ inline constexpr std::size_t markdown_heading_bytes_max = 128;
 
 struct MarkdownItem {
   std::size_t line = 0;            // from 1
-  std::string heading;             // the nearest above, at most markdown_heading_bytes_max of it
-  std::optional<std::string> box;  // of a task list, what is between '[' and ']': "x", "", "-"
-  std::string text;                // of the item's first line, behind bullet and box; trimmed
+  std::string heading;             // nearest above, cut to markdown_heading_bytes_max
+  std::optional<std::string> box;  // content of a task's "[ ]", trimmed: "x", "", "-"
+  std::string text;                // the first line after bullet and box, trimmed
 };
 
+// An error in a text file.
 struct LineError {
-  std::size_t line = 0;  // from 1; 0: the text as a whole
+  std::size_t line = 0;  // from 1; 0: the whole text
   std::string message;   // a sentence: what is wrong and what to write instead; UTF-8
 };
 
-// In their order. A byte-order mark and CR at the ends of lines are no part of the text. Refused: a
-// code block or a comment that isn't closed, since it hides all that follows; a NUL byte, since the
-// text then is in another encoding.
+// Returns the items in their order. A byte-order mark and a CR at the end of a line are ignored.
+// Errors: an unclosed code block or comment, because it hides everything after it; a NUL byte,
+// because the text then has another encoding than UTF-8.
 tl::expected<std::vector<MarkdownItem>, LineError> markdown_items(std::string_view text);
 
 }  // namespace signalbox

@@ -29,7 +29,7 @@ std::string shown(std::string_view text) {
   return "\"" + shortened(with_replacements(text), shown_text_bytes_max) + "\"";
 }
 
-// Without blanks and the signs of emphasis and code around it.
+// Returns the text without surrounding blanks, quotes and Markdown's marks of emphasis and code.
 std::string_view bare(std::string_view text) { return trimmed(text, " \t*_`\""); }
 
 // "2 (over all projects)" is 2.
@@ -37,7 +37,8 @@ std::string_view without_note(std::string_view text) {
   return bare(text.substr(0, text.find('(')));
 }
 
-// The colon between a key and its value; that of an address or in a note isn't one.
+// Returns the offset of the colon between key and value; npos if there is none. A colon in a URL or
+// in a parenthesized note doesn't count.
 std::size_t colon_of(std::string_view text) {
   for (std::size_t at = text.find_first_of(":("); at != std::string_view::npos;
        at = text.find_first_of(":(", at + 1)) {
@@ -64,12 +65,12 @@ std::string how_to_write(const PolicyKey& key) {
   return "write \"- " + name + ": N\" with a whole number N from 1 to " + std::to_string(key.max);
 }
 
-// What an item of a policy's section says.
+// An item of a policy's section, split into its parts.
 struct Entry {
   std::size_t line = 0;
-  std::optional<bool> is_checked;         // of its box
-  std::string_view key;                   // as it is written
-  std::optional<std::string_view> value;  // behind the colon
+  std::optional<bool> is_checked;         // nullopt: it has no box
+  std::string_view key;                   // as written
+  std::optional<std::string_view> value;  // after the colon
 };
 
 tl::unexpected<LineError> unknown_key(const Entry& entry) {
@@ -92,16 +93,16 @@ std::optional<bool> toggle_of(std::string_view value) {
 }
 
 Done set_toggle(const Entry& entry, const PolicyKey& key, bool& field) {
-  const auto said = entry.value ? toggle_of(*entry.value) : entry.is_checked;
-  if (!said) {
+  const auto toggle = entry.value ? toggle_of(*entry.value) : entry.is_checked;
+  if (!toggle) {
     return refuse(entry.line, std::string(key.name) + " is on or off, not " + shown(*entry.value) +
                                   "; " + how_to_write(key));
   }
-  if (entry.is_checked && *entry.is_checked != *said) {
+  if (entry.is_checked && *entry.is_checked != *toggle) {
     return refuse(entry.line, std::string(key.name) + "'s box says one thing and " +
                                   shown(*entry.value) + " another; " + how_to_write(key));
   }
-  field = *said;
+  field = *toggle;
   return {};
 }
 
@@ -109,9 +110,9 @@ template <class Number>
 Done set_number(const Entry& entry, const PolicyKey& key, Number& field) {
   const std::string_view digits = entry.value.value_or("");
   if (digits.empty() || digits.find_first_not_of("0123456789") != std::string_view::npos) {
-    const std::string what =
+    const std::string problem =
         entry.value ? shown(digits) + " is not a whole number" : "its number is missing";
-    return refuse(entry.line, std::string(key.name) + ": " + what + "; " + how_to_write(key));
+    return refuse(entry.line, std::string(key.name) + ": " + problem + "; " + how_to_write(key));
   }
   std::int64_t number = 0;
   const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
@@ -134,13 +135,13 @@ Done set_field(const Entry& entry, const PolicyKey& key, Policy& policy) {
   return std::visit(set, key.field);
 }
 
-// The policy as far as it was read, and where.
+// The policy as far as it was parsed.
 struct Reading {
   Policy policy;
-  std::map<const PolicyKey*, std::size_t> lines;
+  std::map<const PolicyKey*, std::size_t> lines;  // the line of each key that was set
 };
 
-// Nothing: it is a note.
+// Returns the parts of an item; nullopt if it is a note, not a key.
 tl::expected<std::optional<Entry>, LineError> entry_of(const MarkdownItem& item) {
   const std::string_view text = item.text;
   const std::size_t colon = colon_of(text);

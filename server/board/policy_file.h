@@ -1,16 +1,16 @@
-// HEARTBEAT.md, the file in a repository by which its people say how its cards are worked on.
+// Parses HEARTBEAT.md, the file in a repository that holds the policy for its cards.
 //
 //   ## Constraints                       sections: Constraints, Builder, Synthesizer, Notifications
 //   - maxConcurrentAgents: 2             a number
-//   - [x] Max concurrent agents: 2       the same: of a key, only the letters count
+//   - [x] Max concurrent agents: 2       the same: only the letters of a key count
 //   ## Builder
 //   - [x] processBacklog                 a toggle that is on
 //   - Retry blocked: no                  one that is off; also false, off, and "- [ ] retryBlocked"
 //
-// A key may stand in each of the four sections; a number with an empty box isn't set. What isn't
-// said is as in Policy{}. All else is free text and ignored: other sections, paragraphs, nested
-// lists, items without box and colon, code, comments. But an item of a known section that has a box
-// or a colon is meant to be a key, and is an error if it isn't one.
+// A key may be in any of the four sections; a number with an empty box isn't set. Keys that are
+// missing have their value in Policy{}. All else is free text and ignored: other sections,
+// paragraphs, nested lists, items without box and colon, code, comments. But an item of a known
+// section that has a box or a colon must be a known key; else it is an error.
 #pragma once
 
 #include <string_view>
@@ -22,7 +22,8 @@
 
 namespace signalbox {
 
-// Of any bytes; more than policy_file_bytes_max (policy_keys.h) are an error. The first error.
+// Parses `text`, which may be any bytes. Returns the first error; a text of more than
+// policy_file_bytes_max (policy_keys.h) bytes is one.
 tl::expected<Policy, LineError> parse_policy_file(std::string_view text);
 
 }  // namespace signalbox

@@ -26,8 +26,8 @@ constexpr std::array keys = {
     PolicyKey{"Notifications", "websocketEvents", &Policy::websocket_events, 0},
 };
 
-// How many letters have to be added, removed or replaced (Levenshtein).
-std::size_t changes_between(std::string_view one, std::string_view other) {
+// Returns the Levenshtein distance: the number of letters to add, remove or replace.
+std::size_t edit_distance(std::string_view one, std::string_view other) {
   std::vector<std::size_t> row(other.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
   for (std::size_t i = 0; i < one.size(); ++i) {
@@ -59,7 +59,7 @@ const PolicyKey* find_policy_key(std::string_view text) {
   const bool is_plain = std::none_of(text.begin(), text.end(), [](char letter) {
     return static_cast<unsigned char>(letter) >= 0x80 || (letter >= '0' && letter <= '9');
   });
-  if (!is_plain) return nullptr;  // it has letters that policy_letters() leaves out
+  if (!is_plain) return nullptr;  // policy_letters() would drop digits or letters outside ASCII
   const std::string letters = policy_letters(text);
   const auto found = std::find_if(keys.begin(), keys.end(), [&letters](const PolicyKey& key) {
     return policy_letters(key.name) == letters;
@@ -73,7 +73,7 @@ const PolicyKey* nearest_policy_key(std::string_view text) {
   std::size_t fewest = letters.size();
   for (const PolicyKey& key : keys) {
     const std::string name = policy_letters(key.name);
-    const std::size_t changes = changes_between(letters, name);
+    const std::size_t changes = edit_distance(letters, name);
     if (changes < fewest && changes <= name.size() / 2) {
       nearest = &key;
       fewest = changes;

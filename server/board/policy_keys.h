@@ -1,4 +1,4 @@
-// The keys of HEARTBEAT.md: their sections, ranges and fields of Policy, which has what they mean.
+// The keys of HEARTBEAT.md: their sections, ranges and fields. Policy documents their meaning.
 #pragma once
 
 #include <cstddef>
@@ -27,21 +27,22 @@ struct PolicyKey {
   const char* section;
   const char* name;
   Field field;
-  std::int64_t max;  // of a number, which is 1 at least
+  std::int64_t max;  // of a number, whose minimum is 1; 0 for a toggle
 
   [[nodiscard]] bool is_toggle() const { return std::holds_alternative<bool Policy::*>(field); }
 };
 
-// All of them, a section after the other.
+// Returns all keys, grouped by section.
 std::span<const PolicyKey> policy_keys();
 
-// Letters alone, in lower case: "Max concurrent agents" is "maxconcurrentagents".
+// Returns only the letters, in lower case: "Max concurrent agents" is "maxconcurrentagents".
 std::string policy_letters(std::string_view text);
 
-// The key of this name, however it is written; null if there is none.
+// Returns the key with this name, in any notation with the same letters; nullptr if there is none.
 const PolicyKey* find_policy_key(std::string_view text);
-// The key whose name needs the fewest changes; null if none is near.
+// Returns the key with the smallest edit distance from `text`; nullptr if none is close.
 const PolicyKey* nearest_policy_key(std::string_view text);
+// Returns true if `heading` is one of the four sections that may have keys.
 bool is_policy_section(std::string_view heading);
 
 }  // namespace signalbox

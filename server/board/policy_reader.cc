@@ -20,13 +20,13 @@
 #include "store/sha256.h"
 
 namespace signalbox {
-// By which a change of a file is seen. All zero: it isn't there.
+// The attributes by which a change of a file is detected. All zero: there is no file.
 struct Stamp {
   dev_t device = 0;
   ino_t inode = 0;
   off_t bytes = 0;
   std::int64_t modified_ns = 0;
-  std::int64_t changed_ns = 0;  // the kernel's own, which nobody can set back
+  std::int64_t changed_ns = 0;  // ctime, which programs can't set back
 
   friend bool operator==(const Stamp&, const Stamp&) = default;
 };
@@ -46,14 +46,15 @@ Stamp stamp_from(const struct stat& status) {
           in_ns(status.st_ctim)};
 }
 
-// Of what lies there, a symbolic link itself; nothing: errno says why.
+// Returns the stamp of what is at `path` (a symbolic link itself); nullopt on error, with errno.
 std::optional<Stamp> stamp_of(const std::string& path) {
   struct stat status {};
   if (::lstat(path.c_str(), &status) == 0) return stamp_from(status);
   return errno == ENOENT || errno == ENOTDIR ? std::optional(Stamp{}) : std::nullopt;
 }
 
-// None of them is so young, or from the future, that it could change and look the same.
+// Returns true if no stamp is so recent, or in the future, that a further change could leave it
+// equal.
 bool is_settled(const Stamps& stamps, std::int64_t now_ns) {
   return std::all_of(stamps.begin(), stamps.end(), [now_ns](const Stamp& stamp) {
     return std::max(stamp.modified_ns, stamp.changed_ns) <= now_ns - policy_settled_ns;
@@ -75,7 +76,7 @@ bool is_bare(const fs::path& repository) {
          is_there(repository / "objects") && is_there(repository / "refs");
 }
 
-// A name that means the same to git and in a path: git-check-ref-format has the rules.
+// Returns true if `name` means the same to git and in a path (rules: git-check-ref-format(1)).
 bool is_branch_name(std::string_view name) {
   const bool has_bad_letter = std::any_of(name.begin(), name.end(), [](char letter) {
     return static_cast<unsigned char>(letter) <= ' ' || letter == '\x7f' ||
@@ -90,9 +91,10 @@ struct Content {
   std::string text;
 };
 
-// The file of a directory, and what it looked like as it was read.
+// Reads the file of a directory, and sets `stamps` to its stamp. If the file changes meanwhile, it
+// is read again, up to torn_reads_max times.
 Stored<Content> content_of_file(const fs::path& path, Stamps& stamps) {
-  for (int time = 0; time < torn_reads_max; ++time) {
+  for (int attempt = 0; attempt < torn_reads_max; ++attempt) {
     const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     if (!file) {
       if (errno == ELOOP) return refuse(path, "is a symbolic link; put a regular file there");
@@ -110,7 +112,7 @@ Stored<Content> content_of_file(const fs::path& path, Stamps& stamps) {
     if (::fstat(file.get(), &after) != 0) return tl::unexpected(system_error("look at", path));
     stamps = {stamp_from(before)};
     const bool is_whole = stamp_from(before) == stamp_from(after);
-    if (is_whole || time + 1 == torn_reads_max) return Content{true, std::move(text)};
+    if (is_whole || attempt + 1 == torn_reads_max) return Content{true, std::move(text)};
   }
   return Content{};  // not reached
 }
@@ -120,7 +122,7 @@ tl::unexpected<StoreError> git_failed(const fs::path& repository, const GitOutco
                 "doesn't have its " + std::string(policy_file_name) + ": " + outcome.message);
 }
 
-// The file of a branch's last commit.
+// Reads the file of a branch's last commit.
 Stored<Content> content_of_branch(const fs::path& repository, const std::string& branch) {
   const GitOutcome listed =
       git(repository, {"ls-tree", "-l", "-z", branch, "--", policy_file_name});
@@ -147,7 +149,8 @@ Stored<Content> content_of_branch(const fs::path& repository, const std::string&
   return Content{true, std::move(content.output)};
 }
 
-// What has to change for a branch to change. Nothing: it can't be told by files.
+// Returns the stamps of the files of which one has to change when the branch changes; nullopt if
+// files don't show that.
 std::optional<Stamps> stamps_of_branch(const fs::path& repository, const std::string& branch) {
   if (is_there(repository / "reftable")) return std::nullopt;
   Stamps stamps;
@@ -156,7 +159,7 @@ std::optional<Stamps> stamps_of_branch(const fs::path& repository, const std::st
     if (!stamp) return std::nullopt;
     stamps.push_back(*stamp);
   }
-  // A branch that is a name for another one changes with that one.
+  // A symbolic ref changes with the branch that it names.
   const auto text = read_regular_file(repository / branch, policy_file_bytes_max);
   if (text ? text->starts_with("ref:") : text.error().kind != StoreError::Kind::not_found) {
     return std::nullopt;
@@ -166,18 +169,19 @@ std::optional<Stamps> stamps_of_branch(const fs::path& repository, const std::st
 
 }  // namespace
 
+// The cache entry of a repository.
 struct PolicyReader::Known {
   std::string base;
-  std::string branch;            // of a bare repository, with "refs/heads/"; else empty
-  std::optional<Stamps> stamps;  // nothing: it is to be read
+  std::string branch;            // with "refs/heads/"; empty: the repository isn't bare
+  std::optional<Stamps> stamps;  // nullopt: has to be read again
   std::shared_ptr<const PolicyReading> reading;
-  // Why git didn't tell it, while the branch is as `stamps` has it, and when it was asked.
+  // The error for the branch as `stamps` has it, and when it occurred.
   std::optional<StoreError> failure;
   std::int64_t failed_ns = 0;
 };
 
-// A look that costs one call of the kernel, or two. Only what is there for sure is taken for
-// unchanged: what isn't may be the directory, or may have become a bare repository.
+// A fast check of one or two system calls. Only an existing file counts as unchanged: if the file
+// is missing, the directory may be, too, or it may have become a bare repository.
 bool PolicyReader::is_unchanged(const fs::path& repository, const std::string& base,
                                 const Known& known) {
   if (!known.reading || !known.stamps || known.failure || known.base != base) return false;
@@ -217,7 +221,7 @@ Stored<std::shared_ptr<const PolicyReading>> PolicyReader::read(const fs::path& 
   const bool is_missing_repository =
       stamps && branch.empty() && stamps->front() == Stamp{} && !is_there(repository);
   if (is_known && !is_missing_repository) return known->reading;
-  // Nothing says that git would tell more than a moment ago.
+  // The branch didn't change since git failed a moment ago, so git would fail again.
   const bool is_known_failure = known->failure && !branch.empty() && known->branch == branch &&
                                 known->stamps && stamps && *known->stamps == *stamps &&
                                 now_ns - known->failed_ns < policy_failure_kept_ns &&

@@ -1,11 +1,12 @@
-// Reads HEARTBEAT.md of many repositories, again and again: what didn't change since isn't read.
+// Reads HEARTBEAT.md of many repositories repeatedly, and caches it: an unchanged file isn't read
+// again.
 //
-// In a bare repository it is the file of the base branch's last commit; else the one that lies in
-// the directory, committed or not.
+// In a bare repository the file is that of the base branch's last commit; else the one in the
+// directory, committed or not.
 //
-// Whether something changed is told by times, size and inode (of the file; of a bare repository, of
-// what holds the branch). Times of files are coarse, so a change can leave them as they are: what
-// was changed less than policy_settled_ns before it was read is read again.
+// A change is detected by times, size and inode: of the file or, in a bare repository, of the files
+// that hold the branch. File times are coarse, so a change may leave them equal. Therefore a file
+// that was changed less than policy_settled_ns before it was read is read again.
 #pragma once
 
 #include <cstddef>
@@ -26,19 +27,20 @@ namespace signalbox {
 
 inline constexpr const char* policy_file_name = "HEARTBEAT.md";
 inline constexpr std::int64_t policy_settled_ns = 2'000'000'000;
-// So long a bare repository whose branch didn't change isn't asked again after git failed.
+// After git failed in a bare repository, its error is returned for this time, unless the branch
+// changes.
 inline constexpr std::int64_t policy_failure_kept_ns = 60'000'000'000;
 
-// One state of a policy's file.
+// The content of a policy's file at one time.
 struct PolicyReading {
-  bool is_there = false;  // else the policy is the default, and the digest is zero
+  bool is_there = false;  // false: no file; the policy is the default, and the digest is zero
   std::string text;
   Digest digest;  // SHA-256 of the text
   tl::expected<Policy, LineError> policy = Policy{};
 };
 
-// One thread, one that may call git() (executors/git_command.h), which it does for bare
-// repositories that changed.
+// Used on one thread, which may block: changed bare repositories are read with git()
+// (server/git/git_command.h).
 class PolicyReader {
  public:
   PolicyReader();
@@ -46,17 +48,18 @@ class PolicyReader {
   PolicyReader& operator=(const PolicyReader&) = delete;
   ~PolicyReader();
 
-  // The policy's file as it is now. The same pointer as before: nothing changed. `repository` is
-  // absolute, `base` the name of a branch ("main"), `now_ns` the clock that files' times are from.
-  // Errors (never taken for "there is none"): the repository or its branch isn't there, the file
-  // can't be read, is no regular file, or has more than policy_file_bytes_max bytes.
+  // Returns the current content of the policy's file; the same pointer as before if it didn't
+  // change. `repository` is absolute, `base` is a branch's name ("main"), and `now_ns` is the time
+  // on the clock that file times are from. Errors, which are never treated as a missing file: the
+  // repository or its branch doesn't exist, or the file can't be read, isn't a regular file, or has
+  // more than policy_file_bytes_max bytes. Blocks.
   Stored<std::shared_ptr<const PolicyReading>> read(const std::filesystem::path& repository,
                                                     const std::string& base, std::int64_t now_ns);
 
-  // Of a project that is gone.
+  // Drops the cached policy of a repository.
   void forget(const std::filesystem::path& repository);
 
-  // How often it read a file's content or asked git.
+  // Returns how often a file's content was read or git was called.
   [[nodiscard]] std::size_t reads() const { return reads_; }
 
  private:

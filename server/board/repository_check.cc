@@ -17,7 +17,7 @@ tl::unexpected<Rejection> refuse(const char* field, const std::string& value, st
                 {{"field", std::string(field)}, {"value", value}}, std::move(next_commands));
 }
 
-// `signalbox project put` with another repository or base.
+// Returns the command `signalbox project put` with another repository or base.
 std::string put_with(const PutProject& command, const std::string& repository,
                      const std::string& base) {
   std::string text = "signalbox project put " + shell_word(command.name) + " --repository " +
@@ -26,8 +26,8 @@ std::string put_with(const PutProject& command, const std::string& repository,
   return text;
 }
 
-std::string git_in(const PutProject& command, const std::string& words) {
-  return "git -C " + shell_word(command.repository) + " " + words;
+std::string git_in(const PutProject& command, const std::string& arguments) {
+  return "git -C " + shell_word(command.repository) + " " + arguments;
 }
 
 Decided<void> check_root(const PutProject& command) {
@@ -40,7 +40,8 @@ Decided<void> check_root(const PutProject& command) {
   }
   const GitOutcome is_bare = git(path, {"rev-parse", "--is-bare-repository"});
   if (!is_bare.ok) {
-    // Also one that git doesn't trust, because it is somebody else's: its message says how to.
+    // git also refuses a repository of another user (safe.directory); its message says how to
+    // allow it.
     return refuse(
         "repository", command.repository,
         command.repository + " isn't a git repository: " + is_bare.message,

@@ -1,5 +1,5 @@
-// Whether cards can be worked on in a repository: asked of git when a project is put, so that what
-// is wrong is told to who puts it, and not at night to nobody.
+// Checks with git that cards can be worked on in a repository. This is done when a project is put,
+// so that its user sees the problem then, and not when a run fails at night.
 #pragma once
 
 #include "domain/command.h"
@@ -7,9 +7,9 @@
 
 namespace signalbox {
 
-// INVALID_PARAMS with the field and a next command unless `repository` is the root of a git
-// repository (a bare one, too) that has the branch `base` with a commit, and `remote` is empty, a
-// remote that the repository knows by this name, or a path or URL (which is not asked). Blocks.
+// Checks that `repository` is the root of a git repository (a bare one, too) that has the branch
+// `base` with a commit. `remote` must be empty, the name of one of its remotes, or a path or URL,
+// which isn't contacted. Returns INVALID_PARAMS with the field and a next command. Blocks.
 Decided<void> check_repository(const PutProject& command);
 
 }  // namespace signalbox

@@ -28,7 +28,7 @@ void WorktreeKeeper::arm() {
 void WorktreeKeeper::apply(std::span<const Record> records) {
   const World& world = engine_.world();
   for (const Record& record : records) {
-    // That the world has no such run isn't enough: its end may be decided and not be durable.
+    // It isn't enough that the world has no such run: its end may be applied, but not durable.
     const bool ended = event_as<RunSucceeded>(record.event) != nullptr ||
                        event_as<RunFailed>(record.event) != nullptr ||
                        event_as<RunCanceled>(record.event) != nullptr;
@@ -47,8 +47,8 @@ void WorktreeKeeper::remove_of(const RunId& run_id) {
   });
 }
 
-// Which ones are there is asked first, and only then which runs are known: one that begins in
-// between has no worktree among them, or is known.
+// The worktrees are listed first, and only then compared with the known runs. A run that begins in
+// between either has no listed worktree, or is known.
 void WorktreeKeeper::remove_orphans_of(const Project& project) {
   blocking_.run([this, name = project.name, repository = project.repository,
                  files = files_]() -> std::function<void()> {
@@ -58,11 +58,11 @@ void WorktreeKeeper::remove_orphans_of(const Project& project) {
       const World& world = engine_.world();
       std::erase_if(*listed, [&world](const std::string& text) {
         const auto id = parse_uuid(text);
-        // Those have their own removal, which saves what is in them.
+        // Known runs are removed by remove_of(), which saves their content.
         return id && (world.find_run(*id) != nullptr || world.worktrees.contains(*id));
       });
       if (listed->empty()) return;
-      // The end of one may be decided and not be durable.
+      // The end of one of these runs may be applied, but not durable.
       engine_.release_when_durable([this, name, repository, listed](Durability durability) {
         if (durability == Durability::durable) remove_orphans(name, repository, *listed);
       });

@@ -1,8 +1,8 @@
-// Removes the worktrees of cards' runs when these have ended, and at a start those that no run has
-// any more. What became of each one is an event.
+// Removes the worktrees of cards' runs that have ended, and at a start orphaned worktrees, which
+// belong to no run. Each result is recorded as an event.
 //
-// A worktree that is to go stays in the world until its event is there: after a crash at any point
-// it is tried again.
+// A worktree stays in the world until that event is applied, so its removal is repeated after a
+// crash at any point. All calls come from the engine thread; removals run on a blocking pool.
 #pragma once
 
 #include <functional>
@@ -23,9 +23,10 @@ class WorktreeKeeper {
 
   WorktreeKeeper(Engine& engine, BlockingPool blocking, std::shared_ptr<BoardFiles> files, Log log);
 
-  // At the start: of all runs that ended, and what lies about in the projects' repositories.
+  // Removes the worktrees of all ended runs, and the orphans in the projects' repositories. Called
+  // at the start, and when the world was rolled back.
   void arm();
-  // Follows what is durable: a run may have ended.
+  // Removes the worktrees of runs that the records of a durable commit end.
   void apply(std::span<const Record> records);
 
  private:
@@ -37,9 +38,9 @@ class WorktreeKeeper {
 
   Engine& engine_;
   const BlockingPool blocking_;
-  const std::shared_ptr<BoardFiles> files_;  // the thread's, too, for as long as it needs it
+  const std::shared_ptr<BoardFiles> files_;  // shared with removals under way
   const Log log_;
-  std::set<RunId> under_way_;
+  std::set<RunId> under_way_;  // runs whose worktree is being removed
 };
 
 }  // namespace signalbox

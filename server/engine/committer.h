@@ -1,4 +1,5 @@
-// Makes gathered commits durable, off the engine's thread: group commit.
+// Group commit: makes the commits that the engine has gathered durable, in one write, on another
+// thread than the engine's.
 #pragma once
 
 #include <condition_variable>
@@ -14,22 +15,23 @@ namespace signalbox {
 
 struct CommitOutcome {
   AppendResult result;
-  std::vector<Commit> batch;  // what was appended, given back
-  MerkleFrontier frontier;    // of the log at result.tail
-  std::int64_t took_ns = 0;   // of the append
+  std::vector<Commit> batch;  // the batch that start() got
+  MerkleFrontier frontier;    // of the log at result.tail; set only if the append succeeded
+  std::int64_t took_ns = 0;   // duration of the append
 };
 
-// One batch at a time: start() is called again only after `done` of the batch before.
+// Commits one batch at a time: start() may be called again only after `done` of the previous batch.
 class Committer {
  public:
   using Done = std::function<void(CommitOutcome)>;
 
   virtual ~Committer() = default;
+  // Begins to append `batch` to a log that ends at `expected_tail`. Doesn't block.
   virtual void start(Position expected_tail, std::vector<Commit> batch) = 0;
 };
 
-// Appends on a thread of its own and calls `done` there. The destructor finishes the batch under
-// way.
+// Appends on a thread of its own and calls `done` on that thread. The destructor blocks until the
+// batch under way is finished.
 class CommitThread final : public Committer {
  public:
   CommitThread(EventLog& log, Done done);
@@ -37,8 +39,8 @@ class CommitThread final : public Committer {
 
   void start(Position expected_tail, std::vector<Commit> batch) override;
 
-  // Calls `passed` on the thread when it comes by, after the batch under way: the proof that it
-  // isn't stuck in one. One at a time; a later one replaces one that waits.
+  // Calls `passed` on the commit thread after the batch under way, which proves that the thread
+  // isn't stuck. Only one probe is pending at a time: a later one replaces it.
   void probe(std::function<void()> passed);
 
  private:

@@ -1,7 +1,8 @@
-// Deadlines by key, soonest first.
+// A priority queue of deadlines, one for each key, earliest first.
 //
-// One that was moved to a later time stays where it is in the order and is looked at again when its
-// old time comes, so that a heartbeat costs one look-up.
+// A deadline that moves to a later time keeps its place in the order and is queued again only when
+// its old time comes. So the frequent case, a heartbeat, costs one hash lookup. Times are monotonic
+// (ns).
 #pragma once
 
 #include <algorithm>
@@ -23,6 +24,7 @@ class DeadlineQueue {
     queue_.clear();
   }
 
+  // Sets or moves the deadline of `key`.
   void arm(const Key& key, std::int64_t due_ns) {
     const auto [place, inserted] = timers_.try_emplace(key, Timer{due_ns, due_ns});
     if (inserted) {
@@ -51,7 +53,8 @@ class DeadlineQueue {
     return place->second.due_ns;
   }
 
-  // Takes the soonest one out if it is due, with its time; call until there is none.
+  // Removes the earliest deadline if it is due, and returns its time and key. Call until it returns
+  // nullopt.
   std::optional<std::pair<std::int64_t, Key>> take_due(std::int64_t now_ns) {
     while (!queue_.empty() && queue_.begin()->first <= now_ns) {
       Key key = queue_.begin()->second;
@@ -69,7 +72,8 @@ class DeadlineQueue {
     return std::nullopt;
   }
 
-  // When to look again; nullopt if nothing is set.
+  // Returns when take_due() should be called next: at or before the earliest deadline. Returns
+  // nullopt if there are no deadlines.
   [[nodiscard]] std::optional<std::int64_t> next_poll_ns() const {
     if (queue_.empty()) return std::nullopt;
     return queue_.begin()->first;
@@ -78,7 +82,7 @@ class DeadlineQueue {
  private:
   struct Timer {
     std::int64_t due_ns;
-    std::int64_t queued_ns;  // where the queue holds it; never later than due_ns
+    std::int64_t queued_ns;  // its key in queue_; never later than due_ns
   };
 
   boost::unordered_flat_map<Key, Timer, Hash> timers_;

@@ -6,7 +6,8 @@
 namespace signalbox {
 namespace {
 
-// Each archive has its own records; those of earlier drops lie beside it.
+// Returns a glob for all archives: an archive holds the records of one drop, and the archives of
+// earlier drops are its siblings.
 std::string all_archives(const HistoryDropped& dropped) {
   return std::filesystem::path(std::string(dropped.archive)).parent_path().string() + "/*";
 }
@@ -42,7 +43,7 @@ Rejection history_dropped(const EventLog& log, Position position) {
   return rejection;
 }
 
-Rejection no_such_run(const EventLog& log, const RunId& run_id) {
+Rejection run_not_found(const EventLog& log, const RunId& run_id) {
   const std::string text = to_string(run_id);
   Rejection rejection{ErrorCode::RUN_NOT_FOUND,
                       "there is no run " + text,

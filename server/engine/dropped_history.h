@@ -1,5 +1,5 @@
-// The answer to whoever asks for what was archived and dropped: up to where, where it is, and what
-// works there.
+// Refusals for requests that need records which a retention archived and dropped. They name the
+// horizon, the archive, and a command that finds the records there.
 #pragma once
 
 #include <optional>
@@ -9,14 +9,14 @@
 
 namespace signalbox {
 
-// The record of the latest drop, a HistoryDropped; nothing where there was none, or where it can't
-// be read.
+// Returns the record of the latest HistoryDropped; nullopt if there is none or it can't be read.
 std::optional<Record> latest_drop(const EventLog& log);
 
-// HISTORY_DROPPED. `position` is at or before the log's horizon.
+// Returns HISTORY_DROPPED for `position`, which is at or before the log's horizon.
 Rejection history_dropped(const EventLog& log, Position position);
 
-// RUN_NOT_FOUND. Where records were dropped it may have been one of those: with where to look.
-Rejection no_such_run(const EventLog& log, const RunId& run_id);
+// Returns RUN_NOT_FOUND. If records were dropped, the run may have been among them, so the refusal
+// names the archives.
+Rejection run_not_found(const EventLog& log, const RunId& run_id);
 
 }  // namespace signalbox

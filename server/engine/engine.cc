@@ -12,7 +12,7 @@
 namespace signalbox {
 namespace {
 
-// A completion, the end of the run and the next claim.
+// The size of a usual commit: a completion, the end of the run and the next claim.
 constexpr std::size_t commit_records_usual = 3;
 
 }  // namespace
@@ -32,7 +32,7 @@ Decided<std::size_t> Engine::Transaction::apply(const Command& command) {
   if (engine_.closed_) return tl::unexpected(*engine_.closed_);
   const std::int64_t now_ns = engine_.clock_.wall_ns();
   auto decided = TRY(decide(engine_.world_, command, Now{now_ns}));
-  // Records are large, and growing moves them: room for what nearly all commits hold.
+  // Records are large and growth would move them, so reserve the size of nearly all commits.
   if (records_.empty()) records_.reserve(std::max(decided.size(), commit_records_usual));
   for (NewEvent& event : decided) {
     Record& record = records_.emplace_back();
@@ -87,7 +87,7 @@ void Engine::flush() {
 
 void Engine::release(Position through, Durability durability) {
   while (!waiting_.empty() && waiting_.front().position <= through) {
-    // Taken out first: the action may ask for another release.
+    // Removed before the call, because the action may call release_when_durable().
     const Released action = std::move(waiting_.front().action);
     waiting_.pop_front();
     action(durability);
@@ -104,14 +104,14 @@ void Engine::on_committed(CommitOutcome outcome) {
       flush();
       return;
     case AppendStatus::full:
-      // Of what was applied after the durable tail nothing is kept: not what was refused, and not
-      // what was gathered meanwhile, since it was decided on it.
+      // Everything applied after the durable tail is dropped: the batch that wasn't written, and
+      // the commits gathered since, because they were decided on the state that it left.
       storage_full_ = true;
       storage_full_because_ = outcome.result.message;
       gathered_.clear();
       world_ = hooks_.roll_back(outcome.result.message);
       SIGNALBOX_CHECK(world_.position == durable_);
-      // Taken out first: what they ask for anew is answered by what is there now.
+      // Removed before the calls: what an action registers anew depends on the rolled-back world.
       for (const Waiting& each : std::exchange(waiting_, {})) {
         each.action(Durability::storage_full);
       }

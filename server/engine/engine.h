@@ -1,8 +1,8 @@
-// The one writer: decides commands on the world in memory, gathers their events, and releases
-// what depends on them only when they are durable.
+// The single writer: decides commands on the world in memory, gathers their events for the log, and
+// runs the actions that depend on them (such as replies) only when the events are durable.
 //
-// All calls come from one thread. The engine knows no socket, no clock of its own and no thread:
-// those are given to it, so that a simulation runs the very same code.
+// All calls come from one thread. The clock and the committer are passed in, and the engine uses no
+// sockets and no threads, so that the simulator runs the same code.
 #pragma once
 
 #include <deque>
@@ -19,64 +19,65 @@
 
 namespace signalbox {
 
-// Who asks, and under which command id.
+// The origin of a command, as its records name it.
 struct Origin {
   std::string actor;
-  std::string command_id;  // or empty
-  Digest request_digest;   // of the request that command_id stands for
+  std::string command_id;  // empty: the command has none
+  Digest request_digest;   // of the request that has command_id
 };
-// What the service does by itself: timers, loops, jobs, recovery.
+// The origin of the service's own commands: timers, loops, jobs, recovery.
 inline const Origin by_the_service{"signalbox", {}, {}};
 
-// What became of the events that a released action waited for.
+// The fate of the events that a released action waited for.
 enum class Durability {
   durable,
-  unknown,       // the write failed: only a restart can tell
-  storage_full,  // they are not there; the world was rolled back
+  unknown,       // the write failed: only a restart shows whether they are in the log
+  storage_full,  // they were not written; the world was rolled back
 };
 
 class Engine {
  public:
   struct Hooks {
-    // After each transaction, with its records, applied but not durable yet.
+    // Called after each transaction with its records, which are applied but not durable yet.
     std::function<void(std::span<const Record>)> applied;
-    // When they are durable, in order.
+    // Called for each durable batch, in log order, before the actions that wait for it.
     std::function<void(const CommitOutcome&)> durable;
-    // The log can't be written any more: release what waits and stop the process.
+    // Called when the log can't be written any more, after all waiting actions got
+    // Durability::unknown. The process has to stop.
     std::function<void(const std::string& why)> fatal;
-    // No space left: gives the world as of the durable tail. The engine refuses writes until
-    // leave_storage_full().
+    // Called when the disk is full. Returns the world at the durable tail. The engine refuses
+    // commands until leave_storage_full().
     std::function<World(const std::string& why)> roll_back;
   };
   using Released = std::function<void(Durability)>;
 
-  // `world` is the fold of the whole log.
+  // `world` is the fold of the whole log; `clock` outlives the engine.
   Engine(World world, const Clock& clock, Hooks hooks);
 
-  // Before the first command; not owned.
+  // Sets the committer, which isn't owned. Called before the first command.
   void set_committer(Committer& committer) { committer_ = &committer; }
 
   [[nodiscard]] const World& world() const { return world_; }
   [[nodiscard]] Position durable_position() const { return durable_; }
   [[nodiscard]] bool storage_full() const { return storage_full_; }
-  // What a command is told that there was, or is, no space for.
+  // Returns STORAGE_FULL, for commands that couldn't be written or can't be decided now.
   [[nodiscard]] Rejection storage_full_refusal() const;
   void leave_storage_full() { storage_full_ = false; }
-  // The last word was decided: whatever comes after it is refused so.
+  // Refuses every further command with `refusal`. Called after the last command of this process.
   void close(Rejection refusal) { closed_ = std::move(refusal); }
-  // Nothing is applied that isn't durable.
+  // Returns true if all applied events are durable.
   [[nodiscard]] bool idle() const { return !committing_ && gathered_.empty(); }
 
-  // The commands of one commit: each is decided on the state that those before it left. Ends with
-  // its destruction; then the events are gathered for the next batch.
+  // The commands of one commit. Each is decided on the state that the previous ones left. The
+  // destructor ends the transaction and gathers its events for the next batch.
   class Transaction {
    public:
     Transaction(const Transaction&) = delete;
     Transaction& operator=(const Transaction&) = delete;
     ~Transaction();
 
-    // Gives the number of events that the command added, or why it was refused. A refusal leaves
-    // what other commands of the transaction did.
+    // Decides `command` and applies its events to the world. Returns the number of events, or why
+    // the command was refused. A refusal keeps the events of the transaction's other commands.
     Decided<std::size_t> apply(const Command& command);
     [[nodiscard]] std::span<const Record> records() const { return records_; }
 
@@ -90,14 +91,14 @@ class Engine {
   };
   Transaction begin(Origin origin) { return {*this, std::move(origin)}; }
 
-  // Calls `action` as soon as everything applied up to now is durable (at once, if it is), in the
-  // order of the calls.
+  // Calls `action` once everything applied so far is durable, immediately if it already is.
+  // Actions run in the order of the calls. If the write fails, they get the other Durability.
   void release_when_durable(Released action);
 
-  // Hands what has been gathered to the committer, unless it is busy.
+  // Passes the gathered commits to the committer, unless it is busy.
   void flush();
 
-  // The committer's answer, on the engine's thread.
+  // Takes the committer's result. Called on the engine thread.
   void on_committed(CommitOutcome outcome);
 
  private:
@@ -116,7 +117,7 @@ class Engine {
   Position durable_;
   bool committing_ = false;
   bool storage_full_ = false;
-  std::string storage_full_because_;  // the log's own words, the latest time
+  std::string storage_full_because_;  // the log's error message, of the latest time
   bool failed_ = false;
   std::optional<Rejection> closed_;
   std::vector<Commit> gathered_;

@@ -45,7 +45,7 @@ Stored<World> begin_fold(const EventLog& log, std::optional<WorldSnapshot> snaps
   if (snapshot && snapshot->world.position >= log.horizon().position) {
     return std::move(snapshot->world);
   }
-  return first_world(log);
+  return initial_world(log);
 }
 
 Stored<World> fold_log(const EventLog& log, const std::filesystem::path& data) {
@@ -65,7 +65,7 @@ Stored<Recovered> recover(const std::filesystem::path& data, const FoldProgress&
 
   auto log = open_log(data, loaded.snapshot ? &*loaded.snapshot : nullptr, command);
   if (!log && log.error().kind == StoreError::Kind::damaged && loaded.snapshot) {
-    // Either may be wrong, and only the log counts: it is read whole.
+    // Either the snapshot or the log is wrong. Only the log counts, so verify all of it.
     auto again = open_log(data, nullptr, command);
     if (again) {
       recovered.notes.push_back("the snapshot doesn't fit the log, which is good: " +

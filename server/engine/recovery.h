@@ -1,5 +1,5 @@
-// From what is on disk to a world that can be served: the newest good snapshot, the log's tail
-// folded onto it, the read models brought up. Every start goes this way.
+// Recovers the world from the data directory: loads the newest good snapshot and folds the tail of
+// the log onto it. Every start uses this path, after a crash or not.
 #pragma once
 
 #include <cstdint>
@@ -17,30 +17,33 @@
 
 namespace signalbox {
 
+// Returns the directory of the world's snapshots in the data directory `data`.
 std::filesystem::path snapshots_directory(const std::filesystem::path& data);
 
+// An open log and the world at its tail.
 struct Recovered {
   std::unique_ptr<RocksEventLog> log;
   World world;
-  Position snapshot_position = 0;  // 0: from the first event
-  std::uint64_t torn_bytes = 0;    // that a crash left behind the log's end; they are cut off
-  std::vector<std::string> notes;  // snapshots that were passed over, bytes that were cut
+  Position snapshot_position = 0;  // 0: folded from the first event
+  std::uint64_t torn_bytes = 0;    // that a crash left after the log's last record; truncated
+  std::vector<std::string> notes;  // sentences about skipped snapshots and truncated bytes
 };
 
-// Told now and then while the log is folded: how far, of how many events.
+// Called periodically while the log is folded, with the position reached and the tail.
 using FoldProgress = std::function<void(Position done, Position of)>;
 
 // Opens and verifies the log of a data directory and folds it. A snapshot that can't be used is
-// noted and passed over: it is never what the log is judged by. Who finds the directory in
-// use meanwhile is told of `command`.
+// skipped and noted; the log is never judged by a snapshot. `command` names this process to
+// another one that finds the directory in use. Blocks. Returns StoreError::Kind::damaged,
+// in_use, io and others of the log.
 Stored<Recovered> recover(const std::filesystem::path& data, const FoldProgress& progress = {},
                           const std::string& command = "signalbox serve");
 
-// What a fold begins with: the snapshot, where there is one that isn't older than all that the log
-// has; else what the log itself begins with.
+// Returns the world that a fold begins with: the snapshot's, if it isn't older than the log's
+// horizon; else the world before the log's first record.
 Stored<World> begin_fold(const EventLog& log, std::optional<WorldSnapshot> snapshot);
 
-// The fold of an open log up to its tail.
+// Folds an open log up to its tail, from the newest snapshot. Blocks.
 Stored<World> fold_log(const EventLog& log, const std::filesystem::path& data);
 
 }  // namespace signalbox

@@ -5,7 +5,8 @@
 #include "domain/nanoseconds.h"
 
 namespace signalbox {
-// A step without a lease is done by its station's own worker, which keeps its time.
+
+// A step without a lease is done by its station's own worker, which enforces its time limit.
 void StepTimers::arm_lease(const Run& run, const StepState& step, std::int64_t monotonic_ns) {
   if (step.lease_ms == 0) return;
   queue_.arm({run.id, step.definition.id, Kind::lease}, monotonic_ns + step.lease_ms * ns_per_ms);
@@ -68,12 +69,12 @@ void StepTimers::apply(const Run& run, const Record& record, std::int64_t wall_n
       arm_wait(run, *step, wall_ns, monotonic_ns);
     }
   } else if (event_as<RunResumed>(record.event) != nullptr) {
-    restart(run, monotonic_ns);  // a paused run's steps had no timeout
+    restart(run, monotonic_ns);  // the steps of a paused run have no timeout
   }
 }
 
-// A timer that was set for an attempt that is over is looked at when its time comes; the attempt
-// after it has set its own in the same place.
+// A deadline of an attempt that is over isn't disarmed: the next attempt replaces it under the same
+// key; decide() adds no event for one that expires.
 void StepTimers::take_due(const World& world, std::int64_t monotonic_ns,
                           std::vector<Command>& due) {
   while (const auto taken = queue_.take_due(monotonic_ns)) {

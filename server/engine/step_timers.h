@@ -1,5 +1,5 @@
-// Deadlines of the steps of plans, on the monotonic clock: leases, timeouts, delays before a retry.
-// Part of Timers, in a file of its own because a run has many steps and one station.
+// Deadlines of the steps of plans, on the monotonic clock: leases, timeouts, retry delays. Part of
+// Timers, in a file of its own because a run has one current station but many steps.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,13 @@ namespace signalbox {
 
 class StepTimers {
  public:
+  // Replaces all deadlines with those of the steps in `world`.
   void arm_all(const World& world, std::int64_t wall_ns, std::int64_t monotonic_ns);
-  // Sets every lease and timeout anew for its full length.
+  // Restarts every lease and timeout for its full length.
   void restart_leases(const World& world, std::int64_t monotonic_ns);
-  // Follows one record of a run that is still open.
+  // Updates deadlines with one record of a run that is still open.
   void apply(const Run& run, const Record& record, std::int64_t wall_ns, std::int64_t monotonic_ns);
-  // Adds the commands that are due; their timers are gone.
+  // Removes the deadlines that have passed and appends their commands to `due`.
   void take_due(const World& world, std::int64_t monotonic_ns, std::vector<Command>& due);
   [[nodiscard]] std::optional<std::int64_t> next_due_ns() const { return queue_.next_poll_ns(); }
 

@@ -14,13 +14,13 @@ bool sets_deadline(const Event& event) {
          event_as<StationDeferred>(event) != nullptr || event_as<RunResumed>(event) != nullptr;
 }
 
-// The soonest of two times, of which either may be none.
-std::optional<std::int64_t> soonest(std::optional<std::int64_t> a, std::optional<std::int64_t> b) {
+// Returns the earlier of two times; nullopt stands for never.
+std::optional<std::int64_t> earliest(std::optional<std::int64_t> a, std::optional<std::int64_t> b) {
   if (!a || !b) return a ? a : b;
   return std::min(*a, *b);
 }
 
-// The end of a tick whose lease was over at `due_ns`.
+// Returns the command that ends a tick whose lease was over at `due_ns`.
 std::optional<TimeOutTick> time_out(const World& world, const std::string& loop,
                                     std::int64_t due_ns, std::int64_t monotonic_ns) {
   const Tick* tick = world.find_tick(loop);
@@ -36,8 +36,8 @@ void Timers::disarm_run(const RunId& run_id) {
   }
 }
 
-// What counts from the latest progress. A job that the service itself watches has its timeout kept
-// by its shim.
+// Arms the deadlines that count from the latest progress. An attempt without a lease is a job of
+// the service itself: its shim enforces the timeout.
 void Timers::arm_progress(const Run& run, std::int64_t monotonic_ns) {
   const StationDefinition& definition = run.definition();
   if (run.attempt->lease_ms > 0) {
@@ -59,7 +59,7 @@ void Timers::arm_run(const Run& run, std::int64_t wall_ns, std::int64_t monotoni
   if (run.attempt) {
     arm_attempt(run, monotonic_ns);
   } else if (run.station().status == StationStatus::waiting &&
-             !waits_for_a_person(run.station().waiting)) {
+             !waits_for_person(run.station().waiting)) {
     const std::int64_t left_ns = run.station().waiting_until_ns - wall_ns;
     runs_.arm({run.id, RunKind::wait}, monotonic_ns + std::max<std::int64_t>(left_ns, 0));
   }
@@ -94,7 +94,7 @@ void Timers::restart_leases(const World& world, std::int64_t monotonic_ns) {
   steps_.restart_leases(world, monotonic_ns);
 }
 
-void Timers::observe_lock(const World& world, const Record& record, std::int64_t monotonic_ns) {
+void Timers::apply_lock(const World& world, const Record& record, std::int64_t monotonic_ns) {
   const std::string& key = record.stream.name;
   const Lock* lock = world.find_lock(key);
   if (lock == nullptr) {
@@ -107,7 +107,7 @@ void Timers::observe_lock(const World& world, const Record& record, std::int64_t
   }
 }
 
-void Timers::observe_tick(const World& world, const Record& record, std::int64_t monotonic_ns) {
+void Timers::apply_tick(const World& world, const Record& record, std::int64_t monotonic_ns) {
   const std::string& loop = record.stream.name;
   const Tick* tick = world.find_tick(loop);
   if (tick == nullptr || tick->status != TickStatus::running) {
@@ -127,10 +127,10 @@ void Timers::apply(const World& world, std::span<const Record> records, std::int
       case StreamKind::access:
         continue;
       case StreamKind::lock:
-        observe_lock(world, record, monotonic_ns);
+        apply_lock(world, record, monotonic_ns);
         continue;
       case StreamKind::tick:
-        observe_tick(world, record, monotonic_ns);
+        apply_tick(world, record, monotonic_ns);
         continue;
       case StreamKind::run:
         break;
@@ -150,8 +150,8 @@ void Timers::apply(const World& world, std::span<const Record> records, std::int
       runs_.arm({run->id, RunKind::stall},
                 monotonic_ns + run->definition().stall_after_ms * ns_per_ms);
     } else if (sets_deadline(record.event)) {
-      // Timers of an attempt that is over are left to be looked at when their time comes: the next
-      // attempt of the run, usually at once, takes their place.
+      // Deadlines of an attempt that is over aren't disarmed: the next attempt of the run, which
+      // usually follows at once, replaces them; command_for() ignores those that expire.
       arm_run(*run, wall_ns, monotonic_ns);
     }
   }
@@ -214,8 +214,8 @@ std::vector<Command> Timers::take_due(const World& world, std::int64_t monotonic
 }
 
 std::optional<std::int64_t> Timers::next_due_ns() const {
-  return soonest(soonest(runs_.next_poll_ns(), locks_.next_poll_ns()),
-                 soonest(ticks_.next_poll_ns(), steps_.next_due_ns()));
+  return earliest(earliest(runs_.next_poll_ns(), locks_.next_poll_ns()),
+                  earliest(ticks_.next_poll_ns(), steps_.next_due_ns()));
 }
 
 std::optional<std::int64_t> Timers::attempt_lease_end_ns(const RunId& run_id) const {

@@ -1,7 +1,8 @@
-// Deadlines on the monotonic clock of this incarnation: leases, timeouts, the ends of waits.
+// Deadlines on the monotonic clock of this incarnation: leases, timeouts, ends of waits.
 //
-// They follow from state and from the moment that this process saw it: after a restart, and after
-// the clocks parted, all are set anew for their full length.
+// A deadline follows from the state and from the moment at which this process saw that state. So
+// after a restart, and after a clock jump, all are armed again for their full length: longer is
+// safe, shorter isn't. All calls come from the engine thread.
 #pragma once
 
 #include <cstdint>
@@ -19,38 +20,38 @@ namespace signalbox {
 
 class Timers {
  public:
-  // Sets everything that `world` waits for.
+  // Replaces all deadlines with those that follow from `world`.
   void arm_all(const World& world, std::int64_t wall_ns, std::int64_t monotonic_ns);
 
-  // Sets every lease and timeout anew for its full length. The ends of waits stay: nobody loses
-  // anything by them.
+  // Restarts every lease and timeout for its full length. The ends of waits stay: nobody loses
+  // anything when a wait ends early.
   void restart_leases(const World& world, std::int64_t monotonic_ns);
 
-  // Follows the records of one commit.
+  // Updates deadlines with the records of one commit. `world` already has them.
   void apply(const World& world, std::span<const Record> records, std::int64_t wall_ns,
              std::int64_t monotonic_ns);
 
-  // The commands that are due; their timers are gone.
+  // Removes the deadlines that have passed and returns their commands.
   std::vector<Command> take_due(const World& world, std::int64_t monotonic_ns);
 
-  // When to look again (monotonic, ns); nullopt if nothing is set.
+  // Returns when to call take_due() next (monotonic, ns); nullopt if there are no deadlines.
   [[nodiscard]] std::optional<std::int64_t> next_due_ns() const;
 
-  // The command that ends a held lock whose lease is over. Such a lock stays for a while
-  // (limits::lock_linger_ms_max), so that whoever takes it over does both in one commit; what
-  // somebody depends on ends at once.
+  // Returns the command that ends a held lock whose lease is over; nullopt if there is no such
+  // lock. take_due() leaves an expired lock alone for limits::lock_linger_ms_max, so that a
+  // takeover ends and grants it in one commit. A lock that a run or loop depends on ends at once.
   [[nodiscard]] std::optional<ExpireLock> expired_lock(const World& world, const std::string& key,
                                                        std::int64_t monotonic_ns) const;
-  // Likewise of a tick under way.
+  // Returns the command that ends a running tick whose lease is over; nullopt if there is none.
   [[nodiscard]] std::optional<TimeOutTick> expired_tick(const World& world, const std::string& loop,
                                                         std::int64_t monotonic_ns) const;
-  // When the lease of a held lock ends (monotonic, ns).
-  // When the lease of a run's attempt is over; nothing if it has none.
+  // Returns when the lease of a run's attempt ends (monotonic, ns); nullopt if it has none.
   [[nodiscard]] std::optional<std::int64_t> attempt_lease_end_ns(const RunId& run_id) const;
+  // Returns when the lease of a held lock ends (monotonic, ns); nullopt if it isn't held.
   [[nodiscard]] std::optional<std::int64_t> lease_end_ns(const std::string& key) const;
 
-  // For how long the attempt of a run has been going, counted from its timer origin or, if that is
-  // later, from the start of this process.
+  // Returns how long (ms) the attempt of a run has been running, counted from its timer origin or,
+  // if that is later, from the start of this process. Returns nullopt without a timeout.
   [[nodiscard]] std::optional<std::int64_t> elapsed_ms(const Run& run,
                                                        std::int64_t monotonic_ns) const;
 
@@ -73,13 +74,13 @@ class Timers {
   void arm_attempt(const Run& run, std::int64_t monotonic_ns);
   void arm_progress(const Run& run, std::int64_t monotonic_ns);
   void disarm_run(const RunId& run_id);
-  void observe_lock(const World& world, const Record& record, std::int64_t monotonic_ns);
-  void observe_tick(const World& world, const Record& record, std::int64_t monotonic_ns);
+  void apply_lock(const World& world, const Record& record, std::int64_t monotonic_ns);
+  void apply_tick(const World& world, const Record& record, std::int64_t monotonic_ns);
   static std::optional<Command> command_for(const World& world, const RunKey& key,
                                             std::int64_t late_ms);
 
   DeadlineQueue<RunKey, RunKeyHash> runs_;
-  DeadlineQueue<std::string, NameHash> locks_;  // when to look at one whose lease may be over
+  DeadlineQueue<std::string, NameHash> locks_;  // when to check for an expired lease
   boost::unordered_flat_map<std::string, std::int64_t> lease_end_ns_;  // of held locks
   DeadlineQueue<std::string, NameHash> ticks_;
   StepTimers steps_;

@@ -10,8 +10,8 @@
 namespace signalbox {
 namespace {
 
-// sd_watchdog_enabled(3) recommends half; a busy commit thread answers a while later.
-constexpr std::int64_t pings_an_interval = 3;
+// sd_watchdog_enabled(3) recommends two; a third leaves time for a busy commit thread.
+constexpr std::int64_t pings_per_interval = 3;
 
 }  // namespace
 
@@ -22,7 +22,7 @@ void WatchdogPings::start(CommitThread& committer, std::function<std::string()> 
   if (!interval_us_) return;
   committer_ = &committer;
   status_ = std::move(status);
-  ask();
+  probe();
 }
 
 void WatchdogPings::stop() {
@@ -31,20 +31,20 @@ void WatchdogPings::stop() {
 }
 
 void WatchdogPings::wait() {
-  timer_.expires_after(std::chrono::microseconds(*interval_us_ / pings_an_interval));
+  timer_.expires_after(std::chrono::microseconds(*interval_us_ / pings_per_interval));
   timer_.async_wait([this](const boost::system::error_code& error) {
-    if (!error) ask();
+    if (!error) probe();
   });
 }
 
-// One question at a time: where no answer comes, nothing more is asked or said.
-void WatchdogPings::ask() {
+// There is one probe at a time: if it doesn't return, no further probe or ping is sent.
+void WatchdogPings::probe() {
   if (committer_ == nullptr) return;
   committer_->probe([this] {
     boost::asio::post(io_, [this] {
       if (committer_ == nullptr) return;
       notify_alive();
-      tell_status(status_());
+      notify_status(status_());
       wait();
     });
   });

@@ -1,9 +1,8 @@
-// Tells the service manager that the service lives, while it really does: each word has gone
-// through the engine's thread and the commit thread.
+// Sends keep-alive pings to the service manager (systemd's WATCHDOG=1, sd_notify(3)). A ping is
+// sent only after a probe has passed the engine thread and the commit thread.
 //
-// So an engine that hangs, or a disk that doesn't come back from fsync, says nothing more, and
-// after WatchdogSec the service manager ends the process and starts the next one. A thread of its
-// own that says "alive" would say so for ever.
+// So pings stop when the engine hangs or the disk doesn't return from fsync; after WatchdogSec the
+// service manager ends the process and starts it again. A separate ping thread would hide a hang.
 #pragma once
 
 #include <cstdint>
@@ -22,13 +21,15 @@ class WatchdogPings {
  public:
   explicit WatchdogPings(boost::asio::io_context& io);
 
-  // On the engine's thread. `status` is told with each word. Does nothing where none is expected.
+  // Starts the pings; each one also sends the text of `status`, which is called on the engine
+  // thread. Does nothing if the service manager expects no pings. Called on the engine thread.
   void start(CommitThread& committer, std::function<std::string()> status);
+  // Stops the pings. Called before the committer is destroyed.
   void stop();
 
  private:
   void wait();
-  void ask();
+  void probe();
 
   boost::asio::io_context& io_;
   boost::asio::steady_timer timer_;

@@ -10,33 +10,35 @@
 namespace signalbox {
 namespace {
 
-// Bytes at the end of `bytes` that may be the beginning of a character: at most three.
-std::size_t unfinished_bytes(std::string_view bytes) {
+// Returns the number of bytes (at most three) at the end of `bytes` that may be the beginning of a
+// character.
+std::size_t incomplete_character_bytes(std::string_view bytes) {
   for (std::size_t back = 1; back <= std::min<std::size_t>(3, bytes.size()); ++back) {
     const auto byte = static_cast<unsigned char>(bytes[bytes.size() - back]);
-    if (continues_character(bytes[bytes.size() - back])) continue;
+    if (is_utf8_continuation(bytes[bytes.size() - back])) continue;
     const std::size_t length = byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : byte >= 0xC0 ? 2 : 1;
     return length > back ? back : 0;
   }
   return 0;
 }
 
-// After a gap: from the next line on, if there is one, else from the next character.
+// Drops the rest of a line after a gap: the part then begins with the next line or, if there is
+// none, with the next character.
 void begin_after_gap(LogPart& part) {
   std::size_t cut = part.bytes.find('\n');
   cut = cut != std::string::npos && cut + 1 < part.bytes.size() ? cut + 1 : 0;
-  while (cut < part.bytes.size() && continues_character(part.bytes[cut])) ++cut;
+  while (cut < part.bytes.size() && is_utf8_continuation(part.bytes[cut])) ++cut;
   part.bytes.erase(0, cut);
   part.offset += cut;
 }
 
-// How much is told now. A line that is still being written waits, unless it has grown no more since
-// the last look or is as long as an excerpt.
-std::size_t told_bytes(const LogPart& part, bool growing) {
+// Returns how many bytes can be delivered now. An unfinished line waits unless it has stopped
+// growing since the previous look or is as long as an excerpt.
+std::size_t deliverable_bytes(const LogPart& part, bool growing) {
   const std::size_t line_end = part.bytes.rfind('\n');
   if (line_end != std::string::npos) return line_end + 1;
   if (growing && part.bytes.size() < limits::agent_log_excerpt_bytes_max) return 0;
-  return part.bytes.size() - unfinished_bytes(part.bytes);
+  return part.bytes.size() - incomplete_character_bytes(part.bytes);
 }
 
 }  // namespace
@@ -51,14 +53,14 @@ void AgentLogReader::read_job(const FollowedJob& job, Streams& streams, bool end
   for (Stream& stream : streams) {
     auto part =
         read_log_after(log_of(job, stream), stream.next, limits::agent_log_excerpt_bytes_max);
-    if (!part || part->bytes.empty()) continue;  // one that can't be read isn't told
+    if (!part || part->bytes.empty()) continue;  // unreadable streams are skipped
     const bool growing = part->end != std::exchange(stream.seen, part->end);
     if (part->offset > stream.next) begin_after_gap(*part);
-    const std::size_t told = ended ? part->bytes.size() : told_bytes(*part, growing);
-    if (told == 0) continue;
-    stream.next = part->offset + told;
-    excerpts.push_back({job, stream.name, part->offset, told,
-                        with_replacements(std::string_view(part->bytes).substr(0, told))});
+    const std::size_t delivered = ended ? part->bytes.size() : deliverable_bytes(*part, growing);
+    if (delivered == 0) continue;
+    stream.next = part->offset + delivered;
+    excerpts.push_back({job, stream.name, part->offset, delivered,
+                        with_replacements(std::string_view(part->bytes).substr(0, delivered))});
   }
 }
 
@@ -69,7 +71,7 @@ void AgentLogReader::look(const std::vector<FollowedJob>& followed) {
   const std::set<std::string> ended = std::exchange(ended_, {});
   std::map<std::string_view, const FollowedJob*> by_id;
   for (const FollowedJob& job : followed) {
-    // Whoever asked didn't know of its end yet.
+    // The caller didn't know of the job's end yet.
     if (ended.contains(job.job_id)) {
       ended_.insert(job.job_id);
       continue;
@@ -77,14 +79,14 @@ void AgentLogReader::look(const std::vector<FollowedJob>& followed) {
     followed_[job.job_id] = std::move(before[job.job_id]);
     by_id.emplace(job.job_id, &job);
   }
-  // Around, beginning with the one that was left out last time.
+  // Round-robin, beginning with the job that was left out last time.
   std::vector<LogExcerpt> excerpts;
   std::size_t bytes = 0;
-  auto next = by_id.lower_bound(turn_);
+  auto next = by_id.lower_bound(resume_at_);
   for (std::size_t count = 0; count < by_id.size(); ++count) {
     if (next == by_id.end()) next = by_id.begin();
     if (bytes >= limits::agent_log_look_bytes_max) {
-      turn_ = next->first;
+      resume_at_ = next->first;
       break;
     }
     const std::size_t first = excerpts.size();
@@ -96,13 +98,14 @@ void AgentLogReader::look(const std::vector<FollowedJob>& followed) {
   if (!excerpts.empty()) deliver_(std::move(excerpts));
 }
 
-void AgentLogReader::look_back(const std::vector<FollowedJob>& followed, const Deliver& deliver) {
+void AgentLogReader::replay_recent(const std::vector<FollowedJob>& followed,
+                                   const Deliver& deliver) {
   const std::lock_guard lock(mutex_);
   active_ = true;
   std::vector<LogExcerpt> excerpts;
   for (const FollowedJob& job : followed) {
     const auto place = followed_.find(job.job_id);
-    if (place == followed_.end()) continue;  // the next look begins with it
+    if (place == followed_.end()) continue;  // the next look() begins with its newest part
     std::size_t bytes = 0;
     for (const LogExcerpt& each : excerpts) bytes += each.bytes;
     if (bytes >= limits::agent_log_look_bytes_max) break;

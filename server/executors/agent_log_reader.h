@@ -1,6 +1,7 @@
-// Reads on in the logs of running jobs: what each has printed since the last look, as text.
+// Reads the logs of running jobs incrementally: each read returns what a job has printed since the
+// previous read, as text.
 //
-// It is the disk's side of agent_logs.h: nothing here is done unless somebody follows a log.
+// It is the disk part of agent_logs.h and reads nothing unless a client follows a log.
 #pragma once
 
 #include <atomic>
@@ -18,47 +19,49 @@
 
 namespace signalbox {
 
-// The job of a run's attempt under way.
+// A job whose log is followed; it belongs to the current attempt of a run's station.
 struct FollowedJob {
   std::string job_id;
   RunId run_id{};
   Uuid span_id{};
 };
 
+// A consecutive part of one stream of a job.
 struct LogExcerpt {
   FollowedJob job;
   std::string_view stream;   // "stdout" or "stderr"
-  std::uint64_t offset = 0;  // in the stream, in bytes
-  std::uint64_t bytes = 0;   // of the stream that `text` shows
-  std::string text;          // UTF-8; whole lines, where there are any
+  std::uint64_t offset = 0;  // of the first byte in the stream
+  std::uint64_t bytes = 0;   // length of the part in the stream, in bytes
+  std::string text;          // UTF-8; whole lines, if the part has any
 };
 
-// Any thread; calls come one after the other.
+// Any thread; a mutex serializes the calls. They block on the disk.
 class AgentLogReader {
  public:
-  // Is given the excerpts in the order of their streams, before another call goes on.
+  // Receives the excerpts in the order of their streams. Called while the reader's mutex is held,
+  // so before any other call proceeds.
   using Deliver = std::function<void(std::vector<LogExcerpt> excerpts)>;
 
-  // `jobs` is the directory of the jobs' directories.
+  // `jobs` contains the jobs' directories. `deliver` receives what look() and finish() read.
   AgentLogReader(std::filesystem::path jobs, Deliver deliver)
       : jobs_(std::move(jobs)), deliver_(std::move(deliver)) {}
 
-  // What is new of these; of one that wasn't among those of the last look, its newest part.
-  // Others are forgotten.
+  // Delivers what these jobs have printed since the previous look(). For a job that wasn't in the
+  // previous look(), delivers the newest part. Other jobs are forgotten.
   void look(const std::vector<FollowedJob>& followed);
-  // What looks have passed of these most recently, for somebody who begins to follow now.
-  // `deliver` instead of the one for all; called once, also with nothing.
-  void look_back(const std::vector<FollowedJob>& followed, const Deliver& deliver);
-  // The job has ended: what it printed last. Does nothing while nobody follows any.
+  // Delivers to `deliver` what earlier calls of look() delivered most recently for these jobs, for
+  // a client that begins to follow them now. Calls `deliver` exactly once, also with no excerpts.
+  void replay_recent(const std::vector<FollowedJob>& followed, const Deliver& deliver);
+  // Delivers the last output of a job that has ended. Does nothing while no log is followed.
   void finish(const FollowedJob& job);
-  // Nobody follows any log.
+  // Forgets all jobs, because no client follows a log any more.
   void rest();
 
  private:
   struct Stream {
     std::string_view name;
-    std::uint64_t next = 0;  // byte to be told
-    std::uint64_t seen = 0;  // length at the last look
+    std::uint64_t next = 0;  // offset of the next byte to deliver
+    std::uint64_t seen = 0;  // the stream's length at the previous look()
   };
   using Streams = std::vector<Stream>;
 
@@ -71,8 +74,8 @@ class AgentLogReader {
   std::atomic<bool> active_ = false;
   std::mutex mutex_;
   std::map<std::string, Streams> followed_;  // by job id
-  std::set<std::string> ended_;              // until a look comes without them
-  std::string turn_;                         // the job that is first at the next look
+  std::set<std::string> ended_;  // ids of ended jobs, until a look() doesn't name them any more
+  std::string resume_at_;        // id of the job that the next look() reads first
 };
 
 }  // namespace signalbox

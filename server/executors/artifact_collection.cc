@@ -50,7 +50,7 @@ class Collection {
 
 Stored<void> Collection::add_directory(const FileDescriptor& directory, const std::string& prefix,
                                        std::size_t depth) {
-  // closedir() closes its descriptor, so it gets one of its own.
+  // closedir() closes its descriptor, so it gets a duplicate.
   const int descriptor = ::fcntl(directory.get(), F_DUPFD_CLOEXEC, 0);
   const std::unique_ptr<DIR, CloseDirectory> listing(::fdopendir(descriptor));
   if (!listing) return tl::unexpected(system_error("list", prefix));
@@ -75,7 +75,7 @@ Stored<void> Collection::add_directory(const FileDescriptor& directory, const st
 
 Stored<void> Collection::add_entry(int directory, const std::string& entry, const std::string& name,
                                    std::size_t depth) {
-  // O_NONBLOCK: a FIFO must not be waited for.
+  // O_NONBLOCK: opening a FIFO must not wait for a writer.
   FileDescriptor opened(
       ::openat(directory, entry.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat status {};
@@ -127,7 +127,7 @@ Stored<CollectedArtifacts> collect_artifacts(ArtifactStore& store,
                                              const std::set<std::string>& reserved) {
   FileDescriptor root(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!root) {
-    // The job may have removed it, or put something else in its place: its affair.
+    // The job may have removed the directory or replaced it; that isn't an error of the server.
     const bool gone = errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == EACCES;
     if (gone) return CollectedArtifacts{};
     return tl::unexpected(system_error("open", directory));

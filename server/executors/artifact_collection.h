@@ -1,8 +1,8 @@
-// Takes what a job left in its artifacts directory into the artifact store.
+// Stores the files of a job's artifacts directory in the artifact store.
 //
-// Every regular file, by its relative path, in the order of the paths; symbolic links are never
-// followed, at any level. Bounded in number, depth and bytes; what is left out is named. The same
-// directory gives the same list. `result.json` at the top isn't an artifact.
+// Every regular file is stored under its relative path, in the order of the paths; symbolic links
+// are never followed, at any level. Number, depth and bytes are bounded, and what is left out is
+// named. The same directory gives the same list. `result.json` at the top isn't an artifact.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,8 @@
 namespace signalbox {
 
 inline constexpr std::size_t collected_bytes_max = 256 * 1024 * 1024;
-inline constexpr std::size_t collected_entries_max = 10'000;  // looked at, directories included
+// entries visited, directories included
+inline constexpr std::size_t collected_entries_max = 10'000;
 inline constexpr std::size_t collected_depth_max = 16;
 
 struct CollectedArtifacts {
@@ -24,14 +25,14 @@ struct CollectedArtifacts {
   std::vector<std::string> left_out;  // "name (why)", valid UTF-8
 };
 
-// At most `artifacts_max` artifacts, none of a name in `reserved`. A directory that isn't there is
-// empty.
+// Stores at most `artifacts_max` artifacts, none with a name in `reserved`. A missing directory
+// counts as empty. Blocks on the disk. Errors: those of ArtifactStore::put() and of reading.
 Stored<CollectedArtifacts> collect_artifacts(ArtifactStore& store,
                                              const std::filesystem::path& directory,
                                              std::size_t artifacts_max,
                                              const std::set<std::string>& reserved);
 
-// By the ending of the name; application/octet-stream where that says nothing.
+// Returns the media type for the name's extension; application/octet-stream for an unknown one.
 std::string media_type_of(const std::string& name);
 
 }  // namespace signalbox

@@ -13,37 +13,38 @@
 namespace signalbox {
 namespace {
 
-// Where byte number `stream_offset` lies, and how many of the next bytes lie beside it.
-struct Place {
+// The file offset of a byte of the stream, and how many bytes of the stream lie contiguously from
+// there.
+struct Extent {
   std::uint64_t offset;
-  std::uint64_t run_bytes;
+  std::uint64_t contiguous_bytes;
 };
 
-Place place_of(std::uint64_t stream_offset) {
+Extent extent_at(std::uint64_t stream_offset) {
   if (stream_offset < log_head_bytes) return {stream_offset, log_head_bytes - stream_offset};
   const std::uint64_t in_ring = (stream_offset - log_head_bytes) % log_ring_bytes;
   return {log_head_bytes + in_ring, log_ring_bytes - in_ring};
 }
 
-// Bytes [from, to) of the stream, all of which are kept.
+// Returns the bytes [from, to) of the stream, all of which must be kept.
 std::string read_range(std::string_view file, std::uint64_t from, std::uint64_t to) {
   std::string bytes;
   while (from < to) {
-    const Place place = place_of(from);
-    if (place.offset >= file.size()) break;
-    const std::uint64_t length = std::min(place.run_bytes, to - from);
-    bytes += file.substr(place.offset, length);
+    const Extent extent = extent_at(from);
+    if (extent.offset >= file.size()) break;
+    const std::uint64_t length = std::min(extent.contiguous_bytes, to - from);
+    bytes += file.substr(extent.offset, length);
     from += length;
   }
   return bytes;
 }
 
-// Who writes does so in pieces of at most so much, and notes the length after each.
-constexpr std::uint64_t log_piece_bytes_max = 64 * 1024;
-static_assert(log_piece_bytes_max < log_ring_bytes / 2);
+// Writers append at most this many bytes between two updates of the length file.
+constexpr std::uint64_t log_append_bytes_max = 64 * 1024;
+static_assert(log_append_bytes_max < log_ring_bytes / 2);
 
-// Of a stream whose file has this size.
-std::uint64_t length_now(const std::filesystem::path& path, std::uint64_t file_bytes) {
+// Returns the current length of a stream whose file has this size.
+std::uint64_t current_length(const std::filesystem::path& path, std::uint64_t file_bytes) {
   if (file_bytes < log_head_bytes + log_ring_bytes) return file_bytes;
   const auto digits = read_regular_file(length_file_of(path), 32);
   std::uint64_t length = 0;
@@ -51,7 +52,7 @@ std::uint64_t length_now(const std::filesystem::path& path, std::uint64_t file_b
   return std::max(length, file_bytes);
 }
 
-// Fewer than `length` where the file ends before.
+// Returns fewer than `length` bytes where the file ends before.
 std::string read_at(int descriptor, std::uint64_t offset, std::size_t length) {
   std::string bytes(length, '\0');
   std::size_t done = 0;
@@ -80,23 +81,23 @@ Stored<LogPart> read_log_after(const std::filesystem::path& path, std::uint64_t 
     if (errno == ENOENT || errno == ENOTDIR) return part;
     return tl::unexpected(system_error("look at", path));
   }
-  // Most logs that are looked at have not grown.
+  // Returns early without opening the file: most polled logs have not grown.
   const auto file_bytes = static_cast<std::uint64_t>(status.st_size);
-  const std::uint64_t end = length_now(path, file_bytes);
+  const std::uint64_t end = current_length(path, file_bytes);
   if (end <= from) return part;
   const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
   if (!file) return tl::unexpected(system_error("open", path));
   part.offset = std::max(from, end - std::min<std::uint64_t>(end, bytes_max));
   for (std::uint64_t next = part.offset; next < end;) {
-    const Place place = place_of(next);
-    const std::uint64_t length = std::min(place.run_bytes, end - next);
-    part.bytes += read_at(file.get(), place.offset, length);
+    const Extent extent = extent_at(next);
+    const std::uint64_t length = std::min(extent.contiguous_bytes, end - next);
+    part.bytes += read_at(file.get(), extent.offset, length);
     next += length;
   }
   part.end = part.offset + part.bytes.size();
   if (end < log_head_bytes + log_ring_bytes) return part;
-  // It may have been written over meanwhile.
-  if (length_now(path, file_bytes) + log_piece_bytes_max > part.offset + log_ring_bytes) {
+  // The writer may have overwritten the part meanwhile.
+  if (current_length(path, file_bytes) + log_append_bytes_max > part.offset + log_ring_bytes) {
     return LogPart{from, from, {}};
   }
   return part;
@@ -112,17 +113,17 @@ Stored<BoundedLog> BoundedLog::create(const std::filesystem::path& path) {
 
 void BoundedLog::append(std::string_view bytes) {
   while (!bytes.empty()) {
-    const Place place = place_of(stream_bytes_);
-    const std::string_view part = bytes.substr(0, place.run_bytes);
-    write_at(place.offset, part);
+    const Extent extent = extent_at(stream_bytes_);
+    const std::string_view part = bytes.substr(0, extent.contiguous_bytes);
+    write_at(extent.offset, part);
     stream_bytes_ += part.size();
     bytes.remove_prefix(part.size());
   }
-  if (stream_bytes_ > log_head_bytes + log_ring_bytes) note_length();
+  if (stream_bytes_ > log_head_bytes + log_ring_bytes) write_length();
 }
 
-// For those who look on: a length that isn't there or is late only shows them less.
-void BoundedLog::note_length() {
+// For readers of a running job's log. If the length is missing or late, they only see less.
+void BoundedLog::write_length() {
   if (!length_file_) {
     const std::string path = length_file_of(path_).string();
     length_file_ =

@@ -1,9 +1,9 @@
 // A log file of bounded size that keeps the beginning and the newest part of a stream.
 //
-// Layout: the first `head_bytes` of the stream, then a ring of `ring_bytes`: byte number n of the
-// stream (n ≥ head_bytes) lies at head_bytes + (n - head_bytes) % ring_bytes. With the stream's
-// length, which the writer's result tells, the file can be read; up to head + ring it is the
-// stream. While a longer stream is being written, its length stands in a file beside the log
+// Layout: the first `head_bytes` of the stream, then a ring of `ring_bytes`. Byte number n of the
+// stream (n ≥ head_bytes) lies at head_bytes + (n - head_bytes) % ring_bytes. Reading needs the
+// stream's length, which is in the shim's result; up to head + ring bytes the file is the stream
+// itself. While a longer stream is being written, its length is in a file beside the log
 // (length_file_of()), in decimal digits.
 #pragma once
 
@@ -21,13 +21,16 @@ namespace signalbox {
 inline constexpr std::size_t log_head_bytes = 512 * 1024;
 inline constexpr std::size_t log_ring_bytes = 512 * 1024;
 
+// The writer of a log. Not thread-safe.
 class BoundedLog {
  public:
+  // Creates the log or empties an existing one. Errors: as system_error() classifies them.
   static Stored<BoundedLog> create(const std::filesystem::path& path);
 
-  // Never blocks the stream's writer: what the disk refuses is counted and lost, and `error` says
-  // so.
+  // Appends to the stream. A failed write doesn't stop the stream: the bytes are counted and lost,
+  // and error() describes the first failure.
   void append(std::string_view bytes);
+  // Makes what was written durable (fdatasync); a failure is in error().
   void sync();
 
   [[nodiscard]] std::uint64_t stream_bytes() const { return stream_bytes_; }
@@ -36,31 +39,33 @@ class BoundedLog {
  private:
   void write_at(std::uint64_t offset, std::string_view bytes);
 
-  void note_length();
+  void write_length();
 
   std::filesystem::path path_;
   FileDescriptor file_;
-  FileDescriptor length_file_;  // once the ring has been filled
+  FileDescriptor length_file_;  // opened once the stream is longer than head and ring
   std::uint64_t stream_bytes_ = 0;
   std::string error_;
 };
 
+// Returns the path of the file that holds a long stream's length.
 std::filesystem::path length_file_of(const std::filesystem::path& log);
 
-// Bytes of a stream that may still be written.
+// A part of a stream that may still be being written.
 struct LogPart {
-  std::uint64_t offset = 0;  // of the first of them
-  std::uint64_t end = 0;     // of the stream, at the moment
-  std::string bytes;         // up to `end`, or empty
+  std::uint64_t offset = 0;  // of the first byte in the stream
+  std::uint64_t end = 0;     // the stream's length when it was read
+  std::string bytes;         // the bytes [offset, end), or empty
 };
 
-// What came after `from`; of that the newest `bytes_max` (far less than log_ring_bytes). Empty if
-// nothing did, and where it is being written over this very moment. A file that isn't there is an
-// empty stream.
+// Returns what follows offset `from`, of that the newest `bytes_max` bytes (far fewer than
+// log_ring_bytes). The part is empty if nothing follows, or if the writer overwrote it during the
+// read. A missing file counts as an empty stream. Any thread or process.
 Stored<LogPart> read_log_after(const std::filesystem::path& path, std::uint64_t from,
                                std::size_t bytes_max);
 
-// What is kept of a stream: `head`, then a gap of stream_bytes - head - tail bytes, then `tail`.
+// The kept parts of a finished stream: `head`, then a gap of stream_bytes - head - tail bytes, then
+// `tail`.
 struct KeptLog {
   std::uint64_t stream_bytes = 0;
   std::string head;
@@ -69,7 +74,8 @@ struct KeptLog {
   [[nodiscard]] bool whole() const { return head.size() + tail.size() >= stream_bytes; }
 };
 
-// At most `bytes_max` of each end. A file that isn't there is an empty stream.
+// Reads a finished log, at most `bytes_max` bytes of each end. A missing file counts as an empty
+// stream.
 Stored<KeptLog> read_bounded_log(const std::filesystem::path& path, std::uint64_t stream_bytes,
                                  std::size_t bytes_max);
 

@@ -34,8 +34,8 @@ bool is_error_code(const std::string& code) {
          });
 }
 
-// What is wrong with the file itself, before it is read; empty if nothing is.
-std::string wrong_file(const struct stat& status) {
+// Returns why the file can't be a result, judged by its status alone; empty if it can.
+std::string file_error(const struct stat& status) {
   if (!S_ISREG(status.st_mode)) return "it is not a regular file";
   if (static_cast<std::uint64_t>(status.st_size) > declared_result_bytes_max) {
     return "it is longer than " + std::to_string(declared_result_bytes_max) + " bytes";
@@ -43,8 +43,8 @@ std::string wrong_file(const struct stat& status) {
   return {};
 }
 
-// What is wrong with the fields; empty if nothing is.
-std::string wrong_field(const DeclaredResult& result) {
+// Returns the first invalid field's error; empty if all are valid.
+std::string field_error(const DeclaredResult& result) {
   if (result.error_code && !is_error_code(*result.error_code)) {
     return "error_code must be 1 to 64 upper-case letters, digits and '_'";
   }
@@ -89,7 +89,7 @@ Decided<DeclaredResult> declared_result_from(json::value value) {
   auto result = from_json<DeclaredResult>(value);
   if (!result) return wrong(result.error().message);
   result->metadata = std::move(metadata);
-  if (const std::string field = wrong_field(*result); !field.empty()) return wrong(field);
+  if (const std::string field = field_error(*result); !field.empty()) return wrong(field);
   return result;
 }
 
@@ -110,7 +110,7 @@ Stored<DeclaredResult> read_declared_result(const std::filesystem::path& path) {
     if (errno == EACCES || errno == ELOOP) error.kind = StoreError::Kind::damaged;
     return tl::unexpected(std::move(error));
   }
-  if (const std::string wrong = wrong_file(status); !wrong.empty()) return invalid(path, wrong);
+  if (const std::string wrong = file_error(status); !wrong.empty()) return invalid(path, wrong);
   const auto text = TRY(read_regular_file(path, declared_result_bytes_max));
 
   auto result = parse_json(text).and_then(declared_result_from);

@@ -1,7 +1,7 @@
-// What does a station's work, behind one contract: submit, poll, fetch the result, cancel.
+// The interface through which stations are executed: submit, poll, fetch the result, cancel.
 //
 // Every implementation passes tests/server/executor_conformance_test.cc. All calls may block on
-// I/O and are made from the job runner's threads, never from the engine's.
+// I/O; they are made on the job runner's threads, never on the engine's.
 #pragma once
 
 #include <cstdint>
@@ -15,22 +15,22 @@
 
 namespace signalbox {
 
-// All that an executor needs to know. `id` is deterministic (run, station, attempt), so that a
-// restart finds the job again.
+// All the input of an executor. `id` is derived from run, station and attempt, so that a restarted
+// server finds the job again.
 struct Job {
   std::string id;
   RunId run_id{};
-  Token run_token = 0;  // of its start: the fence in its branch's name
+  Token run_token = 0;  // token of the run's start; part of its branch's name
   std::uint32_t attempt = 1;
   Strategy strategy = Strategy::original;
   Token token = 0;
   Uuid span_id{};
   std::string goal;
   std::string input;
-  std::string external_ref;  // of this job, where the log knows it
-  std::string resume_ref;    // of an attempt before this one that ended without a result, or empty
-  Budget budget_left;        // what the run may still use up; 0: no bound
-  std::string previous;      // how the attempt before this one ended, or empty
+  std::string external_ref;  // this job's ref, if the log has it
+  std::string resume_ref;    // ref of an earlier attempt that ended without a result, or empty
+  Budget budget_left;        // the run's remaining budget; 0: no bound
+  std::string previous;      // how the previous attempt ended, or empty
   std::string run_root;      // absolute
   std::string workspace;     // absolute; empty: `workspace` in the run root
   std::string repository;    // absolute, or empty
@@ -39,24 +39,24 @@ struct Job {
 };
 
 enum class JobState {
-  absent,  // never submitted (or the submit didn't get far enough to ever run): submit it
+  absent,  // never submitted, or the submit failed before the job could run: submit it
   running,
-  finished,  // fetch_result() gives the result
-  lost,      // it was submitted, and will never give a result
+  finished,  // fetch_result() returns the result
+  lost,      // was submitted and will never have a result
 };
 
 struct JobResult {
   Outcome outcome = Outcome::failed;
   Failure failure;       // meaningful unless outcome is succeeded
-  AttemptResult result;  // artifacts are stored already
+  AttemptResult result;  // its artifacts are already stored
   Usage usage;
-  std::optional<std::int64_t> quota_reset_at_ns;  // of a failure of class quota, if it is known
-  bool canceled = false;                          // it ended because cancel() was called
-  std::vector<std::int32_t> escaped_pids;         // processes that outlived it
-  bool cancel_unconfirmed = false;  // it was canceled, and nobody could say that it is gone
+  std::optional<std::int64_t> quota_reset_at_ns;  // for a failure of class quota, if known
+  bool canceled = false;                          // ended because cancel() was called
+  std::vector<std::int32_t> escaped_pids;         // processes that outlived the job
+  bool cancel_unconfirmed = false;  // canceled without a confirmation that it has ended
 };
 
-// An executor's own failure; a job's failure is a JobResult.
+// A failure of the executor itself; a failed job is a JobResult.
 struct ExecutorError {
   ErrorClass error_class = ErrorClass::transient;
   std::string code;
@@ -66,7 +66,7 @@ struct ExecutorError {
 template <class T>
 using Executed = tl::expected<T, ExecutorError>;
 
-// Of an executor whose own files can't be read or written.
+// Returns JOB_STORAGE (transient), for an executor whose files can't be read or written.
 inline tl::unexpected<ExecutorError> storage_error(const StoreError& error) {
   return tl::unexpected(ExecutorError{ErrorClass::transient, "JOB_STORAGE", error.message});
 }
@@ -78,24 +78,28 @@ class Executor {
   Executor& operator=(const Executor&) = delete;
   virtual ~Executor() = default;
 
-  // Starts the job and gives its external ref. Called again for the same job, by this process or a
-  // later one, it starts nothing and gives the same ref: a job is executed at most once.
+  // Starts the job and returns its external ref. Repeated for the same job, by this process or a
+  // later one, it starts nothing and returns the same ref: a job is executed at most once.
   virtual Executed<std::string> submit(const Job& job) = 0;
 
+  // Returns the job's current state.
   virtual Executed<JobState> poll(const Job& job) = 0;
 
-  // What the executor has come to call the job since its submit, if that is another ref; or empty.
+  // Returns the external ref that the executor learned after the submit, if it differs; else an
+  // empty string.
   virtual Executed<std::string> learned_ref(const Job&) { return std::string(); }
 
-  // Only after poll() said finished. Gives the same result each time.
+  // Returns the result of a job for which poll() has returned `finished`. Returns the same result
+  // each time.
   virtual Executed<JobResult> fetch_result(const Job& job) = 0;
 
-  // Asks for the end of the job and all its descendants; poll() says `finished` once they are gone
-  // or known to have escaped. Cancelling a job that isn't there or has finished is not an error.
+  // Requests the end of the job and all its descendants and returns without waiting for it. poll()
+  // returns `finished` once they have ended or are known to have escaped. Canceling an unknown or
+  // finished job is not an error.
   virtual Executed<void> cancel(const Job& job) = 0;
 
-  // A `lost` job may have left processes behind; ends them, so that a new attempt is alone.
-  // Gives those that would not go.
+  // Ends the processes that a `lost` job left behind, so that a new attempt is alone. Returns the
+  // pids of the survivors.
   virtual Executed<std::vector<std::int32_t>> clean_up_lost(const Job& job) = 0;
 };
 

@@ -1,4 +1,5 @@
-// All executors behind one: a job goes to the one that its station names.
+// One Executor in front of two: it forwards remote jobs to the remote executor and all others to
+// the local one.
 #pragma once
 
 #include "domain/remote_work.h"

@@ -17,25 +17,25 @@ namespace signalbox {
 namespace {
 
 enum class ShimLockState {
-  absent,  // no shim ever executed the job
-  held,    // one does
-  left,    // one did, and is gone
+  absent,  // no shim has ever executed the job
+  held,    // a shim is executing the job
+  left,    // a shim executed the job and has ended
 };
 
-Stored<bool> is_there(const std::filesystem::path& path) {
+Stored<bool> path_exists(const std::filesystem::path& path) {
   struct stat status {};
   if (::lstat(path.c_str(), &status) == 0) return true;
   if (errno == ENOENT || errno == ENOTDIR) return false;
   return tl::unexpected(system_error("look at", path));
 }
 
-Stored<ShimLockState> look_at_shim_lock(const std::filesystem::path& path) {
+Stored<ShimLockState> read_shim_lock_state(const std::filesystem::path& path) {
   const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
   if (!file) {
     if (errno == ENOENT || errno == ENOTDIR) return ShimLockState::absent;
     return tl::unexpected(system_error("open", path));
   }
-  // Shared, so that two who look at the same time don't take each other for the owner.
+  // A shared lock, so that two concurrent readers don't mistake each other for the owner.
   while (::flock(file.get(), LOCK_SH | LOCK_NB) != 0) {
     if (errno == EWOULDBLOCK) return ShimLockState::held;
     if (errno != EINTR) return tl::unexpected(system_error("lock", path));
@@ -83,11 +83,11 @@ Stored<FileDescriptor> JobDirectory::take_lock() const {
 }
 
 Stored<JobState> JobDirectory::state() const {
-  const auto finished = is_there(result());
+  const auto finished = path_exists(result());
   if (!finished) return tl::unexpected(finished.error());
   if (*finished) return JobState::finished;
 
-  const auto holder = TRY(look_at_shim_lock(lock()));
+  const auto holder = TRY(read_shim_lock_state(lock()));
   switch (holder) {
     case ShimLockState::absent:
       return JobState::absent;
@@ -96,8 +96,8 @@ Stored<JobState> JobDirectory::state() const {
     case ShimLockState::left:
       break;
   }
-  // The shim may have written the result and gone since the first look.
-  const auto finished_since = TRY(is_there(result()));
+  // The shim may have written the result and ended since the first check.
+  const auto finished_since = TRY(path_exists(result()));
   return finished_since ? JobState::finished : JobState::lost;
 }
 

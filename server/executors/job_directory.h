@@ -1,12 +1,13 @@
-// The files of one job, <data>/jobs/<job id>/, and what they say about it.
+// The files of one job, <data>/jobs/<job id>/, and the job's state as they show it.
 //
 //   spec.json    what to run; written before the shim starts
-//   shim.lock    made by the shim that executes the job, locked while it lives: at most one ever is
-//   cancel       somebody wants the job to end
-//   paused       its run is paused: the job isn't ended for its time
+//   shim.lock    created by the shim that executes the job and locked while that shim lives; there
+//                is never a second one
+//   cancel       exists once the job's cancellation was requested
+//   paused       exists while its run is paused: the job doesn't time out
 //   stdout.log, stderr.log   bounded (bounded_log.h), each with a .length once it is long
-//   artifacts/   what the job leaves
-//   result.json  how it ended; written last, atomically
+//   artifacts/   the job's artifacts
+//   result.json  how the job ended; written last, atomically
 #pragma once
 
 #include <cstdint>
@@ -23,36 +24,36 @@
 
 namespace signalbox {
 
-// What a shim is to run: spec.json. No environment value is in it; the command inherits the shim's
-// own environment.
+// The file spec.json: what the shim runs. It contains no environment values; the command inherits
+// the shim's environment.
 struct JobSpec {
   std::string schema = "job_spec.v1";
-  std::vector<std::string> argv;  // the program is looked up in the job's PATH
+  std::vector<std::string> argv;  // argv[0] without a slash is searched in the job's PATH
   std::string cwd;                // absolute
   std::int64_t timeout_ms = 0;
   std::int64_t cancel_grace_ms = 0;  // between TERM and KILL
 };
 BOOST_DESCRIBE_STRUCT(JobSpec, (), (schema, argv, cwd, timeout_ms, cancel_grace_ms))
 
-// What a shim saw of its job: result.json. Facts, no judgement; what they mean for the station is
-// decided by job_verdict.h.
+// The file result.json: what the shim observed, without a judgement. job_verdict.h decides what it
+// means for the station.
 struct ShimResult {
   std::string schema = "job_result.v1";
-  std::optional<std::int32_t> exit_code;  // the command's, if it exited
-  std::optional<std::int32_t> signal;     // that killed it, if one did
-  bool timed_out = false;                 // it was ended because its time was over
-  bool canceled = false;                  // it was ended, or never started, because of `cancel`
-  std::string started_at;                 // RFC 3339, UTC
+  std::optional<std::int32_t> exit_code;  // the command's exit code, if it exited
+  std::optional<std::int32_t> signal;     // the signal that killed the command, if one did
+  bool timed_out = false;                 // the shim ended the command at its timeout
+  bool canceled = false;   // the command was ended, or never started, because of the file `cancel`
+  std::string started_at;  // RFC 3339, UTC
   std::string ended_at;
   std::int64_t duration_ms = 0;    // on the boot clock
-  std::uint64_t stdout_bytes = 0;  // written by the job, not kept
+  std::uint64_t stdout_bytes = 0;  // length of the job's stream, of which the log keeps a part
   std::uint64_t stderr_bytes = 0;
   std::uint64_t descendants_killed = 0;    // processes other than the command that were signaled
-  std::vector<std::int32_t> escaped_pids;  // that outlived KILL
-  std::string error_code;                  // why the command was never started, or empty
+  std::vector<std::int32_t> escaped_pids;  // pids that outlived KILL
+  std::string error_code;                  // why the command wasn't started, or empty
   std::string error_message;
   bool error_is_transient = false;
-  std::string log_error;  // the disk refused part of the logs, or empty
+  std::string log_error;  // why part of the logs is lost, or empty
 };
 BOOST_DESCRIBE_STRUCT(ShimResult, (),
                       (schema, exit_code, signal, timed_out, canceled, started_at, ended_at,
@@ -71,20 +72,25 @@ struct JobDirectory {
   [[nodiscard]] std::filesystem::path artifacts() const { return root / "artifacts"; }
   [[nodiscard]] std::filesystem::path result() const { return root / "result.json"; }
 
+  // Write (atomically) and read spec.json and result.json. Errors: those of stored_json.h.
   Stored<void> write_spec(const JobSpec& content) const;
   [[nodiscard]] Stored<JobSpec> read_spec() const;
   Stored<void> write_result(const ShimResult& content) const;
   [[nodiscard]] Stored<ShimResult> read_result() const;
 
-  // Makes a job execute at most once, and shows whether its shim lives: the locked file, to be kept
-  // open for life; not open if another shim was first. It appears under its name already locked (a
-  // locked temporary file is linked there), so that there is no moment at which it exists and its
-  // living owner doesn't hold it. link() fails if the name exists, and the file is never removed:
-  // one shim gets it, ever. Durable when this returns: after a power failure nobody will find the
-  // job never executed.
+  // Acquires the lock that makes a job execute at most once and shows whether its shim lives.
+  // Returns the locked file, which the shim keeps open as long as it lives. The file isn't open if
+  // another shim was first.
+  //
+  // The lock file appears under its name already locked: a locked temporary file is linked to the
+  // name. So it never exists without being held by its living owner. link() fails if the name
+  // exists, and the file is never removed, so only one shim ever gets it. The lock file is durable
+  // when this returns: even after a power failure, the job doesn't look as if it was never
+  // executed.
   [[nodiscard]] Stored<FileDescriptor> take_lock() const;
 
-  // See executor.h. A directory without shim.lock is `absent`: nothing of the job ever ran.
+  // Returns the job's state (executor.h). A directory without shim.lock is `absent`: the job never
+  // ran.
   [[nodiscard]] Stored<JobState> state() const;
 };
 

@@ -31,7 +31,8 @@ std::string default_summary(const Job& job, const ShimResult& facts, const JobVe
   return summary;
 }
 
-// What the reader of the summary must know besides: what isn't there, and what was left behind.
+// Returns what the summary must say in addition: lost output, artifacts left out, processes left
+// behind.
 std::string remarks(const ShimResult& facts, const std::vector<std::string>& left_out) {
   std::string text;
   if (facts.descendants_killed > 0) {
@@ -70,10 +71,10 @@ Stored<JobResult> report_job(const Job& job, const JobDirectory& directory, Arti
                                          {summary_name, logs_name}));
 
   JobVerdict verdict = job_verdict(job.definition, facts, declared);
-  const std::string said =
+  const std::string summary_text =
       declared && declared->summary ? *declared->summary : default_summary(job, facts, verdict);
-  const std::string added = remarks(facts, collected.left_out);
-  auto summary = TRY(store.put(summary_name, "text/markdown", said + added + "\n"));
+  const std::string remarks_text = remarks(facts, collected.left_out);
+  auto summary = TRY(store.put(summary_name, "text/markdown", summary_text + remarks_text + "\n"));
   auto logs = TRY(store.put(logs_name, "text/plain", excerpt));
 
   JobResult report;
@@ -81,7 +82,8 @@ Stored<JobResult> report_job(const Job& job, const JobDirectory& directory, Arti
   report.failure = std::move(verdict.failure);
   report.canceled = facts.canceled;
   report.escaped_pids = facts.escaped_pids;
-  report.result.summary = shortened(said, limits::summary_bytes_max - added.size()) + added;
+  report.result.summary =
+      shortened(summary_text, limits::summary_bytes_max - remarks_text.size()) + remarks_text;
   report.result.logs_inline = std::move(excerpt);
   report.result.external_ref = job.id;
   if (declared && declared->external_ref) report.result.external_ref = *declared->external_ref;

@@ -1,4 +1,4 @@
-// A finished job as the result of its attempt: verdict, summary, log excerpt, stored artifacts.
+// Turns a finished job into its attempt's result: verdict, summary, log excerpt, stored artifacts.
 #pragma once
 
 #include "server/executors/executor.h"
@@ -7,8 +7,9 @@
 
 namespace signalbox {
 
-// Reads the directory of a finished job and stores what it left, with `<station>_summary` and
-// `runner_logs_excerpt`. The same directory gives the same report each time.
+// Reads the directory of a finished job and stores its artifacts, with `<station>_summary` and
+// `runner_logs_excerpt`. The same directory gives the same result each time. Blocks on the disk.
+// Errors: those of the disk.
 Stored<JobResult> report_job(const Job& job, const JobDirectory& directory, ArtifactStore& store);
 
 }  // namespace signalbox

@@ -9,8 +9,7 @@
 namespace signalbox {
 namespace {
 
-// sysexits.h
-// POSIX shells
+// Exit codes of POSIX shells; EX_TEMPFAIL and EX_CONFIG below are from sysexits.h.
 constexpr std::int32_t exit_not_executable = 126;
 constexpr std::int32_t exit_not_found = 127;
 
@@ -44,7 +43,7 @@ ErrorClass class_of(std::int32_t exit_code) {
   }
 }
 
-// The exit code says failure; the job may say which.
+// The exit code means failure; the declared result may say which one.
 JobVerdict failed_exit(std::int32_t exit_code, const Stored<DeclaredResult>& declared) {
   const std::string exited = "exit code " + std::to_string(exit_code);
   if (!declared) {
@@ -58,7 +57,7 @@ JobVerdict failed_exit(std::int32_t exit_code, const Stored<DeclaredResult>& dec
                 declared->error_message ? *declared->error_message + " (" + exited + ")" : exited);
 }
 
-// The command exited with 0 and says how it really ended.
+// The command exited with 0; the declared result decides.
 JobVerdict declared_end(const DeclaredResult& declared) {
   const std::string message = declared.error_message.value_or(
       declared.summary.value_or("the job says so, without a reason"));

@@ -1,5 +1,6 @@
-// What the end of a job means for its station: a pure function of the shim's facts and of what the
-// job says of itself. Success has one form only; everything else is a failure with a class.
+// Decides what the end of a job means for its station: a pure function of the shim's facts and of
+// the job's declared result. There is exactly one form of success; everything else is a failure
+// with a class.
 #pragma once
 
 #include "domain/pipeline.h"
@@ -14,9 +15,9 @@ struct JobVerdict {
   Failure failure;  // meaningful unless outcome is succeeded
 };
 
-// `declared` is `not_found` where the job left no result.json, and `damaged` where it is invalid.
-// What a job says can describe an exit other than 0 and can turn exit 0 into a failure; it can't
-// turn anything into a success.
+// Returns the outcome. `declared` is `not_found` if the job left no result.json, and `damaged` if
+// it is invalid. A declared result can describe an exit code other than 0 and can turn exit 0 into
+// a failure. It can't turn anything into a success.
 JobVerdict job_verdict(const StationDefinition& definition, const ShimResult& facts,
                        const Stored<DeclaredResult>& declared);
 

@@ -7,7 +7,7 @@
 namespace signalbox {
 namespace {
 
-// For headings and notes, of both streams together.
+// Reserved for the headings and notes of both streams.
 constexpr std::size_t notes_bytes = 512;
 
 struct StreamText {
@@ -35,8 +35,8 @@ std::string section(const StreamText& stream, bool cut, std::size_t bytes_max) {
   if (stream.stream_bytes == 0) return {};
   if (!cut) return heading(stream) + stream.head + line_end(stream.head);
   const std::string_view rest = stream.tail.empty() ? stream.head : stream.tail;
-  const std::string_view head = utf8_beginning(stream.head, bytes_max / 2);
-  const std::string_view tail = utf8_end(rest, bytes_max / 2);
+  const std::string_view head = utf8_prefix(stream.head, bytes_max / 2);
+  const std::string_view tail = utf8_suffix(rest, bytes_max / 2);
   return heading(stream) + std::string(head) + line_end(head) + "[cut: the first " +
          std::to_string(head.size()) + " and the last " + std::to_string(tail.size()) + " of " +
          std::to_string(stream.stream_bytes) + " bytes are shown]\n" + std::string(tail) +
@@ -53,7 +53,7 @@ std::string log_excerpt(const KeptLog& stdout_log, const KeptLog& stderr_log,
   if (stdout_log.whole() && stderr_log.whole() && out.size() + err.size() <= room) {
     return section(out, false, room) + section(err, false, room);
   }
-  // Each gets half; what one doesn't need is the other's.
+  // Each stream gets half of the room, and the other stream's unused part.
   const auto need = [room](const StreamText& text, const KeptLog& log) {
     return log.whole() ? std::min(text.size(), room) : room;
   };

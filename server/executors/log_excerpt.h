@@ -1,4 +1,4 @@
-// The part of a job's output that goes into the log and into `runner_logs_excerpt`.
+// The excerpt of a job's output for the event log and for `runner_logs_excerpt`.
 #pragma once
 
 #include <cstddef>
@@ -8,9 +8,9 @@
 
 namespace signalbox {
 
-// At most `bytes_max` (1024 or more) bytes of UTF-8: both streams, each as a whole or, where they
-// don't fit, beginning and end with a note of its original size in between; then the first line
-// says so too. Invalid UTF-8 becomes U+FFFD. The same logs give the same text.
+// Returns at most `bytes_max` (1024 or more) bytes of UTF-8. Each stream is shown whole if it fits;
+// else its beginning and end, with a note of its original size in between. The first line then says
+// so, too. Invalid UTF-8 becomes U+FFFD. The same logs give the same text.
 std::string log_excerpt(const KeptLog& stdout_log, const KeptLog& stderr_log,
                         std::size_t bytes_max);
 

@@ -28,15 +28,16 @@ std::string shown_enum(Enum value) {
 std::string and_reason(std::string text, const std::string& reason) {
   return reason.empty() ? text : text + ": " + reason;
 }
-std::string attempt_text(std::uint32_t number, const std::string& what) {
-  return "attempt " + std::to_string(number) + " " + what;
+std::string attempt_text(std::uint32_t number, const std::string& outcome) {
+  return "attempt " + std::to_string(number) + " " + outcome;
 }
 std::string shown_failure(const Failure& failure) {
   return shown_enum(failure.outcome) + ": " + failure.code +
          (failure.message.empty() ? "" : ": " + failure.message);
 }
 
-// Which events have a line, and at which level. The text is made only if the level is written.
+// Returns the level of an event's line, or nullopt for an event without one. It is separate from
+// the text, which is made only if the level is written.
 struct LevelOf {
   std::optional<level_enum> operator()(const RunStarted&) const { return level_enum::debug; }
   std::optional<level_enum> operator()(const RunSucceeded&) const { return level_enum::debug; }
@@ -163,7 +164,7 @@ struct TextOf {
   }
 };
 
-// A card's events are about a run, too, where they name one.
+// Returns the run that the line is about, or the nil id. Some events of a card name a run as well.
 RunId run_of(const Record& record) {
   if (record.stream.kind == StreamKind::run) return record.stream.run_id;
   if (const auto* blocked = event_as<CardBlocked>(record.event)) return blocked->run_id;
@@ -177,15 +178,15 @@ bool EventLines::has_room() {
   if (const std::int64_t second = clock_.monotonic_ns() / ns_per_s; second != second_) {
     second_ = second;
     lines_ = 0;
-    if (const auto left_out = std::exchange(left_out_, 0); left_out > 0) {
-      logger_.warn("{} lines about events were omitted: `signalbox events` has them", left_out);
+    if (const auto omitted = std::exchange(omitted_, 0); omitted > 0) {
+      logger_.warn("{} lines about events were omitted: `signalbox events` has them", omitted);
     }
   }
   if (lines_ < lines_per_second_max) {
     ++lines_;
     return true;
   }
-  ++left_out_;
+  ++omitted_;
   return false;
 }
 

@@ -1,10 +1,11 @@
-// What of the events an operator looks for in the morning, as lines of the server's own log.
+// Writes the events that an operator looks for as lines of the server's own log (spdlog).
 //
-// At level debug: every attempt that starts and ends, every run that starts and succeeds. At info:
-// attempts that failed and are tried again, pauses, cancellations, what waits for somebody. At
-// warn: runs that failed, stalls, leases that ran out, work that escaped. Of info and above at most
-// `lines_per_second_max` lines are written, and how many were left out: the log itself has them
-// all.
+// debug: every attempt that starts and ends, every run that starts and succeeds. info: attempts
+// that failed and are retried, pauses, cancellations, stations that wait for a person. warn: runs
+// that failed, stalls, expired leases, processes that outlived a cancellation.
+//
+// At info and above at most `lines_per_second_max` lines are written each second, followed by the
+// number of omitted ones. Nothing is lost by that: the event log has every event.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +23,8 @@ class EventLines {
 
   EventLines(spdlog::logger& logger, const Clock& clock) : logger_(logger), clock_(clock) {}
 
-  // After the record is durable. One thread.
+  // Writes the line of `record`, if it has one. To be called once the record is durable, on the
+  // engine thread.
   void write(const Record& record);
 
  private:
@@ -30,9 +32,9 @@ class EventLines {
 
   spdlog::logger& logger_;
   const Clock& clock_;
-  std::int64_t second_ = 0;
-  std::uint32_t lines_ = 0;  // in this second
-  std::uint64_t left_out_ = 0;
+  std::int64_t second_ = 0;    // of the monotonic clock
+  std::uint32_t lines_ = 0;    // written in second_
+  std::uint64_t omitted_ = 0;  // lines, since the last warning about them
 };
 
 }  // namespace signalbox

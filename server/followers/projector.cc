@@ -42,8 +42,8 @@ void Projector::start() {
   thread_ = std::thread([this] { run(); });
 }
 
-// Called after each batch: the thread wakes by itself once a second and looks at the tail, so only
-// a queue that grows fast or somebody who waits is worth a signal.
+// Called after each batch. The thread wakes once a second anyway and reads the tail, so a signal is
+// worth its cost only if the backlog grows fast or a caller waits.
 void Projector::notify() {
   if (log_.tail() - applied_.load() > apply_events_before_pause_ends) changed_.notify_one();
   const std::lock_guard lock(mutex_);
@@ -86,7 +86,7 @@ std::optional<std::string> Projector::held() const {
   return index_.held();
 }
 
-// The rows of what was dropped from the log are in its base, and can't come from anywhere else.
+// Loads the rows of dropped history: they are in the log's base and nowhere else.
 Stored<void> Projector::begin() {
   if (begun_) return {};
   if (auto begun = index_.begin(log_); !begun) return begun;
@@ -109,7 +109,7 @@ Stored<void> Projector::apply_up_to(Position tail) {
     hold_place(std::nullopt);
     set_applied(records.back().position);
   }
-  tell();
+  report_held();
   return {};
 }
 
@@ -125,8 +125,8 @@ void Projector::hold_place(std::optional<StoreError> why) {
   if (place_held_) applied_changed_.notify_all();
 }
 
-// The rows that are held, to the disk, if it takes them again. They may turn out not to follow on
-// what is there: then what the log has from there on is applied anew.
+// Writes the held rows to the disk if it takes them again. If they don't continue the rows that the
+// disk has, applied_ moves back and the log is applied again from there.
 void Projector::try_again() {
   if (!place_held_ && !index_.held()) return;
   const auto now = std::chrono::steady_clock::now();
@@ -137,10 +137,10 @@ void Projector::try_again() {
   set_applied(index_.applied());
 }
 
-void Projector::tell() {
+void Projector::report_held() {
   const auto held = this->held();
-  if (held.has_value() == told_) return;
-  told_ = held.has_value();
+  if (held.has_value() == held_reported_) return;
+  held_reported_ = held.has_value();
   if (!note_) return;
   if (held) {
     note_(false, "the read models stay behind on the disk: " + *held + "; it is tried again");
@@ -188,7 +188,7 @@ bool Projector::wait_for_work() {
 void Projector::run() {
   while (wait_for_work()) {
     try_again();
-    if (place_held_) {  // until it is tried again
+    if (place_held_) {
       answer_queries();
       continue;
     }

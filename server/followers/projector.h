@@ -1,13 +1,13 @@
-// Keeps the read models up with the log, on a thread of its own.
+// Keeps the read models (projections/) up to date with the log, on a thread of its own.
 //
-// It follows by reading the log, so catching up after a start and following live are one thing, and
-// a burst never piles up in memory. It applies at most once a second, or sooner when a query needs
-// it: many events of one run then cost one write.
+// The projector reads the log. So catching up after a start and following live are one code path,
+// and a burst of events never accumulates in memory. It applies at most once a second, or sooner
+// when a query needs it: many events of one run then cost one write.
 //
-// The log is the truth and read models are disposable. So a disk that doesn't take them, because it
-// is full or fails, ends nothing: the latest rows are held in memory
-// (projections/buffering_table.h), past that the projector holds its place, and it tries again
-// until it has caught up.
+// The log is the source of truth and the read models are disposable. So a full or failing disk
+// doesn't stop the service: the latest rows are held in memory (projections/buffering_table.h).
+// Once that is full, the projector holds its place: it applies nothing more and retries until the
+// disk takes rows again.
 #pragma once
 
 #include <atomic>
@@ -27,42 +27,44 @@ namespace signalbox {
 
 class Projector {
  public:
-  // `failed` is called (on the projector's thread) when the log can't be read or the read models
-  // are damaged; the projector stops then. `note` when the disk stops taking rows, and when it
-  // takes them again (ok).
+  // Both callbacks are called on the projector's thread. `failed` is called when the log can't be
+  // read or the read models are damaged; the projector then stops. `note` is called when the disk
+  // stops taking rows (ok is false) and when it takes them again (ok is true).
   using Note = std::function<void(bool ok, const std::string& text)>;
   Projector(const EventLog& log, RunIndex& index, std::function<void(const StoreError&)> failed,
             Note note = {});
   ~Projector();
 
-  // Applies everything up to the log's tail before it returns, or up to where the disk takes no
-  // more, and answers who waits for it. For the start, and for those who never start the thread and
-  // so follow at moments of their own.
+  // Applies everything up to the log's tail, or up to where the disk takes no more rows, and
+  // answers the queries that are ready. Blocks. For use before start(), or by callers that never
+  // start the thread and choose themselves when to follow. Fails as the log and the index do.
   Stored<void> catch_up();
+  // Starts the thread; the destructor ends it.
   void start();
 
-  // The log's tail has moved. Cheap, any thread.
+  // Reports that the log's tail has moved. Cheap. Any thread.
   void notify();
 
   // Calls `query` on the projector's thread once everything up to `position` is applied, or
-  // `refused` if the projector holds its place before that. Any thread. Queries are answered in
-  // order.
+  // `refused` if the projector holds its place before `position`. Queries are answered in the order
+  // of the calls. Any thread.
   using Query = std::function<void(const RunIndex& index)>;
   using Refused = std::function<void(const StoreError& why)>;
   void query(Position position, Query query, Refused refused);
 
-  // What was decided after `tail` won't be in the log: nobody has to wait for it any more. Any
-  // thread.
+  // Lowers every awaited position to at most `tail`: events that were decided after it will never
+  // be in the log, so no query may wait for them. Any thread.
   void roll_back(Position tail);
 
-  // Waits until everything up to `position` is applied; false if the projector has failed or holds
-  // its place before that.
+  // Blocks until everything up to `position` is applied. Returns false if the projector has failed
+  // or holds its place before `position`. Any thread but the projector's.
   bool wait_for(Position position);
 
+  // Returns the position up to which everything is applied. Any thread.
   [[nodiscard]] Position applied() const { return applied_.load(); }
-  // What the disk doesn't take, for a person; nothing if all is well. Any thread.
+  // Returns why rows don't reach the disk, for a person; nullopt if they do. Any thread.
   [[nodiscard]] std::optional<std::string> held() const;
-  // Its point look-ups are safe from any thread.
+  // Returns the read models. Point lookups are safe on any thread.
   [[nodiscard]] const RunIndex& index() const { return index_; }
 
  private:
@@ -73,31 +75,33 @@ class Projector {
   };
 
   void run();
-  // False: it is to stop.
+  // Blocks until there is something to do; returns false if the thread is to stop.
   bool wait_for_work();
   Stored<void> begin();
   Stored<void> apply_up_to(Position tail);
   void set_applied(Position position);
   void hold_place(std::optional<StoreError> why);
   void try_again();
-  void tell();
+  void report_held();
   void answer_queries();
 
   const EventLog& log_;
   RunIndex& index_;
   std::function<void(const StoreError&)> failed_;
   const Note note_;
-  bool begun_ = false;                                   // the projector's thread
-  bool told_ = false;                                    // of what is held; the projector's thread
-  std::chrono::steady_clock::time_point tried_at_ = {};  // likewise
+  // The projector's thread only.
+  bool begun_ = false;
+  bool held_reported_ = false;                           // note_ was called about held()
+  std::chrono::steady_clock::time_point tried_at_ = {};  // the latest retry
   std::atomic<Position> applied_;
+  // Guards what follows.
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::condition_variable applied_changed_;
   std::deque<Waiting> queries_;
-  Position wanted_ = 0;  // somebody waits for this
+  Position wanted_ = 0;  // the highest position that a caller waits for
   bool stopping_ = false;
-  bool broken_ = false;
+  bool broken_ = false;                   // failed_ was called
   std::optional<StoreError> place_held_;  // why nothing after applied_ is applied
   std::thread thread_;
 };

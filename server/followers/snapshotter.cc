@@ -55,7 +55,7 @@ std::optional<std::string> Snapshotter::failure() const {
 }
 
 void Snapshotter::run() {
-  // On Linux a thread has a priority of its own: commands go first on a busy machine.
+  // On Linux setpriority() applies to one thread: on a busy machine commands go first.
   setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), lowest_priority);
   MerkleFrontier frontier;
   for (;;) {

@@ -1,5 +1,6 @@
-// Makes a snapshot of the world every so many events, on a thread of its own with the lowest
-// priority: it folds the log's tail onto the snapshot before, so the engine never stalls for one.
+// Makes a snapshot of the world after every `every_events` events, on a thread of its own with the
+// lowest priority. It folds the log's tail onto the previous snapshot instead of copying the
+// engine's world, so the engine never waits for it.
 #pragma once
 
 #include <condition_variable>
@@ -17,30 +18,31 @@ namespace signalbox {
 
 class Snapshotter {
  public:
-  // `note` is called on the snapshotter's thread with what was made or what went wrong; the next
-  // one is tried in its turn, or a while after a failure.
+  // Starts the thread. `directory` holds the snapshots, `newest` is the position of the newest one.
+  // `note` is called on the snapshotter's thread with each snapshot that was made (ok) and with
+  // each new failure. After a failure the snapshot is retried every few seconds.
   Snapshotter(const EventLog& log, std::filesystem::path directory, std::uint64_t every_events,
               Position newest, std::function<void(bool ok, const std::string& text)> note);
   ~Snapshotter();
 
-  // The log is durable up to frontier.leaves. Starts a snapshot of that moment if one is due and
-  // none is being made. Cheap.
+  // Starts a snapshot at position frontier.leaves, up to which the log is durable, if one is due
+  // and none is being made. Cheap. Called on the engine thread.
   void offer(const MerkleFrontier& frontier);
 
-  // Why there is no newer snapshot, where it isn't for want of events. Any thread.
+  // Returns why the latest snapshot failed; nullopt if it didn't. Any thread.
   [[nodiscard]] std::optional<std::string> failure() const;
 
  private:
   void run();
-  // What went wrong; nothing too where it was stopped.
+  // Returns what went wrong; nullopt on success and if it was stopped.
   std::optional<std::string> make(const MerkleFrontier& frontier);
 
   const EventLog& log_;
   std::filesystem::path directory_;
   std::uint64_t every_events_;
-  Position newest_;  // the engine's thread only
+  Position newest_;  // the latest one made or begun; engine thread only
   std::function<void(bool ok, const std::string& text)> note_;
-  mutable std::mutex mutex_;
+  mutable std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
   std::optional<MerkleFrontier> wanted_;
   std::optional<std::string> failure_;

@@ -44,7 +44,8 @@ std::string hook_text(const fs::path& binary) {
          "[ ! -x \"$before\" ] || exec \"$before\" \"$@\"\n";
 }
 
-struct Found {
+// The hook's paths and content before the call.
+struct HookFiles {
   fs::path hook;
   fs::path chained;
   bool present = false;
@@ -52,7 +53,7 @@ struct Found {
   std::string text;
 };
 
-tl::expected<Found, FenceHookError> look_for_hook(const fs::path& repository) {
+tl::expected<HookFiles, FenceHookError> find_hook(const fs::path& repository) {
   std::error_code error;
   if (!fs::is_directory(repository, error)) {
     return refuse(repository.string() + " is not a directory");
@@ -69,12 +70,12 @@ tl::expected<Found, FenceHookError> look_for_hook(const fs::path& repository) {
   if (!directory.ok) {
     return refuse(repository.string() + " is not a git repository: " + directory.message);
   }
-  Found found;
+  HookFiles found;
   found.hook = fs::path(directory.line()) / "pre-push";
   found.chained = fs::path(directory.line()) / chained_name;
   found.present = is_there(found.hook);
   if (!found.present) return found;
-  // Through a link, too: hooks are often kept elsewhere and linked.
+  // Reads through a symbolic link: hooks are often kept elsewhere and linked.
   const fs::path real = fs::weakly_canonical(found.hook, error);
   const auto text = read_regular_file(error ? found.hook : real, hook_bytes_max);
   if (!text) return failed(text.error().message);
@@ -83,7 +84,7 @@ tl::expected<Found, FenceHookError> look_for_hook(const fs::path& repository) {
   return found;
 }
 
-// Under another name first: a hook that isn't executable yet would be skipped by git.
+// Writes the hook under another name first: git would skip a hook that isn't executable yet.
 tl::expected<void, FenceHookError> write_hook(const fs::path& hook, const std::string& text) {
   if (auto made = make_directories(hook.parent_path()); !made) return failed(made.error().message);
   const fs::path fresh = hook.string() + ".signalbox-new";
@@ -100,9 +101,9 @@ tl::expected<void, FenceHookError> write_hook(const fs::path& hook, const std::s
   return {};
 }
 
-// Gives somebody else's hook its second name. It keeps the first one until ours takes it, so there
-// is no moment without it.
-tl::expected<void, FenceHookError> keep_foreign(const Found& found) {
+// Links another program's hook to its second name. The first name stays until our hook replaces it,
+// so that the hook is never missing.
+tl::expected<void, FenceHookError> keep_foreign(const HookFiles& found) {
   if (::link(found.hook.c_str(), found.chained.c_str()) == 0) return {};
   const int reason = errno;
   std::error_code error;
@@ -120,7 +121,7 @@ tl::expected<void, FenceHookError> keep_foreign(const Found& found) {
 
 FenceHookOutcome install_fence_hook(const fs::path& repository, const fs::path& binary,
                                     bool chain) {
-  const auto found = TRY(look_for_hook(repository));
+  const auto found = TRY(find_hook(repository));
   if (found.present && !found.ours) {
     if (!chain) {
       return refuse("there is a pre-push hook already, " + found.hook.string() +
@@ -140,7 +141,7 @@ FenceHookOutcome install_fence_hook(const fs::path& repository, const fs::path& 
 }
 
 FenceHookOutcome uninstall_fence_hook(const fs::path& repository) {
-  const auto found = TRY(look_for_hook(repository));
+  const auto found = TRY(find_hook(repository));
   FenceHookState state{found.hook, false, {}};
   if (!found.ours) return state;
   std::error_code error;

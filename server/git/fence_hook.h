@@ -1,7 +1,8 @@
-// The pre-push hook of a repository that asks Signalbox before a push from a run's worktree.
+// The pre-push hook that asks Signalbox before a push from a run's worktree, and its installation.
 //
-// It looks for the worktree's fence marker itself, so that every other push is none of its business
-// and works without Signalbox, too. A hook that was there before is kept and runs after the check.
+// The hook runs the check only if the worktree has a fence marker. Every other push goes through
+// without a running server or even an installed Signalbox. An existing hook is kept and runs after
+// the check.
 #pragma once
 
 #include <filesystem>
@@ -13,26 +14,28 @@
 namespace signalbox {
 
 struct FenceHookState {
-  std::filesystem::path hook;     // the file
-  bool changed = false;           // by this call
-  std::filesystem::path chained;  // the hook that runs after it, or empty
+  std::filesystem::path hook;     // the pre-push hook's path
+  bool changed = false;           // this call wrote or removed the hook
+  std::filesystem::path chained;  // the earlier hook, which runs after the check; or empty
 };
 
 struct FenceHookError {
-  bool is_usage = true;  // what was asked for can't be; else reading or writing failed
+  bool is_usage = true;  // the request is refused; false: reading or writing failed
   std::string message;
   std::vector<std::string> next_commands = {};
 };
 
 using FenceHookOutcome = tl::expected<FenceHookState, FenceHookError>;
 
-// Installs it for `binary fence check`; again: brings it up to date. Somebody else's hook is
-// refused, unless `chain`: then it becomes pre-push.before-signalbox. A core.hooksPath that is
-// relative is refused: it means another directory in each worktree.
+// Installs the hook, which runs `binary fence check`, or updates an installed one. Another
+// program's hook is refused unless `chain` is true: then it is renamed to
+// pre-push.before-signalbox. A relative core.hooksPath is refused, because it names another
+// directory in each worktree. Blocks on git and the disk. Any thread.
 FenceHookOutcome install_fence_hook(const std::filesystem::path& repository,
                                     const std::filesystem::path& binary, bool chain);
 
-// Takes it away and puts the one before it back. Somebody else's is left as it is.
+// Removes the hook and restores the earlier one. Another program's hook is left unchanged. Any
+// thread.
 FenceHookOutcome uninstall_fence_hook(const std::filesystem::path& repository);
 
 }  // namespace signalbox

@@ -1,5 +1,6 @@
-// What a worktree of a run knows about its run: the file signalbox-fence.json in the worktree's own
-// git directory, where nothing of it can be committed. `signalbox fence check` reads it.
+// The fence marker: the file signalbox-fence.json in the worktree's own git directory, which names
+// the run that the worktree belongs to. It can't be committed there. `signalbox fence check` reads
+// it.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +14,22 @@
 
 namespace signalbox {
 
+// The content of the marker file, stored as JSON.
 struct FenceMarker {
   std::string schema = "fence.v1";
   std::string run_id;
-  Token token = 0;     // of the run's start
-  std::string socket;  // of the server that the run belongs to
+  Token token = 0;     // fencing token of the run's start
+  std::string socket;  // path of the server's socket
 };
 BOOST_DESCRIBE_STRUCT(FenceMarker, (), (schema, run_id, token, socket))
 
 inline constexpr const char* fence_marker_name = "signalbox-fence.json";
 
+// Writes the marker into the worktree's own git directory, atomically (atomic_file.h).
 Stored<void> write_fence_marker(const std::filesystem::path& git_directory,
                                 const FenceMarker& marker);
-// `not_found` in a git directory that isn't of a run's worktree.
+// Reads the marker. Errors: `not_found` if the directory isn't that of a run's worktree, `damaged`
+// if the file isn't a marker of this schema.
 Stored<FenceMarker> read_fence_marker(const std::filesystem::path& git_directory);
 
 }  // namespace signalbox

@@ -15,8 +15,8 @@
 namespace signalbox {
 namespace {
 
-// Of the caller's own these would lead git elsewhere, or are set here.
-bool is_ours(std::string_view entry) {
+// These variables would redirect git to another repository, or are set by this file.
+bool is_excluded(std::string_view entry) {
   static constexpr std::array<std::string_view, 9> names{
       "GIT_DIR=",        "GIT_WORK_TREE=",        "GIT_INDEX_FILE=",
       "GIT_COMMON_DIR=", "GIT_OBJECT_DIRECTORY=", "GIT_PREFIX=",
@@ -28,7 +28,7 @@ bool is_ours(std::string_view entry) {
 std::vector<std::string> environment_with(const std::vector<std::string>& more) {
   std::vector<std::string> entries{"GIT_TERMINAL_PROMPT=0", "LC_ALL=C"};
   for (char** entry = environ; *entry != nullptr; ++entry) {
-    if (!is_ours(*entry) && !is_service_manager_variable(*entry)) entries.emplace_back(*entry);
+    if (!is_excluded(*entry) && !is_service_manager_variable(*entry)) entries.emplace_back(*entry);
   }
   entries.insert(entries.end(), more.begin(), more.end());
   return entries;

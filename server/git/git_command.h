@@ -1,4 +1,5 @@
-// git, by its argv: no shell, no prompt, messages in English, and an end in any case.
+// Runs git by its argv: without a shell, without a prompt, with messages in English, and always
+// with a time limit.
 #pragma once
 
 #include <filesystem>
@@ -10,13 +11,14 @@
 namespace signalbox {
 
 struct GitOutcome {
-  bool ok = false;  // it was started and exited with 0
+  bool ok = false;  // git was started, exited with 0 and didn't time out
   bool timed_out = false;
   int exit_code = -1;
-  std::string output;   // stdout, at most git_output_bytes_max
-  std::string message;  // stderr, shortened, without passwords in URLs; or why git didn't start
+  std::string output;  // stdout, at most git_output_bytes_max
+  // stderr, shortened and without credentials in URLs; or why git didn't start
+  std::string message;
 
-  // `output` without the line end.
+  // Returns the first line of `output`, without its line end.
   [[nodiscard]] std::string line() const;
 };
 
@@ -25,18 +27,19 @@ inline constexpr std::size_t git_message_bytes_max = 900;
 
 struct GitOptions {
   std::filesystem::path output_file =
-      {};  // where stdout goes instead of `output`; made or replaced
-  std::vector<std::string> environment = {};  // "NAME=VALUE", over the caller's own
+      {};  // receives stdout instead of `output`; created or replaced
+  std::vector<std::string> environment = {};  // "NAME=VALUE", added to the caller's own
   std::int64_t timeout_ms = limits::git_ms_max;
 };
 
-// Blocks until git has ended, or its time is over: then its process group gets TERM, and after
-// git_grace_ms_max KILL. `directory` becomes its working directory. GIT_DIR and its kind are not
-// passed on. Any thread, as long as no thread changes the environment.
+// Runs git with `directory` as its working directory. Blocks until git has ended or the timeout has
+// passed: then its process group gets TERM, and after git_grace_ms_max KILL. GIT_DIR and the other
+// variables that redirect git are not passed on. Any thread, as long as no thread changes the
+// environment.
 GitOutcome git(const std::filesystem::path& directory, std::vector<std::string> arguments,
                const GitOptions& options = {});
 
-// "scheme://user:password@host" as "scheme://host", wherever it stands in the text.
+// Replaces each "scheme://user:password@host" in the text with "scheme://host".
 std::string without_credentials(std::string text);
 
 }  // namespace signalbox

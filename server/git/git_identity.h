@@ -1,4 +1,5 @@
-// Who makes the commits that Signalbox makes: who the repository's owner says, else Signalbox.
+// The author of the commits that Signalbox makes: the identity that the repository configures, else
+// Signalbox's own.
 #pragma once
 
 #include <filesystem>
@@ -7,7 +8,8 @@
 
 namespace signalbox {
 
-// Arguments for git, before its command, that give it an identity where none is configured.
+// Returns arguments that precede the git command and set user.name and user.email where none is
+// configured. Blocks on `git config`. Any thread.
 std::vector<std::string> git_identity(const std::filesystem::path& directory);
 
 }  // namespace signalbox

@@ -12,21 +12,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The run id of `<runs directory>/<run id>/<name>`; empty of any other path.
-std::string run_of(const fs::path& path, const fs::path& runs_directory) {
+// Returns the run id in `<runs directory>/<run id>/<name>`; empty for any other path.
+std::string run_id_of(const fs::path& path, const fs::path& runs_directory) {
   if (path.parent_path().parent_path() != runs_directory) return {};
   std::string name = path.parent_path().filename().string();
   return parse_uuid(name) ? name : std::string();
 }
 
-std::string why_left(const fs::path& path) {
+std::string reason_to_keep(const fs::path& path) {
   if (path.filename().string().starts_with("merge-")) return "it may hold a merge to be looked at";
-  if (!is_there(path)) return {};  // on git's list only
+  if (!is_there(path)) return {};  // the directory is gone, only git's list still has it
   GitOptions bounded;
   bounded.timeout_ms = limits::removal_git_ms_max;
   const GitOutcome own = git(path, {"rev-parse", "--absolute-git-dir"}, bounded);
   if (own.ok && is_unfinished_worktree(own.line())) return {};
-  const auto work = look_for_unsaved_work(path, false);
+  const auto work = find_unsaved_work(path, false);
   if (!work) return "it can't be looked at: " + work.error();
   if (work->uncommitted) return "it has uncommitted work";
   if (work->unnamed_commits) return "it has commits that no branch has";
@@ -42,9 +42,9 @@ tl::expected<std::vector<OrphanWorktree>, std::string> list_orphans(const fs::pa
   const fs::path runs = resolved_path(runs_directory);
   std::vector<OrphanWorktree> orphans;
   for (const ListedWorktree& each : listed) {
-    const std::string run_id = run_of(each.path, runs);
+    const std::string run_id = run_id_of(each.path, runs);
     if (run_id.empty() || is_live(run_id)) continue;
-    orphans.push_back({each.path, run_id, each.branch, why_left(each.path)});
+    orphans.push_back({each.path, run_id, each.branch, reason_to_keep(each.path)});
   }
   return orphans;
 }
@@ -58,7 +58,7 @@ tl::expected<std::vector<OrphanOutcome>, std::string> remove_orphans(const fs::p
     RemovalOutcome outcome{Removal::left, {}, orphan.left_because};
     if (orphan.left_because.empty()) {
       RemovalRequest request{repository, orphan.path, orphan.run_id, orphan.branch};
-      request.rescue_unsaved = false;  // what came in since is left, too
+      request.rescue_unsaved = false;  // work that was added after the check keeps the worktree
       outcome = remove_worktree(request);
       if (outcome.result == Removal::nothing_there) outcome.result = Removal::removed;
     }

@@ -1,4 +1,5 @@
-// Worktrees that no run works in any more: what a start-up finds after a crash.
+// Orphan worktrees: those whose run isn't live any more, such as a crash leaves behind. The server
+// removes the clean ones when it starts (server/board/worktree_keeper.h).
 #pragma once
 
 #include <filesystem>
@@ -15,26 +16,28 @@ namespace signalbox {
 struct OrphanWorktree {
   std::filesystem::path path;
   std::string run_id;
-  std::string branch;        // or empty
-  std::string left_because;  // why it is left alone; empty: it is clean and can go
+  std::string branch;        // empty where it is on none
+  std::string left_because;  // why it must stay; empty: it is clean and can be removed
 };
 
-// By run id. Called on the caller's own thread.
+// Returns whether a run is live. Called on the thread that called the function below.
 using IsLive = std::function<bool(const std::string& run_id)>;
 
-// The worktrees of `repository` below `runs_directory` (`<run id>/<name>`) whose run isn't live.
-// Left alone are those named `merge-*` and those with unsaved work. Else a sentence that says why
-// they can't be listed.
+// Lists the worktrees of `repository` below `runs_directory` (`<run id>/<name>`) whose run isn't
+// live. Those named `merge-*` and those with unsaved work get a `left_because`. Blocks on git.
+// Error: a sentence that says why the worktrees can't be listed.
 tl::expected<std::vector<OrphanWorktree>, std::string> list_orphans(
     const std::filesystem::path& repository, const std::filesystem::path& runs_directory,
     const IsLive& is_live);
 
+// What remove_orphans() did with one orphan.
 struct OrphanOutcome {
   OrphanWorktree orphan;
   RemovalOutcome outcome;  // `left` with the reason, or `removed`
 };
 
-// Removes those that can go; tells about each one. Blocks as remove_worktree() does. Any thread.
+// Removes the orphans whose `left_because` is empty and returns an outcome for every orphan. Error:
+// as list_orphans(). Blocks as remove_worktree() does. Any thread.
 tl::expected<std::vector<OrphanOutcome>, std::string> remove_orphans(
     const std::filesystem::path& repository, const std::filesystem::path& runs_directory,
     const IsLive& is_live);

@@ -1,5 +1,5 @@
-// Two questions about a path whose answers must not depend on what a link points to, or on whether
-// the last part is there.
+// Two functions about paths that behave well with symbolic links and with paths that don't exist,
+// unlike the obvious std::filesystem calls.
 #pragma once
 
 #include <filesystem>
@@ -7,13 +7,14 @@
 
 namespace signalbox {
 
-// Whether anything has this name, a dangling link too.
+// Returns whether the path exists; true also for a dangling symbolic link.
 inline bool is_there(const std::filesystem::path& path) {
   std::error_code error;
   return std::filesystem::exists(std::filesystem::symlink_status(path, error));
 }
 
-// Without links, as far as it exists; itself where that can't be told.
+// Returns the path with its symbolic links resolved, as far as it exists. Returns it unchanged if
+// it can't be resolved.
 inline std::filesystem::path resolved_path(const std::filesystem::path& path) {
   std::error_code error;
   std::filesystem::path result = std::filesystem::weakly_canonical(path, error);

@@ -14,7 +14,7 @@
 namespace signalbox {
 namespace {
 
-constexpr int look_interval_ms = 20;
+constexpr int retry_interval_ms = 20;
 
 }  // namespace
 
@@ -25,7 +25,7 @@ tl::expected<RepositoryLock, std::string> RepositoryLock::take(
     return tl::unexpected(repository.string() + " is not a git repository");
   }
   const std::filesystem::path path = directory / "signalbox-worktree.lock";
-  // For reading: whoever may read the repository may wait for its turn in it.
+  // Opened for reading: a user who may only read the repository can wait for the lock, too.
   FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644));
   if (!file) return tl::unexpected(system_error("open", path).message);
 
@@ -38,7 +38,7 @@ tl::expected<RepositoryLock, std::string> RepositoryLock::take(
       return tl::unexpected("another worktree operation in " + repository.string() +
                             " took longer than " + std::to_string(wait_ms) + " ms");
     }
-    ::poll(nullptr, 0, look_interval_ms);
+    ::poll(nullptr, 0, retry_interval_ms);
   }
   return RepositoryLock(std::move(file));
 }

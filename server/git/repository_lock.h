@@ -1,8 +1,9 @@
-// One worktree operation at a time in a repository, whichever processes want one: built-in stations
-// are processes of their own, and the server removes worktrees itself.
+// The lock that allows one worktree operation at a time in a repository, across processes: built-in
+// stations are processes of their own, and the server removes worktrees itself.
 //
-// It is a lock on the file signalbox-worktree.lock in the repository's common git directory; the
-// system lets go of it when its holder ends, however it ends. git doesn't inherit it.
+// It is an flock(2) on the file signalbox-worktree.lock in the repository's common git directory.
+// The kernel releases it when the holder ends, for whatever reason. git doesn't inherit the
+// descriptor.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +19,9 @@ namespace signalbox {
 
 class RepositoryLock {
  public:
-  // `repository` is any work tree of it, or the bare one itself. Blocks for at most `wait_ms`;
-  // then, or where there is no such repository, a sentence that says so.
+  // Acquires the lock. `repository` is one of the repository's work trees, or a bare repository.
+  // Blocks for at most `wait_ms`. Error: a sentence, if the time is over or there is no such
+  // repository.
   static tl::expected<RepositoryLock, std::string> take(
       const std::filesystem::path& repository,
       std::int64_t wait_ms = limits::repository_wait_ms_max);
@@ -30,8 +32,8 @@ class RepositoryLock {
   FileDescriptor file_;
 };
 
-// The git directory that all worktrees of a repository share, without links; empty where
-// `directory` is in no repository.
+// Returns the git directory that all worktrees of the repository share, with links resolved.
+// Returns an empty path if `directory` is in no repository. Blocks on git.
 std::filesystem::path common_git_directory(const std::filesystem::path& directory);
 
 }  // namespace signalbox

@@ -1,4 +1,4 @@
-// The names of the refs that a run has in its repository.
+// The names of the git refs that belong to a run.
 #pragma once
 
 #include <string>
@@ -7,10 +7,11 @@
 
 namespace signalbox {
 
-// "signalbox/<run id>-<token>", the token of the run's start: no two runs ever share a branch.
+// Returns "signalbox/<run id>-<token>", with the token of the run's start: no two runs ever share a
+// branch.
 std::string branch_of(const RunId& run_id, Token run_token);
 
-// "refs/signalbox/base/<run id>".
+// Returns "refs/signalbox/base/<run id>".
 std::string base_ref_of(const std::string& run_id);
 
 }  // namespace signalbox

@@ -7,14 +7,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What is in a directory can be removed only by who may write there.
-void open_directories(const fs::path& path) {
+// Removing an entry requires write permission for its directory.
+void make_directories_writable(const fs::path& path) {
   std::error_code ignored;
   fs::permissions(path, fs::perms::owner_all, fs::perm_options::add, ignored);
   std::error_code error;
   for (fs::directory_iterator each(path, error), end; !error && each != end;
        each.increment(error)) {
-    if (fs::is_directory(each->symlink_status(ignored))) open_directories(each->path());
+    if (fs::is_directory(each->symlink_status(ignored))) make_directories_writable(each->path());
   }
 }
 
@@ -24,13 +24,13 @@ tl::expected<void, std::string> remove_tree(const fs::path& path) {
   std::error_code error;
   fs::remove_all(path, error);
   if (!error) return {};
-  if (fs::is_directory(fs::symlink_status(path, error))) open_directories(path);
+  if (fs::is_directory(fs::symlink_status(path, error))) make_directories_writable(path);
   fs::remove_all(path, error);
   if (!error) return {};
   return tl::unexpected("can't remove " + path.string() + ": " + error.message());
 }
 
-tl::expected<void, std::string> remove_tree_at_once(const fs::path& path) {
+tl::expected<void, std::string> remove_tree_atomically(const fs::path& path) {
   const fs::path pending_delete = pending_delete_path(path);
   if (auto gone = remove_tree(pending_delete); !gone) return gone;
   std::error_code error;

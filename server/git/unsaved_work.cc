@@ -7,9 +7,9 @@
 #include <system_error>
 #include <vector>
 
+#include "server/git/check_scratch.h"
 #include "server/git/git_command.h"
 #include "server/git/git_identity.h"
-#include "server/git/smoke_data.h"
 #include "server/platform/atomic_file.h"
 
 namespace signalbox {
@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A worktree with more changed files than that is looked at by a person.
+// Bound of the output of `git status`. A worktree with more changed files needs a person.
 constexpr std::size_t status_bytes_max = 256UL * 1024 * 1024;
 
 GitOutcome git_here(const fs::path& path, std::vector<std::string> arguments,
@@ -26,15 +26,15 @@ GitOutcome git_here(const fs::path& path, std::vector<std::string> arguments,
   return git(path, std::move(arguments), options);
 }
 
-// The worktree's own git directory; empty where there is none.
+// Returns the worktree's own git directory; empty where there is none.
 fs::path own_git_directory(const fs::path& path) {
   return git_here(path, {"rev-parse", "--absolute-git-dir"}).line();
 }
 
-// Reads `git status --porcelain=v2 -z`.
-UnsavedWork work_in(std::string_view status) {
+// Parses the output of `git status --porcelain=v2 -z` (git-status(1)).
+UnsavedWork parse_status(std::string_view status) {
   UnsavedWork work;
-  const auto cannot = [&work](const std::string& why) {
+  const auto set_obstacle = [&work](const std::string& why) {
     if (work.cannot_be_kept.empty()) work.cannot_be_kept = why;
   };
   const auto next_text = [&status] {
@@ -46,15 +46,16 @@ UnsavedWork work_in(std::string_view status) {
     const std::string_view entry = next_text();
     if (entry.size() < 3) continue;
     work.uncommitted = true;
-    // All files are listed one by one, so that what is listed as a directory is a repository.
+    // With --untracked-files=all, git lists files one by one; an entry that is a directory is
+    // therefore a repository.
     if (entry.front() == '?' && entry.ends_with('/')) {
-      cannot(std::string(entry.substr(2)) + " is a git repository of its own");
+      set_obstacle(std::string(entry.substr(2)) + " is a git repository of its own");
     }
-    // "1 XY sub …": of a submodule sub begins with S. Its commits go with the worktree.
+    // "1 XY sub …": for a submodule, `sub` begins with S. Its commits are lost with the worktree.
     if (entry.front() != '?' && entry.size() > 5 && entry[5] == 'S') {
-      cannot("a submodule was changed");
+      set_obstacle("a submodule was changed");
     }
-    if (entry.front() == '2') next_text();  // the earlier name of a renamed file
+    if (entry.front() == '2') next_text();  // skip the earlier name of a renamed file
   }
   return work;
 }
@@ -63,8 +64,8 @@ std::string commit_at(const fs::path& path, const std::string& name) {
   return git_here(path, {"rev-parse", "--verify", "--quiet", name}).line();
 }
 
-// Makes the commits of one rescue, on an index of its own: what a killed process has started may
-// still be at work on that one's. It goes with the worktree.
+// Makes the commits of one rescue on an index of its own: children of a killed process may still be
+// changing the worktree's index. The rescue index is removed with the worktree.
 class Rescue {
  public:
   Rescue(fs::path path, const fs::path& git_directory, std::string run_id, std::string branch)
@@ -84,9 +85,9 @@ class Rescue {
     const bool has_index = fs::exists(own_index_, error);
     if (has_index) fs::copy_file(own_index_, index_, error);
     if (has_index && error) return tl::unexpected("can't copy the index: " + error.message());
-    // None of a merge that isn't finished: then what is staged is in the files, too.
+    // Empty during an unfinished merge: then the staged content is in the files, too.
     const std::string staged = run({"write-tree"}).line();
-    const GitOutcome added = run({"add", "--all", "--", ".", without_smoke_data});
+    const GitOutcome added = run({"add", "--all", "--", ".", exclude_check_scratch});
     if (!added.ok) return tl::unexpected("git add: " + added.message);
     const GitOutcome tree = run({"write-tree"});
     if (!tree.ok) return tl::unexpected("git write-tree: " + tree.message);
@@ -95,7 +96,7 @@ class Rescue {
     const std::string before = commit_at(path_, ref_ + "^{commit}");
     if (!before.empty() && commit_at(path_, ref_ + "^{tree}") == tree.line() &&
         commit_at(path_, ref_ + "^1") == head) {
-      return ref_;  // kept already
+      return ref_;  // an earlier call kept the same state
     }
     std::vector<std::string> parents;
     if (!head.empty()) parents.push_back(head);
@@ -107,7 +108,8 @@ class Rescue {
     if (!before.empty()) parents.push_back(before);
     const auto kept = commit(tree.line(), parents, "Uncommitted work of");
     if (!kept) return kept;
-    // Only over what was seen: an empty one means that there must be none.
+    // Updates the ref only if it still has the value read above; an empty `before` requires that it
+    // doesn't exist.
     const GitOutcome named = run({"update-ref", ref_, *kept, before});
     if (!named.ok) return tl::unexpected("git update-ref: " + named.message);
     return ref_;
@@ -115,7 +117,7 @@ class Rescue {
 
  private:
   GitOutcome run(std::vector<std::string> arguments) const {
-    // What follows removes the only other copy.
+    // The caller removes the only other copy next, so that the objects must be durable.
     const std::vector<std::string> settings{
         "-c", "core.hooksPath=/dev/null", "-c", "core.fsync=all", "-c", "core.safecrlf=false"};
     arguments.insert(arguments.begin(), settings.begin(), settings.end());
@@ -155,8 +157,8 @@ class Rescue {
 
 std::string rescue_ref_of(const std::string& run_id) { return "refs/signalbox/rescue/" + run_id; }
 
-tl::expected<UnsavedWork, std::string> look_for_unsaved_work(const fs::path& path,
-                                                             bool merges_can_be_remade) {
+tl::expected<UnsavedWork, std::string> find_unsaved_work(const fs::path& path,
+                                                         bool merges_can_be_remade) {
   const fs::path directory = own_git_directory(path);
   if (directory.empty()) return tl::unexpected(path.string() + " is not a worktree");
   const fs::path listing = directory / "signalbox-status";
@@ -165,7 +167,7 @@ tl::expected<UnsavedWork, std::string> look_for_unsaved_work(const fs::path& pat
   const GitOutcome status =
       git_here(path,
                {"--no-optional-locks", "status", "--porcelain=v2", "-z", "--untracked-files=all",
-                "--ignore-submodules=none", "--", ".", without_smoke_data},
+                "--ignore-submodules=none", "--", ".", exclude_check_scratch},
                to_file);
   const auto text = read_regular_file(listing, status_bytes_max);
   std::error_code ignored;
@@ -173,8 +175,9 @@ tl::expected<UnsavedWork, std::string> look_for_unsaved_work(const fs::path& pat
   if (!status.ok) return tl::unexpected("git status: " + status.message);
   if (!text) return tl::unexpected(text.error().message);
 
-  UnsavedWork work = work_in(*text);
-  if (commit_at(path, "HEAD^{commit}").empty()) return work;  // a branch without a commit
+  UnsavedWork work = parse_status(*text);
+  // an unborn branch has no commits to lose
+  if (commit_at(path, "HEAD^{commit}").empty()) return work;
   std::vector<std::string> arguments{"rev-list", "--max-count=1", "HEAD", "--not", "--glob=refs/*"};
   if (merges_can_be_remade) arguments.insert(arguments.begin() + 1, "--no-merges");
   const GitOutcome unnamed = git_here(path, std::move(arguments));

@@ -1,5 +1,6 @@
-// What would be lost with a worktree, and keeping it: as a commit that refs/signalbox/rescue/<run
-// id> names, made beside the worktree's own index, without hooks and without touching a branch.
+// Finds the work that would be lost with a worktree, and keeps it as a commit named by
+// refs/signalbox/rescue/<run id>. The commit is made on an index of its own, without hooks and
+// without changing a branch.
 #pragma once
 
 #include <filesystem>
@@ -10,26 +11,28 @@
 namespace signalbox {
 
 struct UnsavedWork {
-  bool uncommitted = false;      // tracked or untracked files, not ignored ones
-  bool unnamed_commits = false;  // the worktree's HEAD has some that no ref reaches
-  std::string cannot_be_kept;    // why not, where a commit can't hold it; or empty
+  bool uncommitted = false;      // changed or untracked files; ignored files don't count
+  bool unnamed_commits = false;  // HEAD has commits that no ref reaches
+  std::string cannot_be_kept;    // why a commit can't hold the work; or empty
 
   [[nodiscard]] bool any() const { return uncommitted || unnamed_commits; }
 };
 
-// `path` is the top of a worktree. Merge commits that no ref reaches don't count with
-// `merges_can_be_remade`. Else a sentence that says why it can't be told.
-tl::expected<UnsavedWork, std::string> look_for_unsaved_work(const std::filesystem::path& path,
-                                                             bool merges_can_be_remade);
+// Inspects the worktree whose top directory is `path`. With `merges_can_be_remade`, merge commits
+// that no ref reaches don't count. Blocks on git. Error: a sentence that says why the state can't
+// be determined.
+tl::expected<UnsavedWork, std::string> find_unsaved_work(const std::filesystem::path& path,
+                                                         bool merges_can_be_remade);
 
-// Keeps all of it and gives the ref. Again, after a crash or with more work: the ref has the newest
-// state and, as parents, the states before. What was staged and then changed again is a parent,
-// too. Else a sentence that says why it isn't kept.
+// Commits all unsaved work and returns the name of the rescue ref. May be repeated after a crash or
+// with more work: the ref then names the newest state, with the earlier states as parents. Content
+// that was staged and then changed again is a parent, too. Blocks on git. Error: a sentence that
+// says why the work isn't kept.
 tl::expected<std::string, std::string> rescue_work(const std::filesystem::path& path,
                                                    const std::string& run_id,
                                                    const std::string& branch);
 
-// "refs/signalbox/rescue/<run id>".
+// Returns "refs/signalbox/rescue/<run id>".
 std::string rescue_ref_of(const std::string& run_id);
 
 }  // namespace signalbox

@@ -7,8 +7,8 @@
 namespace signalbox {
 namespace {
 
-// The rest of `line` behind `word`, or nothing.
-bool take_word(std::string_view line, std::string_view word, std::string_view& rest) {
+// Sets `rest` to what follows `word` in the line; returns false if the line doesn't start with it.
+bool strip_prefix(std::string_view line, std::string_view word, std::string_view& rest) {
   if (!line.starts_with(word)) return false;
   rest = line.substr(word.size());
   return true;
@@ -16,7 +16,7 @@ bool take_word(std::string_view line, std::string_view word, std::string_view& r
 
 }  // namespace
 
-std::vector<ListedWorktree> worktrees_in(std::string_view text) {
+std::vector<ListedWorktree> parse_worktree_list(std::string_view text) {
   constexpr std::string_view heads = "refs/heads/";
   std::vector<ListedWorktree> worktrees;
   while (!text.empty()) {
@@ -24,13 +24,13 @@ std::vector<ListedWorktree> worktrees_in(std::string_view text) {
     const std::string_view line = text.substr(0, end);
     text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
     std::string_view rest;
-    if (take_word(line, "worktree ", rest)) {
+    if (strip_prefix(line, "worktree ", rest)) {
       worktrees.push_back({std::filesystem::path(rest), {}, {}, false});
     } else if (worktrees.empty()) {
       continue;
-    } else if (take_word(line, "HEAD ", rest)) {
+    } else if (strip_prefix(line, "HEAD ", rest)) {
       worktrees.back().head = rest;
-    } else if (take_word(line, "branch ", rest)) {
+    } else if (strip_prefix(line, "branch ", rest)) {
       if (rest.starts_with(heads)) rest.remove_prefix(heads.size());
       worktrees.back().branch = rest;
     } else if (line == "bare") {
@@ -47,11 +47,11 @@ tl::expected<std::vector<ListedWorktree>, std::string> list_worktrees(
     return tl::unexpected("can't list the worktrees of " + repository.string() + ": " +
                           listed.message);
   }
-  return worktrees_in(listed.output);
+  return parse_worktree_list(listed.output);
 }
 
 bool is_unfinished_worktree(const std::filesystem::path& own_git_directory) {
-  // git holds this lock from the first file of a worktree to the end of its checkout.
+  // git holds this lock while it creates a worktree, until the checkout is complete.
   std::ifstream lock(own_git_directory / "locked");
   std::string reason;
   return std::getline(lock, reason) && reason == "initializing";

@@ -1,4 +1,4 @@
-// The worktrees of a repository, as `git worktree list` has them.
+// The worktrees of a repository, as `git worktree list` reports them.
 #pragma once
 
 #include <filesystem>
@@ -12,20 +12,21 @@ namespace signalbox {
 
 struct ListedWorktree {
   std::filesystem::path path;
-  std::string head;    // a commit; empty of a bare repository
-  std::string branch;  // without refs/heads/; empty where it is on none
+  std::string head;    // commit hash; empty for a bare repository
+  std::string branch;  // without refs/heads/; empty if no branch is checked out
   bool bare = false;
 };
 
-// The first one is the repository itself. Else a sentence that says what is wrong.
+// Lists the worktrees; the first one is the repository itself. Blocks on git. Error: a sentence
+// with git's reason.
 tl::expected<std::vector<ListedWorktree>, std::string> list_worktrees(
     const std::filesystem::path& repository);
 
-// Of the text of `git worktree list --porcelain -z`.
-std::vector<ListedWorktree> worktrees_in(std::string_view text);
+// Parses the output of `git worktree list --porcelain -z`.
+std::vector<ListedWorktree> parse_worktree_list(std::string_view text);
 
-// Whether `git worktree add` is at it or was killed at it, by the worktree's own git directory:
-// then nobody has worked in it yet.
+// Returns whether `git worktree add` is still creating this worktree or was killed while it did.
+// Takes the worktree's own git directory. Nobody has worked in an unfinished worktree yet.
 bool is_unfinished_worktree(const std::filesystem::path& own_git_directory);
 
 }  // namespace signalbox

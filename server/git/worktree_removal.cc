@@ -5,11 +5,11 @@
 
 #include "domain/ids.h"
 #include "domain/try.h"
+#include "server/git/check_scratch.h"
 #include "server/git/git_command.h"
 #include "server/git/path_facts.h"
 #include "server/git/repository_lock.h"
 #include "server/git/run_branch.h"
-#include "server/git/smoke_data.h"
 #include "server/git/tree_removal.h"
 #include "server/git/unsaved_work.h"
 #include "server/git/worktree_list.h"
@@ -29,8 +29,8 @@ GitOutcome git_in(const fs::path& directory, std::vector<std::string> arguments)
   return git(directory, std::move(arguments), options);
 }
 
-// Takes the worktree off git's list; its directory is gone from its place by then.
-tl::expected<void, std::string> forget(const RemovalRequest& request) {
+// Removes the worktree from git's list. Its directory has already been renamed away.
+tl::expected<void, std::string> unregister(const RemovalRequest& request) {
   const auto is_listed = [&]() -> tl::expected<bool, std::string> {
     const auto listed = TRY(list_worktrees(request.repository));
     return std::any_of(listed.begin(), listed.end(), [&](const ListedWorktree& each) {
@@ -45,16 +45,16 @@ tl::expected<void, std::string> forget(const RemovalRequest& request) {
   return tl::unexpected("git worktree remove: " + removed.message);
 }
 
-// What is at the path, if it is something that may be removed as a worktree.
-enum class Standing { worktree, unfinished, empty_directory };
+// The kinds of path that may be removed as a worktree.
+enum class PathKind { worktree, unfinished, empty_directory };
 
-tl::expected<Standing, std::string> look_at(const RemovalRequest& request) {
+tl::expected<PathKind, std::string> classify_path(const RemovalRequest& request) {
   std::error_code error;
   const std::string path = request.path.string();
   if (!fs::is_directory(fs::symlink_status(request.path, error))) {
     return tl::unexpected(path + " is not a directory");
   }
-  if (fs::is_empty(request.path, error)) return Standing::empty_directory;
+  if (fs::is_empty(request.path, error)) return PathKind::empty_directory;
   const GitOutcome top = git_in(request.path, {"rev-parse", "--show-toplevel"});
   const fs::path ours = common_git_directory(request.repository);
   if (!top.ok || resolved_path(top.line()) != resolved_path(request.path) || ours.empty() ||
@@ -64,13 +64,14 @@ tl::expected<Standing, std::string> look_at(const RemovalRequest& request) {
   const fs::path own = git_in(request.path, {"rev-parse", "--absolute-git-dir"}).line();
   if (own.empty() || resolved_path(own) == ours)
     return tl::unexpected(path + " is the repository itself");
-  return is_unfinished_worktree(own) ? Standing::unfinished : Standing::worktree;
+  return is_unfinished_worktree(own) ? PathKind::unfinished : PathKind::worktree;
 }
 
-// The rescue ref, or empty where there was nothing to keep; else why it has to stay.
+// Keeps unsaved work. Returns the rescue ref, or an empty string if there was nothing to keep.
+// Error: why the worktree has to stay.
 tl::expected<std::string, std::string> keep_unsaved(const RemovalRequest& request) {
   const bool is_merge = request.path.filename().string().starts_with("merge-");
-  const auto work = TRY(look_for_unsaved_work(request.path, is_merge));
+  const auto work = TRY(find_unsaved_work(request.path, is_merge));
   if (!work.any()) return std::string();
   if (!request.rescue_unsaved) {
     return tl::unexpected(std::string(work.uncommitted ? "it has uncommitted work"
@@ -84,17 +85,17 @@ tl::expected<std::string, std::string> keep_unsaved(const RemovalRequest& reques
   return ref;
 }
 
-// The ref of an earlier call, or empty.
+// Returns the rescue ref if this or an earlier call made it; else an empty string.
 std::string rescued_before(const RemovalRequest& request) {
   const std::string ref = rescue_ref_of(request.run_id);
   return git_in(request.repository, {"show-ref", "--verify", "--quiet", ref}).ok ? ref : "";
 }
 
-// All that comes after the directory has left its place; nothing of it can lose work.
+// Does the steps after the directory was renamed away; none of them can lose work.
 RemovalOutcome finish(const RemovalRequest& request, Removal result) {
   RemovalOutcome outcome{result, rescued_before(request), {}};
-  if (auto forgotten = forget(request); !forgotten) {
-    return left(forgotten.error(), outcome.rescue_ref);
+  if (auto unregistered = unregister(request); !unregistered) {
+    return left(unregistered.error(), outcome.rescue_ref);
   }
   git_in(request.repository,
          {"-c", "core.hooksPath=/dev/null", "update-ref", "-d", base_ref_of(request.run_id)});
@@ -116,10 +117,11 @@ RemovalOutcome remove_worktree(const RemovalRequest& request) {
     return finish(request, is_there(pending_delete) ? Removal::removed : Removal::nothing_there);
   }
   if (auto gone = remove_tree(pending_delete); !gone) return left(gone.error());
-  const auto standing = look_at(request);
-  if (!standing) return left(standing.error());
-  if (*standing == Standing::worktree) {
-    if (auto gone = remove_tree(request.path / smoke_data_name); !gone) return left(gone.error());
+  const auto kind = classify_path(request);
+  if (!kind) return left(kind.error());
+  if (*kind == PathKind::worktree) {
+    if (auto gone = remove_tree(request.path / check_scratch_name); !gone)
+      return left(gone.error());
     if (auto kept = keep_unsaved(request); !kept) return left(kept.error());
   }
   std::error_code error;

@@ -1,4 +1,4 @@
-// The end of a run's worktree: what is in it and nowhere else is kept, then it goes.
+// Removes a run's worktree, after keeping the work that exists nowhere else.
 #pragma once
 
 #include <filesystem>
@@ -8,33 +8,35 @@ namespace signalbox {
 
 struct RemovalRequest {
   std::filesystem::path repository;  // absolute
-  std::filesystem::path path;        // of the worktree; absolute
+  std::filesystem::path path;        // the worktree's directory; absolute
   std::string run_id;
-  std::string branch;          // of the run, for who finds the rescued work
-  bool run_live = false;       // then nothing is removed
-  bool rescue_unsaved = true;  // false: a worktree with unsaved work is left instead
+  std::string branch;          // the run's branch, named in the rescue commit's message
+  bool run_live = false;       // true: nothing is removed
+  bool rescue_unsaved = true;  // false: a worktree with unsaved work is left as it is
 };
 
 enum class Removal {
   removed,
   nothing_there,
-  left,  // all of it or some of it: see `reason`
+  left,  // the worktree or a part of it remains: see `reason`
 };
 
 struct RemovalOutcome {
   Removal result = Removal::left;
-  std::string rescue_ref;  // where its unsaved work is, or empty
-  std::string reason;      // of one that is left: a sentence
+  std::string rescue_ref;  // the ref that holds its unsaved work, or empty
+  std::string reason;      // a sentence, if the result is `left`
 };
 
-// Removes the worktree and all that git knows of it; the branch stays. `.smoke-data` in it goes
-// first. Uncommitted work, tracked or not, is committed to refs/signalbox/rescue/<run id> before;
-// what git ignores isn't kept. Left are: the worktree of a run that goes on, what isn't a worktree
-// of this repository or is the repository itself, and work that a commit can't hold (a repository
-// within, a changed submodule).
+// Removes the worktree and git's record of it; the branch stays. `.smoke-data` in it is removed
+// first. Uncommitted work, tracked or not, is committed to refs/signalbox/rescue/<run id> before
+// the removal. Ignored files aren't kept.
 //
-// Blocks, for as long as git does: each of its calls is bounded by removal_git_ms_max. May be
-// called again after a crash at any point, and gives then what it would have given. Any thread.
+// Three kinds are left: the worktree of a live run; a path that isn't a worktree of this repository
+// or is the repository itself; and work that a commit can't hold (a nested repository, a changed
+// submodule).
+//
+// Blocks for as long as git does: each git call is bounded by removal_git_ms_max. May be called
+// again after a crash at any point, with the same result. Any thread.
 RemovalOutcome remove_worktree(const RemovalRequest& request);
 
 }  // namespace signalbox

@@ -20,7 +20,7 @@ std::filesystem::path ArtifactStore::path_of(const Digest& sha256) const {
 Stored<Artifact> ArtifactStore::put(const std::string& name, const std::string& media_type,
                                     std::string_view content) {
   Artifact artifact{name, media_type, content.size(), sha256(content)};
-  // A blob that is there is compared, not trusted: putting it again heals a damaged one.
+  // An existing blob is compared with the content, so that storing it again repairs a damaged one.
   if (const auto present = get(artifact.sha256); present && *present == content) return artifact;
 
   const std::filesystem::path path = path_of(artifact.sha256);

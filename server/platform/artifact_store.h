@@ -1,7 +1,9 @@
-// Files by their content: <data>/artifacts/sha256/<first two digits>/<the other sixty-two>.
+// The content-addressed store of artifacts: <data>/artifacts/sha256/<first two digits>/<other
+// sixty-two digits>.
 //
 // A blob is written once, atomically (temporary file, fsync, rename, fsync of the directory),
-// before the event that names it. A crash in between leaves a blob that nobody names: harmless.
+// before the event that names it. A crash in between leaves a blob that no event names, which is
+// harmless.
 #pragma once
 
 #include <filesystem>
@@ -17,12 +19,16 @@ class ArtifactStore {
  public:
   explicit ArtifactStore(std::filesystem::path root);  // <data>/artifacts
 
-  // Any thread. `io` or `full` where the disk refuses.
+  // Stores the content and returns its name, media type, size and digest. Content that is already
+  // stored isn't written again. Blocks on the disk. Any thread. Errors: `full` or `io` where the
+  // disk refuses.
   Stored<Artifact> put(const std::string& name, const std::string& media_type,
                        std::string_view content);
 
-  // The content, after its digest was checked: `not_found`, or `damaged` if it isn't what was put.
+  // Returns the content after checking its digest. Blocks on the disk. Any thread. Errors:
+  // `not_found`; `damaged` if the content isn't what was stored.
   [[nodiscard]] Stored<std::string> get(const Digest& sha256) const;
+  // Returns the path of the blob with this digest, whether it exists or not.
   [[nodiscard]] std::filesystem::path path_of(const Digest& sha256) const;
 
  private:

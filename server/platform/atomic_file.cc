@@ -72,6 +72,7 @@ Stored<std::string> read_regular_file(int descriptor, const std::filesystem::pat
   if (static_cast<std::uint64_t>(status.st_size) > bytes_max) return refuse(too_long);
 
   std::string content;
+  // + 1: one read() can find growth or the end
   content.resize(static_cast<std::size_t>(status.st_size) + 1);  // + 1: sees growth, and the end
   std::size_t length = 0;
   while (true) {

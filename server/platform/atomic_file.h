@@ -1,8 +1,8 @@
-// Files that are there completely or not at all, whenever the process or the machine dies; and that
-// several processes may write at the same time, which store/durable_file.h doesn't allow for.
+// Files that exist completely or not at all, whenever the process or the machine dies. Several
+// processes may write the same path at the same time, which store/durable_file.h doesn't support.
 //
 // Errors: `full` for no space or quota, `not_found` for a missing path, `io` for the rest. Files
-// get mode 0600, directories 0700. Any thread.
+// get mode 0600, directories 0700. All functions block on the disk. Any thread.
 #pragma once
 
 #include <cstddef>
@@ -14,18 +14,19 @@
 
 namespace signalbox {
 
-// Replaces `path` (absolute): a temporary file in the same directory, fsync, rename, fsync of the
-// directory.
+// Replaces `path` (absolute) through a temporary file in the same directory: fsync, rename, fsync
+// of the directory.
 Stored<void> write_file_atomically(const std::filesystem::path& path, std::string_view content);
 
-// mkdir -p of an absolute path; each directory that it makes is durable when it returns.
+// Creates an absolute directory and its missing parents. Each directory that it creates is durable
+// when it returns.
 Stored<void> make_directories(const std::filesystem::path& directory);
 
-// The content of a regular file of at most `bytes_max` bytes. A symbolic link, another kind of file
-// or a longer file is `io`.
+// Returns the content of a regular file of at most `bytes_max` bytes. A symbolic link, another kind
+// of file or a longer file is the error `io`.
 Stored<std::string> read_regular_file(const std::filesystem::path& path, std::size_t bytes_max);
 
-// As above, from an open file; `path` is for the message.
+// Like the function above, but reads an open file; `path` is for the error message.
 Stored<std::string> read_regular_file(int descriptor, const std::filesystem::path& path,
                                       std::size_t bytes_max);
 

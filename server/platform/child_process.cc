@@ -22,15 +22,16 @@
 namespace signalbox {
 namespace {
 
-// poll() runs on a clock that stops while the machine sleeps, and a pidfd isn't there on every
-// kernel; so nothing is waited for longer than this without another look.
-constexpr std::int64_t look_interval_ms = 1000;
-constexpr std::int64_t unnoticed_interval_ms = 20;
-// How often new descendants are looked for, which isn't for free.
-constexpr std::int64_t terminating_interval_ms = 100;
-constexpr std::int64_t killing_interval_ms = 20;
+// poll() runs on a clock that stops while the machine sleeps, and not every kernel has pidfds. So
+// no poll() lasts longer than this.
+constexpr std::int64_t poll_interval_ms_max = 1000;
+constexpr std::int64_t poll_interval_without_notices_ms = 20;
+// How often new descendants are searched for; a search reads /proc.
+constexpr std::int64_t terminating_scan_interval_ms = 100;
+constexpr std::int64_t killing_scan_interval_ms = 20;
 constexpr int reads_per_round_max = 16;
-// After its end: what it left in the pipes, and no more, as a survivor may still write.
+// Bounds the reading after the program's end to what is in the pipes, since a survivor may write
+// on.
 constexpr int reads_at_end_max = 64;
 
 class FileActions {
@@ -94,14 +95,16 @@ std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
   return pointers;
 }
 
-// Memory as a file: read by the program at its own pace, and nobody has to write while it does.
-FileDescriptor file_of(const std::string& text) {
+// Returns the text as a file in memory: the program reads it at its own pace, and no thread has to
+// feed it.
+FileDescriptor memory_file(const std::string& text) {
   FileDescriptor file(::memfd_create("input", MFD_CLOEXEC));
   if (!file || !write_all(file, text) || ::lseek(file.get(), 0, SEEK_SET) != 0) return {};
   return file;
 }
 
-// The pid of the new child, or the errno of what failed. `descriptors` are its first three.
+// Returns the pid of the new child. `descriptors` are its stdin, stdout and stderr; -1 means
+// /dev/null. Error: the errno of the failed step.
 tl::expected<pid_t, int> spawn(const ChildProcess::Settings& settings,
                                const std::array<int, 3>& descriptors) {
   FileActions actions;
@@ -124,7 +127,7 @@ tl::expected<pid_t, int> spawn(const ChildProcess::Settings& settings,
   return pid;
 }
 
-sigset_t only_child_signal() {
+sigset_t child_signal_set() {
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGCHLD);
@@ -147,7 +150,7 @@ void ChildProcess::Stream::read(int reads_max) {
   for (int reads = 0; pipe && reads < reads_max; ++reads) {
     const ssize_t got = ::read(pipe.get(), buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return;  // nothing there now
+    if (got < 0) return;  // nothing to read now
     if (got == 0) {
       pipe = {};
       return;
@@ -161,7 +164,7 @@ tl::expected<ChildProcess, int> ChildProcess::start(Settings settings) {
   std::array<int, 3> descriptors{-1, settings.stdout_descriptor, settings.stderr_descriptor};
   FileDescriptor input;
   if (settings.input) {
-    input = file_of(*settings.input);
+    input = memory_file(*settings.input);
     if (!input) return tl::unexpected(errno);
     descriptors[0] = input.get();
   }
@@ -181,7 +184,7 @@ tl::expected<ChildProcess, int> ChildProcess::start(Settings settings) {
   child.identity_.pid = pid;
   if (const auto process = read_process(pid)) child.identity_ = process->identity;
   if (settings.reach == Reach::descendants) {
-    const sigset_t signals = only_child_signal();
+    const sigset_t signals = child_signal_set();
     child.end_notices_ = FileDescriptor(::signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC));
   } else {
     child.end_notices_ = open_process(child.identity_);
@@ -219,7 +222,8 @@ bool ChildProcess::await_end(std::int64_t deadline_ms) {
 
 void ChildProcess::wait(std::int64_t deadline_ms, int also) {
   const std::int64_t interval_ms = std::clamp<std::int64_t>(
-      deadline_ms - now_ms(), 0, end_notices_ ? look_interval_ms : unnoticed_interval_ms);
+      deadline_ms - now_ms(), 0,
+      end_notices_ ? poll_interval_ms_max : poll_interval_without_notices_ms);
   std::array<pollfd, 4> polled{{{end_notices_.get(), POLLIN, 0},
                                 {also, POLLIN, 0},
                                 {streams_[0].pipe.get(), POLLIN, 0},
@@ -242,7 +246,7 @@ ChildProcess::Ending ChildProcess::end(std::int64_t grace_ms) {
 ChildProcess::Ending ChildProcess::end_group(std::int64_t grace_ms) {
   ::kill(-identity_.pid, SIGTERM);
   bool gone = await_end(now_ms() + grace_ms);
-  // Also where the program has gone by then: what it started is still there, and so is its group.
+  // Sent even if the program has ended: other processes of its group may be left.
   ::kill(-identity_.pid, SIGKILL);
   gone = gone || await_end(now_ms() + kill_patience_ms);
   return {0, gone ? std::vector<std::int32_t>() : std::vector<std::int32_t>{identity_.pid}};
@@ -254,19 +258,20 @@ ChildProcess::Ending ChildProcess::end_descendants(std::int64_t grace_ms) {
   for (const int signal : {SIGTERM, SIGKILL}) {
     const bool killing = signal == SIGKILL;
     const std::int64_t deadline_ms = now_ms() + (killing ? kill_patience_ms : grace_ms);
-    for (std::int64_t next_look_ms = 0;;) {
+    for (std::int64_t next_scan_ms = 0;;) {
       has_ended();
       if (none_left_) return ending;
-      if (now_ms() >= next_look_ms) {
+      if (now_ms() >= next_scan_ms) {
         for (const ProcessIdentity& descendant : descendants_of(::getpid())) {
           const bool is_new = signaled.insert(descendant).second;
           if (is_new && descendant != identity_) ++ending.others_signaled;
           if (is_new || killing) send_signal(descendant, signal);
         }
-        next_look_ms = now_ms() + (killing ? killing_interval_ms : terminating_interval_ms);
+        next_scan_ms =
+            now_ms() + (killing ? killing_scan_interval_ms : terminating_scan_interval_ms);
       }
       if (now_ms() >= deadline_ms) break;
-      wait(std::min(deadline_ms, next_look_ms));
+      wait(std::min(deadline_ms, next_scan_ms));
     }
   }
   for (const ProcessIdentity& survivor : descendants_of(::getpid())) {
@@ -286,7 +291,7 @@ std::optional<std::int32_t> ChildProcess::signal() const {
 }
 
 void become_reaper() {
-  const sigset_t signals = only_child_signal();
+  const sigset_t signals = child_signal_set();
   ::sigprocmask(SIG_BLOCK, &signals, nullptr);
   ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 }

@@ -1,9 +1,10 @@
-// One program that this process runs: started by its argv, read while it runs, and seen to its end.
+// One child process: started by its argv, read while it runs, and waited for.
 //
-// It inherits nothing but what is named here: default signal handlers, an empty signal mask, no
-// descriptor above 2. What makes callers differ (a cancel, a pause, a result in the output) is the
-// condition of their own loop around has_ended() and wait(). `signalbox lock exec` has no part in
-// this: its command inherits everything, and dies with us (tools/lock/lock_child.h).
+// The child inherits only what is named here, with default signal handlers, an empty signal mask
+// and no descriptor above 2. Callers differ in why they stop waiting (a cancel, a pause, a result
+// in the output); that condition belongs in their own loop around has_ended() and wait().
+// `signalbox lock exec` doesn't use this class: its command inherits everything and dies with its
+// parent (tools/lock/lock_child.h).
 #pragma once
 
 #include <sys/types.h>
@@ -27,73 +28,78 @@ namespace signalbox {
 
 class ChildProcess {
  public:
+  // Receives output in the order of the stream. Called on the thread that waits for the child.
   using Sink = std::function<void(std::string_view bytes)>;
 
   enum class Group { of_caller, own, own_session };
-  // Who is waited for and ended with the program.
+  // The processes that are waited for and ended together with the program.
   enum class Reach {
-    group,        // its process group; any thread of any process
+    group,        // its process group; usable on any thread of any process
     descendants,  // all its descendants, whatever their session or group: see become_reaper()
   };
 
   struct Settings {
     std::vector<std::string> argv;   // argv[0] without a slash is looked up in the caller's PATH
-    std::filesystem::path cwd = {};  // empty: the caller's
-    // "NAME=VALUE"; nothing: the caller's, without what the service manager set for it alone.
+    std::filesystem::path cwd = {};  // empty: the caller's working directory
+    // "NAME=VALUE". nullopt: the caller's environment without the service manager's variables.
     std::optional<std::vector<std::string>> environment = {};
-    std::optional<std::string> input = {};  // its stdin; nothing: /dev/null
-    // A stream goes to its sink, else to its descriptor, else to /dev/null.
+    std::optional<std::string> input = {};  // content of stdin; nullopt: /dev/null
+    // Each stream goes to its sink; without one to its descriptor; without either to /dev/null.
     Sink stdout_sink = {};
     Sink stderr_sink = {};
     int stdout_descriptor = -1;
     int stderr_descriptor = -1;
-    bool stderr_as_stdout = false;  // one pipe for both, which keeps their order
+    bool stderr_as_stdout = false;  // uses one pipe for both, which keeps their order
     Group group = Group::own;
     Reach reach = Reach::group;
   };
 
+  // What end() did.
   struct Ending {
     std::uint64_t others_signaled = 0;    // processes other than the program
-    std::vector<std::int32_t> survivors;  // of KILL
+    std::vector<std::int32_t> survivors;  // pids that outlived KILL
   };
 
-  // A deadline that never comes.
+  // A deadline that never passes.
   static constexpr std::int64_t never_ms = std::numeric_limits<std::int64_t>::max();
 
-  // Gives the errno of what failed: pipe, fork, chdir or exec.
+  // Starts the program. Error: the errno of the failed step (pipe, fork, chdir or exec).
   static tl::expected<ChildProcess, int> start(Settings settings);
 
-  // On the boot clock, as every deadline here.
+  // Returns milliseconds on the boot clock, on which every deadline here is given.
   static std::int64_t now_ms();
 
-  // Reaps what has ended. True once the program itself has; its descendants may be left.
+  // Reaps ended children and returns whether the program itself has ended. Its descendants may
+  // still run. Doesn't block.
   bool has_ended();
 
-  // Blocks until the program has ended (true) and its output is read, or the deadline (false). What
-  // it left running may still hold the pipes: that isn't waited for.
+  // Blocks until the program has ended and its output is read (returns true), or until the deadline
+  // (false). Descendants that still hold the pipes aren't waited for.
   bool await_end(std::int64_t deadline_ms = never_ms);
 
-  // Blocks until there is output, which the sinks get, a process has ended, or `also` is readable;
-  // at most until the deadline. May return early: poll() stops while the machine sleeps.
+  // Blocks until there is output (passed to the sinks), a process has ended, `also` is readable, or
+  // the deadline has passed. May return early, because poll() stops while the machine sleeps.
   void wait(std::int64_t deadline_ms, int also = -1);
 
-  // TERM, after `grace_ms` KILL, to all within reach, also after the program's own end; the sinks
-  // get what they write. A group's grace is over as soon as the program itself has ended. Blocks
-  // for up to `grace_ms` + kill_patience_ms; what has not ended then can't be killed. For a program
-  // that has a group or session of its own.
+  // Ends all processes within reach with TERM and, after `grace_ms`, KILL, even if the program
+  // itself has already ended. Their output goes to the sinks. A group's grace is over as soon as
+  // the program itself has ended. Blocks for up to `grace_ms` + kill_patience_ms; a process that
+  // has not ended by then can't be killed. Requires that the program has a group or session of its
+  // own.
   Ending end(std::int64_t grace_ms);
 
   [[nodiscard]] pid_t pid() const { return identity_.pid; }
-  // Of the program, once it has ended; neither, if somebody else took its end.
+  // Return how the program ended; one of them has a value after its end. Both are empty if other
+  // code in this process reaped it.
   [[nodiscard]] std::optional<std::int32_t> exit_code() const;
   [[nodiscard]] std::optional<std::int32_t> signal() const;
 
  private:
   struct Stream {
-    FileDescriptor pipe;  // the end that is read
+    FileDescriptor pipe;  // the read end
     Sink sink;
 
-    // The end that the program writes to; nothing if there can't be a pipe.
+    // Creates the pipe and returns its write end; not open if there can't be a pipe.
     FileDescriptor open(Sink to);
     void read(int reads_max);
   };
@@ -107,32 +113,36 @@ class ChildProcess {
   Group group_ = Group::own;
   Reach reach_ = Reach::group;
   std::array<Stream, 2> streams_;
-  FileDescriptor end_notices_;  // readable when a process may have ended, where that can be had
+  // signalfd or pidfd: readable when a process may have ended; not open if unavailable
+  FileDescriptor end_notices_;
   bool ended_ = false;
-  bool none_left_ = false;  // within reach, as far as that can be waited for
+  bool none_left_ = false;  // no process within reach is left, as far as waitpid() can know
   std::optional<int> status_;
 };
 
 // Makes this process the reaper of all its descendants and blocks SIGCHLD, as Reach::descendants
-// requires: an orphan becomes our child, so that having no child proves that no descendant is left.
-// Before the process has threads; it may have no children but the one that it supervises.
+// requires. An orphaned descendant then becomes a child of this process, so that having no child
+// proves that no descendant is left. Call it before the process has threads. The process may have
+// no children but the one that it supervises.
 void become_reaper();
 
-// Whether the errno of a start that failed says that the machine had no room at the time.
+// Returns whether the errno of a failed start means a temporary shortage of the machine, such as
+// EAGAIN or ENOMEM.
 bool is_transient_start_error(int error);
 
-// The first and the last bytes of a stream of any length.
+// Keeps the first and the last bytes of a stream of any length.
 class BoundedOutput {
  public:
   BoundedOutput(std::size_t head_bytes_max, std::size_t tail_bytes_max)
       : head_bytes_max_(head_bytes_max), tail_bytes_max_(tail_bytes_max) {}
 
   void add(std::string_view bytes);
+  // Returns a sink that calls add(); this object must outlive it.
   ChildProcess::Sink sink() {
     return [this](std::string_view bytes) { add(bytes); };
   }
   [[nodiscard]] const std::string& head() const { return head_; }
-  // Of what came after the head.
+  // Returns the last bytes of what followed the head.
   [[nodiscard]] std::string_view tail() const;
   [[nodiscard]] std::uint64_t stream_bytes() const { return stream_bytes_; }
 

@@ -1,4 +1,4 @@
-// Time and identity come from here and nowhere else, so that a simulation can bring its own.
+// The only source of time and of random identifiers, so that a simulation can replace both.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,10 @@ namespace signalbox {
 class Clock {
  public:
   virtual ~Clock() = default;
-  // UTC, for people and for records.
+  // Returns UTC time in nanoseconds since the Unix epoch, for people and for records. It can jump.
   [[nodiscard]] virtual std::int64_t wall_ns() const = 0;
-  // Never jumps and goes on while the machine sleeps (CLOCK_BOOTTIME), for leases and timeouts.
+  // Returns nanoseconds on CLOCK_BOOTTIME, which never jumps and continues while the machine
+  // sleeps. For leases and timeouts.
   [[nodiscard]] virtual std::int64_t monotonic_ns() const = 0;
 };
 
@@ -25,13 +26,13 @@ class SystemClock final : public Clock {
 class IdSource {
  public:
   virtual ~IdSource() = default;
-  // RFC 9562 version 7: its first 48 bits are `wall_ns` in milliseconds.
+  // Returns a UUID of version 7 (RFC 9562): its first 48 bits are `wall_ns` in milliseconds.
   virtual Uuid next_run_id(std::int64_t wall_ns) = 0;
-  // RFC 9562 version 4.
+  // Returns a UUID of version 4 (RFC 9562).
   virtual Uuid next_span_id() = 0;
 };
 
-// From the kernel's random source, drawn in blocks.
+// Draws from OpenSSL's random generator (RAND_bytes), in blocks. Not thread-safe.
 class RandomIdSource final : public IdSource {
  public:
   Uuid next_run_id(std::int64_t wall_ns) override;

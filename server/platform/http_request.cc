@@ -23,8 +23,9 @@ Handle new_handle() {
   return handle;
 }
 
-// Gives less than it was offered where there is too much: curl ends the transfer then.
-std::size_t take_body(char* data, std::size_t size, std::size_t count, void* to) {
+// libcurl's write callback (CURLOPT_WRITEFUNCTION). Returns less than it was given if the body is
+// too long, which makes libcurl end the transfer.
+std::size_t append_body(char* data, std::size_t size, std::size_t count, void* to) {
   auto& body = *static_cast<std::string*>(to);
   if (body.size() + size * count > http_body_bytes_max) return 0;
   body.append(data, size * count);
@@ -48,9 +49,9 @@ bool same_origin(const std::string& a, const std::string& b) {
   return true;
 }
 
-// What curl calls while it waits: other than 0 ends the transfer.
-int ask_whether_given_up(void* request, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
-  return static_cast<const OutgoingRequest*>(request)->given_up() ? 1 : 0;
+// libcurl's progress callback (CURLOPT_XFERINFOFUNCTION): a value other than 0 ends the transfer.
+int on_progress(void* request, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
+  return static_cast<const OutgoingRequest*>(request)->is_canceled() ? 1 : 0;
 }
 
 struct Hop {
@@ -73,7 +74,8 @@ bool certainly_unsent(CURLcode code) {
   }
 }
 
-tl::expected<Hop, HttpFailure> send_once(const OutgoingRequest& request, const HttpTimes& times) {
+tl::expected<Hop, HttpFailure> send_once(const OutgoingRequest& request,
+                                         const HttpTimeouts& times) {
   const Handle handle = new_handle();
   CURL* const curl = handle.get();
   Hop hop;
@@ -91,13 +93,13 @@ tl::expected<Hop, HttpFailure> send_once(const OutgoingRequest& request, const H
   curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(times.connect_ms));
   curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, static_cast<long>(times.whole_ms));
   curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, why);
-  curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, &take_body);
+  curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, &append_body);
   curl_easy_setopt(curl, CURLOPT_WRITEDATA, &hop.response.body);
   curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, request.method.c_str());
   if (!request.trusted.empty()) curl_easy_setopt(curl, CURLOPT_CAINFO, request.trusted.c_str());
-  if (request.given_up) {
+  if (request.is_canceled) {
     curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
-    curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, &ask_whether_given_up);
+    curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, &on_progress);
     curl_easy_setopt(curl, CURLOPT_XFERINFODATA, &request);
   }
   if (!request.body.empty()) {
@@ -127,7 +129,7 @@ tl::expected<Hop, HttpFailure> send_once(const OutgoingRequest& request, const H
 }  // namespace
 
 tl::expected<HttpResponse, HttpFailure> send(const OutgoingRequest& request,
-                                             const HttpTimes& times) {
+                                             const HttpTimeouts& times) {
   OutgoingRequest next = request;
   for (int hops = 0; hops <= http_redirects_max; ++hops) {
     auto hop = TRY(send_once(next, times));
@@ -137,7 +139,7 @@ tl::expected<HttpResponse, HttpFailure> send(const OutgoingRequest& request,
     if (next.url.starts_with("https:") && !hop.redirect.starts_with("https:")) {
       return tl::unexpected(HttpFailure{"a redirect from https to http isn't followed", true});
     }
-    // Who the request is for is told to that one only.
+    // The headers may hold credentials: drop them when a redirect leaves the origin.
     if (!same_origin(request.url, hop.redirect)) next.headers.clear();
     next.method = "GET";
     next.url = hop.redirect;

@@ -1,6 +1,6 @@
-// One HTTP request to a job endpoint and its response, over libcurl.
+// One HTTP request and its response, over libcurl.
 //
-// It is separate so that what a status means (remote_endpoint.h) doesn't depend on a library.
+// It is separate so that the meaning of a status (remote_endpoint.h) doesn't depend on a library.
 #pragma once
 
 #include <cstddef>
@@ -23,42 +23,46 @@ struct OutgoingRequest {
   std::string url;
   std::vector<std::pair<std::string, std::string>> headers;
   std::string body;
-  std::string trusted = {};  // a file of certificates to trust instead of the system's, or empty
-  bool follow = true;        // a 303; else it is given back as any other redirect
-  // Asked about once a second; true ends the request as a failure.
-  std::function<bool()> given_up = nullptr;
+  std::string trusted = {};  // PEM file of certificates to trust instead of the system's; or empty
+  bool follow = true;        // follow a 303; false: return it like any other redirect
+  // Called about once a second during the transfer; true ends the request as a failure.
+  std::function<bool()> is_canceled = nullptr;
 };
 
 struct HttpResponse {
   long status = 0;
   std::string body;
-  std::optional<std::int64_t> retry_after_ms;  // of a Retry-After in seconds
+  // from the Retry-After header; empty if there is none
+  std::optional<std::int64_t> retry_after_ms;
 };
 
 struct HttpFailure {
   std::string message;
-  // False if it is certain that the server saw nothing of the request.
+  // False if the server certainly received nothing of the request.
   bool may_have_arrived = true;
 };
 
-struct HttpTimes {
+// Timeouts of one hop.
+struct HttpTimeouts {
   std::int64_t connect_ms = 10'000;
   std::int64_t whole_ms = 60'000;
 };
 
-// Blocks, at most times.whole_ms for each hop. A 303 is followed with GET, http_redirects_max
-// times; to another origin without the request's headers, never from https to http. Other
-// redirects are given back as they are. A longer body than http_body_bytes_max is a failure.
+// Sends the request and returns the response; blocks for at most times.whole_ms per hop. Any
+// thread. A 303 is followed with GET, at most http_redirects_max times: to another origin without
+// the request's headers, and never from https to http. Other redirects are returned as responses. A
+// body longer than http_body_bytes_max is a failure.
 tl::expected<HttpResponse, HttpFailure> send(const OutgoingRequest& request,
-                                             const HttpTimes& times);
+                                             const HttpTimeouts& times);
 
-// Where what is sent to a URL can be read.
+// Where data that is sent to a URL could be read.
 enum class UrlReach {
-  none,              // it is no http or https URL with a host
-  protected_,        // https
-  machine,           // http, of a loopback address
-  network_in_clear,  // http
+  none,              // the text is no http or https URL with a host
+  protected_,        // https: readable by the two ends only
+  machine,           // http to a loopback address: this machine only
+  network_in_clear,  // http to another host: readable on the way
 };
+// Returns the reach of a URL. Doesn't resolve names and doesn't block.
 UrlReach reach_of_url(const std::string& url);
 
 }  // namespace signalbox

@@ -12,7 +12,7 @@
 namespace signalbox {
 namespace {
 
-// Where there is no such socket, sd_journal_sendv() says that all is well, and nothing is written.
+// Without this socket, sd_journal_sendv() reports success although nothing is written.
 constexpr const char* journal_socket = "/run/systemd/journal/socket";
 
 int syslog_priority(spdlog::level::level_enum level) {
@@ -51,7 +51,7 @@ void JournalSink::sink_it_(const spdlog::details::log_msg& message) {
       ::sd_journal_sendv(vectors.data(), static_cast<int>(vectors.size())) == 0) {
     return;
   }
-  // What reads stderr in its place may know sd-daemon(3)'s prefixes.
+  // A program that reads stderr instead of the journal may understand the prefixes of sd-daemon(3).
   std::string line = "<" + std::to_string(priority) + ">";
   for (const char c : text) line.push_back(c == '\n' ? ' ' : c);
   for (const auto& [name, value] : fields_()) line += " " + name + "=" + value;

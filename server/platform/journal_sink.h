@@ -1,4 +1,5 @@
-// Lines as entries of the systemd journal, with their fields; on stderr where there is no journal.
+// An spdlog sink that writes lines as entries of the systemd journal, with fields. It writes to
+// stderr where there is no journal.
 #pragma once
 
 #include <functional>
@@ -10,12 +11,12 @@
 
 namespace signalbox {
 
-// Whether file descriptor 2 is the stream that JOURNAL_STREAM names (systemd.exec(5)).
+// Returns whether file descriptor 2 is the stream that JOURNAL_STREAM names (systemd.exec(5)).
 bool stderr_is_the_journal();
 
 class JournalSink final : public spdlog::sinks::base_sink<std::mutex> {
  public:
-  // `fields` gives what the line being written is about, as journal fields.
+  // Returns the journal fields of the line being written. Called on the logging thread.
   using Fields = std::function<std::vector<std::pair<std::string, std::string>>()>;
   explicit JournalSink(Fields fields) : fields_(std::move(fields)) {}
 

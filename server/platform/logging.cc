@@ -15,13 +15,13 @@
 namespace signalbox {
 namespace {
 
-// spdlog's messages have a text and no fields. Its sinks write on the thread that logs, so what the
-// line is about waits here for as long as it is written.
+// The subject of the line that this thread is writing. spdlog's messages have no custom fields, but
+// its sinks run on the logging thread, so they can read the subject here.
 thread_local const LogSubject* line_subject = nullptr;
 
 using LineFields = std::vector<std::pair<std::string, std::string>>;
 
-// Under short names, or with the journal's prefix and in capitals.
+// Returns the subject's fields under short names or under the journal's names.
 LineFields line_fields(bool for_journal) {
   LineFields fields;
   if (line_subject == nullptr) return fields;
@@ -52,7 +52,7 @@ void append(spdlog::memory_buf_t& out, std::string_view text) {
   out.append(text.data(), text.data() + text.size());
 }
 
-// spdlog's patterns don't escape, and a message may hold what a job said.
+// spdlog's patterns don't escape JSON, and a message may contain a job's output.
 class JsonLines final : public spdlog::formatter {
  public:
   void format(const spdlog::details::log_msg& message, spdlog::memory_buf_t& out) override {
@@ -78,7 +78,8 @@ class TextLines final : public spdlog::formatter {
     append(out, "Z ");
     append(out, {level.data(), level.size()});
     append(out, ": ");
-    for (const char c : message.payload) out.push_back(c == '\n' ? ' ' : c);  // a line is one event
+    // one message stays one line
+    for (const char c : message.payload) out.push_back(c == '\n' ? ' ' : c);
     for (const auto& [name, value] : line_fields(/*for_journal=*/false)) {
       append(out, " " + name + "=" + value);
     }

@@ -19,13 +19,14 @@
 namespace signalbox {
 namespace {
 
-// By number: the header of glibc 2.36 that declares these can't be used from C++.
+// System calls by number: the header of glibc 2.36 that declares the functions can't be used from
+// C++.
 int open_pidfd(pid_t pid) { return static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)); }
 bool send_to_pidfd(int pidfd, int signal) {
   return ::syscall(SYS_pidfd_send_signal, pidfd, signal, nullptr, 0) == 0;
 }
 
-// Nothing where the process has ended or may not be read.
+// Returns a file of /proc/<pid>; empty if the process has ended or the file may not be read.
 std::string read_proc_file(pid_t pid, const char* name) {
   const std::string path = "/proc/" + std::to_string(pid) + "/" + name;
   const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -58,7 +59,7 @@ bool has_entry(std::string_view environment, std::string_view entry) {
   return false;
 }
 
-// Every living process below one of `roots`, the roots included.
+// Returns every process below one of `roots`, and the roots themselves.
 std::set<pid_t> with_descendants(const std::vector<Process>& processes, std::set<pid_t> roots) {
   std::multimap<pid_t, pid_t> children;
   for (const Process& process : processes) {
@@ -86,7 +87,8 @@ std::vector<ProcessIdentity> living(const std::vector<Process>& processes,
   return found;
 }
 
-// Of all its threads. Nothing where the process has ended or the kernel keeps no such lists.
+// Returns the children of all the process's threads. Empty if the process has ended or the kernel
+// doesn't provide the lists (CONFIG_PROC_CHILDREN).
 std::optional<std::vector<pid_t>> children_of(pid_t pid) {
   std::vector<pid_t> children;
   bool known = false;
@@ -109,7 +111,7 @@ std::vector<ProcessIdentity> descendants_by_table(pid_t root) {
   return living(processes, wanted);
 }
 
-// Until all have ended, or the time is over.
+// Blocks until all have ended or the time is over.
 void await_end(const std::vector<ProcessIdentity>& processes, const Clock& clock,
                std::int64_t until_ns) {
   for (const ProcessIdentity& identity : processes) {
@@ -125,7 +127,8 @@ void await_end(const std::vector<ProcessIdentity>& processes, const Clock& clock
 
 std::optional<Process> read_process(pid_t pid) {
   const std::string text = read_proc_file(pid, "stat");
-  // The second field is the name in parentheses and may hold anything, so count from its end.
+  // The second field is the program's name in parentheses and may contain anything, so fields are
+  // counted from its end (proc(5)).
   const std::size_t name_end = text.rfind(')');
   if (name_end == std::string::npos) return std::nullopt;
   std::istringstream fields(text.substr(name_end + 1));
@@ -153,8 +156,9 @@ std::vector<Process> all_processes() {
   return processes;
 }
 
-// Their lists of children cost what a process has, the whole table costs what the machine has: with
-// a thousand jobs that end together it is the difference between a moment and a minute.
+// Reads the lists of children, whose cost depends on the process's descendants. Scanning the whole
+// table costs as much as the machine has processes: with a thousand jobs that end together, a
+// minute instead of a moment.
 std::vector<ProcessIdentity> descendants_of(pid_t root) {
   std::vector<Process> found;
   std::vector<pid_t> open = {root};
@@ -163,7 +167,7 @@ std::vector<ProcessIdentity> descendants_of(pid_t root) {
     open.pop_back();
     const auto children = children_of(parent);
     if (!children && parent == root) return descendants_by_table(root);
-    // Of one that has ended since, they are somebody else's by now.
+    // If the parent has ended meanwhile, its children have another parent by now.
     for (const pid_t child : children.value_or(std::vector<pid_t>())) {
       if (auto process = read_process(child)) found.push_back(*process);
       open.push_back(child);
@@ -217,7 +221,7 @@ std::vector<std::int32_t> end_processes(const std::function<std::vector<ProcessI
   while (!(left = find()).empty() && clock.monotonic_ns() < give_up_ns) {
     bool killed = false;
     for (const ProcessIdentity& process : left) killed = send_signal(process, SIGKILL) || killed;
-    // Where none could be signaled, they have just ended or belong to somebody else.
+    // If none could be signaled, they have just ended or belong to another user.
     if (!killed) ::poll(nullptr, 0, 20);
     await_end(left, clock, std::min(give_up_ns, clock.monotonic_ns() + 1'000'000'000));
   }

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int keep_environment = 0;
 
-// A line is a field: a text with more than one would be taken for several.
+// The protocol has one field per line, so a text with line ends would be read as several fields.
 std::string one_line(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
   return text;
@@ -31,18 +31,18 @@ bool is_service_manager_variable(std::string_view entry) {
                      [entry](std::string_view name) { return entry.starts_with(name); });
 }
 
-std::optional<std::string> why_nobody_is_told() {
-  const int told = ::sd_notify(keep_environment, "STATUS=starting");
-  if (told >= 0) return std::nullopt;
+std::optional<std::string> check_notify_socket() {
+  const int result = ::sd_notify(keep_environment, "STATUS=starting");
+  if (result >= 0) return std::nullopt;
   const char* const socket = std::getenv("NOTIFY_SOCKET");
   return std::string("NOTIFY_SOCKET ") + (socket == nullptr ? "" : socket) +
-         " can't be reached: " + std::strerror(-told);
+         " can't be reached: " + std::strerror(-result);
 }
 
-void tell_status(const std::string& text) { notify("STATUS=" + one_line(text)); }
+void notify_status(const std::string& text) { notify("STATUS=" + one_line(text)); }
 
 void notify_ready(const std::string& text) {
-  const auto interval_us = watchdog_interval_us();  // as it was before notify_maintenance()
+  const auto interval_us = watchdog_interval_us();  // the value from before notify_maintenance()
   notify("READY=1\nSTATUS=" + one_line(text) +
          (interval_us ? "\nWATCHDOG_USEC=" + std::to_string(*interval_us) : ""));
 }
@@ -58,7 +58,7 @@ void notify_maintenance(const std::string& text, std::int64_t alive_us) {
 void notify_stopping() { notify("STOPPING=1\nSTATUS=stopping"); }
 void notify_alive() { notify("WATCHDOG=1"); }
 
-void tell_starting(const std::string& text, std::int64_t longer_us) {
+void notify_starting(const std::string& text, std::int64_t longer_us) {
   notify("STATUS=" + one_line(text) + "\nEXTEND_TIMEOUT_USEC=" + std::to_string(longer_us));
 }
 

@@ -1,5 +1,5 @@
-// What the service manager is told: sd_notify(3). Without NOTIFY_SOCKET nobody is, and nothing
-// happens.
+// Notifications to the service manager with sd_notify(3). Without NOTIFY_SOCKET in the environment,
+// all of them do nothing.
 #pragma once
 
 #include <cstdint>
@@ -9,25 +9,32 @@
 
 namespace signalbox {
 
-// Whether "NAME=value" is between the service manager and this process: no child gets it.
+// Returns whether "NAME=value" is a variable that the service manager set for this process only. No
+// child gets these.
 bool is_service_manager_variable(std::string_view entry);
 
-// Begins to tell: nothing, or a sentence with the reason why it can't be told although the
-// environment has NOTIFY_SOCKET. What follows fails without a word.
-std::optional<std::string> why_nobody_is_told();
+// Sends the first status. Returns a sentence with the reason if NOTIFY_SOCKET is set but can't be
+// reached. The functions below ignore errors.
+std::optional<std::string> check_notify_socket();
 
-// Any thread, all of them.
-void tell_status(const std::string& text);
+// Sets the status text that `systemctl status` shows. This and the following functions may be
+// called on any thread and don't wait for an answer.
+void notify_status(const std::string& text);
+// Reports that the service is ready, and restores the watchdog's interval after maintenance.
 void notify_ready(const std::string& text);
-// The service doesn't serve for a while and comes back: until it is ready again, notify_alive() is
-// expected only every so often.
+// Reports that the service doesn't serve for a while and will be ready again (a reload). Until
+// notify_ready(), notify_alive() is expected only every `alive_us` microseconds.
 void notify_maintenance(const std::string& text, std::int64_t alive_us);
+// Reports that the service is stopping.
 void notify_stopping();
+// Resets the watchdog.
 void notify_alive();
-// The start goes on, and takes at least so much longer.
-void tell_starting(const std::string& text, std::int64_t longer_us);
+// Reports progress of the start and extends its timeout by at least `longer_us` microseconds from
+// now.
+void notify_starting(const std::string& text, std::int64_t longer_us);
 
-// How often at least notify_alive() is expected of this process (WatchdogSec); nothing if it isn't.
+// Returns the interval within which notify_alive() is expected (WatchdogSec); empty if there is no
+// watchdog.
 std::optional<std::int64_t> watchdog_interval_us();
 
 }  // namespace signalbox

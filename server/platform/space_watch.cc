@@ -9,8 +9,9 @@
 namespace signalbox {
 namespace {
 
-constexpr std::chrono::seconds space_pause{1};
-// More than one batch of commits needs, so that leaving the state isn't followed by entering it.
+constexpr std::chrono::seconds check_interval{1};
+// Larger than one batch of commits, so that the server doesn't leave the full state and enter it
+// again at once.
 constexpr std::uint64_t space_bytes_needed = 64 * 1024 * 1024;
 
 bool has_space(const std::filesystem::path& directory) {
@@ -22,7 +23,7 @@ bool has_space(const std::filesystem::path& directory) {
 }  // namespace
 
 void SpaceWatch::wait(std::function<void()> enough) {
-  timer_.expires_after(space_pause);
+  timer_.expires_after(check_interval);
   timer_.async_wait(
       [this, enough = std::move(enough)](const boost::system::error_code& error) mutable {
         if (error) return;

@@ -1,4 +1,4 @@
-// Waits until a full disk has space again.
+// Waits for space on a full disk by checking once a second.
 #pragma once
 
 #include <filesystem>
@@ -14,9 +14,10 @@ class SpaceWatch {
   SpaceWatch(boost::asio::io_context& io, std::filesystem::path directory)
       : timer_(io), directory_(std::move(directory)) {}
 
-  // Calls `enough` once, on the io_context's thread, when the directory's file system has space.
+  // Calls `enough` once, on the io_context's thread, when the directory's file system has space
+  // again. This object must outlive the wait.
   void wait(std::function<void()> enough);
-  // It won't be called any more.
+  // Cancels the wait: `enough` isn't called any more.
   void cancel() { timer_.cancel(); }
 
  private:

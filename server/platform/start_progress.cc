@@ -10,13 +10,14 @@
 namespace signalbox {
 namespace {
 
-constexpr std::chrono::milliseconds progress_pause{1000};
-// Each word of progress is good for so long.
-constexpr std::int64_t longer_us = 60'000'000;
-// What this thread itself uses meanwhile is far less.
-constexpr std::uint64_t work_us_least = 20'000;
+constexpr std::chrono::milliseconds report_interval{1000};
+// Each report extends the start's timeout by this much.
+constexpr std::int64_t extension_us = 60'000'000;
+// Less work isn't progress: the reporting thread itself uses some.
+constexpr std::uint64_t progress_us_min = 20'000;
 
-// Processor time and blocks read: what moves while nothing can be counted.
+// Returns a measure of this process's work that grows also where no events are counted: processor
+// time in microseconds, and blocks read.
 std::uint64_t work_done() {
   struct rusage usage {};
   ::getrusage(RUSAGE_SELF, &usage);
@@ -25,12 +26,12 @@ std::uint64_t work_done() {
            static_cast<std::uint64_t>(time.tv_usec);
   };
   return in_us(usage.ru_utime) + in_us(usage.ru_stime) +
-         static_cast<std::uint64_t>(usage.ru_inblock) * work_us_least;
+         static_cast<std::uint64_t>(usage.ru_inblock) * progress_us_min;
 }
 
 }  // namespace
 
-StartProgress::StartProgress(bool again) : again_(again), thread_([this] { run(); }) {}
+StartProgress::StartProgress(bool was_ready) : was_ready_(was_ready), thread_([this] { run(); }) {}
 
 StartProgress::~StartProgress() {
   {
@@ -57,9 +58,9 @@ void StartProgress::events(Position done, Position of) {
   of_ = of;
 }
 
-std::string StartProgress::look(bool& moved) {
+std::string StartProgress::describe_progress(bool& moved) {
   const std::uint64_t work = work_done();
-  moved = work > work_seen_ + work_us_least;
+  moved = work > work_seen_ + progress_us_min;
   work_seen_ = work;
   std::string text = phase_;
   if (of_ > 0) text += ": " + std::to_string(done_) + " of " + std::to_string(of_) + " events";
@@ -68,21 +69,21 @@ std::string StartProgress::look(bool& moved) {
 
 void StartProgress::run() {
   std::unique_lock lock(mutex_);
-  std::string told;
+  std::string sent;
   while (!ended_) {
     bool moved = false;
-    const std::string text = look(moved);
+    const std::string text = describe_progress(moved);
     lock.unlock();
-    if (moved && again_) notify_alive();
+    if (moved && was_ready_) notify_alive();
     if (moved) {
-      tell_starting(text, longer_us);
-    } else if (text != told) {
-      tell_status(text);
+      notify_starting(text, extension_us);
+    } else if (text != sent) {
+      notify_status(text);
     }
-    told = text;
+    sent = text;
     lock.lock();
     const std::string phase = phase_;
-    changed_.wait_for(lock, progress_pause, [&] { return ended_ || phase_ != phase; });
+    changed_.wait_for(lock, report_interval, [&] { return ended_ || phase_ != phase; });
   }
 }
 

@@ -1,10 +1,10 @@
-// Tells the service manager once a second how far a start has got, and that it needs longer, for as
-// long as it really gets on.
+// Reports the progress of a start to the service manager once a second, and asks for more time
+// while there is progress.
 //
-// A log of many million events takes a while to be verified and folded, and TimeoutStartSec must
-// not end that. But a start that hangs must end by it: so each word that more time is needed
-// follows on something that moved since the last, events or, where none are counted, this process's
-// work.
+// Verifying and replaying a log of many million events takes longer than TimeoutStartSec, which
+// must not end that start. A start that hangs, however, must be ended. Therefore more time is
+// requested only if something has progressed since the last request: the processor time and the
+// blocks read by this process.
 #pragma once
 
 #include <condition_variable>
@@ -19,31 +19,32 @@ namespace signalbox {
 
 class StartProgress {
  public:
-  // Of a service that was ready before it also tells that it lives.
-  explicit StartProgress(bool again = false);
-  // It has ended, well or not.
+  // Starts the reporting thread. With `was_ready`, for a service that was ready before, it also
+  // resets the watchdog.
+  explicit StartProgress(bool was_ready = false);
+  // Ends the reporting, whether the start succeeded or failed. Joins the thread.
   ~StartProgress();
   StartProgress(const StartProgress&) = delete;
   StartProgress& operator=(const StartProgress&) = delete;
 
-  // From here on; any thread. "reading the log".
+  // Sets the current phase, such as "reading the log". Any thread.
   void phase(std::string text);
-  // Of the phase: events done, of how many.
+  // Sets the phase's progress: `done` of `of` events. Any thread.
   void events(Position done, Position of);
 
  private:
   void run();
-  // What is shown, and whether anything moved since the last time.
-  std::string look(bool& moved);
+  // Returns the status text and sets `moved` if there was progress since the last call.
+  std::string describe_progress(bool& moved);
 
-  const bool again_;
+  const bool was_ready_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::string phase_ = "starting";
   Position done_ = 0;
   Position of_ = 0;
   bool ended_ = false;
-  std::uint64_t work_seen_ = 0;  // the thread's own
+  std::uint64_t work_seen_ = 0;  // used on the reporting thread only
   std::thread thread_;
 };
 

@@ -1,5 +1,8 @@
-// A described struct as a file: written atomically, read strictly. What isn't such a file, or is
-// one of another schema, is `damaged`.
+// Stores a struct with Boost.Describe members as a JSON file: written atomically, read strictly.
+// The struct's member `schema` names the format.
+//
+// A file that isn't such JSON or has another schema is the error `damaged`; else the errors of
+// atomic_file.h. Both functions block on the disk. Any thread.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// The beginning of a log, as it was when a position was its tail. Reads only.
+// A read-only view of a log as it was when an earlier position was its tail.
 #pragma once
 
 #include "store/event_log.h"
@@ -7,7 +7,7 @@ namespace signalbox {
 
 class LogPrefix final : public EventLog {
  public:
-  // `log` outlives it; `tail` is at most the log's.
+  // `log` outlives it. `tail` is at most the log's own.
   LogPrefix(const EventLog& log, Position tail) : log_(log), tail_(tail) {}
 
   [[nodiscard]] Position tail() const override { return tail_; }
@@ -16,7 +16,7 @@ class LogPrefix final : public EventLog {
   [[nodiscard]] Horizon horizon() const override { return log_.horizon(); }
   [[nodiscard]] Stored<std::string> base() const override { return log_.base(); }
 
-  // What has been can't be changed, and its tree isn't kept: a mistake of the program.
+  // Abort (CHECK): the past can't be changed, and its Merkle tree isn't kept.
   AppendResult append(Position expected_tail, std::span<const Commit> commits) override;
   Stored<AppendResult> redact(Position expected_tail, const Redaction& redaction) override;
   [[nodiscard]] MerkleFrontier frontier() const override;

@@ -12,14 +12,14 @@ namespace {
 
 namespace json = boost::json;
 
-// Fields that go together, as with a run that ends, are one line.
-constexpr std::size_t gone_fields_max = 4;
+// More fields than this that disappear together, as when a run ends, become one line.
+constexpr std::size_t removed_fields_max = 4;
 
 std::string text_of_value(const json::value& value) {
   return value.is_string() ? std::string(value.get_string()) : json::serialize(value);
 }
 
-// What a field has before anybody set it.
+// Returns whether `value` is a field's default.
 bool is_unset(const json::value& value) {
   if (value.is_null()) return true;
   if (const bool* flag = value.if_bool()) return !*flag;
@@ -37,24 +37,24 @@ bool is_unset(const json::value& value) {
 class Comparison {
  public:
   void compare(const json::object& before, const json::object& after, const std::string& path) {
-    std::vector<FieldDifference> gone;
+    std::vector<FieldDifference> removed;
     for (const auto& each : before) {
       const std::string field =
           path.empty() ? std::string(each.key()) : path + "." + std::string(each.key());
       if (const json::value* now = after.if_contains(each.key())) {
         compare(each.value(), *now, field);
       } else if (!is_unset(each.value())) {
-        gone.push_back({field, text_of_value(each.value()), {}});
+        removed.push_back({field, text_of_value(each.value()), {}});
       }
     }
-    if (gone.size() > gone_fields_max) {
-      gone = {{std::to_string(gone.size()) + " other fields", "", ""}};
+    if (removed.size() > removed_fields_max) {
+      removed = {{std::to_string(removed.size()) + " other fields", "", ""}};
     }
-    found.insert(found.end(), gone.begin(), gone.end());
+    found.insert(found.end(), removed.begin(), removed.end());
     for (const auto& each : after) {
       if (before.contains(each.key())) continue;
-      appear(each.value(),
-             path.empty() ? std::string(each.key()) : path + "." + std::string(each.key()));
+      add_new(each.value(),
+              path.empty() ? std::string(each.key()) : path + "." + std::string(each.key()));
     }
   }
 
@@ -82,17 +82,17 @@ class Comparison {
       } else if (index < before.size()) {
         found.push_back({field, text_of_value(before[index]), {}});
       } else {
-        appear(after[index], field);
+        add_new(after[index], field);
       }
     }
   }
-  void appear(const json::value& value, const std::string& path) {
+  void add_new(const json::value& value, const std::string& path) {
     if (is_unset(value)) return;
     if (const auto* object = value.if_object()) {
-      for (const auto& each : *object) appear(each.value(), path + "." + std::string(each.key()));
+      for (const auto& each : *object) add_new(each.value(), path + "." + std::string(each.key()));
     } else if (const auto* array = value.if_array()) {
       for (std::size_t index = 0; index < array->size(); ++index) {
-        appear((*array)[index], path + "[" + std::to_string(index) + "]");
+        add_new((*array)[index], path + "[" + std::to_string(index) + "]");
       }
     } else {
       found.push_back({path, {}, text_of_value(value)});
@@ -112,7 +112,7 @@ auto find_in(const Nouns& nouns, const std::string& name) -> decltype(&nouns.beg
   return found == nouns.end() ? nullptr : &found->second;
 }
 
-// What a station waits for means something only while it waits.
+// Sets `waiting` to null for stations that don't wait: it is meaningless for them.
 json::object state_of_run(const Run& run) {
   json::object state = *state_of(&run);
   for (json::value& station : state.at("stations").as_array()) {

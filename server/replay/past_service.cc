@@ -37,8 +37,8 @@ namespace {
 
 namespace json = boost::json;
 
-// Keeps the one answer.
-class OneAnswer final : public Peer {
+// A connection that keeps the response to its only request.
+class CapturingPeer final : public Peer {
  public:
   void expect_answer(std::size_t) override {}
   void answer(std::string line, std::size_t) override { line_ = std::move(line); }
@@ -68,7 +68,8 @@ Stored<World> world_at(const EventLog& log, const std::filesystem::path& data, P
   return world;
 }
 
-// Whoever can read the data directory may ask for all that is in it.
+// access.list is included although it needs a higher role: the caller can read the data directory,
+// and so everything in it.
 bool is_query(const Method& method) {
   return !method.mutates && (method.needs == Role::viewer || method.name == "access.list") &&
          method.name != "events.subscribe";
@@ -113,7 +114,7 @@ struct PastService::Parts {
 
   void post(std::function<void()> action) { actions.push_back(std::move(action)); }
 
-  // Does what waits, until nothing does.
+  // Runs posted actions and applies the log until nothing is left to do.
   void settle() {
     do {
       while (!actions.empty()) {
@@ -173,7 +174,7 @@ json::object PastService::call(std::string_view method, const json::object& para
                            {"signalbox rpc " + std::string(method)}})}};
   }
   const json::object request{{"jsonrpc", "2.0"}, {"id", 1}, {"method", method}, {"params", params}};
-  const auto peer = std::make_shared<OneAnswer>();
+  const auto peer = std::make_shared<CapturingPeer>();
   parts_->dispatcher.handle(json::serialize(request), {"past", Role::admin}, peer);
   parts_->settle();
   SIGNALBOX_CHECK(peer->line().has_value());

@@ -1,8 +1,9 @@
-// The service as it was at a position of its log: every query of the socket interface, answered by
-// the very methods that answer it today, on the state that was folded up to there.
+// The service as it was at a position of its log. It answers every query of the socket interface
+// with the same methods as the live service, on the state folded up to that position.
 //
-// Nothing is written, on the directory of a running server neither. Clocks stand still at the
-// moment of the position's record; leases have their full length, as after a start just then.
+// Nothing is written, so the data directory may be that of a running server. The clock stands still
+// at the time of the position's record. Leases have their full length, as after a start at that
+// moment. One thread.
 #pragma once
 
 #include <filesystem>
@@ -21,9 +22,10 @@ class EventLog;
 
 class PastService {
  public:
-  // `at` is at most the log's tail, and not 0. The newest snapshot of `data` before it is used;
-  // read models are made anew, in memory: a second or two a million events, and a few hundred bytes
-  // each.
+  // Builds the service at position `at`, from 1 up to the log's tail. It starts from the newest
+  // snapshot in `data` (the data directory) before `at`, and rebuilds the read models in memory.
+  // That costs one to two seconds per million events and a few hundred bytes per event. Fails if
+  // `at` was dropped from the log, and as the log does. `log` outlives the service. Blocks.
   static Stored<std::unique_ptr<PastService>> open(const EventLog& log,
                                                    const std::filesystem::path& data, Position at);
 
@@ -31,8 +33,8 @@ class PastService {
   PastService& operator=(const PastService&) = delete;
   ~PastService();
 
-  // The JSON-RPC answer, with "result" or "error". NOT_ALLOWED for methods that aren't queries:
-  // what has been can't be changed.
+  // Calls a method and returns the JSON-RPC response, with "result" or "error". The error is
+  // NOT_ALLOWED for methods that aren't queries, because the past can't be changed. Blocks.
   boost::json::object call(std::string_view method, const boost::json::object& params);
 
  private:

@@ -31,11 +31,11 @@ Stored<std::optional<WalkStep>> ReplayWalk::go(Position position) {
     return tl::unexpected(dropped_record(position, horizon));
   }
   if (world_.position < horizon.position || position == 0) {
-    auto first = TRY(first_world(log_));
+    auto first = TRY(initial_world(log_));
     world_ = std::move(first);
     if (position == 0) return std::optional<WalkStep>();
   }
-  // The event before it is where its change is seen from.
+  // The event's changes are relative to the state before it.
   if (position <= world_.position || position - world_.position > keep_interval_events) {
     TRY(restore(position - 1));
   }
@@ -72,7 +72,8 @@ Stored<std::vector<ReplayWalk::Touched>> ReplayWalk::streams_between(Position fr
   return streams;
 }
 
-// The latest state at or before `position_max` that is kept, in a snapshot, or here already.
+// Sets world_ to the latest available state at or before `position_max`: a kept one, a snapshot, or
+// the current one.
 Stored<void> ReplayWalk::restore(Position position_max) {
   const Position least = log_.horizon().position;
   Position best = world_.position <= position_max ? world_.position : least;
@@ -84,7 +85,7 @@ Stored<void> ReplayWalk::restore(Position position_max) {
       return {};
     }
   }
-  // Reading one is only worth it where it saves much.
+  // Reading a snapshot is only worth its cost if it saves many events.
   if (position_max - best > keep_interval_events) {
     auto loaded = load_newest_snapshot(snapshots_, position_max);
     if (loaded.snapshot && loaded.snapshot->world.position > best) {
@@ -93,7 +94,7 @@ Stored<void> ReplayWalk::restore(Position position_max) {
     }
   }
   if (world_.position > position_max) {
-    auto first = TRY(first_world(log_));
+    auto first = TRY(initial_world(log_));
     world_ = std::move(first);
   }
   return {};
@@ -114,8 +115,8 @@ void ReplayWalk::keep() {
   if (!is_new) return;
   place->second = encode_world(world_);
   kept_bytes_ += place->second.size();
-  // The farther away, the fewer: of those that are next to each other, the one goes whose absence
-  // makes the least of a gap for its distance.
+  // Kept states get sparser with the distance from here: drop the one whose removal leaves the
+  // smallest gap relative to its distance.
   while (kept_.size() > 1 && (kept_.size() > kept_max || kept_bytes_ > kept_bytes_max)) {
     auto least = std::next(kept_.begin());
     double least_loss = 0;

@@ -1,7 +1,8 @@
-// A walk through the log, forwards and backwards, with the state at each position.
+// Walks through the log forwards and backwards, with the state at each position. For the debugger.
 //
-// Backwards is forwards again, from a state that was kept on the way. Those nearest are kept
-// closest together, so that a step back costs some thousand events, wherever in the log it is.
+// A step back folds forward again from a state that was kept on the way. Kept states are denser
+// near the current position, so a step back costs some thousand events anywhere in the log. One
+// thread.
 #pragma once
 
 #include <filesystem>
@@ -17,27 +18,30 @@
 
 namespace signalbox {
 
-// One event and what it did.
+// One event and the state changes that it made.
 struct WalkStep {
   Record record;
-  std::vector<FieldDifference> changes;  // of the thing whose stream it is in
+  std::vector<FieldDifference> changes;  // of the noun whose stream it is in
 };
 
 class ReplayWalk {
  public:
-  // Begins before the first record. `log` outlives it; snapshots in `data` are used.
+  // Begins before the first record. `log` outlives it. Uses the snapshots in `data`, the data
+  // directory.
   ReplayWalk(const EventLog& log, std::filesystem::path data);
 
-  // The world after the event at position().
+  // Returns the world after the event at position().
   [[nodiscard]] const World& world() const { return world_; }
   [[nodiscard]] Position position() const { return world_.position; }
   [[nodiscard]] Position tail() const { return log_.tail(); }
 
-  // To `position`, at most the tail; 0 is before the first. What the event there did: nothing at 0.
+  // Goes to `position`, at most the tail, and returns the event there with its changes. 0 is before
+  // the first event: then returns nullopt. Fails if the position was dropped from the log, and as
+  // the log does. Blocks.
   Stored<std::optional<WalkStep>> go(Position position);
 
-  // What the events after `from` up to `to` are about, in the order of the first of each, with the
-  // type of the last. Stays.
+  // Returns the streams of the events after `from` up to `to`, in the order of their first events,
+  // each with the type of its last event. position() stays as it is. Blocks.
   struct Touched {
     Stream stream;
     std::string last_event;
@@ -45,7 +49,8 @@ class ReplayWalk {
   };
   Stored<std::vector<Touched>> streams_between(Position from, Position to) const;
 
-  // To the next event after position() that `wanted`; nothing, and it stays, if there is none.
+  // Goes to the next event after position() for which `wanted` returns true. Returns nullopt and
+  // stays if there is none. Blocks.
   Stored<std::optional<WalkStep>> find(const std::function<bool(const Record&)>& wanted);
 
  private:
@@ -56,7 +61,7 @@ class ReplayWalk {
   const EventLog& log_;
   const std::filesystem::path snapshots_;
   World world_;
-  std::map<Position, std::string> kept_;  // worlds, encoded
+  std::map<Position, std::string> kept_;  // encoded worlds, by position
   std::size_t kept_bytes_ = 0;
 };
 

@@ -31,27 +31,27 @@ void AgentLogs::subscribe(std::shared_ptr<Peer> peer, std::string subscription,
   subscribers_.push_back({std::move(peer), subscription, run_id});
   const auto runs = run_id ? std::optional(std::set<RunId>{*run_id}) : std::nullopt;
   context_.to_files([this, subscription, jobs = followed(runs)] {
-    reader_.look_back(jobs, [this, &subscription](std::vector<LogExcerpt> excerpts) {
+    reader_.replay_recent(jobs, [this, &subscription](std::vector<LogExcerpt> excerpts) {
       context_.to_engine([this, subscription, excerpts = std::move(excerpts)] {
         send_backlog(subscription, excerpts);
       });
     });
   });
-  if (!std::exchange(looking_, true)) look();
+  if (!std::exchange(polling_, true)) poll();
 }
 
-void AgentLogs::sweep() {
+void AgentLogs::drop_closed() {
   std::erase_if(subscribers_, [](const Subscriber& each) { return each.peer->closed(); });
 }
 
-void AgentLogs::look() {
-  sweep();
+void AgentLogs::poll() {
+  drop_closed();
   if (subscribers_.empty()) {
-    looking_ = false;
+    polling_ = false;
     context_.to_files([this] { reader_.rest(); });
     return;
   }
-  // Somebody may follow all; else the runs that are asked for.
+  // No set means all runs: one subscriber to all of them is enough for that.
   std::optional<std::set<RunId>> runs = std::set<RunId>();
   for (const Subscriber& each : subscribers_) {
     if (!each.run_id) runs.reset();
@@ -60,7 +60,7 @@ void AgentLogs::look() {
   std::vector<FollowedJob> jobs = followed(runs);
   context_.to_files([this, jobs = std::move(jobs)] {
     reader_.look(jobs);
-    context_.to_engine([this] { context_.after_interval([this] { look(); }); });
+    context_.to_engine([this] { context_.after_interval([this] { poll(); }); });
   });
 }
 
@@ -95,7 +95,8 @@ std::optional<json::object> AgentLogs::params_of(const LogExcerpt& excerpt) cons
   const World& world = context_.engine.world();
   const Run* run = world.find_run(excerpt.job.run_id);
   if (run == nullptr || !run->attempt || run->attempt->span_id != excerpt.job.span_id) return {};
-  // Its latest event may not be durable yet; its first one is, or there would be no job.
+  // The run's latest event may not be durable yet. The attempt's first event is: a job is only
+  // started after that.
   const bool durable = run->changed_at <= context_.engine.durable_position();
   json::object params;
   params["position"] = to_json(durable ? run->changed_at : run->attempt->token);
@@ -131,7 +132,7 @@ void AgentLogs::send(Subscriber& subscriber, const std::vector<LogExcerpt>& exce
     }
     const std::size_t bytes = subscriber.bytes_this_second + excerpt.text.size();
     if (bytes > limits::agent_log_subscriber_bytes_per_second_max) continue;
-    // Events go first: who is slow to take them is told no more beside them.
+    // Events have precedence: a subscriber that is slow to read them gets no excerpts.
     if (subscriber.peer->outgoing_bytes() > limits::agent_log_outgoing_bytes_max) return;
     auto params = params_of(excerpt);
     if (!params) continue;

@@ -1,6 +1,6 @@
-// Tells subscribers what agents print while they run: excerpts of the logs of `process` and
-// `coderunner` jobs, bounded for each second and each subscriber. They are no events; what was
-// passed over isn't told later.
+// Sends subscribers what agents print while they run: excerpts of the logs of `process` and
+// `coderunner` jobs, limited in bytes per second and subscriber. Excerpts are no events: one that
+// was skipped is never sent later.
 //
 // Without a subscriber nothing is read and nothing is kept.
 #pragma once
@@ -30,21 +30,22 @@ class AgentLogs {
   struct Context {
     const Engine& engine;
     const Clock& clock;
-    std::filesystem::path jobs;  // the directory of the jobs' directories
-    // The runs with a job under way.
+    std::filesystem::path jobs;  // the directory that contains the jobs' directories
+    // Returns the runs that have a job under way.
     std::function<std::vector<RunId>()> runs_with_jobs;
-    Post to_files;        // a thread that may block
-    Post to_engine;       // the engine's thread, in the order of the calls
-    Post after_interval;  // likewise, after limits::agent_log_interval_ms_min
+    Post to_files;        // runs an action on a thread that may block
+    Post to_engine;       // runs actions on the engine's thread, in the order of the calls
+    Post after_interval;  // as to_engine, but after limits::agent_log_interval_ms_min
   };
 
   explicit AgentLogs(Context context);
 
-  // Of one run, or of all whose projects' policies want broadcasts. The engine's thread.
+  // Subscribes `peer` to one run, or without `run_id` to all runs whose projects' policies want
+  // broadcasts. Called on the engine's thread.
   void subscribe(std::shared_ptr<Peer> peer, std::string subscription, std::optional<RunId> run_id);
 
-  // The job is over, which the engine isn't told yet: so what it printed last comes before that.
-  // Any thread.
+  // Delivers the rest of the log of a job that has ended. Called before the engine is notified of
+  // the end, so that the last output is sent before that event. Thread-safe.
   void finish(const Job& job);
 
  private:
@@ -52,16 +53,16 @@ class AgentLogs {
     std::shared_ptr<Peer> peer;
     std::string subscription;
     std::optional<RunId> run_id;
-    bool joined = false;  // has had what was there before it came
+    bool joined = false;  // has received the backlog; live excerpts may follow
     std::int64_t second_began_ns = 0;
     std::size_t bytes_this_second = 0;
   };
 
-  void look();
-  void sweep();
+  void poll();
+  void drop_closed();
   [[nodiscard]] std::vector<FollowedJob> followed(const std::optional<std::set<RunId>>& only) const;
   [[nodiscard]] bool is_silent(const RunId& run_id) const;
-  // Notification parameters without the subscription; nothing if its attempt is over.
+  // Returns the notification's params without the subscription; nullopt if the attempt is over.
   [[nodiscard]] std::optional<boost::json::object> params_of(const LogExcerpt& excerpt) const;
   void send(Subscriber& subscriber, const std::vector<LogExcerpt>& excerpts);
   void send_live(const std::vector<LogExcerpt>& excerpts);
@@ -70,7 +71,7 @@ class AgentLogs {
   const Context context_;
   AgentLogReader reader_;
   std::vector<Subscriber> subscribers_;
-  bool looking_ = false;  // now, or after the interval
+  bool polling_ = false;  // a poll is in progress or scheduled
 };
 
 }  // namespace signalbox

@@ -1,5 +1,6 @@
-// What every method of the socket interface works with. What only some of them need is given to
-// their family (methods/families.h). Wired by the server, owned elsewhere.
+// The parts of the service that every method of the protocol may use. A part that only some methods
+// need is passed to their family (methods/families.h). The server wires this struct; the parts are
+// owned elsewhere.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,7 @@ class IdSource;
 class Projector;
 class Timers;
 
-// Facts about this process that `server.status` tells.
+// Facts about this process that `server.status` reports.
 struct ServerFacts {
   std::string data_directory;
   std::string socket_path;
@@ -29,8 +30,8 @@ struct ServerFacts {
   std::size_t remote_jobs_max = 32;
 };
 
-// Calls `written` once the files in run roots that follow from everything up to `position` are
-// there, with what went wrong, or "". On any thread.
+// Calls `written` once the run root files that follow from the events up to `position` are written,
+// with the error message, or "" if all were written. `written` may run on any thread.
 using WhenFilesWritten =
     std::function<void(Position position, std::function<void(const std::string& error)> written)>;
 
@@ -44,9 +45,9 @@ struct Api {
   IdSource& ids;
   ServerFacts facts;
   BlockingPool blocking;
-  Post post;  // to the engine's thread
+  Post post;  // runs an action on the engine's thread
   WhenFilesWritten when_files_written;
-  ReadFoundFile read_found_file;  // of run roots
+  ReadFoundFile read_found_file;  // reads files that others may have put into run roots
 };
 
 }  // namespace signalbox

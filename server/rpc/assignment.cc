@@ -32,7 +32,8 @@ void add_texts(const Api& api, const RunId& id, const std::string& goal, const s
   claim["previous"] = previous.empty() ? json::value(nullptr) : json::value(previous);
 }
 
-// What Run::previous was when the claim was granted, read backwards from there.
+// Returns the value that Run::previous had when the claim was granted, by reading the run's records
+// backwards from there.
 std::string previous_before(const Api& api, const Record& claimed) {
   const auto positions = api.projector.index().run_positions(claimed.stream.run_id);
   if (!positions) return {};
@@ -53,9 +54,10 @@ std::string previous_before(const Api& api, const Record& claimed) {
   return {};
 }
 
-// Of an attempt that is over, what the register says: the run may have ended, or gone on.
-void add_from_register(const Api& api, const Record& claimed, json::object& claim) {
-  // The read models follow the log by up to a second.
+// Adds the fields for an attempt that is over, from the log and the read models: the world no
+// longer has them, since the run may have ended or gone on.
+void add_from_log(const Api& api, const Record& claimed, json::object& claim) {
+  // The read models lag behind the log by up to a second.
   if (!api.projector.wait_for(claimed.position)) return;
   const RunId& id = claimed.stream.run_id;
   const auto row = api.projector.index().find(id);
@@ -72,9 +74,9 @@ void add_from_register(const Api& api, const Record& claimed, json::object& clai
 
 void add_assignment(const Api& api, const Record& claimed, json::object& claim) {
   const Run* run = api.engine.world().find_run(claimed.stream.run_id);
-  // Nothing of it changes while the attempt is under way.
+  // These fields don't change while the attempt is under way.
   const bool under_way = run != nullptr && run->attempt && run->attempt->token == claimed.position;
-  if (!under_way) return add_from_register(api, claimed, claim);
+  if (!under_way) return add_from_log(api, claimed, claim);
   add_texts(api, run->id, run->goal, run->input, run->run_root, run->previous, claim);
 }
 

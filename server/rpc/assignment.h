@@ -1,5 +1,5 @@
-// What a claim tells its worker of the run: goal, input, run root, and how the attempt before it
-// ended.
+// The part of a claim that describes the run to its worker: goal, input, run root, and how the
+// previous attempt ended. It is separate because a repeated claim has to rebuild it from the log.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -9,8 +9,9 @@
 
 namespace signalbox {
 
-// Adds it to the claim that `claimed`, a StationClaimed, granted: the same each time, whatever
-// happened since.
+// Adds these fields to `claim`, the JSON of the claim that the StationClaimed record `claimed`
+// granted. The result is the same at any later time, whatever has happened to the run. Called on
+// the engine's thread; may wait for the read models.
 void add_assignment(const Api& api, const Record& claimed, boost::json::object& claim);
 
 }  // namespace signalbox

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "domain/own_loops.h"
+#include "domain/service_loops.h"
 #include "server/engine/engine.h"
 #include "server/followers/projector.h"
 #include "server/text/described_json.h"
@@ -40,7 +40,7 @@ std::vector<Broadcast> Broadcasts::of(const Record& record) {
   return std::exchange(emitted_, {});
 }
 
-// The attempt that led to the event; else the heartbeat's tick, by its token.
+// `span_id` is the attempt that caused the event, or else the token of the heartbeat's tick.
 json::object& Broadcasts::emit(std::string_view name, const Record& record) {
   json::object& params = emitted_.emplace_back(Broadcast{name, {}}).params;
   params["position"] = to_json(record.position);
@@ -147,7 +147,7 @@ void Broadcasts::retried(const Record& record, const CardUnblocked& event) {
   emit_for_card("heartbeat.retry", record, run, {})["reason"] = event.reason;
 }
 
-// A run whose start wasn't seen, because the subscription is younger, is looked up.
+// Looks the run up if it was started before the subscription.
 Broadcasts::CardRun& Broadcasts::run_of(const Record& record, const RunId& run_id) {
   const auto [place, inserted] = runs_.try_emplace(run_id);
   CardRun& run = place->second;
@@ -174,7 +174,8 @@ void Broadcasts::verification_started(const Record& record, const CardVerificati
   emit_for_card("verification.started", record, run, event.run_id)["station"] = event.station;
 }
 
-// The checks of a card's run have passed. What comes after them, as the push, may still fail.
+// Reports that the checks of a card's run have passed. A later step, such as the push, may still
+// fail.
 void Broadcasts::apply(const Record& record, const StationEvent& noun) {
   const auto* succeeded = std::get_if<StationSucceeded>(&noun);
   if (succeeded == nullptr) return;
@@ -204,11 +205,11 @@ void Broadcasts::verified(const Record& record, const CardVerified& event) {
 
 void Broadcasts::failed(const Record& record, const RunId& run_id, const std::string& code,
                         const std::string& message, std::int64_t retry_at_ns) {
-  if (run_id.is_nil()) return;  // somebody blocked it
+  if (run_id.is_nil()) return;  // the card was blocked by a command, and not by a run
   const CardRun run = run_of(record, run_id);
   runs_.erase(run_id);
   if (run.phase == Phase::merging || is_silent(run.facts)) return;
-  const auto tell_why = [&](json::object& params) {
+  const auto add_reason = [&](json::object& params) {
     params["code"] = code;
     params["message"] = message;
     params["retry_at"] =
@@ -219,10 +220,10 @@ void Broadcasts::failed(const Record& record, const RunId& run_id, const std::st
     json::object& params = emit_for_card("verification.finished", record, run, run_id);
     params["station"] = run.station;
     params["ok"] = false;
-    tell_why(params);
+    add_reason(params);
     if (!stopped) return;
   }
-  tell_why(emit_for_card(agent_end(code), record, run, run_id));
+  add_reason(emit_for_card(agent_end(code), record, run, run_id));
 }
 
 const std::vector<std::string>& broadcast_names() {
@@ -236,8 +237,8 @@ const std::vector<std::string>& broadcast_names() {
 
 namespace {
 
-// Events before a subscription's first that it looks at; ticks of the heartbeat are short.
-constexpr Position look_back_events_max = 1000;
+// Events before the start of a subscription that are applied first; heartbeat ticks are short.
+constexpr Position history_events_max = 1000;
 
 std::optional<CardFacts> facts_of(const Api& api, const CardId& id) {
   if (const Card* card = api.engine.world().board.find(id)) {
@@ -266,7 +267,7 @@ std::optional<Record> run_event(const Api& api, const CardId& id, const RunId& r
     const auto records = api.log.read(*each, 1);
     if (!records || records->empty()) return std::nullopt;
     if (is_about(records->front(), run_id)) return records->front();
-    // Between a run's start and its end there is nothing else of its card but its checks.
+    // Between the start and the end of a run its card has no other events than those of its checks.
     if (event_as<CardStarted>(records->front().event) != nullptr) return std::nullopt;
   }
   return std::nullopt;
@@ -289,7 +290,7 @@ BroadcastSources broadcast_sources(const Api& api) {
 
 Broadcasts broadcasts_from(const Api& api, Position from) {
   Broadcasts broadcasts(broadcast_sources(api));
-  const Position first = std::max(from > look_back_events_max ? from - look_back_events_max : 1,
+  const Position first = std::max(from > history_events_max ? from - history_events_max : 1,
                                   api.log.horizon().position + 1);
   if (from > first) {
     (void)api.log.scan(first, from - 1, [&broadcasts](Record&& record) {

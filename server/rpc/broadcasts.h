@@ -1,5 +1,5 @@
-// Notifications with a name of their own that subscribers get beside the event that they tell of:
-// for those who follow what loops and cards do and don't want to know the log's types.
+// Broadcasts: notifications, named on their own, that subscribers get beside the event that causes
+// them. They are for clients that follow loops and cards without knowing the log's event types.
 #pragma once
 
 #include <functional>
@@ -21,31 +21,32 @@ struct Broadcast {
   boost::json::object params;
 };
 
-// What a card's events themselves don't tell.
+// Facts about a card that most of its events don't contain.
 struct CardFacts {
   std::string project;
   std::string title;
 };
 
-// Where a subscription that begins in the middle finds what was before. Empty functions know
-// nothing.
+// Lookups for facts from before the start of a subscription. An empty function stands for "nothing
+// is known".
 struct BroadcastSources {
   std::function<std::optional<CardFacts>(const CardId& id)> card = nullptr;
-  // Whether its policy wants broadcasts about its cards (`websocketEvents`).
+  // Returns true if the project's policy wants broadcasts about its cards (`websocketEvents`).
   std::function<bool(const std::string& project)> wanted = nullptr;
-  // The latest event of this card before `position` that is about this run: CardStarted,
+  // Returns the card's latest event before `position` that is about this run: CardStarted,
   // CardVerificationStarted or CardMergeStarted.
   std::function<std::optional<Record>(const CardId& id, const RunId& run_id, Position position)>
       run_event = nullptr;
 };
 
-// The broadcasts of one subscription. It keeps what one event doesn't tell: the heartbeat's tick in
-// progress and whether anything came of it, and of the cards' runs under way how far they are.
+// Derives the broadcasts of one subscription from its records. It keeps the state that a single
+// event doesn't contain: the heartbeat's tick in progress and whether that tick started anything,
+// and the phase of each card's run under way.
 class Broadcasts {
  public:
   explicit Broadcasts(BroadcastSources sources = {}) : sources_(std::move(sources)) {}
 
-  // What is told of the next record, in order; often nothing.
+  // Applies the next record and returns the broadcasts that it causes, in order; often none.
   std::vector<Broadcast> of(const Record& record);
 
  private:
@@ -54,7 +55,7 @@ class Broadcasts {
     CardId card_id{};
     CardFacts facts;
     Phase phase = Phase::working;
-    std::string station;  // that verifies
+    std::string station;  // the one that verifies
   };
 
   void apply(const Record& record, const TickEvent& noun);
@@ -76,20 +77,22 @@ class Broadcasts {
 
   BroadcastSources sources_;
   std::vector<Broadcast> emitted_;
-  Token heartbeat_ = 0;  // of its latest tick that was seen
-  bool heartbeat_idle_ = false;
+  Token heartbeat_ = 0;          // of the heartbeat's tick in progress; 0: none
+  bool heartbeat_idle_ = false;  // that tick has started nothing so far
   std::map<RunId, CardRun> runs_;
 };
 
-// All names there are; `agent.log` comes from agent_logs.h, to those who name it.
+// Returns the names of all broadcasts, including `agent.log`, which agent_logs.h sends to
+// subscribers that name it.
 const std::vector<std::string>& broadcast_names();
 
-// Finds what events don't tell on the board, and in the read models for what has left it. For the
-// engine's thread; `api` outlives it. Point look-ups only.
+// Returns lookups in the board, and in the read models for cards that have left it. Each is a point
+// query. They are called on the engine's thread; `api` must outlive them.
 BroadcastSources broadcast_sources(const Api& api);
 
-// Broadcasts of a subscription from `from` on, which know the events just before it: so that one
-// which begins in the middle of a tick of the heartbeat tells how that ends.
+// Returns the Broadcasts of a subscription that starts at `from`, after applying the events just
+// before it: so a subscription that begins during a heartbeat tick reports how that tick ends.
+// Reads the log; called on the engine's thread.
 Broadcasts broadcasts_from(const Api& api, Position from);
 
 }  // namespace signalbox

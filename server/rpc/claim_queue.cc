@@ -13,7 +13,7 @@ Decided<void> ClaimQueue::wait(ClaimStation command, Origin origin, Responder re
                   {"signalbox rpc server.status"});
   }
   waiting_.push_back({std::move(command), std::move(origin), std::move(responder), deadline_ns});
-  began_to_wait_();
+  on_new_deadline_();
   return {};
 }
 
@@ -48,7 +48,7 @@ void ClaimQueue::serve(std::int64_t monotonic_ns) {
   for (Waiting& waiting : waiting_) {
     if (waiting.responder.peer()->closed()) continue;
     if (moved && answer_if_known(waiting)) continue;
-    // A claim for one run has to be asked even when nothing is ready: the run may have ended.
+    // A claim for one run is decided even when no station is ready: the run may have ended.
     const bool can_be_served = moved && (waiting.command.run_id.has_value() ||
                                          !engine_.world().ready.empty(ExecutorKind::worker));
     if (can_be_served && try_claim(waiting)) continue;

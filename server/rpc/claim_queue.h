@@ -1,4 +1,5 @@
-// Claims that wait for a station to become ready (`station.claim` with wait_ms), oldest first.
+// The queue of claims that wait for a station to become ready (`station.claim` with wait_ms),
+// oldest first. All of it is called on the engine's thread.
 #pragma once
 
 #include <cstdint>
@@ -15,34 +16,35 @@ inline constexpr std::size_t waiting_claims_max = 10'000;
 
 class ClaimQueue {
  public:
-  // Renders the claim of a commit's records, and "no claim" for none.
+  // Returns the result for a commit's records: the claim, or "no claim" without records.
   using Render = std::function<boost::json::object(std::span<const Record>)>;
 
-  // Answers a claim whose command id somebody else has used meanwhile: the same client, most
-  // likely, on another connection.
+  // Answers a claim whose command id was used meanwhile by another request: most likely the same
+  // client's, on another connection.
   using AnswerAgain = std::function<void(const Origin&, const Responder&)>;
 
-  // `began_to_wait` is called when there is a new deadline to look at: nothing else may happen on
-  // an idle service until then.
+  // `on_new_deadline` is called whenever next_due_ns() may have become sooner, so that the caller
+  // can arm a timer: on an idle service nothing else may happen before that deadline.
   ClaimQueue(Engine& engine, IdSource& ids, Render render, AnswerAgain answer_again,
-             std::function<void()> began_to_wait)
+             std::function<void()> on_new_deadline)
       : engine_(engine),
         ids_(ids),
         render_(std::move(render)),
         answer_again_(std::move(answer_again)),
-        began_to_wait_(std::move(began_to_wait)) {}
+        on_new_deadline_(std::move(on_new_deadline)) {}
 
-  // OVERLOADED when full; nothing is kept then.
+  // Queues a claim until the monotonic `deadline_ns`. OVERLOADED when the queue is full; the caller
+  // answers then.
   Decided<void> wait(ClaimStation command, Origin origin, Responder responder,
                      std::int64_t deadline_ns);
 
-  // Gives ready stations to those who wait, and "no claim" to those whose time is over.
+  // Gives ready stations to waiting claims, and answers "no claim" to those past their deadline.
   void serve(std::int64_t monotonic_ns);
 
-  // Answers all with `why`, and keeps none.
+  // Rejects all waiting claims with `why` and empties the queue.
   void refuse_all(const Rejection& why);
 
-  // When to look again for deadlines.
+  // Returns the earliest deadline on the monotonic clock, when serve() is due.
   [[nodiscard]] std::optional<std::int64_t> next_due_ns() const;
   [[nodiscard]] std::size_t size() const { return waiting_.size(); }
 
@@ -61,9 +63,9 @@ class ClaimQueue {
   IdSource& ids_;
   Render render_;
   AnswerAgain answer_again_;
-  std::function<void()> began_to_wait_;
+  std::function<void()> on_new_deadline_;
   std::deque<Waiting> waiting_;
-  Position served_at_ = 0;  // nothing new can be ready while the world hasn't moved
+  Position served_at_ = 0;  // the world's position then; nothing new is ready until it changes
 };
 
 }  // namespace signalbox

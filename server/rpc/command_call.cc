@@ -9,7 +9,8 @@
 namespace signalbox {
 namespace {
 
-// Once the files that follow from everything up to `position`, which is durable, are there.
+// Answers once the files that follow from the events up to `position`, which is durable, are
+// written.
 void answer_when_written(Api& api, const Responder& responder, Position position,
                          const Decided<boost::json::object>& outcome) {
   api.when_files_written(position, [&api, responder, outcome](const std::string& error) {
@@ -36,7 +37,7 @@ bool answered_before(Api& api, Call& call, ResultOf result_of) {
          {"signalbox events --from " + std::to_string(first->position) + " --limit 1"}});
     return true;
   }
-  // The first result may not be durable yet: then it isn't in the log to be read.
+  // The first command may not be durable yet, and can't be read from the log before that.
   api.engine.release_when_durable([&api, responder = call.responder, result_of,
                                    position = first->position](Durability durability) {
     if (durability != Durability::durable) {
@@ -55,7 +56,7 @@ bool answered_before(Api& api, Call& call, ResultOf result_of) {
     }
     boost::json::object result = result_of(api, *commit);
     result["replayed"] = true;
-    // The first answer may still wait for its files; this one promises them as well.
+    // The first answer may still be waiting for its files, and this one promises them as well.
     answer_when_written(api, responder, commit->back().position, std::move(result));
   });
   return true;
@@ -78,7 +79,7 @@ void answer_with_files(Api& api, const Responder& responder, Decided<boost::json
   const Position position = api.engine.world().position;
   api.engine.release_when_durable(
       [&api, responder, position, outcome = std::move(outcome)](Durability durability) {
-        // Of what isn't durable there are no files.
+        // No files are written for events that aren't durable.
         if (durability != Durability::durable) {
           return responder.reject(not_durable(api.engine, durability));
         }

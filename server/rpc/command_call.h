@@ -1,4 +1,5 @@
-// The way of a mutating call: read the command, answer a repeated one from the log, decide, reply.
+// The steps that mutating calls share: read the command, answer a repeated one from the log,
+// decide, reply.
 #pragma once
 
 #include <span>
@@ -10,18 +11,19 @@
 
 namespace signalbox {
 
-// What a reply is made of, so that a repeated command gets the first one again: its events.
+// Builds a command's result from its events alone, so that a repeated command gets the same result.
 using ResultOf = boost::json::object (*)(const Api& api, std::span<const Record> records);
 
-// True if call.origin.command_id was seen before; then the call has been answered, or will be:
-// with the first result, or IDEMPOTENCY_CONFLICT.
+// Returns true if call.origin.command_id was used before. The call is answered then, at once or
+// when the first command is durable: with the first result and `replayed`, or with
+// IDEMPOTENCY_CONFLICT for another request, UNKNOWN_OUTCOME, HISTORY_DROPPED or STORAGE_DAMAGED.
 bool answered_before(Api& api, Call& call, ResultOf result_of);
 
-// RUN_NOT_FOUND becomes RUN_TERMINAL for a run that ended long ago: the world has forgotten it,
-// the read model hasn't.
+// Turns RUN_NOT_FOUND into RUN_TERMINAL for a run that ended long ago, which the read model still
+// has although the world has forgotten it. Returns any other rejection unchanged.
 Rejection with_ended_run(Api& api, Rejection rejection);
 
-// The described fields of T as JSON names them.
+// Returns the JSON names of the described fields of T.
 template <class T>
 std::vector<std::string> field_names() {
   std::vector<std::string> names;
@@ -33,9 +35,9 @@ std::vector<std::string> field_names() {
   return names;
 }
 
-// Answers once the files in run roots that follow from the events so far are written, too: whoever
-// gets the answer finds them there. A file that can't be written is told as `files_error` in the
-// result: the command itself succeeded.
+// Answers once the events so far are durable and the run root files that follow from them are
+// written, so that the client finds those files when it gets the answer. If a file can't be
+// written, the result has `files_error`: the command itself succeeded.
 void answer_with_files(Api& api, const Responder& responder, Decided<boost::json::object> outcome);
 
 // Applies one command in a commit of its own and answers with result_of its events.
@@ -55,7 +57,7 @@ void apply_command(Api& api, Call& call, const T& command, ResultOf result_of) {
   call.responder.answer(std::move(outcome));
 }
 
-// The whole of a simple method: params are the command.
+// The handler of a method whose params are the command T.
 template <class T, ResultOf result_of>
 void handle_command(Api& api, Call& call) {
   const auto command = from_json<T>(call.params);

@@ -13,8 +13,9 @@
 namespace signalbox {
 namespace {
 
-// Of a query that is kept until it is answered, in case it has to be asked again. What is longer is
-// padding, and is refused then: eight for each connection must not add up.
+// Size of a query that is kept until it is answered, in case it has to be asked again. A longer
+// line is mostly padding; it is rejected in that case, because eight such lines for each connection
+// would add up.
 constexpr std::size_t asked_again_bytes_max = 4 * 1024;
 
 }  // namespace
@@ -49,16 +50,18 @@ void Dispatcher::handle_unknown(std::string_view line, const std::string& actor,
   route(line, actor, std::nullopt, &why, peer);
 }
 
-// `role` is none, and `why` tells why, for somebody who isn't known.
+// `role` is nullopt for an unauthenticated caller, and `why` is then the reason; otherwise `why` is
+// nullptr.
 void Dispatcher::route(std::string_view line, const std::string& actor, std::optional<Role> role,
                        const Rejection* why, const std::shared_ptr<Peer>& peer) {
-  // Most requests fit, so that reading one allocates nothing.
+  // Most requests fit into the buffer, so that parsing them doesn't allocate.
   std::array<unsigned char, 8192> buffer;
   boost::json::monotonic_resource resource(buffer.data(), buffer.size());
 
   auto request = read_request(line, &resource);
   if (!request) {
-    // What isn't a request at all is answered under no id; a notification with bad params isn't.
+    // A line that is no request at all is answered with the id null. A notification with bad params
+    // gets no answer.
     const auto& [id_text, rejection] = request.error();
     const bool unknown = id_text.empty() && rejection.code != ErrorCode::INVALID_PARAMS;
     Responder(api_.engine, peer, unknown ? "null" : id_text).reject(rejection);
@@ -72,21 +75,21 @@ void Dispatcher::route(std::string_view line, const std::string& actor, std::opt
     if (!role) return responder.reject(*why);
     std::vector<std::string> names;
     for (const Method& method : methods_) names.emplace_back(method.name);
-    return responder.reject(
-        {ErrorCode::METHOD_NOT_FOUND,
-         "there is no method " + std::string(utf8_beginning(request->method, 64)),
-         {{"methods", std::move(names)}},
-         {"signalbox --help"}});
+    return responder.reject({ErrorCode::METHOD_NOT_FOUND,
+                             "there is no method " + std::string(utf8_prefix(request->method, 64)),
+                             {{"methods", std::move(names)}},
+                             {"signalbox --help"}});
   }
   if (is_query && role && line.size() <= asked_again_bytes_max) {
     responder.when_rolled_back([this, asked = std::string(line), actor, role, peer] {
       handle(asked, {actor, *role}, peer);
-      peer->answer({}, query_weight);  // the first one's place
+      peer->answer({}, query_weight);  // frees the place of the first request
     });
   }
   const Method& method = *found->second;
   if (method.needs && (!role || !may(*role, *method.needs))) {
-    // Worth an event; where there is no space for one, the refusal stands all the same.
+    // The denial is recorded as an event. If the log has no space for it, the request is rejected
+    // all the same.
     (void)api_.engine.begin({actor, {}, {}})
         .apply(NoteAccessDenied{actor, std::string(method.name), role, *method.needs});
     return responder.reject(role ? forbidden(actor, method, *role) : *why);

@@ -1,4 +1,5 @@
-// Finds the method of a request and calls it. It routes and does nothing else.
+// Routes requests: parses a line, checks the caller's role and calls the method's handler. All of
+// it is called on the engine's thread.
 #pragma once
 
 #include <memory>
@@ -18,18 +19,18 @@ class Dispatcher {
  public:
   Dispatcher(Api& api, std::vector<Method> methods);
 
-  // Handles one line from `peer`; the answer goes there, now or later. FORBIDDEN where the method
-  // needs more than the principal's role.
+  // Handles one line from `peer` and answers there, now or later. FORBIDDEN if the method needs
+  // more than the principal's role.
   void handle(std::string_view line, const Principal& principal, const std::shared_ptr<Peer>& peer);
-  // A line from somebody who isn't known, for the reason `why` (as Authentication gives it): it is
-  // the answer, but to the one method that needs no role, server.authenticate.
+  // Handles one line from an unauthenticated peer. The answer is `why`, the rejection that
+  // Authentication returned, except for server.authenticate, the one method that needs no role.
   void handle_unknown(std::string_view line, const std::string& actor, const Rejection& why,
                       const std::shared_ptr<Peer>& peer);
 
-  // From now on every request is answered with `why`.
+  // Rejects every further request with `why`.
   void refuse_all(Rejection why) { refusal_ = std::move(why); }
 
-  // The table, by name.
+  // Returns the dispatch table, in the order that was given.
   [[nodiscard]] const std::vector<Method>& methods() const { return methods_; }
 
  private:

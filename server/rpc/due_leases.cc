@@ -5,7 +5,7 @@
 #include "server/platform/clock.h"
 
 namespace signalbox {
-void end_due_lock(Api& api, const std::optional<Token>& lock_token) {
+void expire_due_lock(Api& api, const std::optional<Token>& lock_token) {
   const World& world = api.engine.world();
   const Lock* lock = lock_token ? world.find_lock_by_token(*lock_token) : nullptr;
   if (lock == nullptr) return;
@@ -14,9 +14,9 @@ void end_due_lock(Api& api, const std::optional<Token>& lock_token) {
   }
 }
 
-void end_due_tick(Api& api, const std::string& loop) {
+void expire_due_tick(Api& api, const std::string& loop) {
   const World& world = api.engine.world();
-  if (const Tick* tick = world.find_tick(loop)) end_due_lock(api, tick->lock_token);
+  if (const Tick* tick = world.find_tick(loop)) expire_due_lock(api, tick->lock_token);
   if (const auto expired = api.timers.expired_tick(world, loop, api.clock.monotonic_ns())) {
     (void)api.engine.begin(by_the_service).apply(*expired);
   }

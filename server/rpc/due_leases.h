@@ -1,5 +1,6 @@
-// Leases that are over although their timer hasn't fired yet: what comes in must not profit from
-// the moment between. Called before a command is decided; what ends here is the service's doing.
+// Expires leases whose end has passed before their timer has fired, so that a command can't benefit
+// from that gap. Called on the engine's thread before a command is decided; the service is the
+// actor of the events.
 #pragma once
 
 #include <optional>
@@ -9,10 +10,10 @@
 
 namespace signalbox {
 
-// The lock that is held with this token, if its lease is over, and all that depends on it.
-void end_due_lock(Api& api, const std::optional<Token>& lock_token);
+// Expires the lock with this token, and everything that depends on it, if the lock's lease is over.
+void expire_due_lock(Api& api, const std::optional<Token>& lock_token);
 
-// The tick of this loop, if its lease or that of its lock is over.
-void end_due_tick(Api& api, const std::string& loop);
+// Expires the tick of this loop if its own lease or that of its lock is over.
+void expire_due_tick(Api& api, const std::string& loop);
 
 }  // namespace signalbox

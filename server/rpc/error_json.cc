@@ -20,7 +20,7 @@ Detail position_detail(std::string key, Position position) {
 
 namespace {
 
-// The core counts; clients read times.
+// The domain has nanoseconds; clients get times.
 void add_number(json::object& details, const std::string& key, std::int64_t value) {
   if (key.ends_with("_ns")) {
     details[key.substr(0, key.size() - 3)] =
@@ -32,7 +32,7 @@ void add_number(json::object& details, const std::string& key, std::int64_t valu
   }
 }
 
-// A marker is shown as the object that it holds, as far as it can be read as one.
+// Adds a marker as the JSON object that it holds, or as text if it can't be parsed as one.
 void add_text(json::object& details, const std::string& key, const std::string& value) {
   if (key != "marker" && key != "marker_path") {
     details[key] = value;

@@ -1,4 +1,4 @@
-// A rejection as JSON: the `data` of a JSON-RPC error, and the same object on the command line.
+// Rejections as JSON: the `data` of a JSON-RPC error, which the command line prints as well.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -8,16 +8,17 @@
 
 namespace signalbox {
 
+// Returns the code's name, such as "RUN_TERMINAL".
 const char* name_of(ErrorCode code);
 
-// Of a position that was asked for, whatever number that is: as text where it is beyond what a
-// reader of JSON keeps exactly.
+// Returns a detail for a position that a client sent, which may be any number: as text if it
+// exceeds 2^53, beyond which JSON readers lose precision.
 Detail position_detail(std::string key, Position position);
 
-// {"code": "RUN_TERMINAL", "details": {…}, "next_commands": […]}.
+// Returns {"code": "RUN_TERMINAL", "details": {…}, "next_commands": […]}.
 boost::json::object rejection_data(const Rejection& rejection);
 
-// {"code": -32002, "message": …, "data": {…}}, JSON-RPC 2.0 section 5.1.
+// Returns {"code": -32002, "message": …, "data": {…}}, JSON-RPC 2.0 section 5.1.
 boost::json::object rejection_to_json(const Rejection& rejection);
 
 }  // namespace signalbox

@@ -10,12 +10,13 @@ namespace {
 
 constexpr std::size_t read_events_at_once = 256;
 
-// Passes over what was dropped: whoever may subscribe from there wants nothing of it.
-Stored<std::vector<Record>> read_what_is_there(const EventLog& log, Position from) {
+// Reads records from `from` on and skips those that were dropped: a subscriber that may start there
+// wants none of them.
+Stored<std::vector<Record>> read_available(const EventLog& log, Position from) {
   auto records = log.read(from, read_events_at_once);
   if (records || records.error().kind != StoreError::Kind::dropped) return records;
   const Horizon horizon = log.horizon();
-  from = horizon.next_there(from);
+  from = horizon.next_present(from);
   const Position gap = horizon.first_dropped(from, log.tail()).value_or(log.tail() + 1);
   return log.read(from, std::min<std::size_t>(read_events_at_once, gap - from));
 }
@@ -69,10 +70,11 @@ void EventFeed::send(Subscriber& subscriber, const Record& record) {
   }
 }
 
-// Reads on for one subscriber until it has all, or its peer has to take some first; a little at a
-// time, since everybody else waits meanwhile.
+// Sends the next records to one subscriber, and schedules itself until the subscriber has all of
+// them or its peer has to read some first. Each call reads only a few, since it blocks the engine's
+// thread.
 void EventFeed::pump(const std::shared_ptr<Subscriber>& subscriber) {
-  if (subscriber->peer->closed() || subscriber->let_go) return;
+  if (subscriber->peer->closed() || subscriber->ended) return;
   if (subscriber->scheduled || subscriber->paused) return;
   if (subscriber->next <= log_.tail()) {
     if (subscriber->peer->outgoing_bytes() > subscriber_outgoing_bytes_max) {
@@ -85,16 +87,16 @@ void EventFeed::pump(const std::shared_ptr<Subscriber>& subscriber) {
       });
       return;
     }
-    const auto records = read_what_is_there(log_, subscriber->next);
-    if (!records) return end_unread(*subscriber, records.error());
+    const auto records = read_available(log_, subscriber->next);
+    if (!records) return end_unreadable(*subscriber, records.error());
     for (const Record& record : *records) send(*subscriber, record);
     subscriber->next = records->back().position + 1;
   }
-  if (subscriber->next <= log_.tail()) return go_on_later(subscriber);
+  if (subscriber->next <= log_.tail()) return schedule_pump(subscriber);
   subscriber->caught_up = true;
 }
 
-void EventFeed::go_on_later(const std::shared_ptr<Subscriber>& subscriber) {
+void EventFeed::schedule_pump(const std::shared_ptr<Subscriber>& subscriber) {
   subscriber->scheduled = true;
   post_([this, weak = std::weak_ptr(subscriber)] {
     if (const auto again = weak.lock()) {
@@ -104,18 +106,18 @@ void EventFeed::go_on_later(const std::shared_ptr<Subscriber>& subscriber) {
   });
 }
 
-// Its connection ends when it has taken what is queued, or a few seconds later.
-void EventFeed::let_go(Subscriber& subscriber) {
-  subscriber.let_go = true;
+// The connection closes when the peer has taken what is queued, or a few seconds later.
+void EventFeed::end_lagging(Subscriber& subscriber) {
+  subscriber.ended = true;
   subscriber.peer->notify(
       "lagged", {{"subscription", subscriber.subscription}, {"from", subscriber.next}}, true);
   subscriber.peer->close_after_flush();
 }
 
-// What others ask for may be whole, so it ends this one alone.
-void EventFeed::end_unread(Subscriber& subscriber, const StoreError& error) {
+// Ends this subscriber alone: the records that others want may be intact.
+void EventFeed::end_unreadable(Subscriber& subscriber, const StoreError& error) {
   read_error_(error);
-  subscriber.let_go = true;
+  subscriber.ended = true;
   const bool dropped = error.kind == StoreError::Kind::dropped;
   subscriber.peer->notify("failed",
                           {{"subscription", subscriber.subscription},
@@ -128,11 +130,11 @@ void EventFeed::end_unread(Subscriber& subscriber, const StoreError& error) {
 
 void EventFeed::publish(std::span<const Commit> batch) {
   if (subscribers_.empty()) return;
-  sweep();
+  drop_closed();
   const Position first = batch.front().front().position;
   const Position last = batch.back().back().position;
   for (const auto& subscriber : subscribers_) {
-    if (subscriber->let_go) continue;
+    if (subscriber->ended) continue;
     const bool has_room = !subscriber->paused && !subscriber->scheduled &&
                           subscriber->peer->outgoing_bytes() <= subscriber_outgoing_bytes_max;
     if (subscriber->next == first && has_room) {
@@ -141,14 +143,14 @@ void EventFeed::publish(std::span<const Commit> batch) {
       }
       subscriber->next = last + 1;
     } else if (subscriber->caught_up && subscriber->next + subscriber_lag_events_max < last) {
-      let_go(*subscriber);
+      end_lagging(*subscriber);
     } else {
       pump(subscriber);
     }
   }
 }
 
-void EventFeed::sweep() {
+void EventFeed::drop_closed() {
   std::erase_if(subscribers_, [](const auto& each) { return each->peer->closed(); });
 }
 

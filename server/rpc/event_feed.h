@@ -1,6 +1,8 @@
-// Gives subscribers the records of the log, from any position and then live, in order and without
-// gaps. A subscriber who doesn't keep up is told `lagged {from}` and let go; the others don't
-// notice: each is read for from the log at its own pace, and nothing piles up for it.
+// Sends the log's records to subscribers: from any position on and then live, in order and without
+// gaps. A subscriber that doesn't keep up gets `lagged {from}` and is disconnected. The others
+// aren't affected: the log is read for each at its own pace, and nothing is buffered for it.
+//
+// All of it is called on the engine's thread.
 #pragma once
 
 #include <cstdint>
@@ -28,31 +30,31 @@ struct EventFilter {
   std::set<std::string, std::less<>> types;  // of events and broadcasts, by name; empty: all
 
   [[nodiscard]] bool matches(const Record& record) const;
-  // Whether it can want any: else what they need isn't kept.
+  // Returns true if the filter can match any broadcast; otherwise their state isn't kept.
   [[nodiscard]] bool wants_broadcasts() const;
   [[nodiscard]] bool wants_broadcast(std::string_view name) const;
 };
 
 class EventFeed {
  public:
-  // `read_error` gets what goes wrong when the log is read for a subscriber, who is told and let
-  // go, and `post` brings an action to the caller's thread.
+  // `read_error` is called when the log can't be read for a subscriber, which is notified and
+  // disconnected. `post` runs an action on the caller's thread.
   EventFeed(const EventLog& log, std::function<void(const StoreError&)> read_error, Post post)
       : log_(log), read_error_(std::move(read_error)), post_(std::move(post)) {}
 
-  // No more can subscribe.
+  // Returns true if subscriptions_max is reached.
   [[nodiscard]] bool full() { return size() >= subscriptions_max; }
 
-  // Starts with the record at `from`. `broadcasts` knows what was before it.
+  // Subscribes `peer` to the records from `from` on. `broadcasts` has the state before that record.
   void subscribe(std::shared_ptr<Peer> peer, std::string subscription, Position from,
                  EventFilter filter, Broadcasts broadcasts = Broadcasts());
 
-  // The records up to batch's last one are durable.
+  // Sends the records of a batch of commits that has become durable.
   void publish(std::span<const Commit> batch);
 
-  // Of those who are still there.
+  // Returns the number of subscribers whose connection is open.
   [[nodiscard]] std::size_t size() {
-    sweep();
+    drop_closed();
     return subscribers_.size();
   }
 
@@ -63,18 +65,18 @@ class EventFeed {
     Position next = 1;
     EventFilter filter;
     Broadcasts broadcasts;
-    bool paused = false;     // waits for its peer to take what is queued
-    bool scheduled = false;  // goes on in a moment
-    bool caught_up = false;  // has had everything up to the tail at least once
-    bool let_go = false;     // has had its last word
+    bool paused = false;     // until its peer has taken what is queued
+    bool scheduled = false;  // pump() is posted
+    bool caught_up = false;  // has reached the tail at least once
+    bool ended = false;      // has got its last notification
   };
 
   void pump(const std::shared_ptr<Subscriber>& subscriber);
   void send(Subscriber& subscriber, const Record& record);
-  void go_on_later(const std::shared_ptr<Subscriber>& subscriber);
-  static void let_go(Subscriber& subscriber);
-  void end_unread(Subscriber& subscriber, const StoreError& error);
-  void sweep();
+  void schedule_pump(const std::shared_ptr<Subscriber>& subscriber);
+  static void end_lagging(Subscriber& subscriber);
+  void end_unreadable(Subscriber& subscriber, const StoreError& error);
+  void drop_closed();
 
   const EventLog& log_;
   std::function<void(const StoreError&)> read_error_;

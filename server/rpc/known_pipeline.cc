@@ -11,7 +11,7 @@ namespace signalbox {
 Decided<const PinnedDefinition*> KnownPipeline::read(const boost::json::value& tables) {
   if (!tables_.is_null() && tables_ == tables) return &pinned_;
   auto definition = TRY(pipeline_from_json(tables));
-  tables_ = nullptr;  // should what follows throw, nothing is known
+  tables_ = nullptr;  // leaves the cache empty if the rest throws
   for (StationDefinition& station : definition.stations) {
     if (station.coderunner && !station.coderunner->mode) station.coderunner->mode = mode_;
   }

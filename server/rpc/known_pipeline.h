@@ -1,5 +1,5 @@
-// The pipeline that was read last, so that one which comes again isn't read again: those who start
-// many runs send the same tables with each of them.
+// A cache of the pipeline that was parsed last: clients that start many runs send the same tables
+// with each of them.
 #pragma once
 
 #include <boost/json/value.hpp>
@@ -15,19 +15,20 @@ struct PinnedDefinition {
   Digest digest;
 };
 
-// One thread. What it keeps is bounded by the length of a line.
+// Not thread-safe. Its size is bounded by the length of a request's line.
 class KnownPipeline {
  public:
-  // `mode` is pinned in coderunner stations that name none: for the run's whole life, so that a
-  // server with another mode changes nothing of it.
+  // `mode` is set in coderunner stations that name none. It is fixed for the run's whole life, so
+  // that a restart of the server with another mode doesn't affect the run.
   explicit KnownPipeline(CoderunnerMode mode = CoderunnerMode::mock) : mode_(mode) {}
 
-  // As pipeline_from_json. What it gives lasts until the next call.
+  // Parses `tables` as pipeline_from_json() does, with the same errors. The result is valid until
+  // the next call.
   Decided<const PinnedDefinition*> read(const boost::json::value& tables);
 
  private:
   CoderunnerMode mode_;
-  boost::json::value tables_;  // null before the first, which tables never are
+  boost::json::value tables_;  // the cache's key; null: empty
   PinnedDefinition pinned_;
 };
 

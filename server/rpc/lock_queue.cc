@@ -17,7 +17,7 @@
 
 namespace signalbox {
 void LockQueue::acquire(AcquireLock command, Origin origin, Responder responder) {
-  // What is wrong with it by itself is said before it waits or a file is read.
+  // A command that is invalid by itself is rejected before it waits or a file is read.
   const auto decided = decide(api_.engine.world(), command, Now{api_.clock.wall_ns()});
   if (!decided && decided.error().code != ErrorCode::LOCK_HELD) {
     return responder.reject(decided.error());
@@ -38,18 +38,18 @@ void LockQueue::acquire(AcquireLock command, Origin origin, Responder responder)
   const std::int64_t deadline_ns = now_ns + wait_ms * ns_per_ms;
   Waiting waiting{next_number_++, std::move(command), std::move(origin), std::move(responder),
                   deadline_ns};
-  // While another holds it there is nothing to decide for those who came before.
+  // While another owner holds the lock, nothing can be decided for earlier requests either.
   const bool is_held =
       !decided && !api_.timers.expired_lock(api_.engine.world(), key, now_ns).has_value();
   if (is_held && wait_ms == 0) return refuse(waiting, decided.error());
   queues_[key].waiting.push_back(std::move(waiting));
   ++size_;
   if (!is_held) return serve_key(key, now_ns);
-  std::int64_t look_ns = deadline_ns;
-  if (const auto end_ns = api_.timers.lease_end_ns(key)) look_ns = std::min(look_ns, *end_ns);
-  if (const auto due_ns = looks_.due_of(key)) look_ns = std::min(look_ns, *due_ns);
-  looks_.arm(key, look_ns);
-  waits_();
+  std::int64_t poll_ns = deadline_ns;
+  if (const auto end_ns = api_.timers.lease_end_ns(key)) poll_ns = std::min(poll_ns, *end_ns);
+  if (const auto due_ns = polls_.due_of(key)) poll_ns = std::min(poll_ns, *due_ns);
+  polls_.arm(key, poll_ns);
+  on_new_deadline_();
 }
 
 std::size_t LockQueue::waiting_for(const std::string& key) const {
@@ -66,21 +66,23 @@ void LockQueue::apply(std::span<const Record> records) {
       touched_.push_back(key);
       continue;
     }
-    // Its lease may be shorter now; that it is longer is seen when the old end has come.
+    // The lease may be shorter now. A longer one is noticed when the old end has come.
     const auto end_ns = api_.timers.lease_end_ns(key);
-    const auto look_ns = looks_.due_of(key);
-    if (end_ns && look_ns && *end_ns < *look_ns) looks_.arm(key, *end_ns);
+    const auto poll_ns = polls_.due_of(key);
+    if (end_ns && poll_ns && *end_ns < *poll_ns) polls_.arm(key, *end_ns);
   }
 }
 
-// Each key once: one that is due again at once has its turn after all else that there is to do.
+// Serves each key once. A key that is due again immediately has its turn in the next call, after
+// other work.
 void LockQueue::serve(std::int64_t monotonic_ns) {
   std::vector<std::string> keys = std::exchange(touched_, {});
-  while (auto due = looks_.take_due(monotonic_ns)) keys.push_back(std::move(due->second));
+  while (auto due = polls_.take_due(monotonic_ns)) keys.push_back(std::move(due->second));
   for (const std::string& key : keys) serve_key(key, monotonic_ns);
 }
 
-// Whoever is gone isn't waited for, but takes a place until its turn or its time.
+// Serves all keys, which removes requests whose connection is closed: otherwise they take up places
+// until their turn or deadline.
 void LockQueue::drop_closed(std::int64_t monotonic_ns) {
   std::vector<std::string> keys;
   for (const auto& [key, queue] : queues_) keys.push_back(key);
@@ -103,7 +105,7 @@ void LockQueue::serve_key(const std::string& key, std::int64_t monotonic_ns) {
     }
   }
   if (queue.waiting.empty()) {
-    looks_.disarm(key);
+    polls_.disarm(key);
     queues_.erase(place);
   } else if (reader != nullptr) {
     queue.reading = true;
@@ -122,28 +124,29 @@ LockQueue::Verdict LockQueue::settle(Waiting& waiting, std::int64_t monotonic_ns
       lock == nullptr || api_.timers.expired_lock(world, command.key, monotonic_ns).has_value();
   if (!is_free && !extends_hold_of(command, lock->owner)) {
     if (waiting.deadline_ns > monotonic_ns) {
-      waiting.file_is_read = false;  // what was there tells nothing about the end of the wait
+      waiting.file_is_read = false;  // the file may have changed when the wait ends
       return Verdict::waits;
     }
     const auto decided = decide(world, command, Now{api_.clock.wall_ns()});
     refuse(waiting, decided.error());
     return Verdict::settled;
   }
-  // The same command came over another connection, too, and was carried out there.
+  // The same command may have been carried out meanwhile over another connection.
   Call again{{}, waiting.origin, waiting.responder};
   if (answered_before(api_, again, acquire_result)) return Verdict::settled;
   if (is_free && command.run_root && !waiting.file_is_read) {
-    return waiting.look_again_ns > monotonic_ns ? Verdict::waits : Verdict::needs_file;
+    return waiting.next_read_ns > monotonic_ns ? Verdict::waits : Verdict::needs_file;
   }
-  return take(waiting, monotonic_ns);
+  return grant(waiting, monotonic_ns);
 }
 
-LockQueue::Verdict LockQueue::take(Waiting& waiting, std::int64_t monotonic_ns) {
+LockQueue::Verdict LockQueue::grant(Waiting& waiting, std::int64_t monotonic_ns) {
   Decided<boost::json::object> outcome;
   {
     const auto expired =
         api_.timers.expired_lock(api_.engine.world(), waiting.command.key, monotonic_ns);
-    // What ends with a refusal isn't the result of the command: asked again, it is decided again.
+    // If the command is rejected, the expiry must not become its recorded result: without a command
+    // id in the origin, a repeated command is decided again.
     const bool refused = expired && is_held_by_file(waiting.command, api_.clock.wall_ns());
     auto transaction =
         api_.engine.begin(refused ? Origin{waiting.origin.actor, {}, {}} : waiting.origin);
@@ -160,9 +163,9 @@ LockQueue::Verdict LockQueue::take(Waiting& waiting, std::int64_t monotonic_ns) 
     return Verdict::settled;
   }
   if (outcome.error().code == ErrorCode::LOCK_HELD && waiting.deadline_ns > monotonic_ns) {
-    // By the file of somebody whose end no event will tell.
+    // The file's holder doesn't use this service, so no event will announce its end.
     waiting.file_is_read = false;
-    waiting.look_again_ns =
+    waiting.next_read_ns =
         std::min(waiting.deadline_ns, monotonic_ns + lock_file_pause_ms * ns_per_ms);
     return Verdict::waits;
   }
@@ -175,16 +178,16 @@ void LockQueue::refuse(const Waiting& waiting, Rejection rejection) const {
 }
 
 void LockQueue::arm(const std::string& key, const KeyQueue& queue, std::int64_t monotonic_ns) {
-  std::int64_t look_ns = queue.waiting.front().deadline_ns;
+  std::int64_t poll_ns = queue.waiting.front().deadline_ns;
   for (const Waiting& waiting : queue.waiting) {
-    look_ns = std::min(look_ns, waiting.deadline_ns);
-    if (waiting.look_again_ns > monotonic_ns) look_ns = std::min(look_ns, waiting.look_again_ns);
+    poll_ns = std::min(poll_ns, waiting.deadline_ns);
+    if (waiting.next_read_ns > monotonic_ns) poll_ns = std::min(poll_ns, waiting.next_read_ns);
   }
-  // One that is over already is what they are waiting on: the next look at a file tells more.
+  // A lease that is over already doesn't matter here: the next read of the file decides.
   const auto end_ns = api_.timers.lease_end_ns(key);
-  if (end_ns && *end_ns > monotonic_ns) look_ns = std::min(look_ns, *end_ns);
-  looks_.arm(key, look_ns);
-  waits_();
+  if (end_ns && *end_ns > monotonic_ns) poll_ns = std::min(poll_ns, *end_ns);
+  polls_.arm(key, poll_ns);
+  on_new_deadline_();
 }
 
 void LockQueue::read_file(const std::string& key, std::uint64_t number,
@@ -204,7 +207,7 @@ void LockQueue::on_file(const std::string& key, std::uint64_t number, const Lock
   for (Waiting& waiting : queue.waiting) {
     if (waiting.number != number) continue;
     const bool is_held = api_.engine.world().find_lock_by_token(file.token) != nullptr;
-    waiting.command.file = meaning_of(file, key, is_held);
+    waiting.command.file = classify_lock_file(file, key, is_held);
     waiting.file_is_read = true;
   }
   serve_key(key, api_.clock.monotonic_ns());
@@ -214,7 +217,7 @@ void LockQueue::refuse_all(const Rejection& why) {
   for (const auto& [key, queue] : std::exchange(queues_, {})) {
     for (const Waiting& waiting : queue.waiting) waiting.responder.reject(why);
   }
-  looks_.clear();
+  polls_.clear();
   touched_.clear();
   size_ = 0;
 }

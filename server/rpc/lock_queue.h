@@ -1,8 +1,9 @@
-// Acquires of locks, in the order of their arrival for each key: those that wait (`wait_ms`), and
-// for a moment those that don't, so that nobody passes by who came before.
+// The queue of `lock.acquire` requests, first in, first out for each key. Requests without
+// `wait_ms` pass through it as well, so that none overtakes an earlier one.
 //
-// A lock that is released or whose lease is over goes to the oldest who waits for it; the latter in
-// one commit. One with a run root is granted on what its `.lock` says at that moment.
+// A lock that is released, or whose lease is over, is granted to the oldest waiting request; in the
+// second case expiry and grant are one commit. For a request with a run root the content of its
+// `.lock` file at that moment decides, too. All of it is called on the engine's thread.
 #pragma once
 
 #include <cstdint>
@@ -26,31 +27,35 @@ namespace signalbox {
 struct Api;
 
 inline constexpr std::size_t waiting_locks_max = 10'000;
-// How often a `.lock` of somebody who doesn't use this service is looked at while it is waited for.
+// Interval between two reads of a `.lock` file that is held by a program that doesn't use this
+// service.
 inline constexpr std::int64_t lock_file_pause_ms = 250;
 
 class LockQueue {
  public:
-  // `waits` is called whenever next_due_ns() may be sooner than it was.
-  LockQueue(Api& api, std::function<void()> waits) : api_(api), waits_(std::move(waits)) {}
+  // `on_new_deadline` is called whenever next_due_ns() may have become sooner.
+  LockQueue(Api& api, std::function<void()> on_new_deadline)
+      : api_(api), on_new_deadline_(std::move(on_new_deadline)) {}
   LockQueue(const LockQueue&) = delete;
   LockQueue& operator=(const LockQueue&) = delete;
 
-  // Answers now, or within command.wait_ms.
+  // Answers `responder` now or within command.wait_ms: with the grant, LOCK_HELD, INVALID_PARAMS or
+  // OVERLOADED.
   void acquire(AcquireLock command, Origin origin, Responder responder);
 
-  // Notes what happened to keys that are waited for; after Timers::apply().
+  // Applies records: notes which keys that are waited for have changed. Called after
+  // Timers::apply().
   void apply(std::span<const Record> records);
 
-  // Gives locks to those who wait for them, and a refusal to those whose time is over. Before
-  // timers that are due fire, so that a takeover is one commit.
+  // Grants locks to waiting requests and rejects those past their deadline. Called before due
+  // timers fire, so that a takeover is one commit.
   void serve(std::int64_t monotonic_ns);
 
-  // Answers all with `why`, and keeps none.
+  // Rejects all waiting requests with `why` and empties the queue.
   void refuse_all(const Rejection& why);
 
-  // When to look again.
-  [[nodiscard]] std::optional<std::int64_t> next_due_ns() const { return looks_.next_poll_ns(); }
+  // Returns the monotonic time at which serve() is due next.
+  [[nodiscard]] std::optional<std::int64_t> next_due_ns() const { return polls_.next_poll_ns(); }
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] std::size_t waiting_for(const std::string& key) const;
 
@@ -62,28 +67,28 @@ class LockQueue {
     Responder responder;
     std::int64_t deadline_ns;
     bool file_is_read = false;
-    std::int64_t look_again_ns = 0;  // not at the file before
+    std::int64_t next_read_ns = 0;  // the file isn't read before; monotonic
   };
   struct KeyQueue {
     std::list<Waiting> waiting;
-    bool reading = false;  // the file of one of them; until it is read none is served
+    bool reading = false;  // one request's file is being read; until then none is served
   };
   enum class Verdict { settled, waits, needs_file };
 
   void drop_closed(std::int64_t monotonic_ns);
   void serve_key(const std::string& key, std::int64_t monotonic_ns);
   Verdict settle(Waiting& waiting, std::int64_t monotonic_ns);
-  Verdict take(Waiting& waiting, std::int64_t monotonic_ns);
+  Verdict grant(Waiting& waiting, std::int64_t monotonic_ns);
   void refuse(const Waiting& waiting, Rejection rejection) const;
   void arm(const std::string& key, const KeyQueue& queue, std::int64_t monotonic_ns);
   void read_file(const std::string& key, std::uint64_t number, const std::string& run_root);
   void on_file(const std::string& key, std::uint64_t number, const LockFile& file);
 
   Api& api_;
-  std::function<void()> waits_;
-  boost::unordered_flat_map<std::string, KeyQueue> queues_;  // none is empty
-  DeadlineQueue<std::string, boost::hash<std::string>> looks_;
-  std::vector<std::string> touched_;
+  std::function<void()> on_new_deadline_;
+  boost::unordered_flat_map<std::string, KeyQueue> queues_;     // none is empty
+  DeadlineQueue<std::string, boost::hash<std::string>> polls_;  // when a key is due
+  std::vector<std::string> touched_;  // keys that changed since the last serve()
   std::size_t size_ = 0;
   std::uint64_t next_number_ = 1;
 };

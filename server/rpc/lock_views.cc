@@ -18,7 +18,7 @@ namespace {
 
 namespace json = boost::json;
 
-// The two clocks are read one after the other; less than this apart is the same moment.
+// The two clocks are read one after the other: times that differ by less are taken as equal.
 constexpr std::int64_t same_moment_ns = 50'000'000;
 
 json::object held_lock(const Api& api, const LockQueue& queue, const Lock& lock) {
@@ -26,7 +26,7 @@ json::object held_lock(const Api& api, const LockQueue& queue, const Lock& lock)
       api.timers.expired_lock(api.engine.world(), lock.key, api.clock.monotonic_ns()).has_value();
   json::object object;
   object["key"] = lock.key;
-  // One whose lease is over is there for a taker to find; its holder has lost it.
+  // A lock whose lease is over remains until it is taken over, but its holder has lost it.
   object["status"] = is_over ? "expired" : "held";
   object["owner"] = lock.owner;
   object["token"] = lock.token;
@@ -114,8 +114,8 @@ std::string grant_expiry(const Record& record, std::int64_t lease_ms) {
   return format_time(record.recorded_at_ns + lease_ms * 1'000'000);
 }
 
-// What the grant of a lock that was extended said: from the world, or, for a repeated answer about
-// a lock that has ended, from the log.
+// Adds the fields of the original grant of an extended lock: from the world or, when an answer
+// about an ended lock is repeated, from the log.
 void add_grant(const Api& api, json::object& result, const std::string& key, Token token) {
   if (const Lock* lock = api.engine.world().find_lock(key);
       lock != nullptr && lock->token == token) {

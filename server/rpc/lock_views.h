@@ -1,5 +1,5 @@
-// What is shown of locks: `lock.get`, `lock.list`, who holds one that was refused, and the results
-// of the methods that change one.
+// Locks as JSON: the results of all `lock.*` methods, and the details of LOCK_HELD. Called on the
+// engine's thread.
 #pragma once
 
 #include <cstdint>
@@ -18,33 +18,34 @@ namespace signalbox {
 
 class LockQueue;
 
-// When the lease of a held lock is over, as UTC. After a restart, or when the clocks parted, that
-// is later than the log tells: the lease began anew.
+// Returns the end of a held lock's lease, in nanoseconds of UTC. After a restart or a clock jump it
+// is later than the log's: the lease has started anew.
 std::int64_t lease_end_utc_ns(const Api& api, const Lock& lock);
 
-// LOCK_HELD tells that time.
+// Puts that time into the details of LOCK_HELD. Returns any other rejection unchanged.
 Rejection with_lease_end(const Api& api, const std::string& key, Rejection rejection);
 
-// {"key", "lock": {…} | null, "last": {…} | null, "waiting"}.
+// Returns {"key", "lock": {…} | null, "last": {…} | null, "waiting"}.
 boost::json::object lock_view(const Api& api, const LockQueue& queue, const std::string& key);
 
-// By key. Locks whose key starts with `prefix`, after `cursor`.
+// Selects locks whose key starts with `prefix` and is greater than `cursor`.
 struct LockFilter {
   std::string prefix;
   std::optional<std::string> owner;
   std::string cursor;
   std::size_t limit = 0;
 };
-// {"locks": [{…}], "next_cursor"}.
+// Returns {"locks": [{…}], "next_cursor"}, ordered by key.
 boost::json::object lock_list_view(const Api& api, const LockQueue& queue,
                                    const LockFilter& filter);
 
-// Results are made from the events of their commit, as in results.h.
+// Results are built from the events of their commit, as in results.h.
 //
-// {"key", "owner", "token", "lease_ms", "acquired_at", "expires_at", "reason", "extended"}.
+// Returns {"key", "owner", "token", "lease_ms", "acquired_at", "expires_at", "reason", "extended"}.
 boost::json::object acquire_result(const Api& api, std::span<const Record> records);
 boost::json::object refresh_result(const Api& api, std::span<const Record> records);
-// {"released"}: false where nothing was held any more.
+// Returns {"released"}, and with true also {"key", "owner", "token"}; false if the lock wasn't held
+// any more.
 boost::json::object release_result(const Api& api, std::span<const Record> records);
 
 }  // namespace signalbox

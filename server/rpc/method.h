@@ -1,4 +1,4 @@
-// One row of the dispatch table, and what its handler is given.
+// One row of the dispatch table, and the call that its handler gets.
 #pragma once
 
 #include <functional>
@@ -17,14 +17,15 @@
 namespace signalbox {
 
 struct Call {
-  boost::json::object params;  // lives as long as the call: handlers copy what they keep
+  boost::json::object params;  // valid during the call only: handlers copy what they keep
   Origin origin;
   Responder responder;
 };
 
+// Carries out a call and answers its responder, now or later. Called on the engine's thread.
 using Handler = std::function<void(Api& api, Call& call)>;
 
-// A handler that needs `part` beside the Api; `part` lives as long as it.
+// Returns a handler that passes `part` beside the Api. `part` must outlive the handler.
 template <class Part>
 Handler with(Part& part, void (*handle)(Api& api, Call& call, Part& part)) {
   return [&part, handle](Api& api, Call& call) { handle(api, call, part); };
@@ -32,9 +33,9 @@ Handler with(Part& part, void (*handle)(Api& api, Call& call, Part& part)) {
 
 struct Method {
   std::string_view name;
-  bool mutates;                     // takes a command_id
-  std::optional<Role> needs;        // the least role that may; none: anybody, known or not
-  std::vector<std::string> params;  // names, as PROTOCOL.md lists them
+  bool mutates;                     // accepts a command_id
+  std::optional<Role> needs;        // the least role; nullopt: no authentication needed
+  std::vector<std::string> params;  // names, as in PROTOCOL.md
   Handler handle;
 };
 

@@ -1,4 +1,4 @@
-// How many rows a page of each list has at most. `server.limits` tells it.
+// The largest page of each list, in rows. `server.limits` reports these numbers.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ inline constexpr std::uint32_t card_list_rows_max = 500;
 inline constexpr std::uint32_t board_get_cards_max = 100;  // of each column
 inline constexpr std::uint32_t events_read_rows_max = 1000;
 
-// What a query asks for, or `otherwise`. INVALID_PARAMS with the bounds for a `limit` that no page
-// has: fewer rows than were asked for would look like the end.
+// Returns `limit`, or `otherwise` if none was given. INVALID_PARAMS with the bounds if it isn't
+// within 1 and `rows_max`: a page with fewer rows than requested would look like the last one.
 inline Decided<std::uint32_t> page_limit(std::optional<std::uint32_t> limit,
                                          std::uint32_t otherwise, std::uint32_t rows_max) {
   const std::uint32_t rows = limit.value_or(otherwise);

@@ -1,4 +1,4 @@
-// The other end of a connection, as far as methods need it.
+// The other end of a connection, as an interface for methods. Each transport implements it.
 #pragma once
 
 #include <cstddef>
@@ -16,33 +16,34 @@ class Peer {
  public:
   virtual ~Peer() = default;
 
-  // A request was taken that answer() will be called for, once, now or later. `weight` is its part
-  // of commands_in_flight_max.
+  // Announces a request for which answer() will be called exactly once, now or later. `weight` is
+  // its share of commands_in_flight_max.
   virtual void expect_answer(std::size_t weight) = 0;
-  // Queues the answer to a request that was expected with this weight: one line, without its line
-  // break; none (empty) for a notification. Lost if the connection is gone.
+  // Queues the answer to a request that was announced with this weight: one line without its line
+  // break, or an empty string for a notification. The answer is dropped if the connection is
+  // closed.
   virtual void answer(std::string line, std::size_t weight) = 0;
-  // Queues a line that nobody asked for (an event).
+  // Queues a line that is no answer, such as an event.
   virtual void deliver(std::string line) = 0;
-  // False where only answers can be sent: then nothing is ever delivered.
+  // Returns false if the transport can send answers only; deliver() is never called then.
   [[nodiscard]] virtual bool takes_deliveries() const { return true; }
-  // Delivers a notification of an event feed, as a line unless the transport has a form of its own.
-  // `is_last_of_position` is false if another one tells of the same event right after it.
+  // Delivers a notification of a subscription, as a JSON-RPC line unless the transport overrides
+  // that. `is_last_of_position` is false if another notification about the same event follows.
   virtual void notify(std::string_view method, const boost::json::object& params,
                       bool is_last_of_position);
-  // There is more to come even when all requests are answered and the input has ended.
+  // Keeps the connection open after its input has ended and all requests are answered.
   virtual void keep_open() = 0;
-  // The connection's further requests come with this access token. False where each request
-  // brings its own, as over HTTP.
+  // Uses this access token for the connection's further requests. Returns false if each request has
+  // to bring its own, as over HTTP.
   virtual bool use_token(const Uuid& token_id) {
     (void)token_id;
     return false;
   }
-  // What is queued and not taken by the kernel yet.
+  // Returns the bytes that are queued and that the kernel hasn't taken yet.
   [[nodiscard]] virtual std::size_t outgoing_bytes() const = 0;
-  // Calls `action` once, when the queue has emptied next.
+  // Calls `action` once, when the queue becomes empty the next time.
   virtual void on_drained(std::function<void()> action) = 0;
-  // Ends the connection once the queue is empty, or after a few seconds.
+  // Closes the connection once the queue is empty, or after a few seconds.
   virtual void close_after_flush() = 0;
   [[nodiscard]] virtual bool closed() const = 0;
 };

@@ -14,7 +14,7 @@ namespace {
 
 namespace json = boost::json;
 
-// The tables as people write them: durations are text with a unit.
+// The tables as they are written in a file: durations are text with a unit.
 struct RetryTable {
   std::optional<std::uint32_t> max_retries;
   std::optional<std::string> backoff;
@@ -81,7 +81,7 @@ struct StationTable {
   std::optional<CoderunnerTable> coderunner;
   std::optional<RemoteJobTable> modal;
   std::vector<CheckTable> checks;
-  std::optional<std::string> instructions;  // of checks: the file that names them
+  std::optional<std::string> instructions;  // for checks: the file that lists them
   std::optional<DeepWorkTable> deep_work;
 };
 BOOST_DESCRIBE_STRUCT(StationTable, (),
@@ -153,7 +153,8 @@ Decided<void> read_checks(std::vector<CheckTable>& tables, const std::string& st
   return {};
 }
 
-// The settings of one executor. An executor that can do without them has its defaults.
+// Reads the settings of the station's executor. An executor whose settings are optional gets
+// defaults.
 Decided<void> read_executor(StationTable& table, StationDefinition& station) {
   if (table.coderunner || station.executor == ExecutorKind::coderunner) {
     const CoderunnerTable own = table.coderunner.value_or(CoderunnerTable{});
@@ -179,7 +180,7 @@ Decided<void> read_executor(StationTable& table, StationDefinition& station) {
   return {};
 }
 
-// As it was written, but for what was left out.
+// Writes the settings as they were given, with defaults in place of what was left out.
 void write_executor(const StationDefinition& station, StationTable& table) {
   if (station.coderunner) {
     table.coderunner = {station.coderunner->agent, station.coderunner->mode,

@@ -17,13 +17,13 @@ json::value text_or_null(const std::string& text) {
   return text.empty() ? json::value(nullptr) : json::value(text);
 }
 
-// Who does a phase: "command", "worker" or "default".
+// Returns what carries out a phase: "command", "worker" or "default".
 const char* doer_of(const PhaseDefinition& phase) {
   if (!phase.command.empty()) return "command";
   return phase.worker ? "worker" : "default";
 }
 
-// What an outside worker can do for the plan now, or "".
+// Returns the phase for which the plan needs an outside worker now, or "".
 std::string waiting_for(const Run& run) {
   const DeepWorkDefinition& work = *run.definition().deep_work;
   if (!run.attempt) return {};
@@ -80,7 +80,8 @@ void add_step(const Run& run, const StepState& step, json::object& object) {
   object["previous_error"] = text_or_null(step.error);
 }
 
-// What its worker was told when the attempt began, it is told again, whatever became of it.
+// Adds what the worker got when the attempt began. A repeated answer has the same content, whatever
+// has become of the attempt.
 void add_step_assignment(const Api& api, const Record& record, const StepAttemptStarted& started,
                          json::object& object) {
   const auto step_of = [&](const Run* run) -> const StepState* {
@@ -89,9 +90,9 @@ void add_step_assignment(const Api& api, const Record& record, const StepAttempt
     return step != nullptr && step->token == record.position ? step : nullptr;
   };
   const Run* const run = api.engine.world().find_run(record.stream.run_id);
-  // Nothing of it changes while the attempt is under way.
+  // These fields don't change while the attempt is under way.
   if (const StepState* const step = step_of(run)) return add_step(*run, *step, object);
-  const auto then = run_then(api, record.stream.run_id, record.position);
+  const auto then = run_at_position(api, record.stream.run_id, record.position);
   if (const StepState* const step = step_of(then.get())) add_step(*then, *step, object);
 }
 
@@ -203,7 +204,7 @@ json::object no_step_result(const Api& api, const NextStep& command) {
   return result;
 }
 
-bool waits_in_vain(const World& world, const NextStep& command) {
+bool no_step_can_come(const World& world, const NextStep& command) {
   if (!command.token || !command.run_id) return false;
   const Run* const run = world.find_run(*command.run_id);
   return run == nullptr || !run->plan || run->plan->status != PlanStatus::set ||

@@ -1,5 +1,5 @@
-// What plan.* and step.* answer: from the events of their commit, so that the same command id gets
-// the same answer again, and views of a plan as it is.
+// The results of plan.* and step.*. Those of commands are built from the events of their commit, so
+// that a repeated command id gets the same result; those of queries show the plan as it is now.
 #pragma once
 
 #include <span>
@@ -16,21 +16,23 @@ namespace signalbox {
 boost::json::object exploration_result(const Api& api, std::span<const Record> records);
 boost::json::object plan_result(const Api& api, std::span<const Record> records);
 boost::json::object reset_result(const Api& api, std::span<const Record> records);
-// {"step": {…}}
+// Returns {"step": {…}}, or {"step": null} if the records hold no StepAttemptStarted.
 boost::json::object next_step_result(const Api& api, std::span<const Record> records);
 boost::json::object step_heartbeat_result(const Api& api, std::span<const Record> records);
-// Of complete and fail: {"step", "step_status", "blocked"?}.
+// Returns the result of complete and fail: {"step", "step_status", "blocked"?}, and for fail also
+// {"retry_at", "next_strategy"} or {"code"}.
 boost::json::object step_end_result(const Api& api, std::span<const Record> records);
 
-// {"step": null}; of a worker that named its run, also how its plan stands.
+// Returns {"step": null}, and the status of the plan if the worker named its run.
 boost::json::object no_step_result(const Api& api, const NextStep& command);
-// A station's own worker has nothing to wait for while there is no plan, or nothing of it can go
-// on.
-bool waits_in_vain(const World& world, const NextStep& command);
+// Returns true if waiting for a step is pointless: for a station's own worker while there is no
+// plan, or when each of its steps is settled.
+bool no_step_can_come(const World& world, const NextStep& command);
 
-// The plan of a run, which has one.
+// Returns the plan of a run, which must have one.
 boost::json::object plan_view(const Run& run);
-// {"plans": [{…}]}, of those that wait for `phase` (explore, plan or steps), or all if it's empty.
+// Returns {"plans": [{…}]} with those that wait for `phase` (explore, plan or steps), or with all
+// if it is empty.
 boost::json::object plan_list_view(const World& world, const std::string& phase);
 
 }  // namespace signalbox

@@ -7,10 +7,10 @@
 
 namespace signalbox {
 
-void ask_read_models(Api& api, const Responder& responder, Position position,
-                     std::function<std::function<void()>(const RunIndex& index)> look) {
+void query_read_models(Api& api, const Responder& responder, Position position,
+                       std::function<std::function<void()>(const RunIndex& index)> query) {
   api.projector.query(
-      position, [&api, look = std::move(look)](const RunIndex& index) { api.post(look(index)); },
+      position, [&api, query = std::move(query)](const RunIndex& index) { api.post(query(index)); },
       [&api, responder](const StoreError& why) {
         api.post([&api, responder, text = why.message] {
           responder.reject(read_models_behind(api, text));
@@ -20,12 +20,12 @@ void ask_read_models(Api& api, const Responder& responder, Position position,
 
 void answer_from_read_models(Api& api, const Responder& responder,
                              std::function<Decided<boost::json::object>(const RunIndex&)> view) {
-  ask_read_models(api, responder, api.engine.world().position,
-                  [responder, view = std::move(view)](const RunIndex& index) {
-                    return [responder, outcome = view(index)]() mutable {
-                      responder.answer(std::move(outcome));
-                    };
-                  });
+  query_read_models(api, responder, api.engine.world().position,
+                    [responder, view = std::move(view)](const RunIndex& index) {
+                      return [responder, outcome = view(index)]() mutable {
+                        responder.answer(std::move(outcome));
+                      };
+                    });
 }
 
 Rejection read_models_behind(const Api& api, const std::string& why) {

@@ -1,4 +1,4 @@
-// A record of the log as clients see it.
+// Records of the log as JSON for clients.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -7,7 +7,8 @@
 
 namespace signalbox {
 
-// {position, stream, type, type_version, recorded_at, actor, command_id?, cause?, span_id?, data}.
+// Returns {position, stream, type, type_version, recorded_at, actor, command_id?, cause?, span_id?,
+// data}.
 boost::json::object record_to_json(const Record& record);
 
 }  // namespace signalbox

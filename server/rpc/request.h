@@ -14,25 +14,25 @@
 namespace signalbox {
 
 struct Request {
-  std::string id_text;  // as JSON; empty for a notification
+  std::string id_text;  // as JSON text; empty for a notification
   std::string method;
   boost::json::object params;  // empty where none were given
-  std::string command_id;      // taken out of params, or empty
+  std::string command_id;      // removed from params; empty if none was given
 };
 
-// What of a bad request is known, so that its answer carries the id where there is one.
+// A request that was rejected, with the id for its answer if there is one.
 struct BadRequest {
-  std::string id_text;  // "null" where unknown
+  std::string id_text;  // "null" if unknown
   Rejection rejection;
 };
 
-// PARSE_ERROR or INVALID_REQUEST (a batch is one: here it is one object a line). The params lie in
-// `storage`.
+// Parses one line; the params are allocated in `storage`. PARSE_ERROR; INVALID_REQUEST, also for a
+// batch, because a line is one object; INVALID_PARAMS for a bad command_id.
 tl::expected<Request, BadRequest> read_request(std::string_view line,
                                                const boost::json::storage_ptr& storage);
 
-// SHA-256 of the method and its params, whatever the order of their keys: two requests with the
-// same digest are the same request to command ids and idempotency keys.
+// Returns the SHA-256 of the method and its params, independent of the order of their keys.
+// Requests with the same digest count as the same request for command ids and idempotency keys.
 Digest request_digest(std::string_view method, const boost::json::object& params);
 
 }  // namespace signalbox

@@ -18,9 +18,9 @@ namespace {
 
 namespace json = boost::json;
 
-// With the position that every answer gets.
+// Number of fields, including the position that every answer gets.
 constexpr std::size_t complete_fields = 4;
-// Room for all fields at once, of the claim itself and of add_assignment.
+// Number of fields of the claim itself and of add_assignment(), reserved at once.
 constexpr std::size_t claim_fields = 12;
 
 std::string expiry(const Record& record, std::int64_t lease_ms) {
@@ -47,7 +47,7 @@ json::value claim_json(const json::storage_ptr& storage, const Api& api,
   return nullptr;
 }
 
-// The statuses that the events about one attempt's end lead to.
+// The statuses after the events of one attempt's end.
 struct EndStatuses {
   const char* run = "running";
   const char* station = "running";
@@ -60,7 +60,7 @@ EndStatuses statuses_after(std::span<const Record> records) {
   bool station_ended = false;
   for (const Record& record : records) {
     const std::uint16_t number = tag_of(record.event).number;
-    if (event_as<StationClaimed>(record.event) != nullptr) break;  // the next attempt's
+    if (event_as<StationClaimed>(record.event) != nullptr) break;  // of the next attempt
     if (std::holds_alternative<StationEvent>(record.event) && !station_ended) {
       if (const auto next = next_status(station, number)) station = *next;
       station_ended = station != StationStatus::running;
@@ -78,7 +78,7 @@ std::optional<StallAction> present_stall(const Run& run) {
   return stall_action(run.definition(), run.attempt->stalls - 1);
 }
 
-// Of a beat of some time ago: by what the log says of its run right before it.
+// Returns the stall action at a past heartbeat, from the run's records right before it.
 std::optional<StallAction> stall_before(const Api& api, const Record& beat) {
   if (!api.projector.wait_for(beat.position)) return std::nullopt;
   const auto positions = api.projector.index().run_positions(beat.stream.run_id);
@@ -95,9 +95,10 @@ std::optional<StallAction> stall_before(const Api& api, const Record& beat) {
   return std::nullopt;
 }
 
-// What was done about the stall that a beat met; nothing if it met none, or ended it.
+// Returns the action taken about the stall during which a heartbeat arrived; nullopt if there was
+// no stall or the heartbeat ended it.
 std::optional<StallAction> stall_of(const Api& api, std::span<const Record> records) {
-  if (records.size() > 1) return std::nullopt;  // with StationProgressed
+  if (records.size() > 1) return std::nullopt;  // it came with StationProgressed
   const Record& beat = records.front();
   const Run* run = api.engine.world().find_run(beat.stream.run_id);
   const bool now = run != nullptr && run->changed_at == beat.position;
@@ -130,11 +131,11 @@ json::object resume_result(const Api& api, std::span<const Record> records) {
     }
   }
   RunStatus status = RunStatus::running;
-  // As these events left it; they alone don't tell a run that was never claimed.
+  // The status after these events. The events alone don't show whether the run was ever claimed.
   const Run* run = api.engine.world().find_run(id);
   if (run != nullptr && run->changed_at == position) {
     status = run->status;
-  } else if (const auto then = run_then(api, id, position)) {
+  } else if (const auto then = run_at_position(api, id, position)) {
     status = then->status;
   }
   return pause_answer(id, name_of(status), true);
@@ -212,10 +213,10 @@ json::object defer_result(const Api&, std::span<const Record> records) {
   return result;
 }
 
-std::shared_ptr<const Run> run_then(const Api& api, const RunId& id, Position position) {
-  // Nobody but this thread makes it durable, so there is no waiting for it here.
+std::shared_ptr<const Run> run_at_position(const Api& api, const RunId& id, Position position) {
+  // Only this thread makes the position durable, so waiting for it here would never end.
   if (position > api.engine.durable_position()) return nullptr;
-  // The read models follow the log by up to a second.
+  // The read models lag behind the log by up to a second.
   if (!api.projector.wait_for(position)) return nullptr;
   const RunIndex& index = api.projector.index();
   const auto row = index.find(id);

@@ -35,7 +35,7 @@ using prometheus::Family;
 using prometheus::Gauge;
 using prometheus::Histogram;
 
-// From a fast disk's sync to one that stands still.
+// From the sync of a fast disk to that of a stalled one.
 const Histogram::BucketBoundaries seconds_buckets = {
     0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10};
 const Histogram::BucketBoundaries events_buckets = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024};
@@ -45,9 +45,10 @@ std::string name_of_enumerator(Enum value) {
   return boost::describe::enum_to_string(value, "unknown");
 }
 
-// Every enumerator, so that a state that nothing is in is 0 and not absent.
+// Returns 0 for every enumerator, so that a state without members is reported as 0 and isn't
+// absent.
 template <class Enum>
-std::map<Enum, double> none_of_each() {
+std::map<Enum, double> zero_for_each() {
   std::map<Enum, double> counts;
   boost::mp11::mp_for_each<boost::describe::describe_enumerators<Enum>>(
       [&](auto each) { counts[each.value] = 0; });
@@ -97,15 +98,15 @@ struct ServiceMetrics::Families {
     }
   }
 
-  void look_at_runs(const World& world);
-  void look_at_process(const Sources& sources);
-  void look_at_traces(const Sources& sources);
-  void look_at_retention(const Sources& sources);
+  void measure_runs(const World& world);
+  void measure_process(const Sources& sources);
+  void measure_traces(const Sources& sources);
+  void measure_retention(const Sources& sources);
 
   prometheus::Registry registry;
   Family<Counter>& events =
       counter("signalbox_events_total", "Events appended to the log, by type");
-  // Finding a counter by its labels costs more than all else that an event costs here.
+  // Caches: finding a counter by its labels would cost more than all other work for an event.
   boost::unordered_flat_map<std::uint16_t, Counter*> by_number;
   std::map<ErrorClass, Counter*> by_class;
   Family<Counter>& failures = counter("signalbox_attempt_failures_total",
@@ -161,11 +162,11 @@ ServiceMetrics::ServiceMetrics(Sources sources, std::int64_t started_at_ns)
   families_->build.Add({{"version", SIGNALBOX_VERSION}}).Set(1);
   Families::set(families_->started,
                 static_cast<double>(started_at_ns) / static_cast<double>(ns_per_s));
-  // A type that hasn't occurred is 0: a rate over its first occurrence would be blind else.
+  // A type that hasn't occurred is reported as 0: otherwise a rate would miss its first occurrence.
   for (const EventTag& tag : event_tags()) {
     families_->by_number[tag.number] = &families_->events.Add({{"type", std::string(tag.name)}});
   }
-  for (const auto& [error_class, none] : none_of_each<ErrorClass>()) {
+  for (const auto& [error_class, none] : zero_for_each<ErrorClass>()) {
     families_->by_class[error_class] =
         &families_->failures.Add({{"error_class", name_of_enumerator(error_class)}});
   }
@@ -197,17 +198,17 @@ void ServiceMetrics::apply(const CommitOutcome& outcome) {
 std::string ServiceMetrics::text() {
   Families& families = *families_;
   const World& world = sources_.engine.world();
-  families.look_at_runs(world);
-  families.look_at_process(sources_);
-  families.look_at_traces(sources_);
-  families.look_at_retention(sources_);
+  families.measure_runs(world);
+  families.measure_process(sources_);
+  families.measure_traces(sources_);
+  families.measure_retention(sources_);
   Families::set(families.incarnation, static_cast<double>(world.server.incarnation));
   Families::set(families.locks, static_cast<double>(world.locks.size()));
-  auto ticks = none_of_each<TickStatus>();
+  auto ticks = zero_for_each<TickStatus>();
   ticks.erase(TickStatus::idle);
   for (const auto& [loop, tick] : world.ticks) ticks[tick.status] += 1;
   Families::set(families.ticks, "status", ticks);
-  auto cards = none_of_each<CardStatus>();
+  auto cards = zero_for_each<CardStatus>();
   cards.erase(CardStatus::merged);
   for (const auto& [id, card] : world.board.cards()) cards[card->status] += 1;
   Families::set(families.cards, "status", cards);
@@ -216,11 +217,11 @@ std::string ServiceMetrics::text() {
   return prometheus::TextSerializer().Serialize(families.registry.Collect());
 }
 
-void ServiceMetrics::Families::look_at_runs(const World& world) {
+void ServiceMetrics::Families::measure_runs(const World& world) {
   std::map<RunStatus, double> statuses{
       {RunStatus::queued, 0}, {RunStatus::running, 0}, {RunStatus::paused, 0}};
-  auto reasons = none_of_each<WaitReason>();
-  auto executors = none_of_each<ExecutorKind>();
+  auto reasons = zero_for_each<WaitReason>();
+  auto executors = zero_for_each<ExecutorKind>();
   for (const auto& [id, run] : world.runs) {
     statuses[run->status] += 1;
     const StationState& station = run->station();
@@ -233,7 +234,7 @@ void ServiceMetrics::Families::look_at_runs(const World& world) {
   set(ready, static_cast<double>(world.ready.size()));
 }
 
-void ServiceMetrics::Families::look_at_process(const Sources& sources) {
+void ServiceMetrics::Families::measure_process(const Sources& sources) {
   const Position durable = sources.engine.durable_position();
   set(position, static_cast<double>(durable));
   const Position applied = sources.projector.applied();
@@ -248,7 +249,7 @@ void ServiceMetrics::Families::look_at_process(const Sources& sources) {
   set(descriptors, open_descriptors());
 }
 
-void ServiceMetrics::Families::look_at_traces(const Sources& sources) {
+void ServiceMetrics::Families::measure_traces(const Sources& sources) {
   const bool active = sources.traces.active();
   const auto figures = active ? sources.traces.figures() : TraceExporter::Figures{};
   spans_exported.Increment(static_cast<double>(figures.exported) - spans_exported.Value());
@@ -257,7 +258,7 @@ void ServiceMetrics::Families::look_at_traces(const Sources& sources) {
   set(trace_lag, active ? static_cast<double>(durable - std::min(figures.through, durable)) : 0);
 }
 
-void ServiceMetrics::Families::look_at_retention(const Sources& sources) {
+void ServiceMetrics::Families::measure_retention(const Sources& sources) {
   set(retention_failed, sources.retention_failed() ? 1 : 0);
   const auto dropped = latest_retention(sources.log);
   set(retention_dropped,

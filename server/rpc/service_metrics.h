@@ -1,6 +1,6 @@
-// What the service counts and measures, in the Prometheus text format (version 0.0.4): names with
-// their base unit at the end, counters since the start of the process, and no label that grows with
-// what is worked on, such as an id or a project.
+// The service's metrics in the Prometheus text format (version 0.0.4). Names end with their base
+// unit, counters start with the process, and no label's values grow with the work, as ids or
+// projects would.
 //
 // https://prometheus.io/docs/practices/naming/
 #pragma once
@@ -20,7 +20,7 @@ class Projector;
 class TraceExporter;
 struct CommitOutcome;
 
-// The engine's thread.
+// Called on the engine's thread.
 class ServiceMetrics {
  public:
   struct Sources {
@@ -30,7 +30,7 @@ class ServiceMetrics {
     const ClaimQueue& claims;
     EventFeed& feed;
     const TraceExporter& traces;
-    std::function<bool()> retention_failed;  // the latest one
+    std::function<bool()> retention_failed;  // whether the latest retention failed
     std::string data_directory;
   };
 
@@ -39,10 +39,10 @@ class ServiceMetrics {
   ServiceMetrics& operator=(const ServiceMetrics&) = delete;
   ~ServiceMetrics();
 
-  // After each commit: its events, and how long it took.
+  // Counts the events of a batch of commits and how long writing it took. Called after each batch.
   void apply(const CommitOutcome& outcome);
 
-  // All of it. What is a state rather than a count is looked up now: it costs what is open.
+  // Returns all metrics. Gauges are computed by this call, at a cost proportional to what is open.
   std::string text();
 
  private:

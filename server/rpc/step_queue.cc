@@ -17,21 +17,22 @@ Decided<void> StepQueue::wait(NextStep command, Origin origin, Responder respond
         {"signalbox rpc server.status"});
   }
   waiting_.push_back({std::move(command), std::move(origin), std::move(responder), deadline_ns});
-  began_to_wait_();
+  on_new_deadline_();
   return {};
 }
 
-// True if it was answered.
+// Returns true if the request was answered.
 bool StepQueue::try_next(Waiting& waiting) {
   Call call{{}, waiting.origin, waiting.responder};
-  // Somebody, most likely the same client on another connection, may have used its id meanwhile.
+  // Another request may have used its command id meanwhile: most likely the same client's, on
+  // another connection.
   if (answered_before(api_, call, next_step_result)) return true;
   Decided<boost::json::object> outcome;
   {
     auto transaction = api_.engine.begin(waiting.origin);
     const auto applied = transaction.apply(waiting.command);
     if (applied && *applied == 0) {
-      if (!waits_in_vain(api_.engine.world(), waiting.command)) return false;
+      if (!no_step_can_come(api_.engine.world(), waiting.command)) return false;
       outcome = no_step_result(api_, waiting.command);
     } else if (applied) {
       outcome = next_step_result(api_, transaction.records());

@@ -1,5 +1,5 @@
-// Workers that wait for a step (`step.next` with wait_ms), oldest first. As ClaimQueue, for the
-// steps of plans.
+// The queue of workers that wait for a step (`step.next` with wait_ms), oldest first: the
+// counterpart of ClaimQueue for the steps of plans. All of it is called on the engine's thread.
 #pragma once
 
 #include <cstdint>
@@ -19,21 +19,23 @@ inline constexpr std::size_t waiting_step_workers_max = 10'000;
 
 class StepQueue {
  public:
-  // `began_to_wait` is called when there is a new deadline to look at.
-  StepQueue(Api& api, std::function<void()> began_to_wait)
-      : api_(api), began_to_wait_(std::move(began_to_wait)) {}
+  // `on_new_deadline` is called whenever next_due_ns() may have become sooner.
+  StepQueue(Api& api, std::function<void()> on_new_deadline)
+      : api_(api), on_new_deadline_(std::move(on_new_deadline)) {}
 
-  // OVERLOADED when full; nothing is kept then.
+  // Queues a worker until the monotonic `deadline_ns`. OVERLOADED when the queue is full; the
+  // caller answers then.
   Decided<void> wait(NextStep command, Origin origin, Responder responder,
                      std::int64_t deadline_ns);
 
-  // Gives steps to those who wait, and "no step" to those whose time is over or who wait in vain.
+  // Gives steps to waiting workers, and answers "no step" to those past their deadline and to those
+  // for whom no step can come any more.
   void serve(std::int64_t monotonic_ns);
 
-  // Answers all with `why`, and keeps none.
+  // Rejects all waiting workers with `why` and empties the queue.
   void refuse_all(const Rejection& why);
 
-  // When to look again for deadlines.
+  // Returns the earliest deadline on the monotonic clock, when serve() is due.
   [[nodiscard]] std::optional<std::int64_t> next_due_ns() const;
 
  private:
@@ -47,9 +49,9 @@ class StepQueue {
   bool try_next(Waiting& waiting);
 
   Api& api_;
-  std::function<void()> began_to_wait_;
+  std::function<void()> on_new_deadline_;
   std::deque<Waiting> waiting_;
-  Position served_at_ = 0;  // nothing new can be there while the world hasn't moved
+  Position served_at_ = 0;  // the world's position then; no new step comes until it changes
 };
 
 }  // namespace signalbox

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <boost/json/serialize.hpp>
 #include "domain/limits.h"
-#include "domain/own_loops.h"
 #include "domain/refusals.h"
 #include "domain/remote_work.h"
+#include "domain/service_loops.h"
 #include "domain/sorted_entries.h"
 #include "projections/run_row.h"
 #include "server/text/described_json.h"
@@ -15,17 +15,17 @@
 namespace signalbox {
 namespace {
 
-CrashVerdict verdict(RecoveredKind kind, std::string name, Token token, Verdict what,
+CrashVerdict verdict(RecoveredKind kind, std::string name, Token token, Verdict decision,
                      const std::string& evidence, std::vector<std::string> next_commands) {
-  return {{kind, std::move(name), token, what,
-           std::string(utf8_beginning(evidence, limits::evidence_bytes_max))},
+  return {{kind, std::move(name), token, decision,
+           std::string(utf8_prefix(evidence, limits::evidence_bytes_max))},
           std::move(next_commands)};
 }
 
 CrashVerdict of_job(const Run& run, const Executed<JobState>& state) {
   const Attempt& attempt = *run.attempt;
-  const auto found = [&](Verdict what, const std::string& evidence) {
-    return verdict(RecoveredKind::job, attempt.job_id, attempt.token, what, evidence,
+  const auto found = [&](Verdict decision, const std::string& evidence) {
+    return verdict(RecoveredKind::job, attempt.job_id, attempt.token, decision, evidence,
                    {"signalbox run get " + to_string(run.id)});
   };
   if (!state) return found(Verdict::needs_operator, "it can't be asked: " + state.error().message);
@@ -43,7 +43,8 @@ CrashVerdict of_job(const Run& run, const Executed<JobState>& state) {
   return found(Verdict::needs_operator, "unknown state");
 }
 
-// Its endpoint isn't asked before anything is served: that may take long.
+// A remote job isn't polled here, because its endpoint may take long and the start waits for the
+// verdicts.
 CrashVerdict of_remote_job(const Run& run) {
   const Attempt& attempt = *run.attempt;
   return verdict(RecoveredKind::job, attempt.job_id, attempt.token, Verdict::poll,
@@ -62,7 +63,7 @@ CrashVerdict of_claim(const Run& run) {
                  {"signalbox run get " + to_string(run.id)});
 }
 
-// A step without a lease is done by who does its station, and has that one's verdict.
+// A step without a lease is done by its station's own worker and is covered by that verdict.
 void add_steps(const Run& run, std::vector<CrashVerdict>& verdicts) {
   if (!run.plan) return;
   for (const StepState& step : run.plan->steps) {
@@ -109,7 +110,8 @@ CrashVerdict of_tick(const Tick& tick, bool own) {
                  commands);
 }
 
-// A card never says anything else than its run (domain/decide.h): what becomes of it follows.
+// The state of a card always agrees with its run's (domain/decide.h), so its verdict follows from
+// the run.
 CrashVerdict of_card(const World& world, const Card& card) {
   const RunId& run_id = card.is_merging() ? card.merge_run_id : card.run_id;
   const Run* run = world.find_run(run_id);
@@ -143,7 +145,7 @@ std::vector<CrashVerdict> crash_verdicts(const World& world, const FindJob& find
   }
   for (const auto* entry : sorted_entries(world.locks)) verdicts.push_back(of_lock(entry->second));
   for (const auto* entry : sorted_entries(world.ticks)) {
-    verdicts.push_back(of_tick(entry->second, is_own_loop(entry->first)));
+    verdicts.push_back(of_tick(entry->second, is_service_loop(entry->first)));
   }
   for (const auto* entry : sorted_entries(world.board.cards())) {
     const Card& card = *entry->second;

@@ -1,5 +1,6 @@
-// What becomes of each thing that was in flight when the service crashed: from the state that the
-// log gives and from what is found of its jobs, never from its age.
+// Decides what happens to everything that was in flight when the service crashed: attempts, steps,
+// locks, ticks and cards. A verdict follows from the recovered state and from the state of the
+// job, never from its age.
 #pragma once
 
 #include <cstdint>
@@ -13,32 +14,32 @@
 
 namespace signalbox {
 
-// A verdict with what to look at next; the commands work when pasted.
+// A verdict, and the commands to run next; they work when pasted into a shell.
 struct CrashVerdict {
   RecoveredItem item;
   std::vector<std::string> next_commands;
 };
 
-// Asks the executor about the job of a run's attempt.
+// Polls the executor for the job of a run's attempt.
 using FindJob = std::function<Executed<JobState>(const Run& run)>;
 
-// Claims, jobs and steps of outside workers first (by run), then locks, then ticks (by name), then
-// cards (by id).
+// Returns the verdicts: claims, jobs and steps of outside workers first (by run), then locks and
+// ticks (by name), then cards (by id). Blocks for as long as `find_job` does.
 std::vector<CrashVerdict> crash_verdicts(const World& world, const FindJob& find_job);
 
 struct CrashFacts {
-  std::uint64_t incarnation = 0;  // that found it
-  std::int64_t created_at_ns = 0;
+  std::uint64_t incarnation = 0;       // the one that recovers
+  std::int64_t created_at_ns = 0;      // UTC
   Position last_durable_position = 0;  // of the log as the crash left it
-  std::uint64_t torn_bytes = 0;        // that were cut off behind it
+  std::uint64_t torn_bytes = 0;        // truncated after that position
 };
 
-// At most this many verdicts are listed; the counts are of all.
+// The number of verdicts that a report lists; its counts include the others.
 inline constexpr std::size_t crash_report_items_max = 10'000;
 
-// Returns the report of a crash (schema crash_report.v1): what was in flight, what is known about
-// it, what becomes of it, what to do. One JSON object, an artifact; its digest is in
-// RecoveryFinished. It ends with a newline.
+// Returns the report of a crash (schema crash_report.v1): what was in flight, the evidence about
+// it, the verdict, and the commands to run next. It is one JSON object with a newline, stored as an
+// artifact; RecoveryFinished has its digest.
 std::string crash_report(const CrashFacts& facts, std::span<const CrashVerdict> verdicts);
 
 }  // namespace signalbox

@@ -29,7 +29,7 @@ struct Field {
   const char* name;
   int first;
   int last;
-  std::span<const std::string_view> names;  // of `first` and what follows it
+  std::span<const std::string_view> names;  // of the values from `first` on; may be empty
 };
 
 constexpr Field minute_field{"minute", 0, 59, {}};
@@ -103,7 +103,7 @@ Parsed<int> value_of(const Field& field, std::string_view item, std::string_view
   return field.first + static_cast<int>(found - field.names.begin());
 }
 
-// "8-17", from the first to the last.
+// Parses "8-17", or one value, into first and last.
 Parsed<std::pair<int, int>> range_of(const Field& field, std::string_view item,
                                      std::string_view text) {
   const std::size_t dash = text.find('-');
@@ -198,7 +198,8 @@ tl::expected<CronExpression, std::string> CronExpression::parse(std::string_view
   return cron;
 }
 
-// Each day of the calendar, 29 February too, is each day of the week in some year.
+// The day of the week can't make an expression impossible: every date, 29 February included, falls
+// on every day of the week in some year.
 bool CronExpression::is_ever_due() const {
   if (either_day_) return true;
   const int first_day = std::countr_zero(days_of_month_);

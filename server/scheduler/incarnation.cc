@@ -8,7 +8,7 @@
 
 namespace signalbox {
 Stored<Incarnation> begin_incarnation(Engine& engine, const IncarnationFacts& facts,
-                                      const CrashSite& site) {
+                                      const CrashRecoveryContext& site) {
   auto transaction = engine.begin(by_the_service);
   Incarnation begun;
   begun.after_crash = engine.world().server.serving;

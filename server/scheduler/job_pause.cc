@@ -31,7 +31,7 @@ std::vector<JobPause> all_job_pauses(const World& world) {
 void set_job_pause(const std::filesystem::path& jobs, const JobPause& pause) {
   const std::filesystem::path file = JobDirectory{jobs / pause.job_id}.paused();
   if (pause.paused) {
-    // One that can't be made is tried again with the watchdog's next tick.
+    // After a failure the watchdog's next tick tries again.
     (void)FileDescriptor(::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
   } else {
     std::error_code ignored;

@@ -1,6 +1,6 @@
-// Tells a job's supervisor that the run is paused: then it doesn't end the job for its time.
+// Signals to a job's supervisor that the run is paused, so that it doesn't enforce the timeout.
 //
-// It is a file in the job's directory, so that it holds whatever becomes of the service.
+// The signal is a file in the job's directory, so that it also holds while the service is down.
 #pragma once
 
 #include <filesystem>
@@ -17,13 +17,15 @@ struct JobPause {
   bool paused = false;
 };
 
-// What the events of a commit change for jobs under way.
+// Returns the pauses of jobs under way that the events of a commit change.
 std::vector<JobPause> job_pauses_of(const World& world, const std::vector<Record>& records);
 
-// How it should be of every job under way: a crash may come between an event and its file.
+// Returns the pause of every job under way. Needed at a start, because a crash may come between an
+// event and its file.
 std::vector<JobPause> all_job_pauses(const World& world);
 
-// Makes or removes the file. Nothing happens where the job has no directory (yet). Blocks.
+// Creates or removes the file, in the job's directory below `jobs`. Does nothing if the job has no
+// directory (yet). Errors are ignored. Blocks.
 void set_job_pause(const std::filesystem::path& jobs, const JobPause& pause);
 
 }  // namespace signalbox

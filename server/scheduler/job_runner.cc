@@ -10,11 +10,13 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-// A job that has just begun may end at once; one that runs for long isn't asked often.
+// The interval between two polls of a job. It grows, because a new job may end at once, but a long
+// one needn't be polled often.
 constexpr std::chrono::milliseconds poll_pause_min{10};
 constexpr std::chrono::milliseconds poll_pause_max{200};
-// With many jobs each is asked less often still, so that a thread asks 500 times a second at most.
+// With many jobs the interval is longer, so that a thread polls at most 500 times a second.
 constexpr std::chrono::milliseconds poll_pause_per_job{2};
+// The interval after the executor couldn't be reached.
 constexpr std::chrono::seconds trouble_pause{1};
 
 }  // namespace
@@ -75,11 +77,11 @@ class JobThreads::Lane {
         if (due == nullptr) return;
         cancel = due->cancel_wanted;
       }
-      const JobStep step = take_step(executor_, reports_, due->progress, cancel);
+      const JobStep step = advance_job(executor_, reports_, due->progress, cancel);
       const std::lock_guard lock(mutex_);
       if (step == JobStep::over) {
         jobs_.erase(due->progress.job.id);
-      } else if (due->cancel_wanted == cancel) {  // else: it was asked to look again at once
+      } else if (due->cancel_wanted == cancel) {  // else: cancel() has made it due at once
         if (step == JobStep::trouble) due->pause = trouble_pause;
         due->next = SteadyClock::now() + due->pause;
         const auto longest = std::max<std::chrono::milliseconds>(
@@ -89,7 +91,7 @@ class JobThreads::Lane {
     }
   }
 
-  // The job that is due first, once it is due; nullptr at the end.
+  // Blocks until a job is due and returns it; nullptr when the lane stops.
   std::shared_ptr<Tracked> wait_for_due(std::unique_lock<std::mutex>& lock) {
     for (;;) {
       if (stopping_) return nullptr;
@@ -135,7 +137,7 @@ void JobThreads::track(Job job) {
   lane.track(std::move(job));
 }
 
-// A lane that doesn't know the job does nothing.
+// The job may be in either group of lanes; a lane that doesn't track it does nothing.
 void JobThreads::cancel(const std::string& job_id) {
   lane_of(local_, job_id).cancel(job_id);
   lane_of(remote_, job_id).cancel(job_id);

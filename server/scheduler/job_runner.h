@@ -1,5 +1,5 @@
-// Carries jobs from intent to result: the same way for a job decided a moment ago and for one that
-// a crash left. What happened is reported through JobReports.
+// Carries jobs from intent to result, in the same way for a new job and for one that was found
+// after a crash. JobReports receives the progress.
 #pragma once
 
 #include <condition_variable>
@@ -22,20 +22,21 @@ class JobRunner {
   JobRunner& operator=(const JobRunner&) = delete;
   virtual ~JobRunner() = default;
 
-  // Takes care of the job until it is reported as finished. Again for the same job: no change.
+  // Drives the job until it is reported as finished. Does nothing if the job is tracked already.
   virtual void track(Job job) = 0;
-  // Ends a tracked job. One that was never submitted won't be.
+  // Ends a tracked job. A job that wasn't submitted yet is never submitted.
   virtual void cancel(const std::string& job_id) = 0;
 };
 
+// Numbers of threads.
 struct JobLanes {
   std::size_t local = 2;
-  std::size_t remote = 4;  // a slow endpoint holds up no local job
+  std::size_t remote = 4;  // separate, so that a slow endpoint delays no local job
 };
 
-// A few threads, each with its own jobs (by a hash of the id), so that one job's calls never
-// overlap; remote jobs (executor_set.h) have threads of their own. The reports come on those
-// threads.
+// Runs jobs on a fixed number of threads. A hash of the job's id selects its thread, so that the
+// calls for one job never overlap; remote jobs (executor_set.h) have threads of their own. Reports
+// are called on these threads. The destructor blocks until each thread has ended its current step.
 class JobThreads final : public JobRunner {
  public:
   JobThreads(Executor& executor, JobReports reports, JobLanes lanes);
@@ -52,7 +53,7 @@ class JobThreads final : public JobRunner {
 
   static Lane& lane_of(Lanes& lanes, const std::string& job_id);
 
-  JobReports reports_;  // before the lanes, which use it
+  JobReports reports_;  // declared before the lanes, which use it
   Lanes local_;
   Lanes remote_;
 };

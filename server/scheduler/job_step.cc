@@ -46,13 +46,13 @@ class Stepper {
     }
     const auto state = executor_.poll(job_);
     if (!state) return trouble(state.error());
-    // Before its end is told: what comes after it may go on from there.
+    // The ref is reported before the end of the job: the next attempt may resume from it.
     if (*state != JobState::absent) {
-      if (const auto told = report_learned_ref(); !told) return trouble(told.error());
+      if (const auto reported = report_learned_ref(); !reported) return trouble(reported.error());
     }
     switch (*state) {
       case JobState::running:
-        return JobStep::going_on;
+        return JobStep::in_progress;
       case JobState::absent:
         return cancel_wanted ? finished(never_started()) : submit();
       case JobState::finished: {
@@ -64,7 +64,7 @@ class Stepper {
         return survivors ? finished(lost_result(*survivors)) : trouble(survivors.error());
       }
     }
-    return JobStep::going_on;
+    return JobStep::in_progress;
   }
 
  private:
@@ -76,19 +76,19 @@ class Stepper {
     return {};
   }
 
-  // A submit that fails may still have started the job, so the next step polls first. Only one that
-  // is absent after the last try, or can't succeed, is given up.
+  // A submit that fails may still have started the job, so the next step polls first. The job is
+  // given up only if it is absent after the last attempt, or if the error is permanent.
   JobStep submit() {
     if (progress_.submits == submits_max) return finished(failed_submit(progress_.submit_error));
     ++progress_.submits;
     const auto ref = executor_.submit(job_);
     if (ref) {
       reports_.submitted(job_, *ref);
-      return JobStep::going_on;
+      return JobStep::in_progress;
     }
-    const bool hopeless = ref.error().error_class == ErrorClass::config ||
-                          ref.error().error_class == ErrorClass::terminal;
-    if (hopeless) return finished(failed_submit(ref.error()));
+    const bool is_permanent = ref.error().error_class == ErrorClass::config ||
+                              ref.error().error_class == ErrorClass::terminal;
+    if (is_permanent) return finished(failed_submit(ref.error()));
     progress_.submit_error = ref.error();
     return trouble(ref.error());
   }
@@ -111,8 +111,8 @@ class Stepper {
 
 }  // namespace
 
-JobStep take_step(Executor& executor, const JobReports& reports, JobProgress& progress,
-                  bool cancel_wanted) {
+JobStep advance_job(Executor& executor, const JobReports& reports, JobProgress& progress,
+                    bool cancel_wanted) {
   return Stepper(executor, reports, progress).step(cancel_wanted);
 }
 

@@ -1,6 +1,6 @@
-// What is next for a job: looked up, submitted if it isn't there, polled, its result fetched,
-// cancelled. One step at a time, without threads and clocks, so that a simulation takes the very
-// same steps at moments of its own.
+// The state machine of a job: look it up, submit it if it is absent, poll it, fetch its result,
+// cancel it. It takes one step at a time, without threads or clocks, so that the simulator takes
+// the same steps on its own schedule.
 #pragma once
 
 #include <cstdint>
@@ -12,30 +12,32 @@
 namespace signalbox {
 
 struct JobReports {
-  // The executor's own id of the job is known.
+  // Called when the executor's own id of the job is known.
   std::function<void(const Job& job, const std::string& external_ref)> submitted;
-  // The job is over. `canceled` results mean that nothing of it is left but escaped_pids.
+  // Called when the job is over. A result with `canceled` means that nothing of the job is left but
+  // escaped_pids.
   std::function<void(const Job& job, const JobResult& result)> finished;
-  // The executor couldn't be asked; it is asked again.
+  // Called when a call of the executor failed; it is repeated later.
   std::function<void(const Job& job, const ExecutorError& error)> trouble;
 };
 
-// How far the runner of this process got with a job.
+// The progress of a job in this process.
 struct JobProgress {
   Job job;
   bool cancel_sent = false;
   int submits = 0;
-  ExecutorError submit_error;  // of the latest one, if it failed
-  std::string learned_ref;     // reported
+  ExecutorError submit_error;  // of the latest failed submit
+  std::string learned_ref;     // the latest that was reported
 };
 
 enum class JobStep : std::uint8_t {
-  going_on,
-  trouble,  // look again, but not at once
+  in_progress,
+  trouble,  // the executor failed: take the next step after a longer pause
   over,     // reported as finished: there is no next step
 };
 
-JobStep take_step(Executor& executor, const JobReports& reports, JobProgress& progress,
-                  bool cancel_wanted);
+// Takes one step of `progress.job` and reports what happened. Calls the executor, so it may block.
+JobStep advance_job(Executor& executor, const JobReports& reports, JobProgress& progress,
+                    bool cancel_wanted);
 
 }  // namespace signalbox

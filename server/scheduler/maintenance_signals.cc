@@ -24,11 +24,11 @@ MaintenanceSignals::~MaintenanceSignals() {
   if (state_->thread.joinable()) state_->thread.join();
 }
 
-void MaintenanceSignals::begin(std::function<void(const std::string& signal)> last_words) {
+void MaintenanceSignals::begin(std::function<void(const std::string& signal)> on_signal) {
   state_->signals.async_wait(
-      [last_words = std::move(last_words)](const boost::system::error_code& error, int signal) {
+      [on_signal = std::move(on_signal)](const boost::system::error_code& error, int signal) {
         if (error) return;
-        last_words(strsignal(signal));
+        on_signal(strsignal(signal));
         std::_Exit(EXIT_SUCCESS);
       });
   state_->thread = std::thread([this] { state_->io.run(); });

@@ -1,8 +1,8 @@
-// SIGTERM and SIGINT while the service pauses for a retention, and no Server is there to take
-// them: the process ends at once, with 0.
+// Handles SIGTERM and SIGINT while the service pauses for a retention and no Server exists: the
+// process exits at once, with 0.
 //
-// That is safe as a kill is, which may come at any moment: the service stopped cleanly before, and
-// a retention is either undone or done. Waiting for it would take as long as it takes.
+// This is as safe as a kill, which may come at any moment: the service has stopped cleanly before,
+// and a retention is either done or not. Waiting for the retention could take arbitrarily long.
 #pragma once
 
 #include <functional>
@@ -13,16 +13,16 @@ namespace signalbox {
 
 class MaintenanceSignals {
  public:
-  // From here on signals are noticed; before begin() nothing happens by them.
+  // Begins to catch the signals; they are kept until begin().
   MaintenanceSignals();
-  // From here on others take them again.
+  // Stops catching them, so that another handler may.
   ~MaintenanceSignals();
   MaintenanceSignals(const MaintenanceSignals&) = delete;
   MaintenanceSignals& operator=(const MaintenanceSignals&) = delete;
 
-  // From here on, and by one that came since the constructor, `last_words` are called on a thread
-  // of this and then the process ends.
-  void begin(std::function<void(const std::string& signal)> last_words);
+  // Begins to handle signals, including one that came since the constructor: calls `on_signal` with
+  // the signal's name, on a thread of this object, and exits the process.
+  void begin(std::function<void(const std::string& signal)> on_signal);
 
  private:
   struct State;

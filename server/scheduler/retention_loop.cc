@@ -5,14 +5,14 @@
 
 #include "domain/limits.h"
 #include "domain/nanoseconds.h"
-#include "domain/own_loops.h"
+#include "domain/service_loops.h"
 #include "domain/try.h"
 #include "server/text/utf8_text.h"
 
 namespace signalbox {
 namespace {
 
-// What is open stays, however old it is.
+// The open runs and cards, whose records stay however old they are.
 struct OpenNouns {
   std::set<RunId> runs;
   std::set<CardId> cards;
@@ -31,9 +31,9 @@ OpenNouns open_nouns(const World& world) {
   return open;
 }
 
-// Reads up to the first record that could go, and no further than the first that is too young:
-// that is little, for loops tick all day. What the retention itself then finds out by reading all
-// of it may be that this one has to stay, too; then it drops nothing.
+// Returns true if some record is old enough to drop. Stops at the first such record, or at the
+// first that is too young, so it reads little: loops tick all day. The retention itself reads
+// everything, and may find that this record has to stay, too; then it drops nothing.
 Stored<bool> has_old_records(const EventLog& log, std::int64_t until_ns, const OpenNouns& open,
                              const std::atomic<bool>& stopped) {
   bool found = false;
@@ -77,7 +77,7 @@ RetentionLoop::RetentionLoop(Parts parts, const RetentionSettings& settings,
       stopped_(std::make_shared<std::atomic<bool>>(false)),
       loop_(parts_.engine, parts_.clock, std::string(retention_loop_name), settings_.schedule,
             {{}, [this](Token, const ScheduledLoop::Ended& ended) { tick(ended); }}) {
-  // One that had nothing to do after all is no news.
+  // A retention that dropped nothing isn't shown as the latest.
   if (!latest_ || (!latest_->failed() && latest_->dropped_at == 0)) {
     latest_ = latest_retention(parts_.log);
   }
@@ -86,7 +86,7 @@ RetentionLoop::RetentionLoop(Parts parts, const RetentionSettings& settings,
 RetentionLoop::~RetentionLoop() = default;
 
 void RetentionLoop::tick(const ScheduledLoop::Ended& ended) {
-  // An age from before 1970 is older than any record.
+  // An age that reaches back before 1970 is older than any record.
   const std::int64_t now_ns = parts_.clock.wall_ns();
   const bool ever = settings_.older_than_ms >= now_ns / ns_per_ms;
   const std::int64_t until_ns = ever ? 0 : now_ns - settings_.older_than_ms * ns_per_ms;

@@ -1,10 +1,9 @@
-// The service's own loop `retention`: when it is due it looks whether anything is older than the
-// policy, and if so the service pauses for it and starts again (serve.cc).
+// The service's own loop `retention`. When it is due it searches the log for records older than the
+// policy; if there are any, the service pauses for the retention and starts again (serve.cc).
 //
-// Its tick begins before the service goes and ends when it is back, so a tick tells of each
-// retention: whether it succeeded, or why it failed. One that a crash ended is concluded by the
-// next start, from the log: the records were dropped, or they weren't. All calls come from the
-// engine's thread.
+// The tick begins before the pause and ends after it, so each retention has a tick with its result:
+// success, or why it failed. After a crash the next start ends the tick, from the log: the records
+// were dropped, or they weren't. All calls come from the engine thread.
 #pragma once
 
 #include <array>
@@ -25,8 +24,8 @@
 
 namespace signalbox {
 
-// At the start, whether there is a policy any more or not: ends the tick of the retention that came
-// before it. `outcome` is what that came to, if it was one of this process.
+// Ends the tick of the retention before this start. Called at every start, whether a policy is
+// still configured or not. `outcome` is the result of that retention if this process ran it.
 void conclude_retention(Engine& engine, const EventLog& log,
                         const std::optional<RetentionOutcome>& outcome);
 
@@ -37,22 +36,25 @@ class RetentionLoop final : public LoopGroup {
     const Clock& clock;
     const EventLog& log;
     BlockingPool blocking;
-    // There is something to drop: a clean stop, the retention, and a start.
+    // Called when there are records to drop: stops the service cleanly, runs the retention, and
+    // starts the service again.
     std::function<void()> enter_maintenance;
   };
 
-  // `latest` is what the retention before this start came to, if there was one in this process.
+  // `latest` is the outcome of the retention before this start, if this process ran it.
   RetentionLoop(Parts parts, const RetentionSettings& settings,
                 std::optional<RetentionOutcome> latest);
   ~RetentionLoop() override;
 
   [[nodiscard]] std::span<ScheduledLoop* const> loops() const override { return loops_; }
-  // The service stops: gives up a look that is under way, and leaves its tick to the next start.
+  // Called when the service stops: cancels a search of the log that is under way, and leaves its
+  // tick to the next start.
   void stop() { *stopped_ = true; }
 
   [[nodiscard]] const ScheduledLoop& loop() const { return loop_; }
   [[nodiscard]] const RetentionSettings& settings() const { return settings_; }
-  // The latest one that dropped records or failed: of this process, else of the log.
+  // Returns the latest retention that dropped records or failed: one of this process, else the
+  // latest in the log.
   [[nodiscard]] const std::optional<RetentionOutcome>& latest() const { return latest_; }
 
  private:

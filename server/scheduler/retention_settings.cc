@@ -15,7 +15,7 @@ tl::unexpected<std::string> missing_retention_setting(const char* key, const cha
   return tl::unexpected("retention." + std::string(key) + " is missing: write " + example);
 }
 
-// Never says what is in the file: it is a secret.
+// The error never quotes the file's content, which is a secret.
 tl::expected<void, std::string> require_signing_key(const std::string& file) {
   const std::string next =
       "; `signalbox audit keygen -o " + file + " --name example.com/box` makes one";
@@ -56,7 +56,7 @@ tl::expected<RetentionSettings, std::string> read_retention_settings(const Reten
         "retention.older_than must be an age from 1s to 36600d, such as 30d; not " +
         texts.older_than);
   }
-  // It is told in an event, with the name of the directory below it.
+  // HistoryDropped has this path with the name of a directory below it, so leave room for that.
   if (texts.archive.size() > limits::path_bytes_max - 64) {
     return tl::unexpected(std::string("retention.archive is too long for a path"));
   }

@@ -1,5 +1,5 @@
-// What the service moves into an archive by itself, and when: the table [retention] of the
-// configuration file.
+// The settings of the retention, which moves old records into an archive: the table [retention] of
+// the configuration file.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +21,12 @@ inline constexpr std::size_t signing_key_bytes_max = 1024;
 
 struct RetentionSettings {
   std::int64_t older_than_ms;
-  std::filesystem::path archives;  // absolute; one directory FROM-TO below it for each drop
-  std::filesystem::path key;       // absolute; the private key that the archives are signed with
+  std::filesystem::path archives;  // absolute; each drop gets a directory FROM-TO below it
+  std::filesystem::path key;       // absolute; file with the private key that signs the archives
   Schedule schedule;
 };
 
-// As they were written; paths are absolute.
+// The settings as written in the file, or their defaults; paths are absolute.
 struct RetentionTexts {
   std::string older_than;
   std::string archive;
@@ -35,15 +35,17 @@ struct RetentionTexts {
   std::string time_zone = "local";
 };
 
-// The text of a key, or nullptr: there is no such key. `is_path`: it is relative to the file that
-// names it.
+// Returns the text that belongs to `key`; nullptr if there is no such key. Sets `is_path` if the
+// text is a path, which the configuration file gives relative to itself.
 std::string* retention_text(RetentionTexts& texts, std::string_view key, bool& is_path);
 
-// Looks whether the key is one. A sentence that names the setting and says what to write instead.
+// Validates the settings; reads the key's file to check that it holds a private key. The error is a
+// sentence that names the setting and says what to write instead. `data` is the data directory.
 tl::expected<RetentionSettings, std::string> read_retention_settings(
     const RetentionTexts& texts, const std::filesystem::path& data);
 
-// What lies in the data directory can go with it, or be deleted by itself (projections/).
+// Returns true if `path` is in `directory`, or that can't be determined. Used to refuse archives in
+// the data directory: they would be lost with it, or be deleted as disposable (projections/).
 bool is_in_directory(const std::filesystem::path& path, const std::filesystem::path& directory);
 
 }  // namespace signalbox

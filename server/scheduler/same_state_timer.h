@@ -1,6 +1,6 @@
-// For how long something has been the same, as its watcher saw it: counted from sighting to
-// sighting on the monotonic clock, and at most `gap_ns_max` for each, so that a watcher who slept
-// holds nothing against what it watches.
+// Measures for how long something has been unchanged, by polling it in rounds. Each round adds the
+// time since the previous one on the monotonic clock, but at most `gap_ns_max`. So time in which
+// the watcher itself didn't run isn't held against what it watches.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace signalbox {
 
 class SameStateTimer {
  public:
-  // Sightings at one moment belong to one round; those not seen in a round are forgotten.
+  // Begins a round at this moment. end_round() forgets what wasn't polled in the round.
   void begin_round(std::int64_t monotonic_ns, std::int64_t gap_ns_max) {
     const std::int64_t passed_ns = rounds_ == 0 ? 0 : monotonic_ns - round_ns_;
     gap_ns_ = std::clamp<std::int64_t>(passed_ns, 0, gap_ns_max);
@@ -23,7 +23,7 @@ class SameStateTimer {
     ++rounds_;
   }
 
-  // For how long `name` has had this mark; 0 at its first sighting.
+  // Polls `name`: returns for how long (ms) it has had this mark; 0 if the mark is new.
   std::int64_t same_for_ms(const std::string& name, Position mark) {
     const auto [place, inserted] = seen_.try_emplace(name, Seen{mark, 0, rounds_});
     Seen& seen = place->second;

@@ -11,7 +11,7 @@ namespace signalbox {
 namespace {
 
 constexpr std::int64_t last_second = std::numeric_limits<std::int64_t>::max() / ns_per_s;
-// Two clocks of the world never differ by more.
+// An upper bound for the difference between two UTC offsets of a zone.
 constexpr std::int64_t offsets_apart_s_max = 2LL * 24 * 60 * 60;
 
 std::int64_t floor_divided(std::int64_t number, std::int64_t by) {
@@ -20,7 +20,7 @@ std::int64_t floor_divided(std::int64_t number, std::int64_t by) {
 
 bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
 
-// "1h30m": the sum of durations, the larger unit first. None: it isn't written like that.
+// Parses a sum of durations such as "1h30m", larger units first. Returns nullopt for other text.
 std::optional<std::int64_t> parse_interval_ms(std::string_view text) {
   std::int64_t sum_ms = 0;
   std::int64_t last_unit_ms = std::numeric_limits<std::int64_t>::max();
@@ -41,7 +41,7 @@ std::optional<std::int64_t> parse_interval_ms(std::string_view text) {
   return sum_ms;
 }
 
-// The first second from `from_s` on (UTC) at which the clock shows a named time.
+// Returns the first second (UTC), not before `from_s`, at which the local clock shows a due time.
 std::optional<std::int64_t> next_shown(const CronExpression& cron, const TimeZone& zone,
                                        std::int64_t from_s) {
   while (from_s <= last_second) {
@@ -54,8 +54,8 @@ std::optional<std::int64_t> next_shown(const CronExpression& cron, const TimeZon
   return std::nullopt;
 }
 
-// The first second from `from_s` on (UTC) at which the clock, for the first time, shows a named
-// time or a later one.
+// Returns the first second (UTC), not before `from_s`, at which the local clock reaches a due time:
+// shows it, or a later one if it was skipped, for the first time.
 std::optional<std::int64_t> next_reached(const CronExpression& cron, const TimeZone& zone,
                                          std::int64_t from_s) {
   ZonePeriod period = zone.period_at(from_s);

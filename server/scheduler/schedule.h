@@ -1,19 +1,19 @@
-// When a loop is due: an interval ("10m", "1h30m"), or five cron fields in a time zone.
+// The schedule of a loop: an interval ("10m", "1h30m"), or five cron fields in a time zone.
 //
-// An interval's times are the multiples of it since 1970 (UTC, without leap seconds), so they don't
-// depend on when anything was started, and have nothing to do with a zone.
+// An interval is due at its multiples since 1970 (UTC, without leap seconds). So its times depend
+// neither on when the service was started nor on a zone.
 //
-// Cron (cron_expression.h) and clocks that are set forward or back, daylight saving above all:
+// A cron schedule (cron_expression.h) treats changes of local time, such as daylight saving, so:
 //   * If it names all 24 hours, it follows the clock: each minute of real time at which the clock
-//     shows a named time is due. An hour that occurs twice has its ticks twice, one that doesn't
-//     exist has none. "0 * * * *" so is due once in each real hour, wherever clocks change by
+//     shows a named time is due. An hour that occurs twice has its ticks twice, an hour that is
+//     skipped has none. So "0 * * * *" is due once in each real hour, wherever clocks change by
 //     whole hours.
 //   * Else each named time of each day is due once: at the first moment at which the clock shows it
-//     or, if it doesn't exist, shows a later one. So what falls into a gap is due right after the
-//     gap (once, for all that falls into it), and what occurs twice is due at its first occurrence.
-// These are the rules of cron(8) of Debian, for changes of any size.
+//     or, if the time is skipped, a later one. So all times in a gap together are due once, right
+//     after the gap, and a time that occurs twice is due at its first occurrence.
+// These are the rules of Debian's cron(8), generalized to changes of any size.
 //
-// A value; any thread.
+// A Schedule is an immutable value and may be used on any thread.
 #pragma once
 
 #include <cstddef>
@@ -37,20 +37,20 @@ inline constexpr std::size_t schedule_text_bytes_max = 256;
 
 class Schedule {
  public:
-  // `zone` as for TimeZone::find; it must exist for an interval too. An error is a sentence: what
-  // is wrong and what to write instead.
+  // Parses a schedule. `zone` is a name for TimeZone::find(), which must exist for an interval too.
+  // The error is a sentence that says what is wrong and what to write instead.
   static tl::expected<Schedule, std::string> parse(std::string_view text,
                                                    std::string_view zone = TimeZone::utc);
 
-  // As it was written, and the name of its zone.
+  // Returns the schedule as written (trimmed), and the name of its zone.
   [[nodiscard]] const std::string& text() const { return text_; }
   [[nodiscard]] const std::string& zone() const { return zone_.name(); }
 
-  // The first due time after `utc_ns` (since 1970); none if it isn't before the year 2262, where
-  // these numbers end.
+  // Returns the first due time after `utc_ns` (ns since 1970, UTC); nullopt if it is after the year
+  // 2262, where this representation ends.
   [[nodiscard]] std::optional<std::int64_t> next_after(std::int64_t utc_ns) const;
 
-  // The due times in (after_ns, until_ns], the first `limit` of them, ascending.
+  // Returns the first `limit` due times in (after_ns, until_ns], ascending.
   [[nodiscard]] std::vector<std::int64_t> due_between(std::int64_t after_ns, std::int64_t until_ns,
                                                       std::size_t limit) const;
 

@@ -7,15 +7,17 @@
 #include "domain/limits.h"
 #include "domain/try.h"
 #include "server/engine/engine.h"
+#include "server/text/utf8_text.h"
 
 namespace signalbox {
 namespace {
 
-// A tick that is later than this was missed: the next one will do.
+// A tick that would begin later than this after its due time counts as missed.
 constexpr std::int64_t late_ns_max = 5'000'000'000;
-// How many missed ticks are counted.
+// Missed ticks are counted up to this number.
 constexpr std::size_t missed_max = 100'000;
-// A clock that was set back by more than this begins anew; by less, what was due has its event.
+// If the wall clock was set back by more than this, due times count from now. If by less, due times
+// that already have their event aren't due again.
 constexpr std::int64_t set_back_ns_max = 60'000'000'000;
 
 }  // namespace
@@ -32,11 +34,11 @@ void ScheduledLoop::arm(const std::string& reason) {
   const std::int64_t now_ns = clock_.wall_ns();
   const auto& loops = engine_.world().loops;
   const auto known = loops.find(name_);
-  // A loop that never was due counts from now on.
+  // A loop that was never due counts from now.
   std::int64_t since_ns = known == loops.end() ? now_ns : known->second.due_ns;
   if (since_ns - now_ns > set_back_ns_max) since_ns = now_ns;
   set_due(schedule_.next_after(std::max(since_ns, now_ns)));
-  // Those that have no event yet are among the missed, or will be due again.
+  // Due times without event are among the missed ones below, or will be due again.
   preparing_due_ns_ = skipping_until_ns_ = 0;
   const auto missed = schedule_.due_between(since_ns, now_ns, missed_max);
   if (missed.empty()) return;
@@ -54,7 +56,7 @@ void ScheduledLoop::set_due(std::optional<std::int64_t> due_ns) {
 void ScheduledLoop::run_if_due() {
   const std::int64_t now_ns = clock_.wall_ns();
   if (!due_ns_ || clock_.monotonic_ns() < due_monotonic_ns_) return;
-  if (now_ns < *due_ns_) return set_due(due_ns_);  // the wall clock goes slower
+  if (now_ns < *due_ns_) return set_due(due_ns_);  // the wall clock runs slower
   const std::int64_t due_ns = *due_ns_;
   const auto after = schedule_.next_after(due_ns);
   if (now_ns - due_ns > late_ns_max || (after && *after <= now_ns)) return arm("asleep");
@@ -118,7 +120,7 @@ void ScheduledLoop::begin_prepared(BeginTick command, const Notify& notify) {
     if (begun) {
       token = transaction.records().back().position;
     } else if (begun.error().code == ErrorCode::TICK_IN_PROGRESS) {
-      // One whose work was given up and that has no end yet.
+      // The work of an earlier tick was given up, but that tick has no end yet.
       (void)transaction.apply(NoteTickSkipped{command});
     } else {
       refused = begun.error();
@@ -154,9 +156,9 @@ void ScheduledLoop::end(Token token, const std::optional<std::string>& error) {
   command.token = token;
   if (error) {
     command.outcome = TickOutcome::failed;
-    command.error = error->substr(0, limits::reason_bytes_max);
+    command.error = shortened(*error, limits::reason_bytes_max);
   }
-  // Refused if its lease or somebody's recovery ended it meanwhile: then it has its end.
+  // Refused if the tick ended meanwhile, by its lease or by `tick.recover`; that is fine.
   (void)engine_.begin(by_the_service).apply(command);
   busy_ = false;
   if (std::exchange(again_, false)) trigger("asked for while a tick was under way");

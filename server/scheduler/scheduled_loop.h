@@ -1,9 +1,9 @@
-// A loop of the service that has a schedule: each time it is due leaves exactly one event, and so
-// does each trigger. TickStarted, or TickSkipped where a tick is under way, or TickMissed where
-// nothing could begin it: the server was down, or the machine asleep.
+// A loop of the service with a schedule. Each due time and each trigger leaves exactly one event:
+// TickStarted; TickSkipped if a tick is under way; or TickMissed if no tick could begin, because
+// the server was down or the machine asleep.
 //
-// What a tick does follows only when its start is durable; a crash in its middle is seen at the
-// next start, and the loop recovers by itself. All calls come from the engine's thread.
+// The work of a tick begins only when its start is durable. So the next start sees that a crash
+// interrupted a tick, and the loop recovers by itself. All calls come from the engine thread.
 #pragma once
 
 #include <cstdint>
@@ -19,47 +19,49 @@
 
 namespace signalbox {
 
-// What a trigger came to.
-struct Triggered {
-  bool began = false;  // else a tick is under way, and that is in the log
-  Token token = 0;     // of the tick; 0: the one under way is only about to begin
-  std::optional<Rejection> refused = {};  // neither: there is no space for an event
+// The result of a trigger.
+struct TriggerResult {
+  bool began = false;  // false: a tick is under way, and TickSkipped was applied
+  Token token = 0;     // of the tick; 0: the tick under way is only about to begin
+  std::optional<Rejection> refused = {};  // set: neither event was applied, e.g. STORAGE_FULL
 };
 
-// The reason of ticks that were missed when the clocks parted for `cause` (ClockJumped).
-inline std::string missed_because(const std::string& cause) {
+// Returns the reason to record for ticks that were missed in a clock jump with this `cause`
+// (ClockJumped).
+inline std::string missed_reason(const std::string& cause) {
   return cause == "stopped" ? "asleep" : cause;
 }
 
 class ScheduledLoop {
  public:
-  // The end of a tick: without an error it succeeded.
+  // Ends a tick, successfully if there is no error.
   using Ended = std::function<void(const std::optional<std::string>& error)>;
   struct Work {
-    // Before a tick begins, e.g. reads what it goes by; gives the digest of that. Empty: nothing.
+    // Called before a tick begins, e.g. to read its policy; calls `then` with the policy's digest,
+    // now or later. May be empty.
     std::function<void(std::function<void(const Digest& policy_digest)> then)> prepare;
-    // The tick itself.
+    // Does the work of a tick and calls `ended`, now or later. An exception fails the tick.
     std::function<void(Token token, Ended ended)> run;
   };
 
   ScheduledLoop(Engine& engine, const Clock& clock, std::string name, Schedule schedule, Work work);
 
-  // At the start, after a roll-back, and when wall clock and monotonic clock parted: notes what was
-  // missed since the latest due time that has its event, for `reason`.
+  // Computes the next due time, and applies TickMissed, with `reason`, for the due times without
+  // event. Called at the start, after a roll-back, and after a clock jump.
   void arm(const std::string& reason);
 
-  // When to call run_if_due() (monotonic, ns).
+  // Returns when to call run_if_due() (monotonic, ns).
   [[nodiscard]] std::int64_t next_due_ns() const { return due_monotonic_ns_; }
   void run_if_due();
 
-  // Begins a tick now, if none is under way, and tells when it has begun. `again`: else another one
-  // follows the one under way.
-  using Notify = std::function<void(const Triggered& triggered)>;
+  // Begins a tick now, unless one is under way, and calls `notify` with the result, now or later.
+  // With `again`, a tick under way is followed by another one.
+  using Notify = std::function<void(const TriggerResult& triggered)>;
   void trigger(const std::string& reason, bool again = false, Notify notify = {});
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const Schedule& schedule() const { return schedule_; }
-  // The next due time (UTC); none: there is none any more.
+  // Returns the next due time (ns, UTC); nullopt if the schedule is never due again.
   [[nodiscard]] std::optional<std::int64_t> due_ns() const { return due_ns_; }
   [[nodiscard]] bool busy() const { return busy_; }
 
@@ -80,12 +82,13 @@ class ScheduledLoop {
   const Work work_;
   std::optional<std::int64_t> due_ns_;  // UTC
   std::int64_t due_monotonic_ns_ = std::numeric_limits<std::int64_t>::max();
-  bool busy_ = false;  // from the begin, what comes before it included
-  // While a tick is prepared that was due: when, and until when others were, which have their
-  // events only after its own, so that the latest one in the log stands for all before it. Else 0.
+  bool busy_ = false;  // a tick is being prepared or is under way
+  // The due time of the tick that is being prepared, and the latest due time that passed meanwhile;
+  // else 0. Due times that passed get their events only after the tick's own, so that the latest
+  // due time in the log stands for all before it.
   std::int64_t preparing_due_ns_ = 0;
   std::int64_t skipping_until_ns_ = 0;
-  bool again_ = false;
+  bool again_ = false;  // another tick follows the one under way
 };
 
 }  // namespace signalbox

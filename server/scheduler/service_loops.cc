@@ -13,7 +13,7 @@ void ServiceLoops::arm() {
 }
 
 void ServiceLoops::clock_jumped(const std::string& cause) {
-  for (ScheduledLoop* loop : all()) loop->arm(missed_because(cause));
+  for (ScheduledLoop* loop : all()) loop->arm(missed_reason(cause));
 }
 
 void ServiceLoops::apply(std::span<const Record> records) {

@@ -1,8 +1,8 @@
-// The loops that the service runs by a schedule of its own, behind one interface: a new one is
-// added to the list where the service is wired, and everything that drives loops drives it.
+// The list of the service's scheduled loops. A new loop is added where the service is wired, and
+// everything that drives loops then drives it, too.
 //
-// The watchdog isn't among them: it follows what isn't durable yet, and comes after the timers
-// that it checks (timer_loop.h).
+// The watchdog isn't in the list: it applies records that aren't durable yet, and must run after
+// the timers that it checks (timer_loop.h).
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace signalbox {
 
-// Loops that belong together, and what they do beside their ticks. All calls come from the engine's
+// Loops that belong together, and what they do beside their ticks. All calls come from the engine
 // thread.
 class LoopGroup {
  public:
@@ -25,7 +25,7 @@ class LoopGroup {
   [[nodiscard]] virtual std::span<ScheduledLoop* const> loops() const = 0;
   // Called at the start and when the world was rolled back, after the loops were armed.
   virtual void on_armed() {}
-  // Follows what is durable.
+  // Called with the records of each durable commit.
   virtual void apply(std::span<const Record>) {}
 };
 
@@ -33,23 +33,23 @@ class ServiceLoops {
  public:
   explicit ServiceLoops(const Engine& engine) : engine_(engine) {}
 
-  // `group` lives as long as this.
+  // Adds `group`, which must outlive this object.
   void add(LoopGroup& group) { groups_.push_back(&group); }
 
-  // Arms all loops: at the start, and when the world was rolled back.
+  // Arms all loops. Called at the start, and when the world was rolled back.
   void arm();
-  // Wall clock and monotonic clock parted, for `cause` (ClockJumped).
+  // Arms all loops again after a clock jump with this `cause` (ClockJumped).
   void clock_jumped(const std::string& cause);
-  // Follows what is durable.
+  // Passes the records of a durable commit to all groups.
   void apply(std::span<const Record> records);
 
-  // When to call run_due() (monotonic, ns). Without space for the log nothing is due: no tick could
-  // begin.
+  // Returns when to call run_due() (monotonic, ns). While the disk is full nothing is due, because
+  // no tick could begin.
   [[nodiscard]] std::int64_t next_due_ns() const;
   void run_due();
 
   [[nodiscard]] std::vector<ScheduledLoop*> all() const;
-  // nullptr: there is no such loop.
+  // Returns the loop of this name; nullptr if there is none.
   [[nodiscard]] ScheduledLoop* find(std::string_view name) const;
 
  private:

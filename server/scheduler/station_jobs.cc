@@ -11,7 +11,7 @@
 namespace signalbox {
 namespace {
 
-// Of the stations that the service executes itself. Short ones come first.
+// The kinds of stations that the service executes itself; usually short ones come first.
 constexpr std::array own_kinds = {ExecutorKind::builtin, ExecutorKind::checks,
                                   ExecutorKind::process, ExecutorKind::coderunner,
                                   ExecutorKind::modal,   ExecutorKind::deep_work};
@@ -65,7 +65,7 @@ Job job_of(const Run& run, const std::filesystem::path& runs_root) {
   job.input = run.input;
   job.external_ref = attempt.external_ref;
   job.resume_ref = run.resume_ref;
-  job.budget_left = left_of(run.budget, run.used);
+  job.budget_left = remaining_budget(run.budget, run.used);
   job.previous = run.previous;
   job.run_root = run_root_of(run, runs_root).string();
   job.workspace = workspace_of(run, runs_root).string();
@@ -92,7 +92,7 @@ StationJobs::StationJobs(Engine& engine, IdSource& ids, const MakeRunner& make_r
                              trouble_(job, error.code + ": " + error.message);
                            }})) {}
 
-void StationJobs::take_up(const Run& run) {
+void StationJobs::track_job(const Run& run) {
   Job job = job_of(run, settings_.runs_root);
   acquire_slot(run);
   runner_->track(std::move(job));
@@ -115,12 +115,12 @@ bool StationJobs::has_slot(ExecutorKind queue) const {
 }
 
 void StationJobs::adopt() {
-  running_.clear();  // of what was rolled back nothing runs
+  running_.clear();  // attempts that were rolled back have no job
   remote_.clear();
   overdue_.clear();
   for (const auto& [id, run] : engine_.world().runs) {
     if (!run->attempt || run->attempt->job_id.empty()) continue;
-    take_up(*run);
+    track_job(*run);
     if (run->cancel_requested || run->attempt->ending) runner_->cancel(run->attempt->job_id);
   }
 }
@@ -132,8 +132,8 @@ void StationJobs::dispatch_ready() {
       if (!run_id) break;
       const Run& run = *engine_.world().find_run(*run_id);
       const Uuid span_id = ids_.next_span_id();
-      // In the commit that says the job is about to be submitted: whatever is killed after it, the
-      // next attempt knows which session to go on with.
+      // The session is in the same commit as the intent to submit, so that after a crash at any
+      // later point the next attempt knows which session to resume.
       const std::string session = session_ref_at_start(run.definition(), span_id, run.resume_ref);
       auto transaction = engine_.begin(by_the_service);
       const auto applied = transaction.apply(DispatchStation{*run_id, span_id, session});
@@ -146,13 +146,13 @@ void StationJobs::dispatch_ready() {
 void StationJobs::apply(const Commit& commit) {
   for (const Record& record : commit) {
     const bool intended = event_as<StationSubmitIntended>(record.event) != nullptr;
-    // A stall that ends an attempt ends its job first.
+    // A stall may end the attempt; then its job is canceled first.
     const bool cancel = event_as<RunCancelRequested>(record.event) != nullptr ||
                         event_as<StationStalled>(record.event) != nullptr;
     if (!intended && !cancel) continue;
     const Run* run = engine_.world().find_run(record.stream.run_id);
     if (run == nullptr || !run->attempt || run->attempt->job_id.empty()) continue;
-    if (intended) take_up(*run);
+    if (intended) track_job(*run);
     if (cancel && (run->cancel_requested || run->attempt->ending)) {
       runner_->cancel(run->attempt->job_id);
     }
@@ -171,7 +171,7 @@ void StationJobs::on_submitted(const Job& job, const std::string& external_ref) 
 }
 
 void StationJobs::on_finished(const Job& job, const JobResult& result) {
-  if (engine_.storage_full()) return;  // it stays in running_, and is adopted again with the space
+  if (engine_.storage_full()) return;  // adopt() tracks it again when there is space
   running_.erase(job.id);
   remote_.erase(job.id);
   const bool overdue = overdue_.erase(job.id) > 0;

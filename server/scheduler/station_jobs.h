@@ -1,5 +1,5 @@
-// Connects stations that the service executes itself with their jobs: claims them when there is
-// room, submits their jobs once the intent is durable, and brings results back as commands.
+// Connects stations that the service executes itself with their jobs: claims ready stations while
+// there are free slots, submits a job once its intent is durable, and applies results as commands.
 #pragma once
 
 #include <filesystem>
@@ -17,45 +17,49 @@
 
 namespace signalbox {
 
-// The run's directory, and the one that its stations work in: `merge-<first 8 of the run id>` of a
-// run whose pipeline begins with the built-in `merge`, `workspace` of every other.
+// Returns the run's directory.
 std::filesystem::path run_root_of(const Run& run, const std::filesystem::path& runs_root);
+// Returns the directory below it that the run's stations work in: `merge-<first 8 of the run id>`
+// if the pipeline begins with the built-in `merge`, else `workspace`.
 std::filesystem::path workspace_of(const Run& run, const std::filesystem::path& runs_root);
 
-// What the executor is told about the attempt under way of a run that has an intent.
+// Returns the job of the run's current attempt, for the executor. The attempt must have an intent.
 Job job_of(const Run& run, const std::filesystem::path& runs_root);
 
+// All calls come from the engine thread.
 class StationJobs {
  public:
   using Log = std::function<void(const Job& job, const std::string& text)>;
 
   struct Settings {
     std::filesystem::path runs_root;   // <data>/runs
-    std::size_t jobs_max = 8;          // at one time, of those that need this machine
-    std::size_t remote_jobs_max = 32;  // likewise, of those that don't (remote_work.h)
+    std::size_t jobs_max = 8;          // concurrent jobs on this machine
+    std::size_t remote_jobs_max = 32;  // concurrent remote jobs (remote_work.h)
   };
   using MakeRunner = std::function<std::unique_ptr<JobRunner>(JobReports reports)>;
 
-  // The runner reports from whatever thread it likes; `post` brings that to the engine's.
+  // `make_runner` gets the reports, which it may call on any thread: `post` runs their actions on
+  // the engine thread. `trouble` logs, and may be called on any thread, too.
   StationJobs(Engine& engine, IdSource& ids, const MakeRunner& make_runner, Post post, Log trouble,
               Settings settings);
 
-  // After a start: takes up every job that the log knows of.
+  // Tracks every job of the world. Called at the start, and when the world was rolled back.
   void adopt();
-  // Claims ready stations that the service executes itself, as far as there are places.
+  // Claims ready stations that the service executes itself, while there are free slots.
   void dispatch_ready();
-  // Follows durable records: submits what was intended, cancels what was asked to be or stalled.
+  // Applies a durable commit: submits intended jobs, and cancels jobs whose run is canceled or
+  // whose attempt is ended by a stall.
   void apply(const Commit& commit);
 
-  // Ends a job that should have ended by itself long ago: its attempt has timed out.
+  // Cancels a job that is past its timeout; its attempt ends with TIMEOUT.
   void end_overdue(const std::string& job_id);
 
   [[nodiscard]] std::size_t running() const { return running_.size(); }
-  // Whose jobs these are.
+  // Returns the runs of these jobs.
   [[nodiscard]] std::vector<RunId> runs() const;
 
  private:
-  void take_up(const Run& run);
+  void track_job(const Run& run);
   void acquire_slot(const Run& run);
   [[nodiscard]] bool has_slot(ExecutorKind queue) const;
   void on_submitted(const Job& job, const std::string& external_ref);
@@ -67,9 +71,9 @@ class StationJobs {
   Log trouble_;
   Settings settings_;
   std::unordered_map<std::string, RunId> running_;  // by job id, from the claim to the result
-  std::unordered_set<std::string> remote_;          // of those: done elsewhere
-  std::unordered_set<std::string> overdue_;         // of those: canceled for their time
-  std::unique_ptr<JobRunner> runner_;               // last: its threads use the rest
+  std::unordered_set<std::string> remote_;          // the remote ones of running_
+  std::unordered_set<std::string> overdue_;         // those of running_ canceled by end_overdue()
+  std::unique_ptr<JobRunner> runner_;               // last, because its threads use the rest
 };
 
 }  // namespace signalbox

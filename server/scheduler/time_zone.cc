@@ -18,7 +18,7 @@ constexpr std::size_t shown_name_bytes_max = 64;
 constexpr std::int64_t always_begin_s = -1'000'000'000'000;
 constexpr std::int64_t always_end_s = 1'000'000'000'000;
 
-// A zone's name from TZ, where POSIX allows a colon before it.
+// Returns the zone's name from TZ, without the colon that POSIX allows before it.
 std::string_view zone_of_environment() {
   const char* const value = std::getenv("TZ");
   std::string_view name = value == nullptr ? "" : value;
@@ -26,8 +26,8 @@ std::string_view zone_of_environment() {
   return name;
 }
 
-// The rule of the C library: a machine that names no zone has UTC.
-bool names_a_zone_itself() {
+// As in the C library, a machine without /etc/localtime has UTC.
+bool machine_has_zone() {
   std::error_code ignored;
   return std::filesystem::exists("/etc/localtime", ignored);
 }
@@ -43,7 +43,7 @@ std::string unknown_zone(std::string_view name) {
 tl::expected<TimeZone, std::string> TimeZone::find(std::string_view name) {
   std::string_view wanted = name;
   if (wanted == local) wanted = zone_of_environment();
-  const bool is_machines = name == local && wanted.empty() && names_a_zone_itself();
+  const bool is_machines = name == local && wanted.empty() && machine_has_zone();
   if (!is_machines && (wanted.empty() || wanted == utc)) {
     return TimeZone(std::string(utc), nullptr);
   }
@@ -57,7 +57,8 @@ tl::expected<TimeZone, std::string> TimeZone::find(std::string_view name) {
   try {
     const date::time_zone* const zone =
         is_machines ? date::current_zone() : date::locate_zone(wanted);
-    // It reads the zone's file at the first question: so that it fails here, not later.
+    // The library reads the zone's file at the first call. Call it now, so that an error shows
+    // here.
     (void)zone->get_info(date::sys_seconds{});
     return TimeZone(zone->name(), zone);
   } catch (const std::exception& error) {

@@ -5,8 +5,9 @@
 #include <utility>
 
 #include "domain/limits.h"
-#include "domain/own_loops.h"
+#include "domain/service_loops.h"
 #include "server/engine/engine.h"
+#include "server/text/utf8_text.h"
 
 namespace signalbox {
 void WatchdogLoop::arm() {
@@ -17,7 +18,7 @@ void WatchdogLoop::apply(std::span<const Record> records) {
   if (due_ns_) return;
   for (const Record& record : records) {
     const auto* started = event_as<TickStarted>(record.event);
-    const bool outside_tick = started != nullptr && !is_own_loop(started->loop);
+    const bool outside_tick = started != nullptr && !is_service_loop(started->loop);
     if (outside_tick || event_as<StationClaimed>(record.event) != nullptr) return arm();
   }
 }
@@ -45,7 +46,7 @@ void WatchdogLoop::tick() {
       if (begun.error().code == ErrorCode::TICK_IN_PROGRESS) {
         (void)transaction.apply(NoteTickSkipped{command});
       }
-      return;  // else the log takes nothing now: the next one is due in time
+      return;  // on other errors the log accepts nothing now; the next tick is due anyway
     }
     token = transaction.records().back().position;
   }
@@ -62,9 +63,9 @@ void WatchdogLoop::work(Token token) {
     sweep_();
   } catch (const std::exception& failure) {
     end.outcome = TickOutcome::failed;
-    end.error = std::string(failure.what()).substr(0, limits::reason_bytes_max);
+    end.error = shortened(failure.what(), limits::reason_bytes_max);
   }
-  // Refused if the tick was ended meanwhile, by its lease or by force: then it has its end.
+  // Refused if the tick ended meanwhile, by its lease or by `tick.recover`; that is fine.
   (void)engine_.begin(by_the_service).apply(end);
 }
 

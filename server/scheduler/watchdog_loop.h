@@ -1,8 +1,8 @@
-// The service's own loop `watchdog`: every so often, while there is something to watch, a tick of
-// the same kind as anybody's, in which it sweeps over all that runs.
+// The service's own loop `watchdog`: ticks at an interval while there is something to watch, and
+// sweeps over everything under way. Its ticks are recorded like those of any other loop.
 //
-// A tick begins, and what it does follows only when its start is durable: so a crash in the middle
-// is seen at the next start, and the loop recovers from it by itself.
+// The work of a tick begins only when its start is durable. So the next start sees that a crash
+// interrupted a tick, and the loop recovers by itself. All calls come from the engine thread.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace signalbox {
 
 class WatchdogLoop {
  public:
-  // Does the work of one tick on the engine's thread; an exception makes it a failed one.
+  // Does the work of one tick, on the engine thread; an exception fails the tick.
   using Sweep = std::function<void()>;
   using HasWork = std::function<bool(const World& world)>;
 
@@ -30,16 +30,17 @@ class WatchdogLoop {
         has_work_(std::move(has_work)),
         sweep_(std::move(sweep)) {}
 
-  // At the start, and when the world was rolled back: there may be something to watch.
+  // Makes a tick due after the interval, unless one already is. Called at the start, and when the
+  // world was rolled back, because there may be something to watch.
   void arm();
 
-  // Follows the records of one commit: something may have begun.
+  // Arms the loop if the records of a commit begin something to watch.
   void apply(std::span<const Record> records);
 
-  // When to call run_if_due(); nullopt while there is nothing to watch.
+  // Returns when to call run_if_due() (monotonic, ns); nullopt while there is nothing to watch.
   [[nodiscard]] std::optional<std::int64_t> next_due_ns() const { return due_ns_; }
 
-  // Ticks, if it is time to and there is something to watch.
+  // Ticks if a tick is due and there is something to watch.
   void run_if_due();
 
  private:

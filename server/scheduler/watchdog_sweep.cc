@@ -2,14 +2,14 @@
 
 #include <algorithm>
 
-#include "domain/own_loops.h"
 #include "domain/remote_work.h"
+#include "domain/service_loops.h"
 
 namespace signalbox {
 
 bool WatchdogSweep::has_work(const World& world) {
   const auto outside = [](const auto& each) {
-    return each.second.status == TickStatus::running && !is_own_loop(each.first);
+    return each.second.status == TickStatus::running && !is_service_loop(each.first);
   };
   const auto under_way = [](const auto& each) { return each.second->attempt.has_value(); };
   return std::any_of(world.ticks.begin(), world.ticks.end(), outside) ||
@@ -41,7 +41,7 @@ void WatchdogSweep::apply(std::span<const Record> records) {
   }
 }
 
-void WatchdogSweep::look_at_attempt(const Run& run, std::vector<OverdueItem>& overdue) {
+void WatchdogSweep::check_attempt(const Run& run, std::vector<OverdueItem>& overdue) {
   const Attempt& attempt = *run.attempt;
   const StationDefinition& definition = run.definition();
   const AttemptNames names(run.id);
@@ -55,7 +55,7 @@ void WatchdogSweep::look_at_attempt(const Run& run, std::vector<OverdueItem>& ov
                          {}});
     }
   }
-  if (run.status == RunStatus::paused) return;  // never times out, and its time starts anew
+  if (run.status == RunStatus::paused) return;  // has no timeout; its time restarts on resume
   const Position origin = own_job ? attempt.token : attempt.timer_origin();
   const std::int64_t same_ms = same_state_.same_for_ms(names.timeout, origin);
   if (!own_job && same_ms > definition.timeout_ms + patience_ms) {
@@ -63,7 +63,7 @@ void WatchdogSweep::look_at_attempt(const Run& run, std::vector<OverdueItem>& ov
                        TimeOutStation{run.id, attempt.token, origin, same_ms},
                        {}});
   }
-  // A remote job has nobody beside us who ends it for its time.
+  // A remote job has no supervisor that enforces its timeout, so the watchdog doesn't wait for one.
   const std::int64_t shim_ms =
       is_remote(definition) ? 0 : definition.cancel_grace_ms + shim_patience_ms;
   if (own_job && same_ms >= definition.timeout_ms + shim_ms && !attempt.job_id.empty()) {
@@ -87,10 +87,10 @@ std::vector<OverdueItem> WatchdogSweep::find_overdue(const World& world,
   std::vector<OverdueItem> overdue;
   same_state_.begin_round(monotonic_ns, 2 * interval_ms_ * 1'000'000);
   for (const auto& [id, run] : world.runs) {
-    if (run->attempt && !run->cancel_requested) look_at_attempt(*run, overdue);
+    if (run->attempt && !run->cancel_requested) check_attempt(*run, overdue);
   }
   for (const auto& [loop, tick] : world.ticks) {
-    if (tick.status != TickStatus::running || is_own_loop(loop)) continue;
+    if (tick.status != TickStatus::running || is_service_loop(loop)) continue;
     const std::int64_t same_ms = same_state_.same_for_ms("tick " + loop, tick.token);
     if (same_ms > tick.lease_ms + patience_ms) {
       overdue.push_back({"the tick of loop " + loop + " is out of time",

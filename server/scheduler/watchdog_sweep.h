@@ -1,7 +1,7 @@
-// What the watchdog looks at in each of its ticks: attempts and ticks that should have ended.
+// One sweep of the watchdog: finds attempts and ticks that should have ended.
 //
-// Timers end them when their time comes; this is the second pair of eyes, which counts for itself
-// and asks no timer. What it finds is a defect of the first, or of a job's supervisor.
+// Timers normally end them. The sweep is an independent second check, which measures time by itself
+// and uses no timer, so anything that it finds is a defect of a timer or of a job's supervisor.
 #pragma once
 
 #include <cstdint>
@@ -16,36 +16,36 @@
 
 namespace signalbox {
 
-// One thing that is overdue.
+// An attempt, job or tick that is overdue.
 struct OverdueItem {
-  std::string what;                // for the log of the service
-  std::optional<Command> command;  // that ends it
-  std::string job_id;              // or the job to cancel
+  std::string what;                // a sentence for the service's log
+  std::optional<Command> command;  // ends the item; nullopt: cancel the job
+  std::string job_id;              // the job to cancel; else empty
 };
 
 class WatchdogSweep {
  public:
-  // How much later than its timer something must be before it counts as forgotten.
+  // How far past its deadline something must be before the sweep reports it.
   static constexpr std::int64_t patience_ms = 10'000;
 
-  // A job's supervisor may take its grace and then some until nothing is left of it.
+  // The time that a job's supervisor gets, after the grace period, to end the job.
   static constexpr std::int64_t shim_patience_ms = 60'000;
 
   explicit WatchdogSweep(std::int64_t interval_ms) : interval_ms_(interval_ms) {}
 
-  // All that is overdue at this moment.
+  // Returns everything that is overdue now. Called once per tick of the watchdog.
   std::vector<OverdueItem> find_overdue(const World& world, std::int64_t monotonic_ns);
 
-  // Follows the records of one commit: the time of a run that is resumed starts anew.
+  // Applies the records of one commit: the measured time of a resumed run restarts.
   void apply(std::span<const Record> records);
-  // All deadlines start anew.
+  // Restarts all measured times.
   void forget() { same_state_ = {}; }
 
-  // Whether there is anything to look at: an attempt or an outside tick under way.
+  // Returns true if an attempt, or a tick of an outside loop, is under way.
   static bool has_work(const World& world);
 
  private:
-  void look_at_attempt(const Run& run, std::vector<OverdueItem>& overdue);
+  void check_attempt(const Run& run, std::vector<OverdueItem>& overdue);
 
   std::int64_t interval_ms_;
   SameStateTimer same_state_;

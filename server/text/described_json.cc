@@ -36,11 +36,12 @@ void store(std::int64_t number, const Type& type, void* value) {
   std::memcpy(value, &number, type.bytes);  // little endian, as the store demands
 }
 
-// Where a value lies, for errors; spelled out only for one.
+// The path of a value within the input, for errors. Building it allocates nothing; only text(),
+// called for an error, spells it out.
 struct Path {
   const Path* above = nullptr;
-  std::string_view name;  // of a field
-  std::size_t index = 0;  // of an element, where there is no name
+  std::string_view name;  // of a field; null for an element of a vector
+  std::size_t index = 0;  // of an element
 
   [[nodiscard]] std::string text() const {
     const std::string before = above == nullptr ? std::string() : above->text();
@@ -58,7 +59,7 @@ tl::unexpected<Rejection> wrong(const Path& path, const std::string& expected) {
 
 Decided<void> read_value(const json::value& value, const Path& path, const Type& type, void* out);
 
-// `out` is an int64 or an optional of one.
+// Reads an RFC 3339 time or null into `out`, an int64 or an optional of one.
 Decided<void> read_time(const json::value& value, const Path& path, const Type& type, void* out) {
   const bool is_optional = type.kind == Type::Kind::optional;
   if (is_optional) {
@@ -132,7 +133,7 @@ Decided<void> read_enumerator(const json::value& value, const Path& path, const 
   return wrong(path, names);
 }
 
-// The number in a JSON number or in the text of one, as bits of T; false if it isn't one.
+// Reads a JSON number, or a string that holds one; returns false if it is no integer that T holds.
 template <class T>
 bool read_number(const json::value& value, T& number) {
   if (value.is_int64() || value.is_uint64()) {
@@ -147,7 +148,7 @@ bool read_number(const json::value& value, T& number) {
   return failure == std::errc{} && end == last;
 }
 
-// Numbers may come quoted, as those beyond 2^53 have to.
+// Accepts quoted numbers too: those beyond 2^53 have to be quoted.
 Decided<void> read_integer(const json::value& value, const Path& path, const Type& type,
                            void* out) {
   const unsigned bits = type.bytes * 8U;
@@ -237,7 +238,7 @@ Decided<void> read_value(const json::value& value, const Path& path, const Type&
   return read_object(*object, path, type, out);
 }
 
-// Of a field that is a time; nothing where it isn't there.
+// Returns the time of a field that is one; nullptr where an optional has no value.
 const std::int64_t* time_in(const void* value, const Type& type) {
   return static_cast<const std::int64_t*>(type.kind == Type::Kind::optional ? type.at(value, 0)
                                                                             : value);

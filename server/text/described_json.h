@@ -1,14 +1,17 @@
-// JSON for described structs: the one listing of fields drives what is read and what is written.
+// Reads and writes described structs as JSON. The fields are listed once, with Boost.Describe, and
+// that listing drives both directions.
 //
 // Reading is strict: an unknown field, a missing one or a wrong type is INVALID_PARAMS that names
-// the field by its path. A field is required unless it is an optional, a container or a bool.
+// the field by its path. A field is required unless it is an optional, a vector, a map of strings
+// or a bool.
 //
 // A signed integer whose name ends in `_ns` counts nanoseconds since 1970. In JSON it is an RFC
-// 3339 time under the name without that ending: `retry_at_ns` is `retry_at`. 0 and null are no
-// time.
+// 3339 time under the name without that ending: `retry_at_ns` is `retry_at`. 0 and null both stand
+// for "no time".
 //
 // The listing becomes data, a Type for each C++ type, and one reader and one writer walk it
-// (described_json.cc): as templates they were a third of the code of every source with methods.
+// (described_json.cc). Written as templates, both were a third of the generated code of every
+// source that defines methods.
 #pragma once
 
 #include <array>
@@ -37,7 +40,7 @@
 
 namespace signalbox {
 
-// Integers beyond this are read wrongly by most JSON readers, so they never appear unquoted.
+// 2^53. Most JSON readers lose precision in larger integers, so those are written as strings.
 inline constexpr std::int64_t json_integer_max = 9'007'199'254'740'992;
 
 namespace described_json {
@@ -48,7 +51,7 @@ template <class T>
 struct is_optional<std::optional<T>> : std::true_type {};
 template <class T>
 struct is_optional<Boxed<T>> : std::true_type {};
-// Types that derive from these are read and written as they are.
+// Types that derive from a string, a map or a vector are read and written as that base.
 template <class T>
 concept String = std::derived_from<T, std::string>;
 template <class T>
@@ -65,7 +68,7 @@ constexpr bool is_time(std::string_view name) {
   return can_be_time<Field> && name.ends_with("_ns");
 }
 
-// How JSON calls a field.
+// Returns the name of a field in JSON: without `_ns` if the field is a time.
 template <class Field>
 constexpr std::string_view json_name(std::string_view name) {
   return is_time<Field>(name) ? name.substr(0, name.size() - 3) : name;
@@ -74,10 +77,10 @@ constexpr std::string_view json_name(std::string_view name) {
 struct Type;
 
 struct Field {
-  std::string_view name;  // as JSON calls it
+  std::string_view name;  // in JSON
   const Type* type;
   bool is_time;
-  const void* (*in)(const void* object);
+  const void* (*in)(const void* object);  // address of the field's value
 };
 
 struct Enumerator {
@@ -85,7 +88,7 @@ struct Enumerator {
   std::int64_t value;
 };
 
-// What the reader and the writer know of a C++ type; a `void*` points to a value of it.
+// Describes a C++ type to the reader and the writer. Each `void*` points to a value of that type.
 struct Type {
   enum class Kind : std::uint8_t {
     boolean,
@@ -101,22 +104,25 @@ struct Type {
   };
 
   Kind kind = Kind::object;
-  std::uint8_t bytes = 0;        // of an integer or an enumeration
-  bool is_signed = false;        // likewise
-  bool takes_cancelled = false;  // the other spelling, too
+  std::uint8_t bytes = 0;        // size of an integer or an enumeration
+  bool is_signed = false;        // integers and enumerations only
+  bool takes_cancelled = false;  // accepts "cancelled" as well as "canceled"
   std::span<const Enumerator> enumerators;
   std::span<const Field> fields;
-  const Type* inner = nullptr;  // of what an optional or a vector holds
+  const Type* inner = nullptr;  // the type that an optional or a vector holds
 
-  // Of an optional: what it holds, or nullptr. Of a vector: the element at `index`, which it has.
+  // For an optional: returns the value that it holds, or nullptr; `index` isn't used. For a vector:
+  // returns the element at `index`, which must exist.
   const void* (*at)(const void* value, std::size_t index) = nullptr;
-  // Of a vector.
+  // Vectors only.
   std::size_t (*size)(const void* value) = nullptr;
-  // Adds an element to a vector, or gives an optional a value, and returns that.
+  // Adds a default element to a vector, or gives an optional a default value, and returns its
+  // address.
   void* (*emplace)(void* value) = nullptr;
+  // Optionals only: removes the value.
   void (*reset)(void* value) = nullptr;
 
-  // Whether a field of this type may not be left out.
+  // Returns true if a field of this type may not be left out.
   [[nodiscard]] bool is_required() const {
     return kind != Kind::optional && kind != Kind::vector && kind != Kind::boolean &&
            kind != Kind::string_map;
@@ -201,31 +207,34 @@ constexpr Type make_type() {
   return type;
 }
 
-// Reads `value` into the value of `type` at `out`.
+// Reads JSON into the value of `type` at `out`. INVALID_PARAMS names the field, below `path`.
 Decided<void> read(const boost::json::value& value, std::string_view path, const Type& type,
                    void* out);
 Decided<void> read(const boost::json::object& object, std::string_view path, const Type& type,
                    void* out);
 
+// Returns the JSON of the value of `type` at `value`, allocated in `storage`.
 boost::json::value write(const void* value, const Type& type,
                          const boost::json::storage_ptr& storage);
 
-// An integer of any width, or what an enumerator stands for.
+// An integer of any width, or the number of an enumerator.
 struct Integer {
   std::int64_t bits;
-  bool is_wide;  // `bits` are those of an unsigned one of 64 bits
+  bool is_wide;  // `bits` hold an unsigned integer of 64 bits
 
-  // Whether it is beyond json_integer_max.
+  // Returns true if the number is beyond json_integer_max and has to be written as a string.
   [[nodiscard]] bool is_quoted() const;
   [[nodiscard]] std::string text() const;
 };
+// Reads the integer or enumeration of `type` at `value`.
 Integer integer_in(const void* value, const Type& type);
-// The name of what an enumeration's value is; "?" for none of them.
+// Returns the name of the enumerator at `value`; "?" for a number that has none.
 std::string_view enumerator_in(const void* value, const Type& type);
 
 }  // namespace described_json
 
-// Reads `value` into a described struct. `path` is how errors call it; may be empty.
+// Reads `value` into a described struct. Errors are INVALID_PARAMS and name the field below `path`,
+// which may be empty.
 template <class T>
 Decided<T> from_json(const boost::json::value& value, std::string_view path = {}) {
   T out{};
@@ -233,7 +242,7 @@ Decided<T> from_json(const boost::json::value& value, std::string_view path = {}
   return out;
 }
 
-// Likewise; made into a value, the object would be copied.
+// Does the same for an object: converting it to a value first would copy it.
 template <class T>
 Decided<T> from_json(const boost::json::object& object, std::string_view path = {}) {
   T out{};
@@ -241,6 +250,7 @@ Decided<T> from_json(const boost::json::object& object, std::string_view path = 
   return out;
 }
 
+// Returns the JSON of a described struct, or of any type that one may have as a field.
 template <class T>
 boost::json::value to_json(const T& value, const boost::json::storage_ptr& storage = {}) {
   return described_json::write(&value, described_json::type_of<T>, storage);

@@ -1,5 +1,5 @@
-// JSON text of described structs, straight into a buffer: byte for byte what serialize(to_json(…))
-// gives (a test holds them together), without a tree in between. For writing millions of events.
+// Writes described structs as JSON text straight into a buffer, without building a tree first: for
+// writing millions of events. The bytes equal those of serialize(to_json(…)); a test compares them.
 #pragma once
 
 #include <charconv>
@@ -10,9 +10,10 @@
 
 namespace signalbox {
 
-// In quotes, escaped.
+// Appends `text` as a JSON string: quoted and escaped.
 void append_json_string(std::string& out, std::string_view text);
 
+// Appends `value` in decimal digits.
 template <class T>
 void append_integer_text(std::string& out, T value) {
   char digits[24];
@@ -23,12 +24,12 @@ void append_integer_text(std::string& out, T value) {
 
 namespace described_json {
 
-// Appends the text of what write() gives.
+// Appends the serialized result of write().
 void append(std::string& out, const void* value, const Type& type);
 
 }  // namespace described_json
 
-// Appends what serialize(to_json(value)) gives.
+// Appends the same bytes as serialize(to_json(value)).
 template <class T>
 void append_json(std::string& out, const T& value) {
   described_json::append(out, &value, described_json::type_of<T>);

@@ -10,8 +10,8 @@ namespace {
 
 namespace json = boost::json;
 
-// Builds the value as Boost.JSON's own parser does, and counts keys on the way: an object keeps
-// one of two equal keys, so a value that holds fewer keys than were read had a duplicate.
+// Builds the value as Boost.JSON's own parser does, and counts the keys that it reads. An object
+// keeps only one of two equal keys, so a value with fewer keys than were read had a duplicate.
 struct Builder {
   static constexpr std::size_t max_object_size = json::object::max_size();
   static constexpr std::size_t max_array_size = json::array::max_size();

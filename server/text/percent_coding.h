@@ -1,4 +1,4 @@
-// Percent-coding of parts of a URL (RFC 3986, section 2.1), by Boost.URL.
+// Percent-encoding of parts of a URL (RFC 3986, section 2.1), by Boost.URL.
 #pragma once
 
 #include <optional>
@@ -7,12 +7,12 @@
 
 namespace signalbox {
 
-// Returns `text` as a segment of a path or a value of a query: all but unreserved characters are
-// escaped.
+// Returns `text` encoded for use as a path segment or a query value: every character that isn't
+// unreserved is escaped.
 std::string percent_encoded(std::string_view text);
 
-// Returns what `text` stands for, whose other characters may be any; nullopt if an escape is
-// broken. `plus_is_space` is for queries.
+// Returns `text` with its escapes decoded; all other characters are kept as they are. Returns
+// nullopt if an escape is malformed. `plus_is_space` decodes '+' as a space, as in queries.
 std::optional<std::string> percent_decoded(std::string_view text, bool plus_is_space);
 
 }  // namespace signalbox

@@ -17,8 +17,8 @@ struct Unit {
 constexpr std::array units = {Unit{"d", 86'400'000}, Unit{"h", 3'600'000}, Unit{"m", 60'000},
                               Unit{"s", 1000}, Unit{"ms", 1}};
 
-// Reads exactly `digits` decimal digits from the front of `text`.
-std::optional<int> take_number(std::string_view& text, std::size_t digits) {
+// Reads exactly `digits` decimal digits and removes them from the front of `text`.
+std::optional<int> parse_number(std::string_view& text, std::size_t digits) {
   if (text.size() < digits) return std::nullopt;
   int number = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + digits, number);
@@ -29,13 +29,14 @@ std::optional<int> take_number(std::string_view& text, std::size_t digits) {
   return number;
 }
 
-bool take(std::string_view& text, char expected) {
+// Removes `expected` from the front of `text`; returns false if another character is there.
+bool consume(std::string_view& text, char expected) {
   if (text.empty() || text.front() != expected) return false;
   text.remove_prefix(1);
   return true;
 }
 
-// Writes `number`, 0 or more, as so many decimal digits from `at` on.
+// Writes `number`, which is at least 0, as `digits` decimal digits from `at` on.
 void put_digits(std::string& text, std::size_t at, std::size_t digits, std::int64_t number) {
   for (std::size_t left = digits; left > 0; --left) {
     text[at + left - 1] = static_cast<char>('0' + number % 10);
@@ -47,9 +48,9 @@ void put_digits(std::string& text, std::size_t at, std::size_t digits, std::int6
 
 std::string format_time(std::int64_t utc_ns) {
   using namespace std::chrono;
-  // Not gmtime_r(), which takes a lock of the whole process; and by hand: snprintf was a quarter of
-  // what making the answer to a claim took. In seconds first: the day on which 64 bits of
-  // nanoseconds begin is before them.
+  // gmtime_r() takes a process-wide lock, and snprintf() was a quarter of the time that it took to
+  // build the answer to a claim; so both are avoided. The date is computed from seconds: the start
+  // of the day on which the range of 64-bit nanoseconds begins lies outside that range.
   std::int64_t whole_s = utc_ns / ns_per_s;
   std::int64_t fraction_ns = utc_ns % ns_per_s;
   if (fraction_ns < 0) {
@@ -61,7 +62,7 @@ std::string format_time(std::int64_t utc_ns) {
   const year_month_day date(day);
   const hh_mm_ss<std::chrono::seconds> clock(time - day);
   std::string text = "0000-00-00T00:00:00.000000000Z";
-  put_digits(text, 0, 4, static_cast<int>(date.year()));  // 64 bits of nanoseconds end in 2262
+  put_digits(text, 0, 4, static_cast<int>(date.year()));  // 64-bit nanoseconds end in 2262
   put_digits(text, 5, 2, static_cast<unsigned>(date.month()));
   put_digits(text, 8, 2, static_cast<unsigned>(date.day()));
   put_digits(text, 11, 2, clock.hours().count());
@@ -73,24 +74,25 @@ std::string format_time(std::int64_t utc_ns) {
 
 std::optional<std::int64_t> parse_time(std::string_view text) {
   std::tm parts{};
-  const auto year = take_number(text, 4);
-  if (!year || !take(text, '-')) return std::nullopt;
-  const auto month = take_number(text, 2);
-  if (!month || !take(text, '-')) return std::nullopt;
-  const auto day = take_number(text, 2);
-  if (!day || !(take(text, 'T') || take(text, 't') || take(text, ' '))) return std::nullopt;
-  const auto hour = take_number(text, 2);
-  if (!hour || !take(text, ':')) return std::nullopt;
-  const auto minute = take_number(text, 2);
-  if (!minute || !take(text, ':')) return std::nullopt;
-  const auto second = take_number(text, 2);
+  const auto year = parse_number(text, 4);
+  if (!year || !consume(text, '-')) return std::nullopt;
+  const auto month = parse_number(text, 2);
+  if (!month || !consume(text, '-')) return std::nullopt;
+  const auto day = parse_number(text, 2);
+  if (!day || !(consume(text, 'T') || consume(text, 't') || consume(text, ' ')))
+    return std::nullopt;
+  const auto hour = parse_number(text, 2);
+  if (!hour || !consume(text, ':')) return std::nullopt;
+  const auto minute = parse_number(text, 2);
+  if (!minute || !consume(text, ':')) return std::nullopt;
+  const auto second = parse_number(text, 2);
   if (!second) return std::nullopt;
   if (*month < 1 || *month > 12 || *day < 1 || *day > 31 || *hour > 23 || *minute > 59 ||
       *second > 60) {
     return std::nullopt;
   }
   std::int64_t fraction = 0;
-  if (take(text, '.')) {
+  if (consume(text, '.')) {
     std::int64_t scale = ns_per_s / 10;
     std::size_t digits = 0;
     while (!text.empty() && text.front() >= '0' && text.front() <= '9' && digits < 9) {
@@ -102,12 +104,12 @@ std::optional<std::int64_t> parse_time(std::string_view text) {
     if (digits == 0) return std::nullopt;
   }
   std::int64_t offset_s = 0;
-  if (!take(text, 'Z') && !take(text, 'z')) {
-    const bool west = take(text, '-');
-    if (!west && !take(text, '+')) return std::nullopt;
-    const auto hours = take_number(text, 2);
-    if (!hours || !take(text, ':')) return std::nullopt;
-    const auto minutes = take_number(text, 2);
+  if (!consume(text, 'Z') && !consume(text, 'z')) {
+    const bool west = consume(text, '-');
+    if (!west && !consume(text, '+')) return std::nullopt;
+    const auto hours = parse_number(text, 2);
+    if (!hours || !consume(text, ':')) return std::nullopt;
+    const auto minutes = parse_number(text, 2);
     if (!minutes) return std::nullopt;
     offset_s = (*hours * 3600 + *minutes * 60) * (west ? -1 : 1);
   }
@@ -118,7 +120,7 @@ std::optional<std::int64_t> parse_time(std::string_view text) {
   parts.tm_hour = *hour;
   parts.tm_min = *minute;
   parts.tm_sec = *second;
-  std::int64_t utc_ns = 0;  // holds the years 1678 to 2261
+  std::int64_t utc_ns = 0;  // its range is the years 1678 to 2261
   if (__builtin_mul_overflow(static_cast<std::int64_t>(timegm(&parts)) - offset_s, ns_per_s,
                              &utc_ns) ||
       __builtin_add_overflow(utc_ns, fraction, &utc_ns)) {

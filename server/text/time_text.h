@@ -8,14 +8,15 @@
 
 namespace signalbox {
 
-// "2026-11-20T11:05:00.000000123Z".
+// Returns an RFC 3339 time such as "2026-11-20T11:05:00.000000123Z". `utc_ns` counts from 1970.
 std::string format_time(std::int64_t utc_ns);
-// Accepts any number of fraction digits up to nine, 'Z' or an offset.
+// Parses an RFC 3339 time with up to nine fraction digits, and 'Z' or an offset. Returns
+// nanoseconds since 1970; nullopt for bad syntax and for a time that 64 bits can't hold.
 std::optional<std::int64_t> parse_time(std::string_view text);
 
-// In milliseconds. The unit is ms, s, m, h or d, and there is one number before it.
+// Parses one whole number and its unit: ms, s, m, h or d. Returns milliseconds, or nullopt.
 std::optional<std::int64_t> parse_duration_ms(std::string_view text);
-// The shortest exact form: "30m", "1500ms".
+// Returns the duration in the largest unit that is exact: "30m", "1500ms"; "0s" for 0.
 std::string format_duration_ms(std::int64_t ms);
 
 }  // namespace signalbox

@@ -30,7 +30,7 @@ bool is_utf8(std::string_view bytes) {
 std::string shortened(std::string_view text, std::size_t bytes_max) {
   if (text.size() <= bytes_max) return std::string(text);
   const std::string note = "\n[cut: " + std::to_string(text.size()) + " bytes in all]";
-  return std::string(utf8_beginning(text, bytes_max - note.size())) + note;
+  return std::string(utf8_prefix(text, bytes_max - note.size())) + note;
 }
 
 }  // namespace signalbox

@@ -1,4 +1,5 @@
-// Text of unknown bytes: what isn't UTF-8 becomes U+FFFD, and cuts never fall inside a character.
+// Valid UTF-8 text from arbitrary bytes: invalid bytes become U+FFFD, and truncation never splits a
+// character.
 #pragma once
 
 #include <cstddef>
@@ -9,13 +10,13 @@
 
 namespace signalbox {
 
-// Each byte that isn't part of a well-formed sequence (RFC 3629: no surrogates, no overlong forms)
-// becomes one U+FFFD.
+// Returns `bytes` with each byte that isn't part of a well-formed sequence replaced by one U+FFFD
+// (RFC 3629: no surrogates, no overlong forms).
 std::string with_replacements(std::string_view bytes);
 bool is_utf8(std::string_view bytes);
 
-// `text` itself, or as much of its beginning as fits into `bytes_max` with a note that gives the
-// original size. `bytes_max` is at least 64.
+// Returns `text` if it has at most `bytes_max` bytes. Otherwise returns as much of its beginning as
+// fits together with a note that gives the original size. `bytes_max` must be at least 64.
 std::string shortened(std::string_view text, std::size_t bytes_max);
 
 }  // namespace signalbox

@@ -1,4 +1,5 @@
-// A socket that listens while nobody accepts: who connects waits, and isn't refused.
+// A listening socket without an acceptor: new connections queue in its backlog instead of being
+// refused. This keeps the service reachable while it pauses for a retention.
 #pragma once
 
 #include <sys/types.h>
@@ -12,26 +13,27 @@
 
 namespace signalbox {
 
-// By which a file is the same one, whatever its name.
+// Device and inode, which identify a file independently of its name.
 using FileIdentity = std::pair<dev_t, ino_t>;
 
-// Nothing where there is none.
+// Returns the identity of what is at `path` (a symbolic link itself); nullopt if nothing is.
 std::optional<FileIdentity> identity_of(const std::filesystem::path& path);
 
-// The file of a Unix socket; at its path there may be somebody else's by now.
+// The file of a Unix socket. Another process may have replaced it at its path meanwhile.
 struct SocketFile {
   std::filesystem::path path;
   FileIdentity identity;
 
+  // Returns true if this file, and not another one, is at the path.
   [[nodiscard]] bool is_there() const { return identity_of(path) == identity; }
-  // Only itself.
+  // Removes the file, unless another one is at the path. Errors are ignored.
   void remove() const;
 };
 
 struct KeptSocket {
-  std::string address;  // as it was asked for: a path, or an address and port
+  std::string address;  // as configured: a path, or an address and port
   FileDescriptor descriptor;
-  std::optional<SocketFile> file;  // of a Unix socket
+  std::optional<SocketFile> file;  // nullopt: a TCP socket
 };
 
 }  // namespace signalbox

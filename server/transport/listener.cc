@@ -59,7 +59,7 @@ ConnectionOrigin origin_of(Socket& socket) {
   return origin;
 }
 
-// To who speaks plainly where TLS is spoken, in the words that were used.
+// Answers a connection without TLS at an address that requires TLS, in the protocol that it used.
 void refuse_plain(Socket& socket, Protocol protocol) {
   const Rejection refusal{
       ErrorCode::NOT_ALLOWED, "this address takes TLS connections only", {}, {}};
@@ -71,24 +71,25 @@ void refuse_plain(Socket& socket, Protocol protocol) {
   boost::system::error_code ignored;
   socket.send(asio::buffer(text), MSG_NOSIGNAL, ignored);
   socket.shutdown(Socket::shutdown_send, ignored);
-  // What lies unread when a connection is closed would take the answer with it.
+  // Closing with unread input would send a reset, which discards the answer at the peer.
   char unread[4096];
   while (::recv(socket.native_handle(), unread, sizeof unread, MSG_DONTWAIT) > 0) {
   }
 }
 
-// Whether the socket at `path` is a living server's, and not what a killed one left behind.
+// Returns true if a process listens at the socket at `path`; false if a killed server left it.
 bool somebody_listens(const std::filesystem::path& path) {
   const FileDescriptor probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   path.native().copy(address.sun_path, sizeof address.sun_path - 1);
   return ::connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ||
-         errno == EAGAIN;  // it listens, and too many wait for it
+         errno == EAGAIN;  // it listens, and its backlog is full
 }
 
 }  // namespace
 
+// One listening socket.
 class Listener::Acceptor {
  public:
   Acceptor(asio::io_context& io, Listener& listener, TlsContext tls)
@@ -107,7 +108,7 @@ class Listener::Acceptor {
     return {};
   }
 
-  // A socket that listens already.
+  // Uses a duplicate of a socket that listens already.
   tl::expected<void, std::string> adopt(FileDescriptor listening, const SocketProtocol& protocol) {
     boost::system::error_code error;
     acceptor_.assign(protocol, ::fcntl(listening.get(), F_DUPFD_CLOEXEC, 0), error);
@@ -115,7 +116,7 @@ class Listener::Acceptor {
     return {};
   }
 
-  // Accepts no more, and leaves the socket as it is.
+  // Stops accepting and returns the socket, which continues to listen.
   KeptSocket release() {
     boost::system::error_code ignored;
     retry_.cancel();
@@ -126,7 +127,7 @@ class Listener::Acceptor {
     acceptor_.async_accept([this](const boost::system::error_code& error, Socket socket) {
       if (error == asio::error::operation_aborted) return;
       if (error) {
-        // Out of descriptors, most likely: wait for some to come free.
+        // Most likely the process is out of descriptors, so wait until some are free.
         retry_.expires_after(std::chrono::milliseconds(50));
         retry_.async_wait([this](const boost::system::error_code& stopped) {
           if (!stopped) accept();
@@ -157,8 +158,8 @@ class Listener::Acceptor {
            std::to_string(endpoint.port());
   }
 
-  std::string address;             // as it was asked for
-  std::optional<SocketFile> file;  // of a Unix socket
+  std::string address;             // as configured
+  std::optional<SocketFile> file;  // nullopt: a TCP socket
 
  private:
   asio::basic_socket_acceptor<SocketProtocol> acceptor_;
@@ -172,7 +173,7 @@ Listener::Listener(asio::io_context& io, HttpService service, std::vector<KeptSo
 
 Listener::~Listener() = default;
 
-// Without a descriptor: there is none.
+// Returns the kept socket of this address; one without a descriptor if there is none.
 KeptSocket Listener::take_kept(const std::string& address) {
   for (KeptSocket& each : kept_) {
     if (each.address == address) return std::move(each);
@@ -210,10 +211,11 @@ tl::expected<void, std::string> Listener::listen_unix(const std::filesystem::pat
     }
     std::filesystem::remove(path);
   }
-  const mode_t before = umask(0177);  // never reachable by others, not even for a moment
+  // The mode is set before bind(), so that other users can't connect even for a moment.
+  const mode_t previous_mask = umask(0177);
   auto opened = acceptor->open(
       SocketProtocol::endpoint(asio::local::stream_protocol::endpoint(path.string())));
-  umask(before);
+  umask(previous_mask);
   if (!opened) return tl::unexpected(path.string() + ": " + opened.error());
   if (const auto identity = identity_of(path)) acceptor->file = SocketFile{path, *identity};
   acceptor->accept();
@@ -266,7 +268,8 @@ void Listener::add(Socket socket, ConnectionOrigin origin, TlsContext tls) {
     socket.close(ignored);
     return;
   }
-  // Whoever reaches the Unix socket could do more than to connect and keep silent.
+  // The Unix socket needs no timeout: those who reach it are trusted with more than an idle
+  // connection.
   const std::int64_t patience_ms = origin.is_tcp ? first_byte_ms_max : 0;
   keep(std::make_shared<ProtocolDetector>(
       std::move(socket), patience_ms,
@@ -289,7 +292,7 @@ void Listener::on_decided(Protocol protocol, Socket socket, ConnectionOrigin ori
     return keep(
         std::make_shared<HttpSession>(std::move(socket), std::move(origin), service_, forget()));
   }
-  // Bytes of TLS where there is none are a line that can't be read.
+  // TLS at an address without TLS is treated as lines, and answered with a parse error.
   keep(std::make_shared<Session>(std::move(socket), std::move(origin.caller), service_.handle_line,
                                  forget()));
 }

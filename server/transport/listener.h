@@ -1,5 +1,7 @@
-// Accepts connections on a Unix socket or a TCP address and keeps them: of both protocols,
-// which are told apart by a connection's first byte, and of TLS where there is a certificate.
+// Accepts connections on a Unix socket or a TCP address and owns them. A connection's first byte
+// decides between JSON-RPC lines and HTTP, and TLS where there is a certificate.
+//
+// All calls come from the engine thread.
 #pragma once
 
 #include <filesystem>
@@ -21,26 +23,28 @@ namespace signalbox {
 
 class Listener {
  public:
-  // What listened before and was kept listens on, at the same address; the rest of `kept` is
-  // closed.
+  // Listening at the address of a socket in `kept` uses that socket again; the sockets that aren't
+  // used are closed with the listener.
   Listener(boost::asio::io_context& io, HttpService service, std::vector<KeptSocket> kept = {});
   ~Listener();
 
-  // Takes the path over from a server that is gone (the data directory's lock has told that no
-  // other one lives), mode 0600. An error is a sentence.
+  // Listens on a Unix socket at `path`, mode 0600. Replaces the socket of a server that is gone;
+  // the lock of the data directory has shown that no other one runs. The error is a sentence.
   tl::expected<void, std::string> listen_unix(const std::filesystem::path& path);
-  // "127.0.0.1:7070", "[::1]:7070". An address that isn't loopback needs `tls`. With it nothing
-  // but TLS is taken there.
+  // Listens on a TCP address such as "127.0.0.1:7070" or "[::1]:7070" and returns the bound
+  // address. An address that isn't loopback needs `tls`; with `tls`, other connections are refused.
+  // The error is a sentence.
   tl::expected<std::string, std::string> listen_tcp(const std::string& address,
                                                     TlsContext tls = nullptr);
 
-  // Accepts no more, and what connects from now on waits for who listens with what this gives.
+  // Stops accepting and returns the listening sockets, on which new connections queue until the
+  // next Listener gets them.
   std::vector<KeptSocket> hand_over();
-  // Accepts no more and lets the sessions end once they are answered.
+  // Stops accepting; each connection closes once its requests are answered.
   void finish();
-  // Ends all sessions now.
+  // Closes all connections now.
   void close();
-  // Of all kinds: connections_max bounds them together.
+  // Returns the number of connections of all protocols; connections_max bounds it.
   [[nodiscard]] std::size_t connections() const { return connections_.size(); }
 
  private:

@@ -49,7 +49,7 @@ void ProtocolDetector::detect() {
                        });
     return;
   }
-  if (bytes <= 0) return close();  // gone without a word
+  if (bytes <= 0) return close();  // closed by the peer before its first byte
   done_ = true;
   timer_.cancel();
   const auto self = shared_from_this();

@@ -1,6 +1,6 @@
-// A connection whose protocol isn't known yet. Its first byte decides, once: `{` or white space
-// is a line of JSON-RPC, a letter is HTTP, 0x16 is TLS. The byte is looked at and not taken, so
-// that what follows starts at the beginning.
+// Detects the protocol of a new connection by its first byte: `{` or white space begins a line of
+// JSON-RPC, a letter is HTTP, 0x16 is a TLS handshake. The byte is peeked and not consumed, so the
+// session for the protocol reads it again.
 #pragma once
 
 #include <functional>
@@ -19,8 +19,9 @@ class ProtocolDetector final : public OpenConnection,
  public:
   using Decided = std::function<void(Protocol protocol, Socket socket)>;
 
-  // With `patience_ms` > 0 a connection that says nothing for so long is closed. `ended` is called
-  // before `decided` gets the socket.
+  // Calls `decided` once, with the protocol and the socket, or never if the connection ends first.
+  // With `patience_ms` > 0 a connection that sends nothing for that time is closed. `ended` is
+  // called in both cases, before `decided`.
   ProtocolDetector(Socket socket, std::int64_t patience_ms, Decided decided, Ended ended);
 
   void start();
@@ -38,8 +39,8 @@ class ProtocolDetector final : public OpenConnection,
   bool done_ = false;
 };
 
-// What a connection speaks that begins with this byte. What nobody speaks counts as a line: its
-// answer says what is wrong.
+// Returns the protocol of a connection that begins with this byte. Unknown bytes count as lines,
+// because the answer to a malformed line says what is wrong.
 Protocol protocol_of(char first_byte);
 
 }  // namespace signalbox

@@ -46,12 +46,12 @@ void Session::start() {
   read();
 }
 
-bool Session::may_take_more() const {
+bool Session::has_capacity() const {
   return !closing_ && unanswered_ < commands_in_flight_max && outgoing_bytes() < outgoing_bytes_max;
 }
 
 void Session::read() {
-  if (reading_ || closed_ || input_ended_ || !may_take_more()) return;
+  if (reading_ || closed_ || input_ended_ || !has_capacity()) return;
   if (in_.size() - filled_ < read_bytes_at_first) {
     in_.resize(std::max(in_.size() * 2, filled_ + read_bytes_at_first));
   }
@@ -73,15 +73,15 @@ void Session::read() {
 
 void Session::on_read(std::size_t bytes) {
   filled_ += bytes;
-  take_lines();
+  process_lines();
   read();
 }
 
-// Takes whole lines from the front of the input while the bounds allow. What is left, less than a
-// line or more than may be in flight, moves to the front.
-void Session::take_lines() {
+// Processes whole lines from the front of the input while the bounds allow. The rest moves to the
+// front: part of a line, or lines beyond the bound of commands in flight.
+void Session::process_lines() {
   std::size_t taken = 0;
-  while (may_take_more()) {
+  while (has_capacity()) {
     const std::size_t from = std::max(taken, scanned_);
     const void* found = std::memchr(in_.data() + from, '\n', filled_ - from);
     if (found == nullptr) {
@@ -92,7 +92,7 @@ void Session::take_lines() {
     const std::string_view line(in_.data() + taken, end - taken);
     taken = end + 1;
     scanned_ = taken;
-    if (!std::exchange(skipping_, false)) take_line(line);
+    if (!std::exchange(skipping_, false)) process_line(line);
     if (closed_) return;
   }
   if (taken > 0) {
@@ -115,7 +115,7 @@ void Session::take_lines() {
   }
 }
 
-void Session::take_line(std::string_view line) {
+void Session::process_line(std::string_view line) {
   if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
   if (line.empty()) return;
   if (line.size() > line_bytes_max) {
@@ -126,15 +126,15 @@ void Session::take_line(std::string_view line) {
   handle_line_(line, caller_, shared_from_this());
 }
 
-// The peer sends no more; a last line without its line break is a line too.
+// The peer has closed its sending side. A last line without a line break counts as a line, too.
 void Session::end_of_input() {
   input_ended_ = true;
   if (filled_ > 0 && !skipping_) {
-    take_lines();
+    process_lines();
     if (scanned_ == filled_ && filled_ > 0) {
       const std::string line(in_.data(), filled_);
       filled_ = scanned_ = 0;
-      take_line(line);
+      process_line(line);
     }
   }
   close_if_done();
@@ -143,7 +143,7 @@ void Session::end_of_input() {
 void Session::answer(std::string line, std::size_t weight) {
   unanswered_ -= weight;
   if (!line.empty()) return deliver(std::move(line));
-  // Nothing to say, but there is room again.
+  // A notification has no answer, but its end frees capacity for the next line.
   if (!closed_) schedule_write();
 }
 
@@ -154,7 +154,7 @@ void Session::deliver(std::string line) {
   schedule_write();
 }
 
-// Answers of one commit come one by one; they leave together.
+// The answers of one commit arrive one by one; one deferred write sends them together.
 void Session::schedule_write() {
   if (write_scheduled_ || waiting_to_write_) return;
   write_scheduled_ = true;
@@ -171,7 +171,7 @@ void Session::write() {
         asio::buffer(out_.data() + written_, out_.size() - written_), MSG_NOSIGNAL, error);
     if (error == asio::error::would_block) {
       waiting_to_write_ = true;
-      // A reader who takes a little at a time must not make the queue keep what was taken.
+      // A slow reader must not make the buffer keep bytes that were sent already.
       if (written_ > out_.size() / 2) {
         out_.erase(0, written_);
         written_ = 0;
@@ -197,8 +197,8 @@ void Session::after_write() {
   written_ = 0;
   for (const auto& action : std::exchange(drained_, {})) action();
   if (closed_) return;
-  // Lines that had to wait for room come first, then new input.
-  if (filled_ > 0 && may_take_more()) take_lines();
+  // Lines that waited for capacity come before new input.
+  if (filled_ > 0 && has_capacity()) process_lines();
   if (input_ended_ && filled_ > 0) return end_of_input();
   close_if_done();
   read();
@@ -212,12 +212,12 @@ void Session::close_if_done() {
   watch_for_hang_up();
 }
 
-// After a half-close the peer still reads; a peer that is gone takes no claim and no event. On a
-// Unix socket the kernel tells the two apart.
+// After a half-close the peer still reads, but a peer that is gone must get no claim and no event.
+// On a Unix socket poll() distinguishes the two.
 void Session::watch_for_hang_up() {
   if (watching_for_hang_up_) return;
   pollfd state{socket_.native_handle(), 0, 0};
-  if (::poll(&state, 1, 0) > 0) return close();  // POLLHUP and POLLERR come unasked
+  if (::poll(&state, 1, 0) > 0) return close();  // POLLHUP, POLLERR: always reported
   watching_for_hang_up_ = true;
   socket_.async_wait(Socket::wait_error,
                      [self = shared_from_this()](const boost::system::error_code& error) {

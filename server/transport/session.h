@@ -1,7 +1,8 @@
-// One connection: reads lines, hands them on, writes answers, within the bounds of line_limits.h.
+// One connection of JSON-RPC lines: reads lines, passes them to the dispatcher and writes answers,
+// within the bounds of limits.h.
 //
-// Callbacks instead of coroutines: it is a few states, each of which may end at any time, and the
-// hot path of the whole service.
+// It uses callbacks instead of coroutines, because it has few states, each of which may end at any
+// time, and is the hot path of the whole service. All calls come from the engine thread.
 #pragma once
 
 #include <functional>
@@ -47,13 +48,14 @@ class Session final : public Peer,
  private:
   void read();
   void on_read(std::size_t bytes);
-  void take_lines();
-  void take_line(std::string_view line);
+  void process_lines();
+  void process_line(std::string_view line);
   void end_of_input();
   void schedule_write();
   void write();
   void after_write();
-  [[nodiscard]] bool may_take_more() const;
+  // Returns false while a bound of the connection is reached.
+  [[nodiscard]] bool has_capacity() const;
   void close_if_done();
   void watch_for_hang_up();
 
@@ -62,16 +64,16 @@ class Session final : public Peer,
   HandleLine handle_line_;
   Ended ended_;
 
-  std::string in_;  // capacity to read into; the first filled_ bytes are input
+  std::string in_;  // read buffer; the first filled_ bytes are input
   std::size_t filled_ = 0;
-  std::size_t scanned_ = 0;  // of the input, known to hold no line break
-  bool skipping_ = false;    // the line under way is too long
+  std::size_t scanned_ = 0;  // leading bytes of the input known to hold no line break
+  bool skipping_ = false;    // the current line is too long
   bool reading_ = false;
   bool input_ended_ = false;
-  std::size_t unanswered_ = 0;  // by weight
+  std::size_t unanswered_ = 0;  // sum of the weights
 
   std::string out_;
-  std::size_t written_ = 0;  // of out_
+  std::size_t written_ = 0;  // leading bytes of out_ that are sent
   bool write_scheduled_ = false;
   bool waiting_to_write_ = false;
   bool watching_for_hang_up_ = false;

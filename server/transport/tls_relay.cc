@@ -20,8 +20,9 @@ namespace {
 namespace asio = boost::asio;
 using Socket = OpenConnection::Socket;
 
-constexpr std::size_t relayed_bytes = 16 * 1024;  // a TLS record
+constexpr std::size_t relayed_bytes = 16 * 1024;  // the largest TLS record
 
+// Copies between the TLS connection (outer) and the plain end of the socket pair (inner).
 class TlsRelay : public std::enable_shared_from_this<TlsRelay> {
  public:
   TlsRelay(Socket outer, Socket inner, TlsContext context)
@@ -38,7 +39,7 @@ class TlsRelay : public std::enable_shared_from_this<TlsRelay> {
                              if (error || self->closed_) return self->close();
                              self->read_outer();
                            });
-    read_inner();  // nothing comes before the handshake but the end
+    read_inner();  // before the handshake is done, the only possible input is end of file
   }
 
  private:
@@ -55,7 +56,8 @@ class TlsRelay : public std::enable_shared_from_this<TlsRelay> {
         [self = shared_from_this()](const boost::system::error_code& error, std::size_t bytes) {
           if (self->closed_) return;
           if (error == asio::error::eof) return self->end_inner();
-          if (error) return self->close();  // cut off without TLS's own end: no end of input
+          // Without close_notify the input may be truncated, so it isn't passed on as its end.
+          if (error) return self->close();
           self->write_inner(bytes);
         });
   }

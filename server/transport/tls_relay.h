@@ -1,6 +1,6 @@
-// TLS as a layer below the protocols: it ends here, and what it carried comes out of the other end
-// of a socket pair, an ordinary connection for the first byte to decide on. So neither protocol
-// knows of TLS, and the path of a plain connection stays as it is.
+// Terminates TLS below the protocols: a relay decrypts a connection into a socket pair, whose other
+// end is an ordinary connection for the ProtocolDetector. So neither protocol knows of TLS, and
+// connections without TLS take no detour.
 #pragma once
 
 #include <filesystem>
@@ -14,17 +14,17 @@
 
 namespace signalbox {
 
-// The server's certificate and key, and what of TLS it speaks: 1.2 and 1.3.
+// The server's certificate and key, and its TLS settings: versions 1.2 and 1.3.
 using TlsContext = std::shared_ptr<boost::asio::ssl::context>;
 
-// Both are PEM files; the certificate's may hold its chain. An error is a sentence that names the
-// file.
+// Reads certificate and key from PEM files; the certificate's file may hold its chain. The error is
+// a sentence that names the file. Blocks on the files.
 tl::expected<TlsContext, std::string> make_tls_context(const std::filesystem::path& certificate,
                                                        const std::filesystem::path& key);
 
-// Begins the handshake on `outer`, whose peer has said its first bytes, and gives the plain end.
-// The relay lives until either end closes: whoever closes the plain end ends the connection. A
-// handshake that isn't done within tls_handshake_ms_max ends it, too.
+// Begins the handshake on `outer`, whose peer has sent its first bytes, and returns the plain end.
+// The relay lives until either end closes; closing the plain end closes the connection. It also
+// closes if the handshake takes longer than tls_handshake_ms_max. The error is a system message.
 tl::expected<OpenConnection::Socket, std::string> start_tls(OpenConnection::Socket outer,
                                                             TlsContext context);
 

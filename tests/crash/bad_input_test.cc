@@ -1,5 +1,5 @@
-// What clients do wrong: each gets a clear error, the connection goes on, and nobody
-// else notices. The server is a real one; what is sent is raw bytes.
+// Malformed and oversized input from clients: each gets a clear error, the connection stays usable,
+// and other clients aren't affected. The server is the real binary, and the tests send raw bytes.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -34,7 +34,7 @@ class BadInput : public ServerTest {
     auto other = Connection::open(server_.socket());
     return other && other->call("server.status", {}).has_value();
   }
-  // Sends a line, gives the code of the answer.
+  // Sends a line and returns the error code of the answer; "" for a result.
   std::string code_for(std::string_view line) {
     EXPECT_TRUE(connection_->send(std::string(line) + "\n"));
     const auto answer = connection_->message();
@@ -42,8 +42,8 @@ class BadInput : public ServerTest {
     last_ = *answer;
     return error_code_of(*answer);
   }
-  // The connection takes another request and answers it.
-  bool goes_on() { return connection_->call("server.status", {}).has_value(); }
+  // Returns whether the connection still accepts a request and answers it.
+  bool is_usable() { return connection_->call("server.status", {}).has_value(); }
 
   std::optional<Connection> connection_;
   json::object last_;
@@ -53,14 +53,14 @@ TEST_F(BadInput, ALineTooLongIsRefusedAndSkipped) {
   const std::string too_long(mib + 1, ' ');
   EXPECT_EQ(code_for(too_long), "LIMIT_EXCEEDED");
   EXPECT_EQ(number_of(last_.at("error").at("data").at("details").at("line_bytes_max")), mib);
-  EXPECT_TRUE(goes_on());
-  // One that just fits is read.
+  EXPECT_TRUE(is_usable());
+  // A line of exactly the maximum length is read.
   const std::string status = R"({"jsonrpc":"2.0","id":7,"method":"server.status"})";
   EXPECT_EQ(code_for(status + std::string(mib - status.size(), ' ')), "");
 }
 
 TEST_F(BadInput, AnEndlessLineTakesNoMemory) {  // P8
-  ASSERT_TRUE(goes_on());
+  ASSERT_TRUE(is_usable());
   const std::uint64_t before = server_.resident_bytes();
   const std::string piece(mib, 'x');
   for (int piece_number = 0; piece_number < 64; ++piece_number) {
@@ -68,7 +68,7 @@ TEST_F(BadInput, AnEndlessLineTakesNoMemory) {  // P8
   }
   EXPECT_LT(server_.resident_bytes(), before + 8 * memory_mib);
   EXPECT_EQ(code_for(""), "LIMIT_EXCEEDED");
-  EXPECT_TRUE(goes_on());
+  EXPECT_TRUE(is_usable());
 }
 
 TEST_F(BadInput, ManyConnectionsWithHalfALongLine) {
@@ -107,7 +107,7 @@ TEST_F(BadInput, WhatIsNotJson) {
   EXPECT_EQ(code_for(" "), "PARSE_ERROR");
   EXPECT_EQ(code_for("GET /v1/runs HTTP/1.1"), "PARSE_ERROR");
   EXPECT_TRUE(last_.at("id").is_null());
-  EXPECT_TRUE(goes_on());
+  EXPECT_TRUE(is_usable());
 }
 
 TEST_F(BadInput, WhatIsNotARequest) {
@@ -124,7 +124,7 @@ TEST_F(BadInput, WhatIsNotARequest) {
         R"({"jsonrpc":"2.0","id":1.5,"method":"run.list"})"}) {
     EXPECT_EQ(code_for(line), "INVALID_REQUEST") << line;
   }
-  EXPECT_TRUE(goes_on());
+  EXPECT_TRUE(is_usable());
 }
 
 TEST_F(BadInput, WhatIsNotAMethodOrItsParams) {  // P7
@@ -159,7 +159,7 @@ TEST_F(BadInput, WhatIsNotAMethodOrItsParams) {  // P7
   EXPECT_EQ(code("events.read", R"({"types":["Nothing"]})"), "INVALID_PARAMS");
   EXPECT_EQ(code("events.subscribe", R"({"from":1000000})"), "POSITION_NOT_FOUND");
   EXPECT_EQ(last_.at("id"), "x");
-  EXPECT_TRUE(goes_on());
+  EXPECT_TRUE(is_usable());
 }
 
 TEST_F(BadInput, IdsComeBackAsTheyWere) {
@@ -174,7 +174,7 @@ TEST_F(BadInput, IdsComeBackAsTheyWere) {
 }
 
 TEST_F(BadInput, NumbersBeyond2To53) {
-  // Quoted and unquoted are one number, which no double lies between.
+  // Quoted and unquoted must be the same number, exactly: a double couldn't represent it.
   for (const char* from : {"18446744073709551615", R"("18446744073709551615")"}) {
     EXPECT_EQ(code_for(std::string(R"({"jsonrpc":"2.0","id":1,"method":"events.read",)") +
                        R"("params":{"from":)" + from + "}}"),
@@ -195,7 +195,7 @@ TEST_F(BadInput, WhatIsStoredIsNeverCutInsideACharacter) {
   json::object params{{"outcome", "canceled"}, {"summary", summary}};
   for (const char* field : {"run_id", "station", "token"}) params[field] = claim.at(field);
   EXPECT_EQ(result_of(connection_->call("station.complete", params)).at("run_status"), "canceled");
-  // An answer with half a character in it isn't JSON, and would be no answer here.
+  // An answer that cuts a character in half isn't valid JSON, and would count as no answer here.
   const json::object page =
       result_of(connection_->call("events.read", {{"types", {"RunCanceled"}}}));
   ASSERT_EQ(page.at("events").as_array().size(), 1U);
@@ -209,7 +209,7 @@ TEST_F(BadInput, EmptyLinesAndOtherLineBreaks) {
   const auto answer = connection_->message();
   ASSERT_TRUE(answer);
   EXPECT_EQ(answer->at("id"), 3);
-  EXPECT_TRUE(goes_on());
+  EXPECT_TRUE(is_usable());
 }
 
 TEST_F(BadInput, ANotificationIsCarriedOutAndNotAnswered) {
@@ -254,12 +254,12 @@ TEST_F(BadInput, HalfALineAndGone) {
 TEST_F(BadInput, HalfCloseGetsEveryAnswer) {
   std::string lines;
   for (int id = 1; id <= 5000; ++id) lines += request_line(id, "run.start", {{"goal", "piped"}});
-  lines.pop_back();  // the last one has no line break
+  lines.pop_back();  // the last line has no line break
   std::thread sender([&] {
     EXPECT_TRUE(connection_->send(lines));
     connection_->end_output();
   });
-  // Read while it is sent: the server needn't read on from one who leaves its answers lying.
+  // Receive while sending: the server may stop reading from a client that doesn't take its answers.
   std::string problem;
   for (int id = 1; id <= 5000 && problem.empty(); ++id) {
     const auto answer = connection_->message();
@@ -271,7 +271,7 @@ TEST_F(BadInput, HalfCloseGetsEveryAnswer) {
   if (problem.empty()) {
     EXPECT_TRUE(connection_->closed_by_server());
   }
-  sender.join();  // in any case: it gives up where nothing moves
+  sender.join();  // joins in any case: the sender gives up when nothing is received
   EXPECT_EQ(problem, "") << server_.log();
 }
 
@@ -298,10 +298,10 @@ TEST_F(BadInput, TwoThousandConnectionsOpenedAndDropped) {
     }
   };
   churn();
-  ASSERT_TRUE(goes_on());
+  ASSERT_TRUE(is_usable());
   const std::uint64_t before = server_.resident_bytes();
   churn();
-  ASSERT_TRUE(goes_on());
+  ASSERT_TRUE(is_usable());
   EXPECT_LT(server_.resident_bytes(), before + 8 * memory_mib);
 }
 

@@ -1,5 +1,6 @@
 // kill -9 around `project.put` and `card.submit`, with the real binary and a real repository: what
-// was acknowledged is there, and the same command again is answered as the first time.
+// was acknowledged is recovered, and the same command sent again gets the same result as the first
+// time.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -27,28 +28,29 @@ class BoardKill : public ServerTest {
  protected:
   BoardKill() {
     make_repository(repository_);
-    // Cards stay where they are: their runs are not what is tested here.
+    // Prevents the cards from being started: their runs aren't tested here.
     std::ofstream(repository_ / "HEARTBEAT.md") << "## Builder\n- [ ] processBacklog\n";
   }
 
-  // What the same command gives each time.
-  static std::string first_words(json::object result) {
+  // Returns the part of a result that is the same for every repetition of the command.
+  static std::string stable_result(json::object result) {
     result.erase("position");
     result.erase("replayed");
     return json::serialize(result);
   }
-  // Sends the command and kills the server so long after that; gives what was answered, if it was.
+  // Sends the command and kills the server `after` that time; returns the result if it was
+  // answered.
   std::optional<std::string> send_and_kill(const char* method, const json::object& params,
                                            std::chrono::microseconds after) {
     auto connection = Connection::open(server_.socket());
     EXPECT_TRUE(connection.has_value());
     if (!connection) return std::nullopt;
     EXPECT_TRUE(connection->send(request_line(1, method, params)));
-    std::this_thread::sleep_for(after);  // where the kill falls is what varies
+    std::this_thread::sleep_for(after);  // deliberately varies where the kill falls
     server_.kill();
     const auto answer = connection->message();
     if (!answer) return std::nullopt;
-    return first_words(result_of(answer));
+    return stable_result(result_of(answer));
   }
   json::object project(int round) const {
     return {{"name", "project " + std::to_string(round)},
@@ -69,14 +71,14 @@ TEST_F(BoardKill, AProjectThatWasAcknowledgedIsThereAndPutOnce) {  // P1, P3, T9
   start();
   for (int round = 0; round < board_rounds; ++round) {
     const json::object params = project(round);
-    const auto told =
+    const auto first =
         send_and_kill("project.put", params, std::chrono::microseconds(round * round * 250));
-    acknowledged += told ? 1 : 0;
+    acknowledged += first ? 1 : 0;
     start();
     const json::object again = call("project.put", params);
     EXPECT_EQ(again.at("changed"), true) << "the first result, whichever life gave it";
-    EXPECT_EQ(told.value_or(first_words(again)), first_words(again));
-    EXPECT_EQ(first_words(call("project.put", params)), first_words(again));
+    EXPECT_EQ(first.value_or(stable_result(again)), stable_result(again));
+    EXPECT_EQ(stable_result(call("project.put", params)), stable_result(again));
     json::object other = params;
     other["base"] = "trunk";
     EXPECT_EQ(error_code_of(*answer_to("project.put", other)), "IDEMPOTENCY_CONFLICT");
@@ -96,13 +98,13 @@ TEST_F(BoardKill, ACardThatWasAcknowledgedIsThereAndSubmittedOnce) {  // P1, P3,
                               {"key", "key " + std::to_string(round % 3)},
                               {"priority", round % 4},
                               {"command_id", "submit-" + std::to_string(round)}};
-    const auto told =
+    const auto first =
         send_and_kill("card.submit", params, std::chrono::microseconds(round * round * 100));
-    acknowledged += told ? 1 : 0;
+    acknowledged += first ? 1 : 0;
     start();
     const json::object again = call("card.submit", params);
-    EXPECT_EQ(told.value_or(first_words(again)), first_words(again));
-    EXPECT_EQ(first_words(call("card.submit", params)), first_words(again));
+    EXPECT_EQ(first.value_or(stable_result(again)), stable_result(again));
+    EXPECT_EQ(stable_result(call("card.submit", params)), stable_result(again));
     json::object other = params;
     other["title"] = "another one";
     EXPECT_EQ(error_code_of(*answer_to("card.submit", other)), "IDEMPOTENCY_CONFLICT");
@@ -121,7 +123,7 @@ TEST_F(BoardKill, ACardThatWasAcknowledgedIsThereAndSubmittedOnce) {  // P1, P3,
   expect_replayed_state();
 }
 
-// Of what reached the log before the kill nothing is lost, though nobody was told.
+// Commands that reached the log before the kill aren't lost, even if none of them was answered.
 TEST_F(BoardKill, ManySubmittedAtOnceAreAPrefix) {  // P1, P2, P3
   start();
   call("project.put", project(0));
@@ -135,29 +137,32 @@ TEST_F(BoardKill, ManySubmittedAtOnceAreAPrefix) {  // P1, P2, P3
                            {"command_id", "many-" + std::to_string(number)}});
   }
   ASSERT_TRUE(connection->send(lines));
-  std::map<int, std::string> told;
+  std::map<int, std::string> acknowledged_results;
   for (int count = 0; count < 40; ++count) {
     const auto answer = connection->message();
     ASSERT_TRUE(answer);
-    told[static_cast<int>(number_of(answer->at("id")))] = first_words(result_of(answer));
+    acknowledged_results[static_cast<int>(number_of(answer->at("id")))] =
+        stable_result(result_of(answer));
   }
   server_.kill();
   while (const auto answer = connection->message()) {
-    told[static_cast<int>(number_of(answer->at("id")))] = first_words(result_of(answer));
+    acknowledged_results[static_cast<int>(number_of(answer->at("id")))] =
+        stable_result(result_of(answer));
   }
   start();
   const json::array cards = call("card.list", {{"limit", 500}}).at("cards").as_array();
-  EXPECT_GE(cards.size(), told.size());
+  EXPECT_GE(cards.size(), acknowledged_results.size());
   for (std::size_t place = 0; place < cards.size(); ++place) {
     const std::string title = "card " + std::to_string(cards.size() - place);
     EXPECT_EQ(cards[place].at("title"), json::value(title));
   }
-  for (const auto& [number, result] : told) {
-    EXPECT_EQ(first_words(call("card.submit", {{"project", "project 0"},
-                                               {"title", "card " + std::to_string(number)},
-                                               {"immediate", false},
-                                               {"command_id", "many-" + std::to_string(number)}})),
-              result);
+  for (const auto& [number, result] : acknowledged_results) {
+    EXPECT_EQ(
+        stable_result(call("card.submit", {{"project", "project 0"},
+                                           {"title", "card " + std::to_string(number)},
+                                           {"immediate", false},
+                                           {"command_id", "many-" + std::to_string(number)}})),
+        result);
   }
   EXPECT_EQ(call("card.list", {{"limit", 500}}).at("cards").as_array().size(), cards.size());
   expect_replayed_state();

@@ -1,4 +1,5 @@
-// The socket as a client of no good manners needs it: raw bytes out, lines in, nothing checked.
+// A client of the socket without a protocol of its own: sends raw bytes and receives lines,
+// unchecked.
 #pragma once
 
 #include <chrono>
@@ -12,65 +13,70 @@
 
 namespace signalbox::test {
 
-// Blocks, but never longer than `patience` while nothing moves. One thread may send (`send`,
+// Blocks, but never longer than `patience` without progress. One thread may send (`send`,
 // `end_output`) while another receives (`line`, `message`, `closed_by_server`): the two halves
-// share nothing but the socket. Whatever else, `call` too, is for one thread at a time.
+// share only the socket. Everything else, including `call`, is for one thread at a time.
 //
-// Who sends more than a server may owe answers for must receive meanwhile: it stops reading from
-// one who doesn't.
+// A caller that sends more requests than the server may have unanswered must receive meanwhile: the
+// server stops reading from a client that doesn't.
 class Connection {
  public:
   static constexpr std::chrono::seconds patience{30};
 
-  // nullopt if nobody listens there.
+  // Connects; returns nullopt if no server listens.
   static std::optional<Connection> open(const std::filesystem::path& socket);
 
   Connection(Connection&& other) noexcept;
   Connection& operator=(Connection&& other) noexcept;
   ~Connection();
 
-  // All of it; false when the connection is gone or the server takes nothing for so long.
+  // Sends all bytes. Returns false if the connection is lost or the server accepts nothing for
+  // `at_most`.
   bool send(std::string_view bytes, std::chrono::milliseconds at_most = patience);
-  // The next line, without its break; nullopt at the end of the connection or of patience.
+  // Returns the next line without its line break; nullopt at the end of the connection or after
+  // `at_most`.
   std::optional<std::string> line(std::chrono::milliseconds at_most = patience);
-  // The next line as JSON; nullopt if it isn't an object.
+  // Returns the next line as JSON; nullopt if there is none or it isn't an object.
   std::optional<boost::json::object> message();
-  // Half-close: no more from here.
+  // Half-closes the connection: nothing more is sent.
   void end_output();
-  // Waits for the other end to close; false if it says something instead or takes too long.
+  // Waits until the server closes the connection; returns false if it sends something instead, or
+  // after `patience`.
   bool closed_by_server();
 
-  // One request and its answer, which is the next message with its id. nullopt when the connection
-  // went before it came.
+  // Sends a request and returns its answer, the next message with its id. Returns nullopt if the
+  // connection is lost before that.
   std::optional<boost::json::object> call(std::string_view method, boost::json::object params);
 
  private:
   explicit Connection(int file_descriptor) : file_descriptor_(file_descriptor) {}
 
   int file_descriptor_;
-  // The receiving half's own.
+  // The members below belong to the receiving half.
   std::string received_;
-  std::size_t taken_ = 0;    // of received_, given out already
-  std::size_t scanned_ = 0;  // of received_, known to hold no line break
+  std::size_t taken_ = 0;    // prefix of received_ that was returned
+  std::size_t scanned_ = 0;  // prefix of received_ known to have no line break
 
-  std::int64_t next_id_ = 1;  // of `call`
+  std::int64_t next_id_ = 1;  // used by `call`
 };
 
-// One request over a connection of its own. nullopt if nobody listens, or nobody answers.
+// Sends one request over a new connection. Returns nullopt if no server listens or it doesn't
+// answer.
 std::optional<boost::json::object> answer_of(const std::filesystem::path& socket,
                                              std::string_view method, boost::json::object params);
 
-// {"jsonrpc":"2.0","id":…,"method":…,"params":…}, with its line break.
+// Returns {"jsonrpc":"2.0","id":…,"method":…,"params":…} with a line break.
 std::string request_line(std::int64_t id, std::string_view method,
                          const boost::json::object& params);
 
-// The `data.code` of an answer that is an error, "" of one that is a result.
+// Returns the `data.code` of an error answer; "" for a result.
 std::string error_code_of(const boost::json::object& answer);
 
-// The `result` of an answer; an empty object, and a test failure, if it is an error.
+// Returns the `result` of an answer; an empty object, and a test failure, if it is an error or
+// missing.
 boost::json::object result_of(const std::optional<boost::json::object>& answer);
 
-// Positions and tokens come as numbers of either sign, or quoted.
+// Returns the value of a position or token, which may be signed, unsigned or quoted.
 std::uint64_t number_of(const boost::json::value& value);
 
 }  // namespace signalbox::test

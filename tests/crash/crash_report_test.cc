@@ -1,4 +1,5 @@
-// What a start says about the crash before it, and what a stopped or wrongly set clock must not do.
+// The report of a start after a crash, and the effects that a stopped process or a clock set
+// wrongly must not have.
 #include <gtest/gtest.h>
 
 #include <csignal>
@@ -65,7 +66,7 @@ TEST_F(CrashReport, HasOneVerdictForEachThingInFlight) {  // T8
   ASSERT_EQ(finished.size(), 1U);
   EXPECT_EQ(number_of(finished[0].at("position")), number_of(result.at("recovered_at")));
   EXPECT_EQ(number_of(finished[0].at("data").at("items_total")), 2U);
-  // Before anything was served: right behind the start.
+  // Recovery finished before anything was served: its record directly follows the start's.
   EXPECT_EQ(number_of(finished[0].at("position")), last + 2);
 
   call("run.cancel", {{"run_id", going}});
@@ -97,7 +98,7 @@ TEST_F(CrashReport, AStoppedServerMakesNobodyPayForIt) {
   EXPECT_TRUE(events("StationAttemptFailed").empty());
 }
 
-// The wall clock of the server alone is set, through libfaketime.
+// Sets the wall clock of the server only, through libfaketime.
 class ClockSet : public CrashReport {
  protected:
   const FakeWallClock wall_clock_{scratch_.path()};
@@ -118,11 +119,11 @@ TEST_F(ClockSet, ExpiresNoLeaseAndIsTold) {
     ASSERT_TRUE(eventually([&] { return events("ClockJumped").size() >= jumps; })) << offset;
     EXPECT_EQ(refusal("station.heartbeat", beat), "") << offset;
   }
-  const json::array told = events("ClockJumped");
-  ASSERT_GE(told.size(), 3U);
-  EXPECT_EQ(told[0].at("data").at("cause"), "wall clock set");
+  const json::array recorded = events("ClockJumped");
+  ASSERT_GE(recorded.size(), 3U);
+  EXPECT_EQ(recorded[0].at("data").at("cause"), "wall clock set");
   const auto hours = [&](std::size_t index) {
-    return told[index].at("data").at("wall_ms").to_number<double>() / 3'600'000.0;
+    return recorded[index].at("data").at("wall_ms").to_number<double>() / 3'600'000.0;
   };
   EXPECT_NEAR(hours(0), 1.0, 0.05);
   EXPECT_NEAR(hours(1), -3.0, 0.05);

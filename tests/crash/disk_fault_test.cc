@@ -1,5 +1,5 @@
-// The real server on a disk that fails, or is the last thing it sees: strace
-// lets the n-th system call on its write-ahead log fail, while clients work.
+// The real server on a failing disk, or killed in the middle of a disk operation: strace makes the
+// n-th system call on its write-ahead log fail while clients work.
 #include <gtest/gtest.h>
 
 #include <csignal>
@@ -25,7 +25,7 @@ class DiskFault : public LoadedServer {
   }
 };
 
-// A call on the write-ahead log, and which one of them.
+// The n-th call of a kind on the write-ahead log.
 struct Moment {
   const char* call;
   int number;
@@ -36,7 +36,8 @@ std::ostream& operator<<(std::ostream& out, const Moment& moment) {
 
 class DiskFaultAt : public DiskFault, public ::testing::WithParamInterface<Moment> {};
 
-// write(2) is called once for each append, and then fdatasync(2); the first is the server's start.
+// Each append calls write(2) once and then fdatasync(2); the first of each belongs to the server's
+// start.
 INSTANTIATE_TEST_SUITE_P(Moments, DiskFaultAt,
                          ::testing::Values(Moment{"fdatasync", 2}, Moment{"fdatasync", 9},
                                            Moment{"fdatasync", 60}, Moment{"fdatasync", 300},
@@ -49,7 +50,7 @@ TEST_P(DiskFaultAt, AnErrorIsAnUnknownOutcomeAndTheRestartFindsOut) {  // P1, P2
   EXPECT_EQ(server_.wait().exit_code, 74) << server_.log();
   EXPECT_GT(record_.repeated_count("UNKNOWN_OUTCOME"), 0U);
   EXPECT_EQ(record_.repeated_count("STORAGE_FULL"), 0U);
-  recover_and_judge();
+  recover_and_check();
   EXPECT_EQ(oracle_.lives(), 2U);
 }
 
@@ -57,25 +58,25 @@ TEST_P(DiskFaultAt, NoSpaceIsRefusedAndTheSameServerGoesOn) {  // P2, P7
   ASSERT_TRUE(launch(GetParam().call, "error=ENOSPC", std::to_string(GetParam().number)));
   start_workers();
   wait_until([this] { return record_.repeated_count("STORAGE_FULL") > 0; }, "it is full");
-  judge();  // of what was refused nothing is there
+  check_log();  // nothing of a refused command is in the log
   const std::size_t sent = record_.sent_count();
   wait_until([&] { return record_.sent_count() > sent + 100; }, "the clients go on");
-  finish_and_judge_the_same_life();
+  finish_and_check_same_incarnation();
 }
 
 TEST_P(DiskFaultAt, AKillIsSurvived) {  // P1, P2, T9
   ASSERT_TRUE(launch(GetParam().call, "signal=KILL", std::to_string(GetParam().number)));
   start_workers();
-  // By itself, and not by the test's patience.
+  // The server must die of the injected signal, and not because the test ran out of time.
   wait_until([&] { return !server_.running(); }, "it is killed");
   EXPECT_EQ(server_.wait().signal, SIGKILL) << server_.log();
   EXPECT_EQ(record_.repeated_count("UNKNOWN_OUTCOME"), 0U);
-  recover_and_judge();
+  recover_and_check();
   EXPECT_EQ(oracle_.lives(), 2U);
 }
 
-// The read models are disposable: an error of their disk is no end, and nothing is unknown. What
-// RocksDB doesn't go on after is opened anew.
+// The read models are disposable: an error of their disk doesn't end the server, and leaves no
+// outcome unknown. A database that RocksDB can't continue with is reopened.
 TEST_F(DiskFault, AnErrorOfTheReadModelsEndsNothing) {
   ASSERT_TRUE(launch_with_wal_fault(server_, first_wal(server_, "projections/read_models"), "write",
                                     "error=EIO", "2..3"));
@@ -89,12 +90,13 @@ TEST_F(DiskFault, AnErrorOfTheReadModelsEndsNothing) {
       "they are followed again");
   EXPECT_NE(server_.log().find("stay behind"), std::string::npos) << server_.log();
   EXPECT_TRUE(call("server.status", {}).at("disk_failures").as_array().empty());
-  finish_and_judge_the_same_life();
+  finish_and_check_same_incarnation();
 }
 
-// Each time it tries there is still no space: it says so and answers reads, until there is.
+// The disk stays full over several attempts: the server reports it and answers reads until there is
+// space.
 TEST_F(DiskFault, NoSpaceForLongerIsWaitedForWithReads) {
-  // The log goes on in a file with a later number each time.
+  // The log continues in a file with a higher number after each attempt.
   std::vector<std::string> files;
   const int first = std::stoi(first_wal_name());
   for (int number = first + 1; number < first + 40; ++number) {
@@ -122,7 +124,7 @@ TEST_F(DiskFault, NoSpaceForLongerIsWaitedForWithReads) {
       "it goes on");
   EXPECT_EQ(digests.size(), 1U) << "the state moved while nothing was taken";
   workers_->finish();
-  judge();
+  check_log();
   EXPECT_EQ(record_.repeated_count("UNKNOWN_OUTCOME"), 0U);
   EXPECT_EQ(oracle_.lives(), 1U) << server_.log();
   EXPECT_EQ(server_.stop().exit_code, 0) << server_.log();

@@ -1,9 +1,8 @@
-// The real server on a disk that is full: it refuses with STORAGE_FULL and keeps
-// nothing of what it refused, answers reads, and goes on when there is space; nothing acknowledged
-// is lost.
+// The real server on a full disk: it refuses with STORAGE_FULL, keeps nothing of what it refused,
+// answers reads, and continues when there is space. Nothing acknowledged is lost.
 //
-// A disk that really is full needs the right to mount one. Where that isn't given, strace's failing
-// system calls (disk_fault_test.cc) stand for it.
+// A disk that is really full requires the right to mount one. Without that right only
+// disk_fault_test.cc, where strace makes system calls fail, covers this.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -18,8 +17,8 @@ namespace {
 
 namespace json = boost::json;
 
-// Less than RocksDB would like to reserve for a write-ahead log, more than the server wants to see
-// free before it goes on.
+// Less than RocksDB would like to reserve for a write-ahead log, but more than the free space that
+// the server requires before it continues.
 constexpr std::uint64_t disk_bytes = 112 * 1024 * 1024;
 
 class DiskFull : public LoadedServer {
@@ -72,8 +71,8 @@ TEST_F(DiskFull, IsRefusedReadFromAndTakenUpAgain) {  // P7
     EXPECT_EQ(output.end.exit_code, 0) << text << "\n" << output.text;
   }
 
-  // All that was acknowledged, nothing else, and read in every way.
-  judge();
+  // The log has exactly what was acknowledged, and every kind of read works.
+  check_log();
   EXPECT_EQ(before.at("position"), before.at("durable_position"));
   EXPECT_FALSE(call("run.list", {{"limit", 5}}).at("runs").as_array().empty());
   EXPECT_FALSE(call("events.read", {{"from", 1}}).at("events").as_array().empty());
@@ -82,7 +81,7 @@ TEST_F(DiskFull, IsRefusedReadFromAndTakenUpAgain) {  // P7
 
   make_space_and_wait();
   EXPECT_EQ(refusal("run.start", started), "") << "a refused command id stood for something";
-  finish_and_judge_the_same_life();
+  finish_and_check_same_incarnation();
 }
 
 TEST_F(DiskFull, AKillMeanwhileLosesNothing) {
@@ -90,14 +89,14 @@ TEST_F(DiskFull, AKillMeanwhileLosesNothing) {
   const json::object full = call("server.status", {});
   server_.kill();
   disk_.make_space();
-  recover_and_judge();
+  recover_and_check();
   EXPECT_EQ(oracle_.lives(), 2U);
   const auto digest = OfflineFold(server_.data()).digest_at(number_of(full.at("position")));
   ASSERT_TRUE(digest);
   EXPECT_EQ(to_hex(*digest), full.at("state_digest").as_string());
 }
 
-// A disk that is full for the read models first: it is theirs alone.
+// Only the disk of the read models and snapshots is full; the log has a disk of its own.
 class ProjectionsFull : public LoadedServer {
  protected:
   ProjectionsFull() : LoadedServer({"--snapshot-events", "1000"}) {}
@@ -111,14 +110,14 @@ class ProjectionsFull : public LoadedServer {
     start_workers();
     wait_until([this] { return record_.sent_count() > 500; }, "the clients work");
     ASSERT_TRUE(disk_.fill());
-    wait_until([this] { return says("read_models"); }, "the server says so");
+    wait_until([this] { return reports_failure("read_models"); }, "the server says so");
   }
 
-  bool says(const char* what) {
+  bool reports_failure(const char* what) {
     const json::object status = call("server.status", {});
     return json::serialize(status.at("disk_failures")).find(what) != std::string::npos;
   }
-  // A run that was started just now is found, in the list and by itself.
+  // Requires that a run started just now is found, in the list and by its id.
   void expect_reads_up_to_date(const char* goal) {
     const json::object started = call("run.start", {{"goal", goal}, {"idempotency_key", goal}});
     const json::object runs = call("run.list", {{"limit", 100}});
@@ -144,16 +143,16 @@ TEST_F(ProjectionsFull, TheServerGoesOnAndTheyCatchUp) {
   const std::size_t sent = record_.sent_count();
   wait_until([&] { return record_.sent_count() > sent + 2000; }, "the clients go on");
   expect_reads_up_to_date("while the disk is full");
-  wait_until([this] { return says("no snapshot"); }, "the snapshot is missed");
-  judge();
+  wait_until([this] { return reports_failure("no snapshot"); }, "the snapshot is missed");
+  check_log();
   EXPECT_EQ(record_.repeated_count("STORAGE_FULL"), 0U) << "the log has space";
 
-  workers_->finish();  // a snapshot is made with the lowest priority
+  workers_->finish();  // snapshots have the lowest priority
   disk_.make_space();
-  wait_until([this] { return !says("o"); }, "all is well again");
+  wait_until([this] { return !reports_failure("o"); }, "all is well again");
   EXPECT_TRUE(has_snapshot());
   expect_reads_up_to_date("when it isn't");
-  finish_and_judge_the_same_life();
+  finish_and_check_same_incarnation();
 }
 
 TEST_F(ProjectionsFull, AKillMeanwhileLosesNothing) {
@@ -161,7 +160,7 @@ TEST_F(ProjectionsFull, AKillMeanwhileLosesNothing) {
   wait_until([&] { return record_.sent_count() > sent + 500; }, "the clients go on");
   server_.kill();
   disk_.make_space();
-  recover_and_judge();
+  recover_and_check();
 }
 
 TEST_F(ProjectionsFull, AStopMeanwhileIsAGoodOne) {
@@ -172,11 +171,11 @@ TEST_F(ProjectionsFull, AStopMeanwhileIsAGoodOne) {
 TEST_F(DiskFull, AgainAndAgain) {
   for (int time = 0; time < 3; ++time) {
     fill_and_wait();
-    judge();
+    check_log();
     make_space_and_wait();
   }
   workers_->finish();
-  judge();
+  check_log();
   EXPECT_EQ(oracle_.lives(), 1U) << server_.log();
   EXPECT_EQ(server_.stop().exit_code, 0) << server_.log();
 }

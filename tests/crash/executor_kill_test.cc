@@ -1,6 +1,6 @@
-// What every executor promises over kills of the server: a job is submitted once, and a
-// cancel is confirmed, wherever a kill falls. strace kills the real server at the n-th append to
-// its log, and at the n-th sync, for each n of a run's life: so it dies before the intent, between
+// The guarantees of every executor when the server is killed: a job is submitted once, and a cancel
+// is confirmed, wherever the kill falls. strace kills the real server at the n-th append to its
+// log, and at the n-th sync, for each n of a run's lifetime. So it dies before the intent, between
 // intent and submit, between submit and ref, while it polls, and between a result and its event.
 #include <gtest/gtest.h>
 
@@ -19,13 +19,14 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::chrono::seconds run_patience{30 * slowness};
-constexpr int calls_max = 60;  // of one kind in a run's life; no sweep comes near it
+// Upper bound on the calls of one kind in a run's lifetime; no sweep comes near it.
+constexpr int calls_max = 60;
 
-// One life of a run whose server may die once in it.
-class KilledOnce {
+// A run whose server is killed at most once, by strace, and then restarted.
+class RunKilledOnce {
  public:
-  KilledOnce(const std::string& executor, const std::string& call, int number,
-             std::vector<std::string> options = {})
+  RunKilledOnce(const std::string& executor, const std::string& call, int number,
+                std::vector<std::string> options = {})
       : site_(make(scratch_.path() / "site"), executor),
         server_(scratch_.path() / "data", std::move(options)) {
     EXPECT_TRUE(launch_with_wal_fault(server_, first_wal(server_), call, "signal=KILL",
@@ -35,7 +36,7 @@ class KilledOnce {
 
   StationSite& site() { return site_; }
   [[nodiscard]] bool was_killed() const { return was_killed_; }
-  // The run's latest event before the kill; "" if there was none, or no run yet.
+  // Returns the type of the run's latest event before the kill; "" if it had none yet.
   [[nodiscard]] const std::string& last_before_kill() const { return last_before_kill_; }
   [[nodiscard]] const std::string& run_id() const { return run_id_; }
 
@@ -44,7 +45,7 @@ class KilledOnce {
     params["idempotency_key"] = key;
     run_id_ = std::string(call("run.start", params).at("run_id").as_string());
   }
-  // Said again until there is an answer.
+  // Sends the request again until there is an answer.
   json::object call(const char* method, const json::object& params) {
     std::optional<json::object> answer;
     await([&] { return (answer = try_call(method, params)).has_value(); }, method);
@@ -62,10 +63,10 @@ class KilledOnce {
   }
   template <class Condition>
   void await(const Condition& condition, const char* what) {
-    const auto give_up = std::chrono::steady_clock::now() + run_patience;
+    const auto deadline = std::chrono::steady_clock::now() + run_patience;
     while (!condition()) {
       revive();
-      ASSERT_LT(std::chrono::steady_clock::now(), give_up) << what << "\n" << server_.log();
+      ASSERT_LT(std::chrono::steady_clock::now(), deadline) << what << "\n" << server_.log();
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }
   }
@@ -84,7 +85,7 @@ class KilledOnce {
     return answer_of(server_.socket(), method, params);
   }
 
-  // Starts it again if it was killed, without a tracer.
+  // Restarts the server, without a tracer, if it was killed.
   void revive() {
     if (server_.running() || was_killed_) return;
     EXPECT_EQ(server_.wait().signal, SIGKILL) << server_.log();
@@ -102,13 +103,13 @@ class KilledOnce {
       const std::string stream(event.at("stream").as_string());
       if (stream.starts_with("run/")) last_before_kill_ = std::string(event.at("type").as_string());
     }
-    if (starts < 2) last_before_kill_.clear();  // killed before its first life was in the log
+    if (starts < 2) last_before_kill_.clear();  // killed before its first start was in the log
   }
 
   TemporaryDirectory scratch_;
   StationSite site_;
   ServerProcess server_;
-  std::optional<OutsideWorker> worker_;  // ends before the server
+  std::optional<OutsideWorker> worker_;  // destroyed before the server
   std::string run_id_;
   bool was_killed_ = false;
   std::string last_before_kill_;
@@ -118,11 +119,11 @@ class ExecutorKills : public ::testing::TestWithParam<std::string> {
  protected:
   static bool is_worker() { return GetParam() == "worker"; }
 
-  void expect_done_once(KilledOnce& life) {
-    EXPECT_EQ(life.site().executions(), 1U);
-    EXPECT_EQ(life.count("StationClaimed"), 1U);
-    // An outside worker submits nothing: its claim is what is there once.
-    EXPECT_EQ(life.count("StationSubmitIntended"), is_worker() ? 0U : 1U);
+  void expect_done_once(RunKilledOnce& subject) {
+    EXPECT_EQ(subject.site().executions(), 1U);
+    EXPECT_EQ(subject.count("StationClaimed"), 1U);
+    // An external worker submits nothing; its claim is what exists once.
+    EXPECT_EQ(subject.count("StationSubmitIntended"), is_worker() ? 0U : 1U);
   }
 };
 
@@ -135,32 +136,33 @@ TEST_P(ExecutorKills, WhereverAKillFallsTheWorkIsDoneOnce) {  // S6
     bool killed = true;
     for (int number = 1; killed && number < calls_max; ++number) {
       SCOPED_TRACE(std::string(call) + " " + std::to_string(number));
-      KilledOnce life(GetParam(), call, number);
-      life.start(Work::until_let_go);
-      life.await([&] { return life.site().executions() == 1; }, "the work begins");
-      // Or on a slow machine it ends before that is written, and is then written with it. A job
-      // that was submitted before the kill is found again by its id, and polled.
+      RunKilledOnce subject(GetParam(), call, number);
+      subject.start(Work::until_let_go);
+      subject.await([&] { return subject.site().executions() == 1; }, "the work begins");
+      // On a slow machine the work may end before the ref is written; both are then written
+      // together. A job that was submitted before the kill is found again by its id, and polled.
       const auto is_called = [&] {
-        return is_worker() || life.was_killed() || life.count("StationExternalRefSet") == 1;
+        return is_worker() || subject.was_killed() || subject.count("StationExternalRefSet") == 1;
       };
-      life.await(is_called, "what it is called is known");
-      life.site().let_go();
-      life.await_status("succeeded");
-      expect_done_once(life);
-      killed = life.was_killed();
-      if (killed) last_events.insert(life.last_before_kill());
+      subject.await(is_called, "what it is called is known");
+      subject.site().release_held();
+      subject.await_status("succeeded");
+      expect_done_once(subject);
+      killed = subject.was_killed();
+      if (killed) last_events.insert(subject.last_before_kill());
       if (HasFailure()) return;
     }
   }
-  std::set<std::string> wanted{""};  // before the run was there
+  std::set<std::string> wanted{""};  // killed before the run existed
   if (is_worker()) {
     // Between the claim and its answer, and before the completion. The start of the run is mostly
     // written together with the claim of a worker that waits for one.
     wanted.insert("StationClaimed");
   } else {
-    // Where there is a place for it, a run and the intent are written together (see below).
-    wanted.insert("StationExternalRefSet");  // while it polls; between the result and its event
-    // A session of claude is known with the intent; between the two there is no moment.
+    // If a job slot is free, the start of a run and the intent are written together (see below).
+    wanted.insert("StationExternalRefSet");  // while it polls, and between the result and its event
+    // The session of a claude agent is known with the intent, so there is no moment between the
+    // two.
     if (GetParam() != "coderunner") wanted.insert("StationSubmitIntended");
   }
   for (const std::string& event : wanted) {
@@ -168,58 +170,59 @@ TEST_P(ExecutorKills, WhereverAKillFallsTheWorkIsDoneOnce) {  // S6
   }
 }
 
-// Without a place for it a run has no intent for as long as that lasts.
+// Without a free job slot a run has no intent.
 TEST_P(ExecutorKills, BeforeTheIntentTheRunWaitsForItsTurnOverKills) {  // S6
   if (is_worker()) GTEST_SKIP() << "an outside worker needs no place, and its claim is the intent";
-  KilledOnce life(GetParam(), "write", calls_max, {"--jobs-max", "1", "--remote-jobs-max", "1"});
-  life.start(Work::until_let_go);
-  life.await([&] { return life.site().executions() == 1; }, "the first one's work begins");
-  life.start(Work::until_let_go, "second");
+  RunKilledOnce subject(GetParam(), "write", calls_max,
+                        {"--jobs-max", "1", "--remote-jobs-max", "1"});
+  subject.start(Work::until_let_go);
+  subject.await([&] { return subject.site().executions() == 1; }, "the first one's work begins");
+  subject.start(Work::until_let_go, "second");
   for (int kill = 0; kill < 3; ++kill) {
-    life.kill_now();
-    EXPECT_EQ(life.run().at("status"), "queued");
-    EXPECT_EQ(life.count("StationSubmitIntended"), 0U);
+    subject.kill_now();
+    EXPECT_EQ(subject.run().at("status"), "queued");
+    EXPECT_EQ(subject.count("StationSubmitIntended"), 0U);
   }
-  EXPECT_EQ(life.site().executions(), 1U);
-  life.site().let_go();
-  life.await_status("succeeded");
-  EXPECT_EQ(life.site().executions(), 2U);
-  EXPECT_EQ(life.count("StationSubmitIntended"), 1U);
+  EXPECT_EQ(subject.site().executions(), 1U);
+  subject.site().release_held();
+  subject.await_status("succeeded");
+  EXPECT_EQ(subject.site().executions(), 2U);
+  EXPECT_EQ(subject.count("StationSubmitIntended"), 1U);
 }
 
 TEST_P(ExecutorKills, WhileItWorksTheServerMayDieAsOftenAsItLikes) {  // S6
-  KilledOnce life(GetParam(), "write", calls_max);
-  life.start(Work::until_let_go);
-  life.await([&] { return life.site().executions() == 1; }, "the work begins");
+  RunKilledOnce subject(GetParam(), "write", calls_max);
+  subject.start(Work::until_let_go);
+  subject.await([&] { return subject.site().executions() == 1; }, "the work begins");
   for (int kill = 0; kill < 4; ++kill) {
-    life.kill_now();
-    EXPECT_EQ(life.run().at("status"), "running");
+    subject.kill_now();
+    EXPECT_EQ(subject.run().at("status"), "running");
   }
-  life.site().let_go();
-  life.await_status("succeeded");
-  expect_done_once(life);
+  subject.site().release_held();
+  subject.await_status("succeeded");
+  expect_done_once(subject);
 }
 
 TEST_P(ExecutorKills, WhereverAKillFallsACancelIsConfirmed) {  // S11
   bool killed = true;
   for (int number = 2; killed && number < calls_max; ++number) {
     SCOPED_TRACE(number);
-    KilledOnce life(GetParam(), "write", number);
-    life.start(Work::until_let_go);
-    life.await([&] { return life.site().executions() == 1; }, "the work begins");
-    life.call("run.cancel", {{"run_id", life.run_id()}, {"command_id", "cancel"}});
-    life.await_status("canceled");
-    killed = life.was_killed();
-    EXPECT_EQ(life.site().executions(), 1U);
-    EXPECT_EQ(life.count("StationCanceled"), 1U);
-    if (is_worker()) continue;  // its work isn't ours to end: its next word is refused
-    EXPECT_EQ(life.count("RunCancelRequested"), 1U);
-    EXPECT_EQ(life.count("CancelConfirmed"), 1U);
-    EXPECT_EQ(life.count("CancelEscaped"), 0U);
-    if (life.site().is_remote()) {
-      EXPECT_TRUE(life.site().endpoint().was_canceled("call-1"));
+    RunKilledOnce subject(GetParam(), "write", number);
+    subject.start(Work::until_let_go);
+    subject.await([&] { return subject.site().executions() == 1; }, "the work begins");
+    subject.call("run.cancel", {{"run_id", subject.run_id()}, {"command_id", "cancel"}});
+    subject.await_status("canceled");
+    killed = subject.was_killed();
+    EXPECT_EQ(subject.site().executions(), 1U);
+    EXPECT_EQ(subject.count("StationCanceled"), 1U);
+    if (is_worker()) continue;  // its work isn't ours to end: its next request is refused
+    EXPECT_EQ(subject.count("RunCancelRequested"), 1U);
+    EXPECT_EQ(subject.count("CancelConfirmed"), 1U);
+    EXPECT_EQ(subject.count("CancelEscaped"), 0U);
+    if (subject.site().is_remote()) {
+      EXPECT_TRUE(subject.site().endpoint().was_canceled("call-1"));
     } else {
-      EXPECT_TRUE(processes_with_environment("SIGNALBOX_RUN_ID=" + life.run_id()).empty());
+      EXPECT_TRUE(processes_with_environment("SIGNALBOX_RUN_ID=" + subject.run_id()).empty());
     }
     if (HasFailure()) return;
   }

@@ -1,4 +1,4 @@
-// Sets the wall clock of one server alone, while it runs, through libfaketime.
+// Sets the wall clock of a single server process, while it runs, through libfaketime.
 #pragma once
 
 #include <cstdlib>
@@ -9,9 +9,10 @@
 
 namespace signalbox::test {
 
+// over() changes the environment of the test's own process for the duration of the call.
 class FakeWallClock {
  public:
-  // Keeps its file in `directory`; the clock is right until set() says otherwise.
+  // Stores the offset in a file in `directory`; the clock is right until set() is called.
   explicit FakeWallClock(const std::filesystem::path& directory) : offset_(directory / "offset") {
     for (const char* libraries : {"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu"}) {
       const auto file = std::filesystem::path(libraries) / "faketime/libfaketimeMT.so.1";
@@ -20,17 +21,17 @@ class FakeWallClock {
     set("+0s");
   }
 
-  // False where libfaketime isn't installed: `tools/packages faketime`.
+  // Returns false if libfaketime isn't installed: `tools/packages faketime`.
   [[nodiscard]] bool available() const { return !library_.empty(); }
 
-  // What the clock is off by, as "+1h"; seen at once by whoever was started under it.
+  // Sets the offset of the clock, e.g. "+1h"; effective at once in processes started by over().
   void set(const std::string& offset) const {
     const std::filesystem::path next = offset_.string() + ".next";
     std::ofstream(next) << offset << '\n';
     std::filesystem::rename(next, offset_);
   }
 
-  // What `start` starts lives under this clock.
+  // Calls `start`; processes that it starts run under this clock.
   template <class Start>
   void over(const Start& start) const {
     const std::map<std::string, std::string> environment = {

@@ -1,5 +1,5 @@
 // Valid requests with random damage: every line that isn't a notification gets exactly one
-// well-formed answer, whatever was done to it, and the server lives.
+// well-formed answer, whatever the damage, and the server survives.
 //
 //   SIGNALBOX_SEED=7 test_crash --gtest_filter='FuzzRequests.*'
 #include <gtest/gtest.h>
@@ -121,7 +121,7 @@ class Damage {
         line.replace(at, std::min<std::size_t>(pick(12), line.size() - at),
                      words[pick(words.size())]);
         return;
-      case 4:  // a value for another
+      case 4:  // a value in the place of another
         line.replace(at, line.size() - at, other.substr(std::min(at, other.size())));
         return;
       case 5:
@@ -133,8 +133,8 @@ class Damage {
   std::mt19937_64 random_;
 };
 
-// Whether JSON-RPC says that the line is a request without an id, which is never answered. The
-// parser is another configuration of the library than the server's: it takes more.
+// Returns whether the line may be a JSON-RPC request without an id, which is never answered. The
+// parser here is configured differently from the server's: it accepts more.
 bool may_be_notification(const std::string& line) {
   json::error_code error;
   const json::value value = json::parse(line, error);
@@ -151,8 +151,8 @@ struct Tally {
 
 constexpr std::int64_t end_of_batch = 424242;
 
-// True for the answer to the last line of a batch.
-bool take_answer(const std::string& text, Tally& tally) {
+// Counts an answer; returns true for the answer to the last line of a batch.
+bool count_answer(const std::string& text, Tally& tally) {
   EXPECT_TRUE(is_utf8(text)) << text;
   json::error_code error;
   const json::value answer = json::parse(text, error);
@@ -198,16 +198,16 @@ TEST(FuzzRequests, EachLineHasOneWellFormedAnswer) {
     }
     batch += request_line(end_of_batch, "server.status", {});
     ASSERT_TRUE(connection->send(batch)) << server.log();
-    // Queries come on their own way: their answers may follow later.
+    // Queries are answered on a path of their own, so their answers may follow later.
     bool end = false;
     while (!end) {
       const auto text = connection->line();
       ASSERT_TRUE(text) << batch << server.log();
-      end = take_answer(*text, tally);
+      end = count_answer(*text, tally);
     }
   }
   connection->end_output();
-  while (const auto text = connection->line()) take_answer(*text, tally);
+  while (const auto text = connection->line()) count_answer(*text, tally);
   const auto& [answers_min, answers_max, taken, refused] = tally;
   EXPECT_GE(taken + refused, answers_min);
   EXPECT_LE(taken + refused, answers_max);

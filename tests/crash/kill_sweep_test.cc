@@ -1,5 +1,5 @@
-// The real server, killed at random moments under load: what was acknowledged is there,
-// once; nothing is there that wasn't sent; and the state is the fold of the log.
+// The real server, killed at random moments under load: every acknowledged command is in the log,
+// once; nothing is there that wasn't sent; and the state equals the one evolved from the log.
 //
 //   tests/crash/sweep --kills 500 --seed 7, or
 //   SIGNALBOX_KILLS=500 SIGNALBOX_SEED=7 SIGNALBOX_WORKERS=32 test_crash
@@ -30,7 +30,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t workers_default = 32;
 constexpr std::size_t kills_default = 50;
-constexpr std::chrono::seconds time_max_default{60};  // of the killing, unless a number is given
+constexpr std::chrono::seconds time_max_default{60};  // for all kills, unless their number is given
 
 std::size_t running_runs(Connection& connection) {
   std::size_t running = 0;
@@ -44,7 +44,8 @@ std::size_t running_runs(Connection& connection) {
   return running;
 }
 
-// One line for each execution of a job: no line twice, and one for each job that the log knows.
+// Each line of the file is one execution of a job: no line may occur twice, and each job in the log
+// must have one.
 void check_executions(const std::filesystem::path& count_file, const std::set<std::string>& jobs) {
   std::map<std::string, int> executions;
   std::ifstream file(count_file);
@@ -84,7 +85,7 @@ TEST(KillSweep, AcknowledgedIsRecoveredAndNothingIsDoneTwice) {  // P1, P2, P3, 
     if (!kills_wanted && Clock::now() - began > time_max_default) break;
     std::this_thread::sleep_for(std::chrono::milliseconds(pick(0, 250)));
     server.kill();
-    if (pick(0, 9) == 0) {  // once more, while it recovers
+    if (pick(0, 9) == 0) {  // kill it again while it recovers
       server.launch();
       std::this_thread::sleep_for(std::chrono::milliseconds(pick(0, 60)));
       server.kill();
@@ -99,18 +100,18 @@ TEST(KillSweep, AcknowledgedIsRecoveredAndNothingIsDoneTwice) {  // P1, P2, P3, 
   workers.finish();
   auto connection = Connection::open(server.socket());
   ASSERT_TRUE(connection);
-  const auto give_up = Clock::now() + std::chrono::seconds(60);
-  while (running_runs(*connection) > 0 && Clock::now() < give_up) {
+  const auto deadline = Clock::now() + std::chrono::seconds(60);
+  while (running_runs(*connection) > 0 && Clock::now() < deadline) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   EXPECT_EQ(running_runs(*connection), 0U) << "a run with jobs doesn't end";
   ASSERT_TRUE(oracle.check(*connection));
   fold.check_digest(*connection);
 
-  // Everything once more, from the first event, by a judge who has seen nothing yet.
+  // Check everything once more from the first event, with a new oracle.
   SweepOracle again(record);
   ASSERT_TRUE(again.check(*connection));
-  EXPECT_GE(again.position(), oracle.position());  // a lease may run out in between
+  EXPECT_GE(again.position(), oracle.position());  // a lease may expire in between
   EXPECT_EQ(again.answers_checked(), record.sent_count());
   check_executions(count_file, again.jobs());
 

@@ -1,5 +1,5 @@
-// A real server with clients who work without a pause, and the judge of what it tells: for tests
-// that let its disk fail, or fill, meanwhile.
+// A test fixture: a real server with clients that send commands without a pause, and an oracle that
+// checks the log against their record. For tests in which the disk fails or fills up meanwhile.
 #pragma once
 
 #include <chrono>
@@ -26,23 +26,24 @@ class LoadedServer : public ServerTest {
                                               SweepWorker::Plan{server_.socket(), {}, 0}, record_);
   }
 
-  // Starts it again on a good disk, lets the clients go on a while, and judges everything.
-  void recover_and_judge() {
+  // Restarts the server on a good disk, lets the clients continue for a while, and checks
+  // everything.
+  void recover_and_check() {
     ASSERT_TRUE(server_.start()) << server_.log();
-    judge();
+    check_log();
     const std::size_t sent = record_.sent_count();
     wait_until([&] { return record_.sent_count() > sent + 100; }, "the clients go on");
     workers_->finish();
-    judge();
+    check_log();
     EXPECT_EQ(oracle_.answers_checked(), record_.sent_count());
     EXPECT_EQ(server_.stop().exit_code, 0) << server_.log();
   }
 
-  // After a disk that refused and took again: nothing is unknown, the same life goes on, and what
-  // it has is what a restart finds.
-  void finish_and_judge_the_same_life() {
+  // Ends a test in which the disk failed and recovered without a restart: no outcome is unknown,
+  // the server is still the same process, and a restart finds the same state.
+  void finish_and_check_same_incarnation() {
     workers_->finish();
-    judge();
+    check_log();
     EXPECT_EQ(record_.repeated_count("UNKNOWN_OUTCOME"), 0U);
     EXPECT_EQ(oracle_.lives(), 1U) << server_.log();
     const boost::json::object last = call("server.status", {});
@@ -51,11 +52,11 @@ class LoadedServer : public ServerTest {
     const auto digest = OfflineFold(server_.data()).digest_at(number_of(last.at("position")));
     ASSERT_TRUE(digest);
     EXPECT_EQ(to_hex(*digest), last.at("state_digest").as_string());
-    judge();
+    check_log();
     EXPECT_EQ(server_.stop().exit_code, 0) << server_.log();
   }
 
-  void judge() {
+  void check_log() {
     auto connection = Connection::open(server_.socket());
     ASSERT_TRUE(connection);
     ASSERT_TRUE(oracle_.check(*connection)) << server_.log();
@@ -64,9 +65,9 @@ class LoadedServer : public ServerTest {
 
   template <class Condition>
   void wait_until(const Condition& condition, const char* what) {
-    const auto give_up = std::chrono::steady_clock::now() + loaded_patience;
+    const auto deadline = std::chrono::steady_clock::now() + loaded_patience;
     while (!condition()) {
-      ASSERT_LT(std::chrono::steady_clock::now(), give_up) << what << "\n" << server_.log();
+      ASSERT_LT(std::chrono::steady_clock::now(), deadline) << what << "\n" << server_.log();
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }
   }
@@ -74,7 +75,7 @@ class LoadedServer : public ServerTest {
   SweepRecord record_;
   SweepOracle oracle_{record_};
   OfflineFold fold_{server_.data()};
-  std::unique_ptr<SweepWorkers> workers_;  // ends first
+  std::unique_ptr<SweepWorkers> workers_;  // destroyed first
 };
 
 }  // namespace signalbox::test

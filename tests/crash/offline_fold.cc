@@ -19,16 +19,16 @@ std::optional<Digest> OfflineFold::digest_at(Position position) {
     return std::nullopt;
   }
   std::optional<Digest> digest;
-  const auto look = [&] {
+  const auto check_position = [&] {
     if (world_.position != position) return;
     const auto broken = broken_invariants(world_);
     for (const std::string& each : broken) ADD_FAILURE() << "at " << position << ": " << each;
     digest = world_digest(world_);
   };
-  look();
+  check_position();
   const auto folded = (*log)->scan(world_.position + 1, (*log)->tail(), [&](Record&& record) {
     evolve(world_, record);
-    look();
+    check_position();
     return true;
   });
   if (!folded) ADD_FAILURE() << folded.error().message;

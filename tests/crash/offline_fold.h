@@ -1,5 +1,5 @@
-// The state by an independent path: the log of a data directory, opened read-only in the test's
-// own process beside the server, verified and folded event by event.
+// Computes the state by an independent path: opens the log of a data directory read-only in the
+// test's own process, while the server runs, verifies it, and evolves the world from it.
 #pragma once
 
 #include <filesystem>
@@ -15,13 +15,13 @@ class OfflineFold {
  public:
   explicit OfflineFold(std::filesystem::path data) : data_(std::move(data)) {}
 
-  // Folds on to the log's tail, and gives the digest of the state on the way at `position`. The
-  // part folded before is held against the log by its Merkle tree. nullopt, and a test failure, if
-  // the log can't be read, isn't the one of before, or breaks an invariant.
+  // Evolves the world to the log's tail and returns the digest of the state at `position`. The log
+  // must still have the records of earlier calls; their Merkle tree is compared. Returns nullopt,
+  // with a test failure, if the log can't be read, has changed, ends before `position`, or breaks
+  // an invariant.
   std::optional<Digest> digest_at(Position position);
 
-  // Whether the digest that the server tells is the one of its log, folded here; a test failure if
-  // it isn't.
+  // Requires that the digest the server reports equals the one of the state evolved from its log.
   void check_digest(Connection& server);
 
   [[nodiscard]] const World& world() const { return world_; }

@@ -1,5 +1,5 @@
-// Jobs of the service itself while the server dies and comes back: started once, taken
-// up again, ended with all they started.
+// Jobs that the service executes itself, while the server is killed and restarted: a job is started
+// once, adopted again after a restart, and canceled together with all of its descendants.
 #include <gtest/gtest.h>
 
 #include <signal.h>
@@ -27,11 +27,11 @@ class RestartJobs : public ServerTest {
  protected:
   void SetUp() override { start(); }
   void TearDown() override {
-    // Whatever the test left running is told to go.
+    // Ends jobs that the test left running.
     std::ofstream(scratch_.path() / "go").put('\n');
   }
 
-  // A run of one station whose job is this script. $D is the test's directory.
+  // Starts a run with one station whose job is this script. $D is the test's directory.
   std::string start_job(const std::string& script) {
     const std::string whole = "D='" + scratch_.path().string() + "'\n" + script;
     return start_run({{"goal", "run a job"},
@@ -48,7 +48,7 @@ class RestartJobs : public ServerTest {
   }
 };
 
-// Appends one line per execution, then waits for the test's word.
+// Appends a line per execution, then waits until the test creates `go`.
 constexpr const char* waiting_job =
     "echo $$ >> \"$D/executions\"; while [ -d \"$D\" ] && [ ! -e \"$D/go\" ]; do sleep 0.02; done; "
     "echo the end > \"$SIGNALBOX_ARTIFACTS_DIR/note.txt\"";
@@ -74,7 +74,7 @@ TEST_F(RestartJobs, AJobThatOutlivesManyServersIsExecutedOnce) {  // S6
   const auto executions = scratch_.path() / "executions";
   const std::string run_id = start_job(waiting_job);
   ASSERT_TRUE(eventually([&] { return lines_of(executions).size() == 1; }));
-  for (int life = 0; life < 5; ++life) {
+  for (int restart = 0; restart < 5; ++restart) {
     server_.kill();
     ASSERT_TRUE(server_.start()) << server_.log();
   }
@@ -102,7 +102,7 @@ TEST_F(RestartJobs, AJobIsExecutedOnceWhereverTheKillFalls) {  // S6
   EXPECT_EQ(executed, run_ids);
 }
 
-// Children that ignore TERM, one in a session of its own; their ids are in `pids`.
+// Child processes that ignore TERM, one of them in a session of its own; their ids are in `pids`.
 constexpr const char* family =
     "export D; trap '' TERM; "
     "sh -c 'echo $$ >> \"$D/pids\"; while [ -d \"$D\" ]; do sleep 0.05; done' & "

@@ -1,4 +1,4 @@
-// What a stop, a crash and a damaged directory do to the next start.
+// The start after a clean stop, after a crash, and on a damaged directory.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -20,11 +20,11 @@ class Restart : public ServerTest {
  protected:
   Restart() : ServerTest({"--snapshot-events", "1000"}) {}
 
-  // What the newest start says of the life before it.
+  // Returns how the newest start classified the end of the server before it.
   std::string previous() {
     return std::string(events("ServerStarted").back().at("data").at("previous").as_string());
   }
-  // One station for outside workers, that waits a moment before each retry.
+  // Returns a pipeline of one station for external workers, with this backoff before each retry.
   static json::object pipeline(const char* backoff) {
     return {
         {"name", "one"},
@@ -52,7 +52,7 @@ TEST_F(Restart, ASecondServerEndsAtOnceAndNamesTheFirst) {  // S6
   EXPECT_EQ(call("server.status", {}).at("incarnation"), 1);
 }
 
-// Nor on the first one's socket; a socket that a killed server left is nobody's.
+// A server must not take over another server's socket; the socket of a killed server is free.
 TEST_F(Restart, AServerTakesNobodysSocket) {
   start();
   const auto serve_beside = [&] {
@@ -65,13 +65,13 @@ TEST_F(Restart, AServerTakesNobodysSocket) {
             std::string::npos)
       << second.text;
   EXPECT_EQ(call("server.status", {}).at("data_directory").as_string(), server_.data().string());
-  // One that can't be asked is there all the same.
+  // A server that is stopped and can't answer still owns its socket.
   ::kill(server_.pid(), SIGSTOP);
   EXPECT_EQ(serve_beside().end.exit_code, 78);
   ::kill(server_.pid(), SIGCONT);
   EXPECT_EQ(call("server.status", {}).at("data_directory").as_string(), server_.data().string());
   crash_and_start();
-  // Another's socket at its path isn't its own to remove.
+  // A file at the socket's path that isn't its own must not be removed.
   std::filesystem::rename(server_.socket(), scratch_.path() / "elsewhere");
   std::ofstream(server_.socket()) << "somebody's";
   EXPECT_EQ(server_.stop().exit_code, 0);
@@ -92,7 +92,7 @@ TEST_F(Restart, ACleanStopIsRecordedAndTheNextStartKnows) {  // T8
   EXPECT_EQ(all[2].at("data").at("incarnation"), 2);
   crash_and_start();
   EXPECT_EQ(previous(), "crashed");
-  // Of a crash nothing is recorded but the start after it, and what that found.
+  // Only the start after a crash, and what it found, is recorded.
   ASSERT_EQ(events().size(), 5U);
   EXPECT_EQ(events()[4].at("type"), "RecoveryFinished");
 }
@@ -157,7 +157,7 @@ TEST_F(Restart, NothingIsServedFromADamagedLog) {  // P5
   start();
   for (int number = 0; number < 200; ++number) call("run.start", {{"goal", "whole"}});
   ASSERT_EQ(server_.stop().exit_code, 0);
-  // The largest file holds the events.
+  // The largest file has the events.
   std::filesystem::path largest;
   for (const auto& file : std::filesystem::directory_iterator(server_.data() / "log")) {
     if (file.is_regular_file() &&
@@ -186,7 +186,7 @@ TEST_F(Restart, ACommandIdGivesItsFirstResultInEveryLife) {  // P3
   const json::object claimed = call("station.claim", claim_params).at("claim").as_object();
   json::object complete = held(claimed, {{"outcome", "succeeded"}, {"command_id", "c-3"}});
   const json::object completed = call("station.complete", complete);
-  for (int life = 0; life < 3; ++life) {
+  for (int restart = 0; restart < 3; ++restart) {
     crash_and_start();
     const json::object again = call("run.start", params);
     EXPECT_EQ(again.at("run_id"), json::value(run_id));
@@ -207,7 +207,7 @@ TEST_F(Restart, AnIdempotencyKeyHasOneRunInEveryLife) {  // P3, S2
   start();
   const json::object params{{"goal", "once"}, {"idempotency_key", "k"}, {"labels", {{"a", "b"}}}};
   const auto run_id = call("run.start", params).at("run_id");
-  for (int life = 0; life < 2; ++life) {
+  for (int restart = 0; restart < 2; ++restart) {
     crash_and_start();
     const json::object again = call("run.start", params);
     EXPECT_EQ(again.at("run_id"), json::value(run_id));
@@ -226,10 +226,10 @@ TEST_F(Restart, ALeaseIsArmedAgainForItsFullLength) {  // P4
   call("run.start", {{"goal", "leased"}, {"pipeline", pipeline("0ms")}});
   const json::object first = claim({{"lease_ms", 2000}});
   crash_and_start();
-  // Its holder comes back and goes on.
+  // The holder returns and continues.
   EXPECT_EQ(call("station.heartbeat", held(first)).at("lease_ms"), 2000);
   crash_and_start();
-  // Nobody comes: it runs out in this life, and the next one may try.
+  // The holder doesn't return: its lease expires in this incarnation, and another worker may claim.
   const json::object second = claim({{"wait_ms", 20'000}, {"lease_ms", 60'000}});
   EXPECT_EQ(second.at("attempt"), 2);
   EXPECT_GT(number_of(second.at("token")), number_of(first.at("token")));
@@ -256,7 +256,7 @@ TEST_F(Restart, ABackoffGoesOnWhereItStood) {
   start();
   claimed = claim({{"wait_ms", 20'000}});
   EXPECT_EQ(claimed.at("attempt"), 3);
-  // It was claimed when it was time, not before.
+  // The claim came at the time of the retry, not before.
   const json::array all = events();
   std::string retry_at;
   for (const json::value& event : all) {

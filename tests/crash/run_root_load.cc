@@ -59,7 +59,7 @@ void RunRootLoad::start_client(Step step, std::size_t lane, std::uint64_t seed) 
 }
 
 void RunRootLoad::run_client(Step step, Client client) {
-  while (may_go_on()) {
+  while (wait_while_suspended()) {
     if (!client.connection) client.connection = Connection::open(socket_);
     if (client.connection) {
       (this->*step)(client);
@@ -69,25 +69,25 @@ void RunRootLoad::run_client(Step step, Client client) {
   }
 }
 
-bool RunRootLoad::may_go_on() {
+bool RunRootLoad::wait_while_suspended() {
   std::unique_lock lock(mutex_);
-  ++still_;
+  ++waiting_clients_;
   changed_.notify_all();
-  changed_.wait(lock, [this] { return !held_ || stopping_; });
-  --still_;
+  changed_.wait(lock, [this] { return !suspended_ || stopping_; });
+  --waiting_clients_;
   return !stopping_;
 }
 
 void RunRootLoad::hold() {
   std::unique_lock lock(mutex_);
-  held_ = true;
-  changed_.wait(lock, [this] { return still_ == threads_.size(); });
+  suspended_ = true;
+  changed_.wait(lock, [this] { return waiting_clients_ == threads_.size(); });
 }
 
 void RunRootLoad::go_on() {
   {
     const std::lock_guard lock(mutex_);
-    held_ = false;
+    suspended_ = false;
   }
   changed_.notify_all();
 }
@@ -122,7 +122,8 @@ json::object RunRootLoad::call(Client& client, const char* method, json::object 
 void RunRootLoad::tick_step(Client& client) {
   const std::string loop = "loop-" + client.lane;
   if (client.tick) {
-    if (chance(client.random, 30)) return client.tick.reset();  // it hangs, or its process died
+    if (chance(client.random, 30))
+      return client.tick.reset();  // simulates a loop that hangs or whose process died
     json::object end{{"loop", loop}, {"token", *client.tick}, {"outcome", "succeeded"}};
     if (chance(client.random, 30)) end["outcome"] = "failed";
     client.tick.reset();
@@ -154,8 +155,9 @@ void RunRootLoad::lock_step(Client& client) {
     return;
   }
   const bool release = chance(client.random, 50);
-  json::object word{{"key", key}, {"token", *client.lock}};
-  if (call(client, release ? "lock.release" : "lock.refresh", std::move(word)).empty() || release) {
+  json::object request{{"key", key}, {"token", *client.lock}};
+  if (call(client, release ? "lock.release" : "lock.refresh", std::move(request)).empty() ||
+      release) {
     client.lock.reset();
   }
 }
@@ -173,14 +175,14 @@ void RunRootLoad::start_run(Client& client) {
             {"idempotency_key", root.filename().string()},
             {"run_root", root.string()},
             {"pipeline", pipeline(chance(client.random, 30) ? "20ms" : "1h")}});
-  if (started.empty()) return;  // the same again, until it is answered
+  if (started.empty()) return;  // the same request again, until it is answered
   client.run_id = started.at("run_id").as_string();
   ++client.runs;
   const std::lock_guard lock(mutex_);
   runs_[client.run_id] = {root, false};
 }
 
-// One attempt to its end, whichever that is.
+// Makes one attempt, whatever its outcome.
 void RunRootLoad::attempt(Client& client) {
   std::string code;
   const json::object claimed = call(
@@ -188,19 +190,19 @@ void RunRootLoad::attempt(Client& client) {
       {{"worker", client.lane}, {"run_id", client.run_id}, {"lease_ms", 60'000}, {"wait_ms", 50}},
       &code);
   if (!claimed.empty() && claimed.at("claim").is_object()) {
-    json::object word;
+    json::object request;
     for (const char* field : {"run_id", "station", "token"}) {
-      word[field] = claimed.at("claim").at(field);
+      request[field] = claimed.at("claim").at(field);
     }
-    word["outcome"] = chance(client.random, 40) ? "failed" : "succeeded";
-    word["error_class"] = "transient";
-    word["summary"] = std::string(client.random() % 3000, 's');
-    if (word.at("outcome") == "succeeded") word.erase("error_class");
+    request["outcome"] = chance(client.random, 40) ? "failed" : "succeeded";
+    request["error_class"] = "transient";
+    request["summary"] = std::string(client.random() % 3000, 's');
+    if (request.at("outcome") == "succeeded") request.erase("error_class");
     if (chance(client.random, 20)) std::this_thread::sleep_for(std::chrono::milliseconds(25));
     call(client, "watchdog.check", {{"run_id", client.run_id}});
-    call(client, "station.complete", std::move(word));
+    call(client, "station.complete", std::move(request));
   } else if (code.empty()) {
-    // What a kill left claimed is given up by its worker, who isn't there any more.
+    // An attempt that a kill left claimed has no worker any more: cancel the run.
     const json::object got = call(client, "run.get", {{"run_id", client.run_id}});
     if (got.empty()) return;
     if (got.at("run").at("status") == "running") {

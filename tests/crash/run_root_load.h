@@ -1,6 +1,6 @@
-// Clients that keep the files in run roots moving: loops with ticks, locks with a mirror, and runs
-// whose stations succeed, fail and time out. They go on over every kill of the server, and can be
-// told to hold still.
+// Clients that keep the files in run roots changing: loops with ticks, locks with a mirror file,
+// and runs whose stations succeed, fail and time out. They continue after every kill of the server,
+// and can be suspended.
 #pragma once
 
 #include <condition_variable>
@@ -24,22 +24,23 @@ class RunRootLoad {
  public:
   struct Run {
     std::filesystem::path root;
-    bool ended = false;  // and acknowledged so: all of its files must be there
+    bool ended = false;  // its end was acknowledged, so all of its files must exist
   };
 
-  // `roots` is where the run roots are made. Starts one run for each of `lanes`, whose root the
-  // tick and the lock of that lane use, and the clients; the server must answer.
+  // Creates run roots below `roots`. Starts the clients, and for each of `lanes` one run, whose
+  // root the lane's tick and lock use. The server must answer.
   RunRootLoad(std::filesystem::path socket, std::filesystem::path roots, std::size_t lanes,
               std::uint64_t seed);
   ~RunRootLoad();
 
-  // Returns when no client has a word under way.
+  // Suspends the clients; blocks until none has a request in progress.
   void hold();
+  // Resumes the clients.
   void go_on();
 
-  // Every run that was started, as the clients know it, by its id.
+  // Returns every run that was started, by id, as the clients know it.
   [[nodiscard]] std::map<std::string, Run> runs() const;
-  // Words that were answered with a result.
+  // Returns the number of requests that were answered with a result.
   [[nodiscard]] std::size_t taken() const;
 
  private:
@@ -48,18 +49,20 @@ class RunRootLoad {
     std::optional<Connection> connection;
     std::string lane;
     std::string lane_run;
-    std::optional<boost::json::value> tick;  // tokens of what it holds
+    std::optional<boost::json::value> tick;  // token of the tick in progress
+    // Token of the held lock.
     std::optional<boost::json::value> lock;
-    std::string run_id;  // of its own
+    std::string run_id;  // of the run that the client executes
     std::size_t runs = 0;
   };
   using Step = void (RunRootLoad::*)(Client& client);
 
   void start_client(Step step, std::size_t lane, std::uint64_t seed);
   void run_client(Step step, Client client);
-  // True if the clients are to go on.
-  bool may_go_on();
-  // Gives the result; of a refusal its code in `code`. Empty, with no code, if the server is gone.
+  // Blocks while the clients are suspended. Returns false if they must end.
+  bool wait_while_suspended();
+  // Sends a request and returns its result. If it is refused, returns an empty object and sets
+  // `code`; if the server is gone, returns an empty object and leaves `code` as it is.
   boost::json::object call(Client& client, const char* method, boost::json::object params,
                            std::string* code = nullptr);
 
@@ -73,9 +76,9 @@ class RunRootLoad {
   const std::filesystem::path roots_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  bool held_ = false;
+  bool suspended_ = false;
   bool stopping_ = false;
-  std::size_t still_ = 0;  // clients that wait
+  std::size_t waiting_clients_ = 0;  // number of clients that wait in wait_while_suspended()
   std::size_t taken_ = 0;
   std::map<std::string, Run> runs_;
   std::vector<std::string> lane_runs_;

@@ -1,6 +1,6 @@
 // T7 with the real server: killed at random moments under ticks, locks and runs that have files in
-// run roots. Each file is whole or absent at any time; after the next start the files are what the
-// log says; and deleted ones come back with the same bytes.
+// run roots. Each file is complete or absent at any time; after the next start the files match the
+// log; and deleted files are rebuilt with the same bytes.
 //
 //   SIGNALBOX_KILLS=200 SIGNALBOX_SEED=7 test_crash --gtest_filter='RunRootSweep.*'
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ constexpr const char* temporary_end = ".signalbox-tmp";
 
 using Files = std::map<std::string, std::string>;
 
-// Below a root, without temporary files: those may be anything.
+// Returns the files below a root, except temporary ones, whose contents are unspecified.
 Files files_below(const fs::path& root) {
   Files files;
   std::error_code error;
@@ -61,7 +61,7 @@ std::string schema_of(const std::string& path) {
   return "none that is known";
 }
 
-// Nothing of it is missing, and it is what its place says.
+// Requires that a file is complete and has the schema that its path implies.
 void expect_whole(const fs::path& root, const std::string& path, const std::string& text) {
   const std::string where = (root / path).string();
   if (path == "logs/timeout-checkpoint.md") {
@@ -80,57 +80,59 @@ void expect_whole(const fs::path& root, const std::string& path, const std::stri
 
 class RunRootSweep : public ServerTest {
  protected:
-  // Its own loop would let the log never hold still.
+  // The service's own watchdog loop would keep appending to the log.
   RunRootSweep() : ServerTest({"--watchdog-interval", "1h"}) {}
 
   std::uint64_t position() { return number_of(call("server.status", {}).at("position")); }
 
-  // Waits until the files have followed the log; gives the position they are at.
-  std::uint64_t followed() {
-    const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(30 * slowness);
+  // Waits until the files are up to date with the log; returns their position.
+  std::uint64_t wait_for_files() {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30 * slowness);
     for (;;) {
       const json::object status = call("server.status", {});
       EXPECT_TRUE(status.at("run_root_failures").as_array().empty()) << json::serialize(status);
       const std::uint64_t log = number_of(status.at("position"));
       if (number_of(status.at("run_roots_position")) >= log) return log;
-      if (std::chrono::steady_clock::now() > give_up) {
+      if (std::chrono::steady_clock::now() > deadline) {
         ADD_FAILURE() << "the files don't follow: " << json::serialize(status);
         return log;
       }
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }
   }
-  // What `check` finds while the log doesn't move: a lease may end at any time.
+  // Returns the result of `check` for a period in which the log didn't change: a lease may end at
+  // any time.
   template <class Check>
-  std::string while_nothing_moves(const Check& check) {
+  std::string at_stable_position(const Check& check) {
     for (int time = 0; time < 100; ++time) {
-      const std::uint64_t before = followed();
+      const std::uint64_t before = wait_for_files();
       std::string problem = check();
       if (position() == before) return problem;
     }
     return "the log never holds still";
   }
-  // The files are those of the log; what tells of the run as a whole comes a moment later.
+  // Requires that the files match the log, within some time: those about the run as a whole follow
+  // a moment later.
   void expect_files_of_log(const std::string& run_id, const RunRootLoad::Run& run) {
-    const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(10 * slowness);
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10 * slowness);
     for (;;) {
-      const std::string problem = while_nothing_moves([&] { return difference(run_id, run); });
+      const std::string problem = at_stable_position([&] { return difference(run_id, run); });
       if (problem.empty()) return;
-      if (std::chrono::steady_clock::now() > give_up) {
+      if (std::chrono::steady_clock::now() > deadline) {
         ADD_FAILURE() << problem << server_.log();
         return;
       }
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
   }
-  // Every file that there is, of a server that is dead.
-  void look_at_files() {
+  // Checks every file that exists while the server isn't running.
+  void check_files() {
     std::error_code error;
     for (const auto& root : fs::directory_iterator(roots_, error)) {
       for (const auto& [path, text] : files_below(root)) {
         expect_whole(root, path, text);
         ++kinds_[schema_of(path)];
-        ++looked_at_;
+        ++files_checked_;
       }
       for (const auto& each : fs::recursive_directory_iterator(root)) {
         unfinished_ += each.path().string().ends_with(temporary_end) ? 1 : 0;
@@ -138,15 +140,16 @@ class RunRootSweep : public ServerTest {
     }
   }
 
-  // How the run's files differ from what the log says, or "".
+  // Returns how the run's files differ from the log's contents; "" if they don't.
   std::string difference(const std::string& run_id, const RunRootLoad::Run& run) {
-    const json::object told = call("run.rebuild_artifacts", {{"run_id", run_id}, {"check", true}});
+    const json::object report =
+        call("run.rebuild_artifacts", {{"run_id", run_id}, {"check", true}});
     Files on_disk = files_below(run.root);
     std::string problem;
-    for (const json::value& file : told.at("files").as_array()) {
+    for (const json::value& file : report.at("files").as_array()) {
       const std::string path(file.at("path").as_string());
       const std::string found(file.at("found").as_string());
-      // What tells of the run as a whole comes with the first attempt that ends.
+      // The files about the run as a whole are written when the first attempt ends.
       const bool comes_later = path == "manifest.json" || path == "run_config.json" ||
                                path.starts_with("prompts/") || path.starts_with("outputs/");
       const bool fits = found == "same" || (found == "missing" && comes_later && !run.ended);
@@ -158,7 +161,7 @@ class RunRootSweep : public ServerTest {
     }
     return problem;
   }
-  // Deletes all files of a run and has them brought back; what differs then, or "".
+  // Deletes all files of a run and has them rebuilt; returns the differences, or "".
   std::string rebuild(const std::string& run_id, const fs::path& root) {
     const Files before = files_below(root);
     for (const auto& [path, text] : before) fs::remove(root / path);
@@ -175,7 +178,7 @@ class RunRootSweep : public ServerTest {
 
   const fs::path roots_ = scratch_.path() / "roots";
   std::map<std::string, std::size_t> kinds_;
-  std::size_t looked_at_ = 0;
+  std::size_t files_checked_ = 0;
   std::size_t unfinished_ = 0;
 };
 
@@ -188,7 +191,8 @@ TEST_F(RunRootSweep, FilesAreWholeAtEveryKillAndComeBackWithTheSameBytes) {  // 
   std::mt19937_64 random(seed);
   ASSERT_TRUE(server_.start()) << server_.log();
   RunRootLoad load(server_.socket(), roots_, lanes, seed);
-  std::set<std::string> settled;  // ended, and looked at since: now and then is enough
+  // Ended, and checked since: these are rechecked only now and then.
+  std::set<std::string> checked_after_end;
   for (std::uint64_t kill = 0; kill < kills && !HasFailure(); ++kill) {
     const std::size_t taken = load.taken();
     const std::chrono::milliseconds at_random(20 + random() % 230);
@@ -197,25 +201,25 @@ TEST_F(RunRootSweep, FilesAreWholeAtEveryKillAndComeBackWithTheSameBytes) {  // 
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     server_.kill();
-    look_at_files();
+    check_files();
     ASSERT_TRUE(server_.start()) << server_.log();
     load.hold();
     const auto runs = load.runs();
     auto rebuilt = runs.begin();
     std::advance(rebuilt, random() % runs.size());
     for (const auto& [run_id, run] : runs) {
-      if (settled.contains(run_id) && random() % 20 != 0) continue;
+      if (checked_after_end.contains(run_id) && random() % 20 != 0) continue;
       expect_files_of_log(run_id, run);
-      if (run.ended) settled.insert(run_id);
+      if (run.ended) checked_after_end.insert(run_id);
     }
-    EXPECT_EQ(while_nothing_moves([&] { return rebuild(rebuilt->first, rebuilt->second.root); }),
+    EXPECT_EQ(at_stable_position([&] { return rebuild(rebuilt->first, rebuilt->second.root); }),
               "");
     load.go_on();
   }
   load.hold();
   EXPECT_EQ(server_.stop().exit_code, 0) << server_.log();
   std::cout << kills << " kills, " << load.taken() << " commands, " << load.runs().size()
-            << " runs, " << looked_at_ << " files looked at, " << unfinished_
+            << " runs, " << files_checked_ << " files looked at, " << unfinished_
             << " unfinished ones beside them" << std::endl;
   for (const char* schema :
        {"lock.v1", "tick_in_progress.v1", "tick_ledger.v1", "halt.v1", "timeout_checkpoint.v1",

@@ -23,7 +23,8 @@ namespace {
 
 constexpr std::chrono::seconds patience{120};
 
-// The child dies with the test, so that one that crashes leaves nothing behind.
+// Starts a child that is killed when the test dies, so that a crashing test leaves no process
+// behind.
 pid_t spawn(const std::vector<std::string>& argv, const std::filesystem::path& output) {
   std::vector<char*> words;
   for (const std::string& word : argv) words.push_back(const_cast<char*>(word.c_str()));
@@ -53,12 +54,12 @@ ProcessEnd end_of(int status) {
   return end;
 }
 
-// Kills what doesn't end in time: a test hangs no longer than that.
+// Waits for the end of a process, and kills it after `patience`, so that a test can't hang longer.
 ProcessEnd wait_for_end(pid_t pid) {
-  const auto give_up = std::chrono::steady_clock::now() + patience;
+  const auto deadline = std::chrono::steady_clock::now() + patience;
   int status = 0;
   while (::waitpid(pid, &status, WNOHANG) == 0) {
-    if (std::chrono::steady_clock::now() > give_up) {
+    if (std::chrono::steady_clock::now() > deadline) {
       ::kill(pid, SIGKILL);
       ::waitpid(pid, &status, 0);
       break;
@@ -98,8 +99,8 @@ void ServerProcess::launch() {
 
 bool ServerProcess::launch_traced(const std::vector<std::string>& strace_options) {
   SIGNALBOX_CHECK(pid_ < 0);
-  // -D: strace is the grandchild. Not --seccomp-bpf: at its
-  // stops, signals aren't delivered. Leaks can't be looked for under a tracer.
+  // -D makes strace the grandchild, so that the pid is the server's. --seccomp-bpf isn't used,
+  // because signals aren't delivered at its stops. Leak detection doesn't work under a tracer.
   std::vector<std::string> argv{"strace", "-D",
                                 "-f",     "-qq",
                                 "-E",     "ASAN_OPTIONS=detect_leaks=0",
@@ -108,8 +109,8 @@ bool ServerProcess::launch_traced(const std::vector<std::string>& strace_options
   const auto own = command();
   argv.insert(argv.end(), own.begin(), own.end());
   pid_ = spawn(argv, data_ / "server.log");
-  const auto give_up = std::chrono::steady_clock::now() + patience;
-  while (running() && std::chrono::steady_clock::now() < give_up) {
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  while (running() && std::chrono::steady_clock::now() < deadline) {
     if (tracer() > 0) return true;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
@@ -128,8 +129,8 @@ pid_t ServerProcess::tracer() const {
 }
 
 bool ServerProcess::wait_until_ready() {
-  const auto give_up = std::chrono::steady_clock::now() + patience;
-  while (running() && std::chrono::steady_clock::now() < give_up) {
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  while (running() && std::chrono::steady_clock::now() < deadline) {
     if (auto connection = Connection::open(socket())) {
       if (connection->call("server.status", {})) return true;
     }

@@ -1,5 +1,5 @@
-// The real binary as a child process, to be killed: started, waited for, ended by its own id. Also
-// what tests/scenarios begins its servers with.
+// Runs the real binary as a child process that can be killed by its process id. tests/scenarios
+// starts its servers with it, too.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@
 
 namespace signalbox::test {
 
-// What memory may grow by in a test. A sanitizer keeps what was freed for a while, so a sanitized
-// server is given more; what is unbounded exceeds that as well. And it is slow: a stalled one would
-// exceed that, too.
+// The unit of memory growth that a test allows, and the factor for its time limits. A sanitizer
+// retains freed memory for a while and slows the server down, so a sanitized one is given more of
+// both. Unbounded growth and a stalled server exceed these limits, too.
 #ifdef __SANITIZE_ADDRESS__
 inline constexpr std::uint64_t memory_mib = 8 * 1024 * 1024;
 inline constexpr int slowness = 20;
@@ -25,13 +25,13 @@ inline constexpr std::uint64_t memory_mib = 1024 * 1024;
 inline constexpr int slowness = 1;
 #endif
 
-// How a process ended.
+// How a process ended: with an exit code or by a signal.
 struct ProcessEnd {
   std::optional<int> exit_code;
   std::optional<int> signal;
 };
 
-// Runs a program to its end, at most two minutes; stdout and stderr together.
+// Runs a program to its end, at most two minutes. The text is stdout and stderr together.
 struct ProcessOutput {
   ProcessEnd end;
   std::string text;
@@ -40,37 +40,39 @@ ProcessOutput run_program(const std::vector<std::string>& argv);
 
 class ServerProcess {
  public:
-  // On <data>, with more options for `signalbox serve`. Starts nothing yet.
+  // Uses the data directory `data`, with additional options for `signalbox serve`. Starts nothing
+  // yet.
   explicit ServerProcess(std::filesystem::path data, std::vector<std::string> options = {});
-  // Kills it if it still runs.
+  // Kills the server if it still runs.
   ~ServerProcess();
   ServerProcess(const ServerProcess&) = delete;
   ServerProcess& operator=(const ServerProcess&) = delete;
 
-  // Starts it and doesn't wait for anything.
+  // Starts the server without waiting for it.
   void launch();
-  // The same under strace with these options, e.g. to let system calls fail. The process id is the
-  // server's own. Fails the test, and gives false, where tracing isn't possible.
+  // Does the same under strace with these options, e.g. to make system calls fail. The process id
+  // is the server's own. Fails the test and returns false if tracing isn't possible.
   bool launch_traced(const std::vector<std::string>& strace_options);
-  // Waits until it answers; false if it ended or didn't within two minutes.
+  // Waits until the server answers; returns false if it ended, or didn't answer within two minutes.
   bool wait_until_ready();
   bool start() {
     launch();
     return wait_until_ready();
   }
-  // SIGKILL, and waits for the end.
+  // Sends SIGKILL and waits for the end.
   void kill();
-  // SIGTERM, and waits for the end.
+  // Sends SIGTERM and waits for the end.
   ProcessEnd stop();
-  // Waits for an end that comes by itself.
+  // Waits until the server ends by itself; kills it after two minutes.
   ProcessEnd wait();
 
   [[nodiscard]] bool running();
   [[nodiscard]] pid_t pid() const { return pid_; }
   [[nodiscard]] const std::filesystem::path& data() const { return data_; }
   [[nodiscard]] std::filesystem::path socket() const { return data_ / "signalbox.sock"; }
+  // Returns the server's resident anonymous memory.
   [[nodiscard]] std::uint64_t resident_bytes() const;
-  // What all its lives wrote to stderr.
+  // Returns what all server processes on this data directory wrote to stdout and stderr.
   [[nodiscard]] std::string log() const;
 
  private:

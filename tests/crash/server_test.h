@@ -1,4 +1,4 @@
-// A server of the test's own, asked over a connection of its own each time.
+// A test fixture: a server of the test's own; each request uses a new connection.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace signalbox::test {
 
 class ServerTest : public ::testing::Test {
  protected:
-  // With more options for `signalbox serve`. Starts nothing yet.
+  // Takes additional options for `signalbox serve`. Starts nothing yet.
   explicit ServerTest(std::vector<std::string> options = {})
       : server_(scratch_.path() / "data", std::move(options)) {}
 
@@ -26,16 +26,16 @@ class ServerTest : public ::testing::Test {
     start();
   }
 
-  // A result or an error; nullopt if nobody answers.
+  // Returns a result or an error; nullopt if there is no answer.
   std::optional<boost::json::object> answer_to(const char* method,
                                                const boost::json::object& params = {}) const {
     return answer_of(server_.socket(), method, params);
   }
-  // The result, which there has to be.
+  // Returns the result; fails the test if there is none.
   boost::json::object call(const char* method, const boost::json::object& params = {}) const {
     return result_of(answer_to(method, params));
   }
-  // The error's code; "" for a result.
+  // Returns the error's code; "" for a result.
   std::string refusal(const char* method, const boost::json::object& params = {}) const {
     const auto answer = answer_to(method, params);
     return answer ? error_code_of(*answer) : "no answer";
@@ -54,7 +54,7 @@ class ServerTest : public ::testing::Test {
   boost::json::object run(const std::string& run_id) const {
     return call("run.get", {{"run_id", run_id}}).at("run").as_object();
   }
-  // Starts a run with these params. Returns its id.
+  // Starts a run with these params and returns its id.
   std::string start_run(const boost::json::object& params) const {
     return std::string(call("run.start", params).at("run_id").as_string());
   }

@@ -1,5 +1,5 @@
-// Clients who ask and never read, subscribe and never read, or go without a word: memory stays
-// flat, and the others don't notice.
+// Clients that send requests or subscribe and never read, or that disconnect without notice: the
+// server's memory stays bounded, and other clients aren't affected.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ class SlowReader : public ServerTest {
     return std::move(*connection);
   }
 
-  // Starts `count` runs, many at a time, and gives what the last answer calls `position`.
+  // Starts `count` runs, many at a time, and returns the `position` of the last answer.
   std::uint64_t start_runs(std::size_t count, const std::string& goal) {
     auto connection = connect();
     std::uint64_t position = 0;
@@ -57,7 +57,7 @@ class SlowReader : public ServerTest {
     return position;
   }
 
-  // The time of one command on a connection of its own, the median of many.
+  // Returns the time that one command takes on a new connection: the median of many.
   std::chrono::microseconds command_time() {
     auto connection = connect();
     std::vector<std::chrono::microseconds> times;
@@ -70,7 +70,7 @@ class SlowReader : public ServerTest {
     return times[times.size() / 2];
   }
 
-  // Waits until `server.status` tells this.
+  // Waits until the field of `server.status` has this value.
   bool status_becomes(const char* field, std::uint64_t value) {
     auto connection = connect();
     return eventually([&] {
@@ -78,7 +78,7 @@ class SlowReader : public ServerTest {
     });
   }
 
-  // Sends lines as long as they are taken, and reads nothing.
+  // Sends lines as long as the server accepts them, and reads nothing.
   static std::size_t send_and_never_read(Connection& connection, const std::string& line,
                                          std::size_t count) {
     std::string batch;
@@ -100,15 +100,16 @@ TEST_F(SlowReader, WhoAsksAndNeverReads) {  // P8
   const auto quiet = command_time();
   const std::uint64_t before = server_.resident_bytes();
   for (const std::string& line : {limits, run_list, all_events, no_events}) {
-    auto deaf = connect();
+    auto non_reader = connect();
     std::uint64_t most = 0;
     std::atomic<bool> done = false;
     std::thread asking([&] {
-      send_and_never_read(deaf, line, 100'000);
+      send_and_never_read(non_reader, line, 100'000);
       done = true;
     });
     std::chrono::microseconds meanwhile{0};
-    // What was taken is still worked at after the last line went out: until nothing grows.
+    // The server still processes accepted lines after the last one was sent: wait until memory
+    // stops growing.
     for (std::uint64_t grown = 1; !done || grown > mib;) {
       const std::uint64_t most_before = most;
       meanwhile = std::max(meanwhile, command_time());
@@ -118,7 +119,7 @@ TEST_F(SlowReader, WhoAsksAndNeverReads) {  // P8
     asking.join();
     std::cout << line.substr(0, 60) << "… meanwhile " << meanwhile.count() << " µs, resident "
               << most / mib << " MiB" << std::endl;
-    // The median of 51 commands on shared cores: a stalled engine shows, a busy machine doesn't.
+    // A median of 51 commands on shared cores reveals a stalled engine, but not a busy machine.
     EXPECT_LT(meanwhile, quiet * 20 + slowness * std::chrono::milliseconds(50)) << line;
     EXPECT_LT(most, before + 64 * memory_mib) << line;
   }
@@ -127,8 +128,8 @@ TEST_F(SlowReader, WhoAsksAndNeverReads) {  // P8
 }
 
 TEST_F(SlowReader, WhoSubscribesAndNeverReadsIsLetGoAndTheOthersGetAll) {  // P8
-  auto deaf = connect();
-  ASSERT_TRUE(deaf.call("events.subscribe", {{"from", 1}}));
+  auto non_reader = connect();
+  ASSERT_TRUE(non_reader.call("events.subscribe", {{"from", 1}}));
   auto other = connect();
   const json::object subscribed = result_of(other.call("events.subscribe", {{"from", 1}}));
   ASSERT_EQ(number_of(subscribed.at("from")), 1U);
@@ -145,7 +146,7 @@ TEST_F(SlowReader, WhoSubscribesAndNeverReadsIsLetGoAndTheOthersGetAll) {  // P8
   std::uint64_t expected = 1;
   std::string problem;
   while (expected <= events && problem.empty()) {
-    // Looked at as text: two hundred thousand are many to parse.
+    // Compared as text: parsing two hundred thousand lines would take too long.
     const auto line = other.line();
     if (!line) {
       problem = "the connection ended";
@@ -157,13 +158,15 @@ TEST_F(SlowReader, WhoSubscribesAndNeverReadsIsLetGoAndTheOthersGetAll) {  // P8
   }
   starting.join();
   EXPECT_EQ(problem, "") << "instead of position " << expected;
-  // Each open run takes about 1 KiB; what is queued for the deaf one must not come on top.
+  // Each open run takes about 1 KiB; the backlog of the subscriber that doesn't read must not add
+  // to it.
   EXPECT_LT(server_.resident_bytes(), before + 64 * memory_mib + events * 2048);
 
-  // The deaf one finds a beginning without gaps, then `lagged` with where to go on, or the end.
+  // The subscriber that didn't read finds a prefix without gaps, then `lagged` with the position to
+  // continue from, or the end of the connection.
   std::uint64_t next = 1;
   bool lagged = false;
-  while (const auto line = deaf.line(std::chrono::seconds(10))) {
+  while (const auto line = non_reader.line(std::chrono::seconds(10))) {
     if (line->find("\"method\":\"lagged\"") != std::string::npos) {
       EXPECT_NE(line->find("\"from\":" + std::to_string(next)), std::string::npos) << *line;
       lagged = true;
@@ -191,17 +194,17 @@ TEST_F(SlowReader, ASubscriberWhoIsFarBehindDoesntStallTheOthers) {
 
 TEST_F(SlowReader, SubscribersWhoAreGoneTakeNoPlace) {
   for (int number = 0; number < 1200; ++number) {
-    auto gone = connect();
-    ASSERT_TRUE(gone.call("events.subscribe", {{"types", {"ServerStopped"}}})) << number;
+    auto disconnected = connect();
+    ASSERT_TRUE(disconnected.call("events.subscribe", {{"types", {"ServerStopped"}}})) << number;
   }
   EXPECT_TRUE(status_becomes("subscriptions", 0));
 }
 
 TEST_F(SlowReader, AWorkerWhoIsGoneIsGivenNothing) {
   {
-    auto gone = connect();
-    ASSERT_TRUE(
-        gone.send(request_line(1, "station.claim", {{"worker", "gone"}, {"wait_ms", 60'000}})));
+    auto disconnected = connect();
+    ASSERT_TRUE(disconnected.send(
+        request_line(1, "station.claim", {{"worker", "gone"}, {"wait_ms", 60'000}})));
     ASSERT_TRUE(status_becomes("waiting_claims", 1));
   }
   start_runs(1, "for the living");
@@ -212,7 +215,7 @@ TEST_F(SlowReader, AWorkerWhoIsGoneIsGivenNothing) {
 }
 
 TEST_F(SlowReader, OneCommandIdWaitsOnceHoweverOftenItIsAsked) {
-  // The first claim still waits when the same command comes again on another connection.
+  // The first claim still waits when the same command arrives on another connection.
   auto first = connect();
   auto second = connect();
   const json::object params{{"worker", "w"}, {"wait_ms", 20'000}, {"command_id", "claim-1"}};

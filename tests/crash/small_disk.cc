@@ -20,7 +20,7 @@ std::string not_possible(const char* call) {
   return std::string(call) + ": " + std::generic_category().message(errno);
 }
 
-// Root may mount; anybody else may as the root of a user namespace, where there are such.
+// Root may mount; another user may as the root of a user namespace, if the system permits these.
 std::string enter_own_namespace() {
   const uid_t user = ::geteuid();
   const gid_t group = ::getegid();
@@ -32,7 +32,7 @@ std::string enter_own_namespace() {
     std::ofstream("/proc/self/uid_map") << "0 " << user << " 1";
     std::ofstream("/proc/self/gid_map") << "0 " << group << " 1";
   }
-  // What is mounted from here on is nobody else's business.
+  // Mounts made from here on are invisible to other processes.
   if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
     return not_possible("mount(MS_PRIVATE)");
   }

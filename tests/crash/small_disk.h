@@ -1,5 +1,5 @@
-// A disk of the test's own that can really be full: a small tmpfs, in a mount namespace that nobody
-// but this process and its children sees, and that is gone with them.
+// A disk that can really be full: a small tmpfs in a mount namespace that only this process and its
+// children see, and that disappears with them.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,16 @@ class SmallDisk {
   SmallDisk() = default;
   SmallDisk(const SmallDisk&) = delete;
   SmallDisk& operator=(const SmallDisk&) = delete;
-  // Unmounts it.
+  // Unmounts the disk.
   ~SmallDisk();
 
-  // Mounts it over `directory`, which exists. Gives why that isn't possible here, or "". From then
-  // on this process keeps its own view of what is mounted.
+  // Mounts the disk over `directory`, which must exist. Returns "", or the reason why it isn't
+  // possible here. From then on this process has its own mount namespace.
   std::string mount(const std::filesystem::path& directory, std::uint64_t bytes);
 
-  // Takes all the space that is left, to the last page; false if that can't be.
+  // Fills all remaining space, to the last page; returns false if that fails.
   [[nodiscard]] bool fill() const;
-  // Gives back what fill() took.
+  // Frees the space that fill() took.
   void make_space() const;
 
  private:

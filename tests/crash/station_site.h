@@ -1,5 +1,5 @@
-// A station of each executor that does the same work, and somebody who does an outside worker's:
-// for tests of what holds whoever executes a station.
+// A station for each executor that does the same work, and an external worker for the one without
+// an executor: for tests of what holds for every executor.
 #pragma once
 
 #include <algorithm>
@@ -31,8 +31,8 @@ inline const std::vector<std::string> every_executor = {
     "process", "builtin", "coderunner", "checks", "deep_work", "modal", "worker"};
 
 enum class Work {
-  until_let_go,  // begins, and ends with success after let_go()
-  flooding,      // says 300,000 bytes of no use, as far as it can, and ends with success
+  until_let_go,  // begins, and ends with success after release_held()
+  flooding,      // outputs 300,000 useless bytes if the executor has output, and ends with success
 };
 
 class StationSite {
@@ -46,14 +46,14 @@ class StationSite {
   }
   StationSite(const StationSite&) = delete;
   StationSite& operator=(const StationSite&) = delete;
-  // Whatever still runs here sees that nobody waits for it any more.
-  ~StationSite() { let_go(); }
+  // Ends work that still runs.
+  ~StationSite() { release_held(); }
 
   [[nodiscard]] bool is_worker() const { return executor_ == "worker"; }
   [[nodiscard]] bool is_remote() const { return executor_ == "modal"; }
   JobEndpoint& endpoint() { return endpoint_; }
 
-  // The params of run.start: one station, `more` in its tables.
+  // Returns the params of run.start for one station, with the members of `more` added to it.
   [[nodiscard]] boost::json::object run_of(Work work, const boost::json::object& more = {}) {
     boost::json::object station = station_of(script_of(work));
     station["cancel_grace"] = "200ms";
@@ -65,21 +65,24 @@ class StationSite {
     if (executor_ == "builtin") run["repository"] = repository().string();
     if (work == Work::flooding) {
       endpoint_.result(R"({"outcome":"succeeded","logs":")" + std::string(300'000, 'x') + "\"}");
-      let_go();
+      release_held();
     }
     return run;
   }
 
-  // How often the work was begun.
+  // Returns how often the work was begun.
   [[nodiscard]] std::size_t executions() {
-    // Not submissions(): an endpoint that takes the second request for the first one hides it.
+    // Not submissions(): an endpoint that treats the second request as a repetition of the first
+    // hides it.
     if (is_remote()) return static_cast<std::size_t>(endpoint_.requests("POST"));
     return lines_of(executions_file()).size();
   }
-  void let_go() {
-    endpoint_.let_go();
+  // Lets the work end.
+  void release_held() {
+    endpoint_.release_held();
     std::ofstream(directory_ / "go").put('\n');
   }
+  // Notes that an external worker began the work.
   void begin_here() const { std::ofstream(executions_file(), std::ios::app) << "begun\n"; }
   [[nodiscard]] bool may_end() const { return std::filesystem::exists(directory_ / "go"); }
 
@@ -88,7 +91,7 @@ class StationSite {
 
   [[nodiscard]] std::string script_of(Work work) const {
     const std::string place = "'" + directory_.string() + "'";
-    // To where nobody looks for a result.
+    // The output goes to stderr, where no result is expected.
     if (work == Work::flooding) return "yes 0123456789 | head -c 300000 >&2";
     return "echo begun >> " + place + "/executions\nwhile [ -d " + place + " ] && [ ! -e " + place +
            "/go ]; do sleep 0.02; done";
@@ -153,8 +156,8 @@ class StationSite {
   JobEndpoint endpoint_;
 };
 
-// Claims, works, completes, for ever; a word without an answer is said again under its id, to
-// whatever server there is by then.
+// Claims, works and completes until destroyed. A request without an answer is repeated with the
+// same command id, to whichever server then listens.
 class OutsideWorker {
  public:
   OutsideWorker(const StationSite& site, std::filesystem::path socket)
@@ -171,10 +174,10 @@ class OutsideWorker {
     std::set<std::uint64_t> begun;
     for (int turn = 1; !stopping_; ++turn) {
       const std::string id = std::to_string(turn);
-      const auto claimed = say("station.claim", {{"worker", "outside"},
-                                                 {"lease_ms", 60'000},
-                                                 {"wait_ms", 200},
-                                                 {"command_id", "claim-" + id}});
+      const auto claimed = call_until_answered("station.claim", {{"worker", "outside"},
+                                                                 {"lease_ms", 60'000},
+                                                                 {"wait_ms", 200},
+                                                                 {"command_id", "claim-" + id}});
       const boost::json::value* claim = claimed && claimed->contains("result")
                                             ? claimed->at("result").as_object().if_contains("claim")
                                             : nullptr;
@@ -182,17 +185,18 @@ class OutsideWorker {
       const auto& held = claim->get_object();
       if (begun.insert(number_of(held.at("token"))).second) site_.begin_here();
       while (!stopping_ && !site_.may_end()) pause();
-      say("station.complete", {{"run_id", held.at("run_id")},
-                               {"station", held.at("station")},
-                               {"token", held.at("token")},
-                               {"outcome", "succeeded"},
-                               {"summary", "done outside"},
-                               {"command_id", "complete-" + id}});
+      call_until_answered("station.complete", {{"run_id", held.at("run_id")},
+                                               {"station", held.at("station")},
+                                               {"token", held.at("token")},
+                                               {"outcome", "succeeded"},
+                                               {"summary", "done outside"},
+                                               {"command_id", "complete-" + id}});
     }
   }
 
-  // The answer, a result or an error; nullopt at the end of the test.
-  std::optional<boost::json::object> say(const char* method, const boost::json::object& params) {
+  // Returns the answer, a result or an error; nullopt at the end of the test.
+  std::optional<boost::json::object> call_until_answered(const char* method,
+                                                         const boost::json::object& params) {
     while (!stopping_) {
       if (auto answer = answer_of(socket_, method, params)) return answer;
       pause();

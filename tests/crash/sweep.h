@@ -1,5 +1,5 @@
-// A sweep: clients of a server that is killed again and again, their book, and the judge who holds
-// the log against it.
+// The parts of a kill sweep: clients of a server that is killed repeatedly, their record of what
+// they sent, and the oracle that checks the log against that record.
 #pragma once
 
 #include <atomic>
@@ -33,8 +33,8 @@ struct AnsweredCommand {
   boost::json::object answer;
 };
 
-// The client's own book: every command before it is sent, and its answer when it came. It lives in
-// the test, which isn't killed. Any thread.
+// The clients' record: every command before it is sent, and its answer when it arrived. It is part
+// of the test process, which isn't killed. Any thread.
 class SweepRecord {
  public:
   void sent(const std::string& command_id, const SentCommand& command) {
@@ -45,7 +45,7 @@ class SweepRecord {
     const std::lock_guard lock(mutex_);
     answered_.push_back({command_id, sent_.at(command_id), std::move(answer)});
   }
-  // A command that is sent again because its answer never came, or was this error.
+  // Counts a command that is sent again because it got no answer (`code` is empty) or this error.
   void repeated(const std::string& code) {
     const std::lock_guard lock(mutex_);
     ++repeated_[code];
@@ -57,7 +57,7 @@ class SweepRecord {
     if (place == sent_.end()) return std::nullopt;
     return place->second;
   }
-  // From the `from`-th on, in the order in which they came.
+  // Returns the answers from index `from` on, in order of arrival.
   [[nodiscard]] std::vector<AnsweredCommand> answers_from(std::size_t from) const {
     const std::lock_guard lock(mutex_);
     return {answered_.begin() + static_cast<std::ptrdiff_t>(from), answered_.end()};
@@ -72,7 +72,7 @@ class SweepRecord {
     for (const auto& [code, times] : repeated_) count += times;
     return count;
   }
-  // Because of this error; "" for no answer.
+  // Returns how many were repeated because of this error; "" means no answer.
   [[nodiscard]] std::size_t repeated_count(const std::string& code) const {
     const std::lock_guard lock(mutex_);
     const auto place = repeated_.find(code);
@@ -86,19 +86,19 @@ class SweepRecord {
   std::map<std::string, std::size_t> repeated_;
 };
 
-// One of many clients: starts runs, claims, beats, completes, fails, and repeats with the same
-// command id whatever wasn't answered.
+// One of many clients: starts runs, claims, sends heartbeats, completes, fails, and repeats every
+// command that wasn't answered with the same command id.
 class SweepWorker {
  public:
   struct Plan {
     std::filesystem::path socket;
     std::filesystem::path count_file;  // jobs append a line to it for each execution
-    std::size_t process_runs_max = 0;  // how many runs with jobs this worker starts
+    std::size_t process_runs_max = 0;  // number of runs with jobs that this worker starts
   };
 
   SweepWorker(std::size_t number, std::uint64_t seed, Plan plan, SweepRecord& record);
 
-  // Until `stop`, and until the command under way then is answered.
+  // Sends commands until `stop` is set and the command then in progress is answered.
   void run(const std::atomic<bool>& stop);
 
  private:
@@ -112,7 +112,7 @@ class SweepWorker {
   SentCommand start_run();
   SentCommand claim();
   SentCommand complete();
-  void take_answer(const boost::json::object& answer);
+  void apply_answer(const boost::json::object& answer);
 
   std::string name_;
   std::mt19937_64 random_;
@@ -120,7 +120,7 @@ class SweepWorker {
   SweepRecord& record_;
   std::optional<Connection> connection_;
   std::optional<Pending> pending_;
-  std::optional<boost::json::object> held_;  // the claim
+  std::optional<boost::json::object> held_;  // the current claim
   bool nothing_ready_ = true;
   std::size_t commands_ = 0;
   std::size_t runs_ = 0;
@@ -130,7 +130,7 @@ class SweepWorker {
 // The clients of a sweep, each on a thread of its own.
 class SweepWorkers {
  public:
-  // The first four start runs with jobs, as many as the plan says.
+  // Only the first four workers start runs with jobs, as many as the plan permits.
   SweepWorkers(std::size_t count, std::uint64_t seed, const SweepWorker::Plan& plan,
                SweepRecord& record) {
     for (std::size_t number = 0; number < count; ++number) {
@@ -141,7 +141,8 @@ class SweepWorkers {
       });
     }
   }
-  // Every command is answered when this returns, if a server is there.
+  // Stops the clients; when it returns every command is answered. Blocks for as long as no server
+  // answers.
   void finish() {
     stop_ = true;
     for (std::thread& each : threads_) {
@@ -155,21 +156,22 @@ class SweepWorkers {
   std::vector<std::thread> threads_;
 };
 
-// Judges a log, as `events.read` tells it, by the book: acknowledged ⊆ recovered ⊆ sent, and
-// nothing in it happened that must never happen.
+// Checks a log, read by `events.read`, against the record: acknowledged ⊆ recovered ⊆ sent. Also
+// checks invariants on the order of events.
 class SweepOracle {
  public:
   explicit SweepOracle(const SweepRecord& record) : record_(record) {}
 
-  // Takes every answer there is by now, reads the log on to its tail, and checks the one by the
-  // other. Fails the test with what is wrong. False if the connection was lost.
+  // Takes all answers recorded so far, reads the log on to its tail, and checks each against the
+  // other. Mismatches fail the test. Returns false if the connection was lost.
   bool check(Connection& connection);
 
   [[nodiscard]] std::uint64_t position() const { return position_; }
   [[nodiscard]] std::size_t answers_checked() const { return answers_checked_; }
-  // Jobs by their id, from StationSubmitIntended.
+  // Returns the ids of all jobs, from StationSubmitIntended.
   [[nodiscard]] const std::set<std::string>& jobs() const { return jobs_; }
   [[nodiscard]] std::size_t runs_succeeded() const { return runs_succeeded_; }
+  // Returns how often the server was started.
   [[nodiscard]] std::size_t lives() const { return lives_; }
 
  private:
@@ -180,13 +182,13 @@ class SweepOracle {
     boost::json::object data;
   };
   struct RunState {
-    std::uint64_t token = 0;  // of the attempt under way
+    std::uint64_t token = 0;  // of the attempt in progress; 0: none
     std::set<std::string> succeeded;
     bool ended = false;
   };
 
-  void take_event(const boost::json::object& json);
-  void take_run_event(const Event& event, std::uint64_t cause);
+  void apply_event(const boost::json::object& json);
+  void apply_run_event(const Event& event, std::uint64_t cause);
   void check_answer(const AnsweredCommand& answered) const;
   void check_completion(const AnsweredCommand& answered, const std::vector<Event>& events) const;
   static void check_claim(const boost::json::value& claim, const std::vector<Event>& events,

@@ -25,7 +25,7 @@ bool ends_attempt(const std::string& type) {
          type == "StationTimedOut" || type == "StationDeferred" || type == "StationCanceled";
 }
 
-// What a worker may be told whose lease ran out, or whose run somebody else brought to its end.
+// Returns whether a worker may get this error: its lease expired, or another client ended the run.
 bool is_expected_refusal(const std::string& code) {
   return code == "STALE_TOKEN" || code == "RUN_TERMINAL" || code == "STATION_ALREADY_SUCCEEDED";
 }
@@ -33,14 +33,14 @@ bool is_expected_refusal(const std::string& code) {
 }  // namespace
 
 bool SweepOracle::check(Connection& connection) {
-  // Answers first: the log that is read afterwards must hold all that they tell.
+  // Answers first: the log that is read after them must have their effects.
   const auto answers = record_.answers_from(answers_checked_);
   for (bool more = true; more;) {
     const auto answer = connection.call("events.read", {{"from", position_ + 1}, {"limit", 1000}});
     if (!answer) return false;
     const json::object page = result_of(answer);
     if (page.empty()) return false;
-    for (const json::value& event : page.at("events").as_array()) take_event(event.as_object());
+    for (const json::value& event : page.at("events").as_array()) apply_event(event.as_object());
     EXPECT_EQ(number_in(page, "next_from"), position_ + 1);
     more = page.at("more").as_bool();
   }
@@ -49,7 +49,7 @@ bool SweepOracle::check(Connection& connection) {
   return true;
 }
 
-void SweepOracle::take_event(const json::object& json) {
+void SweepOracle::apply_event(const json::object& json) {
   Event event{number_in(json, "position"), text_of(json, "type"), {}, json.at("data").as_object()};
   EXPECT_EQ(event.position, position_ + 1) << "a hole";
   position_ = event.position;
@@ -57,7 +57,7 @@ void SweepOracle::take_event(const json::object& json) {
   const std::string stream = text_of(json, "stream");
   if (stream.starts_with("run/")) {
     event.run_id = stream.substr(4);
-    take_run_event(event, number_in(json, "cause"));
+    apply_run_event(event, number_in(json, "cause"));
   }
   const std::string command_id = text_of(json, "command_id");
   if (command_id.empty()) return;
@@ -68,7 +68,7 @@ void SweepOracle::take_event(const json::object& json) {
   events.push_back(std::move(event));
 }
 
-void SweepOracle::take_run_event(const Event& event, std::uint64_t cause) {
+void SweepOracle::apply_run_event(const Event& event, std::uint64_t cause) {
   RunState& run = runs_[event.run_id];
   const std::string station = text_of(event.data, "station");
   const std::string where = event.type + " at " + std::to_string(event.position);
@@ -148,7 +148,7 @@ void SweepOracle::check_completion(const AnsweredCommand& answered,
   if (claim != nullptr && claim->is_object()) check_claim(*claim, events, about);
 }
 
-// The token is the position of the grant, and the grant is this one.
+// The claim's token must be the position of the StationClaimed event, and the rest must match it.
 void SweepOracle::check_claim(const json::value& claim, const std::vector<Event>& events,
                               const std::string& about) {
   const auto grant = std::find_if(events.begin(), events.end(), [](const Event& event) {

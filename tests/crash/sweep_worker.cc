@@ -64,14 +64,14 @@ void SweepWorker::run(const std::atomic<bool>& stop) {
       continue;
     }
     record_.answered(pending_->command_id, *answer);
-    take_answer(*answer);
+    apply_answer(*answer);
     pending_.reset();
   }
 }
 
 SentCommand SweepWorker::next_command() {
   if (held_) return complete();
-  // Rather than to pile up runs, work off what is ready.
+  // Prefers ready stations to new runs, so that runs don't accumulate.
   if (nothing_ready_ || chance(5)) return start_run();
   return claim();
 }
@@ -103,7 +103,7 @@ SentCommand SweepWorker::complete() {
   json::object params;
   for (const char* field : {"run_id", "station", "token"}) params[field] = held_->at(field);
   if (held_->at("lease_ms").to_number<std::int64_t>() < 1000 && chance(50)) {
-    held_.reset();  // abandoned: its lease runs out
+    held_.reset();  // abandoned: its lease expires
     return claim();
   }
   if (chance(10)) return {"station.heartbeat", std::move(params)};
@@ -119,7 +119,7 @@ SentCommand SweepWorker::complete() {
   return {"station.complete", std::move(params)};
 }
 
-void SweepWorker::take_answer(const json::object& answer) {
+void SweepWorker::apply_answer(const json::object& answer) {
   const std::string& method = pending_->command.method;
   if (method == "station.heartbeat") {
     if (!error_code_of(answer).empty()) held_.reset();

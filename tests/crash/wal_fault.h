@@ -1,4 +1,5 @@
-// A server to whom something happens at the n-th system call of a kind on a write-ahead log of its.
+// Starts a server with a fault injected at the n-th system call of a kind on one of its write-ahead
+// logs.
 #pragma once
 
 #include <filesystem>
@@ -9,7 +10,8 @@
 
 namespace signalbox::test {
 
-// RocksDB numbers its files the same way in every new directory. "" if no server starts.
+// Returns the name of the first write-ahead log; "" if no server starts. RocksDB numbers files the
+// same way in every new directory.
 inline std::string first_wal_name() {
   static const std::string name = [] {
     const TemporaryDirectory scratch;
@@ -23,13 +25,14 @@ inline std::string first_wal_name() {
   return name;
 }
 
-// The first write-ahead log of one of its databases: "log", "projections/read_models".
+// Returns the first write-ahead log of a database: "log" or "projections/read_models".
 inline std::filesystem::path first_wal(const ServerProcess& server, const char* database = "log") {
   return server.data() / database / first_wal_name();
 }
 
-// `what` is done to the n-th `call` on the file `wal`: "error=EIO", "signal=KILL", … With `more`
-// options of strace it is said there what is traced. As ServerProcess::launch_traced.
+// Starts the server so that `what` ("error=EIO", "signal=KILL", …) is injected at the calls `when`
+// (as in strace's inject expression) of `call` on the file `wal`. If `more` strace options are
+// given, they must include what to trace. Result as of ServerProcess::launch_traced().
 inline bool launch_with_wal_fault(ServerProcess& server, const std::filesystem::path& wal,
                                   const std::string& call, const std::string& what,
                                   const std::string& when,

@@ -1,4 +1,5 @@
-// Access tokens and refusals: what may be issued, what ends, what is worth an event.
+// Access tokens and denied requests: which tokens may be issued, when they end, and which denials
+// are recorded.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -123,7 +124,7 @@ TEST_F(AccessTest, TheTableIsWhatEvolveDoes) {
   EXPECT_EQ(rows, access_token_transitions.size());
 }
 
-// What is of no use any more makes room; what is in use is never forgotten.
+// Revoked and expired tokens are dropped to make room; usable ones never are.
 TEST_F(AccessTest, TokensAreBounded) {
   for (std::size_t number = 0; number < limits::access_tokens_max; ++number) {
     IssueAccessToken command{"t" + std::to_string(number), Role::viewer, {}, {}, {}};
@@ -159,7 +160,7 @@ TEST_F(AccessTest, ARefusalIsOneEventAStreakAndMinute) {
   then({denied("ann", "run.start")});
 }
 
-// A wall clock that was set back must not silence refusals until it has caught up.
+// A wall clock that was set back must not suppress denials until it has caught up.
 TEST_F(AccessTest, ATimeInTheFutureIsNoStreak) {
   when(note("ann"));
   pass_ms(-3'600'000);

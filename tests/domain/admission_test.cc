@@ -1,4 +1,4 @@
-// Admission: what the limits say about who is started next, and why the others wait.
+// Admission: which card the limits let start next, and why the others wait.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -22,7 +22,7 @@ class AdmissionTest : public GivenWhenThen {
     given({CardEvent{CardSubmitted{to, "card", "", key, priority}}});
     return card;
   }
-  // Starts what is next; nil: nothing is.
+  // Starts the next card and returns its id, or nil if no card may start.
   CardId start() {
     const Card* next = next_to_start(world);
     if (next == nullptr) return {};
@@ -114,7 +114,7 @@ TEST_F(AdmissionTest, NothingWhereThePolicyDoesntProcessTheBacklog) {  // H3
   EXPECT_EQ(wait_of(waits).reason, CardWaitReason::policy);
 }
 
-// The search that looks at what stands in the way finds what a look at every card finds.
+// The search over the board's indexes finds the same card as a scan of all cards.
 RC_GTEST_PROP(AdmissionProperty, TheIndexFindsTheSameAsALookAtAll, ()) {
   World world;
   const std::vector<std::string> names = {"a", "b", "c"};

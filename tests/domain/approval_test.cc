@@ -1,4 +1,4 @@
-// A run waits for a person: at a station that is a decision, and when its budget is used up.
+// A run waits for a person: at an approval station, and when its budget is used up.
 #include <gtest/gtest.h>
 
 #include "tests/domain/given_when_then.h"
@@ -123,7 +123,7 @@ TEST_F(DecisionTest, IsRefusedWhereNoneIsAsked) {
   then_rejected(ErrorCode::NOT_WAITING_FOR_APPROVAL);
 }
 
-// Whoever looked before another had decided would decide about what nobody has seen.
+// A decision based on a view from before another decision must not apply to the next approval.
 TEST_F(DecisionTest, IsAboutTheStationThatItNames) {
   given({started({"p", {approval_station("one"), approval_station("two")}}), held("one")});
   ResumeRun seen_one = decision(Decision::approve);

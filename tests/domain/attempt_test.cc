@@ -1,5 +1,5 @@
-// Words about the attempt under way: heartbeat, external ref, defer, complete; and whose are
-// refused.
+// Commands about the attempt under way: heartbeat, external ref, defer, complete; and from whom
+// they are refused.
 #include <gtest/gtest.h>
 
 #include "domain/limits.h"
@@ -33,10 +33,10 @@ TEST_F(AttemptTest, StationsSucceedInOrderAndThenTheRun) {  // S3, S4
   EXPECT_EQ(world.ended_runs.find(run)->status, RunStatus::succeeded);
 }
 
-// Every word about a station passes the same guards, from the run to the token.
+// Every command about a station passes the same guards, from the run to the token.
 TEST_F(AttemptTest, GuardsAreAskedInTheirOrder) {  // S3
   given({started(pipeline), claimed("a"), succeeded("a")});
-  const std::vector<std::function<Command(RunId, std::string, Token)>> words = {
+  const std::vector<std::function<Command(RunId, std::string, Token)>> makers = {
       [](RunId id, std::string station, Token token) {
         return HeartbeatStation{id, std::move(station), token, {}, {}};
       },
@@ -51,33 +51,33 @@ TEST_F(AttemptTest, GuardsAreAskedInTheirOrder) {  // S3
         command.run_id = id;
         return command;
       }};
-  for (const auto& word : words) {
-    when(word(uuid_of(9), "nowhere", 99));
+  for (const auto& make_command : makers) {
+    when(make_command(uuid_of(9), "nowhere", 99));
     then_rejected(ErrorCode::RUN_NOT_FOUND);
-    when(word(run, "nowhere", 99));
+    when(make_command(run, "nowhere", 99));
     then_rejected(ErrorCode::STATION_NOT_FOUND);
-    when(word(run, "a", 2));
+    when(make_command(run, "a", 2));
     then_rejected(ErrorCode::STATION_ALREADY_SUCCEEDED);
-    when(word(run, "c", 99));
+    when(make_command(run, "c", 99));
     then_rejected(ErrorCode::STATION_ORDER);
-    when(word(run, "b", 99));
+    when(make_command(run, "b", 99));
     then_rejected(ErrorCode::STATION_NOT_CLAIMED);
   }
   given({claimed("b")});
-  for (const auto& word : words) {
-    when(word(run, "b", 2));
+  for (const auto& make_command : makers) {
+    when(make_command(run, "b", 2));
     then_rejected(ErrorCode::STALE_TOKEN);
-    when(word(run, "b", 5));
+    when(make_command(run, "b", 5));
     then_rejected(ErrorCode::STALE_TOKEN);
   }
   given({StationEvent{StationDeferred{"b", 1, WaitReason::deferred, 5, ""}}});
-  for (const auto& word : words) {
-    when(word(run, "b", 4));  // it was right until a moment ago
+  for (const auto& make_command : makers) {
+    when(make_command(run, "b", 4));  // the token was current until the station was deferred
     then_rejected(ErrorCode::STALE_TOKEN);
   }
   given({StationEvent{StationCanceled{"b"}}, RunEvent{RunCanceled{}}});
-  for (const auto& word : words) {
-    when(word(run, "b", 4));
+  for (const auto& make_command : makers) {
+    when(make_command(run, "b", 4));
     then_rejected(ErrorCode::RUN_TERMINAL);
   }
 }

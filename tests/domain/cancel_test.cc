@@ -1,4 +1,4 @@
-// Canceling a run, wherever it stands.
+// Canceling a run in each of its states.
 #include <gtest/gtest.h>
 
 #include "domain/limits.h"
@@ -48,7 +48,7 @@ TEST_F(CancelTest, OfAJobWaitsUntilTheJobIsGone) {  // S11
   then({RunEvent{RunCancelRequested{"enough"}}});
   when(CancelRun{run, "again"});
   then_nothing();
-  when(ConfirmCancel{run, 99, {}});  // another attempt's
+  when(ConfirmCancel{run, 99, {}});  // the token of another attempt
   then_nothing();
   when(ConfirmCancel{run, 2, {}});
   then({StationEvent{CancelConfirmed{"p", "job-1"}}, StationEvent{StationCanceled{"p"}},
@@ -83,8 +83,8 @@ TEST_F(CancelTest, AJobThatEndsMeanwhileEndsAsCanceled) {
   }
 }
 
-// The job knows its token. What becomes of it is for its executor to say, and its end can't be put
-// off.
+// The job knows its token, but only its executor may report its result, and the job can't defer its
+// cancellation.
 TEST_F(CancelTest, AJobCannotSpeakForItsStation) {
   given({started(process), dispatched("p"), intended("p", "job-1")});
   when(end_of("p", 2));

@@ -1,5 +1,5 @@
-// Cards: from the backlog to merged, blocked or failed, as their runs go; what is decided about
-// them by hand.
+// Cards: how their runs take them from the backlog to merged, blocked or failed, and what people
+// decide about them.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -42,7 +42,7 @@ class CardTest : public GivenWhenThen {
     command.run.pipeline_digest = digest_of(8);
     return command;
   }
-  // The run's next station, by a worker, with this end.
+  // A worker claims the run's next station and ends it with this outcome.
   void work(const std::string& station, Outcome outcome, ErrorClass error_class = {},
             const std::string& commit = "") {
     when(claim_by("ann", {station}));
@@ -112,7 +112,7 @@ TEST_F(CardTest, WhatBecomesOfAWorktreeIsAnEvent) {  // H6
   then({ProjectEvent{WorktreeLeft{run, note.path, note.reason}}});
 }
 
-// A station that says for itself how long it may take keeps that.
+// A station with a timeout of its own keeps it.
 TEST_F(CardTest, ItsAgentsHaveTheTimeThatThePolicyGives) {  // H7
   Project site = *world.find_project(project);
   site.pipeline.stations.resize(3);
@@ -191,7 +191,7 @@ class VerifiedCardTest : public CardTest {
     work("verify", Outcome::succeeded, {}, "c0ffee");
     run = uuid_of(9);
   }
-  // The merge's stations are the service's own: they are dispatched.
+  // The service executes the stations of the merge, so they are dispatched.
   void finish_merge(Outcome outcome, const std::string& code = "",
                     ErrorClass error_class = ErrorClass::terminal) {
     for (const char* station : {"merge", "push"}) {

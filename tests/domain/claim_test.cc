@@ -1,4 +1,4 @@
-// Claims: which station is given, to whom, with which lease and token.
+// Claims: which station a claim gets, with which lease and token.
 #include <gtest/gtest.h>
 
 #include "domain/limits.h"
@@ -66,7 +66,7 @@ TEST_F(ClaimTest, ByRun) {
   when(claim);
   EXPECT_EQ(given_to(), uuid_of(2));
   when(claim);
-  then_nothing();  // it is held
+  then_nothing();  // the station is claimed already
 }
 
 TEST_F(ClaimTest, ByRunGuardsAreAskedInTheirOrder) {  // S3
@@ -124,13 +124,14 @@ TEST_F(ClaimTest, WhatTheServiceExecutesIsNotGivenToWorkers) {
   then_nothing();
   when(DispatchStation{run, uuid_of(0x77)});
   const std::string job_id = to_string(run) + "-p-1";
-  then({dispatched("p"), intended("p", job_id)});  // the intent with the claim, in one commit
+  then({dispatched("p"), intended("p", job_id)});  // claim and intent are one commit
   EXPECT_EQ(the_run().attempt->job_id, job_id);
   when(DispatchStation{run, uuid_of(0x78)});
   then_nothing();
 }
 
-// A ref that is known before the job exists is in the commit of the intent: no kill comes between.
+// An external ref that is known before the job exists is in the commit of the intent, so that no
+// crash separates them.
 TEST_F(ClaimTest, AKnownRefIsSetWithTheIntent) {
   given_run(1, {"p", {process_station("p")}});
   when(DispatchStation{run, uuid_of(0x77), "claude:session"});

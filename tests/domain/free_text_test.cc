@@ -1,4 +1,4 @@
-// Which texts of events can be erased.
+// Finding and erasing the free texts of events.
 #include "domain/free_text.h"
 
 #include <gtest/gtest.h>

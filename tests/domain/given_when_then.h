@@ -1,5 +1,5 @@
-// The domain's tests in three steps: given these events, when this command, then those events or
-// that rejection. Every step folds what was decided and checks the invariants.
+// The fixture of the domain's tests, in three steps: given these events, when this command, then
+// those events or that rejection. given() and when() evolve the world and check the invariants.
 #pragma once
 
 #include <optional>
@@ -45,7 +45,7 @@ inline ClaimStation claim_by(std::string worker, std::vector<std::string> statio
   return command;
 }
 
-// Events as they lie in a log, short to write.
+// Short constructors of events as they are in a log.
 inline Event started(PipelineDefinition pipeline, std::string idempotency_key = "") {
   RunStarted event;
   event.goal = "goal";
@@ -77,26 +77,30 @@ class GivenWhenThen : public ::testing::Test {
   GivenWhenThen();
   ~GivenWhenThen() override;
 
-  // Each event gets the next position, so the first has 1 and a claim's token is its place.
+  // Applies the events to the world. Each gets the next position: the first has 1, and a claim's
+  // token is its index in the list from 1.
   void given(const std::vector<Event>& past);
+  // Decides the command and applies the events, or keeps the rejection.
   void when(const Command& command, const std::string& command_id = "");
+  // Expect the result of the latest when(): these events, no events, events with these names, or a
+  // rejection with this code.
   void then(const std::vector<Event>& expected);
   void then_nothing() { then({}); }
   void then_names(const std::vector<std::string>& expected);
   void then_rejected(ErrorCode code);
 
-  // What a worker says at the end of an attempt of the run.
+  // Returns the command with which a worker completes an attempt of the run.
   [[nodiscard]] CompleteStation end_of(std::string station, Token token,
                                        Outcome outcome = Outcome::succeeded) const;
   [[nodiscard]] const signalbox::Run& the_run() const { return *world.find_run(run); }
 
   World world;
-  RunId run = uuid_of(1);        // the run that given() speaks of
-  std::string project = "site";  // likewise the project, and the card
-  CardId card = uuid_of(0xca);
+  RunId run = uuid_of(1);        // stream of the run events in given()
+  std::string project = "site";  // stream of its project events
+  CardId card = uuid_of(0xca);   // stream of its card events
   Now now{1'000'000'000};
-  NewEvents events;
-  std::optional<Rejection> rejection;
+  NewEvents events;                    // decided by the latest when()
+  std::optional<Rejection> rejection;  // of the latest when()
 
  private:
   [[nodiscard]] Stream stream_of(const Event& event) const;

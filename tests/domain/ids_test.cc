@@ -1,4 +1,4 @@
-// Ids and digests as text, and streams by name.
+// The text forms of ids and digests, and the names of streams.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 

@@ -1,4 +1,5 @@
-// Locks: who gets one, who keeps it, who is refused, and what is lost with it.
+// Locks: which owner is granted or refused a lock, how it is renewed and released, and what is lost
+// with it.
 #include <gtest/gtest.h>
 
 #include "tests/domain/given_when_then.h"
@@ -57,7 +58,8 @@ TEST_F(LockTest, AHeldLockIsRefusedWithItsHolder) {  // L2
   EXPECT_EQ(rejection->next_commands, (std::vector<std::string>{"signalbox lock get deploy"}));
 }
 
-// Two processes of one name: the second would take the first one's hold for its own.
+// Two processes with the same owner name: without `extend` the second must not believe that it
+// holds the first one's lock.
 TEST_F(LockTest, TheSameNameIsRefusedWhereItsHoldIsNotToBeExtended) {  // L2
   given({acquired("ann")});
   AcquireLock command = acquire("ann");
@@ -130,7 +132,7 @@ TEST_F(LockTest, AFailedRefreshIsNotedOnceForEachStreakOfAnOwner) {  // L5
   then_nothing();
   when(NoteRefreshFailure{"deploy", 2, "eve"});  // another owner's streak
   then_names({"LockRefreshFailed"});
-  // The streak goes on over the next holders, and ends when its owner holds the lock again.
+  // The streak continues under the next holders, and ends when its owner holds the lock again.
   when(ReleaseLock{"deploy", 3, {}});
   when(NoteRefreshFailure{"deploy", 1, "ann"});
   then_nothing();

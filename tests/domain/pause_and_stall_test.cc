@@ -1,5 +1,5 @@
-// A paused run starts nothing and never times out; an attempt that doesn't get on is dealt with
-// step by step.
+// A paused run starts nothing and never times out; the stall actions are taken in order on an
+// attempt without progress.
 #include <gtest/gtest.h>
 
 #include "tests/domain/given_when_then.h"
@@ -74,7 +74,7 @@ TEST_F(WatchdogTest, CountsFromTheLaterOfStartAndProgress) {  // W2
   when(HeartbeatStation{run, "a", 2, {}, "10 %"});
   when(TimeOutStation{run, 2, 2, 10'000});
   then_nothing();                                   // the timer was set before the progress
-  when(HeartbeatStation{run, "a", 2, {}, "10 %"});  // no progress
+  when(HeartbeatStation{run, "a", 2, {}, "10 %"});  // unchanged digest: no progress
   when(TimeOutStation{run, 2, 3, 10'000});
   ASSERT_FALSE(events.empty());
   const auto* timed_out = event_as<WatchdogTimedOut>(events[0].event);

@@ -1,4 +1,4 @@
-// What a pipeline's definition may say, and the backoff that it asks for.
+// The validation of pipeline definitions, prompt templates, and the backoff of a retry policy.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -44,7 +44,7 @@ TEST(PipelineTest, EachFaultIsRefusedWithItsStationAndField) {
       {"name", station([](StationDefinition& s) { s.name = ""; })},
       {"name", station([](StationDefinition& s) { s.name = "../escape"; })},
       {"name", station([](StationDefinition& s) { s.name = std::string(65, 'a'); })},
-      {"name", station([](StationDefinition& s) { s.name = "a"; })},  // there is one already
+      {"name", station([](StationDefinition& s) { s.name = "a"; })},  // a duplicate
       {"command", station([](StationDefinition& s) { s.executor = ExecutorKind::process; })},
       {"command", station([](StationDefinition& s) { s.command = {"true"}; })},
       {"executor", station([](StationDefinition& s) { s.executor = ExecutorKind::builtin; })},

@@ -1,4 +1,4 @@
-// What the tests of deep work share: a run whose station has a plan, and the words about it.
+// The fixture of the tests of deep work: a run whose station has a plan, and the commands about it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -50,16 +50,18 @@ inline Event step_completed(std::string id, std::uint32_t attempt = 1) {
 
 class PlanTest : public GivenWhenThen {
  protected:
-  // The station's attempt has token 2, and the next event is number 4.
+  // Starts a run at a deep_work station. The station's attempt has token 2; the next event gets
+  // position 4.
   void begun(DeepWorkDefinition work) {
     given(
         {started(deep_pipeline(std::move(work))), dispatched("implement"), intended("implement")});
   }
-  // The next event is number 6.
+  // Starts the same run with a plan of these steps. The next event gets position 6.
   void begun_with(DeepWorkDefinition work, std::vector<StepDefinition> steps) {
     begun(std::move(work));
     given({explored(), planned(std::move(steps))});
   }
+  // The NextStep of the station's own worker, and of an outside worker.
   [[nodiscard]] NextStep own() const { return {"deep_work", run, 2, {}, {}}; }
   [[nodiscard]] NextStep outside() const { return {"ann", {}, {}, {}, {}}; }
   [[nodiscard]] FailStep failing(const std::string& id, Token token) const {
@@ -71,7 +73,8 @@ class PlanTest : public GivenWhenThen {
   [[nodiscard]] StepStatus status_of(const std::string& id) const {
     return the_run().plan->find(id)->status;
   }
-  [[nodiscard]] std::vector<std::string> ids_told() const {
+  // Returns the step ids in the details of the rejection.
+  [[nodiscard]] std::vector<std::string> rejected_ids() const {
     for (const Detail& detail : rejection->details) {
       if (detail.key == "step_ids") return std::get<std::vector<std::string>>(detail.value);
     }

@@ -1,5 +1,5 @@
-// Random histories of deep work: whatever is asked in whatever order, the invariants hold after
-// each command, what is completed stays completed, and no strategy is left out.
+// Random histories of deep work: for any commands in any order, the invariants hold after each
+// command, and completed steps stay completed.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -16,7 +16,7 @@
 namespace signalbox {
 namespace {
 
-using Move = std::tuple<std::uint8_t, std::uint8_t>;  // kind of command, and what it leaves open
+using Move = std::tuple<std::uint8_t, std::uint8_t>;  // kind of command, choice of its fields
 
 class PlanHistory {
  public:
@@ -35,7 +35,7 @@ class PlanHistory {
     add({Stream::run(run_), {}, 0, RunEvent{started}});
   }
 
-  void take(const Move& move) {
+  void execute(const Move& move) {
     const auto [kind, choice] = move;
     now_.wall_ns += 1'000'000;
     const auto events = decide(world, command_of(kind, choice), now_);
@@ -60,7 +60,7 @@ class PlanHistory {
     record.event = event.event;
     evolve(world, record);
     if (const auto* done = event_as<StepCompleted>(event.event)) {
-      RC_ASSERT(completed_.insert(done->step).second);  // once
+      RC_ASSERT(completed_.insert(done->step).second);  // never completed twice
     }
     if (const auto* begun = event_as<StepAttemptStarted>(event.event)) {
       RC_ASSERT(!completed_.contains(begun->step));
@@ -134,7 +134,7 @@ class PlanHistory {
     }
   }
 
-  // Steps with names never used before, each depending on some of those before it.
+  // Returns a plan of steps with fresh ids, each of which may depend on the previous one.
   SetPlan plan(Token token, std::uint8_t choice) {
     SetPlan set{run_, "work", token, {}};
     const int first = plans_ * 10;
@@ -161,9 +161,9 @@ RC_GTEST_PROP(PlanHistoryTest, InvariantsHoldAndNothingCompletedIsLost, (bool by
       5, rc::gen::container<std::vector<Move>>(rc::gen::tuple(
              rc::gen::inRange<std::uint8_t>(0, 16), rc::gen::inRange<std::uint8_t>(0, 255))));
   PlanHistory history(by_command);
-  // So that most histories come to the steps.
-  for (const int kind : {0, 1, 2}) history.take({static_cast<std::uint8_t>(kind), 7});
-  for (const Move& move : moves) history.take(move);
+  // These moves come first so that most histories reach the steps.
+  for (const int kind : {0, 1, 2}) history.execute({static_cast<std::uint8_t>(kind), 7});
+  for (const Move& move : moves) history.execute(move);
   RC_TAG(history.steps_completed() > 0 ? "completed steps" : "none");
 }
 

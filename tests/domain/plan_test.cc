@@ -1,4 +1,4 @@
-// Plans: the exploration before them, what a valid one is, and what outlasts the attempts of the
+// Plans: the exploration before them, their validation, and what outlasts the attempts of the
 // station. D2, D3, D6, D7.
 #include "tests/domain/plan_fixture.h"
 
@@ -37,17 +37,17 @@ TEST_F(PlanTest, AnInvalidPlanIsRefusedWithTheOffendingIds) {  // D3
   then_rejected(ErrorCode::PLAN_INVALID);
   when(plan_of({proposed("a"), proposed("b", {"x", "a", "y"})}));
   then_rejected(ErrorCode::PLAN_INVALID);
-  EXPECT_EQ(ids_told(), (std::vector<std::string>{"x", "y"}));
+  EXPECT_EQ(rejected_ids(), (std::vector<std::string>{"x", "y"}));
   when(plan_of({proposed("a"), proposed("b"), proposed("a")}));
   then_rejected(ErrorCode::PLAN_INVALID);
-  EXPECT_EQ(ids_told(), std::vector<std::string>{"a"});
+  EXPECT_EQ(rejected_ids(), std::vector<std::string>{"a"});
   when(plan_of({proposed("free"), proposed("tail", {"a"}), proposed("a", {"c"}),
                 proposed("b", {"a"}), proposed("c", {"free", "b"})}));
   then_rejected(ErrorCode::PLAN_INVALID);
-  EXPECT_EQ(ids_told(), (std::vector<std::string>{"a", "c", "b"})) << "the cycle, nothing else";
+  EXPECT_EQ(rejected_ids(), (std::vector<std::string>{"a", "c", "b"})) << "the cycle, nothing else";
   when(plan_of({proposed("a", {"a"})}));
   then_rejected(ErrorCode::PLAN_INVALID);
-  EXPECT_EQ(ids_told(), std::vector<std::string>{"a"});
+  EXPECT_EQ(rejected_ids(), std::vector<std::string>{"a"});
   when(plan_of({proposed("../a")}));
   then_rejected(ErrorCode::PLAN_INVALID);
   EXPECT_EQ(rejection->next_commands,

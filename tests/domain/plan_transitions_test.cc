@@ -1,4 +1,5 @@
-// The transition tables of plans and steps, written a second time, and that nothing else happens.
+// The transition tables of plans and steps, written a second time, and that evolve() aborts on
+// every other pair.
 #include <array>
 #include <map>
 
@@ -30,7 +31,7 @@ std::vector<Event> plan_events() {
 }
 static_assert(std::variant_size_v<PlanEvents> == 13, "plan_events() has one of each");
 
-// Written a second time on purpose: a change of a table is a change of the contract.
+// The expected table is written a second time on purpose: a change of a table changes the contract.
 TEST(PlanTransitions, TheTablesSayWhatIsMeant) {
   using enum StepStatus;
   const std::map<std::pair<StepStatus, std::string>, StepStatus> meant = {

@@ -1,5 +1,6 @@
-// Random histories: a list of steps, each a few small numbers, becomes commands that make sense
-// often enough in the world as it is. Small numbers, so that a failing history shrinks.
+// Random histories: a list of steps, each a few small numbers, becomes commands that are often
+// enough valid in the present world. The numbers are small so that RapidCheck can shrink a failing
+// history.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +19,9 @@
 namespace signalbox {
 
 struct Step {
-  std::uint8_t kind = 0;    // of command
-  std::uint8_t which = 0;   // run, counted from the newest
-  std::uint8_t choice = 0;  // of what the command leaves open
+  std::uint8_t kind = 0;    // selects the command
+  std::uint8_t which = 0;   // selects the run, from the newest, or a name
+  std::uint8_t choice = 0;  // selects the command's other fields
 
   friend std::ostream& operator<<(std::ostream& out, const Step& step) {
     return out << '{' << int{step.kind} << ',' << int{step.which} << ',' << int{step.choice} << '}';
@@ -51,14 +52,14 @@ inline std::vector<PipelineDefinition> random_history_pipelines() {
       default_pipeline()};
 }
 
-// Takes steps and keeps what they led to.
+// Executes steps and keeps the world and the records that they led to.
 class RandomHistory {
  public:
   World world;
   std::vector<Record> records;
   std::vector<RunId> started;  // oldest first
 
-  // True if the command was accepted and led to events.
+  // Executes a step. Returns whether the command was accepted and led to events.
   bool take(const Step& step) {
     now_.wall_ns += 1'000'000 * (1 + step.choice % 7);
     const Command command = command_of(step);
@@ -88,7 +89,7 @@ class RandomHistory {
     if (started.empty()) return {};
     return started[started.size() - 1 - step.which % started.size()];
   }
-  // The station under way and its token; now and then another one.
+  // Returns the current station and its token, sometimes another station or token.
   [[nodiscard]] std::pair<std::string, Token> held(const Step& step) const {
     const Run* run = world.find_run(run_of(step));
     if (run == nullptr) return {"a", 1};
@@ -176,7 +177,7 @@ class RandomHistory {
     }
   }
 
-  // Of a run that failed, more often than not.
+  // Returns the retry of a run, which has usually failed.
   [[nodiscard]] RetryRun retry(const Step& step) const {
     RetryRun command;
     command.run_id = run_of(step);
@@ -208,7 +209,7 @@ class RandomHistory {
 
   static std::string key_of(const Step& step) { return "key-" + std::to_string(step.which % 3); }
   static std::string loop_of(const Step& step) { return "loop-" + std::to_string(step.which % 3); }
-  // That of the holder; now and then another one.
+  // Returns the holder's token, sometimes another one.
   [[nodiscard]] Token token_of_lock(const Step& step) const {
     const Lock* lock = world.find_lock(key_of(step));
     return lock == nullptr ? 1 : lock->token - (step.choice % 7 == 6 ? 1 : 0);
@@ -364,7 +365,8 @@ struct Arbitrary<signalbox::Step> {
 
 namespace signalbox {
 
-// Long enough to get somewhere: RapidCheck's own sizes stop at 100 steps.
+// Returns a generator of histories that are long enough to reach many states: RapidCheck's own
+// sizes stop at 100 steps.
 inline rc::Gen<std::vector<Step>> random_steps(double scale = 4.0) {
   return rc::gen::scale(scale, rc::gen::arbitrary<std::vector<Step>>());
 }

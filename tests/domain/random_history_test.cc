@@ -1,4 +1,4 @@
-// Properties of every history: whatever is asked, in whatever order.
+// Properties that hold for any commands in any order.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -97,7 +97,7 @@ RC_GTEST_PROP(RandomHistoryTest, EveryEndedRunHasOneEndAndIsRefusedFromThere, ()
   RandomHistory history;
   for (const Step& step : steps) history.take(step);
   std::map<RunId, int> ends;
-  std::map<RunId, bool> failed;  // with its latest event
+  std::map<RunId, bool> failed;  // whether its latest event is RunFailed
   for (const Record& record : history.records) {
     if (record.stream.kind != StreamKind::run) continue;
     if (event_as<RunRetried>(record.event) != nullptr) {  // S11

@@ -1,4 +1,4 @@
-// domain/README.md draws the transition tables; here it is held to the code.
+// Compares the transition tables in domain/README.md with those in the code.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -13,7 +13,7 @@ namespace {
 
 using Rows = std::multiset<std::string>;
 
-// The rows of the table under `heading`, as "from Event to".
+// Returns the rows of the table under `heading`, as "from Event to".
 Rows rows_under(const std::string& heading) {
   std::ifstream readme(SIGNALBOX_SOURCE_DIR "/domain/README.md");
   Rows rows;
@@ -24,7 +24,7 @@ Rows rows_under(const std::string& heading) {
     std::istringstream cells(line);
     std::string bar, from, event, to;
     cells >> bar >> from >> bar >> event >> bar >> to;
-    if (to.empty() || from == "from") continue;  // the table's head
+    if (to.empty() || from == "from") continue;  // not a row of the table
     rows.insert(from + " " + event + " " + to);
   }
   return rows;

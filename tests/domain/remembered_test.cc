@@ -1,4 +1,4 @@
-// The bounded memory of newest things: the oldest goes first, and is told.
+// The bounded map Remembered: it evicts the oldest key first and reports it.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -1,4 +1,5 @@
-// How a failure goes on: the same strategy, the next one, or the end of the station and its run.
+// What follows a failed attempt: the same strategy, the next one, or the end of the station and its
+// run.
 #include <gtest/gtest.h>
 
 #include "tests/domain/given_when_then.h"
@@ -8,7 +9,7 @@ namespace {
 
 class RetryTest : public GivenWhenThen {
  protected:
-  // Claims station a and ends the attempt as a failure; wakes the station where it waits then.
+  // Claims station a and ends the attempt with a failure of this class.
   void fail(ErrorClass error_class) {
     when(claim_by("ann"));
     ASSERT_EQ(events.size(), 1u);

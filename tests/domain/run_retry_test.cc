@@ -1,4 +1,4 @@
-// A failed run that is taken up again: at the station that failed, and at no other.
+// The retry of a failed run: at the station that failed, and at no other.
 #include <gtest/gtest.h>
 
 #include "domain/evolving_run.h"
@@ -25,7 +25,7 @@ class RunRetryTest : public GivenWhenThen {
       {worker_station("a"),
        worker_station("b", {1, 0, {Strategy::original, Strategy::simplified}})}};
 
-  // As given(), and the records are kept for the retry.
+  // Like given(), and keeps the records for the retry.
   void given_log(const std::vector<Event>& past) {
     given(past);
     for (const Event& event : past) {
@@ -151,7 +151,7 @@ TEST_F(RunRetryTest, WhoComesSecondIsTold) {
   then_rejected(ErrorCode::RUN_NOT_FAILED);
   EXPECT_EQ(rejection->next_commands.front(), "signalbox run why " + to_string(run));
   given({claimed("b", 2), failed("b", 2, ErrorClass::config), run_failed("b")});
-  when(command);  // its look at the records is of the failure before
+  when(command);  // its records end with the earlier failure
   then_rejected(ErrorCode::RUN_NOT_FAILED);
 }
 
@@ -220,7 +220,7 @@ TEST_F(RunRetryTest, ALockThatAnAttemptHeldIsNoMatterOfItsOwn) {
   EXPECT_EQ(evolved_failed_run(log, two), nullptr) << "it hasn't failed";
 }
 
-// What a deep_work station completed stays completed; the rest begins again. D7
+// The completed steps of a deep_work station stay completed; the others begin again. D7
 TEST_F(RunRetryTest, BringsThePlanOfDeepWorkBack) {
   StationDefinition station;
   station.name = "b";

@@ -1,4 +1,5 @@
-// Values as text, for the messages of failed tests: every field by its name, from the listings.
+// Converts values to text for the messages of failed tests: every field with its name, from the
+// Describe listings.
 #pragma once
 
 #include <map>
@@ -53,7 +54,8 @@ requires boost::describe::has_describe_members<T>::value std::string shown(const
   return text + "}";
 }
 
-// Compiled once: it takes every field of every event.
+// Returns the event's name and fields. Compiled once, in shown_event.cc: it instantiates every
+// field of every event.
 std::string shown(const Event& event);
 
 }  // namespace signalbox

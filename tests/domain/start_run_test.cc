@@ -1,4 +1,5 @@
-// Starting a run: its guards in their order, idempotency keys, command ids, pinned pipelines.
+// Starting a run: the order of its guards, idempotency keys, command ids, pinned pipelines, and the
+// limits of what is remembered.
 #include <gtest/gtest.h>
 
 #include "domain/limits.h"
@@ -44,7 +45,8 @@ TEST_F(StartRunTest, APipelineSeenBeforeIsNotStoredAgain) {
   EXPECT_EQ(world.find_run(uuid_of(2))->pipeline, the_run().pipeline) << "they share it";
 }
 
-// Each command has all the faults that follow too: the first guard in the row speaks.
+// Each command also has the faults of all later guards: the first guard that fails gives the
+// answer.
 TEST_F(StartRunTest, GuardsAreAskedInTheirOrder) {
   given({started(pipeline, "key")});
   start.run_id = uuid_of(2);
@@ -170,7 +172,7 @@ TEST_F(StartRunTest, TheOldestIdlePipelineIsForgotten) {
   EXPECT_TRUE(world.pipelines.contains(start.pipeline_digest)) << "the second hasn't";
 }
 
-// The oldest ended run is forgotten with its key; then the read model is asked.
+// The oldest ended run is forgotten with its key; from then on only the read model knows it.
 TEST_F(StartRunTest, AKeyIsForgottenWithItsEndedRun) {
   const auto numbered = [](std::size_t number) {
     RunId id = uuid_of(static_cast<std::uint8_t>(number));
@@ -194,7 +196,7 @@ TEST_F(StartRunTest, AKeyIsForgottenWithItsEndedRun) {
   then_rejected(ErrorCode::RUN_TERMINAL);
 }
 
-// One with an idempotency key stays until it is the oldest, and an open one as long as it is open.
+// An ended run with an idempotency key stays until it is the oldest, and an open run stays.
 TEST_F(StartRunTest, EndedRunsArePrunedAfterTheirTime) {  // H8
   constexpr std::int64_t hour_ms = 3'600'000;
   const auto ended = [this](std::uint8_t number, const char* key) {

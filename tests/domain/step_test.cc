@@ -1,4 +1,4 @@
-// Steps of a plan: their order, retries and strategies, blocked dependents, and who takes them.
+// Steps of a plan: their order, retries and strategies, blocked dependents, and their workers.
 // D1, D4, D5, D7.
 #include "tests/domain/plan_fixture.h"
 
@@ -110,7 +110,7 @@ TEST_F(StepTest, OutsideWorkersTakeStepsThatNoCommandDoes) {  // D1
   when(HeartbeatStep{run, "a", token, 700});
   then({PlanEvent{StepHeartbeat{"a", 700}}});
   when(ExpireStepLease{run, "a", token, token});
-  then_nothing();  // it was renewed
+  then_nothing();  // the lease was renewed
   when(ExpireStepLease{run, "a", token, world.position});
   then_names({"StepAttemptFailed", "StepReady"});
   EXPECT_EQ(the_run().plan->find("a")->strategy_index, 0) << "a lost one is tried the same way";

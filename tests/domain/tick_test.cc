@@ -1,4 +1,4 @@
-// Ticks: one at a time, none after one without an end, and how a halt is lifted.
+// Ticks: one at a time, none after an incomplete one, and how a halted loop is recovered.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -72,7 +72,7 @@ TEST_F(TickTest, AfterALeaseThatIsOverTheNextBeginHalts) {  // T4, W4
   when(begin_of());
   then_rejected(ErrorCode::PREVIOUS_TICK_INCOMPLETE);
   when(NoteTickIncomplete{begin_of()});
-  then_nothing();                                    // one for each halt
+  then_nothing();                                    // one event for each halt
   when(RecoverTick{"nightly", "looked at it", {}});  // T5
   then({TickEvent{TickRecovered{"nightly", 1, "looked at it", "/root"}}});
   when(begin_of());
@@ -85,7 +85,7 @@ TEST_F(TickTest, ATickOfAnEarlierIncarnationIsIncomplete) {  // T4
   when(begin_of());
   then_rejected(ErrorCode::PREVIOUS_TICK_INCOMPLETE);
   EXPECT_EQ(evidence(), "earlier_incarnation");
-  // Its end still counts: the orchestrator may have outlived the service.
+  // The end of the tick still counts: the orchestrator may have outlived the service.
   when(EndTick{"nightly", 2, TickOutcome::succeeded, {}});
   then_names({"TickSucceeded"});
 }
@@ -183,7 +183,7 @@ std::vector<Event> lock_events() {
 }
 static_assert(std::variant_size_v<LockEvents> == 6, "lock_events() has one of each");
 
-// Written a second time on purpose: a change of a table is a change of the contract.
+// The expected table is written a second time on purpose: a change of a table changes the contract.
 TEST(TickTransitions, TheTableSaysWhatIsMeant) {
   using enum TickStatus;
   const std::map<std::pair<TickStatus, std::string>, TickStatus> meant = {

@@ -1,4 +1,5 @@
-// What time brings; and timers that come too late, which change nothing.
+// The timers of a station; and timers that fire after the state has changed, which lead to no
+// events.
 #include <gtest/gtest.h>
 
 #include "tests/domain/given_when_then.h"

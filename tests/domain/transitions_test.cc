@@ -1,5 +1,5 @@
-// The transition tables of runs and stations, pair by pair: what they say, and that evolve() does
-// just that.
+// The transition tables of runs and stations, pair by pair: that they are the expected ones, and
+// that evolve() follows them.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -21,7 +21,7 @@ constexpr std::array station_statuses = {StationStatus::pending, StationStatus::
 constexpr std::array run_statuses = {RunStatus::queued, RunStatus::running,  RunStatus::succeeded,
                                      RunStatus::failed, RunStatus::canceled, RunStatus::paused};
 
-// One of each event, such that only the status can be in its way.
+// Returns one of each event, valid except for the station's status.
 std::vector<Event> station_events(std::uint32_t attempts) {
   const std::string name = "a";
   const Failure failure{Outcome::failed, ErrorClass::transient, "X", ""};
@@ -48,7 +48,7 @@ std::vector<Event> station_events(std::uint32_t attempts) {
               WatchdogTimedOut{name, attempts, 2000, 1000, TimerOrigin::started_at, 5, "ann", ""}}};
 }
 
-// Of the run that started() starts, after one attempt.
+// Returns a RunRetried of the run that started() starts, after one attempt.
 Event retried() {
   RunRetried event;
   event.station = "a";
@@ -76,8 +76,8 @@ class TransitionsTest : public GivenWhenThen {
  protected:
   TransitionsTest() { GTEST_FLAG_SET(death_test_style, "fast"); }
 
-  // Brings a run of one station to where its station has this status; of the two ways to wait, the
-  // one with an attempt.
+  // Brings a run of one station to this station status. For `waiting` the station is stalled, with
+  // an attempt.
   void given_station(StationStatus status) {
     apply_event(started({"one", {worker_station("a")}}));
     if (status == StationStatus::pending) return;
@@ -101,14 +101,16 @@ class TransitionsTest : public GivenWhenThen {
     }
   }
 
-  // The other way to wait: its first attempt failed, the second isn't due.
+  // Brings the station to `waiting` without an attempt: the first attempt failed, the second isn't
+  // due.
   void given_backoff() {
     given_station(StationStatus::running);
     const Failure failure{Outcome::failed, ErrorClass::transient, "X", ""};
     apply_event(StationEvent{StationAttemptFailed{"a", 1, failure, {}, 5, Strategy::original}});
   }
 
-  // An approval is for a person to decide, and everything else isn't.
+  // Returns whether the event suits the station's executor: only an approval is approved or
+  // rejected, and it is never ready or held again.
   [[nodiscard]] bool suits_station(const Event& event) const {
     const bool approval = the_run().definition().executor == ExecutorKind::approval;
     if (event_as<StationApproved>(event) || event_as<StationRejected>(event)) return approval;
@@ -117,11 +119,12 @@ class TransitionsTest : public GivenWhenThen {
     return !approval || !of_others;
   }
 
-  // Each station event, where `given` brings the station: evolve() takes it if the table has it and
-  // it fits whether there is an attempt, and aborts otherwise. Gives the names of those it takes.
+  // Tries each station event in the state that `given` sets up. Expects that evolve() accepts it if
+  // the table has the pair and the event suits the presence of an attempt, and aborts otherwise.
+  // Returns the names of the accepted events.
   template <class Given>
   std::set<std::string> expect_only_possible_events(const Given& given) {
-    std::set<std::string> taken;
+    std::set<std::string> accepted;
     for (std::size_t index = 0; index < station_events(0).size(); ++index) {
       world = World{};
       given();
@@ -130,14 +133,14 @@ class TransitionsTest : public GivenWhenThen {
       const std::uint16_t number = tag_of(event).number;
       const auto next = next_status(before.status, number);
       if (next && may_happen(number, the_run().attempt.has_value()) && suits_station(event)) {
-        taken.emplace(tag_of(event).name);
+        accepted.emplace(tag_of(event).name);
         apply_event(event);
         EXPECT_EQ(the_run().stations[0].status, *next) << shown(before.status) << shown(event);
       } else {
         EXPECT_DEATH(apply_event(event), "not true") << shown(before.status) << shown(event);
       }
     }
-    return taken;
+    return accepted;
   }
 
   void given_run(RunStatus status) {
@@ -171,8 +174,8 @@ class TransitionsTest : public GivenWhenThen {
   }
 };
 
-// Written a second time on purpose: a change of a table is a change of the contract.
-// The table has these rows for every pair of a status and an event, and no others.
+// Expects that the table has the rows `meant` and no others. They are written a second time on
+// purpose: a change of a table changes the contract.
 template <class Statuses, class Rows>
 void expect_table(const Statuses& statuses, const std::vector<Event>& all, const Rows& meant,
                   std::size_t rows) {
@@ -186,7 +189,8 @@ void expect_table(const Statuses& statuses, const std::vector<Event>& all, const
           << shown(from) << " " << tag.name;
       if (!next) continue;
       ++pairs;
-      if (event_as<RunRetried>(event) != nullptr) continue;  // the only way back
+      if (event_as<RunRetried>(event) != nullptr)
+        continue;  // the only one out of a terminal status
       EXPECT_FALSE(is_terminal(from)) << shown(from) << " is left by " << tag.name;
     }
   }
@@ -258,17 +262,17 @@ TEST_F(TransitionsTest, TheRunTableSaysWhatIsMeant) {
 
 TEST_F(TransitionsTest, EvolveFollowsTheStationTableAndAbortsOnEveryOtherPair) {
   for (const StationStatus from : station_statuses) {
-    if (from == StationStatus::waiting) continue;  // two states, each with a test of its own
-    const auto taken = expect_only_possible_events([&] {
+    if (from == StationStatus::waiting) continue;  // two cases, each with a test of its own
+    const auto accepted = expect_only_possible_events([&] {
       given_station(from);
       ASSERT_EQ(the_run().station().status, from);
     });
     std::set<std::string> rows;
     for (const StationTransition& row : station_transitions) {
-      if (row.on.number == RunRetried::tag.number) continue;  // of a run that isn't open any more
+      if (row.on.number == RunRetried::tag.number) continue;  // only for a run that has ended
       if (row.from == from) rows.emplace(row.on.name);
     }
-    EXPECT_EQ(taken, rows) << shown(from);
+    EXPECT_EQ(accepted, rows) << shown(from);
   }
 }
 
@@ -277,7 +281,8 @@ TEST_F(TransitionsTest, BetweenAttemptsNothingHappensToAnAttempt) {
             (std::set<std::string>{"StationReady", "StationCanceled", "StationHeld"}));
 }
 
-// Who waits for a decision is neither claimed nor ready before it, and only then is there one.
+// A station that waits for a decision is neither claimed nor ready, and only such a station is
+// decided.
 TEST_F(TransitionsTest, AnApprovalIsDecidedOrCanceled) {
   EXPECT_EQ(
       expect_only_possible_events([this] {
@@ -308,7 +313,7 @@ TEST_F(TransitionsTest, EvolveFollowsTheRunTableAndAbortsOnEveryOtherPair) {
     for (const Event& event : run_events()) {
       world = World{};
       given_run(from);
-      // An ended run has left the world; RunStarted then would be a second run of one id.
+      // An ended run has left the world; a RunStarted would be a second run with its id.
       const auto next = next_status(from, tag_of(event).number);
       if (!next && is_terminal(from) && event_as<RunStarted>(event) != nullptr) continue;
       if (!next) {

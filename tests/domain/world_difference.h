@@ -1,4 +1,5 @@
-// Equality of two worlds by walking them: the first difference in words, or nothing.
+// Compares two worlds field by field. Returns a description of the first difference, or an empty
+// text.
 #pragma once
 
 #include <string>
@@ -21,7 +22,7 @@ inline std::string difference(const Run& a, const Run& b) {
   return found.empty() ? "" : "run " + to_string(a.id) + ": " + found;
 }
 
-// What would be claimed one after the other, if nothing else happened.
+// Returns the runs in the order in which claims would get them.
 inline std::vector<RunId> claim_order(const World& world, ExecutorKind executor) {
   ReadyStations ready = world.ready;
   std::vector<RunId> order;

@@ -1,5 +1,5 @@
-// Rows that the disk refuses are held, found, bounded and written down later. That it is a table
-// like any other meanwhile is in table_conformance_test.cc.
+// The buffering table holds rows that the disk refuses, up to a bound, and writes them later.
+// table_conformance_test.cc tests that it behaves like any other table meanwhile.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -76,7 +76,7 @@ TEST_F(BufferingTableTest, PastItsBoundItRefusesAndKeepsWhatItHas) {
   EXPECT_EQ(refused.error().kind, Kind::full);
   EXPECT_EQ(table.applied(), 1U);
   EXPECT_EQ(table.get("b").value(), std::nullopt);
-  // The same row again is no second one.
+  // A new value of a held row replaces the old one and takes no further space.
   for (Position position = 2; position < 20; ++position) {
     ASSERT_TRUE(put("a", std::string(bytes_max / 2, 'y'), position).has_value());
   }
@@ -92,7 +92,7 @@ TEST_F(BufferingTableTest, WhatDoesNotFollowOnTheDiskIsDropped) {
   below.refusal = Kind::io;
   ASSERT_TRUE(put("c", "3", 3).has_value());
   below.refusal.reset();
-  below.comes_back_with = 1;  // opened anew, without its latest write
+  below.reopened_position = 1;  // reopened without its latest write
   ASSERT_TRUE(table.reopen().has_value());
   EXPECT_EQ(table.applied(), 1U);
   EXPECT_EQ(table.get("c").value(), std::nullopt);
@@ -106,7 +106,7 @@ TEST_F(BufferingTableTest, DamageIsNotHeld) {
   EXPECT_EQ(table.held(), std::nullopt);
 }
 
-// What was held is written down while a scan begins, and newer rows after it.
+// The held rows, and newer ones, are written while a scan is under way.
 TEST_F(BufferingTableTest, AScanSeesOneMomentOnly) {
   below.refusal = Kind::full;
   ASSERT_TRUE(put("a", "old", 1).has_value());

@@ -1,5 +1,5 @@
-// The card index: what was on the board and what has left it, over both tables, whatever the
-// batches, and the same when it is made anew from the log.
+// The card index: cards on the board and cards that have left it, over both tables, for batches of
+// any size, and the same when it is rebuilt from the log.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -47,7 +47,7 @@ class CardIndexTest : public ::testing::TestWithParam<const char*> {
   }
   void apply() { ASSERT_TRUE(index->apply(log).has_value()); }
   [[nodiscard]] const CardIndex& cards() const { return index->cards(); }
-  // The last digit of each id.
+  // Returns the last byte of each listed card's id.
   std::vector<int> listed(const CardFilter& filter = {}, std::size_t limit = 100,
                           Position cursor = 0) const {
     std::vector<int> ids;
@@ -121,7 +121,7 @@ TEST_P(CardIndexTest, FollowsACardThroughBatchesOfAnySize) {
 
 TEST_P(CardIndexTest, ListsByProjectAndStatusTheLatestFirstInPages) {
   submits(one, "web");
-  submits(two, "we");  // the beginning of another's name
+  submits(two, "we");  // a prefix of another project's name
   submits(three, "web");
   apply();
   merges(one, uuid_of(11), uuid_of(12));

@@ -1,4 +1,4 @@
-// The plan of a station that the run has left, folded from its records. D6
+// The plan of a station that the run has left, reconstructed from the run's records. D6
 #include <gtest/gtest.h>
 
 #include <string>
@@ -29,12 +29,12 @@ class EndedPlan : public ::testing::Test {
 
   void add(Event event) {
     Record record;
-    record.position = 10 * (records_.size() + 1);  // others are in between
+    record.position = 10 * (records_.size() + 1);  // records of other streams are in between
     record.stream = Stream::run(run_);
     record.event = std::move(event);
     records_.push_back(std::move(record));
   }
-  // Its one step is called as the station is.
+  // Begins a station whose plan has one step, with the station's name.
   void begin(const std::string& station) {
     add(StationEvent{StationClaimed{station, 1, Strategy::original, "signalbox", 0, 0}});
     add(PlanEvent{ExplorationFinished{station, {"small", {}, {}}, 0, 0}});

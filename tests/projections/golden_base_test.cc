@@ -1,10 +1,10 @@
 // The bytes of a base in every pair of formats that was ever written, kept in golden_bases.txt with
 // the history that led to it.
 //
-// A row: format of the world, format of the rows, the records and the base, both in hexadecimal.
-// After one of the formats went up, run with SIGNALBOX_REWRITE_GOLDEN=1: the row that is missing is
-// added. A row that is there is never changed, not by this test and not by hand: a log whose
-// records were dropped begins with bytes like it, and there is nothing to make them from again.
+// A row has the format of the world, the format of the rows, and the records and the base in
+// hexadecimal. After one of the formats went up, run with SIGNALBOX_REWRITE_GOLDEN=1: it adds the
+// missing row. An existing row is never changed, neither by this test nor by hand: a log whose
+// records were dropped begins with such bytes, and they can't be computed again.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -74,7 +74,8 @@ std::vector<GoldenBase> read_bases() {
   return bases;
 }
 
-// Runs in every state, locks, ticks, tokens; and a board, which random histories have none of.
+// Returns a history with runs in every state, locks, ticks and tokens; and with a board, which
+// random histories don't have.
 std::vector<Record> golden_records() {
   RandomHistory history;
   const auto decided = [&history](const Command& command) {
@@ -119,7 +120,7 @@ void append(EventLog& log, const Record& record) {
   ASSERT_EQ(log.append(log.tail(), {&commit, 1}).status, AppendStatus::ok);
 }
 
-// Of all but what is newer than three quarters of it: some runs ended since, some are open.
+// Returns the plan that drops the oldest three quarters: some runs have ended there, some are open.
 RetentionPlan plan_of(const EventLog& log, const std::vector<Record>& records) {
   MemoryTable scratch;
   auto plan = plan_retention(log, records[records.size() * 3 / 4].recorded_at_ns, scratch);
@@ -127,7 +128,7 @@ RetentionPlan plan_of(const EventLog& log, const std::vector<Record>& records) {
   return std::move(*plan);
 }
 
-// A log whose old records were dropped by a version that wrote `base`.
+// Makes `log` one whose old records were dropped by a version that wrote `base`.
 void make_dropped(MemoryEventLog& log, const std::vector<Record>& records,
                   const std::string& base) {
   MerkleFrontier tree;
@@ -147,12 +148,12 @@ void make_dropped(MemoryEventLog& log, const std::vector<Record>& records,
   event.horizon = plan.horizon;
   event.root = merkle_root(tree, hashing);
   event.base = sha256(base);
-  Record told;
-  told.position = log.tail() + 1;
-  told.stream = Stream::server();
-  told.recorded_at_ns = records.back().recorded_at_ns;
-  told.event = Event(ServerEvent(event));
-  const auto dropped = log.drop(log.tail(), {told}, plan.drop);
+  Record notice;
+  notice.position = log.tail() + 1;
+  notice.stream = Stream::server();
+  notice.recorded_at_ns = records.back().recorded_at_ns;
+  notice.event = Event(ServerEvent(event));
+  const auto dropped = log.drop(log.tail(), {notice}, plan.drop);
   ASSERT_TRUE(dropped) << dropped.error().message;
 }
 
@@ -181,7 +182,7 @@ class GoldenBases : public testing::Test {
     }
     throw std::runtime_error("today's formats have no golden base: see the top of this file");
   }
-  // What is said of a base that begins with these formats.
+  // Returns the error for a base that begins with these formats.
   [[nodiscard]] StoreError refusal_of(std::uint32_t world, std::uint32_t rows) const {
     std::string base;
     append_integer(base, world);
@@ -189,7 +190,7 @@ class GoldenBases : public testing::Test {
     base += of_today().base.substr(base.size());
     MemoryEventLog log;
     make_dropped(log, of_today().records, base);
-    const auto begun = first_world(log);
+    const auto begun = initial_world(log);
     EXPECT_FALSE(begun);
     MemoryTable table;
     RunIndex index(table);
@@ -208,7 +209,7 @@ TEST_F(GoldenBases, AreWhatTodaysBaseIs) {
          "the bases that lie on people's disks (store/FORMAT.md, Dropped records)";
 }
 
-// Whatever wrote them, they are the states and rows that their histories lead to.
+// Bases of every format lead to the same states and rows as today's base of their history.
 TEST_F(GoldenBases, AreAllReadToThisDay) {
   ASSERT_FALSE(bases_.empty());
   for (const GoldenBase& golden : bases_) {
@@ -217,9 +218,9 @@ TEST_F(GoldenBases, AreAllReadToThisDay) {
     make_dropped(old, golden.records, golden.base);
     MemoryEventLog now;
     make_dropped(now, golden.records, base_today(golden.records));
-    const auto world = first_world(old);
+    const auto world = initial_world(old);
     ASSERT_TRUE(world) << world.error().message;
-    EXPECT_EQ(world_digest(*world), world_digest(first_world(now).value()));
+    EXPECT_EQ(world_digest(*world), world_digest(initial_world(now).value()));
     MemoryTable tables[2];
     RunIndex of_old(tables[0]);
     RunIndex of_now(tables[1]);
@@ -236,7 +237,7 @@ TEST_F(GoldenBases, AreAllReadToThisDay) {
 TEST_F(GoldenBases, HaveSomethingOfEverything) {
   MemoryEventLog log;
   make_dropped(log, of_today().records, of_today().base);
-  const World world = first_world(log).value();
+  const World world = initial_world(log).value();
   EXPECT_FALSE(world.runs.empty());
   EXPECT_GT(world.ended_runs.size(), 0U);
   EXPECT_GT(world.commands.size(), 0U);

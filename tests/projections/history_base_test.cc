@@ -1,5 +1,5 @@
-// What is left of random histories when records are dropped: the same state, the same answers about
-// what stays, and the same base however many drops it took.
+// Random histories whose records are dropped: the state stays the same, so do the answers about the
+// remaining records, and the base doesn't depend on the number of drops.
 #include "projections/history_base.h"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ struct KeptHistory {
     trees.resize(log.tail() + 1);
     trees.back() = log.frontier();
   }
-  // A record that isn't decided by a command.
+  // Adds a record that no command decided.
   void add(Record record) {
     evolve(history.world, record);
     history.records.push_back(std::move(record));
@@ -77,7 +77,7 @@ std::int64_t time_of_some(const RandomHistory& history) {
   return history.records[at].recorded_at_ns;
 }
 
-// The index as a start without projections makes it.
+// Builds the index as a start without projections does.
 void begin_again(RunIndex& index, const EventLog& log) {
   RC_ASSERT(index.begin(log).has_value());
   const auto records = log.read(index.applied() + 1, log.tail());
@@ -94,7 +94,7 @@ RC_GTEST_PROP(HistoryBase, IsWhatTheDroppedRecordsLedTo, ()) {
   RC_PRE(plan.horizon >= plan.from);
   drop(kept, plan);
 
-  auto world = first_world(kept.log);
+  auto world = initial_world(kept.log);
   RC_ASSERT(world.has_value());
   RC_ASSERT(kept.log
                 .scan(plan.horizon + 1, kept.log.tail(),
@@ -133,7 +133,7 @@ RC_GTEST_PROP(HistoryBase, IsWhatTheDroppedRecordsLedTo, ()) {
             whole.strategies().list({}, 1000).value().rows);
 }
 
-// Two drops leave what one does that goes as far as the second.
+// Two drops leave the same as a single drop that goes as far as the second.
 RC_GTEST_PROP(HistoryBase, IsTheSameAfterOneDropAndAfterTwo, ()) {
   KeptHistory twice;
   const auto first_steps = *random_steps();
@@ -145,7 +145,8 @@ RC_GTEST_PROP(HistoryBase, IsTheSameAfterOneDropAndAfterTwo, ()) {
   const Record dropped = record_of_drop(twice, first);
   drop(twice, first);
   twice.take(more_steps);
-  // Here a run is retried from all that ever was recorded; of one that was dropped nobody can.
+  // This history retries a run from all of its records. A run whose records were dropped can't be
+  // retried.
   for (const Record& record : twice.history.records) {
     const auto* retried = event_as<RunRetried>(record.event);
     if (retried == nullptr || record.position < dropped.position) continue;
@@ -170,7 +171,7 @@ RC_GTEST_PROP(HistoryBase, IsTheSameAfterOneDropAndAfterTwo, ()) {
 
 TEST(HistoryBase, OfNothingIsNothing) {
   const MemoryEventLog log;
-  EXPECT_EQ(world_digest(first_world(log).value()), world_digest(World{}));
+  EXPECT_EQ(world_digest(initial_world(log).value()), world_digest(World{}));
   MemoryTable table;
   RunIndex index(table);
   EXPECT_TRUE(index.begin(log));

@@ -1,4 +1,5 @@
-// What the run index should say, computed the long way round: every record, every time.
+// The expected content of the run index, computed from all records at once instead of
+// incrementally.
 #pragma once
 
 #include <map>

@@ -1,4 +1,5 @@
-// A world with deep work under way goes through a snapshot unchanged, with what is derived from it.
+// A snapshot of a world with deep work under way restores it unchanged, with the indexes derived
+// from it.
 #include <gtest/gtest.h>
 
 #include "domain/evolve.h"

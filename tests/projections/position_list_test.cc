@@ -1,4 +1,4 @@
-// Lists of positions in few bytes.
+// The compact encoding of lists of positions.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 

@@ -1,4 +1,4 @@
-// A table in memory with a disk that may refuse: full, failing, damaged, as a test wishes.
+// A table in memory that can be made to refuse writes as a full, failing or damaged disk does.
 #pragma once
 
 #include <optional>
@@ -10,8 +10,8 @@ namespace signalbox {
 
 class RefusingTable final : public Table {
  public:
-  std::optional<StoreError::Kind> refusal;  // of writes, or nothing
-  std::optional<Position> comes_back_with;  // after it was taken up again, instead of what it had
+  std::optional<StoreError::Kind> refusal;    // error of writes and reopen(), if set
+  std::optional<Position> reopened_position;  // applied position after the next reopen(), if set
 
   [[nodiscard]] Stored<std::optional<std::string>> get(std::string_view key) const override {
     return rows_.get(key);
@@ -28,7 +28,7 @@ class RefusingTable final : public Table {
   [[nodiscard]] Position applied() const override { return applied_; }
   Stored<void> reopen() override {
     if (auto ok = refuse(); !ok) return ok;
-    applied_ = std::exchange(comes_back_with, std::nullopt).value_or(applied_);
+    applied_ = std::exchange(reopened_position, std::nullopt).value_or(applied_);
     return {};
   }
 

@@ -1,5 +1,5 @@
-// The run index: equal to the world where both know a run, to a naive recomputation where only it
-// does; pages, filters, catching up.
+// The run index: equal to the world and to a naive recomputation, each for the fields that it
+// knows; pages, filters, catching up.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -82,7 +82,7 @@ RC_GTEST_PROP(RunIndexTest, EqualsTheWorldAndANaiveRecomputation, ()) {
   RC_ASSERT(index.counts().value() == counts);
 }
 
-// How the records were cut into batches leaves no trace, and those that come again change nothing.
+// The division of records into batches has no effect, and repeated records change nothing.
 RC_GTEST_PROP(RunIndexTest, BatchesLeaveNoTraceAndAppliedRecordsAreSkipped, ()) {
   const RandomHistory history = random_history();
   MemoryTable tables[2];
@@ -98,7 +98,7 @@ RC_GTEST_PROP(RunIndexTest, BatchesLeaveNoTraceAndAppliedRecordsAreSkipped, ()) 
   RC_ASSERT(whole.counts().value() == pieces.counts().value());
 }
 
-// A filter and a page size, walked to the end, give what the filter says: in order, each once.
+// All pages of a filter together list the runs that match it, in order, each once.
 RC_GTEST_PROP(RunIndexTest, PagesAreWhatTheFilterSays, ()) {
   const RandomHistory history = random_history();
   RC_PRE(!history.started.empty());
@@ -136,7 +136,7 @@ RC_GTEST_PROP(RunIndexTest, PagesAreWhatTheFilterSays, ()) {
   RC_ASSERT(listed == expected);
 }
 
-// A history of `runs` that start and, all but the last one, are canceled: three records each.
+// Returns a history of `runs` runs, all but the last one of which are canceled: three records each.
 std::vector<Record> short_runs(std::size_t runs, std::int64_t apart_ns = 1) {
   RandomHistory history;
   std::vector<Record> records;
@@ -178,7 +178,7 @@ TEST(RunIndexPagingTest, APageLooksAtSoMuchAndNoMore) {
   filter.status = RunStatus::canceled;
   std::size_t pages = 0;
   std::vector<RunRow> rows;
-  // One hour holds them all, so the index can't skip any.
+  // All runs are in the same hour, so the index can't skip any.
   for (Position cursor = 0; pages == 0 || cursor != 0; ++pages) {
     const RunPage page = index.list(filter, 5, cursor).value();
     rows.insert(rows.end(), page.rows.begin(), page.rows.end());
@@ -225,9 +225,9 @@ TEST(RunIndexTest, HeartbeatsLeaveNoTrace) {
 TEST(RunIndexTest, ALongGoalIsCutBetweenCharacters) {
   std::string goal;
   while (goal.size() < 2 * RunRow::goal_bytes_max) goal += "…";
-  const std::string_view cut = utf8_beginning(goal, RunRow::goal_bytes_max);
+  const std::string_view cut = utf8_prefix(goal, RunRow::goal_bytes_max);
   EXPECT_EQ(cut.size(), RunRow::goal_bytes_max - RunRow::goal_bytes_max % 3);
-  EXPECT_EQ(utf8_beginning("short", 5), "short");
+  EXPECT_EQ(utf8_prefix("short", 5), "short");
 }
 
 TEST(RunIndexTest, ARecordOfAnUnknownRunMeansThatTheTableDoesNotFitTheLog) {
@@ -241,7 +241,7 @@ TEST(RunIndexTest, ARecordOfAnUnknownRunMeansThatTheTableDoesNotFitTheLog) {
   EXPECT_EQ(index.applied(), 1u);
 }
 
-// The table isn't synced: after a crash it may be some batches behind, and goes on from there.
+// The table isn't synced: after a crash it may be some batches behind, and catches up from there.
 TEST(RunIndexTest, CatchesUpFromWhereverItIs) {
   RandomHistory history;
   for (int i = 0; i < 4000; ++i) {

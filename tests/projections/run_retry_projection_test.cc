@@ -1,4 +1,4 @@
-// A retried run in what is computed from the log: the world's digest, the run index, the timeline.
+// A retried run in the projections: the world's digest, the run index, the timeline.
 #include <gtest/gtest.h>
 
 #include "domain/evolve.h"
@@ -25,7 +25,7 @@ class RetriedRunTest : public ::testing::Test {
     record.event = std::move(event);
     evolve(world, record);
     check_invariants(world);
-    // What was kept from call to call is what it is without.
+    // The incremental digest equals the one computed from scratch.
     EXPECT_EQ(digest.of(world), world_digest(world)) << "at position " << world.position;
     if (run == one) log_of_one.push_back(record);
     log.push_back(std::move(record));
@@ -66,7 +66,8 @@ class RetriedRunTest : public ::testing::Test {
   std::vector<Record> log_of_one;
 };
 
-// Ends in the middle, at the front and at the back of what the digest keeps.
+// The retried runs' ends are in the middle, at the front and at the back of those that the digest
+// keeps.
 TEST_F(RetriedRunTest, TheDigestForgetsTheEndAndTakesTheNextOne) {  // P6
   for (const RunId& run : {one, two, three}) {
     starts(run);

@@ -1,5 +1,5 @@
-// A run's trace: which spans there are, that their ids and bytes follow from the log alone, and
-// that a span which was given never changes.
+// A run's trace: its spans, that their ids and bytes are determined by the log alone, and that a
+// finished span never changes.
 #include "projections/run_trace.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ constexpr std::int64_t second_ns = 1'000'000'000;
 
 class RunTraceTest : public ::testing::Test {
  protected:
-  // At the next position, a second later.
+  // Adds a record at the next position, a second later.
   Record& add(Event event, std::uint8_t span = 0) {
     Record& record = records_.emplace_back();
     record.position = records_.size();
@@ -93,7 +93,7 @@ TEST_F(RunTraceTest, ARunIsTheRootAndItsAttemptsAreBelowIt) {  // R7
     EXPECT_EQ(span->parent, run.span_id);
     EXPECT_EQ(attribute(*span, "signalbox.project"), "web");
   }
-  // The first eight bytes of the attempt's own span id: what TRACEPARENT told its job.
+  // The first eight bytes of the attempt's own span id, which its job got in TRACEPARENT.
   EXPECT_EQ(first.span_id, (SpanId{{1, 1, 1, 1, 1, 1, 1, 1}}));
   EXPECT_EQ(first.status, SpanStatus::error);
   EXPECT_EQ(first.status_message, "LEASE_EXPIRED: why");
@@ -107,7 +107,8 @@ TEST_F(RunTraceTest, ARunIsTheRootAndItsAttemptsAreBelowIt) {  // R7
   EXPECT_EQ(third.events.front().name, "StationSubmitIntended");
 }
 
-// Its first life's span was sent; what follows is another one, below it.
+// The span of the run up to its failure was sent already, so the retry has another span as its
+// child.
 TEST_F(RunTraceTest, ARetryIsASpanOfItsOwnInTheSameTrace) {
   begin();
   add(claimed("plan"), 1);
@@ -181,7 +182,7 @@ TEST_F(RunTraceTest, WhatHappensMeanwhileIsBoundedAndCounted) {
   EXPECT_EQ(open[1].ended_at_ns, 0);
 }
 
-// The wall clock was set back: a span never ends before it began.
+// If the wall clock is set back, a span still doesn't end before it began.
 TEST_F(RunTraceTest, NoSpanEndsBeforeItBegan) {
   begin();
   add(claimed("plan"), 1);

@@ -1,5 +1,5 @@
-// The strategy ledger: which strategy rescued which class of error, over both tables, and the same
-// when it is made anew from the log.
+// The strategy ledger: which strategy succeeded after which class of error, over both tables, and
+// the same when it is rebuilt from the log.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -36,7 +36,7 @@ class StrategyLedgerTest : public ::testing::TestWithParam<const char*> {
     std::get<RunStarted>(std::get<RunEvent>(event)).project = project;
     happens(run, std::move(event));
   }
-  // An attempt, and how it ended: none for success.
+  // Adds an attempt that failed with this class, or succeeded if there is none.
   void tries(const RunId& run, const std::string& station, std::uint32_t attempt, Strategy strategy,
              std::optional<ErrorClass> failed_with) {
     happens(run, claimed(station, attempt, strategy));

@@ -1,4 +1,4 @@
-// What every table promises, over all implementations; and what only the one on disk does.
+// The conformance suite of Table, which every implementation passes; and tests of the one on disk.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
@@ -28,7 +28,7 @@ class TableConformanceTest : public ::testing::TestWithParam<const char*> {
     }
   }
 
-  // A holding table holds some batches, and writes them down between others.
+  // Makes the disk of a buffering table refuse some batches, which it writes between others.
   Stored<void> write(const TableBatch& batch, Position applied) {
     below.refusal.reset();
     if (applied % 3 == 0) {
@@ -107,7 +107,7 @@ TEST_P(TableConformanceTest, AVisitorMayReadTheTable) {
   EXPECT_EQ(values, (Keys{"a1", "a2"}));
 }
 
-// Random batches against a plain map.
+// Compares the table after random batches with a std::map.
 TEST_P(TableConformanceTest, BehavesAsAnOrderedMap) {
   std::map<std::string, std::string> model;
   Position applied = 0;

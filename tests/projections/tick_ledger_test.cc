@@ -1,4 +1,4 @@
-// The tick ledger: what happened to each tick from its start to its finish, in pages. // T6
+// The tick ledger: the events of each tick from its start to its finish, in pages. // T6
 #include <gtest/gtest.h>
 
 #include <map>
@@ -25,7 +25,7 @@ class TickLedgerTest : public ::testing::Test {
   Position begins(const std::string& loop, const RunId& run = {}) {
     return happens(TickStarted{loop, "plan", "cron", 1000, run, "", 0});
   }
-  // As one batch.
+  // Applies the pending records as one batch.
   void apply() {
     const auto applied = index.apply(pending);
     EXPECT_TRUE(applied.has_value()) << applied.error().message;

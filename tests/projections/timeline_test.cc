@@ -1,4 +1,4 @@
-// Timelines: what happened at each station, attempt by attempt.
+// Timelines: the history of each station of a run, attempt by attempt.
 #include <gtest/gtest.h>
 
 #include "domain/evolve.h"
@@ -16,7 +16,7 @@ class TimelineTest : public GivenWhenThen {
 
   RunTimeline timeline() {
     RunTimeline all = fold_timeline(log(), pipeline);
-    // What happened can be read up to any point.
+    // The timeline of every prefix can be computed, too.
     for (std::size_t end = 1; end < records.size(); ++end) {
       fold_timeline(std::span(records).first(end), pipeline);
     }

@@ -1,5 +1,5 @@
-// A pipeline of two stations for outside workers, "a" and "b". Made from the default one: g++ 12
-// warns about lists in constructors that it inlines into a test.
+// A pipeline of two stations for outside workers, "a" and "b". It is derived from the default one,
+// because g++ 12 warns about lists in constructors that it inlines into a test.
 #pragma once
 
 #include "domain/pipeline.h"

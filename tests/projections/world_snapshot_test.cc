@@ -1,4 +1,4 @@
-// Snapshots and digests of worlds that random histories lead to.
+// Snapshots and digests of the worlds of random histories.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -17,7 +17,7 @@
 namespace signalbox {
 namespace {
 
-// A frontier of the right size; which digests are in it is the log's business.
+// Returns a frontier of the right size. Its digests don't matter to snapshots.
 MerkleFrontier frontier_of(const World& world) {
   MerkleFrontier frontier;
   frontier.leaves = world.position;
@@ -50,7 +50,7 @@ RC_GTEST_PROP(WorldDigestTest, ARefoldHasTheSameAndEveryEventChangesIt, ()) {  /
     evolve(again, record);
     const Digest next = kept.of(again);
     RC_ASSERT(next != latest);
-    RC_ASSERT(next == world_digest(again));  // what is kept is as good as what is computed
+    RC_ASSERT(next == world_digest(again));  // the incremental digest equals the full one
     latest = next;
   }
   RC_ASSERT(latest == world_digest(history.world));
@@ -99,7 +99,7 @@ RC_GTEST_PROP(WorldSnapshotTest, TheRoundTripGivesAnEqualWorld, ()) {
   RC_ASSERT(difference(*world, history.world) == "");
   RC_ASSERT(broken_invariants(*world).empty());
   RC_ASSERT(world_digest(*world) == world_digest(history.world));
-  // And it goes on as the other does.
+  // Further records have the same effect on both worlds.
   for (const Step& step : *random_steps(1.0)) {
     const std::size_t before = history.records.size();
     history.take(step);
@@ -141,14 +141,15 @@ TEST(WorldSnapshotTest, TheNewestTwoAreKept) {
   EXPECT_EQ(files, snapshots_kept);
   EXPECT_EQ(load_newest_snapshot(directory.path(), world.position).snapshot->world.position,
             positions.back());
-  // One that is ahead of the log isn't of this log.
+  // A snapshot that is ahead of the log doesn't belong to it.
   const auto older = load_newest_snapshot(directory.path(), positions.back() - 1);
   ASSERT_TRUE(older.snapshot.has_value());
   EXPECT_EQ(older.snapshot->world.position, positions[positions.size() - 2]);
   EXPECT_EQ(older.problems.size(), 1u);
 }
 
-// Every byte of a snapshot, flipped, is found; and the older one is loaded instead.
+// A flipped byte, a truncation or a trailing byte is detected, and the older snapshot is loaded
+// instead.
 TEST(WorldSnapshotTest, ABadOneIsReportedAndSkipped) {
   TemporaryDirectory directory;
   World world;
@@ -164,12 +165,12 @@ TEST(WorldSnapshotTest, ABadOneIsReportedAndSkipped) {
     if (newest.empty() || entry.path() > newest) newest = entry.path();
   }
   const std::string good = content_of(newest);
-  const auto expect_skipped = [&](const std::string& bytes, const std::string& what) {
+  const auto expect_skipped = [&](const std::string& bytes, const std::string& change) {
     write_text(newest, bytes);
     const auto loaded = load_newest_snapshot(directory.path(), world.position);
-    ASSERT_EQ(loaded.problems.size(), 1u) << what;
+    ASSERT_EQ(loaded.problems.size(), 1u) << change;
     EXPECT_NE(loaded.problems[0].find(newest.string()), std::string::npos);
-    ASSERT_TRUE(loaded.snapshot.has_value()) << what;
+    ASSERT_TRUE(loaded.snapshot.has_value()) << change;
     EXPECT_EQ(loaded.snapshot->world.position, 10u);
   };
   for (std::size_t at = 0; at < good.size(); at += 7) {

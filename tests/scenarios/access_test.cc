@@ -1,5 +1,5 @@
-// Access tokens with the real binary over TCP: issued, used, refused and revoked, with restarts and
-// kills in between; and that a secret is nowhere but where it was written to.
+// Access tokens with the real binary over TCP: they are issued, used, refused and revoked, across
+// restarts and kills. Their secrets appear nowhere but in the answer to the issue.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ class AccessTest : public testing::Test {
  protected:
   void SetUp() override { server_.start(); }
 
-  // Where the present server listens, as --server takes it.
+  // Returns the address of the running server, in the form that --server takes.
   [[nodiscard]] std::string address() const {
     constexpr std::string_view words = "listening on 127.0.0.1:";
     const std::string messages = server_.messages();
@@ -33,7 +33,7 @@ class AccessTest : public testing::Test {
     return "tcp://127.0.0.1:" + messages.substr(port, messages.find('\n', port) - port);
   }
 
-  // Issues a token and keeps its secret in a file, as a person would; gives the file.
+  // Issues a token and keeps its secret in a file, as a person would. Returns the path of the file.
   std::string issue(const std::string& name, const std::string& role,
                     const std::vector<std::string>& more = {}) {
     std::vector<std::string> words = {"access", "issue", name, "--role", role};
@@ -47,6 +47,7 @@ class AccessTest : public testing::Test {
     return file;
   }
 
+  // Runs the command over TCP, with the token if one is given.
   [[nodiscard]] Output over_tcp(std::vector<std::string> words,
                                 const std::optional<std::string>& token_file = {}) const {
     words.insert(words.begin(), SIGNALBOX_BINARY);
@@ -64,7 +65,7 @@ class AccessTest : public testing::Test {
     server_.start();
   }
 
-  // No file of the server holds any secret: not the log, not a snapshot, not its messages.
+  // Expects no secret in any file of the server: not in the log, a snapshot, or its messages.
   void expect_no_secret_on_disk() const {
     std::size_t files = 0;
     for (const auto& each : std::filesystem::recursive_directory_iterator(server_.data())) {
@@ -93,7 +94,7 @@ class AccessTest : public testing::Test {
 };
 
 TEST_F(AccessTest, ATokenIsIssuedUsedDeniedAndRevokedOverRestarts) {
-  EXPECT_EQ(over_tcp({"lock", "list"}).exit_code, 0);  // loopback is operator, so far
+  EXPECT_EQ(over_tcp({"lock", "list"}).exit_code, 0);  // without any token, loopback is operator
   const std::string token = issue("ci", "worker");
   const Output stranger = over_tcp({"lock", "list"});
   EXPECT_EQ(stranger.exit_code, 77);
@@ -124,7 +125,7 @@ TEST_F(AccessTest, ATokenIsIssuedUsedDeniedAndRevokedOverRestarts) {
   for (const char* expected : {"ci", "worker", "revoked", "the machine is gone", "refused"}) {
     EXPECT_NE(listed.out.find(expected), std::string::npos) << listed.out;
   }
-  // By whom it was done, and what was refused, stand in the log and in the server's messages.
+  // The log and the server's messages say who acted and what was refused.
   ASSERT_EQ(events("LockAcquired").size(), 1U);
   EXPECT_EQ(events("LockAcquired").at(0).at("actor").as_string(), "token:ci");
   bool found = false;
@@ -149,7 +150,7 @@ TEST_F(AccessTest, AnExpiredTokenIsRefused) {
   EXPECT_NE(last.err.find("expired"), std::string::npos) << last.err;
 }
 
-// A connection that outlives its token: the next line is refused.
+// The token is revoked while a connection that it authenticated is open: the next line is refused.
 TEST_F(AccessTest, ARevokedTokenEndsOnAnOpenConnection) {
   const std::string token = issue("follower", "worker");
   const auto out = scratch_.path() / "out";
@@ -192,15 +193,15 @@ TEST_F(AccessTest, AddressAndTokenComeFromTheEnvironmentToo) {
                                                 "SIGNALBOX_DATA=", "SIGNALBOX_SOCKET="};
   EXPECT_EQ(run_process({SIGNALBOX_BINARY, "lock", "list"}, environment).exit_code, 0);
   EXPECT_EQ(run_process({SIGNALBOX_BINARY, "run", "start", "x"}, environment).exit_code, 77);
-  // Over the Unix socket, too, a token says who one is.
+  // A token decides over the Unix socket, too.
   EXPECT_EQ(
       server_.cli({"run", "start", "x"}, {"SIGNALBOX_ACCESS_TOKEN=" + secrets_.back()}).exit_code,
       77);
   EXPECT_EQ(server_.cli({"access", "list"}).exit_code, 0);
 }
 
-// Killed before it could answer, or after: the token is there once at most, and its secret is told
-// once at most.
+// The server is killed before or after it answers: the token exists at most once, and its secret is
+// given at most once.
 TEST_F(AccessTest, AnIssueThatACrashCutShortIsRepeatedUnderTheSameId) {
   for (int round = 0; round < 6; ++round) {
     const std::string name = "t" + std::to_string(round);
@@ -221,7 +222,7 @@ TEST_F(AccessTest, AnIssueThatACrashCutShortIsRepeatedUnderTheSameId) {
     if (answered) {
       EXPECT_EQ(again.exit_code, 1) << "acknowledged and forgotten";
     }
-    if (again.exit_code == 1) {  // it had been issued: the secret is gone for good
+    if (again.exit_code == 1) {  // it was issued before the kill: its secret is lost
       EXPECT_EQ(again.out, "");
       EXPECT_NE(again.err.find("signalbox access revoke"), std::string::npos) << again.err;
       EXPECT_EQ(server_.cli({"access", "revoke", name, "--reason", "secret lost"}).exit_code, 0);

@@ -1,4 +1,4 @@
-// What an agent prints is told to those who ask for it while it runs, and to nobody else.
+// The output of a running agent is sent to the clients that subscribed to it, and to no others.
 #include <fstream>
 
 #include "tests/crash/connection.h"
@@ -11,7 +11,7 @@ namespace json = boost::json;
 
 class AgentLog : public CliTest {
  protected:
-  // A run whose agent prints, and then waits for the file that go_on() makes.
+  // Starts a run whose agent runs this script. wait_for_go() in the script blocks until go_on().
   std::string start_agent(const std::string& script) {
     return start_run_of(
         "name = \"agent\"\n[[station]]\nname = \"implement\"\n"
@@ -34,7 +34,7 @@ class AgentLog : public CliTest {
     EXPECT_TRUE(answer && answer->contains("result")) << json::serialize(*answer);
     return std::move(*connection);
   }
-  // The params of the next notification, which has to be an agent.log.
+  // Returns the params of the next notification, which has to be an agent.log.
   static json::object next_log(test::Connection& connection) {
     const auto message = connection.message();
     EXPECT_TRUE(message);
@@ -57,7 +57,7 @@ TEST_F(AgentLog, IsToldWithItsPlaceToWhoAsksForIt) {  // H10
   EXPECT_TRUE(first.at("card_id").is_null());
   EXPECT_EQ(next_log(all).at("text"), "wrong\n");
 
-  // The attempt's latest event, with its span.
+  // The position and the span are those of the attempt's latest event.
   const auto submitted = this->events(run, "StationExternalRefSet");
   ASSERT_EQ(submitted.size(), 1U);
   EXPECT_EQ(first.at("span_id"), submitted[0].as_object().at("span_id"));
@@ -76,7 +76,7 @@ TEST_F(AgentLog, IsToldWithItsPlaceToWhoAsksForIt) {  // H10
     EXPECT_EQ(last.at("offset"), 6);
     EXPECT_EQ(last.at("bytes"), 12);
   }
-  // Nobody else was told: the next that these get are events.
+  // The other subscribers got no log: their next notification is an event.
   for (auto message = events.message(); message; message = events.message()) {
     ASSERT_EQ(message->at("method"), "event");
     if (message->at("params").at("type") == "RunSucceeded") break;

@@ -1,4 +1,5 @@
-// Exports of a real log, live and offline: what is in them, how they go on, and what is refused.
+// Exports of a real log, from a running server and offline: their content, how they are continued,
+// and which are refused.
 #include <sys/stat.h>
 
 #include "tests/scenarios/audit_fixture.h"
@@ -141,8 +142,7 @@ TEST_F(AuditTest, AnotherLogsExportIsNotGoneOnWith) {
   EXPECT_EQ(output.exit_code, 78) << output.out << output.err;
 }
 
-// As a crash at any moment of an export leaves it: files, perhaps both notes or one of them, and
-// `incomplete`.
+// An export that crashed leaves files, perhaps both notes or one of them, and `incomplete`.
 TEST_F(AuditTest, AnInterruptedExportIsNoneUntilItIsRunAgain) {
   append_events(600);
   for (const std::string format : {"cloudevents", "tlog"}) {
@@ -158,7 +158,7 @@ TEST_F(AuditTest, AnInterruptedExportIsNoneUntilItIsRunAgain) {
     write_text(last, whole.substr(0, whole.size() / 2));
     fs::remove(directory + "/manifest");
     expect_refused(1, "manifest", directory);
-    // The notes of the export before: that one is whole, with files beside it.
+    // With the notes of the previous export, that one verifies, although there are further files.
     fs::copy(directory + "-first/manifest", directory + "/manifest");
     fs::copy(directory + "-first/checkpoint", directory + "/checkpoint",
              fs::copy_options::overwrite_existing);
@@ -167,7 +167,7 @@ TEST_F(AuditTest, AnInterruptedExportIsNoneUntilItIsRunAgain) {
     ASSERT_EQ(again.exit_code, 0) << again.err;
     EXPECT_EQ(content_of(last), whole);
     expect_verified(directory);
-    // And from nothing but the mark.
+    // The export is completed from the mark alone, too.
     fs::remove(directory + "/manifest");
     write_text(directory + "/incomplete", format + "\n");
     ASSERT_EQ(export_to("export-" + format, options).exit_code, 0);
@@ -182,7 +182,7 @@ TEST_F(AuditTest, AKilledExportIsFinishedByTheNext) {  // R4, R5
         spawn_process({SIGNALBOX_BINARY, "audit", "export", "-o", at("killed"), "--signing-key",
                        at("audit.key"), "--data", server_.data().string()},
                       at("out"), at("err"));
-    // Whatever it came to: the moment is the machine's choice.
+    // The kill comes at whatever moment the machine happens to choose.
     while (round > 0 && !fs::exists(at("killed")) && ::kill(pid, 0) == 0 &&
            ::waitpid(pid, nullptr, WNOHANG) == 0) {
     }
@@ -216,7 +216,7 @@ TEST_F(AuditTest, AKeyThatIsReplacedIsFollowedThroughTheLog) {
   const std::string next = text(made, "verifier_key");
   const Output exported = export_to("export", {"--signing-key", at("next.key")});
   ASSERT_EQ(exported.exit_code, 0) << exported.err;
-  // Who trusts the old key learns the new one from what the old one signed.
+  // A verifier with the old key accepts the new one, because the old key signed its adoption.
   expect_verified(at("export"));
   EXPECT_NE(verdicts(at("export")).front().text.find("adopted key: " + next), std::string::npos);
   verifier_key_ = next;

@@ -1,4 +1,4 @@
-// Tests of audits: a real log, its key, exports of it, and both verifiers, ours and the one in
+// Fixture for audits: a real log, its key, exports of it, and two verifiers: ours, and the one in
 // tools/ that shares no code with it.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace signalbox {
 
-// What a verifier said.
+// The outcome of one verifier.
 struct Verdict {
   int exit_code = -1;
   std::string text;
@@ -24,17 +24,17 @@ class AuditTest : public CliTest {
     verifier_key_ = make_key("audit.key");
   }
 
-  // Relative names lie in the scratch directory.
+  // Returns the path of a name relative to the scratch directory.
   [[nodiscard]] std::string at(const std::string& name) const {
     return (scratch_.path() / name).string();
   }
 
-  // Gives the verifier key.
+  // Generates a key. Returns its verifier key.
   std::string make_key(const std::string& file, const std::string& name = "example.com/box") const {
     return text(result({"audit", "keygen", "-o", at(file), "--name", name}), "verifier_key");
   }
 
-  // `count` events more, over one connection.
+  // Appends at least `count` events over one connection.
   void append_events(std::size_t count) const {
     auto connection = test::Connection::open(server_.socket());
     ASSERT_TRUE(connection);
@@ -48,7 +48,7 @@ class AuditTest : public CliTest {
     }
   }
 
-  // `signalbox audit export …` of this log with its key.
+  // Runs `signalbox audit export …` of this log with the key.
   Output export_to(const std::string& directory, std::vector<std::string> options = {},
                    const std::string& key = "audit.key") const {
     std::vector<std::string> words{"audit",       "export",        "-o",
@@ -57,6 +57,7 @@ class AuditTest : public CliTest {
     return server_.cli(std::move(words));
   }
 
+  // Writes a signed checkpoint. Returns its path.
   std::string checkpoint(const std::string& file, std::vector<std::string> options = {},
                          const std::string& key = "audit.key") const {
     std::vector<std::string> words{"audit", "checkpoint", "--signing-key", at(key), "-o", at(file)};
@@ -66,7 +67,7 @@ class AuditTest : public CliTest {
     return at(file);
   }
 
-  // Both verifiers on a path.
+  // Runs both verifiers on a path.
   [[nodiscard]] std::vector<Verdict> verdicts(const std::string& path,
                                               const std::vector<std::string>& more = {}) const {
     std::vector<std::string> ours{SIGNALBOX_BINARY, "audit",      "verify", path,
@@ -90,7 +91,7 @@ class AuditTest : public CliTest {
     }
   }
 
-  // Both end with `exit_code` and name `where`.
+  // Expects both verifiers to end with `exit_code` and to name `where`.
   void expect_refused(int exit_code, const std::string& where, const std::string& path,
                       const std::vector<std::string>& more = {}) const {
     for (const Verdict& verdict : verdicts(path, more)) {

@@ -1,6 +1,6 @@
-// `audit redact`: what somebody should never have written goes, from every file; the log still
-// proves all it proved, and says who did it. Killed at every step, it is as if it had not begun, or
-// it is finished.
+// `audit redact` erases a text that should never have been written from every file. The log still
+// proves everything it proved, and says who erased it. If it is killed at any step, the redaction
+// is finished or was never begun.
 #include <sys/stat.h>
 
 #include "store/base64.h"
@@ -14,7 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 namespace json = boost::json;
 
-// Random, so that no compression hides it.
+// Random characters, so that compression doesn't hide the secret.
 const std::string secret = "q7Zt0vXw4LbR9sKyJ2mNfHcPdGaE8uT5iQo1xWz6";
 
 std::vector<fs::path> files_with_secret(const fs::path& directory) {
@@ -35,8 +35,8 @@ std::string listed(const std::vector<fs::path>& files) {
 
 class RedactionTest : public AuditTest {
  protected:
-  // A run with the secret in its goal, at `position_`.
-  void tell_a_secret() {
+  // Starts a run with the secret in its goal, recorded at `position_`.
+  void start_run_with_secret() {
     append_events(20);
     run_id_ = start_run("use the key " + secret + " for it");
     const json::array started = events(run_id_, "RunStarted");
@@ -50,7 +50,7 @@ class RedactionTest : public AuditTest {
     words.insert(words.end(), more.begin(), more.end());
     return words;
   }
-  // What of the log holds it, or of what is made from the log.
+  // Returns the files of the log, and of what is derived from it, that hold the secret.
   [[nodiscard]] std::string log_with_secret(const fs::path& data) const {
     std::vector<fs::path> found;
     for (const char* folder : {"log", "projections"}) {
@@ -73,9 +73,9 @@ TEST_F(RedactionTest, TakesAGoalOutOfEverythingAndProvesTheSame) {
   stop();
   write_text(server_.data() / "signalbox.toml", "snapshot_events = 1000\n");
   server_.start();
-  tell_a_secret();
+  start_run_with_secret();
   append_events(1200);
-  // A start would go on from it, and never read the record.
+  // A start would continue from a snapshot and never read the record.
   const fs::path snapshots = server_.data() / "projections" / "snapshots";
   await([&] { return fs::exists(snapshots) && !fs::is_empty(snapshots); });
   const std::string old_checkpoint = checkpoint("before.checkpoint");
@@ -88,9 +88,9 @@ TEST_F(RedactionTest, TakesAGoalOutOfEverythingAndProvesTheSame) {
   EXPECT_EQ(dry.at("fields"), (json::array{"goal"}));
   ASSERT_NE(log_with_secret(server_.data()), "");
 
-  const Output told = server_.cli(redact_words());
-  ASSERT_EQ(told.exit_code, 0) << told.out << told.err;
-  EXPECT_NE(told.out.find("erased goal"), std::string::npos) << told.out;
+  const Output report = server_.cli(redact_words());
+  ASSERT_EQ(report.exit_code, 0) << report.out << report.err;
+  EXPECT_NE(report.out.find("erased goal"), std::string::npos) << report.out;
   EXPECT_EQ(log_with_secret(server_.data()), "");
 
   const json::object again = result(redact_words());
@@ -111,7 +111,7 @@ TEST_F(RedactionTest, TakesAGoalOutOfEverythingAndProvesTheSame) {
   EXPECT_EQ(text(note, "type"), "PayloadRedacted");
   EXPECT_EQ(text(note, "actor"), "uid:" + std::to_string(::getuid()));
   EXPECT_EQ(text(note.at("data").as_object(), "reason"), "a key in the goal");
-  // The fold is that of the server.
+  // Replay gives the server's digest.
   const json::object live = result({"status"});
   const json::object folded =
       result({"replay", "--verify", "--to", json::serialize(live.at("position"))});
@@ -122,7 +122,7 @@ TEST_F(RedactionTest, TakesAGoalOutOfEverythingAndProvesTheSame) {
   EXPECT_EQ(listed(files_with_secret(at("after"))), "");
   EXPECT_NE(content_of(fs::path(at("after")) / "events-000000000001.jsonl").find("recorddigest"),
             std::string::npos);
-  // What was exported before has it still, verifies, and can be gone on with.
+  // An earlier export still has the secret, verifies, and can be continued.
   ASSERT_EQ(export_to("before").exit_code, 0);
   expect_verified(at("before"));
   ASSERT_EQ(export_to("tiles", {"--format", "tlog"}).exit_code, 0);
@@ -161,8 +161,8 @@ command = ["sh", "-c", "echo )"
   position_ = json::serialize(events(run_id_, "RunStarted").front().at("position"));
   start_run("again with " + secret);
   stop();
-  const json::object told = result(redact_words());
-  std::string places = json::serialize(told.at("remaining"));
+  const json::object report = result(redact_words());
+  std::string places = json::serialize(report.at("remaining"));
   EXPECT_NE(places.find("artifacts/sha256"), std::string::npos) << places;
   EXPECT_NE(places.find("signalbox audit redact"), std::string::npos) << places;
   for (const fs::path& file : files_with_secret(server_.data())) {
@@ -170,8 +170,8 @@ command = ["sh", "-c", "echo )"
                 file.parent_path().filename() == "log")
         << file;
   }
-  // The commands work as they are; the records that hold it are in the pipeline, which stays.
-  for (const json::value& place : told.at("remaining").as_array()) {
+  // The commands work when pasted. Records that hold the secret in their pipeline stay.
+  for (const json::value& place : report.at("remaining").as_array()) {
     for (const json::value& command : place.at("commands").as_array()) {
       const std::string words(command.as_string());
       if (!words.starts_with("rm ")) continue;
@@ -181,8 +181,8 @@ command = ["sh", "-c", "echo )"
 }
 
 TEST_F(RedactionTest, RefusesWhatItCantDo) {
-  tell_a_secret();
-  // A server runs here.
+  start_run_with_secret();
+  // A server is running.
   const Output busy = server_.cli(redact_words({"--json"}));
   EXPECT_EQ(busy.exit_code, 75);
   EXPECT_EQ(code_of(busy), "IN_USE");
@@ -206,9 +206,9 @@ TEST_F(RedactionTest, RefusesWhatItCantDo) {
   EXPECT_FALSE(fs::exists(at("nothing")));
 }
 
-// Not a server, but the same command at the same time: one says who the other is.
+// Two redactions at the same time: the second one names the first.
 TEST_F(RedactionTest, SaysWhichCommandHasTheLog) {
-  tell_a_secret();
+  start_run_with_secret();
   stop();
   const pid_t tracer = spawn_process(
       {"strace", "-f", "-qq", "-o", "/dev/null", "-E", "ASAN_OPTIONS=detect_leaks=0", "-e",
@@ -243,15 +243,15 @@ TEST_F(RedactionTest, SaysWhichCommandHasTheLog) {
   refused = server_.cli({"serve"});
   expect_named(refused);
   EXPECT_NE(refused.err.find("start again once it has ended"), std::string::npos) << refused.err;
-  // The tracer as well: it would sit out the delay.
+  // The tracer is killed, too: it would wait for the delay to end.
   ::kill(static_cast<pid_t>(std::stol(process)), SIGKILL);
   ::kill(tracer, SIGKILL);
   wait_for_exit(tracer);
 }
 
-// Whoever has the key signs an export in which the replacement is another.
+// The holder of the key signs an export with another replacement text.
 TEST_F(RedactionTest, AnotherReplacementIsFoundWhoeverSignedIt) {
-  tell_a_secret();
+  start_run_with_secret();
   stop();
   ASSERT_EQ(server_.cli(redact_words()).exit_code, 0);
   ASSERT_EQ(export_to("export").exit_code, 0);
@@ -305,16 +305,16 @@ TEST_F(RedactionTest, AnotherReplacementIsFoundWhoeverSignedIt) {
   expect_refused(1, "isn't what the event of its redaction tells of", at("export"));
 }
 
-// kill -9 at the n-th of the calls that make something durable or remove it, for n = 1, 2, … until
-// it comes to its end.
+// Sends SIGKILL at the n-th of the calls that make something durable or remove it, for n = 1, 2, …
+// until the command ends by itself.
 TEST_F(RedactionTest, KilledAnywhereItIsFinishedOrWasNeverBegun) {
-  tell_a_secret();
-  // Some of it in tables, some in the write-ahead log.
+  start_run_with_secret();
+  // Some records are in tables, some in the write-ahead log.
   server_.kill();
   server_.start();
   append_events(20);
   server_.kill();
-  fs::remove(server_.socket());  // which can't be copied
+  fs::remove(server_.socket());  // sockets can't be copied
   int begun = 0;
   int never = 0;
   for (const char* call : {"fdatasync,fsync", "unlink,unlinkat", "rename,renameat,renameat2"}) {
@@ -330,27 +330,29 @@ TEST_F(RedactionTest, KilledAnywhereItIsFinishedOrWasNeverBegun) {
            "--data", data.string()},
           {});
       const bool ended = output.exit_code == 0;
-      const std::string what = std::string(call) + " " + std::to_string(n) + ": " + output.err;
-      ASSERT_EQ(output.err.find("strace:"), std::string::npos) << what;
-      // Reading doesn't repair; it believes what it finds.
+      const std::string call_and_error =
+          std::string(call) + " " + std::to_string(n) + ": " + output.err;
+      ASSERT_EQ(output.err.find("strace:"), std::string::npos) << call_and_error;
+      // Reading repairs nothing and accepts what it finds.
       const Output replayed = signalbox(data, {"replay", "--verify", "--json"});
-      ASSERT_EQ(replayed.exit_code, 0) << what << replayed.out;
+      ASSERT_EQ(replayed.exit_code, 0) << call_and_error << replayed.out;
       const Output shown = signalbox(data, {"replay", "--run", run_id_, "--json"});
       const bool redacted = shown.out.find("[redacted]") != std::string::npos;
-      ASSERT_NE(redacted, shown.out.find(secret) != std::string::npos) << what << shown.out;
-      ASSERT_TRUE(redacted || !ended) << what;
+      ASSERT_NE(redacted, shown.out.find(secret) != std::string::npos)
+          << call_and_error << shown.out;
+      ASSERT_TRUE(redacted || !ended) << call_and_error;
       (redacted ? begun : never) += 1;
       if (!redacted) {
-        ASSERT_EQ(signalbox(data, redact_words()).exit_code, 0) << what;
+        ASSERT_EQ(signalbox(data, redact_words()).exit_code, 0) << call_and_error;
       } else if (n % 2 == 0) {
         test::ServerProcess server(data);
-        ASSERT_TRUE(server.start()) << what << server.log();
+        ASSERT_TRUE(server.start()) << call_and_error << server.log();
         server.kill();
       } else {
-        ASSERT_EQ(signalbox(data, redact_words()).exit_code, 0) << what;
+        ASSERT_EQ(signalbox(data, redact_words()).exit_code, 0) << call_and_error;
       }
-      ASSERT_EQ(log_with_secret(data), "") << what;
-      ASSERT_EQ(signalbox(data, {"replay", "--verify"}).exit_code, 0) << what;
+      ASSERT_EQ(log_with_secret(data), "") << call_and_error;
+      ASSERT_EQ(signalbox(data, {"replay", "--verify"}).exit_code, 0) << call_and_error;
       if (ended) break;
     }
   }

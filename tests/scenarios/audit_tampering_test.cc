@@ -1,5 +1,5 @@
-// R5: exports and proofs of a real log, tampered with in every way that we could think of; each is
-// found by both verifiers, with exit code 1 and the file's name.
+// R5: tampers with exports and proofs of a real log in every way that we could think of. Both
+// verifiers find each, with exit code 1 and the file's name.
 #include "tests/scenarios/audit_fixture.h"
 
 namespace signalbox {
@@ -12,7 +12,7 @@ constexpr const char* digests_file = "events-000000000001.digests";
 
 struct Tampering {
   std::string name;
-  std::string where;  // what both verifiers have to name
+  std::string where;  // the file that both verifiers have to name
   std::function<void(const fs::path& directory)> apply;
 };
 
@@ -30,7 +30,7 @@ Tampering editing(std::string name, std::string file, std::function<void(std::st
           [file, change](const fs::path& directory) { edit(directory / file, change); }};
 }
 
-// A byte at so many sixteenths of the file.
+// Flips a bit of the byte at this many sixteenths of the file.
 Tampering flipping(const std::string& file, std::size_t sixteenths, const std::string& where) {
   Tampering tampering = editing("a byte at " + std::to_string(sixteenths) + "/16", file,
                                 [sixteenths](std::string& bytes) {
@@ -61,7 +61,7 @@ Tampering line_editing(std::string name,
   });
 }
 
-// The text between `key` and the next quote of line 7, its first letter changed.
+// Changes the first letter of this attribute's value in line 7.
 Tampering attribute_editing(const std::string& key) {
   return line_editing("the " + key, [key](std::vector<std::string>& lines) {
     std::string& line = lines.at(6);
@@ -79,7 +79,7 @@ void replace_once(std::string& bytes, const std::string& from, const std::string
 
 class TamperingTest : public AuditTest {
  protected:
-  // Each on a copy of its own.
+  // Applies each to a copy of its own.
   void expect_all_found(const std::string& directory, const std::vector<Tampering>& tamperings) {
     for (const Tampering& tampering : tamperings) {
       SCOPED_TRACE(tampering.where + ": " + tampering.name);
@@ -209,7 +209,7 @@ TEST_F(TamperingTest, OfCloudEventsIsFound) {  // R5
   expect_verified(at("export"));
   EXPECT_GE(tampered_, 98U);
 
-  // Whole, but not what it was.
+  // These are valid, but not what the checkpoint says.
   const std::string later = checkpoint("later.checkpoint");
   expect_refused(1, "checkpoint", at("export"), {"--old-checkpoint", later});
   expect_refused(1, "foreign", at("export"), {"--old-checkpoint", at("foreign/checkpoint")});
@@ -229,13 +229,13 @@ TEST_F(TamperingTest, OfTilesIsFound) {  // R5
       "tile/0/000",       "tile/0/002.p/188",       "tile/1/000.p/2",   "tile/entries/000",
       "tile/entries/001", "tile/entries/002.p/188", "tile/0/002.p/138", "tile/entries/002.p/138"};
   for (const std::string& tile : tiles) {
-    // Of a tile's hash its entry is named, or the other way round.
+    // A flipped hash is reported at its entry, and the other way round.
     const bool leaf = tile.starts_with("tile/0/00") && !tile.ends_with("138");
     for (const std::size_t sixteenths : {0, 6, 11, 16}) {
       all.push_back(flipping(tile, sixteenths, leaf ? tile.substr(5) : tile));
     }
     all.push_back({"deleted", tile, [tile](const fs::path& in) { fs::remove(in / tile); }});
-    if (tile.ends_with("138")) all.pop_back();  // nobody needs it
+    if (tile.ends_with("138")) all.pop_back();  // no verifier reads it
     all.push_back(editing("cut", tile, [](std::string& bytes) { bytes.pop_back(); }));
     all.push_back(editing("longer", tile, [](std::string& bytes) { bytes += "x"; }));
     all.push_back(editing("emptied", tile, [](std::string& bytes) { bytes.clear(); }));
@@ -283,7 +283,7 @@ TEST_F(TamperingTest, OfAProofIsFound) {  // R5
     write_text(file, bytes);
     expect_refused(1, "42.tlog-proof", file);
   };
-  // Behind the title, which says that it is a proof.
+  // Starts after the title, which marks the file as a proof.
   for (std::size_t at = 23; at < whole.size(); at += whole.size() / 29) {
     std::string bytes = whole;
     bytes[at] = static_cast<char>(bytes[at] ^ 2);

@@ -1,4 +1,5 @@
-// Runs the real binary: a command to its end, with all it printed, or in the background.
+// Runs the real binary and other commands: to their end, with their whole output, or in the
+// background.
 #pragma once
 
 #include <cerrno>
@@ -22,8 +23,8 @@
 
 namespace signalbox {
 
-// Starts argv[0] (looked up in PATH) with the environment of the test and `environment` on top.
-// Output goes to the files, which are made.
+// Starts argv[0], found in PATH, with the test's environment and `environment` on top. Appends its
+// output to the two files, which are created. Returns its pid; throws if it can't be started.
 inline pid_t spawn_process(std::vector<std::string> argv, const std::filesystem::path& out,
                            const std::filesystem::path& err,
                            const std::vector<std::string>& environment = {}) {
@@ -57,7 +58,7 @@ inline pid_t spawn_process(std::vector<std::string> argv, const std::filesystem:
   return pid;
 }
 
-// The exit code, or 128 + the signal that ended it.
+// Blocks until the process ends. Returns its exit code, or 128 + the signal that ended it.
 inline int wait_for_exit(pid_t pid) {
   int status = 0;
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
@@ -71,7 +72,7 @@ struct Output {
   std::string err;
 };
 
-// Runs a command to its end.
+// Runs a command to its end, and blocks until then. Returns its exit code and output.
 inline Output run_process(std::vector<std::string> argv,
                           const std::vector<std::string>& environment = {}) {
   const TemporaryDirectory scratch;

@@ -27,7 +27,7 @@ class CliBoard : public CliTest {
     out.pop_back();
     return out;
   }
-  // As a terminal of that many columns shows it.
+  // Returns the board as a terminal with this many columns shows it.
   [[nodiscard]] std::string board_at(int columns, const std::string& options = "",
                                      const std::string& no_color = "1") const {
     return run_process(
@@ -48,10 +48,10 @@ TEST_F(CliBoard, ACardIsSubmittedShownBlockedAndUnblocked) {  // H1
   EXPECT_EQ(server_.cli({"card", "block", id, "--reason", "wait"}).out, "blocked\n");
   const Output why = server_.cli({"card", "why", id});
   EXPECT_NE(why.out.find("BLOCKED: wait"), std::string::npos) << why.out;
-  // What it names as next works.
+  // The printed next command works.
   EXPECT_NE(why.out.find("signalbox card unblock " + id), std::string::npos) << why.out;
   EXPECT_EQ(server_.cli({"card", "unblock", id}).out, "backlog\n");
-  // Unblocked by hand, the heartbeat starts it at once.
+  // After an unblock by hand, the heartbeat starts the card at once.
   await([&] {
     return text(result({"card", "get", id}).at("card").as_object(), "status") == "running";
   });
@@ -88,7 +88,7 @@ TEST_F(CliBoard, TheBoardIsNoWiderThanItsTerminal) {
       for (std::size_t at = 0; at < line.size(); ++at) {
         const auto byte = static_cast<unsigned char>(line[at]);
         if (byte == '\r' || (byte & 0xC0) == 0x80) continue;
-        wide += byte >= 0xE4 && byte < 0xEA ? 2 : 1;  // CJK ideographs begin with these
+        wide += byte >= 0xE4 && byte < 0xEA ? 2 : 1;  // CJK ideographs begin with these bytes
       }
       EXPECT_LE(wide, columns) << board;
     }

@@ -1,4 +1,4 @@
-// What scripts rely on: exit codes, and exactly one JSON object on stdout.
+// The contract with scripts: exit codes, and exactly one JSON object on stdout with --json.
 #include <filesystem>
 #include <fstream>
 
@@ -94,7 +94,7 @@ TEST(CliWithoutServer, HelpAndVersionGoToStdout) {
 }
 
 TEST(CliWithoutServer, BenchIsAProgramBesideIt) {
-  const ScratchDirectory place;
+  const TemporaryDirectory place;
   const std::string program = (place.path() / "signalbox").string();
   std::filesystem::copy_file(SIGNALBOX_BINARY, program);
   const Output missing = run_process({program, "bench", "--quick"});

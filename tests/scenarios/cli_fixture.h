@@ -1,4 +1,4 @@
-// Tests of the command line against one real server.
+// Fixture for the command line against one real server.
 #pragma once
 
 #include <cstdlib>
@@ -29,13 +29,14 @@ max_retries = 0
 
 class CliTest : public testing::Test {
  protected:
-  // However long a test takes, the service does nothing of its own accord between two commands.
+  // Sets all loops to long intervals, so that the service does nothing by itself between two
+  // commands.
   CliTest() : CliTest({"--watchdog-interval", "1h"}) {}
   explicit CliTest(std::vector<std::string> options) : server_(std::move(options)) {}
   void SetUp() override {
     std::filesystem::create_directories(server_.data());
     std::filesystem::permissions(server_.data(), std::filesystem::perms::owner_all);
-    // After what a test has put there before.
+    // Appends, so that settings which a test wrote before stay.
     std::ofstream(server_.data() / "signalbox.toml", std::ios::app)
         << "[board]\nheartbeat = \"366d\"\nsynthesizer = \"366d\"\nprune = \"366d\"\n";
     server_.start();
@@ -44,7 +45,7 @@ class CliTest : public testing::Test {
 
   [[nodiscard]] std::string pipeline() const { return (scratch_.path() / "two.toml").string(); }
 
-  // Exactly one JSON object and a line break on stdout, whatever the exit code.
+  // Expects exactly one JSON object and a line break on stdout, whatever the exit code. Returns it.
   static boost::json::object one_object(const Output& output) {
     boost::json::error_code error;
     const boost::json::value value = boost::json::parse(output.out, error);
@@ -53,7 +54,7 @@ class CliTest : public testing::Test {
     return value.is_object() ? value.get_object() : boost::json::object{};
   }
 
-  // Of a command that has to succeed.
+  // Runs a command that has to succeed, with --json. Returns its `result`.
   boost::json::object result(std::vector<std::string> words) const {
     words.emplace_back("--json");
     const Output output = server_.cli(std::move(words));
@@ -62,10 +63,11 @@ class CliTest : public testing::Test {
     return object.contains("result") ? object.at("result").as_object() : boost::json::object{};
   }
 
+  // Starts a run of the fixture's pipeline. Returns its id.
   std::string start_run(const std::string& goal) const {
     return text(result({"run", "start", goal, "--pipeline", pipeline()}), "run_id");
   }
-  // Starts a run of the pipeline with this text, with more options of `run start`.
+  // Starts a run of the pipeline with this text, with more options of `run start`. Returns its id.
   std::string start_run_of(const std::string& toml, const std::string& goal,
                            const std::vector<std::string>& more = {}) const {
     const std::string file = (scratch_.path() / "pipeline.toml").string();
@@ -75,7 +77,7 @@ class CliTest : public testing::Test {
     return text(result(std::move(words)), "run_id");
   }
 
-  // Claims the run's station and gives its token.
+  // Claims the run's station. Returns its token.
   std::string claim(const std::string& run_id) const {
     const auto claimed = result({"station", "claim", "--worker", "w", "--run", run_id});
     return boost::json::serialize(claimed.at("claim").as_object().at("token"));
@@ -90,7 +92,7 @@ class CliTest : public testing::Test {
   [[nodiscard]] boost::json::object run(const std::string& run_id) const {
     return result({"run", "get", run_id}).at("run").as_object();
   }
-  // The events of one type of a run, oldest first.
+  // Returns the run's events of one type, oldest first.
   [[nodiscard]] boost::json::array events(const std::string& run_id,
                                           const std::string& type) const {
     return rpc("events.read",
@@ -98,30 +100,30 @@ class CliTest : public testing::Test {
         .at("events")
         .as_array();
   }
-  // Any method, which has to succeed.
+  // Calls a method, which has to succeed. Returns its result.
   [[nodiscard]] boost::json::object rpc(const std::string& method,
                                         const boost::json::object& params) const {
     return result({"rpc", method, boost::json::serialize(params)});
   }
-  // The code of a refusal that was asked for with --json.
+  // Returns the error code of a command that was run with --json and refused.
   static std::string code_of(const Output& output) {
     return text(one_object(output).at("error").at("data").as_object(), "code");
   }
 
-  // Runs a script in the test's directory.
+  // Runs a shell script in the test's directory.
   [[nodiscard]] Output shell(const std::string& script,
                              const std::vector<std::string>& environment = {}) const {
     return run_process({"sh", "-c", "cd '" + scratch_.path().string() + "' && " + script},
                        environment);
   }
-  // Runs a printed command as it is, in a shell that finds the binary and the server.
+  // Runs a printed command unchanged, in a shell that finds the binary and the server.
   [[nodiscard]] Output paste(const std::string& command) const {
     const std::string path = std::filesystem::path(SIGNALBOX_BINARY).parent_path().string();
     return run_process({"sh", "-c", command}, {"PATH=" + path + ":" + std::getenv("PATH"),
                                                "SIGNALBOX_DATA=" + server_.data().string()});
   }
 
-  // Fails the test where the condition doesn't come true.
+  // Blocks until the condition holds. Fails the test if it doesn't in time.
   static void await(const std::function<bool()>& condition) { ASSERT_TRUE(eventually(condition)); }
   void await_status(const std::string& run_id, const std::string& status) const {
     await([&] { return text(run(run_id), "status") == status; });

@@ -1,4 +1,5 @@
-// The past, asked for by --at, diff and the debugger: what was answered then is answered again.
+// The past, by --at, `diff` and the debugger: a query as of a moment gives the answer that was
+// given then.
 #include <sstream>
 
 #include "tests/scenarios/cli_fixture.h"
@@ -10,7 +11,7 @@ namespace json = boost::json;
 
 class PastCliTest : public CliTest {
  protected:
-  // What happens, with what the server says after each part.
+  // Makes a history, and keeps the server's answers after each part of it.
   void live() {
     keep();
     first_ = start_run("the first");
@@ -30,7 +31,7 @@ class PastCliTest : public CliTest {
             json::serialize(result({"lock", "get", "deploy"}).at("lock").as_object().at("token"))});
     keep();
   }
-  // What is asked has to be of one position: a retry that falls due in between asks again.
+  // All answers must be of one position: if a retry falls due in between, they are asked again.
   void keep() {
     Moment moment;
     do {
@@ -78,7 +79,7 @@ TEST_F(PastCliTest, AQueryGivesWhatItGaveThen) {  // R2
   }
 }
 
-// Also while nothing serves, and by a time instead of a position.
+// Works without a server as well, and by a time instead of a position.
 TEST_F(PastCliTest, AMomentIsAPositionATimeOrAnAge) {  // R2
   const std::string run = start_run("to be seen");
   const auto started = events(run, "RunStarted").at(0).as_object();
@@ -99,8 +100,8 @@ TEST_F(PastCliTest, AMomentIsAPositionATimeOrAnAge) {  // R2
   EXPECT_EQ(server_.cli({"run", "list", "--at", "yesterday"}).exit_code, 2);
 }
 
-// Between a station's end and the run's lies no moment that anybody lived through; asking for it is
-// no mistake.
+// A position between a station's end and the run's is inside a commit. No client ever saw that
+// state, but asking for it is valid.
 TEST_F(PastCliTest, APositionInsideACommitIsAnswered) {
   live();
   const auto failed = events(first_, "StationFailed").at(0).at("position");
@@ -194,7 +195,7 @@ TEST_F(PastCliTest, TheDebuggerWalksBothWays) {  // R1
   }
 }
 
-// Another program that folds otherwise from some event on is found out, with that event.
+// `--against` finds the first event from which another program's state differs.
 TEST_F(PastCliTest, ReplayAgainstAnotherProgramFindsWhereTheyPart) {  // R3
   live();
   const auto same =

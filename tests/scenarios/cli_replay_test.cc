@@ -1,4 +1,4 @@
-// Offline answers: the same state from the log alone, also beside a running server.
+// Replay computes the same state from the log alone, without a server and beside a running one.
 #include <boost/json/serialize.hpp>
 
 #include "tests/scenarios/cli_fixture.h"
@@ -10,7 +10,7 @@ TEST_F(CliTest, ReplayOfALiveDirectoryGivesTheServersDigest) {  // P6, R1
   const std::string run = start_run("be replayed");
   ASSERT_EQ(complete(run, "plan", claim(run), "succeeded").exit_code, 0);
   const auto status = result({"status"});
-  // The watchdog may have swept since, so up to what the server spoke of.
+  // The watchdog may have ticked since, so replay stops at the position that the server reported.
   const std::string position = boost::json::serialize(status.at("position"));
   const auto replayed = result({"replay", "--to", position});
   EXPECT_EQ(status.at("position"), replayed.at("position"));
@@ -32,7 +32,7 @@ TEST_F(CliTest, ReplayStopsWhereItIsToldTo) {  // R1
             "POSITION_NOT_FOUND");
 }
 
-// A moment means what it means to --at and to `diff`.
+// --to understands the same moments as --at and `diff`.
 TEST_F(CliTest, ReplayStopsAtATimeOrAnAge) {
   start_run("earlier");
   const auto page = result({"events", "--limit", "1000"}).at("events").as_array();
@@ -56,7 +56,7 @@ TEST_F(CliTest, ReplayStopsAtATimeOrAnAge) {
   }
 }
 
-// Whatever was asked for is what is said of it.
+// The error quotes the position exactly as it was given.
 TEST_F(CliTest, APositionBeyondAllNumbersIsShownAsItWasGiven) {
   const std::string greatest = "18446744073709551615";
   for (const std::vector<std::string>& words :
@@ -71,7 +71,7 @@ TEST_F(CliTest, APositionBeyondAllNumbersIsShownAsItWasGiven) {
   }
 }
 
-// Between the events of one command what holds otherwise needn't hold.
+// Invariants that hold between commands needn't hold between the events of one command.
 TEST_F(CliTest, ReplayStopsWithinACommandToo) {
   const std::string run = start_run("to succeed");
   ASSERT_EQ(complete(run, "plan", claim(run), "succeeded").exit_code, 0);
@@ -109,8 +109,8 @@ TEST_F(CliTest, ReplayOfADamagedLogExitsWith78AndSaysWhere) {
   for (int number = 0; number < 20; ++number) start_run("run " + std::to_string(number));
   ASSERT_EQ(server_.stop(), 0);
   ASSERT_EQ(server_.cli({"replay", "--verify"}).exit_code, 0);
-  // A clean stop may leave the records in the write-ahead log or in a table file: whichever is
-  // largest holds them.
+  // After a clean stop the records are in the write-ahead log or in a table file: the largest file
+  // holds them.
   std::filesystem::path largest;
   for (const auto& each : std::filesystem::directory_iterator(server_.data() / "log")) {
     const auto extension = each.path().extension();

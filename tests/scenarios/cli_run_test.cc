@@ -1,4 +1,4 @@
-// A run by the command line alone: started, worked on, watched, cancelled, shown.
+// A run by the command line alone: it is started, worked on, watched, cancelled and shown.
 #include <regex>
 
 #include <boost/json/serialize.hpp>
@@ -8,7 +8,7 @@
 namespace signalbox {
 namespace {
 
-// Ids, times and durations differ from run to run; their places don't.
+// Replaces ids, times and durations, which differ each time, by fixed words.
 std::string normalized(std::string text) {
   text = std::regex_replace(text, std::regex("[0-9a-f]{8}-[0-9a-f-]{27}"), "ID");
   text = std::regex_replace(text, std::regex("…[0-9a-f]{8}"), "…ID");
@@ -72,7 +72,7 @@ TEST_F(CliTest, WatchFollowsARunToItsEndAndTellsHowItEnded) {
   EXPECT_EQ(watched.exit_code, 0) << watched.err;
   EXPECT_NE(watched.out.find("RunSucceeded"), std::string::npos) << watched.out;
   EXPECT_EQ(watched.out.find('\x1b'), std::string::npos) << "no colours but on a terminal";
-  start_run("evil \xE2\x80\xAEtxt.exe");  // would turn around what stands after it
+  start_run("evil \xE2\x80\xAEtxt.exe");  // would reverse the text after it
   EXPECT_NE(server_.cli({"run", "list"}).out.find("evil ?txt.exe"), std::string::npos);
 
   const std::string bad = start_run("bad");

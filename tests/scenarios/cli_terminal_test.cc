@@ -1,4 +1,4 @@
-// What the command line does on a terminal only, and the completion script in a real bash.
+// What the command line does only on a terminal, and the completion script in a real bash.
 #include <gtest/gtest.h>
 
 #include "tests/scenarios/cli_fixture.h"
@@ -6,7 +6,7 @@
 namespace signalbox {
 namespace {
 
-// Runs a command of the shell on a pseudo-terminal, by util-linux's script(1).
+// Runs a shell command on a pseudo-terminal, with script(1) of util-linux.
 Output on_terminal(const std::string& command, const std::vector<std::string>& environment) {
   return run_process({"script", "--quiet", "--return", "--command", command, "/dev/null"},
                      environment);
@@ -35,7 +35,7 @@ TEST_F(CliTest, LongLinesAreCutOnATerminalOnly) {
   EXPECT_NE(cut.out.find("ggg…"), std::string::npos) << cut.out;
 }
 
-// The words that bash offers after `line`.
+// Returns the words that bash offers after `line`, one per line.
 std::string offered(const std::string& line) {
   const std::string script = "source <('" SIGNALBOX_BINARY
                              "' completion bash)\n"

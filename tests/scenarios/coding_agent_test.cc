@@ -1,5 +1,5 @@
-// Runs whose stations are coding agents and checks, with the real server and agents of our own
-// making: modes, resumed sessions after kills, usage limits, budgets.
+// Runs with coding agents and checks, with the real server and scripted agents: modes, sessions
+// resumed after kills, usage limits, budgets.
 #include <filesystem>
 
 #include "tests/fixtures/git_repository.h"
@@ -11,8 +11,8 @@ namespace {
 namespace fs = std::filesystem;
 namespace json = boost::json;
 
-// Counts its calls in `calls` (one line each: its arguments) and does what the file `do-N` says in
-// its N-th call, or tells a success.
+// An agent that appends its arguments to `calls`, one line per call. In its N-th call it runs the
+// file `do-N`, and reports success if that doesn't exit.
 constexpr const char* agent_script = R"(#!/bin/sh
 place=$(dirname "$0")
 call=$(($(cat "$place/calls" 2>/dev/null | wc -l) + 1))
@@ -31,6 +31,7 @@ class CodingAgents : public CliTest {
     fs::permissions(agent(), fs::perms::owner_all);
   }
   [[nodiscard]] fs::path agent() const { return scratch_.path() / "agent"; }
+  // Sets what the agent does in its N-th call.
   void in_call(int number, const std::string& script) const {
     std::ofstream(scratch_.path() / ("do-" + std::to_string(number))) << script << "\n";
   }
@@ -40,7 +41,8 @@ class CodingAgents : public CliTest {
   [[nodiscard]] std::string prompt(int call) const {
     return content_of(scratch_.path() / ("prompt-" + std::to_string(call)));
   }
-  // A pipeline of one station `implement` with our agent; `more` goes into its tables.
+  // Starts a run with one station `implement` and our agent. `more` goes into the station's tables,
+  // `head` before it. Returns the run's id.
   std::string start(const std::string& more, const std::string& head = "",
                     const std::string& kind = "claude") const {
     return start_run_of("name = \"agents\"\n" + head +
@@ -56,7 +58,8 @@ class CodingAgents : public CliTest {
   [[nodiscard]] json::object attempt(const std::string& run_id, std::size_t number) const {
     return station(run_id).at("attempts").as_array().at(number - 1).as_object();
   }
-  // Whatever of the run's attempts is still alive: by its environment, as no name is sure.
+  // Kills every process of the run's attempts. They are found by their environment, because their
+  // names aren't certain.
   static void kill_processes_of(const std::string& run_id) {
     for (const auto& entry : fs::directory_iterator("/proc")) {
       const std::string pid = entry.path().filename();
@@ -89,7 +92,8 @@ TEST_F(CodingAgents, TheSessionIsInTheLogBeforeTheAgentStarts) {  // S7
   EXPECT_EQ(usage.at(0).at("data").at("usage").at("cost_microusd").to_number<int>(), 500'000);
 }
 
-// kill -9 of shim, agent and everything between, while the server lives or is dead as well.
+// Kills shim, agent and everything between them with SIGKILL, while the server lives and while it
+// is dead.
 TEST_F(CodingAgents, AfterEveryKillTheSameSessionIsGoneOnWith) {  // S7
   in_call(1, "sleep 300");
   in_call(2, "sleep 300");
@@ -143,7 +147,7 @@ TEST_F(CodingAgents, ACodexThreadIsKnownOnceItIsToldAndGoneOnWith) {  // S7
   EXPECT_NE(calls()[1].find("resume thread-1 -"), std::string::npos) << calls()[1];
 }
 
-// Parked until the reset, with its slot free, over a restart; then it goes on by itself.
+// The station waits for the reset with its slot free, across a restart, and then goes on by itself.
 TEST_F(CodingAgents, AUsageLimitParksTheStationUntilItsReset) {  // S7
   in_call(
       1,
@@ -232,9 +236,9 @@ TEST_F(CodingAgents, AnUnknownPlaceholderIsRefused) {
   EXPECT_NE(output.out.find("{{gaol}}"), std::string::npos) << output.out;
 }
 
-// tools/GUIDE.md, "Agents and checks": its pipeline, in mock mode, on a real repository.
+// The pipeline in tools/GUIDE.md, "Agents and checks", runs in mock mode on a real repository.
 TEST_F(CodingAgents, TheGuidesPipelineRuns) {
-  const std::string guide = read_whole_file(fs::path(SIGNALBOX_SOURCE_DIR) / "tools/GUIDE.md");
+  const std::string guide = content_of(fs::path(SIGNALBOX_SOURCE_DIR) / "tools/GUIDE.md");
   const std::size_t heading = guide.find("\n## Agents and checks\n");
   const std::size_t fence = guide.find("\n```toml\n", heading);
   const std::size_t end = guide.find("\n```\n", fence);

@@ -1,10 +1,10 @@
-// Deep work through kills of the server and of the station's own worker.
+// Deep work when the server or the station's own worker is killed.
 #include "tests/scenarios/deep_work_fixture.h"
 
 namespace signalbox {
 namespace {
 
-// Each step says that it begins and who runs it, and waits for a file of its name to go on.
+// Each step records its beginning and its worker's pid, and then waits for a file with its name.
 constexpr const char* waiting_step =
     "echo $SIGNALBOX_STEP_ID >> $DIR/begun\n"
     "echo $PPID > $DIR/worker\n"
@@ -27,7 +27,7 @@ TEST_F(DeepWorkCrashTest, AServerThatIsKilledInAStepLosesNothing) {  // D7
   make("go-a");
   ASSERT_TRUE(begins("a\nb\n"));
   server_.kill();
-  make("go-b");  // it is done while nobody is there to be told
+  make("go-b");  // it completes while no server can be told
   const pid_t worker = pid_in("worker");
   ASSERT_TRUE(eventually([&] { return !is_alive(pid_in("child-b")); }));
   EXPECT_TRUE(is_alive(worker)) << "it waits for the server";
@@ -80,18 +80,18 @@ TEST_F(DeepWorkCrashTest, AnOutsideWorkersStepOutlivesServerAndStation) {  // D7
 
 TEST_F(DeepWorkCrashTest, AnOutsideWorkerThatSaysNothingLosesItsStep) {
   const std::string run = start_deep("step_timeout = \"1s\"");
-  const auto take = [&](const std::string& worker, const std::string& lease_ms) {
+  const auto claim_step = [&](const std::string& worker, const std::string& lease_ms) {
     const auto next = result({"step", "next", "--worker", worker, "--run", run, "--wait-ms",
                               "20000", "--lease-ms", lease_ms});
     return next.at("step").is_object() ? next.at("step").as_object() : boost::json::object{};
   };
-  const auto first = take("ann", "100");
+  const auto first = claim_step("ann", "100");
   ASSERT_TRUE(first.contains("token"));
-  const auto second = take("bob", "60000");  // it waits until the first one's lease is over
+  const auto second = claim_step("bob", "60000");  // waits until the first one's lease is over
   ASSERT_EQ(second.at("attempt"), 2);
   EXPECT_EQ(second.at("strategy"), "original") << "a lost one is tried the same way again";
   EXPECT_NE(text(second, "previous_error").find("LEASE_EXPIRED"), std::string::npos);
-  const auto third = take("eve", "60000");  // and now until the second one took too long
+  const auto third = claim_step("eve", "60000");  // waits until the second one took too long
   ASSERT_EQ(third.at("attempt"), 3);
   EXPECT_NE(text(third, "previous_error").find("TIMEOUT"), std::string::npos);
   for (const auto& old : {first, second}) {

@@ -1,4 +1,4 @@
-// Tests of deep work with the real server, the real worker of the station and real commands.
+// Fixture for deep work with the real server, the station's real worker, and real commands.
 #pragma once
 
 #include <fstream>
@@ -11,7 +11,7 @@ namespace signalbox {
 
 class DeepWorkTest : public LockCliTest {
  protected:
-  // What is still under way would outlive its server: that is what it is made for.
+  // Cancels the runs that were started: their workers are made to outlive the server.
   void TearDown() override {
     LockCliTest::TearDown();
     if (!server_.running()) server_.start();
@@ -21,7 +21,7 @@ class DeepWorkTest : public LockCliTest {
     }
   }
 
-  // Starts a run of one deep_work station with these tables.
+  // Starts a run of one deep_work station with these tables. Returns its id.
   [[nodiscard]] std::string start_deep(const std::string& work,
                                        const std::string& retry = "backoff = \"10ms\"",
                                        const std::vector<std::string>& options = {}) const {
@@ -36,7 +36,8 @@ class DeepWorkTest : public LockCliTest {
     return started_.back();
   }
 
-  // A phase that is done by a shell script; $DIR in it is the test's directory.
+  // Returns the setting of a phase that runs a shell script. $DIR in the script is the test's
+  // directory.
   [[nodiscard]] std::string phase(const std::string& name, std::string script) const {
     for (std::size_t at = 0; (at = script.find("$DIR")) != std::string::npos;) {
       script.replace(at, 4, scratch_.path().string());
@@ -44,10 +45,11 @@ class DeepWorkTest : public LockCliTest {
     std::ofstream(path_of(name + ".sh")) << script << "\n";
     return name + " = { command = [\"sh\", \"" + path_of(name + ".sh") + "\"] }\n";
   }
-  // A plan's command that says this.
+  // Returns the setting of a plan command that prints these steps.
   [[nodiscard]] std::string plan(const std::string& steps) const {
     return phase("plan", "cat <<'END'\n{\"steps\": [" + steps + "]}\nEND");
   }
+  // Returns a step of a plan as JSON.
   [[nodiscard]] static std::string step(const std::string& id, const std::string& needs = "") {
     return "{\"id\": \"" + id + "\", \"description\": \"do " + id + "\", \"title\": \"ignored\"" +
            (needs.empty() ? "" : ", \"dependencies\": [\"" + needs + "\"]") + "}";
@@ -59,6 +61,7 @@ class DeepWorkTest : public LockCliTest {
   [[nodiscard]] static bool is_terminal(const std::string& status) {
     return status == "succeeded" || status == "failed" || status == "canceled";
   }
+  // Blocks until the run ends. Expects it to end with this status.
   [[nodiscard]] bool ends_as(const std::string& run_id, const std::string& status) const {
     std::string seen;
     const bool ended = eventually([&] {
@@ -75,7 +78,7 @@ class DeepWorkTest : public LockCliTest {
     for (const auto& each : page.at("events").as_array()) events.push_back(each.as_object());
     return events;
   }
-  // The types of those of plans and steps, with the step's id.
+  // Returns the types of the run's events about its plan and steps, each with the step's id.
   [[nodiscard]] std::vector<std::string> deep_events(const std::string& run_id) const {
     std::vector<std::string> types;
     for (const auto& event : events_of(run_id)) {

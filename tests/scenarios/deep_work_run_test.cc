@@ -1,4 +1,4 @@
-// Deep work from its exploration to its result, by commands, by outside workers, by default.
+// Deep work from exploration to result: by commands, by outside workers, and by default.
 #include <algorithm>
 
 #include "tests/scenarios/deep_work_fixture.h"
@@ -22,13 +22,13 @@ TEST_F(DeepWorkTest, ExploresPlansAndDoesItsStepsInOrder) {  // D1, D3, D6
   EXPECT_EQ(deep_events(run),
             (Lines{"ExplorationFinished", "PlanSet", "StepAttemptStarted a", "StepCompleted a",
                    "StepAttemptStarted b", "StepCompleted b"}));
-  const auto told = result_artifact(run);
-  EXPECT_TRUE(told.at("success").as_bool());
-  EXPECT_EQ(told.at("exploration").as_object().at("files").as_array().size(), 1U);
-  EXPECT_EQ(told.at("todo_status").as_object().at("completed_steps"), 2);
-  EXPECT_TRUE(told.at("todo_status").as_object().at("all_complete").as_bool());
-  EXPECT_FALSE(told.contains("error"));
-  EXPECT_GE(told.at("duration_ms").as_int64(), 0);
+  const auto outcome = result_artifact(run);
+  EXPECT_TRUE(outcome.at("success").as_bool());
+  EXPECT_EQ(outcome.at("exploration").as_object().at("files").as_array().size(), 1U);
+  EXPECT_EQ(outcome.at("todo_status").as_object().at("completed_steps"), 2);
+  EXPECT_TRUE(outcome.at("todo_status").as_object().at("all_complete").as_bool());
+  EXPECT_FALSE(outcome.contains("error"));
+  EXPECT_GE(outcome.at("duration_ms").as_int64(), 0);
 }
 
 TEST_F(DeepWorkTest, OutsideWorkersDoTheStepsOfTheDefaultPlan) {  // D1, D2, D3
@@ -85,10 +85,10 @@ TEST_F(DeepWorkTest, AFailingStepChangesItsStrategyAndBlocksWhatNeedsIt) {  // D
   EXPECT_EQ(count(run, "StepBlocked b"), 1U);
   EXPECT_EQ(count(run, "StepBlocked c"), 1U);
   EXPECT_EQ(count(run, "StepCompleted d"), 1U);
-  const auto told = result_artifact(run);
-  EXPECT_FALSE(told.at("success").as_bool());
-  EXPECT_EQ(told.at("error").as_object().at("code"), "RETRY_EXHAUSTED");
-  EXPECT_EQ(told.at("todo_status").as_object().at("failed_steps"), 1);
+  const auto outcome = result_artifact(run);
+  EXPECT_FALSE(outcome.at("success").as_bool());
+  EXPECT_EQ(outcome.at("error").as_object().at("code"), "RETRY_EXHAUSTED");
+  EXPECT_EQ(outcome.at("todo_status").as_object().at("failed_steps"), 1);
 }
 
 TEST_F(DeepWorkTest, AnInvalidPlanFailsWithItsIds) {  // D3
@@ -153,9 +153,9 @@ TEST_F(DeepWorkTest, ARunsOwnCancelEndsTheStepUnderWay) {  // S11
   EXPECT_FALSE(is_alive(child));
 }
 
-// What tools/GUIDE.md shows is what works.
+// The example in tools/GUIDE.md works.
 TEST_F(DeepWorkTest, TheExampleOfTheGuideRuns) {
-  const std::string guide = read_whole_file(SIGNALBOX_SOURCE_DIR "/tools/GUIDE.md");
+  const std::string guide = content_of(SIGNALBOX_SOURCE_DIR "/tools/GUIDE.md");
   const std::size_t marker = guide.find("executor = \"deep_work\"\n");
   ASSERT_NE(marker, std::string::npos);
   const std::size_t begin = guide.rfind("<<'TOML'\n", marker) + 9;

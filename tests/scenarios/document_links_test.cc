@@ -1,5 +1,5 @@
-// What documents link to is there: files beside them, and headings in them. Web addresses aren't
-// looked at.
+// Checks that documents link only to existing files and to headings in them. Doesn't check web
+// addresses.
 #include <cctype>
 #include <filesystem>
 #include <regex>
@@ -17,9 +17,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Without fenced blocks and `code`, in which brackets are no links.
+// Returns the document without fenced blocks and `code`, in which brackets are no links.
 std::string prose_of(const fs::path& document) {
-  std::istringstream lines(read_whole_file(document));
+  std::istringstream lines(content_of(document));
   std::string prose;
   bool fenced = false;
   for (std::string line; std::getline(lines, line);) {
@@ -30,9 +30,9 @@ std::string prose_of(const fs::path& document) {
   return prose;
 }
 
-// The names by which a heading is linked to, as GitHub makes them.
+// Returns the anchors of the document's headings, as GitHub makes them.
 std::set<std::string> anchors_of(const fs::path& document) {
-  std::istringstream lines(read_whole_file(document));
+  std::istringstream lines(content_of(document));
   std::set<std::string> anchors;
   bool fenced = false;
   for (std::string line; std::getline(lines, line);) {
@@ -64,8 +64,8 @@ std::vector<std::string> links_of(const fs::path& document) {
   return links;
 }
 
-// Why it leads nowhere, or "".
-std::string trouble_with(const fs::path& document, const std::string& link) {
+// Returns why the link leads nowhere, or "".
+std::string link_problem(const fs::path& document, const std::string& link) {
   if (link.starts_with("https://") || link.starts_with("http://")) return {};
   const std::size_t hash = link.find('#');
   const std::string path = link.substr(0, hash);
@@ -92,7 +92,7 @@ TEST(Readme, LinksBetweenDocumentsLeadSomewhere) {
   for (const fs::path& document : linked_documents()) {
     for (const std::string& link : links_of(document)) {
       ++links;
-      EXPECT_EQ(trouble_with(document, link), "") << "in " << document;
+      EXPECT_EQ(link_problem(document, link), "") << "in " << document;
     }
   }
   EXPECT_GT(links, 50u) << "links are no longer found";
@@ -100,10 +100,10 @@ TEST(Readme, LinksBetweenDocumentsLeadSomewhere) {
 
 TEST(Readme, ALinkThatLeadsNowhereIsNoticed) {
   const fs::path readme = fs::path(SIGNALBOX_SOURCE_DIR) / "README.md";
-  EXPECT_EQ(trouble_with(readme, "#install"), "");
-  EXPECT_NE(trouble_with(readme, "#instal"), "");
-  EXPECT_NE(trouble_with(readme, "tools/GUIDES.md"), "");
-  EXPECT_EQ(trouble_with(readme, "tools/GUIDE.md#why-doesnt-it-move"), "");
+  EXPECT_EQ(link_problem(readme, "#install"), "");
+  EXPECT_NE(link_problem(readme, "#instal"), "");
+  EXPECT_NE(link_problem(readme, "tools/GUIDES.md"), "");
+  EXPECT_EQ(link_problem(readme, "tools/GUIDE.md#why-doesnt-it-move"), "");
 }
 
 }  // namespace

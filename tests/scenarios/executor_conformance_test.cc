@@ -1,5 +1,5 @@
-// What holds whoever executes a station, with the real server: its time is bounded and its end by
-// time typed, what it says is bounded, and a cancel ends it. S5, S9, S11, W1. (Over kills:
+// What every executor of a station guarantees, with the real server: its time is bounded and a
+// timeout is typed, its output is bounded, and a cancel ends it. S5, S9, S11, W1. (With kills:
 // tests/crash/executor_kill_test.cc; the executors alone: tests/server/executor_conformance_test.)
 #include <gtest/gtest.h>
 
@@ -87,7 +87,7 @@ TEST_P(ExecutorConformance, ACancelEndsItAndIsConfirmed) {  // S5, S11
   const json::object held = attempt(run_id);
   call("run.cancel", {{"run_id", run_id}});
   ASSERT_TRUE(ends_as(run_id, "canceled"));
-  if (site_.is_worker()) {  // its work isn't ours to end: whatever it says from now on is refused
+  if (site_.is_worker()) {  // we don't end an outside worker; it is refused from now on
     const auto refused = answer_to("station.complete", {{"run_id", run_id},
                                                         {"station", "work"},
                                                         {"token", held.at("token")},
@@ -101,14 +101,14 @@ TEST_P(ExecutorConformance, ACancelEndsItAndIsConfirmed) {  // S5, S11
   if (site_.is_remote()) {
     EXPECT_TRUE(site_.endpoint().was_canceled("call-1"));
   } else {
-    // The supervisor, which has confirmed it, is the last to go.
+    // The supervisor confirms the end, so it is the last process to exit.
     EXPECT_TRUE(eventually(
         [&] { return processes_with_environment("SIGNALBOX_RUN_ID=" + run_id).empty(); }));
   }
 }
 
 TEST_P(ExecutorConformance, WhatItSaysIsBounded) {  // S5, S9
-  if (site_.is_worker()) {  // nothing is cut for it: it is told, and says less
+  if (site_.is_worker()) {                          // a worker's output isn't cut but refused
     site_.begin_here();
     const std::string run_id = start(Work::until_let_go);
     ASSERT_TRUE(eventually([&] { return count(run_id, "StationClaimed") == 1; }));
@@ -127,8 +127,7 @@ TEST_P(ExecutorConformance, WhatItSaysIsBounded) {  // S5, S9
   const json::object ended = attempt(run_id);
   const std::string logs(ended.at("logs_inline").as_string());
   EXPECT_LE(logs.size(), limits::logs_inline_bytes_max);
-  // What git prints of a hook and the worker of a deep_work station of its commands is short
-  // already.
+  // The output that git prints of a hook, and a deep_work worker of its commands, is already short.
   if (GetParam() == "process" || GetParam() == "coderunner" || site_.is_remote()) {
     EXPECT_NE(logs.find(" 3000"), std::string::npos)
         << "its size isn't told: " << logs.substr(0, 200);

@@ -1,5 +1,5 @@
-// The pre-push hook: real pushes to a bare remote, from worktrees of runs that go on, have ended,
-// and whose attempt was superseded.
+// The pre-push hook, with real pushes to a bare remote from worktrees of runs that are open, have
+// ended, or whose attempt was superseded.
 #include <gtest/gtest.h>
 
 #include "tests/fixtures/git_repository.h"
@@ -11,7 +11,7 @@ namespace {
 namespace fs = std::filesystem;
 namespace json = boost::json;
 
-// The workspace is made by intake; what comes after is done by a worker from outside.
+// Intake makes the workspace; an outside worker does the station after it.
 constexpr const char* fenced_pipeline = R"(
 name = "fenced"
 [[station]]
@@ -44,7 +44,8 @@ class Fence : public CliTest {
     fs::path worktree;
     json::object claim;
   };
-  // Waits until intake has made the workspace. Only one run at a time is ready for it.
+  // Blocks until intake has made the workspace, and claims the next station. Only one run at a time
+  // may be ready for it.
   json::object claim_of(const std::string& run_id) const {
     const json::object claimed = result(
         {"station", "claim", "--worker", "w", "--station", "implement", "--wait-ms", "30000"});
@@ -61,7 +62,7 @@ class Fence : public CliTest {
     work.worktree = server_.data() / "runs" / work.run_id / "workspace";
     return work;
   }
-  // As the attempt of the claim, or as a person.
+  // Pushes from the run's worktree, as the attempt of the claim or as a person.
   Output push(const Work& work, bool as_attempt, const std::string& to = "pushed") const {
     std::vector<std::string> environment;
     if (as_attempt) {
@@ -170,8 +171,7 @@ TEST_F(Fence, APreviousHookIsKeptAndRunsAfterwards) {
   const Output removed = server_.cli({"fence", "uninstall", repository().string()});
   EXPECT_EQ(removed.exit_code, 0) << removed.err;
   EXPECT_EQ(content_of(hook), before);
-  EXPECT_EQ(server_.cli({"fence", "uninstall", repository().string()}).out.rfind("there is no", 0),
-            0U);
+  EXPECT_EQ(server_.cli({"fence", "uninstall", repository().string()}).out.rfind("no hook", 0), 0U);
   EXPECT_EQ(content_of(hook), before);
 }
 

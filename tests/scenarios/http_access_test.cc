@@ -1,4 +1,5 @@
-// Access tokens over HTTP, with the real server: who is known, who may, and what is open to all.
+// Access tokens over HTTP with the real server: who is authenticated, who is authorized, and which
+// paths are open to all.
 #include <gtest/gtest.h>
 
 #include "tests/scenarios/http_client.h"
@@ -41,7 +42,7 @@ TEST_F(HttpAccess, NeedsATokenOnceThereIsOne) {
     EXPECT_EQ(ask("GET", "/v1/runs", {{"Authorization", value}}).status, 401U) << value;
   }
   EXPECT_EQ(ask("GET", "/v1/runs", {{"Authorization", "bearer " + secret}}).status, 200U);
-  // Health needs none, and the Unix socket's owner is who the kernel says.
+  // Health needs no token. Over the Unix socket, the kernel identifies the client.
   for (const char* path : {"/healthz", "/readyz", "/version", "/openapi.json"}) {
     EXPECT_EQ(ask("GET", path).status, 200U) << path;
   }

@@ -1,5 +1,5 @@
-// The other end of an HTTP connection, over a Unix socket or TCP: whole requests and answers, and
-// raw bytes for clients of no good manners. Blocks, but never longer than its patience.
+// An HTTP client over a Unix socket or TCP: sends and reads whole messages, and raw bytes for
+// malformed requests. Blocks, but never longer than `patience_ms`.
 #pragma once
 
 #include <cerrno>
@@ -37,7 +37,7 @@ namespace signalbox {
 using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
 
 struct HttpReply {
-  unsigned status = 0;  // 0: the connection ended, or patience did, before there was one
+  unsigned status = 0;  // 0 if the connection ended, or patience did, before an answer
   boost::beast::http::response<boost::beast::http::string_body> message;
 
   [[nodiscard]] std::string header(std::string_view name) const {
@@ -48,7 +48,7 @@ struct HttpReply {
   [[nodiscard]] boost::json::object json() const {
     return boost::json::parse(message.body()).as_object();
   }
-  // `code` of a problem.
+  // Returns the `code` of a problem document, or "".
   [[nodiscard]] std::string code() const {
     if (header("Content-Type") != "application/problem+json") return {};
     return std::string(json().at("code").as_string());
@@ -79,13 +79,14 @@ class HttpClient {
     if (descriptor_ >= 0) ::close(descriptor_);
   }
 
-  // What the server hasn't read yet of what was sent; of a Unix socket.
+  // Returns true if the server has read all that was sent. Only for a Unix socket.
   [[nodiscard]] bool all_is_read() const {
     int bytes = 0;
     return ::ioctl(descriptor_, SIOCOUTQ, &bytes) == 0 && bytes == 0;
   }
 
-  // The text of a request; a body makes it one of JSON unless the headers say otherwise.
+  // Returns the text of a request. A POST has the content type application/json unless the headers
+  // name another.
   [[nodiscard]] std::string text(std::string_view verb, std::string_view target,
                                  const HttpHeaders& headers = {},
                                  std::string_view body = {}) const {
@@ -117,7 +118,7 @@ class HttpClient {
     return ask("POST", target, headers, body);
   }
 
-  // False if the server takes no more.
+  // Returns false if the server accepts no more bytes.
   bool send(std::string_view bytes) {
     while (!bytes.empty()) {
       const ssize_t sent = ::send(descriptor_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
@@ -126,9 +127,10 @@ class HttpClient {
     }
     return true;
   }
+  // Closes the connection for writing.
   void end_output() { ::shutdown(descriptor_, SHUT_WR); }
 
-  // The next answer; to a HEAD without its body.
+  // Returns the next answer, which has no body if the request was a HEAD.
   HttpReply reply(bool is_head = false) {
     namespace http = boost::beast::http;
     http::response_parser<http::string_body> parser;
@@ -143,7 +145,8 @@ class HttpClient {
     return reply;
   }
 
-  // What comes next, up to and with `end`; what there was if the connection or patience ends.
+  // Returns what comes next, up to and including `end`, or what arrived until the connection or
+  // patience ended.
   std::string read_until(std::string_view end) {
     while (true) {
       const std::string_view have(static_cast<const char*>(buffer_.data().data()),
@@ -156,15 +159,16 @@ class HttpClient {
       }
       boost::system::error_code error;
       const std::size_t bytes = read_some(buffer_.prepare(64 * 1024), error);
-      // Not `have`: making room moves what there was.
+      // `have` can't be used here: prepare() moved the bytes.
       if (error) return boost::beast::buffers_to_string(buffer_.data());
       buffer_.commit(bytes);
     }
   }
-  // Everything up to the end of the connection.
+  // Returns everything up to the end of the connection.
   std::string read_all() { return read_until(std::string_view("\0never", 6)); }
 
-  // True once the server has closed; false if it says something, or nothing for too long.
+  // Returns true once the server has closed the connection; false if it sends something, or nothing
+  // within `patience_ms`.
   bool closed_by_server() {
     char byte = 0;
     pollfd state{descriptor_, POLLIN, 0};
@@ -172,7 +176,7 @@ class HttpClient {
     return ::recv(descriptor_, &byte, 1, 0) <= 0;
   }
 
-  // What boost::beast::http::read() reads from.
+  // The interface of a SyncReadStream, for boost::beast::http::read().
   template <class Buffers>
   std::size_t read_some(const Buffers& buffers, boost::system::error_code& error) {
     const boost::asio::mutable_buffer room(*boost::asio::buffer_sequence_begin(buffers));

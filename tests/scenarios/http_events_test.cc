@@ -1,5 +1,5 @@
-// The event stream against the real server: what was seen, what comes after it, whatever dies in
-// between.
+// The event stream of the real server: each event after the last one that a client saw, whatever
+// was killed in between.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -15,12 +15,12 @@ namespace {
 namespace json = boost::json;
 
 struct SeenEvent {
-  std::uint64_t id = 0;  // 0: none
+  std::uint64_t id = 0;  // 0 if the event has none
   std::string name;
   json::object data;
 };
 
-// The next event of a stream; nullopt at its end. Comments and `retry` are passed over.
+// Returns the next event of a stream, or nullopt at its end. Skips comments and `retry`.
 std::optional<SeenEvent> next_event(HttpClient& client) {
   while (true) {
     const std::string text = client.read_until("\n\n");
@@ -46,7 +46,7 @@ HttpClient follow(const RealServer& server, const std::string& query,
   return client;
 }
 
-// Many locks, each two events.
+// Acquires `count` locks.
 void make_events(const RealServer& server, int count) {
   HttpClient client(server.socket());
   std::string lines;
@@ -73,7 +73,7 @@ TEST(HttpEvents, GoOnAfterAKillWithoutLossOrRepeat) {
         if (client.post("/v1/runs", R"({"goal":"g"})").status == 0) break;
       }
     });
-    // Killed while events come; what is on its way is read to the end.
+    // The server is killed while events come; those on their way are read to the end.
     for (int number = 0; number < 200; ++number) {
       const auto event = next_event(stream);
       ASSERT_TRUE(event) << server.messages();
@@ -91,7 +91,7 @@ TEST(HttpEvents, GoOnAfterAKillWithoutLossOrRepeat) {
     load.join();
     server.start();
   }
-  // What was seen is what the log has: nothing was told that didn't last.
+  // What was seen is what the log has: no event was sent that isn't durable.
   HttpClient client(server.socket());
   for (std::uint64_t from = 1; from <= last;) {
     const HttpReply page =

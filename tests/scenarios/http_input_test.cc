@@ -1,5 +1,5 @@
-// HTTP as it comes over the wire, to the real server: in pieces, all at once, too large, malformed,
-// sent by the wrong page or to the wrong name; and beside lines of JSON-RPC on the same sockets.
+// HTTP on the wire to the real server: in pieces, pipelined, too large, malformed, from a foreign
+// origin or to a wrong host; and JSON-RPC lines on the same sockets.
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -30,7 +30,7 @@ class HttpInput : public ::testing::Test {
   }
   HttpClient client() { return HttpClient(server_.socket()); }
   HttpClient tcp_client() { return HttpClient(port_); }
-  // The status of an answer to raw bytes on a connection of their own.
+  // Sends raw bytes on a new connection. Returns the status of the answer.
   unsigned status_of_bytes(const std::string& bytes) {
     HttpClient raw = client();
     raw.send(bytes);
@@ -51,7 +51,8 @@ TEST_F(HttpInput, TheFirstByteDecidesOnBothSockets) {
       http.send({&byte, 1});
     }
     EXPECT_EQ(http.reply().status, 202U);
-    // It is decided once: a line is no request of HTTP, and the other way round.
+    // The protocol is decided once per connection: a line isn't accepted as HTTP, nor HTTP as a
+    // line.
     http.send(status_line);
     EXPECT_EQ(http.reply().status, 400U);
     lines.send("GET /healthz HTTP/1.1\r\n");
@@ -102,7 +103,7 @@ TEST_F(HttpInput, ChunkedBodiesAreTaken) {
     http.send(piece);
   }
   EXPECT_EQ(http.reply().status, 202U);
-  // One that would never end, and lengths that contradict each other.
+  // A body without end, and lengths that contradict each other.
   HttpClient endless = client();
   endless.send(endless.text("POST", "/v1/runs", {{"Transfer-Encoding", "chunked"}}));
   const std::string chunk = "10000\r\n" + std::string(65536, ' ') + "\r\n";
@@ -120,7 +121,7 @@ TEST_F(HttpInput, ChunkedBodiesAreTaken) {
 
 TEST_F(HttpInput, WhatIsTooLargeIsRefusedAndSaidSo) {
   const std::string large(1024 * 1024 + 1, ' ');
-  // More than once, over TCP too: bytes that come after the refusal must not take it with them.
+  // Repeated, over TCP as well: bytes that arrive after the refusal must not discard it.
   for (int number = 0; number < 20; ++number) {
     HttpClient http = number % 2 == 0 ? client() : tcp_client();
     ASSERT_TRUE(http.send(http.text("POST", "/v1/runs", {}, large)));
@@ -129,7 +130,7 @@ TEST_F(HttpInput, WhatIsTooLargeIsRefusedAndSaidSo) {
     EXPECT_EQ(body.code(), "LIMIT_EXCEEDED");
     EXPECT_EQ(body.header("Connection"), "close");
   }
-  // One that just fits is read.
+  // A body of exactly the limit is read.
   const std::string start = R"({"goal":"g"})";
   HttpClient fits = client();
   EXPECT_EQ(fits.post("/v1/runs", start + std::string(1024 * 1024 - start.size(), ' ')).status,
@@ -149,7 +150,7 @@ TEST_F(HttpInput, ABodyMayWaitForTheGoAhead) {
   EXPECT_EQ(http.read_until("\r\n\r\n"), "HTTP/1.1 100 Continue\r\n\r\n");
   http.send(body);
   EXPECT_EQ(http.reply().status, 202U);
-  // And isn't sent at all where the header is enough to refuse.
+  // A body isn't requested if the header alone is refused.
   HttpClient refused = client();
   refused.send(
       refused.text("POST", "/nowhere", {{"Expect", "100-continue"}, {"Content-Length", "10"}}));
@@ -190,7 +191,7 @@ TEST_F(HttpInput, PagesOfOthersGetNothing) {
   }
   EXPECT_EQ(http.get("/v1/runs", {{"Sec-Fetch-Site", "same-origin"}}).status, 200U);
   EXPECT_EQ(http.get("/v1/runs", {{"Origin", own}}).status, 200U);
-  // What a form of such a page can send even without being asked.
+  // The content types that a form of a foreign page may send without a preflight.
   for (const char* type : {"text/plain", "application/x-www-form-urlencoded",
                            "multipart/form-data; boundary=x", "", "application/jsonx"}) {
     HttpClient form = tcp_client();
@@ -234,7 +235,7 @@ TEST_F(HttpInput, WhatIsNoHttpIsToldSo) {
   gone.send("GET /healthz HTTP/1.1\r\nHost: sig");
 }
 
-// The document that is served describes what is answered.
+// Expects that the answer has what the served OpenAPI document requires of it.
 void expect_required(const json::object& document, const std::string& name,
                      const json::value& value) {
   const json::object& schema = document.at("components").at("schemas").at(name).as_object();

@@ -1,4 +1,4 @@
-// Runs over HTTP against the real server: S1, S2, and what a client of the routes sees.
+// Runs over HTTP against the real server: S1, S2, and the routes as their clients see them.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -14,7 +14,7 @@ namespace {
 
 namespace json = boost::json;
 
-// One station for an outside worker, so that a run stays where it is.
+// Returns a body that starts a run with one station for an outside worker, so that the run waits.
 std::string waiting_run(const std::string& goal) {
   return R"({"goal":")" + goal +
          R"(","labels":{"team":"a b&c"},"pipeline":{"name":"p","station":[{"name":"only"}]}})";
@@ -32,7 +32,7 @@ class HttpRuns : public ::testing::Test {
   json::object run(const std::string& id) {
     return client().get("/v1/runs/" + id).json().at("run").as_object();
   }
-  // Starts a run whose one station is this command, and waits for its end.
+  // Starts a run whose one station runs this command, and blocks until it ends. Returns its id.
   std::string finished(const std::string& command) {
     const json::object body{
         {"goal", "leave files"},
@@ -69,7 +69,7 @@ TEST_F(HttpRuns, S1AcceptsARunAndShowsItsTimeline) {  // S1
   EXPECT_EQ(attempt.at("worker"), "w");
   EXPECT_EQ(attempt.at("span_id").as_string().size(), 36U);
   EXPECT_TRUE(attempt.at("artifacts").is_array());
-  // The same object that the socket and the command line give.
+  // The socket and the command line give the same object.
   const Output cli = server_.cli({"run", "get", id, "--json"});
   EXPECT_EQ(json::parse(cli.out).at("result").at("run"), json::value(run));
 }
@@ -89,7 +89,7 @@ TEST_F(HttpRuns, S2TheSameKeyIsTheSameRunAlsoAfterAKill) {  // S2
     EXPECT_EQ(other.status, 409U);
     EXPECT_EQ(other.code(), "IDEMPOTENCY_CONFLICT");
     EXPECT_EQ(other.json().at("details").at("run_id").as_string(), first);
-    // The socket's clients and HTTP's have one set of keys.
+    // Clients of the socket and of HTTP share one set of keys.
     const Output line =
         server_.cli({"rpc", "run.start",
                      R"({"goal":"g","idempotency_key":"k","labels":{"team":"a b&c"},)"
@@ -165,7 +165,7 @@ TEST_F(HttpRuns, PausesResumesAndCancelsOnce) {
   const HttpReply canceled = client.post(path + "/cancel", "{}", {{"Idempotency-Key", "c1"}});
   EXPECT_EQ(canceled.status, 200U) << canceled.body();
   EXPECT_EQ(run(id).at("status"), "canceled");
-  // The same command once more is the first one's answer; another one is too late.
+  // The same command again gets the first answer; another one comes too late.
   EXPECT_EQ(client.post(path + "/cancel", "{}", {{"Idempotency-Key", "c1"}}).json().at("replayed"),
             true);
   const HttpReply late = client.post(path + "/pause", "{}");

@@ -1,4 +1,4 @@
-// TLS on the TCP address: both protocols within it, nothing without it.
+// TLS on the TCP address: HTTP and JSON-RPC lines within it, and nothing outside it.
 #include <gtest/gtest.h>
 
 #include <boost/asio/io_context.hpp>
@@ -48,7 +48,7 @@ class HttpTls : public ::testing::Test {
   }
 
   using Stream = asio::ssl::stream<asio::ip::tcp::socket>;
-  // A client that knows the certificate and checks that it is the server's.
+  // Connects a client that trusts the certificate and verifies that the server has it.
   Stream connect() {
     context_.load_verify_file(file("certificate.pem"));
     context_.set_verify_mode(asio::ssl::verify_peer);
@@ -81,7 +81,7 @@ class HttpTls : public ::testing::Test {
   asio::ssl::context context_{asio::ssl::context::tls_client};
 };
 
-// What remote jobs are asked for with, towards a server whose certificate no system knows.
+// The HTTP client for remote jobs, towards a server whose certificate the system doesn't trust.
 TEST_F(HttpTls, OurOwnRequestsTrustWhomTheyAreToldToTrust) {  // S8
   start();
   OutgoingRequest request;
@@ -93,7 +93,7 @@ TEST_F(HttpTls, OurOwnRequestsTrustWhomTheyAreToldToTrust) {  // S8
   const auto known = send(request, {2'000, 5'000});
   ASSERT_TRUE(known) << known.error().message;
   EXPECT_EQ(known->status, 200);
-  // A certificate is of one name.
+  // A certificate holds for its names only.
   request.url = "https://127.0.0.1:" + std::to_string(port_) + "/healthz";
   const auto other = send(request, {2'000, 5'000});
   ASSERT_FALSE(other);
@@ -117,7 +117,7 @@ TEST_F(HttpTls, CarriesHttpAndLines) {
   EXPECT_NE(answer.find("over TLS"), std::string::npos) << answer;
   EXPECT_NE(server_.cli({"events", "--json"}).out.find("tcp:127.0.0.1"), std::string::npos)
       << "the actor is who connected";
-  // TLS's own end is the end of the connection; the server says it as well.
+  // The server answers the client's close_notify with its own.
   boost::system::error_code error;
   lines.shutdown(error);
   EXPECT_FALSE(error) << error.message();
@@ -157,9 +157,9 @@ TEST_F(HttpTls, TakesNothingElseOnItsAddress) {
   HttpClient broken(port_);
   broken.send(std::string("\x16\x03\x01\x00\x05hello", 10));
   broken.read_all();
-  // The Unix socket stays as it is.
+  // The Unix socket is unaffected.
   EXPECT_EQ(HttpClient(server_.socket()).get("/healthz").status, 200U);
-  // What is too old isn't spoken.
+  // TLS 1.1 and older are refused.
   asio::ssl::context old(asio::ssl::context::tls_client);
   SSL_CTX_set_security_level(old.native_handle(), 0);
   SSL_CTX_set_min_proto_version(old.native_handle(), TLS1_VERSION);

@@ -1,5 +1,5 @@
-// What `cmake --install` brings to a prefix that was chosen at that moment, and how tools/packages
-// shares a machine with another apt.
+// `cmake --install` to a prefix chosen at that moment, and tools/packages on a machine where
+// another apt runs.
 #include <gtest/gtest.h>
 
 #include <regex>
@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 
 class InstallTest : public testing::Test {
  protected:
-  // Installs what was built; gives the prefix.
+  // Installs what was built. Returns the prefix.
   fs::path install() {
     const fs::path prefix = place_.path() / "opt";
     const Output installed =
@@ -23,7 +23,7 @@ class InstallTest : public testing::Test {
     return prefix;
   }
 
-  ScratchDirectory place_;
+  TemporaryDirectory place_;
 };
 
 TEST_F(InstallTest, ProgramsAreStrippedAndTheUnitStartsThem) {
@@ -36,7 +36,7 @@ TEST_F(InstallTest, ProgramsAreStrippedAndTheUnitStartsThem) {
   EXPECT_EQ(run_process({(prefix / "bin/signalbox-verify-export").string(), "--help"}).exit_code,
             0);
 
-  const std::string unit = read_whole_file(prefix / "lib/systemd/system/signalbox.service");
+  const std::string unit = content_of(prefix / "lib/systemd/system/signalbox.service");
   EXPECT_NE(unit.find("\nExecStart=" + program.string() + " serve "), std::string::npos) << unit;
   EXPECT_EQ(unit.find('@'), std::string::npos) << unit;
 }
@@ -47,7 +47,7 @@ TEST_F(InstallTest, DocumentsLinkToWhatIsInstalled) {
   std::size_t links = 0;
   for (const auto& entry : fs::recursive_directory_iterator(documents)) {
     if (entry.path().extension() != ".md") continue;
-    const std::string text = read_whole_file(entry.path());
+    const std::string text = content_of(entry.path());
     for (std::sregex_iterator each(text.begin(), text.end(), link), end; each != end; ++each) {
       ++links;
       const fs::path target = entry.path().parent_path() / (*each)[1].str();
@@ -57,7 +57,7 @@ TEST_F(InstallTest, DocumentsLinkToWhatIsInstalled) {
   EXPECT_GE(links, 10U);
 }
 
-// A machine that has just been started updates itself: apt says that its locks are taken.
+// A machine that was just started updates itself, so apt finds its locks taken.
 TEST_F(InstallTest, PackagesWaitsForAnotherApt) {
   const fs::path programs = place_.path() / "bin";
   const fs::path calls = place_.path() / "calls";
@@ -80,7 +80,7 @@ TEST_F(InstallTest, PackagesWaitsForAnotherApt) {
       run_process({"sh", std::string(SIGNALBOX_SOURCE_DIR) + "/tools/packages"},
                   {"PATH=" + programs.string() + ":" + std::getenv("PATH")});
   EXPECT_EQ(installed.exit_code, 0) << installed.err;
-  const std::string called = read_whole_file(calls);
+  const std::string called = content_of(calls);
   EXPECT_TRUE(
       called.starts_with("apt-get update -qq\nsleep\napt-get update -qq\nsleep\n"
                          "apt-get update -qq\napt-get -o DPkg::Lock::Timeout="))

@@ -1,7 +1,7 @@
-"""The journal's socket in a mount namespace of its own, and the command given as its only client.
+"""Listens on the journal's socket in a mount namespace of its own and runs a command as its client.
 
-Prints each entry as a JSON object when the command has ended. Run under `unshare --map-root-user
---mount`; the format: https://systemd.io/JOURNAL_NATIVE_PROTOCOL/.
+Prints each entry as a JSON object, and exits with the command's code once the command has ended. Run
+under `unshare --map-root-user --mount`; the format: https://systemd.io/JOURNAL_NATIVE_PROTOCOL/.
 """
 import array
 import json
@@ -36,7 +36,7 @@ while True:
     ended = client.poll() is not None
     while select.select([listener], [], [], 0 if ended else 0.05)[0]:
         data, ancillary, _, _ = listener.recvmsg(1 << 20, socket.CMSG_SPACE(16))
-        for level, kind, content in ancillary:  # a long entry comes as a file
+        for level, kind, content in ancillary:  # a long entry arrives as a file descriptor
             file = array.array("i", content)[0]
             data = os.pread(file, os.fstat(file).st_size, 0)
             os.close(file)

@@ -1,4 +1,5 @@
-// `signalbox lock exec`: a real command under a real lock, and all that can go wrong meanwhile.
+// `signalbox lock exec`: a real command under a real lock, and everything that can go wrong
+// meanwhile.
 #include "tests/scenarios/lock_fixture.h"
 
 namespace signalbox {
@@ -51,12 +52,13 @@ TEST_F(LockCliTest, ExecIsRefusedWhileAnotherHolds) {  // L2
   EXPECT_TRUE(one_object(exec({"--json"}, {"true"})).contains("error"));
 }
 
-// The second of one name would be granted the first one's hold, and run beside it.
+// A second command of the same owner would be granted the first one's hold and run at the same
+// time.
 TEST_F(LockCliTest, ExecDoesntRunBesideAnotherOfTheSameName) {  // L2, L7
-  const std::string until_told = "while [ ! -e '" + path_of("go") + "' ]; do sleep 0.02; done";
+  const std::string until_go = "while [ ! -e '" + path_of("go") + "' ]; do sleep 0.02; done";
   const auto first =
       start_exec("first", {"--owner", "ci", "--lease-ms", "60000"},
-                 {"sh", "-c", until_told + "; echo first >> '" + path_of("order") + "'"});
+                 {"sh", "-c", until_go + "; echo first >> '" + path_of("order") + "'"});
   ASSERT_TRUE(eventually([this] { return holder() == "ci"; }));
   const Output refused =
       exec({"--owner", "ci", "--lease-ms", "1000"}, {"touch", path_of("beside")});
@@ -68,7 +70,7 @@ TEST_F(LockCliTest, ExecDoesntRunBesideAnotherOfTheSameName) {  // L2, L7
   const auto second = start_exec("second", {"--owner", "ci", "--wait-ms", "60000"},
                                  {"sh", "-c", "echo second >> '" + path_of("order") + "'"});
   ASSERT_TRUE(eventually([this] { return result({"lock", "get", "deploy"}).at("waiting") == 1; }));
-  tell();
+  go();
   EXPECT_EQ(first->wait(), 0);
   EXPECT_EQ(second->wait(), 0);
   EXPECT_EQ(content_of(path_of("order")), "first\nsecond\n");
@@ -81,7 +83,7 @@ TEST_F(LockCliTest, ExecMayBeToldToShareAHold) {
 }
 
 TEST_F(LockCliTest, ExecWaitsItsTurn) {
-  const auto first = start_exec("first", {}, until_told());
+  const auto first = start_exec("first", {}, until_go());
   ASSERT_TRUE(eventually([this] { return !holder().empty(); }));
   const std::string order = "echo $0 >> '" + path_of("order") + "'";
   std::vector<std::unique_ptr<BackgroundCommand>> waiting;
@@ -93,11 +95,11 @@ TEST_F(LockCliTest, ExecWaitsItsTurn) {
       return result({"lock", "get", "deploy"}).at("waiting") == number + 1;
     }));
   }
-  // Who is gone loses its place.
+  // A killed waiter loses its place in the queue.
   waiting[1]->send(SIGKILL);
   EXPECT_EQ(waiting[1]->wait(), 137);
   ASSERT_TRUE(eventually([&] { return !is_alive(waiting[1]->pid()); }));
-  tell();
+  go();
   EXPECT_EQ(first->wait(), 0);
   for (const int number : {0, 2, 3})
     EXPECT_EQ(waiting[static_cast<std::size_t>(number)]->wait(), 0);
@@ -107,32 +109,32 @@ TEST_F(LockCliTest, ExecWaitsItsTurn) {
 TEST_F(LockCliTest, ExecBeatsEvery25Milliseconds) {  // L7
   const auto begun = std::chrono::steady_clock::now();
   const auto running =
-      start_exec("exec", {"--lease-ms", "20000", "--interval-ms", "25"}, until_told());
+      start_exec("exec", {"--lease-ms", "20000", "--interval-ms", "25"}, until_go());
   const auto beats = [this] {
     const auto events = events_of_lock();
     return std::count(events.begin(), events.end(), "LockRefreshed");
   };
   ASSERT_TRUE(eventually([&] { return beats() >= 10; }));
-  tell();
+  go();
   EXPECT_EQ(running->wait(), 0) << running->err();
   EXPECT_EQ(running->err(), "");
-  // A busy machine beats late, and never too early.
+  // A busy machine may send heartbeats late, but never too early.
   EXPECT_LE(beats(), (std::chrono::steady_clock::now() - begun) / std::chrono::milliseconds(25));
   EXPECT_EQ(events_of_lock().back(), "LockReleased");
 }
 
 TEST_F(LockCliTest, ExecHoldsForLongerThanItsLease) {  // L7
   const auto running = start_exec(
-      "exec", {"--owner", "me", "--lease-ms", std::to_string(short_lease_ms)}, until_told());
+      "exec", {"--owner", "me", "--lease-ms", std::to_string(short_lease_ms)}, until_go());
   ASSERT_TRUE(eventually([this] { return holder() == "me"; }));
   std::this_thread::sleep_for(std::chrono::milliseconds(2 * short_lease_ms));
-  tell();
+  go();
   EXPECT_EQ(running->wait(), 0) << running->err();
   const auto events = events_of_lock();
   EXPECT_EQ(std::count(events.begin(), events.end(), "LockExpired"), 0);
 }
 
-// A command that notes its pid and that of a child in the background, and hears no TERM.
+// Returns a command that ignores TERM and writes its pid and that of a child in the background.
 std::vector<std::string> stubborn(const std::string& pids) {
   return {"sh", "-c",
           "trap '' TERM; sleep 600 & echo $! > '" + pids + ".child'; echo $$ > '" + pids +
@@ -150,12 +152,12 @@ TEST_F(LockCliTest, ExecEndsItsCommandWhenTheLockIsLost) {  // L7
   EXPECT_EQ(running->wait(), 75);
   EXPECT_FALSE(is_alive(pid));
   EXPECT_TRUE(eventually([&] { return !is_alive(grandchild); }));
-  const auto told = failures(running->err());
-  ASSERT_EQ(told.size(), 1U) << running->err();
-  EXPECT_EQ(told[0].at("code"), "LOCK_NOT_OWNED");
-  EXPECT_TRUE(told[0].at("message").is_string());
-  EXPECT_EQ(told[0].at("details").at("owner"), lock.at("owner"));
-  EXPECT_EQ(told[0].at("details").at("current_owner"), "");
+  const auto reported = failures(running->err());
+  ASSERT_EQ(reported.size(), 1U) << running->err();
+  EXPECT_EQ(reported[0].at("code"), "LOCK_NOT_OWNED");
+  EXPECT_TRUE(reported[0].at("message").is_string());
+  EXPECT_EQ(reported[0].at("details").at("owner"), lock.at("owner"));
+  EXPECT_EQ(reported[0].at("details").at("current_owner"), "");
 }
 
 TEST_F(LockCliTest, ExecTellsEveryFailureUpToTheLast) {  // L7
@@ -165,9 +167,9 @@ TEST_F(LockCliTest, ExecTellsEveryFailureUpToTheLast) {  // L7
   ASSERT_TRUE(eventually([this] { return !holder().empty(); }));
   server_.kill();
   EXPECT_EQ(running->wait(), 75);
-  const auto told = failures(running->err());
-  ASSERT_EQ(told.size(), 3U) << running->err();
-  for (const auto& each : told) EXPECT_EQ(each.at("code"), "NOT_REACHABLE");
+  const auto reported = failures(running->err());
+  ASSERT_EQ(reported.size(), 3U) << running->err();
+  for (const auto& each : reported) EXPECT_EQ(each.at("code"), "NOT_REACHABLE");
 }
 
 TEST_F(LockCliTest, ExecTakesWhatIsNoNumberOfFailuresForOne) {  // L7
@@ -196,16 +198,16 @@ TEST_F(LockCliTest, ExecNoticesAServerThatSaysNothingBeforeItsLeaseIsOver) {  //
   EXPECT_EQ(running->wait(), 75);
   EXPECT_LT(std::chrono::steady_clock::now() - stopped_at, std::chrono::milliseconds(lease_ms));
   ::kill(server_.pid(), SIGCONT);
-  const auto told = failures(running->err());
-  ASSERT_EQ(told.size(), 1U) << running->err();
-  EXPECT_EQ(told[0].at("code"), "TIMED_OUT");
+  const auto reported = failures(running->err());
+  ASSERT_EQ(reported.size(), 1U) << running->err();
+  EXPECT_EQ(reported[0].at("code"), "TIMED_OUT");
 }
 
 TEST_F(LockCliTest, ExecOutlivesARestartOfTheServer) {
   const auto running = start_exec(
       "exec",
       {"--owner", "me", "--max-failures", "1e6", "--lease-ms", "20000", "--interval-ms", "50"},
-      until_told());
+      until_go());
   ASSERT_TRUE(eventually([this] { return holder() == "me"; }));
   const auto token = result({"lock", "get", "deploy"}).at("lock").at("token");
   server_.kill();
@@ -217,7 +219,7 @@ TEST_F(LockCliTest, ExecOutlivesARestartOfTheServer) {
   const auto before = refreshes();
   EXPECT_TRUE(eventually([&] { return refreshes() > before; })) << running->err();
   EXPECT_EQ(result({"lock", "get", "deploy"}).at("lock").at("token"), token);
-  tell();
+  go();
   EXPECT_EQ(running->wait(), 0) << running->err();
   EXPECT_EQ(holder(), "");
 }
@@ -254,8 +256,8 @@ TEST_F(LockCliTest, ExecThatIsKilledTakesItsCommandWithIt) {  // L7
   EXPECT_TRUE(eventually([this] { return holder().empty(); }));
 }
 
-// Between the fork of the command and that of its guardian, which strace makes long, there is
-// nobody to end the command yet: so it hasn't begun.
+// Between the forks of the command and of its guardian, which strace delays, nothing could end the
+// command. So the command must not have begun.
 TEST_F(LockCliTest, ExecThatIsKilledAsItStartsLeavesNoCommand) {  // L7
   std::vector<std::string> words =
       exec_words({"--lease-ms", std::to_string(short_lease_ms), "--kill-grace-ms", "100"},
@@ -269,7 +271,7 @@ TEST_F(LockCliTest, ExecThatIsKilledAsItStartsLeavesNoCommand) {  // L7
     return std::count(trace.begin(), trace.end(), '\n');
   };
   ASSERT_TRUE(eventually([&] { return forks() >= 1; })) << running->err();
-  std::this_thread::sleep_for(std::chrono::milliseconds(500));  // a command that has begun says so
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));  // enough to write its pid
   running->send(SIGKILL);
   EXPECT_EQ(running->wait(), 137);
   EXPECT_TRUE(eventually([this] { return holder().empty(); }));
@@ -280,9 +282,9 @@ TEST_F(LockCliTest, ExecSaysSoWhenTheLockWasntHeldAtTheEnd) {
   const Output ran = exec({"--json", "--lease-ms", "60000"},
                           {"sh", "-c", SIGNALBOX_BINARY " lock release deploy"});
   EXPECT_EQ(ran.exit_code, 75);
-  const auto told = failures(ran.err);
-  ASSERT_EQ(told.size(), 1U);
-  EXPECT_EQ(told[0].at("code"), "LOCK_NOT_OWNED");
+  const auto reported = failures(ran.err);
+  ASSERT_EQ(reported.size(), 1U);
+  EXPECT_EQ(reported[0].at("code"), "LOCK_NOT_OWNED");
 }
 
 TEST_F(LockCliTest, ExecWithoutACommandOrWithABadIntervalIsAMistake) {

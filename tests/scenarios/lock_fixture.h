@@ -1,4 +1,4 @@
-// Tests of locks against one real server, with real holders.
+// Fixture for locks against one real server, with real holders.
 #pragma once
 
 #include <chrono>
@@ -9,7 +9,7 @@
 
 namespace signalbox {
 
-// A command in the background, with what it prints.
+// A command in the background and its output. The destructor kills it.
 class BackgroundCommand {
  public:
   BackgroundCommand(std::vector<std::string> argv, const std::filesystem::path& files)
@@ -37,15 +37,16 @@ class BackgroundCommand {
 
 class LockCliTest : public CliTest {
  protected:
-  // Long enough to be held by who beats in time, wherever it runs; short enough to be waited for.
+  // Long enough for a holder to refresh in time on any machine, and short enough to wait for its
+  // end.
   static constexpr std::int64_t short_lease_ms = test::slowness > 1 ? 5000 : 800;
 
   void TearDown() override {
-    // A stopped server can't be waited for.
+    // A stopped server could not be waited for.
     if (server_.running()) ::kill(server_.pid(), SIGCONT);
   }
 
-  // `signalbox lock exec deploy OPTIONS… --data … -- COMMAND…`
+  // Returns `signalbox lock exec deploy OPTIONS… --data … -- COMMAND…`.
   [[nodiscard]] std::vector<std::string> exec_words(std::vector<std::string> options,
                                                     std::vector<std::string> command) const {
     std::vector<std::string> words = {SIGNALBOX_BINARY, "lock",   "exec",
@@ -66,13 +67,13 @@ class LockCliTest : public CliTest {
                                                scratch_.path() / name);
   }
 
-  // A command that goes on until tell().
-  [[nodiscard]] std::vector<std::string> until_told() const {
+  // Returns a command that runs until go().
+  [[nodiscard]] std::vector<std::string> until_go() const {
     return {"sh", "-c", "while [ ! -e '" + path_of("go") + "' ]; do sleep 0.02; done"};
   }
-  void tell() const { std::ofstream(path_of("go")) << "\n"; }
+  void go() const { std::ofstream(path_of("go")) << "\n"; }
 
-  // Who holds it, or "".
+  // Returns the owner of the lock, or "" if it is free.
   [[nodiscard]] std::string holder(const std::string& key = "deploy") const {
     const auto state = result({"lock", "get", key});
     if (!state.at("lock").is_object()) return {};
@@ -82,7 +83,7 @@ class LockCliTest : public CliTest {
   [[nodiscard]] std::string token_of(const boost::json::object& granted) const {
     return boost::json::serialize(granted.at("token"));
   }
-  // The types of all events of the lock "deploy", in order.
+  // Returns the types of all events of the lock "deploy", in order.
   [[nodiscard]] std::vector<std::string> events_of_lock() const {
     std::vector<std::string> types;
     const auto page = result({"events", "--limit", "1000"});
@@ -91,24 +92,24 @@ class LockCliTest : public CliTest {
     }
     return types;
   }
-  // The failures that were told on stderr, as JSON lines.
+  // Returns the failures reported on stderr, as JSON lines.
   static std::vector<boost::json::object> failures(const std::string& err) {
-    std::vector<boost::json::object> told;
+    std::vector<boost::json::object> reported;
     std::istringstream lines(err);
     for (std::string line; std::getline(lines, line);) {
       boost::json::error_code error;
       const auto value = boost::json::parse(line, error);
       EXPECT_FALSE(error) << line;
-      if (value.is_object()) told.push_back(value.get_object());
+      if (value.is_object()) reported.push_back(value.get_object());
     }
-    return told;
+    return reported;
   }
   [[nodiscard]] static bool is_alive(pid_t pid) {
-    // One that has ended and isn't reaped yet is no more than a number.
+    // A process that has ended and isn't reaped yet (a zombie) still has a pid.
     const std::string status = content_of("/proc/" + std::to_string(pid) + "/status");
     return !status.empty() && status.find("State:\tZ") == std::string::npos;
   }
-  // What the command wrote there, once it did.
+  // Blocks until the command has written this file. Returns the pid in it.
   [[nodiscard]] pid_t pid_in(const std::string& name) const {
     const auto file = scratch_.path() / name;
     EXPECT_TRUE(eventually([&] { return content_of(file).ends_with('\n'); })) << file;

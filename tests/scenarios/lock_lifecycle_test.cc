@@ -1,4 +1,5 @@
-// Locks over the real socket: by the command line, across restarts, and with holders that stop.
+// Locks over the real socket: with the command line, across restarts, and with holders that are
+// stopped.
 #include <csignal>
 #include <thread>
 
@@ -41,7 +42,7 @@ TEST_F(LockCliTest, TheCommandLineTakesShowsRefreshesAndGivesBack) {  // L1, L2,
 }
 
 TEST_F(LockCliTest, WithoutAnOwnerItIsTheCallerWhoTakesIt) {
-  // Two callers are two owners, even of one user.
+  // Two callers are two owners, even if one user runs both.
   const std::string take =
       SIGNALBOX_BINARY " lock acquire deploy --data '" + server_.data().string() + "' && true";
   const Output first = run_process({"sh", "-c", take + " && " + take});
@@ -63,7 +64,7 @@ TEST_F(LockCliTest, LocksSurviveAKillAndTheirLeaseBeginsAnew) {
   const Output taken =
       server_.cli({"lock", "acquire", "deploy", "--owner", "bob", "--wait-ms", "30000", "--json"});
   EXPECT_EQ(taken.exit_code, 0) << taken.out;
-  // Its whole length from the restart: half of it would be the rest of the old one.
+  // The lease begins anew at the restart: the rest of the old one would be half of it.
   EXPECT_GT(std::chrono::steady_clock::now() - restarted,
             std::chrono::milliseconds(3 * short_lease_ms));
   EXPECT_EQ(events_of_lock(),
@@ -99,12 +100,12 @@ TEST_F(LockCliTest, AHolderThatWasStoppedPastItsLeaseIsRefused) {  // L9
   const auto taken = result({"lock", "acquire", "deploy", "--owner", "bob"});
   running->send(SIGCONT);
   EXPECT_EQ(running->wait(), 75);
-  const auto told = failures(running->err());
-  ASSERT_EQ(told.size(), 1U) << running->err();
-  EXPECT_EQ(told[0].at("code"), "LOCK_NOT_OWNED");
-  EXPECT_EQ(told[0].at("details").at("owner"), "sleepy");
-  EXPECT_EQ(told[0].at("details").at("current_owner"), "bob");
-  EXPECT_EQ(told[0].at("details").at("current_token"), taken.at("token"));
+  const auto reported = failures(running->err());
+  ASSERT_EQ(reported.size(), 1U) << running->err();
+  EXPECT_EQ(reported[0].at("code"), "LOCK_NOT_OWNED");
+  EXPECT_EQ(reported[0].at("details").at("owner"), "sleepy");
+  EXPECT_EQ(reported[0].at("details").at("current_owner"), "bob");
+  EXPECT_EQ(reported[0].at("details").at("current_token"), taken.at("token"));
   EXPECT_EQ(holder(), "bob") << "the late one changed nothing";
 }
 
@@ -126,7 +127,7 @@ TEST_F(LockCliTest, AStationThatLosesItsLockFailsAndIsStaleFromThenOn) {  // L8
   const Output late = server_.cli({"station", "complete", "--run", run, "--station", "plan",
                                    "--token", token, "--outcome", "succeeded", "--json"});
   EXPECT_EQ(late.exit_code, 1);
-  // The attempt is over, or the next one under way: in neither is its token worth anything.
+  // The attempt is over, or the next one is under way: its token is refused in both cases.
   EXPECT_TRUE(code_in(late) == "STALE_TOKEN" || code_in(late) == "STATION_NOT_CLAIMED") << late.out;
   const Output again = server_.cli(
       {"rpc", "station.claim",
@@ -157,7 +158,7 @@ TEST_F(LockCliTest, GarbageInTheRunRootMakesWay) {  // L4
 }
 
 TEST_F(LockCliTest, TenThousandLocksAreListedQuickly) {
-  // Over one connection, pipelined.
+  // The requests are pipelined over one connection.
   auto connection = test::Connection::open(server_.socket());
   ASSERT_TRUE(connection);
   constexpr int locks = 10'000;

@@ -1,5 +1,6 @@
-// A run's work from its worktree into the remote's main branch: a run that makes it, and one of its
-// own that merges, checks and pushes it; with the fence's hook in the way, and the server killed.
+// The way of a run's work from its worktree into the remote's main branch: one run makes it,
+// another one merges, checks and pushes it, with the fence's hook installed and with the server
+// killed.
 #include <gtest/gtest.h>
 
 #include "tests/fixtures/git_repository.h"
@@ -74,7 +75,7 @@ class MergeRun : public CliTest {
     const json::array& stations = run.at("stations").as_array();
     return stations.back().at("attempts").as_array().back().as_object();
   }
-  // Makes the work, and gives the input of the run that merges it.
+  // Runs the work pipeline. Returns the input of the run that merges its branch.
   std::string made_work() const {
     const json::object run = end_of(start(work_pipeline, "{}"));
     EXPECT_EQ(text(run, "status"), "succeeded") << json::serialize(run);

@@ -1,5 +1,5 @@
-// What Prometheus reads, from the real binary; and that nobody is told of a metric that isn't
-// there.
+// The metrics of the real binary as Prometheus reads them, and that documents, alerts and the
+// dashboard name no metric that isn't served.
 #include <regex>
 #include <set>
 
@@ -14,7 +14,7 @@ std::string read_source(const std::string& file) {
   return content_of(std::filesystem::path(SIGNALBOX_SOURCE_DIR) / file);
 }
 
-// Everything that is called like a metric of ours.
+// Returns every word of the text that has the form of one of our metrics.
 std::set<std::string> metrics_in(const std::string& text) {
   static const std::regex name(R"((signalbox|process)_[a-z_]*[a-z])");
   std::set<std::string> found;
@@ -90,10 +90,10 @@ TEST_F(MetricsTest, AreThoseOfTheDocumentTheAlertsAndTheDashboard) {
   for (std::string line; std::getline(lines, line);) {
     std::istringstream words(line);
     std::string hash;
-    std::string what;
+    std::string keyword;
     std::string name;
-    words >> hash >> what >> name;
-    if (what == "TYPE") served.insert(name);
+    words >> hash >> keyword >> name;
+    if (keyword == "TYPE") served.insert(name);
   }
   EXPECT_GT(served.size(), 20U);
   const std::string protocol = read_source("server/PROTOCOL.md");
@@ -106,7 +106,7 @@ TEST_F(MetricsTest, AreThoseOfTheDocumentTheAlertsAndTheDashboard) {
     EXPECT_GT(named.size(), 5U) << file;
     for (const std::string& name : named) EXPECT_TRUE(served.contains(name)) << file << " " << name;
   }
-  // Of event types as well: a rule about one that nobody writes never fires.
+  // Event types are compared, too: a rule about a type that doesn't exist never fires.
   const std::string text = metrics();
   static const std::regex types(R"re(type(?:=|=~)\\?"([A-Za-z|.*]+)\\?")re");
   for (const char* file : {"server/rpc/metrics/alerts.yaml", "server/rpc/metrics/dashboard.json"}) {

@@ -1,8 +1,8 @@
-// One night: cards of three projects, agents that do well, fail, hang, flood, leave processes and
-// dirt behind or run into a usage limit; the server killed five times, its clock set forward once,
-// and itself stopped once for longer than any lease. In the morning each card is in its column with
-// its reason, each agent ran as often as it should have, and the remotes hold what was verified and
-// nothing else. H1-H9, H11
+// One night with the real server: cards of three projects and agents that succeed, fail, hang,
+// print too much, leave processes and changes behind, or meet a usage limit. The server is killed
+// five times, its clock is set forward once, and it is stopped once for longer than any lease. In
+// the morning each card is in its column with its reason, each agent ran as often as it should
+// have, and the remotes hold the verified work and nothing else. H1-H9, H11
 #include <gtest/gtest.h>
 
 #include <signal.h>
@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 namespace json = boost::json;
 
-// Of what outsiders hold while the server is stopped.
+// Lease of what outside clients hold while the server is stopped.
 constexpr std::int64_t outside_lease_ms = test::slowness > 1 ? 6000 : 1500;
 
 constexpr const char* settings = R"(
@@ -33,7 +33,7 @@ prune_after = "1s"
 time_zone = "UTC"
 )";
 
-// The agent: what it does is the first word of the card's title. It notes that it ran.
+// The agent. The first word of the card's title says what it does. It records each of its runs.
 constexpr const char* agent = R"sh(#!/bin/sh
 # A coding agent's last word, where it is asked for as one.
 tell() {
@@ -113,7 +113,7 @@ class Overnight : public CliTest {
                            {"command", json::array{"env", "LEDGER=" + ledger().string(),
                                                    (scratch_.path() / "agent").string()}},
                            {"retry", once}};
-    if (name == "tool") {  // whose agents are coding agents, which know of usage limits
+    if (name == "tool") {  // coding agents, which report usage limits
       implement["executor"] = "coderunner";
       implement["coderunner"] = {{"agent", "claude"}, {"mode", "process"}};
     }
@@ -146,30 +146,30 @@ class Overnight : public CliTest {
     return lines_of(ledger() / file).size();
   }
 
-  // Of all that has happened.
-  [[nodiscard]] json::array told(const std::string& type) const {
+  // Returns all events of a type.
+  [[nodiscard]] json::array events_of_type(const std::string& type) const {
     return rpc("events.read", {{"types", json::array{type}}, {"limit", 1000}})
         .at("events")
         .as_array();
   }
 
-  // How often the clocks parted for this cause.
+  // Returns how many clock jumps with this cause were recorded.
   [[nodiscard]] std::int64_t jumps(const std::string& cause) const {
     std::int64_t count = 0;
-    for (const json::value& each : told("ClockJumped"))
+    for (const json::value& each : events_of_type("ClockJumped"))
       count += each.at("data").at("cause") == json::value(cause);
     return count;
   }
-  // Events of a type about the loop or the lock of that name.
-  [[nodiscard]] std::int64_t told_of(const std::string& name, const std::string& type) const {
+  // Returns how many events of a type concern the loop or lock with this name.
+  [[nodiscard]] std::int64_t count_of(const std::string& name, const std::string& type) const {
     std::int64_t count = 0;
-    for (const json::value& each : told(type)) {
+    for (const json::value& each : events_of_type(type)) {
       count += text(each.as_object(), "stream").ends_with("/" + name);
     }
     return count;
   }
-  // The second attempt, in the same session, began when the limit was over and not before; the
-  // first is nobody's failure.
+  // Expects the second attempt, in the same session, to begin when the limit was over. The first
+  // one isn't a failure.
   void expect_a_limit_is_waited_for(const std::string& run) const {
     EXPECT_TRUE(events(run, "StationAttemptFailed").empty());
     const json::array waits = events(run, "StationDeferred");
@@ -177,7 +177,7 @@ class Overnight : public CliTest {
     EXPECT_EQ(waits[0].at("data").at("reason"), "quota") << json::serialize(waits);
   }
 
-  // Somebody's lock, tick and claim, each with a lease of `lease_ms`.
+  // A lock, a tick and a claim of outside clients, each with a lease of `lease_ms`.
   struct Leases {
     json::object lock, tick, claim;
   };
@@ -192,7 +192,7 @@ class Overnight : public CliTest {
                      .as_object();
     return held;
   }
-  // All three, with their tokens, by those who hold them.
+  // Ends all three by their holders, with their tokens.
   void give_back(const Leases& held) const {
     EXPECT_TRUE(rpc("lock.release", {{"key", "deploy"}, {"token", held.lock.at("token")}})
                     .at("released")
@@ -211,7 +211,7 @@ class Overnight : public CliTest {
 TEST_F(Overnight, InTheMorningEveryCardIsWhereItBelongs) {  // T9, H1, H6, H7, H11
   struct Night {
     std::string project, title, column, code;
-    std::size_t runs = 1;  // of its agent
+    std::size_t runs = 1;  // of the card's agent
   };
   const std::vector<Night> night = {
       {"site", "good one", "merged", ""},
@@ -231,18 +231,18 @@ TEST_F(Overnight, InTheMorningEveryCardIsWhereItBelongs) {  // T9, H1, H6, H7, H
   std::map<std::string, std::string> ids;
   for (const Night& each : night) ids[each.title] = submit(each.project, each.title);
 
-  // The server dies five times while all this goes on.
+  // The server is killed five times meanwhile.
   for (int death = 0; death < 5; ++death) {
     std::this_thread::sleep_for(std::chrono::milliseconds(700 + 350 * death));
     server_.kill();
     start();
   }
-  // The card that ran into a limit goes on when that is over, by itself.
+  // The card that met a usage limit goes on by itself when the limit is over.
   await([&] { return times_run("limited work") == 2; });
-  // Its clock is set: no lease and no agent ends by that.
+  // The wall clock is set: no lease and no agent ends because of it.
   wall_clock_.set("+1h");
   await([&] { return jumps("wall clock set") == 1; });
-  // It is stopped for longer than any lease: who could not say anything meanwhile has lost nothing.
+  // The server is stopped for longer than any lease: holders that couldn't reach it lose nothing.
   const Leases held = take_leases(outside_lease_ms);
   ASSERT_EQ(::kill(server_.pid(), SIGSTOP), 0);
   std::this_thread::sleep_for(std::chrono::milliseconds(2 * outside_lease_ms));
@@ -274,11 +274,11 @@ TEST_F(Overnight, InTheMorningEveryCardIsWhereItBelongs) {  // T9, H1, H6, H7, H
 
   expect_a_limit_is_waited_for(text(card(ids.at("limited work")), "run_id"));
   for (const char* none : {"LockExpired", "TickTimedOut", "TickIncompleteDetected"}) {
-    EXPECT_EQ(told_of("outside", none) + told_of("deploy", none), 0) << none;
+    EXPECT_EQ(count_of("outside", none) + count_of("deploy", none), 0) << none;
   }
   EXPECT_EQ(jumps("wall clock set"), 1);
 
-  // The remotes hold the verified work and nothing else; nothing is left over. H6, H7, H11
+  // The remotes hold the verified work and nothing else, and nothing is left over. H6, H7, H11
   for (const char* name : {"site", "api", "tool"}) {
     SCOPED_TRACE(name);
     const std::string git = "git -C " + std::string(name) + ".git ";

@@ -44,14 +44,15 @@ std::set<std::string> files_below(const fs::path& directory) {
   return files;
 }
 
-// The command lines of processes whose environment or arguments name the directory, by their ids.
+// Returns the command lines, by pid, of processes whose environment or arguments name the
+// directory.
 std::map<pid_t, std::string> processes_of(const fs::path& directory) {
   std::map<pid_t, std::string> found;
   for (const auto& entry : fs::directory_iterator("/proc")) {
     const std::string name = entry.path().filename().string();
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    std::string command = read_whole_file(entry.path() / "cmdline");
-    const std::string all = command + read_whole_file(entry.path() / "environ");
+    std::string command = content_of(entry.path() / "cmdline");
+    const std::string all = command + content_of(entry.path() / "environ");
     if (command.empty() || all.find(directory.string()) == std::string::npos) continue;
     std::replace(command.begin(), command.end(), '\0', ' ');
     found.emplace(std::stoi(name), command);
@@ -73,8 +74,8 @@ std::string script_of(const std::vector<PastedBlock>& blocks, const fs::path& ch
 
 std::vector<PastedChapter> pasted_chapters(const std::string& document) {
   std::vector<PastedChapter> chapters(1);
-  std::string fence;        // what the block that we are in is marked with
-  bool follows_sh = false;  // the latest block was one to paste
+  std::string fence;        // language of the open block; empty outside of blocks
+  bool follows_sh = false;  // the latest block was a ```sh block
   std::size_t begin = 0;
   for (const DocumentLine& line : document_lines(document)) {
     if (!line.text.starts_with("```")) {
@@ -130,21 +131,21 @@ std::string OutputMask::mask(std::string_view shown) {
   text = all_replaced(text, R"(\b\d\d:\d\d:\d\d(\.\d+)?)", "TIME");
   text = all_replaced(text, "(─|█|·|░|▏|▎|▍|▌|▋|▊|▉)+", "─");
   text = all_replaced(text, "[ \t]+", " ");
-  // These files tell how long their attempt took.
+  // These files contain how long their attempt took, so their size and digest vary.
   text =
       all_replaced(text, R"((\w+_(summary|excerpt) \w+ \d+) \d+ (\S+) \w+)", "$1 BYTES $3 DIGEST");
   text = name_all(text, R"(\+[\w+/]{40,}=*)", "+KEY");
   text = name_all(text, "…[0-9a-f]{6,12}", "…");
   text = name_all(text, R"([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b(?=[a-f]*\d)[0-9a-f]{7,}\b)",
                   "ID");
-  // After the ids, in which such can stand, too.
+  // Comes after the ids, which may contain such text.
   text = all_replaced(text, R"(\b\d+(\.\d+)? ?(ns|us|ms|s|m|h|d)\b( \d+(ms|s|m|h)\b)*( ago)?)",
                       "DURATION");
   return all_replaced(text, R"(\bnow\b)", "DURATION");
 }
 
 PastedResult paste(const std::vector<PastedBlock>& blocks, std::chrono::milliseconds patience) {
-  const ScratchDirectory place;
+  const TemporaryDirectory place;
   const fs::path checkout = place.path() / "checkout";
   for (const char* name : {"checkout", "home", "tmp"}) fs::create_directory(place.path() / name);
   fs::create_directory_symlink(fs::path(SIGNALBOX_BINARY).parent_path(), checkout / "build");

@@ -1,5 +1,5 @@
-// A chapter of a document as somebody pastes it: its ```sh blocks, and the ```text block after each
-// that shows what comes out.
+// A chapter of a document as a reader pastes it: its ```sh blocks, and the ```text block after each
+// that shows its output.
 #pragma once
 
 #include <chrono>
@@ -15,30 +15,30 @@ namespace signalbox {
 
 struct PastedBlock {
   std::string commands;
-  std::optional<std::string> output;  // where the document shows it
-  std::size_t output_begin = 0;       // of `output` in the document
+  std::optional<std::string> output;  // as shown in the document
+  std::size_t output_begin = 0;       // offset of `output` in the document
 };
 
-// What stands under one `##`. The blocks before the first `##` of a document are its preparation:
-// `title` is empty, and each chapter is pasted after them.
+// The blocks below one `##` heading. The blocks before the first `##` are the document's
+// preparation: their `title` is empty, and each chapter is pasted after them.
 struct PastedChapter {
   std::string title;
   std::vector<PastedBlock> blocks;
 };
 
-// The chapters that have something to paste, in their order.
+// Returns the chapters with something to paste, in order.
 std::vector<PastedChapter> pasted_chapters(const std::string& document);
 
-// `output` as a document shows it: the names of this machine, its user and its temporary directory
-// are replaced by those of an example.
+// Returns `output` as a document shows it: the names of this machine, its user and its temporary
+// directory are replaced by example names.
 std::string shown_output(std::string_view output);
 
-// Masks what differs each time: ids, digests, times, durations and the widths of columns that
-// depend on them. One id has the same name wherever it stands, and another id another one, so two
-// ids that have to be equal still are.
+// Masks what differs each time: ids, digests, times, durations, and the widths of columns that
+// depend on them. Equal ids get equal names and different ids different ones, so a comparison still
+// finds ids that should be equal and aren't.
 class OutputMask {
  public:
-  // The names go on from one output of a chapter to the next.
+  // Returns the masked text. Names continue from one output of a chapter to the next.
   std::string mask(std::string_view shown);
 
  private:
@@ -49,16 +49,16 @@ class OutputMask {
 
 struct PastedResult {
   int exit_code = -1;
-  std::string whole;                 // all that was printed
+  std::string whole;                 // everything that was printed
   std::vector<std::string> outputs;  // stdout and stderr of each block that began
-  std::vector<std::string> litter;   // files that are new in the directory it was pasted in
-  std::vector<std::string> left;     // command lines of processes that still ran
+  std::vector<std::string> litter;   // new files in the directory that it was pasted in
+  std::vector<std::string> left;     // command lines of processes that were still running
 };
 
-// Runs the blocks in one shell, in the order given, in a fresh directory that has the program as
+// Runs the blocks in one shell, in order, in a fresh directory with the program as
 // `build/signalbox`. Stops at the first command that fails. Ends the server whose process id is in
-// `$server`, and then waits for all other processes to be gone, at most for `patience`; what is
-// left after that is killed.
+// `$server`. Then blocks until all other processes have ended, at most for `patience`, and kills
+// the rest.
 PastedResult paste(const std::vector<PastedBlock>& blocks,
                    std::chrono::milliseconds patience = std::chrono::seconds(10));
 

@@ -1,7 +1,6 @@
-// The documents for those who use Signalbox: what they show is pasted, chapter by chapter, and has
-// to do and to print what stands there.
-//
-// SIGNALBOX_REWRITE_DOCUMENTS=1 writes the outputs anew; read the difference before it is kept.
+// Pastes what the documents for users show, chapter by chapter. Every command has to succeed and to
+// print what the document shows.
+// || SIGNALBOX_REWRITE_DOCUMENTS=1 writes the outputs anew; read the difference before you keep it.
 #include <cstdlib>
 #include <fstream>
 #include <string>
@@ -32,7 +31,8 @@ const PastedChapter* chapter_titled(const std::vector<PastedChapter>& chapters,
   return nullptr;
 }
 
-// "GUIDE_Why_doesn_t_it_move" of tools/GUIDE.md and "Why doesn't it move?".
+// Returns the name of a chapter's test: "GUIDE_Why_doesn_t_it_move" for tools/GUIDE.md and "Why
+// doesn't it move?".
 std::string chapter_test_name(const std::string& document, const std::string& title) {
   std::string name = fs::path(document).stem().string() + "_";
   for (const char each : title) {
@@ -46,11 +46,11 @@ std::string chapter_test_name(const std::string& document, const std::string& ti
   return name;
 }
 
-// `outputs` are those of the chapter's blocks. The document is read anew, since the chapters before
-// this one may have been rewritten.
+// Replaces the outputs that the document shows of this chapter by `outputs`, one for each block.
+// Reads the document anew, since earlier chapters may have been rewritten.
 void rewrite_chapter(const std::string& document, const std::string& title,
                      const std::vector<std::string>& outputs) {
-  std::string text = read_whole_file(document_path(document));
+  std::string text = content_of(document_path(document));
   const std::vector<PastedChapter> chapters = pasted_chapters(text);
   const std::vector<PastedBlock>& blocks = chapter_titled(chapters, title)->blocks;
   for (std::size_t i = blocks.size(); i-- > 0;) {
@@ -66,7 +66,7 @@ class PastedChapterTest : public testing::Test {
       : document_(std::move(document)), title_(std::move(title)) {}
 
   void TestBody() override {
-    const auto chapters = pasted_chapters(read_whole_file(document_path(document_)));
+    const auto chapters = pasted_chapters(content_of(document_path(document_)));
     const PastedChapter* const preparation = chapter_titled(chapters, "");
     const PastedChapter* const chapter = chapter_titled(chapters, title_);
     ASSERT_NE(chapter, nullptr);
@@ -102,10 +102,10 @@ class PastedChapterTest : public testing::Test {
   const std::string title_;
 };
 
-// A test for each chapter there is, so that none is forgotten.
+// Registers a test for each chapter, so that none is forgotten.
 bool register_chapters() {
   for (const std::string document : pasted_documents) {
-    for (const PastedChapter& chapter : pasted_chapters(read_whole_file(document_path(document)))) {
+    for (const PastedChapter& chapter : pasted_chapters(content_of(document_path(document)))) {
       if (chapter.title.empty()) continue;
       testing::RegisterTest("Readme", chapter_test_name(document, chapter.title).c_str(), nullptr,
                             nullptr, __FILE__, __LINE__,
@@ -126,10 +126,10 @@ std::size_t occurrences(const std::string& text, const std::string& part) {
   return times;
 }
 
-// The documents are read, so a block of a kind that nobody runs or compares is noticed here.
+// A block of a kind that no test runs or compares is noticed here.
 TEST(Readme, EveryBlockSaysWhatItIs) {
   for (const std::string document : pasted_documents) {
-    const std::string text = read_whole_file(document_path(document));
+    const std::string text = content_of(document_path(document));
     ASSERT_EQ(occurrences(text, "\n```") % 2, 0u) << document;
     std::size_t known = 0;
     for (const char* kind : {"sh", "text", "console", "toml", "markdown", "json"}) {
@@ -143,10 +143,10 @@ TEST(Readme, EveryBlockSaysWhatItIs) {
 }
 
 TEST(Readme, FitsOnAFewScreens) {
-  EXPECT_LE(occurrences(read_whole_file(document_path("README.md")), "\n"), 150u);
+  EXPECT_LE(occurrences(content_of(document_path("README.md")), "\n"), 150u);
 }
 
-// What makes the tests of chapters honest.
+// Tests the tests of chapters.
 TEST(Readme, AWrongOutputALeftFileAndALeftProcessAreNoticed) {
   const auto masked = [](const std::string& output) { return OutputMask().mask(output); };
   const std::string id = "01a203b1-c262-767a-b4d9-60db7835a7d5";

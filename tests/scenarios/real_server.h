@@ -1,5 +1,5 @@
-// The real server with the command line beside it: a ServerProcess on a data directory of its own,
-// and `signalbox WORDS…` for it.
+// The real server and its command line: a ServerProcess on a data directory of its own, and
+// `signalbox WORDS…` against it.
 #pragma once
 
 #include <cstring>
@@ -20,7 +20,7 @@ namespace signalbox {
 
 class RealServer {
  public:
-  // Nothing runs until start().
+  // Takes options of `serve`. Starts nothing.
   explicit RealServer(std::vector<std::string> options = {})
       : process_(directory_.path() / "data", std::move(options)) {}
 
@@ -29,21 +29,21 @@ class RealServer {
   [[nodiscard]] pid_t pid() const { return process_.pid(); }
   [[nodiscard]] bool running() { return process_.running(); }
 
-  // What all its lives wrote to stderr.
+  // Returns what all its lives wrote to stderr.
   [[nodiscard]] std::string messages() const { return process_.log(); }
 
-  // Returns when it answers; throws with its messages if it ends instead.
+  // Starts the server. Blocks until it answers; throws with its messages if it ends instead.
   void start() {
     if (!process_.start()) throw std::runtime_error("the server ended: " + process_.log());
   }
-  // Starts it and waits for nothing.
+  // Starts the server without waiting.
   void launch() { process_.launch(); }
-  // SIGKILL, and waits until it is gone.
+  // Sends SIGKILL and blocks until the process is gone.
   void kill() { process_.kill(); }
-  // SIGTERM; gives its exit code, or -1 if a signal ended it.
+  // Sends SIGTERM and blocks until it ends. Returns its exit code, or -1 if a signal ended it.
   int stop() { return process_.stop().exit_code.value_or(-1); }
 
-  // A connected socket, or -1.
+  // Returns a connected socket, which the caller closes, or -1.
   [[nodiscard]] int connect() const {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
@@ -58,7 +58,7 @@ class RealServer {
     return -1;
   }
 
-  // Runs `signalbox WORDS… --data <its data>`.
+  // Runs `signalbox WORDS… --data <its data>` to its end.
   [[nodiscard]] Output cli(std::vector<std::string> words,
                            const std::vector<std::string>& environment = {}) const {
     words.insert(words.begin(), SIGNALBOX_BINARY);

@@ -1,5 +1,5 @@
-// Stations whose work is done by an HTTPS endpoint, with the real server killed while they run:
-// submitted once, asked for after that, canceled there. S6 S8 S11
+// Stations whose work an HTTPS endpoint does, with the real server killed meanwhile: a job is
+// submitted once, polled after a restart, and canceled at the endpoint. S6 S8 S11
 #include "tests/scenarios/cli_fixture.h"
 #include "tests/server/job_endpoint.h"
 
@@ -48,7 +48,7 @@ TEST_F(RemoteJobs, AKilledServerOnlyAsksAfterItsJob) {  // S6, S8
   await([&] { return endpoint_.requests("GET") > 0; });
   EXPECT_EQ(endpoint_.submissions(), 1);
   EXPECT_EQ(endpoint_.requests("POST"), 1);
-  endpoint_.let_go();
+  endpoint_.release_held();
   await_status(id, "succeeded");
   const auto attempt =
       run(id).at("stations").as_array().at(0).at("attempts").as_array().at(0).as_object();
@@ -57,7 +57,7 @@ TEST_F(RemoteJobs, AKilledServerOnlyAsksAfterItsJob) {  // S6, S8
   EXPECT_EQ(count(id, "StationClaimed"), 1U);
 }
 
-// Killed after the request was sent and before anything of its answer was kept.
+// Killed after the request was sent and before any of its answer was kept.
 TEST_F(RemoteJobs, ASubmitWithoutItsAnswerIsLookedUp) {  // S6
   endpoint_.hold();
   for (int cut = 0; cut < 3; ++cut) {
@@ -83,7 +83,7 @@ TEST_F(RemoteJobs, CancelEndsTheJobThere) {  // S11
   EXPECT_EQ(count(id, "CancelConfirmed"), 1U);
 }
 
-// It takes no place of this machine's jobs, and none of them takes one of it.
+// Remote jobs use no slot of local jobs, and the other way round.
 TEST_F(RemoteJobs, LocalWorkGoesOnBesideAnyNumberOfThem) {
   server_.kill();
   std::ofstream(server_.data() / "signalbox.toml") << "jobs_max = 1\nremote_jobs_max = 2\n";
@@ -104,7 +104,7 @@ TEST_F(RemoteJobs, LocalWorkGoesOnBesideAnyNumberOfThem) {
   EXPECT_EQ(text(reason, "reason"), "jobs_max");
   EXPECT_EQ(reason.at("holders").as_array().size(), 2U);
   EXPECT_NE(text(reason, "unblocked_by").find("remote_jobs_max"), std::string::npos);
-  endpoint_.let_go();
+  endpoint_.release_held();
   for (const std::string& id : ids) await_status(id, "succeeded");
   EXPECT_EQ(endpoint_.submissions(), 3);
 }
@@ -115,9 +115,9 @@ TEST_F(RemoteJobs, AJobThatIsGoneIsLostAndTriedAgain) {
   await([&] { return count(id, "StationExternalRefSet") == 1; });
   endpoint_.forget_all();
   await([&] { return count(id, "StationExternalRefSet") == 2; });
-  endpoint_.let_go();
+  endpoint_.release_held();
   await_status(id, "succeeded");
-  EXPECT_EQ(endpoint_.submissions(), 2);  // of two attempts
+  EXPECT_EQ(endpoint_.submissions(), 2);  // one for each attempt
 }
 
 TEST_F(RemoteJobs, MissingCredentialsAreNamedAndNeverShown) {  // S8

@@ -1,5 +1,5 @@
-// `audit retain`, killed at one system call after the other that makes something last: the log is
-// as it was or without what the archive has, and doing it again comes to the same end.
+// `audit retain`, killed at each system call that makes something durable. The log is as it was, or
+// without what the archive has, and a repetition reaches the same end.
 #include "tests/scenarios/retention_fixture.h"
 
 namespace signalbox {
@@ -16,7 +16,7 @@ class RetentionCrashTest : public RetentionTest {
     fs::copy(at("copy"), server_.data(), fs::copy_options::recursive);
   }
 
-  // Gives the exit code: 128 + SIGKILL where it was killed.
+  // Returns the exit code, which is 128 + SIGKILL if it was killed.
   [[nodiscard]] int retain_and_kill(const std::string& call, int number) const {
     return run_process({"strace",
                         "-f",

@@ -1,4 +1,4 @@
-// Tests of what `audit retain` does to a real log: runs that ended, one that is open, and archives.
+// Fixture for `audit retain` on a real log, with ended and open runs and archives.
 #pragma once
 
 #include "tests/scenarios/audit_fixture.h"
@@ -26,7 +26,7 @@ class RetentionTest : public AuditTest {
     words.insert(words.end(), more.begin(), more.end());
     return server_.cli(std::move(words));
   }
-  // Of a retention that has to succeed.
+  // Runs a retention that has to succeed. Returns its result.
   boost::json::object retained(std::vector<std::string> more = {}) const {
     const Output output = retain(std::move(more));
     EXPECT_EQ(output.exit_code, 0) << output.out << output.err;

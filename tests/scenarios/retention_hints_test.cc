@@ -1,5 +1,5 @@
-// What `audit retain`, and `audit export` after it, say where they can't go on: whose it is, what
-// there is instead, and commands that work.
+// What `audit retain`, and `audit export` after it, report when they can't continue: whose data it
+// is, what there is instead, and commands that work.
 #include "tests/scenarios/retention_fixture.h"
 
 namespace signalbox {
@@ -10,7 +10,7 @@ namespace json = boost::json;
 
 class RetentionHintsTest : public RetentionTest {
  protected:
-  // The first command that a refusal tells, pasted.
+  // Runs the first command that the refusal prints.
   static void expect_first_command_works(const Output& refused) {
     const std::string intro = "  try: signalbox ";
     const std::size_t at = refused.err.find(intro);
@@ -23,11 +23,11 @@ class RetentionHintsTest : public RetentionTest {
   static void expect_in(const std::string& text, const std::string& part) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " in: " << text;
   }
-  // `NAME+ID` of a verifier key.
+  // Returns the `NAME+ID` of a verifier key.
   static std::string label_of(const std::string& key) {
     return key.substr(0, key.find('+', key.find('+') + 1));
   }
-  // Of another machine: it begins as this log does, and goes on otherwise.
+  // Continues a copy of this log differently, as another machine would.
   void go_on_elsewhere(const fs::path& data, int events) const {
     test::ServerProcess server(data);
     ASSERT_TRUE(server.start()) << server.log();
@@ -73,7 +73,7 @@ TEST_F(RetentionHintsTest, AnExportThatEndsBeforeTheHorizon) {
   expect_verified(at("old"));
 }
 
-// Its first records are in an archive by now.
+// The export's first records have moved into an archive.
 TEST_F(RetentionHintsTest, AnExportThatEndsAtTheHorizonGoesOn) {
   ended_run("a run");
   server_.stop();
@@ -110,13 +110,13 @@ TEST_F(RetentionHintsTest, AnArchiveThatIsntOurs) {
     EXPECT_EQ(number(replayed(), "folded_after"), 0);
   };
 
-  // Of this log, with another key.
+  // An export of this log, with another key.
   const std::string place = "archive/" + fs::path(archive).filename().string();
   ASSERT_EQ(export_to(place, {}, "other.key").exit_code, 0);
   refused_for(2, label_of(other));
   fs::remove_all(archive);
 
-  // With this key, of another log.
+  // An export of another log, with this key.
   go_on_elsewhere(at("elsewhere"), 40);
   const Output exported = run_process(
       {SIGNALBOX_BINARY, "audit", "export", "-o", archive, "--signing-key", at("audit.key"), "--to",
@@ -132,7 +132,7 @@ TEST_F(RetentionHintsTest, AnArchiveThatIsntOurs) {
 TEST_F(RetentionHintsTest, AKeyThatTheLogDoesntName) {
   ended_run("a run");
   server_.stop();
-  const auto told = [&] {
+  const auto notes = [&] {
     const Output output =
         server_.cli({"audit", "retain", "--older-than", "0s", "--archive", at("archive"),
                      "--signing-key", at("audit.key"), "--dry-run"});
@@ -140,19 +140,20 @@ TEST_F(RetentionHintsTest, AKeyThatTheLogDoesntName) {
     return output.out;
   };
   const std::string label = label_of(verifier_key_);
-  expect_in(told(), "the log doesn't name the key " + label + "; it has adopted none");
-  expect_in(told(), "signalbox audit adopt '" + verifier_key_ + "'");
+  expect_in(notes(), "the log doesn't name the key " + label + "; it has adopted none");
+  expect_in(notes(), "signalbox audit adopt '" + verifier_key_ + "'");
   EXPECT_FALSE(retained({"--dry-run"}).at("key_adopted").as_bool());
   const std::string next = make_key("next.key");
   server_.start();
   ASSERT_EQ(server_.cli({"audit", "adopt", next}).exit_code, 0);
   server_.stop();
-  expect_in(told(), "the log doesn't name the key " + label + " but " + next + ", since position ");
+  expect_in(notes(),
+            "the log doesn't name the key " + label + " but " + next + ", since position ");
   EXPECT_TRUE(retained({"--dry-run", "--signing-key", at("next.key")}).at("key_adopted").as_bool());
   server_.start();
   ASSERT_EQ(server_.cli({"audit", "adopt", verifier_key_}).exit_code, 0);
   server_.stop();
-  EXPECT_EQ(told().find("note: "), std::string::npos);
+  EXPECT_EQ(notes().find("note: "), std::string::npos);
   EXPECT_TRUE(retained().at("key_adopted").as_bool());
 }
 

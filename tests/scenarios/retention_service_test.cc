@@ -1,5 +1,6 @@
-// The service's own retention: it goes away for a moment, moves old records into an archive, and is
-// back, while jobs, holders, workers and followers go on. All with the real binary.
+// The service's own retention. The server enters maintenance for a moment, moves old records into
+// an archive and comes back, while jobs, holders, workers and followers continue. All with the real
+// binary.
 #include <signal.h>
 
 #include <set>
@@ -17,7 +18,7 @@ constexpr const char* never_due = "0 0 29 2 *";
 
 class ServedRetentionTest : public RetentionTest {
  protected:
-  // What the server of the next start goes by.
+  // Writes the settings that the next start uses.
   void set_policy(const std::string& older_than, const std::string& schedule = never_due) const {
     write_text(server_.data() / "signalbox.toml",
                "[retention]\nolder_than = \"" + older_than + "\"\narchive = \"" + at("archive") +
@@ -29,25 +30,25 @@ class ServedRetentionTest : public RetentionTest {
     set_policy(older_than, schedule);
     server_.start();
   }
-  // Older than a second, what is there.
+  // Makes everything that exists older than a second.
   static void pass_a_second() { std::this_thread::sleep_for(std::chrono::milliseconds(1100)); }
 
-  // Of a server that may be away.
+  // Returns the incarnation, or 0 if the server can't be reached.
   [[nodiscard]] std::int64_t incarnation() const {
     const Output output = server_.cli({"status", "--json"});
     return output.exit_code == 0
                ? number(one_object(output).at("result").as_object(), "incarnation")
                : 0;
   }
-  // Triggers one and waits until the service is back from it.
+  // Triggers a retention and blocks until the service is back from it.
   void trigger_and_await() const {
     const std::int64_t before = incarnation();
     result({"loop", "trigger", "retention"});
     await([&] { return incarnation() > before; });
   }
   [[nodiscard]] json::object last() const {
-    const json::value told = result({"status"}).at("retention").at("last");
-    return told.is_object() ? told.as_object() : json::object{};
+    const json::value report = result({"status"}).at("retention").at("last");
+    return report.is_object() ? report.as_object() : json::object{};
   }
   [[nodiscard]] json::array of_type(const std::string& type) const {
     const json::object params{{"types", json::array{type}}, {"limit", 1000}};
@@ -64,7 +65,8 @@ class ServedRetentionTest : public RetentionTest {
     }
     return "";
   }
-  // Lets each system call of this name in the server begin only after a minute.
+  // Delays or kills the server at each system call of this name, as strace's `inject` says. Returns
+  // the pid of the tracer.
   [[nodiscard]] pid_t hold(const std::string& call, const std::string& how) const {
     const pid_t tracer = spawn_process(
         {"strace", "-f", "-qq", "-o", "/dev/null", "-p", std::to_string(server_.pid()), "-e",
@@ -96,11 +98,11 @@ TEST_F(ServedRetentionTest, WhoIsAtWorkGoesOn) {
   append_events(300);
   serve_under("1s");
   const std::string go = at("go");
-  const std::string until_told = "while [ ! -e '" + go + "' ]; do sleep 0.02; done";
+  const std::string until_go = "while [ ! -e '" + go + "' ]; do sleep 0.02; done";
   write_text(at("job.toml"),
              "name = \"job\"\n[[station]]\nname = \"work\"\nexecutor = \"process\"\ncommand "
              "= [\"sh\", \"-c\", \"echo begun >> '" +
-                 at("begun") + "'; " + until_told + "\"]\n");
+                 at("begun") + "'; " + until_go + "\"]\n");
   const std::string job =
       text(result({"run", "start", "a long job", "--pipeline", at("job.toml")}), "run_id");
   const std::string open = start_run("of an outside worker");
@@ -112,7 +114,7 @@ TEST_F(ServedRetentionTest, WhoIsAtWorkGoesOn) {
   };
   const pid_t holder = begin(
       "holder", {"lock", "exec", "deploy", "--owner", "me", "--lease-ms", "30000", "--interval-ms",
-                 "25", "--", "sh", "-c", "echo held > '" + at("held") + "'; " + until_told});
+                 "25", "--", "sh", "-c", "echo held > '" + at("held") + "'; " + until_go});
   const pid_t watcher = begin("watcher", {"run", "watch", job});
   const pid_t follower = begin("follower", {"events", "--follow", "--json"});
   const pid_t rare =
@@ -123,10 +125,10 @@ TEST_F(ServedRetentionTest, WhoIsAtWorkGoesOn) {
   const std::string position = std::to_string(number(result({"status"}), "durable_position"));
   trigger_and_await();
 
-  const json::object told = last();
-  EXPECT_GT(number(told, "records_dropped"), 300) << json::serialize(told);
-  EXPECT_GE(number(told, "horizon"), 300);
-  expect_verified(text(told, "archive"));
+  const json::object report = last();
+  EXPECT_GT(number(report, "records_dropped"), 300) << json::serialize(report);
+  EXPECT_GE(number(report, "horizon"), 300);
+  expect_verified(text(report, "archive"));
   EXPECT_EQ(count("HistoryDropped"), 1U);
   const json::array ticks = retention_ticks();
   EXPECT_EQ(ticks.size(), 2U) << json::serialize(ticks);
@@ -148,12 +150,12 @@ TEST_F(ServedRetentionTest, WhoIsAtWorkGoesOn) {
     ::kill(each, SIGTERM);
     wait_for_exit(each);
   }
-  // Nothing between is missing, and nothing is told twice.
+  // No event is missing, and none is sent twice.
   std::istringstream lines(content_of(at("follower.out")));
   std::int64_t previous = 0;
   for (std::string line; std::getline(lines, line);) {
     const json::object event = json::parse(line).as_object();
-    if (!event.contains("stream")) continue;  // a broadcast, which tells one a second time
+    if (!event.contains("stream")) continue;  // a broadcast, which repeats an event
     const std::int64_t at_position = number(event, "position");
     EXPECT_TRUE(previous == 0 || at_position == previous + 1) << line;
     previous = at_position;
@@ -163,7 +165,7 @@ TEST_F(ServedRetentionTest, WhoIsAtWorkGoesOn) {
   EXPECT_EQ(server_.cli({"replay", "--verify"}).exit_code, 0);
 }
 
-// By its schedule, again and again: archives follow one another, and each due time has one event.
+// Retentions run by schedule: archives follow one another, and each due time has one event.
 TEST_F(ServedRetentionTest, IsDueByItself) {
   append_events(100);
   serve_under("1s", "1s");
@@ -229,7 +231,7 @@ TEST_F(ServedRetentionTest, AFailureIsToldAndTheServiceGoesOn) {
   expect_verified(text(last(), "archive"));
 }
 
-// Who connects while it is away waits, and is answered when it is back.
+// A client that connects during maintenance waits, and is answered afterwards.
 TEST_F(ServedRetentionTest, WhoConnectsMeanwhileWaits) {
   append_events(50);
   serve_under("1s");
@@ -265,7 +267,7 @@ TEST_F(ServedRetentionTest, ASignalMeanwhileEndsItAtOnce) {
   EXPECT_EQ(count("HistoryDropped"), 1U);
 }
 
-// Killed at one moment after the other of a retention: the next start needs nobody.
+// Kills the server at different moments of a retention: the next start needs no operator.
 TEST_F(ServedRetentionTest, KilledAtAnyMomentTheNextStartIsWhole) {
   const std::string open = start_run("open");
   append_events(200);
@@ -279,7 +281,7 @@ TEST_F(ServedRetentionTest, KilledAtAnyMomentTheNextStartIsWhole) {
     acknowledged.push_back(start_run("acknowledged " + std::to_string(moment)));
     const std::size_t before = count("HistoryDropped");
     const std::string tail = std::to_string(number(result({"status"}), "durable_position"));
-    if (moment % 4 == 3) {  // in the middle of the archive, for certain
+    if (moment % 4 == 3) {  // certainly while the archive is written
       const pid_t tracer = hold("syncfs", "signal=KILL");
       result({"loop", "trigger", "retention"});
       await([&] { return !server_.running(); });
@@ -309,7 +311,8 @@ TEST_F(ServedRetentionTest, KilledAtAnyMomentTheNextStartIsWhole) {
   for (const fs::path& archive : archives()) expect_verified(archive.string());
 }
 
-// To the service manager it reloads, takes the time that it takes, and is ready again.
+// The service manager sees a reload with its own time limit, and then a service that is ready
+// again.
 TEST_F(ServedRetentionTest, TheServiceManagerSeesAReload) {
   append_events(50);
   server_.stop();
@@ -321,9 +324,9 @@ TEST_F(ServedRetentionTest, TheServiceManagerSeesAReload) {
   manager.until("READY=1");
   pass_a_second();
   result({"loop", "trigger", "retention"});
-  const std::string away = manager.until("RELOADING=1");
-  EXPECT_EQ(away.find("STOPPING=1"), std::string::npos) << away;
-  EXPECT_NE(away.find("WATCHDOG_USEC=600000000"), std::string::npos) << away;
+  const std::string reloading = manager.until("RELOADING=1");
+  EXPECT_EQ(reloading.find("STOPPING=1"), std::string::npos) << reloading;
+  EXPECT_NE(reloading.find("WATCHDOG_USEC=600000000"), std::string::npos) << reloading;
   const std::string back = manager.until("READY=1");
   EXPECT_EQ(back.find("STOPPING=1"), std::string::npos) << back;
   EXPECT_NE(back.find("STATUS=retention: moving what is older than 1s into "), std::string::npos);

@@ -1,5 +1,5 @@
-// Records older than a policy go into an archive and out of the log; state, proofs and everything
-// that is open are as before. All with the real binary on a real log.
+// `audit retain` moves records older than a policy into an archive and out of the log. State,
+// proofs and everything open are as before. All with the real binary on a real log.
 #include "tests/crash/fake_wall_clock.h"
 #include "tests/scenarios/retention_fixture.h"
 
@@ -18,15 +18,15 @@ TEST_F(RetentionTest, DropsWhatEndedAndKeepsWhatIsOpen) {
   server_.stop();
   const json::object before = replayed();
 
-  const json::object told = retained({"--dry-run"});
-  EXPECT_FALSE(told.at("dropped").as_bool());
+  const json::object planned = retained({"--dry-run"});
+  EXPECT_FALSE(planned.at("dropped").as_bool());
   EXPECT_FALSE(fs::exists(at("archive")));
   EXPECT_EQ(replayed().at("position"), before.at("position"));
   const json::object done = retained();
   EXPECT_TRUE(done.at("dropped").as_bool());
   for (const char* key : {"from", "horizon", "records_dropped", "records_kept", "runs_dropped",
                           "runs_kept", "archive"}) {
-    EXPECT_EQ(done.at(key), told.at(key)) << key;
+    EXPECT_EQ(done.at(key), planned.at(key)) << key;
   }
   EXPECT_EQ(done.at("runs_dropped"), 1);
   EXPECT_EQ(done.at("runs_kept"), 1);
@@ -43,7 +43,7 @@ TEST_F(RetentionTest, DropsWhatEndedAndKeepsWhatIsOpen) {
   EXPECT_EQ(run(open), shown);
   EXPECT_EQ(complete(open, "plan", token, "succeeded").exit_code, 0) << "its token is still good";
   EXPECT_EQ(complete(open, "implement", claim(open), "succeeded").exit_code, 0);
-  for (const char* query : {"get", "trace", "why"}) {  // gone, with where to find it
+  for (const char* query : {"get", "trace", "why"}) {  // not found, with the archive that has it
     const Output gone = server_.cli({"run", query, ended, "--json"});
     EXPECT_EQ(code_of(gone), "RUN_NOT_FOUND");
     const json::object data = one_object(gone).at("error").at("data").as_object();
@@ -94,7 +94,7 @@ TEST_F(RetentionTest, SaysWhereHistoryBegins) {
   }
   EXPECT_FALSE(fs::exists(at("x")));
 
-  // A list from the beginning has what is there, and says from where on that is everything.
+  // A list from the beginning gives what there is, and says from which position it is complete.
   const json::object page = result({"rpc", "events.read", R"({"limit":1000})"});
   EXPECT_EQ(std::to_string(number(page, "history_from")), first);
   const json::array& events = page.at("events").as_array();
@@ -104,7 +104,7 @@ TEST_F(RetentionTest, SaysWhereHistoryBegins) {
   const Output for_people = server_.cli({"events"});
   EXPECT_NE(for_people.err.find("from position " + first), std::string::npos) << for_people.err;
   EXPECT_EQ(this->events(open, "RunStarted").size(), 1U);
-  // Page by page it is the same.
+  // Page by page gives the same events.
   std::size_t one_by_one = 0;
   json::object params{{"limit", 1}};
   for (bool more = true; more; ++one_by_one) {
@@ -149,8 +149,7 @@ TEST_F(RetentionTest, LeavesEveryProofAsItWas) {
   expect_verified(at("open.capsule"));
 }
 
-// What was kept because it was open goes when it has ended; archives follow one another.
-// What was erased before is as good a record as any: dropped or kept, it is proved as before.
+// Redacted records are dropped or kept like others, and are proved as before.
 TEST_F(RetentionTest, WhatWasRedactedIsArchivedAndStaysProved) {
   const auto started_at = [this](const std::string& run_id) {
     return std::to_string(number(events(run_id, "RunStarted").at(0).as_object(), "position"));
@@ -190,15 +189,15 @@ TEST_F(RetentionTest, WhatWasRedactedIsArchivedAndStaysProved) {
   EXPECT_EQ(server_.cli({"replay", "--verify"}).exit_code, 0);
   ASSERT_EQ(export_to("lines").exit_code, 0);
   expect_verified(at("lines"), {"--old-checkpoint", early});
-  // Also where the event that tells of a redaction comes after the horizon, and its record doesn't.
+  // Works, too, if the redaction event is after the horizon and its record isn't.
   expect_verified(text(retained(), "archive"), {"--old-checkpoint", early});
   EXPECT_EQ(server_.cli({"replay", "--verify"}).exit_code, 0);
   server_.start();
   EXPECT_EQ(text(run(open), "goal"), "[redacted]");
 }
 
-// Who reads from the horizon on meets the events that tell of redactions, and has to look for the
-// records behind it: one is kept there, one is in the archive.
+// A reader that starts at the horizon meets redaction events of records before it: one of them was
+// kept there, one is in the archive.
 TEST_F(RetentionTest, WhatWasRedactedBeforeTheHorizonIsToldOfAfterIt) {
   const test::FakeWallClock clock(scratch_.path());
   if (!clock.available()) GTEST_SKIP() << "libfaketime isn't installed here";
@@ -238,6 +237,8 @@ TEST_F(RetentionTest, WhatWasRedactedBeforeTheHorizonIsToldOfAfterIt) {
   EXPECT_EQ(text(run(open), "goal"), "[redacted]");
 }
 
+// A run that was kept because it was open is dropped once it has ended; archives follow one
+// another.
 TEST_F(RetentionTest, GoesOnWhereTheLastOneEnded) {
   const std::string open = start_run("open at first");
   append_events(300);
@@ -261,7 +262,7 @@ TEST_F(RetentionTest, GoesOnWhereTheLastOneEnded) {
   EXPECT_EQ(server_.cli({"replay", "--verify"}).exit_code, 0);
 }
 
-// The projections are as disposable as before: what they began with lies in the log.
+// The projections can be deleted as before: their initial state is in the log.
 TEST_F(RetentionTest, AnswersTheSameWithoutProjections) {
   const std::string open = start_run("open");
   const std::string failed = start_run("rescued");
@@ -285,7 +286,7 @@ TEST_F(RetentionTest, AnswersTheSameWithoutProjections) {
       json::object answer = result(words);
       answer.erase("position");
       if (json::value* held = answer.if_contains("lock")) {
-        held->as_object().erase("expires_at");  // leases start anew with each start
+        held->as_object().erase("expires_at");  // leases begin anew at each start
       }
       all.emplace_back(std::move(answer));
     }
@@ -321,7 +322,7 @@ TEST_F(RetentionTest, RefusesWhileAServerRuns) {
   EXPECT_FALSE(fs::exists(at("nothing")));
 }
 
-// An archive below the data directory would go with it, or be deleted by the very same command.
+// An archive below the data directory would be lost with it, or be deleted by the same command.
 TEST_F(RetentionTest, TheArchiveIsElsewhere) {
   ended_run("a run");
   server_.stop();
@@ -335,7 +336,7 @@ TEST_F(RetentionTest, TheArchiveIsElsewhere) {
   EXPECT_EQ(number(replayed(), "folded_after"), 0);
 }
 
-// Ages that are longer than there have been clocks for.
+// Ages longer than any clock has run.
 TEST_F(RetentionTest, NothingIsOlderThanTime) {
   ended_run("a run");
   server_.stop();
@@ -380,7 +381,7 @@ TEST_F(RetentionTest, KeepsWhatIsYounger) {
   EXPECT_EQ(retain({}, "soon").exit_code, 2);
 }
 
-// An archive that can't be written, or isn't what it should be: nothing is dropped.
+// If the archive can't be written, or isn't what it should be, nothing is dropped.
 TEST_F(RetentionTest, DropsNothingWithoutAGoodArchive) {
   ended_run("a run");
   append_events(100);
@@ -398,7 +399,7 @@ TEST_F(RetentionTest, DropsNothingWithoutAGoodArchive) {
   untouched();
   fs::remove(at("archive"));
 
-  // One that is there already and was changed since.
+  // An existing archive that was changed.
   ASSERT_EQ(export_to("archive/" + fs::path(archive).filename().string()).exit_code, 0);
   const std::string lines = archive + "/events-000000000001.jsonl";
   const std::string whole = content_of(lines);

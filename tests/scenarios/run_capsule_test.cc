@@ -1,4 +1,5 @@
-// R6: a run as one file: written from a live log, opened without it, and tampered with.
+// R6: a run as one file, which is written from a live log, opened without the log, and tampered
+// with.
 #include "tests/scenarios/audit_fixture.h"
 
 namespace signalbox {
@@ -8,9 +9,9 @@ namespace json = boost::json;
 
 class CapsuleTest : public AuditTest {
  protected:
-  // A run that ended, between others of the same pipeline.
+  // Returns a run that ended, between others of the same pipeline.
   std::string ended_run() {
-    start_run("the one before");  // holds the definition
+    start_run("the one before");  // its record holds the pipeline's definition
     const std::string run_id = start_run("the one that is asked for");
     start_run("the secret of another run");
     for (const char* station : {"plan", "implement"}) {
@@ -34,7 +35,7 @@ class CapsuleTest : public AuditTest {
     return at("run.capsule");
   }
 
-  // As on another machine: with a data directory that isn't there.
+  // Replays as on another machine: the data directory doesn't exist.
   Output replay_elsewhere(std::vector<std::string> more = {}) {
     std::vector<std::string> words{SIGNALBOX_BINARY, "replay", at("run.capsule"), "--data",
                                    at("nothing")};
@@ -45,7 +46,7 @@ class CapsuleTest : public AuditTest {
 
 TEST_F(CapsuleTest, TellsElsewhereWhatTheServerTells) {  // R6
   const std::string run_id = ended_run();
-  const json::object told = run(run_id);
+  const json::object live = run(run_id);
   const std::string capsule = export_run(run_id);
   expect_verified(capsule);
   const Output replayed = replay_elsewhere({"--key", verifier_key_, "--json"});
@@ -54,7 +55,7 @@ TEST_F(CapsuleTest, TellsElsewhereWhatTheServerTells) {  // R6
   EXPECT_TRUE(result.at("signature_checked").as_bool());
   json::object shown = result.at("run").as_object();
   for (const char* key : {"status", "goal", "stations", "started_at", "ended_at", "pipeline"}) {
-    EXPECT_EQ(shown.at(key), told.at(key)) << key;
+    EXPECT_EQ(shown.at(key), live.at(key)) << key;
   }
   const Output for_people = replay_elsewhere();
   EXPECT_EQ(for_people.exit_code, 0) << for_people.err;
@@ -120,7 +121,7 @@ TEST_F(CapsuleTest, IsRefusedWhenItWasTamperedWith) {  // R6
       changed[number][at] = static_cast<char>(changed[number][at] ^ 1);
       refused("line " + std::to_string(number) + ", byte " + std::to_string(at), changed);
     }
-    if (number == 0) continue;  // then it is none
+    if (number == 0) continue;  // without its first line the file isn't a capsule
     auto changed = lines;
     changed.erase(changed.begin() + static_cast<std::ptrdiff_t>(number));
     refused("without line " + std::to_string(number), changed);

@@ -1,5 +1,5 @@
-// The real binary: a station that runs out of time leaves its files, and they come back from the
-// log with the same bytes.
+// A station that times out leaves its files, with the real binary; the log restores them with the
+// same bytes.
 #include <filesystem>
 
 #include "tests/scenarios/cli_fixture.h"
@@ -36,7 +36,7 @@ TEST_F(CliTest, AStationThatTimesOutLeavesItsCheckpoint) {  // W3, T7
   const std::string run = start_run_of(slow_pipeline, "take long");
   EXPECT_EQ(server_.cli({"run", "watch", run}).exit_code, 1);
   const fs::path root = server_.data() / "runs" / run;
-  // The manifest tells the run's end last, after the checkpoint.
+  // The manifest gets the run's end last, after the checkpoint.
   while (content_of(root / "manifest.json").find("\"status\":\"failed\"") == std::string::npos) {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }

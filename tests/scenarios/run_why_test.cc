@@ -1,5 +1,5 @@
-// `run why` by the real binary: each reason for which a run may stand still, with the event that
-// caused it and the commands that change it.
+// `run why` with the real binary: each reason for which a run may wait, with the event that caused
+// it and the commands that change it.
 #include <sstream>
 
 #include <boost/json/serialize.hpp>
@@ -21,20 +21,20 @@ class RunWhyTest : public CliTest {
   }
   void TearDown() override { std::ofstream(gate()) << "open"; }
 
-  // What a job of held_job() waits for.
+  // A job of held_job() waits for this file.
   [[nodiscard]] std::string gate() const { return (scratch_.path() / "gate").string(); }
 
   std::string start(const std::string& name, const std::string& stations,
                     const std::vector<std::string>& more = {}) {
     return start_run_of("name = \"" + name + "\"\n" + stations, name, more);
   }
-  // A station that the service executes until the gate opens, deaf to TERM.
+  // Returns a station that a job of the service holds until gate() exists. The job ignores TERM.
   [[nodiscard]] std::string held_job() const {
     return "[[station]]\nname = \"job\"\nexecutor = \"process\"\ncancel_grace = \"1m\"\n"
            "command = [\"sh\", \"-c\", \"trap '' TERM; until test -e " +
            gate() + "; do sleep 0.02; done\"]\n";
   }
-  // Ends the attempt under way as `more` says.
+  // Completes the attempt under way, with these params.
   void end_attempt(const std::string& run, const std::string& station, json::object more) {
     more["run_id"] = run;
     more["station"] = station;
@@ -42,10 +42,11 @@ class RunWhyTest : public CliTest {
     more["outcome"] = more.contains("outcome") ? more["outcome"] : "failed";
     rpc("station.complete", more);
   }
+  // Claims the run's station and keeps its token.
   void take(const std::string& run) { token_ = claim(run); }
 
   json::object why(const std::string& run) { return result({"run", "why", run}); }
-  // The first reason; its cause is in the log, and its commands are ones that the binary knows.
+  // Returns the first reason. Expects its cause to be in the log.
   json::object reason(const std::string& run) {
     const auto answer = why(run);
     EXPECT_FALSE(answer.at("reasons").as_array().empty()) << json::serialize(answer);
@@ -58,7 +59,7 @@ class RunWhyTest : public CliTest {
     EXPECT_FALSE(text(found, "text").empty());
     return found;
   }
-  // Runs the reason's command number `index`, as it would be pasted.
+  // Runs the reason's command number `index` as a person would paste it.
   [[nodiscard]] Output paste(const json::object& found, std::size_t index) const {
     return CliTest::paste(std::string(found.at("next_commands").at(index).as_string()));
   }
@@ -170,7 +171,7 @@ TEST_F(RunWhyTest, ItIsAliveAndDoesntGetOn) {  // S12
   ASSERT_TRUE(eventually([&] { return text(reason(run), "reason") == "stalled"; }));
   const auto found = reason(run);
   EXPECT_EQ(text(found, "cause_event"), "StationStalled");
-  EXPECT_TRUE(has(found, "since its progress was \"same\"")) << text(found, "text");
+  EXPECT_TRUE(has(found, "its progress is still \"same\"")) << text(found, "text");
   EXPECT_TRUE(found.contains("last_progress_at"));
   EXPECT_FALSE(why(run).at("moving").as_bool());
 }
@@ -277,7 +278,7 @@ TEST_F(RunWhyTest, ItHasEnded) {  // S12
   EXPECT_EQ(text(reason(bad), "reason"), "no_worker");
 }
 
-// What is told of a run is the same after a crash, and it goes on from there.
+// The reasons are the same after a crash, and the run goes on from there.
 TEST_F(RunWhyTest, AfterAKillItIsToldTheSame) {  // S11, P6
   const std::string run = start("killed", worker);
   take(run);
@@ -323,14 +324,14 @@ TEST_F(RunWhyTest, TheLedgerTellsWhichStrategyHelped) {  // D4
   ASSERT_TRUE(eventually([&] { return text(reason(run), "reason") == "no_worker"; }));
   take(run);
   end_attempt(run, "work", {{"outcome", "succeeded"}});
-  const auto told = result({"strategy", "list", "--project", "web", "--station", "work"});
-  EXPECT_EQ(json::serialize(told.at("strategies")),
+  const auto ledger = result({"strategy", "list", "--project", "web", "--station", "work"});
+  EXPECT_EQ(json::serialize(ledger.at("strategies")),
             R"([{"project":"web","station":"work","error_class":"terminal",)"
             R"("strategy":"simplified","tried":1,"succeeded":1}])");
   ASSERT_EQ(server_.stop(), 0);
   std::filesystem::remove_all(server_.data() / "projections");
   server_.start();
-  EXPECT_EQ(result({"strategy", "list"}).at("strategies"), told.at("strategies"));
+  EXPECT_EQ(result({"strategy", "list"}).at("strategies"), ledger.at("strategies"));
 }
 
 }  // namespace

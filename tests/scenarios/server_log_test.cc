@@ -1,4 +1,4 @@
-// The server's own log: what an operator finds in it in the morning, in each of its formats.
+// The server's own log, as an operator reads it, in each of its formats.
 #include <signal.h>
 
 #include "tests/scenarios/cli_fixture.h"
@@ -10,7 +10,7 @@ class ServerLogTest : public CliTest {
  protected:
   void SetUp() override { std::ofstream(pipeline()) << worker_pipeline; }
 
-  // A run whose first station fails; its id.
+  // Makes a run whose second station fails. Returns its id.
   std::string failed_run() {
     const std::string run = start_run("fail");
     EXPECT_EQ(complete(run, "plan", claim(run), "succeeded").exit_code, 0);
@@ -22,12 +22,12 @@ class ServerLogTest : public CliTest {
     std::filesystem::create_directories(server_.data());
     std::ofstream(server_.data() / "signalbox.toml") << lines;
   }
-  // The first attempt at the first station.
+  // Returns the first attempt of the first station.
   [[nodiscard]] boost::json::object run_attempt(const std::string& id) const {
     const auto station = run(id).at("stations").as_array().at(0);
     return station.at("attempts").as_array().at(0).as_object();
   }
-  // The line that has this in it; fails the test if there is none.
+  // Returns the first line that contains `part`. Fails the test if there is none.
   static std::string line_with(const std::string& log, const std::string& part) {
     std::istringstream lines(log);
     for (std::string line; std::getline(lines, line);) {
@@ -63,7 +63,7 @@ TEST_F(ServerLogTest, JsonLinesHaveThemAsKeysAndDebugHasEveryAttempt) {
   EXPECT_TRUE(started.contains("position"));
 }
 
-// What the journal gets, field by field.
+// Checks the fields of a journal entry.
 TEST_F(ServerLogTest, TheJournalHasTheFields) {
   if (run_process({"unshare", "--map-root-user", "--mount", "true"}).exit_code != 0) {
     GTEST_SKIP() << "no mount namespace of our own can be made here";
@@ -87,13 +87,13 @@ TEST_F(ServerLogTest, TheJournalHasTheFields) {
   EXPECT_EQ(text(entry, "SIGNALBOX_POSITION"),
             boost::json::serialize(events(run, "RunFailed").at(0).as_object().at("position")));
   EXPECT_EQ(text(entry, "MESSAGE").find("run failed: FAILED"), 0U);
-  // The server is the listener's child; it ends, and the listener with it.
+  // The server is the listener's child. The listener exits after it.
   const Output server = run_process({"pgrep", "-P", std::to_string(listener)});
   ::kill(std::stoi(server.out), SIGTERM);
   wait_for_exit(listener);
 }
 
-// Asked for where there is none: nothing is lost.
+// The journal is asked for where there is none: nothing is lost.
 TEST_F(ServerLogTest, WithoutAJournalItIsStderrWithPriorities) {
   if (std::filesystem::exists("/run/systemd/journal/socket")) {
     GTEST_SKIP() << "there is a journal here";
@@ -103,7 +103,7 @@ TEST_F(ServerLogTest, WithoutAJournalItIsStderrWithPriorities) {
   EXPECT_NE(server_.messages().find("<6>listening on "), std::string::npos);
 }
 
-// Where stderr isn't what JOURNAL_STREAM names, it is text for people.
+// If stderr isn't the stream that JOURNAL_STREAM names, it gets plain text.
 TEST_F(ServerLogTest, AForeignJournalStreamIsNotTaken) {
   ::setenv("JOURNAL_STREAM", "1:1", 1);
   server_.start();

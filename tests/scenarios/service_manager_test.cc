@@ -1,5 +1,5 @@
-// The real server under a service manager: ready only when it answers, watched through the engine
-// and the commit thread, and nothing of it is passed on to jobs.
+// The real server under a service manager: it is ready only when it answers, its watchdog covers
+// the engine and the commit thread, and jobs inherit nothing of it.
 #include <signal.h>
 
 #include "tests/crash/connection.h"
@@ -43,7 +43,7 @@ TEST_F(ServiceManagerTest, ItIsReadyWhenItAnswersAndSaysThatItStops) {
     for (int each = 0; each < 500; ++each) ASSERT_TRUE(connection->line());
   }
   server_.kill();
-  std::filesystem::remove_all(server_.data() / "projections");  // all of it is folded again
+  std::filesystem::remove_all(server_.data() / "projections");  // so that everything is replayed
   while (manager_.next(milliseconds(0))) {
   }
   server_.launch();
@@ -51,7 +51,7 @@ TEST_F(ServiceManagerTest, ItIsReadyWhenItAnswersAndSaysThatItStops) {
   ASSERT_TRUE(first);
   EXPECT_NE(first->find("STATUS="), std::string::npos) << *first;
   std::string words = *first;
-  // Nobody answers yet; who looks late may find that all of it is done.
+  // At first the server doesn't answer. A slow test may find that it is ready already.
   const bool answers = Connection::open(server_.socket()).has_value();
   while (const auto more = manager_.next(milliseconds(0))) words += *more;
   if (answers) {
@@ -85,7 +85,7 @@ TEST_F(ServiceManagerTest, ItSaysThatItLivesMoreThanTwiceAnInterval) {
   EXPECT_NE(status->find("STATUS=serving; position "), std::string::npos) << *status;
 }
 
-// The thread that commits is in fdatasync, and doesn't come back: nobody says that it lives.
+// The commit thread hangs in fdatasync: no watchdog message is sent.
 TEST_F(ServiceManagerTest, ADiskThatHangsSaysNothing) {
   watch(milliseconds(600));
   server_.start();
@@ -104,12 +104,12 @@ TEST_F(ServiceManagerTest, ADiskThatHangsSaysNothing) {
   auto connection = Connection::open(server_.socket());
   ASSERT_TRUE(connection);
   ASSERT_TRUE(connection->send(test::request_line(1, "run.start", {{"goal", "never durable"}})));
-  // Twice the interval: a service manager would have ended it.
+  // After twice the interval a service manager would have ended it.
   EXPECT_TRUE(manager_.falls_silent_for(milliseconds(1200)));
   EXPECT_TRUE(server_.running());
   ::kill(tracer, SIGKILL);
   wait_for_exit(tracer);
-  manager_.until("WATCHDOG=1");  // the disk came back
+  manager_.until("WATCHDOG=1");  // the disk works again
   EXPECT_TRUE(connection->line());
 }
 
@@ -146,7 +146,7 @@ command = ["sh", "-c", "env >$SIGNALBOX_ARTIFACTS_DIR/own; tr '\\0' '\\n' </proc
   }
 }
 
-// It serves all the same: who waits for the word is told why none comes, once.
+// The service manager can't be reached: the server serves, and logs the reason once.
 TEST_F(ServiceManagerTest, OneThatCantBeReachedIsOneWarning) {
   const std::string nowhere = place_.path() / "nobody-listens";
   ::setenv("NOTIFY_SOCKET", nowhere.c_str(), 1);
@@ -167,7 +167,7 @@ TEST_F(ServiceManagerTest, OneThatCanBeReachedIsNoWarning) {
   EXPECT_EQ(server_.messages().find("NOTIFY_SOCKET"), std::string::npos);
 }
 
-// What systemd itself says of the unit.
+// systemd-analyze accepts the unit.
 TEST_F(ServiceManagerTest, TheUnitIsOne) {
   const auto unit = place_.path() / "signalbox.service";
   std::string text = content_of(std::filesystem::path(SIGNALBOX_SOURCE_DIR) /

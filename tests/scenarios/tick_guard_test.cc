@@ -1,4 +1,4 @@
-// Ticks through the real binary: the guard, a hang, a halt and the command that lifts it.
+// Ticks with the real binary: the guard, a hung tick, a halt, and the command that clears it.
 #include <algorithm>
 #include <sstream>
 
@@ -24,7 +24,7 @@ class TickScenario : public CliTest {
     const json::object object = one_object(output);
     return object.contains("error") ? object.at("error").at("data").as_object() : json::object{};
   }
-  // Events of this type, once there is one.
+  // Blocks until there are events of this type. Returns them.
   json::array events_of(const std::string& type) const {
     json::array found;
     EXPECT_TRUE(eventually([&] {

@@ -1,5 +1,5 @@
-// The watchdog through the real binary: attempts out of time, jobs that don't get on, and its own
-// loop.
+// The watchdog with the real binary: attempts that time out, jobs without progress, and the
+// watchdog's own loop.
 #include "tests/scenarios/cli_fixture.h"
 
 namespace signalbox {
@@ -9,7 +9,7 @@ namespace json = boost::json;
 
 class WatchdogScenario : public CliTest {
  protected:
-  void SetUp() override {}  // each test has its own server and pipeline
+  void SetUp() override {}  // each test starts its own server and pipeline
 
   std::string start_with(RealServer& server, const std::string& station) const {
     const auto file = scratch_.path() / "p.toml";
@@ -24,7 +24,7 @@ class WatchdogScenario : public CliTest {
     EXPECT_EQ(output.exit_code, 0) << output.out << output.err;
     return one_object(output).at("result").as_object();
   }
-  // The types of all events but those of the loop itself, once `last` is among them.
+  // Blocks until `last` occurs. Returns the types of all events except those of the loop itself.
   static std::string types_until(const RealServer& server, const std::string& last) {
     std::string types;
     EXPECT_TRUE(eventually([&] {
@@ -50,7 +50,7 @@ TEST_F(WatchdogScenario, AWorkerThatDoesntComeBackTimesOut) {  // W1, W3
   const auto claimed = result_of(server, {"station", "claim", "--worker", "w"});
   EXPECT_FALSE(claimed.at("claim").is_null());
   types_until(server, "RunFailed");
-  // The timer was there first; the check tells what it did.
+  // The timer was first; the check reports what it did.
   const auto check = result_of(server, {"watchdog", "check", run});
   EXPECT_EQ(check.at("timed_out"), true);
   EXPECT_EQ(check.at("stage"), "work");
@@ -63,7 +63,7 @@ TEST_F(WatchdogScenario, AWorkerThatDoesntComeBackTimesOut) {  // W1, W3
   EXPECT_EQ(checkpoint.at("stage"), "work");
   EXPECT_TRUE(std::filesystem::exists(text(check, "checkpoint_path")));
   const Output shown = server.cli({"watchdog", "check", run});
-  EXPECT_NE(shown.out.find("timed out     yes"), std::string::npos) << shown.out;
+  EXPECT_NE(shown.out.find("timed out      yes"), std::string::npos) << shown.out;
 }
 
 TEST_F(WatchdogScenario, APausedRunStartsNothingAndIsShownAsPaused) {  // S11, W2
@@ -106,7 +106,8 @@ TEST_F(WatchdogScenario, AJobOfAPausedRunIsNotEndedForItsTime) {  // W2
 TEST_F(WatchdogScenario, AJobThatDoesntGetOnIsEndedAndTriedInAnotherWay) {  // W5
   RealServer server;
   server.start();
-  // It beats with the same digest until it is ended; in another way it just ends.
+  // The job sends the same progress digest until it is ended. With the next strategy it just
+  // succeeds.
   const std::string run =
       start_with(server,
                  "executor = \"process\"\n"
@@ -150,7 +151,7 @@ TEST_F(WatchdogScenario, TheLoopTicksWhileThereIsSomethingToWatchAndSurvivesAKil
   server.start();
   EXPECT_TRUE(more_than(ticks() + 3)) << "it goes on, whether a tick was cut short or not";
   result_of(server, {"run", "cancel", run});
-  // With nothing left it writes nothing: the log ends where it ended.
+  // With nothing left to watch, the loop writes nothing more.
   const auto tail = [&server] {
     return result_of(server, {"status"}).at("position").to_number<std::uint64_t>();
   };

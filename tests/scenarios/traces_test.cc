@@ -1,4 +1,4 @@
-// Traces of the real server at a real collector, over kills; and a run's trace for people.
+// Traces of the real server at a real collector, across kills, and a run's trace as text.
 #include <algorithm>
 
 #include "tests/scenarios/cli_fixture.h"
@@ -40,13 +40,13 @@ class TracesTest : public CliTest {
   SpanCollector collector_;
 };
 
-// Killed in the middle of sending, again and again, at a collector that fails now and then: all
-// spans of all runs arrive, and those that come twice are the same, byte by byte.
+// The server is killed while it sends, again and again, to a collector that fails now and then. All
+// spans of all runs arrive, and those that arrive twice are equal byte by byte.
 TEST_F(TracesTest, EverySpanArrivesOverKills) {  // R7
   configure();
   std::vector<std::string> runs;
   for (int life = 0; life < 4; ++life) {
-    // Each life but the last is killed while it waits with spans that nobody took.
+    // Each life but the last is killed while it holds spans that the collector refused.
     if (life < 3) {
       collector_.fail_next({.method = "POST", .status = 503, .retry_after_s = 300});
     } else {
@@ -70,7 +70,7 @@ TEST_F(TracesTest, EverySpanArrivesOverKills) {  // R7
   for (const auto& [id, texts] : collector_.spans()) EXPECT_EQ(texts.size(), 1U) << id.second;
   EXPECT_GE(collector_.received(), runs.size() * 3);
 
-  // What the command line makes of the same run is what was sent.
+  // The command line gives the same spans that were sent.
   const auto otlp = result({"run", "trace", runs[0], "--otlp"}).at("otlp");
   const auto& made = otlp.at("resourceSpans").at(0).at("scopeSpans").at(0).at("spans").as_array();
   ASSERT_EQ(made.size(), 3U);
@@ -96,7 +96,7 @@ TEST_F(TracesTest, ARunIsShownAsAWaterfall) {  // R7
   }
   const Output otlp = server_.cli({"run", "trace", run, "--otlp"});
   EXPECT_TRUE(boost::json::parse(otlp.out).as_object().contains("resourceSpans"));
-  // As it was in the middle: the first attempt is under way.
+  // As of its middle, the run's first attempt is under way.
   const auto claimed = events(run, "StationClaimed").at(0).as_object();
   const auto then =
       result({"run", "trace", run, "--at", boost::json::serialize(claimed.at("position"))});
@@ -130,12 +130,12 @@ TEST_F(TracesTest, AWrongSettingIsNamed) {
   std::filesystem::permissions(headers, std::filesystem::perms(0600));
   has(refused(table + "\"http://collector.example.org/v1/traces\"\n"), "in clear");
   std::ofstream(headers) << "no header\n";
-  const std::string told = refused(table + "\"https://collector.example.org/v1/traces\"\n");
-  has(told, "traces.headers:1 is not a header");
-  EXPECT_EQ(told.find("no header\n"), std::string::npos) << "a secret may be in it";
+  const std::string error = refused(table + "\"https://collector.example.org/v1/traces\"\n");
+  has(error, "traces.headers:1 is not a header");
+  EXPECT_EQ(error.find("no header\n"), std::string::npos) << "a secret may be in it";
 }
 
-// Else every batch would fail, for ever, with nobody looking.
+// Otherwise every batch would fail for ever, and nobody would notice.
 TEST_F(TracesTest, ACertificateAuthorityThatIsNoneIsNamed) {
   std::filesystem::create_directories(server_.data());
   const auto configure = [&](const std::string& authority) {

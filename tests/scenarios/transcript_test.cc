@@ -1,17 +1,17 @@
 // The protocol as a person would type it: each file of transcripts/ is a conversation with the real
-// binary over its socket, and what it answers is written beside it.
+// binary over its socket, with the server's answers written beside the requests.
 //
 //   # a comment
-//   > {"method":"run.start","params":{…}}     sent, as JSON-RPC; `= name path` after it keeps a
-//   value = run result.run_id                        of its answer, which later lines name as $run
-//   < {…}                                      the answer: its result, or the error
-//   ? {"method":…} path value                  asked again and again until its answer has that
-//   value
-//   ! repository                               a new git repository, which later lines name as
-//   $repository
+//   > {"method":"run.start","params":{…}}   a request, sent as JSON-RPC
+//   < {…}                                   the answer: its result, or the error
+//   = run result.run_id                     keeps the value at a path of the latest answer; later
+//                                           lines name it as $run
+//   ? {"method":…} path value               asked again until the answer has this value at the path
+//   ! repository                            a new git repository, which later lines name as
+//                                           $repository
 //
-// What differs from time to time is normalized: ids, times, digests, and values kept by a name.
-// SIGNALBOX_REWRITE_TRANSCRIPTS=1 writes the answers anew; read the difference before it is kept.
+// What differs each time is normalized: ids, times, digests, and kept values.
+// SIGNALBOX_REWRITE_TRANSCRIPTS=1 writes the answers anew; read the difference before you keep it.
 #include <cstdlib>
 #include <map>
 #include <regex>
@@ -41,7 +41,7 @@ std::vector<std::string> names() {
   return found;
 }
 
-// The value at "result.claim.token"; null where there is none.
+// Returns the value at a path such as "result.claim.token", or null.
 json::value at_path(const json::value& value, const std::string& path) {
   json::value here = value;
   std::istringstream keys(path);
@@ -61,7 +61,7 @@ json::value at_path(const json::value& value, const std::string& path) {
 class Conversation {
  public:
   Conversation() {
-    // No loop becomes due in between: a transcript has what was asked for.
+    // No loop becomes due, so a transcript has only what was asked for.
     std::filesystem::create_directories(server_.data());
     std::ofstream(server_.data() / "signalbox.toml")
         << "watchdog_interval = \"1h\"\n"
@@ -73,7 +73,7 @@ class Conversation {
   Conversation& operator=(const Conversation&) = delete;
   ~Conversation() { ::close(descriptor_); }
 
-  // The answer to {"method", "params"}; its $names are replaced.
+  // Sends {"method", "params"} with its $names replaced. Returns the answer.
   json::value ask(const std::string& question) {
     json::object request = json::parse(with_values(question)).as_object();
     request["jsonrpc"] = "2.0";
@@ -99,7 +99,7 @@ class Conversation {
     }
     return line;
   }
-  // One line in which only what the transcript is about is left.
+  // Returns the answer as one line, with what varies replaced by fixed words.
   [[nodiscard]] std::string normalized(const json::value& answer) const {
     std::string text = json::serialize(ordered(answer, ""));
     for (const auto& [name, value] : values_) {
@@ -125,7 +125,7 @@ class Conversation {
     return text;
   }
 
-  // Positions, tokens and spans of time by the name of their field.
+  // Replaces positions, tokens and durations, which are recognized by the name of their field.
   static json::value ordered(const json::value& value, const std::string& key) {
     if (value.is_object()) {
       json::object object;
@@ -169,7 +169,7 @@ class Conversation {
   std::map<std::string, std::string> values_;
 };
 
-// The transcript as it happened now.
+// Plays the conversation. Returns the transcript with the answers of now.
 std::string played(const std::string& text) {
   const TemporaryDirectory scratch;
   Conversation conversation;

@@ -1,4 +1,4 @@
-// `replay --what-if` over a log that real commands made.
+// `replay --what-if` on a log that real commands made.
 #include "tests/scenarios/cli_fixture.h"
 
 namespace signalbox {
@@ -30,8 +30,8 @@ TEST_F(WhatIfCliTest, ShowsWhatHappenedBesideWhatWould) {
   const std::string second = start_run("second");
   const auto between_starts = std::chrono::steady_clock::now() - begun;
   const std::string token = claim(first);
-  // On however slow a machine: the first run is at work for longer than it took to start the
-  // second, so two workers have both at once.
+  // The first run is at work for longer than it took to start the second, however slow the machine
+  // is, so that two workers have both at once.
   std::this_thread::sleep_for(between_starts);
   ASSERT_EQ(complete(first, "plan", token, "succeeded").exit_code, 0);
   ASSERT_EQ(complete(first, "implement", claim(first), "succeeded").exit_code, 0);
@@ -58,7 +58,7 @@ TEST_F(WhatIfCliTest, ShowsWhatHappenedBesideWhatWould) {
   }
 }
 
-// What came before the part that is looked at is no part of it, nor of its measures.
+// Records before the part that is replayed count neither as part of it nor in its measures.
 TEST_F(WhatIfCliTest, TakesAPartOfTheLog) {
   start_run("before");
   const std::string position = json::serialize(result({"status"}).at("position"));

@@ -1,4 +1,4 @@
-// What the configuration says about access, and which addresses are refused without TLS.
+// Tests the configuration of access: its settings, and which addresses are refused without TLS.
 #include "server/access/access_settings.h"
 
 #include <gtest/gtest.h>

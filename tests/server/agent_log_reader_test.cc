@@ -1,4 +1,4 @@
-// What is read on of the logs of running jobs: lines, gaps, bounds, ends.
+// Tests AgentLogReader, which follows the logs of running jobs: lines, gaps, bounds, ends.
 #include "server/executors/agent_log_reader.h"
 
 #include <algorithm>
@@ -27,23 +27,23 @@ class AgentLogReaderTest : public ::testing::Test {
   }
   static FollowedJob job(const std::string& id = "job") { return {id, {}, {}}; }
 
-  // What one look tells.
-  std::vector<LogExcerpt> look(const std::vector<FollowedJob>& jobs = {job()}) {
-    told_.clear();
+  // Polls once and returns the excerpts.
+  std::vector<LogExcerpt> poll(const std::vector<FollowedJob>& jobs = {job()}) {
+    excerpts_.clear();
     reader_.look(jobs);
-    return told_;
+    return excerpts_;
   }
   std::string text() {
     std::string text;
-    for (const LogExcerpt& each : look()) text += each.text;
+    for (const LogExcerpt& each : poll()) text += each.text;
     return text;
   }
 
   TemporaryDirectory directory_;
   std::map<std::string, std::unique_ptr<BoundedLog>> logs_;
-  std::vector<LogExcerpt> told_;
+  std::vector<LogExcerpt> excerpts_;
   AgentLogReader reader_{directory_.path(), [this](std::vector<LogExcerpt> excerpts) {
-                           for (LogExcerpt& each : excerpts) told_.push_back(std::move(each));
+                           for (LogExcerpt& each : excerpts) excerpts_.push_back(std::move(each));
                          }};
 };
 
@@ -55,11 +55,11 @@ TEST_F(AgentLogReaderTest, LinesAreToldOnceAndWhole) {  // H10
   EXPECT_EQ(text(), "three\n");
   EXPECT_EQ(text(), "");
   log_of("job", "stderr").append("oh\n");
-  const auto told = look();
-  ASSERT_EQ(told.size(), 1U);
-  EXPECT_EQ(told[0].stream, "stderr");
-  EXPECT_EQ(told[0].offset, 0U);
-  EXPECT_EQ(told[0].bytes, 3U);
+  const auto excerpts = poll();
+  ASSERT_EQ(excerpts.size(), 1U);
+  EXPECT_EQ(excerpts[0].stream, "stderr");
+  EXPECT_EQ(excerpts[0].offset, 0U);
+  EXPECT_EQ(excerpts[0].bytes, 3U);
 }
 
 TEST_F(AgentLogReaderTest, ALineThatDoesNotEndIsToldWhenItGrowsNoMore) {
@@ -77,13 +77,13 @@ TEST_F(AgentLogReaderTest, OfAFloodTheNewestLinesAreToldWithTheirPlace) {
   std::string flood;
   for (int line = 0; line < 50'000; ++line) flood += "line " + std::to_string(line) + "\n";
   log_of("job").append(flood);
-  const auto told = look();
-  ASSERT_EQ(told.size(), 1U);
-  EXPECT_LE(told[0].text.size(), limits::agent_log_excerpt_bytes_max);
-  EXPECT_TRUE(told[0].text.starts_with("line "));
-  EXPECT_TRUE(told[0].text.ends_with("line 49999\n"));
-  EXPECT_EQ(told[0].offset + told[0].bytes, 6 + flood.size());
-  EXPECT_EQ(told[0].text, ("begin\n" + flood).substr(told[0].offset, told[0].bytes));
+  const auto excerpts = poll();
+  ASSERT_EQ(excerpts.size(), 1U);
+  EXPECT_LE(excerpts[0].text.size(), limits::agent_log_excerpt_bytes_max);
+  EXPECT_TRUE(excerpts[0].text.starts_with("line "));
+  EXPECT_TRUE(excerpts[0].text.ends_with("line 49999\n"));
+  EXPECT_EQ(excerpts[0].offset + excerpts[0].bytes, 6 + flood.size());
+  EXPECT_EQ(excerpts[0].text, ("begin\n" + flood).substr(excerpts[0].offset, excerpts[0].bytes));
 }
 
 TEST_F(AgentLogReaderTest, ALogThatIsWrittenOverIsReadOnWhereItStands) {
@@ -94,10 +94,10 @@ TEST_F(AgentLogReaderTest, ALogThatIsWrittenOverIsReadOnWhereItStands) {
     log_of("job").append(text);
     all += text;
     if (line % 5000 != 0) continue;
-    const auto told = look();
-    ASSERT_EQ(told.size(), 1U) << all.size();
-    EXPECT_EQ(told[0].offset + told[0].bytes, all.size());
-    EXPECT_EQ(told[0].text, all.substr(told[0].offset, told[0].bytes));
+    const auto excerpts = poll();
+    ASSERT_EQ(excerpts.size(), 1U) << all.size();
+    EXPECT_EQ(excerpts[0].offset + excerpts[0].bytes, all.size());
+    EXPECT_EQ(excerpts[0].text, all.substr(excerpts[0].offset, excerpts[0].bytes));
   }
   EXPECT_LE(std::filesystem::file_size(directory_.path() / "job/stdout.log"), kept);
 }
@@ -105,14 +105,14 @@ TEST_F(AgentLogReaderTest, ALogThatIsWrittenOverIsReadOnWhereItStands) {
 TEST_F(AgentLogReaderTest, NothingIsMixedUpWhileAWriterIsFast) {
   std::atomic<bool> stop = false;
   BoundedLog& log = log_of("job");
-  std::thread writer([&] {  // 1 MiB again and again, each 64 KiB of one letter
+  std::thread writer([&] {  // blocks of 64 KiB, each of one letter
     for (char letter = 'a'; !stop; letter = letter == 'z' ? 'a' : static_cast<char>(letter + 1)) {
       log.append(std::string(64 * 1024 - 1, letter) + "\n");
     }
   });
   std::size_t excerpts = 0;
   while (excerpts < 300) {
-    for (const LogExcerpt& each : look()) {
+    for (const LogExcerpt& each : poll()) {
       ++excerpts;
       EXPECT_EQ(each.text.find_first_not_of(each.text.substr(0, 1) + "\n"), std::string::npos);
     }
@@ -131,38 +131,38 @@ TEST_F(AgentLogReaderTest, BytesThatAreNoTextAreReplaced) {
 TEST_F(AgentLogReaderTest, TheEndTellsWhatIsLeftAndIsTheLastWord) {
   log_of("job").append("one\nrest");
   EXPECT_EQ(text(), "one\n");
-  told_.clear();
+  excerpts_.clear();
   reader_.finish(job());
-  ASSERT_EQ(told_.size(), 1U);
-  EXPECT_EQ(told_[0].text, "rest");
+  ASSERT_EQ(excerpts_.size(), 1U);
+  EXPECT_EQ(excerpts_[0].text, "rest");
   EXPECT_EQ(text(), "") << "a look that was asked for before";
   reader_.finish(job("short"));
   log_of("short").append("quick\n");
-  told_.clear();
+  excerpts_.clear();
   reader_.finish(job("short"));
-  EXPECT_EQ(told_.at(0).text, "quick\n") << "one that no look has seen";
+  EXPECT_EQ(excerpts_.at(0).text, "quick\n") << "one that no look has seen";
 }
 
 TEST_F(AgentLogReaderTest, NothingIsReadWhileNobodyFollows) {
   log_of("job").append("one\n");
   reader_.finish(job());
-  EXPECT_TRUE(told_.empty());
+  EXPECT_TRUE(excerpts_.empty());
   EXPECT_EQ(text(), "one\n");
   reader_.rest();
   log_of("other").append("two\n");
-  told_.clear();
+  excerpts_.clear();
   reader_.finish(job("other"));
-  EXPECT_TRUE(told_.empty());
+  EXPECT_TRUE(excerpts_.empty());
 }
 
 TEST_F(AgentLogReaderTest, WhoComesLaterIsToldWhatTheOthersHadLast) {
   log_of("job").append("one\ntwo\npart");
   EXPECT_EQ(text(), "one\ntwo\n");
-  std::string told;
-  reader_.look_back({job(), job("unknown")}, [&](std::vector<LogExcerpt> excerpts) {
-    for (const LogExcerpt& each : excerpts) told += each.text;
+  std::string replayed;
+  reader_.replay_recent({job(), job("unknown")}, [&](std::vector<LogExcerpt> excerpts) {
+    for (const LogExcerpt& each : excerpts) replayed += each.text;
   });
-  EXPECT_EQ(told, "one\ntwo\n");
+  EXPECT_EQ(replayed, "one\ntwo\n");
   EXPECT_EQ(text(), "part") << "goes on for both";
 }
 
@@ -177,9 +177,9 @@ TEST_F(AgentLogReaderTest, ManyFloodsTakeTurns) {
   }
   std::set<std::string> seen;
   for (int turn = 0; turn < 2; ++turn) {
-    const auto told = look(jobs);
-    EXPECT_EQ(told.size(), count / 2);
-    for (const LogExcerpt& each : told) seen.insert(each.job.job_id);
+    const auto excerpts = poll(jobs);
+    EXPECT_EQ(excerpts.size(), count / 2);
+    for (const LogExcerpt& each : excerpts) seen.insert(each.job.job_id);
   }
   EXPECT_EQ(seen.size(), count);
 }

@@ -1,5 +1,5 @@
-// The executor coderunner with agents of our own making: they play transcripts, and everything that
-// can go wrong with a program that talks.
+// Tests the executor coderunner with scripted agents: they print transcripts, and fail in the ways
+// in which a program that prints results can.
 #include <csignal>
 
 #include <boost/json/parse.hpp>
@@ -20,7 +20,7 @@ constexpr const char* success =
 
 class AgentStation : public ::testing::Test {
  protected:
-  // A station whose agent is this script. Its arguments are what Signalbox adds.
+  // Returns a job whose agent is this script; its arguments are those that Signalbox adds.
   Job agent_job(const std::string& script, Agent agent = Agent::claude) {
     const fs::path file = site.root() / ("agent-" + std::to_string(++agents_));
     write_text(file, "#!/bin/sh\n" + script + "\n");
@@ -33,7 +33,9 @@ class AgentStation : public ::testing::Test {
     return job;
   }
   JobResult end_of(const Job& job) { return run_to_end(*site.executor(), job); }
-  static std::string says(const std::string& line) { return "cat <<'LINE'\n" + line + "\nLINE\n"; }
+  static std::string print_line(const std::string& line) {
+    return "cat <<'LINE'\n" + line + "\nLINE\n";
+  }
   static boost::json::object metadata(const JobResult& result) {
     return boost::json::parse(result.result.metadata).as_object();
   }
@@ -46,7 +48,7 @@ class AgentStation : public ::testing::Test {
 
 TEST_F(AgentStation, GivesResultUsageSessionAndArtifacts) {  // S7, S9
   const Job job = agent_job("cat > \"$SIGNALBOX_ARTIFACTS_DIR/asked.txt\"\necho \"$@\" > args\n" +
-                            says(success));
+                            print_line(success));
   const JobResult result = end_of(job);
   ASSERT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
   EXPECT_EQ(result.result.summary, "All done.");
@@ -88,17 +90,19 @@ TEST_F(AgentStation, FaultsAreTyped) {
     ErrorClass error_class;
   };
   const std::vector<Fault> faults{
-      {says(begun), "AGENT_NO_RESULT", ErrorClass::transient},
+      {print_line(begun), "AGENT_NO_RESULT", ErrorClass::transient},
       {"exit 0", "AGENT_NO_RESULT", ErrorClass::transient},
-      {says(begun) + "kill -SEGV $$", "AGENT_CRASHED", ErrorClass::transient},
+      {print_line(begun) + "kill -SEGV $$", "AGENT_CRASHED", ErrorClass::transient},
       {"echo 'error: unknown option' >&2; exit 1", "AGENT_EXIT_NONZERO", ErrorClass::terminal},
       {"echo this is no JSON; echo nor this", "AGENT_OUTPUT_INVALID", ErrorClass::terminal},
-      {says(begun) + "printf '{\"type\":\"resu'", "AGENT_OUTPUT_TRUNCATED", ErrorClass::transient},
+      {print_line(begun) + "printf '{\"type\":\"resu'", "AGENT_OUTPUT_TRUNCATED",
+       ErrorClass::transient},
       {"printf '\\377\\376\\n\\000\\n'", "AGENT_OUTPUT_INVALID", ErrorClass::terminal},
-      {says(
+      {print_line(
            R"({"type":"result","subtype":"success","is_error":true,"result":"Prompt is too long"})"),
        "AGENT_ERROR", ErrorClass::terminal},
-      {says(R"({"type":"result","subtype":"success","is_error":true,"result":"Invalid API key"})"),
+      {print_line(
+           R"({"type":"result","subtype":"success","is_error":true,"result":"Invalid API key"})"),
        "AGENT_NOT_LOGGED_IN", ErrorClass::config},
   };
   for (const Fault& fault : faults) {
@@ -131,7 +135,7 @@ TEST_F(AgentStation, CredentialsComeAlongAndAreNeverKept) {
   const Job job = agent_job(
       "[ \"$ANTHROPIC_API_KEY\" = sk-secret-1 ] || exit 9\n"
       "[ -z \"$OPENAI_API_KEY\" ] || exit 8\n" +
-      says(success));
+      print_line(success));
   const JobResult result = end_of(job);
   EXPECT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
   for (const auto& entry : fs::recursive_directory_iterator(site.root() / "jobs")) {
@@ -142,21 +146,21 @@ TEST_F(AgentStation, CredentialsComeAlongAndAreNeverKept) {
 
 TEST_F(AgentStation, AnAgentThatHangsAfterItsResultIsEndedAndTheResultCounts) {  // S7
   const Job job =
-      agent_job(says(success) + "trap '' TERM; sleep 300 & while true; do sleep 1; done");
+      agent_job(print_line(success) + "trap '' TERM; sleep 300 & while true; do sleep 1; done");
   const JobResult result = end_of(job);
   ASSERT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
   EXPECT_EQ(metadata(result).at("ended_after_result"), true);
-  // Its shim, which has told the result, may still be on its way out.
+  // The shim has reported the result, but may not have exited yet.
   const std::string entry = "SIGNALBOX_SPAN_ID=" + to_string(job.span_id);
   EXPECT_TRUE(eventually([&] { return processes_with_environment(entry).empty(); }));
 }
 
 TEST_F(AgentStation, AFloodIsBoundedAndTheResultStillRead) {  // S9
-  // 24 MiB: lines of noise, one line without an end in sight, then the result.
+  // 24 MiB: lines of noise, one very long line, then the result.
   const Job job = agent_job(
       "yes '{\"type\":\"noise\",\"text\":\"0123456789012345678901234567890123456789\"}' | "
       "head -c 16777216\nprintf '\\n'\nyes x | tr -d '\\n' | head -c 8388608\nprintf '\\n'\n" +
-      says(success));
+      print_line(success));
   const JobResult result = end_of(job);
   ASSERT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
   EXPECT_EQ(metadata(result).at("dropped_lines").to_number<int>(), 1);
@@ -169,7 +173,7 @@ TEST_F(AgentStation, AFloodIsBoundedAndTheResultStillRead) {  // S9
 
 TEST_F(AgentStation, AUsageLimitTellsItsReset) {
   const JobResult result = end_of(agent_job(
-      says(
+      print_line(
           R"({"type":"result","subtype":"success","is_error":true,"result":"Claude AI usage limit reached|4102444800"})") +
       "exit 1"));
   EXPECT_EQ(result.failure.error_class, ErrorClass::quota);
@@ -178,7 +182,7 @@ TEST_F(AgentStation, AUsageLimitTellsItsReset) {
 }
 
 TEST_F(AgentStation, ASessionIsGoneOnWith) {  // S7
-  Job job = agent_job("echo \"$@\" > args\n" + says(success));
+  Job job = agent_job("echo \"$@\" > args\n" + print_line(success));
   job.resume_ref = "claude:5b6a7c1e-0d0f-4a53-9a3c-6c1d0f6f2a10";
   EXPECT_EQ(site.executor()->submit(job).value(), job.resume_ref);
   const JobResult result = end_of(job);
@@ -193,7 +197,7 @@ TEST_F(AgentStation, ASessionThatIsGoneIsBegunAnew) {
   Job job = agent_job(
       "echo \"$@\" >> args\ncase \"$*\" in *--resume*) "
       "echo 'No conversation found with session ID: x' >&2; exit 1;; esac\n" +
-      says(success));
+      print_line(success));
   job.resume_ref = "claude:5b6a7c1e-0d0f-4a53-9a3c-6c1d0f6f2a10";
   const JobResult result = end_of(job);
   EXPECT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
@@ -203,7 +207,7 @@ TEST_F(AgentStation, ASessionThatIsGoneIsBegunAnew) {
             std::string::npos);
 }
 
-// codex tells its thread's id only once it runs; it is kept before anything can go wrong.
+// codex reports its thread's id only once it runs; the id has to be kept before anything can fail.
 TEST_F(AgentStation, ALearnedSessionOutlivesShimAndAgent) {
   const Job job = agent_job(
       "echo '{\"type\":\"thread.started\",\"thread_id\":\"t-1\"}'\n"
@@ -222,7 +226,7 @@ TEST_F(AgentStation, ALearnedSessionOutlivesShimAndAgent) {
 
 TEST_F(AgentStation, WhatATimedOutAttemptUsedIsKnown) {
   Job job = agent_job(
-      says(
+      print_line(
           R"({"type":"assistant","message":{"id":"m","content":[],"usage":{"input_tokens":900,"output_tokens":100}}})") +
       "trap '' TERM; while true; do sleep 0.1; done");
   job.definition.timeout_ms = 1500;
@@ -235,7 +239,7 @@ TEST_F(AgentStation, WhatATimedOutAttemptUsedIsKnown) {
 TEST_F(AgentStation, MockIsDeterministicAndDoesAsItIsTold) {  // S7
   Job job = agent_job("");
   job.definition.command.clear();
-  job.definition.coderunner->mode.reset();  // mock where nobody says otherwise
+  job.definition.coderunner->mode.reset();  // mock is the default
   const JobResult first = end_of(job);
   ASSERT_EQ(first.outcome, Outcome::succeeded) << first.failure.message;
   EXPECT_EQ(first.result.summary, "Mock implement, attempt 1, strategy original.\n\n" + job.goal);

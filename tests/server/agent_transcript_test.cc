@@ -1,5 +1,5 @@
-// What Signalbox understands of agents' output, on golden transcripts, and what it makes of the
-// ends an agent can have.
+// Tests how agents' output is parsed, with golden transcripts, and how the ways in which an agent
+// can end are classified.
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -17,7 +17,7 @@
 namespace signalbox {
 namespace {
 
-// Five hours before the epoch that the transcripts' limits end at.
+// Five hours before the time at which the transcripts' usage limits end.
 const std::int64_t now_ns = 1'762'934'400'000'000'000;
 
 AgentReport played(std::unique_ptr<AgentTranscript> transcript, const std::string& file) {
@@ -77,7 +77,7 @@ TEST(ClaudeTranscript, JsonIsTheResultAlone) {  // S7
   EXPECT_EQ(array->report().session, "s");
 }
 
-// Before the result, what is known is counted: each message once, whatever its number of events.
+// Before the result, usage is the sum over messages: each counts once, however many events it has.
 TEST(ClaudeTranscript, UsageSoFarIsKnownWithoutAResult) {
   const std::string whole =
       content_of(SIGNALBOX_SOURCE_DIR "/tests/server/transcripts/claude_success.jsonl");
@@ -114,7 +114,7 @@ TEST(ForeignAgentOutput, BytesAreCountedAndSkipped) {
                        "\"result\":\"caf\xE9\"}"));
   EXPECT_EQ(transcript->report().invalid_lines, 3U);
   EXPECT_EQ(transcript->report().final_text, "caf\xEF\xBF\xBD");
-  // Fields of other types than they have today.
+  // Fields with types that differ from today's.
   EXPECT_TRUE(transcript->line(R"({"type":"assistant","message":[1],"session_id":7})"));
   EXPECT_TRUE(transcript->line(R"({"type":"result","usage":3,"num_turns":-4,"total_cost_usd":"x",
       "permission_denials":[1,{}],"errors":[null]})"));
@@ -271,9 +271,9 @@ TEST(UsageLimit, ReadsResetTimes) {
 }
 
 TEST(UsageLimit, IsToldFromOtherTexts) {
-  EXPECT_TRUE(tells_of_usage_limit("You've hit your usage limit."));
-  EXPECT_TRUE(tells_of_usage_limit("Weekly limit reached · resets 10am (Asia/Seoul)"));
-  EXPECT_FALSE(tells_of_usage_limit("Prompt is too long"));
+  EXPECT_TRUE(mentions_usage_limit("You've hit your usage limit."));
+  EXPECT_TRUE(mentions_usage_limit("Weekly limit reached · resets 10am (Asia/Seoul)"));
+  EXPECT_FALSE(mentions_usage_limit("Prompt is too long"));
 }
 
 TEST(AgentCommand, TellsTheSessionTheModelAndWhatIsLeft) {

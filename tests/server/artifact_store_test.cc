@@ -1,4 +1,4 @@
-// Files by their content.
+// Tests the artifact store, which keeps files by the digest of their content.
 #include <sys/stat.h>
 
 #include "server/platform/atomic_file.h"
@@ -16,7 +16,7 @@ class ArtifactStoreTest : public ::testing::Test {
 TEST_F(ArtifactStoreTest, PutAndGet) {
   const Artifact artifact = store.put("notes", "text/plain", "hello\n").value();
   EXPECT_EQ(artifact.bytes, 6U);
-  // sha256sum
+  // From sha256sum.
   EXPECT_EQ(to_hex(artifact.sha256),
             "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03");
   EXPECT_EQ(store.get(artifact.sha256).value(), "hello\n");
@@ -53,7 +53,7 @@ TEST_F(ArtifactStoreTest, ConcurrentPutsOfTheSameContent) {
   for (const auto& entry : std::filesystem::recursive_directory_iterator(directory.path())) {
     if (entry.is_regular_file()) ++files;
   }
-  EXPECT_EQ(files, 20U);  // and no temporary one
+  EXPECT_EQ(files, 20U);  // and no temporary file
 }
 
 TEST(AtomicFile, ReplacesAsAWholeAndLeavesNothingBehindOnFailure) {

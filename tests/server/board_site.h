@@ -1,4 +1,5 @@
-// The service without sockets, with a project whose repository is a real one.
+// Fixture for tests of the board: the in-memory service of rpc_site.h with a project whose
+// repository is a real one.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,7 +22,7 @@ class BoardSite : public ::testing::Test, protected RpcSite {
     trigger_heartbeat = [this](const std::string& reason) { triggers.push_back(reason); };
   }
 
-  // With stations for workers.
+  // Puts a project whose pipeline has two worker stations; returns the response.
   boost::json::object put(const std::string& name, const std::string& more = "") {
     if (repository.empty()) repository = make_repository(root.path() / "site").string();
     return ask(
@@ -36,7 +37,7 @@ class BoardSite : public ::testing::Test, protected RpcSite {
     EXPECT_EQ(code_of(answer), "") << boost::json::serialize(answer);
     return std::string(answer.at("result").at("card_id").as_string());
   }
-  // As the heartbeat does: the run of the card that is next.
+  // Starts the run of the next card, as the heartbeat does; returns the run's id.
   RunId start_next() {
     const Card* card = next_to_start(engine.world());
     EXPECT_NE(card, nullptr);
@@ -46,7 +47,7 @@ class BoardSite : public ::testing::Test, protected RpcSite {
     take(command);
     return command.run.run_id;
   }
-  // Claims the run's next station and ends it.
+  // Claims `station` and completes it with `outcome`.
   void work(const std::string& station, const std::string& outcome = "succeeded",
             const std::string& more = "") {
     const auto claimed =

@@ -1,4 +1,4 @@
-// What subscribers are told of the heartbeat and of cards' runs.
+// Tests the broadcasts to subscribers about the heartbeat and about cards' runs.
 #include "server/rpc/broadcasts.h"
 
 #include "tests/server/board_site.h"
@@ -30,8 +30,9 @@ class BroadcastsTest : public BoardSite {
     if (!error.empty()) ended.error = error;
     take(ended);
   }
-  // What a subscription from `from` on is told of the log as it is.
-  Names told(Position from = 1) {
+  // Returns the names of the broadcasts that a subscription from `from` on gets for the current
+  // log.
+  Names names_since(Position from = 1) {
     Names names;
     params.clear();
     Broadcasts broadcasts = broadcasts_from(api, from);
@@ -50,17 +51,17 @@ class BroadcastsTest : public BoardSite {
     }
     return names;
   }
-  // Of the latest told().
+  // Of the latest names_since().
   std::vector<json::object> params;
 };
 
 TEST_F(BroadcastsTest, ATickWithoutWorkIsIdle) {  // H10
   const Token token = beat();
   end(token);
-  EXPECT_EQ(told(), (Names{"heartbeat.tick", "heartbeat.idle"}));
+  EXPECT_EQ(names_since(), (Names{"heartbeat.tick", "heartbeat.idle"}));
   EXPECT_EQ(params[1].at("token"), token);
   EXPECT_EQ(params[1].at("span_id"), json::value(std::to_string(token)));
-  EXPECT_EQ(told(token + 1), Names{"heartbeat.idle"}) << "from the middle of the tick";
+  EXPECT_EQ(names_since(token + 1), Names{"heartbeat.idle"}) << "from the middle of the tick";
 }
 
 TEST_F(BroadcastsTest, ATickThatSpawnsIsNotIdleAndNamesTheCard) {  // H10
@@ -68,19 +69,19 @@ TEST_F(BroadcastsTest, ATickThatSpawnsIsNotIdleAndNamesTheCard) {  // H10
   const Token token = beat();
   const RunId run = start_next();
   end(token);
-  EXPECT_EQ(told(), (Names{"heartbeat.tick", "heartbeat.spawned", "agent.spawned"}));
+  EXPECT_EQ(names_since(), (Names{"heartbeat.tick", "heartbeat.spawned", "agent.spawned"}));
   EXPECT_EQ(params[1].at("card_id"), json::value(id));
   EXPECT_EQ(params[1].at("run_id"), json::value(to_string(run)));
   EXPECT_EQ(params[1].at("title"), "Fix it");
   EXPECT_EQ(params[1].at("project"), "web");
   EXPECT_EQ(params[1].at("span_id"), json::value(std::to_string(token)));
-  EXPECT_EQ(told(token + 2), Names{}) << "from after the start: it isn't idle all the same";
+  EXPECT_EQ(names_since(token + 2), Names{}) << "from after the start: it isn't idle all the same";
 }
 
 TEST_F(BroadcastsTest, WhatGoesWrongInATickIsAnError) {  // H10
   end(beat(), "no space");
   take(RefusePolicy{"web", Digest{{2}}, 7, "there is no key maxAgents"});
-  EXPECT_EQ(told(), (Names{"heartbeat.tick", "heartbeat.error", "heartbeat.error"}));
+  EXPECT_EQ(names_since(), (Names{"heartbeat.tick", "heartbeat.error", "heartbeat.error"}));
   EXPECT_EQ(params[1].at("message"), "no space");
   EXPECT_EQ(params[2].at("project"), "web");
   EXPECT_EQ(params[2].at("line"), 7);
@@ -94,15 +95,15 @@ TEST_F(BroadcastsTest, ARunIsToldFromItsStartToItsVerification) {  // H10
   work("implement");
   const Position checks = log.tail();
   work("verify");
-  EXPECT_EQ(told(before),
+  EXPECT_EQ(names_since(before),
             (Names{"agent.completed", "verification.started", "verification.finished"}));
   EXPECT_EQ(params[2].at("ok"), true);
   EXPECT_EQ(params[2].at("station"), "verify");
   EXPECT_NE(params[0].at("span_id").as_string().find('-'), json::string::npos)
       << "of the attempt at the checks";
-  EXPECT_EQ(told(checks + 3), Names{"verification.finished"})
+  EXPECT_EQ(names_since(checks + 3), Names{"verification.finished"})
       << "a subscription that is younger than the checks looks back";
-  // And one that is so much younger that it doesn't see them asks the card index.
+  // A subscription that starts too late to see the checks' events asks the card index.
   Broadcasts late(broadcast_sources(api));
   const auto last = late.of(log.read(log.tail(), 1).value().front());
   ASSERT_EQ(last.size(), 1U);
@@ -116,7 +117,7 @@ TEST_F(BroadcastsTest, ARunThatFailsEndsOnce) {  // H10
   submit("Fix it");
   start_next();
   work("implement", "failed", failure);
-  EXPECT_EQ(told(), (Names{"heartbeat.spawned", "agent.spawned", "agent.failed"}));
+  EXPECT_EQ(names_since(), (Names{"heartbeat.spawned", "agent.spawned", "agent.failed"}));
   EXPECT_EQ(params[2].at("code"), "RED");
   EXPECT_TRUE(params[2].at("retry_at").is_string());
   const Position first = log.tail() + 1;
@@ -125,7 +126,7 @@ TEST_F(BroadcastsTest, ARunThatFailsEndsOnce) {  // H10
   start_next();
   work("implement");
   work("verify", "failed", failure);
-  EXPECT_EQ(told(first),
+  EXPECT_EQ(names_since(first),
             (Names{"heartbeat.retry", "heartbeat.spawned", "agent.spawned", "agent.completed",
                    "verification.started", "verification.finished"}));
   EXPECT_EQ(params[5].at("ok"), false);
@@ -136,11 +137,11 @@ TEST_F(BroadcastsTest, TimeoutAndCancelHaveNamesOfTheirOwn) {  // H10
   submit("Slow");
   start_next();
   work("implement", "timeout", R"(,"error_class":"terminal")");
-  EXPECT_EQ(told().back(), "agent.timeout");
+  EXPECT_EQ(names_since().back(), "agent.timeout");
   const std::string second = submit("Stopped");
   const RunId run = start_next();
   ask("run.cancel", R"({"run_id":")" + to_string(run) + "\"}");
-  EXPECT_EQ(told().back(), "agent.stopped");
+  EXPECT_EQ(names_since().back(), "agent.stopped");
   EXPECT_EQ(params.back().at("card_id"), json::value(second));
 }
 
@@ -154,14 +155,14 @@ TEST_F(BroadcastsTest, APolicyMaySilenceThoseAboutItsCards) {
   work("implement");
   work("verify");
   end(token);
-  EXPECT_EQ(told(), Names{"heartbeat.tick"}) << "and the tick isn't idle";
+  EXPECT_EQ(names_since(), Names{"heartbeat.tick"}) << "and the tick isn't idle";
 }
 
 TEST_F(BroadcastsTest, ABlockByHandIsNobodysEnd) {
   const std::string id = submit("Fix it");
   ask("card.block", R"({"card_id":")" + id + R"(","reason":"wait"})");
   ask("card.unblock", R"({"card_id":")" + id + "\"}");
-  EXPECT_EQ(told(), Names{});
+  EXPECT_EQ(names_since(), Names{});
 }
 
 TEST_F(BroadcastsTest, OneEventMayBeToldSeveralTimesToThoseWhoWant) {

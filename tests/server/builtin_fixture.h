@@ -1,4 +1,4 @@
-// What the tests of the built-in stations share: a real repository, and jobs of runs in it.
+// Fixture for tests of the built-in stations: a real repository, and jobs of runs in it.
 #pragma once
 
 #include <csignal>
@@ -17,7 +17,7 @@ namespace signalbox {
 class BuiltinStations : public ::testing::Test {
  protected:
   void SetUp() override { make_repository(repository, {{"file.txt", "one\n"}}); }
-  // git with the words of `arguments`, as run_git().
+  // Runs git with the space-separated `arguments`, as run_git() does.
   static std::string run(const std::string& arguments, const std::filesystem::path& directory) {
     std::istringstream words(arguments);
     return run_git(directory, {std::istream_iterator<std::string>(words), {}});
@@ -31,7 +31,7 @@ class BuiltinStations : public ::testing::Test {
     job.repository = repository.string();
     return job;
   }
-  // Another station, or another attempt, of the same run.
+  // Returns a job of the same run for another station, or for another attempt.
   static Job next(const Job& before, const std::string& name, int attempt = 1) {
     Job job = before;
     job.definition.name = name;
@@ -40,7 +40,7 @@ class BuiltinStations : public ::testing::Test {
   }
   JobResult end_of(const Job& job) { return run_to_end(*site.executor(), job); }
 
-  // Submits it and kills it with all it started after so many microseconds.
+  // Submits the job and kills it, with all of its processes, after `microseconds`.
   void kill_after(const Job& job, useconds_t microseconds) {
     ASSERT_TRUE(site.executor()->submit(job));
     ::usleep(microseconds);

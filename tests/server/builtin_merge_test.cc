@@ -1,4 +1,4 @@
-// The stations merge and push, on real repositories with and without a remote.
+// Tests the stations merge and push on real repositories, with and without a remote.
 #include <boost/json/parse.hpp>
 
 #include "tests/server/builtin_fixture.h"
@@ -16,18 +16,19 @@ class MergeStations : public BuiltinStations {
     run("clone --quiet --bare " + repository.string() + " " + remote.string(), site.root());
     run("remote add origin " + remote.string(), repository);
   }
-  // A branch with one commit that writes this file, made aside.
+  // Makes a branch with one commit that writes this file, in a worktree of its own; returns the
+  // commit.
   std::string verified(const std::string& branch, const std::string& file,
                        const std::string& content) {
-    const fs::path aside = site.root() / "aside";
-    run("worktree add --quiet -b " + branch + " " + aside.string() + " main", repository);
-    write_text(aside / file, content);
-    commit_all(aside, "work");
-    const std::string commit = run("rev-parse HEAD", aside);
-    run("worktree remove --force " + aside.string(), repository);
+    const fs::path worktree = site.root() / "aside";
+    run("worktree add --quiet -b " + branch + " " + worktree.string() + " main", repository);
+    write_text(worktree / file, content);
+    commit_all(worktree, "work");
+    const std::string commit = run("rev-parse HEAD", worktree);
+    run("worktree remove --force " + worktree.string(), repository);
     return commit;
   }
-  // A commit on main that others made: in the remote, or in the repository where there is none.
+  // Adds somebody else's commit to main: in the remote, or in the repository if there is none.
   void move_base(const std::string& file, const std::string& content) {
     const fs::path clone = site.root() / "clone";
     fs::remove_all(clone);
@@ -104,8 +105,7 @@ TEST_F(MergeStations, WhatIsMergedAlreadyIsASuccess) {
   EXPECT_EQ(metadata_of(pushed).at("already_pushed"), true);
 }
 
-// As after a kill in the middle of the merge: conflict markers, MERGE_HEAD, an index that is
-// locked.
+// The state after a kill in the middle of the merge: conflict markers, MERGE_HEAD, a locked index.
 TEST_F(MergeStations, AHalfDoneMergeIsBegunAnew) {
   const std::string commit = verified("signalbox/x-7", "new.txt", "new\n");
   const Job merge = merge_of("signalbox/x-7", commit);
@@ -156,7 +156,7 @@ TEST_F(MergeStations, ABaseThatMovedIsNotOverwritten) {
   EXPECT_EQ(run("rev-parse main", remote), theirs);
 }
 
-// Between the push and its result: others have even built upon it.
+// Killed between the push and its result; others have built upon the push since.
 TEST_F(MergeStations, APushThatHappenedIsRecognised) {  // H11
   const std::string commit = verified("signalbox/x-7", "new.txt", "new\n");
   const Job merge = merge_of("signalbox/x-7", commit);

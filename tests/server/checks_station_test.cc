@@ -1,5 +1,5 @@
-// The executor checks: all of them run, each within its own time, and a timeout is never told as a
-// failure of the code.
+// Tests the executor checks: all checks run, each within its own timeout, and a timeout is never
+// reported as a failure of the code.
 #include <boost/json/parse.hpp>
 
 #include "server/executors/checks/instructions.h"
@@ -80,12 +80,12 @@ TEST_F(ChecksStation, ATimeoutIsNoFailureOfTheCode) {  // S10
   EXPECT_EQ(checks[0].as_object().at("text"), "TIMEOUT after 300ms");
   EXPECT_EQ(checks[0].as_object().at("output"), "begun\n");
   EXPECT_EQ(checks[1].as_object().at("ok"), true);
-  // Its shim, which has told the result, may still be on its way out.
+  // The shim has reported the result, but may not have exited yet.
   const std::string entry = "SIGNALBOX_SPAN_ID=" + to_string(job.span_id);
   EXPECT_TRUE(eventually([&] { return processes_with_environment(entry).empty(); }));
 }
 
-// One that ignores TERM and one whose exit code would look like a success after TERM.
+// One check ignores TERM; the other exits with 0 after TERM, which would look like a success.
 TEST_F(ChecksStation, ATimeoutIsToldWhateverTheProgramSaysToIt) {  // S10
   const JobResult result = end_of(
       checks_job({shell("deaf", "trap '' TERM; while true; do sleep 0.05; done", 200),
@@ -153,7 +153,7 @@ TEST_F(ChecksStation, TheRepositorysOwnInstructionsAreFound) {  // S10
   EXPECT_EQ(end_of(checks_job({}, "../outside.toml")).failure.code, "CHECKS_MISSING");
 }
 
-// Whatever the check's result, and whatever its own: it decides nothing.
+// The clean-up runs whatever the check's result is, and its own result decides nothing.
 TEST_F(ChecksStation, ACheckHasACleanUpOfItsOwn) {
   Job job = checks_job({});
   write_text(workspace_of(job) / ".signalbox.toml",

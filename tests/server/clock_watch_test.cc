@@ -1,4 +1,4 @@
-// When time didn't go by as it should have.
+// Tests ClockWatch: detecting that time didn't pass as it should have.
 #include "server/engine/clock_watch.h"
 
 #include <gtest/gtest.h>
@@ -23,8 +23,8 @@ class ClockWatchTest : public ::testing::Test {
 TEST_F(ClockWatchTest, OrdinaryTimeIsNoJump) {
   EXPECT_EQ(watch_.next_poll_ns(), 6 * second_ns);
   EXPECT_FALSE(pass(second_ns, second_ns));
-  EXPECT_FALSE(pass(second_ns + second_ns / 2, second_ns));  // a clock that is slewed
-  EXPECT_FALSE(pass(2 * second_ns, 2 * second_ns));          // a look that is a little late
+  EXPECT_FALSE(pass(second_ns + second_ns / 2, second_ns));  // the clock is slewed
+  EXPECT_FALSE(pass(2 * second_ns, 2 * second_ns));          // the poll is a little late
   EXPECT_EQ(watch_.next_poll_ns(), 10 * second_ns);
 }
 

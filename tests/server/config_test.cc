@@ -1,4 +1,4 @@
-// Settings: what a wrong one is told, with file and line, and that a flag stands over the file.
+// Tests the configuration: errors name file and line, and a flag overrides the file.
 #include "server/config.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ class ConfigTest : public ::testing::Test {
     write_text(directory_.path() / "signalbox.toml", file);
     return load_config(options_);
   }
-  // What it says of a file that is wrong, or "taken".
+  // Returns the error for a configuration file, or "taken".
   std::string error_of(const std::string& file) {
     const auto config = load(file);
     return config ? "taken" : config.error();
@@ -74,7 +74,7 @@ TEST_F(ConfigTest, TheBoundsOfTheWatchdogIntervalAreTaken) {
   EXPECT_EQ(load("watchdog_interval = \"1h\"\n")->watchdog_interval_ms, 2000);
 }
 
-// Else the loop would be silent for ever, and nobody would know why.
+// Otherwise the loop would never run, and nothing would say why.
 TEST_F(ConfigTest, ALoopThatIsNeverDueIsNamedWithItsLine) {
   for (const char* key : {"heartbeat", "synthesizer", "prune"}) {
     const std::string error = error_of("[board]\n" + std::string(key) + " = \"0 0 30 2 *\"\n");
@@ -92,7 +92,7 @@ TEST_F(ConfigTest, AnUnknownSettingIsNamedWithThoseThereAre) {
   EXPECT_NE(error.find("watchdog_interval"), std::string::npos) << error;
 }
 
-// [retention]: what is wrong is said at the start, not at half past three.
+// [retention]: errors are reported at the start, not when retention first runs at half past three.
 TEST_F(ConfigTest, AWrongRetentionIsNamedWithItsLine) {
   write_text(directory_.path() / "audit.key",
              NoteSigner::generate("example.com/box").private_text());

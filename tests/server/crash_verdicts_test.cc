@@ -1,4 +1,4 @@
-// The verdict of each thing that a crash left in flight.
+// Tests the verdict on each item that a crash left in flight.
 #include "server/scheduler/crash_verdicts.h"
 
 #include <gtest/gtest.h>
@@ -87,7 +87,7 @@ TEST_F(CrashVerdictsTest, AJobIsJudgedByWhatIsFoundOfIt) {  // T8
   }
 }
 
-// Their station's attempt is the service's own; each step is in the hands of somebody else.
+// The station's attempt belongs to the service; each step is held by an outside worker.
 TEST_F(CrashVerdictsTest, AStepOfAnOutsideWorkerIsListenedToForItsFullLease) {  // T8
   StationDefinition station;
   station.name = "work";
@@ -117,7 +117,7 @@ TEST_F(CrashVerdictsTest, AStepOfAnOutsideWorkerIsListenedToForItsFullLease) {  
   EXPECT_EQ(verdict.next_commands.front(), "signalbox plan get " + to_string(run));
   const auto report = boost::json::parse(crash_report({7, 1, 2, 0}, verdicts)).as_object();
   EXPECT_EQ(report.at("items").at(1).at("kind"), "step");
-  // Who does the station does this one, and has its verdict there.
+  // This step is done by the station's own worker, whose verdict is the station's.
   take(CompleteStep{run, "one", step, {}});
   take(NextStep{"own", run, token, {}, {}});
   EXPECT_EQ(judge().size(), 1U);

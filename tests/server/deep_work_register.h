@@ -1,5 +1,6 @@
-// As much of a server as the worker of a deep_work station needs to explore and be done: a plan
-// that is settled, with one completed step, as soon as there is an exploration.
+// A stub server for the worker of a deep_work station, on a Unix socket. It answers just enough for
+// the worker to explore and finish: once an exploration is set, the plan is settled and its only
+// step is completed.
 #pragma once
 
 #include <sys/socket.h>

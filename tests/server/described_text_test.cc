@@ -1,4 +1,4 @@
-// JSON text straight from described structs is what the way over a JSON tree gives.
+// Tests that JSON text written directly from described structs equals that from a JSON tree.
 #include "server/text/described_text.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// Claims that wait: the oldest first, each its own time, and nobody twice.
+// Tests waiting claims: the oldest is served first, each has its own deadline, none is served
+// twice.
 #include <gtest/gtest.h>
 
 #include "tests/server/rpc_site.h"
@@ -58,9 +59,9 @@ TEST_F(EngineClaimQueue, WhoseTimeIsOverGetsNothing) {
 }
 
 TEST_F(EngineClaimQueue, WhoIsGoneIsGivenNothing) {
-  const auto gone = claim(R"({"worker":"a","wait_ms":1000})");
+  const auto disconnected = claim(R"({"worker":"a","wait_ms":1000})");
   const auto here = claim(R"({"worker":"b","wait_ms":1000})");
-  gone->is_closed = true;
+  disconnected->is_closed = true;
   const std::string run = start_run();
   serve();
   EXPECT_EQ(claimed_run(*here), run);

@@ -1,5 +1,5 @@
-// The one writer: nothing is told before it is durable, in order, many commands a commit; and what
-// a failing disk does to it.
+// Tests the engine's commits: responses are released in order and only once durable, many commands
+// share a commit, and a failing disk is handled.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -12,7 +12,7 @@ namespace {
 
 class EngineCommit : public ::testing::Test, protected RpcSite {
  protected:
-  // One command of one event; gives whether it was taken.
+  // Applies a command with one event; returns whether it was accepted.
   bool start_run(const std::string& goal) {
     StartRun command;
     command.goal = goal;
@@ -20,52 +20,52 @@ class EngineCommit : public ::testing::Test, protected RpcSite {
     command.run_id = ids.next_run_id(0);
     return engine.begin({"uid:1", {}, {}}).apply(command).has_value();
   }
-  void tell_when_durable(const std::string& word) {
-    engine.release_when_durable([this, word](Durability durability) {
-      told.push_back(word + (durability == Durability::durable   ? ""
-                             : durability == Durability::unknown ? " unknown"
-                                                                 : " full"));
+  void record_when_durable(const std::string& text) {
+    engine.release_when_durable([this, text](Durability durability) {
+      released.push_back(text + (durability == Durability::durable   ? ""
+                                 : durability == Durability::unknown ? " unknown"
+                                                                     : " full"));
     });
   }
 
-  std::vector<std::string> told;
+  std::vector<std::string> released;
 };
 
-using Told = std::vector<std::string>;
+using Texts = std::vector<std::string>;
 
 TEST_F(EngineCommit, TellsNothingBeforeItIsDurable) {
-  tell_when_durable("nothing yet");
-  EXPECT_EQ(told, Told{"nothing yet"});  // there is nothing to wait for
+  record_when_durable("nothing yet");
+  EXPECT_EQ(released, Texts{"nothing yet"});  // there is nothing to wait for
   ASSERT_TRUE(start_run("one"));
-  tell_when_durable("one");
-  EXPECT_EQ(engine.world().runs.size(), 1U);  // decided on at once
+  record_when_durable("one");
+  EXPECT_EQ(engine.world().runs.size(), 1U);  // the decision applies at once
   engine.flush();
-  tell_when_durable("a query meanwhile");
-  EXPECT_EQ(told.size(), 1U);
+  record_when_durable("a query meanwhile");
+  EXPECT_EQ(released.size(), 1U);
   EXPECT_FALSE(engine.idle());
   finish();
-  EXPECT_EQ(told, (Told{"nothing yet", "one", "a query meanwhile"}));
+  EXPECT_EQ(released, (Texts{"nothing yet", "one", "a query meanwhile"}));
   EXPECT_TRUE(engine.idle());
   EXPECT_EQ(engine.durable_position(), 1U);
 }
 
 TEST_F(EngineCommit, WhatGathersDuringOneCommitIsTheNext) {
   ASSERT_TRUE(start_run("one"));
-  tell_when_durable("one");
+  record_when_durable("one");
   engine.flush();
   for (const char* goal : {"two", "three", "four"}) {
     ASSERT_TRUE(start_run(goal));
-    tell_when_durable(goal);
+    record_when_durable(goal);
     engine.flush();  // the committer is busy
   }
   EXPECT_EQ(committer.held->second.size(), 1U);
   finish();
-  EXPECT_EQ(told, Told{"one"});
+  EXPECT_EQ(released, Texts{"one"});
   ASSERT_TRUE(committer.held);  // the next one began by itself
   EXPECT_EQ(committer.held->second.size(), 3U);
   EXPECT_EQ(committer.held->first, 1U);
   finish();
-  EXPECT_EQ(told, (Told{"one", "two", "three", "four"}));
+  EXPECT_EQ(released, (Texts{"one", "two", "three", "four"}));
   EXPECT_EQ(committer.batches, 2);
   EXPECT_EQ(durable, (std::vector<Position>{1, 4}));
 }
@@ -73,12 +73,12 @@ TEST_F(EngineCommit, WhatGathersDuringOneCommitIsTheNext) {
 TEST_F(EngineCommit, AnActionMayAskForAnotherRelease) {
   ASSERT_TRUE(start_run("one"));
   engine.release_when_durable([this](Durability) {
-    told.emplace_back("first");
-    tell_when_durable("third");
+    released.emplace_back("first");
+    record_when_durable("third");
   });
-  tell_when_durable("second");
+  record_when_durable("second");
   commit_all();
-  EXPECT_EQ(told, (Told{"first", "second", "third"}));
+  EXPECT_EQ(released, (Texts{"first", "second", "third"}));
 }
 
 TEST_F(EngineCommit, ARefusedCommandAddsNothing) {
@@ -101,7 +101,7 @@ TEST_F(EngineCommit, OneTransactionIsOneCommit) {
     claim.worker = "w";
     ASSERT_EQ(transaction.apply(claim), 1U);
     claim.worker = "";
-    EXPECT_FALSE(transaction.apply(claim));  // leaves what was done
+    EXPECT_FALSE(transaction.apply(claim));  // keeps what was applied before
     EXPECT_EQ(transaction.records().size(), 2U);
     EXPECT_TRUE(engine.idle());
   }
@@ -115,12 +115,12 @@ TEST_F(EngineCommit, OneTransactionIsOneCommit) {
 
 TEST_F(EngineCommit, AFailedWriteIsAnUnknownOutcomeAndTheEnd) {
   ASSERT_TRUE(start_run("one"));
-  tell_when_durable("one");
+  record_when_durable("one");
   engine.flush();
   ASSERT_TRUE(start_run("two"));
-  tell_when_durable("two");
+  record_when_durable("two");
   finish(AppendStatus::unknown);
-  EXPECT_EQ(told, (Told{"one unknown", "two unknown"}));
+  EXPECT_EQ(released, (Texts{"one unknown", "two unknown"}));
   EXPECT_EQ(fatal.size(), 1U);
   EXPECT_FALSE(start_run("three"));
   engine.flush();
@@ -129,10 +129,10 @@ TEST_F(EngineCommit, AFailedWriteIsAnUnknownOutcomeAndTheEnd) {
 
 TEST_F(EngineCommit, SomebodyElsesAppendIsTheEndToo) {
   ASSERT_TRUE(start_run("one"));
-  tell_when_durable("one");
+  record_when_durable("one");
   engine.flush();
   finish(AppendStatus::conflict);
-  EXPECT_EQ(told, Told{"one unknown"});
+  EXPECT_EQ(released, Texts{"one unknown"});
   EXPECT_EQ(fatal.size(), 1U);
 }
 
@@ -140,20 +140,20 @@ TEST_F(EngineCommit, AFullDiskRollsBackAndRefusesUntilThereIsSpace) {
   ASSERT_TRUE(start_run("kept"));
   commit_all();
   ASSERT_TRUE(start_run("refused"));
-  tell_when_durable("refused");
+  record_when_durable("refused");
   engine.flush();
   ASSERT_TRUE(start_run("decided on what was refused"));
-  tell_when_durable("after it");
+  record_when_durable("after it");
   finish(AppendStatus::full);
-  EXPECT_EQ(told, (Told{"refused full", "after it full"}));
+  EXPECT_EQ(released, (Texts{"refused full", "after it full"}));
   EXPECT_TRUE(fatal.empty());
   EXPECT_TRUE(engine.storage_full());
   EXPECT_TRUE(engine.idle());
   EXPECT_EQ(engine.world().position, 1U);
   EXPECT_EQ(engine.world().runs.size(), 1U);
   EXPECT_FALSE(start_run("still full"));
-  tell_when_durable("a query");
-  EXPECT_EQ(told.back(), "a query");  // reads go on
+  record_when_durable("a query");
+  EXPECT_EQ(released.back(), "a query");  // queries still work
 
   engine.leave_storage_full();
   ASSERT_TRUE(start_run("there is space"));

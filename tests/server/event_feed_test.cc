@@ -1,5 +1,5 @@
-// Followers of a log of which a part can't be read: who asks for that part is told and let go, and
-// nobody else notices.
+// Tests subscriptions to a log with a damaged record: a subscriber that needs that record gets an
+// error and is closed; the others aren't affected.
 #include "server/rpc/event_feed.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr Position damaged_position = 2;
 
-// A log with a record that isn't what was written.
+// A log with one record that can't be read because it is damaged.
 class DamagedLog final : public EventLog {
  public:
   [[nodiscard]] Position tail() const override { return whole_.tail(); }
@@ -52,9 +52,9 @@ TEST(EventFeed, WhoAsksForWhatIsDamagedIsToldAndNobodyElseNotices) {
     return batch;
   };
   append(3);
-  std::vector<std::string> told;
+  std::vector<std::string> errors;
   EventFeed feed(
-      log, [&told](const StoreError& error) { told.push_back(error.message); },
+      log, [&errors](const StoreError& error) { errors.push_back(error.message); },
       [](const std::function<void()>& action) { action(); });
   const auto late = std::make_shared<ListeningPeer>();
   const auto early = std::make_shared<ListeningPeer>();
@@ -67,7 +67,7 @@ TEST(EventFeed, WhoAsksForWhatIsDamagedIsToldAndNobodyElseNotices) {
   EXPECT_EQ(failed.at("params").at("subscription"), "early");
   EXPECT_EQ(failed.at("params").at("from"), 1);
   EXPECT_TRUE(early->is_closed);
-  EXPECT_EQ(told.size(), 1U);
+  EXPECT_EQ(errors.size(), 1U);
   feed.publish(append(2));
   EXPECT_EQ(late->delivered.size(), 2U);
   EXPECT_EQ(feed.size(), 1U);

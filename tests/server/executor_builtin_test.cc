@@ -1,4 +1,4 @@
-// The stations intake and create_pr, on real repositories.
+// Tests the stations intake and create_pr on real repositories.
 #include <csignal>
 
 #include "server/git/run_branch.h"
@@ -56,7 +56,7 @@ TEST_F(BuiltinStations, IntakeAgainKeepsTheBaseAndUncommittedWork) {
   EXPECT_EQ(content_of(workspace_of(job) / "file.txt"), "changed\n");
 }
 
-// As git leaves it when it is killed in the middle of `worktree add`.
+// The states that git leaves when it is killed in the middle of `worktree add`.
 TEST_F(BuiltinStations, IntakeRepairsAHalfMadeWorktree) {
   const Job job = builtin("intake");
   ASSERT_EQ(end_of(job).outcome, Outcome::succeeded);
@@ -94,7 +94,7 @@ TEST_F(BuiltinStations, IntakeThrowsNothingAwayThatIsInItsWay) {
   EXPECT_EQ(content_of(workspace_of(job).string() + ".set-aside-1/precious"), "work\n");
 }
 
-// Killed at random moments, a later attempt converges.
+// After a kill at a random moment, a later attempt converges.
 TEST_F(BuiltinStations, IntakeConvergesAfterKills) {
   const Job job = builtin("intake");
   int attempt = 0;

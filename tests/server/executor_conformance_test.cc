@@ -1,4 +1,4 @@
-// What every executor promises (executor.h), held against each of them.
+// Conformance suite: tests each executor against the contract in executor.h.
 #include <algorithm>
 #include <map>
 #include <thread>
@@ -17,7 +17,7 @@ namespace {
 
 using Crash = std::function<void(const std::filesystem::path& job_root)>;
 
-// What a crash in submit() leaves, one after the other, before the shim has the lock.
+// The states that a crash in submit() leaves, in order, before the shim has the lock.
 std::vector<Crash> crashes_before_the_shim() {
   return {
       [](const auto& root) { std::filesystem::create_directories(root); },
@@ -31,7 +31,7 @@ std::vector<Crash> crashes_before_the_shim() {
 std::string environment_of(const Job& job) { return "SIGNALBOX_SPAN_ID=" + to_string(job.span_id); }
 
 std::unique_ptr<Executor> process_executor(ExecutorSite& site) { return site.executor(); }
-// The shim, the command, and what that runs.
+// These are the shim, the command, and a child of the command.
 bool has_three_processes(ExecutorSite&, const Job& job) {
   return processes_with_environment(environment_of(job)).size() >= 3;
 }
@@ -41,21 +41,22 @@ bool has_no_process(ExecutorSite&, const Job& job) {
 
 struct ExecutorKindUnderTest {
   std::string name;
-  // A job that ends by itself, and what shows how often it was executed.
+  // A job that ends by itself, and a function that counts its executions.
   std::function<Job(ExecutorSite&)> quick_job;
   std::function<std::size_t(ExecutorSite&, const Job&)> executions;
   // A job that runs until it is canceled.
   std::function<Job(ExecutorSite&)> endless_job;
-  // A job that says more than anybody wants to keep, or all that one of its kind can.
+  // A job with more output than is kept, or with as much as its kind can have.
   std::function<Job(ExecutorSite&)> flooding_job;
 
-  // A new one each time, as after a restart.
+  // Returns a new executor, as after a restart.
   std::function<std::unique_ptr<Executor>(ExecutorSite&)> executor = process_executor;
   std::function<bool(ExecutorSite&, const Job&)> is_under_way = has_three_processes;
   std::function<bool(ExecutorSite&, const Job&)> nothing_is_left = has_no_process;
   std::vector<Crash> crashes = crashes_before_the_shim();
-  std::string no_cancel_before_the_start = {};  // why not
-  std::string no_timeout = {};                  // why not
+  // Reasons to skip a test, or empty.
+  std::string no_cancel_before_the_start = {};
+  std::string no_timeout = {};
 };
 
 constexpr const char* flood = "yes 0123456789 | head -c 300000";
@@ -72,7 +73,7 @@ ExecutorKindUnderTest process_command() {
           [](ExecutorSite& site) { return site.shell_job(flood); }};
 }
 
-// A repository whose post-checkout hook shows each checkout, and can make it last.
+// The repository's post-checkout hook records each checkout, and can prolong it.
 Job intake_job(ExecutorSite& site, const std::string& hook) {
   const auto repository = make_repository(site.root() / "repository");
   const std::filesystem::path file = repository / ".git/hooks/post-checkout";
@@ -96,7 +97,7 @@ ExecutorKindUnderTest builtin_intake() {
       [](ExecutorSite& site) { return intake_job(site, flood); }};
 }
 
-// An agent of our own making, that does `work` and then tells a result.
+// The agent is a script that does `work` and then prints a result.
 Job coderunner_job(ExecutorSite& site, const std::string& work) {
   const std::filesystem::path program = site.root() / "agent";
   write_text(program, "#!/bin/sh\n" + work +
@@ -141,7 +142,7 @@ ExecutorKindUnderTest checks() {
           [](ExecutorSite& site) { return checks_job(site, flood); }};
 }
 
-// Its worker talks to a server while it works.
+// The job's worker needs a server: a stub of one listens at the site's socket.
 Job deep_work_job(ExecutorSite& site, const std::string& script) {
   static std::vector<std::unique_ptr<DeepWorkRegister>> registers;
   registers.push_back(std::make_unique<DeepWorkRegister>(site.root() / "signalbox.sock"));
@@ -163,7 +164,7 @@ ExecutorKindUnderTest deep_work() {
           [](ExecutorSite& site) { return deep_work_job(site, flood); }};
 }
 
-// The endpoint of a site's jobs.
+// Returns the endpoint for the jobs of a site.
 test::JobEndpoint& endpoint_of(const ExecutorSite& site) {
   static std::map<std::filesystem::path, std::unique_ptr<test::JobEndpoint>> endpoints;
   auto& endpoint = endpoints[site.root()];
@@ -315,7 +316,7 @@ TEST_P(ExecutorConformance, CancelBeforeTheStartMeansItNeverStarts) {  // S5, S1
   const std::string& why_not = GetParam().no_cancel_before_the_start;
   if (!why_not.empty()) GTEST_SKIP() << why_not;
   const Job job = GetParam().quick_job(site);
-  // As a crash leaves it between the making of the directory and the start of the shim.
+  // The state that a crash leaves between creating the directory and starting the shim.
   std::filesystem::create_directories(site.job_root(job));
   ASSERT_TRUE(executor()->cancel(job).has_value());
   const JobResult result = run_to_end(*executor(), job);
@@ -355,7 +356,7 @@ TEST_P(ExecutorConformance, WhatAJobSaysIsBounded) {  // S5, S9
   }
 }
 
-// Each prefix of what submit() does before the job can begin, as a crash could leave it.
+// A crash can leave each prefix of what submit() does before the job can begin.
 TEST_P(ExecutorConformance, SubmitResumesAfterACrashAtAnyPoint) {  // S6
   const std::vector<Crash>& crashes = GetParam().crashes;
   for (std::size_t until = 1; until <= crashes.size(); ++until) {

@@ -1,4 +1,4 @@
-// The environment of a job, and that JOBS.md names all of it.
+// Tests the environment of a job, and that JOBS.md documents all of it.
 #include <algorithm>
 
 #include "server/executors/process/job_environment.h"
@@ -47,7 +47,7 @@ TEST_F(JobEnvironment, TheBranchHasTheRunsToken) {  // H6
   EXPECT_TRUE(has(entries, "SIGNALBOX_BRANCH=signalbox/0190163d-8694-739b-aea5-966c26f8ad91-71"));
 }
 
-// Its name is what a start-up goes by when it leaves worktrees of merges alone.
+// The start-up recognizes worktrees of merges by this name, and leaves them alone.
 TEST_F(JobEnvironment, ARunThatMergesHasAWorkspaceOfAnotherName) {
   PipelineDefinition pipeline = default_pipeline();
   signalbox::Run run;

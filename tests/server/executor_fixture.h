@@ -1,4 +1,4 @@
-// What the tests of executors share: a directory of their own, and jobs.
+// Fixture for tests of executors: a directory per test, and jobs.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@
 
 namespace signalbox {
 
-// A data directory with an artifact store, and the executors on it.
+// A data directory with an artifact store, executors on it, and jobs for them.
 class ExecutorSite {
  public:
   [[nodiscard]] std::filesystem::path root() const { return directory_.path(); }
@@ -31,20 +31,21 @@ class ExecutorSite {
   }
   ArtifactStore& artifacts() { return artifacts_; }
 
-  // A new one each time, as after a restart.
+  // Returns a new executor on the same directory, as after a restart.
   std::unique_ptr<ProcessExecutor> executor() {
     ProcessExecutorOptions options;
     options.jobs_root = root() / "jobs";
     options.binary = SIGNALBOX_BINARY;
     options.socket = root() / "signalbox.sock";
-    if (!path.empty()) options.environment.push_back("PATH=" + path);  // the first one counts
+    if (!path.empty())
+      options.environment.push_back("PATH=" + path);  // the first entry takes effect
     for (char** entry = environ; *entry != nullptr; ++entry) options.environment.push_back(*entry);
     options.environment.insert(options.environment.end(), extra_environment.begin(),
                                extra_environment.end());
     return std::make_unique<ProcessExecutor>(options, artifacts_);
   }
 
-  // A job of a run of its own.
+  // Returns a job of a new run.
   Job job(const std::string& station) {
     Job job;
     job.run_id = ids_.next_run_id(SystemClock().wall_ns());
@@ -67,7 +68,7 @@ class ExecutorSite {
   }
 
   std::vector<std::string> extra_environment;
-  std::string path;  // instead of the test's own PATH
+  std::string path;  // replaces the test's own PATH
 
  private:
   TemporaryDirectory directory_;
@@ -79,7 +80,7 @@ inline bool is_finished(Executor& executor, const Job& job) {
   return eventually([&] { return executor.poll(job).value() == JobState::finished; });
 }
 
-// Submits, waits for the end, gives the result.
+// Submits the job, waits until it is finished, and returns its result.
 inline JobResult run_to_end(Executor& executor, const Job& job) {
   const auto submitted = executor.submit(job);
   EXPECT_TRUE(submitted.has_value()) << submitted.error().message;

@@ -1,4 +1,4 @@
-// Bounded logs and their excerpts, without a process.
+// Tests bounded logs and their excerpts, without a job.
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@
 namespace signalbox {
 namespace {
 
-// A text in which every place can be told from every other.
+// Returns a text in which no two places look alike.
 std::string numbered(std::size_t bytes) {
   std::string text;
   for (std::size_t line = 0; text.size() < bytes; ++line) text += std::to_string(line) + "\n";
@@ -58,8 +58,8 @@ TEST_F(BoundedLogTest, KeepsBeginningAndEndOfAnyLength) {  // S9
   }
 }
 
-// Who looks on at a stream whose writer was killed after it wrote a piece and before it noted how
-// long the stream is now: what it is shown was in the stream, in its place, or it is shown nothing.
+// The writer was killed after it wrote a piece and before it updated the length file. Every byte
+// that a reader gets must be the stream's byte at that offset.
 TEST_F(BoundedLogTest, KilledBeforeItsLengthIsNotedShowsNothingFalse) {
   constexpr std::size_t kept = log_head_bytes + log_ring_bytes;
   constexpr std::size_t piece = 64 * 1024;  // the longest that a job's supervisor writes at a time
@@ -69,7 +69,7 @@ TEST_F(BoundedLogTest, KilledBeforeItsLengthIsNotedShowsNothingFalse) {
     for (const std::size_t late : {std::size_t{1}, std::size_t{5000}, piece}) {
       auto created = BoundedLog::create(path);
       created->append(std::string_view(text).substr(0, noted));
-      // Of the first length there may be no file, or one that nothing is in yet.
+      // At the first length the length file may be absent or still empty.
       const bool is_first = noted == kept;
       const std::string digits = is_first ? "" : std::to_string(noted);
       created->append(std::string_view(text).substr(noted, late));
@@ -82,19 +82,19 @@ TEST_F(BoundedLogTest, KilledBeforeItsLengthIsNotedShowsNothingFalse) {
               log_ring_bytes - piece, log_ring_bytes - piece + 1, log_ring_bytes}) {
           const auto part = read_log_after(path, 0, bytes_max);
           ASSERT_TRUE(part) << part.error().message;
-          const std::string what = std::to_string(noted) + " + " + std::to_string(late) + ", " +
-                                   std::to_string(bytes_max) + " bytes";
-          EXPECT_TRUE(part->bytes == text.substr(part->offset, part->bytes.size())) << what;
+          const std::string scope = std::to_string(noted) + " + " + std::to_string(late) + ", " +
+                                    std::to_string(bytes_max) + " bytes";
+          EXPECT_TRUE(part->bytes == text.substr(part->offset, part->bytes.size())) << scope;
           if (bytes_max > log_ring_bytes - piece) continue;
-          EXPECT_EQ(part->end, noted) << what;
-          EXPECT_EQ(part->bytes.size(), bytes_max) << what;
+          EXPECT_EQ(part->end, noted) << scope;
+          EXPECT_EQ(part->bytes.size(), bytes_max) << scope;
         }
       }
     }
   }
 }
 
-// A real kill, wherever it strikes: the length is never ahead of the bytes.
+// Really kills the writer at an arbitrary moment: the length file is never ahead of the bytes.
 TEST_F(BoundedLogTest, KilledAnywhereTheLengthIsNotAheadOfTheBytes) {
   constexpr std::size_t kept = log_head_bytes + log_ring_bytes;
   const std::string text = numbered(50 * kept);
@@ -166,9 +166,9 @@ TEST(LogExcerpt, SmallStreamIsNotCutForALargeOne) {
 TEST(Utf8Text, CutsFallBetweenCharacters) {
   const std::string text = "aä€𝄞z";
   for (std::size_t bytes = 0; bytes <= text.size(); ++bytes) {
-    EXPECT_TRUE(is_utf8(utf8_beginning(text, bytes)));
-    EXPECT_TRUE(is_utf8(utf8_end(text, bytes)));
-    EXPECT_LE(utf8_end(text, bytes).size(), bytes);
+    EXPECT_TRUE(is_utf8(utf8_prefix(text, bytes)));
+    EXPECT_TRUE(is_utf8(utf8_suffix(text, bytes)));
+    EXPECT_LE(utf8_suffix(text, bytes).size(), bytes);
   }
   EXPECT_FALSE(is_utf8("\xED\xA0\x80"));      // a surrogate
   EXPECT_FALSE(is_utf8("\xC0\xAF"));          // overlong

@@ -1,4 +1,4 @@
-// Jobs at an HTTPS endpoint, with the faults that such endpoints have.
+// Tests the executor modal, whose jobs run at an HTTPS endpoint, with the faults of such endpoints.
 #include <sstream>
 
 #include "domain/limits.h"
@@ -15,7 +15,7 @@ using test::JobEndpoint;
 
 class ModalExecutorTest : public ::testing::Test {
  protected:
-  // A new one each time, as after a restart.
+  // Returns a new executor, as after a restart.
   std::unique_ptr<ModalExecutor> executor() {
     ModalExecutorOptions options;
     options.jobs_root = site.root() / "jobs";
@@ -32,7 +32,8 @@ class ModalExecutorTest : public ::testing::Test {
     job.definition.modal = RemoteJobDefinition{endpoint.url(), 10};
     return job;
   }
-  // Until poll() gives it; what it couldn't do is tried again, as the job runner does.
+  // Polls until the job has `state`; errors are retried, as the job runner does. Returns whether it
+  // got there.
   static bool reaches(Executor& executor, const Job& job, JobState state) {
     return eventually([&] {
       const auto now = executor.poll(job);
@@ -134,7 +135,7 @@ TEST_F(ModalExecutorTest, AnEndpointThatIsBusyIsAskedAgainLater) {  // S8
   EXPECT_EQ(codes, (std::vector<std::string>{"REMOTE_BUSY", "REMOTE_ERROR", "REMOTE_ERROR",
                                              "REMOTE_ERROR", "REMOTE_UNAUTHENTICATED",
                                              "REMOTE_FORBIDDEN", "REMOTE_UNREACHABLE"}));
-  endpoint.let_go();
+  endpoint.release_held();
   EXPECT_TRUE(reaches(*modal, one, JobState::finished));
   EXPECT_EQ(endpoint.submissions(one.id), 1);
 }
@@ -149,7 +150,7 @@ TEST_F(ModalExecutorTest, RetryAfterIsHonouredWithinItsBound) {
   EXPECT_FALSE(modal->poll(one));
   EXPECT_EQ(modal->poll(one).value(), JobState::running);  // not asked
   EXPECT_EQ(endpoint.requests("GET"), 1);
-  endpoint.let_go();
+  endpoint.release_held();
   EXPECT_TRUE(reaches(*modal, one, JobState::finished));
   EXPECT_GE(std::chrono::steady_clock::now() - before, milliseconds(40));
 }
@@ -185,7 +186,7 @@ TEST_F(ModalExecutorTest, ASlowBodyIsWaitedFor) {
   EXPECT_EQ(modal->poll(one).value(), JobState::finished);
 }
 
-// The request arrived and the answer didn't: the job is found, not submitted again.
+// The request arrived but its response was lost: the job is found, not submitted again.
 TEST_F(ModalExecutorTest, AConnectionCutAfterTheRequestSubmitsOnce) {  // S6, S8
   const Job one = job();
   const auto modal = executor();
@@ -201,7 +202,7 @@ TEST_F(ModalExecutorTest, AConnectionCutAfterTheRequestSubmitsOnce) {  // S6, S8
   EXPECT_EQ(endpoint.requests("POST"), 1);
 }
 
-// While the endpoint can't say what became of it, the job isn't given up.
+// The job isn't given up while the endpoint can't say whether it was submitted.
 TEST_F(ModalExecutorTest, AnUnknownSubmitIsAskedForUntilItIsKnown) {  // S6
   const Job one = job();
   const auto modal = executor();
@@ -223,17 +224,17 @@ TEST_F(ModalExecutorTest, AfterARestartItIsOnlyAskedFor) {  // S6
   endpoint.hold();
   Job one = job();
   ASSERT_TRUE(executor()->submit(one));
-  // A kill came before the log knew the ref: it is told once more.
+  // After a kill before the log had the ref, the executor reports the ref again.
   EXPECT_EQ(executor()->learned_ref(one).value(), "call-1");
   for (int restart = 0; restart < 5; ++restart) {
     EXPECT_EQ(executor()->poll(one).value(), JobState::running);
   }
-  // And where its directory is gone, with the ref that the log has.
+  // Without the job's directory the ref from the log is used.
   std::filesystem::remove_all(site.root() / "jobs" / one.id);
   one.external_ref = "call-1";
   EXPECT_EQ(executor()->learned_ref(one).value(), "");
   EXPECT_EQ(executor()->poll(one).value(), JobState::running);
-  endpoint.let_go();
+  endpoint.release_held();
   EXPECT_EQ(executor()->poll(one).value(), JobState::finished);
   EXPECT_EQ(endpoint.submissions(one.id), 1);
   EXPECT_EQ(endpoint.requests("POST"), 1);
@@ -319,7 +320,7 @@ TEST_F(ModalExecutorTest, ItTellsWhatItUsedAndWhenItsQuotaIsBack) {
   EXPECT_EQ(result.quota_reset_at_ns, 1'767'323'045'000'000'000);
 }
 
-// The endpoint gets the prompt as it is, not as it was written in the pipeline.
+// The endpoint gets the rendered prompt, not the template from the pipeline.
 TEST_F(ModalExecutorTest, ACodingAgentIsARemoteJobToo) {
   Job one = job();
   one.definition.executor = ExecutorKind::coderunner;

@@ -1,4 +1,4 @@
-// Jobs that misbehave, and shims that die.
+// Tests the process executor with jobs that misbehave and shims that die.
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -12,7 +12,7 @@ namespace {
 
 class ProcessExecutorTest : public ::testing::Test {
  protected:
-  // Of a file in the run root, once it has a line.
+  // Waits until a file in the run root has a line, and returns that.
   std::string await_line(const Job& job, const std::string& file) {
     const auto path = std::filesystem::path(job.run_root) / file;
     EXPECT_TRUE(eventually([&] { return content_of(path).find('\n') != std::string::npos; }));
@@ -22,7 +22,7 @@ class ProcessExecutorTest : public ::testing::Test {
     const auto process = read_process(std::stoi(pid));
     return process && !process->zombie;
   }
-  // The shim's pid, from its lock file.
+  // Returns the shim's pid from its lock file.
   pid_t shim_of(const Job& job) {
     const std::string text = content_of(site.job_root(job) / "shim.lock");
     return std::stoi(text.substr(text.find(':') + 1));

@@ -1,4 +1,4 @@
-// What a job says of itself and leaves behind.
+// Tests the result of a job: what it declares in result.json, and its artifacts.
 #include <algorithm>
 
 #include "domain/limits.h"
@@ -9,7 +9,7 @@ namespace {
 
 class JobReport : public ::testing::Test {
  protected:
-  // Leaves `declared` as result.json and exits.
+  // Runs a job that writes `declared` to result.json and exits.
   JobResult declaring(const std::string& declared, int exit_code = 0, bool require_result = false) {
     write_text(site.root() / "declared", declared);
     Job job = site.shell_job("cp '" + (site.root() / "declared").string() +

@@ -1,4 +1,5 @@
-// An HTTP server on loopback whose faults a test chooses; what it answers else is its heir's.
+// An HTTP server on loopback that injects faults chosen by a test; a derived class answers the
+// other requests.
 #pragma once
 
 #include <atomic>
@@ -22,20 +23,20 @@ namespace signalbox::test {
 
 class FaultyEndpoint {
  public:
-  // What happens to the next request of a method instead of its answer.
+  // The fault of the next request with this HTTP method.
   struct Fault {
     std::string method;
-    unsigned status = 0;                // answered with this
-    std::string body = {};              // and this
-    unsigned retry_after_s = 0;         // and this
-    bool take_effect = false;           // after what was asked for was done
-    bool cut = false;                   // no answer: the connection ends
-    bool hang = false;                  // no answer until the caller has enough of it
-    bool redirect = false;              // 303 to the same call with ?again=1
-    std::chrono::milliseconds slow{0};  // the body's second half comes this much later
+    unsigned status = 0;                // response status; 0: as handle() sets it
+    std::string body = {};              // response body, if `status` is set
+    unsigned retry_after_s = 0;         // Retry-After header, if `status` is set; 0: none
+    bool take_effect = false;           // with `status`: call handle() nevertheless
+    bool cut = false;                   // close the connection without a response
+    bool hang = false;                  // send no response; wait until the client disconnects
+    bool redirect = false;              // respond 303 to the same target with ?again=1
+    std::chrono::milliseconds slow{0};  // delay before the second half of the body
   };
 
-  // `port`: 0 for any that is free.
+  // `port` 0 means any free port.
   explicit FaultyEndpoint(unsigned short port = 0)
       : acceptor_(io_, {boost::asio::ip::address_v4::loopback(), port}) {}
   virtual ~FaultyEndpoint() = default;
@@ -60,10 +61,10 @@ class FaultyEndpoint {
   using Request = boost::beast::http::request<boost::beast::http::string_body>;
   using Response = boost::beast::http::response<boost::beast::http::string_body>;
 
-  // Called on a connection's thread.
+  // Answers a request. Called on a connection's thread.
   virtual Response handle(const Request& request, const std::string& method) = 0;
 
-  // The heir's constructor ends with begin(), its destructor begins with end().
+  // The last call of the derived class's constructor is begin(), the first of its destructor end().
   void begin() {
     thread_ = std::thread([this] { serve(); });
   }
@@ -105,7 +106,8 @@ class FaultyEndpoint {
     if (fault && fault->cut) return;
     if (fault && fault->hang) {
       char byte = 0;
-      socket.read_some(boost::asio::buffer(&byte, 1), error);  // it hangs up
+      socket.read_some(boost::asio::buffer(&byte, 1),
+                       error);  // returns when the client disconnects
       return;
     }
     if (fault && fault->redirect) {
@@ -148,7 +150,7 @@ class FaultyEndpoint {
   boost::asio::io_context io_;
   boost::asio::ip::tcp::acceptor acceptor_;
   std::thread thread_;
-  std::vector<std::thread> connections_;  // of serve()'s thread until it has ended
+  std::vector<std::thread> connections_;  // serve()'s thread only, until that has ended
   std::atomic<bool> stopping_ = false;
   std::deque<Fault> faults_;
   std::map<std::string, int> requests_;

@@ -1,4 +1,5 @@
-// git as a process: its end in any case, from any thread; and one worktree operation at a time.
+// Tests git as a child process: it ends in every case and on every thread. Also tests that worktree
+// operations in a repository run one at a time.
 #include <atomic>
 #include <csignal>
 #include <thread>
@@ -16,7 +17,7 @@ namespace fs = std::filesystem;
 
 class GitCalls : public BuiltinStations {
  protected:
-  // `git stuck`, which with all it starts would take for ever.
+  // Defines `git stuck`, a command that with its children would run for ever.
   void set_alias(const std::string& script) {
     git(repository, {"config", "alias.stuck", "!" + script});
   }
@@ -115,10 +116,10 @@ TEST_F(GitCalls, IntakeWaitsForItsTurn) {
     const auto lock = RepositoryLock::take(repository);
     ASSERT_TRUE(lock.has_value());
     ASSERT_TRUE(executor->submit(job));
-    // Far enough to have remembered its base, which comes before.
+    // The job has saved its base commit, which it does right before.
     ASSERT_TRUE(eventually([&] { return fs::exists(fs::path(job.run_root) / "base_commit"); }));
-    // That nothing happens can only be watched for a while.
-    for (int look = 0; look < 100; ++look) {
+    // An absence can only be observed for a while.
+    for (int round = 0; round < 100; ++round) {
       ASSERT_FALSE(fs::exists(workspace_of(job) / "file.txt"));
       ::usleep(5'000);
     }

@@ -1,5 +1,5 @@
-// The HTTP session and the listener against clients that are slow, silent, many or gone: what is
-// waited for, and for how long.
+// Tests the HTTP session and the listener with clients that are slow, silent, many or disconnected:
+// timeouts and limits.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -15,7 +15,7 @@ constexpr std::int64_t soon_ms = 100;
 TEST(HttpListener, AHeaderThatTakesTooLongIsCutOff) {
   HttpSite site([](HttpService& service) { service.header_ms_max = soon_ms; });
   HttpClient client = site.client();
-  // A byte now and then doesn't help.
+  // Sending a byte now and then doesn't extend the deadline.
   const std::string request = client.text("GET", "/healthz");
   std::thread drip([&] {
     for (const char& byte : request.substr(0, request.size() - 2)) {
@@ -44,7 +44,7 @@ TEST(HttpListener, AnIdleConnectionIsClosedAndABusyOneIsNot) {
   EXPECT_EQ(client.get("/healthz").status, 200U);
   EXPECT_TRUE(client.closed_by_server());
 
-  // A claim that waits is no idle connection.
+  // A connection with a waiting claim doesn't count as idle.
   HttpClient waiting = site.client();
   waiting.send(waiting.text("POST", "/rpc", {},
                             R"({"jsonrpc":"2.0","id":1,"method":"station.claim",)"
@@ -91,7 +91,7 @@ TEST(HttpListener, AnEventStreamWithNothingToSayBeats) {
   EXPECT_TRUE(client.closed_by_server()) << "the server stops";
 }
 
-// Far more events than a follower may fall behind, in batches of growing size.
+// Publishes far more events than a subscriber may fall behind, in batches of growing size.
 void publish_many(HttpSite& site) {
   const auto publish = [&site](std::size_t count) {
     return site.on_thread([&] {
@@ -108,12 +108,14 @@ void publish_many(HttpSite& site) {
       return 0;
     });
   };
-  // More than the kernel and the queue take, then more events than it may fall behind, then more.
+  // First more than the kernel's and the queue's buffers hold, then more events than a subscriber
+  // may fall behind, and then some.
   for (std::size_t sent = 0; sent < 10; ++sent) publish(1000);
   for (std::size_t sent = 0; sent < 13; ++sent) publish(10'000);
 }
 
-// Who reads then has everything up to where it was let go, is told so, and nothing after it.
+// A client that reads afterwards gets every event up to where it was dropped, then `lagged`, then
+// nothing.
 TEST(HttpListener, AStreamThatIsNotReadIsLetGo) {
   HttpSite site;
   HttpClient client = site.client();

@@ -1,4 +1,4 @@
-// server/transport/http/openapi.json against the code: the routes, their params, the errors.
+// Compares server/transport/http/openapi.json with the code: the routes, their params, the errors.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ const json::object& document() {
   return parsed;
 }
 
-// What "#/components/schemas/Name" stands for.
+// Resolves a reference such as "#/components/schemas/Name".
 const json::value& resolved(const json::value& value) {
   const std::string pointer(value.at("$ref").as_string());
   const std::string name = pointer.substr(pointer.rfind('/') + 1);
@@ -43,7 +43,7 @@ const json::object& operation_of(const Route& route) {
   return document().at("paths").at(route.path).at(lower(route.verb)).as_object();
 }
 
-// Of the path and of the operation, by place.
+// Returns the names of the path's and the operation's parameters at `place`.
 Names parameters_in(const Route& route, std::string_view place) {
   Names names;
   const json::object& path = document().at("paths").at(route.path).as_object();
@@ -132,7 +132,7 @@ TEST(HttpOpenapi, HasEveryErrorCodeAndItsStatus) {
     statuses.insert("Problem" + std::to_string(status_of(each.value)));
   });
   EXPECT_EQ(described, codes);
-  statuses.erase("Problem500");  // a defect, or damage: nothing that a client could expect
+  statuses.erase("Problem500");  // a bug or damage, which no client can expect
   for (const std::string& status : statuses) {
     EXPECT_TRUE(document().at("components").at("responses").as_object().contains(status)) << status;
   }

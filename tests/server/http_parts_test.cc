@@ -1,5 +1,5 @@
-// The parts of the HTTP transport that are plain functions: targets, hosts, pages, ranges, the form
-// of events and of problems.
+// Tests the plain functions of the HTTP transport: targets, hosts, pages, ranges, and how events
+// and problems are written.
 #include <gtest/gtest.h>
 
 #include <boost/describe/enumerators.hpp>
@@ -85,7 +85,7 @@ TEST(HttpBrowser, TakesNothingFromPagesOfOthers) {
 
 TEST(HttpRange, IsOneOfBytes) {
   const auto part = [](std::string_view header) -> std::optional<ByteRange> {
-    const AskedRange asked = read_range(header, 10);
+    const RequestedRange asked = read_range(header, 10);
     if (asked.kind != RangeKind::part) return std::nullopt;
     return asked.range;
   };

@@ -1,5 +1,5 @@
-// The listener with both protocols in front of the service in memory, on a thread of its own and
-// with little patience.
+// Fixture for tests of the transport: a listener with both protocols in front of the in-memory
+// service (rpc_site.h), on a thread of its own.
 #pragma once
 
 #include <future>
@@ -18,14 +18,15 @@ namespace signalbox {
 
 class HttpSite {
  public:
-  // What `action` gives on the service's thread, where all of `rpc` lives.
+  // Runs `action` on the service's thread, the only one that may use `rpc`, and returns its result.
+  // Blocks.
   template <class F>
   auto on_thread(F action) {
     std::promise<decltype(action())> result;
     boost::asio::post(io_, [&] { result.set_value(action()); });
     return result.get_future().get();
   }
-  // `adjust` may change what the sessions work with.
+  // `adjust` may change the service before the listener gets it.
   explicit HttpSite(const std::function<void(HttpService&)>& adjust = {}) {
     HttpService service{{}, {}, {}, {at_once, at_once}, HostRule()};
     service.handle_line = [this](std::string_view line, const Caller& caller,

@@ -1,4 +1,4 @@
-// A job endpoint on loopback (JOBS.md, "Remote jobs") whose faults a test chooses.
+// A job endpoint on loopback (JOBS.md, "Remote jobs") with faults chosen by a test.
 #pragma once
 
 #include <atomic>
@@ -20,18 +20,19 @@ class JobEndpoint final : public FaultyEndpoint {
   [[nodiscard]] std::string url() const {
     return "http://127.0.0.1:" + std::to_string(port()) + "/jobs";
   }
-  // Every call ends with this result, at once or when it is told.
+  // Sets the result of every call. Calls end at once, or after hold() only once release_held() is
+  // called.
   void result(std::string text) {
     const std::lock_guard lock(mutex_);
     result_ = std::move(text);
   }
   void hold() { holding_ = true; }
-  void let_go() { holding_ = false; }
+  void release_held() { holding_ = false; }
   void forget_all() {
     const std::lock_guard lock(mutex_);
     calls_.clear();
   }
-  // How often a job of this id was started.
+  // Returns how often a job with this id was started.
   [[nodiscard]] int submissions(const std::string& job_id) {
     const std::lock_guard lock(mutex_);
     const auto place = submissions_.find(job_id);

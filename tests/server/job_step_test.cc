@@ -1,5 +1,5 @@
-// A job's steps, whatever its executor answers: submitted at most once, and never given up while it
-// may be running.
+// Tests the steps of a job for every answer of its executor: it is submitted at most once, and
+// never given up while it may be running.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// Answers as the test has it, and keeps what was asked.
+// An executor with scripted answers that records its calls.
 class ScriptedExecutor final : public Executor {
  public:
   Executed<std::string> submit(const Job&) override {
@@ -44,7 +44,7 @@ class ScriptedExecutor final : public Executor {
   Executed<std::string> learned_ref(const Job&) override { return learned; }
 
   std::string learned;
-  std::deque<ExecutorError> submits;  // what the next submits fail with
+  std::deque<ExecutorError> submits;  // errors of the next submits
   JobState state = JobState::absent;
   Words asked;
 };
@@ -52,24 +52,26 @@ class ScriptedExecutor final : public Executor {
 class JobSteps : public ::testing::Test {
  protected:
   JobStep step(bool cancel_wanted = false) {
-    return take_step(executor, reports, progress, cancel_wanted);
+    return advance_job(executor, reports, progress, cancel_wanted);
   }
 
   ScriptedExecutor executor;
   JobProgress progress;
-  Words told;
+  Words reported;
   JobReports reports{
-      [this](const Job&, const std::string& ref) { told.push_back("submitted " + ref); },
+      [this](const Job&, const std::string& ref) { reported.push_back("submitted " + ref); },
       [this](const Job&, const JobResult& result) {
-        told.push_back("finished " + result.failure.code);
+        reported.push_back("finished " + result.failure.code);
       },
-      [this](const Job&, const ExecutorError& error) { told.push_back("trouble " + error.code); }};
+      [this](const Job&, const ExecutorError& error) {
+        reported.push_back("trouble " + error.code);
+      }};
   const ExecutorError unheard{ErrorClass::transient, "UNHEARD", "no answer"};
 };
 
 TEST_F(JobSteps, LookBeforeTheySubmit) {  // S6
   executor.state = JobState::running;
-  EXPECT_EQ(step(), JobStep::going_on);
+  EXPECT_EQ(step(), JobStep::in_progress);
   EXPECT_EQ(executor.asked, Words{"poll"});
   executor.state = JobState::finished;
   EXPECT_EQ(step(), JobStep::over);
@@ -77,32 +79,33 @@ TEST_F(JobSteps, LookBeforeTheySubmit) {  // S6
 }
 
 TEST_F(JobSteps, SubmitWhatIsAbsent) {  // S6
-  EXPECT_EQ(step(), JobStep::going_on);
-  EXPECT_EQ(told, Words{"submitted ref"});
+  EXPECT_EQ(step(), JobStep::in_progress);
+  EXPECT_EQ(reported, Words{"submitted ref"});
 }
 
-// Once each, and before the end, so that what follows it can go on from there.
+// Each ref is reported once, and before the job's end, so that a later attempt can continue from
+// it.
 TEST_F(JobSteps, ALearnedRefIsToldBeforeTheEnd) {
   executor.state = JobState::running;
-  EXPECT_EQ(step(), JobStep::going_on);
-  EXPECT_EQ(told, Words{});
+  EXPECT_EQ(step(), JobStep::in_progress);
+  EXPECT_EQ(reported, Words{});
   executor.learned = "codex:1";
-  EXPECT_EQ(step(), JobStep::going_on);
-  EXPECT_EQ(step(), JobStep::going_on);
-  EXPECT_EQ(told, Words{"submitted codex:1"});
+  EXPECT_EQ(step(), JobStep::in_progress);
+  EXPECT_EQ(step(), JobStep::in_progress);
+  EXPECT_EQ(reported, Words{"submitted codex:1"});
   executor.learned = "codex:2";
   executor.state = JobState::lost;
   EXPECT_EQ(step(), JobStep::over);
-  EXPECT_EQ(told, (Words{"submitted codex:1", "submitted codex:2", "finished JOB_LOST"}));
+  EXPECT_EQ(reported, (Words{"submitted codex:1", "submitted codex:2", "finished JOB_LOST"}));
 }
 
 TEST_F(JobSteps, AFailedSubmitMayHaveStartedTheJob) {  // S6
   executor.submits = {unheard, unheard, unheard};
   for (int failed = 0; failed < 3; ++failed) EXPECT_EQ(step(), JobStep::trouble);
-  EXPECT_EQ(told, (Words{"trouble UNHEARD", "trouble UNHEARD", "trouble UNHEARD"}));
-  // The third one was heard after all: a new attempt beside this job would be one too many.
+  EXPECT_EQ(reported, (Words{"trouble UNHEARD", "trouble UNHEARD", "trouble UNHEARD"}));
+  // The third submit did reach the executor: a new attempt would run beside this job.
   executor.state = JobState::running;
-  EXPECT_EQ(step(), JobStep::going_on);
+  EXPECT_EQ(step(), JobStep::in_progress);
   EXPECT_EQ(executor.asked.back(), "poll");
 }
 
@@ -110,26 +113,26 @@ TEST_F(JobSteps, WhatStaysAbsentIsGivenUp) {
   executor.submits = {unheard, unheard, unheard};
   for (int failed = 0; failed < 3; ++failed) EXPECT_EQ(step(), JobStep::trouble);
   EXPECT_EQ(step(), JobStep::over);
-  EXPECT_EQ(told.back(), "finished UNHEARD");
+  EXPECT_EQ(reported.back(), "finished UNHEARD");
   EXPECT_EQ(std::count(executor.asked.begin(), executor.asked.end(), "submit"), 3);
 }
 
 TEST_F(JobSteps, WhatCantSucceedIsGivenUpAtOnce) {
   executor.submits = {{ErrorClass::config, "CONFIG_MISSING", "no such variable"}};
   EXPECT_EQ(step(), JobStep::over);
-  EXPECT_EQ(told, Words{"finished CONFIG_MISSING"});
+  EXPECT_EQ(reported, Words{"finished CONFIG_MISSING"});
 }
 
 TEST_F(JobSteps, ACanceledJobIsNeverSubmitted) {  // S6, S11
   EXPECT_EQ(step(true), JobStep::over);
   EXPECT_EQ(executor.asked, (Words{"cancel", "poll"}));
-  EXPECT_EQ(told, Words{"finished CANCELED"});
+  EXPECT_EQ(reported, Words{"finished CANCELED"});
 }
 
 TEST_F(JobSteps, CancelIsSentOnceAndItsEndAwaited) {  // S11
   executor.state = JobState::running;
-  EXPECT_EQ(step(true), JobStep::going_on);
-  EXPECT_EQ(step(true), JobStep::going_on);
+  EXPECT_EQ(step(true), JobStep::in_progress);
+  EXPECT_EQ(step(true), JobStep::in_progress);
   EXPECT_EQ(executor.asked, (Words{"cancel", "poll", "poll"}));
 }
 

@@ -1,4 +1,4 @@
-// Described structs from JSON: every mistake is named by its path.
+// Tests reading described structs from JSON: every error names the path of the wrong field.
 #include <gtest/gtest.h>
 
 #include <boost/json/parse.hpp>
@@ -37,7 +37,7 @@ json::object good() {
       .as_object();
 }
 
-// The field that the refusal names.
+// Returns the field that the rejection names.
 std::string wrong_field(const json::object& object) {
   const auto read = from_json<Outer>(object);
   if (read) return "none";

@@ -1,4 +1,4 @@
-// What is JSON and what isn't, for a client's line.
+// Tests which lines of a client are accepted as JSON.
 #include "server/text/json_text.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// One pipeline is remembered, and is never taken for another one.
+// Tests the cache of one parsed pipeline: it never returns the wrong pipeline.
 #include "server/rpc/known_pipeline.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace {
 
 namespace json = boost::json;
 
-// What reading it without a memory gives.
+// Expects the same result as reading without the cache.
 void expect_read_as_itself(KnownPipeline& known, const json::value& tables) {
   const auto alone = pipeline_from_json(tables);
   ASSERT_TRUE(alone) << alone.error().message;

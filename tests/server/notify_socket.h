@@ -1,4 +1,4 @@
-// What a service manager listens on: a datagram socket that NOTIFY_SOCKET names.
+// The socket of a service manager for sd_notify(3): a datagram socket that NOTIFY_SOCKET names.
 #pragma once
 
 #include <poll.h>
@@ -18,7 +18,7 @@
 
 namespace signalbox::test {
 
-// The environment of this process, and of what it starts, names it while it lives.
+// Sets NOTIFY_SOCKET in this process's environment, which children inherit, until it is destroyed.
 class NotifySocket {
  public:
   explicit NotifySocket(const std::filesystem::path& path) {
@@ -38,7 +38,7 @@ class NotifySocket {
   NotifySocket(const NotifySocket&) = delete;
   NotifySocket& operator=(const NotifySocket&) = delete;
 
-  // The next word; nothing if none comes in time.
+  // Returns the next message; nullopt if none arrives in time.
   std::optional<std::string> next(std::chrono::milliseconds at_most = std::chrono::seconds(30)) {
     pollfd waiting{descriptor_, POLLIN, 0};
     if (::poll(&waiting, 1, static_cast<int>(at_most.count())) != 1) return std::nullopt;
@@ -47,7 +47,7 @@ class NotifySocket {
     return got < 0 ? std::nullopt
                    : std::optional<std::string>(std::string(text, static_cast<std::size_t>(got)));
   }
-  // Whether nobody says anything for so long, once what is on its way has come.
+  // Returns whether no message arrives for `time`, after those already on their way.
   bool falls_silent_for(std::chrono::milliseconds time) {
     const auto give_up = std::chrono::steady_clock::now() + 3 * time;
     while (std::chrono::steady_clock::now() < give_up) {
@@ -55,12 +55,13 @@ class NotifySocket {
     }
     return false;
   }
-  // The words up to the first that has this in it, that one included; a failed test if none has.
+  // Returns the messages up to and including the first that contains `part`, one per line. The test
+  // fails if none does.
   std::string until(const std::string& part) {
     std::string all;
-    while (const auto word = next()) {
-      all += *word + "\n";
-      if (word->find(part) != std::string::npos) return all;
+    while (const auto message = next()) {
+      all += *message + "\n";
+      if (message->find(part) != std::string::npos) return all;
     }
     ADD_FAILURE() << "nobody said " << part << ", but: " << all;
     return all;

@@ -1,4 +1,5 @@
-// The state of one thing as JSON, and how two differ: what the debugger shows beside each event.
+// Tests the state of a noun as JSON, and the differences compare two states, which the debugger
+// shows beside each event.
 #include "server/replay/noun_state.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +10,7 @@ namespace {
 
 namespace json = boost::json;
 
-std::vector<FieldDifference> between(const char* before, const char* after) {
+std::vector<FieldDifference> compare(const char* before, const char* after) {
   const auto state = [](const char* text) -> std::optional<json::object> {
     if (text == nullptr) return std::nullopt;
     return json::parse(text).as_object();
@@ -20,28 +21,28 @@ std::vector<FieldDifference> between(const char* before, const char* after) {
 using Fields = std::vector<FieldDifference>;
 
 TEST(NounState, WhatIsEqualIsNoDifference) {
-  EXPECT_EQ(between(R"({"a":1,"b":[{"c":"x"}]})", R"({"a":1,"b":[{"c":"x"}]})"), Fields{});
-  EXPECT_EQ(between(nullptr, nullptr), Fields{});
+  EXPECT_EQ(compare(R"({"a":1,"b":[{"c":"x"}]})", R"({"a":1,"b":[{"c":"x"}]})"), Fields{});
+  EXPECT_EQ(compare(nullptr, nullptr), Fields{});
 }
 
 TEST(NounState, ADifferenceHasThePathToIt) {
-  EXPECT_EQ(between(R"({"a":1,"b":[{"c":"x","d":0},{"c":"y"}]})",
+  EXPECT_EQ(compare(R"({"a":1,"b":[{"c":"x","d":0},{"c":"y"}]})",
                     R"({"a":1,"b":[{"c":"x","d":0},{"c":"z"}]})"),
             (Fields{{"b[1].c", "y", "z"}}));
-  EXPECT_EQ(between(R"({"a":{"b":false}})", R"({"a":{"b":true}})"),
+  EXPECT_EQ(compare(R"({"a":{"b":false}})", R"({"a":{"b":true}})"),
             (Fields{{"a.b", "false", "true"}}));
 }
 
 TEST(NounState, WhatAppearsComesWithoutWhatNobodySet) {
   EXPECT_EQ(
-      between(nullptr, R"({"id":"7","n":0,"t":null,"s":"","l":[],"d":"0000","o":{"x":0,"y":2}})"),
+      compare(nullptr, R"({"id":"7","n":0,"t":null,"s":"","l":[],"d":"0000","o":{"x":0,"y":2}})"),
       (Fields{{"id", "", "7"}, {"o.y", "", "2"}}));
-  EXPECT_EQ(between(R"({"l":["a"]})", R"({"l":["a",{"b":"c"}]})"), (Fields{{"l[1].b", "", "c"}}));
+  EXPECT_EQ(compare(R"({"l":["a"]})", R"({"l":["a",{"b":"c"}]})"), (Fields{{"l[1].b", "", "c"}}));
 }
 
 TEST(NounState, WhatIsGoneIsNamedOrCounted) {
-  EXPECT_EQ(between(R"({"a":1,"b":"x"})", R"({"a":1})"), (Fields{{"b", "x", ""}}));
-  EXPECT_EQ(between(R"({"s":"on","a":1,"b":2,"c":3,"d":4,"e":5})", R"({"s":"off","at":"now"})"),
+  EXPECT_EQ(compare(R"({"a":1,"b":"x"})", R"({"a":1})"), (Fields{{"b", "x", ""}}));
+  EXPECT_EQ(compare(R"({"s":"on","a":1,"b":2,"c":3,"d":4,"e":5})", R"({"s":"off","at":"now"})"),
             (Fields{{"s", "on", "off"}, {"5 other fields", "", ""}, {"at", "", "now"}}));
 }
 

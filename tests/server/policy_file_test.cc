@@ -1,4 +1,5 @@
-// HEARTBEAT.md: what is understood, what is refused in which line, and that no bytes do harm.
+// Tests reading HEARTBEAT.md: what is accepted, which line an error names, and that no input
+// crashes the reader.
 #include "server/board/policy_file.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +29,7 @@ Policy policy(const std::string& text) {
   return parsed.value_or(Policy{});
 }
 
-// "3: what is wrong".
+// Returns the error with its line, such as "3: what is wrong".
 std::string policy_refusal(const std::string& text) {
   const auto parsed = parse_policy_file(text);
   return parsed ? "none" : std::to_string(parsed.error().line) + ": " + parsed.error().message;
@@ -148,46 +149,59 @@ TEST(PolicyFile, BytesThatAreNotUtf8) {
 }
 
 TEST(PolicyFile, RefusesWithTheLineAndWhatToWrite) {  // H3
-  const auto says = [](const std::string& text, const std::string& expected) {
+  const auto expect_refusal = [](const std::string& text, const std::string& expected) {
     const std::string found = policy_refusal(text);
     EXPECT_EQ(found.substr(0, expected.size()), expected) << text << ": " << found;
   };
-  says("# Constraints\n\n- maxConcurentAgents: 2\n",
-       "3: \"maxConcurentAgents\" is not a key of a policy; write \"- maxConcurrentAgents: N\" "
-       "with a "
-       "whole number N from 1 to 1000");
-  says("# Builder\r\n- [x] proces backlog\r\n",
-       "2: \"proces backlog\" is not a key of a policy; write \"- [x] processBacklog\" or");
-  says("# Builder\n- colour: blue\n",
-       "2: \"colour\" is not a key of a policy; the keys are maxConc");
-  says("# Builder\n- : blue\n", "2: \"\" is not a key of a policy; the keys are maxConc");
-  says("# Builder\n- [x]\n", "2: \"\" is no key");
-  says("# Builder\n- maxAttempts2: 3\n",
-       "2: \"maxAttempts2\" is not a key of a policy; write \"- maxAtt");
-  says("# Constraints\n- maxAttempts: three\n",
-       "2: maxAttempts: \"three\" is not a whole number; write \"- maxAttempts: N\"");
-  says("# Constraints\n- maxAttempts: 2.5\n", "2: maxAttempts: \"2.5\" is not a whole number");
-  says("# Constraints\n- maxAttempts: -1\n", "2: maxAttempts: \"-1\" is not a whole number");
-  says("# Constraints\n- maxAttempts: 0x10\n", "2: maxAttempts: \"0x10\" is not a whole number");
-  says("# Constraints\n- maxAttempts: 3 times\n",
-       "2: maxAttempts: \"3 times\" is not a whole number");
-  says("# Constraints\n- maxAttempts:\n", "2: maxAttempts: \"\" is not a whole number");
-  says("# Constraints\n- [x] maxAttempts\n", "2: maxAttempts: its number is missing");
-  says("# Constraints\n- maxAttempts: 0\n", "2: maxAttempts: \"0\" is out of range; write");
-  says("# Constraints\n- maxAttempts: 101\n", "2: maxAttempts: \"101\" is out of range; write");
-  says("# Constraints\n- agentTimeoutMinutes: 10081\n", "2: agentTimeoutMinutes: \"10081\" is out");
-  says("# Constraints\n- maxAttempts: 99999999999999999999\n", "2: maxAttempts: \"99999999999999");
-  says("# Constraints\n- [ ] maxAttempts: 999\n", "2: maxAttempts: \"999\" is out of range");
-  says("# Builder\n- retryBlocked: maybe\n", "2: retryBlocked is on or off, not \"maybe\"; write");
-  says("# Builder\n- [x] retryBlocked: no\n", "2: retryBlocked's box says one thing and \"no\"");
-  says("# Builder\n- [-] retryBlocked\n", "2: a box is [x] or [ ], not [-]");
-  says("# Builder\n- [y] retryBlocked\n", "2: a box is [x] or [ ], not [y]");
-  says("# Constraints\n- maxAttempts: 3\n# Builder\n- Max attempts: 3\n",
-       "4: maxAttempts is said in line 2 already");
-  says("# Constraints\n```\n- maxAttempts: 3\n", "2: this block of code isn't closed");
-  says("a <!-- b\n# Constraints\n- maxAttempts: 3\n", "1: this comment isn't closed");
-  says(std::string(64 * 1024 + 1, ' '), "0: the file has 65537 bytes; at most 65536 are read");
-  says(std::string(1024 * 1024, 'x'), "0: the file has 1048576 bytes");
+  expect_refusal(
+      "# Constraints\n\n- maxConcurentAgents: 2\n",
+      "3: \"maxConcurentAgents\" is not a key of a policy; write \"- maxConcurrentAgents: N\" "
+      "with a "
+      "whole number N from 1 to 1000");
+  expect_refusal(
+      "# Builder\r\n- [x] proces backlog\r\n",
+      "2: \"proces backlog\" is not a key of a policy; write \"- [x] processBacklog\" or");
+  expect_refusal("# Builder\n- colour: blue\n",
+                 "2: \"colour\" is not a key of a policy; the keys are maxConc");
+  expect_refusal("# Builder\n- : blue\n", "2: \"\" is not a key of a policy; the keys are maxConc");
+  expect_refusal("# Builder\n- [x]\n", "2: \"\" is not a key");
+  expect_refusal("# Builder\n- maxAttempts2: 3\n",
+                 "2: \"maxAttempts2\" is not a key of a policy; write \"- maxAtt");
+  expect_refusal("# Constraints\n- maxAttempts: three\n",
+                 "2: maxAttempts: \"three\" is not a whole number; write \"- maxAttempts: N\"");
+  expect_refusal("# Constraints\n- maxAttempts: 2.5\n",
+                 "2: maxAttempts: \"2.5\" is not a whole number");
+  expect_refusal("# Constraints\n- maxAttempts: -1\n",
+                 "2: maxAttempts: \"-1\" is not a whole number");
+  expect_refusal("# Constraints\n- maxAttempts: 0x10\n",
+                 "2: maxAttempts: \"0x10\" is not a whole number");
+  expect_refusal("# Constraints\n- maxAttempts: 3 times\n",
+                 "2: maxAttempts: \"3 times\" is not a whole number");
+  expect_refusal("# Constraints\n- maxAttempts:\n", "2: maxAttempts: \"\" is not a whole number");
+  expect_refusal("# Constraints\n- [x] maxAttempts\n", "2: maxAttempts: its number is missing");
+  expect_refusal("# Constraints\n- maxAttempts: 0\n",
+                 "2: maxAttempts: \"0\" is out of range; write");
+  expect_refusal("# Constraints\n- maxAttempts: 101\n",
+                 "2: maxAttempts: \"101\" is out of range; write");
+  expect_refusal("# Constraints\n- agentTimeoutMinutes: 10081\n",
+                 "2: agentTimeoutMinutes: \"10081\" is out");
+  expect_refusal("# Constraints\n- maxAttempts: 99999999999999999999\n",
+                 "2: maxAttempts: \"99999999999999");
+  expect_refusal("# Constraints\n- [ ] maxAttempts: 999\n",
+                 "2: maxAttempts: \"999\" is out of range");
+  expect_refusal("# Builder\n- retryBlocked: maybe\n",
+                 "2: retryBlocked is on or off, not \"maybe\"; write");
+  expect_refusal("# Builder\n- [x] retryBlocked: no\n",
+                 "2: retryBlocked's box says one thing and \"no\"");
+  expect_refusal("# Builder\n- [-] retryBlocked\n", "2: a box is [x] or [ ], not [-]");
+  expect_refusal("# Builder\n- [y] retryBlocked\n", "2: a box is [x] or [ ], not [y]");
+  expect_refusal("# Constraints\n- maxAttempts: 3\n# Builder\n- Max attempts: 3\n",
+                 "4: maxAttempts is said in line 2 already");
+  expect_refusal("# Constraints\n```\n- maxAttempts: 3\n", "2: this block of code isn't closed");
+  expect_refusal("a <!-- b\n# Constraints\n- maxAttempts: 3\n", "1: this comment isn't closed");
+  expect_refusal(std::string(64 * 1024 + 1, ' '),
+                 "0: the file has 65537 bytes; at most 65536 are read");
+  expect_refusal(std::string(1024 * 1024, 'x'), "0: the file has 1048576 bytes");
   EXPECT_EQ(policy(std::string(64 * 1024, ' ')), Policy{});
 }
 
@@ -216,7 +230,7 @@ Policy random_policy() {
   return made;
 }
 
-// A file that says `policy`, with a note to each key.
+// Returns a file that states `policy`, with a note to each key.
 std::string file_of(const Policy& policy) {
   std::string text = "# Heartbeat\n\nProse.\n";
   std::string_view section;
@@ -241,7 +255,7 @@ RC_GTEST_PROP(PolicyFile, WhatIsWrittenComesBack, ()) {
   RC_ASSERT(*parsed == made);
 }
 
-// A policy, or an error that can be shown, of whatever bytes.
+// Any bytes give either a policy or a printable error.
 void expect_harmless(const std::string& bytes) {
   const auto parsed = parse_policy_file(bytes);
   if (parsed) return;

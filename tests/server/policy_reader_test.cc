@@ -1,4 +1,5 @@
-// Reading the policies of repositories: real files, real git, and what is asked again.
+// Tests reading the policies of repositories, with real files and real git, and when they are read
+// again.
 #include "server/board/policy_reader.h"
 
 #include <fcntl.h>
@@ -20,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Now, as far as files are concerned; and so late that nothing is young any more.
+// The time now, and a time at which no file's modification is recent any more.
 std::int64_t now_ns() { return SystemClock().wall_ns(); }
 std::int64_t later_ns() { return now_ns() + 10 * ns_per_s; }
 
@@ -36,14 +37,14 @@ class PolicyReaderTest : public testing::Test {
   }
   fs::path file() { return repository() / policy_file_name; }
 
-  // A null pointer is an error, which `error_` has.
+  // Returns nullptr for an error, and puts its message into `error_`.
   std::shared_ptr<const PolicyReading> read(const fs::path& repository, std::int64_t at_ns) {
     auto reading = reader_.read(repository, "main", at_ns);
     error_ = reading ? "" : reading.error().message;
     return reading ? *reading : nullptr;
   }
 
-  // A bare repository and a clone of it, whose commits are pushed there.
+  // Makes a bare repository and a clone of it; push() pushes the clone's commits there.
   void make_bare() {
     bare_ = directory_.path() / "bare.git";
     clone_ = directory_.path() / "clone";
@@ -98,7 +99,7 @@ TEST_F(PolicyReaderTest, WhatDidNotChangeIsNotReadAgain) {
   const auto first = read(repository(), later_ns());
   for (int time = 0; time < 5; ++time) EXPECT_EQ(read(repository(), later_ns()), first);
   EXPECT_EQ(reader_.reads(), 1U);
-  // Touched, but the same: read, and the caller sees that nothing changed.
+  // Touched with the same content: the file is read, and the caller sees that nothing changed.
   fs::last_write_time(file(), fs::last_write_time(file()) - std::chrono::hours(1));
   EXPECT_EQ(read(repository(), later_ns()), first);
   EXPECT_EQ(reader_.reads(), 2U);
@@ -112,7 +113,7 @@ TEST_F(PolicyReaderTest, AYoungFileIsReadAgain) {
   const auto first = read(repository(), changed_ns);
   EXPECT_EQ(read(repository(), changed_ns + policy_settled_ns - 1), first);
   EXPECT_EQ(reader_.reads(), 2U);
-  // With a clock that was set back, everything is young.
+  // After the clock was set back, every file counts as recent.
   EXPECT_EQ(read(repository(), changed_ns - 3600 * ns_per_s), first);
   EXPECT_EQ(reader_.reads(), 3U);
   EXPECT_EQ(read(repository(), changed_ns + policy_settled_ns), first);
@@ -133,7 +134,7 @@ TEST_F(PolicyReaderTest, AYoungFileThatLooksOldIsReadAgain) {
 }
 
 TEST_F(PolicyReaderTest, NoChangeIsMissedWithinTheGranularityOfTimes) {
-  // Same inode, same size, as fast as it goes: many of these have the time of the one before.
+  // Same inode and size, as fast as possible: many of these writes have the previous one's time.
   write_text(file(), three);
   for (int time = 0; time < 500; ++time) {
     const std::string& text = time % 2 == 0 ? seven : three;
@@ -151,7 +152,7 @@ TEST_F(PolicyReaderTest, AChangeThatHidesItsTimeIsSeen) {
   struct stat status {};
   ASSERT_EQ(::stat(file().c_str(), &status), 0);
   ASSERT_EQ(read(repository(), later_ns())->text, three);
-  // Waits until the kernel's clock for files has moved on.
+  // Waits until the kernel's clock for file times has advanced.
   ASSERT_TRUE(eventually([&] {
     write_text(directory_.path() / "probe", "x");
     struct stat probe {};
@@ -181,7 +182,7 @@ TEST_F(PolicyReaderTest, ErrorsAreNotTakenForNone) {
   EXPECT_NE(error_.find("symbolic link"), std::string::npos) << error_;
 
   fs::remove(file());
-  ASSERT_EQ(::mkfifo(file().c_str(), 0600), 0);  // would wait for a writer
+  ASSERT_EQ(::mkfifo(file().c_str(), 0600), 0);  // opening it could block until there is a writer
   EXPECT_FALSE(read(repository(), later_ns()));
   EXPECT_NE(error_.find("not a regular file"), std::string::npos) << error_;
 
@@ -232,7 +233,7 @@ TEST_F(PolicyReaderTest, OfABareRepositoryTheBranchCounts) {
   EXPECT_EQ(read(bare_, later_ns())->text, three);
   run_git(bare_, {"pack-refs", "--all"});
   EXPECT_EQ(read(bare_, later_ns())->text, three);
-  // The branch is in the packed references alone, before and after.
+  // The branch is only in the packed references, before and after.
   push(policy_file_name, seven);
   run_git(bare_, {"pack-refs", "--all"});
   EXPECT_EQ(read(bare_, later_ns())->text, seven);
@@ -280,7 +281,7 @@ TEST_F(PolicyReaderTest, GitThatFailedIsAskedAgainWhenTheBranchChangesOrAMinuteL
   make_bare();
   push(policy_file_name, three);
   ASSERT_TRUE(read(bare_, later_ns())) << error_;
-  // A commit that isn't there: git fails, and would again.
+  // The commit doesn't exist: git fails, and would fail again.
   const fs::path branch = bare_ / "refs/heads/main";
   const std::string good = content_of(branch);
   write_text(branch, std::string(40, '1') + "\n");

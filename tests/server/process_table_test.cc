@@ -1,4 +1,5 @@
-// Whose processes are found, and that it doesn't need a look at everybody's.
+// Tests which processes are found as descendants of a process. The search reads only those, not
+// every process of the machine.
 #include "server/platform/process_table.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +14,7 @@
 namespace signalbox {
 namespace {
 
-// A shell that leaves a child in a session of its own, which waits for a grandchild.
+// Starts a shell with a child in a session of its own, which waits for a grandchild.
 class ProcessTableTest : public ::testing::Test {
  protected:
   ProcessTableTest() {
@@ -27,9 +28,9 @@ class ProcessTableTest : public ::testing::Test {
     ::waitpid(shell_, nullptr, 0);
   }
 
-  // Once there are `count` of them.
+  // Waits until `root` has `count` descendants, and returns them.
   static std::vector<ProcessIdentity> await_descendants(pid_t root, std::size_t count) {
-    for (int look = 0; look < 1000; ++look) {
+    for (int round = 0; round < 1000; ++round) {
       if (auto found = descendants_of(root); found.size() == count) return found;
       ::usleep(10'000);
     }
@@ -54,7 +55,7 @@ TEST_F(ProcessTableTest, DescendantsAreFoundInAnySession) {
 
 TEST_F(ProcessTableTest, OneThatHasEndedIsNoDescendant) {
   const auto below = await_descendants(shell_, 2);
-  ::kill(shell_, SIGSTOP);  // so that it takes nobody's end: what is killed stays as a zombie
+  ::kill(shell_, SIGSTOP);  // so that it reaps nothing: killed children stay as zombies
   for (const ProcessIdentity& each : below) EXPECT_TRUE(send_signal(each, SIGKILL));
   await_descendants(shell_, 0);
   EXPECT_EQ(descendants_of(::getpid()).size(), 1U);

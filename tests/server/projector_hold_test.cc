@@ -1,5 +1,5 @@
-// A disk that takes no read models ends nothing: the projector holds what it can, then its place,
-// says so, and catches up by itself.
+// Tests the projector with a disk that takes no rows: it holds rows in memory, then holds its
+// place, reports that, and catches up by itself later.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -21,7 +21,7 @@ class ProjectorHold : public ::testing::Test, protected RpcSite {
  protected:
   ~ProjectorHold() override { follower.reset(); }
 
-  // One more event in the log.
+  // Appends one more event to the log.
   void append() {
     const Position tail = log.tail();
     send(R"({"jsonrpc":"2.0","id":1,"method":"run.start","params":{"goal":")" +
@@ -41,7 +41,7 @@ class ProjectorHold : public ::testing::Test, protected RpcSite {
         });
     follower->start();
   }
-  // Whether it was answered, by everything up to `position`.
+  // Returns whether the query was answered with everything up to `position` applied.
   bool query(Position position) {
     std::promise<bool> answered;
     follower->query(
@@ -51,7 +51,8 @@ class ProjectorHold : public ::testing::Test, protected RpcSite {
           answered.set_value(false);
         });
     auto answer = answered.get_future();
-    if (answer.wait_for(patience) != std::future_status::ready) std::abort();  // it would dangle
+    if (answer.wait_for(patience) != std::future_status::ready)
+      std::abort();  // the callbacks would dangle
     return answer.get();
   }
   template <class Condition>
@@ -115,7 +116,7 @@ TEST_F(ProjectorHold, ATableThatComesBackEmptyIsFilledAnew) {
   below.refusal = StoreError::Kind::io;
   append();
   EXPECT_TRUE(query(log.tail()));
-  below.comes_back_with = 0;
+  below.reopened_position = 0;
   below.refusal.reset();
   wait_until([&] { return below.applied() == log.tail() && !follower->held(); });
   EXPECT_TRUE(query(log.tail()));

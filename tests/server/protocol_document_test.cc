@@ -1,5 +1,5 @@
-// PROTOCOL.md against the code: the methods and their params, the errors and their numbers, the
-// limits and their names.
+// Compares PROTOCOL.md with the code: the methods and their params, the errors and their numbers,
+// the limits and their names.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -24,7 +24,7 @@ std::vector<std::string> lines_of(const std::string& path) {
   return lines;
 }
 
-// Each "### method" with the first column of its "| param |" table.
+// Returns each "### method" with the first column of its "| param |" table.
 std::map<std::string, Names> documented_methods() {
   std::map<std::string, Names> methods;
   std::string method;
@@ -68,7 +68,7 @@ TEST(ProtocolDocument, SaysOfEachMethodWhetherItMutates) {
   }
 }
 
-// Under "Who may what" each method stands in the row of the least role that it needs.
+// The table under "Who may what" has each method in the row of the least role that it needs.
 TEST(ProtocolDocument, SaysOfEachMethodWhoMay) {
   RpcSite site;
   std::map<std::string, std::string> documented;
@@ -109,7 +109,7 @@ TEST(ProtocolDocument, HasEveryErrorWithItsNumber) {
 TEST(ProtocolDocument, ServerLimitsTellsEveryLimitThereIs) {
   RpcSite site;
   const auto answer = site.ask("server.limits");
-  const auto& told = answer.at("result").as_object();
+  const auto& reported = answer.at("result").as_object();
   static const std::regex constant(R"(inline constexpr [\w:]+ (\w+) =.*)");
   Names declared;
   for (const char* path : {"domain/limits.h", "server/limits.h", "server/rpc/page_limit.h",
@@ -119,10 +119,10 @@ TEST(ProtocolDocument, ServerLimitsTellsEveryLimitThereIs) {
       if (std::regex_match(line, found, constant)) declared.insert(found[1]);
     }
   }
-  declared.erase("query_weight");  // follows from two others
+  declared.erase("query_weight");  // derived from two others
   EXPECT_GT(declared.size(), 25U);
-  for (const std::string& name : declared) EXPECT_TRUE(told.contains(name)) << name;
-  for (const auto& each : told) {
+  for (const std::string& name : declared) EXPECT_TRUE(reported.contains(name)) << name;
+  for (const auto& each : reported) {
     const std::string name(each.key());
     if (name == "position") continue;
     EXPECT_TRUE(name.ends_with("_max") || name.ends_with("_min") || name.ends_with("_default"))

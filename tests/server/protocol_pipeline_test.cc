@@ -1,4 +1,4 @@
-// A pipeline from TOML and from JSON: the same tables, the same refusals.
+// Tests reading a pipeline from TOML and from JSON: the same tables, the same rejections.
 #include "server/rpc/pipeline_json.h"
 
 #include <gtest/gtest.h>
@@ -83,9 +83,9 @@ TEST(ProtocolPipeline, AMistakeNamesStationAndField) {
     return pipeline.error().message;
   };
   const auto names = [&message](const char* text, const char* station, const char* field) {
-    const std::string said = message(text);
-    EXPECT_NE(said.find(station), std::string::npos) << said;
-    EXPECT_NE(said.find(field), std::string::npos) << said;
+    const std::string rejection = message(text);
+    EXPECT_NE(rejection.find(station), std::string::npos) << rejection;
+    EXPECT_NE(rejection.find(field), std::string::npos) << rejection;
   };
   names("[]", "pipeline", "object");
   names(R"({"name":"p"})", "station", "1 to 32");

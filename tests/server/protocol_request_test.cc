@@ -1,4 +1,4 @@
-// The envelope of a request, and the answers that every method shares.
+// Tests the envelope of a request, and the responses that all methods have in common.
 #include "server/rpc/request.h"
 
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ TEST(ProtocolRequest, ARefusalCarriesTheIdWhereThereIsOne) {
 TEST(ProtocolRequest, ANotificationIsWorkThatIsWaitedForAndNotAnswered) {
   RpcSite site;
   site.send(R"({"jsonrpc":"2.0","method":"run.start","params":{"goal":"quiet"}})");
-  EXPECT_EQ(site.peer->unanswered, 1U);  // so that a flood of them is held back like any other
+  EXPECT_EQ(site.peer->unanswered, 1U);  // so that a flood of them is throttled like any other
   site.commit_all();
   EXPECT_EQ(site.peer->unanswered, 0U);
   EXPECT_TRUE(site.peer->lines.empty());
@@ -60,7 +60,7 @@ TEST(ProtocolRequest, ANotificationIsWorkThatIsWaitedForAndNotAnswered) {
     EXPECT_TRUE(site.peer->lines.empty()) << line;
     EXPECT_EQ(site.peer->unanswered, 0U) << line;
   }
-  // This is no notification, it is no request at all.
+  // This isn't a notification but no valid request at all.
   site.send(R"({"method":"run.list"})");
   EXPECT_TRUE(site.peer->next().at("id").is_null());
 }
@@ -69,7 +69,7 @@ TEST(ProtocolRequest, AQueryWeighsMoreThanACommand) {
   RpcSite site;
   site.send(R"({"jsonrpc":"2.0","id":1,"method":"run.start","params":{"goal":"g"}})");
   EXPECT_EQ(site.peer->unanswered, 1U);
-  // Waits for the start to be durable, which it could tell of.
+  // The response waits until the start is durable, because it could reveal the start.
   site.send(R"({"jsonrpc":"2.0","id":2,"method":"events.read"})");
   EXPECT_EQ(site.peer->unanswered, 1 + query_weight);
   EXPECT_TRUE(site.peer->lines.empty());
@@ -83,7 +83,7 @@ TEST(ProtocolRequest, TheSameCommandIdGivesTheFirstResult) {
   RpcSite site;
   const std::string params = R"({"goal":"g","labels":{"a":"b","c":"d"},"command_id":"c-1"})";
   const auto first = site.ask("run.start", params);
-  // The order of keys is no difference.
+  // The order of keys doesn't matter.
   const auto again =
       site.ask("run.start", R"({"command_id":"c-1","labels":{"c":"d","a":"b"},"goal":"g"})");
   EXPECT_EQ(again.at("result").at("run_id"), first.at("result").at("run_id"));

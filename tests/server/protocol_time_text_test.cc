@@ -1,4 +1,4 @@
-// Times and durations, there and back.
+// Tests formatting and parsing of times and durations.
 #include "server/text/time_text.h"
 
 #include <gtest/gtest.h>

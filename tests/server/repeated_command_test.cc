@@ -1,4 +1,4 @@
-// A command that is asked again gets its first result, and the same files as the first time.
+// Tests that a repeated command gets its first result, and the same files as the first time.
 #include <gtest/gtest.h>
 
 #include "tests/server/rpc_site.h"

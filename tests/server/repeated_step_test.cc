@@ -1,5 +1,5 @@
-// A step that is asked for again, and a run that is resumed again, under the same command id: the
-// first answer, whatever became of them.
+// Tests that a step requested again, and a run resumed again, with the same command id get the
+// first response, whatever happened since.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -21,16 +21,17 @@ class RepeatedStep : public ::testing::Test, protected RpcSite {
                     "deep_work":{"max_retries":1}}]}})");
     take(DispatchStation{*parse_uuid(run), ids.next_span_id()});
     token = engine.world().find_run(*parse_uuid(run))->attempt->token;
-    said("plan.set_exploration", {{"station", "deep"}, {"token", token}, {"files", {"a.cc"}}});
-    said("plan.set", {{"station", "deep"},
-                      {"token", token},
-                      {"steps",
-                       {{{"id", "one"}, {"description", "first"}},
-                        {{"id", "two"}, {"dependencies", {"one"}}}}}});
+    expect_accepted("plan.set_exploration",
+                    {{"station", "deep"}, {"token", token}, {"files", {"a.cc"}}});
+    expect_accepted("plan.set", {{"station", "deep"},
+                                 {"token", token},
+                                 {"steps",
+                                  {{{"id", "one"}, {"description", "first"}},
+                                   {{"id", "two"}, {"dependencies", {"one"}}}}}});
     first = next("first");
     ASSERT_EQ(first.at("step"), "one");
   }
-  void said(const std::string& method, json::object params) {
+  void expect_accepted(const std::string& method, json::object params) {
     params["run_id"] = run;
     ASSERT_EQ(code_of(ask(method, json::serialize(params))), "") << method;
   }
@@ -39,10 +40,10 @@ class RepeatedStep : public ::testing::Test, protected RpcSite {
     return answer.at("result").at("step");
   }
   void fail(const json::value& held) {
-    said("step.fail", {{"step", held.at("step")},
-                       {"token", held.at("token")},
-                       {"error_class", "transient"},
-                       {"error_code", "FELL"}});
+    expect_accepted("step.fail", {{"step", held.at("step")},
+                                  {"token", held.at("token")},
+                                  {"error_class", "transient"},
+                                  {"error_code", "FELL"}});
   }
 
   std::string run;
@@ -64,18 +65,18 @@ TEST_F(RepeatedStep, DoesntTellHowItsOwnAttemptEnded) {  // P3
   EXPECT_EQ(second.at("attempt"), 2);
   EXPECT_EQ(second.at("previous_error"), "FELL");
   EXPECT_EQ(next("first"), first);
-  said("step.complete", {{"step", "one"}, {"token", second.at("token")}});
+  expect_accepted("step.complete", {{"step", "one"}, {"token", second.at("token")}});
   EXPECT_EQ(next("first"), first);
   EXPECT_EQ(next("second"), second);
 }
 
 TEST_F(RepeatedStep, IsWholeAfterItsPlanWasDropped) {
-  said("plan.reset", {});
+  expect_accepted("plan.reset", {});
   EXPECT_EQ(next("first"), first);
 }
 
 TEST_F(RepeatedStep, IsWholeAfterTheRunHasEnded) {
-  said("run.cancel", {});
+  expect_accepted("run.cancel", {});
   take(ConfirmCancel{*parse_uuid(run), token});
   ASSERT_TRUE(engine.world().runs.empty());
   ASSERT_LT(projector.applied(), log.tail()) << "the read models are behind";

@@ -1,4 +1,4 @@
-// Wherever a walk through the log comes from, the state is the one that the log gives there.
+// Tests that a walk through the log has the log's state at each position, wherever it came from.
 #include "server/replay/replay_walk.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,8 @@
 namespace signalbox {
 namespace {
 
-// Two locks in turn, so that each event changes the state: enough for several kept states.
+// The log alternates two locks, so that each event changes the state, and is long enough for
+// several kept states.
 constexpr Position length = 90'000;
 
 class ReplayWalkTest : public testing::Test {
@@ -44,7 +45,7 @@ class ReplayWalkTest : public testing::Test {
     EXPECT_EQ(log->append(0, commits).status, AppendStatus::ok);
     return log;
   }
-  // What one fold of the log gives at each of these.
+  // The states at these positions from one fold of the log.
   static std::map<Position, Digest> digests_at(const std::vector<Position>& positions) {
     const std::set<Position> wanted(positions.begin(), positions.end());
     World world;

@@ -1,4 +1,5 @@
-// No space left: what waited for events that will never be is answered, and reads go on.
+// Tests a full disk: callers that wait for events that are rolled back get an answer, and queries
+// still work.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -11,7 +12,7 @@ namespace {
 
 class RollBack : public ::testing::Test, protected RpcSite {
  protected:
-  // A run whose commit is under way.
+  // Starts a run whose commit is under way.
   void start_run() {
     send(R"({"jsonrpc":"2.0","id":1,"method":"run.start","params":{"goal":"g"}})");
     engine.flush();

@@ -1,5 +1,5 @@
-// Who may do what, over the dispatcher: roles, tokens from issue to revocation, and what of them
-// is told, kept and logged.
+// Tests access over the dispatcher: roles, tokens from issue to revocation, and what of a token is
+// returned, stored and logged.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -28,14 +28,14 @@ class TokenPeer final : public ListeningPeer {
 
 class RpcAccess : public ::testing::Test, protected RpcSite {
  protected:
-  // As somebody who is known.
+  // Sends a request as an authenticated principal.
   json::object ask_as(const Principal& principal, const std::string& method,
                       const std::string& params = "{}") {
     dispatcher.handle(request(method, params), principal, peer);
     commit_all();
     return peer->next();
   }
-  // From the other end of a TCP connection, as the server does it with each line.
+  // Sends a request from a TCP peer, authenticated for each line as the server does.
   json::object ask_tcp(const std::string& method, const std::string& params = "{}") {
     caller.token_id = remote->token_id;
     const auto principal = authentication.of(caller);
@@ -56,7 +56,7 @@ class RpcAccess : public ::testing::Test, protected RpcSite {
   static std::string text(const json::object& object, const char* key) {
     return std::string(object.at(key).as_string());
   }
-  // The whole log, as clients read it.
+  // Returns the whole log as clients read it.
   std::string log_text() {
     std::string all;
     EXPECT_TRUE(log.scan(1, log.tail(), [&all](Record&& record) {
@@ -86,7 +86,7 @@ TEST_F(RpcAccess, EachMethodIsRefusedToTheRoleBelowAndGivenToItsOwn) {
     }
     const std::string name(method.name);
     for (const Role role : {Role::viewer, Role::worker, Role::operator_, Role::admin}) {
-      // Params that no method takes: whoever gets past the role meets its params, or an answer.
+      // No method has this param: a role that suffices gets an error about it, or a result.
       const auto answer = ask_as({"token:x", role}, name, R"({"no such param":1})");
       EXPECT_EQ(code_of(answer) == "FORBIDDEN", role < *method.needs)
           << name << " as " << name_of(role) << ": " << json::serialize(answer);
@@ -116,7 +116,7 @@ TEST_F(RpcAccess, ARefusalTellsWhatIsNeededAndIsInTheLog) {
   EXPECT_EQ(events_of("RunStarted"), 0U);
 }
 
-// A refusal is told only when the log has it.
+// A refusal is sent only once the log has it.
 TEST_F(RpcAccess, ARefusalWaitsForItsEvent) {
   dispatcher.handle(request("run.start", "{}"), {"token:ci", Role::viewer}, peer);
   engine.flush();
@@ -165,7 +165,7 @@ TEST_F(RpcAccess, AnExpiredTokenEndsAtItsNextRequest) {
   EXPECT_EQ(refused.at("error").at("data").at("details").at("reason").as_string(), "expired");
 }
 
-// Whose digest begins or ends as that of a token isn't the one who has its secret.
+// A secret whose digest begins or ends like a token's is still rejected.
 TEST_F(RpcAccess, APartOfTheDigestIsNotEnough) {
   const Digest whole = digest_of_secret(text(issue(R"({"name":"ci","role":"viewer"})"), "secret"));
   bool begins = false;
@@ -194,7 +194,8 @@ TEST_F(RpcAccess, TheSecretIsNowhereButInTheFirstAnswer) {
   EXPECT_EQ(json::serialize(listed).find("sha256"), std::string::npos);
   EXPECT_EQ(text(listed.at("result").at("tokens").at(0).as_object(), "status"), "usable");
   const auto wrong =
-      ask_tcp("server.authenticate", R"({"secrets":")" + secret + R"("})");  // a slip
+      ask_tcp("server.authenticate",
+              R"({"secrets":")" + secret + R"("})");  // a typing error in the param's name
   EXPECT_EQ(code_of(wrong), "INVALID_PARAMS");
   EXPECT_EQ(json::serialize(wrong).find(secret), std::string::npos);
 }
@@ -219,7 +220,8 @@ TEST_F(RpcAccess, AGuessedSecretIsRefusedAndLogged) {
   EXPECT_EQ(log_text().find("guess"), std::string::npos);
 }
 
-// Loopback without a secret: operator at first, nobody once there is a token, ever.
+// Without a secret, a loopback peer is an operator until the first token is issued, and nothing
+// from then on.
 TEST_F(RpcAccess, LoopbackEndsWithTheFirstToken) {
   EXPECT_EQ(code_of(ask_tcp("run.start", R"({"goal":"g"})")), "");
   EXPECT_EQ(code_of(ask_tcp("access.issue", R"({"name":"x","role":"admin"})")), "FORBIDDEN");
@@ -243,7 +245,7 @@ TEST_F(RpcAccess, WhoIsWho) {
   const Principal ci{"token:ci", Role::viewer};
   EXPECT_EQ(who.tcp_peer("192.0.2.7", false, secret), ci);
   EXPECT_EQ(who.tcp_peer("127.0.0.1", true, secret), ci);
-  // A token says who one is: the owner of the server with a viewer's token is a viewer.
+  // A token determines the principal: the server's own user with a viewer's token is a viewer.
   EXPECT_EQ(who.unix_peer(1000, secret), ci);
   EXPECT_EQ(who.unix_peer(1000, secret + "x").error().code, ErrorCode::UNAUTHENTICATED);
   EXPECT_FALSE(who.unix_peer(1000, "").has_value());
@@ -267,7 +269,7 @@ TEST_F(RpcAccess, WhereEachRequestBringsItsTokenThereIsNothingToAuthenticate) {
             "NOT_ALLOWED");
 }
 
-// What a stranger asks for that isn't there tells nothing of what is.
+// An unauthenticated caller can't learn which methods exist.
 TEST_F(RpcAccess, AStrangerLearnsNoMethods) {
   issue(R"({"name":"ci","role":"viewer"})");
   EXPECT_EQ(code_of(ask_tcp("no.such_method")), "UNAUTHENTICATED");

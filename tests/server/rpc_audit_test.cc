@@ -1,4 +1,4 @@
-// `audit.adopt_key` over the dispatcher: which keys are taken, and what the log says of them.
+// Tests `audit.adopt_key` over the dispatcher: which keys are accepted, and what the log records.
 #include <gtest/gtest.h>
 
 #include <boost/json/serialize.hpp>

@@ -1,4 +1,4 @@
-// `board.get`: columns, their order, and who has the places.
+// Tests `board.get`: columns, their order, and which cards hold the slots for agents.
 #include "tests/server/board_site.h"
 
 namespace signalbox {
@@ -36,7 +36,7 @@ class RpcBoardGet : public BoardSite {
         "card.submit", R"({"project":")" + project + R"(","title":")" + title + "\"" + more + "}");
     EXPECT_EQ(code_of(answer), "") << json::serialize(answer);
   }
-  // All of the backlog, as the heartbeat would take it if each card ended at once.
+  // Returns the backlog's titles in the order in which the heartbeat would start the cards.
   Titles taken() {
     Titles titles;
     while (const Card* card = next_to_start(engine.world())) {

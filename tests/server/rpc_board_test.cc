@@ -1,4 +1,4 @@
-// `project.*` and `card.*` over the dispatcher.
+// Tests `project.*` and `card.*` over the dispatcher.
 #include "server/scheduler/crash_verdicts.h"
 #include "tests/server/board_site.h"
 
@@ -54,7 +54,7 @@ TEST_F(RpcBoard, AProjectsRepositoryIsLookedAt) {
   const auto plain = put_at(here + "/plain");
   EXPECT_EQ(details_of(plain).at("field"), "repository");
   EXPECT_EQ(next_of(plain).rfind("git init ", 0), 0U) << next_of(plain);
-  // What it says works: now the branch has no commit.
+  // After following its advice, the error is that the branch has no commit.
   EXPECT_TRUE(git(root.path(), {"init", "--initial-branch", "main", here + "/plain"}).ok);
   EXPECT_EQ(details_of(put_at(here + "/plain")).at("field"), "base");
 
@@ -195,7 +195,7 @@ TEST_F(RpcBoard, ABlockedCardSaysWhyAndGoesOn) {  // H5
   EXPECT_FALSE(why(id).at("reasons").at(0).as_object().contains("until"));
 }
 
-// Its run is what goes on: the card itself says no more than that.
+// Only its run continues, so the card's verdict refers to that.
 TEST_F(RpcBoard, ACardInWorkHasOneVerdictAfterACrash) {  // H9
   put("web");
   submit("Waits");
@@ -279,7 +279,7 @@ TEST_F(RpcBoard, ListsCardsWithWhatTheyWaitFor) {
   EXPECT_EQ(code_of(ask("card.list", R"({"status":"done"})")), "INVALID_PARAMS");
 }
 
-// Its worktree is gone, and beside the card's own next run it would be a second agent.
+// Such a run has no worktree any more, and would be a second agent beside the card's next run.
 TEST_F(RpcBoard, NoRunOfACardIsRetriedOnItsOwn) {
   put("web");
   const std::string id = submit("First");
@@ -313,8 +313,8 @@ TEST_F(RpcBoard, NoRunOfACardIsRetriedOnItsOwn) {
   EXPECT_EQ(engine.world().runs.size(), 0U);
 }
 
-// It goes on by itself when the limit is over, and then there would be one agent too many; who
-// took its place would meet the same limit.
+// The card continues by itself when the limit ends; if another had its slot, there would be one
+// agent too many. That other card would run into the same limit, too.
 TEST_F(RpcBoard, ACardThatWaitsForAUsageLimitKeepsItsPlace) {  // H4
   put("web");
   const std::string first = submit("First");

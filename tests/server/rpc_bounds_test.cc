@@ -1,5 +1,5 @@
-// Numbers of a query or a wait that lie outside of their bounds (P7): refused with the bounds,
-// never cut to fit.
+// Tests numbers of a query or a wait outside their bounds (P7): they are rejected with the bounds,
+// never clamped.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -17,7 +17,7 @@ namespace json = boost::json;
 struct Bound {
   const char* method;
   const char* field;
-  std::string others;  // of the params
+  std::string others;  // the other params
   std::int64_t min;
   std::int64_t max;
 };
@@ -45,7 +45,7 @@ TEST_F(RpcBounds, WhatLiesOutsideIsRefusedWithTheBounds) {  // P7
       const auto answer = ask_with(bound, value);
       const std::string about = std::string(bound.method) + " " + json::serialize(answer);
       ASSERT_EQ(code_of(answer), "INVALID_PARAMS") << about;
-      if (value < 0) continue;  // not even a count
+      if (value < 0) continue;  // a count can't be negative
       const json::object& data = answer.at("error").at("data").as_object();
       const json::object meant{
           {"field", bound.field}, {"value", value}, {"min", bound.min}, {"max", bound.max}};

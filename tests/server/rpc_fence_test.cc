@@ -1,4 +1,4 @@
-// `run.fence` over the dispatcher: who may go on, and what the others are told.
+// Tests `run.fence` over the dispatcher: which attempt may continue, and the errors for the others.
 #include <gtest/gtest.h>
 
 #include <boost/json/serialize.hpp>

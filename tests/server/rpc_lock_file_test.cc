@@ -1,4 +1,4 @@
-// `lock.acquire` with a run root: what the `.lock` that lies there already counts for.
+// Tests `lock.acquire` with a run root that already has a `.lock` file.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -31,7 +31,7 @@ class RpcLockFile : public RpcLock {
            format_time(clock.wall_ns() + expires_in_ms * 1'000'000) + R"(","reason":"nightly"})" +
            "\n";
   }
-  // What the log says of the file that made way.
+  // Returns the reason in the log for replacing the file, or "nothing".
   std::string replaced() const {
     std::string reason = "nothing";
     EXPECT_TRUE(log.scan(1, log.tail(), [&](Record&& record) {
@@ -61,7 +61,7 @@ TEST_F(RpcLockFile, WhatCantBeReadAsALockMakesWay) {  // L4
     const auto taken = acquire("ann", with_root());
     EXPECT_EQ(code_of(taken), "") << reason;
     EXPECT_TRUE(replaced().starts_with(reason)) << replaced() << " for " << reason;
-    word("lock.release", token_of(taken));
+    call_lock("lock.release", token_of(taken));
   }
 }
 
@@ -70,7 +70,7 @@ TEST_F(RpcLockFile, WhatIsNoFileMakesWayToo) {  // L4
     const auto taken = acquire("ann", with_root());
     EXPECT_EQ(code_of(taken), "");
     EXPECT_EQ(replaced(), reason);
-    word("lock.release", token_of(taken));
+    call_lock("lock.release", token_of(taken));
     std::filesystem::remove_all(file());
   };
   std::filesystem::create_directories(file() / "inside");
@@ -88,8 +88,8 @@ TEST_F(RpcLockFile, NothingThereIsNothingReplaced) {
   EXPECT_EQ(commits(), (std::vector<std::string>{"LockAcquired", "LockAcquired"}));
 }
 
-// The lease of who held it is over, and a stranger's file is in the way: what ends is recorded, and
-// the command that was refused has no result that could be told again.
+// The holder's lease is over, and another program's file is in the way. The end of the lease is
+// recorded, but the refused command has no result to repeat.
 TEST_F(RpcLockFile, WhatEndsWithARefusalIsNotItsResult) {  // L3, L4
   acquire("bob");
   clock.advance_ms(1500);
@@ -144,7 +144,8 @@ TEST_F(RpcLockFile, AStrangersFileIsWaitedForToo) {  // L4
   EXPECT_EQ(outcome(*bob), "waits");
 }
 
-// Somebody took the key without looking at the file, for less than the pause between two looks.
+// Somebody acquires the key without a run root, for less than the pause between two reads of the
+// file.
 TEST_F(RpcLockFile, ALeaseThatIsOverBeforeTheNextLookKeepsNobodyBusy) {  // L3, L4
   write(foreign("cron", 60'000));
   const auto ann = waiter("ann", with_root());
@@ -168,8 +169,8 @@ TEST_F(RpcLockFile, WhatThisLogGrantedCountsForNothing) {  // L4
   json::object mirror = granted;
   mirror["schema_version"] = "lock.v1";
   write(json::serialize(mirror) + "\n");
-  word("lock.release", 1);
-  // As after a crash between the release and the removal of the file.
+  call_lock("lock.release", 1);
+  // The file is still there, as after a crash between the release and its removal.
   EXPECT_EQ(code_of(acquire("bob", with_root())), "");
   EXPECT_EQ(replaced(), "nothing");
 }
@@ -182,13 +183,13 @@ TEST_F(RpcLockFile, AnotherKeysHolderHasTheRunRoot) {  // L4
   const auto refused = ask("lock.acquire", other);
   EXPECT_EQ(code_of(refused), "LOCK_HELD");
   EXPECT_EQ(details_of(refused).at("owner"), "ann");
-  word("lock.release", 1);
+  call_lock("lock.release", 1);
   EXPECT_EQ(code_of(ask("lock.acquire", other)), "");
 }
 
 TEST_F(RpcLockFile, AFileThatOnlyClaimsToBeOfThisLogIsAStrangers) {  // L4
   json::object mirror = acquire("ann", with_root()).at("result").as_object();
-  word("lock.release", 1);
+  call_lock("lock.release", 1);
   mirror["acquired_at"] = format_time(clock.wall_ns() + 1);
   mirror["expires_at"] = format_time(clock.wall_ns() + 60'000'000'000);
   write(json::serialize(mirror));

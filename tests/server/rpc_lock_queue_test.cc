@@ -1,4 +1,4 @@
-// Who waits for a lock: in which order it is given, and what ends a wait.
+// Tests waiting for a lock: the order of grants, and what ends a wait.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ TEST_F(RpcLock, WhoWaitsGetsItInTheOrderOfArrival) {
   serve();
   EXPECT_EQ(outcome(*bob), "waits");
   EXPECT_EQ(locks.size(), 2U);
-  // Whoever asks between the release and the next turn doesn't pass by.
+  // A request between the release and the next turn doesn't overtake those that wait.
   send(R"({"jsonrpc":"2.0","id":1,"method":"lock.release","params":{"key":"deploy","token":1}})");
   const auto pushing = send_from("lock.acquire", R"({"key":"deploy","owner":"max"})");
   serve();
@@ -28,7 +28,7 @@ TEST_F(RpcLock, WhoWaitsGetsItInTheOrderOfArrival) {
   const auto granted = bob->next();
   EXPECT_EQ(granted.at("result").at("owner"), "bob");
   EXPECT_EQ(outcome(*eve), "waits");
-  word("lock.release", token_of(granted));
+  call_lock("lock.release", token_of(granted));
   serve();
   EXPECT_EQ(outcome(*eve), "eve");
   EXPECT_EQ(locks.size(), 0U);
@@ -53,7 +53,7 @@ TEST_F(RpcLock, WhoMayNotExtendItsOwnNamesHoldWaitsForIt) {  // L2
   const auto other = waiter("ann", R"(,"extend":false)");
   serve();
   EXPECT_EQ(outcome(*other), "waits");
-  word("lock.release", token_of(held));
+  call_lock("lock.release", token_of(held));
   serve();
   const auto granted = other->next();
   EXPECT_EQ(granted.at("result").at("extended"), false);
@@ -64,11 +64,11 @@ TEST_F(RpcLock, TheLeaseThatIsWaitedForMayBecomeLongerOrShorter) {
   acquire("ann");
   const auto bob = waiter("bob");
   clock.advance_ms(500);
-  word("lock.refresh", 1, R"(,"lease_ms":3000)");
+  call_lock("lock.refresh", 1, R"(,"lease_ms":3000)");
   clock.advance_ms(600);
   serve();
   EXPECT_EQ(outcome(*bob), "waits");
-  word("lock.refresh", 1, R"(,"lease_ms":100)");
+  call_lock("lock.refresh", 1, R"(,"lease_ms":100)");
   EXPECT_EQ(locks.next_due_ns(), clock.monotonic_ns() + 100'000'000);
   clock.advance_ms(100);
   serve();
@@ -102,12 +102,12 @@ TEST_F(RpcLock, WhoseTimeIsOverIsToldTheHolder) {  // L2
 
 TEST_F(RpcLock, WhoIsGoneIsGivenNothing) {
   acquire("ann");
-  const auto gone = waiter("bob");
+  const auto disconnected = waiter("bob");
   const auto eve = waiter("eve");
-  gone->is_closed = true;
-  word("lock.release", 1);
+  disconnected->is_closed = true;
+  call_lock("lock.release", 1);
   serve();
-  EXPECT_EQ(outcome(*gone), "waits");
+  EXPECT_EQ(outcome(*disconnected), "waits");
   EXPECT_EQ(outcome(*eve), "eve");
 }
 
@@ -115,7 +115,7 @@ TEST_F(RpcLock, TwoWaitsUnderOneCommandIdAreOneGrant) {
   acquire("ann");
   const auto first = waiter("bob", R"(,"command_id":"c")");
   const auto again = waiter("bob", R"(,"command_id":"c")");
-  word("lock.release", 1);
+  call_lock("lock.release", 1);
   serve();
   EXPECT_EQ(outcome(*first), "bob");
   EXPECT_EQ(again->next().at("result").at("replayed"), true);
@@ -129,7 +129,7 @@ TEST_F(RpcLock, WaitsAreBoundedAndRefusedAtTheEnd) {
   EXPECT_EQ(outcome(*waiter("eve")), "OVERLOADED");
   EXPECT_EQ(outcome(*send_from("lock.acquire", R"({"key":"deploy","owner":"eve"})")), "LOCK_HELD")
       << "who doesn't wait needs no place";
-  waiting.front()->is_closed = true;  // a place that nobody needs
+  waiting.front()->is_closed = true;  // its slot becomes free
   const auto last = waiter("eve");
   EXPECT_EQ(outcome(*last), "waits");
   locks.refuse_all({ErrorCode::SHUTTING_DOWN, "the end", {}, {}});

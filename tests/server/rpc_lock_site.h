@@ -1,4 +1,5 @@
-// A site of the socket interface for the tests of locks: who asks, who waits, and what is told.
+// Fixture for tests of `lock.*`: the in-memory service with calls for acquiring, waiting for and
+// using the lock "deploy".
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,14 +22,14 @@ class RpcLock : public ::testing::Test, protected RpcSite {
     return ask("lock.acquire",
                R"({"key":"deploy","lease_ms":1000,"owner":")" + owner + "\"" + more + "}");
   }
-  boost::json::object word(const std::string& method, std::uint64_t token,
-                           const std::string& more = {}) {
+  boost::json::object call_lock(const std::string& method, std::uint64_t token,
+                                const std::string& more = {}) {
     return ask(method, R"({"key":"deploy","token":)" + std::to_string(token) + more + "}");
   }
   static std::uint64_t token_of(const boost::json::object& answer) {
     return answer.at("result").at("token").to_number<std::uint64_t>();
   }
-  // Turns and timers as the server has them.
+  // Runs the lock queue and due timers as a turn of the server does, and commits.
   void serve() {
     locks.serve(clock.monotonic_ns());
     for (const Command& command : timers.take_due(engine.world(), clock.monotonic_ns())) {
@@ -37,14 +38,14 @@ class RpcLock : public ::testing::Test, protected RpcSite {
     locks.serve(clock.monotonic_ns());
     commit_all();
   }
-  // "ann" who got it, an error's code, or "waits".
+  // Returns the owner who got the lock, an error's code, or "waits".
   static std::string outcome(ListeningPeer& client) {
     if (client.lines.empty()) return "waits";
     const auto answer = client.next();
     if (answer.contains("error")) return code_of(answer);
     return std::string(answer.at("result").at("owner").as_string());
   }
-  // Names of the events, commit by commit.
+  // Returns the names of the events, one string per commit.
   std::vector<std::string> commits() const {
     std::vector<std::string> names;
     for (Position at = 1; at <= log.tail();) {

@@ -1,4 +1,4 @@
-// `lock.*`, method by method: who gets a lock, and what everybody else is told.
+// Tests `lock.*`, method by method: who gets a lock, and the errors for all others.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -58,7 +58,7 @@ TEST_F(RpcLock, IsTakenOverInOneCommitWhenItsLeaseIsOver) {  // L3
   EXPECT_EQ(token_of(taken), 3U);
   EXPECT_EQ(commits(), (std::vector<std::string>{"LockAcquired", "LockExpired LockAcquired"}));
   for (const char* method : {"lock.refresh", "lock.release"}) {
-    const auto refused = word(method, 1);
+    const auto refused = call_lock(method, 1);
     EXPECT_EQ(code_of(refused), "LOCK_NOT_OWNED") << method;
     EXPECT_EQ(details_of(refused), (json::object{{"key", "deploy"},
                                                  {"owner", "ann"},
@@ -71,18 +71,18 @@ TEST_F(RpcLock, IsTakenOverInOneCommitWhenItsLeaseIsOver) {  // L3
 TEST_F(RpcLock, AHolderWhoComesTooLateIsRefusedBeforeAnybodyTookItOver) {  // L9
   acquire("ann");
   clock.advance_ms(1000);
-  const auto late = word("lock.refresh", 1);
+  const auto late = call_lock("lock.refresh", 1);
   EXPECT_EQ(code_of(late), "LOCK_NOT_OWNED");
   EXPECT_EQ(details_of(late).at("owner"), "ann");
   EXPECT_EQ(details_of(late).at("current_owner"), "");
   EXPECT_EQ(commits(), (std::vector<std::string>{"LockAcquired", "LockExpired LockRefreshFailed"}));
-  EXPECT_EQ(code_of(word("lock.release", 1)), "LOCK_NOT_OWNED");
+  EXPECT_EQ(code_of(call_lock("lock.release", 1)), "LOCK_NOT_OWNED");
 }
 
 TEST_F(RpcLock, ARefreshCountsFromNow) {  // L5
   acquire("ann");
   clock.advance_ms(900);
-  const auto refreshed = word("lock.refresh", 1, R"(,"lease_ms":5000)");
+  const auto refreshed = call_lock("lock.refresh", 1, R"(,"lease_ms":5000)");
   EXPECT_EQ(refreshed.at("result").at("expires_at"),
             json::value(format_time(clock.wall_ns() + 5'000'000'000)));
   clock.advance_ms(4999);
@@ -94,9 +94,9 @@ TEST_F(RpcLock, ARefreshCountsFromNow) {  // L5
 TEST_F(RpcLock, AFailingStreakIsOneEvent) {  // L5
   acquire("ann");
   for (int count = 0; count < 20; ++count) {
-    EXPECT_EQ(
-        code_of(word("lock.refresh", 4711, R"(,"command_id":"c-)" + std::to_string(count) + "\"")),
-        "LOCK_NOT_OWNED");
+    EXPECT_EQ(code_of(call_lock("lock.refresh", 4711,
+                                R"(,"command_id":"c-)" + std::to_string(count) + "\"")),
+              "LOCK_NOT_OWNED");
   }
   EXPECT_EQ(commits(), (std::vector<std::string>{"LockAcquired", "LockRefreshFailed"}));
 }
@@ -110,28 +110,28 @@ TEST_F(RpcLock, ARefusalIsNotTheResultOfItsCommandId) {  // L5
 
 TEST_F(RpcLock, TheLogTellsWhoseAnOldTokenWas) {  // L3
   acquire("ann");
-  word("lock.release", 1);
+  call_lock("lock.release", 1);
   acquire("bob");
-  word("lock.release", 3);
+  call_lock("lock.release", 3);
   acquire("eve");
-  const auto refused = word("lock.refresh", 1);
+  const auto refused = call_lock("lock.refresh", 1);
   EXPECT_EQ(details_of(refused).at("owner"), "ann");
   EXPECT_EQ(details_of(refused).at("current_owner"), "eve");
-  EXPECT_EQ(details_of(word("lock.refresh", 2)).at("owner"), "") << "no grant";
-  EXPECT_EQ(details_of(word("lock.refresh", 4711)).at("owner"), "") << "beyond the log";
+  EXPECT_EQ(details_of(call_lock("lock.refresh", 2)).at("owner"), "") << "no grant";
+  EXPECT_EQ(details_of(call_lock("lock.refresh", 4711)).at("owner"), "") << "beyond the log";
 }
 
 TEST_F(RpcLock, IsReleasedOnce) {  // L6
   acquire("ann");
-  EXPECT_EQ(word("lock.release", 1).at("result").at("released"), true);
-  EXPECT_EQ(word("lock.release", 1).at("result").at("released"), false);
+  EXPECT_EQ(call_lock("lock.release", 1).at("result").at("released"), true);
+  EXPECT_EQ(call_lock("lock.release", 1).at("result").at("released"), false);
   EXPECT_EQ(commits(), (std::vector<std::string>{"LockAcquired", "LockReleased"}));
 }
 
 TEST_F(RpcLock, ARepeatedCommandGetsTheFirstResult) {
   const std::string more = R"(,"reason":"r","command_id":"c-1")";
   auto first = acquire("ann", more);
-  word("lock.release", 1, R"(,"command_id":"c-2")");
+  call_lock("lock.release", 1, R"(,"command_id":"c-2")");
   acquire("bob");
   auto again = acquire("ann", more);
   EXPECT_EQ(again.at("result").at("replayed"), true);
@@ -140,7 +140,7 @@ TEST_F(RpcLock, ARepeatedCommandGetsTheFirstResult) {
     (*each)["result"].as_object().erase("position");
   }
   EXPECT_EQ(again, first);
-  const auto released = word("lock.release", 1, R"(,"command_id":"c-2")");
+  const auto released = call_lock("lock.release", 1, R"(,"command_id":"c-2")");
   EXPECT_EQ(released.at("result").at("released"), true);
   EXPECT_EQ(released.at("result").at("replayed"), true);
 }

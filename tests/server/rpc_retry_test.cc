@@ -1,4 +1,4 @@
-// `run.retry` and `run.why` over the dispatcher, where every commit comes when the test says so.
+// Tests `run.retry` and `run.why` over the dispatcher; commits finish when the test says so.
 #include <gtest/gtest.h>
 
 #include <boost/json/serialize.hpp>
@@ -27,7 +27,7 @@ class RpcRetryTest : public testing::Test {
   static std::string text(const json::object& object, const char* key) {
     return std::string(object.at(key).as_string());
   }
-  // A run of one worker station, with another name for each pipeline.
+  // Starts a run with one worker station; `pipeline` is the pipeline's name.
   std::string start(const std::string& pipeline = "one", const std::string& more = "") {
     return text(
         result(
@@ -145,7 +145,7 @@ TEST_F(RpcRetryTest, BeforeItsCommitIsDurableNothingIsTold) {  // P1
   EXPECT_TRUE(site.peer->next().contains("result"));
 }
 
-// A restart that found the event, or didn't: the fold of the log is all there is.
+// After a restart the state is the fold of the log, with or without the event.
 TEST_F(RpcRetryTest, ACrashBeforeOrAfterTheEventLeavesOneOrTheOther) {
   const std::string run = failed_run();
   const Position before = site.log.tail();

@@ -1,5 +1,5 @@
-// The service without sockets, threads and disk: an engine on a log in memory whose commits finish
-// when the test says so, and a dispatcher whose answers land in a list.
+// Fixture: the service without sockets, threads or disk. Its engine has a log in memory whose
+// commits finish when the test says so; its dispatcher's responses are collected in a list.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ class TestClock final : public Clock {
   void advance_ms(std::int64_t ms) { now_ns += ms * 1'000'000; }
 
   std::int64_t now_ns = 0;
-  std::int64_t set_by_ns = 0;  // the wall clock
+  std::int64_t set_by_ns = 0;  // offset of the wall clock, as if somebody set it
 };
 
 class CountedIds final : public IdSource {
@@ -59,7 +59,7 @@ class CountedIds final : public IdSource {
   int count_ = 0;
 };
 
-// Keeps the batch until the test finishes it.
+// A committer that keeps the batch until the test finishes it.
 class HeldCommitter final : public Committer {
  public:
   void start(Position expected_tail, std::vector<Commit> batch) override {
@@ -88,7 +88,7 @@ class ListeningPeer : public Peer {
   void close_after_flush() override { is_closed = true; }
   [[nodiscard]] bool closed() const override { return is_closed; }
 
-  // The oldest answer that wasn't looked at.
+  // Removes the oldest response and returns it.
   boost::json::object next() {
     if (lines.empty()) {
       ADD_FAILURE() << "no answer";
@@ -113,7 +113,7 @@ class RpcSite {
  public:
   RpcSite() { engine.set_committer(committer); }
 
-  // Finishes the batch under way, as the commit thread would.
+  // Finishes the batch under way with `status`, as the commit thread would.
   void finish(AppendStatus status = AppendStatus::ok) {
     ASSERT_TRUE(committer.held.has_value());
     auto [tail, batch] = *std::exchange(committer.held, std::nullopt);
@@ -127,13 +127,13 @@ class RpcSite {
     outcome.batch = std::move(batch);
     engine.on_committed(std::move(outcome));
   }
-  // Everything gathered becomes durable.
+  // Makes all decided events durable.
   void commit_all() {
     engine.flush();
     while (committer.held) finish();
   }
-  // Queries are answered when the read models are up with the log; what follows from one is
-  // committed then.
+  // Commits, lets the read models catch up, which answers waiting queries, and commits what follows
+  // from them.
   void settle() {
     commit_all();
     EXPECT_TRUE(projector.catch_up().has_value());
@@ -143,30 +143,31 @@ class RpcSite {
     return R"({"jsonrpc":"2.0","id":1,"method":")" + method + R"(","params":)" + params + "}";
   }
   void send(const std::string& line) { dispatcher.handle(line, {"uid:1", Role::admin}, peer); }
-  // One request, settled, and its answer.
+  // Sends a request, settles, and returns the response.
   boost::json::object ask(const std::string& method, const std::string& params = "{}") {
     send(request(method, params));
     settle();
     return peer->next();
   }
-  // A request over a connection of its own, for one who may have to wait for the answer.
+  // Sends a request over a new connection and returns that, for calls whose response may come
+  // later.
   std::shared_ptr<ListeningPeer> send_from(const std::string& method, const std::string& params) {
     auto client = std::make_shared<ListeningPeer>();
     dispatcher.handle(request(method, params), {"uid:1", Role::admin}, client);
     return client;
   }
-  // Starts a run with these params. Returns its id.
+  // Starts a run with these params and returns its id.
   std::string start_run(const std::string& params) {
     return std::string(ask("run.start", params).at("result").at("run_id").as_string());
   }
-  // A command of the service's own, committed. Returns how many events came of it.
+  // Applies a command as the service itself and commits it; returns the number of its events.
   std::size_t take(const Command& command) {
     const auto applied = engine.begin({"signalbox", {}, {}}).apply(command);
     commit_all();
     EXPECT_TRUE(applied) << (applied ? "" : applied.error().message);
     return applied.value_or(0);
   }
-  // The types of all events from `from` on.
+  // Returns the types of all events from position `from` on.
   [[nodiscard]] std::vector<std::string> event_types(Position from = 1) const {
     std::vector<std::string> types;
     EXPECT_TRUE(log.scan(from, log.tail(), [&types](Record&& record) {
@@ -181,7 +182,7 @@ class RpcSite {
   MemoryEventLog log;
   std::vector<std::string> fatal;
   std::vector<Position> durable;  // the tail after each batch
-  int claims_begun = 0;           // to wait
+  int claims_begun = 0;           // claims that began to wait
   HeldCommitter committer;
   Timers timers;
   Engine engine{World{},
@@ -248,13 +249,13 @@ class RpcSite {
   }
 };
 
-// `data.code` of an error, "" of a result.
+// Returns `data.code` of an error, "" for a result.
 inline std::string code_of(const boost::json::object& answer) {
   const auto* error = answer.if_contains("error");
   return error == nullptr ? "" : std::string(error->at("data").at("code").as_string());
 }
 
-// `data.details` of an error.
+// Returns `data.details` of an error.
 inline boost::json::object details_of(const boost::json::object& answer) {
   return answer.at("error").at("data").at("details").as_object();
 }

@@ -1,4 +1,4 @@
-// `tick.*` over the dispatcher: what is answered, and which events a refusal leaves.
+// Tests `tick.*` over the dispatcher: the responses, and the events that a refusal records.
 #include <gtest/gtest.h>
 
 #include <boost/json/serialize.hpp>
@@ -27,7 +27,7 @@ class RpcTick : public ::testing::Test, protected RpcSite {
   static std::int64_t token_of(const json::object& answer) {
     return answer.at("result").at("token").to_number<std::int64_t>();
   }
-  // A begin with this marker in its run root.
+  // Begins a tick with this marker in its run root.
   json::object begin_with_marker(const std::string& content) {
     std::filesystem::create_directories(root.path() / "logs");
     write_text(root.path() / "logs" / "tick-in-progress.json", content);
@@ -177,7 +177,7 @@ TEST_F(RpcTick, AMarkerOfTheLogsOwnTickIsNoObstacle) {  // T4
   clock.advance_ms(10 * 60 * 1000);
   EXPECT_EQ(code_of(begin_with_marker(marker)), "") << "its end is in the log";
   end(3);
-  // The same token at another time is of another log.
+  // The same token with another time belongs to another log.
   std::string other = marker;
   other.replace(other.find(ts), ts.size(), minutes_ago(6));
   EXPECT_EQ(code_of(begin_with_marker(other)), "PREVIOUS_TICK_INCOMPLETE");

@@ -1,5 +1,5 @@
-// `watchdog.check`, pausing, and the stall ladder over the dispatcher; and what the watchdog's
-// sweep finds where a timer was forgotten.
+// Tests `watchdog.check`, pausing, and the stall ladder over the dispatcher, and that the
+// watchdog's sweep finds what a missed timer would have ended.
 #include <gtest/gtest.h>
 
 #include <boost/json/serialize.hpp>
@@ -15,7 +15,7 @@ namespace json = boost::json;
 
 class RpcWatchdog : public ::testing::Test, protected RpcSite {
  protected:
-  // A run whose station has a timeout of a minute, claimed with a long lease.
+  // Starts a run whose station has a timeout of a minute, and claims it with a long lease.
   void start_claimed(const std::string& more = "") {
     run = start_run(R"({"goal":"g","pipeline":{"name":"p","station":[{"name":"work",)"
                     R"("timeout":"60s","heartbeat_timeout":"1h")" +
@@ -32,7 +32,7 @@ class RpcWatchdog : public ::testing::Test, protected RpcSite {
     return about_run("station.heartbeat",
                      R"(,"station":"work","token":)" + std::to_string(token) + digest);
   }
-  // What timers do by themselves.
+  // Applies the commands of due timers.
   void fire_timers() {
     for (const Command& command : timers.take_due(engine.world(), clock.monotonic_ns())) {
       (void)engine.begin({"signalbox", {}, {}}).apply(command);
@@ -170,7 +170,7 @@ TEST_F(RpcWatchdog, AnAttemptIsWorthNothingWithoutItsLock) {  // L8
   EXPECT_EQ(code_of(ask("station.claim", params)), "LOCK_LOST");
 }
 
-// The timers of these tests never fire: the sweep has to find it.
+// Timers never fire in these tests, so that only the sweep can find overdue items.
 class Sweep : public RpcWatchdog {
  protected:
   std::vector<OverdueItem> pass(std::int64_t ms) {

@@ -1,4 +1,4 @@
-// Two servers with one run root: each file is one of theirs, whole, whoever was last.
+// Tests two servers with one run root: each file is a complete one of either server.
 #include "server/followers/run_root/run_root_disk.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// T7: the process that writes run roots is killed at random moments, again and again. Each file is
-// whole at any time, and after the next start the files are what the log says.
+// T7: kills the process that writes run roots at random moments, again and again. Each file must be
+// complete at any time, and match the log after the next start.
 //
 //   SIGNALBOX_KILLS=200 SIGNALBOX_SEED=7 test_server --gtest_filter='RunRootKill.*'
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr int kills_default = 12;
 
-// One random thing that can happen to the loop and the lock, as they are.
+// Returns commands for a random next step of the lock and of the loop in their current states.
 std::vector<Command> next_commands(const World& world, const std::string& root,
                                    std::mt19937_64& random) {
   std::vector<Command> commands;
@@ -60,16 +60,16 @@ std::vector<Command> next_commands(const World& world, const std::string& root,
   return commands;
 }
 
-// Forked, so that this process never has threads of the log's. Gives its id.
-template <class Life>
-pid_t in_child(const Life& life) {
+// Runs `body` in a forked process, so that this one never has the log's threads; returns its pid.
+template <class Body>
+pid_t in_child(const Body& body) {
   const pid_t pid = ::fork();
   if (pid != 0) return pid;
-  life();
+  body();
   ::_exit(testing::Test::HasFailure() ? 1 : 0);
 }
 
-void live(const fs::path& data, const std::string& root, std::uint64_t seed) {
+void write_until_killed(const fs::path& data, const std::string& root, std::uint64_t seed) {
   auto log = RocksEventLog::open(data, {});
   ASSERT_TRUE(log) << log.error().message;
   RunRootSite site(**log, data);
@@ -95,7 +95,7 @@ void check(const fs::path& data, const std::string& root) {
   EXPECT_EQ(files.contains("logs/tick-in-progress.json"), site.world.find_tick("loop") != nullptr);
 }
 
-// Whole, and of a schema that is known.
+// Expects a complete file with a known schema.
 void expect_whole(const std::string& path, const std::string& text) {
   if (path.ends_with(".signalbox-tmp")) return;
   ASSERT_TRUE(text.ends_with("\n")) << path << ": " << text;
@@ -132,7 +132,7 @@ TEST(RunRootKill, FilesAreWholeAndFollowTheLog) {  // T7
   std::size_t files_seen = 0;
   for (std::uint64_t kill = 0; kill < kills && !HasFailure(); ++kill) {
     const std::uint64_t own_seed = random();
-    const pid_t writer = in_child([&] { live(data, root, own_seed); });
+    const pid_t writer = in_child([&] { write_until_killed(data, root, own_seed); });
     std::this_thread::sleep_for(std::chrono::milliseconds(20 + random() % 250));
     ::kill(writer, SIGKILL);
     int status = 0;

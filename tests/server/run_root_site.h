@@ -1,5 +1,5 @@
-// A log with the writer of run roots behind it: commands are decided, appended and followed,
-// without a server around.
+// Fixture for tests of run roots: a log followed by the run root writer, without a server. Commands
+// are decided, appended to the log, and applied by the writer.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ class RunRootSite {
   }
   ~RunRootSite() { stop(); }
 
-  // As the server does it.
+  // Starts the followers as the server does.
   void start() {
     EXPECT_TRUE(projector.catch_up());
     projector.start();
@@ -42,7 +42,7 @@ class RunRootSite {
   }
   void stop() { writer.reset(); }
 
-  // Decides the commands as one commit and appends it; nobody follows it yet.
+  // Decides the commands as one commit and appends it; the writer doesn't get it yet.
   Commit append(const std::vector<Command>& commands) {
     Commit commit;
     now_ns += 1'000'000;
@@ -70,13 +70,13 @@ class RunRootSite {
     projector.notify();
     return commit;
   }
-  // And followed by the writer; gives what it says of the files.
+  // Appends the commands, hands the commit to the writer, and returns written().
   std::string apply(const std::vector<Command>& commands) {
     const std::vector<Commit> batch = {append(commands)};
     if (!batch.front().empty()) writer->apply(world, batch);
     return written();
   }
-  // Waits until all files are written.
+  // Waits until all files are written; returns the error of the files, or "".
   std::string written() {
     std::promise<std::string> promise;
     auto error = promise.get_future();
@@ -89,7 +89,7 @@ class RunRootSite {
   MemoryTable table;
   RunIndex index{table};
   std::int64_t now_ns = 1'700'000'000'000'000'000;
-  std::vector<std::pair<bool, std::string>> notes;  // the writer's thread writes them
+  std::vector<std::pair<bool, std::string>> notes;  // appended on the writer's thread
 
  private:
   EventLog& log_;
@@ -100,7 +100,7 @@ class RunRootSite {
   std::unique_ptr<RunRootWriter> writer;  // last: its thread uses the rest
 };
 
-// The files below a root, by their paths, as they are on the disk. A link counts as a file.
+// Returns the contents of the files below a root, by their paths. A symbolic link counts as a file.
 inline std::map<std::string, std::string> files_on_disk(const std::filesystem::path& root) {
   std::map<std::string, std::string> files;
   std::error_code error;
@@ -111,7 +111,7 @@ inline std::map<std::string, std::string> files_on_disk(const std::filesystem::p
   return files;
 }
 
-// The files of locks, ticks and timeouts below a root as the whole log gives them.
+// Returns the files of locks, ticks and timeouts below a root, as derived from the whole log.
 inline std::map<std::string, std::string> files_from_log(const EventLog& log,
                                                          const std::filesystem::path& data,
                                                          const std::string& root) {

@@ -1,4 +1,5 @@
-// The files in run roots follow the log: locks, ticks, halts, timeouts; whatever lies in the way.
+// Tests that the files in run roots follow the log: locks, ticks, halts, timeouts, and obstacles in
+// their places.
 #include <gtest/gtest.h>
 
 #include <sys/stat.h>
@@ -318,7 +319,7 @@ TEST_F(RunRootWriterTest, WhatWasDeletedIsRebuiltWithTheSameBytes) {  // T7
 }
 
 TEST_F(RunRootWriterTest, AnAnswerComesWhenTheFilesAreThere) {  // L4, W3
-  // The writer's own log stays empty here, so it has to be done with reading it.
+  // The writer's own log stays empty here, so the writer has to finish reading it first.
   std::promise<void> caught_up;
   site.writer->when_writing(0, [&caught_up](Position) { caught_up.set_value(); });
   caught_up.get_future().get();

@@ -1,5 +1,5 @@
-// Schedules against a model that looks at each minute of several years, with the C library's idea
-// of local time: random expressions, zones whose clocks change by an hour, by half an hour, never.
+// Compares schedules with a model that checks each minute of several years, with the C library's
+// local time: random expressions, zones whose clocks change by an hour, by half an hour, never.
 #include <gtest/gtest.h>
 
 #include <ctime>
@@ -24,7 +24,7 @@ namespace {
 constexpr std::int64_t begin_s = 1'735'689'600;  // 2025-01-01T00:00:00Z
 constexpr std::int64_t minutes_tested = 3LL * 365 * 24 * 60;
 
-// What the clock on the wall shows.
+// A local time.
 struct Wall {
   std::int8_t minute;
   std::int8_t hour;
@@ -41,7 +41,7 @@ Wall wall_of(const std::tm& parts) {
           narrow(parts.tm_mon + 1), narrow(parts.tm_wday), timegm(&as_utc) / 60};
 }
 
-// Each minute of UTC, as the zone's clocks show it.
+// Returns the zone's local time of each minute of UTC.
 std::vector<Wall> walls_of(const std::string& zone) {
   ::setenv("TZ", zone.c_str(), 1);
   ::tzset();
@@ -58,7 +58,7 @@ std::vector<Wall> walls_of(const std::string& zone) {
   return walls;
 }
 
-// A field as text, and the numbers that it means, made together.
+// A cron field as text, and the numbers that it stands for.
 struct RandomField {
   std::string text;
   std::set<int> numbers;
@@ -71,7 +71,7 @@ int pick(Random& random, int first, int last) {
   return std::uniform_int_distribution<int>(first, last)(random);
 }
 
-// Of numbers from `first` to `last`; those of ranges are at most `high_max`.
+// Returns a field with numbers from `first` to `last`; ranges end at `high_max` at most.
 RandomField random_field(Random& random, int first, int last, int high_max, int star_percent) {
   RandomField field;
   if (pick(random, 1, 100) <= star_percent) {
@@ -112,7 +112,7 @@ struct RandomCron {
   [[nodiscard]] std::string text() const {
     return minute.text + " " + hour.text + " " + day.text + " " + month.text + " " + weekday.text;
   }
-  // Sunday is written as 7 where it is in a range that ends there.
+  // Returns whether the expression names the local time. A range may end with 7 for Sunday.
   [[nodiscard]] bool names(const Wall& wall) const {
     const bool by_month = day.numbers.contains(wall.day);
     const bool by_week = weekday.numbers.contains(wall.weekday) ||
@@ -127,7 +127,7 @@ struct RandomCron {
 RandomCron random_cron(Random& random) {
   RandomCron cron;
   cron.minute = random_field(random, 0, 59, 59, 10);
-  // Hours around the changes, more often than not.
+  // Prefers hours near the clock changes.
   cron.hour = random_field(random, 0, 23, pick(random, 0, 1) == 0 ? 4 : 23, 20);
   cron.day = random_field(random, 1, 31, 31, 50);
   cron.month = random_field(random, 1, 12, 12, 50);
@@ -136,7 +136,7 @@ RandomCron random_cron(Random& random) {
   return cron;
 }
 
-// A named time that the clock of a zone never shows, as the days around a gap have it.
+// Returns a local time by its calendar minutes, even one that the zone skips.
 Wall wall_of_calendar(std::int64_t calendar) {
   const auto as_s = static_cast<std::time_t>(calendar * 60);
   std::tm parts{};
@@ -192,7 +192,7 @@ TEST_P(ScheduleBruteForce, AgreesWithEachMinuteOfThreeYears) {
     ASSERT_TRUE(one == found.end() && other == expected.end())
         << "first difference: found " << (one == found.end() ? "none" : format_time(*one))
         << ", expected " << (other == expected.end() ? "none" : format_time(*other));
-    // From any moment: the answer doesn't depend on where one comes from.
+    // Starting from any moment must give the same answer.
     for (int question = 0; question < 200 && !expected.empty(); ++question) {
       const std::int64_t from_ns =
           begin_s * ns_per_s + std::uniform_int_distribution<std::int64_t>(

@@ -1,5 +1,5 @@
-// Schedules by hand: what is understood, what is refused and how, and the days on which clocks are
-// set forward or back.
+// Tests schedules with chosen cases: accepted and rejected expressions, and the days on which
+// clocks are set forward or back.
 #include "server/scheduler/schedule.h"
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ std::int64_t at(const std::string& time) {
   return utc_ns.value_or(0);
 }
 
-// The times after `after`, up to `until`, in UTC, without the zeros of their fractions.
+// Returns the scheduled times after `after` up to `until`, in UTC, without zero fractions.
 std::vector<std::string> due(const Schedule& schedule, const std::string& after,
                              const std::string& until) {
   std::vector<std::string> texts;
@@ -106,7 +106,7 @@ TEST(ScheduleCron, EitherDayIsEnoughWhenBothAreRestricted) {
   EXPECT_EQ(due(schedule("0 0 13 * FRI"), "2026-12-01T00:00:00Z", "2026-12-19T00:00:00Z"),
             (Times{"2026-12-04T00:00:00Z", "2026-12-11T00:00:00Z", "2026-12-13T00:00:00Z",
                    "2026-12-18T00:00:00Z"}));
-  // What begins with '*' doesn't count as restricted: of each second day, the Fridays.
+  // A field that begins with '*' doesn't count as restricted: Fridays that are on every second day.
   EXPECT_EQ(due(schedule("0 0 */2 * FRI"), "2026-12-01T00:00:00Z", "2026-12-31T00:00:00Z"),
             (Times{"2026-12-11T00:00:00Z", "2026-12-25T00:00:00Z"}));
   EXPECT_EQ(schedule("0 0 30 2 MON").next_after(at("2026-01-01T00:00:00Z")),
@@ -132,7 +132,7 @@ TEST(ScheduleDaylightSaving, WhatDoesNotExistIsDueRightAfterTheGap) {
   EXPECT_EQ(
       due(schedule("30 2 * * *", "Europe/Berlin"), "2026-03-27T12:00:00Z", "2026-03-30T12:00:00Z"),
       (Times{"2026-03-28T01:30:00Z", "2026-03-29T01:00:00Z", "2026-03-30T00:30:00Z"}));
-  // All that falls into the gap, and what is due right after it, is one tick.
+  // All times in the gap, and the one right after it, are one tick.
   EXPECT_EQ(due(schedule("*/15 2-3 * * *", "Europe/Berlin"), "2026-03-29T00:00:00Z",
                 "2026-03-29T12:00:00Z"),
             (Times{"2026-03-29T01:00:00Z", "2026-03-29T01:15:00Z", "2026-03-29T01:30:00Z",
@@ -150,7 +150,7 @@ TEST(ScheduleDaylightSaving, WhatDoesNotExistIsDueRightAfterTheGap) {
   EXPECT_EQ(due(schedule("15,45 2 * * *", "Australia/Lord_Howe"), "2026-10-03T12:00:00Z",
                 "2026-10-04T12:00:00Z"),
             (Times{"2026-10-03T15:30:00Z", "2026-10-03T15:45:00Z"}));
-  // Samoa had no 30 December 2011: what belongs to it is due as the 31st begins.
+  // Samoa had no 30 December 2011: its times are due as the 31st begins.
   EXPECT_EQ(
       due(schedule("0 12 30 12 *", "Pacific/Apia"), "2011-01-01T00:00:00Z", "2012-06-01T00:00:00Z"),
       (Times{"2011-12-30T10:00:00Z"}));
@@ -211,39 +211,39 @@ TEST(ScheduleZone, LocalIsTheMachines) {
 }
 
 TEST(ScheduleRefusal, SaysWhatToWriteInstead) {
-  const auto says = [](const std::string& text, const std::string& part) {
+  const auto expect_refusal = [](const std::string& text, const std::string& part) {
     EXPECT_NE(refusal(text).find(part), std::string::npos) << text << ": " << refusal(text);
   };
   for (const char* text : {"", "soon", "10", "10 m", "-5m", "5x", "1m1h", "1h2h", "m", "1.5h",
                            "99999999999999999999d", "9223372036854775807ms1d", "\xff\xfe"}) {
     EXPECT_NE(refusal(text), "none") << text;
   }
-  says("soon", "write an interval such as \"10m\"");
-  says("99ms", "from 100ms to 366d");
-  says("0s", "from 100ms to 366d");
-  says("367d", "from 100ms to 366d");
-  says("1 2 3 4", "there are 4 here");
-  says("* * * * * *", "there are 6 here");
-  says("60 * * * *", "cron field \"minute\", 60: write a number from 0 to 59");
-  says("* 24 * * *", "cron field \"hour\", 24: write a number from 0 to 23");
-  says("* * 0 * *", "from 1 to 31");
-  says("* * * 13 *", "from 1 to 12 or a name from JAN to DEC");
-  says("* * * * 8", "from 0 to 7 or a name from SUN to SAT");
-  says("* * * MAI *", "cron field \"month\", MAI");
-  says("* 22-6 * * *", "22-23,0-6");
-  says("5/15 * * * *", "write 5-59/15");
-  says("*/0 * * * *", "a step is a number from 1 to 59");
-  says("*/90 * * * *", "a step is a number from 1 to 59");
-  says("1,,2 * * * *", "empty item");
-  says("1, * * * *", "empty item");
-  says("*-5 * * * *", "from 0 to 59");
-  says("1-2-3 * * * *", "from 0 to 59");
-  says("-1 * * * *", "from 0 to 59");
-  says("? * * * *", "from 0 to 59");
-  says("@reboot", "write @hourly");
-  says("0 0 30 2 *", "never due: none of the months (2) has a day 30");
-  says("0 0 31 FEB,APR,JUN,SEP,NOV */2", "never due");
-  says(std::string(300, '1'), "at most 256 bytes");
+  expect_refusal("soon", "write an interval such as \"10m\"");
+  expect_refusal("99ms", "from 100ms to 366d");
+  expect_refusal("0s", "from 100ms to 366d");
+  expect_refusal("367d", "from 100ms to 366d");
+  expect_refusal("1 2 3 4", "there are 4 here");
+  expect_refusal("* * * * * *", "there are 6 here");
+  expect_refusal("60 * * * *", "cron field \"minute\", 60: write a number from 0 to 59");
+  expect_refusal("* 24 * * *", "cron field \"hour\", 24: write a number from 0 to 23");
+  expect_refusal("* * 0 * *", "from 1 to 31");
+  expect_refusal("* * * 13 *", "from 1 to 12 or a name from JAN to DEC");
+  expect_refusal("* * * * 8", "from 0 to 7 or a name from SUN to SAT");
+  expect_refusal("* * * MAI *", "cron field \"month\", MAI");
+  expect_refusal("* 22-6 * * *", "22-23,0-6");
+  expect_refusal("5/15 * * * *", "write 5-59/15");
+  expect_refusal("*/0 * * * *", "a step is a number from 1 to 59");
+  expect_refusal("*/90 * * * *", "a step is a number from 1 to 59");
+  expect_refusal("1,,2 * * * *", "empty item");
+  expect_refusal("1, * * * *", "empty item");
+  expect_refusal("*-5 * * * *", "from 0 to 59");
+  expect_refusal("1-2-3 * * * *", "from 0 to 59");
+  expect_refusal("-1 * * * *", "from 0 to 59");
+  expect_refusal("? * * * *", "from 0 to 59");
+  expect_refusal("@reboot", "write @hourly");
+  expect_refusal("0 0 30 2 *", "never due: none of the months (2) has a day 30");
+  expect_refusal("0 0 31 FEB,APR,JUN,SEP,NOV */2", "never due");
+  expect_refusal(std::string(300, '1'), "at most 256 bytes");
 }
 
 TEST(ScheduleRefusal, NamesAZoneThatIsNotThere) {
@@ -260,7 +260,8 @@ TEST(ScheduleSpeed, ARareDayIsFoundInLessThanAMillisecond) {
   constexpr int times = 100;
   for (int time = 0; time < times; ++time) EXPECT_TRUE(rare.next_after(from_ns + time));
   const auto each = (std::chrono::steady_clock::now() - began) / times;
-  EXPECT_LT(each, std::chrono::milliseconds(10));  // a sanitizer's and a busy machine's share
+  EXPECT_LT(each, std::chrono::milliseconds(
+                      10));  // includes the overhead of sanitizers and of a busy machine
   RecordProperty("ns_each", std::to_string(std::chrono::nanoseconds(each).count()));
 }
 

@@ -1,5 +1,5 @@
-// Loops with a schedule: each due time has exactly one event, whatever happens to the server, the
-// machine and its clock.
+// Tests loops with a schedule: each due time has exactly one event, whatever happens to the server,
+// the machine and its clock.
 #include <gtest/gtest.h>
 
 #include "server/scheduler/scheduled_loop.h"
@@ -35,7 +35,7 @@ class ScheduledLoopTest : public ::testing::Test, protected RpcSite {
     loop->run_if_due();
     commit_all();
   }
-  void die() {
+  void restart() {
     loop.reset();
     slow = false;
     take(StartServer{"v"});
@@ -50,7 +50,7 @@ class ScheduledLoopTest : public ::testing::Test, protected RpcSite {
     }));
     return found;
   }
-  // The due times that have an event, in whole minutes since the first.
+  // Returns the due times that have an event, in minutes since the first due time.
   [[nodiscard]] std::vector<std::int64_t> due_minutes() const {
     constexpr std::int64_t first_ns = 1'700'000'040'000'000'000;  // 22:14
     std::vector<std::int64_t> minutes;
@@ -97,11 +97,11 @@ TEST_F(ScheduledLoopTest, ATriggerAndADueTimeTogetherAreOneTickAndOneSkip) {  //
   loop->arm("server down");
   slow = true;
   pass_ms(40'000);
-  Triggered told;
-  loop->trigger("now", false, [&told](const Triggered& triggered) { told = triggered; });
+  TriggerResult reply;
+  loop->trigger("now", false, [&reply](const TriggerResult& triggered) { reply = triggered; });
   commit_all();
-  EXPECT_FALSE(told.began);
-  EXPECT_EQ(told.token, 1U);
+  EXPECT_FALSE(reply.began);
+  EXPECT_EQ(reply.token, 1U);
   EXPECT_EQ(ticks, 1);
   EXPECT_EQ(event_types(), (Names{"TickStarted", "TickSkipped"}));
 }
@@ -137,7 +137,7 @@ TEST_F(ScheduledLoopTest, WhatWasDueWhileTheServerWasDownIsMissed) {  // H2
   loop->arm("server down");
   pass_ms(40'000);
   clock.advance_ms(150'000);
-  die();
+  restart();
   loop->arm("server down");
   commit_all();
   ASSERT_EQ(all<TickMissed>().size(), 1U);
@@ -164,7 +164,7 @@ TEST_F(ScheduledLoopTest, ATickThatTheCrashInterruptedIsRecovered) {  // T5
   loop->arm("server down");
   slow = true;
   pass_ms(40'000);
-  die();
+  restart();
   loop->arm("server down");
   pass_ms(minute_ms);
   EXPECT_EQ(event_types(2),
@@ -201,7 +201,7 @@ TEST_F(ScheduledLoopTest, AnErrorFailsTheTickAndFreesTheLoop) {  // T3
   EXPECT_FALSE(loop->busy());
 }
 
-// Its policies take their time to be read: the tick that waits for them has its event first.
+// Reading the policies takes long; the tick that waits for them still has its event first.
 TEST_F(ScheduledLoopTest, WhatIsDueWhileADueTickIsAboutToBeginComesAfterIt) {
   loop->arm("server down");
   slow_prepare = true;
@@ -214,7 +214,7 @@ TEST_F(ScheduledLoopTest, WhatIsDueWhileADueTickIsAboutToBeginComesAfterIt) {
   EXPECT_EQ(event_types(), (Names{"TickStarted", "TickSkipped", "TickSkipped", "TickSucceeded"}));
   EXPECT_EQ(due_minutes(), (std::vector<std::int64_t>{0, 1, 2}));
   EXPECT_EQ(all<TickStarted>().front().due_ns, 1'700'000'040'000'000'000);
-  die();
+  restart();
   loop->arm("server down");
   commit_all();
   EXPECT_EQ(due_minutes(), (std::vector<std::int64_t>{0, 1, 2})) << "none is counted again";
@@ -232,7 +232,7 @@ TEST_F(ScheduledLoopTest, ACrashBeforeThatMissesThemAll) {
   commit_all();
   pass_ms(minute_ms);
   pass_ms(minute_ms);
-  die();
+  restart();
   slow_prepare = false;
   loop->arm("server down");
   commit_all();
@@ -262,12 +262,13 @@ TEST_F(ScheduledLoopTest, ATriggerThatThereIsNoSpaceForSaysSo) {
   engine.flush();
   ASSERT_TRUE(committer.held.has_value());
   finish(AppendStatus::full);
-  std::vector<Triggered> told;
-  loop->trigger("now", false, [&told](const Triggered& triggered) { told.push_back(triggered); });
-  ASSERT_EQ(told.size(), 1U);
-  EXPECT_FALSE(told.front().began);
-  ASSERT_TRUE(told.front().refused);
-  EXPECT_EQ(told.front().refused->code, ErrorCode::STORAGE_FULL);
+  std::vector<TriggerResult> replies;
+  loop->trigger("now", false,
+                [&replies](const TriggerResult& triggered) { replies.push_back(triggered); });
+  ASSERT_EQ(replies.size(), 1U);
+  EXPECT_FALSE(replies.front().began);
+  ASSERT_TRUE(replies.front().refused);
+  EXPECT_EQ(replies.front().refused->code, ErrorCode::STORAGE_FULL);
   EXPECT_FALSE(loop->busy());
 }
 

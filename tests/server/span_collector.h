@@ -1,6 +1,5 @@
-// An OpenTelemetry collector on loopback whose faults a test chooses. It takes OTLP/JSON and holds
-// every request against the specification: what it doesn't know, or knows otherwise, fails the
-// test.
+// An OpenTelemetry collector on loopback with faults chosen by a test. It accepts OTLP/JSON and
+// checks every request against the specification: an unknown field or a wrong type fails the test.
 #pragma once
 
 #include <algorithm>
@@ -25,13 +24,13 @@ class SpanCollector final : public FaultyEndpoint {
     return "http://127.0.0.1:" + std::to_string(port()) + "/v1/traces";
   }
 
-  // All that came, by trace and span id: the distinct texts of it, which should be one.
+  // Received spans by trace and span id: the distinct texts of each, of which there should be one.
   using Spans = std::map<std::pair<std::string, std::string>, std::set<std::string>>;
   [[nodiscard]] Spans spans() {
     const std::lock_guard lock(mutex_);
     return spans_;
   }
-  // How many came, repeated ones counted.
+  // Returns the number of received spans, including repeated ones.
   [[nodiscard]] std::size_t received() {
     const std::lock_guard lock(mutex_);
     return received_;
@@ -44,7 +43,7 @@ class SpanCollector final : public FaultyEndpoint {
     const std::lock_guard lock(mutex_);
     return last_body_;
   }
-  // Of the next request, so many are told to be rejected.
+  // Makes the next response report this many rejected spans.
   void reject_next(std::uint64_t spans) {
     const std::lock_guard lock(mutex_);
     reject_ = spans;
@@ -64,7 +63,7 @@ class SpanCollector final : public FaultyEndpoint {
       last_headers_[std::string(field.name_string())] = std::string(field.value());
     }
     last_body_ = request.body();
-    take(boost::json::parse(last_body_).as_object());
+    check_and_store(boost::json::parse(last_body_).as_object());
     response.body() = "{}";
     if (reject_ > 0) {
       response.body() = R"({"partialSuccess":{"rejectedSpans":")" + std::to_string(reject_) +
@@ -90,7 +89,7 @@ class SpanCollector final : public FaultyEndpoint {
     EXPECT_NE(text.find_first_not_of('0'), std::string::npos) << key;
     return text;
   }
-  // A 64 bit number is a string of digits.
+  // Returns a 64 bit number, which OTLP/JSON writes as a string of digits.
   static std::uint64_t number_of(const Object& object, const char* key) {
     const std::string text(object.at(key).as_string());
     EXPECT_EQ(text.find_first_not_of("0123456789"), std::string::npos) << text;
@@ -112,7 +111,7 @@ class SpanCollector final : public FaultyEndpoint {
       }
     }
   }
-  void take(const Object& request) {
+  void check_and_store(const Object& request) {
     expect_keys(request, {"resourceSpans"}, {"resourceSpans"});
     for (const auto& each : request.at("resourceSpans").as_array()) {
       const Object& of_resource = each.as_object();
@@ -121,12 +120,12 @@ class SpanCollector final : public FaultyEndpoint {
       for (const auto& scope : of_resource.at("scopeSpans").as_array()) {
         expect_keys(scope.as_object(), {"scope", "spans"}, {"scope", "spans"});
         for (const auto& span : scope.as_object().at("spans").as_array()) {
-          take_span(span.as_object());
+          check_and_store_span(span.as_object());
         }
       }
     }
   }
-  void take_span(const Object& span) {
+  void check_and_store_span(const Object& span) {
     expect_keys(
         span,
         {"traceId", "spanId", "parentSpanId", "name", "kind", "startTimeUnixNano",

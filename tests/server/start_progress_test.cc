@@ -1,4 +1,4 @@
-// A start says how far it is, and asks for time only while it gets on.
+// Tests that a start reports its progress, and asks for more time only while it makes some.
 #include "server/platform/start_progress.h"
 
 #include <ctime>
@@ -10,7 +10,7 @@
 namespace signalbox {
 namespace {
 
-// Uses up this much of a processor.
+// Uses this much processor time.
 void work_for_ms(std::int64_t ms) {
   const std::clock_t until = std::clock() + ms * CLOCKS_PER_SEC / 1000;
   while (std::clock() < until) {
@@ -41,7 +41,7 @@ TEST(StartProgress, AsksForTimeWhileItWorksAndNotWhileItHangs) {
 TEST(ServiceManager, AStatusIsOneLine) {
   const TemporaryDirectory directory;
   test::NotifySocket manager(directory.path() / "notify");
-  tell_status("one\nREADY=1");
+  notify_status("one\nREADY=1");
   EXPECT_EQ(manager.next(), "STATUS=one READY=1");
 }
 

@@ -1,4 +1,4 @@
-// What the service does by itself, and in which order. DESIGN §6, L9
+// Tests what the service does by itself, and in which order. DESIGN §6, L9
 #include "server/timer_loop.h"
 #include "server/rpc/step_queue.h"
 
@@ -43,7 +43,7 @@ class TimerLoopTest : public testing::Test {
                    {"/data/runs", 1}};
 };
 
-// A turn that was planned before the process was stopped comes before any timer.
+// A turn that was scheduled before the process was suspended runs before any timer.
 TEST_F(TimerLoopTest, ATurnAfterAStopGivesEveryLeaseItsFullLength) {
   acquire(1000);
   site.clock.advance_ms(5000);

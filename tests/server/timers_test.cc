@@ -1,4 +1,4 @@
-// Deadlines: what is set by which event, when it is due, and what comes of it.
+// Tests deadlines: which event sets them, when they are due, and what commands follow.
 #include "server/engine/timers.h"
 
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ class TimersTest : public ::testing::Test, protected RpcSite {
     take(command);
     return engine.world().position;
   }
-  // Takes what is due, and names it.
+  // Takes the commands that are due and returns their names.
   std::vector<std::string> due() {
     std::vector<std::string> names;
     for (const Command& command : timers.take_due(engine.world(), clock.monotonic_ns())) {
@@ -116,7 +116,7 @@ TEST_F(TimersTest, AnAttemptThatEndedLeavesNothingDueToTheNext) {
   failed.error_class = ErrorClass::transient;
   take(failed);
   clock.advance_ms(60);
-  EXPECT_EQ(due(), Names{});  // the old lease's time
+  EXPECT_EQ(due(), Names{});  // the old lease would have ended by now
   clock.advance_ms(40);
   EXPECT_EQ(due(), Names{"wait"});
   claim(1000);
@@ -157,7 +157,7 @@ TEST_F(TimersTest, AfterARestartAWaitGoesOnWhereItStood) {
   clock.advance_ms(200);
   timers.arm_all(engine.world(), clock.wall_ns(), clock.monotonic_ns());
   EXPECT_EQ(next_ms(), 100);
-  // One that was over while the server was down is due at once.
+  // A deadline that passed while the server was down is due at once.
   clock.advance_ms(1000);
   timers.arm_all(engine.world(), clock.wall_ns(), clock.monotonic_ns());
   EXPECT_EQ(next_ms(), 0);

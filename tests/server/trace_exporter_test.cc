@@ -1,5 +1,5 @@
-// Spans on their way to a collector that fails in all the ways collectors do: each arrives at least
-// once, with the same bytes whenever it comes, and what is given up is counted.
+// Tests exporting spans to a collector that fails in all the ways collectors do: each span arrives
+// at least once, always with the same bytes, and dropped spans are counted.
 #include "server/followers/traces/trace_exporter.h"
 
 #include <fstream>
@@ -17,7 +17,7 @@ class TraceExporterTest : public ::testing::Test, protected RpcSite {
  protected:
   ~TraceExporterTest() override { exporter.reset(); }
 
-  // `request_ms`: how long a collector may take; longer than any does that answers at all.
+  // `request_ms`: how long a request may take; the default is longer than any response needs.
   void begin_exporting(std::int64_t request_ms = 60'000) {
     TraceSettings settings;
     settings.endpoint = collector.url();
@@ -55,7 +55,7 @@ class TraceExporterTest : public ::testing::Test, protected RpcSite {
   static std::string serialize_number(const boost::json::value& value) {
     return boost::json::serialize(value);
   }
-  // Two spans.
+  // Makes a run with two spans; returns its id.
   std::string simple_run() {
     const std::string run = start_run();
     attempt(run, "succeeded");
@@ -86,7 +86,7 @@ class TraceExporterTest : public ::testing::Test, protected RpcSite {
 
 TEST_F(TraceExporterTest, EverySpanThatEndsArrives) {  // R7
   for (int count = 0; count < 700; ++count) simple_run();
-  start_run();  // under way: nothing of it has ended
+  start_run();  // under way: none of its spans has ended
   begin_exporting();
   ASSERT_TRUE(all_sent());
   EXPECT_EQ(collector.spans().size(), 1400U);
@@ -102,7 +102,7 @@ TEST_F(TraceExporterTest, ACollectorThatFailsForAWhileMissesNothing) {
   simple_run();
   collector.fail_next({.method = "POST", .status = 503});
   collector.fail_next({.method = "POST", .status = 429, .retry_after_s = 1});
-  collector.fail_next({.method = "POST", .cut = true});  // after it was taken, as `hang`
+  collector.fail_next({.method = "POST", .cut = true});  // the spans were taken, as with `hang`
   collector.fail_next({.method = "POST", .hang = true});
   collector.fail_next({.method = "POST", .status = 500, .body = "oops"});
   const auto begun = std::chrono::steady_clock::now();
@@ -128,7 +128,7 @@ TEST_F(TraceExporterTest, WhatIsRefusedForGoodIsCountedAndNotTriedAgain) {
   EXPECT_EQ(exporter->figures().failed, 2U);
   EXPECT_NE(notes_of_trouble().find("refused 2 spans for good: HTTP 400: no such tenant"),
             std::string::npos);
-  collector.reject_next(1);  // and of a partial success, likewise
+  collector.reject_next(1);  // rejected spans of a partial success count as well
   simple_run();
   ASSERT_TRUE(all_sent());
   EXPECT_EQ(exporter->figures().failed, 3U);
@@ -149,7 +149,7 @@ TEST_F(TraceExporterTest, ACollectorThatAlwaysFailsAtABatchDoesntHoldUpTheOthers
   EXPECT_EQ(exporter->figures().exported, 2U);
 }
 
-// A redirect would turn what is sent into a question, and take its headers elsewhere.
+// A followed redirect would turn the POST into a GET, and send the secret headers elsewhere.
 TEST_F(TraceExporterTest, ARedirectIsNotFollowed) {
   simple_run();
   collector.fail_next({.method = "POST", .redirect = true});
@@ -175,7 +175,7 @@ TEST_F(TraceExporterTest, ItGoesOnWhereItStopped) {
   EXPECT_EQ(collector.received(), 3U) << "nothing came twice";
 }
 
-// A run whose beginning was sent by an earlier life: its spans are the same as if it had been one.
+// An earlier exporter sent the beginning of the run; its spans are the same as from one exporter.
 TEST_F(TraceExporterTest, ARunThatIsTakenUpInTheMiddleGivesTheSameSpans) {
   const std::string run = start_run();
   clock.advance_ms(100);
@@ -235,8 +235,8 @@ TEST(CollectorResponse, IsJudgedAsTheSpecificationHasIt) {
             limits::trace_retry_after_ms_max);
 }
 
-// The spans of a run with a retry, all of their text. SIGNALBOX_REWRITE_GOLDEN=1 writes it anew;
-// collectors find a trace by its ids, so those don't change.
+// Compares the whole text of the spans of a run with a retry. SIGNALBOX_REWRITE_GOLDEN=1 rewrites
+// the golden file. Collectors find a trace by its ids, so those must not change.
 TEST_F(TraceExporterTest, ARunWithRetriesIsThisDocument) {  // R7
   const std::string run = start_run();
   attempt(run, "failed");
@@ -253,7 +253,7 @@ TEST_F(TraceExporterTest, ARunWithRetriesIsThisDocument) {  // R7
   auto& of_resource =
       answer.at("result").at("otlp").at("resourceSpans").as_array().at(0).as_object();
   EXPECT_EQ(of_resource.at("resource").at("attributes").as_array().size(), 4U);
-  of_resource.erase("resource");  // of this machine
+  of_resource.erase("resource");  // differs from machine to machine
   const std::string text = boost::json::serialize(of_resource);
   const std::filesystem::path file =
       std::filesystem::path(SIGNALBOX_SOURCE_DIR) / "tests/server/golden_run.otlp.json";

@@ -1,5 +1,5 @@
-// Recorded work under another policy. That the rules are the service's own shows in that a history
-// which they made is made again, event by event, from what was recorded of it.
+// Tests recorded work under another policy. A history that the simulation made is recorded and
+// simulated again with the same result: so the simulation follows the service's own rules.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -26,7 +26,7 @@ PipelineDefinition work_pipeline(std::int64_t lease_ms) {
 
 RecordedAttempt lasting(std::int64_t seconds) {
   RecordedAttempt attempt;
-  attempt.ending = AttemptEnding::told;
+  attempt.ending = AttemptEnding::reported;
   attempt.worked_ns = seconds * ns_per_s;
   return attempt;
 }
@@ -57,7 +57,7 @@ RecordedWork recorded_from(const std::vector<Record>& records) {
 
 class WhatIfTest : public testing::Test {
  protected:
-  // A run that arrives so many seconds after noon.
+  // Adds a run that arrives this many seconds after noon.
   RecordedRun& arrive(std::int64_t seconds, std::vector<RecordedAttempt> attempts,
                       RecordedAttempt job) {
     RecordedRun run;
@@ -108,8 +108,8 @@ TEST_F(WhatIfTest, PlacesForJobsBoundThem) {
   EXPECT_EQ(play("[limits]\njobs_max = 1\n", 4).makespan_ms, 400'000);
 }
 
-// A worker that is silent for 40 seconds keeps a lease of a minute, and loses one of 30 seconds:
-// its work is done a second time, while it is still at it.
+// A worker that is silent for 40 seconds keeps a lease of a minute, but loses one of 30 seconds:
+// its work is then done a second time while it still works.
 TEST_F(WhatIfTest, AShorterLeaseIsLostAndTheWorkDoneTwice) {
   RecordedAttempt attempt = lasting(100);
   attempt.lease_ms = 60'000;
@@ -144,7 +144,7 @@ TEST_F(WhatIfTest, FewerRetriesFailSooner) {
   EXPECT_EQ(last_.drawn, 0U);
 }
 
-// More attempts than were recorded are drawn from those of the station, each time the same.
+// Attempts beyond the recorded ones are drawn from the station's attempts, the same ones each time.
 TEST_F(WhatIfTest, WhatWasNeverTriedIsDrawn) {
   arrive(0, {failing(10)}, lasting(5));
   arrive(0, {lasting(30)}, lasting(5));
@@ -182,7 +182,7 @@ TEST_F(WhatIfTest, PeopleDecideAsTheyDid) {
   EXPECT_FALSE(last_.unfinished);
 }
 
-// Cards go through the board's own admission: two wait for the one place that the policy has.
+// Cards go through the board's own admission: two wait for the only slot that the policy allows.
 TEST_F(WhatIfTest, MorePlacesForAgentsStartCardsSooner) {
   StationDefinition build;
   build.name = "build";
@@ -210,7 +210,7 @@ TEST_F(WhatIfTest, MorePlacesForAgentsStartCardsSooner) {
   const FlowMeasures one = play("");
   EXPECT_EQ(one.cards, 3U);
   EXPECT_EQ(one.card_wait.max_ms, 1'200'000);
-  // It comes back from being blocked when the policy says so.
+  // The blocked card is retried when the policy says so.
   EXPECT_EQ(one.runs, 4U + one.cards_merged);
   EXPECT_EQ(one.failed, 1U);
   const FlowMeasures three = play(
@@ -222,7 +222,7 @@ TEST_F(WhatIfTest, MorePlacesForAgentsStartCardsSooner) {
 }
 
 TEST_F(WhatIfTest, AWrongPolicyIsRefusedWithItsPlace) {
-  for (const auto& [policy, said] : std::vector<std::pair<std::string, std::string>>{
+  for (const auto& [policy, message] : std::vector<std::pair<std::string, std::string>>{
            {"[limits]\nworker = 1\n", "limits.worker"},
            {"[limits]\nworkers = 0\n", "limits.workers"},
            {"[[station]]\nheartbeat_timeout = \"soon\"\n", "station[0].heartbeat_timeout"},
@@ -233,7 +233,7 @@ TEST_F(WhatIfTest, AWrongPolicyIsRefusedWithItsPlace) {
     const auto read = read_what_if_policy(policy, {});
     ASSERT_FALSE(read.has_value()) << policy;
     EXPECT_EQ(read.error().code, ErrorCode::INVALID_PARAMS);
-    EXPECT_NE(read.error().message.find(said), std::string::npos) << read.error().message;
+    EXPECT_NE(read.error().message.find(message), std::string::npos) << read.error().message;
   }
 }
 
@@ -246,7 +246,7 @@ RecordedAttempt any_attempt(bool worker) {
     attempt.code = "BROKEN";
   }
   if (!worker) return attempt;
-  // What the log can't tell is that a worker went on after it had lost its lease: none does here.
+  // The log can't show that a worker went on after losing its lease, so none does here.
   attempt.lease_ms = 60'000;
   std::int64_t at_ns = 0;
   while (attempt.worked_ns - at_ns > 50 * ns_per_s || *rc::gen::inRange(0, 3) > 0) {
@@ -258,8 +258,8 @@ RecordedAttempt any_attempt(bool worker) {
   return attempt;
 }
 
-// How long what was under way at the end would have taken isn't known, but that it would have
-// ended.
+// How long attempts under way at the end would have taken isn't known, so their durations are
+// drawn; they do end.
 TEST_F(WhatIfTest, WhatTheEndOfTheLogCutsIsDrawn) {
   arrive(0, {lasting(100)}, lasting(10));
   arrive(0, {lasting(100)}, lasting(10));
@@ -276,8 +276,8 @@ TEST_F(WhatIfTest, WhatTheEndOfTheLogCutsIsDrawn) {
   EXPECT_FALSE(last_.unfinished);
 }
 
-// What the rules made of some work, taken for what was recorded, gives the same history again: no
-// event more, less, sooner or later.
+// Simulates random work, records the resulting history, and simulates that: the measures must be
+// the same.
 RC_GTEST_FIXTURE_PROP(WhatIfTest, AHistoryOfItsOwnIsMadeAgain, ()) {
   work_ = {};
   records_.clear();

@@ -1,4 +1,4 @@
-// The end of worktrees: nothing of anybody's work is lost, whatever state it is in.
+// Tests the removal of worktrees: no work is lost, whatever state a worktree is in.
 #include <sys/wait.h>
 
 #include <map>
@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 class WorktreeRemoval : public BuiltinStations {
  protected:
-  // A run's worktree as intake makes it.
+  // Makes a run's worktree with the station intake; returns the job.
   Job worktree() {
     const Job job = builtin("intake");
     EXPECT_EQ(end_of(job).outcome, Outcome::succeeded);
@@ -34,8 +34,8 @@ class WorktreeRemoval : public BuiltinStations {
     }
     return false;
   }
-  std::string shown(const std::string& what) const {
-    return git(repository, {"show", what}).output;
+  std::string shown(const std::string& object) const {
+    return git(repository, {"show", object}).output;
   }
   void expect_gone(const Job& job) const {
     EXPECT_FALSE(fs::exists(workspace_of(job)));
@@ -130,7 +130,7 @@ TEST_F(WorktreeRemoval, CommitsThatNoBranchHasAreKept) {
   run("merge-base --is-ancestor " + commit + " " + outcome.rescue_ref, repository);
 }
 
-// Killed between the rescue and the removal; the agent's last process wrote on in between.
+// Killed between the rescue and the removal; a process of the agent wrote more in between.
 TEST_F(WorktreeRemoval, ASecondRescueKeepsTheFirst) {
   const Job job = worktree();
   const fs::path path = workspace_of(job);
@@ -147,14 +147,16 @@ TEST_F(WorktreeRemoval, ASecondRescueKeepsTheFirst) {
   EXPECT_EQ(run("rev-parse " + outcome.rescue_ref + "^2", repository), first);
 }
 
-// As killed after each step: the rename, git's own list, part of the files.
+// The states after a kill at each step: the rename, git's own list, part of the files.
 TEST_F(WorktreeRemoval, GoesOnWhereItWasKilled) {  // H6
-  const auto condemned = [](const Job& job) { return workspace_of(job).string() + ".removing"; };
+  const auto pending_delete_path = [](const Job& job) {
+    return workspace_of(job).string() + ".removing";
+  };
   const std::vector<std::function<void(const Job&)>> kills{
-      [&](const Job& job) { fs::rename(workspace_of(job), condemned(job)); },
+      [&](const Job& job) { fs::rename(workspace_of(job), pending_delete_path(job)); },
       [&](const Job& job) {
-        fs::rename(workspace_of(job), condemned(job));
-        fs::remove(fs::path(condemned(job)) / "file.txt");
+        fs::rename(workspace_of(job), pending_delete_path(job));
+        fs::remove(fs::path(pending_delete_path(job)) / "file.txt");
         run("worktree prune", repository);
       },
   };
@@ -172,7 +174,7 @@ TEST_F(WorktreeRemoval, GoesOnWhereItWasKilled) {  // H6
   expect_gone(job);
 }
 
-// In a process of its own, killed at many moments; then once to the end.
+// Removes in a forked process that is killed at many moments, and then once without a kill.
 TEST_F(WorktreeRemoval, LosesNothingOverRandomKills) {
   for (int round = 0; round < 12; ++round) {
     const Job job = worktree();
@@ -192,7 +194,7 @@ TEST_F(WorktreeRemoval, LosesNothingOverRandomKills) {
     ::kill(child, SIGKILL);
     ::waitpid(child, nullptr, 0);
     RemovalOutcome outcome;
-    // What the killed one had started may hold a lock of git's for a moment.
+    // A child of the killed process may hold one of git's locks for a moment.
     ASSERT_TRUE(eventually([&] {
       outcome = remove_worktree(request);
       return outcome.result != Removal::left;
@@ -209,7 +211,8 @@ TEST_F(WorktreeRemoval, WhatACommitCannotHoldStays) {
   fs::create_directories(nested);
   run("init --quiet .", nested);
   write_text(nested / "precious.txt", "work\n");
-  commit_all(nested, "nested");  // git would take it for a submodule, and keep its name only
+  commit_all(nested,
+             "nested");  // git would treat it as a submodule and keep only a reference to it
   const RemovalOutcome outcome = remove_worktree(request_for(job));
   EXPECT_EQ(outcome.result, Removal::left);
   EXPECT_NE(outcome.reason.find("vendor/other/"), std::string::npos) << outcome.reason;
@@ -235,7 +238,7 @@ TEST_F(WorktreeRemoval, WhatIsNotARunsWorktreeStays) {
   EXPECT_TRUE(fs::exists(site.root() / "plain/file"));
 }
 
-// As a user to whom read-only means something.
+// Runs as another user, because root may write to read-only directories.
 TEST(TreeRemoval, ReadOnlyDirectoriesGoAndLinksAreNotFollowed) {
   const TemporaryDirectory place;
   fs::permissions(place.path(), fs::perms::all);
@@ -277,9 +280,9 @@ TEST_F(WorktreeRemoval, OrphansThatAreCleanGoAndTheOthersAreTold) {  // H6
       remove_orphans(repository, site.root() / "runs",
                      [&](const std::string& run_id) { return run_id == to_string(live.run_id); });
   ASSERT_TRUE(outcomes.has_value()) << outcomes.error();
-  std::map<std::string, std::string> told;
+  std::map<std::string, std::string> results;
   for (const OrphanOutcome& each : *outcomes) {
-    told[each.orphan.run_id] =
+    results[each.orphan.run_id] =
         each.outcome.result == Removal::removed ? "removed" : each.outcome.reason;
   }
   const std::map<std::string, std::string> expected{
@@ -287,7 +290,7 @@ TEST_F(WorktreeRemoval, OrphansThatAreCleanGoAndTheOthersAreTold) {  // H6
       {to_string(vanished.run_id), "removed"},
       {to_string(dirty.run_id), "it has uncommitted work"},
       {to_string(merge.run_id), "it may hold a merge to be looked at"}};
-  EXPECT_EQ(told, expected);
+  EXPECT_EQ(results, expected);
   expect_gone(clean);
   expect_gone(vanished);
   EXPECT_TRUE(is_listed(live));
@@ -296,7 +299,7 @@ TEST_F(WorktreeRemoval, OrphansThatAreCleanGoAndTheOthersAreTold) {  // H6
   EXPECT_TRUE(fs::exists(site.root() / "elsewhere"));
 }
 
-// A merge is made again from what it was made of; so it needs no rescue, published or not.
+// A merge can be repeated from its inputs, so it needs no rescue, whether published or not.
 TEST_F(WorktreeRemoval, AMergeWorktreeGoesWithoutARescue) {  // H6
   const Job work = worktree();
   write_text(workspace_of(work) / "new.txt", "new\n");

@@ -8,7 +8,7 @@
 namespace signalbox::simulation {
 namespace {
 
-// What our callers ask for.
+// Returns the role that a method of our callers needs.
 Role needed_for(const std::string& method) {
   static const std::map<std::string, Role> needs{
       {"run.list", Role::viewer},  {"server.status", Role::viewer}, {"lock.acquire", Role::worker},
@@ -21,7 +21,7 @@ bool is_about_access(const std::string& code) {
   return code == "UNAUTHENTICATED" || code == "FORBIDDEN";
 }
 
-// Refusals of whoever asks, before anything else is looked at.
+// Returns true for refusals that come before a caller's access is checked, whoever asks.
 bool concerns_all(const std::string& code) {
   static const std::set<std::string> codes{"SHUTTING_DOWN", "OVERLOADED", "UNKNOWN_OUTCOME",
                                            "STORAGE_FULL"};
@@ -67,8 +67,8 @@ void AccessWatch::handled(const std::string& id, const std::optional<Uuid>& toke
 
 void AccessWatch::answered(const std::string& id, const std::string& code) {
   const auto place = verdicts_.find(id);
-  if (place == verdicts_.end()) return;  // of somebody who needs no token
-  if (concerns_all(code)) return;        // whichever of its repetitions that was
+  if (place == verdicts_.end()) return;  // the caller needs no token
+  if (concerns_all(code)) return;        // any of the request's repetitions may be meant
   std::vector<std::string>& due = place->second;
   const auto fitting = std::find(due.begin(), due.end(), is_about_access(code) ? code : "");
   if (fitting == due.end()) {

@@ -1,5 +1,5 @@
-// Who may what, for callers that come with access tokens: as the register and the wall clock say at
-// the moment when the request is handled, whatever their connection could do before.
+// Checks what callers with access tokens may do. The register and the wall clock decide at the
+// moment when a request is handled, whatever the connection was allowed before.
 #pragma once
 
 #include <cstdint>
@@ -18,16 +18,21 @@ class AccessWatch {
   AccessWatch(Environment& environment, const CommandBook& book)
       : environment_(environment), book_(book) {}
 
+  // Updates the tokens that the server knows.
   void applied(const Record& record) { follow(record, applied_); }
+  // Updates the tokens that are durable.
   void durable(const Record& record) { follow(record, durable_); }
-  // What was applied and not durable is gone; who has asked is answered still.
+  // Drops what was applied but isn't durable. Requests that were handled before are still answered.
   void rolled_back() { applied_ = durable_; }
-  // So are all connections.
+  // Like rolled_back(), for a new life of the server: its connections and their requests are gone,
+  // too.
   void begin_anew();
 
-  // A caller's request is handled now, on a connection that has shown this token.
+  // Notes the expected verdict on a request that is handled now, on a connection that has shown
+  // `token`.
   void handled(const std::string& id, const std::optional<Uuid>& token);
-  // What it is answered with: the code of a refusal, or empty.
+  // Checks the answer to the request `id` against the verdicts that are due. `code` is that of the
+  // refusal, or empty.
   void answered(const std::string& id, const std::string& code);
 
  private:
@@ -41,7 +46,7 @@ class AccessWatch {
 
   static void follow(const Record& record, Tokens& tokens);
   [[nodiscard]] bool usable(const Token& token) const;
-  // The code of the refusal that there has to be, or empty.
+  // Returns the code of the refusal that is due, or empty.
   [[nodiscard]] std::string verdict(const SentCommand& sent,
                                     const std::optional<Uuid>& token) const;
 
@@ -49,7 +54,7 @@ class AccessWatch {
   const CommandBook& book_;
   Tokens applied_;
   Tokens durable_;
-  std::map<std::string, std::vector<std::string>> verdicts_;  // not answered yet, by id
+  std::map<std::string, std::vector<std::string>> verdicts_;  // by request id; not answered yet
 };
 
 }  // namespace signalbox::simulation

@@ -6,7 +6,7 @@
 
 #include <boost/json/object.hpp>
 
-#include "domain/own_loops.h"
+#include "domain/service_loops.h"
 
 namespace signalbox::simulation {
 namespace {
@@ -21,7 +21,7 @@ RetryPolicy any_retry(SeededRandom& random) {
   return retry;
 }
 
-// By a command, by an outside worker, or the default.
+// A phase is done by a command, by an outside worker, or by default.
 PhaseDefinition any_phase(SeededRandom& random, const char* command) {
   switch (random.below(3)) {
     case 0:
@@ -79,9 +79,9 @@ ExecutorKind any_job(SeededRandom& random) {
 
 namespace json = boost::json;
 
-// Each depends on some of those before it.
+// Returns steps that each depend on some of those before it.
 json::array good_steps(SeededRandom& random) {
-  // Of its own: what is completed under an earlier plan keeps its id.
+  // Each plan has step ids of its own, because a step completed under an earlier plan keeps its id.
   const std::string suffix = "-" + std::to_string(random.below(1'000'000));
   json::array steps;
   const std::int64_t count = random.between(1, 8);
@@ -98,7 +98,8 @@ json::array good_steps(SeededRandom& random) {
   return steps;
 }
 
-// Written by hand, in one of the ways in which people do: not by what the service writes with.
+// Builds a policy file in the ways in which people write one by hand. It shares no code with the
+// service.
 class Text {
  public:
   void line(const std::string& text) {

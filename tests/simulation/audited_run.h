@@ -1,4 +1,4 @@
-// What the audits of the register know of a run, by its events alone.
+// A run, its plan and its steps as the audits of the register reconstruct them from events alone.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,9 @@ struct AuditedStep {
   std::vector<std::string> needs;
   StepStatus status = StepStatus::pending;
   std::uint32_t attempts = 0;
-  std::uint32_t failures = 0;              // since it was last opened
-  Token token = 0;                         // of the attempt under way, or 0
-  bool leased = false;                     // to an outside worker
+  std::uint32_t failures = 0;              // since the step was last opened
+  Token token = 0;                         // token of the attempt under way, or 0
+  bool leased = false;                     // true if an outside worker holds it
   Strategy strategy = Strategy::original;  // of the next attempt
 };
 
@@ -34,27 +34,28 @@ struct AuditedRun {
   std::vector<std::uint32_t> attempts;
   std::uint32_t failures = 0;  // of the current station
   Token holder = 0;
-  Token lock = 0;            // that the holder said it needs, or 0
-  std::uint32_t stalls = 0;  // since it got on
+  Token lock = 0;            // the lock that the holder said it needs, or 0
+  std::uint32_t stalls = 0;  // since its last progress
   std::string job_id;
   bool paused = false;
   bool terminal = false;
-  bool failed = false;  // that is how it ended
+  bool failed = false;  // true if the run ended by failing
   bool cancel_requested = false;
-  std::optional<WaitReason> waiting;         // nobody holds the station, and it can't be claimed
-  std::optional<std::uint32_t> max_retries;  // instead of what its stations say
+  std::optional<WaitReason> waiting;  // set while nobody holds the station and it can't be claimed
+  std::optional<std::uint32_t> max_retries;  // overrides the stations' own
   Budget budget;
   Usage used;
-  Token usage_of = 0;  // whose attempt's usage was reported last
+  Token usage_of = 0;  // token of the attempt whose usage was reported last
   std::optional<AuditedPlan> plan;
-  std::optional<AuditedPlan> failed_plan;  // as it was when the run failed
+  std::optional<AuditedPlan> failed_plan;  // the plan when the run failed
 
   [[nodiscard]] bool has_station() const { return current < stations.size(); }
   [[nodiscard]] const StationDefinition& station() const { return stations[current]; }
 };
 
-// The record is at odds with those before it.
-inline void find_wrong(Environment& environment, const Record& record, const std::string& what) {
+// Reports a violation: `record` contradicts the records before it.
+inline void report_contradiction(Environment& environment, const Record& record,
+                                 const std::string& what) {
   environment.violate("position " + std::to_string(record.position) + ", " +
                       std::string(tag_of(record.event).name) + " of " + to_string(record.stream) +
                       ": " + what);

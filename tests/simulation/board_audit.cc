@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "domain/own_loops.h"
+#include "domain/service_loops.h"
 
 namespace signalbox::simulation {
 namespace {
@@ -43,10 +43,10 @@ void BoardAudit::read_project(const Record& record) {
   read_policy(record, place->second);
 }
 
-// H3: what somebody wrote, and meant.
+// H3: a policy is adopted as its author meant it.
 void BoardAudit::read_policy(const Record& record, AuditedProject& project) {
   if (const auto* adopted = event_as<PolicyAdopted>(record.event)) {
-    if (!repositories_.was_told_lately(project.repository, adopted->digest)) {
+    if (!repositories_.was_read_lately(project.repository, adopted->digest)) {
       wrong(record, "that isn't what lies in the repository");
     }
     const PolicyDraft* draft = repositories_.find_draft(adopted->digest);
@@ -60,7 +60,7 @@ void BoardAudit::read_policy(const Record& record, AuditedProject& project) {
     project.digest = adopted->digest;
     project.refused = {};
   } else if (const auto* refused = event_as<PolicyRefused>(record.event)) {
-    if (!repositories_.was_told_lately(project.repository, refused->digest)) {
+    if (!repositories_.was_read_lately(project.repository, refused->digest)) {
       wrong(record, "that isn't what lies in the repository");
     }
     const PolicyDraft* draft = repositories_.find_draft(refused->digest);
@@ -87,7 +87,7 @@ void BoardAudit::read_tick(const Record& record) {
   if (loop != heartbeat_loop_name) return;
   for (const auto& [name, project] : projects_) {
     const Digest& in_force = project.refused.is_zero() ? project.digest : project.refused;
-    if (!repositories_.was_told_lately(project.repository, in_force)) {
+    if (!repositories_.was_read_lately(project.repository, in_force)) {
       wrong(record, "the policy of " + name + " wasn't read before it");
     }
   }
@@ -100,7 +100,7 @@ void BoardAudit::read_tick(const Record& record) {
   policies_changed_ = false;
 }
 
-// H8: runs leave the memory so long after their end, and not before.
+// H8: runs leave memory `prune_after_ns` after their end, and not before.
 void BoardAudit::read_server(const Record& record) {
   if (const auto* finished = event_as<RecoveryFinished>(record.event)) {
     return read_recovery(record, *finished);
@@ -116,7 +116,7 @@ void BoardAudit::read_server(const Record& record) {
   }
 }
 
-// H9: one verdict on each card that was worked on or merged, and its run goes on.
+// H9: recovery gives one verdict on each card that was being worked on or merged; its run goes on.
 void BoardAudit::read_recovery(const Record& record, const RecoveryFinished& finished) {
   if (finished.items_total != finished.items.size()) return;
   std::set<std::string> told;
@@ -342,7 +342,7 @@ void BoardAudit::unblock(const Record& record, AuditedCard& card, const CardUnbl
   card.retry_at_ns = 0;
 }
 
-// H1: a card says what its run says, in the same commit.
+// H1: a card agrees with its run within the same commit.
 void BoardAudit::finish_commit(Position position) {
   const auto expect = [&](const CardId& id, bool fact, const char* what) {
     environment_.expect(

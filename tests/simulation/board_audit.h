@@ -1,6 +1,6 @@
-// Reads the board in the register as somebody would who knows the promises and not the code: which
-// card may be worked on, which has come where, and whether its runs agree with that. A second
-// opinion beside domain/admission and evolve(), which it shares nothing with. H1 H3 H4 H5 H8 H11
+// Audits the board by its records in the register: which card may be worked on, which column each
+// is in, and whether its runs agree with that. A second implementation of the promises that shares
+// no code with domain/admission and evolve(). H1 H3 H4 H5 H8 H11
 #pragma once
 
 #include <cstdint>
@@ -27,11 +27,13 @@ class BoardAudit {
         repositories_(repositories),
         prune_after_ns_(prune_after_ns) {}
 
-  // The next commit that is durable.
+  // Audits the next durable commit.
   void read(const Commit& commit);
 
+  // Returns true while the register has the run as open.
   [[nodiscard]] bool is_open(const RunId& run_id) const { return open_runs_.contains(run_id); }
-  // All has come to rest: what is on the board is merged or has failed.
+  // Checks, once all is at rest, that each card is merged or failed and each worktree is accounted
+  // for.
   void finished() const;
 
  private:
@@ -42,8 +44,8 @@ class BoardAudit {
     Position submitted_at = 0;
     CardStatus column = CardStatus::backlog;
     std::uint32_t runs = 0;
-    RunId run{};    // the latest
-    RunId merge{};  // under way, or nil
+    RunId run{};    // the latest run
+    RunId merge{};  // the merge under way, or nil
     std::int64_t retry_at_ns = 0;
     Position verified_at = 0;
 
@@ -77,14 +79,14 @@ class BoardAudit {
   void block(const Record& record, AuditedCard& card, const CardBlocked& blocked);
   void fail(const Record& record, AuditedCard& card, const CardFailed& failed);
   void unblock(const Record& record, AuditedCard& card, const CardUnblocked& unblocked);
-  // Of a run of it, or its merge.
+  // Checks that an event which follows the end of the card's run (or of its merge) fits that end.
   void after_run(const Record& record, const AuditedCard& card, const RunId& run_id, bool merge,
                  bool succeeded);
   void finish_commit(Position position);
-  // What keeps the card from being started now; empty: nothing.
+  // Returns what keeps the card from being started now, or empty.
   [[nodiscard]] std::string obstacle(const AuditedCard& card) const;
   void wrong(const Record& record, const std::string& what) {
-    find_wrong(environment_, record, what);
+    report_contradiction(environment_, record, what);
   }
 
   Environment& environment_;
@@ -93,13 +95,13 @@ class BoardAudit {
   const std::int64_t prune_after_ns_;
   std::map<std::string, AuditedProject> projects_;
   std::map<CardId, AuditedCard> cards_;
-  std::map<RunId, CardId> card_of_run_;  // all there ever were
+  std::map<RunId, CardId> card_of_run_;  // every run and merge of a card
   std::map<RunId, bool> open_runs_;      // true: started under an idempotency key
   std::map<Position, EndedRun> ended_runs_;
-  std::set<std::string> beating_;  // loops whose tick has begun and not ended
-  Digest policies_of_tick_;        // that the latest tick of the heartbeat says
-  bool policies_changed_ = true;   // since then
-  // Of the present commit.
+  std::set<std::string> beating_;  // loops whose tick is under way
+  Digest policies_of_tick_;        // digest in the latest tick of the heartbeat
+  bool policies_changed_ = true;   // since that tick
+  // State of the commit that is being read.
   std::optional<RunId> about_to_start_;
   std::map<RunId, bool> ended_;  // true: it succeeded
   std::set<CardId> touched_;

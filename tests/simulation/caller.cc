@@ -12,7 +12,7 @@ namespace {
 
 namespace json = boost::json;
 
-// Refusals that say nothing about the question: it is worth asking again.
+// Returns true for refusals that don't decide the request and so are worth a repetition.
 bool passes(const std::string& code) {
   constexpr std::array passing{"UNKNOWN_OUTCOME", "STORAGE_FULL", "SHUTTING_DOWN", "OVERLOADED"};
   return std::find(passing.begin(), passing.end(), code) != passing.end();
@@ -62,7 +62,8 @@ void Caller::finish(const Reply& reply) {
 
 void Caller::receive(const std::string& line) {
   const json::object answer = json::parse(line).as_object();
-  if (answer_ == nullptr || answer.at("id").as_string() != id_) return;  // an old one, or a copy
+  if (answer_ == nullptr || answer.at("id").as_string() != id_)
+    return;  // an answer to an earlier request, or a duplicate
   if (const json::value* result = answer.if_contains("result")) {
     return finish({{}, result->as_object(), {}});
   }

@@ -1,4 +1,4 @@
-// A client that asks one thing at a time, and again under the same command id until it is answered.
+// Sends one request at a time and repeats it under the same command id until it is answered.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,9 @@
 
 namespace signalbox::simulation {
 
+// The answer to a request: a result, or a refusal.
 struct Reply {
-  std::string code;  // of the refusal; empty: here is the result
+  std::string code;  // of the refusal; empty if there is a result
   boost::json::object result;
   boost::json::object details;  // of the refusal
 };
@@ -25,19 +26,20 @@ class Caller final : public Recipient {
   Caller(Environment& environment, Network& network, CommandBook& book, std::string name)
       : environment_(environment), network_(network), book_(book), name_(std::move(name)) {}
 
-  // `patience_ms` is how long an answer may take before the question is repeated. A client that has
-  // given up hears GAVE_UP.
+  // Sends a request and calls `answer` once. The request is repeated after `patience_ms` without an
+  // answer. A client that gives up gets the code GAVE_UP.
   void ask(const std::string& method, const boost::json::object& params, std::int64_t patience_ms,
            Answer answer);
-  // The client doesn't care any more.
+  // Drops the open request; its answer will be ignored.
   void forget() { answer_ = nullptr; }
-  // Asks the last thing again, as a client does that lost its memory of the answer.
+  // Sends the last request again if it was answered, as a client does that lost its memory of the
+  // answer.
   void repeat_last();
 
   void receive(const std::string& line) override;
   [[nodiscard]] std::string address() const override { return address_; }
-  // Not from this machine, whose user it would be.
-  void comes_from(std::string address) { address_ = std::move(address); }
+  // Makes the caller one from another machine, which isn't the server's own user.
+  void set_address(std::string address) { address_ = std::move(address); }
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const std::string& last_method() const { return method_; }
 
@@ -51,12 +53,12 @@ class Caller final : public Recipient {
   CommandBook& book_;
   std::string name_;
   std::string address_;
-  std::string method_;  // of the latest question
-  std::string id_;      // of the latest question
-  std::string line_;    // that question
+  std::string method_;  // of the latest request
+  std::string id_;      // of the latest request
+  std::string line_;    // the latest request as it was sent
   std::int64_t patience_ns_ = 0;
-  Answer answer_;            // of the question that is open; none: it is closed
-  std::uint64_t tries_ = 0;  // over all questions
+  Answer answer_;            // null if no request is open
+  std::uint64_t tries_ = 0;  // over all requests
   std::uint64_t questions_ = 0;
 };
 

@@ -1,14 +1,14 @@
 #include "tests/simulation/client.h"
 
+#include "tests/simulation/access_admin_client.h"
 #include "tests/simulation/decision_client.h"
-#include "tests/simulation/guest_client.h"
-#include "tests/simulation/keeper_client.h"
+#include "tests/simulation/foreign_file_client.h"
 #include "tests/simulation/lock_client.h"
 #include "tests/simulation/operator_client.h"
-#include "tests/simulation/outsider.h"
 #include "tests/simulation/owner_client.h"
 #include "tests/simulation/step_client.h"
 #include "tests/simulation/tick_client.h"
+#include "tests/simulation/token_client.h"
 #include "tests/simulation/worker_client.h"
 
 namespace signalbox::simulation {
@@ -27,8 +27,8 @@ bool Client::dies() {
     environment_.schedule.after(between(10, 3000) * ns_per_ms, outside, [this] { begin(); });
     return true;
   }
-  // But none about locks: it could pass the next acquire of the same owner, which has the same
-  // token.
+  // A request about locks is never repeated: it could arrive after the next acquire of the same
+  // owner, which has the same token.
   if (!calm() && one_in(20) && !caller_.last_method().starts_with("lock.")) caller_.repeat_last();
   return false;
 }
@@ -47,9 +47,9 @@ std::vector<std::unique_ptr<Client>> make_clients(Context& context) {
   for (const char* name : {"stepper-a", "stepper-b"}) {
     clients.push_back(std::make_unique<StepClient>(context, name));
   }
-  clients.push_back(std::make_unique<KeeperClient>(context, "keeper"));
+  clients.push_back(std::make_unique<AccessAdminClient>(context, "keeper"));
   for (const char* name : {"guest-a", "guest-b"}) {
-    clients.push_back(std::make_unique<GuestClient>(context, name));
+    clients.push_back(std::make_unique<TokenClient>(context, name));
   }
   for (const char* name : {"locker-a", "locker-b", "locker-c"}) {
     clients.push_back(std::make_unique<LockClient>(context, name));
@@ -58,7 +58,7 @@ std::vector<std::unique_ptr<Client>> make_clients(Context& context) {
     clients.push_back(std::make_unique<TickClient>(context, name, "merge"));
   }
   clients.push_back(std::make_unique<TickClient>(context, "ticker-c", "sweep"));
-  clients.push_back(std::make_unique<Outsider>(context, "outsider"));
+  clients.push_back(std::make_unique<ForeignFileClient>(context, "outsider"));
   if (!context.rhythm.has_cards) return clients;
   for (const char* name : {"owner-a", "owner-b"}) {
     clients.push_back(std::make_unique<OwnerClient>(context, name));

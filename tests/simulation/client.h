@@ -1,11 +1,10 @@
-// One of those who use the service: asks one thing at a time, does the next step a while later, and
-// may die in between and begin anew without a memory.
-//
-// To simulate a new noun: a Client in a file of its own, with the noun's methods; a place for it in
-// clients.cc; what its methods tell in command_book.cc (tells_of_events); its rules in an audit
-// beside plan_audit, which reads the register, or, where they are about time, files or callers, in
-// a watch beside lease_watch; and a mutant that breaks them (mutant.h, tampering.h). Events that no
-// client ever causes are listed by `simulate`, and a test allows none that has no reason
+// Base of the simulated clients of the service. A client sends one request at a time, takes its
+// next step a while later, and may die in between and start again without a memory.
+// || To simulate a new noun, add: a Client in a file of its own with the noun's methods; its place
+// in client.cc; which results its methods acknowledge in command_book.cc (tells_of_events); its
+// rules in an audit beside plan_audit, which reads the register, or in a watch beside lease_watch
+// if they are about time, files or callers; and a mutant that breaks them (mutant.h, tampering.h).
+// `simulate` lists events that no client ever causes, and a test allows none without a reason
 // (coverage_test.cc).
 #pragma once
 
@@ -23,14 +22,14 @@ namespace signalbox::simulation {
 
 class SimulatedRepositories;
 
-// An access token, as whoever was told of it knows it.
+// An access token as a client knows it that was given the secret.
 struct AccessSecret {
   std::string id;
   std::string secret;
 };
 
-// What clients have around them: chance and time, the way to the service, what is theirs in run
-// roots, and what they know of each other.
+// What all clients share: randomness and time, the network to the service, the run roots, and what
+// they know of each other.
 struct Context {
   Environment& environment;
   Network& network;
@@ -39,9 +38,9 @@ struct Context {
   SimulatedRepositories& repositories;
   const BoardRhythm& rhythm;
   HeldLocks held_locks;
-  std::vector<std::string> run_ids;          // that were acknowledged
-  std::map<std::string, Token> ended_ticks;  // by loop: the newest whose end was acknowledged
-  std::vector<AccessSecret> access_secrets;  // that were issued
+  std::vector<std::string> run_ids;          // of acknowledged starts
+  std::map<std::string, Token> ended_ticks;  // by loop: the newest tick whose end was acknowledged
+  std::vector<AccessSecret> access_secrets;  // of tokens that were issued
 
   Context(Environment& shared, Network& way, CommandBook& kept, RunRootFiles& roots,
           SimulatedRepositories& policies, const BoardRhythm& board)
@@ -64,11 +63,12 @@ class Client {
   Client& operator=(const Client&) = delete;
   virtual ~Client() = default;
 
-  // At the beginning, and after each death.
+  // Starts the client: at the beginning, and after each death.
   virtual void begin() = 0;
 
  protected:
-  // `step` is a member of the client's own class; not taken if the client has died until then.
+  // Calls `step`, a member of the client's own class, after the delay, unless the client has died
+  // by then.
   template <class Self>
   void later(std::int64_t delay_ms, void (Self::*step)()) {
     environment_.schedule.after(delay_ms * ns_per_ms, outside, [this, step, life = life_] {
@@ -76,7 +76,7 @@ class Client {
       (static_cast<Self*>(this)->*step)();
     });
   }
-  // `told` hears the answer, or GAVE_UP.
+  // Sends a request; `told` gets the answer, or GAVE_UP.
   template <class Self>
   void ask(const std::string& method, const boost::json::object& params, std::int64_t patience_ms,
            void (Self::*told)(const Reply& reply)) {
@@ -84,7 +84,7 @@ class Client {
     caller_.ask(method, params, patience_ms,
                 [this, told](const Reply& reply) { (static_cast<Self*>(this)->*told)(reply); });
   }
-  // The refusal is one of those that may be.
+  // Expects the reply to be a success, GAVE_UP, or a refusal with one of `codes`.
   void expect_code(const Reply& reply, const std::set<std::string>& codes);
 
   [[nodiscard]] const std::string& name() const { return caller_.name(); }
@@ -94,8 +94,9 @@ class Client {
   [[nodiscard]] bool one_in(std::size_t count) { return environment_.random.one_in(count); }
   [[nodiscard]] bool calm() const { return environment_.faults.stopped(); }
 
-  // How the client forgets, where it does.
+  // Returns false if the client never dies.
   [[nodiscard]] virtual bool is_mortal() const { return true; }
+  // Drops what the client remembers, when it dies.
   virtual void forget() {}
 
   Context& context_;
@@ -104,13 +105,14 @@ class Client {
   std::int64_t asked_at_ns_ = 0;
 
  private:
-  // Sometimes; else it may say its last word once more.
+  // Returns true if the client dies now. If not, it may repeat its last request.
   bool dies();
 
   std::uint64_t life_ = 0;
 };
 
-// One of each kind and more: a client of a new noun gets its place here.
+// Makes the clients of a simulation, at least one of each kind. A client of a new noun is added
+// here.
 std::vector<std::unique_ptr<Client>> make_clients(Context& context);
 
 }  // namespace signalbox::simulation

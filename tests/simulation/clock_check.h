@@ -1,5 +1,5 @@
-// Somebody sets the wall clock, or the server gets no processor for a while: it has to notice, and
-// say so in the log, soon after.
+// Checks that the server reports a clock jump in the log soon after the wall clock was set or the
+// server got no processor for a while.
 #pragma once
 
 #include <cstdint>
@@ -15,32 +15,36 @@ class ClockCheck {
  public:
   explicit ClockCheck(Environment& environment) : environment_(environment) {}
 
-  // The wall clock was set, or the server stopped; it runs again at `running_at_ns` (monotonic).
-  void parted(std::int64_t by_ns, std::int64_t running_at_ns) {
-    // Two of them may take each other back.
+  // Notes that the wall clock was set by `by_ns`, or that the server stopped for that long. The
+  // server runs again at `running_at_ns` (monotonic).
+  void clock_jumped(std::int64_t by_ns, std::int64_t running_at_ns) {
+    // Two jumps shortly after one another may cancel out, so only a single one must be reported.
     const bool is_certain = !due_ns_ && std::abs(by_ns) > certain_ns &&
                             environment_.schedule.monotonic_ns() >= alone_from_ns_;
     due_ns_ = is_certain ? std::optional(running_at_ns + patience_ns) : std::nullopt;
     alone_from_ns_ = running_at_ns + patience_ns;
   }
-  // A server that is gone, stopping or without space has nothing to say.
+  // Drops the expectation: a server that is gone, stopping or out of disk space reports nothing.
   void excused() { due_ns_.reset(); }
+  // Clears the expectation once the jump is in the log.
   void applied(const Record& record) {
     if (event_as<ClockJumped>(record.event) != nullptr) due_ns_.reset();
   }
+  // Reports a violation if the jump is overdue.
   void examine() {
     environment_.expect(!due_ns_ || environment_.schedule.monotonic_ns() < *due_ns_,
                         "time didn't go by as it should have, and nothing says so");
   }
 
  private:
-  // Between looks that are a second apart, two clocks that part by a second in all.
+  // The server compares the clocks every second and tolerates a second of difference, so anything
+  // beyond this is certain to be noticed.
   static constexpr std::int64_t certain_ns = 2'100 * ns_per_ms;
   static constexpr std::int64_t patience_ns = 4'000 * ns_per_ms;
 
   Environment& environment_;
   std::optional<std::int64_t> due_ns_;
-  std::int64_t alone_from_ns_ = 0;  // those before have been seen by then
+  std::int64_t alone_from_ns_ = 0;  // monotonic; jumps before this are reported by then
 };
 
 }  // namespace signalbox::simulation

@@ -8,8 +8,9 @@
 namespace signalbox::simulation {
 namespace {
 
-// A command that changed nothing leaves no event, so it may be answered anew each time. (A start or
-// a cancellation is `replayed` also where another command did it before.)
+// Returns true if the result acknowledges events. A command that changed nothing leaves no event,
+// so it may be answered differently each time. (A start or a cancellation is `replayed`, too, if
+// another command did it before.)
 bool tells_of_events(const std::string& method, const boost::json::object& result) {
   static const std::set<std::string> queries{
       "run.get",       "run.list",      "events.subscribe",
@@ -59,8 +60,8 @@ bool CommandBook::answered(const std::string& id, boost::json::object result) {
     return false;
   }
   SentCommand& command = place->second;
-  // The first result of a command is what a repeated one gets, but for two words; and a secret,
-  // which is told once.
+  // A repeated command gets the first result, except for `position`, `replayed`, and a secret,
+  // which is given once.
   result.erase("position");
   const auto* secret = result.if_contains("secret");
   if (secret != nullptr && !secret->is_null() && command.result) {

@@ -1,4 +1,4 @@
-// What clients sent and what they were told: the record that the register is held against.
+// Records what clients sent and what they were answered. The audits compare the register with it.
 #pragma once
 
 #include <cstddef>
@@ -16,18 +16,21 @@ namespace signalbox::simulation {
 struct SentCommand {
   std::string method;
   boost::json::object params;
-  Token token = 0;                            // that the client showed, or 0
-  std::optional<boost::json::object> result;  // the first one that tells of events
+  Token token = 0;                            // the token that the client showed, or 0
+  std::optional<boost::json::object> result;  // the first result that acknowledges events
 };
 
 class CommandBook {
  public:
   explicit CommandBook(Environment& environment) : environment_(environment) {}
 
+  // Records a request. Repetitions of `id` change nothing.
   void sent(const std::string& id, const std::string& method, const boost::json::object& params);
+  // Returns the request, or nullptr if nobody sent it.
   [[nodiscard]] const SentCommand* find(const std::string& id) const;
 
-  // A result leaves the server. True if it tells of events, which must be durable then.
+  // Records a result that leaves the server. Returns true if it acknowledges events, which must
+  // then be durable.
   bool answered(const std::string& id, boost::json::object result);
 
   [[nodiscard]] std::size_t size() const { return commands_.size(); }

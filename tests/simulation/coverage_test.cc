@@ -1,4 +1,4 @@
-// Nothing is left out: every type of event that the domain has occurs in a simulation.
+// Checks that every type of event that the domain has occurs in a simulation.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::uint64_t seeds_max = 300;
 
-// Events that no simulation causes, and why. A new noun doesn't belong here: it gets a client
-// (client.h).
+// Events that no simulation causes, with the reason. A new noun doesn't belong here: it gets a
+// client (client.h).
 const std::map<std::string_view, std::string_view> allowed_missing{
     {"HistoryDropped", "it is written into a log that no server has open"},
     {"PayloadRedacted", "likewise"}};

@@ -54,7 +54,7 @@ void DecisionClient::act_on(const json::object& row) {
   station_ = text_of(row, "station");
   if (waiting == "approval") return decide();
   if (waiting == "budget") return raise_budget();
-  if (calm()) return raise_budget();  // of a paused one, which goes on with that
+  if (calm()) return raise_budget();  // a paused run goes on with that
   if (failed && one_in(2)) return retry(failed);
   switch (environment_.random.below(8)) {
     case 0:
@@ -73,7 +73,7 @@ void DecisionClient::decide() {
   decision_ = calm() || !one_in(4) ? "approve" : "reject";
   if (!calm() && one_in(8)) decision_.clear();
   if (!decision_.empty()) params["decision"] = decision_;
-  // Who doesn't say what was seen decides about whatever asks by then.
+  // A decision that doesn't name its station applies to whichever station asks by then.
   if (!decision_.empty() && !station_.empty() && !one_in(4)) params["station"] = station_;
   if (!calm() && one_in(8)) params["budget"] = to_json(any_budget(environment_.random));
   ask("run.resume", params, decision_patience_ms, &DecisionClient::on_decided);
@@ -86,7 +86,7 @@ void DecisionClient::on_decided(const Reply& reply) {
 }
 
 void DecisionClient::raise_budget() {
-  // Without a bound, once all has to come to an end.
+  // No bound, once everything has to come to an end.
   Budget budget;
   if (!calm()) {
     const std::int64_t figure = between(1, 60);
@@ -109,12 +109,12 @@ void DecisionClient::retry(bool failed) {
 }
 
 void DecisionClient::on_retried(const Reply& reply) {
-  // A station may lack the strategy; or it is a card's run, which is tried again as a whole.
+  // A station may lack the strategy, and a card's run is retried through its card.
   expect_code(reply, {"RUN_NOT_FAILED", "INVALID_PARAMS", "CARD_BUSY"});
   wait();
 }
 
-// A plan that doesn't please is dropped.
+// Resets a plan at random.
 void DecisionClient::on_plans(const Reply& reply) {
   expect_code(reply, {});
   if (!reply.code.empty() || reply.result.at("plans").as_array().empty()) return wait();

@@ -1,6 +1,6 @@
-// Somebody who decides: approves and rejects, gives more budget, takes failed runs up again, pauses
-// and resumes, drops plans. By what the list of runs shows, which may be old when it is acted on:
-// there are others who do the same. S11 D3
+// A client that decides: it approves and rejects, raises budgets, retries failed runs, pauses and
+// resumes, and resets plans. It acts on a list of runs that may be stale by then, because others do
+// the same. S11 D3
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ class DecisionClient final : public Client {
  public:
   using Client::Client;
 
-  // Until nothing goes wrong any more, and then as long as runs need somebody.
+  // Acts until faults stop, and then for as long as runs need a decision.
   void begin() override { later(between(100, 2000), &DecisionClient::look); }
 
  private:
@@ -32,8 +32,8 @@ class DecisionClient final : public Client {
   void on_meddled(const Reply& reply);
 
   std::string run_id_;
-  std::string station_;   // whose turn it was, as the list showed it
-  std::string decision_;  // that was told, or empty
+  std::string station_;   // the station in turn when the list was read
+  std::string decision_;  // the decision that was sent, or empty
 };
 
 }  // namespace signalbox::simulation

@@ -12,7 +12,8 @@ namespace json = boost::json;
 
 constexpr std::int64_t job_patience_ms = 700;
 
-// What it may hear once another attempt has its place, or the run has ended, or a plan was dropped.
+// Codes that a job may get once another attempt has replaced it, the run has ended, or a plan was
+// reset.
 const std::set<std::string> too_late{"STALE_TOKEN", "STEP_NOT_FOUND", "PLAN_NOT_FOUND",
                                      "PLAN_ORDER", "RUN_TERMINAL"};
 

@@ -1,7 +1,7 @@
-// The process of a deep_work station's job: the station's own worker, and a client of the service
-// as any other. It lives on the simulated machine, while the server comes and goes, until it has
-// left its result, is ended, or its job is cleaned up. Of a job that lost its supervisor it goes on
-// for a while, a zombie without knowing it. D1 D2 D6 D7
+// Simulates the process of a deep_work station's job: the station's own worker, which is a client
+// of the service like any other. It lives on the simulated machine while the server comes and goes,
+// until it leaves its result, is ended, or its job is cleaned up. If its supervisor is lost it goes
+// on for a while as a zombie. D1 D2 D6 D7
 #pragma once
 
 #include <memory>
@@ -20,7 +20,7 @@ class DeepJob final : public Client {
   void begin() override { later(between(1, 100), &DeepJob::look); }
 
  private:
-  [[nodiscard]] bool is_mortal() const override { return false; }  // the machine says when
+  [[nodiscard]] bool is_mortal() const override { return false; }  // the machine decides
   [[nodiscard]] bool gone() const { return !machine_.lives(job_.id); }
   [[nodiscard]] boost::json::object word() const;
   void look();
@@ -48,7 +48,7 @@ class DeepJob final : public Client {
   std::string problem_;  // of the plan that was proposed, or empty
 };
 
-// All there ever were: whoever has a word on its way has to be there to hear the answer.
+// Owns every deep job that ever began: a job that waits for an answer has to exist when it arrives.
 class DeepJobs {
  public:
   DeepJobs(Context& context, SimulatedMachine& machine);

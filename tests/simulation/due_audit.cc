@@ -7,9 +7,9 @@
 namespace signalbox::simulation {
 namespace {
 
-// Who sets the clock back by more than this lives through the time again.
+// If the clock is set back by more than this, the loops repeat the due times in between.
 constexpr std::int64_t relived_ns = 60 * ns_per_s;
-// A tick that is late by more than this counts as missed; and some, for a loop to notice it.
+// A tick that is later than this counts as missed; a loop needs up to `notice_ns_max` to notice it.
 constexpr std::int64_t late_ns_max = 5 * ns_per_s;
 constexpr std::int64_t notice_ns_max = 10 * ns_per_s;
 
@@ -20,10 +20,10 @@ DueAudit::DueAudit(Environment& environment, const BoardRhythm& rhythm)
   for (const auto& [name, interval_ns] : rhythm.interval_ns) {
     loops_[name].interval_ns = interval_ns;
   }
-  look_at_clock();
+  follow_wall_clock();
 }
 
-void DueAudit::look_at_clock() {
+void DueAudit::follow_wall_clock() {
   const std::int64_t now_ns = environment_.schedule.wall_ns();
   if (now_ns < wall_ns_) {
     for (auto& [name, loop] : loops_) loop.lowest_wall_ns = std::min(loop.lowest_wall_ns, now_ns);
@@ -53,27 +53,27 @@ void DueAudit::read(const Record& record) {
 void DueAudit::missed(const Record& record, Loop& loop, const TickMissed& missed) {
   const auto count = static_cast<std::int64_t>(missed.missed);
   if (missed.last_due_ns - missed.first_due_ns != (count - 1) * loop.interval_ns) {
-    find_wrong(environment_, record, "it isn't as many as were due in that time");
+    report_contradiction(environment_, record, "it isn't as many as were due in that time");
   }
   const std::int64_t excused_until_ns =
       disturbed_until_ns_ + count * loop.interval_ns + late_ns_max + notice_ns_max;
   if (environment_.schedule.monotonic_ns() > excused_until_ns) {
-    find_wrong(environment_, record, "nothing kept the service from doing it");
+    report_contradiction(environment_, record, "nothing kept the service from doing it");
   }
   due(record, loop, missed.first_due_ns, missed.last_due_ns);
 }
 
 void DueAudit::due(const Record& record, Loop& loop, std::int64_t first_ns, std::int64_t last_ns) {
   if (first_ns % loop.interval_ns != 0 || last_ns % loop.interval_ns != 0) {
-    find_wrong(environment_, record, "it wasn't due then");
+    report_contradiction(environment_, record, "it wasn't due then");
   }
   const bool relived = loop.due_ns && *loop.due_ns - loop.lowest_wall_ns > relived_ns &&
                        first_ns >= loop.lowest_wall_ns;
   if (loop.due_ns && first_ns != *loop.due_ns + loop.interval_ns && !relived) {
     const std::int64_t apart_ms = (first_ns - *loop.due_ns) / ns_per_ms;
-    find_wrong(environment_, record,
-               "it was due " + std::to_string(apart_ms) +
-                   " ms after the one before it, and that isn't the next one");
+    report_contradiction(environment_, record,
+                         "it was due " + std::to_string(apart_ms) +
+                             " ms after the one before it, and that isn't the next one");
   }
   loop.due_ns = last_ns;
   loop.lowest_wall_ns = wall_ns_;

@@ -1,5 +1,5 @@
-// Reads in the register the ticks of the board's loops: each time one is due leaves exactly one
-// event, over restarts, too, and so does each trigger. H2
+// Audits the ticks of the board's loops: each due time leaves exactly one event in the register,
+// across restarts as well, and so does each trigger. H2
 #pragma once
 
 #include <cstdint>
@@ -20,25 +20,27 @@ class DueAudit {
  public:
   DueAudit(Environment& environment, const BoardRhythm& rhythm);
 
+  // Audits the next durable record.
   void read(const Record& record);
-  // A `loop.trigger` is answered.
+  // Checks the answer to a `loop.trigger`.
   void answered(const std::string& loop, const boost::json::object& result);
-  // The server was stopped, killed, without space, or the clock was set: ticks may have been missed
-  // until then (monotonic).
+  // Allows missed ticks until then (monotonic): the server was stopped, killed or out of disk
+  // space, or the clock was set.
   void disturbed(std::int64_t until_ns) { disturbed_until_ns_ = until_ns; }
-  // After every step.
-  void look_at_clock();
-  // The server has been up for long enough.
+  // Follows the wall clock. Called after every step.
+  void follow_wall_clock();
+  // Checks, once the server has been up for long enough, that no due time was left without an
+  // event.
   void finished() const;
 
  private:
   struct Loop {
     std::int64_t interval_ns = 0;
-    std::optional<std::int64_t> due_ns;  // the latest due time that has its event, UTC
-    std::int64_t lowest_wall_ns = 0;     // that the clock has shown since then
+    std::optional<std::int64_t> due_ns;  // the latest due time with an event, UTC
+    std::int64_t lowest_wall_ns = 0;     // the lowest wall clock since then, UTC
     std::set<Token> ticks;
-    std::uint64_t skipped = 0;           // triggers that are in the register
-    std::uint64_t answered_skipped = 0;  // and that clients were told of
+    std::uint64_t skipped = 0;           // triggers that the register has as skipped
+    std::uint64_t answered_skipped = 0;  // triggers that clients were told were skipped
   };
 
   void due(const Record& record, Loop& loop, std::int64_t first_ns, std::int64_t last_ns);

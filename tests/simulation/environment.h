@@ -1,4 +1,5 @@
-// What everything in a simulation shares: chance, time, faults, the trace, and the verdict.
+// The state that everything in a simulation shares: randomness, time, faults, the trace, and the
+// verdict.
 #pragma once
 
 #include <cstdint>
@@ -20,16 +21,17 @@ struct Environment {
 
   void note(std::string_view what) { trace.note(schedule.monotonic_ns(), what); }
 
-  // Something that must never be so, is. The first counts.
+  // Records a violation. The first one of a simulation is its verdict.
   void violate(const std::string& what) {
     note("VIOLATION " + what);
     if (!violation) violation = what;
   }
+  // Records a violation unless `fact` holds.
   void expect(bool fact, const std::string& what) {
     if (!fact) violate(what);
   }
 
-  // The server process is killed after the present step.
+  // Asks for the server process to be killed after the present step.
   void crash(std::string_view why) {
     note("crash: " + std::string(why));
     crash_wanted = true;

@@ -1,4 +1,5 @@
-// How often each type of event occurred: so that one that no simulation ever causes is seen.
+// Counts how often each type of event occurred, so that a type that no simulation causes is
+// noticed.
 #pragma once
 
 #include <array>
@@ -10,7 +11,7 @@
 
 namespace signalbox::simulation {
 
-// Every event of the domain.
+// All event types of the domain, as one type list.
 template <class Noun>
 using EventTypesOf = typename Noun::Alternatives;
 using EventTypes = boost::mp11::mp_apply<boost::mp11::mp_append,
@@ -33,6 +34,7 @@ class EventCounts {
     boost::mp11::mp_for_each<boost::mp11::mp_transform<boost::mp11::mp_identity, EventTypes>>(
         [&]<class T>(boost::mp11::mp_identity<T>) { visit(T::tag.name, counts_[type++]); });
   }
+  // Returns the names of the types that never occurred.
   [[nodiscard]] std::vector<std::string_view> missing() const {
     std::vector<std::string_view> names;
     for_each([&names](std::string_view name, std::uint64_t count) {

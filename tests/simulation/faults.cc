@@ -5,7 +5,7 @@
 namespace signalbox::simulation {
 namespace {
 
-// Of 10,000 opportunities.
+// Returns how often the fault strikes in 10,000 opportunities, before the seed's multiple.
 std::uint32_t usual_weight(Fault fault) {
   switch (fault) {
     case Fault::crash_anywhere:

@@ -1,5 +1,5 @@
-// What goes wrong, and how often. Each seed has faults of its own: some kinds are off, some come
-// three times as often, so that rare combinations get their turn.
+// The faults that a simulation injects, and how often. Each seed draws its own weights: some kinds
+// are off, some three times as frequent, so that rare combinations occur.
 #pragma once
 
 #include <array>
@@ -16,38 +16,38 @@ namespace signalbox::simulation {
 enum class Fault : std::uint8_t {
   crash_anywhere,
   crash_before_append,
-  crash_in_append,     // all of the batch is there, some commits of it, or nothing
-  crash_after_append,  // durable, and nobody was told
-  crash_after_effect,  // the executor did it, and the log has no word of it
+  crash_in_append,     // all of the batch, its first commits, or nothing is written
+  crash_after_append,  // the batch is durable, and nobody was answered
+  crash_after_effect,  // the executor has acted, and the log has no record of it
   crash_at_start,
   clean_stop,
   append_unknown,
   disk_full,
   clock_jump,
   stall,
-  long_stall,  // the server gets no processor for longer than leases
+  long_stall,  // the server gets no processor for longer than leases last
   request_lost,
   request_repeated,
   reply_lost,
   connection_lost,
-  zombie,  // a client stops for longer than its lease, and goes on with its old token
+  zombie,  // a client stops for longer than its lease and goes on with its old token
   client_restart,
-  worker_stuck,    // it beats and doesn't get on
-  foreign_lock,    // somebody takes a lock by its file alone
-  rubbish_lock,    // a `.lock` that can't be read
-  foreign_marker,  // of a tick that the log doesn't know
+  worker_stuck,    // it sends heartbeats without progress
+  foreign_lock,    // another process takes a lock by its file alone
+  rubbish_lock,    // a `.lock` that can't be parsed
+  foreign_marker,  // a marker of a tick that the log doesn't know
   rubbish_marker,
   job_slow,
   job_lost,
   job_failed,
   submit_failed,
-  submit_unheard,  // it was started, and the answer says that it wasn't
+  submit_unheard,  // the job was started, and the answer says that it wasn't
   executor_trouble,
-  quota_hit,     // a usage limit, and when it will be over
-  job_boasts,    // deep work says that it is done, and it isn't
-  plan_invalid,  // a plan that can't be
+  quota_hit,     // a usage limit, with the time of its end
+  job_boasts,    // a deep work job reports success too early
+  plan_invalid,  // a plan that is invalid
   step_failed,
-  repository_away,  // it can't be read
+  repository_away,  // the repository can't be read
   repository_slow,
 };
 BOOST_DESCRIBE_ENUM(Fault, crash_anywhere, crash_before_append, crash_in_append, crash_after_append,
@@ -66,9 +66,9 @@ class Faults {
  public:
   explicit Faults(SeededRandom& random);
 
-  // Asked at every opportunity. Counts those that struck.
+  // Decides whether the fault happens at this opportunity, and counts it if so.
   bool strikes(Fault fault);
-  // From here on nothing goes wrong.
+  // Turns all faults off from now on.
   void stop() { stopped_ = true; }
   [[nodiscard]] bool stopped() const { return stopped_; }
   [[nodiscard]] const FaultCounts& counts() const { return counts_; }

@@ -1,5 +1,5 @@
-// What lock holders believe, and have to be right about: that nobody else holds their lock. A
-// holder counts its lease from when it asked, so it lets go before the service takes the lock away.
+// Checks what lock holders rely on: that nobody else holds their lock. A holder counts its lease
+// from the time of its request, so it lets go before the service takes the lock away.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ class HeldLocks {
  public:
   explicit HeldLocks(Environment& environment) : environment_(environment) {}
 
-  // `owner` was told that it holds the lock, and relies on it until then.
+  // Records that `owner` was granted the lock and relies on it until then (monotonic).
   void hold(const std::string& key, const std::string& owner, Token token, std::int64_t until_ns) {
     if (tokens_.empty() || tokens_.back() != token) tokens_.push_back(token);
     const std::int64_t now_ns = environment_.schedule.monotonic_ns();
@@ -27,17 +27,18 @@ class HeldLocks {
     }
     holds_[key][owner] = {token, until_ns};
   }
-  void let_go(const std::string& key, const std::string& owner) { holds_[key].erase(owner); }
+  // Records that `owner` no longer relies on the lock.
+  void stop_relying(const std::string& key, const std::string& owner) { holds_[key].erase(owner); }
 
-  // One of those that were granted lately, for somebody whose work depends on a lock; its lock may
-  // have been lost. 0: there is none.
+  // Returns the token of one of the latest grants, for a client whose work depends on a lock. The
+  // lock may be lost by now. Returns 0 if there was no grant.
   [[nodiscard]] Token any_token() {
     constexpr std::size_t lately = 3;
     if (tokens_.empty()) return 0;
     const std::size_t back = environment_.random.below(std::min(lately, tokens_.size()));
     return tokens_[tokens_.size() - 1 - back];
   }
-  // Somebody relies on it at this moment.
+  // Returns true if a holder relies on it at this moment.
   [[nodiscard]] bool is_relied_on(Token token) const {
     const std::int64_t now_ns = environment_.schedule.monotonic_ns();
     for (const auto& [key, holders] : holds_) {

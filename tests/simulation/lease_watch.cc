@@ -45,11 +45,11 @@ bool LeaseWatch::follow_step(const Record& record, Deadlines& deadlines) const {
   return true;
 }
 
-// Those without a lease are timed by whoever does them.
+// Steps without a lease are timed by the worker that does them.
 void LeaseWatch::step_applied(const World& world, const Record& record) {
   if (const auto* started = event_as<StepAttemptStarted>(record.event)) {
     const Run* run = world.find_run(record.stream.run_id);
-    terms_.erase(record.position);  // of one that was rolled back
+    terms_.erase(record.position);  // of an attempt that was rolled back
     if (run != nullptr && started->lease_ms > 0 && run->definition().deep_work) {
       terms_[record.position] = {run->definition().deep_work->step_timeout_ms, 0};
     }
@@ -93,7 +93,7 @@ void LeaseWatch::follow(const Record& record, Deadlines& deadlines) const {
 void LeaseWatch::applied(const World& world, const Record& record) {
   if (event_as<StationClaimed>(record.event) != nullptr) {
     const Run* run = world.find_run(record.stream.run_id);
-    terms_.erase(record.position);  // of one that was rolled back
+    terms_.erase(record.position);  // of a claim that was rolled back
     if (run != nullptr && run->attempt && run->attempt->token == record.position) {
       terms_[record.position] = {run->definition().timeout_ms, run->definition().stall_after_ms};
     }
@@ -106,7 +106,7 @@ void LeaseWatch::applied(const World& world, const Record& record) {
   if (const auto* tick = event_as<TickTimedOut>(record.event)) ended(tick->token, Kind::lease);
   if (event_as<WatchdogTimedOut>(record.event) == nullptr) return;
   const auto lease = applied_.all.find({record.cause, Kind::lease});
-  // The time of the service's own jobs is kept by their supervisors.
+  // Jobs of the service itself are timed by their supervisors.
   if (lease != applied_.all.end() && lease->second.length_ms > 0) {
     ended(record.cause, Kind::timeout);
   }

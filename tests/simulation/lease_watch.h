@@ -1,6 +1,6 @@
-// Holds every lease (of stations, steps, locks, ticks), timeout and stall against the clock that
-// nobody sets: none may end before its length has passed since this life of the server last had a
-// reason to set it anew. W1 W2 W5
+// Checks every lease (of stations, steps, locks, ticks), timeout and stall against the monotonic
+// clock. None may end before its full length has passed since this life of the server last had a
+// reason to renew it. W1 W2 W5
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,14 @@ class LeaseWatch {
  public:
   explicit LeaseWatch(Environment& environment) : environment_(environment) {}
 
+  // Follows a record that the server applied, and checks the ends that it brings.
   void applied(const World& world, const Record& record);
+  // Follows a durable record.
   void durable(const Record& record) { follow(record, durable_); }
-  // After a start, and when there is space again, everything that the log knows begins anew.
+  // Renews everything that the log knows: after a start, and when there is disk space again.
   void begin_anew();
-  // The server is stopped until then (monotonic), for so long that it has to give everybody their
-  // full time again.
+  // Renews everything from `until_ns` (monotonic): the server is stopped until then, for so long
+  // that it has to give every holder its full time again.
   void forgive(std::int64_t until_ns) { set_all(applied_, until_ns); }
 
  private:
@@ -36,7 +38,7 @@ class LeaseWatch {
     std::map<std::pair<Token, Kind>, Deadline> all;
     std::map<Token, std::string> progress;
     std::map<RunId, Token> attempts;
-    std::map<RunId, std::vector<Token>> steps;  // attempts of steps that were started
+    std::map<RunId, std::vector<Token>> steps;  // every started attempt of a step
   };
   struct Terms {
     std::int64_t timeout_ms = 0;
@@ -45,7 +47,7 @@ class LeaseWatch {
 
   void follow(const Record& record, Deadlines& deadlines) const;
   void follow_beat(const Record& record, const StationHeartbeat& beat, Deadlines& deadlines) const;
-  // Of the steps of plans. False if the record tells of none.
+  // Follows records about the steps of plans. Returns false if the record is about none.
   bool follow_step(const Record& record, Deadlines& deadlines) const;
   void step_applied(const World& world, const Record& record);
   void get_on(Token token, Deadlines& deadlines) const;
@@ -53,7 +55,7 @@ class LeaseWatch {
   static void set_all(Deadlines& deadlines, std::int64_t since_ns);
 
   Environment& environment_;
-  std::map<Token, Terms> terms_;  // of the stations that were claimed
+  std::map<Token, Terms> terms_;  // by token of the claimed station or started step
   Deadlines applied_;             // as the server has them
   Deadlines durable_;             // as the log has them
 };

@@ -11,9 +11,9 @@ constexpr std::int64_t lock_patience_ms = 700;
 
 struct SharedLock {
   const char* key;
-  const char* run_root;  // where it is mirrored, or nullptr
+  const char* run_root;  // where the lock is mirrored, or nullptr
 };
-// Two of them have one run root.
+// Two of the locks share one run root.
 constexpr std::array shared_locks{
     SharedLock{"deploy", "/roots/release"}, SharedLock{"main", "/roots/release"},
     SharedLock{"nightly", "/roots/nightly"}, SharedLock{"release notes", nullptr}};
@@ -67,7 +67,7 @@ void LockClient::go_on() {
         beats_left_-- > 0 ? &LockClient::refresh : &LockClient::release);
 }
 
-void LockClient::forget() { context_.held_locks.let_go(key_, name()); }
+void LockClient::forget() { context_.held_locks.stop_relying(key_, name()); }
 
 void LockClient::refresh() {
   ask("lock.refresh", {{"key", key_}, {"token", token_}, {"lease_ms", lease_ms_}}, lock_patience_ms,
@@ -77,7 +77,7 @@ void LockClient::refresh() {
 void LockClient::on_refreshed(const Reply& reply) {
   expect_code(reply, {"LOCK_NOT_OWNED"});
   if (reply.code == "LOCK_NOT_OWNED") {
-    context_.held_locks.let_go(key_, name());
+    context_.held_locks.stop_relying(key_, name());
     return later(between(20, 800), &LockClient::acquire);
   }
   if (reply.code.empty()) rely_on(lease_ms_);
@@ -85,7 +85,8 @@ void LockClient::on_refreshed(const Reply& reply) {
 }
 
 void LockClient::release() {
-  context_.held_locks.let_go(key_, name());  // from here on it relies on nothing
+  context_.held_locks.stop_relying(key_,
+                                   name());  // from here on the client doesn't rely on the lock
   ask("lock.release", {{"key", key_}, {"token", token_}}, lock_patience_ms,
       &LockClient::on_released);
 }

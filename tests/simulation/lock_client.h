@@ -1,5 +1,5 @@
-// Takes locks, waits for them, beats, lets go; and sometimes stops for longer than its lease and
-// goes on with its old token. L1 L2 L3 L5 L6 L9
+// A client that acquires locks, waits for them, refreshes and releases them. Sometimes it stops for
+// longer than its lease and goes on with its old token. L1 L2 L3 L5 L6 L9
 #pragma once
 
 #include <cstdint>

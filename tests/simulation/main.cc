@@ -1,4 +1,4 @@
-// `simulate`: seed after seed, until one fails.
+// The program `simulate`: runs one seed after the other until one fails.
 #include <chrono>
 #include <cstdio>
 #include <string>
@@ -11,7 +11,7 @@
 namespace signalbox::simulation {
 namespace {
 
-// What all seeds did together.
+// Totals over all seeds.
 struct Sum {
   std::uint64_t seeds = 0;
   std::uint64_t steps = 0;

@@ -1,4 +1,5 @@
-// The simulator can fail: it finds every bug that is seeded into its wiring of the service.
+// Checks that the simulator can fail: it finds every bug that is seeded into its wiring of the
+// service.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -32,7 +33,7 @@ TEST_P(Mutants, AreFoundAndTheSeedRepeatsIt) {
   EXPECT_NE(text.find(std::string("--mutant ") + name_of(options.mutant)), std::string::npos);
   EXPECT_NE(text.find(*result.violation), std::string::npos);
 
-  // It is the seeded bug that was found: without it the seed is good.
+  // The seeded bug was found, not another one: without it the seed passes.
   options.mutant = Mutant::none;
   EXPECT_FALSE(simulate(options).violation);
 }

@@ -11,7 +11,7 @@ namespace signalbox::simulation {
 
 namespace {
 
-// The longest claim_wait of our workers, the longest stall of a server, and some.
+// Covers the longest wait of a claim and the longest stall of a server.
 constexpr std::int64_t answer_ns_max = 20 * ns_per_s;
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Between clients and the service: lines take their time, get lost, come twice; connections break.
+// Simulates the network between clients and the service: lines are delayed, lost and duplicated,
+// and connections break.
 #pragma once
 
 #include <map>
@@ -15,20 +16,22 @@ namespace signalbox::simulation {
 
 class SimulatedServer;
 
+// The client's end of a connection.
 class Recipient {
  public:
   virtual ~Recipient() = default;
-  // Where it is; empty: on the server's own machine, as the server's own user.
+  // Returns the client's address. Empty means the server's own machine and its own user.
   [[nodiscard]] virtual std::string address() const { return {}; }
+  // Receives the answer to a request.
   virtual void receive(const std::string& line) = 0;
-  // A line that nobody asked for.
+  // Receives a line that no request asked for.
   virtual void receive_event(const std::string&) {}
 };
 
-// The other end of a connection, and what it has shown.
+// The server's end of a connection, with the identity that the client has shown.
 class SimulatedPeer : public Peer {
  public:
-  // Nothing: the server's own user.
+  // Returns nullopt for the server's own user.
   [[nodiscard]] virtual const std::optional<signalbox::Caller>& caller() const = 0;
 };
 
@@ -36,13 +39,15 @@ class Network {
  public:
   Network(Environment& environment, Oracle& oracle) : environment_(environment), oracle_(oracle) {}
 
-  // nullptr: the server is down.
+  // Closes all connections. `server` is where later lines go; nullptr means that the server is
+  // down.
   void connect(SimulatedServer* server);
-  // A line to the server; answers come to the recipient, or don't. Without a server it is lost.
+  // Sends a line to the server. The answer comes to `recipient`, or is lost, as the line may be.
+  // Without a server the line is lost.
   void send(const std::string& client, Recipient& recipient, const std::string& line);
 
-  // Every request that has reached the server is answered in good time, be it with a refusal, and
-  // once, unless its connection is gone.
+  // Checks that every request that reached the server is answered within a bounded time, if only by
+  // a refusal, and once, unless its connection is gone.
   void examine();
 
  private:

@@ -50,7 +50,7 @@ void OperatorClient::act() {
 
 void OperatorClient::act_on_run() {
   if (context_.run_ids.empty()) return wait();
-  // Among the latest, so that it is usually open.
+  // Prefers the latest runs, which are usually open.
   const std::size_t count = context_.run_ids.size();
   run_id_ =
       context_
@@ -84,7 +84,7 @@ void OperatorClient::resume(const std::string& run_id) {
   ask("run.resume", {{"run_id", run_id}}, operator_patience_ms, &OperatorClient::on_resumed);
 }
 
-// Whether it goes on may be another's decision.
+// Whether the run goes on may be the decision of another client.
 void OperatorClient::on_resumed(const Reply& reply) {
   expect_code(reply, {"RUN_TERMINAL", "DECISION_REQUIRED", "BUDGET_EXHAUSTED"});
   if (reply.code != "GAVE_UP") paused_.erase(run_id_);
@@ -116,7 +116,7 @@ void OperatorClient::on_started(const Reply& reply) {
   wait();
 }
 
-// S2: the same key and body, under another command id.
+// S2: sends the same key and body under another command id.
 void OperatorClient::start_again() {
   if (keyed_.empty()) return wait();
   const auto place = std::next(
@@ -151,7 +151,7 @@ void OperatorClient::on_conflict(const Reply& reply) {
   wait();
 }
 
-// S1: what was acknowledged is there to be looked at.
+// S1: an acknowledged run can be read.
 void OperatorClient::on_looked(const Reply& reply) {
   expect_code(reply, {});
   environment_.expect(

@@ -1,5 +1,5 @@
-// Starts runs of all kinds, sometimes twice under one key, pauses, resumes and cancels some, and
-// looks around. S1 S2 S11 W1 W3
+// A client that starts runs of all kinds, sometimes twice under one key, pauses, resumes and
+// cancels some, and runs queries. S1 S2 S11 W1 W3
 #pragma once
 
 #include <map>
@@ -14,13 +14,13 @@ class OperatorClient final : public Client {
  public:
   using Client::Client;
 
-  // Soon or, to leave the service idle, later; until nothing goes wrong any more.
+  // Begins soon or, so that the service is idle at first, later. Acts until faults stop.
   void begin() override;
 
  private:
   struct Start {
     boost::json::object params;
-    std::string run_id;  // once known
+    std::string run_id;  // empty until it is known
   };
 
   [[nodiscard]] bool is_mortal() const override { return false; }
@@ -43,10 +43,10 @@ class OperatorClient final : public Client {
   void on_looked_around(const Reply& reply);
 
   std::map<std::string, Start> keyed_;  // by idempotency key
-  std::string key_;                     // of the start that was asked for, or empty
-  std::string run_id_;                  // that was asked about
-  std::set<std::string> paused_;        // runs that may be: all of them are resumed in the end
-  std::size_t known_runs_ = 0;          // when a list was asked for
+  std::string key_;                     // of the start that was sent, or empty
+  std::string run_id_;                  // the run that the latest request is about
+  std::set<std::string> paused_;  // runs that may be paused; all of them are resumed in the end
+  std::size_t known_runs_ = 0;    // when the list was requested
   int runs_ = 0;
 };
 

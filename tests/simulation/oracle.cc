@@ -9,7 +9,7 @@ namespace {
 
 namespace json = boost::json;
 
-// A position reads as a number, whatever JSON made of it.
+// JSON may hold a position as any kind of number.
 Position position_in(const json::object& result) {
   const json::value* position = result.if_contains("position");
   return position == nullptr ? 0 : position->to_number<Position>();
@@ -65,7 +65,7 @@ void Oracle::rolled_back() {
 }
 
 void Oracle::recovered(const EventLog& log) {
-  durable(log);  // a batch whose fate nobody knew may be there, as a whole or its first commits
+  durable(log);  // a batch of unknown outcome may be there, in whole or in part
   accepted_.clear();
   leases_.begin_anew();
   waits_.begin_anew();
@@ -115,7 +115,7 @@ std::string Oracle::answered(const std::string& line) {
   return id;
 }
 
-// T2 L4 W3: what an answer tells of is there.
+// T2 L4 W3: the files that an answer refers to are there.
 void Oracle::check_files(const SentCommand& sent, const std::string& id,
                          const json::object& result) {
   if (sent.method == "lock.acquire" || sent.method == "tick.begin") {

@@ -1,5 +1,5 @@
-// Judges the service from outside: by what clients were told, what the register says, and what the
-// machine did.
+// Judges the service from outside, by what clients were answered, what the register contains, and
+// what the machine did. Distributes records and answers to the audits and watches.
 #pragma once
 
 #include <deque>
@@ -44,27 +44,28 @@ class Oracle {
   [[nodiscard]] const BoardAudit& board() const { return board_; }
   [[nodiscard]] DueAudit& due() { return due_; }
 
-  // Decided and applied, not durable yet.
+  // Follows records that are decided and applied but not durable yet.
   void applied(const World& world, std::span<const Record> records);
-  // The log has grown.
+  // Audits what became durable since the last call.
   void durable(const EventLog& log);
-  // How often each type of event has become durable, by its name.
+  // Returns how often each type of event has become durable.
   [[nodiscard]] const EventCounts& events() const { return events_; }
   [[nodiscard]] ClockCheck& clock() { return clock_; }
-  // The server is stopped until then, for so long that nobody's lease may end by it.
+  // Notes that the server is stopped until then (monotonic), for so long that no lease may end by
+  // it.
   void stopped_until(std::int64_t until_ns) { leases_.forgive(until_ns); }
-  // No space: what wasn't durable is gone.
+  // Notes that the disk is full: what wasn't durable is dropped.
   void rolled_back();
-  // There is space again, and the server has set all deadlines anew.
+  // Notes that there is space again, and that the server has set all deadlines anew.
   void has_space() { waits_.begin_anew(); }
   [[nodiscard]] AccessWatch& access() { return access_; }
-  // A new life of the server has opened the log.
+  // Notes that a new life of the server has opened the log.
   void recovered(const EventLog& log);
-  // An answer leaves for a client. Gives the id of what it answers.
+  // Checks an answer that leaves for a client. Returns the id of its request.
   std::string answered(const std::string& line);
-  // An event leaves for a subscriber.
+  // Checks an event that leaves for a subscriber.
   void delivered(const std::string& line);
-  // Everything has come to rest.
+  // Checks the final state, once everything has come to rest.
   void finished();
 
  private:
@@ -79,7 +80,7 @@ class Oracle {
   RegisterAudit audit_;
   BoardAudit board_;
   DueAudit due_;
-  std::deque<Record> accepted_;  // applied and not known to be durable, in order
+  std::deque<Record> accepted_;  // in order
   LeaseWatch leases_;
   WaitWatch waits_;
   AccessWatch access_;

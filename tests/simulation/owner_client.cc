@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "domain/own_loops.h"
+#include "domain/service_loops.h"
 #include "server/rpc/pipeline_json.h"
 #include "tests/simulation/any_settings.h"
 #include "tests/simulation/simulated_repositories.h"
@@ -46,7 +46,7 @@ void OwnerClient::act() {
   }
 }
 
-// Nothing goes wrong any more: what was blocked is taken up again, until all is done.
+// Faults have stopped: unblocks what is blocked until everything is done.
 void OwnerClient::tidy_up() {
   if (!wrote_last_policy_) {
     wrote_last_policy_ = true;
@@ -72,7 +72,7 @@ void OwnerClient::put_project() {
 }
 
 void OwnerClient::on_put(const Reply& reply) {
-  expect_code(reply, {"INVALID_PARAMS"});  // its repository is away
+  expect_code(reply, {"INVALID_PARAMS"});  // its repository can't be read
   const bool known = std::find(projects_.begin(), projects_.end(), project_) != projects_.end();
   if (reply.code.empty() && !known) projects_.push_back(project_);
   wait();
@@ -88,7 +88,7 @@ void OwnerClient::submit() {
   if (submitted_ >= owner_cards_max) return wait();
   json::object params{{"project", environment_.random.any_of(projects_)},
                       {"title", name() + " card " + std::to_string(++submitted_)}};
-  // Few keys and priorities, so that they meet; some of its own and some of the other's.
+  // Few keys and priorities, so that cards share them, also with those of other owners.
   if (one_in(3)) params["key"] = "key " + std::to_string(between(1, 2));
   if (one_in(2)) params["priority"] = between(-1, 2);
   if (one_in(2)) params["immediate"] = one_in(2);
@@ -112,7 +112,7 @@ void OwnerClient::act_on_card() {
   ask("card.unblock", {{"card_id", card_id_}}, owner_patience_ms, &OwnerClient::on_changed);
 }
 
-// It is merged, or being worked on.
+// The card may be merged, or under way.
 void OwnerClient::on_changed(const Reply& reply) {
   expect_code(reply, {"CARD_NOT_FOUND", "CARD_BUSY"});
   wait();
@@ -147,7 +147,7 @@ void OwnerClient::on_looked(const Reply& reply) {
   wait();
 }
 
-// Others may act on its run.
+// Shares the card's run with the other clients, which may act on it.
 void OwnerClient::on_card(const Reply& reply) {
   expect_code(reply, {});
   if (reply.code.empty()) {

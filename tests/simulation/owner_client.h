@@ -1,5 +1,6 @@
-// Owns projects: puts them, writes their policies (with slips), submits cards, blocks and unblocks
-// them, triggers loops, looks at the board. In the end it lets everything be merged. H1 H2 H3
+// A client that owns projects: it puts them, writes their policies (with mistakes), submits, blocks
+// and unblocks cards, triggers loops, and reads the board. In the end it lets everything be merged.
+// H1 H2 H3
 #pragma once
 
 #include <string>
@@ -35,12 +36,12 @@ class OwnerClient final : public Client {
   void list();
   void on_listed(const Reply& reply);
 
-  std::string project_;  // that was asked about
-  std::string card_id_;  // likewise
-  std::string loop_;     // likewise
+  std::string project_;  // that the latest request is about
+  std::string card_id_;  // that the latest request is about
+  std::string loop_;     // that the latest request is about
   std::vector<std::string> projects_;
-  std::vector<std::string> cards_;  // that were acknowledged
-  std::size_t known_cards_ = 0;     // when a list was asked for
+  std::vector<std::string> cards_;  // of acknowledged submits
+  std::size_t known_cards_ = 0;     // when the list was requested
   int puts_ = 0;
   int submitted_ = 0;
   bool wrote_last_policy_ = false;

@@ -17,7 +17,7 @@ bool all_completed(const AuditedPlan& plan, const std::vector<std::string>& ids)
                      [&plan](const std::string& id) { return is_completed(plan, id); });
 }
 
-// Whether a step that failed is among all that this one needs, directly or through others.
+// Returns true if a failed step is among all that this one needs, directly or transitively.
 bool needs_failed(const AuditedPlan& plan, const AuditedStep& step) {
   return std::any_of(step.needs.begin(), step.needs.end(), [&plan](const std::string& id) {
     const auto place = plan.steps.find(id);
@@ -26,7 +26,7 @@ bool needs_failed(const AuditedPlan& plan, const AuditedStep& step) {
   });
 }
 
-// Whether they can be done one after the other: by trying.
+// Returns true if the steps can be done in some order. Finds one by trying.
 bool is_doable(const AuditedPlan& plan) {
   std::set<std::string> done;
   for (bool grown = true; grown;) {
@@ -119,7 +119,8 @@ void PlanAudit::read_plan(const Record& record, AuditedRun& run, const PlanSet& 
   }
 }
 
-// What was completed when the run failed is; the rest begins again.
+// Audits a restored plan: steps that were completed when the run failed still are, and the others
+// begin anew.
 void PlanAudit::read_restored(const Record& record, AuditedRun& run, const PlanRestored& restored) {
   if (!run.failed_plan || run.failed_plan->steps.size() != restored.steps.size()) {
     return wrong(record, "the plan of the run that failed was another");

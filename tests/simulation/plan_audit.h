@@ -1,6 +1,7 @@
-// Reads the plans of deep work in the register: explored once, planned as the rules say, each step
-// after all that it needs and completed once, whatever depends on a failed one blocked; over
-// crashes and retries what was completed stays so. A part of RegisterAudit. D3 D4 D5 D6 D7
+// Audits the plans of deep work in the register: explored once, planned by the rules, each step
+// after all that it needs and completed once, everything blocked that depends on a failed step.
+// What was completed stays completed over crashes and retries. A part of RegisterAudit. D3 D4 D5 D6
+// D7
 #pragma once
 
 #include <set>
@@ -16,12 +17,15 @@ class PlanAudit {
   PlanAudit(Environment& environment, const CommandBook& book)
       : environment_(environment), book_(book) {}
 
-  // A station is claimed, or is taken up again after the run failed.
+  // Begins a plan for a deep_work station that is claimed, or that a retry reopened after the run
+  // failed.
   static void begin(AuditedRun& run);
-  // The station has succeeded.
+  // Audits the success of a station.
   void succeed(const Record& record, AuditedRun& run);
+  // Audits an event about the plan.
   void read(const Record& record, AuditedRun& run, const PlanEvent& event);
-  // At the end of a commit that told of the run. `retried`: RunRetried was in it.
+  // Checks the plan at the end of a commit with records of the run. `retried`: one of them was
+  // RunRetried.
   void finish_commit(Position position, const std::string& run_name, AuditedRun& run, bool retried);
 
  private:
@@ -34,7 +38,7 @@ class PlanAudit {
   void read_failure(const Record& record, AuditedRun& run, AuditedStep& step,
                     ErrorClass error_class, bool another_follows);
   void wrong(const Record& record, const std::string& what) {
-    find_wrong(environment_, record, what);
+    report_contradiction(environment_, record, what);
   }
 
   Environment& environment_;

@@ -6,7 +6,7 @@
 namespace signalbox::simulation {
 namespace {
 
-// The tokens of the steps that outside workers do.
+// Adds the tokens of the steps that outside workers do.
 void insert_leased_steps(const AuditedRun& run, std::set<Token>& tokens) {
   if (run.terminal || !run.plan) return;
   for (const auto& [id, step] : run.plan->steps) {
@@ -22,24 +22,24 @@ std::size_t RegisterAudit::open_runs() const {
 }
 
 void RegisterAudit::wrong(const Record& record, const std::string& what) {
-  find_wrong(environment_, record, what);
+  report_contradiction(environment_, record, what);
 }
 
 void RegisterAudit::read(const Commit& commit) {
   lost_locks_.clear();
-  told_of_.clear();
+  touched_runs_.clear();
   for (const Record& record : commit) read(record);
   finish_commit(tail_);
 }
 
-// L8, T8: what belongs together is one commit.
+// L8, T8: events that belong together are one commit.
 void RegisterAudit::finish_commit(Position position) {
   const std::string where = "position " + std::to_string(position) + ": ";
   if (in_flight_) {
     environment_.violate(where + "a start after a crash, and nothing says what was in flight");
     in_flight_.reset();
   }
-  for (const auto& [id, retried] : told_of_) {
+  for (const auto& [id, retried] : touched_runs_) {
     plans_.finish_commit(position, to_string(id), runs_[id], retried);
   }
   if (lost_locks_.empty()) return;
@@ -74,7 +74,7 @@ void RegisterAudit::read(const Record& record) {
   if (const auto* started = event_as<RunStarted>(record.event)) return start(record, *started);
   const auto place = runs_.find(record.stream.run_id);
   if (place == runs_.end()) return wrong(record, "its run was never started");
-  const bool first_word = told_of_.try_emplace(record.stream.run_id, false).second;
+  const bool first_word = touched_runs_.try_emplace(record.stream.run_id, false).second;
   if (const auto* retried = event_as<RunRetried>(record.event)) {
     if (!first_word) wrong(record, "it comes with the end of the run");
     return retry(record, place->second, *retried);
@@ -96,8 +96,8 @@ void RegisterAudit::read_command(const Record& record) {
   if (record.actor != who && !record.actor.starts_with("token:")) {
     wrong(record, who + " has asked for it, and it is recorded as the doing of " + record.actor);
   }
-  // What the next claim of a completion grants is news of another attempt; and with a lock ends
-  // what needed it.
+  // A completion may also grant the next claim, which is about another attempt; and a released lock
+  // ends the attempts and ticks that need it.
   const bool of_another =
       event_as<StationClaimed>(record.event) != nullptr ||
       event_as<CardVerificationStarted>(record.event) != nullptr ||
@@ -139,16 +139,16 @@ void RegisterAudit::claim(const Record& record, AuditedRun& run, const StationCl
   run.job_id.clear();
 }
 
-// S11: the station that failed, and no other.
+// S11: a retry begins at the station that failed, and resets no other.
 void RegisterAudit::retry(const Record& record, AuditedRun& run, const RunRetried& retried) {
-  told_of_[record.stream.run_id] = true;
+  touched_runs_[record.stream.run_id] = true;
   turns_.retry(record, run, retried);
   if (environment_.violation) return;
   run.failed_plan = std::exchange(run.plan, std::nullopt);
   if (run.attempts[run.current] > 0) PlanAudit::begin(run);
 }
 
-// One for each streak.
+// Each streak of denials leaves one event.
 void RegisterAudit::read_access(const Record& record, const AccessEvent& event) {
   const auto* denied = std::get_if<AccessDenied>(&event);
   if (denied == nullptr) return;
@@ -181,7 +181,7 @@ void RegisterAudit::lose_by_lock(const Record& record, const std::string& code, 
   }
 }
 
-// W5: one step of the ladder after the other.
+// W5: stall actions follow the ladder, one step after the other.
 void RegisterAudit::read_stall(const Record& record, AuditedRun& run,
                                const StationStalled& stalled) {
   word(record, run, stalled.station);
@@ -233,7 +233,7 @@ void RegisterAudit::read_recovery(const Record& record, const RecoveryFinished& 
   if (!in_flight_) return wrong(record, "there was no crash");
   std::set<Token> told{0};  // a loop that halted on a marker has no token
   for (const RecoveredItem& item : finished.items) {
-    if (item.kind == RecoveredKind::card) continue;  // board_audit knows them
+    if (item.kind == RecoveredKind::card) continue;  // BoardAudit checks them
     if (!told.insert(item.token).second && item.token != 0) {
       wrong(record, "two verdicts on token " + std::to_string(item.token));
     }
@@ -286,9 +286,9 @@ void RegisterAudit::read_tick(const Record& record) {
     end(failed->token);
   } else if (event_as<TickTimedOut>(record.event) != nullptr ||
              event_as<TickIncompleteDetected>(record.event) != nullptr) {
-    open.lock = 0;  // it fails by itself now
+    open.lock = 0;  // it no longer fails with its lock
   } else if (const auto* recovered = event_as<TickRecovered>(record.event)) {
-    end(recovered->token);  // 0: it halted on a marker
+    end(recovered->token);  // 0 if the loop halted on a marker
   }
 }
 

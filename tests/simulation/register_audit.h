@@ -1,6 +1,5 @@
-// Reads the register as somebody would who knows the promises and not the code: who holds a
-// station, what was done before, whose word was taken. A second opinion beside evolve(), which it
-// shares nothing with.
+// Audits the records in the register: who holds a station, which commands were done before, whose
+// token was accepted. A second implementation of the promises that shares no code with evolve().
 #pragma once
 
 #include <cstdint>
@@ -26,7 +25,7 @@ class RegisterAudit {
         turns_(environment, book),
         plans_(environment, book) {}
 
-  // The next commit that is durable.
+  // Audits the next durable commit.
   void read(const Commit& commit);
 
   [[nodiscard]] Position tail() const { return tail_; }
@@ -34,19 +33,20 @@ class RegisterAudit {
   [[nodiscard]] std::size_t runs() const { return runs_.size(); }
   [[nodiscard]] std::size_t open_runs() const;
 
-  // By job id: the token of the attempt that intended it.
+  // Returns, by job id, the token of the attempt that intended the job.
   [[nodiscard]] const std::map<std::string, Token>& intents() const { return intents_; }
-  // The jobs whose attempts are recorded as succeeded.
+  // Returns the jobs whose attempts are recorded as succeeded.
   [[nodiscard]] const std::set<std::string>& succeeded_jobs() const { return succeeded_jobs_; }
-  // By job id: what those used up that ended with a result of their own.
+  // Returns, by job id, the recorded usage of jobs that ended with a result of their own.
   [[nodiscard]] const std::map<std::string, Usage>& job_usages() const {
     return turns_.job_usages();
   }
+  // Returns the jobs whose usage limit was recorded as a failure.
   [[nodiscard]] const std::set<std::string>& blamed_jobs() const { return turns_.blamed_jobs(); }
 
  private:
   struct AuditedTick {
-    Token token = 0;  // 0: none is without an end
+    Token token = 0;  // 0 if no tick is under way
     Token lock = 0;
   };
 
@@ -55,19 +55,19 @@ class RegisterAudit {
   void read_command(const Record& record);
   void read_run(const Record& record, AuditedRun& run);
   void retry(const Record& record, AuditedRun& run, const RunRetried& retried);
-  // Of who holds the station.
+  // Audits an event of an attempt, which only the station's holder may cause.
   void read_attempt(const Record& record, AuditedRun& run);
   void read_end_of_attempt(const Record& record, AuditedRun& run);
   void read_end_of_run(const Record& record, AuditedRun& run);
   void read_access(const Record& record, const AccessEvent& event);
   void start(const Record& record, const RunStarted& started);
   void claim(const Record& record, AuditedRun& run, const StationClaimed& claimed);
-  // A word of whoever holds the station.
+  // Checks that the record was caused by the holder of `station`, which has to be the one in turn.
   void word(const Record& record, const AuditedRun& run, const std::string& station);
   void read_stall(const Record& record, AuditedRun& run, const StationStalled& stalled);
   void read_pause(const Record& record, AuditedRun& run, bool paused);
   void lose_by_lock(const Record& record, const std::string& code, Token lock);
-  // The lock that the client said it needs when it asked for what the record grants, or 0.
+  // Returns the lock that the client said it needs in the request behind this record, or 0.
   [[nodiscard]] Token needed_lock(const Record& record);
   void read_server(const Record& record);
   void read_recovery(const Record& record, const RecoveryFinished& finished);
@@ -84,15 +84,15 @@ class RegisterAudit {
   std::map<RunId, AuditedRun> runs_;
   std::map<Digest, std::vector<StationDefinition>> pipelines_;
   std::map<std::string, RunId> idempotency_keys_;
-  std::map<std::string, Position> commands_;  // the last record of each
+  std::map<std::string, Position> commands_;  // position of the last record of each
   std::map<std::string, Token> intents_;
   std::map<std::string, Token> lock_holders_;  // by key
   std::map<std::string, AuditedTick> ticks_;   // by loop
-  std::set<Token> lost_locks_;                 // in the present commit
+  std::set<Token> lost_locks_;                 // in the commit that is being read
   std::optional<std::set<Token>>
       in_flight_;  // at the crash that the present commit is a start after
   std::set<std::string> succeeded_jobs_;
-  std::map<RunId, bool> told_of_;  // in the present commit; true: it was retried
+  std::map<RunId, bool> touched_runs_;  // runs in the commit that is being read; true: retried
   std::map<std::pair<std::string, std::string>, std::int64_t> denials_;  // by actor and method
 };
 

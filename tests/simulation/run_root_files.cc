@@ -16,7 +16,7 @@ bool is_kept_by_state(const std::string& path) {
   return path.ends_with(run_root_path::lock) || path.ends_with(run_root_path::tick_marker);
 }
 
-// The rows that a ledger doesn't have yet: after a crash some are written again.
+// Appends the rows that the ledger doesn't have yet: after a crash, some are written again.
 void append_rows(std::string& ledger, std::string_view rows) {
   while (!rows.empty()) {
     const std::string_view row = rows.substr(0, rows.find('\n') + 1);
@@ -120,7 +120,7 @@ void RunRootFiles::apply(const FileChange& change) {
 }
 
 FoundFile RunRootFiles::look(const std::string& path) {
-  sight_ = Sight{path, files_.contains(path), std::nullopt};
+  sight_ = FileObservation{path, files_.contains(path), std::nullopt};
   const auto place = files_.find(path);
   if (place == files_.end()) return {};
   const File& file = place->second;
@@ -152,7 +152,8 @@ void RunRootFiles::applied(std::span<const Record> records) const {
       const auto& foreign = looked ? decides_by_->foreign : nothing;
       environment_.expect(!foreign || foreign->expires_at_ns <= record.recorded_at_ns,
                           "a lock was granted over the foreign one in " + path + where);
-      // The mirror of another key's lock makes way, too, if it is the same owner's or looks old.
+      // The mirror of another key's lock is replaced as well if it has the same owner or looks
+      // expired.
       const bool is_own = looked && decides_by_->is_there && !foreign;
       environment_.expect(is_own || foreign.has_value() == made_way,
                           "LockFileReplaced doesn't tell what was in " + path + where);
@@ -180,9 +181,9 @@ bool RunRootFiles::put(const std::string& path, ForeignFile file) {
   return true;
 }
 
-void RunRootFiles::take_away(const std::string& path) {
+void RunRootFiles::remove_foreign_file(const std::string& path) {
   const auto place = files_.find(path);
-  if (place == files_.end() || !place->second.foreign) return;  // it isn't theirs any more
+  if (place == files_.end() || !place->second.foreign) return;  // it was replaced by the service
   environment_.note("somebody takes " + path + " away");
   left_by_foreigner(path);
   files_.erase(place);

@@ -1,6 +1,6 @@
-// The files in run roots: those that the service keeps up with the log, and those that somebody
-// puts there who doesn't ask it. They outlive every life of the server; what was being written when
-// one ended isn't there, and the next goes on from where it remembers to have been. L4 T2 T4 T7 W3
+// Simulates the files in run roots: those that the service derives from the log, and foreign ones
+// that others put there. They outlive every life of the server. A write under way at a crash is
+// lost, and the next life goes on from the position that it last remembered. L4 T2 T4 T7 W3
 #pragma once
 
 #include <cstdint>
@@ -19,54 +19,62 @@
 
 namespace signalbox::simulation {
 
-// What somebody else put into a run root.
+// A file that another process put into a run root.
 struct ForeignFile {
   std::string content;
-  bool is_readable = true;         // false: a directory, a link
-  std::int64_t expires_at_ns = 0;  // UTC, of a lock; 0: it counts for nothing
-  bool is_lock = false;            // else a marker
+  bool is_readable = true;         // false for a directory or a link
+  std::int64_t expires_at_ns = 0;  // UTC, of a lock; 0 if it has no valid expiry
+  bool is_lock = false;            // false for a marker
 };
 
 class RunRootFiles {
  public:
   explicit RunRootFiles(Environment& environment);
 
-  // Of the service.
+  // For the service.
 
-  // A new life: what the log has and the files don't is written next.
+  // Begins a new life: what the log has and the files don't is written next. Writes belong to
+  // `owner`.
   void start(const EventLog& log, Owner owner);
+  // Queues the file changes of a durable commit.
   void observe(const Commit& commit);
   using Written = std::function<void(const std::string& error)>;
+  // Calls `written` once all files up to `position` are written, or at once if they are.
   void when_written(Position position, Written written);
+  // Returns what the service finds at `path`, and keeps it as the sight for take_observation().
   [[nodiscard]] FoundFile look(const std::string& path);
 
-  // What the service saw while it did what comes next: taken when it looked, given back when it
-  // decides by it.
-  struct Sight {
+  // What the service found at a path. It is taken after the read, and set with decide_by() while
+  // the decision that depends on it runs.
+  struct FileObservation {
     std::string path;
     bool is_there = false;
     std::optional<ForeignFile> foreign;
   };
-  [[nodiscard]] std::optional<Sight> take_sight() { return std::exchange(sight_, std::nullopt); }
-  void decide_by(std::optional<Sight> sight) { decides_by_ = std::move(sight); }
-  // What was decided agrees with what was seen.
+  [[nodiscard]] std::optional<FileObservation> take_observation() {
+    return std::exchange(sight_, std::nullopt);
+  }
+  void decide_by(std::optional<FileObservation> sight) { decides_by_ = std::move(sight); }
+  // Checks that what was decided agrees with what was found.
   void applied(std::span<const Record> records) const;
 
-  // Of others.
+  // For other processes.
 
-  // As open(O_EXCL) would: false if something lies there.
+  // Creates the file like open(O_EXCL): returns false if the path exists.
   bool put(const std::string& path, ForeignFile file);
-  void take_away(const std::string& path);
-  // A foreign file lay there at some time since then (monotonic).
+  // Removes the file if it is still the foreign one.
+  void remove_foreign_file(const std::string& path);
+  // Returns true if a foreign file was at `path` at any time since then (monotonic).
   [[nodiscard]] bool had_foreign(const std::string& path, std::int64_t since_ns) const;
 
   [[nodiscard]] bool has(const std::string& path) const { return files_.contains(path); }
   [[nodiscard]] Position written() const { return written_; }
 
-  // T2 T7: a marker and a mirror for each tick and lock that the world has, with the bytes that it
-  // gives, and no others. Only while nothing is under way to the disk.
+  // T2 T7: checks that there is a marker or mirror for each tick and lock of the world, with the
+  // right bytes, and no other. Does nothing while writes are under way.
   void examine(const World& world) const;
-  // T6 T7: the log from its beginning gives the very files that are there. At rest.
+  // T6 T7: checks that the log from its beginning gives exactly the files that are there. Needs
+  // everything to be at rest.
   void examine_all(const EventLog& log) const;
 
  private:
@@ -84,7 +92,7 @@ class RunRootFiles {
 
   Environment& environment_;
   std::map<std::string, File> files_;                // by path
-  std::map<std::string, std::int64_t> foreign_end_;  // by path: when one was there last (monotonic)
+  std::map<std::string, std::int64_t> foreign_end_;  // by path: its latest end (monotonic)
   RunRootProjection projection_;
   RunRootBacklog backlog_;
   Position seen_ = 0;
@@ -94,8 +102,8 @@ class RunRootFiles {
   Owner owner_ = outside;
   bool write_planned_ = false;
   std::deque<std::pair<Position, Written>> waiting_;
-  std::optional<Sight> sight_;
-  std::optional<Sight> decides_by_;
+  std::optional<FileObservation> sight_;
+  std::optional<FileObservation> decides_by_;
 };
 
 }  // namespace signalbox::simulation

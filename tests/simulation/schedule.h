@@ -1,5 +1,5 @@
-// Time and what happens in it. The only clock of a simulation: it stands still while something
-// happens and jumps to the next thing that will.
+// The only clock of a simulation, with the actions planned on it. Time stands still during an
+// action and then jumps to the next one.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ inline constexpr std::int64_t ns_per_us = 1'000;
 inline constexpr std::int64_t ns_per_ms = 1'000'000;
 inline constexpr std::int64_t ns_per_s = 1'000'000'000;
 
-// Whose actions they are: one life of the server, or what is outside of it. What a server has yet
-// to do dies with it.
+// Who an action belongs to: one life of the server, or `outside`. What a server still has to do
+// dies with it.
 using Owner = std::uint64_t;
 inline constexpr Owner outside = 0;
 
@@ -24,20 +24,21 @@ class Schedule final : public Clock {
  public:
   using Action = std::function<void()>;
 
-  // Actions of one moment happen in the order in which they were planned.
+  // Plans an action. Actions at the same time run in the order in which they were planned.
   void after(std::int64_t delay_ns, Owner owner, Action action);
 
-  // The next action; false if there is none.
+  // Runs the next action. Returns false if there is none.
   bool step();
 
-  // The owner's process was killed: nothing of it happens any more.
+  // Drops all actions of the owner, whose process was killed.
   void kill(Owner owner);
-  // The owner's process gets no processor for a while: what is due meanwhile happens later.
+  // Delays the owner's actions until `duration_ns` from now: its process gets no processor.
   void stall(Owner owner, std::int64_t duration_ns);
-  // Somebody sets the clock that people read.
+  // Moves the wall clock, as a person who sets it does.
   void jump_wall(std::int64_t by_ns) { wall_offset_ns_ += by_ns; }
+  // Undoes all moves of the wall clock.
   void set_wall_right() { wall_offset_ns_ = 0; }
-  // What it would show had nobody set it.
+  // Returns the wall clock as if nobody had set it (UTC).
   [[nodiscard]] std::int64_t right_wall_ns() const { return wall_ns() - wall_offset_ns_; }
 
   [[nodiscard]] std::int64_t wall_ns() const override;

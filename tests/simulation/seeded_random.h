@@ -1,5 +1,5 @@
-// All chance of a simulation: one seed, and the same numbers on every machine. (The distributions
-// of the standard library differ from one implementation to the next.)
+// All randomness of a simulation, from one seed and with the same numbers on every machine. (The
+// distributions of the standard library differ between implementations.)
 #pragma once
 
 #include <bit>
@@ -8,7 +8,8 @@
 
 namespace signalbox::simulation {
 
-// xoshiro256**, filled by SplitMix64.
+// The generator xoshiro256** by Blackman and Vigna (https://prng.di.unimi.it/), seeded by
+// SplitMix64.
 class SeededRandom {
  public:
   explicit SeededRandom(std::uint64_t seed) {
@@ -33,9 +34,10 @@ class SeededRandom {
     return result;
   }
 
-  // 0 … bound - 1; the bias of the remainder is no matter for bounds this small.
+  // Returns a number in 0 … bound - 1. The bias of the remainder is negligible for bounds this
+  // small.
   std::size_t below(std::size_t bound) { return static_cast<std::size_t>(next() % bound); }
-  // Both ends included.
+  // Returns a number in low … high, both included.
   std::int64_t between(std::int64_t low, std::int64_t high) {
     return low + static_cast<std::int64_t>(next() % static_cast<std::uint64_t>(high - low + 1));
   }

@@ -1,5 +1,5 @@
-// The disk under the log: it may be full, fail, or lose what wasn't synced; and the committer that
-// syncs batches onto it, at the pace of a disk.
+// Simulates the disk under the log, which may be full, fail, or lose what wasn't synced; and the
+// committer that writes batches to it at the pace of a disk.
 #pragma once
 
 #include <cstdint>
@@ -13,25 +13,25 @@
 
 namespace signalbox::simulation {
 
-// Outlives every life of the server.
+// The log on a disk with faults. Outlives every life of the server.
 class SimulatedDisk {
  public:
   explicit SimulatedDisk(Environment& environment);
 
-  // As the log would append. Of a batch whose outcome is unknown all is there, its first commits,
-  // or nothing: never half a commit.
+  // Appends like the log. If the outcome is unknown, all of the batch is written, its first
+  // commits, or nothing, and never half a commit.
   AppendResult append(Position expected_tail, std::span<const Commit> batch);
-  // The power goes while this batch is being written.
+  // Simulates a power loss while this batch is being written.
   void append_and_crash(Position expected_tail, std::span<const Commit> batch);
 
   [[nodiscard]] bool has_space() const;
-  // A new life of the server opens the log.
+  // Opens the log for a new life of the server.
   void reopen() { log_.restart(); }
   [[nodiscard]] const MemoryEventLog& log() const { return log_; }
   [[nodiscard]] MemoryEventLog& log() { return log_; }
 
  private:
-  // Writes the first commits, as many as chance has it, and gives those that are left.
+  // Writes a random number of the first commits and returns the others.
   std::span<const Commit> write_some(Position expected_tail, std::span<const Commit> batch);
 
   Environment& environment_;
@@ -40,6 +40,7 @@ class SimulatedDisk {
   std::int64_t full_until_ns_ = 0;
 };
 
+// Commits batches on simulated time, as one life of the server.
 class SimulatedCommitter final : public Committer {
  public:
   using Done = std::function<void(CommitOutcome)>;

@@ -39,7 +39,7 @@ void SimulatedJobRunner::look(const std::string& job_id, std::uint64_t turn) {
   const auto place = jobs_.find(job_id);
   if (place == jobs_.end() || place->second.turn != turn) return;
   Tracked& tracked = place->second;
-  const JobStep step = take_step(executor_, reports_, tracked.progress, tracked.cancel_wanted);
+  const JobStep step = advance_job(executor_, reports_, tracked.progress, tracked.cancel_wanted);
   if (step == JobStep::over) {
     jobs_.erase(place);
     return;

@@ -1,4 +1,4 @@
-// Takes the steps of jobs at moments of the simulation, where the service has threads for them.
+// Runs the steps of jobs as actions of the schedule, where the service has threads for them.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ class SimulatedJobRunner final : public JobRunner {
     JobProgress progress;
     bool cancel_wanted = false;
     std::int64_t pause_ns = 0;
-    std::uint64_t turn = 0;  // a look that was planned before the latest change is none
+    std::uint64_t turn = 0;  // a planned step with an earlier number is void
   };
 
   void look_after(const std::string& job_id, Tracked& tracked, std::int64_t delay_ns);

@@ -51,7 +51,7 @@ JobResult SimulatedMachine::any_end(const Job& job, std::int64_t duration_ms) {
   return end;
 }
 
-// Which is nobody's fault, and for good: trying again doesn't help.
+// A moved base is nobody's fault, and final: a further attempt doesn't help.
 bool SimulatedMachine::base_has_moved(const Job& job) {
   if (job.definition.name != "push") return false;
   if (environment_.random.one_in(6)) base_moved_.insert(job.run_id);
@@ -65,7 +65,7 @@ SimulatedMachine::SimulatedJob SimulatedMachine::begin(const Job& job) {
   std::int64_t duration_ms = random.between(1, 800);
   if (environment_.faults.strikes(Fault::job_slow)) duration_ms = random.between(1000, 20'000);
   begun.lost = environment_.faults.strikes(Fault::job_lost);
-  // What deep work leaves is for its process to say, unless that takes too long.
+  // The result of deep work comes from its process, unless that takes too long.
   const bool deep = job.definition.executor == ExecutorKind::deep_work && !begun.lost;
   if (deep) duration_ms = job.definition.timeout_ms;
   duration_ms = std::min(duration_ms, job.definition.timeout_ms);

@@ -1,4 +1,5 @@
-// The machine that jobs run on, as an executor: it goes on while the server is down, and it counts.
+// Simulates the machine that jobs run on, as an executor. It keeps running while the server is
+// down, and records every job.
 #pragma once
 
 #include <cstddef>
@@ -23,50 +24,54 @@ class SimulatedMachine final : public Executor {
   Executed<void> cancel(const Job& job) override;
   Executed<std::vector<std::int32_t>> clean_up_lost(const Job& job) override;
 
-  // Who does the work of a deep_work station's job, which was submitted a moment ago: a process
-  // that goes on until it leaves, or doesn't live any more.
+  // Sets what begins the process of a deep_work station's job, which was just submitted. The
+  // process runs until it leaves or no longer lives.
   void when_deep_work_begins(std::function<void(const Job& job)> begins) {
     deep_work_begins_ = std::move(begins);
   }
-  // Whose work lies in a worktree.
+  // Sets what is called for each submitted job, for the worktree that it works in.
   void when_submitted(std::function<void(const Job& job)> submitted) {
     submitted_ = std::move(submitted);
   }
+  // Returns true while the job's deep work process runs.
   [[nodiscard]] bool lives(const std::string& job_id) const;
-  // The process ends with this result; nobody hears of it if its supervisor is lost.
+  // Ends the deep work process with this result, which is lost if its supervisor is.
   void leave(const std::string& job_id, JobResult result);
 
-  // Every job that ever was, with the token under which it was submitted.
+  // Returns every job that was ever submitted, with the token it was submitted under.
   [[nodiscard]] const std::map<std::string, Token>& started() const { return started_; }
+  // Returns true if the job has finished as succeeded.
   [[nodiscard]] bool has_succeeded(const std::string& job_id) const;
+  // Returns what the job used up; zeros if it was never submitted.
   [[nodiscard]] Usage usage_of(const std::string& job_id) const;
-  // It met a usage limit, and told when that is over.
+  // Returns true if the job met a usage limit and reported when it ends.
   [[nodiscard]] bool knows_reset_of(const std::string& job_id) const;
-  // Jobs that have processes now.
+  // Returns how many jobs have processes now.
   [[nodiscard]] std::size_t running() const;
 
  private:
   struct SimulatedJob {
     RunId run_id{};
     std::int64_t ends_at_ns = 0;
-    bool lost = false;     // it leaves no result
-    bool cleaned = false;  // lost, and its processes are gone
-    bool left = false;     // its process has ended by itself; of deep work
+    bool lost = false;     // ends without a result
+    bool cleaned = false;  // lost, and its processes are removed
+    bool left = false;     // deep work whose process has ended by itself
     JobResult result;
   };
 
   JobState state_of(const SimulatedJob& job) const;
   SimulatedJob begin(const Job& job);
-  // As chance has it, of a job that takes so long.
+  // Returns a random result for a job that takes this long.
   JobResult any_end(const Job& job, std::int64_t duration_ms);
+  // Returns true if the run's merge has to be made anew because its base moved.
   bool base_has_moved(const Job& job);
-  // An effect was had; the server may die before it hears of it.
+  // Traces an effect on the machine. The server may crash before it learns of it.
   void effect(const Job& job, const char* what);
 
   Environment& environment_;
   std::map<std::string, SimulatedJob> jobs_;
   std::map<std::string, Token> started_;
-  std::set<RunId> base_moved_;  // merges that have to be made anew
+  std::set<RunId> base_moved_;  // whose merges have to be made anew
   std::function<void(const Job& job)> deep_work_begins_;
   std::function<void(const Job& job)> submitted_;
 };

@@ -8,7 +8,7 @@
 namespace signalbox::simulation {
 namespace {
 
-// Two loops and a restart may have looked since.
+// Two loops and a restart may have read it since.
 constexpr std::size_t told_max = 6;
 
 }  // namespace
@@ -63,8 +63,8 @@ Stored<std::shared_ptr<const PolicyReading>> SimulatedRepositories::read_policy(
   return reading;
 }
 
-// A worktree goes when its run has ended, and that is durable: else the run is begun anew after a
-// crash, and its work is lost.
+// A worktree may go only when the end of its run is durable. Otherwise the run would be repeated
+// after a crash, and its work would be lost.
 NoteWorktree SimulatedRepositories::remove(const std::string& project, const RunId& run_id) {
   NoteWorktree note;
   note.project = project;
@@ -126,7 +126,7 @@ const PolicyDraft* SimulatedRepositories::find_draft(const Digest& digest) const
   return place == drafts_.end() ? nullptr : &place->second;
 }
 
-bool SimulatedRepositories::was_told_lately(const std::string& repository,
+bool SimulatedRepositories::was_read_lately(const std::string& repository,
                                             const Digest& digest) const {
   const auto place = repositories_.find(repository);
   return place != repositories_.end() &&

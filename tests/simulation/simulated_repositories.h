@@ -1,6 +1,6 @@
-// The repositories of projects, as the loops of the board see them: a policy file that its owner
-// changes at any time, worktrees that jobs make and the service removes. They outlive every life of
-// the server.
+// Simulates the repositories of projects as the loops of the board see them: policy files that
+// their owners change at any time, and worktrees that jobs make and the service removes. They
+// outlive every life of the server.
 #pragma once
 
 #include <deque>
@@ -20,14 +20,15 @@ class SimulatedRepositories final : public BoardFiles {
  public:
   explicit SimulatedRepositories(Environment& environment) : environment_(environment) {}
 
-  // Of owners.
+  // For owners.
 
+  // Replaces the policy file of the repository.
   void write_policy(const std::string& repository, const PolicyDraft& draft);
 
-  // Of the machine: a job has begun to work in a worktree of its run.
+  // For the machine: notes that a job has begun to work in a worktree of its run.
   void begin_worktree(const Job& job);
 
-  // Of the service.
+  // For the service.
 
   Decided<void> check(const PutProject& command);
   Stored<std::shared_ptr<const PolicyReading>> read_policy(const std::filesystem::path& repository,
@@ -39,30 +40,30 @@ class SimulatedRepositories final : public BoardFiles {
   tl::expected<std::vector<NoteWorktree>, std::string> remove_orphans(
       const std::string& project, const std::filesystem::path& repository,
       const std::set<std::string>& run_ids) override;
-  // How long such a look takes.
+  // Returns how long the next access takes.
   [[nodiscard]] std::int64_t duration_ns();
 
-  // Of audits.
+  // For audits.
 
-  // Who says whether the log has the run as open.
+  // Sets what tells whether the log has a run as open.
   void when_asked_for_open_runs(std::function<bool(const RunId&)> is_open) {
     is_open_ = std::move(is_open);
   }
-  // What the file of this digest was meant to say; nullptr: nobody ever wrote it.
+  // Returns the draft with this digest, or nullptr if nobody ever wrote it.
   [[nodiscard]] const PolicyDraft* find_draft(const Digest& digest) const;
-  // The service was told this of the repository's policy the last few times it looked: the digest
-  // of the file, of why it can't be read, or zero.
-  [[nodiscard]] bool was_told_lately(const std::string& repository, const Digest& digest) const;
-  // Somebody has said that this one is left, or it isn't there.
+  // Returns true if one of the service's last few reads of the repository's policy gave this
+  // digest: that of the file, that of the error, or zero for no file.
+  [[nodiscard]] bool was_read_lately(const std::string& repository, const Digest& digest) const;
+  // Returns true if the run has no worktree, or one that was reported as not removable.
   [[nodiscard]] bool is_accounted_for(const RunId& run_id) const;
 
  private:
   struct Worktree {
     std::string repository;
-    bool is_left = false;  // it can't be removed, and that was said
+    bool is_left = false;  // it can't be removed, and that was reported
   };
   struct Repository {
-    std::string text;  // of the policy; empty: there is none
+    std::string text;  // of the policy; empty if there is none
     std::deque<Digest> told;
   };
 

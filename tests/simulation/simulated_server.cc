@@ -193,7 +193,8 @@ MethodParts SimulatedServer::method_parts() {
   return parts;
 }
 
-// On a thread that has its own pace, and back. What it saw of run roots is what is decided by.
+// Runs work on a thread with a pace of its own, and `then` on the engine's. What `work` found in
+// run roots is what `then` decides by.
 BlockingPool SimulatedServer::blocking_pool() {
   return {[this](std::function<void()> work) {
             environment_.schedule.after(environment_.random.between(0, 2000) * ns_per_us, owner_,
@@ -202,7 +203,7 @@ BlockingPool SimulatedServer::blocking_pool() {
           [this](std::function<void()> then) {
             environment_.schedule.after(
                 environment_.random.between(0, 1000) * ns_per_us, owner_,
-                [this, then = std::move(then), sight = files_.take_sight()] {
+                [this, then = std::move(then), sight = files_.take_observation()] {
                   timer_loop_.check_for_clock_jump(stopping_);
                   files_.decide_by(sight);
                   then();
@@ -211,7 +212,7 @@ BlockingPool SimulatedServer::blocking_pool() {
           }};
 }
 
-// On a thread of their own, one thing after the other, and back.
+// Runs work on one thread, in order, and `then` on the engine's.
 BlockingPool SimulatedServer::board_files_pool() {
   return {[this](std::function<void()> work) {
             const std::int64_t now_ns = environment_.schedule.monotonic_ns();
@@ -230,7 +231,7 @@ BlockingPool SimulatedServer::board_files_pool() {
 
 void SimulatedServer::run_due_loops() {
   if (environment_.mutant == Mutant::skip_unrecorded && !engine_.storage_full()) {
-    pass_over_skips(engine_.world(), loops_, environment_.schedule.monotonic_ns());
+    drop_skips(engine_.world(), loops_, environment_.schedule.monotonic_ns());
   }
   loops_.run_due();
 }
@@ -238,7 +239,7 @@ void SimulatedServer::run_due_loops() {
 void SimulatedServer::apply(std::span<const Record> records) {
   tamper_with(environment_.mutant, engine_.world(), records);
   for (const Record& record : records) {
-    if (const auto command = unasked(environment_.mutant, record)) {
+    if (const auto command = injected_command(environment_.mutant, record)) {
       post([this, command = *command] { (void)engine_.begin(by_the_service).apply(command); });
     }
   }
@@ -288,7 +289,7 @@ void SimulatedServer::receive(const std::string& line, const std::string& actor,
 void SimulatedServer::handle(const std::string& line, const std::string& actor,
                              const std::shared_ptr<SimulatedPeer>& peer) {
   timer_loop_.check_for_clock_jump(stopping_);
-  project_later();  // for queries
+  project_later();  // queries read the projections
   const std::string taken = tampered_line(environment_.mutant, engine_.world(), line);
   if (!peer->caller()) return dispatcher_.handle(taken, {actor, Role::admin}, peer);
   oracle_.access().handled(std::string(json::parse(line).at("id").as_string()),
@@ -386,7 +387,7 @@ void SimulatedServer::stop_when_idle() {
   files_.when_written(engine_.durable_position(), [this](const std::string&) { ended_ = true; });
 }
 
-// Read models come after the log, by up to a second.
+// Read models lag behind the log by up to a second.
 void SimulatedServer::project_later() {
   if (std::exchange(projection_scheduled_, true)) return;
   environment_.schedule.after(ns_per_s, owner_, [this] {

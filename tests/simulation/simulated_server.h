@@ -1,7 +1,7 @@
-// One life of the service: everything that is real between the socket and the disk, on simulated
-// time, disk and machine. What it does by itself and in which order is the service's own
-// (server/timer_loop.h, server/scheduler/incarnation.h); what is wired here as server/server.cc
-// wires it are the two hooks of the engine, the way out of a full disk, and the stop.
+// One life of the service: everything real between the socket and the disk, on a simulated clock,
+// disk and machine. Its loops and their order are the service's own (server/timer_loop.h,
+// server/scheduler/incarnation.h). Wired here as in server/server.cc are only the hooks of the
+// engine, the recovery from a full disk, and the stop.
 #pragma once
 
 #include <functional>
@@ -38,6 +38,7 @@ namespace signalbox::simulation {
 
 class SimulatedPeer;
 
+// Draws ids from the simulation's randomness.
 class SeededIds final : public IdSource {
  public:
   explicit SeededIds(SeededRandom& random) : random_(random) {}
@@ -51,7 +52,7 @@ class SeededIds final : public IdSource {
   SeededRandom& random_;
 };
 
-// The clock that the service's own deadlines run on; a mutant has a wrong one.
+// The clock that the service's deadlines run on. Some mutants replace it by a wrong one.
 class LeaseClock final : public Clock {
  public:
   explicit LeaseClock(const Environment& environment) : environment_(environment) {}
@@ -71,24 +72,25 @@ class LeaseClock final : public Clock {
 
 class SimulatedServer {
  public:
-  // `world` is the fold of the disk's log.
+  // Takes a `world` that is the fold of the disk's log.
   SimulatedServer(Environment& environment, SimulatedDisk& disk, SimulatedMachine& machine,
                   Oracle& oracle, RunRootFiles& files,
                   std::shared_ptr<SimulatedRepositories> repositories, const BoardRhythm& rhythm,
                   Owner owner, World world);
   ~SimulatedServer();
 
+  // Recovers and starts the loops.
   void start();
-  // As soon as the process gets the processor.
+  // Handles a request line as soon as the process gets the processor.
   void receive(const std::string& line, const std::string& actor,
                const std::shared_ptr<SimulatedPeer>& peer);
 
-  // As on SIGTERM. What is under way is finished first; then it has ended.
+  // Stops as on SIGTERM: work under way is finished first; then ended() is true.
   void stop();
   [[nodiscard]] bool ended() const { return ended_; }
 
   [[nodiscard]] const Engine& engine() const { return engine_; }
-  // Kept between calls, as the service keeps it.
+  // Returns the digest of the world, kept between calls as the service keeps it.
   Digest digest() { return digest_.of(engine_.world()); }
 
  private:
@@ -141,18 +143,18 @@ class SimulatedServer {
   StationJobs jobs_;
   bool turn_scheduled_ = false;
   bool stopping_ = false;
-  bool stopped_ = false;  // ServerStopped is on its way to the log
+  bool stopped_ = false;  // ServerStopped is decided
   bool ended_ = false;
   bool started_ = false;
   std::uint64_t incarnation_ = 0;
   bool projection_scheduled_ = false;
-  std::int64_t board_files_busy_until_ns_ = 0;  // monotonic: they have one thread
+  std::int64_t board_files_busy_until_ns_ = 0;  // monotonic; the pool has one thread
   std::optional<Timers> timers_before_jump_;    // for a mutant
   std::map<Uuid, Principal> known_principals_;  // for a mutant
-  std::uint64_t alarm_ = 0;                     // the one that was set last
+  std::uint64_t alarm_ = 0;                     // number of the latest alarm; earlier ones are void
 };
 
-// The log folded from its beginning.
+// Returns the fold of the whole log.
 World fold(const EventLog& log, Mutant mutant);
 
 }  // namespace signalbox::simulation

@@ -26,18 +26,19 @@ namespace signalbox::simulation {
 namespace {
 
 constexpr std::uint64_t steps_between_digests = 150;
-// Within this all must have come to rest once nothing goes wrong any more: the longest timeouts and
-// retries, and the clock that was set back.
+// Everything must come to rest within this time once faults stop. It covers the longest timeouts
+// and retries, and a clock that was set back.
 constexpr std::int64_t rest_ns_max = 20 * 60 * ns_per_s;
-// One stall after the other would be more than clients have patience for.
+// Time between two stalls: with less, clients would run out of patience.
 constexpr std::int64_t stall_pause_ns = 15 * ns_per_s;
-// A stall, and a commit or two.
+// Covers a stall and a commit or two.
 constexpr std::int64_t stop_ns_max = 10 * ns_per_s;
 constexpr std::int64_t clock_jump_ms_max = 90'000;
 constexpr std::int64_t small_jump_ms_max = 2'500;
-// No client and no disk is so fast that so much happens in no time: it would go on for ever.
+// No client and no disk causes this many steps without time passing, so the server would loop for
+// ever.
 constexpr std::uint64_t steps_at_one_moment_max = 2000;
-// Whoever looks at the clock every second sees this, whenever it begins.
+// A loop that reads the clock every second notices a stall of this length, whenever it begins.
 constexpr std::int64_t noticed_stall_ns = 2'001 * ns_per_ms;
 
 class Simulation {
@@ -64,7 +65,7 @@ class Simulation {
   void step() {
     ++steps_;
     SIGNALBOX_CHECK(environment_.schedule.step());
-    oracle_.due().look_at_clock();
+    oracle_.due().follow_wall_clock();
     look_for_standstill();
     if (environment_.crash_wanted) return crash();
     if (server_ != nullptr && server_->ended()) return end_server();
@@ -77,7 +78,7 @@ class Simulation {
     examine();
   }
 
-  // A server that always has something due that it doesn't do hangs, with its processor busy.
+  // A server that always has something due and doesn't do it is in a busy loop.
   void look_for_standstill() {
     const std::int64_t now_ns = environment_.schedule.monotonic_ns();
     if (std::exchange(moment_ns_, now_ns) != now_ns) steps_at_moment_ = 0;
@@ -86,7 +87,7 @@ class Simulation {
                             " steps at one moment, and no end");
   }
 
-  // What comes from outside and at no particular point.
+  // Injects faults that come from outside, at any point.
   void misfortune() {
     Faults& faults = environment_.faults;
     if (server_ != nullptr && faults.strikes(Fault::crash_anywhere)) {
@@ -103,7 +104,7 @@ class Simulation {
     }
   }
 
-  // Far, or by about as much as is borne.
+  // Sets the clock far off, or by about as much as the service tolerates.
   void jump() {
     const std::int64_t by_ms =
         environment_.random.one_in(2)
@@ -113,7 +114,7 @@ class Simulation {
     environment_.schedule.jump_wall(by_ms * ns_per_ms);
     disturb(environment_.schedule.monotonic_ns());
     if (server_ != nullptr) {
-      oracle_.clock().parted(by_ms * ns_per_ms, environment_.schedule.monotonic_ns());
+      oracle_.clock().clock_jumped(by_ms * ns_per_ms, environment_.schedule.monotonic_ns());
     }
   }
 
@@ -122,12 +123,12 @@ class Simulation {
     environment_.note("the server stalls");
     next_stall_ns_ = end_ns + stall_pause_ns;
     environment_.schedule.stall(life_, duration_ns);
-    oracle_.clock().parted(duration_ns, end_ns);
+    oracle_.clock().clock_jumped(duration_ns, end_ns);
     disturb(end_ns);
     if (duration_ns > noticed_stall_ns) oracle_.stopped_until(end_ns);
   }
 
-  // Ticks of loops may be missed by it.
+  // Allows the loops to miss ticks because of this fault.
   void disturb(std::int64_t until_ns) { oracle_.due().disturbed(until_ns); }
 
   void start_server() {
@@ -149,7 +150,7 @@ class Simulation {
     checked_position_ = 0;
   }
 
-  // From the snapshot, as a start does, and from the beginning: they must agree.
+  // Recovers from the snapshot, as a start does, and from the whole log; they must agree.
   World recover() {
     World whole = fold(disk_.log(), options_.mutant);
     if (snapshot_.empty()) return whole;
@@ -161,7 +162,7 @@ class Simulation {
           return true;
         });
     SIGNALBOX_CHECK(scanned.has_value());
-    if (options_.mutant == Mutant::dropped_dedupe) return whole;  // a snapshot remembers
+    if (options_.mutant == Mutant::dropped_dedupe) return whole;  // a snapshot keeps the ids
     environment_.expect(world_digest(*world) == world_digest(whole),
                         "a snapshot and its tail don't give the digest of the whole log");
     return std::move(*world);
@@ -192,7 +193,7 @@ class Simulation {
                                 outside, [this] { start_server(); });
   }
 
-  // After every step of the server.
+  // Checks the invariants after every step of the server.
   void examine() {
     const World& world = server_->engine().world();
     if (world.position != checked_position_) {
@@ -204,11 +205,11 @@ class Simulation {
     if (steps_ - compared_at_step_ >= steps_between_digests) compare_digests();
   }
 
-  // Possible only while nothing is on its way to the disk.
+  // Compares the live state with the log's. Possible only while nothing is on its way to the disk.
   void compare_digests() {
     if (server_ == nullptr || !server_->engine().idle()) return;
-    // Whose world was tampered with to seed it: what follows from that has to be seen.
-    if (parts_from_log(options_.mutant)) return;
+    // These mutants change the world itself; the consequences are what has to be found.
+    if (differs_from_log(options_.mutant)) return;
     compared_at_step_ = steps_;
     const World& world = server_->engine().world();
     files_.examine(world);
@@ -245,7 +246,7 @@ class Simulation {
            machine_.running() == 0 && files_.written() == world.position && is_board_at_rest(world);
   }
 
-  // All cards are merged, or have failed for good.
+  // Returns true if all cards are merged or have failed for good.
   static bool is_board_at_rest(const World& world) {
     return world.worktrees.empty() &&
            std::all_of(
@@ -286,19 +287,19 @@ class Simulation {
   std::unique_ptr<SimulatedServer> server_;
   Owner life_ = outside;
   std::uint64_t steps_ = 0;
-  std::int64_t moment_ns_ = 0;  // of the latest step
+  std::int64_t moment_ns_ = 0;  // time of the latest step
   std::uint64_t steps_at_moment_ = 0;
   std::uint64_t compared_at_step_ = 0;
   Position checked_position_ = 0;
   std::int64_t next_stall_ns_ = 0;
   std::int64_t stop_by_ns_ = std::numeric_limits<std::int64_t>::max();
-  std::string snapshot_;  // a world as bytes; empty: none was taken
+  std::string snapshot_;  // a world as bytes; empty if none was taken
 };
 
 // A seed takes well under a second; under a sanitizer, on a busy machine, several.
 constexpr unsigned seed_s_max = 300;
 
-// A signal handler knows nothing but what is global.
+// A signal handler can only use global state.
 std::array<char, 256> notice{};
 
 void tell_on_stderr(const char* text) {

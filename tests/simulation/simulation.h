@@ -1,4 +1,4 @@
-// A whole service with its clients, disk and machine in one thread, from one seed.
+// Simulates the whole service with its clients, disk and machine in one thread, from one seed.
 #pragma once
 
 #include <cstdint>
@@ -14,35 +14,36 @@ namespace signalbox::simulation {
 
 struct SimulationOptions {
   std::uint64_t seed = 1;
-  std::uint64_t steps = 5000;  // with faults; then all has to come to rest
+  std::uint64_t steps = 5000;  // with faults; after them everything has to come to rest
   Mutant mutant = Mutant::none;
-  std::size_t trace_lines = 60;  // that a result has at most
+  std::size_t trace_lines = 60;  // at most this many in a result
 };
 
 struct SimulationResult {
   std::optional<std::string> violation;
   std::vector<std::string> last_lines;  // of the trace
   std::uint64_t trace_digest = 0;
-  std::uint64_t steps = 0;   // all of them
+  std::uint64_t steps = 0;   // those without faults included
   std::uint64_t events = 0;  // in the log
   std::uint64_t runs = 0;
-  std::uint64_t commands = 0;      // asked
-  std::uint64_t acknowledged = 0;  // of these, with events
+  std::uint64_t commands = 0;      // sent
+  std::uint64_t acknowledged = 0;  // commands whose result acknowledged events
   std::uint64_t lives = 0;         // of the server
   FaultCounts faults{};
   EventCounts event_counts;  // by type
 };
 
+// Runs one simulation. The same options give the same result. Blocks until the verdict.
 SimulationResult simulate(const SimulationOptions& options);
 
-// The command line that does the same again.
+// Returns the command line that repeats the simulation.
 std::string repeat_line(const SimulationOptions& options);
-// The last lines of the trace, what was wrong, and the line that repeats it.
+// Returns the last lines of the trace, the violation, and the line that repeats it.
 std::string failure_text(const SimulationOptions& options, const SimulationResult& result);
 
-// From now on, should the process abort, the line for these options is printed to stderr: a CHECK
-// that fails ends the process before there is a verdict. It aborts if in five minutes these are
-// still the latest options, as a step that never ends leads to no verdict either.
+// Prints the line that repeats these options to stderr if the process aborts from now on: a CHECK
+// that fails ends the process before there is a verdict. Aborts if these are still the latest
+// options after five minutes, because a step that never ends gives no verdict either.
 void announce(const SimulationOptions& options);
 
 }  // namespace signalbox::simulation

@@ -1,6 +1,7 @@
-// The whole service under crashes, failing disks, lost words and old holders, seed after seed.
-//
-// SIGNALBOX_SEED is the first seed (default 1), SIGNALBOX_SIMULATION_SEEDS how many (default 300).
+// Runs the whole service under crashes, failing disks, lost messages and old holders, one seed
+// after the other.
+// || SIGNALBOX_SEED is the first seed (default 1), SIGNALBOX_SIMULATION_SEEDS their number (default
+// 300).
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -12,7 +13,7 @@
 namespace signalbox::simulation {
 namespace {
 
-constexpr std::uint64_t parts = 6;  // so that they can be tested side by side
+constexpr std::uint64_t parts = 6;  // so that ctest runs them in parallel
 
 class SimulatedSeeds : public ::testing::TestWithParam<std::uint64_t> {};
 
@@ -32,7 +33,7 @@ TEST_P(SimulatedSeeds, KeepAllPromises) {
     for (std::size_t kind = 0; kind < fault_kinds; ++kind) faults[kind] += result.faults[kind];
   }
   if (seeds < 50) return;
-  // A simulation in which nothing happens proves nothing.
+  // A simulation in which nothing happens would prove nothing.
   EXPECT_GT(acknowledged, seeds * 10);
   for (std::size_t kind = 0; kind < fault_kinds; ++kind) {
     EXPECT_GT(faults[kind], 0U) << name_of(static_cast<Fault>(kind)) << " never struck";

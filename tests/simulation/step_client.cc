@@ -13,7 +13,7 @@ namespace json = boost::json;
 
 constexpr std::int64_t step_patience_ms = 700;
 
-// What anybody may hear who speaks for an attempt that may be over.
+// Codes that a worker may get for an attempt that may be over.
 const std::set<std::string> too_late{"STALE_TOKEN", "STEP_NOT_FOUND", "PLAN_NOT_FOUND",
                                      "PLAN_ORDER", "RUN_TERMINAL"};
 

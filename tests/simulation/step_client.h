@@ -1,6 +1,6 @@
-// An outside worker of deep work: explores, plans (well and badly), takes steps, beats, completes
-// or fails them; and sometimes stops for longer than its lease and goes on as if nothing had been,
-// or dies and comes back without a memory. D1 D3 D4 D5 D7
+// An outside worker of deep work: it explores, plans (well and badly), takes steps, sends
+// heartbeats, and completes or fails them. Sometimes it stops for longer than its lease and goes on
+// with its old token, or dies and restarts without a memory. D1 D3 D4 D5 D7
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ class StepClient final : public Client {
   std::string run_id_;
   std::string station_;
   std::string step_;
-  Token token_ = 0;  // of the step, or of the station that is explored or planned for
+  Token token_ = 0;  // of the step, or of the station that it explores or plans for
   std::int64_t lease_ms_ = 0;
   std::int64_t beats_left_ = 0;
   std::string problem_;  // of the plan that was proposed, or empty

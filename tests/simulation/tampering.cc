@@ -22,7 +22,7 @@ const Run* run_of(const World& world, const json::object& params) {
   return id ? world.find_run(*id) : nullptr;
 }
 
-// The token of who holds the station, or does the step, that the words are about; 0: nobody.
+// Returns the token of the holder of the station or step that the params are about, or 0.
 Token present_token(const World& world, const json::object& params) {
   const Run* run = run_of(world, params);
   if (run == nullptr) return 0;
@@ -32,14 +32,14 @@ Token present_token(const World& world, const json::object& params) {
   return state == nullptr ? 0 : state->token;
 }
 
-// Whoever speaks for a station, or a step, is taken for its holder.
+// Replaces the token by that of the present holder.
 void show_present_token(const World& world, json::object& params) {
   const Token token = params.contains("token") ? present_token(world, params) : 0;
   if (token != 0) params["token"] = token;
 }
 
 Run* run_of(const World& world, const Record& record) {
-  World& own = const_cast<World&>(world);  // which no code but the service's own may do
+  World& own = const_cast<World&>(world);  // only the service's own code may do this
   return own.find_run(record.stream.run_id);
 }
 
@@ -49,7 +49,7 @@ void make_ready(const World& world, Run& run) {
   own.ready.insert(ready_queue_of(run.definition()), run.definition().name, world.position, run.id);
 }
 
-// A run is paused, and can be claimed all the same.
+// Makes a paused run claimable.
 void let_go_on(const World& world, Run& run) {
   if (run.status != RunStatus::paused) return;
   run.status = RunStatus::running;
@@ -123,7 +123,7 @@ std::string tampered_line(Mutant mutant, const World& world, const std::string& 
 }
 
 void tamper_with(Mutant mutant, const World& world, std::span<const Record> records) {
-  if (!parts_from_log(mutant)) return;
+  if (!differs_from_log(mutant)) return;
   for (const Record& record : records) {
     if (record.stream.kind == StreamKind::card) tamper_with_card(mutant, world, record);
     Run* run = record.stream.kind == StreamKind::run ? run_of(world, record) : nullptr;
@@ -163,7 +163,7 @@ void tamper_with_start(Mutant mutant, const BoardRhythm& rhythm, World& world) {
   }
 }
 
-void pass_over_skips(const World& world, const ServiceLoops& loops, std::int64_t monotonic_ns) {
+void drop_skips(const World& world, const ServiceLoops& loops, std::int64_t monotonic_ns) {
   World& own = const_cast<World&>(world);
   for (ScheduledLoop* loop : loops.all()) {
     const auto known = own.loops.find(loop->name());
@@ -173,7 +173,7 @@ void pass_over_skips(const World& world, const ServiceLoops& loops, std::int64_t
   }
 }
 
-std::optional<Command> unasked(Mutant mutant, const Record& record) {
+std::optional<Command> injected_command(Mutant mutant, const Record& record) {
   if (mutant == Mutant::quota_reset_ignored) {
     const auto* deferred = event_as<StationDeferred>(record.event);
     if (deferred != nullptr && deferred->reason == WaitReason::quota) {
@@ -187,7 +187,7 @@ std::optional<Command> unasked(Mutant mutant, const Record& record) {
   return std::nullopt;
 }
 
-bool parts_from_log(Mutant mutant) {
+bool differs_from_log(Mutant mutant) {
   switch (mutant) {
     case Mutant::pause_starts_attempts:
     case Mutant::budget_unchecked:

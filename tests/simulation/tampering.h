@@ -1,5 +1,5 @@
-// What mutants do to the lines that come in and to the world that they are decided on: bugs that
-// the service doesn't have.
+// What mutants change in the lines that come in and in the world that they are decided on: bugs
+// that the service doesn't have.
 #pragma once
 
 #include <optional>
@@ -17,21 +17,22 @@ class ServiceLoops;
 
 namespace signalbox::simulation {
 
-// A request as it is taken.
+// Returns the request line as the mutant changes it.
 std::string tampered_line(Mutant mutant, const World& world, const std::string& line);
 
-// After records were applied.
+// Changes the world after records were applied.
 void tamper_with(Mutant mutant, const World& world, std::span<const Record> records);
-// At a start, with the world as the log has it.
+// Changes the world of a start, which was just folded from the log.
 void tamper_with_start(Mutant mutant, const BoardRhythm& rhythm, World& world);
-// Before the board's loops do what is due: a tick that is due while one is under way is none.
-void pass_over_skips(const World& world, const ServiceLoops& loops, std::int64_t monotonic_ns);
+// Makes a tick that is due while another is under way disappear. Called before the board's loops
+// run what is due.
+void drop_skips(const World& world, const ServiceLoops& loops, std::int64_t monotonic_ns);
 
-// A command that nobody gave, and that follows from the record.
-std::optional<Command> unasked(Mutant mutant, const Record& record);
+// Returns a command that nobody sent and that the mutant derives from the record.
+std::optional<Command> injected_command(Mutant mutant, const Record& record);
 
-// The mutant's world isn't that of the log: that alone would find it, and what follows is to be
-// seen.
-bool parts_from_log(Mutant mutant);
+// Returns true if the mutant's world differs from the log. The comparison with the log is skipped
+// then: it alone would find the mutant, and the consequences are to be found.
+bool differs_from_log(Mutant mutant);
 
 }  // namespace signalbox::simulation

@@ -33,7 +33,7 @@ void TickClient::begin_tick() {
   ask("tick.begin", params, tick_patience_ms, &TickClient::on_begun);
 }
 
-// T3 T4: what is in the way is a tick that hasn't ended, or a marker that was there.
+// T3 T4: a begin is refused only because of a tick without an end, or a marker that was there.
 void TickClient::expect_not_ended(const Reply& refusal) {
   const Token token = token_in(refusal.details);
   const json::value* evidence = refusal.details.if_contains("evidence");
@@ -79,7 +79,7 @@ void TickClient::end_tick() {
 }
 
 void TickClient::on_ended(const Reply& reply) {
-  expect_code(reply, {"STALE_TOKEN"});  // it took too long, or its lock was lost
+  expect_code(reply, {"STALE_TOKEN"});  // the tick took too long, or its lock was lost
   if (reply.code.empty()) {
     Token& ended = context_.ended_ticks[loop_];
     ended = std::max(ended, token_);

@@ -1,5 +1,5 @@
-// One of those that take turns at a loop: begins a tick, ends it well or badly or not at all, and
-// recovers what it finds without an end. T1 T3 T4 T5 L8
+// One of several clients that share a loop. It begins ticks, ends them as succeeded, as failed, or
+// not at all, and recovers incomplete ones. T1 T3 T4 T5 L8
 #pragma once
 
 #include <string>
@@ -25,11 +25,11 @@ class TickClient final : public Client {
   void on_recovered(const Reply& reply);
 
   std::string loop_;
-  std::string run_root_;  // of the tick that was asked for
+  std::string run_root_;  // of the tick that was requested
   Token token_ = 0;
   Token lock_token_ = 0;
   Token ended_when_asked_ = 0;
-  bool rested_ = false;  // a whole tick was had in the calm
+  bool rested_ = false;  // it has ended a whole tick since faults stopped
 };
 
 }  // namespace signalbox::simulation

@@ -1,4 +1,5 @@
-// What happened in a simulation, line by line: a digest of all, and the last lines as text.
+// Records what happens in a simulation line by line: a digest of all lines, and the text of the
+// last ones.
 #pragma once
 
 #include <array>
@@ -14,9 +15,10 @@ class Trace {
  public:
   explicit Trace(std::size_t lines_kept) : lines_kept_(lines_kept) {}
 
+  // Adds a line with the monotonic time.
   void note(std::int64_t now_ns, std::string_view what);
 
-  // Equal for two runs that did the same things at the same times.
+  // Returns a digest that is equal for two runs that did the same things at the same times.
   [[nodiscard]] std::uint64_t digest() const { return digest_; }
   [[nodiscard]] const std::deque<std::string>& last_lines() const { return lines_; }
 

@@ -62,7 +62,7 @@ void TurnAudit::end(const Record& record, AuditedRun& run) {
   check_limit_met(record, *sent);
 }
 
-// A usage limit that is over at a known time is nobody's failure.
+// A usage limit with a known end is nobody's failure: the attempt is deferred.
 void TurnAudit::check_limit_met(const Record& record, const SentCommand& sent) {
   const std::optional<std::int64_t> reset_ns =
       parse_time(param_text(sent.params, "quota_reset_at"));
@@ -116,7 +116,7 @@ void TurnAudit::read_hold(const Record& record, AuditedRun& run, const StationHe
   if (!run.has_station() || held.station != run.station().name) {
     return wrong(record, "station " + held.station + " is not the one in turn");
   }
-  if (run.waiting && waits_for_a_person(*run.waiting)) wrong(record, "it waits for somebody");
+  if (run.waiting && waits_for_person(*run.waiting)) wrong(record, "it waits for somebody");
   const bool approval = run.station().executor == ExecutorKind::approval;
   if (held.reason != (approval ? WaitReason::approval : WaitReason::budget)) {
     wrong(record, "for another reason than there is");

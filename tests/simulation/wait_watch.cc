@@ -6,7 +6,7 @@
 namespace signalbox::simulation {
 namespace {
 
-// The step that is ready with this event; empty: the station; nothing: neither.
+// Returns the step that this event makes ready, "" for the station, or nullopt.
 std::optional<std::string> ready_by(const Event& event) {
   if (const auto* step = event_as<StepReady>(event)) return step->step;
   const auto* held = event_as<StationHeld>(event);
@@ -46,9 +46,9 @@ bool WaitWatch::begins(const Record& record, std::map<Key, Wait>& waits) const {
 
 void WaitWatch::end(const Record& record, const Key& key) {
   const auto place = applied_.find(key);
-  if (place == applied_.end()) return;  // it waited for somebody
-  // They reckon by another clock from the beginning; what becomes of leases and of the log is what
-  // they are to be found by.
+  if (place == applied_.end()) return;  // it waited for a person
+  // These mutants run on another clock from the beginning. They are to be found by their leases and
+  // by the log.
   const bool by_another_clock = environment_.mutant == Mutant::wall_clock_lease ||
                                 environment_.mutant == Mutant::unwatched_clock;
   if (by_another_clock) return;

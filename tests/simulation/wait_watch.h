@@ -1,7 +1,7 @@
-// Holds the end of every wait against the clock: a station that waits for its next attempt, until
-// it was deferred to, or for the end of a usage limit isn't ready before; nor is a step that waits
-// for its next attempt. The service reckons a wait from the moment at which it hears of it, or
-// starts, or the run is resumed; what people do to the wall clock after that doesn't matter. S7 D4
+// Checks the end of every wait against the clock. A station that waits for its next attempt, for
+// the time it was deferred to, or for the end of a usage limit must not be ready earlier, nor must
+// a step that waits for its next attempt. The service measures a wait from the moment it learns of
+// it, starts, or resumes the run; what people do to the wall clock afterwards doesn't matter. S7 D4
 #pragma once
 
 #include <cstdint>
@@ -18,13 +18,15 @@ class WaitWatch {
  public:
   explicit WaitWatch(Environment& environment) : environment_(environment) {}
 
+  // Follows a record that the server applied, and checks the end of a wait.
   void applied(const Record& record);
+  // Follows a durable record.
   void durable(const Record& record);
-  // This life of the server reckons all waits that the log knows from now.
+  // Measures all waits that the log knows from now, as a new life of the server does.
   void begin_anew();
 
  private:
-  // Of a run's station, or of a step of it.
+  // A run's station (empty) or the id of one of its steps.
   using Key = std::pair<RunId, std::string>;
   struct Wait {
     std::int64_t until_ns;  // UTC
@@ -34,7 +36,7 @@ class WaitWatch {
   [[nodiscard]] Wait until(std::int64_t until_ns) const;
   void end(const Record& record, const Key& key);
   static void forget(const RunId& run_id, std::map<Key, Wait>& waits);
-  // True if a wait of the key begins with the record.
+  // Returns true if a wait begins with the record.
   bool begins(const Record& record, std::map<Key, Wait>& waits) const;
 
   Environment& environment_;

@@ -84,7 +84,8 @@ bool WorkerClient::keeps(const Reply& reply) {
 void WorkerClient::beat() {
   json::object params = held();
   if (one_in(4)) params["lease_ms"] = between(100, 4000);
-  // Now and then no progress since the last word, which the service may take for a stall.
+  // Sometimes there is no progress since the last heartbeat, which the service may take for a
+  // stall.
   if (!is_stuck_ && one_in(2)) ++progress_;
   if (is_stuck_ || one_in(2)) params["progress_digest"] = std::to_string(progress_);
   ask("station.heartbeat", params, worker_patience_ms, &WorkerClient::on_beat);

@@ -1,6 +1,6 @@
-// An outside worker: claims, beats, completes or fails or defers; and sometimes stops for longer
-// than its lease and goes on as if nothing had been, or is stuck, or dies and comes back without a
-// memory. S3 S4 L8 W1 W5
+// An outside worker: it claims stations, sends heartbeats, and completes, fails or defers them.
+// Sometimes it stops for longer than its lease and goes on with its old token, is stuck, or dies
+// and restarts without a memory. S3 S4 L8 W1 W5
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ class WorkerClient final : public Client {
   void on_deferred(const Reply& reply);
   void complete();
   void on_completed(const Reply& reply);
-  // False if a word of the holder was refused: another one has the station, or nobody.
+  // Returns false if the holder was refused: another one has the station, or nobody.
   bool keeps(const Reply& reply);
   [[nodiscard]] boost::json::object held() const;
 
@@ -40,7 +40,7 @@ class WorkerClient final : public Client {
   std::int64_t lease_ms_ = 0;
   std::int64_t beats_left_ = 0;
   std::uint64_t progress_ = 0;
-  bool is_stuck_ = false;  // beats, and doesn't get on
+  bool is_stuck_ = false;  // sends heartbeats without progress
 };
 
 }  // namespace signalbox::simulation

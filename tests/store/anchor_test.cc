@@ -1,3 +1,4 @@
+// The anchor file, which is read only as it was written, and the lock of a data directory.
 #include "store/anchor.h"
 
 #include <gtest/gtest.h>
@@ -93,7 +94,7 @@ TEST(DirectoryLock, IsHeldByOneAtATimeAndSaysWhoThatIs) {
   EXPECT_TRUE(DirectoryLock::take(file, "signalbox serve"));
 }
 
-// Written by an older one, or while the disk was full, or by anybody.
+// The lock file may be from an older version, from a full disk, or from any other program.
 TEST(DirectoryLock, SaysOnlyWhatIsThere) {
   const TemporaryDirectory directory;
   const auto file = directory / "server.lock";

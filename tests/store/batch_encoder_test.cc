@@ -1,4 +1,4 @@
-// Encoding a batch with two threads gives what encoding its commits one by one gives.
+// Encoding a batch with two threads gives the same bytes as encoding its commits one by one.
 #include "store/batch_encoder.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 namespace signalbox::test {
 namespace {
 
-// Equal for every call in the same order.
+// Returns a source that gives equal bytes to equal sequences of calls.
 RandomSource counting() {
   return [next = std::uint64_t{0}](std::span<std::byte> out) mutable {
     std::ranges::fill(out, std::byte{0});
@@ -50,7 +50,7 @@ TEST(BatchEncoder, GivesTheEntriesAndTheTreeOfTheCommitsOneByOne) {
   }
 }
 
-// Subtrees are hashed whole, wherever in one a batch begins and ends.
+// Whole subtrees are hashed at once; a batch may begin and end anywhere in one.
 TEST(BatchEncoder, GoesOnAtAnyLeaf) {
   BatchEncoder encoder;
   Sha256 sha256;
@@ -72,7 +72,7 @@ TEST(BatchEncoder, GoesOnAtAnyLeaf) {
   }
 }
 
-// Whoever of the two threads comes first: every leaf is hashed, and once they are, none is touched.
+// Whichever of the two threads comes first, every leaf is hashed, and none is touched after that.
 TEST(BatchEncoder, IsTheSameEveryTime) {
   const std::vector<Commit> commits = sample_commits(200);
   BatchEncoder encoder;

@@ -1,3 +1,4 @@
+// The codec of event payloads: round trips, the byte layout, and the rejection of other bytes.
 #include "store/codec.h"
 
 #include <gtest/gtest.h>
@@ -108,8 +109,8 @@ TEST(Codec, TakesMissingAndTrailingBytesForDamage) {
   }
 }
 
-// A changed byte may give another event, for that is what checksums are for; but never a crash, and
-// never a value that can't be written again.
+// A changed byte may give another event, since detecting it is the checksums' task. It must never
+// cause a crash, or a value that doesn't encode to the same bytes again.
 TEST(Codec, SurvivesAnyChangedByte) {
   for (const Event& event : sample_events()) {
     const EventTag tag = tag_of(event);

@@ -1,5 +1,5 @@
-// A flipped byte anywhere in a closed log: found when it is opened or read, and nothing served from
-// it; or harmless, with every record as it was.
+// A flipped byte anywhere in a closed log is detected when the log is opened or read, and nothing
+// is served from it; or it is harmless, and every record is intact.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,16 +17,17 @@ enum class Found { at_opening, at_reading, harmless };
 
 class Damage : public testing::Test {
  protected:
-  static constexpr std::size_t flips_max = 400;  // a file
+  static constexpr std::size_t flips_max = 400;  // per file
 
   void SetUp() override {
-    // One life whose records end up in tables, one whose records are in the write-ahead log.
+    // Records of the first opening end up in tables, those of the second in the write-ahead log.
     { append_commits(*open_log(closed_.path()), 3); }
     { append_commits(*open_log(closed_.path()), 2); }
     records_ = sample_commit(1, 15);
   }
 
-  // Flips a byte, opens, reads everything; whatever is served must be what was written.
+  // Flips bits of a byte, opens the log and reads everything. Whatever is served must be what was
+  // written.
   Found flip(const std::filesystem::path& file, std::size_t offset, char mask) {
     const std::filesystem::path name = std::filesystem::relative(file, closed_.path());
     copy_directory(closed_.path(), damaged_.path());
@@ -35,7 +36,7 @@ class Damage : public testing::Test {
     write_text(damaged_.path() / name, bytes);
 
     const std::string where = name.string() + " byte " + std::to_string(offset);
-    // Opening to write syncs a lot; opening to read makes the same checks.
+    // Opening for writing syncs a lot; opening for reading makes the same checks.
     const bool read_only = offset % 5 != 0;
     const auto log = RocksEventLog::open(damaged_.path(), {.read_only = read_only});
     if (!log) {
@@ -61,7 +62,7 @@ class Damage : public testing::Test {
     const std::size_t size = std::filesystem::file_size(file);
     const std::size_t step = std::max<std::size_t>(1, size / flips_max);
     for (std::size_t offset = 0; offset < size; offset += step) {
-      // Another bit each time, so that no kind of flip is left out.
+      // A different bit each time, so that every bit is covered.
       const char mask = static_cast<char>(1 << (counts.flips % 8));
       if (flip(file, offset, mask) == Found::harmless) ++counts.harmless;
       ++counts.flips;

@@ -1,4 +1,4 @@
-// A frame's bytes as the record that they are.
+// Decodes the bytes of a frame to its record.
 #pragma once
 
 #include <string_view>
@@ -8,7 +8,7 @@
 
 namespace signalbox::test {
 
-// `consumed` is set to the length of the frame.
+// Returns the record at the beginning of `bytes` and sets `consumed` to the length of its frame.
 inline Stored<Record> decode_record(std::string_view bytes, std::size_t& consumed) {
   const auto frame = parse_frame(bytes);
   if (!frame) return tl::unexpected(frame.error());

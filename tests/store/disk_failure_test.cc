@@ -1,4 +1,4 @@
-// What an append does when the disk doesn't: no space, an I/O error, at any of its operations.
+// An append when the disk fails: no space or an I/O error, at any of its operations.
 #include <gtest/gtest.h>
 #include <rocksdb/env.h>
 #include <rocksdb/file_system.h>
@@ -14,7 +14,7 @@
 namespace signalbox::test {
 namespace {
 
-// How the write-ahead log fails, from now until it is set to none.
+// How writes to the disk fail, until it is set to none.
 enum class Fault { none, append_fails, append_is_cut_short, sync_fails };
 
 struct Disk {
@@ -82,7 +82,7 @@ class DiskFailure : public testing::TestWithParam<Fault> {
     return log.append(log.tail(), {&commit, 1});
   }
 
-  // Until the log tries its disk again.
+  // Appends until the log tries its disk again.
   AppendResult append_once_writable(EventLog& log) {
     for (;;) {
       AppendResult result = append(log);
@@ -120,8 +120,8 @@ TEST_P(DiskFailure, WithoutSpaceLeavesTheLogReadableAndWritesOnceThereIsSome) {
   EXPECT_EQ(*all_records(*open()), sample_commit(1, 15));
 }
 
-// Its command was told that nothing was written, so nothing of it may come back: not in this life,
-// not in the next.
+// The command was answered that nothing was written, so nothing of it may reappear, neither in this
+// process nor after a restart.
 TEST_P(DiskFailure, WithoutSpaceLeavesNothingThatSurfacesLater) {
   auto log = open();
   append_commits(*log, 2);
@@ -149,7 +149,7 @@ TEST_P(DiskFailure, OfTheOtherKindLeavesTheOutcomeUnknown) {
   EXPECT_EQ(*all_records(*log), sample_commit(1, 6));
   log.reset();
 
-  // The next life finds out: all of the commit or none.
+  // The next opening finds out: it has all of the commit or nothing of it.
   const auto recovered = open();
   const Position tail = recovered->tail();
   EXPECT_TRUE(tail == 6 || tail == 9) << tail;

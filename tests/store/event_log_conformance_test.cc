@@ -1,4 +1,4 @@
-// What every EventLog does, whatever it keeps its records in.
+// The conformance suite of EventLog, which every implementation passes.
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -19,7 +19,7 @@
 namespace signalbox::test {
 namespace {
 
-// A log and what it lives in.
+// A log and its storage.
 struct Fixture {
   virtual ~Fixture() = default;
   virtual EventLog& log() = 0;
@@ -197,7 +197,7 @@ TEST_P(EventLogConformance, TakesACommitOfManyLargeRecords) {
 TEST_P(EventLogConformance, TakesARecordOfTheGreatestLength) {
   RunStarted started;
   Record record = sample_record(1, RunEvent(started));
-  // What a record of this kind takes beside its input.
+  // Bytes of such a record beside its input.
   constexpr std::size_t around = 500;
   started.input = std::string(limits::record_bytes_max - around, 'x');
   record.event = RunEvent(started);
@@ -238,7 +238,7 @@ TEST_P(EventLogConformance, ServesReadersWhileItGrows) {
   EXPECT_FALSE(failed);
 }
 
-// Twelve records in commits of 1, 2, 3, 1, 2, 3, of which those up to 6 go but for 2 and 3.
+// Twelve records in commits of 1, 2, 3, 1, 2, 3; those up to 6 are dropped except for 2 and 3.
 TEST_P(EventLogConformance, DropsWhatIsNotKept) {
   ASSERT_EQ(append({1, 2, 3}).status, AppendStatus::ok);
   const MerkleFrontier tree = log().frontier();
@@ -263,11 +263,11 @@ TEST_P(EventLogConformance, DropsWhatIsNotKept) {
   }
   EXPECT_EQ(log().read(2, 100).error().position, 4U);
   std::vector<Record> records;
-  const auto until_four = log().scan(2, 100, [&records](Record&& record) {
+  const auto before_dropped = log().scan(2, 100, [&records](Record&& record) {
     records.push_back(std::move(record));
     return records.size() < 2;
   });
-  EXPECT_EQ(until_four.value_or(0), 3U) << "who stops before it never meets what was dropped";
+  EXPECT_EQ(before_dropped.value_or(0), 3U) << "who stops before it never meets what was dropped";
   EXPECT_EQ(records, expected(2, 3));
 
   const std::vector<Commit> more{sample_commit(14, 2)};
@@ -321,7 +321,7 @@ TEST_P(EventLogConformance, DropsNothingThatIsNotAsTold) {
 using EventLogConformanceDeathTest = EventLogConformance;
 
 // In memory only: a process that dies leaves its directory behind, and RocksDB's threads don't
-// survive the fork. What is tested is common to both.
+// survive the fork. Both implementations share the tested code.
 INSTANTIATE_TEST_SUITE_P(Logs, EventLogConformanceDeathTest,
                          testing::Values(Kind{"Memory",
                                               [] { return std::make_unique<MemoryFixture>(); }}),
@@ -356,12 +356,12 @@ TEST_P(EventLogConformance, RedactsInItsPlace) {
   records.pop_back();
   EXPECT_EQ(records, wanted);
   EXPECT_EQ(log().read_commit(secret_position)->at(1), wanted[secret_position - 1]);
-  const auto* told = event_as<PayloadRedacted>(note.event);
-  ASSERT_NE(told, nullptr);
-  EXPECT_FALSE(told->payload_digest.is_zero());
-  EXPECT_FALSE(told->replacement_digest.is_zero());
+  const auto* noted = event_as<PayloadRedacted>(note.event);
+  ASSERT_NE(noted, nullptr);
+  EXPECT_FALSE(noted->payload_digest.is_zero());
+  EXPECT_FALSE(noted->replacement_digest.is_zero());
 
-  // The tree has one leaf more, and those before are what they were.
+  // The tree has one more leaf, and the leaves before it are unchanged.
   EXPECT_EQ(log().frontier().leaves, before.leaves + 1);
   EXPECT_EQ(log().frontier().subtrees.front(), before.subtrees.front());
 }

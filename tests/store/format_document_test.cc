@@ -1,4 +1,4 @@
-// FORMAT.md says what the code does, where that can be compared.
+// Compares FORMAT.md with the code where that is possible.
 #include <gtest/gtest.h>
 
 #include <cstdio>

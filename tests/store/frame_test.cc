@@ -1,3 +1,4 @@
+// The record frame: round trips, its bytes, the detection of damage, and the Merkle leaf.
 #include "store/frame.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +31,7 @@ Record smallest_record() {
   return record;
 }
 
-// Puts the right checksum to changed bytes, so that what lies behind the checksum is tested.
+// Returns changed bytes with the right checksum, so that the checks behind the checksum are tested.
 std::string resealed(std::string bytes) {
   const std::uint32_t crc = crc32c(std::string_view(bytes).substr(4));
   bytes.replace(0, 4, reinterpret_cast<const char*>(&crc), 4);
@@ -45,7 +46,7 @@ StoreError::Kind failure_of(std::string_view bytes) {
 }
 
 TEST(Crc32c, IsTheCastagnoliChecksum) {
-  EXPECT_EQ(crc32c("123456789"), 0xe3069283U);  // the check value in every catalogue of checksums
+  EXPECT_EQ(crc32c("123456789"), 0xe3069283U);  // the standard check value of CRC-32C
   EXPECT_EQ(crc32c(""), 0U);
 }
 
@@ -64,7 +65,7 @@ TEST(Frame, GivesEveryRecordBack) {
 
 TEST(Frame, LeavesOutWhatIsAbsent) {
   const Record record = smallest_record();
-  // 31 bytes of header, the salt, and a payload that is only its byte order.
+  // 31 bytes of header, the salt, and a payload that consists of its byte order only.
   EXPECT_EQ(framed(record).size(), 31U + 16U + 1U);
   std::size_t consumed = 0;
   EXPECT_EQ(*decode_record(framed(record), consumed), record);
@@ -123,7 +124,7 @@ TEST(Frame, NeverReadsPastItsEnd) {
       std::string changed = bytes;
       changed[i] = static_cast<char>(value);
       std::size_t consumed = 0;
-      const auto record = decode_record(resealed(changed), consumed);  // any answer, no overrun
+      const auto record = decode_record(resealed(changed), consumed);  // any result, no overrun
       if (!record) continue;
       EXPECT_EQ(consumed, bytes.size());
     }
@@ -149,7 +150,8 @@ TEST(Frame, TellsTheSameFromBytesAsFromTheRecord) {
   EXPECT_EQ(parsed->position, 7U);
 }
 
-// By the definition, with none of the code under test but the digest.
+// The expected leaf is computed from the definition; of the code under test it uses only the
+// digest.
 TEST(Frame, BindsHeaderSaltAndPayloadInItsLeaf) {
   std::string bytes;
   const Record record = sample_record(7, RunEvent(RunCanceled{"why"}));

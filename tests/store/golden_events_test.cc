@@ -1,8 +1,8 @@
 // The bytes of every (type, version) that was ever written, kept in golden_events.txt.
 //
-// A row: number, version, name, payload in hexadecimal. After an event was added, or a version to
-// one, run with SIGNALBOX_REWRITE_GOLDEN=1: rows that are missing are added. A row that is there is
-// never changed, not by this test and not by hand: bytes like it lie on people's disks.
+// A row has number, version, name, and payload in hexadecimal. After an event or a version was
+// added, run with SIGNALBOX_REWRITE_GOLDEN=1: it adds the missing rows. An existing row is never
+// changed, neither by this test nor by hand, because logs on people's disks contain such bytes.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// Bytes as text, for golden files and failure messages.
+// Converts bytes to hexadecimal and back, for golden files and failure messages.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// The way of old versions, shown with an event that only this test has; and what the stored events
-// that have a second version became.
+// The upcast of old event versions, with an event type of this test; and the upcasts of the stored
+// events that have a second version.
 #include "store/history.h"
 
 #include <gtest/gtest.h>

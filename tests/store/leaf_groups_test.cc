@@ -1,5 +1,5 @@
-// What the tree keeps of dropped records is enough for every proof about the others, whatever is
-// dropped and in however many steps.
+// The hashes that the tree keeps of dropped records suffice for every proof about the others,
+// whichever records are dropped and in however many steps.
 #include "store/leaf_groups.h"
 
 #include <gtest/gtest.h>
@@ -20,10 +20,10 @@ class DroppedTree {
     }
   }
 
-  // Up to `position` all but `kept`, which are some of those that are there.
+  // Drops all records up to `position` except `kept`, which are records that the log has.
   void drop(Position position, std::vector<PositionRange> kept) {
     LeafGrouping grouping(horizon_, kept, position);
-    for (const std::uint64_t number : grouping.reconsidered()) {
+    for (const std::uint64_t number : grouping.groups_to_update()) {
       auto group = decode_leaf_group(number, stored_.at(number));
       RC_ASSERT(group.has_value());
       grouping.take(std::move(*group));
@@ -39,7 +39,7 @@ class DroppedTree {
     horizon_.kept = std::move(kept);
   }
 
-  // Every root and every proof of what is left is that of the whole tree.
+  // Checks that the root, and the proof of every remaining record, are those of the whole tree.
   void check() {
     MerkleFrontier tree;
     for (const auto& [number, bytes] : stored_) {
@@ -67,7 +67,7 @@ class DroppedTree {
     }
   }
 
-  // A group that is wholly gone costs one hash.
+  // Checks that a group of which all records are dropped takes one hash.
   void check_size() {
     for (const auto& [number, bytes] : stored_) {
       const Position first = number * leaf_group_leaves + 1;
@@ -89,7 +89,7 @@ class DroppedTree {
   Sha256 sha256_;
 };
 
-// Some of what is there up to `position`.
+// Returns some of the records up to `position` that the log has.
 std::vector<PositionRange> some_of(const Horizon& before, Position position) {
   std::vector<PositionRange> kept;
   const auto one_in = *rc::gen::element<std::uint64_t>(2, 50, 700, 100'000);
@@ -130,7 +130,7 @@ TEST(LeafGroups, OfOtherBytesAreDamaged) {
 TEST(Horizon, TellsWhatIsThere) {
   Horizon horizon;
   EXPECT_FALSE(horizon.first_dropped(1, 100));
-  EXPECT_EQ(horizon.next_there(1), 1U);
+  EXPECT_EQ(horizon.next_present(1), 1U);
   horizon.position = 20;
   append_range(horizon.kept, {3, 4});
   append_range(horizon.kept, {5, 6});
@@ -142,10 +142,10 @@ TEST(Horizon, TellsWhatIsThere) {
   EXPECT_EQ(horizon.first_dropped(4, 7), 7U);
   EXPECT_EQ(horizon.first_dropped(20, 100), std::nullopt);
   EXPECT_EQ(horizon.first_dropped(19, 19), 19U);
-  EXPECT_EQ(horizon.next_there(1), 3U);
-  EXPECT_EQ(horizon.next_there(5), 5U);
-  EXPECT_EQ(horizon.next_there(7), 20U);
-  EXPECT_EQ(horizon.next_there(21), 21U);
+  EXPECT_EQ(horizon.next_present(1), 3U);
+  EXPECT_EQ(horizon.next_present(5), 5U);
+  EXPECT_EQ(horizon.next_present(7), 20U);
+  EXPECT_EQ(horizon.next_present(21), 21U);
   Sha256 sha256;
   for (int leaf = 0; leaf < 20; ++leaf) append_leaf(horizon.frontier, Digest{}, sha256);
   horizon.dropped_at = 25;

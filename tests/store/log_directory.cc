@@ -29,7 +29,7 @@ void append_commits(EventLog& log, int commits) {
 
 Stored<std::vector<Record>> all_records(const EventLog& log) { return log.read(1, log.tail() + 1); }
 
-Stored<std::vector<Record>> records_there(const EventLog& log) {
+Stored<std::vector<Record>> records_after_horizon(const EventLog& log) {
   return log.read(log.horizon().position + 1, log.tail() + 1);
 }
 

@@ -1,4 +1,4 @@
-// Logs on disk for tests: filled, copied as a crash would leave them, and damaged.
+// Logs on disk for tests: opened, filled, dropped from, and copied as a crash would leave them.
 #pragma once
 
 #include <filesystem>
@@ -10,32 +10,33 @@
 
 namespace signalbox::test {
 
-// Opens or throws with the message.
+// Opens the log or throws std::runtime_error with the error's message.
 std::unique_ptr<RocksEventLog> open_log(const std::filesystem::path& data,
                                         RocksEventLog::Options options = {});
 
 // Appends `commits` commits, each durable by itself, of three sample records.
 void append_commits(EventLog& log, int commits);
 
-// Every record, or the error of the scan.
+// Returns every record, or the error of the scan.
 Stored<std::vector<Record>> all_records(const EventLog& log);
 
-// Every record after the horizon, likewise.
-Stored<std::vector<Record>> records_there(const EventLog& log);
+// Returns every record after the horizon, or the error of the scan.
+Stored<std::vector<Record>> records_after_horizon(const EventLog& log);
 
-// What a drop needs: its event, numbered, and itself. `tree` is that of the records up to
-// `position`.
+// The arguments of EventLog::drop(): the commit with its HistoryDropped event, and the drop.
 struct PreparedDrop {
   Commit commit;
   HistoryDrop drop;
 };
+// Prepares the drop of the records of `tree`, i.e. up to its last leaf, except `kept`.
 PreparedDrop prepare_drop(const EventLog& log, const MerkleFrontier& tree,
                           std::vector<PositionRange> kept, std::string base);
 
-// What a machine that stops now leaves behind: a copy of all files as they are.
+// Replaces `to` by a copy of all files as they are, as a process that is killed now leaves them.
 void copy_directory(const std::filesystem::path& from, const std::filesystem::path& to);
 
-// The files of the database with this extension, or whose name begins so; oldest first.
+// Returns the database files whose extension, or the beginning of whose name, this is; sorted by
+// name.
 std::vector<std::filesystem::path> database_files(const std::filesystem::path& data,
                                                   const std::string& extension_or_prefix);
 

@@ -1,4 +1,5 @@
-// Walks long enough to be read ahead on a second thread: they give, and refuse, what short ones do.
+// Scans that are long enough for read-ahead on a second thread: they return the same records and
+// errors as short ones.
 #include <gtest/gtest.h>
 
 #include "store/entry.h"
@@ -46,7 +47,7 @@ class LongWalk : public testing::Test {
     ASSERT_TRUE((*database)->write(batch).ok());
   }
 
-  // Without looking at what was tampered with.
+  // Opens the log without verifying its records.
   [[nodiscard]] std::unique_ptr<RocksEventLog> open_unread() const {
     return open_log(data_.path(), {.verified = Checkpoint{last, frontier_}});
   }
@@ -87,7 +88,7 @@ TEST_F(LongWalk, FindsWhatIsMissing) {  // P5
   const Position first = last - 3 * 100 + 1;
   put(sample_commit(first, 3), entry_of(sample_commit(first, 2)));
   const auto log = open_unread();
-  // The last of them looks no further than the hole itself.
+  // The last of these scans ends at the missing record itself.
   for (const Position to : {last, first + 3, first + 2}) {
     const auto scanned = scan(*log, 1, to);
     ASSERT_FALSE(scanned) << to;

@@ -1,4 +1,4 @@
-// The failures that the log in memory can be told to have.
+// The injected failures of the log in memory.
 #include "store/memory_event_log.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Proofs of RFC 6962: against a tree made the way the RFC defines it.
+// Inclusion proofs of RFC 6962, compared with the recursive definition of the RFC; and tree heads.
 #include "store/merkle_proof.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ std::vector<Digest> proof_leaves(std::uint64_t count) {
   return leaves;
 }
 
-// Section 2.1 and 2.1.1, as they stand there.
+// RFC 6962, sections 2.1 and 2.1.1, as defined there.
 Digest recursive_root(std::span<const Digest> leaves) {
   if (leaves.empty()) return sha256("");
   if (leaves.size() == 1) return leaves.front();

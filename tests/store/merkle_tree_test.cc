@@ -1,3 +1,4 @@
+// SHA-256, the Merkle tree of RFC 6962, and the encoding of its frontier (the head).
 #include "store/merkle_tree.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +19,7 @@ std::string raw(const Digest& digest) {
   return {reinterpret_cast<const char*>(digest.bytes.data()), digest.bytes.size()};
 }
 
-// RFC 6962, section 2.1, word for word: MTH over a list of leaf hashes.
+// RFC 6962, section 2.1, as defined there: MTH over a list of leaf hashes.
 Digest naive_root(std::span<const Digest> leaves) {
   if (leaves.empty()) return sha256("");
   if (leaves.size() == 1) return leaves.front();

@@ -24,19 +24,20 @@ namespace {
 
 using Kind = DiskOperation::Kind;
 
-// libc's own, behind ours.
+// Returns libc's function of this name, which ours replaces.
 template <class Function>
 Function* next_of(const char* name) {
   return reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
 }
 
-// How much of a write that fails is in the file nevertheless: each time another part.
+// Returns how many bytes of a failing write reach the file nevertheless; the part varies with
+// `seed`.
 std::size_t part_of(std::size_t size, std::size_t seed) { return size * (seed % 4) / 4; }
 
 }  // namespace
 
-// What the replaced functions share: which disks there are, and which descriptors are files on one.
-// One lock around each call keeps the journal in the order of what happened.
+// The state that the replaced functions share: the watched disks, and the open descriptors on them.
+// One lock around each call keeps the journal in the order of the operations.
 class SystemCalls {
  public:
   // Never destroyed: descriptors are closed after the last destructor.
@@ -117,17 +118,17 @@ class SystemCalls {
     return real(descriptor, size);
   }
 
-  // fsync and fdatasync: neither of the two promises less of what we ask for.
+  // fsync or fdatasync: both make durable all that the log relies on.
   int sync(const char* name, int descriptor) {
     const std::lock_guard lock(mutex_);
     const auto place = open_.find(descriptor);
     if (place == open_.end()) {
-      // Beside a watched disk there is nothing that a test would have to wait for.
+      // While a disk is watched, no test relies on the durability of other files.
       return disks_.empty() ? next_of<int(int)>(name)(descriptor) : 0;
     }
     const Open& opened = place->second;
     if (opened.disk->lies_) return 0;
-    // On many file systems it is only now that written bytes get their space.
+    // Many file systems allocate the space of written bytes only now.
     const bool fails = failed(*opened.disk, opened.disk->unsynced_.erase(opened.file) > 0);
     if (opened.directory) {
       if (!fails) opened.disk->note({Kind::sync_directory, -1, opened.path, {}, 0, {}});
@@ -137,7 +138,7 @@ class SystemCalls {
     return fails ? -1 : 0;
   }
 
-  // Whatever promises nothing but may fail.
+  // A call that promises nothing but may fail.
   template <class Call>
   int without_promise(int descriptor, const Call& call) {
     const std::lock_guard lock(mutex_);
@@ -201,7 +202,7 @@ class SystemCalls {
  private:
   struct Open {
     WatchedDisk* disk = nullptr;
-    int file = -1;  // -1: not one that is noted
+    int file = -1;  // -1: not a recorded file
     std::string path;
     bool directory = false;
   };
@@ -224,7 +225,7 @@ class SystemCalls {
     return place == open_.end() || place->second.file < 0 ? nullptr : &place->second;
   }
 
-  // Sets errno, too.
+  // Returns whether the operation fails, and sets errno then.
   static bool failed(WatchedDisk& disk, bool needs_space) {
     const int error = disk.strike(needs_space);
     if (error != 0) errno = error;
@@ -324,7 +325,7 @@ std::size_t WatchedDisk::faults() const {
 
 }  // namespace signalbox::test
 
-// In place of libc's, for this program and the libraries it uses.
+// Replacements of libc's functions, for this program and the libraries it uses.
 extern "C" {
 
 using signalbox::test::SystemCalls;
@@ -366,7 +367,7 @@ int fallocate(int descriptor, int mode, off_t place, off_t size) {
 int sync_file_range(int descriptor, off_t place, off_t size, unsigned int flags) {
   static auto* const real =
       signalbox::test::next_of<int(int, off_t, off_t, unsigned int)>("sync_file_range");
-  // RocksDB's way to ask whether there is such a call; it doesn't expect that the disk answers.
+  // RocksDB calls it so to find out whether the call exists, and doesn't expect a disk error.
   if (flags == 0) return real(descriptor, place, size, flags);
   return SystemCalls::all().without_promise(descriptor,
                                             [&] { return real(descriptor, place, size, flags); });
@@ -380,15 +381,15 @@ int mkdir(const char* path, mode_t mode) noexcept {
   return SystemCalls::all().make_directory(path, mode);
 }
 
-// RocksDB pauses for a second after a table that couldn't be written.
+// Shortens pauses: RocksDB sleeps for a second after a table that couldn't be written.
 int usleep(useconds_t pause_us) {
   static auto* const real = signalbox::test::next_of<int(useconds_t)>("usleep");
   constexpr useconds_t pause_us_max = 1000;
   return real(SystemCalls::all().any_disk() ? std::min(pause_us, pause_us_max) : pause_us);
 }
 
-// On btrfs RocksDB leaves directories unsynced, trusting in what that file system does besides.
-// Ours promises what POSIX promises.
+// Reports ext4 for watched files. On btrfs RocksDB doesn't sync directories, because it relies on
+// stronger guarantees of that file system. Ours gives the guarantees of POSIX.
 int fstatfs(int descriptor, struct statfs* status) noexcept {
   static auto* const real = signalbox::test::next_of<int(int, struct statfs*)>("fstatfs");
   const int result = real(descriptor, status);

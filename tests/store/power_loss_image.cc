@@ -17,7 +17,7 @@ using Kind = DiskOperation::Kind;
 using Operations = std::vector<const DiskOperation*>;
 
 constexpr std::size_t page_bytes = 4096;
-constexpr int a_directory = -1;
+constexpr int directory_entry = -1;
 
 struct FileState {
   std::string durable;
@@ -56,7 +56,7 @@ void apply_to_names(const DiskOperation& operation, std::map<std::string, int>& 
       names[name] = operation.file;
       return;
     case Kind::make_directory:
-      names[name] = a_directory;
+      names[name] = directory_entry;
       return;
     case Kind::remove:
       names.erase(name);
@@ -124,11 +124,11 @@ class Machine {
     for (auto& [number, file] : files_) lose_power_of(file);
   }
 
-  // Only what can be reached by its names is there.
+  // Writes the files that are reachable by durable names.
   void write(const std::string& directory, const std::filesystem::path& to) {
     std::filesystem::create_directories(to);
     for (const auto& [name, file] : directories_[directory].durable) {
-      if (file == a_directory) {
+      if (file == directory_entry) {
         write(directory.empty() ? name : directory + "/" + name, to / name);
       } else {
         write_text(to / name, files_[file].durable);
@@ -140,7 +140,7 @@ class Machine {
   void sync(FileState& file) {
     for (const DiskOperation* each : file.pending) {
       apply_to_bytes(*each, file.durable);
-      // What was doubtful and is cut off won't come back.
+      // Doubtful bytes behind a durable truncation can't reappear.
       if (each->kind != Kind::truncate) continue;
       std::erase_if(file.doubtful,
                     [each](const DiskOperation* old) { return old->place >= each->place; });
@@ -172,7 +172,7 @@ class Machine {
               bytes.begin() + static_cast<std::ptrdiff_t>(std::max(begin, end)), '\0');
   }
 
-  // From 0 to all, both included.
+  // Returns how many of `all` survive: a number from 0 to `all`.
   std::size_t part_of(std::size_t all) {
     if (loss_.leaves == PowerLoss::Leaves::the_synced) return 0;
     if (loss_.leaves == PowerLoss::Leaves::everything) return all;

@@ -1,17 +1,17 @@
-// What a power loss leaves of a disk: what was synced, and of the rest nothing or any part.
+// Computes the files that a power loss leaves on a disk: everything that was synced, and nothing or
+// any part of the rest.
 //
-// The model is POSIX's, read strictly, with one promise more that every journaling file system of
-// Linux keeps: of the creations, renames and removals in one directory, those that survive are the
-// first ones. For the rest:
-//   - a file's sync keeps its bytes and its length, not its name: that takes its directory's sync;
-//     and a directory's takes that of the one above it;
-//   - of unsynced writes any first part survives, torn at any byte, and pages within it may be
+// The model is POSIX, read strictly, with one more guarantee that every journaling file system of
+// Linux gives: of the creations, renames and removals in one directory a prefix survives. Besides:
+//   - the sync of a file makes its bytes and its length durable; its name needs the sync of its
+//     directory, and the name of a directory the sync of its parent;
+//   - of unsynced writes any prefix survives, torn at any byte, and pages within it may be
 //     zeros (space was reserved, and a later page was written back before an earlier one);
-//   - what a failed sync should have written may be there or not, whatever later syncs say: the
-//     kernel forgets that it was still to be written; a truncation goes through the journal and
-//     waits for the next;
-//   - reserving space or starting to write back promises nothing.
-// What is synced never changes: a disk that lies about that, or whose bits rot, is for the tests of
+//   - bytes whose sync failed may be on the disk or not, whatever later syncs return, because the
+//     kernel forgets that they were still to be written; a truncation goes through the journal and
+//     waits for the next sync;
+//   - reserving space, or starting write-back, guarantees nothing.
+// Synced bytes never change. Disks that lie about syncs, or whose bits rot, are for the tests of
 // damage.
 #pragma once
 
@@ -24,13 +24,14 @@
 
 namespace signalbox::test {
 
+// The part of the unsynced operations that survives.
 struct PowerLoss {
   enum class Leaves { the_synced, a_random_part, everything };
   Leaves leaves = Leaves::the_synced;
-  std::uint64_t seed = 0;  // for a random part
+  std::uint64_t seed = 0;  // for a_random_part
 };
 
-// Makes `to` what is found after a power loss that came when these operations were done.
+// Replaces the directory `to` by the files that a power loss after the operations `done` leaves.
 void write_power_loss_image(std::span<const DiskOperation> done, PowerLoss loss,
                             const std::filesystem::path& to);
 

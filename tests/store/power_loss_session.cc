@@ -15,9 +15,9 @@
 namespace signalbox::test {
 namespace {
 
-// Each line an append: a list of commands, each a list of its records' sizes. Small ones, a group
-// of many commands, one that is longer than a block of the write-ahead log, enough of them to fill
-// buffers and change files.
+// An append: a list of commands, each of which is a list of its records' sizes in bytes. There are
+// small ones, a group of many commands, one that is longer than a block of the write-ahead log, and
+// enough of them to fill buffers and change files.
 using Append = std::vector<std::vector<std::size_t>>;
 
 std::vector<Append> script_of_life(int life) {
@@ -29,39 +29,41 @@ std::vector<Append> script_of_life(int life) {
   return {group, small};
 }
 
-// One goes when it is in a table, the other when memory and a write-ahead log have it.
+// The first secret is redacted when it is in a table, the second while it is in memory and in a
+// write-ahead log.
 const std::string first_secret = secret_text;
 const std::string second_secret = std::string(first_secret.rbegin(), first_secret.rend());
 
-const std::string* told_by(const Record& record) {
+const std::string* reason_of(const Record& record) {
   const auto* canceled = event_as<RunCanceled>(record.event);
   return canceled == nullptr ? nullptr : &canceled->reason;
 }
 
-// What the log adds to a note is random; that it fits is what an opening makes sure of.
+// Clears the digests that the log adds to a note: they depend on random salts. Opening the log
+// verifies them.
 Record without_digests(Record record) {
   if (const auto* note = event_as<PayloadRedacted>(record.event)) {
-    PayloadRedacted told = *note;
-    told.payload_digest = {};
-    told.replacement_digest = {};
-    record.event = AccessEvent(std::move(told));
+    PayloadRedacted blanked = *note;
+    blanked.payload_digest = {};
+    blanked.replacement_digest = {};
+    record.event = AccessEvent(std::move(blanked));
   }
   return record;
 }
 
-bool are_equal(const std::vector<Record>& found, const std::vector<Record>& sent, Position first) {
+bool equal_from(const std::vector<Record>& found, const std::vector<Record>& sent, Position first) {
   return std::equal(
       found.begin(), found.end(), sent.begin() + static_cast<std::ptrdiff_t>(first - 1),
       [](const Record& each, const Record& other) { return without_digests(each) == other; });
 }
 
-// No file has a byte of a text that the log says was redacted.
+// Expects that no file contains a text that was redacted according to the log.
 void expect_erased(const std::filesystem::path& data, const ExpectedLog& expected, Position tail,
                    const std::string& about) {
   const std::vector<Record> records = expected.as_of(tail);
   for (const Record& record : records) {
     if (!record.redacted) continue;
-    const std::string& text = *told_by(expected.sent[record.position - 1]);
+    const std::string& text = *reason_of(expected.sent[record.position - 1]);
     EXPECT_EQ(files_with_secret(data, text), "") << about << ": redacted, and still in a file";
   }
 }
@@ -90,21 +92,22 @@ std::string name_of(StoreError::Kind kind) {
   return "";
 }
 
-// Whether these are what was sent, from the horizon on, and the horizon ends a command.
+// Expects that the records from the horizon on are those that were sent, and that the horizon is
+// the end of a command.
 void expect_as_sent(const EventLog& log, const std::vector<Record>& records,
                     const ExpectedLog& expected, const std::string& about) {
   const Position horizon = log.horizon().position;
   ASSERT_EQ(records.size(), log.tail() - horizon) << about;
   ASSERT_LE(log.tail(), expected.sent.size()) << about << ": more than was sent";
   const std::vector<Record> sent = expected.as_of(log.tail());
-  EXPECT_TRUE(are_equal(records, sent, horizon + 1)) << about << ": something else than was sent";
+  EXPECT_TRUE(equal_from(records, sent, horizon + 1)) << about << ": something else than was sent";
   if (horizon == 0) return;
   EXPECT_EQ(std::ranges::count(expected.ends, horizon), 1) << about;
   const auto base = log.base();
   EXPECT_TRUE(base && *base == base_of(horizon)) << about << ": the base";
   for (const PositionRange& range : log.horizon().kept) {
     const auto kept = log.read_commit(range.first);
-    EXPECT_TRUE(kept && are_equal(*kept, sent, range.first)) << about << ": what was kept";
+    EXPECT_TRUE(kept && equal_from(*kept, sent, range.first)) << about << ": what was kept";
   }
 }
 
@@ -117,11 +120,12 @@ std::vector<Commit> commits_after(Position tail, const Append& append, std::size
   return commits;
 }
 
-// What tells of a redaction stays with the record, as it does in a retention.
+// Returns the ranges of `kept` and of the notes about redactions in it: as in a retention, a note
+// is kept with its record.
 std::vector<PositionRange> kept_with_notes(const RocksEventLog& log, const Commit& kept,
                                            Position until) {
   std::vector<PositionRange> ranges{{kept.front().position, kept.back().position}};
-  for (const Record& record : records_there(log).value_or(std::vector<Record>())) {
+  for (const Record& record : records_after_horizon(log).value_or(std::vector<Record>())) {
     const auto* note = event_as<PayloadRedacted>(record.event);
     if (note == nullptr || record.position > until) continue;
     if (note->redacted_position < kept.front().position) continue;
@@ -186,37 +190,37 @@ std::unique_ptr<RocksEventLog> PowerLossSession::open(const std::string& about) 
 
 void PowerLossSession::check_opened(const RocksEventLog& log, const std::string& about) {
   const ExpectedLog expected = expected_after(disk_.operations());
-  const auto records = records_there(log);
+  const auto records = records_after_horizon(log);
   ASSERT_TRUE(records) << about << ": " << records.error().message;
   EXPECT_GE(log.tail(), expected.acknowledged) << about;
   expect_as_sent(log, *records, expected, about);
   expect_erased(disk_.root(), expected, log.tail(), about);
-  book_.push_back({Entry::Kind::opened,
-                   disk_.operations(),
-                   disk_.operations(),
-                   log.tail(),
-                   AppendStatus::ok,
-                   {},
-                   {}});
+  entries_.push_back({Entry::Kind::opened,
+                      disk_.operations(),
+                      disk_.operations(),
+                      log.tail(),
+                      AppendStatus::ok,
+                      {},
+                      {}});
 }
 
 bool PowerLossSession::append(RocksEventLog& log, const MakeCommits& commits,
                               const std::string& about) {
-  // Twice in vain while the disk is full, then it has space again.
+  // Fails twice while the disk is full, then the disk has space again.
   for (int attempt = 1;; ++attempt) {
     Entry entry{Entry::Kind::appended, disk_.operations(),  0, 0,
                 AppendStatus::ok,      commits(log.tail()), {}};
     const Position tail = log.tail();
-    // In the book before it is sent: it may be found from now on.
+    // operations_before is taken before the append: the commits may be on the disk from then on.
     const AppendResult result = log.append(tail, entry.commits);
     entry.operations_after = disk_.operations();
     entry.status = result.status;
-    book_.push_back(std::move(entry));
+    entries_.push_back(std::move(entry));
     if (result.status == AppendStatus::ok) return true;
     EXPECT_GT(disk_.faults(), 0U) << about << ": " << result.message;
     EXPECT_EQ(log.tail(), tail) << about;
     if (result.status != AppendStatus::full) return false;
-    const auto records = records_there(log);
+    const auto records = records_after_horizon(log);
     EXPECT_TRUE(records && records->size() == tail - log.horizon().position)
         << about << ": full, and not readable";
     if (attempt == 3) disk_.heal();
@@ -244,14 +248,14 @@ bool PowerLossSession::redact(RocksEventLog& log, const std::string& text,
                               const std::string& about) {
   const Position tail = log.tail();
   Position position = 0;
-  const auto records = records_there(log);
+  const auto records = records_after_horizon(log);
   if (!records) {
     ADD_FAILURE() << about << ": not readable before a redaction";
     return false;
   }
   for (const Record& record : *records) {
-    const std::string* told = told_by(record);
-    if (told != nullptr && *told == text) position = record.position;
+    const std::string* reason = reason_of(record);
+    if (reason != nullptr && *reason == text) position = record.position;
   }
   if (position == 0) return true;
   const Redaction redaction = redaction_of_secret(tail, position);
@@ -260,7 +264,7 @@ bool PowerLossSession::redact(RocksEventLog& log, const std::string& text,
   const auto redacted = log.redact(tail, redaction);
   entry.operations_after = disk_.operations();
   if (redacted) entry.status = redacted->status;
-  book_.push_back(entry);
+  entries_.push_back(entry);
   if (entry.status != AppendStatus::ok) {
     EXPECT_GT(disk_.faults(), 0U) << about << ": a redaction failed";
     return false;
@@ -269,12 +273,12 @@ bool PowerLossSession::redact(RocksEventLog& log, const std::string& text,
     EXPECT_GT(disk_.faults(), 0U) << about << ": " << erased.error().message;
     return false;
   }
-  book_.push_back(
+  entries_.push_back(
       {Entry::Kind::erased, disk_.operations(), disk_.operations(), 0, AppendStatus::ok, {}, text});
   return true;
 }
 
-// The first half of what is there, but for the command in the middle of it.
+// Drops the first half of the log, except for the command in the middle of that half.
 bool PowerLossSession::drop(RocksEventLog& log, const std::string& about) {
   const Position tail = log.tail();
   const auto half = log.read_commit(log.horizon().position + (tail - log.horizon().position) / 2);
@@ -298,7 +302,7 @@ bool PowerLossSession::drop(RocksEventLog& log, const std::string& about) {
     entry.status =
         dropped.error().kind == StoreError::Kind::full ? AppendStatus::full : AppendStatus::unknown;
   }
-  book_.push_back(std::move(entry));
+  entries_.push_back(std::move(entry));
   return dropped.has_value();
 }
 
@@ -307,7 +311,8 @@ void PowerLossSession::run(const std::string& about) {
     const auto log = open(about + ", life " + std::to_string(life));
     if (!log) return;
     const std::string where = about + ", life " + std::to_string(life);
-    // Before and after what this life appends; a drop that failed ends it, as one of a tool's does.
+    // Drops happen before (life 2) and after (life 1) the appends. A drop that failed ends the
+    // life, as it ends the tool that drops.
     if (life == 2 && !drop(*log, where)) continue;
     bool alive = life != 1 || redact(*log, first_secret, where);
     if (alive && life == 0) alive = append_secret(*log, first_secret, where);
@@ -324,10 +329,10 @@ void PowerLossSession::run(const std::string& about) {
 
 ExpectedLog PowerLossSession::expected_after(std::size_t operations) const {
   ExpectedLog expected;
-  for (const Entry& entry : book_) {
+  for (const Entry& entry : entries_) {
     if (entry.operations_before > operations) break;
     if (entry.kind == Entry::Kind::opened) {
-      // What was found then was served since, and what wasn't found is gone.
+      // The records found by an opening were served since; those not found are lost for good.
       expected.sent.resize(std::min<std::size_t>(expected.sent.size(), entry.tail));
       expected.acknowledged = entry.tail;
       std::erase_if(expected.ends, [&](Position end) { return end > entry.tail; });
@@ -361,7 +366,7 @@ void check_recovery(const std::filesystem::path& data, const ExpectedLog& expect
   EXPECT_GE(tail, expected.acknowledged) << about << ": acknowledged, and gone";
   EXPECT_TRUE(tail == 0 || std::ranges::count(expected.ends, tail) == 1)
       << about << ": the log ends at " << tail << ", within a command";
-  const auto records = records_there(**log);
+  const auto records = records_after_horizon(**log);
   ASSERT_TRUE(records) << about << ": " << records.error().message;
   expect_as_sent(**log, *records, expected, about);
   expect_erased(data, expected, tail, about);
@@ -377,7 +382,7 @@ void check_recovery(const std::filesystem::path& data, const ExpectedLog& expect
   reading.read_only = true;
   const auto again = RocksEventLog::open(data, reading);
   ASSERT_TRUE(again) << about << ", again: " << again.error().message;
-  const auto all = records_there(**again);
+  const auto all = records_after_horizon(**again);
   ASSERT_TRUE(all) << about << ", again: " << all.error().message;
   ASSERT_EQ(all->size(), tail + more.size() - (*again)->horizon().position) << about;
   EXPECT_TRUE(std::equal(more.begin(), more.end(), all->end() - 2)) << about;

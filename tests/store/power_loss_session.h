@@ -1,6 +1,5 @@
-// A scripted life of a log on a watched disk, three openings long, and the book that is kept of it:
-// what was sent, what was acknowledged, what was refused, what was erased, each with the disk
-// operations before it.
+// A scripted use of a log on a watched disk, over three openings. The session records what was
+// sent, acknowledged, refused and erased, each with the number of disk operations before it.
 #pragma once
 
 #include <cstddef>
@@ -15,31 +14,31 @@
 
 namespace signalbox::test {
 
-// What a log may hold that is found after some operations.
+// The possible content of a log that is recovered after some number of operations.
 struct ExpectedLog {
-  std::vector<Record> sent;  // in order; at least the acknowledged ones, and none that aren't here
+  std::vector<Record> sent;  // the log is a prefix of these, at least up to `acknowledged`
   Position acknowledged = 0;
-  std::vector<Position> ends;       // positions at which a command ends, and so a log may
-  std::vector<std::string> erased;  // texts of which no file has a byte, even before a start
+  std::vector<Position> ends;       // last positions of commands, where the log may end
+  std::vector<std::string> erased;  // texts that no file contains, even before a start
 
-  // The records of a log that ends at `tail`: where it has a note of a redaction, the record that
-  // is about is redacted, and where it hasn't, it isn't.
+  // Returns the records of a log that ends at `tail`. A record is redacted if the log has the note
+  // of its redaction.
   [[nodiscard]] std::vector<Record> as_of(Position tail) const;
 };
 
 class PowerLossSession {
  public:
-  // The options of every opening: small buffers, so that tables are written on the way.
+  // Returns the options of every opening: small buffers, so that tables are written meanwhile.
   static RocksEventLog::Options options();
 
-  // On <root>/data. Nothing is done yet.
+  // The log is in <root>/data. The constructor does nothing with the disk.
   explicit PowerLossSession(WatchedDisk& disk) : disk_(disk) {}
 
-  // From the first opening to the last close, whatever fails on the way. What the log then says of
-  // itself is checked; `about` is for the messages.
+  // Runs from the first opening to the last close, through all failures, and checks the results of
+  // the log. `about` is for the messages.
   void run(const std::string& about);
 
-  // As of the first `operations` operations of the disk.
+  // Returns what a log may contain after the first `operations` operations of the disk.
   [[nodiscard]] ExpectedLog expected_after(std::size_t operations) const;
 
  private:
@@ -48,35 +47,35 @@ class PowerLossSession {
     Kind kind = Kind::opened;
     std::size_t operations_before = 0;
     std::size_t operations_after = 0;
-    Position tail = 0;  // opened: what was found
+    Position tail = 0;  // opened: the tail that was found
     AppendStatus status = AppendStatus::ok;
     std::vector<Commit> commits;
-    std::string text;  // erased: what isn't in any file then
+    std::string text;  // erased: the text that no file contains from then on
   };
   using MakeCommits = std::function<std::vector<Commit>(Position tail)>;
 
   std::unique_ptr<RocksEventLog> open(const std::string& about);
-  // False when this life of the log is over.
+  // The following return false if the log can't be used further until it is opened again.
   bool append(RocksEventLog& log, const MakeCommits& commits, const std::string& about);
-  // A command that tells a text which has to go.
+  // Appends a command with a text that is redacted later.
   bool append_secret(RocksEventLog& log, const std::string& text, const std::string& about);
-  // Takes it out of the log, if it is there, and of the files.
+  // Redacts the text, if the log has it, and erases it from the files.
   bool redact(RocksEventLog& log, const std::string& text, const std::string& about);
-  // Likewise.
   bool drop(RocksEventLog& log, const std::string& about);
   void check_opened(const RocksEventLog& log, const std::string& about);
 
   WatchedDisk& disk_;
-  std::vector<Entry> book_;
+  std::vector<Entry> entries_;
   std::size_t appends_ = 0;
 };
 
-// A commit of records whose payloads have about these sizes; `number` makes it like no other.
+// Returns a commit of records whose payloads have about these sizes in bytes; `number` makes it
+// unique.
 Commit sized_commit(Position first, const std::vector<std::size_t>& record_bytes,
                     std::size_t number);
 
-// Reads `data` as a restart does and holds it against what may be there; then appends, closes, and
-// looks again.
+// Opens `data` as a restart does and compares it with `expected`; then appends, closes, and reads
+// it again.
 void check_recovery(const std::filesystem::path& data, const ExpectedLog& expected,
                     const std::string& about);
 

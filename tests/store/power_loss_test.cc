@@ -1,5 +1,6 @@
-// A power loss, or a failing disk, at every single disk operation of a log's life:
-// what was acknowledged is there, nothing else than what was sent is, and the log goes on.
+// A power loss, or a disk failure, at every single disk operation of a log: the acknowledged
+// records are there, there are no records but those that were sent, and the log can be used
+// further.
 //
 //   SIGNALBOX_SEED=7 test_store --gtest_filter='PowerLoss.*'
 #include <fcntl.h>
@@ -32,7 +33,7 @@ namespace {
 using Leaves = PowerLoss::Leaves;
 using Kind = DiskOperation::Kind;
 
-// Durability is a matter of the journal here, so the files may as well be in memory.
+// Returns a directory in memory, if there is one: durability depends on the journal here.
 std::filesystem::path fast_directory() {
   const std::filesystem::path memory = "/dev/shm";
   return ::access(memory.c_str(), W_OK) == 0 ? memory : std::filesystem::temp_directory_path();
@@ -49,13 +50,13 @@ class PowerLossTest : public testing::Test {
     return std::uniform_int_distribution<std::size_t>(from, to)(random_);
   }
 
-  // The power goes after the first `operations` operations of the session; a start follows.
+  // Loses power after the first `operations` operations of the session, then starts again.
   void lose_power(const WatchedDisk& disk, const ExpectedLog& expected, std::size_t operations,
                   Leaves leaves, const std::string& about) {
     const TemporaryDirectory image(fast_directory());
     write_power_loss_image(std::span(disk.journal()).first(operations), {leaves, random_()},
                            image.path());
-    // Watched only so that nothing waits for a real disk.
+    // The disk is watched only so that nothing waits for real syncs.
     const WatchedDisk found(image.path());
     check_recovery(image / "data", expected,
                    about + ", power lost after operation " + std::to_string(operations) +
@@ -63,7 +64,7 @@ class PowerLossTest : public testing::Test {
     ++losses_;
   }
 
-  // The n-th operation fails, for n = 1, 2, … until none does any more.
+  // Lets the n-th operation fail, for n = 1, 2, … until none fails any more.
   void fail_every_operation(int error, bool lasting, const std::string& about) {
     std::size_t faults = 0;
     for (std::size_t n = 1; !HasFailure(); ++n) {
@@ -75,7 +76,8 @@ class PowerLossTest : public testing::Test {
       session.run(where);
       if (disk.faults() == 0) break;
       ++faults;
-      // The power goes some time after the fault; the session itself has seen starts without that.
+      // The power is lost some time after the fault. The session itself covers starts without a
+      // loss.
       const std::size_t moment = pick(std::min(n, disk.operations()), disk.operations());
       lose_power(disk, session.expected_after(moment), moment,
                  n % 3 == 0 ? Leaves::the_synced : Leaves::a_random_part, where);
@@ -140,7 +142,7 @@ TEST_F(PowerLossTest, AfterNoSpaceFromEveryOperationOn) {
   fail_every_operation(ENOSPC, true, "ENOSPC from then on");
 }
 
-// The journal is the disk: whatever is read when a log is opened was seen being written.
+// The journal is complete: everything that an opening reads is in it.
 TEST_F(PowerLossTest, IsTheLossOfNothingWhereEverythingIsKept) {
   const TemporaryDirectory root(fast_directory());
   WatchedDisk disk(root.path());
@@ -159,7 +161,7 @@ TEST_F(PowerLossTest, IsTheLossOfNothingWhereEverythingIsKept) {
   EXPECT_GT(compared, 8U);
 }
 
-// The proof can fail: on a disk that lies, acknowledged records do get lost.
+// The test can fail: on a disk that lies about syncs, acknowledged records are lost.
 TEST_F(PowerLossTest, OnADiskThatLiesAboutSyncsIsNoticed) {
   const TemporaryDirectory root(fast_directory());
   WatchedDisk disk(root.path());
@@ -194,7 +196,7 @@ class PowerLossModel : public testing::Test {
   static void sync(const std::filesystem::path& directory) {
     ASSERT_TRUE(sync_directory(directory));
   }
-  // What a loss leaves, as "name:bytes" in order.
+  // Returns the files that a loss leaves, as "name:bytes", sorted.
   std::string left(Leaves leaves, std::uint64_t seed = 0) {
     const TemporaryDirectory image(fast_directory());
     write_power_loss_image(disk_.journal(), {leaves, seed}, image.path());

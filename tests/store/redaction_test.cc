@@ -1,5 +1,5 @@
-// Payloads that were erased: the tree stays, the bytes go, and what lies in their place is vouched
-// for by the event that tells of it.
+// Redacted payloads: the Merkle tree is unchanged, the bytes are erased, and the PayloadRedacted
+// event authenticates the replacement.
 #include "store/redaction.h"
 
 #include <gtest/gtest.h>
@@ -90,7 +90,7 @@ TEST(RedactedFrame, CanBeRedactedAgain) {
   EXPECT_EQ(twice->bytes.find("because"), std::string::npos);
 }
 
-// Every cut and every flipped bit of one shows.
+// Every truncation and every flipped bit of a redacted frame is detected.
 TEST(RedactedFrame, FindsDamage) {
   std::string before;
   encode_record(sample_record(7, RunEvent(RunCanceled{"why"})), salt_of(1), before);
@@ -106,10 +106,11 @@ TEST(RedactedFrame, FindsDamage) {
   }
 }
 
-// Of a log that is walked from somewhere on: what of the records before has to be looked at.
+// When a scan begins in the middle of a log, the ledger names the earlier records that have to be
+// checked.
 TEST(RedactionLedger, NamesWhatItWasToldAndDidntMeet) {
   RedactionLedger ledger;
-  const auto tell_of = [&](Position position) {
+  const auto announce = [&](Position position) {
     PayloadRedacted event;
     event.redacted_position = position;
     std::string bytes;
@@ -124,16 +125,16 @@ TEST(RedactionLedger, NamesWhatItWasToldAndDidntMeet) {
         redact_entry(bytes, position, position, RunEvent(RunCanceled{"gone"}), salt_of(2));
     ASSERT_TRUE(ledger.note(parsed(entry->bytes)));
   };
-  for (const Position position : {9, 7, 30}) tell_of(position);
-  EXPECT_EQ(ledger.unmet_before(7), std::vector<Position>{});
-  EXPECT_EQ(ledger.unmet_before(8), std::vector<Position>{7});
-  EXPECT_EQ(ledger.unmet_before(30), (std::vector<Position>{7, 9}));
-  EXPECT_EQ(ledger.unmet_before(31), (std::vector<Position>{7, 9, 30}));
+  for (const Position position : {9, 7, 30}) announce(position);
+  EXPECT_EQ(ledger.missing_before(7), std::vector<Position>{});
+  EXPECT_EQ(ledger.missing_before(8), std::vector<Position>{7});
+  EXPECT_EQ(ledger.missing_before(30), (std::vector<Position>{7, 9}));
+  EXPECT_EQ(ledger.missing_before(31), (std::vector<Position>{7, 9, 30}));
   meet(7);
   meet(12);
-  EXPECT_EQ(ledger.unmet_before(31), (std::vector<Position>{9, 30}));
+  EXPECT_EQ(ledger.missing_before(31), (std::vector<Position>{9, 30}));
   ledger.forget(30);
-  EXPECT_EQ(ledger.unmet_before(31), std::vector<Position>{9});
+  EXPECT_EQ(ledger.missing_before(31), std::vector<Position>{9});
 }
 
 class RedactedLog : public testing::Test {
@@ -156,7 +157,7 @@ class RedactedLog : public testing::Test {
     return tree ? merkle_root(*tree, hashing) : Digest{};
   }
 
-  // The entry at `first` is put as `change` makes it.
+  // Replaces the entry at `first` by the result of `change`.
   void change_entry(Position first, const std::function<std::string(std::string)>& change) {
     auto database = RocksDatabase::open(data_ / "log", RocksDatabase::Mode::read_write, nullptr);
     ASSERT_TRUE(database);
@@ -186,13 +187,13 @@ TEST_F(RedactedLog, OpensWithTheSameTree) {
     const auto records = all_records(**log);
     ASSERT_TRUE(records) << records.error().message;
     EXPECT_TRUE(records->at(secret_position - 1).redacted);
-    const auto* told = event_as<PayloadRedacted>(records->back().event);
-    ASSERT_NE(told, nullptr);
-    EXPECT_EQ(told->redacted_position, secret_position);
+    const auto* redaction = event_as<PayloadRedacted>(records->back().event);
+    ASSERT_NE(redaction, nullptr);
+    EXPECT_EQ(redaction->redacted_position, secret_position);
   }
 }
 
-// Of all files that lie there, RocksDB's own included.
+// Checks all files, RocksDB's own included.
 TEST_F(RedactedLog, HasNoByteOfIt) { EXPECT_EQ(files_with_secret(data_.path()), ""); }
 
 TEST_F(RedactedLog, IsDamagedWithAnotherReplacement) {
@@ -219,7 +220,7 @@ TEST_F(RedactedLog, IsDamagedWhereNoEventTellsOfIt) {
   EXPECT_EQ(error.position, 4U);
 }
 
-// As when somebody puts the old file back: the tree can't tell, the event does.
+// Somebody restores the old file: the Merkle tree doesn't reveal it, the event does.
 TEST_F(RedactedLog, IsDamagedWithThePayloadThereAgain) {
   TemporaryDirectory before;
   {
@@ -252,7 +253,8 @@ TEST_F(RedactedLog, IsDamagedWithThePayloadThereAgain) {
   EXPECT_NE(log.error().message.find("is there again"), std::string::npos) << log.error().message;
 }
 
-// What was believed before, a snapshot's position, lies between the record and its event.
+// The verified checkpoint, a snapshot's position, lies between the record and the event of its
+// redaction.
 TEST_F(RedactedLog, IsCheckedBehindACheckpoint) {
   Checkpoint checkpoint;
   {
@@ -268,7 +270,7 @@ TEST_F(RedactedLog, IsCheckedBehindACheckpoint) {
   EXPECT_EQ(failure_of_opening({.verified = checkpoint}).position, secret_position);
 }
 
-// Power goes, or the process: between the batch and the rewriting of the tables.
+// The power fails, or the process is killed, between the batch and the rewriting of the tables.
 TEST_F(RedactedLog, IsErasedByTheNextOpening) {
   TemporaryDirectory crashed;
   {
@@ -277,12 +279,12 @@ TEST_F(RedactedLog, IsErasedByTheNextOpening) {
     append_secret(*log);
     append_commits(*log, 40);
     log.reset();
-    log = open_log(data.path());  // so it is in a table
+    log = open_log(data.path());  // opening flushes it to a table
     ASSERT_EQ(redact_secret(*log).status, AppendStatus::ok);
     copy_directory(data.path(), crashed.path());
   }
   EXPECT_NE(files_with_secret(crashed.path()), "");
-  {  // Reads what is there, and leaves it.
+  {  // Opening for reading leaves the files as they are.
     auto log = open_log(crashed.path(), {.read_only = true});
     EXPECT_TRUE(log->read(1, 10)->at(secret_position - 1).redacted);
   }
@@ -293,7 +295,7 @@ TEST_F(RedactedLog, IsErasedByTheNextOpening) {
   append_commits(*log, 1);
 }
 
-// Whatever was flushed, compacted or is only in the write-ahead log.
+// The text may be in flushed or compacted tables, or only in the write-ahead log.
 TEST(Erasing, FindsItOnEveryLevel) {
   for (const int commits : {0, 1, 40, 400}) {
     for (const bool reopened : {false, true}) {

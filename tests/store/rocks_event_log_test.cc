@@ -1,4 +1,5 @@
-// Opening, closing and opening again; who may, and what is checked.
+// Opening and closing the log on disk: exclusive access, checkpoints, the anchor, and what an
+// opening verifies.
 #include "store/rocks_event_log.h"
 
 #include <gtest/gtest.h>
@@ -201,7 +202,7 @@ TEST_F(RocksEventLogTest, RefusesALogOtherThanItsAnchors) {
   anchor.root.bytes[0] ^= 1;
   ASSERT_TRUE(write_anchor(data_ / "anchor", anchor));
   EXPECT_EQ(failure_of_opening(data_.path()).kind, StoreError::Kind::damaged);
-  // Where the anchor lies before the tail, too.
+  // Also with an anchor before the tail.
   anchor.position = 4;
   ASSERT_TRUE(write_anchor(data_ / "anchor", anchor));
   EXPECT_EQ(failure_of_opening(data_.path()).kind, StoreError::Kind::damaged);
@@ -226,7 +227,7 @@ TEST_F(RocksEventLogTest, DoesNotBeginANewLogOverARuin) {
 
 TEST_F(RocksEventLogTest, AnchorsOnItsWay) {
   auto log = open_log(data_.path());
-  // The anchor follows within a second of appending; it is the appends that drive it.
+  // The anchor follows within a second of an append, and only appends cause it to be written.
   while ((**read_anchor(data_ / "anchor")).position == 0) append_commits(*log, 1);
   const Anchor anchor = **read_anchor(data_ / "anchor");
   EXPECT_LE(anchor.position, log->tail());

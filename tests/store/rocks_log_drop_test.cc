@@ -1,5 +1,5 @@
-// Records dropped from the log on disk: what an opening finds, that the bytes are gone, and that
-// whoever changes what stands in for them is found out.
+// Records dropped from the log on disk: what an opening finds, that the bytes are erased, and that
+// changes of the base, the hashes and the kept records are detected.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -33,7 +33,7 @@ class RocksLogDrop : public testing::Test {
     whole_ = log->frontier();
   }
 
-  // Up to 450, but for 100 … 105.
+  // Drops the records up to 450, except for 100 … 105.
   void drop(RocksEventLog& log) {
     const PreparedDrop drop = prepare_drop(log, tree_, {{100, 105}}, "base");
     const auto dropped = log.drop(log.tail(), drop.commit, drop.drop);
@@ -49,7 +49,7 @@ class RocksLogDrop : public testing::Test {
     return files;
   }
 
-  // Changes a value beside the head, as someone who knows the format would.
+  // Changes the first value with this key prefix, as somebody who knows the format would.
   void change(const std::string& prefix,
               const std::function<std::string(std::string)>& changed) const {
     auto database = RocksDatabase::open(data_ / "log", RocksDatabase::Mode::read_write, nullptr);
@@ -82,7 +82,7 @@ TEST_F(RocksLogDrop, IsFoundByEveryOpening) {
     const auto log = open_log(data_.path(), std::move(options));
     EXPECT_EQ(log->tail(), 601U);
     EXPECT_EQ(log->horizon().position, 450U);
-    EXPECT_TRUE(log->horizon().bytes_gone);
+    EXPECT_TRUE(log->horizon().files_rewritten);
     EXPECT_EQ(log->report().records_verified, 151U);
     EXPECT_EQ(log->base().value(), "base");
     const auto verified = log->verify(log->tail());
@@ -95,7 +95,7 @@ TEST_F(RocksLogDrop, IsFoundByEveryOpening) {
   }
 }
 
-// A snapshot from before the drop is no reason to look for what isn't there.
+// With a checkpoint from before the drop, the opening doesn't search for the dropped records.
 TEST_F(RocksLogDrop, IsNotUndoneByAnOldCheckpoint) {
   MerkleFrontier early;
   {
@@ -114,13 +114,13 @@ TEST_F(RocksLogDrop, LeavesNoByteOfIt) {
     auto log = open_log(data_.path());
     const PreparedDrop all = prepare_drop(*log, tree_, {}, "base");
     ASSERT_TRUE(log->drop(600, all.commit, all.drop));
-    ASSERT_TRUE(log->horizon().bytes_gone);
+    ASSERT_TRUE(log->horizon().files_rewritten);
     EXPECT_EQ(files_with(secret), 0);
   }
   EXPECT_EQ(files_with(secret), 0);
 }
 
-// More than what is written of it at once, and more than a batch should have.
+// The base is larger than one part of it, and than a batch should be.
 TEST_F(RocksLogDrop, KeepsALargeBase) {
   std::string base;
   for (int part = 0; base.size() < 5'000'000; ++part) base += std::to_string(part);
@@ -133,7 +133,7 @@ TEST_F(RocksLogDrop, KeepsALargeBase) {
   EXPECT_EQ(open_log(data_.path())->base().value(), base);
 }
 
-// Killed after the batch and before the files were rewritten: the next opening does it.
+// After a crash between the batch and the rewriting of the files, the next opening rewrites them.
 TEST_F(RocksLogDrop, IsFinishedByTheNextOpening) {
   {
     auto log = open_log(data_.path());
@@ -143,10 +143,10 @@ TEST_F(RocksLogDrop, IsFinishedByTheNextOpening) {
   }
   change("horizon", [](const std::string& bytes) {
     Horizon horizon = decode_horizon(bytes).value();
-    horizon.bytes_gone = false;
+    horizon.files_rewritten = false;
     return encode_horizon(horizon);
   });
-  // And a base that nothing refers to, as a drop leaves it that never came to its batch.
+  // Also adds an unreferenced base, as a drop leaves it that crashed before its batch.
   {
     auto database = RocksDatabase::open(data_ / "log", RocksDatabase::Mode::read_write, nullptr);
     ASSERT_TRUE(database);
@@ -156,7 +156,7 @@ TEST_F(RocksLogDrop, IsFinishedByTheNextOpening) {
   }
   {
     const auto log = open_log(data_.path());
-    EXPECT_TRUE(log->horizon().bytes_gone);
+    EXPECT_TRUE(log->horizon().files_rewritten);
     EXPECT_EQ(log->base().value(), "base");
   }
   auto database = RocksDatabase::open(data_ / "log", RocksDatabase::Mode::read_only, nullptr);

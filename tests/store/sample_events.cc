@@ -22,9 +22,9 @@ class Filler {
   template <class T>
   requires(std::is_enum_v<T> && !std::is_same_v<T, WaitReason>) void fill(T& value) {
     boost::mp11::mp_for_each<boost::describe::describe_enumerators<T>>(
-        [&](auto enumerator) { value = enumerator.value; });  // the last one
+        [&](auto enumerator) { value = enumerator.value; });  // ends with the last enumerator
   }
-  // The last one when the golden rows were written: enumerations grow, those bytes stay.
+  // The last enumerator when the golden rows were written: enumerations grow, those bytes stay.
   void fill(WaitReason& value) { value = WaitReason::deferred; }
   template <class T>
   requires std::is_same_v<T, Uuid> || std::is_same_v<T, Digest>
@@ -99,7 +99,7 @@ Record sample_record(Position position, Event event) {
 }
 
 Commit sample_commit(Position first, std::size_t count) {
-  // But those that speak of another record, which has to be what they say.
+  // Without PayloadRedacted: it refers to another record, which would have to match it.
   static const std::vector<Event> events = [] {
     std::vector<Event> all = sample_events();
     std::erase_if(all,

@@ -1,5 +1,5 @@
-// One filled-in event of every type there is, made from the Describe listings: a new event is
-// covered without being named here.
+// Sample events of every type, filled in from the Describe listings, so that a new event is covered
+// without being named here.
 #pragma once
 
 #include <vector>
@@ -9,14 +9,14 @@
 
 namespace signalbox::test {
 
-// Every field has a value that differs from its default and, as far as its type allows, from its
-// neighbours'. The same at every call.
+// Returns one event of each type. Every field has a value that differs from its default and, as far
+// as its type allows, from its neighbours'. The result is the same at every call.
 std::vector<Event> sample_events();
 
-// A record with every optional field set.
+// Returns a record with every optional field set.
 Record sample_record(Position position, Event event);
 
-// `count` records from `first` on, with events in turn: all but PayloadRedacted.
+// Returns `count` records from `first` on, with the event types in turn, except PayloadRedacted.
 Commit sample_commit(Position first, std::size_t count);
 
 }  // namespace signalbox::test

@@ -1,4 +1,5 @@
-// Signed notes: known answers of the specification and of RFC 8032, and everything that is refused.
+// Base64 (RFC 4648) and signed notes: known answers of the specification and of RFC 8032, and the
+// inputs that are refused.
 #include "store/signed_note.h"
 
 #include <gtest/gtest.h>
@@ -37,7 +38,7 @@ constexpr const char* rfc_seed = "nWGxne/9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A=";
 constexpr const char* rfc_public = "11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=";
 
 NoteSigner rfc_signer() {
-  // The id is that of the name and the public key.
+  // The key id is derived from the name and the public key.
   std::string key(1, '\1');
   key += *from_base64(rfc_seed);
   const auto signer = NoteSigner::parse("PRIVATE+KEY+example.com/box+56274ee3+" + to_base64(key));

@@ -1,5 +1,5 @@
-// Changes made by someone who knows the format: every checksum is right, and the anchor knows
-// nothing. The positions and the tree show them.
+// Changes by somebody who knows the format: every checksum is right, and the anchor is empty. The
+// positions and the Merkle tree reveal them.
 #include <gtest/gtest.h>
 
 #include "store/anchor.h"
@@ -24,7 +24,7 @@ class Tampering : public testing::Test {
     ASSERT_TRUE(write_anchor(data_ / "anchor", {0, sha256("")}));
   }
 
-  // The entry of a commit, encoded anew: same records, other salts, unless they are changed.
+  // Returns the entry of a commit, encoded again: with new salts.
   static std::string entry_of(const Commit& commit) {
     Sha256 hasher;
     MerkleFrontier ignored;

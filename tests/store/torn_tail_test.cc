@@ -1,5 +1,5 @@
-// What a crash in the middle of an append leaves is cut off, said, and served on. What only looks
-// like it isn't.
+// The incomplete rest of an append that a crash interrupted is cut off and reported, and the log is
+// served on. Damage that only resembles it isn't cut off.
 #include <gtest/gtest.h>
 
 #include "store/wal_file.h"
@@ -11,7 +11,7 @@
 namespace signalbox::test {
 namespace {
 
-// A copy of a running log of `commits` commits, of which the anchor knows the first `anchored`.
+// Copies of a running log of `commits` commits, of which the anchor covers the first `anchored`.
 class TornTail : public testing::Test {
  protected:
   void crash(int anchored, int commits) {
@@ -80,10 +80,10 @@ TEST_F(TornTail, TakesNothingThatTheAnchorKnows) {
   EXPECT_EQ((*log)->tail(), 3U);
 }
 
-// Without an anchor to tell, only what follows a bad byte shows that it isn't the end.
+// Without an anchor, only the commits behind a bad byte show that it isn't a torn tail.
 TEST_F(TornTail, IsNotAFlippedByteWithCommitsBehindIt) {
   crash(0, 4);
-  // Where the last commit begins: the longest cut that tears none.
+  // The beginning of the last commit: the shortest cut that leaves only whole commits.
   std::size_t last_begin = bytes_.size() - 1;
   for (const TemporaryDirectory cut;; --last_begin) {
     write_text(cut / "000001.log", bytes_.substr(0, last_begin));

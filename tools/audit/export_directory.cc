@@ -131,7 +131,7 @@ Called<void> ExportDirectory::finish(const ExportManifest& manifest,
     return tl::unexpected(from_store_error(system_error("remove", path / incomplete_name)));
   }
   if (written) written = sync_directory(path);
-  if (written) written = sync_way_to(path);
+  if (written) written = sync_parent_directories(path);
   if (!written) return tl::unexpected(from_store_error(written.error()));
   return {};
 }

@@ -86,7 +86,7 @@ class LeafConsumer {
     }
     // Events may refer to records up to the horizon, of which some were kept and others dropped.
     const Horizon horizon = log_.log->horizon();
-    for (const Position position : redactions_.unmet_before(horizon.position + 1)) {
+    for (const Position position : redactions_.missing_before(horizon.position + 1)) {
       if (horizon.first_dropped(position, position)) {
         redactions_.forget(position);
         continue;

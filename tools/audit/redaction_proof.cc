@@ -28,7 +28,7 @@ std::string fold_redacted(const std::filesystem::path& data, const RedactionPlan
                           const std::string& reason) {
   const auto log = RocksEventLog::open(data, {.read_only = true});
   if (!log) return log.error().message;
-  auto first = first_world(**log);
+  auto first = initial_world(**log);
   if (!first) return first.error().message;
   World& world = *first;
   const auto scanned = (*log)->scan(world.position + 1, (*log)->tail(), [&](Record&& record) {

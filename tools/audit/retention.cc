@@ -160,7 +160,7 @@ void catch_up_read_models(const EventLog& log, const fs::path& data) {
   const fs::path directory = data / "projections" / "read_models";
   auto opened = RocksTable::open_or_recreate(directory, RunIndex::format);
   if (!opened) return;
-  const auto begun = begins_as(*opened->table, log);
+  const auto begun = matches_base(*opened->table, log);
   if (!begun || !*begun) {
     opened->table.reset();
     std::error_code ignored;

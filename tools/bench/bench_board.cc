@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "domain/evolve.h"
-#include "domain/own_loops.h"
+#include "domain/service_loops.h"
 #include "server/board/board_loops.h"
 #include "server/board/git_board_files.h"
 #include "store/memory_event_log.h"
@@ -75,7 +75,7 @@ class BoardFixture {
   // Runs one tick; returns its duration in ms.
   double tick() {
     const auto start = SteadyClock::now();
-    board_.find(heartbeat_loop_name)->trigger("measured");
+    board_.trigger_heartbeat("measured");
     finish();
     return std::chrono::duration<double, std::milli>(SteadyClock::now() - start).count();
   }
@@ -99,11 +99,15 @@ class BoardFixture {
   MemoryEventLog log_;
   InstantCommitter committer_{log_};
   Engine engine_{World{}, clock_, {}};
-  BoardLoops board_{
-      {engine_, clock_, ids_, [](const std::function<std::function<void()>()>& work) { work()(); },
-       std::make_shared<GitBoardFiles>(directory_ / "runs"), [](bool, const std::string&) {}},
-      read_board_settings({}).value(),
-      CoderunnerMode::mock};
+  static void at_once(const std::function<void()>& action) { action(); }
+  BoardLoops board_{{engine_,
+                     clock_,
+                     ids_,
+                     {at_once, at_once},
+                     std::make_shared<GitBoardFiles>(directory_ / "runs"),
+                     [](bool, const std::string&) {}},
+                    read_board_settings({}).value(),
+                    CoderunnerMode::mock};
 };
 
 }  // namespace

@@ -141,10 +141,12 @@ CommandOption ToolCommand::add_option(const std::string& name, T& target,
   template CommandOption ToolCommand::add_option(const std::string& name, __VA_ARGS__& target, \
                                                  const std::string& description) const
 SIGNALBOX_OPTION_OF(int);
+SIGNALBOX_OPTION_OF(unsigned);
 SIGNALBOX_OPTION_OF(std::int64_t);
 SIGNALBOX_OPTION_OF(std::uint64_t);
 SIGNALBOX_OPTION_OF(std::string);
 SIGNALBOX_OPTION_OF(std::vector<std::string>);
+SIGNALBOX_OPTION_OF(std::optional<int>);
 SIGNALBOX_OPTION_OF(std::optional<double>);
 SIGNALBOX_OPTION_OF(std::optional<std::int64_t>);
 SIGNALBOX_OPTION_OF(std::optional<std::uint32_t>);

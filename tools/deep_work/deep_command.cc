@@ -28,7 +28,7 @@ std::string last_error_text(const std::filesystem::path& stderr_log, std::uint64
   if (!kept) return {};
   std::string text = with_replacements(kept->tail.empty() ? kept->head : kept->tail);
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
-  text = std::string(utf8_end(text, error_text_bytes_max));
+  text = std::string(utf8_suffix(text, error_text_bytes_max));
   for (char& c : text) {
     if (static_cast<unsigned char>(c) < 0x20) c = ' ';
   }

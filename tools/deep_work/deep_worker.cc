@@ -259,7 +259,7 @@ class DeepWorker {
   }
 
   static std::string utf8_end_of(const std::string& text, std::size_t bytes_max) {
-    return std::string(utf8_end(text, bytes_max));
+    return std::string(utf8_suffix(text, bytes_max));
   }
 
   static const char* class_name(ErrorClass error_class) {

@@ -84,7 +84,7 @@ Called<Replayed> replay(const ReplayRequest& request) {
   }
   Replayed replayed;
   replayed.report = (*log)->report();
-  auto first = first_world(**log);
+  auto first = initial_world(**log);
   if (!first) return tl::unexpected(from_store_error(first.error()));
   replayed.world = std::move(*first);
   replayed.from = replayed.world.position;

@@ -6,9 +6,9 @@
 #include "domain/try.h"
 #include "server/executors/builtin/builtin_intake.h"
 #include "server/executors/builtin/run_worktree.h"
+#include "server/git/check_scratch.h"
 #include "server/git/git_command.h"
 #include "server/git/git_identity.h"
-#include "server/git/smoke_data.h"
 #include "server/platform/atomic_file.h"
 #include "server/text/utf8_text.h"
 
@@ -19,23 +19,23 @@ constexpr std::size_t title_bytes_max = 72;
 constexpr std::size_t commits_shown_max = 50;
 constexpr std::size_t changes_bytes_max = 16 * 1024;
 
-// The goal's first line with something in it.
+// Returns the first line of the goal that isn't empty, shortened to a commit's title.
 std::string title_of(const BuiltinRequest& request) {
   const std::size_t begin = request.goal.find_first_not_of(" \t\r\n");
   if (begin == std::string::npos) return "Run " + request.run_id;
   std::string line = request.goal.substr(begin, request.goal.find('\n', begin) - begin);
   while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
   if (line.size() <= title_bytes_max) return line;
-  return std::string(utf8_beginning(line, title_bytes_max - 3)) + "…";
+  return std::string(utf8_prefix(line, title_bytes_max - 3)) + "…";
 }
 
 BuiltinStep commit_rest(const BuiltinRequest& request) {
   const GitOutcome status =
-      git(request.workspace, {"status", "--porcelain", "--", ".", without_smoke_data});
+      git(request.workspace, {"status", "--porcelain", "--", ".", exclude_check_scratch});
   if (!status.ok) return git_failed("cannot read what changed", status.message);
   if (status.output.empty()) return {};
   if (const GitOutcome added =
-          git(request.workspace, {"add", "--all", "--", ".", without_smoke_data});
+          git(request.workspace, {"add", "--all", "--", ".", exclude_check_scratch});
       !added.ok) {
     return git_failed("cannot add the changes", added.message);
   }
@@ -49,7 +49,7 @@ BuiltinStep commit_rest(const BuiltinRequest& request) {
                          "git refused the commit: " + committed.message);
 }
 
-BuiltinStep write_texts(const BuiltinRequest& request, const std::string& base) {
+BuiltinStep write_artifacts(const BuiltinRequest& request, const std::string& base) {
   const std::string range = base + "..HEAD";
   const GitOutcome patch =
       git(request.workspace, {"format-patch", "--stdout", "--binary", "--no-signature", range},
@@ -100,7 +100,7 @@ BuiltinSuccess success(const BuiltinRequest& request, const std::string& base,
 }  // namespace
 
 BuiltinOutcome builtin_create_pr(const BuiltinRequest& request) {
-  const std::string base = remembered_base(request);
+  const std::string base = recorded_base(request);
   if (base.empty() || !workspace_is_worktree(request)) {
     return builtin_failure(ErrorClass::config, "WORKSPACE_NOT_REPOSITORY",
                            "the workspace " + request.workspace.string() +
@@ -116,7 +116,7 @@ BuiltinOutcome builtin_create_pr(const BuiltinRequest& request) {
   }
   const GitOutcome head = git(request.workspace, {"rev-parse", "HEAD"});
   if (!head.ok) return git_failed("cannot read the head commit", head.message);
-  TRY(write_texts(request, base));
+  TRY(write_artifacts(request, base));
   TRY(push(request));
   return success(request, base, head.line(), commits.line());
 }

@@ -1,20 +1,21 @@
-// The station `create_pr`: what the run changed, as a branch, a patch and a pull-request text.
+// The station `create_pr`: turns the run's changes into a branch, a patch and the text of a pull
+// request.
 #pragma once
 
 #include "server/executors/builtin/builtin_station.h"
 
 namespace signalbox {
 
-// Commits what isn't committed yet, writes `change.patch` and `pull_request.md`, and pushes the
-// branch where a remote is configured. Can be repeated after a crash at any point: then there is
-// nothing new to commit, and the push finds the branch there.
+// Commits uncommitted changes, writes `change.patch` and `pull_request.md`, and pushes the branch
+// where a remote is configured. Can be repeated after a crash at any point: then there is nothing
+// left to commit, and the push finds the branch up to date.
 //
-// The repository's hooks are honoured: they are its owner's policy (secret scans, fences), which an
-// unattended run has even less business to skip than a person. The external ref of its result is
-// the commit that was pushed, or would have been.
+// The repository's hooks are honoured. They are its owner's policy (secret scans, fences), which an
+// unattended run must not skip. The external ref of the result is the commit that was pushed, or
+// would have been without a remote.
 //
-// WORKSPACE_NOT_REPOSITORY (config), NOTHING_TO_PROPOSE, COMMIT_FAILED (terminal), GIT_FAILED,
-// STORAGE_FAILED, PUSH_FAILED (transient).
+// Errors: WORKSPACE_NOT_REPOSITORY (config); NOTHING_TO_PROPOSE, COMMIT_FAILED (terminal);
+// GIT_FAILED, STORAGE_FAILED, PUSH_FAILED (transient).
 BuiltinOutcome builtin_create_pr(const BuiltinRequest& request);
 
 }  // namespace signalbox

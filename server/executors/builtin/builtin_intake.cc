@@ -18,9 +18,10 @@ namespace fs = std::filesystem;
 
 fs::path base_file(const BuiltinRequest& request) { return request.run_root / "base_commit"; }
 
-// Decided once and kept, so that a repeated intake starts from the same commit.
+// Returns the base commit. It is resolved once and recorded, so that a repeated intake starts from
+// the same commit.
 tl::expected<std::string, Failure> settle_base(const BuiltinRequest& request) {
-  if (std::string known = remembered_base(request); !known.empty()) return known;
+  if (std::string known = recorded_base(request); !known.empty()) return known;
   const std::string base = request.base.empty() ? "HEAD" : request.base;
   const GitOutcome commit = git(request.repository, {"rev-parse", "--verify", "--quiet",
                                                      "--end-of-options", base + "^{commit}"});
@@ -34,8 +35,8 @@ tl::expected<std::string, Failure> settle_base(const BuiltinRequest& request) {
   return commit.line();
 }
 
-// A worktree that stands already and is on the run's branch.
-bool is_right(const BuiltinRequest& request, WorkspaceState found) {
+// Returns whether the workspace is a complete worktree on the run's branch.
+bool is_run_worktree(const BuiltinRequest& request, WorkspaceState found) {
   if (found != WorkspaceState::worktree) return false;
   const GitOutcome head = git(request.workspace, {"symbolic-ref", "--quiet", "HEAD"});
   return head.line() == "refs/heads/" + request.branch;
@@ -44,8 +45,8 @@ bool is_right(const BuiltinRequest& request, WorkspaceState found) {
 BuiltinStep make_worktree(const BuiltinRequest& request, const std::string& base) {
   const auto lock = RepositoryLock::take(request.repository);
   if (!lock) return repository_busy(lock.error());
-  const WorkspaceState found = look_at_workspace(request);
-  if (is_right(request, found)) return mark_worktree(request);
+  const WorkspaceState found = inspect_workspace(request);
+  if (is_run_worktree(request, found)) return mark_worktree(request);
   if (auto cleared = clear_workspace(request, found); !cleared) return cleared;
   const bool branch_exists =
       git(request.repository, {"show-ref", "--verify", "--quiet", "refs/heads/" + request.branch})
@@ -54,7 +55,7 @@ BuiltinStep make_worktree(const BuiltinRequest& request, const std::string& base
   return add_worktree(request, {"-b", request.branch}, base);
 }
 
-BuiltinOutcome intake_of_nothing(const BuiltinRequest& request) {
+BuiltinOutcome make_empty_workspace(const BuiltinRequest& request) {
   if (auto made = make_directories(request.workspace); !made) {
     return storage_failed(made.error().message);
   }
@@ -63,7 +64,7 @@ BuiltinOutcome intake_of_nothing(const BuiltinRequest& request) {
 
 }  // namespace
 
-std::string remembered_base(const BuiltinRequest& request) {
+std::string recorded_base(const BuiltinRequest& request) {
   std::ifstream file(base_file(request));
   std::string commit;
   std::getline(file, commit);
@@ -74,7 +75,7 @@ BuiltinOutcome builtin_intake(const BuiltinRequest& request) {
   if (auto made = make_directories(request.run_root); !made) {
     return storage_failed(made.error().message);
   }
-  if (request.repository.empty()) return intake_of_nothing(request);
+  if (request.repository.empty()) return make_empty_workspace(request);
   TRY(check_repository(request));
   const auto base = TRY(settle_base(request));
 

@@ -41,19 +41,20 @@ tl::expected<MergeInput, Failure> read_input(const BuiltinRequest& request) {
       "the run's input must be {\"branch\", \"commit\", \"title\"}: " + input.error().message);
 }
 
-// The commit's full name. One that isn't here yet comes with its branch from the remote.
+// Returns the commit's full hash. A commit that isn't in the repository yet is fetched with its
+// branch from the remote.
 tl::expected<std::string, Failure> find_commit(const BuiltinRequest& request,
                                                const MergeInput& input) {
-  const auto look = [&] {
+  const auto resolve = [&] {
     return git(request.repository, {"rev-parse", "--verify", "--quiet", "--end-of-options",
                                     input.commit + "^{commit}"});
   };
-  GitOutcome commit = look();
+  GitOutcome commit = resolve();
   if (!commit.ok && !request.remote.empty()) {
     const GitOutcome fetched =
         git(request.repository,
             {"fetch", "--quiet", "--no-tags", "--", request.remote, "refs/heads/" + input.branch});
-    if (fetched.ok) commit = look();
+    if (fetched.ok) commit = resolve();
   }
   if (commit.ok) return commit.line();
   return builtin_failure(ErrorClass::config, "COMMIT_NOT_FOUND",
@@ -61,13 +62,14 @@ tl::expected<std::string, Failure> find_commit(const BuiltinRequest& request,
                              " in " + request.repository.string());
 }
 
-// Whatever an earlier attempt left is ours: the merge is made from the base, so nothing is lost.
+// A worktree that an earlier attempt left is removed: the merge is made from the base again, so
+// nothing is lost.
 BuiltinStep make_merge_worktree(const BuiltinRequest& request, const std::string& base) {
   const auto lock = RepositoryLock::take(request.repository);
   if (!lock) return repository_busy(lock.error());
-  WorkspaceState found = look_at_workspace(request);
+  WorkspaceState found = inspect_workspace(request);
   if (found == WorkspaceState::worktree) {
-    if (auto removed = remove_tree_at_once(request.workspace); !removed) {
+    if (auto removed = remove_tree_atomically(request.workspace); !removed) {
       return storage_failed(removed.error());
     }
     found = WorkspaceState::nothing;
@@ -76,7 +78,7 @@ BuiltinStep make_merge_worktree(const BuiltinRequest& request, const std::string
   return add_worktree(request, {"--detach"}, base);
 }
 
-// "a.txt, b.txt": the files that are in conflict; empty if none is.
+// Returns the conflicting files as "a.txt, b.txt"; empty if there is no conflict.
 std::string conflicting_files(const BuiltinRequest& request) {
   const GitOutcome listed =
       git(request.workspace, {"diff", "--name-only", "--diff-filter=U", "-z"});
@@ -94,7 +96,7 @@ std::string message_of(const BuiltinRequest& request, const MergeInput& input,
                        const std::string& commit) {
   std::string title = input.title.substr(0, input.title.find('\n'));
   if (title.empty()) title = input.branch;
-  return "Merge: " + std::string(utf8_beginning(title, merge_title_bytes_max)) + "\n\nBranch " +
+  return "Merge: " + std::string(utf8_prefix(title, merge_title_bytes_max)) + "\n\nBranch " +
          input.branch + " at " + commit.substr(0, 12) + ".\n\nSignalbox-Run: " + request.run_id +
          "\n";
 }
@@ -127,11 +129,12 @@ BuiltinOutcome success(const BuiltinRequest& request, const MergeInput& input,
   const boost::json::object metadata{
       {"base", branch},          {"base_commit", base},        {"branch", input.branch},
       {"branch_commit", commit}, {"head_commit", head.line()}, {"already_merged", contained}};
-  const std::string what = input.branch + " (" + commit.substr(0, 12) + ")";
-  const std::string where = branch + " (" + base.substr(0, 12) + ")";
-  return BuiltinSuccess{contained ? what + " is already merged: " + where + " contains it."
-                                  : "Merged " + what + " into " + where + " as " +
-                                        head.line().substr(0, 12) + "; not pushed yet.",
+  const std::string merged_text = input.branch + " (" + commit.substr(0, 12) + ")";
+  const std::string base_text = branch + " (" + base.substr(0, 12) + ")";
+  return BuiltinSuccess{contained
+                            ? merged_text + " is already merged: " + base_text + " contains it."
+                            : "Merged " + merged_text + " into " + base_text + " as " +
+                                  head.line().substr(0, 12) + "; not pushed yet.",
                         boost::json::serialize(metadata)};
 }
 

@@ -17,26 +17,26 @@ namespace {
 
 struct Target {
   std::string branch;
-  std::string head;   // what it is to become
-  std::string where;  // for people: the remote, or the repository
+  std::string head;      // the commit that the branch shall point to
+  std::string location;  // the remote or the repository, for messages
 };
 
-enum class BaseIs { behind, there, elsewhere };
+enum class BaseRelation { behind, contains_head, diverged };
 
-// How the base stands to the head that it is to become.
-tl::expected<BaseIs, Failure> compare(const BuiltinRequest& request, const Target& target,
-                                      const std::string& base) {
-  const auto there = is_contained(request, target.head, base);
-  if (!there) return tl::unexpected(there.error());
-  if (*there) return BaseIs::there;
+// Returns how the base relates to the head that it shall become.
+tl::expected<BaseRelation, Failure> compare(const BuiltinRequest& request, const Target& target,
+                                            const std::string& base) {
+  const auto contains_head = is_contained(request, target.head, base);
+  if (!contains_head) return tl::unexpected(contains_head.error());
+  if (*contains_head) return BaseRelation::contains_head;
   const auto behind = is_contained(request, base, target.head);
   if (!behind) return tl::unexpected(behind.error());
-  return *behind ? BaseIs::behind : BaseIs::elsewhere;
+  return *behind ? BaseRelation::behind : BaseRelation::diverged;
 }
 
 tl::unexpected<Failure> base_moved(const Target& target, const std::string& base) {
   return builtin_failure(ErrorClass::terminal, "BASE_MOVED",
-                         target.branch + " in " + target.where + " is at " + base.substr(0, 12) +
+                         target.branch + " in " + target.location + " is at " + base.substr(0, 12) +
                              " by now, which isn't in " + target.head.substr(0, 12) +
                              ": the merge has to be made and verified anew");
 }
@@ -45,16 +45,17 @@ BuiltinStep push_to_remote(const BuiltinRequest& request, const Target& target) 
   const GitOutcome pushed = git(request.workspace, {"push", "--quiet", "--", request.remote,
                                                     target.head + ":refs/heads/" + target.branch});
   if (pushed.ok) return {};
-  // What the remote says now decides what the failure was.
+  // The remote's current base decides what kind of failure this was.
   const auto base = TRY(newest_base(request, target.branch));
-  const auto stands = TRY(compare(request, target, base));
-  if (stands == BaseIs::there) return {};
-  if (stands == BaseIs::elsewhere) return base_moved(target, base);
+  const auto relation = TRY(compare(request, target, base));
+  if (relation == BaseRelation::contains_head) return {};
+  if (relation == BaseRelation::diverged) return base_moved(target, base);
   return builtin_failure(ErrorClass::transient, "PUSH_FAILED",
-                         "git push to " + target.where + " failed: " + pushed.message);
+                         "git push to " + target.location + " failed: " + pushed.message);
 }
 
-// In the worktree where people look at the branch: only what a careful person would do there.
+// Fast-forwards the branch in the worktree where it is checked out, and only if no local change can
+// be affected.
 BuiltinStep fast_forward(const Target& target, const std::filesystem::path& path) {
   const auto refuse = [&](const std::string& why) {
     return builtin_failure(ErrorClass::terminal, "BASE_CHECKED_OUT",
@@ -89,14 +90,15 @@ BuiltinStep move_local_branch(const BuiltinRequest& request, const Target& targe
   return git_failed("cannot move " + target.branch + " on", moved.message);
 }
 
-BuiltinOutcome success(const Target& target, bool was_there) {
+BuiltinOutcome success(const Target& target, bool already_pushed) {
   const boost::json::object metadata{{"base", target.branch},
                                      {"head_commit", target.head},
-                                     {"pushed_to", target.where},
-                                     {"already_pushed", was_there}};
-  const std::string what = target.branch + " in " + target.where;
-  return BuiltinSuccess{was_there ? what + " contains " + target.head.substr(0, 12) + " already."
-                                  : what + " is now at " + target.head.substr(0, 12) + ".",
+                                     {"pushed_to", target.location},
+                                     {"already_pushed", already_pushed}};
+  const std::string branch_text = target.branch + " in " + target.location;
+  return BuiltinSuccess{already_pushed
+                            ? branch_text + " contains " + target.head.substr(0, 12) + " already."
+                            : branch_text + " is now at " + target.head.substr(0, 12) + ".",
                         boost::json::serialize(metadata), target.head};
 }
 
@@ -117,9 +119,9 @@ BuiltinOutcome builtin_push(const BuiltinRequest& request) {
       is_remote ? without_credentials(request.remote) : request.repository.string()};
 
   const auto base = TRY(newest_base(request, target.branch));
-  const auto stands = TRY(compare(request, target, base));
-  if (stands == BaseIs::there) return success(target, true);
-  if (stands == BaseIs::elsewhere) return base_moved(target, base);
+  const auto relation = TRY(compare(request, target, base));
+  if (relation == BaseRelation::contains_head) return success(target, true);
+  if (relation == BaseRelation::diverged) return base_moved(target, base);
   TRY(is_remote ? push_to_remote(request, target) : move_local_branch(request, target, base));
   return success(target, false);
 }

@@ -1,20 +1,20 @@
-// The station `push`: publishes what a merge run merged and verified, by moving the base branch on
-// to the worktree's HEAD. Never by force: what others put there meanwhile stays.
+// The station `push`: publishes the verified merge of a merge run by moving the base branch to the
+// worktree's HEAD. It never forces the update: commits that others pushed meanwhile stay.
 #pragma once
 
 #include "server/executors/builtin/builtin_station.h"
 
 namespace signalbox {
 
-// Where a remote is configured, `git push` of HEAD to the base branch there. Without one the
-// repository's own branch is moved on by compare-and-swap; where that branch is checked out, by a
-// fast-forward in that worktree if nothing tracked in it is changed, else not at all.
+// Pushes HEAD to the base branch of the configured remote. Without a remote, it moves the
+// repository's own branch by compare-and-swap. If that branch is checked out, it is fast-forwarded
+// in that worktree, provided that no tracked file is changed there; else it isn't moved.
 //
-// Can be repeated after a crash at any point: a HEAD that is on the base already is a success. The
-// external ref of the result is HEAD.
+// Can be repeated after a crash at any point: if the base already contains HEAD, that is a success.
+// The external ref of the result is HEAD.
 //
-// BASE_MOVED (terminal): somebody else moved the base on, so this merge wasn't what was verified.
-// BASE_CHECKED_OUT (terminal), WORKSPACE_NOT_REPOSITORY, BASE_NOT_BRANCH, BASE_NOT_FOUND (config),
+// Errors: BASE_MOVED (terminal): the base was moved by others, so the verified merge is outdated.
+// BASE_CHECKED_OUT (terminal); WORKSPACE_NOT_REPOSITORY, BASE_NOT_BRANCH, BASE_NOT_FOUND (config);
 // PUSH_FAILED, FETCH_FAILED, REPOSITORY_BUSY, GIT_FAILED, STORAGE_FAILED (transient).
 BuiltinOutcome builtin_push(const BuiltinRequest& request);
 

@@ -1,5 +1,5 @@
-// The stations that come with Signalbox. They are jobs like any other: commands of this binary that
-// read the SIGNALBOX_* environment and leave a result.json (see JOBS.md).
+// The built-in stations. They are jobs like any other: commands of this binary that read the
+// SIGNALBOX_* environment and write a result.json (JOBS.md).
 #pragma once
 
 #include <filesystem>
@@ -13,13 +13,13 @@
 
 namespace signalbox {
 
-// What a built-in station works on, from its environment.
+// The input of a built-in station, read from its environment.
 struct BuiltinRequest {
   std::string run_id;
-  Token run_token = 0;  // of the run's start
+  Token run_token = 0;  // token of the run's start
   std::string goal;
   std::string input;             // a JSON value, or empty
-  std::filesystem::path socket;  // of the server
+  std::filesystem::path socket;  // path of the server's socket
   std::filesystem::path run_root;
   std::filesystem::path workspace;
   std::filesystem::path artifacts_dir;
@@ -32,19 +32,20 @@ struct BuiltinRequest {
 struct BuiltinSuccess {
   std::string summary;
   std::string metadata;           // a JSON object as text, or empty
-  std::string external_ref = {};  // what came of it elsewhere: the commit that was pushed
+  std::string external_ref = {};  // result outside of Signalbox, such as the pushed commit
 };
 
 using BuiltinOutcome = tl::expected<BuiltinSuccess, Failure>;
 
+// Returns a failure of outcome `failed` with this class, code and message.
 inline tl::unexpected<Failure> builtin_failure(ErrorClass error_class, std::string code,
                                                std::string message) {
   return tl::unexpected(Failure{Outcome::failed, error_class, std::move(code), std::move(message)});
 }
 
-// Runs `intake`, `create_pr`, `merge` or `push` and leaves its result.json. Gives the exit code: 0;
-// 75, 78 or 1 for a failure that is transient, of configuration, or terminal; 2 for a name or an
-// environment that isn't one of a job.
+// Runs `intake`, `create_pr`, `merge` or `push` and writes its result.json. Returns the exit code:
+// 0 for success; 75, 78 or 1 for a failure that is transient, of configuration, or terminal; 2 for
+// an unknown name or an environment that isn't a job's.
 int run_builtin(std::string_view name);
 
 }  // namespace signalbox

@@ -23,7 +23,7 @@ std::string without_prefix(const std::string& text, const std::string& prefix) {
   return text.starts_with(prefix) ? text.substr(prefix.size()) : text;
 }
 
-// Empty where the base is no branch.
+// Returns the base's branch; empty if the base is no branch.
 std::string branch_of_base(const BuiltinRequest& request) {
   if (request.base.empty()) {
     return git(request.repository, {"symbolic-ref", "--quiet", "--short", "HEAD"}).line();
@@ -31,15 +31,17 @@ std::string branch_of_base(const BuiltinRequest& request) {
   const std::string name = without_prefix(request.base, "refs/heads/");
   if (has_ref(request, "refs/heads/" + name)) return name;
   if (request.remote.empty()) return {};
-  const std::string there =
+  const std::string remote_branch =
       without_prefix(without_prefix(name, "refs/remotes/"), request.remote + "/");
-  // The remote says whether it has it.
-  return git(request.repository, {"check-ref-format", "refs/heads/" + there}).ok ? there : "";
+  // The later fetch shows whether the remote has this branch.
+  return git(request.repository, {"check-ref-format", "refs/heads/" + remote_branch}).ok
+             ? remote_branch
+             : "";
 }
 
-// The ref is this run's alone, and whoever is here holds the repository's lock: a lock of git's on
-// it is of one that was killed.
-void forget_lock_of(const BuiltinRequest& request, const std::string& ref) {
+// Removes git's lock file of a ref that only this run uses. The caller holds the repository's lock,
+// so git's lock was left by a process that was killed.
+void remove_stale_lock(const BuiltinRequest& request, const std::string& ref) {
   std::error_code ignored;
   std::filesystem::remove(common_git_directory(request.repository) / (ref + ".lock"), ignored);
 }
@@ -68,9 +70,9 @@ tl::expected<std::string, Failure> newest_base(const BuiltinRequest& request,
   std::string ref = "refs/heads/" + branch;
   if (!request.remote.empty()) {
     const std::string fetched = base_ref_of(request.run_id);
-    forget_lock_of(request, fetched);
-    // Without the refmap git would update the remote's tracking branch as well, whose lock stays
-    // behind when this process is killed, and stops everybody.
+    remove_stale_lock(request, fetched);
+    // Without --refmap= git would also update the remote's tracking branch. If this process is
+    // killed, that ref's lock would stay behind and block every other fetch.
     const GitOutcome fetch =
         git(request.repository, {"fetch", "--quiet", "--no-tags", "--refmap=", "--", request.remote,
                                  "+" + ref + ":" + fetched});

@@ -48,7 +48,7 @@ BuiltinStep check_repository(const BuiltinRequest& request) {
   return invalid("it lies in the one at " + found.string());
 }
 
-WorkspaceState look_at_workspace(const BuiltinRequest& request) {
+WorkspaceState inspect_workspace(const BuiltinRequest& request) {
   const fs::path& workspace = request.workspace;
   if (is_empty_or_missing(workspace)) return WorkspaceState::nothing;
   if (!workspace_is_worktree(request)) return WorkspaceState::other;

@@ -10,13 +10,13 @@
 namespace signalbox {
 namespace {
 
-// What a shell says of a program that isn't there or can't be run.
+// Exit codes of a shell whose program isn't there or can't be run.
 constexpr std::int32_t exit_not_executable = 126;
 constexpr std::int32_t exit_not_found = 127;
-// Of a clean-up that failed: as much of the end of its output.
+// Bytes shown of the end of a failed clean-up's output.
 constexpr std::size_t cleanup_output_bytes_max = 512;
 
-std::string text_of_ends(const BoundedOutput& output) {
+std::string output_text(const BoundedOutput& output) {
   const std::string& head = output.head();
   const std::string_view tail = output.tail();
   if (head.size() + tail.size() == output.stream_bytes()) {
@@ -27,7 +27,7 @@ std::string text_of_ends(const BoundedOutput& output) {
          std::to_string(output.stream_bytes()) + " bytes are shown]\n" + with_replacements(tail);
 }
 
-// Runs it to its end and fills the result, but for its output and duration.
+// Runs the check to its end and fills the result, except for its output and duration.
 void run_to_end(const CheckDefinition& check, const std::filesystem::path& workspace,
                 std::int64_t grace_ms, BoundedOutput& output, CheckResult& result) {
   const std::int64_t deadline_ms = ChildProcess::now_ms() + check.timeout_ms;
@@ -42,9 +42,9 @@ void run_to_end(const CheckDefinition& check, const std::filesystem::path& works
     return;
   }
   result.timed_out = !child->await_end(deadline_ms);
-  child->end(grace_ms);  // the next check has to be alone in the workspace
+  child->end(grace_ms);  // the next check must be alone in the workspace
   child->await_end();
-  if (result.timed_out) return;  // how it ended then is our doing
+  if (result.timed_out) return;  // the runner caused this end, so the exit code means nothing
   result.exit_code = child->exit_code();
   result.signal = child->signal();
   result.ok = result.exit_code == 0;
@@ -63,7 +63,7 @@ CheckResult run_check(const CheckDefinition& check, const std::filesystem::path&
   const std::int64_t started_ms = ChildProcess::now_ms();
   run_to_end(check, workspace, grace_ms, output, result);
   result.duration_ms = ChildProcess::now_ms() - started_ms;
-  result.output = text_of_ends(output);
+  result.output = output_text(output);
   result.output_bytes = output.stream_bytes();
   return result;
 }
@@ -80,7 +80,7 @@ CheckResult run_check_and_clean_up(const PlannedCheck& check,
                                : outcome_text(cleaned);
   if (!cleaned.output.empty()) {
     *result.cleanup_failure +=
-        ": " + std::string(utf8_end(cleaned.output, cleanup_output_bytes_max));
+        ": " + std::string(utf8_suffix(cleaned.output, cleanup_output_bytes_max));
   }
   return result;
 }

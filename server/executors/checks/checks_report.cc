@@ -14,21 +14,21 @@ namespace {
 
 namespace json = boost::json;
 
-// In the summary, of each check that isn't ok.
-constexpr std::size_t told_output_bytes_max = 1500;
-// So that a declared result of it fits into declared_result_bytes_max, however it is escaped.
+// Bytes shown in the summary of the output of each check that isn't ok.
+constexpr std::size_t summary_output_bytes_max = 1500;
+// Small enough that the declared result fits into declared_result_bytes_max, however it is escaped.
 constexpr std::size_t summary_bytes_max = 32 * 1024;
 
-json::array words_of(const std::vector<std::string>& words) {
+json::array to_json_array(const std::vector<std::string>& words) {
   json::array array;
   for (const std::string& word : words) array.emplace_back(with_replacements(word));
   return array;
 }
 
-json::object described(const CheckDefinition& check, const CheckResult& result, bool whole) {
+json::object to_json_object(const CheckDefinition& check, const CheckResult& result, bool whole) {
   json::object object;
   object["name"] = result.name;
-  if (whole) object["command"] = words_of(result.command);
+  if (whole) object["command"] = to_json_array(result.command);
   object["ok"] = result.ok;
   object["timed_out"] = result.timed_out;
   object["exit_code"] = nullptr;
@@ -37,66 +37,66 @@ json::object described(const CheckDefinition& check, const CheckResult& result, 
   object["duration_ms"] = result.duration_ms;
   if (!whole) return object;
   object["timeout_ms"] = check.timeout_ms;
-  object["text"] = told(check, result);
+  object["text"] = describe_result(check, result);
   object["output"] = result.output;
   object["output_bytes"] = result.output_bytes;
   if (result.cleanup_failure) object["cleanup_failure"] = *result.cleanup_failure;
   return object;
 }
 
-// Names of the checks of one kind, and what is told of each.
-struct Kind {
+// The checks that ended in the same way: their names, and a text with each one's outcome.
+struct CheckGroup {
   json::array names;
   std::string text;
 
   void add(const CheckDefinition& check, const CheckResult& result) {
     names.emplace_back(result.name);
-    text += (text.empty() ? "" : ", ") + result.name + " (" + told(check, result) + ")";
+    text += (text.empty() ? "" : ", ") + result.name + " (" + describe_result(check, result) + ")";
   }
 };
 
-struct Sorted {
-  Kind failed;
-  Kind timed_out;
-  Kind missing;
-  bool transient = false;  // one could not be started for want of room
+struct GroupedChecks {
+  CheckGroup failed;
+  CheckGroup timed_out;
+  CheckGroup missing;
+  bool transient = false;  // a check couldn't be started because the machine had no room
 };
 
-Sorted sorted(const CheckedPlan& plan, const std::vector<CheckResult>& results) {
-  Sorted kinds;
+GroupedChecks group_checks(const CheckedPlan& plan, const std::vector<CheckResult>& results) {
+  GroupedChecks groups;
   for (std::size_t index = 0; index < results.size(); ++index) {
     const CheckResult& result = results[index];
     const CheckDefinition& check = plan.checks[index];
     if (result.ok) continue;
     if (result.timed_out) {
-      kinds.timed_out.add(check, result);
+      groups.timed_out.add(check, result);
     } else if (result.program_missing) {
-      kinds.missing.add(check, result);
+      groups.missing.add(check, result);
     } else {
-      kinds.transient = kinds.transient || result.not_started.has_value();
-      kinds.failed.add(check, result);
+      groups.transient = groups.transient || result.not_started.has_value();
+      groups.failed.add(check, result);
     }
   }
-  return kinds;
+  return groups;
 }
 
 std::string metadata_of(const CheckedPlan& plan, const std::vector<CheckResult>& results,
-                        const Sorted& kinds) {
+                        const GroupedChecks& groups) {
   json::object metadata;
   metadata["source"] = shortened(plan.source, limits::name_bytes_max);
   metadata["ok"] = std::all_of(results.begin(), results.end(),
                                [](const CheckResult& result) { return result.ok; });
-  metadata["failed"] = kinds.failed.names;
-  metadata["timed_out"] = kinds.timed_out.names;
-  metadata["not_runnable"] = kinds.missing.names;
+  metadata["failed"] = groups.failed.names;
+  metadata["timed_out"] = groups.timed_out.names;
+  metadata["not_runnable"] = groups.missing.names;
   json::array checks;
   for (std::size_t index = 0; index < results.size(); ++index) {
-    checks.push_back(described(plan.checks[index], results[index], false));
+    checks.push_back(to_json_object(plan.checks[index], results[index], false));
   }
   metadata["checks"] = std::move(checks);
   std::string text = json::serialize(metadata);
   if (text.size() <= limits::metadata_bytes_max) return text;
-  metadata.erase("checks");  // they are in checks.json
+  metadata.erase("checks");  // checks.json has them, too
   text = json::serialize(metadata);
   return text.size() <= limits::metadata_bytes_max ? text : R"({"see":"checks.json"})";
 }
@@ -108,7 +108,7 @@ std::string summary_of(const CheckedPlan& plan, const std::vector<CheckResult>& 
                      " checks passed (from " + plan.source + ").\n";
   for (std::size_t index = 0; index < results.size(); ++index) {
     const CheckResult& result = results[index];
-    text += "\n- " + result.name + ": " + told(plan.checks[index], result) + ", " +
+    text += "\n- " + result.name + ": " + describe_result(plan.checks[index], result) + ", " +
             std::to_string(result.duration_ms) + " ms";
     if (result.cleanup_failure) {
       text += "; its clean-up failed: " + *result.cleanup_failure;
@@ -117,14 +117,14 @@ std::string summary_of(const CheckedPlan& plan, const std::vector<CheckResult>& 
   for (const CheckResult& result : results) {
     if (result.ok || result.output.empty()) continue;
     text += "\n\n## " + result.name + "\n\n" +
-            std::string(utf8_end(result.output, told_output_bytes_max));
+            std::string(utf8_suffix(result.output, summary_output_bytes_max));
   }
   return shortened(text, summary_bytes_max);
 }
 
 }  // namespace
 
-std::string told(const CheckDefinition& check, const CheckResult& result) {
+std::string describe_result(const CheckDefinition& check, const CheckResult& result) {
   if (result.timed_out) return "TIMEOUT after " + std::to_string(check.timeout_ms) + "ms";
   return outcome_text(result);
 }
@@ -139,44 +139,44 @@ std::string checks_json(const CheckedPlan& plan, const std::vector<CheckResult>&
                            [](const CheckResult& result) { return result.ok; });
   json::array checks;
   for (std::size_t index = 0; index < results.size(); ++index) {
-    checks.push_back(described(plan.checks[index], results[index], true));
+    checks.push_back(to_json_object(plan.checks[index], results[index], true));
   }
   file["checks"] = std::move(checks);
   return json::serialize(file) + "\n";
 }
 
 DeclaredResult checks_verdict(const CheckedPlan& plan, const std::vector<CheckResult>& results) {
-  const Sorted kinds = sorted(plan, results);
+  const GroupedChecks groups = group_checks(plan, results);
   DeclaredResult verdict;
   verdict.summary = summary_of(plan, results);
-  verdict.metadata = metadata_of(plan, results, kinds);
-  if (!kinds.missing.names.empty()) {
+  verdict.metadata = metadata_of(plan, results, groups);
+  if (!groups.missing.names.empty()) {
     verdict.outcome = Outcome::failed;
     verdict.error_class = ErrorClass::config;
     verdict.error_code = "CHECK_NOT_RUNNABLE";
-    verdict.error_message = "the program of a check can't be found: " + kinds.missing.text;
-  } else if (!kinds.failed.names.empty()) {
+    verdict.error_message = "the program of a check can't be found: " + groups.missing.text;
+  } else if (!groups.failed.names.empty()) {
     verdict.outcome = Outcome::failed;
-    verdict.error_class = kinds.transient ? ErrorClass::transient : ErrorClass::terminal;
+    verdict.error_class = groups.transient ? ErrorClass::transient : ErrorClass::terminal;
     verdict.error_code = "CHECKS_FAILED";
-    verdict.error_message = "failed: " + kinds.failed.text;
-  } else if (!kinds.timed_out.names.empty()) {
+    verdict.error_message = "failed: " + groups.failed.text;
+  } else if (!groups.timed_out.names.empty()) {
     verdict.outcome = Outcome::timeout;
     verdict.error_class = ErrorClass::transient;
     verdict.error_code = "CHECKS_TIMED_OUT";
     verdict.error_message =
-        "no check failed; out of time, which says nothing about the code: " + kinds.timed_out.text;
+        "no check failed; out of time, which says nothing about the code: " + groups.timed_out.text;
     return verdict;
   } else {
     verdict.outcome = Outcome::succeeded;
     return verdict;
   }
-  if (!kinds.missing.names.empty() && !kinds.failed.names.empty()) {
-    *verdict.error_message += "; failed: " + kinds.failed.text;
+  if (!groups.missing.names.empty() && !groups.failed.names.empty()) {
+    *verdict.error_message += "; failed: " + groups.failed.text;
   }
-  if (!kinds.timed_out.names.empty()) {
+  if (!groups.timed_out.names.empty()) {
     *verdict.error_message +=
-        "; out of time, which says nothing about the code: " + kinds.timed_out.text;
+        "; out of time, which says nothing about the code: " + groups.timed_out.text;
   }
   return verdict;
 }

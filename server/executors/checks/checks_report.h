@@ -1,4 +1,4 @@
-// What the results of all checks mean for their station, and how they are told.
+// Turns the results of all checks into the verdict of their station and into the file checks.json.
 #pragma once
 
 #include <string>
@@ -11,18 +11,18 @@ namespace signalbox {
 
 struct CheckedPlan {
   std::vector<PlannedCheck> checks;
-  std::string source;  // the instructions file that they come from, or "pipeline"
+  std::string source;  // the instructions file that names the checks, or "pipeline"
 };
 
-// The file checks.json, schema checks.v1: all results, as far as they are there.
+// Returns the content of the file checks.json, schema checks.v1, with the results so far.
 std::string checks_json(const CheckedPlan& plan, const std::vector<CheckResult>& results);
 
-// A timeout is never told as a failure of the code: alone it is CHECKS_TIMED_OUT (timeout,
-// transient), beside failures (CHECKS_FAILED, terminal) it is listed apart. A program that isn't
-// there is CHECK_NOT_RUNNABLE (config).
+// Returns the station's result. A timeout never counts as a failure of the code: alone it is
+// CHECKS_TIMED_OUT (timeout, transient); beside failures (CHECKS_FAILED, terminal) it is listed
+// separately. A missing program is CHECK_NOT_RUNNABLE (config).
 DeclaredResult checks_verdict(const CheckedPlan& plan, const std::vector<CheckResult>& results);
 
-// outcome_text() of a check, a timeout with its figure: "TIMEOUT after 500ms".
-std::string told(const CheckDefinition& check, const CheckResult& result);
+// Returns outcome_text() or, for a timeout, "TIMEOUT after 500ms".
+std::string describe_result(const CheckDefinition& check, const CheckResult& result);
 
 }  // namespace signalbox

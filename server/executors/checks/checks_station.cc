@@ -10,7 +10,7 @@
 #include "server/executors/checks/checks_task.h"
 #include "server/executors/checks/instructions.h"
 #include "server/executors/job_directory.h"
-#include "server/git/smoke_data.h"
+#include "server/git/check_scratch.h"
 #include "server/git/tree_removal.h"
 #include "server/platform/atomic_file.h"
 #include "server/platform/child_process.h"
@@ -23,30 +23,31 @@ int refuse(const StoreError& error) {
   return EX_IOERR;
 }
 
-// The directory that checks may fill: empty before the first one, gone after the last.
-class SmokeData {
+// The scratch directory of the checks: empty before the first check, removed after the last.
+class ScratchDirectory {
  public:
-  explicit SmokeData(const std::filesystem::path& workspace) : path_(workspace / smoke_data_name) {
-    remove();  // of a station that was killed
+  explicit ScratchDirectory(const std::filesystem::path& workspace)
+      : path_(workspace / check_scratch_name) {
+    remove();  // what a killed station left
     std::error_code error;
     std::filesystem::create_directory(path_, error);
-    if (error) say("can't make " + path_.string() + ": " + error.message());
+    if (error) log_error("can't make " + path_.string() + ": " + error.message());
     ::setenv("SIGNALBOX_SMOKE_DATA", path_.c_str(), 1);
   }
-  ~SmokeData() { remove(); }
-  SmokeData(const SmokeData&) = delete;
-  SmokeData& operator=(const SmokeData&) = delete;
+  ~ScratchDirectory() { remove(); }
+  ScratchDirectory(const ScratchDirectory&) = delete;
+  ScratchDirectory& operator=(const ScratchDirectory&) = delete;
 
  private:
-  static void say(const std::string& what) { std::fprintf(stderr, "%s\n", what.c_str()); }
+  static void log_error(const std::string& what) { std::fprintf(stderr, "%s\n", what.c_str()); }
   void remove() const {
-    if (auto removed = remove_tree(path_); !removed) say(removed.error());
+    if (auto removed = remove_tree(path_); !removed) log_error(removed.error());
   }
 
   std::filesystem::path path_;
 };
 
-// The plan, or the result that says why there is none.
+// Returns the plan. Error: the station's result if there are no checks to run.
 tl::expected<CheckedPlan, DeclaredResult> plan_of(const ChecksTask& task,
                                                   const std::filesystem::path& workspace) {
   if (!task.checks.empty()) {
@@ -72,19 +73,19 @@ int run_checks_station(const std::filesystem::path& job_directory) {
   auto plan = plan_of(*task, workspace);
   std::vector<CheckResult> results;
   if (plan) {
-    SmokeData smoke_data(workspace);
+    ScratchDirectory scratch(workspace);
     for (const PlannedCheck& check : plan->checks) {
       std::printf("== %s\n", check.name.c_str());
       std::fflush(stdout);
       results.push_back(run_check_and_clean_up(check, workspace, task->grace_ms));
       std::printf("%s%s\n-- %s: %s\n", results.back().output.c_str(),
                   results.back().output.ends_with('\n') ? "" : "\n", check.name.c_str(),
-                  told(check, results.back()).c_str());
+                  describe_result(check, results.back()).c_str());
       std::fflush(stdout);
-      // After each, so that a station that runs out of time shows how far it came.
-      const auto kept =
+      // Written after each check, so that a station that times out shows how far it came.
+      const auto saved =
           write_file_atomically(artifacts / "checks.json", checks_json(*plan, results));
-      if (!kept) return refuse(kept.error());
+      if (!saved) return refuse(saved.error());
     }
   }
   const DeclaredResult verdict = plan ? checks_verdict(*plan, results) : plan.error();

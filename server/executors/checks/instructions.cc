@@ -32,12 +32,12 @@ std::string lower(std::string_view text) {
   return lowered;
 }
 
-// Names are what failures are told by, so each is there once.
+// Adds a check under a unique name, because failures are reported by name.
 tl::expected<void, std::string> add(PlannedCheck check, std::vector<PlannedCheck>& checks) {
   if (checks.size() == limits::checks_max) {
     return tl::unexpected("there are more than " + std::to_string(limits::checks_max) + " checks");
   }
-  check.name = std::string(utf8_beginning(check.name, check_name_bytes_max));
+  check.name = std::string(utf8_prefix(check.name, check_name_bytes_max));
   const std::string wanted = check.name;
   const auto is_taken = [&checks](const std::string& name) {
     return std::any_of(checks.begin(), checks.end(),
@@ -45,7 +45,7 @@ tl::expected<void, std::string> add(PlannedCheck check, std::vector<PlannedCheck
   };
   for (int number = 2; is_taken(check.name); ++number) {
     const std::string suffix = " (" + std::to_string(number) + ")";
-    check.name = std::string(utf8_beginning(wanted, check_name_bytes_max - suffix.size())) + suffix;
+    check.name = std::string(utf8_prefix(wanted, check_name_bytes_max - suffix.size())) + suffix;
   }
   checks.push_back(std::move(check));
   return {};
@@ -58,13 +58,13 @@ tl::expected<std::int64_t, std::string> timeout_of(std::string_view text) {
                         std::string(text));
 }
 
-std::string joined(const std::vector<std::string>& words) {
+std::string join(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
   return text;
 }
 
-// A text is for the shell, an array is an argv.
+// Returns the argv under `key`: a text is a command for the shell, an array is an argv.
 tl::expected<std::vector<std::string>, std::string> command_in(const toml::table& table,
                                                                const std::string& key) {
   std::vector<std::string> command;
@@ -90,7 +90,7 @@ Checks check_from(const toml::table& table, std::vector<PlannedCheck> checks) {
   if (!command) return tl::unexpected(line + command.error());
   check.command = std::move(*command);
   const bool is_shell = table["command"].is_string();
-  check.name = is_shell ? check.command.back() : joined(check.command);
+  check.name = is_shell ? check.command.back() : join(check.command);
   if (table.contains("cleanup")) {
     auto cleanup = command_in(table, "cleanup");
     if (!cleanup) return tl::unexpected(line + cleanup.error());
@@ -107,7 +107,7 @@ Checks check_from(const toml::table& table, std::vector<PlannedCheck> checks) {
   return checks;
 }
 
-// "#", "##", … and the text behind; empty if the line is no heading.
+// Returns the text of a heading ("#", "##", …) in lower case; empty if the line is no heading.
 std::string heading_of(std::string_view line) {
   const std::size_t level = std::min(line.find_first_not_of('#'), line.size());
   if (level == 0 || level > 6) return {};
@@ -136,7 +136,7 @@ tl::expected<PlannedCheck, std::string> check_of_line(std::string_view line) {
   return check;
 }
 
-// The lines of a text, one after the other.
+// Takes the next line from `rest`; returns false at the end of the text.
 bool next_line(std::string_view& rest, std::string_view& line) {
   if (rest.empty()) return false;
   const std::size_t end = rest.find('\n');
@@ -145,17 +145,17 @@ bool next_line(std::string_view& rest, std::string_view& line) {
   return true;
 }
 
-// From behind the opening fence.
+// Reads a fenced block; `rest` begins after the opening fence.
 Checks checks_of_block(std::string_view rest) {
   std::vector<PlannedCheck> checks;
   std::string command;
   for (std::string_view line; next_line(rest, line) && !is_fence(line);) {
     std::string_view text = trimmed(line);
     if (command.empty() && (text.empty() || text.starts_with('#'))) continue;
-    const bool goes_on = text.ends_with('\\');
-    if (goes_on) text = trimmed(text.substr(0, text.size() - 1));
+    const bool continues = text.ends_with('\\');
+    if (continues) text = trimmed(text.substr(0, text.size() - 1));
     command += (command.empty() ? "" : " ") + std::string(text);
-    if (goes_on) continue;
+    if (continues) continue;
     auto check = TRY(check_of_line(command));
     TRY(add(std::move(check), checks));
     command.clear();
@@ -224,9 +224,9 @@ tl::expected<Instructions, std::string> read_instructions(const fs::path& worksp
     if (checks.empty()) return tl::unexpected(file + " names no checks; " + what_to_add);
     return Instructions{file, std::move(checks)};
   }
-  for (const char* usual : {".signalbox.toml", "AGENTS.md", "CLAUDE.md"}) {
-    auto checks = TRY(checks_in_file(workspace, usual, false));
-    if (!checks.empty()) return Instructions{usual, std::move(checks)};
+  for (const char* default_file : {".signalbox.toml", "AGENTS.md", "CLAUDE.md"}) {
+    auto checks = TRY(checks_in_file(workspace, default_file, false));
+    if (!checks.empty()) return Instructions{default_file, std::move(checks)};
   }
   return tl::unexpected(std::string("there are no checks to run; ") + what_to_add);
 }

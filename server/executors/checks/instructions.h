@@ -1,11 +1,11 @@
-// The checks that a repository names itself, in one of two forms:
+// Reads the checks that a repository names itself, in one of two forms:
 //
 //   TOML (.signalbox.toml):   [[checks]]  name = "…"  command = ["…"] or "…"  timeout = "2m"
-//                             cleanup = ["…"] or "…", run after it whatever its result
+//                             cleanup = ["…"] or "…", run after the check whatever its result
 //   Markdown (AGENTS.md, CLAUDE.md): under a heading "Checks" or "Verify", the first fenced block;
 //                                    each line is a command, which may end with "# timeout 2m"
 //
-// A command that is a text goes to `sh -c`: it is the repository's own, as its Makefile is.
+// A command that is a text is run by `sh -c`: it is as trusted as the repository's Makefile.
 #pragma once
 
 #include <filesystem>
@@ -22,16 +22,18 @@ namespace signalbox {
 inline constexpr std::size_t instructions_bytes_max = 1024 * 1024;
 
 struct Instructions {
-  std::string file;  // where they come from, relative to the workspace
+  std::string file;  // the file that names them, relative to the workspace
   std::vector<PlannedCheck> checks;
 };
 
-// At least one check, or a sentence that says what is wrong or what to add. `file` is relative to
-// `workspace`; empty: the first of .signalbox.toml, AGENTS.md and CLAUDE.md that names checks.
+// Returns at least one check. `file` is relative to `workspace`; if it is empty, the first of
+// .signalbox.toml, AGENTS.md and CLAUDE.md that names checks is used. Error: a sentence that says
+// what is wrong or what to add. Blocks on the disk.
 tl::expected<Instructions, std::string> read_instructions(const std::filesystem::path& workspace,
                                                           const std::string& file);
 
-// Of a text of each form. None: it has no such section or table. Errors are sentences.
+// Parse a text of each form. The list is empty if the text has no such section or table. Error: a
+// sentence.
 tl::expected<std::vector<PlannedCheck>, std::string> checks_in_toml(std::string_view text);
 tl::expected<std::vector<PlannedCheck>, std::string> checks_in_markdown(std::string_view text);
 

@@ -9,7 +9,8 @@ void add(std::vector<std::string>& argv, std::initializer_list<std::string> word
   argv.insert(argv.end(), words);
 }
 
-// "1.25": never rounded up, so that it isn't more than what is left.
+// Returns dollars as a decimal number, exact to a microdollar, so that it never exceeds what is
+// left.
 std::string dollars(std::int64_t microusd) {
   char text[32];
   std::snprintf(text, sizeof text, "%lld.%06lld", static_cast<long long>(microusd / 1'000'000),
@@ -19,7 +20,7 @@ std::string dollars(std::int64_t microusd) {
 
 std::vector<std::string> claude_command(const AgentTask& task, bool resume) {
   std::vector<std::string> argv = task.command;
-  // What an agent may do is decided by whoever gives its command.
+  // The permission option is a default; a station's own `command` brings its own permissions.
   if (argv.empty()) argv = {"claude", "--permission-mode", "acceptEdits"};
   add(argv, {"-p", "--output-format", "stream-json", "--verbose"});
   if (resume) {
@@ -41,7 +42,7 @@ std::vector<std::string> codex_command(const AgentTask& task, bool resume) {
   std::vector<std::string> argv = task.command;
   const bool own = argv.empty();
   if (own) argv = {"codex"};
-  // Options of `exec` stand before `resume`, which doesn't know them all.
+  // Options of `exec` must precede `resume`, which doesn't accept all of them.
   add(argv, {"exec", "--json", "--skip-git-repo-check"});
   if (own) add(argv, {"--sandbox", "workspace-write"});
   if (!task.model.empty()) add(argv, {"--model", task.model});
@@ -71,7 +72,7 @@ const std::vector<std::string>& agent_variables(Agent agent) {
   return agent == Agent::claude ? claude : codex;
 }
 
-std::string how_to_install(Agent agent) {
+std::string install_command(Agent agent) {
   return agent == Agent::claude ? "npm install -g @anthropic-ai/claude-code"
                                 : "npm install -g @openai/codex";
 }

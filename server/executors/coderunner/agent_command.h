@@ -1,8 +1,8 @@
-// How an agent's command line interface is called without a person in front of it.
+// The command lines that run a coding agent without a person at the terminal.
 //
 // claude: `claude -p --output-format stream-json --verbose`, with --session-id or --resume. codex:
-// `codex exec --json … [resume ID] -`. Both read the prompt from stdin: an argument would be seen
-// by every user of the machine and is bounded by the kernel.
+// `codex exec --json … [resume ID] -`. Both read the prompt from stdin: an argument would be
+// visible to every user of the machine, and its length is bounded by the kernel.
 #pragma once
 
 #include <string>
@@ -12,14 +12,15 @@
 
 namespace signalbox {
 
-// The argv. With `resume` the session of the task is gone on with; else a new one is begun.
+// Returns the argv. With `resume` it continues the task's session; else it begins a new one.
 std::vector<std::string> agent_command(const AgentTask& task, bool resume);
 
-// Environment variables of the server that this agent's job gets where they are there, beside those
-// that the station names: its own credentials and configuration directory.
+// Returns the names of the server's environment variables that this agent's job gets if they are
+// set, in addition to those that the station names: the agent's credentials and configuration
+// directory.
 const std::vector<std::string>& agent_variables(Agent agent);
 
-// How to get the program, for an error message.
-std::string how_to_install(Agent agent);
+// Returns the command that installs the agent, for an error message.
+std::string install_command(Agent agent);
 
 }  // namespace signalbox

@@ -1,4 +1,4 @@
-// Reading fields of a foreign JSON object that may be missing or of another type.
+// Reads fields of an external JSON object that may be missing or of another type.
 #pragma once
 
 #include <cmath>
@@ -12,19 +12,22 @@
 
 namespace signalbox {
 
+// Returns the field's object; nullptr if it is missing or of another type.
 inline const boost::json::object* object_field(const boost::json::object& object,
                                                const char* name) {
   const boost::json::value* field = object.if_contains(name);
   return field != nullptr ? field->if_object() : nullptr;
 }
 
+// Returns the field's text; empty if it is missing or of another type.
 inline std::string text_field(const boost::json::object& object, const char* name) {
   const boost::json::value* field = object.if_contains(name);
   const boost::json::string* text = field != nullptr ? field->if_string() : nullptr;
   return text != nullptr ? std::string(*text) : std::string();
 }
 
-// A figure times `scale`, from 0 to limits::usage_max; 0 where there is none.
+// Returns the field's number times `scale`, rounded, from 0 to limits::usage_max; 0 if it is
+// missing or no number.
 inline std::int64_t figure_field(const boost::json::object& object, const char* name,
                                  double scale = 1) {
   const boost::json::value* field = object.if_contains(name);

@@ -13,18 +13,18 @@
 namespace signalbox {
 namespace {
 
-sigset_t noticed_signals() {
+sigset_t handled_signals() {
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);
   return signals;
 }
 
-void pass_on(int descriptor, std::string_view bytes) {
+void forward(int descriptor, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return;  // nobody keeps it; the transcript is read all the same
+    if (written <= 0) return;  // the reader is gone; the transcript is read all the same
     bytes.remove_prefix(static_cast<std::size_t>(written));
   }
 }
@@ -38,7 +38,7 @@ class Call {
         }) {}
 
   AgentEnd run() {
-    const sigset_t signals = noticed_signals();
+    const sigset_t signals = handled_signals();
     signals_ = FileDescriptor(::signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC));
     auto agent = start();
     if (!agent) {
@@ -49,8 +49,9 @@ class Call {
       agent->wait(exit_by_ms_.value_or(ChildProcess::never_ms), signals_.get());
       read_signals();
     }
-    // Also after an orderly exit: the next attempt has to be alone in its workspace. Whoever told
-    // us to stop has the same patience with us, and a result is still to be written.
+    // Also after an orderly exit, because the next attempt must be alone in its workspace. After
+    // SIGTERM the shim grants this process the same grace; half of it leaves time to write a
+    // result.
     agent->end(end_.interrupted ? call_.grace_ms / 2 : call_.grace_ms);
     agent->await_end();
     describe_end(*agent);
@@ -63,12 +64,12 @@ class Call {
                                 .input = call_.prompt,
                                 .stdout_sink =
                                     [this](std::string_view bytes) {
-                                      pass_on(STDOUT_FILENO, bytes);
+                                      forward(STDOUT_FILENO, bytes);
                                       lines_.add(bytes);
                                     },
                                 .stderr_sink =
                                     [this](std::string_view bytes) {
-                                      pass_on(STDERR_FILENO, bytes);
+                                      forward(STDERR_FILENO, bytes);
                                       stderr_.add(bytes);
                                     },
                                 .reach = ChildProcess::Reach::descendants});
@@ -93,7 +94,7 @@ class Call {
     if (lines_.finish_rest()) end_.cut_off = !last_line_was_valid_;
     end_.dropped_lines = lines_.dropped_lines();
     const std::string text = with_replacements(stderr_.tail());
-    end_.stderr_end = std::string(utf8_end(text, stderr_end_bytes_max));
+    end_.stderr_end = std::string(utf8_suffix(text, stderr_end_bytes_max));
   }
 
   const AgentCall& call_;
@@ -101,7 +102,8 @@ class Call {
   LineSplitter lines_;
   bool last_line_was_valid_ = true;
   FileDescriptor signals_;
-  BoundedOutput stderr_{0, 2 * stderr_end_bytes_max};  // a character may be cut at its beginning
+  // twice the size: a character may be cut at its beginning
+  BoundedOutput stderr_{0, 2 * stderr_end_bytes_max};
   std::optional<std::int64_t> exit_by_ms_;
   AgentEnd end_;
 };
@@ -113,7 +115,7 @@ AgentEnd call_agent(const AgentCall& call, AgentTranscript& transcript) {
 }
 
 void become_agent_supervisor() {
-  const sigset_t signals = noticed_signals();
+  const sigset_t signals = handled_signals();
   ::sigprocmask(SIG_BLOCK, &signals, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
   become_reaper();

@@ -1,4 +1,4 @@
-// What a coding agent is asked: the station's own text, or a default for its kind of work.
+// The prompt of a coding agent: the station's own text, or a default for its kind of work.
 #pragma once
 
 #include <string>
@@ -7,15 +7,15 @@
 
 namespace signalbox {
 
-// The prompt of an attempt: the station's `prompt` with its placeholders filled, or the default for
-// `verify` or, for any other station, the one for work that changes the workspace.
+// Returns the prompt of an attempt: the station's `prompt` with its placeholders filled; else the
+// default for `verify` or, for any other station, the default for work that changes the workspace.
 std::string agent_prompt(const Job& job);
 
-// A default prompt asks the agent to end with this line where the work isn't good: then the station
-// fails, whatever the agent's envelope says.
+// The default prompt of `verify` asks for this as the last line if the goal isn't reached. The
+// station then fails, whatever status the agent reports.
 inline constexpr const char* failed_verdict_line = "VERDICT: FAIL";
 
-// One sentence of instruction.
+// Returns the instruction for a strategy, as one sentence.
 std::string strategy_sentence(Strategy strategy);
 
 }  // namespace signalbox

@@ -1,4 +1,4 @@
-// What an agent told of its work, in the terms of Signalbox: the same for every agent.
+// The agent-independent report of an agent's work, filled from its output.
 #pragma once
 
 #include <cstdint>
@@ -11,22 +11,23 @@
 namespace signalbox {
 
 struct AgentReport {
-  std::string session;  // as the agent calls it; empty if it told none
+  std::string session;  // the agent's session id; empty if it reported none
   std::string model;
-  std::string last_text;  // of the agent's messages, the latest
-  // The terminal event: without one there is no result, whatever came before.
+  std::string last_text;  // text of the agent's latest message
+  // True once the final event was read; without it there is no result, whatever came before.
   bool has_result = false;
   bool is_error = false;
-  std::string subtype;                    // the agent's own word for how it ended
-  std::string final_text;                 // of the result
-  std::string error_text;                 // what the agent says went wrong; also without a result
-  Usage usage;                            // what is known so far; of the result, once there is one
-  std::vector<std::string> denied_tools;  // by name, one for each denial
-  std::optional<std::int64_t> quota_reset_at_ns;  // told as data, with a refusal
-  bool quota_refused = false;                     // likewise
-  std::uint64_t events = 0;                       // that were understood as JSON
-  std::uint64_t invalid_lines = 0;                // that were not
+  std::string subtype;                    // the agent's own name for the kind of end
+  std::string final_text;                 // text of the result
+  std::string error_text;                 // the agent's error message; also set without a result
+  Usage usage;                            // usage so far; that of the result once there is one
+  std::vector<std::string> denied_tools;  // tool names, one per denial
+  std::optional<std::int64_t> quota_reset_at_ns;  // end of the usage limit, if reported as data
+  bool quota_refused = false;                     // a usage limit was reported as data
+  std::uint64_t events = 0;                       // JSON events read
+  std::uint64_t invalid_lines = 0;                // lines that aren't JSON
 
+  // Returns whether the agent began to work.
   [[nodiscard]] bool began() const { return !session.empty() || usage.turns > 0; }
 };
 

@@ -29,7 +29,7 @@ std::string session_of(Agent agent, const std::string& ref) {
   const std::string prefix = prefix_of(agent);
   if (!ref.starts_with(prefix)) return {};
   std::string session = ref.substr(prefix.size());
-  // It becomes an argument, and was told by the agent.
+  // The id was reported by the agent and becomes a command-line argument.
   const bool is_word = std::all_of(session.begin(), session.end(), [](unsigned char letter) {
     return std::isalnum(letter) != 0 || letter == '-' || letter == '_' || letter == '.';
   });

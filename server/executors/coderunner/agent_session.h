@@ -1,5 +1,5 @@
-// Which conversation of its agent a station's attempt is: "claude:<uuid>" or "codex:<thread id>" as
-// external ref, so that an attempt after a crash or a usage limit goes on with it.
+// The external ref of an agent's session: "claude:<uuid>" or "codex:<thread id>". By it, an attempt
+// after a crash or a usage limit continues the same session.
 #pragma once
 
 #include <filesystem>
@@ -10,18 +10,21 @@
 
 namespace signalbox {
 
+// Returns the external ref of a session id.
 std::string session_ref(Agent agent, const std::string& session);
-// The session's id if `ref` is one of this agent's and can't be taken for an option, else empty.
+// Returns the session's id; empty if `ref` isn't of this agent or its id could be mistaken for an
+// option.
 std::string session_of(Agent agent, const std::string& ref);
 
-// What the attempt of `span_id` will be called, known before its agent starts: the session that is
-// gone on with, or the one that claude is told to begin. Empty for stations without an agent's
-// process, and for codex, which chooses the id itself.
+// Returns the session's ref as far as it is known before the agent starts: the session to continue,
+// or the one that claude is asked to begin. Empty for stations that don't run an agent's program,
+// and for codex, which chooses the id itself.
 std::string session_ref_at_start(const StationDefinition& station, const Uuid& span_id,
                                  const std::string& resume_ref);
 
-// The ref that the agent told once it ran, kept beside the job so that it survives the server and
-// the job's own end. Empty if it told none.
+// Write and read the ref that the agent reported while it ran. It is kept in the job's directory,
+// so that it outlives the server and the job. Reading returns an empty string if the agent reported
+// none. Errors: those of atomic_file.h.
 Stored<void> write_learned_session(const std::filesystem::path& job_directory,
                                    const std::string& ref);
 Stored<std::string> read_learned_session(const std::filesystem::path& job_directory);

@@ -23,7 +23,7 @@ AgentTask agent_task(const Job& job) {
   task.prompt = agent_prompt(job);
   task.resume_session = session_of(own.agent, job.resume_ref);
   if (own.agent == Agent::claude) {
-    // Where the session to go on with turns out to be gone, it is begun under the same id.
+    // If the session to continue no longer exists, it is created again under the same id.
     task.new_session = task.resume_session.empty() ? to_string(job.span_id) : task.resume_session;
   }
   task.budget_left = job.budget_left;

@@ -1,5 +1,5 @@
-// What a coderunner's job is told: agent.json in its job directory, written before its shim starts.
-// No environment value is in it.
+// The task of a coderunner's job: the file agent.json in its job directory, written before its shim
+// starts. It contains no environment values.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +18,14 @@ struct AgentTask {
   std::string schema = "agent_task.v1";
   CoderunnerMode mode = CoderunnerMode::mock;
   Agent agent = Agent::claude;
-  std::vector<std::string> command;  // program and leading arguments instead of the agent's own
+  std::vector<std::string> command;  // program and first arguments instead of the agent's own
   std::string model;
   std::string prompt;
-  std::string new_session;  // the id of a session that isn't there yet; empty: the agent's choice
-  std::string resume_session;  // the id of one to go on with, or empty
+  std::string new_session;     // id of the session to create; empty: the agent chooses it
+  std::string resume_session;  // id of the session to continue, or empty
   Budget budget_left;
-  std::int64_t grace_ms = 0;  // for an agent to exit after its result, and between TERM and KILL
-  // For mock:
+  std::int64_t grace_ms = 0;  // for an agent to exit after its result; also between TERM and KILL
+  // Used by the mode `mock`:
   std::string station;
   std::uint32_t attempt = 1;
   Strategy strategy = Strategy::original;
@@ -36,9 +36,10 @@ BOOST_DESCRIBE_STRUCT(AgentTask, (),
                       (schema, mode, agent, command, model, prompt, new_session, resume_session,
                        budget_left, grace_ms, station, attempt, strategy, goal, input))
 
-// The same job gives the same task each time.
+// Returns the job's task. The same job gives the same task.
 AgentTask agent_task(const Job& job);
 
+// Write (atomically) and read the file. Errors: those of stored_json.h.
 Stored<void> write_agent_task(const std::filesystem::path& job_directory, const AgentTask& task);
 Stored<AgentTask> read_agent_task(const std::filesystem::path& job_directory);
 

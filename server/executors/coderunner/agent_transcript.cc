@@ -9,7 +9,7 @@ namespace {
 
 namespace json = boost::json;
 
-// Agents quote what their tools said, which may be nested deeply.
+// Agents quote the output of their tools, which may be deeply nested.
 constexpr std::size_t transcript_depth_max = 256;
 
 }  // namespace

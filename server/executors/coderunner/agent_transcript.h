@@ -1,5 +1,5 @@
-// Reads what an agent prints, line by line: events as JSON, of which only some are known. Unknown
-// types and fields are ignored, so that a newer agent is understood as far as it says the same.
+// Parses an agent's output line by line: events as JSON, of which only some types are known.
+// Unknown types and fields are ignored, so that newer versions of an agent can still be read.
 #pragma once
 
 #include <memory>
@@ -18,8 +18,8 @@ class AgentTranscript {
   AgentTranscript& operator=(const AgentTranscript&) = delete;
   virtual ~AgentTranscript() = default;
 
-  // One line, of any bytes, without its end. False if it isn't a JSON object or an array of them;
-  // an empty line is fine.
+  // Reads one line of any bytes, without its line end. Returns false if it is neither empty nor a
+  // JSON object or array.
   bool line(std::string_view bytes);
 
   [[nodiscard]] const AgentReport& report() const { return report_; }
@@ -30,9 +30,10 @@ class AgentTranscript {
   AgentReport report_;
 };
 
-// `claude -p`, both its formats: events one a line with a `result` as the last, or that alone.
+// Returns the parser of `claude -p`, for both its output formats: one event per line with a
+// `result` as the last, or only the `result`.
 std::unique_ptr<AgentTranscript> claude_transcript();
-// `codex exec --json`.
+// Returns the parser of `codex exec --json`.
 std::unique_ptr<AgentTranscript> codex_transcript();
 
 }  // namespace signalbox

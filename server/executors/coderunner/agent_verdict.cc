@@ -24,8 +24,8 @@ namespace {
 
 namespace json = boost::json;
 
-// So that a declared result of it fits into declared_result_bytes_max, however it is escaped.
-constexpr std::size_t said_bytes_max = 32 * 1024;
+// Small enough that the declared result fits into declared_result_bytes_max, however it is escaped.
+constexpr std::size_t answer_bytes_max = 32 * 1024;
 constexpr std::size_t denied_tools_shown_max = 16;
 
 struct AgentFailure {
@@ -45,7 +45,7 @@ bool is_not_logged_in(const std::string& text) {
                            "401 Unauthorized", "billing_error", "Credit balance is too low"});
 }
 
-bool may_pass_by_itself(const std::string& text) {
+bool is_transient(const std::string& text) {
   return has_one_of(text, {"API Error: 5", "Overloaded", "overloaded_error", "server_error",
                            "Connection error", "Request timed out", "stream disconnected",
                            "exceeded retry limit", "ECONNRESET", "ETIMEDOUT", "ENOTFOUND"});
@@ -72,12 +72,12 @@ AgentFailure not_started(const AgentTask& task, const AgentEnd& end) {
     return {ErrorClass::transient, "AGENT_NOT_STARTED", "cannot start " + program + ": " + why};
   }
   std::string message = "the program " + program + " can't be run: " + why;
-  if (task.command.empty()) message += "; to install it: " + how_to_install(task.agent);
+  if (task.command.empty()) message += "; to install it: " + install_command(task.agent);
   return {ErrorClass::config, "CONFIG_MISSING", message};
 }
 
-// The agent says itself that it didn't do its work.
-AgentFailure told_error(const AgentReport& report) {
+// Returns the failure for a result that is an error.
+AgentFailure reported_error(const AgentReport& report) {
   const std::string text = report.error_text.empty() ? report.subtype : report.error_text;
   if (report.subtype == "error_max_turns") {
     return {ErrorClass::transient, "AGENT_MAX_TURNS", "it used all its turns: " + text};
@@ -86,24 +86,27 @@ AgentFailure told_error(const AgentReport& report) {
     return {ErrorClass::transient, "AGENT_MAX_BUDGET", "it used all its money: " + text};
   }
   if (is_not_logged_in(text)) return {ErrorClass::config, "AGENT_NOT_LOGGED_IN", text};
-  const bool passes = report.subtype == "error_during_execution" || may_pass_by_itself(text);
-  return {passes ? ErrorClass::transient : ErrorClass::terminal, "AGENT_ERROR", text};
+  const bool transient = report.subtype == "error_during_execution" || is_transient(text);
+  return {transient ? ErrorClass::transient : ErrorClass::terminal, "AGENT_ERROR", text};
 }
 
 AgentFailure without_result(const AgentReport& report, const AgentEnd& end) {
-  const std::string told = report.error_text.empty() ? "" : "; its error: " + report.error_text;
+  const std::string error_note =
+      report.error_text.empty() ? "" : "; its error: " + report.error_text;
   if (end.interrupted) {
     return {ErrorClass::transient, "AGENT_INTERRUPTED", "it was stopped before it had a result"};
   }
   if (end.signal) {
     return {ErrorClass::transient, "AGENT_CRASHED",
-            with_stderr(exit_text(end) + ", without a result" + told, end)};
+            with_stderr(exit_text(end) + ", without a result" + error_note, end)};
   }
   if (end.exit_code.value_or(0) != 0) {
-    const std::string message = with_stderr(exit_text(end) + ", without a result" + told, end);
+    const std::string message =
+        with_stderr(exit_text(end) + ", without a result" + error_note, end);
     if (is_not_logged_in(message)) return {ErrorClass::config, "AGENT_NOT_LOGGED_IN", message};
-    const bool passes = report.began() || may_pass_by_itself(message);
-    return {passes ? ErrorClass::transient : ErrorClass::terminal, "AGENT_EXIT_NONZERO", message};
+    const bool transient = report.began() || is_transient(message);
+    return {transient ? ErrorClass::transient : ErrorClass::terminal, "AGENT_EXIT_NONZERO",
+            message};
   }
   if (end.cut_off) {
     return {ErrorClass::transient, "AGENT_OUTPUT_TRUNCATED",
@@ -116,44 +119,46 @@ AgentFailure without_result(const AgentReport& report, const AgentEnd& end) {
                         end)};
   }
   return {ErrorClass::transient, "AGENT_NO_RESULT",
-          with_stderr(exit_text(end) + ", without a result" + told +
+          with_stderr(exit_text(end) + ", without a result" + error_note +
                           (end.dropped_lines > 0 ? "; a line of it was too long" : ""),
                       end)};
 }
 
-bool says_fail(const std::string& text) {
-  const std::string_view said = trimmed(text, " \t\r\n*`");
-  return trimmed(said.substr(said.rfind('\n') + 1), " \t*`") == failed_verdict_line;
+bool has_fail_verdict(const std::string& text) {
+  const std::string_view answer = trimmed(text, " \t\r\n*`");
+  return trimmed(answer.substr(answer.rfind('\n') + 1), " \t*`") == failed_verdict_line;
 }
 
 std::optional<AgentFailure> failure_of(const AgentTask& task, const AgentReport& report,
                                        const AgentEnd& end) {
   if (end.start_error != 0) return not_started(task, end);
   if (!report.has_result) return without_result(report, end);
-  if (report.is_error) return told_error(report);
+  if (report.is_error) return reported_error(report);
   if (end.exit_code.value_or(0) != 0 && !end.ended_after_result) {
     return AgentFailure{ErrorClass::terminal, "AGENT_EXIT_NONZERO",
                         with_stderr(exit_text(end) + ", though it reported success", end)};
   }
-  if (says_fail(report.final_text)) {
+  if (has_fail_verdict(report.final_text)) {
     return AgentFailure{ErrorClass::terminal, "VERDICT_FAIL",
                         "the agent's verdict on the work is FAIL"};
   }
   return std::nullopt;
 }
 
-// A usage limit comes in several shapes: as data, as the text of a result, as text on stderr.
+// Turns the failure into a USAGE_LIMIT if the agent met one. A usage limit is reported as data, in
+// the text of a result, or on stderr.
 void apply_quota(const AgentReport& report, const AgentEnd& end, std::int64_t now_ns,
                  AgentFailure& failure, DeclaredResult& result) {
   if (failure.code == "VERDICT_FAIL" || end.start_error != 0 || end.interrupted) return;
   if (failure.code == "AGENT_MAX_TURNS" || failure.code == "AGENT_MAX_BUDGET") return;
   const std::string text = report.error_text + "\n" + (report.has_result ? "" : end.stderr_end);
-  if (!report.quota_refused && !tells_of_usage_limit(text)) return;
+  if (!report.quota_refused && !mentions_usage_limit(text)) return;
   failure.error_class = ErrorClass::quota;
   failure.code = "USAGE_LIMIT";
   auto reset_at_ns = report.quota_reset_at_ns;
   if (!reset_at_ns) reset_at_ns = usage_limit_reset_at_ns(text, now_ns);
-  // One that is past and still refused isn't the truth; the usual backoff is.
+  // A reset time in the past is ignored, because the agent was still refused: the usual backoff
+  // applies.
   if (reset_at_ns && *reset_at_ns > now_ns) result.quota_reset_at = format_time(*reset_at_ns);
 }
 
@@ -198,11 +203,11 @@ DeclaredResult agent_verdict(const AgentTask& task, const AgentReport& report, c
   }
   result.metadata = metadata_of(task, report, end, resumed);
   auto failure = failure_of(task, report, end);
-  const std::string said =
-      shortened(report.final_text.empty() ? report.last_text : report.final_text, said_bytes_max);
+  const std::string answer =
+      shortened(report.final_text.empty() ? report.last_text : report.final_text, answer_bytes_max);
   if (!failure) {
     result.outcome = Outcome::succeeded;
-    if (!said.empty()) result.summary = said;
+    if (!answer.empty()) result.summary = answer;
     return result;
   }
   apply_quota(report, end, now_ns, *failure, result);
@@ -211,7 +216,7 @@ DeclaredResult agent_verdict(const AgentTask& task, const AgentReport& report, c
   result.error_code = failure->code;
   result.error_message = shortened(failure->message, limits::reason_bytes_max);
   result.summary = failure->code + ": " + *result.error_message;
-  if (!said.empty() && said != failure->message) *result.summary += "\n\n" + said;
+  if (!answer.empty() && answer != failure->message) *result.summary += "\n\n" + answer;
   return result;
 }
 

@@ -1,6 +1,6 @@
-// What the end of an agent's call means for its station: a pure function of what the agent told,
-// how its program ended, and the time. Success has one form: a result without an error, from a
-// program that didn't contradict it.
+// Decides what the end of an agent's call means for its station: a pure function of the agent's
+// report, the end of its program, and the time. There is one form of success: a result without an
+// error, from a program whose exit doesn't contradict it.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,13 @@
 
 namespace signalbox {
 
-// `now_ns` is UTC; by it the agent's word about the end of a usage limit is understood. The codes
-// are listed in JOBS.md.
+// Returns the station's result. `now_ns` is UTC; relative times of a usage limit's end are resolved
+// with it. JOBS.md lists the error codes.
 DeclaredResult agent_verdict(const AgentTask& task, const AgentReport& report, const AgentEnd& end,
                              bool resumed, std::int64_t now_ns);
 
-// The agent refused to go on with a session because it doesn't have it (any more).
+// Returns whether the agent refused to continue a session because the session doesn't exist (any
+// more).
 bool session_is_gone(const AgentReport& report, const AgentEnd& end);
 
 }  // namespace signalbox

@@ -1,4 +1,5 @@
-// The events of `claude -p --output-format stream-json`, and the one object of `json`.
+// The parser of `claude -p`: the events of `--output-format stream-json`, and the single object of
+// `json`.
 #include <set>
 
 #include <boost/json/array.hpp>
@@ -42,8 +43,8 @@ class ClaudeTranscript final : public AgentTranscript {
   void assistant(const json::object& event) {
     const json::object* message = object_field(event, "message");
     if (message == nullptr) return;
-    // A message comes in as many events as it has parts, each with the usage of the whole. One of a
-    // subagent is no turn of ours, but is paid for.
+    // A message arrives as one event per part, each with the usage of the whole message. A
+    // subagent's message isn't a turn, but its tokens count.
     const std::string id = text_field(*message, "id");
     const bool is_new = id.empty() || (seen_.size() < seen_messages_max && seen_.insert(id).second);
     if (is_new && !report_.has_result) {
@@ -65,7 +66,7 @@ class ClaudeTranscript final : public AgentTranscript {
     }
   }
 
-  // Comes with every request, as a report; only a refused one keeps the agent from its work.
+  // The event reports on every request; only the status `rejected` stops the agent.
   void rate_limit(const json::object& event) {
     const json::object* info = object_field(event, "rate_limit_info");
     if (info == nullptr || text_field(*info, "status") != "rejected") return;
@@ -108,7 +109,7 @@ class ClaudeTranscript final : public AgentTranscript {
     }
   }
 
-  std::set<std::string> seen_;  // ids of messages
+  std::set<std::string> seen_;  // ids of the messages counted so far
 };
 
 }  // namespace

@@ -27,19 +27,20 @@ std::unique_ptr<AgentTranscript> transcript_of(Agent agent) {
   return {};
 }
 
-// Keeps the session's ref as soon as the agent tells another one than is known already.
-class SessionKeeper {
+// Writes the session's ref as soon as the agent reports another session than the known one.
+class SessionRecorder {
  public:
-  SessionKeeper(const AgentTask& task, const std::filesystem::path& job_directory, bool resume)
+  SessionRecorder(const AgentTask& task, const std::filesystem::path& job_directory, bool resume)
       : task_(task), job_directory_(job_directory) {
     known_ = resume ? task.resume_session : task.new_session;
   }
 
-  void look(const AgentReport& report) {
+  void on_report(const AgentReport& report) {
     if (report.session.empty() || report.session == known_) return;
     known_ = report.session;
-    const auto kept = write_learned_session(job_directory_, session_ref(task_.agent, known_));
-    if (!kept) std::fprintf(stderr, "the session is not kept: %s\n", kept.error().message.c_str());
+    const auto written = write_learned_session(job_directory_, session_ref(task_.agent, known_));
+    if (!written)
+      std::fprintf(stderr, "the session is not kept: %s\n", written.error().message.c_str());
   }
 
  private:
@@ -53,12 +54,12 @@ DeclaredResult run_agent(const AgentTask& task, const std::filesystem::path& job
   bool resume = !task.resume_session.empty();
   for (;;) {
     const auto transcript = transcript_of(task.agent);
-    SessionKeeper session(task, job_directory, resume);
+    SessionRecorder session(task, job_directory, resume);
     AgentCall call;
     call.argv = agent_command(task, resume);
     call.prompt = task.prompt;
     call.grace_ms = task.grace_ms;
-    call.on_event = [&session](const AgentReport& report) { session.look(report); };
+    call.on_event = [&session](const AgentReport& report) { session.on_report(report); };
     const AgentEnd end = call_agent(call, *transcript);
     const AgentReport& report = transcript->report();
     if (resume && session_is_gone(report, end)) {
@@ -95,7 +96,7 @@ int run_coderunner(const std::filesystem::path& job_directory) {
     return EX_IOERR;
   }
   const std::filesystem::path artifacts = JobDirectory{job_directory}.artifacts();
-  // For whoever wonders later what the agent was asked.
+  // Documents what the agent was asked.
   auto written = write_file_atomically(artifacts / "prompt.md", task->prompt);
   if (written) {
     written = write_declared_result(artifacts / "result.json", run(*task, job_directory));

@@ -1,4 +1,4 @@
-// The events of `codex exec --json`. One call is one turn; its cost isn't told.
+// The parser of `codex exec --json`. One call is one turn; codex doesn't report a cost.
 #include <boost/json/array.hpp>
 
 #include "server/executors/coderunner/agent_fields.h"
@@ -33,7 +33,7 @@ class CodexTranscript final : public AgentTranscript {
         report_.error_text = text_field(*error, "message");
       }
     } else if (type == "error") {
-      // Not the end: it tells of a lost connection, too, before it tries again.
+      // Not the end: codex also reports a lost connection this way before it retries.
       report_.error_text = text_field(event, "message");
       quota(event);
     }

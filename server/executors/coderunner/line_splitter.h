@@ -1,5 +1,5 @@
-// Lines out of a stream of bytes that comes in pieces, of bounded length: a longer line is dropped
-// and counted, and what follows it is read as ever.
+// Splits a stream of bytes, which arrives in pieces, into lines of bounded length. A longer line is
+// dropped and counted; the lines after it are read normally.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +9,17 @@
 
 namespace signalbox {
 
-// The result of an agent is one line, with all its final text.
+// Large, because an agent's result is one line with its whole final text.
 inline constexpr std::size_t agent_line_bytes_max = 4 * 1024 * 1024;
 
 class LineSplitter {
  public:
+  // Receives a line without its line end. Called within add() and finish_rest().
   using OnLine = std::function<void(std::string_view line)>;
 
   explicit LineSplitter(OnLine on_line) : on_line_(std::move(on_line)) {}
 
+  // Adds the next piece of the stream.
   void add(std::string_view bytes) {
     while (!bytes.empty()) {
       const std::size_t end = bytes.find('\n');
@@ -27,7 +29,7 @@ class LineSplitter {
       bytes.remove_prefix(end + 1);
     }
   }
-  // The rest after the last line end, at the end of the stream; false if there is none.
+  // Ends the stream: reads the rest after the last line end. Returns false if there is none.
   bool finish_rest() {
     if (rest_.empty() && !dropping_) return false;
     finish();

@@ -29,16 +29,16 @@ struct MockUsage {
 BOOST_DESCRIBE_STRUCT(MockUsage, (), (cost_microusd, tokens, turns))
 
 struct MockRequest {
-  std::optional<std::string> station;     // only for this one
-  std::optional<std::uint32_t> attempts;  // only for that many of them
-  std::optional<std::string> outcome;     // as of a result.json, or "fail"
+  std::optional<std::string> station;     // applies only to this station
+  std::optional<std::uint32_t> attempts;  // applies only to this many first attempts
+  std::optional<std::string> outcome;     // as in result.json, or "fail"
   std::optional<ErrorClass> error_class;
   std::optional<std::string> error_code;
   std::optional<std::string> error_message;
   std::optional<std::int64_t> quota_reset_in_ms;
-  std::optional<std::int64_t> delay_ms;  // how long it takes
+  std::optional<std::int64_t> delay_ms;  // duration of the work
   std::optional<MockUsage> usage;
-  std::map<std::string, std::string> files;  // by path in the workspace: what they hold
+  std::map<std::string, std::string> files;  // content by path in the workspace
 };
 BOOST_DESCRIBE_STRUCT(MockRequest, (),
                       (station, attempts, outcome, error_class, error_code, error_message,
@@ -56,9 +56,9 @@ Decided<MockRequest> request_of(const AgentTask& task) {
   if (mock == nullptr) return MockRequest{};
   auto request = from_json<MockRequest>(*mock, "input.mock");
   if (!request) return request;
-  const bool elsewhere = request->station && *request->station != task.station;
-  const bool over = request->attempts && task.attempt > *request->attempts;
-  if (elsewhere || over) return MockRequest{};
+  const bool for_other_station = request->station && *request->station != task.station;
+  const bool for_earlier_attempts = request->attempts && task.attempt > *request->attempts;
+  if (for_other_station || for_earlier_attempts) return MockRequest{};
   return request;
 }
 
@@ -70,7 +70,7 @@ std::optional<Outcome> outcome_of(const MockRequest& request) {
   return *outcome;
 }
 
-// False where a path leads out of the workspace, or can't be written.
+// Returns false if a path leads out of the workspace or a file can't be written.
 bool write_files(const std::map<std::string, std::string>& files) {
   for (const auto& [name, content] : files) {
     const std::filesystem::path path = std::filesystem::path(name).lexically_normal();
@@ -88,7 +88,7 @@ std::string summary_of(const AgentTask& task) {
          boost::describe::enum_to_string(task.strategy, "?") + ".\n\n" + task.goal;
 }
 
-json::object described(const AgentTask& task) {
+json::object to_json_object(const AgentTask& task) {
   json::object result;
   result["schema_version"] = "mock_result.v1";
   result["station"] = task.station;
@@ -111,7 +111,7 @@ DeclaredResult run_mock_agent(const AgentTask& task, const std::filesystem::path
     return failed(ErrorClass::config, "MOCK_INVALID", "a file of input.mock can't be written");
   }
   const auto written = write_file_atomically(artifacts / "mock_result.json",
-                                             json::serialize(described(task)) + "\n");
+                                             json::serialize(to_json_object(task)) + "\n");
   if (!written) return failed(ErrorClass::transient, "STORAGE_FAILED", written.error().message);
 
   DeclaredResult result;

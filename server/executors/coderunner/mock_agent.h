@@ -1,8 +1,7 @@
-// The coding agent of mode `mock`: no program, no network, the same result for the same task.
+// The coding agent of the mode `mock`: no program, no network, the same result for the same task.
 //
-// A run's input may ask for another end or for work to show:
-//   {"mock": {"outcome": "failed", "error_class": "quota", "quota_reset_in_ms": 500, "attempts":
-//   1}}
+// The run's input may request another end, or files to write (JOBS.md, "Coding agents"):
+// {"mock": {"outcome": "failed", "error_class": "quota", "quota_reset_in_ms": 500, "attempts": 1}}
 #pragma once
 
 #include <filesystem>
@@ -12,8 +11,10 @@
 
 namespace signalbox {
 
-// Leaves `mock_result.json` in `artifacts` and, where the input asks for it, files in the current
-// directory, which is the workspace. MOCK_INVALID (config) if `mock` isn't as JOBS.md has it.
+// Returns the result and writes `mock_result.json` into `artifacts`. Where the input asks for it,
+// also writes files in the current directory, which is the workspace. Blocks for the requested
+// delay. Errors are failures in the result: MOCK_INVALID (config) if `mock` isn't as described in
+// JOBS.md, STORAGE_FAILED (transient).
 DeclaredResult run_mock_agent(const AgentTask& task, const std::filesystem::path& artifacts);
 
 }  // namespace signalbox

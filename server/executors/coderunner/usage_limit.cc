@@ -17,33 +17,33 @@
 namespace signalbox {
 namespace {
 
-constexpr std::size_t looked_at_bytes_max = 4 * 1024;  // <regex> recurses with the length
+constexpr std::size_t searched_bytes_max = 4 * 1024;  // <regex> recurses with the length
 
 std::string lower(std::string_view text) {
-  std::string lowered(utf8_beginning(text, looked_at_bytes_max));
+  std::string lowered(utf8_prefix(text, searched_bytes_max));
   std::transform(lowered.begin(), lowered.end(), lowered.begin(),
                  [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
   return lowered;
 }
 
-std::optional<std::smatch> find(const std::string& text, const char* pattern) {
+std::optional<std::smatch> search(const std::string& text, const char* pattern) {
   std::smatch match;
   if (std::regex_search(text, match, std::regex(pattern))) return match;
   return std::nullopt;
 }
 
-std::optional<std::int64_t> as_data(const std::string& text, std::int64_t now_ns) {
-  if (const auto match = find(text, R"(limit reached\s*\|\s*(\d{9,11}))")) {
+std::optional<std::int64_t> parse_timestamp(const std::string& text, std::int64_t now_ns) {
+  if (const auto match = search(text, R"(limit reached\s*\|\s*(\d{9,11}))")) {
     return utc_ns_of_epoch(std::stoll((*match)[1]));
   }
-  if (const auto match = find(text, R"(resets?_?at\\?"?\s*[:=]\s*(\d{9,11}))")) {
+  if (const auto match = search(text, R"(resets?_?at\\?"?\s*[:=]\s*(\d{9,11}))")) {
     return utc_ns_of_epoch(std::stoll((*match)[1]));
   }
-  if (const auto match = find(text, R"(resets?_in_seconds\\?"?\s*[:=]\s*(\d{1,8}))")) {
+  if (const auto match = search(text, R"(resets?_in_seconds\\?"?\s*[:=]\s*(\d{1,8}))")) {
     return now_ns + std::stoll((*match)[1]) * ns_per_s;
   }
   if (const auto match =
-          find(text, R"((\d{4}-\d\d-\d\dt\d\d:\d\d:\d\d(\.\d{1,9})?(z|[+-]\d\d:\d\d)))")) {
+          search(text, R"((\d{4}-\d\d-\d\dt\d\d:\d\d:\d\d(\.\d{1,9})?(z|[+-]\d\d:\d\d)))")) {
     std::string time = (*match)[1];
     std::transform(time.begin(), time.end(), time.begin(),
                    [](unsigned char letter) { return static_cast<char>(std::toupper(letter)); });
@@ -52,11 +52,11 @@ std::optional<std::int64_t> as_data(const std::string& text, std::int64_t now_ns
   return std::nullopt;
 }
 
-// "in 5 days 22 hours 11 minutes"
-std::optional<std::int64_t> as_span(const std::string& text, std::int64_t now_ns) {
+// Reads a span such as "in 5 days 22 hours 11 minutes".
+std::optional<std::int64_t> parse_time_span(const std::string& text, std::int64_t now_ns) {
   const auto match =
-      find(text, R"((?:again|resets?|reset) in (?:(\d{1,3}) days?)?,? ?(?:(\d{1,4}) hours?)?,? ?)"
-                 R"((?:(\d{1,5}) minutes?)?,? ?(?:(\d{1,7}) seconds?)?)");
+      search(text, R"((?:again|resets?|reset) in (?:(\d{1,3}) days?)?,? ?(?:(\d{1,4}) hours?)?,? ?)"
+                   R"((?:(\d{1,5}) minutes?)?,? ?(?:(\d{1,7}) seconds?)?)");
   if (!match) return std::nullopt;
   constexpr std::array<std::int64_t, 4> unit_s = {86'400, 3'600, 60, 1};
   std::int64_t span_s = 0;
@@ -68,22 +68,22 @@ std::optional<std::int64_t> as_span(const std::string& text, std::int64_t now_ns
   return now_ns + span_s * ns_per_s;
 }
 
-// The environment's TZ is another one as long as this lives.
-class InZone {
+// Sets the environment's TZ for its own lifetime.
+class ScopedTimeZone {
  public:
-  explicit InZone(const std::string& zone) : changed_(!zone.empty()) {
+  explicit ScopedTimeZone(const std::string& zone) : changed_(!zone.empty()) {
     if (!changed_) return;
     const char* const before = std::getenv("TZ");
-    had_one_ = before != nullptr;
-    if (had_one_) before_ = before;
+    was_set_ = before != nullptr;
+    if (was_set_) before_ = before;
     ::setenv("TZ", zone.c_str(), 1);
     ::tzset();
   }
-  InZone(const InZone&) = delete;
-  InZone& operator=(const InZone&) = delete;
-  ~InZone() {
+  ScopedTimeZone(const ScopedTimeZone&) = delete;
+  ScopedTimeZone& operator=(const ScopedTimeZone&) = delete;
+  ~ScopedTimeZone() {
     if (!changed_) return;
-    if (had_one_) {
+    if (was_set_) {
       ::setenv("TZ", before_.c_str(), 1);
     } else {
       ::unsetenv("TZ");
@@ -93,11 +93,12 @@ class InZone {
 
  private:
   bool changed_;
-  bool had_one_ = false;
+  bool was_set_ = false;
   std::string before_;
 };
 
-// The name as the database of time zones has it, from one in any case; empty if it has none.
+// Returns the zone's name in the spelling of the time zone database, from a name in any case; empty
+// if the database doesn't have it.
 std::string known_zone(const std::string& text, const std::string& lowered_name) {
   if (lowered_name.empty()) return {};
   if (lowered_name == "utc" || lowered_name == "gmt") return "UTC";
@@ -112,10 +113,11 @@ std::string known_zone(const std::string& text, const std::string& lowered_name)
 constexpr std::array<const char*, 12> months = {"jan", "feb", "mar", "apr", "may", "jun",
                                                 "jul", "aug", "sep", "oct", "nov", "dec"};
 
-// "resets 1:30am (Asia/Dhaka)", "resets Oct 9, 5pm", "try again at 3:05 PM".
-std::optional<std::int64_t> as_time_of_day(const std::string& text, const std::string& lowered,
-                                           std::int64_t now_ns) {
-  const auto match = find(
+// Reads a time of day such as "resets 1:30am (Asia/Dhaka)", "resets Oct 9, 5pm" or "try again at
+// 3:05 PM".
+std::optional<std::int64_t> parse_time_of_day(const std::string& text, const std::string& lowered,
+                                              std::int64_t now_ns) {
+  const auto match = search(
       lowered,
       R"((?:resets?|again)(?: at| on)? (?:([a-z]{3})[a-z]* (\d{1,2})(?:st|nd|rd|th)?,?(?: \d{4},?)?)"
       R"((?: at)? )?(\d{1,2})(?::(\d\d))? ?([ap]m)(?: \(([a-z0-9_+/-]+)\))?)");
@@ -123,7 +125,7 @@ std::optional<std::int64_t> as_time_of_day(const std::string& text, const std::s
   const std::string named = (*match)[6];
   const std::string zone = known_zone(text, named);
   if (!named.empty() && zone.empty()) return std::nullopt;  // a guess could be a day off
-  const InZone in_zone(zone);
+  const ScopedTimeZone scoped_zone(zone);
   const std::time_t now_s = now_ns / ns_per_s;
   std::tm when{};
   ::localtime_r(&now_s, &when);
@@ -156,7 +158,7 @@ std::optional<std::int64_t> utc_ns_of_epoch(std::int64_t seconds) {
   return seconds * ns_per_s;
 }
 
-bool tells_of_usage_limit(const std::string& text) {
+bool mentions_usage_limit(const std::string& text) {
   static constexpr std::array<std::string_view, 10> words = {
       "usage limit",        "usage_limit_reached", "hit your limit",
       "session limit",      "weekly limit",        "limit reached",
@@ -170,9 +172,9 @@ bool tells_of_usage_limit(const std::string& text) {
 
 std::optional<std::int64_t> usage_limit_reset_at_ns(const std::string& text, std::int64_t now_ns) {
   const std::string lowered = lower(text);
-  if (const auto time = as_data(lowered, now_ns)) return time;
-  if (const auto time = as_span(lowered, now_ns)) return time;
-  return as_time_of_day(text, lowered, now_ns);
+  if (const auto time = parse_timestamp(lowered, now_ns)) return time;
+  if (const auto time = parse_time_span(lowered, now_ns)) return time;
+  return parse_time_of_day(text, lowered, now_ns);
 }
 
 }  // namespace signalbox

@@ -1,4 +1,4 @@
-// Usage limits in an agent's own words: whether a text tells of one, and until when.
+// Recognizes usage limits in the text of an agent's errors, and the time at which they end.
 #pragma once
 
 #include <cstdint>
@@ -7,16 +7,19 @@
 
 namespace signalbox {
 
-// Of what an agent says went wrong; never of its work, which may be about such texts.
-bool tells_of_usage_limit(const std::string& text);
+// Returns whether an error message reports a usage limit. Pass only error messages: the text of the
+// agent's work may discuss such limits.
+bool mentions_usage_limit(const std::string& text);
 
-// Seconds since 1970 as UTC nanoseconds; nothing where they are none that a clock can show.
+// Converts seconds since the Unix epoch to UTC nanoseconds; nullopt if they are not positive or out
+// of range.
 std::optional<std::int64_t> utc_ns_of_epoch(std::int64_t seconds);
 
-// When the limit is over, UTC, if the text says so: "limit reached|1762952400", resets_at and
-// resets_in_seconds as in JSON, "try again in 3 hours 2 minutes", "resets 1:30am (Asia/Dhaka)",
-// "resets Oct 9, 5pm (UTC)". A time of day is the next one after `now_ns`, in the zone that is
-// named or else in the machine's own. Single-threaded callers only: it may set TZ for a moment.
+// Returns the UTC time in nanoseconds at which the limit ends, if the text names it. Known forms:
+// "limit reached|1762952400", resets_at and resets_in_seconds as in JSON, RFC 3339, "try again in 3
+// hours 2 minutes", "resets 1:30am (Asia/Dhaka)", "resets Oct 9, 5pm (UTC)". A time of day is the
+// next one after `now_ns`, in the named zone or else in the machine's own. Single-threaded callers
+// only: it may set TZ temporarily.
 std::optional<std::int64_t> usage_limit_reset_at_ns(const std::string& text, std::int64_t now_ns);
 
 }  // namespace signalbox

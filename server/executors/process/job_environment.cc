@@ -20,8 +20,8 @@ bool is_always_passed(std::string_view name) {
   return name.starts_with("LC_") || std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// A coding agent's own credentials, for the station that runs it in earnest.
-std::vector<std::string> passed_if_there(const StationDefinition& station) {
+// Returns the names of the coding agent's own credentials, for a station that runs its program.
+std::vector<std::string> passed_if_set(const StationDefinition& station) {
   const bool agent = station.executor == ExecutorKind::coderunner && station.coderunner &&
                      station.coderunner->mode == CoderunnerMode::process;
   return agent ? agent_variables(station.coderunner->agent) : std::vector<std::string>{};
@@ -50,8 +50,8 @@ std::string hex(const Uuid& uuid, std::size_t bytes) {
   return text.substr(0, 2 * bytes);
 }
 
-Variables of_the_run(const Job& job, const std::filesystem::path& artifacts_dir,
-                     const std::filesystem::path& socket_path) {
+Variables run_variables(const Job& job, const std::filesystem::path& artifacts_dir,
+                        const std::filesystem::path& socket_path) {
   return {
       {"SIGNALBOX_RUN_ID", to_string(job.run_id)},
       {"SIGNALBOX_STATION", job.definition.name},
@@ -87,11 +87,11 @@ Executed<std::vector<std::string>> job_environment(
     const Job& job, const std::filesystem::path& artifacts_dir,
     const std::filesystem::path& socket_path, const std::vector<std::string>& server_environment) {
   const Variables server = parse(server_environment);
-  Variables variables = of_the_run(job, artifacts_dir, socket_path);
+  Variables variables = run_variables(job, artifacts_dir, socket_path);
   for (const auto& [name, value] : server) {
     if (is_always_passed(name)) variables.emplace(name, value);
   }
-  for (const std::string& name : passed_if_there(job.definition)) {
+  for (const std::string& name : passed_if_set(job.definition)) {
     if (const auto found = server.find(name); found != server.end()) variables.insert(*found);
   }
   for (const std::string& name : job.definition.environment) {

@@ -1,5 +1,6 @@
-// The environment of a job: what the run is about, and an allow-list of the server's own. Nothing
-// else of the server's environment reaches a job. JOBS.md explains each variable.
+// The environment of a job: variables that describe the run, and an allow-list of the server's own
+// variables. Nothing else of the server's environment reaches a job. JOBS.md explains each
+// variable.
 #pragma once
 
 #include <filesystem>
@@ -10,15 +11,16 @@
 
 namespace signalbox {
 
-// "NAME=VALUE" entries, sorted by name. Text from the run has NUL bytes replaced by U+FFFD.
+// Returns "NAME=VALUE" entries, sorted by name. NUL bytes in text from the run are replaced by
+// U+FFFD.
 //
-// CONFIG_MISSING (config) if the station names a variable that the server doesn't have. No error
-// ever has a value in it.
+// Error: CONFIG_MISSING (config) if the station names a variable that the server doesn't have. No
+// error ever contains a value.
 Executed<std::vector<std::string>> job_environment(
     const Job& job, const std::filesystem::path& artifacts_dir,
     const std::filesystem::path& socket_path, const std::vector<std::string>& server_environment);
 
-// The run's working directory.
+// Returns the job's workspace, which is its working directory.
 std::filesystem::path workspace_of(const Job& job);
 
 }  // namespace signalbox

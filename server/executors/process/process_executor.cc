@@ -27,12 +27,12 @@ tl::unexpected<ExecutorError> shim_error(const std::string& why) {
                                       "cannot start the job's supervisor: " + why});
 }
 
-// What an argv can hold and JSON too.
+// Returns whether both an argv and JSON can represent the text.
 bool is_word(const std::string& text) {
   return is_utf8(text) && text.find('\0') == std::string::npos;
 }
 
-// Two built-in stations make the workspace themselves; everything else runs in it.
+// Two built-in stations create the workspace themselves; every other job runs in it.
 std::filesystem::path cwd_of(const Job& job) {
   const std::optional<BuiltinStation> builtin = builtin_of(job.definition);
   const bool makes_workspace =
@@ -40,13 +40,14 @@ std::filesystem::path cwd_of(const Job& job) {
   return makes_workspace ? std::filesystem::path(job.run_root) : workspace_of(job);
 }
 
-// A conversation with an agent has an id of its own; of every other job the job's is the ref.
+// Returns the external ref at the start of the job: an agent's session has an id of its own; for
+// every other job it is the job's id.
 std::string ref_at_start(const Job& job) {
   std::string session = session_ref_at_start(job.definition, job.span_id, job.resume_ref);
   return session.empty() ? job.id : session;
 }
 
-// What the station's command has to know beside its environment.
+// Writes the task file of a station whose command needs more than its environment.
 Stored<void> write_task(const Job& job, const std::filesystem::path& job_directory) {
   if (job.definition.executor == ExecutorKind::coderunner) {
     return write_agent_task(job_directory, agent_task(job));
@@ -122,15 +123,15 @@ Executed<void> ProcessExecutor::prepare(const Job& job, const JobDirectory& dire
     return tl::unexpected(ExecutorError{ErrorClass::config, "COMMAND_INVALID",
                                         "the command is empty, not UTF-8, or has a NUL in it"});
   }
-  // The artifacts directory's parent is the job's own, which so is there and durable too.
+  // make_directories() also creates the artifacts directory's parent, the job's directory, durably.
   for (const auto& needed : {directory.artifacts(), cwd_of(job)}) {
     if (auto made = make_directories(needed); !made) return storage_error(made.error());
   }
   if (auto written = write_task(job, directory.root); !written) {
     return storage_error(written.error());
   }
-  // Another submit of the same job writes the same, so that it doesn't matter which one a shim
-  // reads.
+  // Concurrent submits of the same job write the same content, so it doesn't matter which file the
+  // shim reads.
   if (auto written = directory.write_spec(spec); !written) {
     return storage_error(written.error());
   }
@@ -147,7 +148,8 @@ Executed<void> ProcessExecutor::start_shim(const JobDirectory& directory,
     return shim_error(options_.binary.string() + ": " +
                       std::generic_category().message(shim.error()));
   }
-  // The shim detaches; this is its first process, which ends as soon as the job's lock is taken.
+  // Waits for the shim's first process, which ends as soon as the job's lock is taken; the shim
+  // itself is detached.
   shim->await_end();
   const auto exit_code = shim->exit_code();
   if (exit_code == 0) return {};
@@ -164,7 +166,7 @@ Executed<JobState> ProcessExecutor::poll(const Job& job) {
 Executed<JobResult> ProcessExecutor::fetch_result(const Job& job) {
   auto report = report_job(job, directory_of(job), artifacts_);
   if (!report) return storage_error(report.error());
-  if (report->result.external_ref == job.id) {  // it said nothing else itself
+  if (report->result.external_ref == job.id) {  // the job declared no ref of its own
     const auto learned = TRY(learned_ref(job));
     report->result.external_ref = learned.empty() ? ref_at_start(job) : learned;
   }

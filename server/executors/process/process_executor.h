@@ -1,9 +1,9 @@
 // Runs a station's command, a built-in station, a coding agent or checks as a local process under a
 // shim (shim.h).
 //
-// The executor keeps nothing in memory: all that it knows of a job is in the job's directory, so a
-// later server goes on where this one was killed. Built-in stations are commands of this binary, so
-// that they get the same timeout, cancel and exactly-once.
+// The executor keeps no state in memory. All that it knows about a job is in the job's directory,
+// so that a later server can continue. Built-in stations are commands of this binary, so that they
+// get the same timeout, cancel and at-most-once execution.
 #pragma once
 
 #include <filesystem>
@@ -19,33 +19,34 @@ namespace signalbox {
 struct ProcessExecutorOptions {
   std::filesystem::path jobs_root;       // absolute: <data>/jobs
   std::filesystem::path binary;          // absolute: the signalbox binary, for shims and built-ins
-  std::filesystem::path socket;          // told to jobs
+  std::filesystem::path socket;          // the server's socket, passed to jobs
   std::vector<std::string> environment;  // the server's own, "NAME=VALUE"
 };
 
-// Any number of threads, and of instances on one directory, in any processes.
+// Any thread. Several instances may use one directory, also in different processes.
 class ProcessExecutor final : public Executor {
  public:
   // `artifacts` must outlive this.
   ProcessExecutor(ProcessExecutorOptions options, ArtifactStore& artifacts);
 
-  // The external ref is the job's id, or a coding agent's session. When it returns, a shim holds
-  // the job, or has already finished it. The process must not ignore SIGCHLD: a short-lived child
-  // is waited for.
+  // Returns the job's id or, for a coding agent, its session as the external ref. When it returns,
+  // a shim holds the job or has already finished it. The process must not ignore SIGCHLD, because
+  // submit() waits for a short-lived child. Errors: CONFIG_MISSING, COMMAND_INVALID (config);
+  // SHIM_NOT_STARTED, JOB_STORAGE (transient).
   Executed<std::string> submit(const Job& job) override;
   Executed<JobState> poll(const Job& job) override;
-  // A coding agent's session, once the agent has told its id.
+  // Returns a coding agent's session once the agent has reported its id.
   Executed<std::string> learned_ref(const Job& job) override;
   Executed<JobResult> fetch_result(const Job& job) override;
   Executed<void> cancel(const Job& job) override;
-  // Finds the leftovers by SIGNALBOX_SPAN_ID in their environment. Blocks for up to the station's
-  // cancel_grace_ms and a few seconds.
+  // Finds leftover processes by SIGNALBOX_SPAN_ID in their environment. Blocks for up to the
+  // station's cancel_grace_ms and kill_patience_ms.
   Executed<std::vector<std::int32_t>> clean_up_lost(const Job& job) override;
 
  private:
   [[nodiscard]] JobDirectory directory_of(const Job& job) const;
   [[nodiscard]] std::vector<std::string> argv_of(const Job& job) const;
-  // Makes the directory and, unless it is there and a shim may have read it, what it holds.
+  // Creates the job's directory and the files that the shim and the station's command read.
   Executed<void> prepare(const Job& job, const JobDirectory& directory) const;
   Executed<void> start_shim(const JobDirectory& directory,
                             const std::vector<std::string>& environment) const;

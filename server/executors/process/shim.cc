@@ -21,7 +21,7 @@ constexpr int result_write_attempts_max = 600;  // one a second
 void prepare_process() {
   for (const int ignored : {SIGTERM, SIGHUP, SIGINT, SIGPIPE}) std::signal(ignored, SIG_IGN);
   become_reaper();
-  // Not in the way of an unmount, nor of the removal of the directory it was started in.
+  // Leaves the directory that it was started in, so that it can be unmounted or removed.
   [[maybe_unused]] const int moved = ::chdir("/");
 }
 
@@ -44,18 +44,19 @@ ShimResult execute(const JobDirectory& job) {
   return run_supervised(*spec, std::move(*stdout_log), std::move(*stderr_log), job);
 }
 
-// The detached process. `ready` is told as soon as the lock is settled.
+// Runs in the detached process. `ready` receives one byte as soon as it is known whether the lock
+// was taken.
 int supervise(const JobDirectory& job, FileDescriptor ready) {
   prepare_process();
   const auto lock = job.take_lock();
   const char settled = lock ? 'y' : 'n';
-  [[maybe_unused]] const ssize_t told = ::write(ready.get(), &settled, 1);
+  [[maybe_unused]] const ssize_t sent = ::write(ready.get(), &settled, 1);
   ready = {};
   if (!lock) return EX_IOERR;
   if (!*lock) return 0;  // another shim was first
 
   const ShimResult result = execute(job);
-  // Without its result the job would count as lost, so a full disk is waited for.
+  // Without a result the job would count as lost, so a full disk is waited for.
   for (int attempt = 0; attempt < result_write_attempts_max; ++attempt) {
     const auto written = job.write_result(result);
     if (written) return 0;

@@ -14,10 +14,10 @@
 namespace signalbox {
 namespace {
 
-constexpr std::int64_t pause_interval_ms = 1000;  // from look to look at the file `paused`
+constexpr std::int64_t pause_poll_interval_ms = 1000;  // between two checks of the file `paused`
 
-// Notices the file `cancel` in a job's directory: by inotify, and by looking now and then in case a
-// notice was lost or can't be had.
+// Detects the file `cancel` in a job's directory: by inotify, and by polling in case a notification
+// was lost or inotify is unavailable.
 class CancelWatch {
  public:
   explicit CancelWatch(std::filesystem::path cancel_file)
@@ -29,10 +29,10 @@ class CancelWatch {
     }
   }
 
-  // Readable when something changed in the directory; -1 where inotify isn't to be had.
+  // Readable when the directory has changed; -1 where inotify is unavailable.
   [[nodiscard]] int descriptor() const { return inotify_.get(); }
 
-  // Looks at the file itself.
+  // Returns whether the file exists, and consumes pending notifications.
   [[nodiscard]] bool requested() const {
     char notices[4096];
     while (inotify_ && ::read(inotify_.get(), notices, sizeof notices) > 0) {
@@ -65,10 +65,10 @@ void describe_failed_start(const JobSpec& spec, int error, ShimResult& result) {
   }
 }
 
-// Until the command has ended, or is to be ended: for its time, or because somebody wants it.
+// Blocks until the command has ended or must be ended, for its timeout or for a cancel.
 void await_command(ChildProcess& command, const JobSpec& spec, const JobDirectory& job,
                    const CancelWatch& cancel, std::int64_t deadline_ms, ShimResult& result) {
-  bool was_paused = false;  // when its time was over
+  bool was_paused = false;  // the run was paused at the last deadline
   while (!command.has_ended()) {
     result.canceled = cancel.requested();
     if (result.canceled) return;
@@ -76,8 +76,8 @@ void await_command(ChildProcess& command, const JobSpec& spec, const JobDirector
       const bool paused = ::access(job.paused().c_str(), F_OK) == 0;
       result.timed_out = !paused && !was_paused;
       if (result.timed_out) return;
-      // After a pause its time starts anew.
-      deadline_ms = now_ms + (paused ? pause_interval_ms : spec.timeout_ms);
+      // After a pause the timeout starts anew.
+      deadline_ms = now_ms + (paused ? pause_poll_interval_ms : spec.timeout_ms);
       was_paused = paused;
     }
     command.wait(deadline_ms, cancel.descriptor());
@@ -93,7 +93,7 @@ ShimResult run_supervised(const JobSpec& spec, BoundedLog stdout_log, BoundedLog
   ShimResult result;
   result.started_at = format_time(clock.wall_ns());
 
-  // The watch is older than this look, so a request that comes later is noticed by it.
+  // The watch was created before this check, so it notices every later request.
   const CancelWatch cancel(job.cancel());
   result.canceled = cancel.requested();
   if (!result.canceled) {
@@ -105,7 +105,8 @@ ShimResult run_supervised(const JobSpec& spec, BoundedLog stdout_log, BoundedLog
          .reach = ChildProcess::Reach::descendants});
     if (command) {
       await_command(*command, spec, job, cancel, started_ms + spec.timeout_ms, result);
-      auto ending = command->end(spec.cancel_grace_ms);  // also what it left behind
+      // also ends the command's leftover processes
+      auto ending = command->end(spec.cancel_grace_ms);
       result.exit_code = command->exit_code();
       result.signal = command->signal();
       result.descendants_killed = ending.others_signaled;

@@ -24,9 +24,10 @@ struct RemoteRef {
 };
 BOOST_DESCRIBE_STRUCT(RemoteRef, (), (schema, call_id))
 
-bool is_file_there(const std::filesystem::path& path) { return ::access(path.c_str(), F_OK) == 0; }
+bool file_exists(const std::filesystem::path& path) { return ::access(path.c_str(), F_OK) == 0; }
 
-// Held while one job is submitted: another thread or server waits, and then finds the call id.
+// Acquires the lock that is held while one job is submitted. Another thread or server waits for it
+// and then finds the call id.
 Executed<FileDescriptor> lock_submit(const std::filesystem::path& path) {
   FileDescriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!file) return storage_error(system_error("create", path));
@@ -51,20 +52,22 @@ std::filesystem::path ModalExecutor::directory_of(const Job& job) const {
   return options_.jobs_root / job.id;
 }
 
-ModalExecutor::Pace ModalExecutor::pace_of(const Job& job) {
+ModalExecutor::RequestTiming ModalExecutor::timing_of(const Job& job) {
   const std::lock_guard lock(mutex_);
-  const auto place = paces_.find(job.id);
-  return place == paces_.end() ? Pace{} : place->second;
+  const auto place = timings_.find(job.id);
+  return place == timings_.end() ? RequestTiming{} : place->second;
 }
 
-ModalExecutor::Pace& ModalExecutor::pace_in(const Job& job) { return paces_[job.id]; }
+ModalExecutor::RequestTiming& ModalExecutor::timing_in(const Job& job) { return timings_[job.id]; }
 
-tl::unexpected<ExecutorError> ModalExecutor::put_off(const Job& job, const RemoteError& error) {
+tl::unexpected<ExecutorError> ModalExecutor::delay_next_request(const Job& job,
+                                                                const RemoteError& error) {
   const std::lock_guard lock(mutex_);
-  Pace& pace = pace_in(job);
-  pace.backoff = std::clamp(pace.backoff * 2, options_.backoff_min, options_.backoff_max);
+  RequestTiming& timing = timing_in(job);
+  timing.backoff = std::clamp(timing.backoff * 2, options_.backoff_min, options_.backoff_max);
   const std::chrono::milliseconds asked(error.retry_after_ms.value_or(0));
-  pace.not_before = Clock::now() + std::max(pace.backoff, std::min(asked, options_.backoff_max));
+  timing.not_before =
+      Clock::now() + std::max(timing.backoff, std::min(asked, options_.backoff_max));
   return tl::unexpected(error.error);
 }
 
@@ -76,7 +79,7 @@ Executed<std::string> ModalExecutor::known_call_id(const Job& job) const {
   return storage_error(ref.error());
 }
 
-Executed<void> ModalExecutor::keep_call_id(const Job& job, const std::string& call_id) const {
+Executed<void> ModalExecutor::save_call_id(const Job& job, const std::string& call_id) const {
   RemoteRef ref;
   ref.call_id = call_id;
   const auto written = write_stored_json(directory_of(job) / "remote_ref.json", ref);
@@ -86,12 +89,11 @@ Executed<void> ModalExecutor::keep_call_id(const Job& job, const std::string& ca
 
 Executed<std::string> ModalExecutor::find_call_id(const Job& job) {
   auto known = known_call_id(job);
-  if (!known || !known->empty() || !is_file_there(directory_of(job) / "remote_submit"))
-    return known;
-  const auto found = endpoint_.look_up(job);
-  if (!found) return put_off(job, found.error());
+  if (!known || !known->empty() || !file_exists(directory_of(job) / "remote_submit")) return known;
+  const auto found = endpoint_.find_call(job);
+  if (!found) return delay_next_request(job, found.error());
   if (!*found) return std::string();
-  TRY(keep_call_id(job, **found));
+  TRY(save_call_id(job, **found));
   return **found;
 }
 
@@ -99,7 +101,7 @@ Executed<std::string> ModalExecutor::submit(const Job& job) {
   TRY(endpoint_.configured());
   const std::filesystem::path directory = directory_of(job);
   if (auto made = make_directories(directory); !made) return storage_error(made.error());
-  TRY(lock_submit(directory / "remote_submit.lock"));
+  const auto lock = TRY(lock_submit(directory / "remote_submit.lock"));
   auto known = find_call_id(job);
   if (!known || !known->empty()) return known;
   return submit_once(job);
@@ -112,31 +114,31 @@ Executed<std::string> ModalExecutor::submit_once(const Job& job) {
   }
   const auto call_id = endpoint_.submit(job);
   if (!call_id) {
-    // Then there is nothing to look up.
+    // The endpoint received nothing, so there will be nothing to look up.
     if (!call_id.error().may_have_arrived) ::unlink(marker.c_str());
-    return put_off(job, call_id.error());
+    return delay_next_request(job, call_id.error());
   }
-  TRY(keep_call_id(job, *call_id));
+  TRY(save_call_id(job, *call_id));
   const std::lock_guard lock(mutex_);
-  pace_in(job).backoff = {};
+  timing_in(job).backoff = {};
   return *call_id;
 }
 
 Executed<JobState> ModalExecutor::poll(const Job& job) {
-  if (is_file_there(directory_of(job) / "remote_result.json")) return JobState::finished;
-  const Pace pace = pace_of(job);
-  const bool given_up =
-      pace.canceled_at && Clock::now() - *pace.canceled_at > options_.cancel_confirm_max;
+  if (file_exists(directory_of(job) / "remote_result.json")) return JobState::finished;
+  const RequestTiming timing = timing_of(job);
+  const bool cancel_timed_out =
+      timing.canceled_at && Clock::now() - *timing.canceled_at > options_.cancel_confirm_max;
   const auto known = TRY(known_call_id(job));
-  if (given_up) return finish(job, canceled_remote_result(known, true));
-  if (Clock::now() < pace.not_before) return JobState::running;
+  if (cancel_timed_out) return finish(job, canceled_remote_result(known, true));
+  if (Clock::now() < timing.not_before) return JobState::running;
   if (!known.empty()) {
     const auto state = endpoint_.ask(job, known);
-    return state ? take_answer(job, *state) : put_off(job, state.error());
+    return state ? apply_state(job, *state) : delay_next_request(job, state.error());
   }
-  // What became of a submit without an end is asked here, where that may take any number of tries;
-  // submit() then gives the call id that was found.
-  if (!pace.canceled_at) {
+  // The fate of an interrupted submit is looked up here, where it may take any number of polls.
+  // submit() then returns the call id that was found.
+  if (!timing.canceled_at) {
     TRY(find_call_id(job));
   }
   return JobState::absent;
@@ -146,19 +148,19 @@ Executed<std::string> ModalExecutor::learned_ref(const Job& job) {
   return job.external_ref.empty() ? known_call_id(job) : std::string();
 }
 
-Executed<JobState> ModalExecutor::take_answer(const Job& job, const RemoteState& state) {
+Executed<JobState> ModalExecutor::apply_state(const Job& job, const RemoteState& state) {
   switch (state.kind) {
     case RemoteState::Kind::running: {
       const std::lock_guard lock(mutex_);
-      Pace& pace = pace_in(job);
-      pace.backoff = {};
-      pace.not_before = Clock::now() + std::chrono::milliseconds(job.definition.modal->poll_ms);
+      RequestTiming& timing = timing_in(job);
+      timing.backoff = {};
+      timing.not_before = Clock::now() + std::chrono::milliseconds(job.definition.modal->poll_ms);
       return JobState::running;
     }
     case RemoteState::Kind::finished:
       return finish(job, state.result);
     case RemoteState::Kind::gone:
-      if (pace_of(job).canceled_at) return finish(job, canceled_remote_result({}, false));
+      if (timing_of(job).canceled_at) return finish(job, canceled_remote_result({}, false));
       return JobState::lost;
   }
   return JobState::running;
@@ -170,7 +172,7 @@ Executed<JobState> ModalExecutor::finish(const Job& job, const std::string& resu
   const auto kept = write_file_atomically(directory / "remote_result.json", result);
   if (!kept) return storage_error(kept.error());
   const std::lock_guard lock(mutex_);
-  paces_.erase(job.id);
+  timings_.erase(job.id);
   return JobState::finished;
 }
 
@@ -185,19 +187,20 @@ Executed<JobResult> ModalExecutor::fetch_result(const Job& job) {
 }
 
 Executed<void> ModalExecutor::cancel(const Job& job) {
-  if (is_file_there(directory_of(job) / "remote_result.json")) return {};
+  if (file_exists(directory_of(job) / "remote_result.json")) return {};
   {
     const std::lock_guard lock(mutex_);
-    Pace& pace = pace_in(job);
-    if (!pace.canceled_at) pace.canceled_at = Clock::now();
-    // An endpoint that can't be reached is asked for long enough; then poll() gives the job up.
-    if (Clock::now() - *pace.canceled_at > options_.cancel_confirm_max) return {};
-    pace.not_before = {};
+    RequestTiming& timing = timing_in(job);
+    if (!timing.canceled_at) timing.canceled_at = Clock::now();
+    // Cancels are sent until cancel_confirm_max has passed; then poll() ends the job as
+    // unconfirmed.
+    if (Clock::now() - *timing.canceled_at > options_.cancel_confirm_max) return {};
+    timing.not_before = {};
   }
   const auto call_id = TRY(find_call_id(job));
   if (call_id.empty()) return {};  // never submitted
   const auto known = endpoint_.cancel(job, call_id);
-  if (!known) return put_off(job, known.error());
+  if (!known) return delay_next_request(job, known.error());
   if (*known) return {};
   TRY(finish(job, canceled_remote_result(call_id, false)));
   return {};
@@ -205,7 +208,7 @@ Executed<void> ModalExecutor::cancel(const Job& job) {
 
 Executed<std::vector<std::int32_t>> ModalExecutor::clean_up_lost(const Job& job) {
   const std::lock_guard lock(mutex_);
-  paces_.erase(job.id);
+  timings_.erase(job.id);
   return std::vector<std::int32_t>{};
 }
 

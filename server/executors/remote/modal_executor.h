@@ -1,8 +1,8 @@
-// Jobs at an HTTPS endpoint (remote_endpoint.h), such as a web function on Modal.
+// Executes jobs at an HTTPS endpoint (remote_endpoint.h), such as a web function on Modal.
 //
-// Of a job, <data>/jobs/<job id>/ keeps: `remote_submit`, before the first request is sent;
-// `remote_ref.json`, the call id, as soon as it is known; `remote_result.json`, what the endpoint
-// gave in the end. So a later server only asks how the job is; it submits one again only where the
+// The directory <data>/jobs/<job id>/ has three files: `remote_submit`, written before the first
+// request is sent; `remote_ref.json`, the call id, as soon as it is known; `remote_result.json`,
+// the endpoint's result. So a later server only polls the job. It submits a job again only if the
 // endpoint doesn't know it.
 #pragma once
 
@@ -23,59 +23,60 @@ namespace signalbox {
 struct ModalExecutorOptions {
   std::filesystem::path jobs_root;       // absolute: <data>/jobs
   std::vector<std::string> environment;  // the server's own, "NAME=VALUE"
-  HttpTimes times = {};
-  std::chrono::milliseconds backoff_min{1000};  // after an error; doubled for each further one
+  HttpTimeouts times = {};
+  std::chrono::milliseconds backoff_min{1000};  // after an error; doubled for each further error
   std::chrono::milliseconds backoff_max{60'000};
-  // How long a canceled job may go on before it is given up as unconfirmed.
+  // How long a canceled job may take to end before its cancel counts as unconfirmed.
   std::chrono::milliseconds cancel_confirm_max{60'000};
 };
 
-// Any number of threads.
+// Any thread.
 class ModalExecutor final : public Executor {
  public:
   // `artifacts` must outlive this.
   ModalExecutor(ModalExecutorOptions options, ArtifactStore& artifacts);
 
-  // The external ref is the endpoint's call id.
+  // Returns the endpoint's call id as the external ref.
   Executed<std::string> submit(const Job& job) override;
   Executed<JobState> poll(const Job& job) override;
-  // The call id that an earlier server kept, where it was killed before the log knew it.
+  // Returns the call id that an earlier server saved if it was killed before the log had it.
   Executed<std::string> learned_ref(const Job& job) override;
   Executed<JobResult> fetch_result(const Job& job) override;
   Executed<void> cancel(const Job& job) override;
-  // There is nothing of it here.
+  // Always returns an empty list: a remote job has no processes on this machine.
   Executed<std::vector<std::int32_t>> clean_up_lost(const Job& job) override;
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  // What this process remembers of a job: when to ask next, since when it is being canceled.
-  struct Pace {
+  // A job's request times, kept in memory: when to send the next request, and since when it is
+  // being canceled.
+  struct RequestTiming {
     Clock::time_point not_before{};
     std::chrono::milliseconds backoff{0};
     std::optional<Clock::time_point> canceled_at;
   };
 
   [[nodiscard]] std::filesystem::path directory_of(const Job& job) const;
-  // The call id that is known here: of the log, or of the job's directory; or empty.
+  // Returns the call id from the log or from the job's directory; empty if neither has one.
   [[nodiscard]] Executed<std::string> known_call_id(const Job& job) const;
-  // As known_call_id; where a submit began whose end isn't known, asks the endpoint.
+  // Like known_call_id(), but asks the endpoint if a submit began whose end isn't known.
   Executed<std::string> find_call_id(const Job& job);
-  Executed<void> keep_call_id(const Job& job, const std::string& call_id) const;
+  Executed<void> save_call_id(const Job& job, const std::string& call_id) const;
   Executed<std::string> submit_once(const Job& job);
-  Executed<JobState> take_answer(const Job& job, const RemoteState& state);
-  // Keeps what the job gave, for fetch_result() of this and later servers.
+  Executed<JobState> apply_state(const Job& job, const RemoteState& state);
+  // Saves the job's result for fetch_result() of this and later servers.
   Executed<JobState> finish(const Job& job, const std::string& result);
-  // Puts the job's next request off and gives the error.
-  tl::unexpected<ExecutorError> put_off(const Job& job, const RemoteError& error);
-  Pace pace_of(const Job& job);
-  Pace& pace_in(const Job& job);  // under mutex_
+  // Delays the job's next request by the backoff and returns the error.
+  tl::unexpected<ExecutorError> delay_next_request(const Job& job, const RemoteError& error);
+  RequestTiming timing_of(const Job& job);
+  RequestTiming& timing_in(const Job& job);  // requires mutex_
 
   ModalExecutorOptions options_;
   ArtifactStore& artifacts_;
   RemoteEndpoint endpoint_;
   std::mutex mutex_;
-  std::unordered_map<std::string, Pace> paces_;  // by job id
+  std::unordered_map<std::string, RequestTiming> timings_;  // by job id
 };
 
 }  // namespace signalbox

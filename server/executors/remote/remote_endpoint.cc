@@ -22,7 +22,7 @@ std::string value_of(const std::vector<std::string>& environment, const std::str
   return {};
 }
 
-tl::unexpected<ExecutorError> missing(const std::string& name) {
+tl::unexpected<ExecutorError> config_missing(const std::string& name) {
   return tl::unexpected(
       ExecutorError{ErrorClass::config, "CONFIG_MISSING",
                     name + " isn't set in the environment of the server; a remote job needs it"});
@@ -38,7 +38,7 @@ tl::unexpected<RemoteError> refused(ErrorClass error_class, std::string code, st
                   true});
 }
 
-// What every answer but the expected ones means.
+// Returns the error for a response that the caller doesn't expect.
 tl::unexpected<RemoteError> unexpected_answer(const HttpResponse& response) {
   const long status = response.status;
   if (status == 401) {
@@ -106,15 +106,15 @@ std::string call_url(const Job& job, const std::string& call_id) {
 
 }  // namespace
 
-RemoteEndpoint::RemoteEndpoint(const std::vector<std::string>& environment, HttpTimes times)
+RemoteEndpoint::RemoteEndpoint(const std::vector<std::string>& environment, HttpTimeouts times)
     : token_id_(value_of(environment, "MODAL_TOKEN_ID")),
       token_secret_(value_of(environment, "MODAL_TOKEN_SECRET")),
-      trusted_(value_of(environment, "SSL_CERT_FILE")),
+      ca_file_(value_of(environment, "SSL_CERT_FILE")),
       times_(times) {}
 
 Executed<void> RemoteEndpoint::configured() const {
-  if (token_id_.empty()) return missing("MODAL_TOKEN_ID");
-  if (token_secret_.empty()) return missing("MODAL_TOKEN_SECRET");
+  if (token_id_.empty()) return config_missing("MODAL_TOKEN_ID");
+  if (token_secret_.empty()) return config_missing("MODAL_TOKEN_SECRET");
   return {};
 }
 
@@ -127,7 +127,7 @@ OutgoingRequest RemoteEndpoint::request(const Job& job, std::string method, std:
            {"Content-Type", "application/json"},
            {"Accept", "application/json"}},
           {},
-          trusted_};
+          ca_file_};
 }
 
 Remote<HttpResponse> RemoteEndpoint::send(const OutgoingRequest& request) const {
@@ -151,7 +151,7 @@ Remote<std::string> RemoteEndpoint::submit(const Job& job) const {
   return unexpected_answer(response);
 }
 
-Remote<std::optional<std::string>> RemoteEndpoint::look_up(const Job& job) const {
+Remote<std::optional<std::string>> RemoteEndpoint::find_call(const Job& job) const {
   const auto response = TRY(
       send(request(job, "GET", job.definition.modal->endpoint + "?id=" + percent_encoded(job.id))));
   if (is_success(response.status)) {

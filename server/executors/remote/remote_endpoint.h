@@ -1,5 +1,5 @@
-// The protocol of a job endpoint (JOBS.md, "Remote jobs"): what is asked, and what the answers
-// mean.
+// The client side of the job endpoint's protocol (JOBS.md, "Remote jobs"): requests, and the
+// meaning of responses.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace signalbox {
 
-// An error of the endpoint, and when it may be asked again, if it said so.
+// A failed request, and when the endpoint allows the next one, if it said so.
 struct RemoteError {
   ExecutorError error;
   std::optional<std::int64_t> retry_after_ms;
@@ -21,33 +21,37 @@ struct RemoteError {
 template <class T>
 using Remote = tl::expected<T, RemoteError>;
 
-// How a remote job is.
+// The state of a remote job.
 struct RemoteState {
   enum class Kind {
     running,
-    finished,  // `result` is what it gave
-    gone,      // the endpoint knows no such job, or not any more
+    finished,  // `result` is the response's body
+    gone,      // the endpoint doesn't know the job, or no longer
   };
   Kind kind = Kind::running;
   std::string result;
 };
 
+// Any thread. Each request blocks for at most `times` (http_request.h).
 class RemoteEndpoint {
  public:
-  // `environment` is the server's own, "NAME=VALUE": MODAL_TOKEN_ID and MODAL_TOKEN_SECRET,
-  // and SSL_CERT_FILE, which OpenSSL's programs know.
-  explicit RemoteEndpoint(const std::vector<std::string>& environment, HttpTimes times = {});
+  // `environment` is the server's own, "NAME=VALUE". Used are MODAL_TOKEN_ID, MODAL_TOKEN_SECRET
+  // and SSL_CERT_FILE, which OpenSSL defines.
+  explicit RemoteEndpoint(const std::vector<std::string>& environment, HttpTimeouts times = {});
 
-  // CONFIG_MISSING with the name of the first variable that isn't set; its value is never shown.
+  // Checks that the credentials are set. Error: CONFIG_MISSING with the name of the first missing
+  // variable; values never appear in errors.
   [[nodiscard]] Executed<void> configured() const;
 
-  // The call id. The same job again is the same call, where the endpoint honours Idempotency-Key.
+  // Submits the job and returns its call id. Repeated for the same job, it returns the same call id
+  // if the endpoint honours Idempotency-Key.
   [[nodiscard]] Remote<std::string> submit(const Job& job) const;
-  // The call id of a job that was submitted, or nothing. An endpoint that can't look one up knows
-  // none.
-  [[nodiscard]] Remote<std::optional<std::string>> look_up(const Job& job) const;
+  // Returns the call id of a submitted job; nullopt if the endpoint doesn't know the job or doesn't
+  // support the lookup.
+  [[nodiscard]] Remote<std::optional<std::string>> find_call(const Job& job) const;
+  // Returns the job's state.
   [[nodiscard]] Remote<RemoteState> ask(const Job& job, const std::string& call_id) const;
-  // True if the endpoint has such a call.
+  // Requests the end of the call. Returns false if the endpoint doesn't know the call.
   [[nodiscard]] Remote<bool> cancel(const Job& job, const std::string& call_id) const;
 
  private:
@@ -56,8 +60,8 @@ class RemoteEndpoint {
 
   std::string token_id_;
   std::string token_secret_;
-  std::string trusted_;  // certificates
-  HttpTimes times_;
+  std::string ca_file_;  // PEM file, or empty
+  HttpTimeouts times_;
 };
 
 }  // namespace signalbox

@@ -28,7 +28,7 @@ struct RemoteArtifact {
 };
 BOOST_DESCRIBE_STRUCT(RemoteArtifact, (), (name, media_type, text, base64))
 
-// What a remote result has beside what every job can say of itself.
+// The fields that a remote result has in addition to those of result.json.
 struct RemoteExtras {
   std::optional<std::string> logs;
   std::vector<RemoteArtifact> artifacts;
@@ -68,15 +68,16 @@ std::string excerpt_of(const std::string& logs) {
   if (logs.size() <= limits::logs_inline_bytes_max) return logs;
   constexpr std::size_t note_bytes = 256;
   const std::size_t part = (limits::logs_inline_bytes_max - note_bytes) / 2;
-  const std::string_view head = utf8_beginning(logs, part);
-  const std::string_view tail = utf8_end(logs, part);
+  const std::string_view head = utf8_prefix(logs, part);
+  const std::string_view tail = utf8_suffix(logs, part);
   return "[cut to fit into " + std::to_string(limits::logs_inline_bytes_max) +
          " bytes; the original is " + std::to_string(logs.size()) + " bytes]\n" +
          std::string(head) + "\n[cut: the first " + std::to_string(head.size()) + " and the last " +
          std::to_string(tail.size()) + " bytes are shown]\n" + std::string(tail);
 }
 
-// Adds what the job sent along; a problem is named, and ends the adding.
+// Stores the artifacts that the job sent and appends them. Stops at the first invalid one and
+// returns what is wrong with it; an empty string if all are valid.
 Stored<std::string> store_artifacts(const std::vector<RemoteArtifact>& given, ArtifactStore& store,
                                     std::vector<Artifact>& artifacts) {
   if (given.size() > limits::artifacts_max - 2) return "it has too many artifacts";
@@ -128,21 +129,23 @@ Stored<JobResult> report_remote_job(const Job& job, const std::string& call_id,
     if (!problem.empty()) report = invalid(problem);
   }
   const bool valid = parsed && report.failure.code != "RESULT_INVALID";
-  std::string said = valid ? parsed->declared.summary.value_or("") : "";
-  if (said.empty()) {
-    said = job.definition.name + " " + boost::describe::enum_to_string(report.outcome, "ended") +
-           " at " + job.definition.modal->endpoint + ".";
+  std::string summary_text = valid ? parsed->declared.summary.value_or("") : "";
+  if (summary_text.empty()) {
+    summary_text = job.definition.name + " " +
+                   boost::describe::enum_to_string(report.outcome, "ended") + " at " +
+                   job.definition.modal->endpoint + ".";
     if (report.outcome != Outcome::succeeded) {
-      said += "\n" + report.failure.code + ": " + report.failure.message;
+      summary_text += "\n" + report.failure.code + ": " + report.failure.message;
     }
   }
   report.result.logs_inline =
       excerpt_of(valid ? parsed->extras.logs.value_or("") : with_replacements(text));
-  auto summary = TRY(store.put(job.definition.name + "_summary", "text/markdown", said + "\n"));
+  auto summary =
+      TRY(store.put(job.definition.name + "_summary", "text/markdown", summary_text + "\n"));
   auto logs = TRY(store.put(remote_logs_name, "text/plain", report.result.logs_inline));
   report.result.artifacts.push_back(std::move(summary));
   report.result.artifacts.push_back(std::move(logs));
-  report.result.summary = shortened(said, limits::summary_bytes_max);
+  report.result.summary = shortened(summary_text, limits::summary_bytes_max);
   report.result.external_ref = call_id;
   if (valid) report.result.metadata = parsed->declared.metadata.value_or("");
   return report;

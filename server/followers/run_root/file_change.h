@@ -1,4 +1,5 @@
-// What becomes of one file of a run root, as data: renderers give it, RunRootDisk carries it out.
+// A change of one file of a run root, as data: renderers return it, run_root_disk.h carries it out.
+// Also the files' paths, and the backlog of changes that wait to be written.
 #pragma once
 
 #include <cstddef>
@@ -14,21 +15,21 @@ namespace signalbox {
 struct FileChange {
   enum class Kind : std::uint8_t {
     write,   // `bytes` are the whole file
-    remove,  // the file isn't there, unless it is somebody else's (found_file.h)
-    append,  // `bytes` are a row of a ledger, with its line break
+    remove,  // the file is to be gone, unless it belongs to somebody else (found_file.h)
+    append,  // `bytes` are rows of a ledger, each with its line break
   };
 
   std::string root;  // absolute
-  std::string path;  // below the root: "logs/ticks.jsonl"
+  std::string path;  // relative to the root: "logs/ticks.jsonl"
   Kind kind = Kind::write;
   std::string bytes;
-  Position position = 0;   // of the record that it follows from
-  Position halted_at = 0;  // of a marker's removal: of the halt that ends with it, or 0
+  Position position = 0;   // of the record that causes the change
+  Position halted_at = 0;  // for a marker's removal: position of the halt that it ends, or 0
 
   friend bool operator==(const FileChange&, const FileChange&) = default;
 };
 
-// The files' places below a run root. PROTOCOL.md, "Files in a run root", has their schemas.
+// The files' paths relative to a run root. Their schemas: PROTOCOL.md, "Files in a run root".
 namespace run_root_path {
 inline constexpr const char* lock = ".lock";
 inline constexpr const char* tick_marker = "logs/tick-in-progress.json";
@@ -40,25 +41,27 @@ inline constexpr const char* manifest = "manifest.json";
 inline constexpr const char* run_config = "run_config.json";
 }  // namespace run_root_path
 
-// Changes that wait to be written, at most one a file: only the newest state of a file is written,
-// and of a ledger the rows that came in between.
+// Changes that wait to be written, merged to one per file: the newest content of a file, and for a
+// ledger all rows that were added. Not thread-safe.
 class RunRootBacklog {
  public:
   using Key = std::pair<std::string, std::string>;  // root, path
 
   struct Entry {
-    FileChange change;   // its position is that of the newest record
-    Position first = 0;  // that of the oldest
+    FileChange change;   // change.position is that of the newest record
+    Position first = 0;  // position of the oldest record
   };
 
-  // A write or a removal takes the place of what was there; a row is added to it.
+  // Adds a change: a write or a removal replaces the file's earlier change, rows are appended to
+  // it.
   void add(FileChange change);
 
-  // One by one, each once.
   [[nodiscard]] bool empty() const { return entries_.empty(); }
+  // Number of files, and bytes of all their changes together.
   [[nodiscard]] std::size_t size() const { return entries_.size(); }
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
   [[nodiscard]] const std::map<Key, Entry>& entries() const { return entries_; }
+  // Removes the first entry, in the order of Key, and returns it. The backlog isn't empty.
   Entry take_first();
 
  private:

@@ -13,8 +13,8 @@
 namespace signalbox {
 namespace {
 
-bool is_own_marker(const EventLog& log, const FileChange& removal, const ReadFoundFile& look) {
-  const FoundMarker marker = look_at_tick_marker(removal.root, log, /*wall_ns=*/0, look).found;
+bool is_own_marker(const EventLog& log, const FileChange& removal, const ReadFoundFile& read_file) {
+  const FoundMarker marker = read_tick_marker(removal.root, log, /*wall_ns=*/0, read_file).found;
   if (marker.kind == FoundMarker::Kind::known) return true;
   if (removal.halted_at == 0 || removal.halted_at > log.tail()) return false;
   const auto records = log.read(removal.halted_at, 1);
@@ -46,7 +46,7 @@ FoundFile read_found_file(const std::filesystem::path& path, std::size_t bytes_m
   }
   auto content = read_regular_file(path, bytes_max);
   if (!content) {
-    // It may have been removed a moment ago.
+    // The file may have been removed since the lstat().
     if (content.error().kind == StoreError::Kind::not_found) return {};
     return unreadable("it can't be read: " + content.error().message);
   }
@@ -57,11 +57,13 @@ FoundFile read_found_file(const std::filesystem::path& path, std::size_t bytes_m
 
 bool may_remove(const EventLog& log, const FileChange& removal, const FoundFile& found) {
   if (found.kind == FoundFile::Kind::none) return true;
-  const ReadFoundFile look = [&found](const std::filesystem::path&, std::size_t) { return found; };
+  const ReadFoundFile read_file = [&found](const std::filesystem::path&, std::size_t) {
+    return found;
+  };
   if (removal.path == run_root_path::lock) {
-    return read_lock_file(removal.root, log, look).token != 0;
+    return read_lock_file(removal.root, log, read_file).token != 0;
   }
-  return removal.path != run_root_path::tick_marker || is_own_marker(log, removal, look);
+  return removal.path != run_root_path::tick_marker || is_own_marker(log, removal, read_file);
 }
 
 }  // namespace signalbox

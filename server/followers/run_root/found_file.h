@@ -1,5 +1,7 @@
-// A file of a run root as it is found: a run root belongs to its user, so anything may lie there,
-// and looking never fails. And whether one that is to be removed is the one that the log means.
+// Reads a file of a run root as it is found, and decides whether a found file may be removed.
+//
+// A run root belongs to its user, so anything may lie there. That is why reading never fails: what
+// can't be read is a result of its own.
 #pragma once
 
 #include <cstddef>
@@ -19,22 +21,26 @@ struct FoundFile {
   Kind kind = Kind::none;
   std::string content;
   std::string problem;              // unreadable: "a directory", "too large: …", …
-  std::int64_t modified_at_ns = 0;  // UTC; 0: unknown
+  std::int64_t modified_at_ns = 0;  // UTC nanoseconds; 0: unknown
 };
 
+// Reads a file as read_found_file() does; tests and the simulator give their own.
 using ReadFoundFile =
     std::function<FoundFile(const std::filesystem::path& path, std::size_t bytes_max)>;
 
-// Looks at `path` (absolute) on the disk. Follows no symbolic link, waits for no pipe, and reads at
-// most `bytes_max`. Blocks. Any thread.
+// Reads `path` (absolute) from the disk. Follows no symbolic link, doesn't wait for a pipe, and
+// reads at most `bytes_max`: a larger file is unreadable. Blocks. Any thread.
 FoundFile read_found_file(const std::filesystem::path& path, std::size_t bytes_max);
 
-// Others take locks and leave markers by the file alone. After a crash old removals are carried out
-// late: what lies there by then may be somebody else's, and without it two would hold one thing.
+// Returns whether `removal` (of kind remove) may be carried out on `found`, the file at its path.
 //
-// `removal` is of kind remove, `found` what lies at its place. A `.lock` and a marker are ours if
-// they tell of a grant or a tick that the log has; and a marker that a loop halted on is the one
-// that the halt tells of. Blocks (reads the log). Any thread.
+// Programs that don't use this service take locks and leave markers by writing the file. After a
+// crash, old removals are carried out late. The file may be another holder's by then, and without
+// it two would hold the same lock.
+//
+// A `.lock` or a marker belongs to this service if it describes a grant or a tick that the log has.
+// A marker on which a loop halted may also be removed if the halt's event has the same text. Blocks
+// (reads the log). Any thread.
 bool may_remove(const EventLog& log, const FileChange& removal, const FoundFile& found);
 
 }  // namespace signalbox

@@ -19,7 +19,7 @@ namespace json = boost::json;
 FoundLockFile stale(std::string problem) {
   FoundLockFile found;
   found.kind = FoundLockFile::Kind::stale;
-  found.problem = utf8_beginning(problem, limits::reason_bytes_max);
+  found.problem = utf8_prefix(problem, limits::reason_bytes_max);
   return found;
 }
 
@@ -33,14 +33,14 @@ std::optional<std::int64_t> time_in(const json::object& object, const char* name
   return text == nullptr ? std::nullopt : parse_time(*text);
 }
 
-// The last moment that 64 bits of nanoseconds can tell, in 2262: a lease that is longer, such as
-// one that is to last for ever, lasts until then.
+// The latest time in 64 bit UTC nanoseconds, in 2262. A longer lease, such as one for ever, ends
+// then.
 constexpr std::int64_t end_of_time_ns = std::numeric_limits<std::int64_t>::max();
 
 bool is_after_end_of_time(const json::string* text) {
   if (text == nullptr || text->size() < 4) return false;
   const std::string_view year = std::string_view(*text).substr(0, 4);
-  // But for its year it is a time like any other; 2000 has a 29th of February.
+  // The rest is checked with a year in range; 2000 has a 29th of February.
   return year >= "2262" && parse_time("2000" + std::string(std::string_view(*text).substr(4)));
 }
 
@@ -61,7 +61,7 @@ std::optional<std::int64_t> expiry_in(const json::object& object) {
   return expires_at;
 }
 
-// A name as the log takes it: not too long, on one line.
+// Returns whether the log accepts `text` as a name: not empty, bounded, without control characters.
 bool is_name(std::string_view text) {
   if (text.empty() || text.size() > limits::name_bytes_max) return false;
   for (const char each : text) {
@@ -80,14 +80,14 @@ FoundLockFile read_object(const json::object& object) {
   found.owner = *owner;
   found.expires_at_ns = *expires_at_ns;
   if (const json::string* reason = text_in(object, "reason")) {
-    found.reason = utf8_beginning(*reason, limits::reason_bytes_max);
+    found.reason = utf8_prefix(*reason, limits::reason_bytes_max);
   }
   return found;
 }
 
-// Whether the log has what the file tells: a grant at its token, of the same key and owner, at the
-// same moment. Fills in key and token then.
-void look_up(const json::object& object, const EventLog& log, LockFile& file) {
+// Sets file.key and file.token if the log has the grant that the file describes: at its token, with
+// the same key, owner and time.
+void match_with_log(const json::object& object, const EventLog& log, LockFile& file) {
   const json::string* key = text_in(object, "key");
   const json::string* acquired_at = text_in(object, "acquired_at");
   const json::value* token = object.if_contains("token");
@@ -119,16 +119,16 @@ FoundLockFile parse_lock_file(std::string_view text) {
 }
 
 LockFile read_lock_file(const std::filesystem::path& run_root, const EventLog& log,
-                        const ReadFoundFile& look) {
+                        const ReadFoundFile& read_file) {
   const std::filesystem::path path = run_root / ".lock";
-  const FoundFile found = look(path, lock_file_bytes_max);
+  const FoundFile found = read_file(path, lock_file_bytes_max);
   LockFile file;
   if (found.kind == FoundFile::Kind::none) return file;
   if (found.kind == FoundFile::Kind::content) {
     file.found = parse_lock_file(found.content);
     file.found.digest = sha256(found.content);
     if (file.found.kind == FoundLockFile::Kind::foreign) {
-      look_up(parse_json(found.content)->get_object(), log, file);
+      match_with_log(parse_json(found.content)->get_object(), log, file);
     }
   } else {
     file.found = stale(found.problem);
@@ -137,7 +137,7 @@ LockFile read_lock_file(const std::filesystem::path& run_root, const EventLog& l
   return file;
 }
 
-FoundLockFile meaning_of(const LockFile& file, const std::string& key, bool is_held) {
+FoundLockFile classify_lock_file(const LockFile& file, const std::string& key, bool is_held) {
   FoundLockFile found = file.found;
   if (file.token != 0 && (file.key == key || !is_held)) found.kind = FoundLockFile::Kind::known;
   return found;

@@ -1,7 +1,7 @@
-// The `.lock` of a run root, read: whose it is, or why it is nobody's.
+// Reads the `.lock` file of a run root: who holds the lock, or why the file is stale.
 //
-// It is written by the service as a mirror of the log, and by whoever takes locks by the file
-// alone. So anything may lie there, and reading it never fails: what can't be read as a lock is
+// The service writes the file as a mirror of the log. Programs that take locks by the file alone
+// write it as well. So it may hold anything, and reading never fails: a file that isn't a lock is
 // stale.
 #pragma once
 
@@ -19,22 +19,24 @@ inline constexpr std::size_t lock_file_bytes_max = 64 * 1024;
 
 struct LockFile {
   FoundLockFile found;
-  // Of a file that says it is of this log, and is: what it says. Else empty.
+  // The key and token of a grant in this log that the file matches; else empty and 0.
   std::string key;
   Token token = 0;
 };
 
-// Blocks, as `look` does. Any thread.
+// Reads run_root/.lock with `read_file` and matches it with the log; found.kind is `none` if there
+// is no file. Blocks. Any thread.
 LockFile read_lock_file(const std::filesystem::path& run_root, const EventLog& log,
-                        const ReadFoundFile& look = read_found_file);
+                        const ReadFoundFile& read_file = read_found_file);
 
-// What the text of a lock file says: `foreign` or `stale`. A lock is a JSON object that tells at
-// least an `owner` and when its lease is over: `expires_at`, or `acquired_at` and `lease_ms`.
+// Parses the text of a lock file; the kind is `foreign` or `stale`. A lock is a JSON object with at
+// least an `owner` and the end of its lease: `expires_at`, or `acquired_at` and `lease_ms`.
 FoundLockFile parse_lock_file(std::string_view text);
 
-// What `file` means to an acquire of `key`. One that this log granted counts for nothing, since the
-// log itself says what became of it; but where it is the mirror of another key's lock, which is
-// held, its holder has the run root.
-FoundLockFile meaning_of(const LockFile& file, const std::string& key, bool is_held);
+// Returns `file` as it counts for an acquire of `key`; `is_held`: whether the lock that the file
+// mirrors is held. A file that mirrors a grant of this log is `known` and doesn't stop the acquire,
+// because the log itself has the lock's state. The exception is the mirror of another key's lock
+// that is held: its holder has the run root.
+FoundLockFile classify_lock_file(const LockFile& file, const std::string& key, bool is_held);
 
 }  // namespace signalbox

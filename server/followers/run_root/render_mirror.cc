@@ -15,39 +15,39 @@ namespace {
 
 namespace json = boost::json;
 
-// What a row says beyond that it happened.
-struct RowWords {
-  const char* kind;     // start, finish, skipped, timed_out, incomplete, recovered
-  const char* outcome;  // of a finish, else null
-  std::string code;     // of an error, else null
+// The fields of a ledger row that depend on the kind of event.
+struct RowFields {
+  const char* kind;     // start, finish, skipped, missed, timed_out, incomplete, recovered
+  const char* outcome;  // of a finish, else nullptr
+  std::string code;     // of an error, else empty
   std::string message;
 };
 
 class RowOf {
  public:
-  RowWords operator()(const TickStarted&) const { return {"start", nullptr, {}, {}}; }
-  RowWords operator()(const TickSucceeded&) const { return {"finish", "succeeded", {}, {}}; }
-  RowWords operator()(const TickFailed& event) const {
+  RowFields operator()(const TickStarted&) const { return {"start", nullptr, {}, {}}; }
+  RowFields operator()(const TickSucceeded&) const { return {"finish", "succeeded", {}, {}}; }
+  RowFields operator()(const TickFailed& event) const {
     return {"finish", "failed", event.code, event.error};
   }
-  RowWords operator()(const TickSkipped& event) const {
+  RowFields operator()(const TickSkipped& event) const {
     return {"skipped", nullptr, "TICK_IN_PROGRESS", event.reason};
   }
-  RowWords operator()(const TickMissed& event) const {
+  RowFields operator()(const TickMissed& event) const {
     return {"missed", nullptr, "MISSED", event.reason};
   }
-  RowWords operator()(const TickTimedOut& event) const {
+  RowFields operator()(const TickTimedOut& event) const {
     return {"timed_out", nullptr, "TIMEOUT",
             "no end after " + std::to_string(event.elapsed_ms) + " ms"};
   }
-  RowWords operator()(const TickIncompleteDetected& event) const {
+  RowFields operator()(const TickIncompleteDetected& event) const {
     return {"incomplete", nullptr, "PREVIOUS_TICK_INCOMPLETE", event.evidence};
   }
-  RowWords operator()(const TickRecovered& event) const {
+  RowFields operator()(const TickRecovered& event) const {
     return {"recovered", nullptr, {}, event.reason};
   }
   template <class OfAnotherNoun>
-  requires(!EventOf<OfAnotherNoun, TickEvent>) RowWords operator()(const OfAnotherNoun&) const {
+  requires(!EventOf<OfAnotherNoun, TickEvent>) RowFields operator()(const OfAnotherNoun&) const {
     return {"", nullptr, {}, {}};
   }
 };
@@ -117,22 +117,22 @@ std::string tick_marker_text(const MirroredTick& tick) {
 }
 
 std::string tick_ledger_row(const Record& record, const MirroredTick* tick) {
-  const RowWords words = apply(RowOf{}, record.event);
+  const RowFields fields = apply(RowOf{}, record.event);
   json::object row;
   row["schema_version"] = "tick_ledger.v1";
-  row["kind"] = words.kind;
+  row["kind"] = fields.kind;
   row["position"] = record.position;
   row["ts"] = format_time(record.recorded_at_ns);
   row["loop"] = record.stream.name;
   row["token"] = tick == nullptr ? 0 : tick->token;
   row["stage"] = tick == nullptr ? "" : tick->stage;
-  // Of a start why it began; of the others what they say of themselves.
+  // A recovery has a reason of its own; every other row has the reason for which the tick began.
   const bool is_recovery = event_as<TickRecovered>(record.event) != nullptr;
-  row["reason"] = is_recovery ? words.message : (tick == nullptr ? "" : tick->reason);
-  row["outcome"] = words.outcome == nullptr ? json::value(nullptr) : json::value(words.outcome);
-  row["error"] = words.code.empty()
-                     ? json::value(nullptr)
-                     : json::value{{"code", words.code}, {"message", text_or_null(words.message)}};
+  row["reason"] = is_recovery ? fields.message : (tick == nullptr ? "" : tick->reason);
+  row["outcome"] = fields.outcome == nullptr ? json::value(nullptr) : json::value(fields.outcome);
+  row["error"] = fields.code.empty() ? json::value(nullptr)
+                                     : json::value{{"code", fields.code},
+                                                   {"message", text_or_null(fields.message)}};
   row["actor"] = record.actor;
   return json::serialize(row) + "\n";
 }
@@ -204,7 +204,7 @@ boost::json::object tick_row_to_json(const TickRow& row, const std::string& run_
     if (!row.error.empty()) error["message"] = row.error;
   }
   object["actor"] = row.actor;
-  // What follows is for lists over many run roots.
+  // The fields below are for lists over many run roots.
   if (!row.run_id.is_nil()) object["run_id"] = to_string(row.run_id);
   if (!run_root.empty()) object["run_root"] = run_root;
   if (row.kind == TickRowKind::start) {

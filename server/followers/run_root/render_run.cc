@@ -16,7 +16,7 @@ json::value time_or_null(std::int64_t utc_ns) {
   return utc_ns == 0 ? json::value(nullptr) : json::value(format_time(utc_ns));
 }
 
-// JSON that is kept as text; null where there is none.
+// Returns the value of JSON that is stored as text; null if it is empty or can't be parsed.
 json::value stored_value(const std::string& text) {
   json::error_code error;
   json::value value = json::parse(text.empty() ? "null" : text, error);
@@ -135,7 +135,7 @@ class RunRendering {
     return object;
   }
 
-  // Adds the attempt's own files, and gives its entry in the manifest.
+  // Adds the attempt's own files and returns its entry in the manifest.
   json::object describe(const TimelineStation& station, const TimelineAttempt& attempt,
                         const TimelineAttempt* previous) {
     const std::string name = station.name + "-" + std::to_string(attempt.number) + ".json";

@@ -1,5 +1,5 @@
-// A run as files: `manifest.json`, `run_config.json`, and for each attempt what it was asked
-// (`prompts/`) and what it answered (`outputs/`). What the log knows, nothing else: the content of
+// Renders the files of a run: `manifest.json`, `run_config.json`, and for each attempt its prompt
+// (`prompts/`) and its output (`outputs/`). They contain only what the log has; the content of
 // artifacts lies by its digest in <data>/artifacts.
 #pragma once
 
@@ -13,13 +13,13 @@
 
 namespace signalbox {
 
-// The manifest tells a run as of such an event: an attempt that is submitted, its end, the end of
-// the run. In between it stays as it is.
+// Returns whether the manifest changes with this event: the submission of an attempt, its end, the
+// end of the run. Between such events the manifest stays as it is.
 bool is_manifest_moment(const Event& event);
 
-// `records` are the run's from its RunStarted on; those after the latest manifest moment don't
-// count. `root` is where the files go. Deterministic: the same records give the same bytes. The
-// manifest comes last.
+// Returns the run's files as changes, the manifest last; empty if no manifest moment is among
+// `records`. `records` are the run's, from its RunStarted on; those after the latest manifest
+// moment are ignored. `root` is the run root. Deterministic: the same records give the same bytes.
 std::vector<FileChange> render_run(std::span<const Record> records,
                                    const PipelineDefinition& pipeline, const std::string& root);
 

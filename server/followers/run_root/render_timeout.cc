@@ -14,7 +14,7 @@ namespace {
 
 namespace json = boost::json;
 
-// What both kinds have.
+// What the checkpoints of stations and of ticks have in common.
 struct Checkpoint {
   std::string title;
   std::string stage;
@@ -23,11 +23,11 @@ struct Checkpoint {
   std::string timer_origin_field;
   std::int64_t timer_origin_ns = 0;
   bool has_manifest = false;
-  json::object more;  // what only this kind has
+  json::object more;  // fields of this kind only
   std::vector<std::string> next_commands;
 };
 
-// 1500 → "1.5".
+// Formats milliseconds as seconds: 1500 as "1.5".
 std::string seconds(std::int64_t ms) {
   char text[32];
   std::snprintf(text, sizeof text, "%.3f", static_cast<double>(ms) / 1000.0);

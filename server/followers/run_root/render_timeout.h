@@ -1,5 +1,5 @@
-// What was going on when something ran out of time, for people (Markdown) and for programs (schema
-// `timeout_checkpoint.v1`).
+// Renders the checkpoint of a timeout: what was under way when a station or a tick ran out of time,
+// for people (Markdown) and for programs (JSON, schema `timeout_checkpoint.v1`). Pure functions.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@
 
 namespace signalbox {
 
-// Both files of a station's timeout in `root`.
+// Returns both files of a station's timeout in run root `root`. `record` holds `event`.
 std::vector<FileChange> render_timeout(const Record& record, const WatchdogTimedOut& event,
                                        const std::string& root);
-// And of a tick's.
+// Returns both files of a tick's timeout in run root `root`. `record` holds `event`.
 std::vector<FileChange> render_timeout(const Record& record, const TickTimedOut& event,
                                        const std::string& root);
 

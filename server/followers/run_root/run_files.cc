@@ -25,7 +25,7 @@ bool RunFiles::wanted(const std::string& named_root, const PipelineDefinition& p
 }
 
 Stored<std::optional<RunFiles::Rendered>> RunFiles::render(const RunId& run_id, Position position,
-                                                           bool only_if_it_has_any) const {
+                                                           bool only_if_wanted) const {
   if (!projector_.wait_for(position)) {
     return tl::unexpected(
         StoreError{StoreError::Kind::io, "the read models can't be followed", {}, position});
@@ -43,7 +43,7 @@ Stored<std::optional<RunFiles::Rendered>> RunFiles::render(const RunId& run_id, 
   rendered.root = run_root_of(started->run_root, run_id, runs_);
   rendered.started_position = positions.front();
   rendered.named_root = !started->run_root.empty();
-  if (only_if_it_has_any && !wanted(started->run_root, *pipeline)) {
+  if (only_if_wanted && !wanted(started->run_root, *pipeline)) {
     const std::filesystem::path root = rendered.root;
     std::error_code error;
     if (!std::filesystem::exists(root / run_root_path::manifest, error)) return std::nullopt;

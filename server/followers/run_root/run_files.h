@@ -1,8 +1,8 @@
-// Which runs have files of their own, and what these are: manifest, configuration, prompts,
-// outputs.
+// Decides which runs have files of their own (manifest, configuration, prompts, outputs), and
+// renders them from the log.
 //
-// A run whose stations are all done by outside workers, without a run root that somebody named,
-// gets none by itself: it would pay two fsyncs for each of its stations, and nobody looks there.
+// A run gets no files if outside workers do all of its stations and no run root was named. It would
+// pay two fsyncs for each of its stations for files without a reader.
 #pragma once
 
 #include <filesystem>
@@ -19,23 +19,27 @@ namespace signalbox {
 
 class RunFiles {
  public:
-  // `runs` is <data>/runs.
+  // `log` and `projector` outlive it. `runs` is <data>/runs.
   RunFiles(const EventLog& log, Projector& projector, std::filesystem::path runs)
       : log_(log), projector_(projector), runs_(std::move(runs)) {}
 
+  // Returns whether a run of `pipeline` gets files; `named_root` is the run root that was named, or
+  // empty.
   static bool wanted(const std::string& named_root, const PipelineDefinition& pipeline);
 
   struct Rendered {
     std::string root;
     Position started_position = 0;
-    bool named_root = false;
+    bool named_root = false;  // the run root was named by a caller
     std::vector<FileChange> changes;
   };
-  // Of a run as of its latest manifest moment up to `position` or later. Waits for the read models.
-  // Nothing for an unknown run or, with `only_if_it_has_any`, for one that has no files so far and
-  // wants none. Any thread but the projector's.
+  // Returns the files of a run as of its latest manifest moment up to `position` or later. Returns
+  // nullopt for an unknown run and, with `only_if_wanted`, for one that has no files so far and
+  // wants none. Fails with `io` if the read models can't catch up, with `damaged` if they lack the
+  // run's start or pipeline, and as the log does. Blocks until the read models have `position`. Any
+  // thread but the projector's.
   [[nodiscard]] Stored<std::optional<Rendered>> render(const RunId& run_id, Position position,
-                                                       bool only_if_it_has_any) const;
+                                                       bool only_if_wanted) const;
 
   [[nodiscard]] const std::filesystem::path& runs() const { return runs_; }
 

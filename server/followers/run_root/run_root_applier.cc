@@ -14,7 +14,7 @@ void RunRootApplier::try_again() {
   std::vector<FileChange> changes;
   for (const auto& [key, failed] : failed_) changes.push_back(failed.change);
   for (FileChange& change : changes) {
-    if (change.kind == FileChange::Kind::append) change.bytes.clear();  // apply_one() has the rows
+    if (change.kind == FileChange::Kind::append) change.bytes.clear();  // apply_one() adds the rows
     const Position position = change.position;
     apply_one({std::move(change), position});
   }
@@ -49,7 +49,7 @@ void RunRootApplier::apply_one(RunRootBacklog::Entry entry) {
   keep(key, std::move(change), why);
 }
 
-// What can't be kept comes back with `signalbox artifacts rebuild`.
+// Drops what exceeds the bounds: `signalbox artifacts rebuild` can write it again.
 void RunRootApplier::keep(const RunRootBacklog::Key& key, FileChange change,
                           const std::string& why) {
   if (!failed_.contains(key) && failed_.size() == failures_max) return;
@@ -62,23 +62,23 @@ void RunRootApplier::keep(const RunRootBacklog::Key& key, FileChange change,
 
 std::string RunRootApplier::errors_at(Position position) const {
   const std::lock_guard lock(mutex_);
-  std::string told;
+  std::string text;
   for (const Error& error : errors_) {
     if (error.first > position || error.last < position) continue;
-    if (told.find(error.text) != std::string::npos) continue;
-    told += (told.empty() ? "" : "; ") + error.text;
+    if (text.find(error.text) != std::string::npos) continue;
+    text += (text.empty() ? "" : "; ") + error.text;
   }
-  return told;
+  return text;
 }
 
 std::vector<std::string> RunRootApplier::failures(std::size_t limit) const {
   const std::lock_guard lock(mutex_);
-  std::vector<std::string> told;
+  std::vector<std::string> reasons;
   for (const auto& [key, failed] : failed_) {
-    if (told.size() == limit) break;
-    told.push_back(failed.why);
+    if (reasons.size() == limit) break;
+    reasons.push_back(failed.why);
   }
-  return told;
+  return reasons;
 }
 
 }  // namespace signalbox

@@ -1,5 +1,5 @@
-// Applies changes and keeps those that failed, to try them again: a run root that can't be written
-// is told once, and again when it can.
+// Applies changes to run roots and keeps those that failed, to retry them. It reports a file that
+// can't be written once, and once more when it is written again.
 #pragma once
 
 #include <cstdint>
@@ -17,27 +17,30 @@ namespace signalbox {
 class RunRootApplier {
  public:
   static constexpr std::size_t failures_max = 1024;
-  static constexpr std::size_t failed_rows_bytes_max = 64 * 1024;  // of one ledger
+  static constexpr std::size_t failed_rows_bytes_max = 64 * 1024;  // kept for one ledger
   static constexpr std::size_t errors_max = 256;
 
   using Note = std::function<void(bool ok, const std::string& text)>;
   using MayRemove = std::function<bool(const FileChange& removal)>;
-  // `tag` is temporary_tag()'s. `may_remove` tells what lies there and is ours.
+  // `note` is called on the writer's thread. `tag` is the result of temporary_tag(). `may_remove`
+  // returns whether the file at the removal's path belongs to this service (found_file.h).
   RunRootApplier(Note note, std::string tag, MayRemove may_remove)
       : note_(std::move(note)), tag_(std::move(tag)), may_remove_(std::move(may_remove)) {}
 
-  // One thread, the writer's.
+  // The next three: on the writer's thread only.
 
+  // Applies all changes of the backlog, which is empty afterwards. Blocks.
   void apply(RunRootBacklog& backlog);
-  // Those that failed, once more.
+  // Applies the changes that failed once more. Blocks.
   void try_again();
   [[nodiscard]] bool has_failures() const { return !failed_.empty(); }
 
-  // Any thread.
+  // The next two: on any thread.
 
-  // What went wrong lately with files that changed at `position`, or "".
+  // Returns the recent errors (of the latest `errors_max`) of files that changed at `position`,
+  // joined; "" if there are none.
   [[nodiscard]] std::string errors_at(Position position) const;
-  // Why files can't be written, at present; the first `limit`.
+  // Returns why files can't be written at present: one message per file, at most `limit`.
   [[nodiscard]] std::vector<std::string> failures(std::size_t limit) const;
 
  private:
@@ -46,8 +49,8 @@ class RunRootApplier {
     std::string why;
   };
   struct Error {
-    Position first = 0;
-    Position last = 0;
+    Position first = 0;  // of the oldest record that changed the file
+    Position last = 0;   // of the newest
     std::string text;
   };
 
@@ -57,7 +60,7 @@ class RunRootApplier {
   const Note note_;
   const std::string tag_;
   const MayRemove may_remove_;
-  mutable std::mutex mutex_;  // for what other threads read; this class's own thread reads without
+  mutable std::mutex mutex_;  // for writes, and for reads on other threads than the writer's
   std::map<RunRootBacklog::Key, Failed> failed_;
   std::deque<Error> errors_;
 };

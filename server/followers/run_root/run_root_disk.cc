@@ -22,13 +22,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of the end of a ledger, in which rows are looked for that may be there already: more than a
-// second's worth, which is how far the files can be ahead of what is remembered of them.
+// Size of the end of a ledger that is searched for rows that may be there already. It is more than
+// a second's worth of rows, which is how far the files can be ahead of the saved progress.
 constexpr std::size_t ledger_end_bytes = 256 * 1024;
-// A write within a page is done or not when its process is killed.
+// A write within one page is complete or absent when its process is killed.
 constexpr std::size_t page_bytes = 4096;
 
-// A file of a run root: the open directory that it is in, and its name there.
+// A file of a run root: its open directory and its name there.
 struct Place {
   FileDescriptor directory;
   std::string name;
@@ -59,7 +59,8 @@ Stored<FileDescriptor> open_below(const FileDescriptor& parent, const std::strin
   return opened;
 }
 
-// The root itself may be reached through links: it is the one that was named.
+// Opens the directory of the changed file. The root itself may be reached through symbolic links,
+// because a caller named it.
 Stored<Place> find_place(const FileChange& change, bool create) {
   if (create) {
     TRY(make_directories(change.root));
@@ -79,7 +80,7 @@ Stored<Place> find_place(const FileChange& change, bool create) {
   return place;
 }
 
-// The content of a regular file; none if it isn't there, isn't one, or can't be read.
+// Returns the content; nullopt if the file is absent, not a regular file, or can't be read.
 std::optional<std::string> content_of(const Place& place) {
   constexpr int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
   const FileDescriptor file(::openat(place.directory.get(), place.name.c_str(), flags));
@@ -89,8 +90,8 @@ std::optional<std::string> content_of(const Place& place) {
   return std::move(*content);
 }
 
-// A directory that lies where a file belongs: an empty one goes, another one keeps what it holds.
-Stored<void> make_way(const Place& place, Position position) {
+// Removes the directory in the place of a file if it is empty, else renames it, contents and all.
+Stored<void> move_aside(const Place& place, Position position) {
   const int directory = place.directory.get();
   if (::unlinkat(directory, place.name.c_str(), AT_REMOVEDIR) == 0) return {};
   const std::string aside = place.name + ".replaced-" + std::to_string(position);
@@ -104,8 +105,8 @@ bool is_directory(const Place& place) {
          S_ISDIR(status.st_mode);
 }
 
-// The name is always the same: one thread of one server writes there, and what a crash left is
-// written over.
+// Writes the whole file. The temporary file always has the same name: only one thread of one server
+// writes it, and it overwrites what a crash left.
 Stored<void> replace(const Place& place, std::string_view content, const FileChange& change,
                      const std::string& tag) {
   const int directory = place.directory.get();
@@ -123,7 +124,7 @@ Stored<void> replace(const Place& place, std::string_view content, const FileCha
   if (!write_all(file, content)) return give_up("write");
   if (::fsync(file.get()) != 0) return give_up("sync");
   if (is_directory(place)) {
-    if (auto ok = make_way(place, change.position); !ok) {
+    if (auto ok = move_aside(place, change.position); !ok) {
       ::unlinkat(directory, temporary.c_str(), 0);
       return ok;
     }
@@ -149,12 +150,12 @@ Stored<void> remove(const FileChange& change) {
   if (::unlinkat(place->directory.get(), place->name.c_str(), 0) != 0) {
     if (errno == ENOENT) return {};
     if (!is_directory(*place)) return failed("remove", place->shown);
-    if (auto ok = make_way(*place, change.position); !ok) return ok;
+    if (auto ok = move_aside(*place, change.position); !ok) return ok;
   }
   return sync(place->directory.get(), place->shown);
 }
 
-// The last `bytes_max` bytes of an open file.
+// Returns the last `bytes_max` bytes of an open file of `size` bytes; nullopt if it can't be read.
 std::optional<std::string> end_of(int descriptor, std::size_t size, std::size_t bytes_max) {
   std::string end(std::min(size, bytes_max), '\0');
   std::size_t length = 0;
@@ -168,8 +169,8 @@ std::optional<std::string> end_of(int descriptor, std::size_t size, std::size_t 
   return end;
 }
 
-// The rows that `text`, the ledger or its end, doesn't have yet. After a crash some are given
-// again.
+// Returns those of `rows` that `text` (the ledger or its end) doesn't have yet: after a crash some
+// rows are appended again.
 std::string rows_not_in(std::string_view text, std::string_view rows) {
   std::string fresh;
   while (!rows.empty()) {
@@ -180,7 +181,7 @@ std::string rows_not_in(std::string_view text, std::string_view rows) {
   return fresh;
 }
 
-// The whole ledger anew: without a row that a crash of the machine cut short.
+// Rewrites the whole ledger, without a last row that a crash of the machine cut short.
 Stored<void> rewrite(const Place& place, const FileChange& change, const std::string& tag) {
   std::string content = content_of(place).value_or("");
   content.resize(content.rfind('\n') + 1);  // npos + 1 is 0

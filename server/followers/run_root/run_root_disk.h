@@ -1,8 +1,8 @@
-// Carries changes of run roots out, so that a crash at any moment leaves the old file or the new
-// one: temporary file in the same directory, fsync, rename, fsync of the directory.
+// Carries out changes of run roots atomically: a crash at any moment leaves the old file or the new
+// one. Steps: temporary file in the same directory, fsync, rename, fsync of the directory.
 //
-// A run root belongs to its user, who may put anything there. So below the root no symbolic link is
-// followed, and what lies in the way of a file and isn't one is renamed aside, never deleted.
+// A run root belongs to its user, who may put anything there. So no symbolic link below the root is
+// followed, and a non-empty directory in the place of a file is renamed aside, never deleted.
 #pragma once
 
 #include <filesystem>
@@ -13,14 +13,16 @@
 
 namespace signalbox {
 
-// What a server's temporary files are called after, so that another one with the same run root
-// never writes into them: its machine and its `runs` (<data>/runs), which no two servers have. It
-// is the same in the next life, which then writes over what a crash left.
+// Returns the part of temporary files' names that identifies this server, so that two servers with
+// the same run root never write to one temporary file. It is derived from the host name and from
+// `runs` (<data>/runs), a pair that no two servers share. It is the same after a restart, so the
+// next process overwrites what a crash left.
 std::string temporary_tag(const std::filesystem::path& runs);
 
-// Does nothing where the file is as the change wants it, or the row is in the ledger already. The
-// root and the directories below it are made as needed. `tag` is temporary_tag()'s.
-// `full`, `not_found` or `io`. Any thread, but one at a time for each root and tag.
+// Carries out `change`. Does nothing if the file has that content already, or the ledger has the
+// rows already. Creates the root and the directories below it as needed. `tag` is the result of
+// temporary_tag(). Fails with `full`, `not_found` or `io`. Blocks. Any thread, but only one at a
+// time for each root and tag.
 Stored<void> apply_change(const FileChange& change, const std::string& tag);
 
 }  // namespace signalbox

@@ -10,7 +10,7 @@
 namespace signalbox {
 namespace {
 
-// The file as the state has it now.
+// Returns the change that makes the file match the current state.
 FileChange lock_file(const RunRootState& state, const std::string& root, Position position) {
   const MirroredLock* lock = state.lock_of(root);
   if (lock == nullptr) return {root, run_root_path::lock, FileChange::Kind::remove, {}, position};
@@ -35,9 +35,9 @@ FileChange latest_halt(const RunRootState& state, const std::string& root, Posit
   return {root, run_root_path::latest_halt, FileChange::Kind::write, tick->halt, position};
 }
 
-class Taking {
+class RecordApplier {
  public:
-  Taking(RunRootState& state, const std::filesystem::path& runs, const Record& record)
+  RecordApplier(RunRootState& state, const std::filesystem::path& runs, const Record& record)
       : state_(state), runs_(runs), record_(record) {}
 
   void operator()(const LockAcquired& event) {
@@ -121,7 +121,7 @@ class Taking {
     if (!root.empty()) changes_.push_back(lock_file(state_, root, record_.position));
   }
 
-  // The marker goes at any end, a foreign one that a loop halted on as well.
+  // The marker is removed at any end of the tick, even a foreign one on which the loop halted.
   void end_tick(const std::string& loop) {
     const auto place = state_.ticks.find(loop);
     if (place == state_.ticks.end()) return;
@@ -165,9 +165,9 @@ bool RunRootProjection::concerns(const Record& record) {
 }
 
 std::vector<FileChange> RunRootProjection::apply(const Record& record) {
-  Taking taking(state_, runs_, record);
-  signalbox::apply(taking, record.event);
-  return std::move(taking).changes();
+  RecordApplier applier(state_, runs_, record);
+  signalbox::apply(applier, record.event);
+  return std::move(applier).changes();
 }
 
 std::vector<FileChange> RunRootProjection::present(Position position) const {

@@ -1,8 +1,8 @@
-// What a record changes in run roots: a pure fold. Live, after a crash and in a rebuild it is the
-// same one, so that files that were deleted come back with the same bytes.
+// Derives the changes in run roots from records: a pure fold. Live writing, recovery after a crash
+// and a rebuild use the same one, so deleted files come back with the same bytes.
 //
-// Of locks, ticks and timeouts only. What is told of a run as a whole is rendered from its timeline
-// (render_run.h).
+// It covers locks, ticks and timeouts only. The files of a run as a whole are rendered from its
+// timeline (render_run.h).
 #pragma once
 
 #include <filesystem>
@@ -16,18 +16,18 @@ namespace signalbox {
 
 class RunRootProjection {
  public:
-  // `runs` is <data>/runs.
+  // Continues from `state`. `runs` is <data>/runs.
   RunRootProjection(RunRootState state, std::filesystem::path runs)
       : state_(std::move(state)), runs_(std::move(runs)) {}
 
-  // The record may change a file. Others needn't be applied.
+  // Returns whether the record may change a file. Other records needn't be applied.
   static bool concerns(const Record& record);
 
-  // In the order of the log.
+  // Applies a record and returns the changes that follow. To be called in the order of the log.
   std::vector<FileChange> apply(const Record& record);
 
-  // The files that must be there as long as the state is as it is: `.lock` and the marker of each
-  // root that has one.
+  // Returns the files that have to exist in the current state: the `.lock` and the marker of each
+  // root that has one. The changes carry `position`.
   [[nodiscard]] std::vector<FileChange> present(Position position) const;
 
   [[nodiscard]] const RunRootState& state() const { return state_; }

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t file_bytes_max = std::size_t{1} << 32;
 
-RebuiltFile::Found look_at(const FileChange& change) {
+RebuiltFile::Found compare_with_disk(const FileChange& change) {
   const std::filesystem::path path = std::filesystem::path(change.root) / change.path;
   const auto content = read_regular_file(path, file_bytes_max);
   if (content) {
@@ -25,25 +25,25 @@ RebuiltFile::Found look_at(const FileChange& change) {
 }  // namespace
 
 Stored<void> RunRootRebuild::advance(Position position) {
-  auto run = TRY(run_files_.render(run_id_, position, /*only_if_it_has_any=*/false));
+  auto run = TRY(run_files_.render(run_id_, position, /*only_if_wanted=*/false));
   if (!run) {
     return tl::unexpected(
         StoreError{StoreError::Kind::not_found, "there is no run " + to_string(run_id_), {}, 0});
   }
-  if (taken_ == 0) {
+  if (applied_ == 0) {
     root_ = run->root;
-    // A root of its own name can't have been used before; one that was named can.
-    taken_ = run->named_root ? 0 : run->started_position - 1;
+    // A default root is new with the run. A named one may hold files of earlier records.
+    applied_ = run->named_root ? 0 : run->started_position - 1;
   }
   run_changes_ = std::move(run->changes);
-  const auto scanned = TRY(log_.scan(taken_ + 1, position, [this](Record&& record) {
+  const auto scanned = TRY(log_.scan(applied_ + 1, position, [this](Record&& record) {
     if (!RunRootProjection::concerns(record)) return true;
     for (FileChange& change : projection_.apply(record)) {
       if (change.root == root_) files_.add(std::move(change));
     }
     return true;
   }));
-  taken_ = scanned;
+  applied_ = scanned;
   return {};
 }
 
@@ -60,7 +60,7 @@ std::vector<RebuiltFile> RunRootRebuild::finish(bool write) const {
     change.kind = FileChange::Kind::write;  // a ledger as well: these are all of its rows
     RebuiltFile& file = rebuilt.emplace_back();
     file.path = path;
-    file.found = look_at(change);
+    file.found = compare_with_disk(change);
     if (write && file.found != RebuiltFile::Found::same) {
       if (auto written = apply_change(change, tag); !written) file.error = written.error().message;
     }

@@ -1,4 +1,4 @@
-// All files of one run's root, once more from the log: the same bytes that the writer wrote.
+// Rebuilds all files of one run's root from the log, with the same bytes that the writer wrote.
 #pragma once
 
 #include <string>
@@ -11,11 +11,11 @@
 
 namespace signalbox {
 
-// One file as the log gives it, and how it lies on the disk.
+// One file as the log has it, and how the disk compares.
 struct RebuiltFile {
   enum class Found { same, missing, different };
 
-  std::string path;  // below the root
+  std::string path;  // relative to the root
   std::string bytes;
   Found found = Found::missing;
   std::string error;  // why it couldn't be written, or ""
@@ -26,13 +26,16 @@ class RunRootRebuild {
   RunRootRebuild(const EventLog& log, const RunFiles& run_files, RunId run_id)
       : log_(log), run_files_(run_files), run_id_(run_id), projection_({}, run_files.runs()) {}
 
-  // Takes the log in up to `position`. To be called again with a later one, so that the long way
-  // can be gone without the writer waiting. `not_found` for an unknown run.
+  // Applies the log up to `position`. May be called again with a later position: the first call
+  // does most of the work, so the writer has to wait only for the second. Fails with `not_found`
+  // for an unknown run, and as the log and RunFiles::render() do. Blocks.
   Stored<void> advance(Position position);
 
-  // What is there so far; `write` brings back what isn't as it should be, and removes nothing.
+  // Compares the files as of the latest advance() with the disk and returns them all. With `write`,
+  // writes those that are missing or different; it never removes a file. Blocks.
   [[nodiscard]] std::vector<RebuiltFile> finish(bool write) const;
 
+  // Returns the run root; empty before advance().
   [[nodiscard]] const std::string& root() const { return root_; }
 
  private:
@@ -41,7 +44,7 @@ class RunRootRebuild {
   const RunId run_id_;
   RunRootProjection projection_;
   std::string root_;
-  Position taken_ = 0;
+  Position applied_ = 0;
   std::vector<FileChange> run_changes_;
   RunRootBacklog files_;
 };

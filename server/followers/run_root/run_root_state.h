@@ -1,8 +1,8 @@
-// What of the world is to be seen in run roots: the locks that are mirrored there, and the ticks
-// that have a marker or a halt there. A fold of records; bounded by what is held and under way.
+// The state that run roots mirror: locks with a run root, and ticks that have a marker or a halt
+// file there. A fold of records; its size is bounded by the held locks and the ticks under way.
 //
-// It is a state of its own, and not the world's, because the files follow the log at their own
-// pace: after a crash they go on from where they were, with the state of that position.
+// It is separate from the world because the files follow the log at their own pace. After a crash
+// they continue from their saved position, with the state of that position.
 #pragma once
 
 #include <cstdint>
@@ -36,15 +36,15 @@ BOOST_DESCRIBE_STRUCT(MirroredLock, (),
 
 struct MirroredTick {
   std::string loop;
-  Token token = 0;  // 0: halted by a marker file that the log knows nothing of
+  Token token = 0;  // 0: halted by a marker file that the log doesn't have
   std::string stage;
   std::string reason;
   std::int64_t lease_ms = 0;
   std::int64_t started_at_ns = 0;
   RunId run_id{};
   std::string root;
-  Position halted_at = 0;  // or 0
-  std::string halt;        // the text of its halt file
+  Position halted_at = 0;  // position of the halt; 0: not halted
+  std::string halt;        // text of its halt file, or empty
 
   friend bool operator==(const MirroredTick&, const MirroredTick&) = default;
 };
@@ -56,7 +56,8 @@ struct RunRootState {
   std::map<std::string, MirroredLock> locks;  // by key
   std::map<std::string, MirroredTick> ticks;  // by loop
 
-  // Of several with one root, the one that was granted last has the file. nullptr: none has.
+  // Return the lock, the tick and the halted tick that the root's file is about, or nullptr. Where
+  // several have the same root, the latest one has the file.
   [[nodiscard]] const MirroredLock* lock_of(const std::string& root) const;
   [[nodiscard]] const MirroredTick* marker_of(const std::string& root) const;
   [[nodiscard]] const MirroredTick* halt_of(const std::string& root) const;
@@ -64,25 +65,28 @@ struct RunRootState {
   friend bool operator==(const RunRootState&, const RunRootState&) = default;
 };
 
-// The root that an event means: the one that it names, else the run's own below `runs`
-// (<data>/runs); empty where there is neither.
+// Returns the run root of an event: `named` if it isn't empty, else the run's own below `runs`
+// (<data>/runs); empty if there is neither.
 std::string run_root_of(const std::string& named, const RunId& run_id,
                         const std::filesystem::path& runs);
 
-// What the world shows of it. The text of halts isn't in the world: their files stay as they are.
+// Returns the part of the state that the world has. Halt texts aren't in the world, so existing
+// halt files stay as they are.
 RunRootState run_root_state_of(const World& world, const std::filesystem::path& runs);
 
-// How far the files of run roots have followed the log, and the state there: a small file,
-// <data>/projections/run_roots.json. Without it the files follow from the present on.
+// How far the files of run roots have followed the log, and the state at that position. It is kept
+// in a small file, <data>/projections/run_roots.json; without it the writer starts at the log's
+// tail.
 struct RunRootProgress {
   Position position = 0;
   RunRootState state;
-  std::vector<RunId> runs;  // whose manifest is behind
+  std::vector<RunId> runs;  // whose files are behind
 };
 
+// Replaces the progress file, and makes its directory as needed. Blocks.
 Stored<void> save_progress(const std::filesystem::path& file, const RunRootProgress& progress);
 
-// Nothing if it isn't there, can't be read, or is ahead of `tail`.
+// Reads the progress file. Returns nullopt if it is absent, unreadable, or ahead of `tail`. Blocks.
 std::optional<RunRootProgress> load_progress(const std::filesystem::path& file, Position tail);
 
 }  // namespace signalbox

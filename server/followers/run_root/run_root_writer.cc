@@ -21,10 +21,11 @@ namespace fs = std::filesystem;
 constexpr std::size_t backlog_files_max = 1024;
 constexpr std::size_t backlog_bytes_max = 8 * 1024 * 1024;
 constexpr std::int64_t try_again_ns = 5 * ns_per_s;
-constexpr std::int64_t remember_ns = ns_per_s;
+constexpr std::int64_t save_interval_ns = ns_per_s;
 constexpr std::int64_t stop_patience_ns = ns_per_s;
-// Of records that concern no file: to read them again after a crash costs little.
-constexpr Position remember_positions = 200'000;
+// Records that concern no file, after which the progress is saved: reading them again after a crash
+// costs little.
+constexpr Position save_interval_positions = 200'000;
 
 std::int64_t steady_ns() {
   return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
@@ -35,14 +36,15 @@ bool ends_run(const Event& event) {
          event_as<RunCanceled>(event) != nullptr;
 }
 
-// The run whose manifest has to tell of this timeout, whatever kind of run it is; or nil.
+// Returns the run whose manifest has to be written for this timeout, whether or not the run wants
+// files; nil if the record is no timeout of a run.
 RunId timed_out_run(const Record& record) {
   if (event_as<WatchdogTimedOut>(record.event) != nullptr) return record.stream.run_id;
   const auto* tick = event_as<TickTimedOut>(record.event);
   return tick == nullptr ? RunId{} : tick->run_id;
 }
 
-// Of a RunStarted or a RunRetried.
+// `event` is a RunStarted or a RunRetried.
 template <class Opened>
 bool wants_files(const World& world, const Opened& event) {
   const auto place = world.pipelines.find(event.pipeline_digest);
@@ -99,7 +101,7 @@ void RunRootWriter::start(const World& world) {
     const bool begun = run->current > 0 || run->station().attempts > 0;
     if (!begun && !RunFiles::wanted(run->run_root, *run->pipeline)) continue;
     if (!RunFiles::wanted(run->run_root, *run->pipeline)) {
-      // One that timed out has files, whatever kind it is.
+      // A run that timed out has files even if it doesn't want any.
       const std::filesystem::path root = run_root_of(run->run_root, id, run_files_.runs());
       std::error_code error;
       if (!std::filesystem::exists(root / run_root_path::manifest, error)) continue;
@@ -108,7 +110,7 @@ void RunRootWriter::start(const World& world) {
     if (begun) request_write(runs_, id, WritePriority::normal);
   }
   projection_ = RunRootProjection(std::move(progress.state), run_files_.runs());
-  taken_ = remembered_ = progress.position;
+  applied_ = saved_ = progress.position;
   catching_up_ = true;
   seen_ = world.position;
   from_log_ = true;
@@ -119,7 +121,7 @@ bool RunRootWriter::concerns(const World& world, const Record& record) const {
   if (!RunRootProjection::concerns(record)) return false;
   const auto* refreshed = event_as<LockRefreshed>(record.event);
   if (refreshed == nullptr) return true;
-  // The event doesn't tell whether the lock is mirrored. One that is gone by now may have been.
+  // The event doesn't say whether the lock is mirrored. A lock that is gone by now may have been.
   const Lock* lock = world.find_lock(refreshed->key);
   return lock == nullptr || lock->token != refreshed->token || !lock->run_root.empty();
 }
@@ -161,7 +163,7 @@ void RunRootWriter::apply(const World& world, std::span<const Commit> batch) {
       if (new_runs_.size() < runs_behind_max) request_write(new_runs_, run_id, priority);
     }
     if (!has_work() && !busy_) written_ = seen_;
-    far_ = seen_ - remembered_ > remember_positions;
+    far_ = seen_ - saved_ > save_interval_positions;
     wake = has_work() || far_;
   }
   if (wake) changed_.notify_one();
@@ -216,7 +218,7 @@ void RunRootWriter::run() {
       } else {
         changed_.wait(lock, something);
       }
-      // What a long way behind leaves to do is remembered, and done by the next life.
+      // Runs that are left after stop_patience_ns are saved with the progress, for the next start.
       const bool enough = runs_.empty() || steady_ns() - stopped_at_ns_ > stop_patience_ns;
       if (stopping_ && !has_work() && enough) break;
       work = take_work();
@@ -227,16 +229,16 @@ void RunRootWriter::run() {
     {
       const std::lock_guard lock(mutex_);
       busy_ = false;
-      // What came meanwhile and concerns no file is written as well.
+      // Records that came meanwhile and concern no file need no write.
       written_ = has_work() ? through : seen_;
-      taken_ = written_;
+      applied_ = written_;
     }
-    answer();
-    // One at a time, so that locks and ticks don't wait for long.
+    call_waiting();
+    // One run per round, so that locks and ticks don't wait for long.
     if (!runs_.empty()) {
       const auto [run_id, priority] = *runs_.begin();
       runs_.erase(runs_.begin());
-      write_run(run_id, priority, taken_);
+      write_run(run_id, priority, applied_);
     }
     const bool has_failures = applier_.has_failures() || !unread_.empty();
     if (has_failures && steady_ns() >= try_again_at_ns_) {
@@ -246,10 +248,10 @@ void RunRootWriter::run() {
       }
       try_again_at_ns_ = steady_ns() + try_again_ns;
     }
-    remember(/*now=*/false);
+    save_progress_if_due(/*now=*/false);
   }
   if (!runs_.empty()) changed_since_ = true;
-  remember(/*now=*/true);
+  save_progress_if_due(/*now=*/true);
 }
 
 void RunRootWriter::carry_out(Work work) {
@@ -281,7 +283,7 @@ void RunRootWriter::carry_out(Work work) {
 
 void RunRootWriter::read_log(Position through) {
   RunRootBacklog backlog;
-  const auto scanned = log_.scan(taken_ + 1, through, [&](Record&& record) {
+  const auto scanned = log_.scan(applied_ + 1, through, [&](Record&& record) {
     if (RunRootProjection::concerns(record)) {
       for (FileChange& change : projection_.apply(record)) backlog.add(std::move(change));
       if (backlog.size() > backlog_files_max || backlog.bytes() > backlog_bytes_max) {
@@ -308,14 +310,14 @@ void RunRootWriter::write_run(const RunId& run_id, WritePriority priority, Posit
   }
   if (!*rendered) return;
   changed_since_ = true;
-  for (FileChange& change : (*rendered)->changes) {  // the manifest last: it names the others
+  for (FileChange& change : (*rendered)->changes) {  // the manifest last: it lists the others
     RunRootBacklog backlog;
     backlog.add(std::move(change));
     applier_.apply(backlog);
   }
 }
 
-void RunRootWriter::answer() {
+void RunRootWriter::call_waiting() {
   std::deque<Waiting> ready;
   {
     const std::lock_guard lock(mutex_);
@@ -327,35 +329,35 @@ void RunRootWriter::answer() {
   }
   for (const Waiting& each : ready) {
     if (each.task) {
-      each.task(taken_);
+      each.task(applied_);
     } else {
       each.written(applier_.errors_at(each.position));
     }
   }
 }
 
-void RunRootWriter::remember(bool now) {
-  RunRootProgress progress{taken_, {}, {}};
+void RunRootWriter::save_progress_if_due(bool now) {
+  RunRootProgress progress{applied_, {}, {}};
   {
     const std::lock_guard lock(mutex_);
-    const bool far = taken_ - remembered_ > remember_positions;
-    if (!changed_since_ && !far && !(now && taken_ != remembered_)) return;
-    if (!now && steady_ns() - remembered_at_ns_ < remember_ns) return;
+    const bool far = applied_ - saved_ > save_interval_positions;
+    if (!changed_since_ && !far && !(now && applied_ != saved_)) return;
+    if (!now && steady_ns() - saved_at_ns_ < save_interval_ns) return;
     for (const auto& [run_id, priority] : new_runs_) progress.runs.push_back(run_id);
-    remembered_ = taken_;
+    saved_ = applied_;
   }
   for (const auto& [run_id, priority] : runs_) progress.runs.push_back(run_id);
   for (const auto& [run_id, priority] : unread_) progress.runs.push_back(run_id);
   progress.state = projection_.state();
   const auto saved = save_progress(progress_file_, progress);
-  if (!saved && !forgetful_) {
+  if (!saved && !save_failed_) {
     note_(false, "how far the files in run roots are: " + saved.error().message);
-  } else if (saved && forgetful_) {
+  } else if (saved && save_failed_) {
     note_(true, "how far the files in run roots are is remembered again");
   }
-  forgetful_ = !saved;
-  changed_since_ = forgetful_;  // then it is tried again
-  remembered_at_ns_ = steady_ns();
+  save_failed_ = !saved;
+  changed_since_ = save_failed_;  // then the next round tries again
+  saved_at_ns_ = steady_ns();
 }
 
 }  // namespace signalbox

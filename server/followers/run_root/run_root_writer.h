@@ -1,9 +1,9 @@
-// Keeps the files in run roots up with the log, on a thread of its own: the only one that writes
-// them.
+// Keeps the files in run roots up to date with the log, on a thread of its own, the only one that
+// writes them.
 //
-// It is given the durable records that concern a file, so that the files are there within
-// milliseconds; what it can't hold it reads from the log. It remembers in a small file how far it
-// is, and goes on from there after a crash. A run root that can't be written stops nobody.
+// The engine thread hands it the durable records that concern a file, so files are written within
+// milliseconds; records beyond its queue it reads from the log. It saves its progress in a small
+// file and continues from there after a crash. A run root that can't be written stops nothing else.
 #pragma once
 
 #include <condition_variable>
@@ -34,33 +34,37 @@ class RunRootWriter {
   static constexpr std::size_t queued_records_max = 16 * 1024;
   static constexpr std::size_t runs_behind_max = 64 * 1024;
 
-  // `note` is called on the writer's thread when a file can't be written, and when it can again:
-  // once each time. `data` is the data directory.
+  // `note` is called on the writer's thread, once when a file can't be written and once when it can
+  // be again. `data` is the data directory. `log` and `projector` outlive the writer.
   RunRootWriter(const EventLog& log, Projector& projector, std::filesystem::path data,
                 RunRootApplier::Note note);
   ~RunRootWriter();
 
-  // `world` is the fold of the whole log. Takes up what an earlier life left.
+  // Starts the thread, which continues from the saved progress. `world` is the fold of the whole
+  // log.
   void start(const World& world);
-  // Writes what is left and ends the thread; who still waits isn't called any more.
+  // Writes what is left and ends the thread. Blocks until then. Files of runs that would take
+  // longer than a second stay behind until the next start. Waiting actions and tasks aren't called.
   void stop();
 
-  // Durable commits, in order. `world` is at their position or later. The engine's thread.
+  // Accepts durable commits, in order. `world` is at their position or later. Never blocks on a
+  // file. Called on the engine thread.
   void apply(const World& world, std::span<const Commit> batch);
 
-  // Calls `action` once the files of locks, ticks and timeouts that follow from everything up to
-  // `position` are written, with what went wrong with those that change at it, or "". On the
-  // caller's thread if they are; else on the writer's. Any thread.
+  // Calls `action` once the files of locks, ticks and timeouts are written up to `position`. Its
+  // argument is the error of the files that change at `position`, or "". The call comes on the
+  // caller's thread if they are written already, else on the writer's. Any thread.
   using Written = std::function<void(const std::string& error)>;
   void when_written(Position position, Written action);
 
-  // Calls `task` on the writer's thread, so that nobody else writes meanwhile, once everything up
-  // to `position` is written; it is told how far that is by then.
+  // Calls `task` on the writer's thread once everything up to `position` is written: nothing else
+  // is written meanwhile. Its argument is the position that is written by then. Any thread.
   using Task = std::function<void(Position written)>;
   void when_writing(Position position, Task task);
 
+  // Returns the position up to which files are written. Any thread.
   [[nodiscard]] Position written() const;
-  // Why files can't be written, at present; the first `limit`.
+  // Returns why files can't be written at present, at most `limit` messages. Any thread.
   [[nodiscard]] std::vector<std::string> failures(std::size_t limit) const {
     return applier_.failures(limit);
   }
@@ -69,20 +73,20 @@ class RunRootWriter {
  private:
   struct Waiting {
     Position position;
-    Written written;  // or
+    Written written;  // set if `task` isn't
     Task task;
   };
   // When a run's files are written.
   enum class WritePriority : std::uint8_t {
-    if_wanted,  // only of runs that have files, see RunFiles::wanted
+    if_wanted,  // only if the run has files, see RunFiles::wanted
     normal,
-    now,  // before those who wait are answered
+    now,  // before waiting actions are called
   };
   using PendingWrites = std::map<RunId, WritePriority>;
   struct Work {
     std::vector<Record> records;
     PendingWrites runs;
-    bool from_log = false;
+    bool from_log = false;  // `records` is empty: they are to be read from the log
     Position through = 0;
   };
 
@@ -94,8 +98,9 @@ class RunRootWriter {
   void carry_out(Work work);
   void read_log(Position through);
   void write_run(const RunId& run_id, WritePriority priority, Position through);
-  void answer();
-  void remember(bool now);
+  void call_waiting();
+  // Saves the progress if it changed and the latest save is a second ago, or with `now`.
+  void save_progress_if_due(bool now);
 
   const EventLog& log_;
   const std::filesystem::path progress_file_;
@@ -106,26 +111,27 @@ class RunRootWriter {
   // The writer's thread only, once it runs.
   RunRootProjection projection_;
   RunRootApplier applier_;
-  PendingWrites runs_;      // whose files are behind
-  PendingWrites unread_;    // likewise, as long as the read models can't tell of them
-  std::set<RunId> urgent_;  // and those that somebody waits for
-  Position taken_ = 0;      // by the projection
+  PendingWrites runs_;      // runs whose files are behind
+  PendingWrites unread_;    // likewise; reading their history failed
+  std::set<RunId> urgent_;  // likewise; a caller waits for them
+  Position applied_ = 0;    // by projection_
   bool catching_up_ = false;
-  bool changed_since_ = false;  // since it was remembered
-  bool forgetful_ = false;      // it couldn't be remembered
-  std::int64_t remembered_at_ns_ = 0;
+  bool changed_since_ = false;    // since the latest save
+  bool save_failed_ = false;      // the latest save did
+  std::int64_t saved_at_ns_ = 0;  // steady clock, as the others
   std::int64_t try_again_at_ns_ = 0;
 
+  // Guards what follows.
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<Record> records_;  // to be taken
+  std::vector<Record> records_;  // to be applied
   PendingWrites new_runs_;
-  Position seen_ = 0;      // through which records_ has what concerns a file
-  bool from_log_ = false;  // records_ hasn't
+  Position seen_ = 0;      // up to which apply() was called
+  bool from_log_ = false;  // records_ is incomplete: read the log up to seen_
   bool busy_ = false;
-  bool far_ = false;  // what is remembered is far behind
+  bool far_ = false;  // the saved progress is far behind seen_
   Position written_ = 0;
-  Position remembered_ = 0;
+  Position saved_ = 0;
   std::deque<Waiting> waiting_;
   bool stopping_ = false;
   std::int64_t stopped_at_ns_ = 0;

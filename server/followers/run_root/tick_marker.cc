@@ -20,7 +20,7 @@ std::optional<std::string> string_at(const json::object& object, const char* key
   return std::string(value->get_string());
 }
 
-// A token may be quoted, as numbers beyond 2^53 are.
+// Returns the marker's token, or 0. It may be a string, as JSON numbers beyond 2^53 often are.
 Token token_at(const json::object& object) {
   const json::value* value = object.if_contains("token");
   if (value == nullptr) return 0;
@@ -39,7 +39,7 @@ Token token_at(const json::object& object) {
   return token;
 }
 
-// The log wrote it if the record that it names started this loop's tick at that very time.
+// Returns whether the record at the marker's token started a tick of the marker's loop at `ts_ns`.
 bool log_has(const EventLog& log, const json::object& marker, std::int64_t ts_ns) {
   const Token token = token_at(marker);
   if (token == 0 || token > log.tail()) return false;
@@ -50,8 +50,7 @@ bool log_has(const EventLog& log, const json::object& marker, std::int64_t ts_ns
          records->front().recorded_at_ns == ts_ns;
 }
 
-// How old the file is by its own time; -1 where that is unknown. Of the future it isn't: somebody
-// set a clock.
+// Returns the age in milliseconds; 0 for a time in the future, which means that a clock was set.
 std::int64_t age_ms(std::int64_t since_ns, std::int64_t wall_ns) {
   return std::max<std::int64_t>((wall_ns - since_ns) / ns_per_ms, 0);
 }
@@ -68,18 +67,18 @@ std::filesystem::path tick_marker_path(const std::filesystem::path& run_root) {
   return run_root / "logs" / "tick-in-progress.json";
 }
 
-TickMarker look_at_tick_marker(const std::filesystem::path& run_root, const EventLog& log,
-                               std::int64_t wall_ns, const ReadFoundFile& look) {
+TickMarker read_tick_marker(const std::filesystem::path& run_root, const EventLog& log,
+                            std::int64_t wall_ns, const ReadFoundFile& read_file) {
   TickMarker marker;
   const std::filesystem::path path = tick_marker_path(run_root);
   marker.found.path = path.string();
-  const FoundFile file = look(path, limits::marker_bytes_max);
+  const FoundFile file = read_file(path, limits::marker_bytes_max);
   if (file.kind == FoundFile::Kind::none) return marker;
   if (file.modified_at_ns != 0) marker.found.age_ms = age_ms(file.modified_at_ns, wall_ns);
   if (file.kind == FoundFile::Kind::unreadable) {
     return unreadable(std::move(marker), file.problem);
   }
-  marker.found.text = utf8_beginning(with_replacements(file.content), limits::marker_bytes_max);
+  marker.found.text = utf8_prefix(with_replacements(file.content), limits::marker_bytes_max);
   const auto value = parse_json(file.content);
   if (!value) return unreadable(std::move(marker), value.error().message);
   const json::object* object = value->if_object();
@@ -91,7 +90,7 @@ TickMarker look_at_tick_marker(const std::filesystem::path& run_root, const Even
   marker.found.kind = FoundMarker::Kind::foreign;
   if (const auto ts_ns = parse_time(*ts)) {
     if (log_has(log, *object, *ts_ns)) marker.found.kind = FoundMarker::Kind::known;
-    // A time to come says nothing; the file's own does.
+    // With a ts in the future the age by the file's modification time stays.
     if (*ts_ns <= wall_ns) marker.found.age_ms = age_ms(*ts_ns, wall_ns);
   }
   return marker;

@@ -16,7 +16,7 @@ namespace {
 
 namespace json = boost::json;
 
-// Of opentelemetry.proto.trace.v1: SPAN_KIND_INTERNAL; STATUS_CODE_UNSET, _OK, _ERROR.
+// From opentelemetry.proto.trace.v1: SPAN_KIND_INTERNAL; STATUS_CODE_UNSET, _OK, _ERROR.
 constexpr int otlp_kind_internal = 1;
 constexpr int otlp_code(SpanStatus status) {
   switch (status) {
@@ -65,7 +65,7 @@ TraceResource trace_resource(std::string service_name, const std::string& data_d
   resource.service_name = std::move(service_name);
   if (::gethostname(host.data(), host.size() - 1) == 0) resource.host_name = host.data();
   const Digest digest = sha256(resource.host_name + "\n" + data_directory);
-  Uuid id;  // RFC 9562, version 8: by a rule of one's own
+  Uuid id;  // RFC 9562, version 8: custom, here from a hash
   std::copy_n(digest.bytes.begin(), id.bytes.size(), id.bytes.begin());
   id.bytes[6] = static_cast<std::uint8_t>((id.bytes[6] & 0x0FU) | 0x80U);
   id.bytes[8] = static_cast<std::uint8_t>((id.bytes[8] & 0x3FU) | 0x80U);

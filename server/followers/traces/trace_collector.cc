@@ -15,7 +15,8 @@ constexpr std::size_t quoted_bytes_max = 200;
 
 std::uint64_t count_of(const json::value* value) {
   if (value == nullptr) return 0;
-  if (const auto* text = value->if_string()) {  // as JSON of protocol buffers has 64 bit numbers
+  if (const auto* text =
+          value->if_string()) {  // how JSON of protocol buffers writes 64 bit numbers
     return std::strtoull(text->c_str(), nullptr, 10);
   }
   json::error_code error;
@@ -23,8 +24,9 @@ std::uint64_t count_of(const json::value* value) {
   return error ? 0 : number;
 }
 
-// ExportTraceServiceResponse. What can't be read is no complaint: some answer with nothing.
-TraceDelivery of_success(const std::string& body) {
+// Reads an ExportTraceServiceResponse. An unreadable body counts as success, because some
+// collectors answer with an empty one.
+TraceDelivery success_from(const std::string& body) {
   TraceDelivery delivery;
   json::error_code error;
   const json::value whole = json::parse(body, error);
@@ -43,7 +45,7 @@ TraceDelivery of_success(const std::string& body) {
 
 TraceDelivery judge_collector_response(const HttpResponse& response) {
   const long status = response.status;
-  if (status >= 200 && status < 300) return of_success(response.body);
+  if (status >= 200 && status < 300) return success_from(response.body);
   TraceDelivery delivery;
   delivery.message = "HTTP " + std::to_string(status);
   if (!response.body.empty()) delivery.message += ": " + response.body.substr(0, quoted_bytes_max);
@@ -60,7 +62,7 @@ TraceDelivery judge_collector_response(const HttpResponse& response) {
 }
 
 TraceDelivery deliver_spans(const TraceSettings& settings, const std::string& body,
-                            const std::function<bool()>& given_up) {
+                            const std::function<bool()>& is_canceled) {
   OutgoingRequest request;
   request.method = "POST";
   request.url = settings.endpoint;
@@ -70,7 +72,7 @@ TraceDelivery deliver_spans(const TraceSettings& settings, const std::string& bo
   request.body = body;
   request.trusted = settings.certificate_authority;
   request.follow = false;
-  request.given_up = given_up;
+  request.is_canceled = is_canceled;
   const auto response = send(request, {settings.request_ms / 2, settings.request_ms});
   if (response) return judge_collector_response(*response);
   return {TraceDelivery::Outcome::again, 0, response.error().message, std::nullopt};

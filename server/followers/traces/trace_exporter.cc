@@ -19,12 +19,12 @@ namespace signalbox {
 namespace {
 
 constexpr int lowest_trace_priority = 19;
-// So that what ends together goes out together.
+// Spans that end at about the same time go into one request.
 constexpr std::chrono::milliseconds gather_pause{500};
 constexpr std::chrono::seconds cursor_pause{1};
 constexpr std::chrono::minutes drop_note_pause{1};
 
-// Between three quarters and five quarters of it, so that many don't come back together.
+// Returns between 3/4 and 5/4 of `ms`, so that many exporters don't retry at the same time.
 std::chrono::milliseconds jittered(std::int64_t ms) {
   static thread_local std::minstd_rand random{std::random_device{}()};
   std::uniform_int_distribution<std::int64_t> share(ms * 3 / 4, ms * 5 / 4);
@@ -80,14 +80,14 @@ Position TraceExporter::first_position() {
 }
 
 void TraceExporter::run() {
-  // On Linux a thread has a priority of its own: commands go first on a busy machine.
+  // On Linux setpriority() applies to one thread: on a busy machine commands go first.
   setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), lowest_trace_priority);
   Position after = first_position();
   through_ = after;
   while (!stopping()) {
     const auto batch = source_.next(after);
     if (!batch) {
-      have_trouble(batch.error().message);
+      report_outage(batch.error().message);
       wait(std::chrono::milliseconds(limits::trace_backoff_ms_min));
       continue;
     }
@@ -113,7 +113,7 @@ bool TraceExporter::deliver(const TraceSource::Batch& batch) {
     if (delivery.outcome == TraceDelivery::Outcome::taken) {
       const std::uint64_t rejected = std::min(delivery.rejected, spans);
       exported_ += spans - rejected;
-      end_trouble();
+      report_recovery();
       if (rejected > 0) drop(rejected, delivery.message);
       return true;
     }
@@ -124,42 +124,44 @@ bool TraceExporter::deliver(const TraceSource::Batch& batch) {
       drop(spans, delivery.message);
       return true;
     }
-    have_trouble(delivery.message);
+    report_outage(delivery.message);
     const Wait pause = delivery.after_ms ? Wait(*delivery.after_ms) : jittered(backoff_ms);
     backoff_ms = std::min(2 * backoff_ms, limits::trace_backoff_ms_max);
     if (!wait(pause)) return false;
   }
 }
 
-// One line a minute at most: a collector that refuses one batch refuses the next.
+// Notes at most once a minute: a collector that refuses one batch refuses the next.
 void TraceExporter::drop(std::uint64_t spans, const std::string& why) {
   failed_ += spans;
-  dropped_untold_ += spans;
+  dropped_unreported_ += spans;
   const auto now = std::chrono::steady_clock::now();
-  if (now - drop_told_at_ < drop_note_pause && drop_told_at_.time_since_epoch().count() != 0) {
+  if (now - drop_reported_at_ < drop_note_pause &&
+      drop_reported_at_.time_since_epoch().count() != 0) {
     return;
   }
-  drop_told_at_ = now;
+  drop_reported_at_ = now;
   note_(false, "traces: the collector refused " +
-                   std::to_string(std::exchange(dropped_untold_, 0)) + " spans for good: " + why);
+                   std::to_string(std::exchange(dropped_unreported_, 0)) +
+                   " spans for good: " + why);
 }
 
-void TraceExporter::have_trouble(const std::string& why) {
-  if (std::exchange(troubled_, true)) return;
+void TraceExporter::report_outage(const std::string& why) {
+  if (std::exchange(outage_reported_, true)) return;
   note_(false, "traces: no spans are sent: " + why + "; it is tried again");
 }
 
-void TraceExporter::end_trouble() {
-  if (std::exchange(troubled_, false)) note_(true, "traces: spans are sent again");
+void TraceExporter::report_recovery() {
+  if (std::exchange(outage_reported_, false)) note_(true, "traces: spans are sent again");
 }
 
-// Not after each batch: what a kill loses of it is sent twice.
+// Saves at most once per cursor_pause: spans sent since then are only sent twice after a kill.
 void TraceExporter::keep_cursor(Position position) {
   const auto now = std::chrono::steady_clock::now();
   if (position == cursor_kept_ || now - cursor_kept_at_ < cursor_pause) return;
   cursor_kept_at_ = now;
   if (auto kept = write_trace_cursor(cursor_file_, position); !kept) {
-    have_trouble(kept.error().message);
+    report_outage(kept.error().message);
     return;
   }
   cursor_kept_ = position;

@@ -1,9 +1,9 @@
-// Tells a collector of every span that ends, over OTLP/HTTP, on a thread of its own with the lowest
-// priority.
+// Sends every span that ends to a collector, over OTLP/HTTP, on a thread of its own with the lowest
+// priority. The engine never waits for it.
 //
-// It follows the log from a cursor, so what it holds is one request, however long the collector is
-// away. A span is sent at least once: after a kill, what was sent since the cursor was kept comes
-// again with the same ids and the same bytes. The engine never waits for it.
+// The exporter follows the log from a cursor. So it holds one request in memory, however long the
+// collector is unreachable. Delivery is at least once: after a kill, the spans that were sent since
+// the cursor was saved are sent again, with the same ids and the same bytes.
 #pragma once
 
 #include <atomic>
@@ -28,26 +28,28 @@ namespace signalbox {
 
 class TraceExporter {
  public:
-  // Any thread.
   struct Figures {
-    std::uint64_t exported = 0;  // spans that the collector took, since the start
+    std::uint64_t exported = 0;  // spans that the collector took, since start()
     std::uint64_t failed = 0;    // spans that were dropped, or whose run couldn't be read
-    Position through = 0;        // 0: it hasn't begun, or there is nothing to do
+    Position through = 0;        // position up to which spans are sent; 0: not begun, or not active
   };
 
-  // `note` is called on the exporter's thread, when the collector doesn't take spans, takes them
-  // again (ok), or refused some for good. Where settings have no endpoint, start() does nothing.
+  // `note` is called on the exporter's thread when the collector stops taking spans, takes them
+  // again (ok), or refuses some for good. Without an endpoint in `settings` start() does nothing.
+  // `data` is the data directory, in which the cursor is saved.
   using Note = std::function<void(bool ok, const std::string& text)>;
   TraceExporter(const EventLog& log, Projector& projector, TraceSettings settings,
                 const std::filesystem::path& data, Note note);
-  // Ends a request that is under way within a second or so.
+  // Calls stop().
   ~TraceExporter();
 
   void start();
+  // Ends the thread, and within about a second a request that is under way. Blocks until then.
   void stop();
 
   [[nodiscard]] const TraceResource& resource() const { return resource_; }
   [[nodiscard]] bool active() const { return !settings_.endpoint.empty(); }
+  // Returns the counters. Any thread.
   [[nodiscard]] Figures figures() const {
     return {exported_.load(), failed_.load(), through_.load()};
   }
@@ -57,12 +59,13 @@ class TraceExporter {
 
   void run();
   Position first_position();
-  // False: it is to stop.
+  // Retries until the collector took or refused the batch; returns false if the thread is to stop.
   bool deliver(const TraceSource::Batch& batch);
   void drop(std::uint64_t spans, const std::string& why);
-  void have_trouble(const std::string& why);
-  void end_trouble();
+  void report_outage(const std::string& why);
+  void report_recovery();
   void keep_cursor(Position position);
+  // Returns false if the thread is to stop.
   bool wait(Wait time);
   [[nodiscard]] bool stopping() const { return stopping_.load(); }
 
@@ -73,11 +76,12 @@ class TraceExporter {
   const std::filesystem::path cursor_file_;
   const Note note_;
   TraceSource source_;
-  bool troubled_ = false;             // it was told; this and what follows: the thread's own
-  std::uint64_t dropped_untold_ = 0;  // spans
-  std::chrono::steady_clock::time_point drop_told_at_ = {};
+  // The exporter's thread only.
+  bool outage_reported_ = false;
+  std::uint64_t dropped_unreported_ = 0;  // spans
+  std::chrono::steady_clock::time_point drop_reported_at_ = {};
   std::chrono::steady_clock::time_point cursor_kept_at_ = {};
-  Position cursor_kept_ = 0;
+  Position cursor_kept_ = 0;  // in the file
   std::atomic<std::uint64_t> exported_ = 0;
   std::atomic<std::uint64_t> failed_ = 0;
   std::atomic<Position> through_ = 0;
@@ -87,15 +91,15 @@ class TraceExporter {
   std::thread thread_;
 };
 
-// Up to where spans have been sent, across restarts.
+// Reads the cursor: the position up to which spans have been sent, kept across restarts. Returns
+// nullopt if there is no such file, or none that can be read. Blocks.
 //
-// It lies among what is disposable (<data>/projections/). Without it the exporter begins as it does
-// the first time: with what was recorded in the latest `backfill`. What was sent before is then
-// sent again, with the same ids; what is older and wasn't sent stays unsent.
-//
-// Returns nothing where there is none, or none that can be read.
+// The file lies among the disposable ones (<data>/projections/). Without it the exporter begins as
+// it does the first time: with what was recorded in the latest `backfill`. Spans that were sent
+// before are then sent again, with the same ids; older ones that weren't sent stay unsent.
 std::optional<Position> read_trace_cursor(const std::filesystem::path& file);
 
+// Replaces the cursor's file atomically, and makes its directory as needed. Blocks.
 Stored<void> write_trace_cursor(const std::filesystem::path& file, Position position);
 
 }  // namespace signalbox

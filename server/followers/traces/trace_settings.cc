@@ -24,7 +24,7 @@ namespace {
 
 using Headers = std::vector<std::pair<std::string, std::string>>;
 
-// A name as RFC 9110 has it, a value of one line.
+// Returns whether `name` is a field name of RFC 9110 and `value` is one line.
 bool is_header(const std::string& name, const std::string& value) {
   const auto in_name = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -37,15 +37,15 @@ bool is_header(const std::string& name, const std::string& value) {
          std::all_of(value.begin(), value.end(), in_value);
 }
 
-// Never says what is in the file: it is a secret.
+// No error quotes the file: its contents are secret.
 tl::expected<Headers, std::string> read_headers(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (descriptor < 0) return tl::unexpected("traces.headers_file: " + path + " can't be opened");
   struct stat found {};
-  const bool looked_at = ::fstat(descriptor, &found) == 0;
+  const bool has_status = ::fstat(descriptor, &found) == 0;
   const auto text = read_regular_file(descriptor, path, limits::trace_headers_bytes_max);
   ::close(descriptor);
-  if (!text || !looked_at) {
+  if (!text || !has_status) {
     return tl::unexpected("traces.headers_file: " +
                           (text ? path + " can't be read" : text.error().message));
   }
@@ -72,7 +72,7 @@ tl::expected<Headers, std::string> read_headers(const std::string& path) {
   return headers;
 }
 
-// Where not even the first certificate can be read, no collector would ever be believed.
+// Returns whether the first certificate can be read: without one no collector could be trusted.
 bool has_certificate(const std::string& pem) {
   const std::unique_ptr<BIO, decltype(&::BIO_free)> bytes(
       ::BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())), &::BIO_free);
@@ -82,7 +82,7 @@ bool has_certificate(const std::string& pem) {
   return first != nullptr;
 }
 
-// Read again at every request, by curl: here it is only told at the start what would fail for ever.
+// Fails at the start on what would fail for ever. curl reads the file again at each request.
 tl::expected<void, std::string> require_certificates(const std::string& path) {
   const auto wrong = [&](const std::string& why) {
     return tl::unexpected("traces.certificate_authority: " + why +

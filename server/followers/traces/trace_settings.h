@@ -1,4 +1,5 @@
-// The settings of the way to a collector: the table [traces] of the configuration file.
+// The settings of the trace exporter: the table [traces] of the configuration file, as texts and
+// as checked values.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@
 
 namespace signalbox {
 
-// As they were written; paths are absolute.
+// The values as written in the configuration file, except that paths are absolute.
 struct TraceTexts {
   std::string endpoint;               // empty: no traces are sent
   std::string headers_file;           // or empty
@@ -27,19 +28,19 @@ struct TraceSettings {
   std::vector<std::pair<std::string, std::string>> headers;
   std::string certificate_authority;
   std::string service_name;
-  std::int64_t backfill_ms = 0;  // how far back to begin where nothing was sent before
-  // Tests have less patience.
+  std::int64_t backfill_ms = 0;  // how far back to begin if there is no cursor
+  // Fields because tests set shorter times.
   std::int64_t request_ms = limits::trace_request_ms_max;
   std::int64_t backoff_ms = limits::trace_backoff_ms_min;
 };
 
-// The text of a key, or nullptr: there is no such key. `is_path`: it is relative to the file that
-// names it.
+// Returns the text of the key, or nullptr if there is no such key. Sets `is_path` if a relative
+// value is to be resolved against the directory of the configuration file.
 std::string* trace_text(TraceTexts& texts, std::string_view key, bool& is_path);
 
-// Reads the headers, too: "Name: value" lines of a file that nobody else may read; and looks
-// whether the certificate authority is one. A sentence that names the key and says what to write
-// instead.
+// Checks the texts and returns the settings. Reads the headers ("Name: value" lines) from a file
+// that no other user may read, and checks that the certificate authority's file has a certificate.
+// The error is a sentence that names the key and says what to write instead. Blocks.
 tl::expected<TraceSettings, std::string> read_trace_settings(const TraceTexts& texts);
 
 }  // namespace signalbox

@@ -18,7 +18,7 @@ namespace json = boost::json;
 
 constexpr std::size_t pipelines_held_max = 256;
 
-bool is_only_a_beat(const Record& record) {
+bool is_heartbeat(const Record& record) {
   return event_as<StationHeartbeat>(record.event) != nullptr ||
          event_as<StepHeartbeat>(record.event) != nullptr;
 }
@@ -34,7 +34,7 @@ bool ends_its_run(const Record& record) {
 TraceSource::TraceSource(Context context) : context_(std::move(context)) {}
 
 Stored<TraceSource::Batch> TraceSource::next(Position after) {
-  // What was dropped from the log while no collector took it can't be told any more.
+  // Spans of history that was dropped before a collector took them are lost.
   after = std::max(after, context_.log.horizon().position);
   Batch batch;
   batch.through = after;
@@ -42,7 +42,7 @@ Stored<TraceSource::Batch> TraceSource::next(Position after) {
   bool behind = false;
   const Position to = after + limits::trace_batch_events_max;
   const auto scanned = context_.log.scan(after + 1, to, [&](Record&& record) {
-    if (record.stream.kind == StreamKind::run && !is_only_a_beat(record)) {
+    if (record.stream.kind == StreamKind::run && !is_heartbeat(record)) {
       if (apply(record, batch, bytes) == Known::behind) {
         behind = true;
         return false;
@@ -52,7 +52,8 @@ Stored<TraceSource::Batch> TraceSource::next(Position after) {
     return batch.spans.size() < limits::trace_batch_spans_max &&
            bytes < limits::trace_batch_bytes_max;
   });
-  // What has been folded isn't folded again: what is there is given, and the error comes next time.
+  // Records that were applied must not be applied again: the batch so far is returned, and an error
+  // comes with the next call.
   if (batch.through > after) return batch;
   if (!scanned) return tl::unexpected(scanned.error());
   if (behind) {
@@ -83,7 +84,7 @@ TraceSource::Known TraceSource::apply(const Record& record, Batch& batch, std::s
 
 std::unique_ptr<RunTrace> TraceSource::begin(const Record& record, Batch& batch) {
   const auto* started = event_as<RunStarted>(record.event);
-  if (started == nullptr) return read_again(record, batch);
+  if (started == nullptr) return rebuild(record, batch);
   auto pipeline = pipeline_of(*started);
   if (pipeline == nullptr) {
     ++batch.lost;
@@ -94,8 +95,8 @@ std::unique_ptr<RunTrace> TraceSource::begin(const Record& record, Batch& batch)
                                     card_of_run(context_.index, record.stream.run_id));
 }
 
-// Its records before this one; the spans that ended with them were given before.
-std::unique_ptr<RunTrace> TraceSource::read_again(const Record& record, Batch& batch) {
+// Applies the run's records before `record`; spans that ended with them were returned before.
+std::unique_ptr<RunTrace> TraceSource::rebuild(const Record& record, Batch& batch) {
   const RunId& run_id = record.stream.run_id;
   const auto history = read_history(context_.log, context_.index, run_id);
   if (!history || !*history) {
@@ -106,11 +107,11 @@ std::unique_ptr<RunTrace> TraceSource::read_again(const Record& record, Batch& b
   auto trace =
       std::make_unique<RunTrace>(std::make_shared<const PipelineDefinition>((*history)->pipeline),
                                  card_of_run(context_.index, run_id));
-  std::vector<TraceSpan> given;
+  std::vector<TraceSpan> discarded;
   for (const Record& earlier : (*history)->records) {
     if (earlier.position >= record.position) break;
-    trace->apply(earlier, given);
-    given.clear();
+    trace->apply(earlier, discarded);
+    discarded.clear();
   }
   return trace;
 }

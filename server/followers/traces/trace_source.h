@@ -1,8 +1,9 @@
-// The spans that end in the log, one batch after the other, in the log's order.
+// Derives the spans that end in the log, batch by batch, in the log's order.
 //
-// It reads the log and folds it, each run by itself. Runs under way are held ready, up to a bound;
-// any other run's beginning is read again when its next record comes. So what is given depends on
-// the log alone: begin at an older position, and the same spans come again, byte by byte.
+// It reads the log and applies each record to the trace of its run. Traces of runs under way are
+// kept in memory, up to limits::trace_open_runs_max; any other run's history is read again when its
+// next record comes. So the output depends on the log alone: from an older position the same spans
+// come again, byte by byte.
 #pragma once
 
 #include <functional>
@@ -23,8 +24,8 @@ namespace signalbox {
 
 class TraceSource {
  public:
-  // `caught_up` waits until the index has everything up to a position; false if it won't.
-  // `unreadable` is told of a run whose past the log doesn't give any more.
+  // `caught_up` blocks until the index has everything up to a position; it returns false if that
+  // won't happen. `unreadable` is called with each run whose history can't be read any more.
   struct Context {
     const EventLog& log;
     const RunIndex& index;
@@ -34,12 +35,13 @@ class TraceSource {
   explicit TraceSource(Context context);
 
   struct Batch {
-    Position through = 0;            // all up to it is in this batch or an earlier one
+    Position through = 0;            // the log up to it is covered by this batch and earlier ones
     std::vector<std::string> spans;  // as OTLP/JSON
-    std::uint64_t lost = 0;          // runs that couldn't be read
+    std::uint64_t lost = 0;          // runs whose history couldn't be read
   };
-  // What follows after `after`, at most one request full; then what follows after its `through`.
-  // After an error `after` is asked for again.
+  // Returns the spans that end after position `after`, at most as many as one request holds. The
+  // next call is to be given this batch's `through`; after an error, the same `after` again. Fails
+  // as the log does, and with `io` if the read models are behind. Blocks. One thread.
   Stored<Batch> next(Position after);
 
  private:
@@ -47,7 +49,7 @@ class TraceSource {
 
   Known apply(const Record& record, Batch& batch, std::size_t& bytes);
   std::unique_ptr<RunTrace> begin(const Record& record, Batch& batch);
-  std::unique_ptr<RunTrace> read_again(const Record& record, Batch& batch);
+  std::unique_ptr<RunTrace> rebuild(const Record& record, Batch& batch);
   std::shared_ptr<const PipelineDefinition> pipeline_of(const RunStarted& started);
 
   const Context context_;
@@ -55,16 +57,17 @@ class TraceSource {
   std::map<Digest, std::shared_ptr<const PipelineDefinition>> pipelines_;
 };
 
-// The card that the run works on, or merges. Any thread.
+// Returns the card that the run works on or merges; nullopt if there is none. Any thread.
 std::optional<CardId> card_of_run(const RunIndex& index, const RunId& run_id);
 
-// For people, and for a collector that missed it.
+// The trace of one run, for people, and for a collector that missed it.
 struct WholeTrace {
   std::vector<TraceSpan> ended;  // in the order in which they ended
-  std::vector<TraceSpan> open;   // those above first
+  std::vector<TraceSpan> open;   // under way: parents first, ended_at_ns is 0
 };
 
-// As of index.applied(); nothing for an unknown run. Any thread.
+// Returns the run's trace as of index.applied(); nullopt for an unknown run. Blocks (reads the
+// log). Any thread.
 Stored<std::optional<WholeTrace>> read_run_trace(const EventLog& log, const RunIndex& index,
                                                  const RunId& run_id);
 

@@ -20,7 +20,7 @@ AttemptPool::AttemptPool(const RecordedWork& work, std::uint64_t seed) : seed_(s
       Pools& pools = pools_[run.pipeline->stations[index].name];
       const auto& attempts = run.stations[index].attempts;
       for (std::size_t number = 0; number < attempts.size(); ++number) {
-        // How long one that was cut short would have taken isn't known.
+        // How long an attempt that was cut short would have taken isn't known.
         if (attempts[number].ending == AttemptEnding::open) continue;
         if (attempts[number].outcome == Outcome::canceled) continue;
         (number == 0 ? pools.first : pools.later).push_back(&attempts[number]);
@@ -36,21 +36,21 @@ const RecordedRun* AttemptPool::recorded(const RunId& run) const {
 
 const RecordedAttempt& AttemptPool::draw(const RunId& run, const std::string& station,
                                          std::uint32_t number) {
-  static const RecordedAttempt done_at_once = [] {
+  static const RecordedAttempt instant_success = [] {
     RecordedAttempt attempt;
-    attempt.ending = AttemptEnding::told;
+    attempt.ending = AttemptEnding::reported;
     return attempt;
   }();
   const auto place = pools_.find(station);
   const Pools* pools = place == pools_.end() ? nullptr : &place->second;
   if (pools == nullptr || (pools->first.empty() && pools->later.empty())) {
     ++unknown_;
-    return done_at_once;
+    return instant_success;
   }
   ++drawn_;
   const bool later = pools->first.empty() || (number > 1 && !pools->later.empty());
   const Pool& pool = later ? pools->later : pools->first;
-  // The same attempt is drawn alike under every policy, in whatever order.
+  // The seed depends on the attempt alone, so every policy draws the same, in whatever order.
   std::seed_seq seed{static_cast<std::uint32_t>(seed_), static_cast<std::uint32_t>(seed_ >> 32U),
                      static_cast<std::uint32_t>(UuidHash{}(run)),
                      static_cast<std::uint32_t>(std::hash<std::string>{}(station)), number};

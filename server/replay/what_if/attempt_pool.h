@@ -1,5 +1,5 @@
-// What an attempt that another policy starts will be like: as the one that was recorded in its
-// place or, where none was, as one drawn from those of the same station.
+// Chooses the recorded attempt that a simulated attempt repeats: the one recorded in its place or,
+// if there was none, one drawn at random from attempts at the same station.
 #pragma once
 
 #include <cstdint>
@@ -14,23 +14,25 @@ namespace signalbox {
 
 class AttemptPool {
  public:
-  // `work` outlives it.
+  // `work` outlives it. The same `seed` draws the same attempts.
   AttemptPool(const RecordedWork& work, std::uint64_t seed);
 
-  // The run that this one stands for; one that stands for none draws all of its attempts.
+  // Maps a simulated run to the recorded run that it repeats. A run without one draws all of its
+  // attempts.
   void assign(const RunId& run, const RecordedRun& recorded) { assigned_[run] = &recorded; }
+  // Returns the recorded run that `run` repeats, or nullptr.
   [[nodiscard]] const RecordedRun* recorded(const RunId& run) const;
 
-  // Attempt `number`, from 1, at a station.
+  // Returns the attempt that attempt `number` (from 1) at a station repeats.
   const RecordedAttempt& attempt(const RunId& run, const std::string& station,
                                  std::uint32_t number);
-  // The decision of turn `number`, from 0, at a station that waits for a person; nullptr: nobody
-  // decided.
+  // Returns the person's decision for wait `number` (from 0) at a station; nullptr if none was
+  // recorded.
   [[nodiscard]] const RecordedDecision* decision(const RunId& run, const std::string& station,
                                                  std::size_t number) const;
 
-  // Attempts that had to be drawn, and such whose station was never seen at work: they succeed at
-  // once.
+  // Return the number of attempts that were drawn, and of those at stations without any recorded
+  // attempt, which succeed at once.
   [[nodiscard]] std::uint64_t drawn() const { return drawn_; }
   [[nodiscard]] std::uint64_t unknown() const { return unknown_; }
 

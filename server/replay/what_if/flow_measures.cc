@@ -19,7 +19,7 @@ Spread spread_of(std::vector<std::int64_t> durations_ns) {
   spread.p50_ms = at(50);
   spread.p90_ms = at(90);
   spread.max_ms = at(100);
-  // In milliseconds one by one: the sum of many waits in nanoseconds could be too large.
+  // Each is converted to milliseconds first: a sum in nanoseconds could overflow.
   spread.total_ms = std::accumulate(
       durations_ns.begin(), durations_ns.end(), std::int64_t{0},
       [](std::int64_t sum, std::int64_t duration_ns) { return sum + duration_ns / ns_per_ms; });
@@ -37,19 +37,19 @@ void FlowMeter::apply(const Record& record) {
     ++counted_.open;
     if (!first_ns_) first_ns_ = record.recorded_at_ns;
   }
-  if (record.stream.kind == StreamKind::card) observe_card(record);
+  if (record.stream.kind == StreamKind::card) apply_card(record);
   if (record.stream.kind != StreamKind::run) return;
   const auto place = runs_.find(record.stream.run_id);
   if (place == runs_.end()) return;
-  if (std::holds_alternative<StationEvent>(record.event)) observe_attempt(record, place->second);
-  if (std::holds_alternative<RunEvent>(record.event)) observe_end(record, place->second);
+  if (std::holds_alternative<StationEvent>(record.event)) apply_attempt(record, place->second);
+  if (std::holds_alternative<RunEvent>(record.event)) apply_run_end(record, place->second);
 }
 
 void FlowMeter::claim(const Record& record, const StationClaimed& event, OpenRun& run) {
   if (run.ready_ns) queue_waits_ns_.push_back(record.recorded_at_ns - *run.ready_ns);
   run.ready_ns.reset();
   run.claimed_ns = record.recorded_at_ns;
-  run.heard_ns = record.recorded_at_ns;
+  run.last_beat_ns = record.recorded_at_ns;
   ++counted_.attempts;
   if (event.attempt > 1) ++counted_.retries;
   if (run.lost) ++counted_.duplicates;
@@ -67,7 +67,7 @@ void FlowMeter::end_attempt(const Record& record, OpenRun& run) {
 void FlowMeter::fail_attempt(const Record& record, OpenRun& run, const Failure& failure) {
   if (failure.code == "LEASE_EXPIRED" && run.claimed_ns) {
     ++counted_.leases_lost;
-    counted_.duplicated_ms += (run.heard_ns - *run.claimed_ns) / ns_per_ms;
+    counted_.duplicated_ms += (run.last_beat_ns - *run.claimed_ns) / ns_per_ms;
     run.lost = true;
   }
   if (failure.code == "TIMEOUT") ++counted_.timeouts;
@@ -75,21 +75,21 @@ void FlowMeter::fail_attempt(const Record& record, OpenRun& run, const Failure& 
   end_attempt(record, run);
 }
 
-void FlowMeter::observe_attempt(const Record& record, OpenRun& run) {
+void FlowMeter::apply_attempt(const Record& record, OpenRun& run) {
   if (const auto* claimed = event_as<StationClaimed>(record.event)) {
     claim(record, *claimed, run);
   } else if (event_as<StationHeartbeat>(record.event) != nullptr) {
-    run.heard_ns = record.recorded_at_ns;
+    run.last_beat_ns = record.recorded_at_ns;
   } else if (event_as<StationSucceeded>(record.event) != nullptr ||
              event_as<StationApproved>(record.event) != nullptr) {
     end_attempt(record, run);
-    run.ready_ns = record.recorded_at_ns;  // the next one's turn, unless the run ends with it
-  } else if (const auto* again = event_as<StationAttemptFailed>(record.event)) {
-    fail_attempt(record, run, again->failure);
+    run.ready_ns = record.recorded_at_ns;  // the next station's, unless the run ends here
+  } else if (const auto* retried = event_as<StationAttemptFailed>(record.event)) {
+    fail_attempt(record, run, retried->failure);
   } else if (const auto* failed = event_as<StationFailed>(record.event)) {
     fail_attempt(record, run, failed->failure);
-  } else if (const auto* late = event_as<StationTimedOut>(record.event)) {
-    fail_attempt(record, run, late->failure);
+  } else if (const auto* timed_out = event_as<StationTimedOut>(record.event)) {
+    fail_attempt(record, run, timed_out->failure);
   } else if (event_as<StationDeferred>(record.event) != nullptr ||
              event_as<StationCanceled>(record.event) != nullptr) {
     end_attempt(record, run);
@@ -100,7 +100,7 @@ void FlowMeter::observe_attempt(const Record& record, OpenRun& run) {
   }
 }
 
-void FlowMeter::observe_end(const Record& record, OpenRun& run) {
+void FlowMeter::apply_run_end(const Record& record, OpenRun& run) {
   const auto end = [&](std::uint64_t& count) {
     ++count;
     --counted_.open;
@@ -121,7 +121,7 @@ void FlowMeter::observe_end(const Record& record, OpenRun& run) {
   }
 }
 
-void FlowMeter::observe_card(const Record& record) {
+void FlowMeter::apply_card(const Record& record) {
   const CardId& id = record.stream.run_id;
   if (event_as<CardSubmitted>(record.event) != nullptr) {
     cards_[id].submitted_ns = record.recorded_at_ns;

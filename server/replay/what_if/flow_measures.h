@@ -1,5 +1,5 @@
-// What a history comes to: throughput, waits, work done twice. The same measures of a recorded one
-// and of one that another policy would have made.
+// Measures a history: throughput, waits, duplicated work. Recorded and simulated histories are
+// measured alike, so that policies can be compared.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace signalbox {
 
-// Of a number of durations, in milliseconds.
+// The distribution of a set of durations.
 struct Spread {
   std::uint64_t count = 0;
   std::int64_t p50_ms = 0;
@@ -27,7 +27,7 @@ struct Spread {
 BOOST_DESCRIBE_STRUCT(Spread, (), (count, p50_ms, p90_ms, max_ms, total_ms))
 
 struct FlowMeasures {
-  std::uint64_t runs = 0;  // that arrived
+  std::uint64_t runs = 0;  // arrived
   std::uint64_t succeeded = 0;
   std::uint64_t failed = 0;
   std::uint64_t canceled = 0;
@@ -39,14 +39,14 @@ struct FlowMeasures {
   std::uint64_t attempts = 0;
   std::uint64_t retries = 0;  // attempts that weren't a station's first
   std::uint64_t timeouts = 0;
-  std::uint64_t stalls = 0;  // attempts that were ended for one
+  std::uint64_t stalls = 0;  // attempts that were ended because of a stall
   std::uint64_t leases_lost = 0;
-  std::uint64_t duplicates = 0;    // attempts after one that had lost its lease: its work again
-  std::int64_t duplicated_ms = 0;  // what those before them had worked
-  std::int64_t worked_ms = 0;      // of all attempts together
-  std::uint64_t at_once = 0;       // attempts, at most
+  std::uint64_t duplicates = 0;    // attempts that repeat one that lost its lease
+  std::int64_t duplicated_ms = 0;  // the work of the attempts that lost their leases
+  std::int64_t worked_ms = 0;      // sum over all attempts
+  std::uint64_t at_once = 0;       // greatest number of concurrent attempts
 
-  Spread queue_wait;  // from a station's being ready to its attempt
+  Spread queue_wait;  // from a station becoming ready to its attempt
   Spread run_time;    // from a run's arrival to its success
   Spread card_wait;   // from a card's arrival to its first run
   Spread card_time;   // from a card's arrival to its merge
@@ -58,10 +58,12 @@ BOOST_DESCRIBE_STRUCT(FlowMeasures, (),
                        attempts, retries, timeouts, stalls, leases_lost, duplicates, duplicated_ms,
                        worked_ms, at_once, queue_wait, run_time, card_wait, card_time))
 
-// Runs and cards that were there before the first record aren't counted.
+// Computes the measures from records, applied in order. Runs and cards that existed before the
+// first record aren't counted.
 class FlowMeter {
  public:
   void apply(const Record& record);
+  // Returns the measures of the records so far.
   [[nodiscard]] FlowMeasures measures() const;
 
  private:
@@ -69,30 +71,31 @@ class FlowMeter {
     std::int64_t arrived_ns = 0;
     std::optional<std::int64_t> ready_ns;
     std::optional<std::int64_t> claimed_ns;
-    std::int64_t heard_ns = 0;  // the latest word of the attempt under way
-    bool lost = false;          // the latest attempt was, by its lease
+    std::int64_t last_beat_ns = 0;  // the latest claim or heartbeat of the attempt under way
+    bool lost = false;              // the latest attempt lost its lease
   };
   struct OpenCard {
     std::int64_t submitted_ns = 0;
     bool started = false;
   };
 
-  void observe_attempt(const Record& record, OpenRun& run);
-  void observe_end(const Record& record, OpenRun& run);
-  void observe_card(const Record& record);
+  void apply_attempt(const Record& record, OpenRun& run);
+  void apply_run_end(const Record& record, OpenRun& run);
+  void apply_card(const Record& record);
   void claim(const Record& record, const StationClaimed& event, OpenRun& run);
   void end_attempt(const Record& record, OpenRun& run);
   void fail_attempt(const Record& record, OpenRun& run, const Failure& failure);
 
   FlowMeasures counted_;
-  std::uint64_t under_way_ = 0;
+  std::uint64_t under_way_ = 0;  // attempts
   std::optional<std::int64_t> first_ns_;
   std::int64_t last_ns_ = 0;
   std::vector<std::int64_t> queue_waits_ns_;
   std::vector<std::int64_t> run_times_ns_;
   std::vector<std::int64_t> card_waits_ns_;
   std::vector<std::int64_t> card_times_ns_;
-  std::unordered_map<RunId, OpenRun, UuidHash> runs_;  // ended ones too: they may be retried
+  std::unordered_map<RunId, OpenRun, UuidHash>
+      runs_;  // ended ones as well, because they may be retried
   std::unordered_map<CardId, OpenCard, UuidHash> cards_;
 };
 

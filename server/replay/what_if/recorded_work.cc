@@ -14,7 +14,7 @@ std::optional<std::size_t> index_of(const PipelineDefinition& pipeline, const st
   return static_cast<std::size_t>(place - pipeline.stations.begin());
 }
 
-// The name of the station that an event of an attempt is about.
+// Returns the name of the event's station.
 std::string station_of(const StationEvent& event) {
   return std::visit([](const auto& each) { return each.station; }, event);
 }
@@ -79,13 +79,13 @@ WorkRecorder::WorkRecorder(const World& world) {
 bool WorkRecorder::apply(const World& world, const Record& record) {
   if (work_.from_ns == 0) work_.from_ns = record.recorded_at_ns;
   work_.to_ns = std::max(work_.to_ns, record.recorded_at_ns);
-  observe_board(world, record);
+  apply_board(world, record);
   if (const auto* started = event_as<RunStarted>(record.event)) start_run(world, record, *started);
   if (record.stream.kind != StreamKind::run) return true;
   const auto place = open_.find(record.stream.run_id);
   if (place == open_.end()) return true;
-  if (std::holds_alternative<StationEvent>(record.event)) observe_attempt(record, place->second);
-  if (std::holds_alternative<RunEvent>(record.event)) observe_run(record, place->second);
+  if (std::holds_alternative<StationEvent>(record.event)) apply_attempt(record, place->second);
+  if (std::holds_alternative<RunEvent>(record.event)) apply_run(record, place->second);
   return work_.attempts < recorded_attempts_max;
 }
 
@@ -102,7 +102,7 @@ void WorkRecorder::start_run(const World& world, const Record& record, const Run
   recorded.pipeline = run->pipeline;
   recorded.stations.resize(run->pipeline->stations.size());
   if (const Card* card = world.board.find_by_run(run->id)) {
-    // A card that was under way at the beginning isn't part of it, and neither are its runs.
+    // A card that was under way at the beginning isn't part of the work, and neither are its runs.
     const auto place = cards_.find(card->id);
     if (place == cards_.end()) return;
     RecordedCard& owner = work_.cards[place->second];
@@ -137,7 +137,7 @@ void WorkRecorder::fail_attempt(const Record& record, OpenRun& open, const Failu
   end_attempt(record, open,
               failure.code == "LEASE_EXPIRED" ? AttemptEnding::silent
               : ended_by_us                   ? AttemptEnding::open
-                                              : AttemptEnding::told);
+                                              : AttemptEnding::reported);
 }
 
 void WorkRecorder::decide(const Record& record, OpenRun& open, RecordedDecision decision) {
@@ -147,7 +147,7 @@ void WorkRecorder::decide(const Record& record, OpenRun& open, RecordedDecision 
   open.held.reset();
 }
 
-void WorkRecorder::observe_attempt(const Record& record, OpenRun& open) {
+void WorkRecorder::apply_attempt(const Record& record, OpenRun& open) {
   const auto& event = std::get<StationEvent>(record.event);
   RecordedRun& run = work_.runs[open.index];
   if (const auto* claimed = event_as<StationClaimed>(record.event)) {
@@ -177,24 +177,25 @@ void WorkRecorder::observe_attempt(const Record& record, OpenRun& open) {
   } else if (const auto* used = event_as<StationUsageReported>(record.event)) {
     attempt.usage = used->usage;
   } else if (event_as<StationSucceeded>(record.event) != nullptr) {
-    end_attempt(record, open, AttemptEnding::told);
-  } else if (const auto* again = event_as<StationAttemptFailed>(record.event)) {
-    fail_attempt(record, open, again->failure);
+    end_attempt(record, open, AttemptEnding::reported);
+  } else if (const auto* retried = event_as<StationAttemptFailed>(record.event)) {
+    fail_attempt(record, open, retried->failure);
   } else if (const auto* failed = event_as<StationFailed>(record.event)) {
     fail_attempt(record, open, failed->failure);
-  } else if (const auto* late = event_as<StationTimedOut>(record.event)) {
-    fail_attempt(record, open, late->failure);
+  } else if (const auto* timed_out = event_as<StationTimedOut>(record.event)) {
+    fail_attempt(record, open, timed_out->failure);
   } else if (const auto* deferred = event_as<StationDeferred>(record.event)) {
     attempt.given_back = deferred->reason;
     attempt.wait_ns = std::max<std::int64_t>(0, deferred->until_ns - record.recorded_at_ns);
-    end_attempt(record, open, AttemptEnding::told);
+    end_attempt(record, open, AttemptEnding::reported);
   } else if (event_as<StationCanceled>(record.event) != nullptr) {
     attempt.outcome = Outcome::canceled;
-    end_attempt(record, open, open.cancel_requested ? AttemptEnding::open : AttemptEnding::told);
+    end_attempt(record, open,
+                open.cancel_requested ? AttemptEnding::open : AttemptEnding::reported);
   }
 }
 
-void WorkRecorder::observe_run(const Record& record, OpenRun& open) {
+void WorkRecorder::apply_run(const Record& record, OpenRun& open) {
   RecordedRun& run = work_.runs[open.index];
   const auto intervene = [&](RecordedIntervention::Kind kind) {
     run.interventions.push_back({kind, record.recorded_at_ns - run.arrived_ns});
@@ -218,7 +219,7 @@ void WorkRecorder::observe_run(const Record& record, OpenRun& open) {
   }
 }
 
-void WorkRecorder::observe_board(const World& world, const Record& record) {
+void WorkRecorder::apply_board(const World& world, const Record& record) {
   if (const auto* put = event_as<ProjectPut>(record.event)) {
     work_.projects.push_back(
         {record.recorded_at_ns,
@@ -243,7 +244,8 @@ void WorkRecorder::observe_board(const World& world, const Record& record) {
 }
 
 RecordedWork WorkRecorder::finish() && {
-  // What is under way at the end isn't known: it is drawn, as what never began.
+  // How attempts under way at the end would have ended isn't known, so they are dropped; the
+  // simulation draws others in their place.
   for (auto& [id, open] : open_) {
     if (open.station) work_.runs[open.index].stations[*open.station].attempts.pop_back();
   }

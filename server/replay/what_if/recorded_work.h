@@ -1,6 +1,6 @@
-// The work that a part of a log tells of, apart from how it was scheduled: what came when, what
-// each attempt did and for how long, and what people decided. This is what another policy is tried
-// on.
+// The work in a part of a log, independent of how it was scheduled: what arrived when, what each
+// attempt did and for how long, and what people decided. A what-if simulation runs this work under
+// another policy.
 #pragma once
 
 #include <cstdint>
@@ -15,43 +15,44 @@
 
 namespace signalbox {
 
-// More attempts than this aren't taken; each is some 200 bytes.
+// Recording stops after this many attempts; each takes about 200 bytes.
 inline constexpr std::size_t recorded_attempts_max = 4'000'000;
-// Of one attempt. Where there were more, those are left out whose absence makes no gap wider than
-// the widest one that there was.
+// Heartbeats kept per attempt. If there were more, beats are dropped as long as no gap becomes
+// wider than the widest recorded one; beats with new progress are kept.
 inline constexpr std::size_t recorded_beats_max = 256;
 
 struct RecordedBeat {
   std::int64_t after_ns = 0;  // since the claim
-  std::string progress;       // its digest, or empty
+  std::string progress;       // digest of the progress, or empty
 };
 
 enum class AttemptEnding : std::uint8_t {
-  told,    // its worker or its job said how it ended
-  silent,  // its worker wasn't heard any more after its last beat
-  open,    // it was ended before it was done
+  reported,  // its worker or its job reported the result
+  silent,    // its worker sent nothing after its last heartbeat
+  open,      // the service or a person ended it before it was done
 };
 
 struct RecordedAttempt {
   AttemptEnding ending = AttemptEnding::open;
   std::int64_t worked_ns = 0;  // from its claim to its end
   std::int64_t lease_ms = 0;   // 0: a job of the service
-  // told:
+  // The result, if `ending` is `reported`:
   Outcome outcome = Outcome::succeeded;
   ErrorClass error_class = ErrorClass::terminal;
   std::string code;
   Usage usage;
-  std::optional<WaitReason> given_back;  // deferred or quota; it went on wait_ns later
+  std::optional<WaitReason>
+      given_back;  // deferred or quota; the station was ready again after wait_ns
   std::int64_t wait_ns = 0;
 
   std::vector<RecordedBeat> beats;
 };
 
-// What a person decided about a station that waited for it.
+// What a person decided about a station that waited for a person.
 struct RecordedDecision {
   std::int64_t waited_ns = 0;
-  std::optional<Decision> decision;  // of an approval
-  std::optional<Budget> budget;      // that was raised
+  std::optional<Decision> decision;  // on an approval
+  std::optional<Budget> budget;      // the raised one
 };
 
 struct RecordedStation {
@@ -59,7 +60,7 @@ struct RecordedStation {
   std::vector<RecordedDecision> decisions;
 };
 
-// What a person did to a run that didn't ask.
+// What a person did to a run that didn't wait for a person.
 struct RecordedIntervention {
   enum class Kind : std::uint8_t { cancel, pause, resume };
   Kind kind = Kind::cancel;
@@ -74,19 +75,20 @@ struct RecordedRun {
   Budget budget;
   std::optional<std::uint32_t> max_retries;
   std::shared_ptr<const PipelineDefinition> pipeline;
-  bool of_card = false;                   // it arrives when its card's turn comes
+  bool of_card = false;                   // the board starts it for a card
   std::vector<RecordedStation> stations;  // as in the pipeline
   std::vector<RecordedIntervention> interventions;
-  std::vector<std::int64_t> retried_after_ns;  // each since the failure before it
+  std::vector<std::int64_t> retried_after_ns;  // one per retry, since the failure before it
 };
 
 struct RecordedCard {
   CardId id{};
   std::int64_t submitted_ns = 0;  // UTC
   CardSubmitted submitted;
-  std::vector<std::size_t> builds;               // its runs, in their order: indices
-  std::vector<std::size_t> merges;               // likewise
-  std::vector<std::int64_t> unblocked_after_ns;  // by a person, since it was blocked or failed
+  std::vector<std::size_t> builds;  // indices in RecordedWork::runs, in their order
+  std::vector<std::size_t> merges;  // likewise
+  std::vector<std::int64_t>
+      unblocked_after_ns;  // one per unblocking by a person, since the card was blocked or failed
 };
 
 struct RecordedProject {
@@ -107,46 +109,47 @@ struct RecordedWork {
   std::vector<RecordedProject> projects;
   std::vector<RecordedPolicy> policies;
   std::size_t attempts = 0;
-  std::size_t workers = 0;      // outside workers' attempts at one time, at most
-  std::size_t runs_before = 0;  // that were open at the beginning: they aren't part of it
+  std::size_t workers = 0;      // greatest number of concurrent attempts of outside workers
+  std::size_t runs_before = 0;  // open at the beginning, and so not part of the work
 };
 
-// Collects it, record by record.
+// Builds a RecordedWork, record by record.
 class WorkRecorder {
  public:
-  // `world` is the state before the first record: its projects, and the cards of its backlog as if
-  // they were submitted now.
+  // `world` is the state before the first record. Its projects, and its backlog's cards, count as
+  // put and submitted at the time of the first record.
   explicit WorkRecorder(const World& world);
 
-  // `world` is the state after the record. False: recorded_attempts_max was reached.
+  // Applies a record; `world` is the state after it. Returns false once recorded_attempts_max is
+  // reached.
   bool apply(const World& world, const Record& record);
-  // After the last one.
+  // Returns the work; to be called after the last record.
   RecordedWork finish() &&;
 
  private:
   struct OpenRun {
     std::size_t index = 0;
-    std::optional<std::size_t> station;  // of the attempt under way
+    std::optional<std::size_t> station;  // index of the station with an attempt under way
     std::int64_t claimed_ns = 0;
-    std::optional<std::size_t> held;  // the station that waits for a person
+    std::optional<std::size_t> held;  // index of the station that waits for a person
     std::int64_t held_ns = 0;
     std::int64_t failed_ns = 0;
     bool cancel_requested = false;
   };
 
   void start_run(const World& world, const Record& record, const RunStarted& event);
-  void observe_run(const Record& record, OpenRun& open);
-  void observe_attempt(const Record& record, OpenRun& open);
+  void apply_run(const Record& record, OpenRun& open);
+  void apply_attempt(const Record& record, OpenRun& open);
   void decide(const Record& record, OpenRun& open, RecordedDecision decision);
   void end_attempt(const Record& record, OpenRun& open, AttemptEnding ending);
   void fail_attempt(const Record& record, OpenRun& open, const Failure& failure);
-  void observe_board(const World& world, const Record& record);
+  void apply_board(const World& world, const Record& record);
   RecordedAttempt& attempt_of(OpenRun& open);
 
   RecordedWork work_;
-  std::size_t workers_ = 0;
+  std::size_t workers_ = 0;  // attempts of outside workers under way
   std::unordered_map<RunId, OpenRun, UuidHash> open_;
-  std::unordered_map<CardId, std::size_t, UuidHash> cards_;
+  std::unordered_map<CardId, std::size_t, UuidHash> cards_;  // indices in work_.cards
   std::unordered_map<CardId, std::int64_t, UuidHash> blocked_ns_;
 };
 

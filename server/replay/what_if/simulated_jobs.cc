@@ -7,7 +7,8 @@
 namespace signalbox {
 namespace {
 
-// When the attempt runs out of time, counted from its latest progress; nullopt: it is done before.
+// Returns when the attempt times out, in nanoseconds since its start; nullopt if it ends before.
+// The timeout is counted from the latest progress.
 std::optional<std::int64_t> times_out_after_ns(const RecordedAttempt& attempt,
                                                std::int64_t timeout_ms) {
   const std::int64_t timeout_ns = timeout_ms * ns_per_ms;
@@ -19,7 +20,7 @@ std::optional<std::int64_t> times_out_after_ns(const RecordedAttempt& attempt,
     progress = beat.progress;
     origin_ns = beat.after_ns;
   }
-  const bool done = attempt.ending == AttemptEnding::told;
+  const bool done = attempt.ending == AttemptEnding::reported;
   if (done && attempt.worked_ns - origin_ns <= timeout_ns) return std::nullopt;
   return origin_ns + timeout_ns;
 }

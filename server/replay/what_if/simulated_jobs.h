@@ -1,5 +1,5 @@
-// Jobs of the service as they were recorded, instead of processes: each is over when its time has
-// passed.
+// Runs the service's jobs as recorded attempts instead of processes: each ends when its recorded
+// time, or its timeout, has passed.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The repositories of projects as the record tells of them: their policies, changed as asked.
-// Worktrees are removed as soon as that is asked for.
+// The projects' repositories in a simulation: policies are the recorded ones with the what-if
+// policy's changes, and removing a worktree succeeds at once. There are no files.
 #pragma once
 
 #include "server/board/board_files.h"
@@ -13,6 +13,7 @@ class SimulatedRepositories final : public BoardFiles {
   SimulatedRepositories(const RecordedWork& work, const WhatIfPolicy& policy)
       : work_(work), policy_(policy) {}
 
+  // Returns the policy that was in force at `now_ns` (UTC), changed. Never fails.
   Stored<std::shared_ptr<const PolicyReading>> read_policy(const std::filesystem::path& repository,
                                                            const std::string& base,
                                                            std::int64_t now_ns) override;

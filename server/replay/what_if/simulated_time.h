@@ -1,4 +1,5 @@
-// Time that stands still while something happens and jumps to the next thing that will.
+// The clock and event queue of the simulation: time stands still during an action and then jumps to
+// the next planned one. One thread.
 #pragma once
 
 #include <algorithm>
@@ -17,14 +18,14 @@ class SimulatedTime final : public Clock {
 
   explicit SimulatedTime(std::int64_t from_ns) : now_ns_(from_ns) {}
 
-  // At that time, or now if it has passed. Actions of one moment happen in the order in which they
-  // were planned.
+  // Plans `action` at that time (UTC), or now if that has passed. Actions of one moment run in the
+  // order in which they were planned.
   void at(std::int64_t time_ns, Action action) {
     planned_.emplace(std::pair(std::max(time_ns, now_ns_), ++count_), std::move(action));
   }
   void after(std::int64_t delay_ns, Action action) { at(now_ns_ + delay_ns, std::move(action)); }
 
-  // The next action, unless there is none or it comes after `until_ns`: then false.
+  // Runs the next action. Returns false if there is none or it comes after `until_ns`.
   bool step(std::int64_t until_ns) {
     if (planned_.empty() || planned_.begin()->first.first > until_ns) return false;
     const auto first = planned_.extract(planned_.begin());

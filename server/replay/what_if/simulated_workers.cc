@@ -33,7 +33,7 @@ CompleteStation completion_as_recorded(const RunId& run_id, const std::string& s
 
 }  // namespace
 
-bool SimulatedWorkers::say(Command command) {
+bool SimulatedWorkers::apply_command(Command command) {
   return parts_.engine.begin(by_a_worker).apply(command).has_value();
 }
 
@@ -66,11 +66,11 @@ bool SimulatedWorkers::claim_one() {
   attempt.token = transaction.records().front().position;
   const Token token = attempt.token;
   busy_.emplace(token, std::move(attempt));
-  go_on(token);
+  schedule_next(token);
   return true;
 }
 
-void SimulatedWorkers::go_on(Token token) {
+void SimulatedWorkers::schedule_next(Token token) {
   const Attempt& attempt = busy_.at(token);
   const RecordedAttempt& recorded = *attempt.recorded;
   if (attempt.beats < recorded.beats.size()) {
@@ -78,9 +78,9 @@ void SimulatedWorkers::go_on(Token token) {
                           [this, token] { beat(token); });
   }
   switch (recorded.ending) {
-    case AttemptEnding::told:
+    case AttemptEnding::reported:
       return parts_.time.at(attempt.began_ns + recorded.worked_ns, [this, token] { end(token); });
-    case AttemptEnding::open:  // alive until somebody ends it
+    case AttemptEnding::open:  // it keeps its lease until it is ended
       return parts_.time.after(std::min(attempt.lease_ms, limits::lease_ms_max / 2) * ns_per_ms / 2,
                                [this, token] { beat(token); });
     case AttemptEnding::silent:
@@ -88,7 +88,7 @@ void SimulatedWorkers::go_on(Token token) {
   }
 }
 
-bool SimulatedWorkers::told_to_stop(const Attempt& attempt) const {
+bool SimulatedWorkers::must_stop(const Attempt& attempt) const {
   const Run* run = parts_.engine.world().find_run(attempt.run_id);
   return run != nullptr && run->cancel_requested;
 }
@@ -97,18 +97,19 @@ void SimulatedWorkers::beat(Token token) {
   const auto place = busy_.find(token);
   if (place == busy_.end()) return;
   Attempt& attempt = place->second;
-  if (told_to_stop(attempt)) return end(token);
+  if (must_stop(attempt)) return end(token);
   const auto& beats = attempt.recorded->beats;
   HeartbeatStation heartbeat{attempt.run_id, attempt.station, token, attempt.lease_ms, {}};
   if (attempt.beats < beats.size()) {
     heartbeat.progress_digest = beats[attempt.beats].progress;
   } else {
-    attempt.lease_ms = limits::lease_ms_max;  // it has nothing more to tell: seldom is enough
+    attempt.lease_ms =
+        limits::lease_ms_max;  // no more progress is recorded, so few heartbeats are enough
     heartbeat.lease_ms = attempt.lease_ms;
   }
   ++attempt.beats;
-  if (!say(heartbeat)) return free(token);  // its lease was lost: so it learns it
-  go_on(token);
+  if (!apply_command(heartbeat)) return free(token);  // the refusal shows that its lease was lost
+  schedule_next(token);
 }
 
 void SimulatedWorkers::end(Token token) {
@@ -116,21 +117,21 @@ void SimulatedWorkers::end(Token token) {
   if (place == busy_.end()) return;
   const Attempt& attempt = place->second;
   const RecordedAttempt& recorded = *attempt.recorded;
-  if (told_to_stop(attempt)) {
+  if (must_stop(attempt)) {
     CompleteStation stopped;
     stopped.run_id = attempt.run_id;
     stopped.station = attempt.station;
     stopped.token = token;
     stopped.outcome = Outcome::canceled;
-    (void)say(stopped);
+    (void)apply_command(stopped);
   } else if (recorded.given_back == WaitReason::deferred) {
-    (void)say(
+    (void)apply_command(
         DeferStation{attempt.run_id, attempt.station, token, recorded.wait_ns / ns_per_ms, {}});
   } else {
-    (void)say(completion_as_recorded(attempt.run_id, attempt.station, token, recorded,
-                                     parts_.time.wall_ns()));
+    (void)apply_command(completion_as_recorded(attempt.run_id, attempt.station, token, recorded,
+                                               parts_.time.wall_ns()));
   }
-  free(token);  // refused or not: it has done what it could
+  free(token);  // even if the command was refused: the work is over
 }
 
 void SimulatedWorkers::free(Token token) {
@@ -145,7 +146,7 @@ void SimulatedWorkers::apply(std::span<const Record> records) {
                        event_as<StationCanceled>(record.event) != nullptr;
     if (!ended) continue;
     const auto place = busy_.find(record.cause);
-    if (place == busy_.end() || place->second.recorded->ending == AttemptEnding::told) continue;
+    if (place == busy_.end() || place->second.recorded->ending == AttemptEnding::reported) continue;
     free(record.cause);
   }
 }

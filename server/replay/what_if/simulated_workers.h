@@ -1,5 +1,6 @@
-// Outside workers as they were recorded: each takes what has been ready longest, beats as it did,
-// ends as it did. One that lost its lease works on until it is told.
+// Simulates outside workers with recorded attempts: each claims the station that has been ready
+// longest, sends heartbeats as recorded, and ends as recorded. A worker that lost its lease works
+// on until a heartbeat is refused.
 #pragma once
 
 #include <cstdint>
@@ -24,13 +25,13 @@ class SimulatedWorkers {
     IdSource& ids;
     const WhatIfPolicy& policy;
   };
-  // `freed` is called whenever one has become free.
+  // `workers` is their number. `freed` is called whenever one becomes free.
   SimulatedWorkers(const Parts& parts, std::size_t workers, std::function<void()> freed)
       : parts_(parts), workers_(workers), freed_(std::move(freed)) {}
 
-  // Those that are free take what is ready.
+  // Lets free workers claim stations that are ready.
   void claim_ready();
-  // Follows what was applied: a worker that isn't heard any more is replaced when its attempt ends.
+  // Applies the engine's events: a worker that fell silent becomes free when its attempt is ended.
   void apply(std::span<const Record> records);
 
  private:
@@ -41,16 +42,17 @@ class SimulatedWorkers {
     std::int64_t began_ns = 0;
     std::int64_t lease_ms = 0;
     const RecordedAttempt* recorded = nullptr;
-    std::size_t beats = 0;  // so far
+    std::size_t beats = 0;  // sent so far
   };
 
   bool claim_one();
-  void go_on(Token token);
+  void schedule_next(Token token);
   void beat(Token token);
   void end(Token token);
   void free(Token token);
-  [[nodiscard]] bool told_to_stop(const Attempt& attempt) const;
-  bool say(Command command);
+  [[nodiscard]] bool must_stop(const Attempt& attempt) const;
+  // Returns false if the command was rejected.
+  bool apply_command(Command command);
 
   const Parts parts_;
   const std::size_t workers_;

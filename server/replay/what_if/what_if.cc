@@ -11,7 +11,7 @@
 
 #include "domain/evolving_run.h"
 #include "domain/nanoseconds.h"
-#include "domain/own_loops.h"
+#include "domain/service_loops.h"
 #include "server/board/board_loops.h"
 #include "server/engine/timers.h"
 #include "server/replay/what_if/attempt_pool.h"
@@ -28,7 +28,7 @@ namespace {
 constexpr std::int64_t ns_per_day = 24LL * 60 * 60 * ns_per_s;
 const Origin by_a_person{"person", {}, {}};
 
-// Ids that are alike each time.
+// Deterministic ids: a counter.
 class CountedIds final : public IdSource {
  public:
   Uuid next_run_id(std::int64_t) override { return next(); }
@@ -38,7 +38,7 @@ class CountedIds final : public IdSource {
   Uuid next() {
     ++count_;
     Uuid id{};
-    id.bytes.front() = 0xFF;  // no recorded one begins so before the year 10000
+    id.bytes.front() = 0xFF;  // recorded ids begin with their time: never so before year 10000
     for (std::size_t byte = 0; byte < sizeof count_; ++byte) {
       id.bytes[15 - byte] = static_cast<std::uint8_t>(count_ >> (8 * byte));
     }
@@ -48,7 +48,7 @@ class CountedIds final : public IdSource {
   std::uint64_t count_ = 0;
 };
 
-// Nothing is written: what is decided is durable right after.
+// Writes nothing: each batch counts as durable at once, as the next action of the same moment.
 class InstantCommitter final : public Committer {
  public:
   InstantCommitter(SimulatedTime& time, Engine& engine) : time_(time), engine_(engine) {}
@@ -117,10 +117,10 @@ class SimulatedService {
   void on_card_stopped(const CardId& card);
   void on_held(const Record& record, const StationHeld& event);
   void on_failed(const Record& record);
-  void person(std::int64_t after_ns, Command command);
+  void plan_decision(std::int64_t after_ns, Command command);
   void schedule_turn();
   void turn();
-  void alarm();
+  void schedule_alarm();
   [[nodiscard]] bool is_done() const;
   [[nodiscard]] PipelineDefinition adapted(const PipelineDefinition& pipeline) const;
   const PipelineDefinition& pipeline_of(const RecordedRun& run);
@@ -150,12 +150,12 @@ class SimulatedService {
   std::unordered_map<CardId, CardProgress, UuidHash> cards_;
   std::map<std::pair<RunId, std::string>, std::size_t> held_;
   std::unordered_map<RunId, std::size_t, UuidHash> retried_;
-  // Of runs that will be retried: the fold of these is what failed.
+  // Records of runs that will be retried: RetryRun needs the failed run, which is their fold.
   std::unordered_map<RunId, std::vector<Record>, UuidHash> kept_;
   std::unordered_map<const PipelineDefinition*, PipelineDefinition> pipelines_;
-  std::size_t to_come_ = 0;  // arrivals, and what people will decide
+  std::size_t planned_inputs_ = 0;  // arrivals and decisions that are still planned
   bool turn_scheduled_ = false;
-  std::uint64_t alarm_ = 0;  // the one that was set last
+  std::uint64_t alarm_ = 0;  // number of the latest one; older ones do nothing
   std::uint64_t events_ = 0;
 };
 
@@ -202,7 +202,7 @@ PipelineDefinition SimulatedService::adapted(const PipelineDefinition& pipeline)
   PipelineDefinition definition = policy_.changed(pipeline);
   for (StationDefinition& station : definition.stations) {
     if (station.executor != ExecutorKind::deep_work) continue;
-    station.executor = ExecutorKind::process;  // its steps aren't taken one by one
+    station.executor = ExecutorKind::process;  // the steps aren't simulated one by one
     station.command = {"deep_work"};
     station.deep_work.reset();
   }
@@ -216,7 +216,7 @@ const PipelineDefinition& SimulatedService::pipeline_of(const RecordedRun& run) 
 }
 
 void SimulatedService::arrive(const RecordedRun& recorded) {
-  --to_come_;
+  --planned_inputs_;
   pool_.assign(recorded.id, recorded);
   StartRun start;
   start.goal = "recorded";
@@ -232,23 +232,24 @@ void SimulatedService::arrive(const RecordedRun& recorded) {
   for (const RecordedIntervention& each : recorded.interventions) {
     switch (each.kind) {
       case RecordedIntervention::Kind::cancel:
-        person(each.after_ns, CancelRun{recorded.id, {}});
+        plan_decision(each.after_ns, CancelRun{recorded.id, {}});
         break;
       case RecordedIntervention::Kind::pause:
-        person(each.after_ns, PauseRun{recorded.id, {}});
+        plan_decision(each.after_ns, PauseRun{recorded.id, {}});
         break;
       case RecordedIntervention::Kind::resume:
-        person(each.after_ns, ResumeRun{recorded.id, {}, {}, {}, {}});
+        plan_decision(each.after_ns, ResumeRun{recorded.id, {}, {}, {}, {}});
         break;
     }
   }
 }
 
-// Refused where this history has come to another point: then there is nothing to decide.
-void SimulatedService::person(std::int64_t after_ns, Command command) {
-  ++to_come_;
+// Plans a person's command. The engine rejects it if the simulated run is in another state by then:
+// then there is nothing to decide.
+void SimulatedService::plan_decision(std::int64_t after_ns, Command command) {
+  ++planned_inputs_;
   time_.after(after_ns, [this, command = std::move(command)] {
-    --to_come_;
+    --planned_inputs_;
     (void)engine_.begin(by_a_person).apply(command);
   });
 }
@@ -260,7 +261,7 @@ void SimulatedService::put(const RecordedProject& recorded) {
 }
 
 void SimulatedService::submit(const RecordedCard& recorded) {
-  --to_come_;
+  --planned_inputs_;
   cards_[recorded.id].recorded = &recorded;
   SubmitCard command;
   command.card_id = recorded.id;
@@ -287,15 +288,15 @@ void SimulatedService::on_card_stopped(const CardId& id) {
   if (place == cards_.end()) return;
   CardProgress& card = place->second;
   if (card.unblocked >= card.recorded->unblocked_after_ns.size()) return;
-  person(card.recorded->unblocked_after_ns[card.unblocked++], UnblockCard{id, {}});
+  plan_decision(card.recorded->unblocked_after_ns[card.unblocked++], UnblockCard{id, {}});
 }
 
 void SimulatedService::on_held(const Record& record, const StationHeld& event) {
   const RunId& run = record.stream.run_id;
   const auto* decision = pool_.decision(run, event.station, held_[{run, event.station}]++);
   if (decision == nullptr) return;
-  person(decision->waited_ns,
-         ResumeRun{run, {}, decision->decision, decision->budget, event.station});
+  plan_decision(decision->waited_ns,
+                ResumeRun{run, {}, decision->decision, decision->budget, event.station});
 }
 
 void SimulatedService::on_failed(const Record& record) {
@@ -308,7 +309,7 @@ void SimulatedService::on_failed(const Record& record) {
   command.run_id = run;
   command.failed_at = record.position;
   command.failed = evolved_failed_run(kept_[run], pipeline_of(*recorded));
-  person(recorded->retried_after_ns[retried++], std::move(command));
+  plan_decision(recorded->retried_after_ns[retried++], std::move(command));
 }
 
 void SimulatedService::schedule_turn() {
@@ -323,10 +324,10 @@ void SimulatedService::turn() {
   jobs_.dispatch_ready();
   workers_.claim_ready();
   engine_.flush();
-  alarm();
+  schedule_alarm();
 }
 
-void SimulatedService::alarm() {
+void SimulatedService::schedule_alarm() {
   const std::int64_t due_ns =
       std::min(timers_.next_due_ns().value_or(std::numeric_limits<std::int64_t>::max()),
                loops_.next_due_ns());
@@ -345,22 +346,22 @@ void SimulatedService::plan_work() {
     time_.at(project.put_ns, [this, &project] { put(project); });
   }
   for (const RecordedCard& card : work_.cards) {
-    ++to_come_;
+    ++planned_inputs_;
     time_.at(card.submitted_ns, [this, &card] { submit(card); });
   }
   for (const RecordedRun& run : work_.runs) {
     if (run.of_card) continue;
-    ++to_come_;
+    ++planned_inputs_;
     time_.at(run.arrived_ns, [this, &run] { arrive(run); });
   }
 }
 
-// Nothing is open, and nothing will happen to what stopped.
+// Returns whether no run is open and no stopped card will be retried.
 bool SimulatedService::is_done() const {
   const World& world = engine_.world();
-  if (to_come_ > 0 || !world.runs.empty()) return false;
+  if (planned_inputs_ > 0 || !world.runs.empty()) return false;
   const Board::Cards& cards = world.board.cards();
-  // Beyond the end of the record nothing is tried again by itself: what came of it isn't recorded.
+  // After the end of the recorded time blocked cards aren't retried: how that ended isn't recorded.
   const bool beyond = time_.wall_ns() >= work_.to_ns;
   return std::all_of(cards.begin(), cards.end(), [beyond](const auto& each) {
     const Card& card = *each.second;

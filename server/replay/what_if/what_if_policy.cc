@@ -14,9 +14,9 @@
 namespace signalbox {
 namespace {
 
-constexpr std::int64_t places_max = 100'000;
+constexpr std::int64_t count_max = 100'000;
 
-// The tables as people write them.
+// The TOML tables as written, before their values are checked.
 struct LimitsTable {
   std::optional<std::uint32_t> workers;
   std::optional<std::uint32_t> jobs_max;
@@ -71,30 +71,30 @@ Decided<std::optional<std::int64_t>> duration_in(const std::optional<std::string
                 {{"field", field}, {"value", *text}});
 }
 
-Decided<void> require_place(const char* field, std::optional<std::uint32_t> value) {
-  return require_between(field, value.value_or(1), 1, places_max);
+Decided<void> require_count(const char* field, std::optional<std::uint32_t> value) {
+  return require_between(field, value.value_or(1), 1, count_max);
 }
 
-Decided<void> take_limits(const LimitsTable& table, WhatIfPolicy& policy) {
-  if (auto ok = require_place("limits.workers", table.workers); !ok) return ok;
-  if (auto ok = require_place("limits.jobs_max", table.jobs_max); !ok) return ok;
-  if (auto ok = require_place("limits.remote_jobs_max", table.remote_jobs_max); !ok) return ok;
+Decided<void> read_limits(const LimitsTable& table, WhatIfPolicy& policy) {
+  if (auto ok = require_count("limits.workers", table.workers); !ok) return ok;
+  if (auto ok = require_count("limits.jobs_max", table.jobs_max); !ok) return ok;
+  if (auto ok = require_count("limits.remote_jobs_max", table.remote_jobs_max); !ok) return ok;
   policy.workers = table.workers;
   policy.jobs_max = table.jobs_max;
   policy.remote_jobs_max = table.remote_jobs_max;
   return {};
 }
 
-Decided<void> take_board(const BoardTable& table, WhatIfPolicy& policy) {
-  if (auto ok = require_place("board.max_concurrent_agents", table.max_concurrent_agents); !ok) {
+Decided<void> read_board(const BoardTable& table, WhatIfPolicy& policy) {
+  if (auto ok = require_count("board.max_concurrent_agents", table.max_concurrent_agents); !ok) {
     return ok;
   }
-  if (auto ok = require_place("board.max_concurrent_agents_per_project",
+  if (auto ok = require_count("board.max_concurrent_agents_per_project",
                               table.max_concurrent_agents_per_project);
       !ok) {
     return ok;
   }
-  if (auto ok = require_place("board.max_attempts", table.max_attempts); !ok) return ok;
+  if (auto ok = require_count("board.max_attempts", table.max_attempts); !ok) return ok;
   if (auto ok = require_between("board.blocked_retry_minutes",
                                 table.blocked_retry_minutes.value_or(1), 1, 366LL * 24 * 60);
       !ok) {
@@ -116,19 +116,21 @@ Decided<WhatIfStation> station_of(const StationChange& change, std::size_t numbe
   const std::string path = "station[" + std::to_string(number) + "].";
   WhatIfStation station;
   station.name = change.name;
-  const auto take = [&path](const std::optional<std::string>& text, const char* field,
-                            std::int64_t ms_min, std::int64_t ms_max,
-                            std::optional<std::int64_t>& out) -> Decided<void> {
+  const auto read_duration = [&path](const std::optional<std::string>& text, const char* field,
+                                     std::int64_t ms_min, std::int64_t ms_max,
+                                     std::optional<std::int64_t>& out) -> Decided<void> {
     const auto ms = TRY(duration_in(text, path + field, ms_min, ms_max));
     out = ms;
     return {};
   };
-  TRY(take(change.heartbeat_timeout, "heartbeat_timeout", limits::lease_ms_min,
-           limits::lease_ms_max, station.lease_ms));
-  TRY(take(change.timeout, "timeout", 1, limits::timeout_ms_max, station.timeout_ms));
-  TRY(take(change.stall_after, "stall_after", 0, limits::timeout_ms_max, station.stall_after_ms));
+  TRY(read_duration(change.heartbeat_timeout, "heartbeat_timeout", limits::lease_ms_min,
+                    limits::lease_ms_max, station.lease_ms));
+  TRY(read_duration(change.timeout, "timeout", 1, limits::timeout_ms_max, station.timeout_ms));
+  TRY(read_duration(change.stall_after, "stall_after", 0, limits::timeout_ms_max,
+                    station.stall_after_ms));
   if (!change.retry) return station;
-  TRY(take(change.retry->backoff, "retry.backoff", 0, limits::backoff_ms_max, station.backoff_ms));
+  TRY(read_duration(change.retry->backoff, "retry.backoff", 0, limits::backoff_ms_max,
+                    station.backoff_ms));
   TRY(require_between((path + "retry.max_retries").c_str(), change.retry->max_retries.value_or(0),
                       0, limits::retries_max));
   station.max_retries = change.retry->max_retries;
@@ -187,10 +189,10 @@ Decided<WhatIfPolicy> read_what_if_policy(std::string_view toml, BoardTexts sche
   WhatIfPolicy policy;
   policy.schedules = std::move(schedules);
   if (table.limits) {
-    TRY(take_limits(*table.limits, policy));
+    TRY(read_limits(*table.limits, policy));
   }
   if (table.board) {
-    TRY(take_board(*table.board, policy));
+    TRY(read_board(*table.board, policy));
   }
   for (std::size_t number = 0; number < table.station.size(); ++number) {
     auto station = TRY(station_of(table.station[number], number));

@@ -1,5 +1,5 @@
-// Another policy for work that was recorded: what of limits, leases, timeouts, retries and of the
-// board is to be different. What it leaves out stays as it was.
+// The policy under which a what-if simulation runs recorded work: changed limits, leases, timeouts,
+// retries and board settings. What it leaves out stays as recorded.
 //
 //   [limits]
 //   workers = 4                  # outside workers, each with one attempt at a time
@@ -29,13 +29,13 @@
 namespace signalbox {
 
 struct WhatIfStation {
-  std::optional<std::string> name;
-  std::optional<std::int64_t> lease_ms;
+  std::optional<std::string> name;       // nullopt: every station
+  std::optional<std::int64_t> lease_ms;  // of a worker's claim
   std::optional<std::int64_t> timeout_ms;
   std::optional<std::int64_t> stall_after_ms;
   std::optional<std::uint32_t> max_retries;
   std::optional<std::int64_t> backoff_ms;
-  std::vector<Strategy> strategies;
+  std::vector<Strategy> strategies;  // empty: as recorded
 };
 
 struct WhatIfPolicy {
@@ -49,19 +49,19 @@ struct WhatIfPolicy {
   std::optional<std::uint32_t> max_attempts;
   BoardTexts schedules;  // heartbeat and synthesizer
 
-  std::vector<WhatIfStation> stations;  // the later ones win
+  std::vector<WhatIfStation> stations;  // in order: later ones override earlier ones
 
-  // What becomes of a definition that was pinned, and of a project's policy.
+  // Return a run's pinned definition, and a project's policy, with the changes applied.
   [[nodiscard]] PipelineDefinition changed(PipelineDefinition pipeline) const;
   [[nodiscard]] Policy changed(Policy policy) const;
-  // Whether a run's own number of retries is overruled.
+  // Returns whether a change of retries overrides the runs' own numbers.
   [[nodiscard]] bool sets_retries() const;
-  // Instead of the lease that a claim of this station was given.
+  // Returns the lease in milliseconds for claims of this station; nullopt: as recorded.
   [[nodiscard]] std::optional<std::int64_t> lease_ms(const std::string& station) const;
 };
 
-// INVALID_PARAMS with the line, or the field by its path, that is wrong. `schedules` are those that
-// hold where it says nothing.
+// Parses a policy in TOML. `schedules` are the defaults for heartbeat and synthesizer. Fails with
+// INVALID_PARAMS, which names the wrong line, or the path of the wrong field.
 Decided<WhatIfPolicy> read_what_if_policy(std::string_view toml, BoardTexts schedules);
 
 }  // namespace signalbox

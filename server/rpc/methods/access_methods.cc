@@ -1,4 +1,4 @@
-// `access.*` and `server.authenticate`: who may reach the service, and being known to it.
+// `access.*` and `server.authenticate`: access tokens, and authenticating a connection with one.
 #include "server/access/authentication.h"
 #include "server/access/secret.h"
 #include "server/engine/engine.h"
@@ -16,8 +16,8 @@ json::value optional_time(const std::optional<std::int64_t>& utc_ns) {
   return utc_ns ? json::value(format_time(*utc_ns)) : json::value(nullptr);
 }
 
-// What the event tells: the secret isn't in it, so it is told to the first who asks, and never
-// again.
+// Returns the event's fields. The event doesn't contain the secret, so only the first answer has
+// it, and a repeated one has null.
 json::object issue_result(const Api&, std::span<const Record> records) {
   json::object result;
   for (const Record& record : records) {
@@ -107,7 +107,8 @@ struct Authenticate {
 };
 BOOST_DESCRIBE_STRUCT(Authenticate, (), (secret))
 
-// Whoever tries secrets leaves as many events as anybody who asks for what they may not.
+// Rejects a secret and records the denial, as for any other denied request, so that guessing of
+// secrets shows in the log.
 void refuse_secret(Api& api, Call& call, const Rejection& why) {
   (void)api.engine.begin({call.origin.actor, {}, {}})
       .apply(NoteAccessDenied{call.origin.actor, "server.authenticate", {}, Role::viewer});

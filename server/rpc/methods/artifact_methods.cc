@@ -1,4 +1,4 @@
-// `run.rebuild_artifacts`: the files of a run's root, as the log gives them.
+// `run.rebuild_artifacts`: rebuilds the files of a run's root from the log.
 #include <memory>
 
 #include "server/engine/engine.h"
@@ -68,8 +68,8 @@ json::object rebuild_result(const RebuildArtifacts& params, const RunRootRebuild
   return result;
 }
 
-// The long way through the log is gone on a thread that may block; the rest, and the writing, on
-// the writer's own, so that nothing older takes the place of something newer.
+// Reads most of the log on a thread that may block. The rest is read, and the files are written, on
+// the run root writer's own thread, so that older content never replaces newer.
 void rebuild(Api& api, Call& call, RunRootWriter& run_roots) {
   const auto params = from_json<RebuildArtifacts>(call.params);
   if (!params) return call.responder.reject(params.error());

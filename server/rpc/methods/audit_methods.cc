@@ -1,4 +1,4 @@
-// `audit.*`: which key vouches for the log.
+// `audit.*`: the public key with which the log's checkpoints are verified.
 #include "server/rpc/command_call.h"
 #include "server/rpc/methods/families.h"
 #include "store/signed_note.h"

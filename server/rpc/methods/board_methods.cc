@@ -1,4 +1,5 @@
-// `board.*`: the whole board at once, each column's first cards as they will be taken.
+// `board.*`: all columns of the board in one answer, each with its first cards in the order in
+// which they will be taken.
 #include <algorithm>
 #include <array>
 #include <queue>
@@ -18,8 +19,8 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::uint32_t board_cards_default = 20;
-// Of what has ended, so many of those that were submitted last are looked at for the latest.
-constexpr std::size_t ended_cards_looked_at = 100;
+// The latest changes of ended cards are chosen among this many that were submitted last.
+constexpr std::size_t ended_cards_scanned_max = 100;
 constexpr std::size_t board_holders_max = 32;
 
 struct GetBoard {
@@ -34,8 +35,9 @@ constexpr std::array board_statuses = {
 
 using CardIds = std::vector<CardId>;
 
-// The first of the backlog, of one project or all. Costs what it gives, not what waits: each
-// project's lanes are in order, and so are their heads, and the heads of the projects.
+// Returns the first cards of the backlog, of one project or of all. The cost depends on `limit` and
+// not on the size of the backlog: each lane is ordered, and so are the heads of the lanes and those
+// of the projects.
 CardIds first_of_backlog(const Board& board, const std::optional<std::string>& only,
                          std::size_t limit) {
   using Place = std::pair<std::set<CardOrder>::const_iterator, std::set<CardOrder>::const_iterator>;
@@ -70,7 +72,7 @@ CardIds first_of_backlog(const Board& board, const std::optional<std::string>& o
   return ids;
 }
 
-// As they are merged.
+// Returns the first verified cards in the order in which they will be merged.
 CardIds first_verified(const Board& board, const std::optional<std::string>& only,
                        std::size_t limit) {
   std::set<std::pair<Position, CardId>> order;
@@ -87,7 +89,7 @@ CardIds first_verified(const Board& board, const std::optional<std::string>& onl
   return ids;
 }
 
-// Those with an agent in this status, the one that has been so for longest first.
+// Returns the cards in this status that have an agent, ordered by how long they have been in it.
 CardIds at_work(const Board& board, const std::optional<std::string>& only, CardStatus status,
                 std::size_t limit) {
   std::vector<const Card*> cards;
@@ -105,7 +107,7 @@ CardIds at_work(const Board& board, const std::optional<std::string>& only, Card
   return ids;
 }
 
-// Those that go on by themselves, the one that does so first, first.
+// Returns the cards that are retried automatically, the earliest retry first.
 CardIds retried_first(const Board& board, const std::optional<std::string>& only,
                       std::size_t limit) {
   CardIds ids;
@@ -116,7 +118,7 @@ CardIds retried_first(const Board& board, const std::optional<std::string>& only
   return ids;
 }
 
-// Who has the places for agents, and how many there are for each project that has any.
+// Returns the cards that occupy agents, and for each project with agents their number and limit.
 json::object agents_json(const World& world, const std::optional<std::string>& only) {
   const Board& board = world.board;
   json::object agents;
@@ -141,11 +143,12 @@ json::object agents_json(const World& world, const std::optional<std::string>& o
   return agents;
 }
 
-// What the world says of a board, before the read models are asked for the cards.
+// The part of the board that comes from the world, before the read models are queried for the
+// cards.
 struct BoardOrder {
   std::optional<std::string> project;
   std::size_t limit = board_cards_default;
-  std::vector<std::string> projects;  // whose cards are counted
+  std::vector<std::string> projects;  // the projects whose cards are counted
   std::array<CardIds, board_statuses.size()> columns;
 };
 
@@ -171,15 +174,15 @@ BoardOrder board_order_of(const World& world, const GetBoard& params, std::size_
   return order;
 }
 
-// The rows of a column: those that the world named, then, where nobody takes them in an order, the
-// ones that changed last.
+// Returns the rows of a column: first the cards that the world named and then, in columns from
+// which nothing is taken in order, those that changed last.
 Stored<json::array> rows_of_column(const RunIndex& index, const BoardOrder& order,
                                    std::size_t column) {
   const CardStatus status = board_statuses[column];
   json::array rows;
   std::set<CardId> seen;
   const auto add = [&](const CardRow& row) {
-    // Since the world was looked at it may have moved on.
+    // The card may have changed since the world was read.
     if (row.status != status || rows.size() == order.limit) return;
     if (seen.insert(row.card_id).second) rows.push_back(card_row_to_json(row));
   };
@@ -190,7 +193,7 @@ Stored<json::array> rows_of_column(const RunIndex& index, const BoardOrder& orde
   const bool is_ordered =
       status != CardStatus::merged && status != CardStatus::blocked && status != CardStatus::failed;
   if (is_ordered) return rows;
-  auto page = TRY(index.cards().list({order.project, status}, ended_cards_looked_at));
+  auto page = TRY(index.cards().list({order.project, status}, ended_cards_scanned_max));
   std::sort(page.rows.begin(), page.rows.end(),
             [](const CardRow& a, const CardRow& b) { return a.last_position > b.last_position; });
   for (const CardRow& row : page.rows) add(row);
@@ -214,7 +217,7 @@ Stored<json::array> columns_of_board(const RunIndex& index, const BoardOrder& or
   return columns;
 }
 
-// On the engine's thread.
+// Adds what each card waits for, and the agents. Called on the engine's thread.
 json::object board_answer(const World& world, const BoardOrder& order, json::array columns) {
   for (json::value& column : columns) {
     for (json::value& each : column.at("cards").as_array()) {
@@ -240,7 +243,7 @@ void get_board(Api& api, Call& call) {
   if (params->project && world.find_project(*params->project) == nullptr) {
     return call.responder.reject(project_not_found(*params->project));
   }
-  ask_read_models(
+  query_read_models(
       api, call.responder, world.position,
       [&api, responder = call.responder,
        order = board_order_of(world, *params, *limit)](const RunIndex& index) {

@@ -1,4 +1,4 @@
-// `card.*`: items on the board. `card.why` is in a file of its own.
+// `card.*`: the items on the board. `card.why` is in card_why.cc.
 #include <boost/json/serialize.hpp>
 
 #include "domain/limits.h"
@@ -18,8 +18,8 @@ namespace json = boost::json;
 
 using TriggerHeartbeat = std::function<void(const std::string& reason)>;
 
-// A crash between the card and the trigger loses the trigger only: the heartbeat's next due tick
-// finds the card.
+// Submits a card and triggers the heartbeat. A crash in between loses only the trigger: the
+// heartbeat's next due tick finds the card.
 void submit(Api& api, Call& call, const TriggerHeartbeat& trigger) {
   auto command = from_json<SubmitCard>(call.params);
   if (!command) return call.responder.reject(command.error());
@@ -40,9 +40,10 @@ void submit(Api& api, Call& call, const TriggerHeartbeat& trigger) {
   if (immediate) trigger("card " + to_string(command->card_id) + " was submitted");
 }
 
-// A BlockCard or UnblockCard; where nothing is left to be done the card is as it was.
+// Applies a BlockCard or UnblockCard and answers. Returns true if the card changed, and false also
+// if the command was rejected or repeated.
 template <class T>
-bool apply_card_word(Api& api, Call& call, const T& command, ResultOf result_of) {
+bool apply_card_command(Api& api, Call& call, const T& command, ResultOf result_of) {
   if (answered_before(api, call, result_of)) return false;
   bool changed = false;
   Decided<json::object> outcome;
@@ -68,13 +69,13 @@ bool apply_card_word(Api& api, Call& call, const T& command, ResultOf result_of)
 void block(Api& api, Call& call) {
   const auto command = from_json<BlockCard>(call.params);
   if (!command) return call.responder.reject(command.error());
-  apply_card_word(api, call, *command, block_card_result);
+  apply_card_command(api, call, *command, block_card_result);
 }
 
 void unblock(Api& api, Call& call, const TriggerHeartbeat& trigger) {
   const auto command = from_json<UnblockCard>(call.params);
   if (!command) return call.responder.reject(command.error());
-  if (apply_card_word(api, call, *command, unblock_card_result)) {
+  if (apply_card_command(api, call, *command, unblock_card_result)) {
     trigger("card " + to_string(command->card_id) + " was unblocked");
   }
 }
@@ -92,7 +93,7 @@ struct ListCards {
 };
 BOOST_DESCRIBE_STRUCT(ListCards, (), (project, status, limit, cursor))
 
-// What the world adds to a row that says that the card is in the backlog.
+// Adds `waiting` from the world to a row, which is null unless the card is in the backlog.
 void add_waiting(const Api& api, json::object& card, bool whole) {
   card["waiting"] = nullptr;
   if (card.at("status") != "backlog") return;
@@ -105,13 +106,14 @@ void add_waiting(const Api& api, json::object& card, bool whole) {
 void get_card(Api& api, Call& call) {
   const auto params = from_json<GetCard>(call.params);
   if (!params) return call.responder.reject(params.error());
-  ask_read_models(api, call.responder, api.engine.world().position,
-                  [&api, responder = call.responder, id = params->card_id](const RunIndex& index) {
-                    return [&api, responder, view = card_view(api, index, id)]() mutable {
-                      if (view) add_waiting(api, view->at("card").as_object(), /*whole=*/true);
-                      responder.answer(std::move(view));
-                    };
-                  });
+  query_read_models(
+      api, call.responder, api.engine.world().position,
+      [&api, responder = call.responder, id = params->card_id](const RunIndex& index) {
+        return [&api, responder, view = card_view(api, index, id)]() mutable {
+          if (view) add_waiting(api, view->at("card").as_object(), /*whole=*/true);
+          responder.answer(std::move(view));
+        };
+      });
 }
 
 Decided<json::object> card_list_view(const RunIndex& index, const CardFilter& filter,
@@ -139,7 +141,7 @@ void list_cards(Api& api, Call& call) {
   }
   const auto limit = page_limit(params->limit, 50, card_list_rows_max);
   if (!limit) return call.responder.reject(limit.error());
-  ask_read_models(
+  query_read_models(
       api, call.responder, api.engine.world().position,
       [&api, responder = call.responder, filter = CardFilter{params->project, params->status},
        limit = *limit, cursor = params->cursor.value_or(0)](const RunIndex& index) {

@@ -15,7 +15,7 @@ namespace {
 
 namespace json = boost::json;
 
-// The latest events of a card that its view tells.
+// The number of a card's latest events that its view shows.
 constexpr std::size_t card_history_events_max = 200;
 
 json::value id_or_null(const Uuid& id) { return id.is_nil() ? json::value(nullptr) : to_json(id); }
@@ -49,7 +49,7 @@ json::object history_entry(const Record& record) {
   return entry;
 }
 
-// The card that the first of the records is about, with its new status.
+// Returns the id of the first card in the records, with its new status.
 json::object card_result(std::span<const Record> records, const char* status) {
   json::object result;
   for (const Record& record : records) {
@@ -94,7 +94,7 @@ Decided<json::object> card_view(const Api& api, const RunIndex& index, const Car
   auto positions = index.cards().positions(id);
   if (!positions) return unreadable(positions.error());
   const std::size_t total = positions->size();
-  if (total > card_history_events_max) {  // the first is the one that has the brief
+  if (total > card_history_events_max) {  // the first event has the brief
     positions->erase(positions->begin() + 1,
                      positions->end() - static_cast<std::ptrdiff_t>(card_history_events_max - 1));
   }
@@ -150,10 +150,10 @@ namespace json = boost::json;
 
 constexpr std::size_t holders_shown_max = 32;
 
-// "all 3 agents of web are busy".
-std::string all_busy(std::int64_t count, const std::string& whose) {
-  return count == 1 ? "the only agent" + whose + " is busy"
-                    : "all " + std::to_string(count) + " agents" + whose + " are busy";
+// Returns a text such as "all 3 agents of web are busy"; `scope` is empty or " of web".
+std::string all_busy(std::int64_t count, const std::string& scope) {
+  return count == 1 ? "the only agent" + scope + " is busy"
+                    : "all " + std::to_string(count) + " agents" + scope + " are busy";
 }
 
 std::string text_of(const World& world, const CardWait& wait, const Card& card) {

@@ -25,20 +25,20 @@ struct WhyCard {
 };
 BOOST_DESCRIBE_STRUCT(WhyCard, (), (card_id))
 
-// What the engine's thread knows at one position.
+// The state that the engine's thread captures at one position.
 struct CardMoment {
   CardId card_id{};
-  std::shared_ptr<const Card> card;  // nullptr: it is merged, or there is none
+  std::shared_ptr<const Card> card;  // nullptr: merged, or there is no such card
   bool moving = false;
   std::string reason;
   std::string text;
   Position cause_position = 0;
-  bool caused_by_policy = false;  // then the position is that of the latest PolicyAdopted
+  bool caused_by_policy = false;  // then the cause is the latest PolicyAdopted
   std::int64_t until_ns = 0;
   json::array holders;
   std::string unblocked_by;
   std::vector<std::string> next_commands;
-  std::function<Decided<json::object>(const RunIndex&)> why_run;  // of the run under way
+  std::function<Decided<json::object>(const RunIndex&)> why_run;  // for the run under way
 };
 
 std::string policy_file_of(const World& world, const Card& card) {
@@ -53,7 +53,8 @@ void explain_policy(const World& world, const char* toggle, CardMoment& moment) 
   moment.next_commands = {"signalbox project get " + shell_word(card.project)};
 }
 
-// The event that took the last of the places: the latest start of a holder's run.
+// Returns the position of the event that took the last free agent: the latest start of a holder's
+// run.
 Position latest_start(const World& world, const CardWait& wait) {
   Position latest = 0;
   for (const CardId& id : wait.holders) {
@@ -67,8 +68,8 @@ Position latest_start(const World& world, const CardWait& wait) {
 void explain_backlog(const World& world, CardMoment& moment) {
   const Card& card = *moment.card;
   const CardWait wait = why_waiting(world, card);
-  const json::value told = card_waiting(world, card, /*whole=*/true);
-  const json::object& waiting = told.get_object();
+  const json::value described = card_waiting(world, card, /*whole=*/true);
+  const json::object& waiting = described.get_object();
   moment.reason = std::string(waiting.at("reason").as_string());
   moment.text = std::string(waiting.at("text").as_string());
   if (const json::value* holders = waiting.if_contains("holders")) {
@@ -107,8 +108,8 @@ void explain_backlog(const World& world, CardMoment& moment) {
   moment.next_commands.push_back("signalbox project get " + shell_word(card.project));
 }
 
-void explain_run(const RunId& run_id, const char* what, CardMoment& moment) {
-  moment.reason = what;
+void explain_run(const RunId& run_id, const char* reason, CardMoment& moment) {
+  moment.reason = reason;
   moment.text = std::string(moment.card->is_merging() ? "run " : "its run ") + to_string(run_id) +
                 (moment.card->is_merging() ? " merges it" : " is in progress");
   moment.moving = true;
@@ -169,7 +170,8 @@ CardMoment moment_of(Api& api, const CardId& id) {
   moment.card_id = id;
   const Card* card = world.board.find(id);
   if (card == nullptr) return moment;
-  // Its addresses are compared with those of the world's cards: so the copy comes last.
+  // The explanations compare the card's address with those of the world's cards, so the card is
+  // copied only after them.
   moment.card = std::shared_ptr<const Card>(std::shared_ptr<const Card>(), card);
   moment.cause_position = card->changed_at;
   switch (card->status) {
@@ -189,7 +191,7 @@ CardMoment moment_of(Api& api, const CardId& id) {
     case CardStatus::failed:
       explain_stop(world, moment);
       break;
-    case CardStatus::merged:  // isn't on the board
+    case CardStatus::merged:  // a merged card isn't on the board
       break;
   }
   moment.card = std::make_shared<const Card>(*card);
@@ -215,7 +217,7 @@ json::object merged_view(const CardRow& row) {
   return result;
 }
 
-// On the projector's thread.
+// Returns the result of `card.why`. Called on the projector's thread.
 Decided<json::object> card_why_view(const Api& api, const RunIndex& index,
                                     const CardMoment& moment) {
   if (moment.card == nullptr) {

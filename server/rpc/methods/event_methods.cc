@@ -1,4 +1,4 @@
-// `events.*`: the log itself, read or followed.
+// `events.*`: reading the log, and subscribing to it.
 #include <algorithm>
 
 #include "domain/limits.h"
@@ -21,7 +21,8 @@ namespace {
 
 namespace json = boost::json;
 
-// A filter may pass over much; then a page has fewer events, and says where to go on.
+// Records that one page may read. A page whose filter skips many has fewer events, and `next_from`
+// says where to continue.
 constexpr Position read_scan_max = 20'000;
 constexpr std::size_t read_bytes_max = 512 * 1024;
 
@@ -53,7 +54,7 @@ Decided<EventFilter> event_filter_from(const std::optional<RunId>& run_id,
   return EventFilter{run_id, {types.begin(), types.end()}};
 }
 
-// About what the event takes as text, by what of it may be long.
+// Estimates the event's size as text from its fields that may be long.
 std::size_t text_bytes(const Record& record) {
   const std::size_t own = apply(
       [](const auto& event) -> std::size_t {
@@ -71,13 +72,14 @@ std::size_t text_bytes(const Record& record) {
   return 512 + own;
 }
 
-// Any thread. Everything that the caller could have seen is durable by now, so it is in the log.
-// What was dropped is passed over, and the answer says from where on all is there.
+// Reads one page. Everything that the caller can have seen is durable by now, so it is in the log.
+// Dropped records are skipped, and `history_from` says from where on the log is complete.
+// Thread-safe.
 Decided<json::object> read_page(const EventLog& log, Position from, std::uint32_t limit,
                                 const EventFilter& filter) {
   const Position tail = log.tail();
   const Horizon horizon = log.horizon();
-  from = horizon.next_there(from);
+  from = horizon.next_present(from);
   json::array events;
   Position next = from;
   std::size_t bytes = 0;
@@ -95,9 +97,10 @@ Decided<json::object> read_page(const EventLog& log, Position from, std::uint32_
       }
       return wanted = events.size() < limit && bytes < read_bytes_max;
     });
-    next = horizon.next_there(next);
+    next = horizon.next_present(next);
   }
-  if (!scanned && scanned.error().kind == StoreError::Kind::dropped) {  // meanwhile
+  if (!scanned &&
+      scanned.error().kind == StoreError::Kind::dropped) {  // since the horizon was read
     return tl::unexpected(history_dropped(log, scanned.error().position));
   }
   if (!scanned) {
@@ -124,7 +127,7 @@ void read(Api& api, Call& call) {
   }
   api.engine.release_when_durable([&api, responder = call.responder, from, limit = *limit,
                                    filter = std::move(*filter)](Durability) {
-    // Off the engine's thread: a page is up to read_scan_max records to look at.
+    // Off the engine's thread, since a page reads up to read_scan_max records.
     api.blocking.run([&api, responder, from, limit, filter]() -> std::function<void()> {
       return [responder, page = read_page(api.log, from, limit, filter)]() mutable {
         responder.answer(std::move(page));
@@ -148,7 +151,7 @@ void subscribe(Api& api, Call& call, EventFeed& feed,
   if (!filter) return call.responder.reject(filter.error());
   const Position tail = api.engine.world().position;
   const Position from = std::max<Position>(params->from.value_or(tail + 1), 1);
-  // Of a run that is open nothing was dropped.
+  // Records of an open run are never dropped.
   const bool all_there = params->run_id && api.engine.world().find_run(*params->run_id) != nullptr;
   if (from <= api.log.horizon().position && !all_there) {
     return call.responder.reject(history_dropped(api.log, from));
@@ -166,7 +169,7 @@ void subscribe(Api& api, Call& call, EventFeed& feed,
          {{"subscriptions_max", static_cast<std::int64_t>(subscriptions_max)}},
          {"signalbox rpc server.status"}});
   }
-  // The answer goes first; the events follow it on the same connection.
+  // The answer is sent first; the events follow it on the same connection.
   const std::string subscription = to_string(api.ids.next_span_id());
   json::object result;
   result["subscription"] = subscription;

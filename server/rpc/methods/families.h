@@ -1,5 +1,5 @@
-// Every family of methods, by noun, and what it needs beside the Api. What is optional stands for
-// a service without that part, as in tests and where the past is asked.
+// The families of methods, one for each noun, and the parts that each needs beside the Api. The
+// default of an optional part stands for a service without it, as in tests and in replays.
 #pragma once
 
 #include <functional>
@@ -31,35 +31,37 @@ class ServiceLoops;
 class Snapshotter;
 class StepQueue;
 
-// Who is who. Without it nobody can be known by a secret.
+// What `access.*` and `server.authenticate` need. With the defaults no secret can be authenticated.
 struct AccessParts {
-  // What somebody without a secret may.
+  // The roles of clients without a secret; nullopt: none.
   struct RolesWithoutToken {
     Role unix_others = Role::viewer;
     std::optional<Role> tcp_loopback;
   };
-  RandomSource random = secure_random();  // what secrets are made of
+  RandomSource random = secure_random();  // for new secrets
   std::function<std::optional<RolesWithoutToken>()> roles_without_token = [] {
     return std::nullopt;
   };
-  // The id of the access token that a secret belongs to; nothing: nobody is known here.
+  // Returns the id of the access token that a secret belongs to, or UNAUTHENTICATED; nullopt: this
+  // service has no authentication.
   std::function<std::optional<Decided<Uuid>>(std::string_view secret)> token_of =
       [](std::string_view) { return std::nullopt; };
 };
 AccessParts access_parts(const Authentication& authentication);
 
-// Adds to the result of `server.status` what one part of the service tells of itself.
+// Adds the status of one part of the service to the result of `server.status`.
 using StatusPart = std::function<void(boost::json::object& status)>;
 StatusPart status_of(const Snapshotter& snapshotter);
 StatusPart status_of(const RunRootWriter& run_roots);
 StatusPart status_of(const RetentionLoop& retention);
 
-// Subscribes a peer to what agents print, of one run or of all.
+// Subscribes a peer to the output of agents, of one run or without `run_id` of all runs.
 using SubscribeAgentLogs = std::function<void(std::shared_ptr<Peer> peer, std::string subscription,
                                               std::optional<RunId> run_id)>;
 
-// `artifact.rebuild` where something writes run roots, and where nothing does.
+// Returns the handler of `run.rebuild_artifacts` for a service that writes run roots.
 Handler rebuild_run_roots(RunRootWriter& run_roots);
+// Handles `run.rebuild_artifacts` for a service that doesn't: rejects with INTERNAL.
 void refuse_rebuild(Api& api, Call& call);
 
 struct MethodParts {
@@ -68,23 +70,25 @@ struct MethodParts {
   StepQueue& steps;
   EventFeed& feed;
   const ServiceLoops& loops;
-  // Of the world as it is, see projections/world_digest.h.
+  // Returns the digest of the present world, see projections/world_digest.h.
   std::function<Digest()> world_digest;
   TraceResource trace_resource;
-  CoderunnerMode coderunner_mode = CoderunnerMode::mock;  // of pipelines that name none
+  CoderunnerMode coderunner_mode = CoderunnerMode::mock;  // for pipelines that name none
   AccessParts access{};
   std::vector<StatusPart> status_parts{};
   std::function<std::string()> metrics_text = [] { return std::string(); };
   SubscribeAgentLogs subscribe_agent_logs = [](auto, auto, auto) {};
   Handler rebuild_artifacts = refuse_rebuild;
-  // Begins a tick of the heartbeat now, unless one is in progress. The engine's thread, outside of
-  // a transaction.
+  // Begins a tick of the heartbeat now, unless one is in progress. Called on the engine's thread,
+  // outside of a transaction.
   std::function<void(const std::string& reason)> trigger_heartbeat = [](const std::string&) {};
-  // How the repository of a project that is put is looked at; may block.
+  // Checks the repository of a project before `project.put` is applied. Blocks; called on a thread
+  // that may.
   std::function<Decided<void>(const PutProject& command)> check_repository =
       signalbox::check_repository;
 };
 
+// Returns the methods of all families below, which are the whole dispatch table.
 std::vector<Method> all_methods(const MethodParts& parts);
 
 std::vector<Method> run_methods(std::shared_ptr<KnownPipeline> known_pipeline,

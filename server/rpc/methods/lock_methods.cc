@@ -21,14 +21,15 @@ void acquire(Api& api, Call& call, LockQueue& locks) {
   locks.acquire(std::move(*command), call.origin, call.responder);
 }
 
-// Applies a RefreshLock or ReleaseLock, and what its refusal is worth.
+// Applies a RefreshLock or ReleaseLock and answers. A rejection with LOCK_NOT_OWNED is recorded.
 template <class T>
-void apply_word(Api& api, const Call& call, const T& command, ResultOf result_of) {
+void apply_lock_command(Api& api, const Call& call, const T& command, ResultOf result_of) {
   const World& world = api.engine.world();
   const auto expired = api.timers.expired_lock(world, command.key, api.clock.monotonic_ns());
   const bool refused =
       expired.has_value() || !decide(world, command, Now{api.clock.wall_ns()}).has_value();
-  // What is noted of a refusal isn't the result of the command: asked again, it is decided again.
+  // The event of a rejection must not become the command's recorded result: without a command id in
+  // the origin, a repeated command is decided again.
   Origin origin = call.origin;
   if (refused) origin = {call.origin.actor, {}, {}};
   Decided<json::object> outcome;
@@ -49,7 +50,7 @@ void apply_word(Api& api, const Call& call, const T& command, ResultOf result_of
   answer_with_files(api, call.responder, std::move(outcome));
 }
 
-// Who was granted `token`, if it was one of `key`.
+// Returns the owner to whom `token` was granted; "" if it isn't a token of `key`.
 std::string owner_in_log(const EventLog& log, const std::string& key, Token token) {
   if (token == 0 || token > log.tail()) return {};
   const auto records = log.read(token, 1);
@@ -58,7 +59,7 @@ std::string owner_in_log(const EventLog& log, const std::string& key, Token toke
   return acquired != nullptr && acquired->key == key ? std::string(acquired->owner) : "";
 }
 
-// Whether only the log can tell whose token this was.
+// Returns true if the world has forgotten the token, so that only the log has its owner.
 template <class T>
 bool is_forgotten(const World& world, const T& command) {
   const Lock* lock = world.find_lock(command.key);
@@ -68,18 +69,18 @@ bool is_forgotten(const World& world, const T& command) {
 }
 
 template <class T, ResultOf result_of>
-void handle_word(Api& api, Call& call) {
+void handle_lock_command(Api& api, Call& call) {
   auto command = from_json<T>(call.params);
   if (!command) return call.responder.reject(command.error());
   if (answered_before(api, call, result_of)) return;
   if (!is_forgotten(api.engine.world(), *command)) {
-    return apply_word(api, call, *command, result_of);
+    return apply_lock_command(api, call, *command, result_of);
   }
   api.blocking.run([&api, call = Call{{}, call.origin, call.responder},
                     command = std::move(*command)]() mutable -> std::function<void()> {
     command.token_owner = owner_in_log(api.log, command.key, command.token);
     return [&api, call, command]() mutable {
-      if (!answered_before(api, call, result_of)) apply_word(api, call, command, result_of);
+      if (!answered_before(api, call, result_of)) apply_lock_command(api, call, command, result_of);
     };
   });
 }
@@ -122,9 +123,9 @@ std::vector<Method> lock_methods(LockQueue& locks) {
   return {
       {"lock.acquire", true, Role::worker, field_names<AcquireLock>(), with(locks, acquire)},
       {"lock.refresh", true, Role::worker, field_names<RefreshLock>(),
-       handle_word<RefreshLock, refresh_result>},
+       handle_lock_command<RefreshLock, refresh_result>},
       {"lock.release", true, Role::worker, field_names<ReleaseLock>(),
-       handle_word<ReleaseLock, release_result>},
+       handle_lock_command<ReleaseLock, release_result>},
       {"lock.get", false, Role::viewer, field_names<GetLock>(), with(locks, get_lock)},
       {"lock.list", false, Role::viewer, field_names<ListLocks>(), with(locks, list_locks)},
   };

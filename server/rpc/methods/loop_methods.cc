@@ -1,4 +1,4 @@
-// `loop.*`: the service's own loops, when they are due, and beginning a tick now.
+// `loop.*`: lists the service's own loops with their due times, and triggers a tick.
 #include <vector>
 
 #include "domain/limits.h"
@@ -54,7 +54,7 @@ void trigger_loop(Api&, Call& call, const ServiceLoops& loops) {
                                   {}});
   }
   loop->trigger(reason, /*again=*/false,
-                [name = command->loop, responder = call.responder](const Triggered& triggered) {
+                [name = command->loop, responder = call.responder](const TriggerResult& triggered) {
                   if (triggered.refused) return responder.reject(*triggered.refused);
                   json::object result;
                   result["loop"] = name;

@@ -1,5 +1,5 @@
-// `plan.*`: the exploration and the plan of a deep_work station. Its own worker takes the same way
-// as one from outside.
+// `plan.*`: the exploration and the plan of a deep_work station. The service's own worker uses the
+// same commands as an outside one.
 #include "domain/refusals.h"
 #include "projections/run_history.h"
 #include "server/engine/dropped_history.h"
@@ -29,7 +29,8 @@ struct ListPlans {
 };
 BOOST_DESCRIBE_STRUCT(ListPlans, (), (waiting_for))
 
-// Of a station that the run has left. On the projector's thread.
+// Returns the plan of a station that the run has left. RUN_NOT_FOUND,
+// PLAN_NOT_FOUND or STORAGE_DAMAGED. Called on the projector's thread.
 Decided<json::object> ended_plan_view(const Api& api, const RunIndex& index, const RunId& run_id,
                                       const std::string& station) {
   const std::string text = to_string(run_id);
@@ -38,7 +39,7 @@ Decided<json::object> ended_plan_view(const Api& api, const RunIndex& index, con
     return reject(ErrorCode::STORAGE_DAMAGED, history.error().message, {}, {"signalbox replay"});
   }
   if (!*history) {
-    return tl::unexpected(no_such_run(api.log, run_id));
+    return tl::unexpected(run_not_found(api.log, run_id));
   }
   const auto run = fold_ended_plan((*history)->records, (*history)->pipeline, station);
   if (run != nullptr) return plan_view(*run);

@@ -1,4 +1,4 @@
-// `project.*`: where cards are worked on, and by which policy.
+// `project.*`: the repositories in which cards are worked on, with their policies.
 #include <algorithm>
 
 #include "domain/refusals.h"
@@ -56,7 +56,7 @@ void put(Api& api, Call& call, KnownPipeline& known_pipeline, const CheckReposit
   auto command = read_put(known_pipeline, call.params);
   if (!command) return call.responder.reject(command.error());
   if (answered_before(api, call, put_project_result)) return;
-  // What is refused anyway isn't worth a look at the disk.
+  // A command that is rejected anyway needs no check of the disk.
   const auto decided = decide(api.engine.world(), *command, Now{api.clock.wall_ns()});
   if (!decided) return call.responder.reject(decided.error());
   api.blocking.run([&api, check, call = Call{{}, call.origin, call.responder},
@@ -97,7 +97,7 @@ void get_project(Api& api, Call& call) {
       });
 }
 
-// The first `limit` + 1 projects after `cursor`, by name.
+// Returns the first `limit` + 1 projects after `cursor`, ordered by name.
 std::vector<Project> projects_after(const World& world, const std::string& cursor,
                                     std::size_t limit) {
   std::vector<const Project*> found;

@@ -15,7 +15,7 @@ namespace {
 
 namespace json = boost::json;
 
-// What is wrong with the file, as the log has it.
+// Returns the error of the policy file from the log, or null.
 Decided<json::value> refused_json(const Api& api, const RunIndex& index, const Project& project) {
   if (project.refused_digest.is_zero()) return json::value(nullptr);
   const auto position = index.cards().policy_refused(project.name);
@@ -23,7 +23,7 @@ Decided<json::value> refused_json(const Api& api, const RunIndex& index, const P
   const auto records = api.log.read(*position, 1);
   if (!records) return unreadable(records.error());
   const auto* event = records->empty() ? nullptr : event_as<PolicyRefused>(records->front().event);
-  // The read models may be ahead of the world that was copied: then the next answer tells.
+  // The read models may be ahead of the copied world; the next answer has the error then.
   if (event == nullptr) return json::value(nullptr);
   json::object refused;
   refused["digest"] = to_json(event->digest);

@@ -17,7 +17,7 @@ tl::unexpected<Rejection> stale(const Run& run, const std::string& why, const ch
                 {"signalbox run get " + id});
 }
 
-// The attempt that is named is the one under way, and isn't being ended.
+// Returns STALE_TOKEN unless the named attempt is the one under way and isn't being ended.
 Decided<void> require_current(const Run& run, const CheckFence& asked) {
   if (!asked.span_id && !asked.attempt_token) return {};
   const Attempt* attempt = run.attempt ? &*run.attempt : nullptr;

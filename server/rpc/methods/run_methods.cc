@@ -1,5 +1,5 @@
-// `run.*`: start, look at, list, pause, resume and cancel runs; retry and why are in files of their
-// own.
+// `run.*`: starts, shows, lists, pauses, resumes and cancels runs. run_methods.h declares the
+// methods of runs that are in other files.
 #include <boost/json/serialize.hpp>
 
 #include "domain/limits.h"
@@ -33,13 +33,14 @@ json::object replayed(const RunId& run_id, const char* status) {
   return result;
 }
 
-// A run that the world has forgotten: its key is in the read model, which the world never outruns
-// by more runs than it remembers.
+// Returns the answer for an idempotency key whose run the world has forgotten; nullopt if there is
+// no such run. The read model has the key: the world is never ahead of it by more runs than it
+// remembers.
 std::optional<Decided<json::object>> started_long_ago(Api& api, const StartRun& command) {
   const World& world = api.engine.world();
   if (world.run_by_idempotency_key.contains(*command.idempotency_key)) return std::nullopt;
   if (world.forgotten_keys == 0) return std::nullopt;
-  // Without an answer it may be a second run for one key: better none.
+  // If the read model can't answer, starting could create a second run for the key: reject instead.
   if (!api.projector.wait_for(world.forgotten_keys)) {
     return tl::unexpected(read_models_behind(api, api.projector.held().value_or("")));
   }
@@ -62,7 +63,7 @@ json::object known_run(const World& world, const StartRun& command) {
   return replayed(id, name_of(run != nullptr ? run->status : world.ended_runs.find(id)->status));
 }
 
-// What a budget doesn't name stays as it is in `present`.
+// Fills in the figures that a budget in `params` doesn't name, from `present`.
 void complete_budget(json::object& params, const Budget& present) {
   json::value* value = params.if_contains("budget");
   json::object* budget = value == nullptr ? nullptr : value->if_object();

@@ -1,5 +1,5 @@
-// Methods of runs that have a source of their own, because each is a noun of its own: `run.retry`,
-// `run.why`, `run.fence` and `run.trace`.
+// The methods of runs that each have a source file of their own: `run.retry`, `run.why`,
+// `run.fence` and `run.trace`. run_methods.cc has the others.
 #pragma once
 
 #include <functional>
@@ -13,35 +13,40 @@
 
 namespace signalbox {
 
-// `run.retry`: takes a failed run up again at the station that failed. Its decision needs what the
-// world has let go: the run's records, read off the engine's thread and folded with the same
-// evolve().
+// Handles `run.retry`: reopens a failed run at the station that failed. The decision needs the run
+// as it was, which the world has forgotten: its records are read off the engine's thread and
+// evolved with the same evolve().
 void retry_run(Api& api, Call& call);
 
-// `run.why`: projections/why.h, with what is around the run as of the moment of the question.
+// Handles `run.why` with projections/why.h, for the state of the run and its context at the time of
+// the request.
 void why_run(Api& api, Call& call);
 
-// Its answer for a run as of this moment: asked on the engine's thread, given on the projector's.
+// Returns a function that computes the result of `run.why` for the present moment. Called on the
+// engine's thread; the returned function is called on the projector's.
 std::function<Decided<boost::json::object>(const RunIndex& index)> why_of_run(Api& api,
                                                                               const RunId& run_id);
 
-// `run.fence`: whether whoever works in a run's worktree still may. The pre-push hook asks it.
+// The params of `run.fence`, which checks that an attempt may still work in a run's worktree. The
+// pre-push hook calls it.
 struct CheckFence {
   RunId run_id{};
   Token token = 0;                     // of the run's start, as in its branch's name
-  std::optional<Uuid> span_id;         // of the attempt that asks
-  std::optional<Token> attempt_token;  // likewise
+  std::optional<Uuid> span_id;         // of the asking attempt
+  std::optional<Token> attempt_token;  // of the asking attempt
 };
 BOOST_DESCRIBE_STRUCT(CheckFence, (), (run_id, token, span_id, attempt_token))
+// Handles `run.fence`. RUN_NOT_FOUND, RUN_TERMINAL or STALE_TOKEN if the attempt may not go on.
 void check_fence(Api& api, Call& call);
 
-// `run.trace`: a run as the spans that a collector is told of, and those under way.
+// The params of `run.trace`, which returns a run as the spans that the collector gets, and those
+// under way.
 struct TraceRun {
   RunId run_id{};
-  std::optional<bool> otlp;  // with the request that a collector takes, of the spans that ended
+  std::optional<bool> otlp;  // adds the OTLP request for the spans that have ended
 };
 BOOST_DESCRIBE_STRUCT(TraceRun, (), (run_id, otlp))
-// `resource` is who the spans are of.
+// Handles `run.trace`. `resource` is the OpenTelemetry resource of the spans.
 void trace_run(Api& api, Call& call, const TraceResource& resource);
 
 }  // namespace signalbox

@@ -37,15 +37,16 @@ json::object retry_result(const Api&, std::span<const Record> records) {
   return result;
 }
 
-// What the log says of a run that the world may have forgotten. On the projector's thread.
+// Completes the command from the log, with the failed run that the world may have forgotten.
+// CARD_BUSY, RUN_NOT_FAILED or STORAGE_DAMAGED. Called on the projector's thread.
 Decided<RetryRun> with_history(const Api& api, const RunIndex& index, RetryRun command) {
   const auto damaged = [](const StoreError& error) {
     return reject(ErrorCode::STORAGE_DAMAGED, error.message, {}, {"signalbox replay"});
   };
   const auto row = index.find(command.run_id);
   if (!row) return damaged(row.error());
-  if (!*row) return command;  // decide() knows that there is none
-  // One that was a card's before its present one: the board doesn't know it any more.
+  if (!*row) return command;  // decide() rejects it
+  // The run may be an earlier one of a card; the board has only the card's present run.
   const auto card = index.cards().find_by_run(command.run_id);
   if (!card) return damaged(card.error());
   if (*card) {
@@ -72,17 +73,17 @@ void retry_run(Api& api, Call& call) {
   if (!command) return call.responder.reject(command.error());
   if (answered_before(api, call, retry_result)) return;
   const auto origin = std::make_shared<Origin>(call.origin);
-  ask_read_models(api, call.responder, api.engine.world().position,
-                  [&api, origin, responder = call.responder,
-                   command = std::move(*command)](const RunIndex& index) {
-                    auto completed = with_history(api, index, command);
-                    return [&api, origin, responder, completed = std::move(completed)] {
-                      if (!completed) return responder.reject(completed.error());
-                      // The same command may have come a second time meanwhile.
-                      Call again{{}, *origin, responder};
-                      apply_command(api, again, *completed, retry_result);
-                    };
-                  });
+  query_read_models(api, call.responder, api.engine.world().position,
+                    [&api, origin, responder = call.responder,
+                     command = std::move(*command)](const RunIndex& index) {
+                      auto completed = with_history(api, index, command);
+                      return [&api, origin, responder, completed = std::move(completed)] {
+                        if (!completed) return responder.reject(completed.error());
+                        // The same command may have been sent and applied again meanwhile.
+                        Call again{{}, *origin, responder};
+                        apply_command(api, again, *completed, retry_result);
+                      };
+                    });
 }
 
 }  // namespace signalbox

@@ -18,20 +18,20 @@ namespace {
 
 namespace json = boost::json;
 
-struct Whole {
+struct LoadedRun {
   RunRow row;
   RunTimeline timeline;
 };
 
-Decided<Whole> load(const Api& api, const RunIndex& index, const RunId& run_id) {
+Decided<LoadedRun> load(const Api& api, const RunIndex& index, const RunId& run_id) {
   auto row = index.find(run_id);
   if (!row) return unreadable(row.error());
   if (!*row) {
-    return tl::unexpected(no_such_run(api.log, run_id));
+    return tl::unexpected(run_not_found(api.log, run_id));
   }
   auto timeline = read_timeline(api.log, index, run_id);
   if (!timeline) return unreadable(timeline.error());
-  return Whole{std::move(**row), std::move(**timeline)};
+  return LoadedRun{std::move(**row), std::move(**timeline)};
 }
 
 }  // namespace

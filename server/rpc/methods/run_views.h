@@ -1,4 +1,5 @@
-// What queries about runs answer: read models and the run's own events, put together.
+// The results of queries about runs, from the read models and the run's own events. All functions
+// are called on the projector's thread.
 #pragma once
 
 #include <string>
@@ -10,13 +11,15 @@
 
 namespace signalbox {
 
-// All of these run on the projector's thread.
-
+// Returns the result of `run.get`. RUN_NOT_FOUND or STORAGE_DAMAGED.
 Decided<boost::json::object> run_view(const Api& api, const RunIndex& index, const RunId& run_id);
 
+// Returns the result of `run.artifact`: the artifact of this name of the newest attempt that has
+// one. ARTIFACT_NOT_FOUND, and the errors of run_view().
 Decided<boost::json::object> artifact_view(const Api& api, const RunIndex& index,
                                            const RunId& run_id, const std::string& name);
 
+// Returns one page of `run.list`, which starts after `cursor`. STORAGE_DAMAGED.
 Decided<boost::json::object> list_view(const RunIndex& index, const RunFilter& filter,
                                        std::size_t limit, Position cursor);
 

@@ -23,7 +23,8 @@ namespace {
 
 namespace json = boost::json;
 
-// The end of a lock lies in the commit of what it ended, before that.
+// The event that ends a lock comes before the failures that it causes, in the same commit: this is
+// how many events back it is searched.
 constexpr Position lock_end_reach = 256;
 
 struct WhyRun {
@@ -31,22 +32,23 @@ struct WhyRun {
 };
 BOOST_DESCRIBE_STRUCT(WhyRun, (), (run_id))
 
-// What the engine's thread knows at one position.
+// The state that the engine's thread captures at one position.
 struct RunMoment {
   RunId run_id{};
   Position position = 0;
-  std::shared_ptr<const Run> run;  // nullptr: it has ended, or there is none
-  WhySurroundings around;
+  std::shared_ptr<const Run> run;  // nullptr: ended, or there is no such run
+  WhyContext around;
 };
 
+// Returns the end of the attempt's lease in nanoseconds of UTC; 0: no lease.
 std::int64_t lease_end_ns(const Api& api, const Run& run) {
   const auto due_ns = api.timers.attempt_lease_end_ns(run.id);
   if (!due_ns || run.attempt->lease_ms == 0) return 0;
   return api.clock.wall_ns() + (*due_ns - api.clock.monotonic_ns());
 }
 
-// Others that come first, and the jobs under way.
-void look_around(const World& world, const Run& run, WhySurroundings& around) {
+// Adds the number of runs that are ahead in the queue, and the jobs under way.
+void add_queue_context(const World& world, const Run& run, WhyContext& around) {
   const StationDefinition& station = run.definition();
   const bool by_worker = station.executor == ExecutorKind::worker;
   for (const auto& [id, other] : world.runs) {
@@ -79,14 +81,14 @@ RunMoment run_moment_of(const Api& api, const RunId& run_id) {
   if (run->attempt) {
     moment.around.lease_ends_ns = lease_end_ns(api, *run);
   } else if (run->station().ready_at != 0) {
-    look_around(world, *run, moment.around);
+    add_queue_context(world, *run, moment.around);
   }
   return moment;
 }
 
-// What isn't among the run's records in the index: the latest beat of the attempt under way, the
-// end of the lock that the latest attempt lost, and the latest record of all where there is no
-// space.
+// Reads the records that the index doesn't list for the run: the latest heartbeat of the attempt
+// under way, the end of the lock that the latest attempt lost and, if there is no space, the log's
+// last record.
 Stored<void> read_around(const Api& api, std::span<const Record> records, RunMoment& moment) {
   const Run& run = *moment.run;
   if (moment.around.storage_full) {
@@ -153,25 +155,25 @@ json::object entry_json(const WhyEntry& entry) {
   return object;
 }
 
-// The card that it works on, or merges.
+// Adds the card that the run works on or merges, if any.
 Stored<void> add_card(const RunIndex& index, const RunId& run_id, json::object& result) {
   const auto card = TRY(index.cards().find_by_run(run_id));
   if (!card) return {};
-  json::object& told = result["card"].emplace_object();
-  told["card_id"] = to_string(card->card_id);
-  told["title"] = card->title;
-  told["project"] = card->project;
-  told["status"] = to_json(card->status);
+  json::object& card_json = result["card"].emplace_object();
+  card_json["card_id"] = to_string(card->card_id);
+  card_json["title"] = card->title;
+  card_json["project"] = card->project;
+  card_json["status"] = to_json(card->status);
   return {};
 }
 
-// On the projector's thread.
+// Returns the result of `run.why`. Called on the projector's thread.
 Decided<json::object> why_view(const Api& api, const RunIndex& index, RunMoment moment) {
   auto positions = index.run_positions(moment.run_id);
   if (!positions) return unreadable(positions.error());
   std::erase_if(*positions, [&](Position position) { return position > moment.position; });
   if (positions->empty()) {
-    return tl::unexpected(no_such_run(api.log, moment.run_id));
+    return tl::unexpected(run_not_found(api.log, moment.run_id));
   }
   const auto records = read_records(api.log, *positions);
   if (!records) return unreadable(records.error());

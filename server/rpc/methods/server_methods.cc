@@ -1,4 +1,4 @@
-// `server.*`: what this service is and how it is.
+// `server.*`: the service's status, limits, metrics and latest crash report.
 #include "domain/limits.h"
 #include "projections/buffering_table.h"
 #include "projections/trace_span.h"
@@ -74,7 +74,7 @@ void status(Api& api, Call& call, const MethodParts& parts) {
   call.responder.result(std::move(result));
 }
 
-// The report of the latest crash, read off the engine's thread.
+// Answers with the report of the latest crash, which is read off the engine's thread.
 void crash_report_method(Api& api, Call& call) {
   const ServerState& server = api.engine.world().server;
   if (server.recovered_at == 0) {

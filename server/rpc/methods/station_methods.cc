@@ -1,4 +1,4 @@
-// `station.*`: what outside workers say. The service's own executors take the same decisions.
+// `station.*`: the commands of outside workers. The service's own executors use the same decisions.
 #include <optional>
 
 #include <boost/json/serialize.hpp>
@@ -28,7 +28,7 @@ void claim(Api& api, Call& call, ClaimQueue& claims) {
     return call.responder.reject(ok.error());
   }
   command->span_id = api.ids.next_span_id();
-  end_due_lock(api, command->lock_token);
+  expire_due_lock(api, command->lock_token);
   Decided<json::object> outcome;
   {
     auto transaction = api.engine.begin(call.origin);
@@ -51,9 +51,9 @@ void apply_complete(Api& api, Call& call, CompleteStation& command) {
   if (answered_before(api, call, complete_result)) return;
   if (const Run* run = api.engine.world().find_run(command.run_id);
       run != nullptr && run->attempt) {
-    end_due_lock(api, run->attempt->lock_token);
+    expire_due_lock(api, run->attempt->lock_token);
   }
-  // Not assigned: what is moved into an object of another storage is copied.
+  // Constructed in place: assigning would copy, because the two objects have different storages.
   std::optional<Decided<json::object>> outcome;
   {
     auto transaction = api.engine.begin(call.origin);
@@ -66,7 +66,7 @@ void apply_complete(Api& api, Call& call, CompleteStation& command) {
     const auto applied = transaction.apply(std::move(command));
     if (applied) {
       if (claim_next) {
-        // Nothing ready, or a claim that can't be: the completion stands, without a claim.
+        // If no station is ready or the claim is rejected, the completion stands without a claim.
         next.span_id = api.ids.next_span_id();
         (void)transaction.apply(std::move(next));
       }
@@ -78,7 +78,8 @@ void apply_complete(Api& api, Call& call, CompleteStation& command) {
   call.responder.answer(std::move(*outcome));
 }
 
-// The files come with the request; they are in the store before the event that names them.
+// Stores the artifacts that came with the request, on a thread that may block, before the event
+// that names them is decided.
 void store_artifacts(Api& api, Call& call, CompleteStation command) {
   api.blocking.run([&api, call = Call{{}, call.origin, call.responder},
                     command = std::move(command)]() mutable -> std::function<void()> {

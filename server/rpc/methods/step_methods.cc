@@ -1,4 +1,4 @@
-// `step.*`: the steps of plans, for whoever does them.
+// `step.*`: the steps of plans, for the service's own workers and outside ones.
 #include <algorithm>
 
 #include "domain/limits.h"
@@ -28,7 +28,7 @@ void next(Api& api, Call& call, StepQueue& steps) {
       outcome = tl::unexpected(with_ended_run(api, applied.error()));
     } else if (*applied > 0) {
       outcome = next_step_result(api, transaction.records());
-    } else if (wait_ms > 0 && !waits_in_vain(api.engine.world(), *command)) {
+    } else if (wait_ms > 0 && !no_step_can_come(api.engine.world(), *command)) {
       const auto waiting = steps.wait(std::move(*command), call.origin, call.responder,
                                       api.clock.monotonic_ns() + wait_ms * 1'000'000);
       if (waiting) return;

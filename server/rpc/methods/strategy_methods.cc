@@ -1,4 +1,4 @@
-// `strategy.*`: the ledger of which strategy rescued which class of error.
+// `strategy.*`: the statistics of which strategy succeeded after which class of error.
 #include <algorithm>
 
 #include "domain/limits.h"
@@ -24,7 +24,7 @@ BOOST_DESCRIBE_STRUCT(ListStrategies, (), (project, station, limit, cursor))
 
 constexpr std::string_view digits = "0123456789abcdef";
 
-// Cursors are keys of the read model, which needn't be text.
+// Cursors are keys of the read model, which may be arbitrary bytes: they are sent in hexadecimal.
 std::string cursor_text(const std::string& bytes) {
   std::string text;
   for (const char byte : bytes) {

@@ -1,6 +1,6 @@
-// `tick.*` and `watchdog.*`: the turns of a loop, and what watches over them.
-#include "domain/own_loops.h"
+// `tick.*` and `watchdog.*`: the ticks of loops, and the check of an attempt's timeout.
 #include "domain/refusals.h"
+#include "domain/service_loops.h"
 #include "server/engine/engine.h"
 #include "server/followers/run_root/tick_marker.h"
 #include "server/platform/clock.h"
@@ -18,9 +18,10 @@ namespace {
 
 namespace json = boost::json;
 
-// The ticks of the service's own loops are its own business.
+// Rejects with NOT_ALLOWED if the loop is the service's own, whose ticks clients may not begin or
+// end. Returns true if it did.
 bool refused_own_loop(const Call& call, const std::string& loop) {
-  if (!is_own_loop(loop)) return false;
+  if (!is_service_loop(loop)) return false;
   call.responder.reject({ErrorCode::NOT_ALLOWED,
                          "loop " + loop + " is the service's own",
                          {{"loop", loop}},
@@ -28,15 +29,15 @@ bool refused_own_loop(const Call& call, const std::string& loop) {
   return true;
 }
 
-// Whether it says twice, by the run and by its path, which root it means.
+// Returns true if the command names the same run root twice: by the run and by its path.
 bool names_runs_own_root(const Api& api, const BeginTick& command) {
   if (!command.run_id || !command.run_root) return false;
   const Run* run = api.engine.world().find_run(*command.run_id);
   return run != nullptr && *command.run_root == run_root_of(api, run->run_root, run->id);
 }
 
-// Where the loop's marker lies: of the tick that the log knows of, else of the one that is to
-// begin. Empty if there is none to look for.
+// Returns the directory of the loop's marker: that of the tick in the world, or else of the tick
+// that is to begin. Returns "" if there is no marker to read.
 std::string root_of_marker(const Api& api, const BeginTick& command) {
   const World& world = api.engine.world();
   if (const Tick* tick = world.find_tick(command.loop)) {
@@ -50,7 +51,8 @@ std::string root_of_marker(const Api& api, const BeginTick& command) {
   return root.starts_with('/') ? root : std::string();
 }
 
-// The refusal becomes an event, without the client's command id: that would be answered by it.
+// Records the rejection as an event. It has no command id: otherwise a repeated command would be
+// answered from that event.
 void note_refusal(Api& api, const Call& call, const BeginTick& command, const TickMarker& marker,
                   Rejection& refusal) {
   auto transaction = api.engine.begin({call.origin.actor, {}, {}});
@@ -65,8 +67,8 @@ void note_refusal(Api& api, const Call& call, const BeginTick& command, const Ti
 void decide_begin(Api& api, Call& call, BeginTick& command, const TickMarker& marker) {
   if (answered_before(api, call, begin_tick_result)) return;
   command.marker = marker.found;
-  end_due_tick(api, command.loop);
-  end_due_lock(api, command.lock_token);
+  expire_due_tick(api, command.loop);
+  expire_due_lock(api, command.lock_token);
   Decided<json::object> outcome;
   {
     auto transaction = api.engine.begin(call.origin);
@@ -81,16 +83,16 @@ void decide_begin(Api& api, Call& call, BeginTick& command, const TickMarker& ma
   answer_with_files(api, call.responder, std::move(outcome));
 }
 
-void look_and_begin(Api& api, Call& call, BeginTick command) {
+void read_marker_and_begin(Api& api, Call& call, BeginTick command) {
   const std::string root = root_of_marker(api, command);
   if (root.empty()) return decide_begin(api, call, command, {});
   api.blocking.run([&api, root, call = Call{{}, call.origin, call.responder},
                     command = std::move(command),
                     wall_ns = api.clock.wall_ns()]() mutable -> std::function<void()> {
     return [&api, root, call, command = std::move(command),
-            marker = look_at_tick_marker(root, api.log, wall_ns, api.read_found_file)]() mutable {
-      // Meanwhile another tick may have begun or ended: then the marker to look at is another one.
-      if (root_of_marker(api, command) != root) return look_and_begin(api, call, command);
+            marker = read_tick_marker(root, api.log, wall_ns, api.read_found_file)]() mutable {
+      // If another tick has begun or ended meanwhile, the marker is in another directory.
+      if (root_of_marker(api, command) != root) return read_marker_and_begin(api, call, command);
       decide_begin(api, call, command, marker);
     };
   });
@@ -101,14 +103,14 @@ void begin(Api& api, Call& call) {
   if (!command) return call.responder.reject(command.error());
   if (refused_own_loop(call, command->loop)) return;
   if (names_runs_own_root(api, *command)) command->run_root.reset();
-  look_and_begin(api, call, std::move(*command));
+  read_marker_and_begin(api, call, std::move(*command));
 }
 
-// Of commands that end a tick.
+// Applies a command that ends a tick, and answers.
 template <class T>
 void end_by(Api& api, Call& call, const T& command, ResultOf result_of) {
   if (answered_before(api, call, result_of)) return;
-  end_due_tick(api, command.loop);
+  expire_due_tick(api, command.loop);
   Decided<json::object> outcome;
   {
     auto transaction = api.engine.begin(call.origin);

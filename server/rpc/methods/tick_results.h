@@ -1,4 +1,4 @@
-// What `tick.*` answers: the results of its commands, made from their events, and the ledger.
+// The results of `tick.*`: those of its commands, built from their events, and the tick ledger.
 #pragma once
 
 #include <span>
@@ -13,18 +13,21 @@ namespace signalbox {
 
 boost::json::object begin_tick_result(const Api& api, std::span<const Record> records);
 boost::json::object end_tick_result(const Api& api, std::span<const Record> records);
-// {"recovered": false} where the records hold no TickRecovered.
+// Returns {"recovered": false} if the records hold no TickRecovered.
 boost::json::object recover_tick_result(const Api& api, std::span<const Record> records);
 
-// The directory that a tick or run named, or that its run has by default; empty without either.
+// Returns the directory `named` by a tick or run, or else the default root of the run. Returns an
+// empty string if both are missing.
 std::string run_root_of(const Api& api, const std::string& named, const RunId& run_id);
 
-// {"open": […], "open_total", "rows": […], "next_cursor"}; `open` is given.
+// Returns {"open": […], "open_total", "rows": […], "next_cursor"}; `open` is the result of
+// open_ticks(). STORAGE_DAMAGED. Called on the projector's thread.
 Decided<boost::json::object> tick_list_view(const Api& api, const TickLedger& ledger,
                                             const TickFilter& filter, std::size_t limit,
                                             Position cursor, boost::json::object open);
 
-// {"open": […], "open_total"}: the loops that aren't idle, the newest first, at most `limit`.
+// Returns {"open": […], "open_total"}: at most `limit` of the loops that aren't idle, the newest
+// first. Called on the engine's thread.
 boost::json::object open_ticks(const Api& api, const TickFilter& filter, std::size_t limit);
 
 }  // namespace signalbox

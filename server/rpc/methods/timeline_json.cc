@@ -18,7 +18,7 @@ void add_time(json::object& object, const char* name, std::int64_t utc_ns) {
   if (utc_ns != 0) object[name] = format_time(utc_ns);
 }
 
-// The status of an attempt as people call it.
+// Returns the name that clients get for an attempt's status.
 const char* status_of(const TimelineAttempt& attempt) {
   if (attempt.ended_at_ns == 0) return "running";
   if (attempt.deferred) return "deferred";

@@ -1,4 +1,4 @@
-// A run and its timeline as clients see them.
+// Runs and their timelines as JSON for clients.
 #pragma once
 
 #include <functional>
@@ -11,9 +11,10 @@
 
 namespace signalbox {
 
+// Returns a run as `run.list` shows it.
 boost::json::object row_to_json(const RunRow& row);
 
-// `path_of` gives the file of an artifact.
+// Returns a run as `run.get` shows it. `path_of` returns the path of an artifact's file.
 boost::json::object timeline_to_json(const RunRow& row, const RunTimeline& timeline,
                                      const std::string& run_root,
                                      const std::function<std::string(const Digest&)>& path_of);

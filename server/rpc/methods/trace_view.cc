@@ -75,7 +75,8 @@ json::object plain_span(const TraceSpan& span) {
   return object;
 }
 
-// The root first, the others as they began, so that one that is below another comes after it.
+// Returns the spans ordered by their start, with the root first, so that a child follows its
+// parent.
 json::array plain_spans(const WholeTrace& whole) {
   std::vector<const TraceSpan*> spans;
   for (const TraceSpan& span : whole.ended) spans.push_back(&span);
@@ -95,7 +96,7 @@ Decided<json::object> trace_result(const EventLog& log, const RunIndex& index,
   const auto whole = read_run_trace(log, index, params.run_id);
   if (!whole) return unreadable(whole.error());
   if (!*whole) {
-    return tl::unexpected(no_such_run(log, params.run_id));
+    return tl::unexpected(run_not_found(log, params.run_id));
   }
   json::object result;
   result["run_id"] = to_string(params.run_id);

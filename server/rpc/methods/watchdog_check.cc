@@ -16,7 +16,7 @@ namespace {
 
 namespace json = boost::json;
 
-// Whole seconds as a whole number.
+// Returns seconds: an integer if they are whole, and else a double.
 json::value seconds(std::int64_t ms) {
   if (ms % 1000 == 0) return ms / 1000;
   return static_cast<double>(ms) / 1000;
@@ -59,7 +59,8 @@ json::object timed_out_result(const Api& api, std::span<const Record> records) {
   return {};
 }
 
-// Of an attempt under way; a job of the service has its time kept by its shim, in the same way.
+// Returns how long the attempt under way has run. For a job of the service its shim measures the
+// time, in the same way.
 std::int64_t elapsed_ms(const Api& api, const Run& run) {
   if (const auto elapsed = api.timers.elapsed_ms(run, api.clock.monotonic_ns())) return *elapsed;
   const Attempt& attempt = *run.attempt;
@@ -83,7 +84,7 @@ json::object in_time_view(const Api& api, const Run& run) {
     return result;
   }
   const Attempt& attempt = *run.attempt;
-  // The shim counts from the start, whatever its job says.
+  // The shim measures from the start, whatever progress its job reports.
   const bool progressed = attempt.timer_origin() != attempt.token && attempt.lease_ms > 0;
   result["attempt"] = attempt.number;
   result["elapsed_s"] = seconds(elapsed_ms(api, run));
@@ -95,7 +96,8 @@ json::object in_time_view(const Api& api, const Run& run) {
   return result;
 }
 
-// The latest attempt of the run's current station, if it ended by a timeout.
+// Returns the timeout of the latest attempt at the run's current station; nullptr if that attempt
+// didn't end by one.
 const WatchdogTimedOut* latest_timeout(const RunTimeline& timeline) {
   const TimelineAttempt* latest = nullptr;
   for (const TimelineStation& station : timeline.stations) {
@@ -108,27 +110,27 @@ const WatchdogTimedOut* latest_timeout(const RunTimeline& timeline) {
   return latest->outcome == Outcome::timeout ? &*latest->timed_out : nullptr;
 }
 
-// Off the engine's thread: what the log says of a run without an attempt under way, where
-// `otherwise` is the answer if no timeout ended its latest one.
+// Answers for a run without an attempt under way, from the log and off the engine's thread. Answers
+// with `otherwise` if its latest attempt didn't end by a timeout.
 void answer_from_history(Api& api, Call& call, const RunId& run_id,
                          Decided<json::object> otherwise) {
-  ask_read_models(api, call.responder, api.engine.world().position,
-                  [&api, responder = call.responder, run_id, otherwise = std::move(otherwise)](
-                      const RunIndex& index) -> std::function<void()> {
-                    Decided<json::object> outcome = otherwise;
-                    const auto timeline = read_timeline(api.log, index, run_id);
-                    if (!timeline) {
-                      outcome = reject(ErrorCode::STORAGE_DAMAGED, timeline.error().message, {},
-                                       {"signalbox replay"});
-                    } else if (*timeline) {
-                      if (const WatchdogTimedOut* event = latest_timeout(**timeline)) {
-                        outcome = timed_out_view(api, run_id, *event);
+  query_read_models(api, call.responder, api.engine.world().position,
+                    [&api, responder = call.responder, run_id, otherwise = std::move(otherwise)](
+                        const RunIndex& index) -> std::function<void()> {
+                      Decided<json::object> outcome = otherwise;
+                      const auto timeline = read_timeline(api.log, index, run_id);
+                      if (!timeline) {
+                        outcome = reject(ErrorCode::STORAGE_DAMAGED, timeline.error().message, {},
+                                         {"signalbox replay"});
+                      } else if (*timeline) {
+                        if (const WatchdogTimedOut* event = latest_timeout(**timeline)) {
+                          outcome = timed_out_view(api, run_id, *event);
+                        }
                       }
-                    }
-                    return [&api, responder, outcome = std::move(outcome)]() mutable {
-                      answer_with_files(api, responder, std::move(outcome));
-                    };
-                  });
+                      return [&api, responder, outcome = std::move(outcome)]() mutable {
+                        answer_with_files(api, responder, std::move(outcome));
+                      };
+                    });
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// `watchdog.check`: is the attempt under way, or the latest one, out of time?
+// `watchdog.check`: checks whether a run's attempt under way, or its latest one, has exceeded its
+// timeout.
 #pragma once
 
 #include <boost/describe/class.hpp>
@@ -13,7 +14,7 @@ struct CheckWatchdog {
 };
 BOOST_DESCRIBE_STRUCT(CheckWatchdog, (), (run_id))
 
-// An attempt that is over its timeout is timed out in this very call.
+// Handles `watchdog.check`. An attempt that has exceeded its timeout is timed out by this call.
 void check_watchdog(Api& api, Call& call);
 
 }  // namespace signalbox

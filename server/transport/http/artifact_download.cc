@@ -18,24 +18,26 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::size_t checked_at_once_bytes = 4 * 1024 * 1024;
-constexpr std::size_t piece_bytes_max = 256 * 1024;
+constexpr std::size_t hashed_chunk_bytes = 4 * 1024 * 1024;
+constexpr std::size_t sent_chunk_bytes = 256 * 1024;
 
-// Reads exactly `bytes` at `from`; an empty string if they aren't there.
-std::string read_piece(int file, std::uint64_t from, std::size_t bytes) {
-  std::string piece(bytes, '\0');
+// Reads exactly `bytes` at the offset `from`. Returns an empty string if the file is shorter or
+// can't be read.
+std::string read_chunk(int file, std::uint64_t from, std::size_t bytes) {
+  std::string chunk(bytes, '\0');
   std::size_t filled = 0;
   while (filled < bytes) {
     const ssize_t got =
-        ::pread(file, piece.data() + filled, bytes - filled, static_cast<off_t>(from + filled));
+        ::pread(file, chunk.data() + filled, bytes - filled, static_cast<off_t>(from + filled));
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return {};
     filled += static_cast<std::size_t>(got);
   }
-  return piece;
+  return chunk;
 }
 
-// If-None-Match: a list of tags or `*`; a weak one counts as well.
+// Returns true if the value of If-None-Match, a list of entity tags or `*`, contains `etag`. A weak
+// tag matches as well.
 bool names_tag(std::string_view list, const std::string& etag) {
   return list == "*" || list.find(etag) != std::string_view::npos;
 }
@@ -101,11 +103,11 @@ void ArtifactDownload::check() {
   }
   session().service().blocking.run([self = shared_from_this()]() -> std::function<void()> {
     const std::size_t bytes =
-        std::min<std::uint64_t>(checked_at_once_bytes, self->file_bytes_ - self->checked_bytes_);
-    const std::string piece = read_piece(self->file_.get(), self->checked_bytes_, bytes);
-    self->hash_.update(piece);
+        std::min<std::uint64_t>(hashed_chunk_bytes, self->file_bytes_ - self->checked_bytes_);
+    const std::string chunk = read_chunk(self->file_.get(), self->checked_bytes_, bytes);
+    self->hash_.update(chunk);
     self->checked_bytes_ += bytes;
-    const bool was_read = !piece.empty();
+    const bool was_read = !chunk.empty();
     return [self, was_read] {
       if (!was_read) return self->refuse_damaged("can't be read");
       self->check();
@@ -120,7 +122,8 @@ void ArtifactDownload::refuse_damaged(const std::string& why) {
                              {"sha256sum " + path_}}));
 }
 
-// What a job left is shown by no browser as a page of ours.
+// Artifacts are untrusted content of jobs: the header fields keep a browser from showing one as a
+// page of this origin.
 HttpAnswer ArtifactDownload::headers_of_content() const {
   HttpAnswer answer;
   answer.media_type = media_type_;
@@ -133,7 +136,7 @@ HttpAnswer ArtifactDownload::headers_of_content() const {
 }
 
 void ArtifactDownload::send_header() {
-  AskedRange asked{RangeKind::whole, {0, file_bytes_}};
+  RequestedRange asked{RangeKind::whole, {0, file_bytes_}};
   const bool is_same = headers_.if_range.empty() || headers_.if_range == etag_;
   if (is_same && !session().is_head()) asked = read_range(headers_.range, file_bytes_);
   HttpAnswer answer = headers_of_content();
@@ -162,14 +165,14 @@ void ArtifactDownload::send_next() {
   if (session().closed()) return;
   if (left_.bytes == 0) return session().done();
   session().service().blocking.run([self = shared_from_this()]() -> std::function<void()> {
-    const std::size_t bytes = std::min<std::uint64_t>(piece_bytes_max, self->left_.bytes);
-    self->piece_ = read_piece(self->file_.get(), self->left_.from, bytes);
+    const std::size_t bytes = std::min<std::uint64_t>(sent_chunk_bytes, self->left_.bytes);
+    self->chunk_ = read_chunk(self->file_.get(), self->left_.from, bytes);
     return [self, bytes] {
-      // Too late for a refusal: the connection's end tells that something is missing.
-      if (self->piece_.empty()) return self->session().close();
+      // The header is sent, so closing before Content-Length is reached has to signal the error.
+      if (self->chunk_.empty()) return self->session().close();
       self->left_.from += bytes;
       self->left_.bytes -= bytes;
-      self->session().send(self->piece_, [self] { self->send_next(); });
+      self->session().send(self->chunk_, [self] { self->send_next(); });
     };
   });
 }

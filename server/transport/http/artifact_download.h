@@ -1,8 +1,8 @@
-// The content of an artifact: asked for with run.artifact, then sent from its file, piece by piece,
-// so that a large one takes no more memory than a small one.
+// The response with an artifact's content: calls run.artifact, then streams the file in chunks, so
+// that a large artifact takes no more memory than a small one.
 //
-// The file is opened once and its digest checked before the first byte is sent: nothing is served
-// that isn't what was stored. Both are done on the thread that may block.
+// The file is opened once and its digest checked before the first byte is sent, so only what was
+// stored is served. Reading and hashing are done on the blocking pool.
 #pragma once
 
 #include <memory>
@@ -17,18 +17,18 @@
 
 namespace signalbox {
 
-// Values of the request's headers; empty where they aren't there.
+// Values of the request's header fields; empty: the field is missing.
 struct DownloadHeaders {
   std::string if_none_match;
   std::string range;
   std::string if_range;
 };
 
-class ArtifactDownload final : public OneAnswerPeer,
+class ArtifactDownload final : public SingleResponsePeer,
                                public std::enable_shared_from_this<ArtifactDownload> {
  public:
   ArtifactDownload(std::shared_ptr<HttpSession> session, DownloadHeaders headers)
-      : OneAnswerPeer(std::move(session)), headers_(std::move(headers)) {}
+      : SingleResponsePeer(std::move(session)), headers_(std::move(headers)) {}
 
  private:
   void on_answer(const std::string& line) override;
@@ -51,10 +51,11 @@ class ArtifactDownload final : public OneAnswerPeer,
   Sha256 hash_;
   std::uint64_t checked_bytes_ = 0;
   ByteRange left_;
-  std::string piece_;
+  std::string chunk_;
 };
 
-// `attachment` with the name's last part, in a form that every client reads.
+// Returns a Content-Disposition value (RFC 6266): `attachment` with the last part of `name`, as
+// ASCII and, if that differs, also as filename* (RFC 8187).
 std::string content_disposition(const std::string& name);
 
 }  // namespace signalbox

@@ -17,8 +17,8 @@ std::optional<std::uint64_t> number(std::string_view text) {
 
 }  // namespace
 
-AskedRange read_range(std::string_view header, std::uint64_t file_bytes) {
-  const AskedRange whole{RangeKind::whole, {0, file_bytes}};
+RequestedRange read_range(std::string_view header, std::uint64_t file_bytes) {
+  const RequestedRange whole{RangeKind::whole, {0, file_bytes}};
   constexpr std::string_view unit = "bytes=";
   if (!header.starts_with(unit)) return whole;
   header.remove_prefix(unit.size());
@@ -31,7 +31,7 @@ AskedRange read_range(std::string_view header, std::uint64_t file_bytes) {
   if ((!first && !first_text.empty()) || (!last && !last_text.empty())) return whole;
   if (!first && !last) return whole;
   if (first && last && *first > *last) return whole;
-  if (!first) {  // the last so many bytes
+  if (!first) {  // a suffix range: the last bytes of the file
     const std::uint64_t bytes = std::min(*last, file_bytes);
     if (bytes == 0) return {RangeKind::unsatisfiable, {}};
     return {RangeKind::part, {file_bytes - bytes, bytes}};

@@ -1,4 +1,4 @@
-// The part of a file that a Range header asks for (RFC 9110, section 14).
+// Parses the Range header field (RFC 9110, section 14).
 #pragma once
 
 #include <cstdint>
@@ -8,20 +8,21 @@
 namespace signalbox {
 
 struct ByteRange {
-  std::uint64_t from = 0;
-  std::uint64_t bytes = 0;
+  std::uint64_t from = 0;   // offset
+  std::uint64_t bytes = 0;  // length
 
   friend bool operator==(const ByteRange&, const ByteRange&) = default;
 };
 
 enum class RangeKind { whole, part, unsatisfiable };
 
-struct AskedRange {
+struct RequestedRange {
   RangeKind kind = RangeKind::whole;
   ByteRange range;
 };
 
-// One range of bytes; several, or what can't be read, is the whole file, as the standard allows.
-AskedRange read_range(std::string_view header, std::uint64_t file_bytes);
+// Returns the range that `header` requests of a file of `file_bytes`. Several ranges, or an invalid
+// header, mean the whole file, as the standard allows.
+RequestedRange read_range(std::string_view header, std::uint64_t file_bytes);
 
 }  // namespace signalbox

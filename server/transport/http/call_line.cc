@@ -20,7 +20,7 @@ tl::unexpected<Rejection> invalid(const std::string& field, const std::string& m
   return reject(ErrorCode::INVALID_PARAMS, field + " " + message, {{"field", field}});
 }
 
-// A list may be given as one value with commas, or as several.
+// Adds event types to params. A client may send one value with commas, or the field several times.
 void add_types(json::object& params, std::string_view text) {
   json::value& types = params["types"];
   if (!types.is_array()) types = json::array();
@@ -53,7 +53,7 @@ Decided<void> add_body(std::string_view body, json::object& params) {
   return {};
 }
 
-// As it is, or as a structured field's string: "…".
+// Adds the idempotency key to params. It comes bare or as a string of structured fields: "…".
 Decided<void> add_key(const Route& route, std::string_view key, json::object& params) {
   if (key.empty()) return {};
   if (route.key_param.empty()) return {};
@@ -66,7 +66,7 @@ Decided<void> add_key(const Route& route, std::string_view key, json::object& pa
   return {};
 }
 
-// What the client has had is not sent again.
+// Makes the stream begin after the last event that the client has received.
 Decided<void> add_last_event_id(std::string_view id, json::object& params) {
   if (id.empty()) return {};
   std::uint64_t position = 0;

@@ -1,5 +1,7 @@
-// Which names this service answers to. A page of a stranger can make a name of its own point here
-// (DNS rebinding), and then its browser asks in that name: so other names than ours are refused.
+// Checks the origin of HTTP requests, against attacks through a user's browser.
+//
+// A foreign page can make its own host name resolve to this service (DNS rebinding), and then the
+// browser sends that name as Host. So only known host names are accepted.
 #pragma once
 
 #include <string>
@@ -10,11 +12,12 @@ namespace signalbox {
 
 class HostRule {
  public:
-  // `names` are allowed beside the built-in ones; host names or addresses, without a port.
+  // Allows `names` beside the built-in ones: host names or addresses, without a port.
   explicit HostRule(std::vector<std::string> names = {});
 
-  // `host` is a Host header's value: localhost, 127.0.0.1, [::1], `signalbox` on the Unix socket,
-  // the address that the connection was made to, or a configured name; each with any port.
+  // Returns true if `host`, the value of a Host header, is localhost, 127.0.0.1, [::1], `signalbox`
+  // on the Unix socket, the address that the client connected to, or a configured name. Any port is
+  // allowed.
   [[nodiscard]] bool allows(std::string_view host, bool is_tcp,
                             std::string_view local_address) const;
 
@@ -22,16 +25,16 @@ class HostRule {
   std::vector<std::string> names_;
 };
 
-// The name of "name:port", "[::1]:port" in lower case, an IPv6 address without its brackets; empty
-// if it isn't of that form.
+// Returns the name in "name:port" or "[::1]:port", in lower case and without brackets; an empty
+// string if `host` doesn't have that form.
 std::string host_name(std::string_view host);
 
-// Requests that a browser makes for a page of somebody else are refused: such a page could start
-// runs with the rights of whoever looks at it. Browsers say whose page it is in Sec-Fetch-Site;
-// those that don't, in Origin. Programs send neither.
+// Returns true if a browser sends the request for a page of another site (cross-site request
+// forgery). Such a page could start runs with the rights of its viewer. Browsers name the site in
+// Sec-Fetch-Site, older ones in Origin; other programs send neither.
 //
-// Empty header values stand for headers that aren't there. `origin` is ours if it is the scheme
-// and exactly the `host` that was asked.
+// An empty value means that the header is missing. `origin` is this service's own if it is the
+// scheme and exactly `host`, the request's Host header.
 bool is_cross_site(std::string_view sec_fetch_site, std::string_view origin, std::string_view host,
                    bool is_encrypted);
 

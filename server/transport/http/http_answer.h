@@ -1,4 +1,4 @@
-// An answer before it is written: what routes and problems make, and the session sends.
+// An HTTP response before it is serialized: routes and problems produce it, HttpSession sends it.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@ namespace signalbox {
 
 struct HttpAnswer {
   unsigned status = 200;
-  std::string media_type;  // empty: there is no body
+  std::string media_type;  // empty: no body
   std::string body;
   std::vector<std::pair<std::string, std::string>> headers;
-  bool close = false;    // the connection, after it
-  bool endless = false;  // the body ends where the connection does
+  bool close = false;    // close the connection after the response
+  bool endless = false;  // no Content-Length: the body ends when the connection closes
 };
 
 }  // namespace signalbox

@@ -24,10 +24,11 @@ HttpAnswer json_answer(unsigned status, std::string body) {
   return answer;
 }
 
-class CallPeer final : public OneAnswerPeer {
+// Turns the answer to one call into the response of its route.
+class CallPeer final : public SingleResponsePeer {
  public:
   CallPeer(std::shared_ptr<HttpSession> session, const Route& route, Target target)
-      : OneAnswerPeer(std::move(session)), route_(route), target_(std::move(target)) {}
+      : SingleResponsePeer(std::move(session)), route_(route), target_(std::move(target)) {}
 
  private:
   void on_answer(const std::string& line) override {
@@ -46,11 +47,11 @@ class CallPeer final : public OneAnswerPeer {
   const Target target_;
 };
 
-// JSON-RPC has errors of its own, in answers that have arrived as they should. Who isn't known is
-// told so by HTTP.
-class RpcPeer final : public OneAnswerPeer {
+// Turns the answer to POST /rpc into a response. JSON-RPC has its own errors, so they are sent with
+// status 200. Only UNAUTHENTICATED becomes an HTTP status, because HTTP clients act on 401.
+class RpcPeer final : public SingleResponsePeer {
  public:
-  using OneAnswerPeer::OneAnswerPeer;
+  using SingleResponsePeer::SingleResponsePeer;
 
  private:
   void on_answer(const std::string& line) override {
@@ -87,19 +88,21 @@ std::string_view header_of(const HttpRequest& request, boost::beast::string_view
   return {value.data(), value.size()};
 }
 
-// Another scheme than Bearer is a secret that nobody has.
+// Returns the secret in the Authorization header; nullopt without the header. For another scheme
+// than Bearer it returns the empty secret, which never authenticates.
 std::optional<std::string_view> secret_of(const HttpRequest& request) {
   if (request.count(boost::beast::http::field::authorization) == 0) return std::nullopt;
   const std::string_view value = header_of(request, "Authorization");
   constexpr std::string_view scheme = "bearer ";
-  const boost::beast::string_view begins(value.data(), std::min(value.size(), scheme.size()));
-  if (!boost::beast::iequals(begins, {scheme.data(), scheme.size()})) return "";
+  const boost::beast::string_view prefix(value.data(), std::min(value.size(), scheme.size()));
+  if (!boost::beast::iequals(prefix, {scheme.data(), scheme.size()})) return "";
   return value.substr(scheme.size());
 }
 
+// Passes `line` to the dispatcher, with `peer` for the answer.
 template <class P>
-void ask(const std::shared_ptr<HttpSession>& session, const HttpRequest& request,
-         const std::string& line, const std::shared_ptr<P>& peer) {
+void call(const std::shared_ptr<HttpSession>& session, const HttpRequest& request,
+          const std::string& line, const std::shared_ptr<P>& peer) {
   session->attach(peer);
   session->service().handle_request(line, session->origin().caller, secret_of(request), peer);
   session->watch_for_hang_up();
@@ -107,7 +110,7 @@ void ask(const std::shared_ptr<HttpSession>& session, const HttpRequest& request
 
 }  // namespace
 
-void OneAnswerPeer::answer(std::string line, std::size_t) {
+void SingleResponsePeer::answer(std::string line, std::size_t) {
   if (std::exchange(answered_, true) || session_->closed()) return;
   on_answer(line);
 }
@@ -116,7 +119,7 @@ HttpAnswer problem_of_line(const std::string& line) {
   return problem(json::parse(line).as_object().at("error").as_object());
 }
 
-void answer_request(const std::shared_ptr<HttpSession>& session, const AskedRoute& asked,
+void answer_request(const std::shared_ptr<HttpSession>& session, const RequestedRoute& asked,
                     const HttpRequest& request) {
   const Route& route = *asked.match.route;
   switch (route.kind) {
@@ -129,14 +132,14 @@ void answer_request(const std::shared_ptr<HttpSession>& session, const AskedRout
     case RouteKind::openapi:
       return session->respond(json_answer(200, std::string(openapi_text())));
     case RouteKind::rpc:
-      return ask(session, request, request.body(), std::make_shared<RpcPeer>(session));
+      return call(session, request, request.body(), std::make_shared<RpcPeer>(session));
     case RouteKind::call:
     case RouteKind::download:
     case RouteKind::stream:
       break;
   }
-  // Either could be meant; taken for one, the request would be done twice for whoever meant the
-  // other.
+  // It is unclear which of two keys is meant, and with the wrong one a retry would be executed
+  // twice.
   if (!route.key_param.empty() && request.count("Idempotency-Key") > 1) {
     return session->respond(problem(400, {ErrorCode::INVALID_REQUEST,
                                           "the header Idempotency-Key is there twice",
@@ -148,16 +151,16 @@ void answer_request(const std::shared_ptr<HttpSession>& session, const AskedRout
       {header_of(request, "Idempotency-Key"), header_of(request, "Last-Event-ID")}, request.body());
   if (!line) return session->respond(problem(line.error()));
   if (route.kind == RouteKind::call) {
-    return ask(session, request, *line, std::make_shared<CallPeer>(session, route, asked.target));
+    return call(session, request, *line, std::make_shared<CallPeer>(session, route, asked.target));
   }
   if (route.kind == RouteKind::download) {
     const DownloadHeaders headers{std::string(header_of(request, "If-None-Match")),
                                   std::string(header_of(request, "Range")),
                                   std::string(header_of(request, "If-Range"))};
-    return ask(session, request, *line, std::make_shared<ArtifactDownload>(session, headers));
+    return call(session, request, *line, std::make_shared<ArtifactDownload>(session, headers));
   }
-  if (session->is_head()) return session->respond(event_stream_answer());
-  ask(session, request, *line, std::make_shared<SseStream>(session));
+  if (session->is_head()) return session->respond(event_stream_response());
+  call(session, request, *line, std::make_shared<SseStream>(session));
 }
 
 }  // namespace signalbox

@@ -1,5 +1,5 @@
-// From a request that was read to its answer: what the dispatcher answers becomes an answer of
-// HTTP.
+// Handles one HTTP request: passes it to the dispatcher as a JSON-RPC call and turns the
+// dispatcher's answer into an HTTP response.
 #pragma once
 
 #include <memory>
@@ -9,14 +9,16 @@
 
 namespace signalbox {
 
-// Calls session->respond(), now or later, or begins what takes the connection over.
-void answer_request(const std::shared_ptr<HttpSession>& session, const AskedRoute& asked,
+// Handles `request`, whose body is complete. Calls session->respond() now or later, or attaches a
+// streaming response to the session. Called on the engine thread; doesn't block.
+void answer_request(const std::shared_ptr<HttpSession>& session, const RequestedRoute& asked,
                     const HttpRequest& request);
 
-// The session as a peer of the dispatcher that takes one answer and nothing else.
-class OneAnswerPeer : public Peer, public HttpSession::StreamingResponse {
+// A peer of the dispatcher that takes one answer and nothing else.
+class SingleResponsePeer : public Peer, public HttpSession::StreamingResponse {
  public:
-  explicit OneAnswerPeer(std::shared_ptr<HttpSession> session) : session_(std::move(session)) {}
+  explicit SingleResponsePeer(std::shared_ptr<HttpSession> session)
+      : session_(std::move(session)) {}
 
   void expect_answer(std::size_t) override {}
   void answer(std::string line, std::size_t) override;
@@ -30,7 +32,7 @@ class OneAnswerPeer : public Peer, public HttpSession::StreamingResponse {
   void on_end() override {}
 
  protected:
-  // The whole line that the dispatcher answered with; empty for a notification.
+  // Called once with the line that the dispatcher answered with; empty for a notification.
   virtual void on_answer(const std::string& line) = 0;
 
   [[nodiscard]] HttpSession& session() const { return *session_; }
@@ -40,7 +42,7 @@ class OneAnswerPeer : public Peer, public HttpSession::StreamingResponse {
   bool answered_ = false;
 };
 
-// The answer as a problem, from a line that holds an error.
+// Returns the error in a JSON-RPC answer as a response with problem details.
 HttpAnswer problem_of_line(const std::string& line);
 
 }  // namespace signalbox

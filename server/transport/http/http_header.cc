@@ -14,7 +14,8 @@ namespace {
 
 namespace http = boost::beast::http;
 
-// RFC 9110, section 5.6.7; the day and month names are English in the C locale, which is ours.
+// Returns a date as RFC 9110, section 5.6.7, has it. Its day and month names are English; so are
+// strftime's, because this process keeps the C locale.
 std::string http_date(std::time_t time) {
   std::tm utc{};
   gmtime_r(&time, &utc);

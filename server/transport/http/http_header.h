@@ -1,4 +1,4 @@
-// The header of an answer as it goes over the wire.
+// Serializes the header section of an HTTP/1.1 response.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@
 
 namespace signalbox {
 
-// Status line, the answer's own fields and those that every answer has. `body_bytes` where the
-// body isn't answer.body.
+// Returns the status line, the fields that every response has, and the response's own fields.
+// `body_bytes` is the length of a body that isn't answer.body.
 std::string header_text(const HttpAnswer& answer, std::optional<std::uint64_t> body_bytes,
                         bool keep_alive);
 
-// `media_type` if it can be said in a header as it is, else application/octet-stream.
+// Returns `media_type` if it is a valid header value, else application/octet-stream.
 std::string safe_media_type(std::string_view media_type);
 
 }  // namespace signalbox

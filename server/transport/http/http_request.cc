@@ -16,7 +16,7 @@ namespace http = boost::beast::http;
 std::string_view view(boost::beast::string_view text) { return {text.data(), text.size()}; }
 
 std::string shown(std::string_view text) {
-  return std::string(utf8_beginning(with_replacements(text), 64));
+  return std::string(utf8_prefix(with_replacements(text), 64));
 }
 
 tl::unexpected<HttpAnswer> refused(unsigned status, ErrorCode code, std::string message,
@@ -99,19 +99,19 @@ tl::expected<RouteMatch, HttpAnswer> find_route(const HttpRequest& request, cons
 
 }  // namespace
 
-tl::expected<AskedRoute, HttpAnswer> judge_header(const HttpRequest& request,
-                                                  const ConnectionOrigin& origin,
-                                                  const HttpService& service) {
+tl::expected<RequestedRoute, HttpAnswer> validate_header(const HttpRequest& request,
+                                                         const ConnectionOrigin& origin,
+                                                         const HttpService& service) {
   auto target = read_target(view(request.target()));
   if (!target) return tl::unexpected(problem(target.error()));
   TRY(check_host(request, *target, origin, service));
   TRY(check_site(request, origin));
   auto match = TRY(find_route(request, *target));
   TRY(check_body(request));
-  return AskedRoute{std::move(*target), std::move(match)};
+  return RequestedRoute{std::move(*target), std::move(match)};
 }
 
-HttpAnswer unreadable_request(const boost::system::error_code& error) {
+HttpAnswer malformed_request(const boost::system::error_code& error) {
   if (error == http::error::body_limit) {
     return problem(413, {ErrorCode::LIMIT_EXCEEDED,
                          "a body has at most " + std::to_string(line_bytes_max) + " bytes",

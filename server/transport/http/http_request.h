@@ -1,5 +1,5 @@
-// What a request is judged by before its body is read: the name it was sent to, whose page sent
-// it, the route, and the form of the body.
+// Validates a request before its body is read: the Host it was sent to, the site of the page that
+// sent it, the route, and the content type of the body.
 #pragma once
 
 #include <boost/beast/http/message.hpp>
@@ -15,17 +15,18 @@ namespace signalbox {
 
 using HttpRequest = boost::beast::http::request<boost::beast::http::string_body>;
 
-struct AskedRoute {
+struct RequestedRoute {
   Target target;
-  RouteMatch match;  // its route is there
+  RouteMatch match;  // match.route isn't nullptr
 };
 
-// The route, or the answer: a refusal, or to OPTIONS. `request` has its header only.
-tl::expected<AskedRoute, HttpAnswer> judge_header(const HttpRequest& request,
-                                                  const ConnectionOrigin& origin,
-                                                  const HttpService& service);
+// Returns the route of a request of which only the header was read. The error is the response to
+// send instead: a refusal, or the response to OPTIONS.
+tl::expected<RequestedRoute, HttpAnswer> validate_header(const HttpRequest& request,
+                                                         const ConnectionOrigin& origin,
+                                                         const HttpService& service);
 
-// The answer to what couldn't be read as a request.
-HttpAnswer unreadable_request(const boost::system::error_code& error);
+// Returns the response to input that couldn't be parsed as a request: 413, 431 or 400.
+HttpAnswer malformed_request(const boost::system::error_code& error);
 
 }  // namespace signalbox

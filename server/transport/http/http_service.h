@@ -1,4 +1,5 @@
-// What HTTP sessions work with. Wired by the server.
+// The dependencies and settings of HTTP sessions. Server fills them in; all callbacks are called on
+// the engine thread.
 #pragma once
 
 #include <cstdint>
@@ -18,19 +19,19 @@
 namespace signalbox {
 
 struct HttpService {
-  // A line of the socket, by who its connection is.
+  // Handles a line of a JSON-RPC connection. `caller` is the identity of the connection.
   std::function<void(std::string_view line, const Caller& caller,
                      const std::shared_ptr<Peer>& peer)>
       handle_line;
-  // The line that a request stands for, with the secret that came with it.
+  // Handles the line that an HTTP request was translated to, with the request's secret, if any.
   std::function<void(std::string_view line, const Caller& caller,
                      std::optional<std::string_view> secret, const std::shared_ptr<Peer>& peer)>
       handle_request;
-  // Why no command would be taken now, as `/readyz` tells; nullopt: it is ready.
+  // Returns why commands are refused now, for `/readyz`; nullopt if the service is ready.
   std::function<std::optional<Rejection>()> not_ready;
   BlockingPool blocking;
   HostRule host_rule;
-  // Tests have less patience.
+  // Deadlines in ms; tests set shorter ones.
   std::int64_t header_ms_max = http_header_ms_max;
   std::int64_t body_ms_max = http_body_ms_max;
   std::int64_t idle_ms_max = http_idle_ms_max;

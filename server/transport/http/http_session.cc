@@ -23,11 +23,11 @@ namespace {
 namespace asio = boost::asio;
 namespace http = boost::beast::http;
 
-// After an answer that ends the connection what the peer still sends is read and dropped for a
-// while: closing at once would make its kernel throw the answer away.
+// After the last response, input is read and dropped for a while (lingering close). Closing with
+// unread input would send a reset, which makes the peer's kernel discard the response.
 constexpr std::int64_t linger_ms_max = 2000;
 constexpr std::size_t linger_bytes_max = 8 * 1024 * 1024;
-constexpr std::size_t drained_at_once = 64 * 1024;
+constexpr std::size_t drain_buffer_bytes = 64 * 1024;
 
 }  // namespace
 
@@ -38,7 +38,7 @@ HttpSession::HttpSession(Socket socket, ConnectionOrigin origin, const HttpServi
       service_(service),
       ended_(std::move(ended)),
       deadline_(socket_.get_executor()),
-      buffer_(2 * http_header_bytes_max + drained_at_once) {}
+      buffer_(2 * http_header_bytes_max + drain_buffer_bytes) {}
 
 void HttpSession::expect_within(std::int64_t ms, std::function<void()> late) {
   const std::uint64_t number = ++deadline_number_;
@@ -90,15 +90,15 @@ void HttpSession::on_bad_request(const boost::system::error_code& error) {
     return close();
   }
   keep_alive_ = false;
-  respond(unreadable_request(error));
+  respond(malformed_request(error));
 }
 
-// Everything that can be refused before the body is read.
+// Refuses what can be refused before the body is read.
 void HttpSession::on_header() {
   const HttpRequest& request = parser_->get();
   is_head_ = request.method() == http::verb::head;
   keep_alive_ = request.keep_alive();
-  auto asked = judge_header(request, origin_, service_);
+  auto asked = validate_header(request, origin_, service_);
   if (!asked) {
     keep_alive_ = keep_alive_ && parser_->is_done();
     return respond(std::move(asked).error());
@@ -108,9 +108,9 @@ void HttpSession::on_header() {
       parser_->is_done()) {
     return read_body();
   }
-  static constexpr std::string_view go_on = "HTTP/1.1 100 Continue\r\n\r\n";
+  static constexpr std::string_view continue_response = "HTTP/1.1 100 Continue\r\n\r\n";
   asio::async_write(
-      socket_, asio::buffer(go_on),
+      socket_, asio::buffer(continue_response),
       [self = shared_from_this()](const boost::system::error_code& error, std::size_t) {
         if (self->closed_) return;
         if (error) return self->close();
@@ -129,7 +129,7 @@ void HttpSession::read_body() {
         if (self->closed_ || self->phase_ != Phase::reading) return;
         if (error) return self->on_bad_request(error);
         self->phase_ = Phase::answering;
-        ++self->deadline_number_;  // the answer takes the time that it takes
+        ++self->deadline_number_;  // handling the request has no deadline
         self->deadline_.cancel();
         answer_request(self, *self->asked_, self->parser_->release());
       });
@@ -168,7 +168,7 @@ void HttpSession::send(std::string_view bytes, std::function<void()> sent) {
 
 void HttpSession::done() {
   streaming_.reset();
-  // Where the connection ends a read that came to nothing may still use the parser.
+  // While lingering, keep the parser: a read that timed out may still use it.
   if (!keep_alive_) return linger();
   parser_.reset();
   wait_for_request();
@@ -177,14 +177,14 @@ void HttpSession::done() {
 void HttpSession::linger() {
   boost::system::error_code ignored;
   socket_.shutdown(Socket::shutdown_send, ignored);
-  drain_room_.resize(drained_at_once);
+  drain_buffer_.resize(drain_buffer_bytes);
   expect_within(linger_ms_max, [this] { close(); });
   drain();
 }
 
 void HttpSession::drain() {
   socket_.async_read_some(
-      asio::buffer(drain_room_),
+      asio::buffer(drain_buffer_),
       [self = shared_from_this()](const boost::system::error_code& error, std::size_t bytes) {
         if (self->closed_) return;
         self->drained_bytes_ += bytes;
@@ -199,12 +199,12 @@ void HttpSession::attach(std::shared_ptr<StreamingResponse> streaming) {
   streaming_ = std::move(streaming);
 }
 
-// A peer that has sent all and reads on is there; one that is gone takes no claim and no event. On
-// a Unix socket the kernel tells the two apart.
+// After a half-close the peer still reads, but a peer that is gone must get no claim and no event.
+// On a Unix socket poll() distinguishes the two.
 void HttpSession::watch_for_hang_up() {
   if (closed_ || watching_for_hang_up_ || phase_ != Phase::answering) return;
   pollfd state{socket_.native_handle(), 0, 0};
-  if (::poll(&state, 1, 0) > 0) return close();  // POLLHUP and POLLERR come unasked
+  if (::poll(&state, 1, 0) > 0) return close();  // POLLHUP, POLLERR: always reported
   watching_for_hang_up_ = true;
   socket_.async_wait(Socket::wait_error,
                      [self = shared_from_this()](const boost::system::error_code& error) {

@@ -1,9 +1,9 @@
-// One connection that speaks HTTP/1.1: reads requests, one after the other, and writes answers.
-// Requests that come early (pipelining) wait in the kernel and in the buffer; their order is the
-// answers' order.
+// One HTTP/1.1 connection: reads requests one after the other and writes their responses. Pipelined
+// requests wait in the kernel and in the buffer, so responses keep the order of the requests.
 //
-// Callbacks as in the session of lines. There is one deadline at a time: for the next request, for
-// its header, its body, or for the peer to take the answer.
+// It uses callbacks, as Session does. There is one deadline at a time: for the next request, for
+// its header, for its body, or for the peer to read the response. All calls come from the engine
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -26,11 +26,11 @@ namespace signalbox {
 
 class HttpSession final : public OpenConnection, public std::enable_shared_from_this<HttpSession> {
  public:
-  // What has taken the connection over for the answer to one request.
+  // A response that uses the connection until it is complete.
   class StreamingResponse {
    public:
     virtual ~StreamingResponse() = default;
-    // The server stops, or the connection is gone: closed() tells which.
+    // Called when the server stops (closed() is false) or the connection has closed (closed()).
     virtual void on_end() = 0;
   };
 
@@ -40,17 +40,18 @@ class HttpSession final : public OpenConnection, public std::enable_shared_from_
   void finish() override;
   void close() override;
 
-  // Answers the request under way, and goes on to the next one.
+  // Sends the whole response to the current request, then reads the next request.
   void respond(HttpAnswer answer);
-  // Sends the header of an answer whose body, of `body_bytes`, is sent by whoever asked: with
-  // send(), and done() at its end.
+  // Sends the header of a response with a body of `body_bytes`, then calls `sent`. The caller sends
+  // the body with send() and ends the response with done().
   void begin_body(const HttpAnswer& answer, std::uint64_t body_bytes, std::function<void()> sent);
-  // `bytes` live until `sent` is called, which it isn't if the connection goes.
+  // Sends part of a body. The caller keeps `bytes` alive until `sent` is called; it isn't called if
+  // the connection closes.
   void send(std::string_view bytes, std::function<void()> sent);
   void done();
-  // `streaming` lives until the connection is gone or another one comes.
+  // Keeps `streaming` alive until its response is done, or the connection closes.
   void attach(std::shared_ptr<StreamingResponse> streaming);
-  // Closes the connection if the peer is gone, from now until the answer.
+  // Closes the connection if the peer disconnects before the response begins.
   void watch_for_hang_up();
 
   [[nodiscard]] Socket& socket() { return socket_; }
@@ -62,6 +63,7 @@ class HttpSession final : public OpenConnection, public std::enable_shared_from_
  private:
   enum class Phase { idle, reading, answering };
 
+  // Sets the deadline: calls `late` after `ms`, unless another deadline replaces this one.
   void expect_within(std::int64_t ms, std::function<void()> late);
   void wait_for_request();
   void read_header();
@@ -78,19 +80,19 @@ class HttpSession final : public OpenConnection, public std::enable_shared_from_
   const HttpService& service_;
   Ended ended_;
   boost::asio::steady_timer deadline_;
-  std::uint64_t deadline_number_ = 0;  // an old one that fires late counts for nothing
+  std::uint64_t deadline_number_ = 0;  // so that a replaced deadline that still fires is ignored
   boost::beast::flat_buffer buffer_;
   std::optional<boost::beast::http::request_parser<boost::beast::http::string_body>> parser_;
-  std::optional<AskedRoute> asked_;
+  std::optional<RequestedRoute> asked_;
   std::shared_ptr<StreamingResponse> streaming_;
   Phase phase_ = Phase::idle;
   bool is_head_ = false;
-  bool keep_alive_ = true;  // after the request under way
+  bool keep_alive_ = true;  // keep the connection after the current request
   bool finishing_ = false;
   bool watching_for_hang_up_ = false;
   bool closed_ = false;
   std::size_t drained_bytes_ = 0;
-  std::string drain_room_;
+  std::string drain_buffer_;
 };
 
 }  // namespace signalbox

@@ -1,4 +1,4 @@
-// What the listener keeps of a connection, whatever is spoken on it.
+// The interface by which the listener owns a connection of any protocol.
 #pragma once
 
 #include <functional>
@@ -14,20 +14,21 @@ namespace signalbox {
 class OpenConnection {
  public:
   using Socket = boost::asio::generic::stream_protocol::socket;
-  // Called once, when the connection is gone or has become another object.
+  // Called once, when the connection has closed or its socket has passed to another object.
   using Ended = std::function<void(const std::shared_ptr<OpenConnection>&)>;
 
   virtual ~OpenConnection() = default;
 
-  // Takes no more requests; closes when what was asked is answered.
+  // Accepts no more requests, and closes once those under way are answered.
   virtual void finish() = 0;
+  // Closes the connection now.
   virtual void close() = 0;
 };
 
-// Who is at the other end, as the transport tells.
+// The peer of a connection and how it is connected, as the transport knows it.
 struct ConnectionOrigin {
   Caller caller;
-  std::string local_address;  // of TCP, without the port and without brackets; else empty
+  std::string local_address;  // the address the peer connected to, without port; empty: no TCP
   bool is_tcp = false;
   bool is_encrypted = false;
 };

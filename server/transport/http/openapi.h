@@ -1,4 +1,4 @@
-// server/transport/http/openapi.json, as it was when this was built.
+// The OpenAPI document, compiled in from server/transport/http/openapi.json.
 #pragma once
 
 #include <string_view>

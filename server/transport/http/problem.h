@@ -1,5 +1,5 @@
-// Refusals as RFC 9457 problem details: the same code, details and next commands as everywhere,
-// with the HTTP status that fits.
+// Converts refusals to RFC 9457 problem details: the same code, details and next commands as in
+// every other protocol, with the matching HTTP status.
 #pragma once
 
 #include <string>
@@ -11,14 +11,14 @@
 
 namespace signalbox {
 
-// 409 for IDEMPOTENCY_CONFLICT, and so on; every code has one.
+// Returns the HTTP status of an error code, such as 409 for IDEMPOTENCY_CONFLICT.
 unsigned status_of(ErrorCode code);
 
-// With Retry-After where trying again helps.
+// Returns the response for a refusal, with Retry-After if trying again helps.
 HttpAnswer problem(const Rejection& rejection);
-// Where the transport knows better what is wrong than the code.
+// Returns the response with another status than the code's, for errors of HTTP itself.
 HttpAnswer problem(unsigned status, const Rejection& rejection);
-// From the `error` of a JSON-RPC answer.
+// Returns the response for `error`, the error object of a JSON-RPC answer.
 HttpAnswer problem(const boost::json::object& error);
 
 }  // namespace signalbox

@@ -37,7 +37,7 @@ constexpr std::array<Route, 17> table = {{
     {"GET", "/openapi.json", {}, RouteKind::openapi},
 }};
 
-// nullopt if the target's path is another one.
+// Returns the parameters in the path; nullopt if the path doesn't match the route.
 std::optional<PathParams> path_params(const Route& route,
                                       const std::vector<std::string>& segments) {
   PathParams params;

@@ -1,5 +1,5 @@
-// The routes as data: which path and verb stand for which method of the dispatcher, and what of the
-// request becomes its params. HTTP is a transport: what a request does is decided by the method.
+// The routes as data: maps a verb and path to a method of the dispatcher, and the parts of the
+// request to its params. HTTP is only a transport: the method decides what a request does.
 #pragma once
 
 #include <map>
@@ -16,39 +16,42 @@
 namespace signalbox {
 
 enum class RouteKind {
-  call,      // one call, one answer
-  download,  // run.artifact, and then the file itself
+  call,      // one call, one response
+  download,  // run.artifact, then the file itself
   stream,    // events.subscribe, as server-sent events
   rpc,       // the body is a JSON-RPC request
-  alive,     // the rest asks nothing of the dispatcher
+  alive,     // this and the following kinds don't use the dispatcher
   ready,
   version,
   openapi,
 };
 
 struct Route {
-  std::string_view verb;    // GET (which stands for HEAD, too) or POST
+  std::string_view verb;    // POST, or GET, which includes HEAD
   std::string_view path;    // "/v1/runs/{run_id}"
   std::string_view method;  // of the dispatcher, or empty
   RouteKind kind = RouteKind::call;
-  unsigned status = 200;         // of a success
-  std::string_view key_param{};  // what Idempotency-Key is called in the params; empty: no such
-  // Makes of the result what the route shows; nullptr: the result as it is.
+  unsigned status = 200;         // on success
+  std::string_view key_param{};  // the param that gets Idempotency-Key; empty: it is ignored
+  // Writes the response for a result; nullptr: the result itself is the body.
   void (*show)(const Target& target, const boost::json::object& result,
                HttpAnswer& answer) = nullptr;
   bool name_has_slashes = false;  // the last parameter takes the rest of the path
 };
 
+// Returns all routes.
 std::span<const Route> routes();
 
+// Decoded path segments by the name of their parameter.
 using PathParams = std::map<std::string, std::string, std::less<>>;
 
 struct RouteMatch {
-  const Route* route = nullptr;    // of this path and verb, or nullptr
-  PathParams params;               // of the path
-  std::vector<std::string> verbs;  // that the path takes; empty: there is no such path
+  const Route* route = nullptr;    // nullptr: no route has this path and verb
+  PathParams params;               // from the path
+  std::vector<std::string> verbs;  // allowed for the path; empty: there is no such path
 };
 
+// Finds the route for `verb` (as in the request line) and the target's path.
 RouteMatch match_route(std::string_view verb, const Target& target);
 
 }  // namespace signalbox

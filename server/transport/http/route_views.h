@@ -1,4 +1,4 @@
-// What routes show of a method's result where that isn't the result itself.
+// The responses of routes whose body isn't simply the result of their method.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -8,15 +8,16 @@
 
 namespace signalbox {
 
-// The result, with the run's Location.
+// Sends the result, and the run's path as Location.
 void show_started_run(const Target& target, const boost::json::object& result, HttpAnswer& answer);
-// The page, with a Link to the next one.
+// Sends the page, and a Link to the next one if there is one.
 void show_run_page(const Target& target, const boost::json::object& result, HttpAnswer& answer);
-// {run_id, artifacts: [{station, attempt, name, media_type, bytes, sha256, href}]} of a whole run;
-// the `href` of a name gives the newest attempt's, and only that one is said to be `current`.
+// Sends {run_id, artifacts: [{station, attempt, name, media_type, bytes, sha256, current, href}]},
+// the artifacts of all attempts. The `href` of a name leads to the newest attempt's artifact, and
+// only that one is `current`.
 void show_artifacts(const Target& target, const boost::json::object& result, HttpAnswer& answer);
 
-// Its text, as that.
+// Sends the metrics' text with its own media type.
 void show_metrics(const Target& target, const boost::json::object& result, HttpAnswer& answer);
 
 }  // namespace signalbox

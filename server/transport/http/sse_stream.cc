@@ -17,13 +17,13 @@ namespace asio = boost::asio;
 namespace json = boost::json;
 
 constexpr std::chrono::seconds close_grace{5};
-// An EventSource comes back after this, with the id that it had last.
+// Tells an EventSource to reconnect after 1 s; it then sends the last id that it received.
 constexpr std::string_view reconnect = "retry: 1000\n\n";
 constexpr std::string_view heartbeat = ": heartbeat\n\n";
 
 }  // namespace
 
-HttpAnswer event_stream_answer() {
+HttpAnswer event_stream_response() {
   HttpAnswer answer;
   answer.media_type = "text/event-stream";
   answer.endless = true;
@@ -32,8 +32,8 @@ HttpAnswer event_stream_answer() {
   return answer;
 }
 
-// JSON has no line breaks, so `data` is one line. The id stands in the last event of a position
-// only: who reads on from an id has had all of it.
+// Serialized JSON has no line breaks, so `data` is one line. Only the last event of a position has
+// an id, so that a client that resumes after an id has all events of that position.
 std::string sse_event(std::string_view method, const json::object& params,
                       bool is_last_of_position) {
   std::string text;
@@ -61,9 +61,9 @@ void SseStream::answer(std::string line, std::size_t) {
   if (closed() || streaming_) return;
   if (!result_text(line)) return session_->respond(problem_of_line(line));
   streaming_ = true;
-  queue(header_text(event_stream_answer(), std::nullopt, false));
+  queue(header_text(event_stream_response(), std::nullopt, false));
   queue(reconnect);
-  beat();
+  schedule_heartbeat();
 }
 
 void SseStream::notify(std::string_view method, const json::object& params,
@@ -71,7 +71,7 @@ void SseStream::notify(std::string_view method, const json::object& params,
   if (streaming_ && !closed()) queue(sse_event(method, params, is_last_of_position));
 }
 
-// Events of one commit come one by one; they leave together.
+// The events of one commit arrive one by one; one deferred write sends them together.
 void SseStream::queue(std::string_view text) {
   out_ += text;
   if (write_scheduled_ || writing_) return;
@@ -94,7 +94,7 @@ void SseStream::write() {
   if (error && error != asio::error::would_block) return session_->close();
   if (!error) written_ += bytes;
   if (outgoing_bytes() == 0) return on_drained_now();
-  // A reader who takes a little at a time must not make the queue keep what was taken.
+  // A slow reader must not make the buffer keep bytes that were sent already.
   if (written_ > out_.size() / 2) {
     out_.erase(0, written_);
     written_ = 0;
@@ -117,13 +117,13 @@ void SseStream::on_drained_now() {
   if (closing_ && !closed() && outgoing_bytes() == 0) session_->close();
 }
 
-void SseStream::beat() {
+void SseStream::schedule_heartbeat() {
   timer_.expires_after(std::chrono::milliseconds(session_->service().event_stream_heartbeat_ms));
   timer_.async_wait([weak = weak_from_this()](const boost::system::error_code& stopped) {
     const auto self = weak.lock();
     if (!self || stopped || self->closed() || self->closing_) return;
     if (self->outgoing_bytes() == 0) self->queue(heartbeat);
-    self->beat();
+    self->schedule_heartbeat();
   });
 }
 

@@ -1,6 +1,7 @@
-// The events as server-sent events (WHATWG HTML, section 9.2): `id:` is the position, `event:` the
-// type's name, `data:` the same object that a subscriber on the socket gets. It is a peer of the
-// event feed like any other, so a reader that doesn't keep up is let go like any other.
+// A response that streams events as server-sent events (WHATWG HTML, section 9.2). `id:` is the
+// position, `event:` the type's name, `data:` the object that a subscriber on the socket gets.
+//
+// It is a peer of the event feed like any other, so a slow reader is disconnected like any other.
 #pragma once
 
 #include <memory>
@@ -20,9 +21,10 @@ class SseStream final : public Peer,
   explicit SseStream(std::shared_ptr<HttpSession> session);
 
   void expect_answer(std::size_t) override {}
-  // To events.subscribe: a refusal is the answer of the request, a result begins the stream.
+  // Takes the answer to events.subscribe: a refusal becomes the response, a result begins the
+  // stream.
   void answer(std::string line, std::size_t weight) override;
-  void deliver(std::string) override {}  // all that comes is told by notify()
+  void deliver(std::string) override {}  // all events come through notify()
   void notify(std::string_view method, const boost::json::object& params,
               bool is_last_of_position) override;
   void keep_open() override {}
@@ -36,12 +38,12 @@ class SseStream final : public Peer,
   void queue(std::string_view text);
   void write();
   void on_drained_now();
-  void beat();
+  void schedule_heartbeat();
 
   std::shared_ptr<HttpSession> session_;
-  boost::asio::steady_timer timer_;  // of the heartbeat; when it closes, of the grace for that
+  boost::asio::steady_timer timer_;  // for the heartbeat; while closing, for the grace period
   std::string out_;
-  std::size_t written_ = 0;  // of out_
+  std::size_t written_ = 0;  // leading bytes of out_ that are sent
   std::vector<std::function<void()>> drained_;
   bool write_scheduled_ = false;
   bool writing_ = false;
@@ -49,10 +51,10 @@ class SseStream final : public Peer,
   bool closing_ = false;
 };
 
-// The header of a stream.
-HttpAnswer event_stream_answer();
+// Returns the response header of a stream.
+HttpAnswer event_stream_response();
 
-// One event as text.
+// Returns one event as text. `is_last_of_position`: no further event has the same position.
 std::string sse_event(std::string_view method, const boost::json::object& params,
                       bool is_last_of_position);
 

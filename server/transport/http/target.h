@@ -1,4 +1,4 @@
-// What a request line asks for: the segments of the path and the query, percent-decoded.
+// Parses the target of a request line: the path's segments and the query, percent-decoded.
 #pragma once
 
 #include <string>
@@ -12,12 +12,12 @@ namespace signalbox {
 
 struct Target {
   std::string authority;              // of the absolute form (`http://host/…`), else empty
-  std::vector<std::string> segments;  // "/v1/runs" has two, "/" none, "*" the one "*"
-  std::vector<std::pair<std::string, std::string>> query;  // in order
+  std::vector<std::string> segments;  // "/v1/runs" has two, "/" none, "*" the single segment "*"
+  std::vector<std::pair<std::string, std::string>> query;  // names and values in their order
 };
 
-// INVALID_REQUEST for what RFC 3986 and UTF-8 don't allow: a broken escape, a NUL, a path without
-// its slash, an empty segment, or one of dots.
+// Parses `text` (RFC 3986). Returns INVALID_REQUEST for a broken escape, a NUL, text that isn't
+// UTF-8, a path without leading slash, and a segment that is empty, "." or "..".
 Decided<Target> read_target(std::string_view text);
 
 }  // namespace signalbox

@@ -1,19 +1,19 @@
-// Who keeps the keys: issues access tokens for a while or for good, revokes some, and hands the
-// secrets to whoever wants them.
+// A client that administers access: it issues tokens with and without an expiry, revokes some, and
+// shares their secrets with the other clients.
 #pragma once
 
 #include "tests/simulation/client.h"
 
 namespace signalbox::simulation {
 
-class KeeperClient final : public Client {
+class AccessAdminClient final : public Client {
  public:
   using Client::Client;
 
   void begin() override { wait(); }
 
  private:
-  void wait() { later(between(100, 4000), &KeeperClient::act); }
+  void wait() { later(between(100, 4000), &AccessAdminClient::act); }
   void act();
   void issue();
   void adopt();

@@ -1,4 +1,4 @@
-#include "tests/simulation/outsider.h"
+#include "tests/simulation/foreign_file_client.h"
 
 #include <array>
 
@@ -14,16 +14,16 @@ constexpr std::int64_t stale_age_ns = 6 * 60 * ns_per_s;
 
 }  // namespace
 
-void Outsider::act() {
+void ForeignFileClient::act() {
   if (calm()) return;
   put_lock();
   if (path_.empty()) put_marker();
-  if (path_.empty()) return later(between(20, 400), &Outsider::act);
+  if (path_.empty()) return later(between(20, 400), &ForeignFileClient::act);
   until_ns_ = environment_.schedule.monotonic_ns() + between(200, 6000) * ns_per_ms;
-  later(100, &Outsider::take_away);
+  later(100, &ForeignFileClient::remove_foreign_file);
 }
 
-void Outsider::put_lock() {
+void ForeignFileClient::put_lock() {
   const std::string path =
       std::string(environment_.random.any_of(lock_roots)) + "/" + run_root_path::lock;
   ForeignFile file;
@@ -41,7 +41,7 @@ void Outsider::put_lock() {
   if (context_.files.put(path, std::move(file))) path_ = path;
 }
 
-void Outsider::put_marker() {
+void ForeignFileClient::put_marker() {
   const std::string path =
       std::string(environment_.random.any_of(loop_roots)) + "/" + run_root_path::tick_marker;
   ForeignFile file;
@@ -59,13 +59,13 @@ void Outsider::put_marker() {
   if (context_.files.put(path, std::move(file))) path_ = path;
 }
 
-void Outsider::take_away() {
+void ForeignFileClient::remove_foreign_file() {
   if (!calm() && environment_.schedule.monotonic_ns() < until_ns_) {
-    return later(100, &Outsider::take_away);
+    return later(100, &ForeignFileClient::remove_foreign_file);
   }
-  context_.files.take_away(path_);
+  context_.files.remove_foreign_file(path_);
   path_.clear();
-  later(between(100, 3000), &Outsider::act);
+  later(between(100, 3000), &ForeignFileClient::act);
 }
 
 }  // namespace signalbox::simulation

@@ -1,5 +1,5 @@
-// What a RocksDatabase does so that records can be dropped: values beside the head, and entries
-// that are erased so that their bytes are gone.
+// The part of RocksDatabase that dropping records needs: values beside the head, and erasing
+// entries including their bytes on disk.
 #include "store/rocks_database.h"
 
 namespace signalbox {
@@ -49,7 +49,7 @@ void RocksDatabase::erase_entries(rocksdb::WriteBatch& batch, Position first, Po
   batch.DeleteRange(entries_, entry_key(first), entry_key(end)).PermitUncheckedError();
 }
 
-Stored<void> RocksDatabase::forget_erased(Position end) const {
+Stored<void> RocksDatabase::purge_erased(Position end) const {
   rocksdb::FlushOptions flush;
   flush.wait = true;
   rocksdb::Status status = database_->Flush(flush, {entries_, head_});

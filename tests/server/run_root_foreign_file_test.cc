@@ -1,5 +1,5 @@
-// What somebody else puts into a run root outlives removals of what was ours: live, and after a
-// crash, where old ones are carried out late.
+// Tests that another program's files in a run root survive the removal of ours: live, and after a
+// crash, when old removals are carried out late.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -20,39 +20,40 @@ constexpr const char* foreign_marker =
 
 class RunRootStranger : public testing::Test {
  protected:
-  RunRootStranger() { begin_life(); }
+  RunRootStranger() { start_site(); }
 
-  void begin_life() {
+  void start_site() {
     site = std::make_unique<RunRootSite>(log, data);
     site->start();
   }
-  // The next life finds what is remembered of the files as it was then, and the files as they are.
-  void crash_with_progress_of(const std::string& remembered) {
+  // Stops the site and replaces its progress file with `saved_progress`, as if it had crashed after
+  // saving that; the files stay as they are.
+  void crash_with_progress_of(const std::string& saved_progress) {
     site->stop();
     site.reset();
-    if (remembered.empty()) {
+    if (saved_progress.empty()) {
       fs::remove(progress);
     } else {
-      std::ofstream(progress) << remembered;
+      std::ofstream(progress) << saved_progress;
     }
   }
-  std::string remembered_now() {  // as of a clean end
+  std::string current_progress() {  // as of a clean stop
     site->stop();
     site.reset();
     const std::string text = content_of(progress);
-    begin_life();
+    start_site();
     return text;
   }
   static void put(const fs::path& path, const std::string& text) {
     fs::create_directories(path.parent_path());
     std::ofstream(path) << text;
   }
-  // Somebody puts a lock and a marker there before the next life makes up for what was left.
-  void crash_and_expect_that_strangers_stay(const std::string& remembered) {
-    crash_with_progress_of(remembered);
+  // Another program writes a lock and a marker before the next start carries out old removals.
+  void crash_and_expect_foreign_files_stay(const std::string& saved_progress) {
+    crash_with_progress_of(saved_progress);
     put(lock, foreign_lock);
     put(marker, foreign_marker);
-    begin_life();
+    start_site();
     EXPECT_EQ(site->written(), "");
     EXPECT_EQ(content_of(lock), foreign_lock);
     EXPECT_EQ(content_of(marker), foreign_marker);
@@ -84,37 +85,38 @@ TEST_F(RunRootStranger, ALiveRemovalLeavesWhatIsNotOurs) {  // L4, T2
   EXPECT_EQ(content_of(marker), foreign_marker);
 }
 
-// Killed after the log had the end and before the files were removed: ours go.
+// Killed after the log had the end and before the files were removed: our files are removed.
 TEST_F(RunRootStranger, AKillBeforeTheRemovalIsMadeUpFor) {  // T7
   site->apply({acquire_lock("deploy", "me", root), begin_tick("loop", root)});
-  const std::string before = remembered_now();
+  const std::string before = current_progress();
   site->append({ReleaseLock{"deploy", lock_token(), {}}, end_tick()});
   ASSERT_TRUE(fs::exists(lock) && fs::exists(marker));
   crash_with_progress_of(before);
-  begin_life();
+  start_site();
   EXPECT_EQ(site->written(), "");
   EXPECT_FALSE(fs::exists(lock));
   EXPECT_FALSE(fs::exists(marker));
 }
 
-// Killed after the files were removed and before that was remembered; then somebody else came.
+// Killed after the files were removed and before that progress was saved; then another program
+// wrote its files.
 TEST_F(RunRootStranger, AKillAfterTheRemovalTakesNothingFromAStranger) {  // T7
   site->apply({acquire_lock("deploy", "me", root), begin_tick("loop", root)});
-  const std::string before = remembered_now();
+  const std::string before = current_progress();
   site->apply({ReleaseLock{"deploy", lock_token(), {}}, end_tick()});
   ASSERT_FALSE(fs::exists(lock) || fs::exists(marker));
-  crash_and_expect_that_strangers_stay(before);
+  crash_and_expect_foreign_files_stay(before);
 }
 
-// Nothing of ours was ever written, and the log has both beginning and end.
+// None of our files was ever written, although the log has both beginning and end.
 TEST_F(RunRootStranger, AWholeLifeInBetweenTakesNothingFromAStranger) {
-  const std::string before = remembered_now();
+  const std::string before = current_progress();
   site->append({acquire_lock("deploy", "me", root), begin_tick("loop", root)});
   site->append({ReleaseLock{"deploy", lock_token(), {}}, end_tick()});
-  crash_and_expect_that_strangers_stay(before);
+  crash_and_expect_foreign_files_stay(before);
 }
 
-// A recovery takes the marker away that the loop halted on, be it what it may, and no other.
+// A recovery removes exactly the marker on which the loop halted, whatever it contains.
 TEST_F(RunRootStranger, ARecoveryTakesTheMarkerThatItIsAbout) {  // T4
   for (const std::string& halted_on : {std::string(foreign_marker), std::string("{\n")}) {
     for (const bool another_since : {false, true}) {

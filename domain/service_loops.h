@@ -1,4 +1,4 @@
-// The loops that the service itself drives, by name: no client may begin or end their ticks.
+// The names of the loops that the service itself drives. No client may begin or end their ticks.
 #pragma once
 
 #include <string_view>
@@ -11,7 +11,7 @@ inline constexpr std::string_view synthesizer_loop_name = "synthesizer";
 inline constexpr std::string_view prune_loop_name = "prune";
 inline constexpr std::string_view retention_loop_name = "retention";
 
-constexpr bool is_own_loop(std::string_view loop) {
+constexpr bool is_service_loop(std::string_view loop) {
   return loop == watchdog_loop_name || loop == heartbeat_loop_name ||
          loop == synthesizer_loop_name || loop == prune_loop_name || loop == retention_loop_name;
 }

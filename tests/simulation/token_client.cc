@@ -1,4 +1,4 @@
-#include "tests/simulation/guest_client.h"
+#include "tests/simulation/token_client.h"
 
 #include <array>
 #include <utility>
@@ -9,13 +9,13 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::int64_t guest_patience_ms = 700;
-// As long as one that is issued.
+// Has the length of an issued secret.
 const std::string unknown_secret = "sbx_" + std::string(64, '0');
 
 }  // namespace
 
-// What it asks for has no consequences for others: access_watch knows who may.
-void GuestClient::act() {
+// Sends requests without consequences for others. AccessWatch checks the answers.
+void TokenClient::act() {
   if (calm()) return;
   if (one_in(3)) return authenticate();
   const json::object lock{{"key", "guests"}, {"owner", name()}, {"lease_ms", 500}};
@@ -29,18 +29,18 @@ void GuestClient::act() {
                                                                        {"plan.reset", nobody},
                                                                        {"access.list", {}}}};
   const auto& [method, params] = environment_.random.any_of(questions);
-  ask(method, params, guest_patience_ms, &GuestClient::on_answered);
+  ask(method, params, guest_patience_ms, &TokenClient::on_answered);
 }
 
-void GuestClient::authenticate() {
+void TokenClient::authenticate() {
   const auto& secrets = context_.access_secrets;
   const bool known = !secrets.empty() && !one_in(6);
   ask("server.authenticate",
       {{"secret", known ? environment_.random.any_of(secrets).secret : unknown_secret}},
-      guest_patience_ms, &GuestClient::on_answered);
+      guest_patience_ms, &TokenClient::on_answered);
 }
 
-void GuestClient::on_answered(const Reply& reply) {
+void TokenClient::on_answered(const Reply& reply) {
   expect_code(reply, {"UNAUTHENTICATED", "FORBIDDEN", "LOCK_HELD", "RUN_NOT_FOUND"});
   wait();
 }
