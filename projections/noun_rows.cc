@@ -126,8 +126,7 @@ Stored<RowPage<typename Noun::Row>> NounRows<Noun>::list(
   const bool lists_rows = range.list == std::string_view(&Noun::rows, 1);
   const auto row_of = [&](Position first, std::string_view value) -> Stored<std::optional<Row>> {
     if (!lists_rows) return row_at(first);
-    auto row = TRY(decode_row<Row>(value));
-    return std::move(row);
+    return TRY(decode_row<Row>(value));
   };
   return read_page<Row>(table_, range, row_of, matches);
 }

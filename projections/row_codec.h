@@ -40,8 +40,7 @@ template <described::Described Row>
 Stored<std::optional<Row>> read_row(const Table& table, std::string_view key) {
   const auto bytes = TRY(table.get(key));
   if (!bytes) return std::nullopt;
-  auto row = TRY(decode_row<Row>(*bytes));
-  return std::move(row);
+  return TRY(decode_row<Row>(*bytes));
 }
 
 // Returns the position stored under `key`; 0 if the key doesn't exist.

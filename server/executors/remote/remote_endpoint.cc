@@ -155,8 +155,7 @@ Remote<std::optional<std::string>> RemoteEndpoint::find_call(const Job& job) con
   const auto response = TRY(
       send(request(job, "GET", job.definition.modal->endpoint + "?id=" + percent_encoded(job.id))));
   if (is_success(response.status)) {
-    auto call_id = TRY(call_id_in(response));
-    return std::move(call_id);
+    return TRY(call_id_in(response));
   }
   switch (response.status) {
     case 404:
