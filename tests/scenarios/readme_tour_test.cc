@@ -126,6 +126,23 @@ std::size_t occurrences(const std::string& text, const std::string& part) {
   return times;
 }
 
+// The examples of the protocol, for a server as the guide starts it.
+TEST(Readme, TheExamplesOfTheProtocolAreAnswered) {
+  std::vector<PastedBlock> blocks =
+      chapter_titled(pasted_chapters(content_of(document_path("tools/GUIDE.md"))), "")->blocks;
+  blocks.push_back({"export SIGNALBOX_SOCKET=$SIGNALBOX_DATA/signalbox.sock\n", {}, 0});
+  const std::size_t first = blocks.size();
+  for (const auto& chapter : pasted_chapters(content_of(document_path("server/PROTOCOL.md")))) {
+    blocks.insert(blocks.end(), chapter.blocks.begin(), chapter.blocks.end());
+  }
+  ASSERT_GE(blocks.size(), first + 2);
+  const PastedResult result = paste(blocks);
+  ASSERT_EQ(result.exit_code, 0) << result.whole;
+  for (std::size_t i = first; i < result.outputs.size(); ++i) {
+    EXPECT_NE(result.outputs[i].find("\"runs\":[]"), std::string::npos) << result.outputs[i];
+  }
+}
+
 // A block of a kind that no test runs or compares is noticed here.
 TEST(Readme, EveryBlockSaysWhatItIs) {
   for (const std::string document : pasted_documents) {
