@@ -27,8 +27,9 @@ auto value_of_tried(Expected&& tried) {
 //
 // It is a statement expression, an extension of g++ and clang. Don't use it around co_await: g++ 12
 // miscompiles that.
-#define TRY(...) SIGNALBOX_TRY_AS(__COUNTER__, __VA_ARGS__)
-#define SIGNALBOX_TRY_AS(number, ...) SIGNALBOX_TRY_NAMED(tried_##number, __VA_ARGS__)
+#define TRY(...) SIGNALBOX_TRY_COUNTED(__COUNTER__, __VA_ARGS__)
+#define SIGNALBOX_TRY_COUNTED(count, ...) SIGNALBOX_TRY_NUMBERED(count, __VA_ARGS__)
+#define SIGNALBOX_TRY_NUMBERED(count, ...) SIGNALBOX_TRY_NAMED(tried_##count, __VA_ARGS__)
 #define SIGNALBOX_TRY_NAMED(tried, ...)                                              \
   ({                                                                                 \
     auto&& tried = (__VA_ARGS__);                                                    \
