@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Whether the name is that of a file that an interrupted export may have left.
+// Returns whether the name is that of a file that an interrupted export may have left.
 bool is_leftover(const std::string& name) {
   return name.starts_with("events-") || name.ends_with(".tmp");
 }
@@ -61,7 +61,8 @@ Called<void> remove_leftovers(const ExportDirectory& directory) {
   return remove_later_tiles(directory);
 }
 
-// Whether the directory is empty, except for the marker's temporary file, which a crash may leave.
+// Returns whether the directory is empty, except for the marker's temporary file, which a crash may
+// leave.
 bool is_unused(const fs::path& path) {
   std::error_code failed;
   for (const auto& file : fs::directory_iterator(path, failed)) {

@@ -159,7 +159,7 @@ class CapsuleReader {
     capsule.records.push_back(std::move(record));
   }
 
-  // Whether the capsule has a record of this position so far.
+  // Returns whether the capsule has a record of this position so far.
   [[nodiscard]] bool has_record(Position position) const {
     return std::any_of(leaves_.begin(), leaves_.end(),
                        [position](const ProvenLeaf& each) { return each.position == position; });

@@ -217,7 +217,7 @@ class TileVerification {
     }
   }
 
-  // Whether all leaves of the tile are before the export.
+  // Returns whether all leaves of the tile are before the export.
   [[nodiscard]] bool pruned(const TilePath& tile) const {
     return ((tile.number + 1) * tile_width) << (tile_bits * tile.level.value_or(0)) <
            manifest_.from;

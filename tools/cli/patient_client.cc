@@ -11,7 +11,8 @@ constexpr std::chrono::seconds answer_timeout{90};
 constexpr std::chrono::milliseconds pause_min{50};
 constexpr std::chrono::milliseconds pause_max{1000};
 
-// Whether the error says nothing about the request itself, so that a repetition may succeed.
+// Returns whether the error says nothing about the request itself, so that a repetition may
+// succeed.
 bool is_retryable(const CallError& error) {
   switch (error.exit_code) {
     case ExitCode::unreachable:

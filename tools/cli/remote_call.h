@@ -1,4 +1,4 @@
-// What most commands do: connect, call one method, print the answer.
+// Calls the server for a command: connects, calls one method, prints the answer.
 #pragma once
 
 #include <optional>

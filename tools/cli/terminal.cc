@@ -29,8 +29,9 @@ std::size_t character_columns(std::string_view character) {
   return columns < 0 ? 1 : static_cast<std::size_t>(columns);
 }
 
-// Whether this character is an explicit directional control (Unicode UAX #9: U+202A … U+202E,
-// U+2066 … U+2069). It reorders the characters after it, so that a line would look like another.
+// Returns whether this character is an explicit directional control (Unicode UAX #9: U+202A …
+// U+202E, U+2066 … U+2069). It reorders the characters after it, so that a line would look like
+// another.
 bool is_directional_control(std::string_view character) {
   if (!character.starts_with('\xE2') || character.size() != 3) return false;
   const auto second = static_cast<unsigned char>(character[1]);

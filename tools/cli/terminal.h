@@ -1,5 +1,5 @@
-// What the output is written to: a terminal, with its width and whether it shows colours, or a file
-// or pipe. Also the text functions that depend on it: styles, widths in columns, cutting.
+// Describes the output: a terminal, with its width and whether it shows colours, or a file or pipe.
+// Also the text functions that depend on it: styles, widths in columns, cutting.
 #pragma once
 
 #include <cstddef>

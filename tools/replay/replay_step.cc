@@ -55,7 +55,7 @@ struct ReplayStep::Words {
     if (argument.empty() || read.ec != std::errc() || read.ptr != end) return std::nullopt;
     return value;
   }
-  // Whether the command is this word or its first letter.
+  // Returns whether the command is this word or its first letter.
   [[nodiscard]] bool is(std::string_view word) const {
     return command == word || (command.size() == 1 && command[0] == word[0]);
   }

@@ -77,7 +77,8 @@ std::string title_of_lane(const Lane& lane) {
   return strategy.empty() || strategy == "original" ? title : title + " " + strategy;
 }
 
-// Whether every attempt of a job, or every retry, has this event, so that it isn't worth showing.
+// Returns whether every attempt of a job, or every retry, has this event, so that it isn't worth
+// showing.
 bool is_routine(const std::string& event) {
   return event == "StationSubmitIntended" || event == "StationExternalRefSet" ||
          event == "StationReady" || event == "StationAttemptFailed";
