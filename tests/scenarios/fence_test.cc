@@ -30,8 +30,10 @@ class Fence : public CliTest {
     CliTest::SetUp();
     std::ofstream(pipeline()) << fenced_pipeline;
     make_repository(repository(), {{"file.txt", "one\n"}});
-    shell("git init --quiet --bare remote.git && git -C repository remote add origin " +
-          (scratch_.path() / "remote.git").string());
+    ASSERT_EQ(shell("git init --quiet --bare remote.git && git -C repository remote add origin " +
+                    (scratch_.path() / "remote.git").string())
+                  .exit_code,
+              0);
   }
   [[nodiscard]] fs::path repository() const { return scratch_.path() / "repository"; }
   Output install(std::vector<std::string> more = {}) const {
@@ -177,14 +179,15 @@ TEST_F(Fence, APreviousHookIsKeptAndRunsAfterwards) {
 
 TEST_F(Fence, HooksElsewhereAreFoundAndAMovingPlaceIsRefused) {
   const fs::path shared = scratch_.path() / "shared hooks";
-  shell("git -C repository config core.hooksPath '" + shared.string() + "'");
+  ASSERT_EQ(shell("git -C repository config core.hooksPath '" + shared.string() + "'").exit_code,
+            0);
   ASSERT_EQ(install().exit_code, 0);
   EXPECT_TRUE(fs::exists(shared / "pre-push"));
   const Work work = start();
   ASSERT_EQ(server_.cli({"run", "cancel", work.run_id}).exit_code, 0);
   EXPECT_NE(push(work, false).exit_code, 0);
 
-  shell("git -C repository config core.hooksPath .husky");
+  ASSERT_EQ(shell("git -C repository config core.hooksPath .husky").exit_code, 0);
   const Output refused = install();
   EXPECT_EQ(refused.exit_code, 2);
   EXPECT_NE(refused.err.find(".husky/pre-push"), std::string::npos) << refused.err;

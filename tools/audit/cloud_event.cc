@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "server/text/described_text.h"
+#include "server/text/time_text.h"
 #include "store/base64.h"
 
 namespace signalbox {
