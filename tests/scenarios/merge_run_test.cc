@@ -127,9 +127,12 @@ TEST_F(MergeRun, AServerThatIsKilledMeanwhileChangesNothing) {
 
 TEST_F(MergeRun, AConflictFailsTheRunWithItsFiles) {  // H11
   const std::string input = made_work();
-  shell(
-      "cd repository && echo other > hello.txt && git add . && git commit --quiet -m other && "
-      "git push --quiet origin main");
+  ASSERT_EQ(
+      shell(
+          "cd repository && echo other > hello.txt && git add . && git commit --quiet -m other && "
+          "git push --quiet origin main")
+          .exit_code,
+      0);
   const std::string main = line("git -C remote.git rev-parse main");
   const json::object run = end_of(start(merge_pipeline, input));
   EXPECT_EQ(text(run, "status"), "failed");
