@@ -130,10 +130,11 @@ std::string OutputMask::mask(std::string_view shown) {
   text = all_replaced(text, R"(\d{4}-\d\d-\d\d(T[\d:.]+(Z|\+\d\d:\d\d)?)?)", "TIME");
   text = all_replaced(text, R"(\b\d\d:\d\d:\d\d(\.\d+)?)", "TIME");
   text = all_replaced(text, "(─|█|·|░|▏|▎|▍|▌|▋|▊|▉)+", "─");
-  text = all_replaced(text, "[ \t]+", " ");
   // These files contain how long their attempt took, so their size and digest vary.
-  text =
-      all_replaced(text, R"((\w+_(summary|excerpt) \w+ \d+) \d+ (\S+) \w+)", "$1 BYTES $3 DIGEST");
+  text = all_replaced(text, R"((\w+_(summary|excerpt) +\w+ +\d+) +\d+ +(\S+) +\w+)",
+                      "$1 BYTES $3 DIGEST");
+  // How many ticks of the service's own loops lie before it varies.
+  text = all_replaced(text, R"((signalbox events --from) \d+ --limit)", "$1 POSITION --limit");
   text = name_all(text, R"(\+[\w+/]{40,}=*)", "+KEY");
   text = name_all(text, "…[0-9a-f]{6,12}", "…");
   text = name_all(text, R"([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b(?=[a-f]*\d)[0-9a-f]{7,}\b)",
@@ -141,7 +142,9 @@ std::string OutputMask::mask(std::string_view shown) {
   // Comes after the ids, which may contain such text.
   text = all_replaced(text, R"(\b\d+(\.\d+)? ?(ns|us|ms|s|m|h|d)\b( \d+(ms|s|m|h)\b)*( ago)?)",
                       "DURATION");
-  return all_replaced(text, R"(\bnow\b)", "DURATION");
+  text = all_replaced(text, R"(\bnow\b)", "DURATION");
+  // Last: columns have more than one space between them, the parts of one duration have one.
+  return all_replaced(text, "[ \t]+", " ");
 }
 
 PastedResult paste(const std::vector<PastedBlock>& blocks, std::chrono::milliseconds patience) {
