@@ -10,6 +10,18 @@
 #include <boost/asio/signal_set.hpp>
 
 namespace signalbox {
+namespace {
+
+// Blocks or unblocks the signals on the calling thread.
+void change_mask(int how) {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  pthread_sigmask(how, &signals, nullptr);
+}
+
+}  // namespace
 
 struct MaintenanceSignals::State {
   boost::asio::io_context io{1};
@@ -21,7 +33,9 @@ MaintenanceSignals::MaintenanceSignals() : state_(std::make_unique<State>()) {}
 
 MaintenanceSignals::~MaintenanceSignals() {
   state_->io.stop();
-  if (state_->thread.joinable()) state_->thread.join();
+  if (!state_->thread.joinable()) return;
+  state_->thread.join();
+  change_mask(SIG_UNBLOCK);
 }
 
 void MaintenanceSignals::begin(std::function<void(const std::string& signal)> on_signal) {
@@ -32,6 +46,7 @@ void MaintenanceSignals::begin(std::function<void(const std::string& signal)> on
         std::_Exit(EXIT_SUCCESS);
       });
   state_->thread = std::thread([this] { state_->io.run(); });
+  change_mask(SIG_BLOCK);
 }
 
 }  // namespace signalbox

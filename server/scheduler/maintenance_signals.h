@@ -21,7 +21,9 @@ class MaintenanceSignals {
   MaintenanceSignals& operator=(const MaintenanceSignals&) = delete;
 
   // Begins to handle signals, including one that came since the constructor: calls `on_signal` with
-  // the signal's name, on a thread of this object, and exits the process.
+  // the signal's name, on a thread of this object, and exits the process. Blocks the signals on the
+  // calling thread, because the kernel would otherwise choose it for them even while a system call
+  // such as syncfs() keeps it from handling any.
   void begin(std::function<void(const std::string& signal)> on_signal);
 
  private:

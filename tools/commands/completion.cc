@@ -108,7 +108,7 @@ void add_completion_command(ToolCommand app, Invocation& invocation) {
       "Examples:\n"
       "  source <(signalbox completion bash)\n"
       "  signalbox completion bash > /etc/bash_completion.d/signalbox");
-  command.action([app, &invocation] {
+  command.action([app, shell, &invocation] {
     return answer(invocation, boost::json::object{{"script", bash_completion(app)}},
                   [](const boost::json::object& result, const Terminal&) {
                     return std::string(result.at("script").as_string());
