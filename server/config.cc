@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <set>
 
 #include <boost/describe/enum_from_string.hpp>
@@ -11,6 +13,7 @@
 #include "domain/try.h"
 #include "server/access/access_settings.h"
 #include "server/text/time_text.h"
+#include "server/text/toml_text.h"
 #include "server/transport/http/host_rule.h"
 
 namespace signalbox {
@@ -207,14 +210,15 @@ tl::expected<void, std::string> read_key(const std::filesystem::path& file, std:
 
 tl::expected<void, std::string> read_file(const std::filesystem::path& file, Config& config,
                                           TraceTexts& traces) {
-  toml::table table;
-  try {
-    table = toml::parse_file(file.string());
-  } catch (const toml::parse_error& error) {
-    return tl::unexpected(file.string() + ":" + std::to_string(error.source().begin.line) + ": " +
-                          std::string(error.description()));
+  std::ifstream in(file, std::ios::binary);
+  std::string text(std::istreambuf_iterator<char>(in), {});
+  if (!in) return tl::unexpected(file.string() + " can't be read");
+  const auto table = parse_toml(text);
+  if (!table) {
+    return tl::unexpected(file.string() + ":" + std::to_string(table.error().line) + ": " +
+                          table.error().message);
   }
-  for (const auto& [key, node] : table) {
+  for (const auto& [key, node] : *table) {
     if (auto ok = read_key(file, key.str(), node, config, traces); !ok) return ok;
   }
   return {};

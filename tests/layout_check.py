@@ -151,7 +151,10 @@ def check_tests(path):
         problems.append(f"{path}: put it into a folder of tests/, or it isn't built")
     if match:
         folder = match.group(1).split("/")[0]
-        if not re.search(rf"signalbox_tests\({folder}\b", (ROOT / "CMakeLists.txt").read_text()):
+        if folder == "fuzz":
+            if not path.endswith(("_fuzz.cc", "/entry_point.cc")):
+                problems.append(f"{path}: a fuzz target is named tests/fuzz/<name>_fuzz.cc")
+        elif not re.search(rf"signalbox_tests\({folder}\b", (ROOT / "CMakeLists.txt").read_text()):
             problems.append(f"{path}: CMakeLists.txt has no signalbox_tests({folder} …), so it isn't built")
 
 

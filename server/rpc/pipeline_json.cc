@@ -8,6 +8,7 @@
 #include "server/text/described_json.h"
 #include "server/text/json_text.h"
 #include "server/text/time_text.h"
+#include "server/text/toml_text.h"
 
 namespace signalbox {
 namespace {
@@ -296,19 +297,17 @@ json::object pipeline_to_json(const PipelineDefinition& pipeline) {
 }
 
 Decided<json::value> json_from_toml(std::string_view text) {
-  toml::table table;
-  try {
-    table = toml::parse(text);
-  } catch (const toml::parse_error& error) {
+  const auto table = parse_toml(text);
+  if (!table) {
+    const TomlError& error = table.error();
     return reject(ErrorCode::PIPELINE_INVALID,
-                  "line " + std::to_string(error.source().begin.line) + ", column " +
-                      std::to_string(error.source().begin.column) + ": " +
-                      std::string(error.description()),
-                  {{"line", static_cast<std::int64_t>(error.source().begin.line)},
-                   {"column", static_cast<std::int64_t>(error.source().begin.column)}});
+                  "line " + std::to_string(error.line) + ", column " +
+                      std::to_string(error.column) + ": " + error.message,
+                  {{"line", static_cast<std::int64_t>(error.line)},
+                   {"column", static_cast<std::int64_t>(error.column)}});
   }
   std::ostringstream out;
-  out << toml::json_formatter{table};
+  out << toml::json_formatter{*table};
   auto value = parse_json(out.str());
   if (!value) value.error().code = ErrorCode::PIPELINE_INVALID;
   return value;

@@ -11,6 +11,7 @@
 #include "domain/try.h"
 #include "server/platform/atomic_file.h"
 #include "server/text/time_text.h"
+#include "server/text/toml_text.h"
 #include "server/text/utf8_text.h"
 
 namespace signalbox {
@@ -179,19 +180,18 @@ Checks checks_in_file(const fs::path& workspace, const std::string& file, bool r
 
 Checks checks_in_toml(std::string_view text) {
   std::vector<PlannedCheck> checks;
-  try {
-    const toml::table root = toml::parse(text);
-    const toml::array* tables = root["checks"].as_array();
-    if (tables == nullptr) return checks;
-    for (const toml::node& node : *tables) {
-      if (!node.is_table()) return tl::unexpected(std::string("checks must be [[checks]] tables"));
-      auto more = check_from(*node.as_table(), std::move(checks));
-      if (!more) return more;
-      checks = std::move(*more);
-    }
-  } catch (const toml::parse_error& error) {
-    return tl::unexpected("line " + std::to_string(error.source().begin.line) + ": " +
-                          std::string(error.description()));
+  const auto root = parse_toml(text);
+  if (!root) {
+    return tl::unexpected("line " + std::to_string(root.error().line) + ": " +
+                          root.error().message);
+  }
+  const toml::array* tables = (*root)["checks"].as_array();
+  if (tables == nullptr) return checks;
+  for (const toml::node& node : *tables) {
+    if (!node.is_table()) return tl::unexpected(std::string("checks must be [[checks]] tables"));
+    auto more = check_from(*node.as_table(), std::move(checks));
+    if (!more) return more;
+    checks = std::move(*more);
   }
   return checks;
 }

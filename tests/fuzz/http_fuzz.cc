@@ -1,0 +1,32 @@
+// The parts of an HTTP request that our own code parses: target, range, host and origin.
+#include "server/text/utf8_text.h"
+#include "server/transport/http/byte_range.h"
+#include "server/transport/http/host_rule.h"
+#include "server/transport/http/target.h"
+#include "tests/fuzz/fuzz_target.h"
+
+namespace signalbox {
+
+void fuzz_one_input(std::string_view input) {
+  if (const auto target = read_target(input)) {
+    for (const std::string& segment : target->segments) {
+      SIGNALBOX_CHECK(is_utf8(segment) && segment != "." && segment != ".." && !segment.empty() &&
+                      segment.find('\0') == std::string::npos);
+    }
+  }
+  const std::uint64_t file_bytes = input.size() * 7;
+  const RequestedRange range = read_range(input, file_bytes);
+  if (range.kind == RangeKind::part) {
+    SIGNALBOX_CHECK(range.range.bytes > 0 && range.range.from < file_bytes &&
+                    range.range.bytes <= file_bytes - range.range.from);
+  }
+  static const HostRule rule({"box.example"});
+  const std::string name = host_name(input);
+  if (rule.allows(input, true, "192.0.2.1")) {
+    SIGNALBOX_CHECK(name == "localhost" || name == "127.0.0.1" || name == "::1" ||
+                    name == "192.0.2.1" || name == "box.example");
+  }
+  static_cast<void>(is_cross_site("", input, "box.example", true));
+}
+
+}  // namespace signalbox

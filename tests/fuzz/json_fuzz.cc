@@ -1,0 +1,21 @@
+// The strict JSON reader, against Boost.JSON: it may refuse more, and what both read is equal.
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+
+#include "server/text/json_text.h"
+#include "tests/fuzz/fuzz_target.h"
+
+namespace signalbox {
+
+void fuzz_one_input(std::string_view input) {
+  const auto value = parse_json(input);
+  if (!value) return;
+  boost::system::error_code error;
+  boost::json::parse_options options;
+  options.max_depth = json_depth_max;
+  SIGNALBOX_CHECK(boost::json::parse(input, error, {}, options) == *value && !error);
+  const auto again = parse_json(boost::json::serialize(*value));
+  SIGNALBOX_CHECK(again && *again == *value);
+}
+
+}  // namespace signalbox
