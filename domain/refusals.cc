@@ -135,6 +135,11 @@ Decided<void> require_absolute(const char* field, const std::optional<std::strin
     return reject(ErrorCode::INVALID_PARAMS, std::string(field) + " must be an absolute path",
                   {{"field", std::string(field)}, {"value", *path}});
   }
+  // The operating system would end the path there.
+  if (path->find('\0') != std::string::npos) {
+    return reject(ErrorCode::INVALID_PARAMS, std::string(field) + " must have no NUL",
+                  {{"field", std::string(field)}});
+  }
   return require_at_most(field, *path, limits::path_bytes_max);
 }
 

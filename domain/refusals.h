@@ -54,8 +54,8 @@ Decided<void> require_line(const char* field, const std::string& text, std::size
 // LOCK_LOST unless a lock is held with this token. An absent token is accepted.
 Decided<void> require_lock(const World& world, const std::optional<Token>& lock_token);
 
-// INVALID_PARAMS unless the path is absolute, LIMIT_EXCEEDED if it is too long. An absent path is
-// accepted.
+// INVALID_PARAMS unless the path is absolute and has no NUL, LIMIT_EXCEEDED if it is too long. An
+// absent path is accepted.
 Decided<void> require_absolute(const char* field, const std::optional<std::string>& path);
 
 // Returns `text` quoted, if necessary, as one word of a POSIX shell's command line.

@@ -20,6 +20,7 @@
 #include "domain/try.h"
 #include "store/durable_file.h"
 #include "store/little_endian.h"
+#include "store/private_env.h"
 #include "store/rocks_info_log.h"
 
 namespace signalbox {
@@ -41,7 +42,7 @@ class NoAutoRecovery final : public rocksdb::EventListener {
   }
 };
 
-rocksdb::Options table_options(const std::filesystem::path& directory) {
+rocksdb::Options table_options(const std::filesystem::path& directory, rocksdb::Env& env) {
   rocksdb::BlockBasedTableOptions blocks;
   blocks.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
   blocks.block_cache = rocksdb::NewLRUCache(32 << 20);
@@ -51,6 +52,7 @@ rocksdb::Options table_options(const std::filesystem::path& directory) {
   blocks.pin_l0_filter_and_index_blocks_in_cache = true;
 
   rocksdb::Options options;
+  options.env = &env;
   options.create_if_missing = true;
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(blocks));
   options.write_buffer_size = 16 << 20;
@@ -140,6 +142,8 @@ struct RocksTable::State {
   void close();
   Stored<void> open(bool read_only);
 
+  const std::unique_ptr<rocksdb::Env> env = private_env();
+
   mutable std::mutex mutex;
   std::shared_ptr<rocksdb::DB> database;
   std::optional<StoreError> refusal;  // why it is open for reading only, or closed
@@ -156,7 +160,7 @@ void RocksTable::State::close() {
 
 Stored<void> RocksTable::State::open(bool read_only) {
   rocksdb::DB* opened = nullptr;
-  const rocksdb::Options options = table_options(directory);
+  const rocksdb::Options options = table_options(directory, *env);
   const auto status = read_only ? rocksdb::DB::OpenForReadOnly(options, directory.string(), &opened)
                                 : rocksdb::DB::Open(options, directory.string(), &opened);
   if (!status.ok()) return tl::unexpected(error_of(status, directory));
@@ -190,8 +194,8 @@ Stored<std::unique_ptr<RocksTable::State>> RocksTable::open(const std::filesyste
 
 Stored<RocksTable::Opened> RocksTable::open_or_recreate(const std::filesystem::path& directory,
                                                         std::uint32_t format) {
-  std::error_code failure;
-  std::filesystem::create_directories(directory, failure);
+  // If the directory can't be made, open() fails as well.
+  (void)make_directories(std::filesystem::absolute(directory));
   auto state = open(directory, format);
   std::string because;
   if (!state) {
@@ -200,8 +204,9 @@ Stored<RocksTable::Opened> RocksTable::open_or_recreate(const std::filesystem::p
       return tl::unexpected(std::move(state.error()));
     }
     because = state.error().message;
-    std::filesystem::remove_all(directory, failure);
-    std::filesystem::create_directories(directory, failure);
+    std::error_code ignored;
+    std::filesystem::remove_all(directory, ignored);
+    (void)make_directories(std::filesystem::absolute(directory));
     state = open(directory, format);
     if (!state) return tl::unexpected(std::move(state.error()));
   }

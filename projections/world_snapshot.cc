@@ -84,9 +84,7 @@ std::filesystem::path file_of(const std::filesystem::path& directory, Position p
 
 Stored<void> write_snapshot(const std::filesystem::path& directory, const World& world,
                             const MerkleFrontier& frontier, const Digest& digest) {
-  std::error_code error;
-  std::filesystem::create_directories(directory, error);
-  if (error) return failure(StoreError::Kind::io, directory, error.message());
+  TRY(make_directories(std::filesystem::absolute(directory)));
 
   std::string head;
   encode_head(frontier, head);
@@ -106,7 +104,8 @@ Stored<void> write_snapshot(const std::filesystem::path& directory, const World&
   }
   const auto all = snapshots_in(directory);
   for (std::size_t index = snapshots_kept; index < all.size(); ++index) {
-    std::filesystem::remove(all[index].second, error);  // if it fails, the next call removes it
+    std::error_code ignored;
+    std::filesystem::remove(all[index].second, ignored);  // if it fails, the next call removes it
   }
   return {};
 }

@@ -10,6 +10,7 @@
 
 #include <boost/describe/enum_from_string.hpp>
 
+#include "domain/limits.h"
 #include "domain/try.h"
 #include "server/access/access_settings.h"
 #include "server/text/time_text.h"
@@ -22,6 +23,7 @@ namespace {
 const std::set<std::string_view> log_levels = {"debug", "info", "warn", "error"};
 const std::set<std::string_view> log_formats = {"auto", "text", "json", "journal"};
 
+constexpr std::size_t run_roots_max = 64;
 constexpr std::int64_t watchdog_interval_ms_min = 100;
 constexpr std::int64_t watchdog_interval_ms_max = 60 * 60 * 1000;
 
@@ -65,6 +67,32 @@ tl::expected<void, std::string> read_hosts(const std::filesystem::path& file,
           at_line(file, each, "http_hosts has names such as box.example.org, without a port"));
     }
     out.push_back(*name);
+  }
+  return {};
+}
+
+// Adds a directory below which clients may name run roots. The error has no file and line.
+tl::expected<void, std::string> add_run_root(const std::string& path, Config& config) {
+  if (!path.starts_with('/') || path.find('\0') != std::string::npos ||
+      path.size() > limits::path_bytes_max) {
+    return tl::unexpected("run_roots has absolute paths such as /srv/runs; not " + path);
+  }
+  if (config.run_roots.size() == run_roots_max) {
+    return tl::unexpected("run_roots has at most " + std::to_string(run_roots_max) + " paths");
+  }
+  config.run_roots.emplace_back(path);
+  return {};
+}
+
+tl::expected<void, std::string> read_run_roots(const std::filesystem::path& file,
+                                               const toml::node& node, Config& config) {
+  const toml::array* paths = node.as_array();
+  if (paths == nullptr) {
+    return tl::unexpected(at_line(file, node, "run_roots must be an array of directories"));
+  }
+  for (const toml::node& each : *paths) {
+    const auto added = add_run_root(each.value_exact<std::string>().value_or(""), config);
+    if (!added) return tl::unexpected(at_line(file, each, added.error()));
   }
   return {};
 }
@@ -179,6 +207,7 @@ tl::expected<void, std::string> read_key(const std::filesystem::path& file, std:
   if (key == "board") return read_board(file, node, config);
   if (key == "traces") return read_traces(file, node, traces);
   if (key == "retention") return read_retention(file, node, config);
+  if (key == "run_roots") return read_run_roots(file, node, config);
   if (key == "http_hosts") return read_hosts(file, node, config.http_hosts);
   if (key == "log_level") return text(config.log_level);
   if (key == "log_format") return text(config.log_format);
@@ -205,7 +234,7 @@ tl::expected<void, std::string> read_key(const std::filesystem::path& file, std:
                   "; there are socket, listen, log_level, log_format, "
                   "jobs_max, remote_jobs_max, snapshot_events, watchdog_interval, "
                   "loopback_role, socket_role, tls_certificate, tls_key, http_hosts, "
-                  "and the tables board, traces and retention"));
+                  "run_roots, and the tables board, traces and retention"));
 }
 
 tl::expected<void, std::string> read_file(const std::filesystem::path& file, Config& config,
@@ -241,6 +270,10 @@ tl::expected<Config, std::string> load_config(const ServeOptions& options) {
   config.listen = options.listen.value_or(config.listen);
   config.log_level = options.log_level.value_or(config.log_level);
   config.log_format = options.log_format.value_or(config.log_format);
+  if (!options.run_roots.empty()) config.run_roots.clear();
+  for (const std::string& path : options.run_roots) {
+    TRY(add_run_root(path, config));
+  }
   config.jobs_max = options.jobs_max.value_or(config.jobs_max);
   config.remote_jobs_max = options.remote_jobs_max.value_or(config.remote_jobs_max);
   config.snapshot_events = options.snapshot_events.value_or(config.snapshot_events);

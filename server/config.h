@@ -24,6 +24,7 @@ struct ServeOptions {
   std::filesystem::path socket;                  // empty: <data>/signalbox.sock
   std::optional<std::filesystem::path> config;   // none: <data>/signalbox.toml, if it exists
   std::optional<std::string> listen;             // "ADDRESS:PORT"
+  std::vector<std::string> run_roots;            // absolute paths; replace those of the file
   std::optional<std::string> log_level;          // debug, info, warn, error
   std::optional<std::string> log_format;         // auto, text, json, journal
   std::optional<std::uint32_t> jobs_max;         // concurrent jobs on this machine
@@ -41,6 +42,8 @@ struct Config {
   // PEM files for the TCP address: both absolute, or both empty for TCP without TLS.
   std::filesystem::path tls_certificate;
   std::filesystem::path tls_key;
+  // Clients that aren't admin may name run roots below these only. Absolute.
+  std::vector<std::filesystem::path> run_roots;
   std::vector<std::string> http_hosts;  // allowed Host names beside the built-in ones
   std::string log_level = "info";
   std::string log_format = "auto";

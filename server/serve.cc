@@ -6,6 +6,8 @@
 
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
+#include <exception>
 #include <utility>
 #include <vector>
 
@@ -15,11 +17,14 @@
 #include "server/config.h"
 #include "server/engine/recovery.h"
 #include "server/platform/logging.h"
+#include "server/platform/private_directory.h"
+#include "server/platform/resource_shortage.h"
 #include "server/platform/service_manager.h"
 #include "server/platform/start_progress.h"
 #include "server/scheduler/maintenance_signals.h"
 #include "server/server.h"
 #include "server/text/time_text.h"
+#include "store/durable_file.h"
 
 namespace signalbox {
 namespace {
@@ -44,6 +49,11 @@ int refuse(spdlog::logger& logger, const StoreError& error) {
   logger.error("{}", error.message);
   if (error.kind == StoreError::Kind::in_use) {
     logger.error("one process at a time writes to a data directory: start again once it has ended");
+  }
+  if (error.kind == StoreError::Kind::io) {
+    logger.error(
+        "nothing was found to be damaged: the disk or the modes of the files keep the service from "
+        "them; look at both, then start again as the user that owns the data directory");
   }
   if (error.kind == StoreError::Kind::damaged) {
     logger.error(
@@ -221,16 +231,30 @@ void Service::begin_maintenance() {
   });
 }
 
+// Takes the rights of other users from a data directory that was made with them.
+void keep_private(const Config& config, spdlog::logger& logger) {
+  const PrivateDirectory result = make_private(config.data);
+  if (result.tightened > 0) {
+    logger.warn(
+        "other users could open {} of the files and directories in {}; now only the user of this "
+        "service can",
+        result.tightened, config.data.string());
+  }
+  if (!result.error.empty()) {
+    logger.warn("{}; other users may reach what is in the data directory", result.error);
+  }
+}
+
 int serve(const Config& config, const RetainRecords& retain, spdlog::logger& logger) {
-  std::error_code error;
-  const bool created = std::filesystem::create_directories(config.data, error);
-  if (error) {
-    logger.error("{}: {}", config.data.string(), error.message());
+  if (const auto why = clock_problem(SystemClock().wall_ns())) {
+    logger.error("{}", *why);
+    return EX_TEMPFAIL;
+  }
+  if (const auto made = make_directories(config.data); !made) {
+    logger.error("{}", made.error().message);
     return EX_CONFIG;
   }
-  if (created) {
-    std::filesystem::permissions(config.data, std::filesystem::perms::owner_all, error);
-  }
+  keep_private(config, logger);
   if (const auto why = check_notify_socket()) {
     logger.warn("{}; the service manager can't be notified of the start, and may stop the service",
                 *why);
@@ -245,6 +269,9 @@ int serve(const Config& config, const RetainRecords& retain, spdlog::logger& log
 }  // namespace
 
 int run_server(const ServeOptions& options, const RetainRecords& retain) {
+  // All that belongs to the whole process is set before the first thread.
+  report_resource_shortage();
+  keep_owner_bits();
   const auto config = load_config(options);
   if (!config) {
     std::fprintf(stderr, "signalbox: %s\n", config.error().c_str());
@@ -256,6 +283,12 @@ int run_server(const ServeOptions& options, const RetainRecords& retain) {
   try {
     return serve(*config, retain, *logger);
   } catch (const std::exception& failure) {
+    const char* const shortage = resource_shortage_text(std::current_exception());
+    if (*shortage != '\0') {
+      logger->error("{}", shortage);
+      logger->flush();
+      std::_Exit(EX_TEMPFAIL);  // the libraries' own threads may be in any state
+    }
     logger->error("{}", failure.what());
     return EX_IOERR;
   }

@@ -9,8 +9,9 @@ namespace signalbox {
 
 // Blocks until SIGTERM, SIGINT or a fatal error, and serves meanwhile. Pauses serving whenever a
 // retention is due and calls `retain` for it. Returns the exit code: 0 after a clean stop, 74 if
-// the log can't be written, 75 if another process uses the data directory, 78 for an invalid
-// configuration or damaged data.
+// the log can't be written, 75 if another process uses the data directory, the clock is wrong
+// beyond doubt, or there are too few threads or too little memory, 78 for an invalid configuration
+// or damaged data.
 int run_server(const ServeOptions& options, const RetainRecords& retain);
 
 }  // namespace signalbox

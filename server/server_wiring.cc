@@ -7,6 +7,7 @@
 #include <boost/asio/post.hpp>
 
 #include "server/board/git_board_files.h"
+#include "server/followers/run_root/run_root_place.h"
 #include "server/limits.h"
 #include "server/platform/service_manager.h"
 #include "server/rpc/command_call.h"
@@ -80,7 +81,7 @@ Server::Server(const Config& config, Recovered& recovered, RunIndex& index, spdl
       metrics_(
           {engine_, log_, projector_, claims_, feed_, traces_,
            [this] { return retention_ && retention_->latest() && retention_->latest()->failed(); },
-           config.data.string()},
+           [this] { return run_roots_.failure_count(); }, config.data.string()},
           clock_.wall_ns()),
       api_(api()),
       dispatcher_(api_, all_methods(method_parts())),
@@ -172,7 +173,8 @@ Api Server::api() {
           [this](Position position, RunRootWriter::Written written) {
             run_roots_.when_written(position, std::move(written));
           },
-          read_found_file};
+          read_found_file,
+          std::make_shared<const RunRootRule>(RunRootRule{config_.data, config_.run_roots})};
 }
 
 MethodParts Server::method_parts() {

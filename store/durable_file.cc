@@ -8,10 +8,25 @@
 #include <cstdio>
 #include <system_error>
 #include <utility>
+#include <vector>
 
+#include "domain/try.h"
 #include "store/file_descriptor.h"
 
 namespace signalbox {
+namespace {
+
+// Called after a failed mkdir(), whose errno is the error unless a directory is there already.
+Stored<void> require_directory(const std::filesystem::path& path) {
+  if (errno != EEXIST) return tl::unexpected(system_error("create the directory", path));
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return tl::unexpected(system_error("look at", path));
+  if (S_ISDIR(status.st_mode)) return {};
+  errno = ENOTDIR;
+  return tl::unexpected(system_error("create the directory", path));
+}
+
+}  // namespace
 
 Stored<void> replace_file(const std::filesystem::path& path, std::string_view bytes) {
   const std::filesystem::path temporary = path.string() + ".tmp";
@@ -61,6 +76,35 @@ Stored<void> sync_directory(const std::filesystem::path& directory) {
   const FileDescriptor file(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!file) return tl::unexpected(system_error("open", directory));
   if (::fsync(file.get()) != 0) return tl::unexpected(system_error("sync", directory));
+  return {};
+}
+
+Stored<void> make_directories(const std::filesystem::path& directory) {
+  // Up to the first directory that is there, then down again. mkdir() of some file systems fails
+  // with ENOENT although the parent exists, so each path is tried once on the way down, and not
+  // until it works.
+  std::vector<std::filesystem::path> missing;
+  std::filesystem::path path = directory;
+  for (;;) {
+    if (::mkdir(path.c_str(), 0700) == 0) {
+      TRY(sync_directory(path.parent_path()));
+      break;
+    }
+    if (errno != ENOENT || !path.has_relative_path()) {
+      TRY(require_directory(path));
+      break;
+    }
+    missing.push_back(path);
+    path = path.parent_path();
+  }
+  for (; !missing.empty(); missing.pop_back()) {
+    const std::filesystem::path& next = missing.back();
+    if (::mkdir(next.c_str(), 0700) != 0) {
+      TRY(require_directory(next));
+    } else {
+      TRY(sync_directory(next.parent_path()));
+    }
+  }
   return {};
 }
 

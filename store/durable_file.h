@@ -19,6 +19,11 @@ Stored<void> replace_file(const std::filesystem::path& path, std::string_view by
 // Reads a whole file. Fails with `not_found`, `io`, or `damaged` if it is larger than bytes_max.
 Stored<std::string> read_file(const std::filesystem::path& path, std::size_t bytes_max);
 
+// Creates an absolute directory with mode 0700, and its missing parents likewise. Each directory
+// that it creates is durable when it returns. Fails with `full`, `not_found` (a file system that
+// makes no directories, such as /proc, or a link without a target) or `io`.
+Stored<void> make_directories(const std::filesystem::path& directory);
+
 // Makes earlier creations, renames and removals in a directory durable.
 Stored<void> sync_directory(const std::filesystem::path& directory);
 

@@ -1,11 +1,13 @@
 #include "store/log_opening.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <limits>
 #include <system_error>
 
 #include "domain/check.h"
 #include "domain/try.h"
+#include "store/file_descriptor.h"
 #include "store/merkle_tree.h"
 #include "store/read_ahead.h"
 
@@ -133,12 +135,20 @@ std::filesystem::path lock_file(const std::filesystem::path& data) { return data
 
 Stored<bool> may_create(const std::filesystem::path& data, const std::optional<Anchor>& anchor) {
   const std::filesystem::path directory = log_directory(data);
+  // A directory that can't be read isn't one whose files are gone.
+  std::error_code error;
+  if (std::filesystem::exists(directory / "CURRENT", error)) return false;
+  std::filesystem::directory_iterator files;
+  if (!error) files = std::filesystem::directory_iterator(directory, error);
+  if (error && error != std::errc::no_such_file_or_directory) {
+    errno = error.value();
+    return tl::unexpected(system_error("read", directory));
+  }
   std::error_code ignored;
-  if (std::filesystem::exists(directory / "CURRENT", ignored)) return false;
   // The anchor is first written after the database was created, and before CURRENT exists a
   // database has neither tables nor writes. So any of these is a trace of a log.
   bool traces = anchor.has_value();
-  for (const auto& file : std::filesystem::directory_iterator(directory, ignored)) {
+  for (const auto& file : files) {
     const auto extension = file.path().extension();
     traces = traces || extension == ".sst" ||
              (extension == ".log" && std::filesystem::file_size(file, ignored) > 0);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "store/head.h"
+#include "store/private_env.h"
 #include "store/rocks_info_log.h"
 
 namespace signalbox {
@@ -35,7 +36,7 @@ class WithoutRecovery final : public rocksdb::EventListener {
 
 rocksdb::DBOptions database_options(RocksDatabase::Mode mode, rocksdb::Env* env) {
   rocksdb::DBOptions options;
-  if (env != nullptr) options.env = env;
+  options.env = env;
   options.create_if_missing = mode == RocksDatabase::Mode::create;
   options.create_missing_column_families = mode == RocksDatabase::Mode::create;
 
@@ -169,6 +170,11 @@ StoreError store_error(const rocksdb::Status& status, const std::filesystem::pat
 Stored<std::unique_ptr<RocksDatabase>> RocksDatabase::open(const std::filesystem::path& directory,
                                                            Mode mode, rocksdb::Env* env,
                                                            std::size_t buffer_bytes) {
+  std::unique_ptr<rocksdb::Env> own_env;
+  if (env == nullptr) {
+    own_env = private_env();
+    env = own_env.get();
+  }
   rocksdb::DBOptions options = database_options(mode, env);
   if (mode != Mode::read_only) options.info_log = rocks_info_log(directory);
   const std::vector<rocksdb::ColumnFamilyDescriptor> families = {
@@ -184,6 +190,7 @@ Stored<std::unique_ptr<RocksDatabase>> RocksDatabase::open(const std::filesystem
 
   std::unique_ptr<RocksDatabase> opened(new RocksDatabase);
   opened->directory_ = directory;
+  opened->own_env_ = std::move(own_env);
   opened->database_.reset(database);
   opened->entries_ = handles[0];
   opened->head_ = handles[1];

@@ -43,8 +43,8 @@ class RocksDatabase {
   // spare buffers never stall an append.
   static constexpr std::size_t buffer_bytes_default = std::size_t{64} * 1024 * 1024;
 
-  // Opens or, with Mode::create, creates the database. `env` isn't owned; null for the default.
-  // Errors as store_error().
+  // Opens or, with Mode::create, creates the database. `env` isn't owned; null for
+  // private_env(). Errors as store_error().
   static Stored<std::unique_ptr<RocksDatabase>> open(
       const std::filesystem::path& directory, Mode mode, rocksdb::Env* env,
       std::size_t buffer_bytes = buffer_bytes_default);
@@ -123,6 +123,7 @@ class RocksDatabase {
   Stored<void> rewrite_tables(const std::string& keys);
 
   std::filesystem::path directory_;
+  std::unique_ptr<rocksdb::Env> own_env_;  // nullptr if the caller gave one
   std::unique_ptr<rocksdb::DB> database_;
   rocksdb::ColumnFamilyHandle* entries_ = nullptr;
   rocksdb::ColumnFamilyHandle* head_ = nullptr;

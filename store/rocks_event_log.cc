@@ -120,12 +120,7 @@ Stored<std::unique_ptr<RocksEventLog>> RocksEventLog::open(const std::filesystem
   if (!options.random) options.random = secure_random();
   DirectoryLock lock;
   if (!read_only) {
-    std::error_code failed;
-    std::filesystem::create_directories(log_directory(data), failed);
-    if (failed) {
-      errno = failed.value();
-      return tl::unexpected(system_error("create", log_directory(data)));
-    }
+    TRY(make_directories(std::filesystem::absolute(log_directory(data))));
     auto taken = TRY(DirectoryLock::take(lock_file(data), options.command));
     lock = std::move(taken);
   }

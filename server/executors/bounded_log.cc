@@ -13,6 +13,9 @@
 namespace signalbox {
 namespace {
 
+// O_NONBLOCK: a FIFO in the file's place is an error at once, and not a wait for its reader.
+constexpr int log_file_flags = O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+
 // The file offset of a byte of the stream, and how many bytes of the stream lie contiguously from
 // there.
 struct Extent {
@@ -67,6 +70,11 @@ std::string read_at(int descriptor, std::uint64_t offset, std::size_t length) {
   return bytes;
 }
 
+tl::unexpected<StoreError> not_regular(const std::filesystem::path& path) {
+  return store_failure(StoreError::Kind::io, path.string() + " is not a regular file",
+                       path.string());
+}
+
 }  // namespace
 
 std::filesystem::path length_file_of(const std::filesystem::path& log) {
@@ -77,16 +85,19 @@ Stored<LogPart> read_log_after(const std::filesystem::path& path, std::uint64_t 
                                std::size_t bytes_max) {
   LogPart part{from, from, {}};
   struct stat status {};
-  if (::stat(path.c_str(), &status) != 0) {
+  if (::lstat(path.c_str(), &status) != 0) {
     if (errno == ENOENT || errno == ENOTDIR) return part;
     return tl::unexpected(system_error("look at", path));
   }
+  if (!S_ISREG(status.st_mode)) return not_regular(path);
   // Returns early without opening the file: most polled logs have not grown.
   const auto file_bytes = static_cast<std::uint64_t>(status.st_size);
   const std::uint64_t end = current_length(path, file_bytes);
   if (end <= from) return part;
-  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!file) return tl::unexpected(system_error("open", path));
+  if (::fstat(file.get(), &status) != 0) return tl::unexpected(system_error("look at", path));
+  if (!S_ISREG(status.st_mode)) return not_regular(path);
   part.offset = std::max(from, end - std::min<std::uint64_t>(end, bytes_max));
   for (std::uint64_t next = part.offset; next < end;) {
     const Extent extent = extent_at(next);
@@ -106,7 +117,7 @@ Stored<LogPart> read_log_after(const std::filesystem::path& path, std::uint64_t 
 Stored<BoundedLog> BoundedLog::create(const std::filesystem::path& path) {
   BoundedLog log;
   log.path_ = path;
-  log.file_ = FileDescriptor(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  log.file_ = FileDescriptor(::open(path.c_str(), log_file_flags, 0600));
   if (!log.file_) return tl::unexpected(system_error("create", path));
   return log;
 }
@@ -126,8 +137,7 @@ void BoundedLog::append(std::string_view bytes) {
 void BoundedLog::write_length() {
   if (!length_file_) {
     const std::string path = length_file_of(path_).string();
-    length_file_ =
-        FileDescriptor(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+    length_file_ = FileDescriptor(::open(path.c_str(), log_file_flags, 0600));
   }
   const std::string digits = std::to_string(stream_bytes_);
   [[maybe_unused]] const ssize_t written =

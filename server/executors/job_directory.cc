@@ -30,7 +30,8 @@ Stored<bool> path_exists(const std::filesystem::path& path) {
 }
 
 Stored<ShimLockState> read_shim_lock_state(const std::filesystem::path& path) {
-  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  // O_NONBLOCK: a job may have put a FIFO there, and opening that must not wait for a writer.
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!file) {
     if (errno == ENOENT || errno == ENOTDIR) return ShimLockState::absent;
     return tl::unexpected(system_error("open", path));

@@ -48,7 +48,7 @@ GitOutcome git(const std::filesystem::path& directory, std::vector<std::string> 
                const GitOptions& options) {
   FileDescriptor file;
   if (!options.output_file.empty()) {
-    const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC;
+    const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
     file = FileDescriptor(::open(options.output_file.c_str(), flags, 0600));
     if (!file) return not_started(errno);
   }

@@ -26,7 +26,9 @@ tl::expected<RepositoryLock, std::string> RepositoryLock::take(
   }
   const std::filesystem::path path = directory / "signalbox-worktree.lock";
   // Opened for reading: a user who may only read the repository can wait for the lock, too.
-  FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644));
+  // O_NONBLOCK: a FIFO in its place must not be waited for; a lock on it would do no harm.
+  constexpr int flags = O_RDONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+  FileDescriptor file(::open(path.c_str(), flags, 0644));
   if (!file) return tl::unexpected(system_error("open", path).message);
 
   const SystemClock clock;

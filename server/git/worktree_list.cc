@@ -1,11 +1,12 @@
 #include "server/git/worktree_list.h"
 
-#include <fstream>
-
 #include "server/git/git_command.h"
+#include "server/platform/atomic_file.h"
 
 namespace signalbox {
 namespace {
+
+constexpr std::size_t lock_reason_bytes_max = 64 * 1024;
 
 // Sets `rest` to what follows `word` in the line; returns false if the line doesn't start with it.
 bool strip_prefix(std::string_view line, std::string_view word, std::string_view& rest) {
@@ -52,9 +53,8 @@ tl::expected<std::vector<ListedWorktree>, std::string> list_worktrees(
 
 bool is_unfinished_worktree(const std::filesystem::path& own_git_directory) {
   // git holds this lock while it creates a worktree, until the checkout is complete.
-  std::ifstream lock(own_git_directory / "locked");
-  std::string reason;
-  return std::getline(lock, reason) && reason == "initializing";
+  const auto reason = read_regular_file(own_git_directory / "locked", lock_reason_bytes_max);
+  return reason && reason->substr(0, reason->find('\n')) == "initializing";
 }
 
 }  // namespace signalbox

@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <cstdlib>
 
-#include "store/durable_file.h"
 #include "store/file_descriptor.h"
 
 namespace signalbox {
@@ -34,21 +33,6 @@ Stored<void> write_file_atomically(const std::filesystem::path& path, std::strin
     return give_up(temporary, "rename a file to", path);
   }
   return sync_directory(path.parent_path());
-}
-
-Stored<void> make_directories(const std::filesystem::path& directory) {
-  if (::mkdir(directory.c_str(), 0700) == 0) return sync_directory(directory.parent_path());
-  if (errno == ENOENT && directory.has_parent_path() && directory.parent_path() != directory) {
-    if (auto made = make_directories(directory.parent_path()); !made) return made;
-    return make_directories(directory);
-  }
-  if (errno != EEXIST) return tl::unexpected(system_error("create the directory", directory));
-  struct stat status {};
-  if (::stat(directory.c_str(), &status) != 0)
-    return tl::unexpected(system_error("look at", directory));
-  if (S_ISDIR(status.st_mode)) return {};
-  errno = ENOTDIR;
-  return tl::unexpected(system_error("create the directory", directory));
 }
 
 Stored<std::string> read_regular_file(const std::filesystem::path& path, std::size_t bytes_max) {

@@ -2,7 +2,8 @@
 // processes may write the same path at the same time, which store/durable_file.h doesn't support.
 //
 // Errors: `full` for no space or quota, `not_found` for a missing path, `io` for the rest. Files
-// get mode 0600, directories 0700. All functions block on the disk. Any thread.
+// get mode 0600. All functions block on the disk. Any thread. Directories are made by
+// make_directories() of store/durable_file.h.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "store/durable_file.h"
 #include "store/store_error.h"
 
 namespace signalbox {
@@ -17,10 +19,6 @@ namespace signalbox {
 // Replaces `path` (absolute) through a temporary file in the same directory: fsync, rename, fsync
 // of the directory.
 Stored<void> write_file_atomically(const std::filesystem::path& path, std::string_view content);
-
-// Creates an absolute directory and its missing parents. Each directory that it creates is durable
-// when it returns.
-Stored<void> make_directories(const std::filesystem::path& directory);
 
 // Returns the content of a regular file of at most `bytes_max` bytes. A symbolic link, another kind
 // of file or a longer file is the error `io`.

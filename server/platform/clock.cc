@@ -5,9 +5,14 @@
 #include <openssl/rand.h>
 
 #include "domain/check.h"
+#include "domain/nanoseconds.h"
+#include "server/text/time_text.h"
 
 namespace signalbox {
 namespace {
+
+constexpr std::int64_t wall_ns_min = 946'684'800 * ns_per_s;    // 2000-01-01
+constexpr std::int64_t wall_ns_max = 7'258'118'400 * ns_per_s;  // 2200-01-01
 
 std::int64_t read_clock(clockid_t id) {
   timespec now{};
@@ -24,6 +29,12 @@ void set_version(Uuid& uuid, std::uint8_t version) {
 
 std::int64_t SystemClock::wall_ns() const { return read_clock(CLOCK_REALTIME); }
 std::int64_t SystemClock::monotonic_ns() const { return read_clock(CLOCK_BOOTTIME); }
+
+std::optional<std::string> clock_problem(std::int64_t wall_ns) {
+  if (wall_ns >= wall_ns_min && wall_ns < wall_ns_max) return std::nullopt;
+  return "the clock of this machine says " + format_time(wall_ns) +
+         ", which can't be: set it (timedatectl set-ntp true), then start again";
+}
 
 Uuid RandomIdSource::draw() {
   Uuid uuid;

@@ -1,7 +1,10 @@
 // The only source of time and of random identifiers, so that a simulation can replace both.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <optional>
+#include <string>
 
 #include "domain/ids.h"
 
@@ -22,6 +25,10 @@ class SystemClock final : public Clock {
   [[nodiscard]] std::int64_t wall_ns() const override;
   [[nodiscard]] std::int64_t monotonic_ns() const override;
 };
+
+// Returns why nothing can be recorded at this wall clock time, and what to do; nullopt for a time
+// that may be right. RocksDB aborts at a time before 1970, and 64-bit nanoseconds end in 2262.
+std::optional<std::string> clock_problem(std::int64_t wall_ns);
 
 class IdSource {
  public:

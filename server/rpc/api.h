@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "domain/ids.h"
@@ -20,6 +21,7 @@ class EventLog;
 class IdSource;
 class Projector;
 class Timers;
+struct RunRootRule;
 
 // Facts about this process that `server.status` reports.
 struct ServerFacts {
@@ -48,6 +50,8 @@ struct Api {
   Post post;  // runs an action on the engine's thread
   WhenFilesWritten when_files_written;
   ReadFoundFile read_found_file;  // reads files that others may have put into run roots
+  // Which run roots clients may name; nullptr: any, where nothing is written to the disk.
+  std::shared_ptr<const RunRootRule> run_root_rule = nullptr;
 };
 
 }  // namespace signalbox

@@ -94,7 +94,10 @@ void Dispatcher::route(std::string_view line, const std::string& actor, std::opt
         .apply(NoteAccessDenied{actor, std::string(method.name), role, *method.needs});
     return responder.reject(role ? forbidden(actor, method, *role) : *why);
   }
-  Call call{std::move(request->params), {actor, {}, {}}, std::move(responder)};
+  Call call{std::move(request->params),
+            {actor, {}, {}},
+            std::move(responder),
+            role.value_or(Role::viewer)};
   if (method.mutates && !request->command_id.empty()) {
     call.origin.command_id = std::move(request->command_id);
     call.origin.request_digest = request_digest(method.name, call.params);

@@ -20,6 +20,7 @@ struct Call {
   boost::json::object params;  // valid during the call only: handlers copy what they keep
   Origin origin;
   Responder responder;
+  Role role = Role::viewer;  // of the caller; a method without `needs` is called as viewer
 };
 
 // Carries out a call and answers its responder, now or later. Called on the engine's thread.

@@ -131,6 +131,8 @@ struct ServiceMetrics::Families {
   Family<Gauge>& full = gauge("signalbox_storage_full", "1 while writes are refused for space");
   Family<Gauge>& held_rows = gauge("signalbox_read_model_disk_failing",
                                    "1 while the disk doesn't take the read models' rows");
+  Family<Gauge>& run_root_failures =
+      gauge("signalbox_run_root_failures", "Files of run roots that can't be written at present");
   Family<Gauge>& space =
       gauge("signalbox_data_disk_available_bytes", "Space left where the data directory is");
   Family<Gauge>& runs = gauge("signalbox_open_runs", "Runs that haven't ended, by status");
@@ -241,6 +243,7 @@ void ServiceMetrics::Families::measure_process(const Sources& sources) {
   set(lag, static_cast<double>(durable - std::min(applied, durable)));
   set(full, sources.engine.storage_full() ? 1 : 0);
   set(held_rows, sources.projector.held() ? 1 : 0);
+  set(run_root_failures, static_cast<double>(sources.run_root_failures()));
   std::error_code error;
   const auto found = std::filesystem::space(sources.data_directory, error);
   if (!error) set(space, static_cast<double>(found.available));

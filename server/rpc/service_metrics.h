@@ -31,6 +31,7 @@ class ServiceMetrics {
     EventFeed& feed;
     const TraceExporter& traces;
     std::function<bool()> retention_failed;  // whether the latest retention failed
+    std::function<std::size_t()> run_root_failures;
     std::string data_directory;
   };
 

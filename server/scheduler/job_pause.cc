@@ -31,8 +31,10 @@ std::vector<JobPause> all_job_pauses(const World& world) {
 void set_job_pause(const std::filesystem::path& jobs, const JobPause& pause) {
   const std::filesystem::path file = JobDirectory{jobs / pause.job_id}.paused();
   if (pause.paused) {
+    // O_NONBLOCK: a FIFO that a job put there isn't waited for.
+    constexpr int pause_flags = O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
     // After a failure the watchdog's next tick tries again.
-    (void)FileDescriptor(::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+    (void)FileDescriptor(::open(file.c_str(), pause_flags, 0600));
   } else {
     std::error_code ignored;
     std::filesystem::remove(file, ignored);

@@ -9,6 +9,7 @@
 #include <charconv>
 #include <cstring>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include <boost/asio/basic_socket_acceptor.hpp>
@@ -99,8 +100,14 @@ class Listener::Acceptor {
   tl::expected<void, std::string> open(const Endpoint& endpoint) {
     boost::system::error_code error;
     acceptor_.open(endpoint.protocol(), error);
-    if (!error && endpoint.protocol().family() != AF_UNIX) {
+    const bool is_unix = endpoint.protocol().family() == AF_UNIX;
+    if (!error && !is_unix) {
       acceptor_.set_option(asio::socket_base::reuse_address(true), error);
+    }
+    // bind() gives the file the mode that the socket has, so no other user can connect even for a
+    // moment. The umask would do the same, but for every thread of the process.
+    if (!error && is_unix && ::fchmod(acceptor_.native_handle(), 0600) != 0) {
+      return tl::unexpected(std::generic_category().message(errno));
     }
     if (!error) acceptor_.bind(endpoint, error);
     if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
@@ -211,11 +218,8 @@ tl::expected<void, std::string> Listener::listen_unix(const std::filesystem::pat
     }
     std::filesystem::remove(path);
   }
-  // The mode is set before bind(), so that other users can't connect even for a moment.
-  const mode_t previous_mask = umask(0177);
   auto opened = acceptor->open(
       SocketProtocol::endpoint(asio::local::stream_protocol::endpoint(path.string())));
-  umask(previous_mask);
   if (!opened) return tl::unexpected(path.string() + ": " + opened.error());
   if (const auto identity = identity_of(path)) acceptor->file = SocketFile{path, *identity};
   acceptor->accept();

@@ -95,5 +95,34 @@ TEST(AtomicFile, MakesDirectoriesUnlessAFileIsInTheWay) {
   EXPECT_FALSE(make_directories(directory.path() / "file/below"));
 }
 
+// G1
+TEST(AtomicFile, ADirectoryThatCantBeMadeIsAnErrorWithTheReason) {
+  const TemporaryDirectory directory;
+  const std::filesystem::path scratch = directory.path();
+  std::filesystem::create_symlink(scratch / "nothing", scratch / "dangling");
+  std::filesystem::create_symlink(scratch / "loop", scratch / "loop");
+  ASSERT_EQ(::mkfifo((scratch / "fifo").c_str(), 0600), 0);
+  const auto error_of = [](const std::filesystem::path& path) {
+    const auto made = make_directories(path);
+    return made ? std::string("made") : made.error().message;
+  };
+  const auto expect_reason = [&error_of](const std::filesystem::path& path, const char* reason) {
+    EXPECT_NE(error_of(path).find(reason), std::string::npos) << error_of(path);
+  };
+  expect_reason("/proc/x", "No such file or directory");
+  expect_reason("/proc/x/y/z", "No such file or directory");
+  expect_reason(scratch / "dangling", "No such file or directory");
+  expect_reason(scratch / "dangling/below", "No such file or directory");
+  expect_reason(scratch / "loop", "Too many levels of symbolic links");
+  expect_reason(scratch / "loop/below", "Too many levels of symbolic links");
+  expect_reason(scratch / "fifo", "Not a directory");
+  expect_reason(scratch / "fifo/below", "Not a directory");
+  expect_reason(scratch / std::string(300, 'x'), "File name too long");
+  EXPECT_EQ(error_of(scratch / "a/../b/./c/"), "made");
+  std::string deep = scratch;
+  for (int depth = 0; depth < 1000; ++depth) deep += "/d";
+  EXPECT_EQ(error_of(deep), "made");
+}
+
 }  // namespace
 }  // namespace signalbox

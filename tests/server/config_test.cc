@@ -57,6 +57,22 @@ TEST_F(ConfigTest, AWrongWatchdogIntervalIsNamedWithItsLine) {
             std::string::npos);
 }
 
+// G1
+TEST_F(ConfigTest, RunRootsAreAbsoluteDirectories) {
+  using Paths = std::vector<std::filesystem::path>;
+  EXPECT_TRUE(load("")->run_roots.empty());
+  EXPECT_EQ(load("run_roots = [\"/srv/runs\", \"/home/ci\"]")->run_roots,
+            (Paths{"/srv/runs", "/home/ci"}));
+  for (const char* wrong : {"\"/srv/runs\"", "[\"runs\"]", "[1]", "[\"\"]", "[\"/a\\u0000b\"]"}) {
+    const std::string error = error_of("\nrun_roots = " + std::string(wrong));
+    EXPECT_NE(error.find("signalbox.toml:2: run_roots "), std::string::npos) << error;
+  }
+  options_.run_roots = {"/srv/other"};
+  EXPECT_EQ(load("run_roots = [\"/srv/runs\"]")->run_roots, (Paths{"/srv/other"}));
+  options_.run_roots = {"other"};
+  EXPECT_NE(error_of("").find("run_roots has absolute paths"), std::string::npos);
+}
+
 TEST_F(ConfigTest, AWrongWatchdogIntervalOfTheCommandLineIsNamed) {
   for (const char* value : {"soon", "99ms", "2h", ""}) {
     options_.watchdog_interval = value;

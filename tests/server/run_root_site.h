@@ -24,7 +24,9 @@ namespace signalbox {
 
 class RunRootSite {
  public:
-  RunRootSite(EventLog& log, std::filesystem::path data) : log_(log), data_(std::move(data)) {
+  // The writer reads `writers_log`, if there is one, in place of `log`.
+  RunRootSite(EventLog& log, std::filesystem::path data, const EventLog* writers_log = nullptr)
+      : log_(log), writers_log_(writers_log), data_(std::move(data)) {
     EXPECT_TRUE(log_.scan(1, log_.tail(), [this](Record&& record) {
       evolve(world, record);
       return true;
@@ -37,7 +39,8 @@ class RunRootSite {
     EXPECT_TRUE(projector.catch_up());
     projector.start();
     writer = std::make_unique<RunRootWriter>(
-        log_, projector, data_, [this](bool ok, auto& text) { notes.emplace_back(ok, text); });
+        writers_log_ == nullptr ? log_ : *writers_log_, projector, data_,
+        [this](bool ok, auto& text) { notes.emplace_back(ok, text); });
     writer->start(world);
   }
   void stop() { writer.reset(); }
@@ -93,6 +96,7 @@ class RunRootSite {
 
  private:
   EventLog& log_;
+  const EventLog* writers_log_;
   std::filesystem::path data_;
 
  public:

@@ -83,7 +83,9 @@ Called<ExportDirectory> ExportDirectory::take(const fs::path& path, ExportFormat
   ExportDirectory directory{path, {}};
   std::error_code failed;
   fs::create_directories(path, failed);
-  if (failed) return tl::unexpected(io_error("can't create " + path.string()));
+  if (failed) {
+    return tl::unexpected(io_error("can't create " + path.string() + ": " + failed.message()));
+  }
   const fs::path marker = path / incomplete_name;
   const bool interrupted = fs::exists(marker, failed);
   if (fs::exists(path / manifest_name, failed)) {

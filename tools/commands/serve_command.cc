@@ -34,6 +34,10 @@ void add_serve_command(ToolCommand app, Invocation& invocation) {
       .add_option("--traces-endpoint", options->traces_endpoint,
                   "Send each run's trace to an OpenTelemetry collector, as OTLP/JSON over HTTP")
       .type_name("URL");
+  serve
+      .add_option("--run-root-below", options->run_roots,
+                  "Clients that aren't admin may name run roots below this directory")
+      .type_name("DIR");
   serve.footer(
       "The file also has settings without a flag: tls_certificate, tls_key, http_hosts\n"
       "and the tables [board], [traces] and [retention].\n\n"

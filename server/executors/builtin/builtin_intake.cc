@@ -1,10 +1,9 @@
 #include "server/executors/builtin/builtin_intake.h"
 
-#include <fstream>
-
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 
+#include "domain/limits.h"
 #include "domain/try.h"
 #include "server/executors/builtin/run_worktree.h"
 #include "server/git/git_command.h"
@@ -65,10 +64,8 @@ BuiltinOutcome make_empty_workspace(const BuiltinRequest& request) {
 }  // namespace
 
 std::string recorded_base(const BuiltinRequest& request) {
-  std::ifstream file(base_file(request));
-  std::string commit;
-  std::getline(file, commit);
-  return commit;
+  const auto text = read_regular_file(base_file(request), limits::name_bytes_max);
+  return text ? text->substr(0, text->find('\n')) : std::string();
 }
 
 BuiltinOutcome builtin_intake(const BuiltinRequest& request) {

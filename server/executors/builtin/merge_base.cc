@@ -1,7 +1,6 @@
 #include "server/executors/builtin/merge_base.h"
 
-#include <fstream>
-
+#include "domain/limits.h"
 #include "server/executors/builtin/run_worktree.h"
 #include "server/git/git_command.h"
 #include "server/git/repository_lock.h"
@@ -49,9 +48,9 @@ void remove_stale_lock(const BuiltinRequest& request, const std::string& ref) {
 }  // namespace
 
 tl::expected<std::string, Failure> settle_base_branch(const BuiltinRequest& request) {
-  std::string branch;
-  std::ifstream known(branch_file(request));
-  if (std::getline(known, branch) && !branch.empty()) return branch;
+  const auto known = read_regular_file(branch_file(request), 2 * limits::name_bytes_max);
+  std::string branch = known ? known->substr(0, known->find('\n')) : std::string();
+  if (!branch.empty()) return branch;
   branch = branch_of_base(request);
   if (branch.empty()) {
     return builtin_failure(ErrorClass::config, "BASE_NOT_BRANCH",

@@ -119,6 +119,11 @@ Executed<void> ProcessExecutor::prepare(const Job& job, const JobDirectory& dire
   spec.timeout_ms = job.definition.timeout_ms;
   spec.cancel_grace_ms = job.definition.cancel_grace_ms;
   const bool valid = !spec.argv.empty() && std::all_of(spec.argv.begin(), spec.argv.end(), is_word);
+  // A run root of a log that an earlier version wrote: later ones don't take such a path.
+  if (spec.cwd.find('\0') != std::string::npos) {
+    return tl::unexpected(ExecutorError{ErrorClass::config, "RUN_ROOT_INVALID",
+                                        "the run root has a NUL in its name"});
+  }
   if (!valid) {
     return tl::unexpected(ExecutorError{ErrorClass::config, "COMMAND_INVALID",
                                         "the command is empty, not UTF-8, or has a NUL in it"});
@@ -175,7 +180,8 @@ Executed<JobResult> ProcessExecutor::fetch_result(const Job& job) {
 
 Executed<void> ProcessExecutor::cancel(const Job& job) {
   const JobDirectory directory = directory_of(job);
-  const int flags = O_WRONLY | O_CREAT | O_CLOEXEC;
+  // O_NONBLOCK: a FIFO there counts as a cancel, too, and isn't waited for.
+  const int flags = O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
   const FileDescriptor file(::open(directory.cancel().c_str(), flags, 0600));
   if (!file) {
     const StoreError error = system_error("create", directory.cancel());

@@ -29,7 +29,8 @@ bool file_exists(const std::filesystem::path& path) { return ::access(path.c_str
 // Acquires the lock that is held while one job is submitted. Another thread or server waits for it
 // and then finds the call id.
 Executed<FileDescriptor> lock_submit(const std::filesystem::path& path) {
-  FileDescriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  FileDescriptor file(
+      ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
   if (!file) return storage_error(system_error("create", path));
   while (::flock(file.get(), LOCK_EX) != 0) {
     if (errno != EINTR) return storage_error(system_error("lock", path));

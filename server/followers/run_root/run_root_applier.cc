@@ -2,9 +2,17 @@
 
 #include <utility>
 
+#include "domain/try.h"
 #include "server/followers/run_root/run_root_disk.h"
+#include "server/followers/run_root/run_root_place.h"
 
 namespace signalbox {
+
+RunRootApplier::RunRootApplier(Note note, std::filesystem::path data, MayRemove may_remove)
+    : note_(std::move(note)),
+      data_(std::move(data)),
+      tag_(temporary_tag(data_ / "runs")),
+      may_remove_(std::move(may_remove)) {}
 
 void RunRootApplier::apply(RunRootBacklog& backlog) {
   while (!backlog.empty()) apply_one(backlog.take_first());
@@ -28,25 +36,30 @@ void RunRootApplier::apply_one(RunRootBacklog::Entry entry) {
   if (failed_before && change.kind == FileChange::Kind::append) {
     change.bytes = before->second.change.bytes + change.bytes;  // the older rows come first
   }
-  Stored<void> applied;
-  if (change.kind != FileChange::Kind::remove || may_remove_(change)) {
-    applied = apply_change(change, tag_);
-  }
-  if (applied) {
-    if (!failed_before) return;
+  if (const auto applied = carry_out(change); !applied) {
+    fail(std::move(entry), applied.error().message);
+  } else if (failed_before) {
     {
       const std::lock_guard lock(mutex_);
       failed_.erase(before);
     }
     note_(true, key.first + "/" + key.second + " is written again");
-    return;
   }
-  const std::string& why = applied.error().message;
-  if (!failed_before) note_(false, why);
+}
+
+Stored<void> RunRootApplier::carry_out(const FileChange& change) const {
+  TRY(require_writable_place(data_, change.root));
+  if (change.kind == FileChange::Kind::remove && !may_remove_(change)) return {};
+  return apply_change(change, tag_);
+}
+
+void RunRootApplier::fail(RunRootBacklog::Entry entry, const std::string& why) {
+  const RunRootBacklog::Key key{entry.change.root, entry.change.path};
+  if (!failed_.contains(key)) note_(false, why);
   const std::lock_guard lock(mutex_);
-  errors_.push_back({entry.first, change.position, why});
+  errors_.push_back({entry.first, entry.change.position, why});
   if (errors_.size() > errors_max) errors_.pop_front();
-  keep(key, std::move(change), why);
+  keep(key, std::move(entry.change), why);
 }
 
 // Drops what exceeds the bounds: `signalbox artifacts rebuild` can write it again.
@@ -79,6 +92,11 @@ std::vector<std::string> RunRootApplier::failures(std::size_t limit) const {
     reasons.push_back(failed.why);
   }
   return reasons;
+}
+
+std::size_t RunRootApplier::failure_count() const {
+  const std::lock_guard lock(mutex_);
+  return failed_.size();
 }
 
 }  // namespace signalbox

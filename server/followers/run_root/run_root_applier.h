@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "server/followers/run_root/file_change.h"
+#include "store/store_error.h"
 
 namespace signalbox {
 
@@ -22,10 +24,9 @@ class RunRootApplier {
 
   using Note = std::function<void(bool ok, const std::string& text)>;
   using MayRemove = std::function<bool(const FileChange& removal)>;
-  // `note` is called on the writer's thread. `tag` is the result of temporary_tag(). `may_remove`
-  // returns whether the file at the removal's path belongs to this service (found_file.h).
-  RunRootApplier(Note note, std::string tag, MayRemove may_remove)
-      : note_(std::move(note)), tag_(std::move(tag)), may_remove_(std::move(may_remove)) {}
+  // `note` is called on the writer's thread. `data` is the data directory. `may_remove` returns
+  // whether the file at the removal's path belongs to this service (found_file.h).
+  RunRootApplier(Note note, std::filesystem::path data, MayRemove may_remove);
 
   // The next three: on the writer's thread only.
 
@@ -42,6 +43,8 @@ class RunRootApplier {
   [[nodiscard]] std::string errors_at(Position position) const;
   // Returns why files can't be written at present: one message per file, at most `limit`.
   [[nodiscard]] std::vector<std::string> failures(std::size_t limit) const;
+  // Returns how many files can't be written at present, at most `failures_max`.
+  [[nodiscard]] std::size_t failure_count() const;
 
  private:
   struct Failed {
@@ -55,9 +58,13 @@ class RunRootApplier {
   };
 
   void apply_one(RunRootBacklog::Entry entry);
+  void fail(RunRootBacklog::Entry entry, const std::string& why);
   void keep(const RunRootBacklog::Key& key, FileChange change, const std::string& why);
 
+  [[nodiscard]] Stored<void> carry_out(const FileChange& change) const;
+
   const Note note_;
+  const std::filesystem::path data_;
   const std::string tag_;
   const MayRemove may_remove_;
   mutable std::mutex mutex_;  // for writes, and for reads on other threads than the writer's

@@ -5,6 +5,7 @@
 
 #include "domain/try.h"
 #include "server/followers/run_root/run_root_disk.h"
+#include "server/followers/run_root/run_root_place.h"
 #include "server/platform/atomic_file.h"
 
 namespace signalbox {
@@ -62,7 +63,9 @@ std::vector<RebuiltFile> RunRootRebuild::finish(bool write) const {
     file.path = path;
     file.found = compare_with_disk(change);
     if (write && file.found != RebuiltFile::Found::same) {
-      if (auto written = apply_change(change, tag); !written) file.error = written.error().message;
+      auto written = require_writable_place(run_files_.runs().parent_path(), change.root);
+      if (written) written = apply_change(change, tag);
+      if (!written) file.error = written.error().message;
     }
     file.bytes = std::move(change.bytes);
   }

@@ -61,7 +61,7 @@ RunRootWriter::RunRootWriter(const EventLog& log, Projector& projector, std::fil
       note_(std::move(note)),
       run_files_(log, projector, data / "runs"),
       projection_({}, data / "runs"),
-      applier_(note_, temporary_tag(data / "runs"), [this](const FileChange& removal) {
+      applier_(note_, data, [this](const FileChange& removal) {
         const fs::path path = fs::path(removal.root) / removal.path;
         const bool is_marker = removal.path == run_root_path::tick_marker;
         return may_remove(
@@ -156,13 +156,13 @@ void RunRootWriter::apply(const World& world, std::span<const Commit> batch) {
     if (records_.size() + records.size() > queued_records_max) {
       from_log_ = true;
       records_.clear();
-    } else if (!from_log_) {
+    } else if (!from_log_ && !skips_records_) {
       std::move(records.begin(), records.end(), std::back_inserter(records_));
     }
     for (const auto& [run_id, priority] : runs) {
       if (new_runs_.size() < runs_behind_max) request_write(new_runs_, run_id, priority);
     }
-    if (!has_work() && !busy_) written_ = seen_;
+    if (!has_work() && !busy_ && !skips_records_) written_ = seen_;
     far_ = seen_ - saved_ > save_interval_positions;
     wake = has_work() || far_;
   }
@@ -170,14 +170,18 @@ void RunRootWriter::apply(const World& world, std::span<const Commit> batch) {
 }
 
 void RunRootWriter::when_written(Position position, Written action) {
+  std::string unreadable;
   {
     const std::lock_guard lock(mutex_);
     if (position > written_) {
-      waiting_.push_back({position, std::move(action), {}});
-      return;
+      if (unreadable_.empty()) {
+        waiting_.push_back({position, std::move(action), {}});
+        return;
+      }
+      unreadable = unreadable_;
     }
   }
-  action(applier_.errors_at(position));
+  action(unreadable.empty() ? applier_.errors_at(position) : unreadable);
 }
 
 void RunRootWriter::when_writing(Position position, Task task) {
@@ -197,6 +201,8 @@ RunRootWriter::Work RunRootWriter::take_work() {
   far_ = false;
   Work work;
   work.from_log = std::exchange(from_log_, false);
+  work.from_log = work.from_log || (skips_records_ && steady_ns() >= read_again_at_ns_);
+  if (work.from_log) skips_records_ = false;  // what comes from now on is queued
   work.records = std::exchange(records_, {});
   work.runs = std::exchange(new_runs_, {});
   work.through = seen_;
@@ -213,7 +219,7 @@ void RunRootWriter::run() {
                std::any_of(waiting_.begin(), waiting_.end(),
                            [this](const Waiting& each) { return each.position <= written_; });
       };
-      if (changed_since_ || applier_.has_failures() || !unread_.empty()) {
+      if (changed_since_ || applier_.has_failures() || !unread_.empty() || !unreadable_.empty()) {
         changed_.wait_for(lock, std::chrono::seconds(1), something);
       } else {
         changed_.wait(lock, something);
@@ -229,9 +235,14 @@ void RunRootWriter::run() {
     {
       const std::lock_guard lock(mutex_);
       busy_ = false;
-      // Records that came meanwhile and concern no file need no write.
-      written_ = has_work() ? through : seen_;
-      applied_ = written_;
+      if (!skips_records_) {
+        // Records that came meanwhile and concern no file need no write.
+        written_ = has_work() ? through : seen_;
+        applied_ = written_;
+      } else {
+        records_.clear();  // the next read of the log continues behind applied_
+        written_ = applied_;
+      }
     }
     call_waiting();
     // One run per round, so that locks and ticks don't wait for long.
@@ -256,14 +267,15 @@ void RunRootWriter::run() {
 
 void RunRootWriter::carry_out(Work work) {
   RunRootBacklog backlog;
+  bool is_complete = false;
   if (work.from_log) {
-    read_log(work.through);
+    is_complete = read_log(work.through);
   } else {
     for (const Record& record : work.records) {
       for (FileChange& change : projection_.apply(record)) backlog.add(std::move(change));
     }
   }
-  if (std::exchange(catching_up_, false)) {
+  if (is_complete && std::exchange(catching_up_, false)) {
     for (FileChange& change : projection_.present(work.through)) backlog.add(std::move(change));
   }
   if (!backlog.empty()) changed_since_ = true;
@@ -281,9 +293,10 @@ void RunRootWriter::carry_out(Work work) {
   }
 }
 
-void RunRootWriter::read_log(Position through) {
+bool RunRootWriter::read_log(Position through) {
   RunRootBacklog backlog;
   const auto scanned = log_.scan(applied_ + 1, through, [&](Record&& record) {
+    applied_ = record.position;
     if (RunRootProjection::concerns(record)) {
       for (FileChange& change : projection_.apply(record)) backlog.add(std::move(change));
       if (backlog.size() > backlog_files_max || backlog.bytes() > backlog_bytes_max) {
@@ -296,9 +309,20 @@ void RunRootWriter::read_log(Position through) {
     }
     return true;
   });
-  if (!scanned) note_(false, "files in run roots stay behind: " + scanned.error().message);
   changed_since_ = true;
   applier_.apply(backlog);
+  const std::string why =
+      scanned ? std::string() : "files in run roots stay behind: " + scanned.error().message;
+  std::string before;
+  {
+    const std::lock_guard lock(mutex_);
+    before = std::exchange(unreadable_, why);
+    skips_records_ = !scanned;
+  }
+  if (!scanned) read_again_at_ns_ = steady_ns() + try_again_ns;
+  if (!scanned && before.empty()) note_(false, why);
+  if (scanned && !before.empty()) note_(true, "the log can be read again for files in run roots");
+  return scanned.has_value();
 }
 
 void RunRootWriter::write_run(const RunId& run_id, WritePriority priority, Position through) {
@@ -319,11 +343,15 @@ void RunRootWriter::write_run(const RunId& run_id, WritePriority priority, Posit
 
 void RunRootWriter::call_waiting() {
   std::deque<Waiting> ready;
+  std::string unreadable;
   {
     const std::lock_guard lock(mutex_);
+    unreadable = unreadable_;
     std::deque<Waiting> later;
     for (Waiting& each : waiting_) {
-      (each.position <= written_ ? ready : later).push_back(std::move(each));
+      // A task needs the records; an answer is late already, and says what is missing.
+      const bool is_ready = each.position <= written_ || (each.written && !unreadable.empty());
+      (is_ready ? ready : later).push_back(std::move(each));
     }
     waiting_ = std::move(later);
   }
@@ -331,7 +359,7 @@ void RunRootWriter::call_waiting() {
     if (each.task) {
       each.task(applied_);
     } else {
-      each.written(applier_.errors_at(each.position));
+      each.written(each.position <= applied_ ? applier_.errors_at(each.position) : unreadable);
     }
   }
 }

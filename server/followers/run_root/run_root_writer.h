@@ -53,7 +53,8 @@ class RunRootWriter {
 
   // Calls `action` once the files of locks, ticks and timeouts are written up to `position`. Its
   // argument is the error of the files that change at `position`, or "". The call comes on the
-  // caller's thread if they are written already, else on the writer's. Any thread.
+  // caller's thread if they are written already, else on the writer's. While the log can't be read,
+  // the error says so and the call doesn't wait: the files follow later. Any thread.
   using Written = std::function<void(const std::string& error)>;
   void when_written(Position position, Written action);
 
@@ -66,7 +67,18 @@ class RunRootWriter {
   [[nodiscard]] Position written() const;
   // Returns why files can't be written at present, at most `limit` messages. Any thread.
   [[nodiscard]] std::vector<std::string> failures(std::size_t limit) const {
-    return applier_.failures(limit);
+    std::vector<std::string> all = applier_.failures(limit);
+    const std::lock_guard lock(mutex_);
+    if (!unreadable_.empty()) all.insert(all.begin(), unreadable_);
+    if (all.size() > limit) all.resize(limit);
+    return all;
+  }
+  // Returns how many files can't be written at present; a log that can't be read counts as one. Any
+  // thread.
+  [[nodiscard]] std::size_t failure_count() const {
+    const std::size_t files = applier_.failure_count();
+    const std::lock_guard lock(mutex_);
+    return files + (unreadable_.empty() ? 0 : 1);
   }
   [[nodiscard]] const RunFiles& run_files() const { return run_files_; }
 
@@ -96,7 +108,8 @@ class RunRootWriter {
   bool has_work() const { return from_log_ || !records_.empty() || !new_runs_.empty(); }
   Work take_work();
   void carry_out(Work work);
-  void read_log(Position through);
+  // Returns false, and sets unreadable_, if the log could be read only up to applied_.
+  bool read_log(Position through);
   void write_run(const RunId& run_id, WritePriority priority, Position through);
   void call_waiting();
   // Saves the progress if it changed and the latest save is a second ago, or with `now`.
@@ -120,14 +133,17 @@ class RunRootWriter {
   bool save_failed_ = false;      // the latest save did
   std::int64_t saved_at_ns_ = 0;  // steady clock, as the others
   std::int64_t try_again_at_ns_ = 0;
+  std::int64_t read_again_at_ns_ = 0;
 
   // Guards what follows.
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Record> records_;  // to be applied
   PendingWrites new_runs_;
-  Position seen_ = 0;      // up to which apply() was called
-  bool from_log_ = false;  // records_ is incomplete: read the log up to seen_
+  Position seen_ = 0;           // up to which apply() was called
+  bool from_log_ = false;       // records_ is incomplete: read the log up to seen_
+  std::string unreadable_;      // why the latest read of the log failed; "" if it did not
+  bool skips_records_ = false;  // records_ stays empty until the next read of the log
   bool busy_ = false;
   bool far_ = false;  // the saved progress is far behind seen_
   Position written_ = 0;

@@ -7,6 +7,7 @@
 #include "server/rpc/lock_views.h"
 #include "server/rpc/methods/families.h"
 #include "server/rpc/page_limit.h"
+#include "server/rpc/run_root_call.h"
 #include "store/event_log.h"
 
 namespace signalbox {
@@ -18,7 +19,13 @@ void acquire(Api& api, Call& call, LockQueue& locks) {
   auto command = from_json<AcquireLock>(call.params);
   if (!command) return call.responder.reject(command.error());
   if (answered_before(api, call, acquire_result)) return;
-  locks.acquire(std::move(*command), call.origin, call.responder);
+  const std::optional<std::string> run_root = command->run_root;
+  with_run_root_of_run(api, call, run_root,
+                       [&locks, command = std::move(*command)](Api& again, Call& checked) {
+                         if (command.run_root && answered_before(again, checked, acquire_result))
+                           return;
+                         locks.acquire(command, checked.origin, checked.responder);
+                       });
 }
 
 // Applies a RefreshLock or ReleaseLock and answers. A rejection with LOCK_NOT_OWNED is recorded.

@@ -17,6 +17,7 @@
 #include "server/rpc/read_models.h"
 #include "server/rpc/request.h"
 #include "server/rpc/results.h"
+#include "server/rpc/run_root_call.h"
 #include "server/text/time_text.h"
 #include "store/codec.h"
 
@@ -99,35 +100,44 @@ Decided<StartRun> read_start(KnownPipeline& known, json::object& params) {
   return command;
 }
 
-void start(Api& api, Call& call, KnownPipeline& known_pipeline) {
-  auto command = read_start(known_pipeline, call.params);
-  if (!command) return call.responder.reject(command.error());
+void decide_start(Api& api, Call& call, StartRun command) {
   if (answered_before(api, call, start_result)) return;
-  if (command->idempotency_key && command->idempotency_key->empty()) {
+  if (command.idempotency_key && command.idempotency_key->empty()) {
     return call.responder.reject({ErrorCode::INVALID_PARAMS,
                                   "idempotency_key must not be empty",
                                   {{"field", std::string("idempotency_key")}},
                                   {}});
   }
-  if (command->idempotency_key) {
-    if (auto answer = started_long_ago(api, *command)) {
+  if (command.idempotency_key) {
+    if (auto answer = started_long_ago(api, command)) {
       return call.responder.answer(std::move(*answer));
     }
   }
-  command->run_id = api.ids.next_run_id(api.clock.wall_ns());
+  command.run_id = api.ids.next_run_id(api.clock.wall_ns());
   Decided<json::object> outcome;
   {
     auto transaction = api.engine.begin(call.origin);
-    const auto applied = transaction.apply(*command);
+    const auto applied = transaction.apply(command);
     if (!applied) {
       outcome = tl::unexpected(applied.error());
     } else if (*applied == 0) {
-      outcome = known_run(api.engine.world(), *command);
+      outcome = known_run(api.engine.world(), command);
     } else {
       outcome = start_result(api, transaction.records());
     }
   }
   call.responder.answer(std::move(outcome));
+}
+
+void start(Api& api, Call& call, KnownPipeline& known_pipeline) {
+  auto command = read_start(known_pipeline, call.params);
+  if (!command) return call.responder.reject(command.error());
+  if (!command->run_root) return decide_start(api, call, std::move(*command));
+  if (answered_before(api, call, start_result)) return;
+  const std::optional<std::string> run_root = command->run_root;
+  with_run_root(api, call, run_root, [command = std::move(*command)](Api& again, Call& checked) {
+    decide_start(again, checked, command);
+  });
 }
 
 void cancel(Api& api, Call& call) {

@@ -4,6 +4,7 @@
 #include "projections/trace_span.h"
 #include "server/engine/engine.h"
 #include "server/followers/projector.h"
+#include "server/followers/run_root/run_root_place.h"
 #include "server/followers/run_root/run_root_writer.h"
 #include "server/followers/snapshotter.h"
 #include "server/limits.h"
@@ -71,6 +72,11 @@ void status(Api& api, Call& call, const MethodParts& parts) {
   result["started_at"] = format_time(api.facts.started_at_ns);
   result["data_directory"] = api.facts.data_directory;
   result["socket"] = api.facts.socket_path;
+  json::array run_roots;
+  if (api.run_root_rule) {
+    for (const auto& root : api.run_root_rule->roots) run_roots.emplace_back(root.string());
+  }
+  result["run_roots"] = std::move(run_roots);
   call.responder.result(std::move(result));
 }
 

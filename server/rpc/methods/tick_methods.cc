@@ -11,6 +11,7 @@
 #include "server/rpc/methods/watchdog_check.h"
 #include "server/rpc/page_limit.h"
 #include "server/rpc/read_models.h"
+#include "server/rpc/run_root_call.h"
 #include "store/event_log.h"
 
 namespace signalbox {
@@ -48,7 +49,7 @@ std::string root_of_marker(const Api& api, const BeginTick& command) {
     const Run* run = world.find_run(*command.run_id);
     if (run != nullptr) root = run_root_of(api, run->run_root, run->id);
   }
-  return root.starts_with('/') ? root : std::string();
+  return require_absolute("run_root", root) ? root : std::string();
 }
 
 // Records the rejection as an event. It has no command id: otherwise a repeated command would be
@@ -103,7 +104,12 @@ void begin(Api& api, Call& call) {
   if (!command) return call.responder.reject(command.error());
   if (refused_own_loop(call, command->loop)) return;
   if (names_runs_own_root(api, *command)) command->run_root.reset();
-  read_marker_and_begin(api, call, std::move(*command));
+  if (command->run_root && answered_before(api, call, begin_tick_result)) return;
+  const std::optional<std::string> run_root = command->run_root;
+  with_run_root_of_run(api, call, run_root,
+                       [command = std::move(*command)](Api& again, Call& checked) {
+                         read_marker_and_begin(again, checked, command);
+                       });
 }
 
 // Applies a command that ends a tick, and answers.

@@ -1,0 +1,82 @@
+#include "server/followers/run_root/run_root_place.h"
+
+#include <algorithm>
+
+namespace signalbox {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Returns the path without links, "." and ".."; lexically where the disk doesn't answer. Such a
+// path can't be made either.
+fs::path without_links(const fs::path& path) {
+  std::error_code error;
+  fs::path resolved = fs::weakly_canonical(path, error);
+  if (error) resolved = path.lexically_normal();
+  // "/a/" has an empty last part, which would count as a name below "/a".
+  return resolved.has_filename() ? resolved : resolved.parent_path();
+}
+
+// Returns the names that lead from `directory` to `path`; {} for the directory itself or any path
+// that isn't below it.
+std::vector<std::string> names_below(const fs::path& path, const fs::path& directory) {
+  const auto [left, rest] =
+      std::mismatch(directory.begin(), directory.end(), path.begin(), path.end());
+  if (left != directory.end()) return {};
+  std::vector<std::string> names;
+  for (auto each = rest; each != path.end(); ++each) names.push_back(each->string());
+  return names;
+}
+
+// Returns true if the files of a run root there would lie among the service's own.
+bool is_in_data(const fs::path& place, const fs::path& data) {
+  if (place == data) return true;
+  const auto names = names_below(place, data);
+  const bool is_own_root = names.size() == 2 && names.front() == "runs";
+  return !names.empty() && !is_own_root;
+}
+
+}  // namespace
+
+Decided<void> check_run_root(const RunRootRule& rule, const std::string& run_root, Role role) {
+  const fs::path place = without_links(run_root);
+  const fs::path data = without_links(rule.data);
+  if (is_in_data(place, data)) {
+    return reject(ErrorCode::INVALID_PARAMS, "run_root must lie outside the data directory",
+                  {{"field", std::string("run_root")},
+                   {"value", run_root},
+                   {"data_directory", rule.data.string()}},
+                  {"signalbox rpc server.status"});
+  }
+  if (may(role, Role::admin)) return {};
+  const bool is_listed = std::any_of(
+      rule.roots.begin(), rule.roots.end(),
+      [&](const fs::path& root) { return !names_below(place, without_links(root)).empty(); });
+  if (is_listed) return {};
+  std::vector<std::string> roots;
+  for (const fs::path& root : rule.roots) roots.push_back(root.string());
+  return reject(ErrorCode::FORBIDDEN,
+                std::string(name_of(role)) + " may not name this run_root: " +
+                    (roots.empty() ? "the server allows none, except for admin"
+                                   : "it is below none of those that the server allows"),
+                {{"field", std::string("run_root")},
+                 {"value", run_root},
+                 {"role", std::string(name_of(role))},
+                 {"run_roots", std::move(roots)}},
+                {"signalbox rpc server.status"});
+}
+
+Stored<void> require_writable_place(const fs::path& data, const std::string& run_root) {
+  const auto refuse = [&run_root](const std::string& why) {
+    return store_failure(StoreError::Kind::io, "can't write to the run root " + why, run_root);
+  };
+  if (const auto nul = run_root.find('\0'); nul != std::string::npos) {
+    return refuse(run_root.substr(0, nul) + "…: its name has a NUL");
+  }
+  if (is_in_data(without_links(run_root), without_links(data))) {
+    return refuse(run_root + ": it is inside the data directory");
+  }
+  return {};
+}
+
+}  // namespace signalbox

@@ -1,0 +1,110 @@
+#include "server/platform/private_directory.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "store/file_descriptor.h"
+
+namespace signalbox {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr mode_t rights_of_others = 0077;
+
+// A directory that the service keeps in its data directory.
+struct Part {
+  const char* name;
+  // Few files, some of which earlier versions made with modes that the umask left. In the other
+  // parts each file has always had its mode, unless the part as a whole was copied.
+  bool is_small = false;
+  // Returns true for a directory, below that of a job or a run, whose content is the job's.
+  bool (*is_jobs_own)(const std::string& name) = nullptr;
+};
+
+constexpr Part parts[] = {
+    {"log", true},
+    {"projections", true},
+    {"artifacts"},
+    {"jobs", false, [](const std::string& name) { return name == "artifacts"; }},
+    {"runs", false,
+     [](const std::string& name) { return name == "workspace" || name.starts_with("merge-"); }},
+};
+
+class Tightening {
+ public:
+  // Returns false if nothing is there that could be changed.
+  bool tighten(const fs::path& path) {
+    struct stat status {};
+    if (::lstat(path.c_str(), &status) != 0 || S_ISLNK(status.st_mode)) return false;
+    if ((status.st_mode & rights_of_others) == 0 || status.st_uid != ::geteuid()) return true;
+    const mode_t mode = status.st_mode & 07777 & ~rights_of_others;
+    if (::fchmodat(AT_FDCWD, path.c_str(), mode, AT_SYMLINK_NOFOLLOW) == 0) {
+      ++result_.tightened;
+    } else if (errno != ENOENT && result_.error.empty()) {
+      result_.error = system_error("change the mode of", path).message;
+    }
+    return true;
+  }
+
+  // The part's own directory is changed last, so that after a crash the next start continues.
+  void tighten(const fs::path& data, const Part& part) {
+    const fs::path directory = data / part.name;
+    struct stat status {};
+    if (::lstat(directory.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) return;
+    if ((status.st_mode & rights_of_others) == 0 && !part.is_small) return;
+    std::error_code error;
+    fs::recursive_directory_iterator each(directory, fs::directory_options::skip_permission_denied,
+                                          error);
+    const fs::recursive_directory_iterator end;
+    for (; !error && each != end; each.increment(error)) {
+      tighten(each->path());
+      const bool below_job = each.depth() == 1;
+      if (part.is_jobs_own != nullptr && below_job &&
+          part.is_jobs_own(each->path().filename().string())) {
+        each.disable_recursion_pending();
+      }
+    }
+    if (error && result_.error.empty()) {
+      result_.error = "can't list " + directory.string() + ": " + error.message();
+    }
+    if (!error) tighten(directory);
+  }
+
+  void tighten_files(const fs::path& data) {
+    std::error_code error;
+    for (fs::directory_iterator each(data, error), end; !error && each != end;
+         each.increment(error)) {
+      std::error_code unknown;
+      if (each->symlink_status(unknown).type() == fs::file_type::regular) tighten(each->path());
+    }
+  }
+
+  [[nodiscard]] PrivateDirectory result() const { return result_; }
+
+ private:
+  PrivateDirectory result_;
+};
+
+}  // namespace
+
+void keep_owner_bits() {
+  const mode_t found = ::umask(rights_of_others);
+  ::umask(found & rights_of_others);
+}
+
+PrivateDirectory make_private(const std::filesystem::path& data) {
+  Tightening tightening;
+  // The data directory may be named by a link.
+  std::error_code error;
+  const fs::path directory = fs::canonical(data, error);
+  if (error || !tightening.tighten(directory)) return tightening.result();
+  tightening.tighten_files(directory);
+  for (const Part& part : parts) tightening.tighten(directory, part);
+  return tightening.result();
+}
+
+}  // namespace signalbox

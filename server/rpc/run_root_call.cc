@@ -1,0 +1,61 @@
+#include "server/rpc/run_root_call.h"
+
+#include <utility>
+
+#include "domain/refusals.h"
+#include "server/engine/engine.h"
+#include "server/followers/run_root/run_root_place.h"
+#include "server/followers/run_root/run_root_state.h"
+
+namespace signalbox {
+namespace {
+
+using Then = std::function<void(Api& api, Call& call)>;
+
+bool is_root_of_open_run(const World& world, const RunRootRule& rule, const std::string& run_root) {
+  const std::filesystem::path runs = rule.data / "runs";
+  const std::filesystem::path path(run_root);
+  if (path.parent_path() == runs) {
+    const auto run_id = parse_uuid(path.filename().string());
+    return run_id && world.find_run(*run_id) != nullptr;
+  }
+  for (const auto& [id, run] : world.runs) {
+    if (run->run_root == run_root) return true;
+  }
+  return false;
+}
+
+void check(Api& api, const Call& call, const std::string& run_root, Role role, Then then) {
+  api.blocking.run([&api, call = Call{{}, call.origin, call.responder, call.role}, run_root, role,
+                    then = std::move(then)]() mutable -> std::function<void()> {
+    return [&api, call = std::move(call), then = std::move(then),
+            checked = check_run_root(*api.run_root_rule, run_root, role)]() mutable {
+      if (!checked) return call.responder.reject(checked.error());
+      then(api, call);
+    };
+  });
+}
+
+bool needs_check(const Api& api, const std::optional<std::string>& run_root) {
+  return api.run_root_rule != nullptr && run_root && require_absolute("run_root", run_root);
+}
+
+}  // namespace
+
+void with_run_root(Api& api, const Call& call, const std::optional<std::string>& run_root,
+                   Then then) {
+  Call bare{{}, call.origin, call.responder, call.role};
+  if (!needs_check(api, run_root)) return then(api, bare);
+  check(api, call, *run_root, call.role, std::move(then));
+}
+
+void with_run_root_of_run(Api& api, const Call& call, const std::optional<std::string>& run_root,
+                          Then then) {
+  Call bare{{}, call.origin, call.responder, call.role};
+  if (!needs_check(api, run_root)) return then(api, bare);
+  const bool is_trusted = may(call.role, Role::admin) ||
+                          is_root_of_open_run(api.engine.world(), *api.run_root_rule, *run_root);
+  check(api, call, *run_root, is_trusted ? Role::admin : call.role, std::move(then));
+}
+
+}  // namespace signalbox

@@ -1,0 +1,23 @@
+// The check of a run root that a client names, before anything about it is recorded.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "server/rpc/method.h"
+
+namespace signalbox {
+
+// Calls `then` on the engine's thread, at once or later, if the call may name `run_root`; answers
+// with the rejection of check_run_root() otherwise. A path that the domain rejects by itself (one
+// that isn't absolute, has a NUL or is too long) is left to it. `then` gets a call without params.
+void with_run_root(Api& api, const Call& call, const std::optional<std::string>& run_root,
+                   std::function<void(Api& api, Call& call)> then);
+
+// Does the same for a file in an existing run root: everybody may also name the root of an open
+// run.
+void with_run_root_of_run(Api& api, const Call& call, const std::optional<std::string>& run_root,
+                          std::function<void(Api& api, Call& call)> then);
+
+}  // namespace signalbox
