@@ -18,6 +18,12 @@ Decided<void> validate(const PutProject& command) {
                     {{"field", std::string("base")}, {"value", *command.base}});
     }
   }
+  if (auto ok = require_no_credentials("remote", command.remote.value_or(""),
+                                       "give them to git's credential helper, as the server's user",
+                                       "git config --global credential.helper store");
+      !ok) {
+    return ok;
+  }
   return require_at_most("remote", command.remote.value_or(""), limits::path_bytes_max);
 }
 

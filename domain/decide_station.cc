@@ -27,6 +27,12 @@ std::vector<std::string> run_get_command(const Run& run) {
   return {"signalbox run get " + to_string(run.id)};
 }
 
+// A worker's reference to its work may be a URL.
+Decided<void> require_plain_ref(const std::string& external_ref) {
+  return require_no_credentials("external_ref", external_ref, "leave them out of the URL",
+                                "signalbox station set-external-ref --help");
+}
+
 // Checks what every command about a station requires: the run is open, the station exists, and it
 // is the current one.
 Decided<const Run*> current_station(const World& world, const RunId& id,
@@ -302,6 +308,7 @@ Decided<NewEvents> decide(const World& world, const HeartbeatStation& command, c
 
 Decided<NewEvents> decide(const World& world, const SetExternalRef& command, const Now&) {
   TRY(require_name("external_ref", command.external_ref, limits::path_bytes_max));
+  if (!command.from_executor) TRY(require_plain_ref(command.external_ref));
   const auto held = TRY(held_station(world, command.run_id, command.station, command.token));
   TRY(require_may_report(*held, command.from_executor));
   const Attempt& attempt = *held->attempt;
@@ -317,6 +324,7 @@ Decided<NewEvents> decide(const World& world, const CompleteStation& command, co
   Failure failure{command.outcome, command.error_class.value_or(ErrorClass::terminal),
                   command.error_code.value_or(""), command.error_message.value_or("")};
   TRY(require_fitting(result, failure));
+  if (!command.from_executor) TRY(require_plain_ref(result.external_ref));
   TRY(require_lease(command.lease_ms));
   const Usage usage = command.usage.value_or(Usage{});
   TRY(validate(usage));

@@ -9,6 +9,7 @@
 #include "domain/limits.h"
 #include "domain/prompt_template.h"
 #include "domain/station_turn.h"
+#include "domain/url_parts.h"
 
 namespace signalbox {
 namespace {
@@ -57,10 +58,16 @@ Decided<void> validate_coderunner(const StationDefinition& station) {
 
 Decided<void> validate_endpoint(const StationDefinition& station) {
   const std::string& endpoint = station.modal->endpoint;
-  const bool on_loopback = endpoint.starts_with("http://127.0.0.1") ||
-                           endpoint.starts_with("http://localhost") ||
-                           endpoint.starts_with("http://[::1]");
-  if (!endpoint.starts_with("https://") && !on_loopback) {
+  if (has_credentials(endpoint)) {
+    return pipeline_invalid(
+        station.name, "modal.endpoint",
+        "must not have a user or password, which the log would keep; "
+        "set MODAL_TOKEN_ID and MODAL_TOKEN_SECRET in the server's environment");
+  }
+  const auto parts = url_parts(endpoint);
+  const bool on_loopback =
+      parts && (parts->host == "127.0.0.1" || parts->host == "localhost" || parts->host == "[::1]");
+  if (!endpoint.starts_with("https://") && !(on_loopback && endpoint.starts_with("http://"))) {
     return pipeline_invalid(station.name, "modal.endpoint",
                             "must be an https URL; http is for loopback only");
   }
@@ -181,6 +188,11 @@ Decided<void> validate(const StationDefinition& station) {
     return pipeline_invalid(name, "name", "must be 1 to 64 letters, digits and '_'");
   }
   if (auto ok = validate_executor(station); !ok) return ok;
+  if (has_credentials(station.remote)) {
+    return pipeline_invalid(name, "remote",
+                            "must not have a user or password, which the log would keep; "
+                            "give them to git's credential helper as the server's user");
+  }
   const auto in_range = [](std::int64_t value, std::int64_t max) {
     return value >= 1 && value <= max;
   };

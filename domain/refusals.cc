@@ -1,6 +1,7 @@
 #include "domain/refusals.h"
 
 #include "domain/try.h"
+#include "domain/url_parts.h"
 
 #include <algorithm>
 
@@ -121,6 +122,15 @@ Decided<void> require_line(const char* field, const std::string& text, std::size
                   {{"field", std::string(field)}});
   }
   return require_name(field, text, bytes_max);
+}
+
+Decided<void> require_no_credentials(const char* field, const std::string& url,
+                                     const std::string& instead, std::string next_command) {
+  if (!has_credentials(url)) return {};
+  return reject(
+      ErrorCode::INVALID_PARAMS,
+      std::string(field) + " must not have a user or password: the log would keep it; " + instead,
+      {{"field", std::string(field)}}, {std::move(next_command)});
 }
 
 Decided<void> require_lock(const World& world, const std::optional<Token>& lock_token) {

@@ -51,6 +51,11 @@ Decided<void> require_name(const char* field, const std::string& text, std::size
 // people.
 Decided<void> require_line(const char* field, const std::string& text, std::size_t bytes_max);
 
+// INVALID_PARAMS if `url` has a user or password (url_parts.h), because the log would keep it.
+// `instead` says where credentials belong, `next_command` prepares that.
+Decided<void> require_no_credentials(const char* field, const std::string& url,
+                                     const std::string& instead, std::string next_command);
+
 // LOCK_LOST unless a lock is held with this token. An absent token is accepted.
 Decided<void> require_lock(const World& world, const std::optional<Token>& lock_token);
 

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iterator>
 #include <set>
+#include <sstream>
 
 #include <boost/describe/enum_from_string.hpp>
 
@@ -249,6 +250,9 @@ tl::expected<void, std::string> read_file(const std::filesystem::path& file, Con
   }
   for (const auto& [key, node] : *table) {
     if (auto ok = read_key(file, key.str(), node, config, traces); !ok) return ok;
+    std::ostringstream text;
+    text << toml::node_view<const toml::node>(node);
+    config.written.emplace(key.str(), text.str());
   }
   return {};
 }
@@ -295,9 +299,47 @@ tl::expected<Config, std::string> load_config(const ServeOptions& options) {
   traces.endpoint = options.traces_endpoint.value_or(traces.endpoint);
   auto read_traces = TRY(read_trace_settings(traces));
   config.traces = std::move(read_traces);
+  if (options.loopback_role) {
+    TRY(set_access("loopback_role", *options.loopback_role, config.access));
+  }
   config.access.server_uid = geteuid();
+  config.access.socket = config.socket.string();
   TRY(require_protected(config.listen, config.tls_certificate, config.tls_key));
   return config;
+}
+
+ChangedSettings apply_changes(Config& config, Config read) {
+  std::set<std::string_view> applicable = {"log_level",     "jobs_max",    "remote_jobs_max",
+                                           "loopback_role", "socket_role", "http_hosts"};
+  config.log_level = std::move(read.log_level);
+  config.jobs_max = read.jobs_max;
+  config.remote_jobs_max = read.remote_jobs_max;
+  config.access = std::move(read.access);
+  config.http_hosts = std::move(read.http_hosts);
+  if (config.tls_key.empty() == read.tls_key.empty()) {
+    config.tls_certificate = std::move(read.tls_certificate);
+    config.tls_key = std::move(read.tls_key);
+    applicable.insert({"tls_certificate", "tls_key"});
+  }
+  std::set<std::string> names;
+  for (const auto& [name, value] : config.written) names.insert(name);
+  for (const auto& [name, value] : read.written) names.insert(name);
+  ChangedSettings changed;
+  for (const std::string& name : names) {
+    const auto before = config.written.find(name);
+    const auto now = read.written.find(name);
+    const bool is_same = before != config.written.end() && now != read.written.end() &&
+                         before->second == now->second;
+    if (is_same) continue;
+    (applicable.contains(name) ? changed.applied : changed.at_next_start).push_back(name);
+    if (!applicable.contains(name)) continue;
+    if (now == read.written.end()) {
+      config.written.erase(name);
+    } else {
+      config.written[name] = now->second;
+    }
+  }
+  return changed;
 }
 
 }  // namespace signalbox

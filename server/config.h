@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,6 +26,7 @@ struct ServeOptions {
   std::optional<std::filesystem::path> config;   // none: <data>/signalbox.toml, if it exists
   std::optional<std::string> listen;             // "ADDRESS:PORT"
   std::vector<std::string> run_roots;            // absolute paths; replace those of the file
+  std::optional<std::string> loopback_role;      // a role, or none
   std::optional<std::string> log_level;          // debug, info, warn, error
   std::optional<std::string> log_format;         // auto, text, json, journal
   std::optional<std::uint32_t> jobs_max;         // concurrent jobs on this machine
@@ -36,9 +38,10 @@ struct ServeOptions {
 
 // The validated settings.
 struct Config {
-  std::filesystem::path data;    // absolute
-  std::filesystem::path socket;  // absolute
-  std::string listen;            // "ADDRESS:PORT"; empty: no TCP
+  std::map<std::string, std::string> written;  // settings of the file, as TOML, by key
+  std::filesystem::path data;                  // absolute
+  std::filesystem::path socket;                // absolute
+  std::string listen;                          // "ADDRESS:PORT"; empty: no TCP
   // PEM files for the TCP address: both absolute, or both empty for TCP without TLS.
   std::filesystem::path tls_certificate;
   std::filesystem::path tls_key;
@@ -58,6 +61,17 @@ struct Config {
   // Mode of coderunner stations that name none; from the environment variable CODERUNNER_MODE.
   CoderunnerMode coderunner_mode = CoderunnerMode::mock;
 };
+
+// The names of settings whose values in the file changed between two readings.
+struct ChangedSettings {
+  std::vector<std::string> applied;
+  std::vector<std::string> at_next_start;  // a running service can't change these
+};
+
+// Copies those settings of `read` to `config` that a running service can change: log_level,
+// jobs_max, remote_jobs_max, loopback_role, socket_role, http_hosts, and the files of TLS, unless
+// TLS itself would begin or end. Returns what changed.
+ChangedSettings apply_changes(Config& config, Config read);
 
 // Reads the configuration file, if there is one, and applies `options` over it. The error is a
 // sentence that names the setting and, for one from the file, file and line. Blocks on the file.

@@ -37,6 +37,8 @@ inline constexpr std::int64_t first_byte_ms_max = 60'000;
 inline constexpr std::int64_t tls_handshake_ms_max = 10'000;
 // Time for the exchange of close_notify.
 inline constexpr std::int64_t tls_close_ms_max = 5'000;
+// Size of a certificate's file with its chain, and of a key's file.
+inline constexpr std::size_t tls_file_bytes_max = 1024 * 1024;
 // Interval of the comment that keeps an idle event stream open.
 inline constexpr std::int64_t event_stream_heartbeat_ms_max = 15'000;
 

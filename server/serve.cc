@@ -23,6 +23,7 @@
 #include "server/platform/start_progress.h"
 #include "server/scheduler/maintenance_signals.h"
 #include "server/server.h"
+#include "server/text/printable_text.h"
 #include "server/text/time_text.h"
 #include "store/durable_file.h"
 
@@ -166,8 +167,9 @@ struct ServeResult {
 
 class Service {
  public:
-  Service(const Config& config, const RetainRecords& retain, spdlog::logger& logger)
-      : config_(config), retain_(retain), logger_(logger) {}
+  Service(Config& config, const ReloadSource& reload_source, const RetainRecords& retain,
+          spdlog::logger& logger)
+      : config_(config), reload_source_(reload_source), retain_(retain), logger_(logger) {}
 
   ServeResult serve_once();
 
@@ -176,7 +178,8 @@ class Service {
   Stored<ServeResult> serve(Recovered& recovered);
   void begin_maintenance();
 
-  const Config& config_;
+  Config& config_;
+  const ReloadSource& reload_source_;
   const RetainRecords& retain_;
   spdlog::logger& logger_;
   std::unique_ptr<StartProgress> progress_ = std::make_unique<StartProgress>();
@@ -204,14 +207,14 @@ Stored<ServeResult> Service::serve(Recovered& recovered) {
   BufferingTable table(*rows);
   RunIndex index(table);
   TRY(Projector(*recovered.log, index, {}).catch_up());
-  Server server(config_, recovered, index, logger_, std::exchange(handover_, {}));
+  Server server(config_, recovered, index, logger_, reload_source_, std::exchange(handover_, {}));
   progress_.reset();  // the rest of the start is short and ends with READY=1
   maintenance_signals_ = std::make_unique<MaintenanceSignals>();
   ServeResult result;
   result.exit_code = server.run();
   result.serve_again = server.in_maintenance();
   if (result.serve_again) {
-    handover_.sockets = server.take_sockets();
+    handover_ = server.take_handover();
     begin_maintenance();
   }
   return result;
@@ -245,7 +248,8 @@ void keep_private(const Config& config, spdlog::logger& logger) {
   }
 }
 
-int serve(const Config& config, const RetainRecords& retain, spdlog::logger& logger) {
+int serve(Config& config, const ReloadSource& reload_source, const RetainRecords& retain,
+          spdlog::logger& logger) {
   if (const auto why = clock_problem(SystemClock().wall_ns())) {
     logger.error("{}", *why);
     return EX_TEMPFAIL;
@@ -259,7 +263,7 @@ int serve(const Config& config, const RetainRecords& retain, spdlog::logger& log
     logger.warn("{}; the service manager can't be notified of the start, and may stop the service",
                 *why);
   }
-  Service service(config, retain, logger);
+  Service service(config, reload_source, retain, logger);
   ServeResult result = service.serve_once();
   while (result.serve_again) result = service.serve_once();
   if (result.exit_code == 0) logger.info("stopped");
@@ -272,16 +276,18 @@ int run_server(const ServeOptions& options, const RetainRecords& retain) {
   // All that belongs to the whole process is set before the first thread.
   report_resource_shortage();
   keep_owner_bits();
-  const auto config = load_config(options);
-  if (!config) {
-    std::fprintf(stderr, "signalbox: %s\n", config.error().c_str());
-    return EX_CONFIG;
-  }
   std::signal(SIGPIPE, SIG_IGN);
   raise_descriptor_limit();
+  ReloadSignal reload_signal;
+  auto config = load_config(options);
+  if (!config) {
+    std::fprintf(stderr, "signalbox: %s\n", printable_lines(config.error()).c_str());
+    return EX_CONFIG;
+  }
   const auto logger = make_logger(config->log_level, config->log_format);
+  const ReloadSource reload_source{reload_signal, [options] { return load_config(options); }};
   try {
-    return serve(*config, retain, *logger);
+    return serve(*config, reload_source, retain, *logger);
   } catch (const std::exception& failure) {
     const char* const shortage = resource_shortage_text(std::current_exception());
     if (*shortage != '\0') {

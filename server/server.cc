@@ -50,23 +50,42 @@ bool Server::listen() {
   }
   logger_.info("listening on {}", config_.socket.string());
   if (config_.listen.empty()) return true;
-  TlsContext tls;
-  if (!config_.tls_key.empty()) {
-    auto made = make_tls_context(config_.tls_certificate, config_.tls_key);
-    if (!made) {
-      fail(78, made.error());
+  if (!config_.tls_key.empty() && !tls_) {
+    auto read = read_tls_identity(config_.tls_certificate, config_.tls_key);
+    if (!read) {
+      fail(78, read.error());
       return false;
     }
-    tls = std::move(*made);
+    tls_ = std::move(*read);
   }
-  const auto address = listener_.listen_tcp(config_.listen, tls);
+  const auto address = listener_.listen_tcp(config_.listen, tls_ ? tls_->context : nullptr);
   if (!address) {
     fail(78, address.error());
     return false;
   }
-  logger_.info("listening on {}{}", *address, tls ? " with TLS" : "");
-  logger_.info("{}", tcp_access_text(authentication_, engine_.world().access));
+  logger_.info("listening on {}{}", *address, tls_ ? " with TLS" : "");
+  if (tls_) certificate_watch_.watch(tls_->certificate);
+  const bool is_open = authentication_.loopback_role().has_value();
+  logger_.log(is_open ? spdlog::level::warn : spdlog::level::info, "{}",
+              tcp_access_text(authentication_));
   return true;
+}
+
+void Server::use_tls(TlsIdentity identity) {
+  listener_.use_tls(identity.context);
+  certificate_watch_.watch(identity.certificate);
+  tls_ = std::move(identity);
+}
+
+void Server::apply_settings(const Config& config, const std::optional<TlsIdentity>& tls) {
+  logger_.set_level(spdlog::level::from_str(config.log_level));
+  listener_.use_host_rule(HostRule(config.http_hosts));
+  authentication_.use(config.access);
+  api_.facts.jobs_max = config.jobs_max;
+  api_.facts.remote_jobs_max = config.remote_jobs_max;
+  jobs_->use_limits(config.jobs_max, config.remote_jobs_max);
+  if (tls) use_tls(*tls);
+  schedule_turn();  // there may be slots for stations that wait
 }
 
 bool Server::begin_incarnation() {
@@ -138,7 +157,9 @@ int Server::run() {
              std::to_string(engine_.world().runs.size()) + " open runs";
     });
     notify_ready("serving");
+    settings_reload_.start(post_to_engine());
     io_.run();
+    settings_reload_.stop();
     watchdog_pings_.stop();
   }
   // Stop the threads before the objects that their callbacks use.
@@ -257,6 +278,8 @@ void Server::stop(const std::string& why) {
   clock_timer_.cancel();
   space_watch_.cancel();
   agent_log_timer_.cancel();
+  certificate_watch_.cancel();
+  settings_reload_.stop();
   dispatcher_.refuse_all(server_stopping);
   claims_.refuse_all(server_stopping);
   locks_.refuse_all(server_stopping);

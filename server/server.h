@@ -35,6 +35,7 @@
 #include "server/followers/traces/trace_exporter.h"
 #include "server/platform/artifact_store.h"
 #include "server/platform/blocking_pool.h"
+#include "server/platform/certificate_watch.h"
 #include "server/platform/clock.h"
 #include "server/platform/space_watch.h"
 #include "server/rpc/agent_logs.h"
@@ -48,6 +49,7 @@
 #include "server/scheduler/retention_loop.h"
 #include "server/scheduler/service_loops.h"
 #include "server/scheduler/station_jobs.h"
+#include "server/settings_reload.h"
 #include "server/timer_loop.h"
 #include "server/transport/listener.h"
 
@@ -61,22 +63,27 @@ class Server {
   struct Handover {
     std::vector<KeptSocket> sockets;
     std::optional<RetentionOutcome> retention;
+    std::optional<TlsIdentity> tls;  // so that a bad file ends no running service
+    std::optional<SettingsStatus> settings;
   };
 
   // Moves the world out of `recovered` and keeps a reference to its log. The world is the fold of
   // the whole log, and `index` (the read models) is at the same position. `handover` comes from
-  // the previous Server of this process, if there was one. All references outlive the Server.
-  Server(const Config& config, Recovered& recovered, RunIndex& index, spdlog::logger& logger,
-         Handover handover = {});
+  // the previous Server of this process, if there was one. All references outlive the Server. A
+  // reload changes `config`.
+  Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::logger& logger,
+         const ReloadSource& reload_source, Handover handover = {});
   ~Server();
 
   // Blocks until a signal, a fatal error or a due retention, and serves meanwhile. Returns the
   // exit code of the process.
   int run();
-  // Returns true after run() if it stopped cleanly for a retention. Then take_sockets() returns
-  // the listening sockets for the next Server.
+  // Returns true after run() if it stopped cleanly for a retention. Then take_handover() returns
+  // what the next Server gets, without the retention's outcome.
   [[nodiscard]] bool in_maintenance() const { return in_maintenance_ && exit_code_ == 0; }
-  [[nodiscard]] std::vector<KeptSocket> take_sockets() { return std::move(kept_sockets_); }
+  [[nodiscard]] Handover take_handover() {
+    return {std::move(kept_sockets_), {}, std::move(tls_), settings_reload_.status()};
+  }
 
  private:
   // Applies the events of a start; after a crash, with a verdict for everything that was in flight.
@@ -101,6 +108,10 @@ class Server {
   BlockingPool blocking_pool(boost::asio::thread_pool& threads, bool while_serving);
   std::function<void(bool ok, const std::string& text)> log_outcome();
   bool listen();
+  // Uses this certificate for new connections and says when it ends.
+  void use_tls(TlsIdentity identity);
+  void apply_settings(const Config& config, const std::optional<TlsIdentity>& tls);
+  StatusPart certificate_status() const;
   void arm();
   // Schedules one turn for all input that arrives together: dispatches ready stations, serves
   // waiting claims, then flushes the log.
@@ -158,6 +169,9 @@ class Server {
   boost::asio::steady_timer clock_timer_;
   SpaceWatch space_watch_;
   boost::asio::steady_timer agent_log_timer_;
+  std::optional<TlsIdentity> tls_;  // nullopt: no TLS
+  CertificateWatch certificate_watch_;
+  SettingsReload settings_reload_;
   WatchdogPings watchdog_pings_{io_};
   static constexpr std::int64_t no_time = std::numeric_limits<std::int64_t>::max();
   std::int64_t clock_timer_due_ns_ = no_time;  // expiry of clock_timer_ (monotonic)

@@ -14,6 +14,7 @@
 #include "server/rpc/methods/families.h"
 #include "server/rpc/results.h"
 #include "server/server.h"
+#include "server/text/time_text.h"
 
 namespace signalbox {
 namespace {
@@ -30,8 +31,8 @@ std::vector<std::string> own_environment() {
 
 }  // namespace
 
-Server::Server(const Config& config, Recovered& recovered, RunIndex& index, spdlog::logger& logger,
-               Handover handover)
+Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::logger& logger,
+               const ReloadSource& reload_source, Handover handover)
     : config_(config),
       torn_bytes_(recovered.torn_bytes),
       log_(*recovered.log),
@@ -81,7 +82,10 @@ Server::Server(const Config& config, Recovered& recovered, RunIndex& index, spdl
       metrics_(
           {engine_, log_, projector_, claims_, feed_, traces_,
            [this] { return retention_ && retention_->latest() && retention_->latest()->failed(); },
-           [this] { return run_roots_.failure_count(); }, config.data.string()},
+           [this] { return run_roots_.failure_count(); },
+           [this] { return !settings_reload_.status().error.empty(); },
+           [this]() -> std::int64_t { return tls_ ? tls_->certificate.not_after_ns : 0; },
+           config.data.string()},
           clock_.wall_ns()),
       api_(api()),
       dispatcher_(api_, all_methods(method_parts())),
@@ -89,7 +93,15 @@ Server::Server(const Config& config, Recovered& recovered, RunIndex& index, spdl
       signals_(io_, SIGTERM, SIGINT),
       clock_timer_(io_),
       space_watch_(io_, config.data),
-      agent_log_timer_(io_) {
+      agent_log_timer_(io_),
+      tls_(std::move(handover.tls)),
+      certificate_watch_(io_, clock_, log_outcome()),
+      settings_reload_(
+          config, reload_source, blocking_pool(blocking_, /*while_serving=*/false), clock_, logger,
+          [this](const Config& changed, const std::optional<TlsIdentity>& tls) {
+            apply_settings(changed, tls);
+          },
+          std::move(handover.settings)) {
   loops_.add(board_);
   if (retention_) loops_.add(*retention_);
 }
@@ -187,7 +199,8 @@ MethodParts Server::method_parts() {
                     traces_.resource(),
                     config_.coderunner_mode};
   parts.access = access_parts(authentication_);
-  parts.status_parts = {status_of(snapshotter_), status_of(run_roots_)};
+  parts.status_parts = {status_of(snapshotter_), status_of(run_roots_), status_of(settings_reload_),
+                        certificate_status()};
   if (retention_) parts.status_parts.push_back(status_of(*retention_));
   parts.metrics_text = [this] { return metrics_.text(); };
   parts.subscribe_agent_logs = [this](std::shared_ptr<Peer> peer, std::string subscription,
@@ -197,6 +210,19 @@ MethodParts Server::method_parts() {
   parts.rebuild_artifacts = rebuild_run_roots(run_roots_);
   parts.trigger_heartbeat = [this](const std::string& reason) { board_.trigger_heartbeat(reason); };
   return parts;
+}
+
+StatusPart Server::certificate_status() const {
+  return [this](boost::json::object& status) {
+    boost::json::value& shown = status["certificate"];
+    if (!tls_) return;
+    const Certificate& certificate = tls_->certificate;
+    shown = {{"file", certificate.file.string()},
+             {"subject", certificate.subject},
+             {"not_before", format_time(certificate.not_before_ns)},
+             {"not_after", format_time(certificate.not_after_ns)},
+             {"state", name_of(state_of(certificate, clock_.wall_ns()))}};
+  };
 }
 
 AgentLogs::Context Server::agent_log_context() {

@@ -40,7 +40,11 @@ tl::expected<void, std::string> set_access(std::string_view key, const std::stri
       return tl::unexpected("loopback_role is one of viewer, worker, operator, admin, none; not " +
                             value);
     }
-    settings.loopback_role = known ? std::optional(role) : std::nullopt;
+    if (known) {
+      settings.loopback_role = role;
+    } else {
+      settings.loopback_role.reset();
+    }
     return {};
   }
   if (!known) {
@@ -66,16 +70,14 @@ tl::expected<void, std::string> require_protected(const std::string& listen,
                         "configuration file, or listen on 127.0.0.1 or [::1]");
 }
 
-std::string tcp_access_text(const Authentication& authentication, const AccessState& access) {
-  const auto role = authentication.loopback_role();
-  std::string text = "over TCP, a client without an access token is ";
-  text += role ? std::string(name_of(*role)) + " from a loopback address" : "refused";
-  if (access.issued_total == 0) {
-    text += authentication.loopback_role_is_set()
-                ? "; no token was issued so far: signalbox access issue NAME --role ROLE"
-                : ", until the first token is issued: signalbox access issue NAME --role ROLE";
+std::string tcp_access_text(const Authentication& authentication) {
+  if (const auto role = authentication.loopback_role()) {
+    return std::string("over TCP, every user of this machine is ") + name_of(*role) +
+           " without an access token, because of the setting loopback_role; others need one: " +
+           authentication.issue_command(Role::operator_);
   }
-  return text;
+  return "over TCP, a client without an access token gets health checks only; to issue one: " +
+         authentication.issue_command(Role::operator_);
 }
 
 std::string denial_text(const AccessDenied& denied) {

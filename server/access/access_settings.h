@@ -25,7 +25,8 @@ tl::expected<void, std::string> require_protected(const std::string& listen,
                                                   const std::filesystem::path& tls_key);
 
 // Returns a sentence for the server's log about what a TCP client without an access token may do.
-std::string tcp_access_text(const Authentication& authentication, const AccessState& access);
+// It has the command that issues a token.
+std::string tcp_access_text(const Authentication& authentication);
 // Returns a sentence for the server's log about a denied request.
 std::string denial_text(const AccessDenied& denied);
 

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "server/access/caller.h"
 #include "server/access/principal.h"
@@ -21,13 +22,17 @@ class Authentication {
   struct Settings {
     std::uint32_t server_uid = 0;         // this user and root are admin over the Unix socket
     Role other_user_role = Role::viewer;  // every other user of the Unix socket
-    // The role of a TCP client on a loopback address that shows no secret. Not set: operator until
-    // the first access token is issued, then none. Set to nullopt: none.
-    std::optional<std::optional<Role>> loopback_role;
+    // The role of a TCP client on a loopback address that shows no secret. Any user of the machine
+    // can be one, so it has none unless somebody decided otherwise.
+    std::optional<Role> loopback_role;
+    std::string socket;  // path of the Unix socket, for the commands in refusals
   };
 
   // Reads the access tokens in the engine's world.
   Authentication(const Engine& engine, const Clock& clock, Settings settings);
+
+  // Uses these settings for requests from now on.
+  void use(Settings settings) { settings_ = std::move(settings); }
 
   // Authenticates the peer of a Unix socket. `uid` comes from SO_PEERCRED. If a secret is given,
   // the peer has the token's name and role, and not those of its uid. UNAUTHENTICATED as for
@@ -43,19 +48,32 @@ class Authentication {
   // else by its uid or address.
   [[nodiscard]] Decided<Principal> of(const Caller& caller) const;
   // Returns the id of the usable access token that `secret` belongs to. UNAUTHENTICATED as above.
-  [[nodiscard]] Decided<Uuid> token_of(std::string_view secret) const;
-  // Returns the role that a loopback TCP peer without a secret has now; nullopt: it needs a secret.
-  [[nodiscard]] std::optional<Role> loopback_role() const;
-  [[nodiscard]] bool loopback_role_is_set() const { return settings_.loopback_role.has_value(); }
+  [[nodiscard]] Decided<Uuid> token_of(std::string_view secret, bool is_local = false) const;
+  // Returns the role of a loopback TCP peer without a secret; nullopt: it needs a secret.
+  [[nodiscard]] std::optional<Role> loopback_role() const { return settings_.loopback_role; }
   [[nodiscard]] Role other_user_role() const { return settings_.other_user_role; }
+  // Returns the command with which the server's own user issues an access token of this role.
+  [[nodiscard]] std::string issue_command(Role role) const;
 
  private:
-  [[nodiscard]] Decided<Principal> by_secret(std::string_view secret) const;
-  [[nodiscard]] Decided<Principal> by_token(const Uuid& token_id) const;
+  [[nodiscard]] Decided<Principal> by_secret(std::string_view secret, bool is_local) const;
+  [[nodiscard]] Decided<Principal> by_token(const Uuid& token_id, bool is_local) const;
+  // Returns a command that issues an access token, without its role. The token is called `name`, or
+  // `name-2`, `name-3`, … while usable tokens have these names. A caller on this machine
+  // (`is_local`) gets the path of the socket, too, because its environment may name another server.
+  [[nodiscard]] std::string issue_words(const std::string& name, bool is_local) const;
+  [[nodiscard]] tl::unexpected<Rejection> unauthenticated(const char* reason,
+                                                          const std::string& message,
+                                                          const std::string& token_name,
+                                                          bool is_local) const;
 
   const Engine& engine_;
   const Clock& clock_;
-  const Settings settings_;
+  Settings settings_;
 };
+
+// Completes an UNAUTHENTICATED rejection of Authentication, whose next command lacks the role: only
+// who knows the request knows the role that it needs.
+Rejection with_needed_role(Rejection why, Role needs);
 
 }  // namespace signalbox

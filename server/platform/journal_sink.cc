@@ -9,6 +9,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "server/text/printable_text.h"
+
 namespace signalbox {
 namespace {
 
@@ -40,7 +42,8 @@ bool stderr_is_the_journal() {
 }
 
 void JournalSink::sink_it_(const spdlog::details::log_msg& message) {
-  const std::string text(message.payload.data(), message.payload.size());
+  // `journalctl --output=cat` writes messages as they are.
+  const std::string text = printable_lines({message.payload.data(), message.payload.size()});
   const int priority = syslog_priority(message.level);
   std::vector<std::string> entries{"MESSAGE=" + text, "PRIORITY=" + std::to_string(priority),
                                    "SYSLOG_IDENTIFIER=signalbox"};
@@ -53,8 +56,8 @@ void JournalSink::sink_it_(const spdlog::details::log_msg& message) {
   }
   // A program that reads stderr instead of the journal may understand the prefixes of sd-daemon(3).
   std::string line = "<" + std::to_string(priority) + ">";
-  for (const char c : text) line.push_back(c == '\n' ? ' ' : c);
-  for (const auto& [name, value] : fields_()) line += " " + name + "=" + value;
+  line += printable(text);
+  for (const auto& [name, value] : fields_()) line += " " + name + "=" + printable(value);
   line.push_back('\n');
   std::fwrite(line.data(), 1, line.size(), stderr);
 }

@@ -10,6 +10,7 @@
 #include <boost/json/serialize.hpp>
 
 #include "server/platform/journal_sink.h"
+#include "server/text/printable_text.h"
 #include "server/text/time_text.h"
 
 namespace signalbox {
@@ -78,10 +79,10 @@ class TextLines final : public spdlog::formatter {
     append(out, "Z ");
     append(out, {level.data(), level.size()});
     append(out, ": ");
-    // one message stays one line
-    for (const char c : message.payload) out.push_back(c == '\n' ? ' ' : c);
+    // One message stays one line, and what is in it of others does nothing to a terminal.
+    append(out, printable({message.payload.data(), message.payload.size()}));
     for (const auto& [name, value] : line_fields(/*for_journal=*/false)) {
-      append(out, " " + name + "=" + value);
+      append(out, " " + name + "=" + printable(value));
     }
     append(out, "\n");
   }

@@ -8,18 +8,24 @@
 #include <cstring>
 #include <ctime>
 
+#include "server/text/printable_text.h"
+
 namespace signalbox {
 namespace {
 
 constexpr int keep_environment = 0;
 
-// The protocol has one field per line, so a text with line ends would be read as several fields.
-std::string one_line(std::string text) {
-  std::replace(text.begin(), text.end(), '\n', ' ');
-  return text;
-}
-
+// The protocol has one field per line, so a text must be printable(): with line ends it would be
+// read as several fields.
 void notify(const std::string& state) { (void)::sd_notify(keep_environment, state.c_str()); }
+
+// Type=notify-reload of newer service managers needs the time, to tell this reload from others.
+std::string reloading_fields(const std::string& text) {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  const std::int64_t now_us = now.tv_sec * 1'000'000 + now.tv_nsec / 1000;
+  return "RELOADING=1\nMONOTONIC_USEC=" + std::to_string(now_us) + "\nSTATUS=" + printable(text);
+}
 
 }  // namespace
 
@@ -39,19 +45,18 @@ std::optional<std::string> check_notify_socket() {
          " can't be reached: " + std::strerror(-result);
 }
 
-void notify_status(const std::string& text) { notify("STATUS=" + one_line(text)); }
+void notify_status(const std::string& text) { notify("STATUS=" + printable(text)); }
 
 void notify_ready(const std::string& text) {
   const auto interval_us = watchdog_interval_us();  // the value from before notify_maintenance()
-  notify("READY=1\nSTATUS=" + one_line(text) +
+  notify("READY=1\nSTATUS=" + printable(text) +
          (interval_us ? "\nWATCHDOG_USEC=" + std::to_string(*interval_us) : ""));
 }
 
+void notify_reloading(const std::string& text) { notify(reloading_fields(text)); }
+
 void notify_maintenance(const std::string& text, std::int64_t alive_us) {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  const std::int64_t now_us = now.tv_sec * 1'000'000 + now.tv_nsec / 1000;
-  notify("RELOADING=1\nMONOTONIC_USEC=" + std::to_string(now_us) + "\nSTATUS=" + one_line(text) +
+  notify(reloading_fields(text) +
          (watchdog_interval_us() ? "\nWATCHDOG_USEC=" + std::to_string(alive_us) : ""));
 }
 
@@ -59,7 +64,7 @@ void notify_stopping() { notify("STOPPING=1\nSTATUS=stopping"); }
 void notify_alive() { notify("WATCHDOG=1"); }
 
 void notify_starting(const std::string& text, std::int64_t longer_us) {
-  notify("STATUS=" + one_line(text) + "\nEXTEND_TIMEOUT_USEC=" + std::to_string(longer_us));
+  notify("STATUS=" + printable(text) + "\nEXTEND_TIMEOUT_USEC=" + std::to_string(longer_us));
 }
 
 std::optional<std::int64_t> watchdog_interval_us() {

@@ -25,6 +25,9 @@ void notify_ready(const std::string& text);
 // Reports that the service doesn't serve for a while and will be ready again (a reload). Until
 // notify_ready(), notify_alive() is expected only every `alive_us` microseconds.
 void notify_maintenance(const std::string& text, std::int64_t alive_us);
+// Reports that the service reloads its settings, and goes on serving meanwhile. notify_ready() ends
+// it.
+void notify_reloading(const std::string& text);
 // Reports that the service is stopping.
 void notify_stopping();
 // Resets the watchdog.

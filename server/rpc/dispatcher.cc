@@ -5,6 +5,7 @@
 
 #include <boost/json/monotonic_resource.hpp>
 
+#include "server/access/authentication.h"
 #include "server/engine/engine.h"
 #include "server/limits.h"
 #include "server/rpc/request.h"
@@ -72,7 +73,7 @@ void Dispatcher::route(std::string_view line, const std::string& actor, std::opt
   Responder responder(api_.engine, peer, std::move(request->id_text), is_query ? query_weight : 1);
   if (refusal_) return responder.reject(*refusal_);
   if (found == by_name_.end()) {
-    if (!role) return responder.reject(*why);
+    if (!role) return responder.reject(with_needed_role(*why, Role::viewer));
     std::vector<std::string> names;
     for (const Method& method : methods_) names.emplace_back(method.name);
     return responder.reject({ErrorCode::METHOD_NOT_FOUND,
@@ -92,7 +93,8 @@ void Dispatcher::route(std::string_view line, const std::string& actor, std::opt
     // all the same.
     (void)api_.engine.begin({actor, {}, {}})
         .apply(NoteAccessDenied{actor, std::string(method.name), role, *method.needs});
-    return responder.reject(role ? forbidden(actor, method, *role) : *why);
+    return responder.reject(role ? forbidden(actor, method, *role)
+                                 : with_needed_role(*why, *method.needs));
   }
   Call call{std::move(request->params),
             {actor, {}, {}},

@@ -102,6 +102,7 @@ struct ServiceMetrics::Families {
   void measure_process(const Sources& sources);
   void measure_traces(const Sources& sources);
   void measure_retention(const Sources& sources);
+  void measure_settings(const Sources& sources);
 
   prometheus::Registry registry;
   Family<Counter>& events =
@@ -155,6 +156,11 @@ struct ServiceMetrics::Families {
       gauge("signalbox_retention_failed", "1 where the latest retention failed");
   Family<Gauge>& retention_dropped = gauge("signalbox_retention_last_dropped_timestamp_seconds",
                                            "When records were dropped last, UTC; 0: never");
+  Family<Gauge>& reload_refused =
+      gauge("signalbox_reload_refused", "1 where the latest reload of the settings was refused");
+  Family<Gauge>& certificate_end =
+      gauge("signalbox_tls_certificate_not_after_timestamp_seconds",
+            "End of the certificate that TLS uses, UTC; 0: there is no TLS");
   Family<Gauge>& subscriptions =
       gauge("signalbox_subscriptions", "Connections that follow the events");
 };
@@ -204,6 +210,7 @@ std::string ServiceMetrics::text() {
   families.measure_process(sources_);
   families.measure_traces(sources_);
   families.measure_retention(sources_);
+  families.measure_settings(sources_);
   Families::set(families.incarnation, static_cast<double>(world.server.incarnation));
   Families::set(families.locks, static_cast<double>(world.locks.size()));
   auto ticks = zero_for_each<TickStatus>();
@@ -266,6 +273,12 @@ void ServiceMetrics::Families::measure_retention(const Sources& sources) {
   const auto dropped = latest_retention(sources.log);
   set(retention_dropped,
       dropped ? static_cast<double>(dropped->at_ns) / static_cast<double>(ns_per_s) : 0);
+}
+
+void ServiceMetrics::Families::measure_settings(const Sources& sources) {
+  set(reload_refused, sources.reload_refused() ? 1 : 0);
+  set(certificate_end,
+      static_cast<double>(sources.certificate_not_after_ns()) / static_cast<double>(ns_per_s));
 }
 
 }  // namespace signalbox

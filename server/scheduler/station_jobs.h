@@ -51,6 +51,12 @@ class StationJobs {
   // whose attempt is ended by a stall.
   void apply(const Commit& commit);
 
+  // Bounds concurrent jobs by these numbers from now on; jobs that run already continue.
+  void use_limits(std::size_t jobs_max, std::size_t remote_jobs_max) {
+    settings_.jobs_max = jobs_max;
+    settings_.remote_jobs_max = remote_jobs_max;
+  }
+
   // Cancels a job that is past its timeout; its attempt ends with TIMEOUT.
   void end_overdue(const std::string& job_id);
 

@@ -60,16 +60,29 @@ ConnectionOrigin origin_of(Socket& socket) {
   return origin;
 }
 
+// Returns a TCP endpoint as "host:port".
+std::string address_text(const SocketProtocol::endpoint& generic) {
+  asio::ip::tcp::endpoint endpoint;
+  endpoint.resize(generic.size());
+  std::memcpy(endpoint.data(), generic.data(), generic.size());
+  const bool v6 = endpoint.address().is_v6();
+  return (v6 ? "[" : "") + endpoint.address().to_string() + (v6 ? "]:" : ":") +
+         std::to_string(endpoint.port());
+}
+
 // Answers a connection without TLS at an address that requires TLS, in the protocol that it used.
 void refuse_plain(Socket& socket, Protocol protocol) {
-  const Rejection refusal{
-      ErrorCode::NOT_ALLOWED, "this address takes TLS connections only", {}, {}};
+  boost::system::error_code ignored;
+  const std::string address = address_text(socket.local_endpoint(ignored));
+  const Rejection refusal{ErrorCode::NOT_ALLOWED,
+                          "this address takes TLS connections only",
+                          {},
+                          {"openssl s_client -brief -connect " + address}};
   std::string text = error_line("null", refusal) + "\n";
   if (protocol == Protocol::http) {
     const HttpAnswer answer = problem(400, refusal);
     text = header_text(answer, std::nullopt, false) + answer.body;
   }
-  boost::system::error_code ignored;
   socket.send(asio::buffer(text), MSG_NOSIGNAL, ignored);
   socket.shutdown(Socket::shutdown_send, ignored);
   // Closing with unread input would send a reset, which discards the answer at the peer.
@@ -154,15 +167,13 @@ class Listener::Acceptor {
     if (file) file->remove();
   }
 
+  void use_tls(const TlsContext& tls) {
+    if (tls_) tls_ = tls;
+  }
+
   [[nodiscard]] std::string local_address() const {
     boost::system::error_code error;
-    const auto local = acceptor_.local_endpoint(error);
-    asio::ip::tcp::endpoint endpoint;
-    endpoint.resize(local.size());
-    std::memcpy(endpoint.data(), local.data(), local.size());
-    const bool v6 = endpoint.address().is_v6();
-    return (v6 ? "[" : "") + endpoint.address().to_string() + (v6 ? "]:" : ":") +
-           std::to_string(endpoint.port());
+    return address_text(acceptor_.local_endpoint(error));
   }
 
   std::string address;             // as configured
@@ -299,6 +310,10 @@ void Listener::on_decided(Protocol protocol, Socket socket, ConnectionOrigin ori
   // TLS at an address without TLS is treated as lines, and answered with a parse error.
   keep(std::make_shared<Session>(std::move(socket), std::move(origin.caller), service_.handle_line,
                                  forget()));
+}
+
+void Listener::use_tls(const TlsContext& tls) {
+  for (const auto& acceptor : acceptors_) acceptor->use_tls(tls);
 }
 
 std::vector<KeptSocket> Listener::hand_over() {

@@ -37,6 +37,12 @@ class Listener {
   tl::expected<std::string, std::string> listen_tcp(const std::string& address,
                                                     TlsContext tls = nullptr);
 
+  // Uses this certificate for connections from now on, at each address that has TLS. Connections
+  // that are there keep theirs.
+  void use_tls(const TlsContext& tls);
+  // Accepts requests for these host names from now on.
+  void use_host_rule(HostRule rule) { service_.host_rule = std::move(rule); }
+
   // Stops accepting and returns the listening sockets, on which new connections queue until the
   // next Listener gets them.
   std::vector<KeptSocket> hand_over();

@@ -3,7 +3,6 @@
 // connections without TLS take no detour.
 #pragma once
 
-#include <filesystem>
 #include <memory>
 #include <string>
 
@@ -14,13 +13,9 @@
 
 namespace signalbox {
 
-// The server's certificate and key, and its TLS settings: versions 1.2 and 1.3.
+// The server's certificate and key, and its TLS settings: versions 1.2 and 1.3
+// (server/tls_identity.h).
 using TlsContext = std::shared_ptr<boost::asio::ssl::context>;
-
-// Reads certificate and key from PEM files; the certificate's file may hold its chain. The error is
-// a sentence that names the file. Blocks on the files.
-tl::expected<TlsContext, std::string> make_tls_context(const std::filesystem::path& certificate,
-                                                       const std::filesystem::path& key);
 
 // Begins the handshake on `outer`, whose peer has sent its first bytes, and returns the plain end.
 // The relay lives until either end closes; closing the plain end closes the connection. It also

@@ -94,7 +94,6 @@ class AccessTest : public testing::Test {
 };
 
 TEST_F(AccessTest, ATokenIsIssuedUsedDeniedAndRevokedOverRestarts) {
-  EXPECT_EQ(over_tcp({"lock", "list"}).exit_code, 0);  // without any token, loopback is operator
   const std::string token = issue("ci", "worker");
   const Output stranger = over_tcp({"lock", "list"});
   EXPECT_EQ(stranger.exit_code, 77);
@@ -267,16 +266,49 @@ TEST(AccessWithoutTls, AnAddressOthersCanReachIsRefusedAtStart) {
   }
 }
 
-TEST(AccessAtStart, TheServerSaysWhoMayOverTcp) {
-  RealServer server({"--listen", "127.0.0.1:0"});
-  server.start();
-  EXPECT_NE(server.messages().find("operator from a loopback address, until the first token"),
+// Without a token, nobody on this machine may do anything over TCP. The start and each refusal say
+// which command changes that, and it works where the environment names the TCP server, too.
+TEST_F(AccessTest, WithoutATokenEveryCommandIsRefusedAndSaysWhatToDo) {  // G9
+  EXPECT_NE(server_.messages().find("a client without an access token gets health checks only"),
             std::string::npos)
-      << server.messages();
-  EXPECT_EQ(server.cli({"access", "issue", "ci", "--role", "viewer"}).exit_code, 0);
-  server.kill();
+      << server_.messages();
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"run", "start", "echo was here"}, {"status"}, {"events"}}) {
+    const Output refused = over_tcp(words);
+    EXPECT_EQ(refused.exit_code, 77) << words.front();
+    EXPECT_NE(refused.err.find("UNAUTHENTICATED"), std::string::npos) << refused.err;
+  }
+  EXPECT_TRUE(events("RunStarted").empty());
+  const Output refused = over_tcp({"lock", "acquire", "k", "--owner", "me"});
+  const std::size_t begin = refused.err.find("try: signalbox ");
+  ASSERT_NE(begin, std::string::npos) << refused.err;
+  const std::string next = refused.err.substr(begin + sizeof "try: signalbox");
+  const Output issued =
+      run_process({"sh", "-c", std::string(SIGNALBOX_BINARY) + " " + next},
+                  {"SIGNALBOX_SERVER=" + address(), "SIGNALBOX_DATA=", "SIGNALBOX_SOCKET="});
+  ASSERT_EQ(issued.exit_code, 0) << next << issued.err;
+  const std::string file = (scratch_.path() / "named.token").string();
+  std::ofstream(file) << issued.out;
+  EXPECT_EQ(over_tcp({"lock", "acquire", "k", "--owner", "me"}, file).exit_code, 0);
+  EXPECT_EQ(over_tcp({"lock", "list"}).exit_code, 77);
+}
+
+// The command that the start prints can be pasted as it is.
+TEST_F(AccessTest, TheStartNamesACommandThatIssuesAToken) {  // G9
+  const std::string messages = server_.messages();
+  const std::size_t begin = messages.find("signalbox access issue ");
+  ASSERT_NE(begin, std::string::npos) << messages;
+  const std::string command = messages.substr(begin, messages.find('\n', begin) - begin);
+  const Output issued = run_process(
+      {"sh", "-c", std::string(SIGNALBOX_BINARY) + command.substr(sizeof "signalbox" - 1)});
+  EXPECT_EQ(issued.exit_code, 0) << command << issued.err;
+  EXPECT_TRUE(issued.out.starts_with("sbx_")) << issued.out;
+}
+
+TEST(AccessAtStart, ARoleForTheWholeMachineIsAWarning) {  // G9
+  RealServer server({"--listen", "127.0.0.1:0", "--loopback-role", "viewer"});
   server.start();
-  EXPECT_NE(server.messages().find("a client without an access token is refused"),
+  EXPECT_NE(server.messages().find("warning: over TCP, every user of this machine is viewer"),
             std::string::npos)
       << server.messages();
 }

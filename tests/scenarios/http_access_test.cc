@@ -30,8 +30,28 @@ class HttpAccess : public ::testing::Test {
   std::uint16_t port_ = 0;
 };
 
-TEST_F(HttpAccess, NeedsATokenOnceThereIsOne) {
-  EXPECT_EQ(ask("GET", "/v1/runs").status, 200U) << "no token was issued so far";
+// As it is delivered, TCP answers health only: no token was issued, and nobody set loopback_role.
+TEST_F(HttpAccess, WithoutATokenThereIsHealthOnly) {  // G9
+  for (const char* path : {"/healthz", "/readyz", "/version", "/openapi.json"}) {
+    EXPECT_EQ(ask("GET", path).status, 200U) << path;
+  }
+  for (const char* path : {"/v1/runs", "/v1/events", "/metrics"}) {
+    EXPECT_EQ(ask("GET", path).status, 401U) << path;
+  }
+  const HttpReply refused = ask("POST", "/v1/runs", {}, R"({"goal":"g"})");
+  EXPECT_EQ(refused.status, 401U);
+  EXPECT_EQ(refused.code(), "UNAUTHENTICATED");
+  EXPECT_NE(refused.body().find("signalbox access issue my-machine --socket"), std::string::npos)
+      << refused.body();
+  HttpClient lines(port_);
+  lines.send(
+      "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"run.start\",\"params\":{\"goal\":\"g\"}}\n");
+  lines.end_output();
+  EXPECT_NE(lines.read_all().find("UNAUTHENTICATED"), std::string::npos);
+  EXPECT_EQ(server_.cli({"run", "list", "--json"}).out.find("\"goal\""), std::string::npos);
+}
+
+TEST_F(HttpAccess, NeedsAToken) {
   const std::string secret = issue("ci", "viewer");
   const HttpReply nobody = ask("GET", "/v1/runs");
   EXPECT_EQ(nobody.status, 401U);

@@ -37,7 +37,7 @@ class HttpInput : public ::testing::Test {
     return raw.reply().status;
   }
 
-  RealServer server_{{"--listen", "127.0.0.1:0"}};
+  RealServer server_{{"--listen", "127.0.0.1:0", "--loopback-role", "operator"}};
   std::uint16_t port_ = 0;
 };
 

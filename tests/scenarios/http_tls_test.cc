@@ -75,7 +75,7 @@ class HttpTls : public ::testing::Test {
   }
 
   TemporaryDirectory scratch_;
-  RealServer server_{{"--listen", "127.0.0.1:0"}};
+  RealServer server_{{"--listen", "127.0.0.1:0", "--loopback-role", "operator"}};
   std::uint16_t port_ = 0;
   asio::io_context io_;
   asio::ssl::context context_{asio::ssl::context::tls_client};

@@ -257,6 +257,22 @@ TEST_F(ServedRetentionTest, WhoConnectsMeanwhileWaits) {
   wait_for_exit(tracer);
 }
 
+// SIGHUP while no Server exists: it ends nothing, and the settings are read afterwards.
+TEST_F(ServedRetentionTest, AReloadMeanwhileComesAfterwards) {  // G13
+  append_events(50);
+  serve_under("1s");
+  pass_a_second();
+  const pid_t tracer = hold("syncfs", "delay_enter=1500000");
+  result({"loop", "trigger", "retention"});
+  await([&] { return fs::exists(at("archive")); });
+  ::kill(server_.pid(), SIGHUP);
+  await([&] { return server_.messages().find("settings reloaded") != std::string::npos; });
+  EXPECT_EQ(incarnation(), 3);
+  EXPECT_EQ(count("HistoryDropped"), 1U);
+  ::kill(tracer, SIGKILL);
+  wait_for_exit(tracer);
+}
+
 TEST_F(ServedRetentionTest, ASignalMeanwhileEndsItAtOnce) {
   append_events(50);
   serve_under("1s");

@@ -220,16 +220,39 @@ TEST_F(RpcAccess, AGuessedSecretIsRefusedAndLogged) {
   EXPECT_EQ(log_text().find("guess"), std::string::npos);
 }
 
-// Without a secret, a loopback peer is an operator until the first token is issued, and nothing
-// from then on.
-TEST_F(RpcAccess, LoopbackEndsWithTheFirstToken) {
-  EXPECT_EQ(code_of(ask_tcp("run.start", R"({"goal":"g"})")), "");
-  EXPECT_EQ(code_of(ask_tcp("access.issue", R"({"name":"x","role":"admin"})")), "FORBIDDEN");
+// Without a secret, a loopback peer may do nothing, whether a token was issued or not.
+TEST_F(RpcAccess, LoopbackIsNobodyWithoutAToken) {  // G9
+  EXPECT_EQ(code_of(ask_tcp("server.status")), "UNAUTHENTICATED");
+  EXPECT_EQ(code_of(ask_tcp("run.start", R"({"goal":"g"})")), "UNAUTHENTICATED");
+  EXPECT_EQ(code_of(ask_tcp("access.issue", R"({"name":"x","role":"admin"})")), "UNAUTHENTICATED");
   const auto token = issue(R"({"name":"ci","role":"worker"})");
   EXPECT_EQ(code_of(ask_tcp("lock.list")), "UNAUTHENTICATED");
   ask("access.revoke", R"({"id":")" + text(token, "id") + R"(","reason":"lost"})");
   EXPECT_EQ(code_of(ask_tcp("lock.list")), "UNAUTHENTICATED");
   EXPECT_GE(events_of("AccessDenied"), 2U);
+  EXPECT_EQ(events_of("RunStarted"), 0U);
+}
+
+// The command that a refusal names works as it is: the token has a free name, and the role that the
+// request needs.
+TEST_F(RpcAccess, ARefusalNamesACommandThatWorks) {  // G9
+  const auto named = [](const json::object& refused) {
+    const auto& data = refused.at("error").at("data").as_object();
+    return std::string(data.at("next_commands").as_array().at(0).as_string());
+  };
+  EXPECT_EQ(named(ask_tcp("run.start", R"({"goal":"g"})")),
+            "signalbox access issue my-machine --role operator");
+  issue(R"({"name":"my-machine","role":"operator"})");
+  EXPECT_EQ(named(ask_tcp("lock.list")), "signalbox access issue my-machine-2 --role viewer");
+  const auto brief = issue(R"({"name":"brief","role":"worker","expires_in_ms":1000})");
+  ask_tcp("server.authenticate", R"({"secret":")" + text(brief, "secret") + R"("})");
+  clock.advance_ms(1000);
+  EXPECT_EQ(named(ask_tcp("lock.acquire", R"({"key":"k","owner":"me"})")),
+            "signalbox access issue brief --role worker");
+  issue(R"({"name":"brief","role":"worker"})");
+  EXPECT_EQ(named(ask_tcp("no.such_method")), "signalbox access issue brief-2 --role viewer");
+  EXPECT_EQ(named(ask_tcp("server.authenticate", R"({"secret":"sbx_guess"})")),
+            "signalbox access issue my-machine-2 --role viewer");
 }
 
 TEST_F(RpcAccess, WhoIsWho) {
@@ -239,7 +262,7 @@ TEST_F(RpcAccess, WhoIsWho) {
   EXPECT_EQ(who.unix_peer(1000), (Principal{"uid:1000", Role::admin}));
   EXPECT_EQ(who.unix_peer(0), (Principal{"uid:0", Role::admin}));
   EXPECT_EQ(who.unix_peer(1001), (Principal{"uid:1001", Role::viewer}));
-  EXPECT_EQ(who.tcp_peer("127.0.0.1", true, {}), (Principal{"tcp:127.0.0.1", Role::operator_}));
+  EXPECT_EQ(who.tcp_peer("127.0.0.1", true, {}).error().code, ErrorCode::UNAUTHENTICATED);
   EXPECT_FALSE(who.tcp_peer("192.0.2.7", false, {}).has_value());
   const std::string secret = text(issue(R"({"name":"ci","role":"viewer"})"), "secret");
   const Principal ci{"token:ci", Role::viewer};
@@ -255,7 +278,7 @@ TEST_F(RpcAccess, TheConfigurationHasTheLastWordOnLoopback) {
   Authentication::Settings settings;
   settings.loopback_role = Role::viewer;
   const Authentication always(engine, clock, settings);
-  settings.loopback_role = std::optional<Role>();
+  settings.loopback_role.reset();
   const Authentication never(engine, clock, settings);
   EXPECT_FALSE(never.tcp_peer("127.0.0.1", true, {}).has_value());
   issue(R"({"name":"ci","role":"viewer"})");

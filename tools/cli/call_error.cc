@@ -4,6 +4,7 @@
 #include <boost/json/serialize.hpp>
 
 #include "server/rpc/error_json.h"
+#include "server/text/printable_text.h"
 #include "store/directory_lock.h"
 
 namespace signalbox {
@@ -157,11 +158,13 @@ std::string for_the_shell(std::string_view word) {
 }
 
 std::string describe(const CallError& error) {
-  std::string text = "signalbox: " + message_of(error);
+  std::string text = "signalbox: " + printable_lines(message_of(error));
   const std::string_view name = code_in(error.error);
-  if (!name.empty()) text += " (" + std::string(name) + ")";
+  if (!name.empty()) text += " (" + printable(name) + ")";
   text += '\n';
-  for (const std::string& next : next_commands_of(error)) text += "  try: " + next + '\n';
+  for (const std::string& next : next_commands_of(error)) {
+    text += "  try: " + printable(next) + '\n';
+  }
   return text;
 }
 

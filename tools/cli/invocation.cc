@@ -9,6 +9,7 @@
 #include <boost/json/serialize.hpp>
 
 #include "domain/try.h"
+#include "tools/cli/json_fields.h"
 #include "tools/cli/text_source.h"
 
 namespace signalbox {
@@ -135,7 +136,7 @@ ExitCode answer(const Invocation& invocation, const Called<json::object>& result
     }
     write_out(json::serialize(object) + "\n");
   } else if (result) {
-    write_out(view(*result, terminal_of(STDOUT_FILENO)));
+    write_out(view(printable_fields(*result), terminal_of(STDOUT_FILENO)));
   } else {
     write_message(describe(result.error()));
   }

@@ -1,8 +1,11 @@
 #include "tools/cli/json_fields.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include <boost/json/serialize.hpp>
+
+#include "server/text/printable_text.h"
 
 namespace signalbox {
 namespace {
@@ -35,7 +38,40 @@ void indent(const json::value& value, std::size_t depth, std::string& out) {
   }
 }
 
+bool is_printable(const json::value& value) {
+  if (const json::string* text = value.if_string()) return is_printable_lines(*text);
+  if (const json::array* array = value.if_array()) {
+    return std::all_of(array->begin(), array->end(), is_printable);
+  }
+  const json::object* object = value.if_object();
+  return object == nullptr || std::all_of(object->begin(), object->end(), [](const auto& each) {
+           return is_printable_lines(each.key()) && is_printable(each.value());
+         });
+}
+
+json::value printable_value(const json::value& value) {
+  if (const json::string* text = value.if_string()) return json::string(printable_lines(*text));
+  if (const json::object* object = value.if_object()) return printable_fields(*object);
+  const json::array* array = value.if_array();
+  if (array == nullptr) return value;
+  json::array shown;
+  for (const json::value& each : *array) shown.push_back(printable_value(each));
+  return shown;
+}
+
 }  // namespace
+
+json::object printable_fields(const json::object& object) {
+  json::object shown;
+  for (const auto& each : object) {
+    if (is_printable_lines(each.key()) && is_printable(each.value())) {
+      shown.insert(each);
+    } else {
+      shown[printable_lines(each.key())] = printable_value(each.value());
+    }
+  }
+  return shown;
+}
 
 std::string scalar_text(const json::value& value) {
   if (value.is_null() || value.is_object() || value.is_array()) return {};

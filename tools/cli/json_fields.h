@@ -23,6 +23,10 @@ const boost::json::object& object_at(const boost::json::object& object, std::str
 // Returns the value as text_at() does.
 std::string scalar_text(const boost::json::value& value);
 
+// Returns the object with all texts and keys in it as printable_lines() returns them, for views:
+// their texts come from others, and not every view makes them printable itself.
+boost::json::object printable_fields(const boost::json::object& object);
+
 // Serializes with indentation by two spaces, for people.
 std::string indented(const boost::json::value& value);
 

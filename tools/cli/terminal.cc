@@ -29,17 +29,6 @@ std::size_t character_columns(std::string_view character) {
   return columns < 0 ? 1 : static_cast<std::size_t>(columns);
 }
 
-// Returns whether this character is an explicit directional control (Unicode UAX #9: U+202A …
-// U+202E, U+2066 … U+2069). It reorders the characters after it, so that a line would look like
-// another.
-bool is_directional_control(std::string_view character) {
-  if (!character.starts_with('\xE2') || character.size() != 3) return false;
-  const auto second = static_cast<unsigned char>(character[1]);
-  const auto third = static_cast<unsigned char>(character[2]);
-  return (second == 0x80 && third >= 0xAA && third <= 0xAE) ||
-         (second == 0x81 && third >= 0xA6 && third <= 0xA9);
-}
-
 }  // namespace
 
 Terminal terminal_of(int file_descriptor) {
@@ -90,28 +79,6 @@ Style style_of_status(std::string_view status) {
   if (status == "running" || status == "waiting" || status == "verifying") return Style::busy;
   if (status == "canceled" || status == "pending") return Style::faint;
   return Style::plain;
-}
-
-std::string printable(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t length = utf8_character_bytes(text.substr(at));
-    const auto byte = static_cast<unsigned char>(text[at]);
-    // C1 controls are U+0080 … U+009F: 0xC2 and a second byte below 0xA0.
-    const bool control =
-        (length == 2 && byte == 0xC2 && static_cast<unsigned char>(text[at + 1]) < 0xA0) ||
-        is_directional_control(text.substr(at, length));
-    if (text[at] == '\n' || text[at] == '\t' || text[at] == '\r') {
-      out += ' ';
-    } else if (length == 0 || byte < 0x20 || byte == 0x7F || control) {
-      out += '?';
-    } else {
-      out.append(text.substr(at, length));
-    }
-    at += length == 0 ? 1 : length;
-  }
-  return out;
 }
 
 std::size_t columns_of(std::string_view text) {

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "server/text/printable_text.h"
+
 namespace signalbox {
 
 struct Terminal {
@@ -25,10 +27,6 @@ std::string styled(const Terminal& terminal, Style style, std::string_view text)
 
 // Returns the style for the status of a run, a station or a card.
 Style style_of_status(std::string_view status);
-
-// Makes untrusted text safe for a terminal: line breaks and tabs become spaces; other control
-// characters, bidirectional controls and invalid UTF-8 become "?".
-std::string printable(std::string_view text);
 
 // Returns the columns that printable text takes: two for each wide character, none for a combining
 // mark.

@@ -70,7 +70,7 @@ ExitCode watch(const Invocation& invocation, const BoardOptions& options) {
     board = std::move(now);
     if (!board) return false;
     if (terminal.columns) write_out("\x1b[H\x1b[2J");
-    write_out(view(*board, terminal) + (terminal.columns ? "" : "\n"));
+    write_out(view(printable_fields(*board), terminal) + (terminal.columns ? "" : "\n"));
     return true;
   };
   if (!draw()) return answer(invocation, board, view);

@@ -307,7 +307,12 @@ ExitCode artifact(const Invocation& invocation, const RunOptions& options) {
   if (result && !invocation.json && !result->contains("content")) {
     // Large or binary content is only in the file, whose path is printed.
     write_message("not shown: " + text_at(*result, "bytes") + " bytes of " +
-                  text_at(*result, "media_type") + ", in the file\n");
+                  printable(text_at(*result, "media_type")) + ", in the file\n");
+  }
+  const bool is_for_program = !invocation.json && !terminal_of(STDOUT_FILENO).columns;
+  if (result && is_for_program && result->contains("content")) {
+    write_out(text_at(*result, "content"));  // unchanged, as `git apply` needs it
+    return ExitCode::ok;
   }
   return answer(invocation, result, [](const json::object& found, const Terminal&) {
     return found.contains("content") ? text_at(found, "content") : text_at(found, "path") + "\n";

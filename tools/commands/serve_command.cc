@@ -14,6 +14,11 @@ void add_serve_command(ToolCommand app, Invocation& invocation) {
       .add_option("--listen", options->listen,
                   "Serve TCP as well; needs TLS unless it is a loopback address")
       .type_name("HOST:PORT");
+  serve
+      .add_option("--loopback-role", options->loopback_role,
+                  "What every user of this machine may do over TCP without an access token; "
+                  "default: none")
+      .type_name("ROLE");
   serve.add_option("--config", options->config, "A TOML file; flags override it").type_name("FILE");
   serve.add_option("--log-level", options->log_level, "debug, info, warn, error")
       .type_name("LEVEL");

@@ -22,6 +22,29 @@ Cell view_retention(const json::object& policy, std::int64_t now_ns) {
           Style::good};
 }
 
+// Empty if the service has no TLS.
+Cell view_certificate(const json::object& status, std::int64_t now_ns) {
+  const json::object& certificate = object_at(status, "certificate");
+  const std::string state = text_at(certificate, "state");
+  const std::string until = clock_time(text_at(certificate, "not_after"), now_ns);
+  if (state.empty()) return {};
+  if (state == "expired") return {"expired " + until + "; renew it, then reload", Style::bad};
+  if (state == "ends_soon") return {"ends " + until + "; renew it, then reload", Style::busy};
+  if (state == "not_yet_valid") {
+    return {"not valid before " + clock_time(text_at(certificate, "not_before"), now_ns),
+            Style::bad};
+  }
+  return {"valid until " + until, Style::good};
+}
+
+Cell view_settings(const json::object& status, std::int64_t now_ns) {
+  const json::object& settings = object_at(status, "settings");
+  const json::object& refused = object_at(settings, "refused");
+  if (!refused.empty()) return {"not reloaded: " + text_at(refused, "error"), Style::bad};
+  const std::string loaded = text_at(settings, "loaded_at");
+  return loaded.empty() ? Cell{} : Cell{"read " + clock_time(loaded, now_ns), Style::good};
+}
+
 std::string view_status(const json::object& status, const Terminal& terminal) {
   const std::int64_t now_ns = wall_clock_ns();
   const std::string position = text_at(status, "position");
@@ -52,6 +75,8 @@ std::string view_status(const json::object& status, const Terminal& terminal) {
           {"read models at", {text_at(status, "read_models_position")}},
           {"storage", {storage, full || !disk_failures.empty() ? Style::bad : Style::good}},
           {"run roots", {run_roots, failures.empty() ? Style::good : Style::bad}},
+          {"settings", view_settings(status, now_ns)},
+          {"certificate", view_certificate(status, now_ns)},
           {"retention", policy == nullptr ? Cell{"none"} : view_retention(*policy, now_ns)},
           {"data", {text_at(status, "data_directory")}},
           {"socket", {text_at(status, "socket")}},

@@ -65,7 +65,8 @@ void report_failure(const Invocation& invocation, const std::string& key, const 
   const json::object report = beat_failure(failure);
   if (invocation.json) return write_message(json::serialize(report) + "\n");
   write_message("signalbox: lock " + printable(key) + ": " + what + ": " +
-                printable(text_at(report, "message")) + " (" + text_at(report, "code") + ")\n");
+                printable(text_at(report, "message")) + " (" + printable(text_at(report, "code")) +
+                ")\n");
 }
 
 Called<json::object> acquire(const ServerAddress& server, const ExecOptions& options) {

@@ -10,6 +10,7 @@
 #include "server/rpc/record_json.h"
 #include "store/codec.h"
 #include "tools/cli/elapsed_text.h"
+#include "tools/cli/json_fields.h"
 #include "tools/replay/world_difference.h"
 #include "tools/views/event_view.h"
 
@@ -164,9 +165,9 @@ ReplayStep::Output ReplayStep::show_state(const Words& words) {
   }
   const auto state = noun_state(walk_.world(), stream);
   if (!state) return "there is no " + to_string(stream) + " here\n";
-  std::string text = styled(terminal_, Style::strong, to_string(stream)) + "\n";
+  std::string text = styled(terminal_, Style::strong, printable(to_string(stream))) + "\n";
   for (const FieldDifference& field : differences(std::nullopt, state)) {
-    text += "  " + field.field + " = " + printable(field.after) + "\n";
+    text += "  " + printable(field.field) + " = " + printable(field.after) + "\n";
   }
   return text;
 }
@@ -181,7 +182,7 @@ ReplayStep::Output ReplayStep::show_difference(const Words& words) {
   if (auto returned = walk_.go(here); !returned) {
     return tl::unexpected(from_store_error(returned.error()));
   }
-  return view_world_difference(found, terminal_);
+  return view_world_difference(printable_fields(found), terminal_);
 }
 
 ReplayStep::Output ReplayStep::move_to(Position position) {

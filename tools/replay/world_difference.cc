@@ -19,7 +19,7 @@ std::string line_of(const FieldDifference& each, std::size_t width, const Termin
     const std::string shown = printable(text);
     return styled(terminal, style, terminal.columns ? cut(shown, value_columns_max) : shown);
   };
-  std::string text = "           " + each.field;
+  std::string text = "           " + printable(each.field);
   text.append(width - std::min(width, each.field.size()), ' ');
   text += "  ";
   if (!each.before.empty()) text += value(each.before, Style::faint) + " ";

@@ -41,7 +41,7 @@ void append_fields(const json::object& object, std::string& out) {
       }
     }
     if (text.empty() || text == "0" || text == "false") continue;
-    out += (out.empty() ? "" : " ") + std::string(name) + "=" + in_quotes(text);
+    out += (out.empty() ? "" : " ") + printable(name) + "=" + in_quotes(text);
   }
 }
 
@@ -67,11 +67,11 @@ std::string padded(std::string text, std::size_t width) {
   return columns < width ? text + std::string(width - columns, ' ') : text;
 }
 
-// `stream` and `fields` must be printable.
+// `stream`, `type` and `fields` must be printable.
 std::string stream_line(const json::object& event, const std::string& stream,
                         const std::string& type, std::string fields, const Terminal& terminal,
                         std::int64_t now_ns) {
-  const std::string position = text_at(event, "position");
+  const std::string position = printable(text_at(event, "position"));
   const std::string time = clock_time(text_at(event, "recorded_at"), now_ns);
   const std::string number =
       std::string(position.size() < 8 ? 8 - position.size() : 0, ' ') + position;
@@ -91,8 +91,8 @@ std::string stream_line(const json::object& event, const std::string& stream,
 std::string event_line(const json::object& event, const Terminal& terminal, std::int64_t now_ns) {
   std::string fields;
   append_fields(object_at(event, "data"), fields);
-  return stream_line(event, padded(short_stream(text_at(event, "stream")), 13),
-                     text_at(event, "type"), std::move(fields), terminal, now_ns);
+  return stream_line(event, padded(printable(short_stream(text_at(event, "stream"))), 13),
+                     printable(text_at(event, "type")), std::move(fields), terminal, now_ns);
 }
 
 std::string broadcast_line(const std::string& name, const json::object& params,
@@ -103,7 +103,7 @@ std::string broadcast_line(const std::string& name, const json::object& params,
   }
   std::string fields;
   append_fields(shown, fields);
-  return stream_line(params, padded("", 13), name, std::move(fields), terminal, now_ns);
+  return stream_line(params, padded("", 13), printable(name), std::move(fields), terminal, now_ns);
 }
 
 }  // namespace signalbox

@@ -93,7 +93,7 @@ std::vector<std::string> lines_of(const std::string& text) {
 }  // namespace
 
 std::string LogView::lines(const boost::json::object& excerpt, const Terminal& terminal) {
-  const std::string before = line_beginning(excerpt, named_);
+  const std::string before = printable(line_beginning(excerpt, named_));
   const auto line = [&](const std::string& content) {
     std::string shown = content;
     if (terminal.columns) {

@@ -112,7 +112,7 @@ BOOST_DESCRIBE_STRUCT(Authenticate, (), (secret))
 void refuse_secret(Api& api, Call& call, const Rejection& why) {
   (void)api.engine.begin({call.origin.actor, {}, {}})
       .apply(NoteAccessDenied{call.origin.actor, "server.authenticate", {}, Role::viewer});
-  call.responder.reject(why);
+  call.responder.reject(with_needed_role(why, Role::viewer));
 }
 
 void authenticate(Api& api, Call& call, const AccessParts& parts) {

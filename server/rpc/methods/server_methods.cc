@@ -223,6 +223,7 @@ void limits_method(Api&, Call& call) {
   result["first_byte_ms_max"] = first_byte_ms_max;
   result["tls_handshake_ms_max"] = tls_handshake_ms_max;
   result["tls_close_ms_max"] = tls_close_ms_max;
+  result["tls_file_bytes_max"] = tls_file_bytes_max;
   result["event_stream_heartbeat_ms_max"] = event_stream_heartbeat_ms_max;
   result["subscriptions_max"] = subscriptions_max;
   result["subscriber_lag_events_max"] = subscriber_lag_events_max;

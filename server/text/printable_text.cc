@@ -1,0 +1,72 @@
+#include "server/text/printable_text.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "domain/text_parts.h"
+
+namespace signalbox {
+namespace {
+
+// Returns whether this character is an explicit directional control (Unicode UAX #9: U+202A …
+// U+202E, U+2066 … U+2069). It reorders the characters after it, so that a line would look like
+// another.
+bool is_directional_control(std::string_view character) {
+  if (!character.starts_with('\xE2') || character.size() != 3) return false;
+  const auto second = static_cast<unsigned char>(character[1]);
+  const auto third = static_cast<unsigned char>(character[2]);
+  return (second == 0x80 && third >= 0xAA && third <= 0xAE) ||
+         (second == 0x81 && third >= 0xA6 && third <= 0xA9);
+}
+
+// Returns whether this well-formed character may do something else than be shown.
+bool is_control(std::string_view character) {
+  const auto byte = static_cast<unsigned char>(character[0]);
+  // C1 controls are U+0080 … U+009F: 0xC2 and a second byte below 0xA0.
+  const bool is_c1 =
+      character.size() == 2 && byte == 0xC2 && static_cast<unsigned char>(character[1]) < 0xA0;
+  return byte < 0x20 || byte == 0x7F || is_c1 || is_directional_control(character);
+}
+
+bool is_space_control(char c) { return c == '\n' || c == '\t' || c == '\r'; }
+
+std::string shown_text(std::string_view text, bool keeps_lines) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const std::size_t length = utf8_character_bytes(text);
+    const std::string_view character = text.substr(0, std::max<std::size_t>(length, 1));
+    if (keeps_lines && (text[0] == '\n' || text[0] == '\t')) {
+      out += text[0];
+    } else if (is_space_control(text[0])) {
+      out += ' ';
+    } else if (length == 0 || is_control(character)) {
+      out += '?';
+    } else {
+      out += character;
+    }
+    text.remove_prefix(character.size());
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string printable(std::string_view text) { return shown_text(text, /*keeps_lines=*/false); }
+
+std::string printable_lines(std::string_view text) {
+  return shown_text(text, /*keeps_lines=*/true);
+}
+
+bool is_printable_lines(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t length = utf8_character_bytes(text);
+    if (length == 0) return false;
+    const bool is_kept = text[0] == '\n' || text[0] == '\t';
+    if (!is_kept && is_control(text.substr(0, length))) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
+}  // namespace signalbox
