@@ -1,5 +1,5 @@
-// Decisions about the service itself: its starts and stops, recovery, clock jumps, pruning. All of
-// these commands come from the service and none is rejected.
+// Decisions about the service itself: its starts and stops, recovery, clock jumps, pruning, rebuilt
+// projections. All of these commands come from the service and none is rejected.
 #include <algorithm>
 
 #include "domain/decide.h"
@@ -53,6 +53,14 @@ Decided<NewEvents> decide(const World&, const NoteClockJump& command, const Now&
        {},
        0,
        ServerEvent{ClockJumped{command.wall_ms, command.monotonic_ms, command.cause}}}};
+}
+
+Decided<NewEvents> decide(const World&, const NoteProjectionRebuilt& command, const Now&) {
+  return NewEvents{{Stream::server(),
+                    {},
+                    0,
+                    ServerEvent{ProjectionRebuilt{command.projection, command.reason,
+                                                  command.through, command.took_ms}}}};
 }
 
 }  // namespace signalbox

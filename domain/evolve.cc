@@ -29,6 +29,9 @@ void evolve(World& world, const Record&, const RunsPruned& event) {
 // The present state doesn't depend on which records the log still holds.
 void evolve(World&, const Record&, const HistoryDropped&) {}
 
+// Projections are computed from the log and aren't part of the world.
+void evolve(World&, const Record&, const ProjectionRebuilt&) {}
+
 }  // namespace
 
 void evolve_noun(World& world, const Record& record, const ServerEvent& noun) {

@@ -31,4 +31,12 @@ struct NoteClockJump {
   std::string cause;
 };
 
+// Reports that a projection was computed from the log again, as in ProjectionRebuilt.
+struct NoteProjectionRebuilt {
+  std::string projection;
+  std::string reason;
+  Position through = 0;
+  std::int64_t took_ms = 0;
+};
+
 }  // namespace signalbox

@@ -121,8 +121,21 @@ BOOST_DESCRIBE_STRUCT(HistoryDropped, (),
                       (horizon, from, records, records_kept, older_than_ms, archive, origin, root,
                        base))
 
+// A projection was damaged and has been computed from the log again. No state changes: this tells
+// whoever reads the log that answers were refused meanwhile, and why.
+struct ProjectionRebuilt {
+  static constexpr EventTag tag{107, 1, "ProjectionRebuilt"};
+  KeptText projection;       // "read_models"
+  KeptText reason;           // how the damage was noticed, with the file
+  Position through = 0;      // what was computed again is complete up to this position
+  std::int64_t took_ms = 0;  // from noticing the damage on
+
+  friend bool operator==(const ProjectionRebuilt&, const ProjectionRebuilt&) = default;
+};
+BOOST_DESCRIBE_STRUCT(ProjectionRebuilt, (), (projection, reason, through, took_ms))
+
 using ServerEvents = std::variant<ServerStarted, ServerStopped, RecoveryFinished, ClockJumped,
-                                  RunsPruned, HistoryDropped>;
+                                  RunsPruned, HistoryDropped, ProjectionRebuilt>;
 using ServerEvent = OneOf<ServerEvents>;
 
 }  // namespace signalbox

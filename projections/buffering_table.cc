@@ -133,7 +133,10 @@ Stored<void> BufferingTable::write(const TableBatch& batch, Position applied) {
     return hold(batch, applied, error);
   }
   if (auto written = below_.write(batch, applied); !written) {
-    if (written.error().kind == StoreError::Kind::damaged) return written;
+    if (written.error().kind == StoreError::Kind::damaged ||
+        written.error().kind == StoreError::Kind::rebuilding) {
+      return written;
+    }
     if (const Position below = below_.applied(); below != below_applied_) {
       // The table below lost rows in the failure, so the batch doesn't follow on the rows that are
       // left.
@@ -178,6 +181,16 @@ void BufferingTable::discard_rows(Position applied, std::optional<std::string> w
   ++view_.generation;
   hold_reason_ = std::move(why);
   applied_ = applied;
+}
+
+Stored<std::unique_ptr<Table>> BufferingTable::begin_rebuild() {
+  discard_rows(0, std::nullopt);
+  return below_.begin_rebuild();
+}
+
+void BufferingTable::finish_rebuild(std::unique_ptr<Table> filled) {
+  below_.finish_rebuild(std::move(filled));
+  discard_rows(below_.applied(), std::nullopt);
 }
 
 Stored<void> BufferingTable::reopen() {

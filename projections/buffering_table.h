@@ -36,6 +36,12 @@ class BufferingTable final : public Table {
   // another position than before, the buffered rows don't follow on it any more and are discarded.
   Stored<void> reopen() override;
   [[nodiscard]] std::optional<std::string> held() const override;
+  [[nodiscard]] std::optional<std::string> damage() const override { return below_.damage(); }
+  void note_damage(const std::string& what) override { below_.note_damage(what); }
+  void check_files(const std::function<bool()>& go_on) const override { below_.check_files(go_on); }
+  // Discards the buffered rows.
+  Stored<std::unique_ptr<Table>> begin_rebuild() override;
+  void finish_rebuild(std::unique_ptr<Table> filled) override;
 
  private:
   // Rows by key; nullopt: erased. A map is never changed once readers share it.

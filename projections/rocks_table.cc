@@ -6,18 +6,22 @@
 #include <rocksdb/listener.h>
 #include <rocksdb/options.h>
 #include <rocksdb/slice_transform.h>
+#include <rocksdb/sst_file_reader.h>
 #include <rocksdb/table.h>
 #include <rocksdb/utilities/table_properties_collectors.h>
 #include <rocksdb/write_batch.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <mutex>
 #include <system_error>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "domain/try.h"
+#include "projections/manifest_length.h"
 #include "store/durable_file.h"
 #include "store/little_endian.h"
 #include "store/private_env.h"
@@ -40,6 +44,23 @@ class NoAutoRecovery final : public rocksdb::EventListener {
                             bool* auto_recovery) override {
     *auto_recovery = false;
   }
+};
+
+// Notes the length of the MANIFEST after each flush and compaction, which RocksDB reports once they
+// are recorded there. It calls this on its threads.
+class ManifestLength final : public rocksdb::EventListener {
+ public:
+  explicit ManifestLength(std::filesystem::path directory) : directory_(std::move(directory)) {}
+  void OnFlushCompleted(rocksdb::DB*, const rocksdb::FlushJobInfo&) override { note(); }
+  void OnCompactionCompleted(rocksdb::DB*, const rocksdb::CompactionJobInfo&) override { note(); }
+  void note() {
+    const std::lock_guard lock(mutex_);
+    note_manifest_length(directory_);
+  }
+
+ private:
+  const std::filesystem::path directory_;
+  std::mutex mutex_;
 };
 
 rocksdb::Options table_options(const std::filesystem::path& directory, rocksdb::Env& env) {
@@ -95,13 +116,6 @@ StoreError error_of(const rocksdb::Status& status, const std::filesystem::path& 
 // written to a table.
 constexpr std::uint64_t resume_bytes_min = 32 << 20;
 
-tl::unexpected<StoreError> closed(const std::filesystem::path& directory) {
-  StoreError error;
-  error.file = directory.string();
-  error.message = "the read models in " + directory.string() + " are closed: the disk failed";
-  return tl::unexpected(std::move(error));
-}
-
 // Fails with `full` or `io` unless a database in `directory` could be written at present.
 Stored<void> check_writable(const std::filesystem::path& directory) {
   const std::filesystem::path file = directory / "can-be-written";
@@ -144,10 +158,38 @@ struct RocksTable::State {
 
   const std::unique_ptr<rocksdb::Env> env = private_env();
 
+  // Returns the error for a read that failed with `status`, and notes damage.
+  StoreError failed_read(const rocksdb::Status& status);
+  // Returns the error for a read while the database is closed.
+  [[nodiscard]] StoreError closed() const;
+  void note_damage(const std::string& what);
+
   mutable std::mutex mutex;
   std::shared_ptr<rocksdb::DB> database;
+  std::optional<std::string> damage;
   std::optional<StoreError> refusal;  // why it is open for reading only, or closed
 };
+
+StoreError RocksTable::State::failed_read(const rocksdb::Status& status) {
+  StoreError error = error_of(status, directory);
+  if (error.kind != StoreError::Kind::damaged) return error;
+  note_damage(error.message);
+  error.kind = StoreError::Kind::rebuilding;
+  return error;
+}
+
+StoreError RocksTable::State::closed() const {
+  const std::lock_guard lock(mutex);
+  if (damage) return {StoreError::Kind::rebuilding, *damage, directory.string(), 0};
+  return {StoreError::Kind::io,
+          "the read models in " + directory.string() + " are closed: the disk failed",
+          directory.string(), 0};
+}
+
+void RocksTable::State::note_damage(const std::string& what) {
+  const std::lock_guard lock(mutex);
+  if (!damage) damage = what;
+}
 
 void RocksTable::State::close() {
   std::weak_ptr<rocksdb::DB> readers;
@@ -159,12 +201,16 @@ void RocksTable::State::close() {
 }
 
 Stored<void> RocksTable::State::open(bool read_only) {
+  TRY(check_manifest_length(directory));
   rocksdb::DB* opened = nullptr;
-  const rocksdb::Options options = table_options(directory, *env);
+  rocksdb::Options options = table_options(directory, *env);
+  const auto manifest_length = std::make_shared<ManifestLength>(directory);
+  options.listeners.push_back(manifest_length);
   const auto status = read_only ? rocksdb::DB::OpenForReadOnly(options, directory.string(), &opened)
                                 : rocksdb::DB::Open(options, directory.string(), &opened);
   if (!status.ok()) return tl::unexpected(error_of(status, directory));
   std::shared_ptr<rocksdb::DB> owned(opened);
+  if (!read_only) manifest_length->note();
   std::string bytes;
   const auto found = owned->Get({}, slice(state_key), &bytes);
   if (!found.ok() && !found.IsNotFound()) return tl::unexpected(error_of(found, directory));
@@ -192,6 +238,20 @@ Stored<std::unique_ptr<RocksTable::State>> RocksTable::open(const std::filesyste
   return state;
 }
 
+// Erases what is in the directory. What then fails isn't damage: the disk or its permissions are.
+Stored<std::unique_ptr<RocksTable::State>> RocksTable::create(
+    const std::filesystem::path& directory, std::uint32_t format) {
+  std::error_code failure;
+  std::filesystem::remove_all(directory, failure);
+  (void)make_directories(std::filesystem::absolute(directory));
+  auto state = open(directory, format);
+  if (!state && state.error().kind != StoreError::Kind::full &&
+      state.error().kind != StoreError::Kind::in_use) {
+    state.error().kind = StoreError::Kind::io;
+  }
+  return state;
+}
+
 Stored<RocksTable::Opened> RocksTable::open_or_recreate(const std::filesystem::path& directory,
                                                         std::uint32_t format) {
   // If the directory can't be made, open() fails as well.
@@ -204,11 +264,10 @@ Stored<RocksTable::Opened> RocksTable::open_or_recreate(const std::filesystem::p
       return tl::unexpected(std::move(state.error()));
     }
     because = state.error().message;
-    std::error_code ignored;
-    std::filesystem::remove_all(directory, ignored);
-    (void)make_directories(std::filesystem::absolute(directory));
-    state = open(directory, format);
+    const bool is_damage = state.error().kind != StoreError::Kind::unsupported;
+    state = create(directory, format);
     if (!state) return tl::unexpected(std::move(state.error()));
+    if (is_damage) (*state)->damage = because;
   }
   return Opened{std::unique_ptr<RocksTable>(new RocksTable(std::move(*state))), std::move(because)};
 }
@@ -216,10 +275,10 @@ Stored<RocksTable::Opened> RocksTable::open_or_recreate(const std::filesystem::p
 Stored<std::optional<std::string>> RocksTable::get(std::string_view key) const {
   std::string value;
   const auto database = state_->opened();
-  if (!database) return closed(state_->directory);
+  if (!database) return tl::unexpected(state_->closed());
   const auto status = database->Get({}, slice(key), &value);
   if (status.IsNotFound()) return std::nullopt;
-  if (!status.ok()) return tl::unexpected(error_of(status, state_->directory));
+  if (!status.ok()) return tl::unexpected(state_->failed_read(status));
   return value;
 }
 
@@ -232,7 +291,7 @@ Stored<void> RocksTable::scan(std::string_view prefix, std::string_view from, Sc
   options.iterate_lower_bound = &lower;
   if (end) options.iterate_upper_bound = &upper;
   const auto database = state_->opened();
-  if (!database) return closed(state_->directory);
+  if (!database) return tl::unexpected(state_->closed());
   const std::unique_ptr<rocksdb::Iterator> row(database->NewIterator(options));
   if (order == ScanOrder::ascending) {
     row->Seek(slice(from));
@@ -246,7 +305,7 @@ Stored<void> RocksTable::scan(std::string_view prefix, std::string_view from, Sc
       row->Prev();
     }
   }
-  if (!row->status().ok()) return tl::unexpected(error_of(row->status(), state_->directory));
+  if (!row->status().ok()) return tl::unexpected(state_->failed_read(row->status()));
   return {};
 }
 
@@ -266,9 +325,15 @@ Stored<void> RocksTable::write(const TableBatch& batch, Position applied) {
   rocksdb::Status status;
   {
     const auto database = state_->opened();
+    if (!database) return tl::unexpected(state_->closed());
     status = database->Write({}, &out);
   }
-  if (!status.ok()) return reopen_read_only(error_of(status, state_->directory));
+  if (!status.ok()) {
+    StoreError error = error_of(status, state_->directory);
+    if (error.kind != StoreError::Kind::damaged) return reopen_read_only(std::move(error));
+    state_->note_damage(error.message);
+    return tl::unexpected(std::move(error));
+  }
   state_->applied = applied;
   return {};
 }
@@ -294,8 +359,61 @@ Stored<void> RocksTable::reopen() {
   const std::lock_guard lock(state_->mutex);
   state_->database = std::move(fresh.database);
   state_->applied = fresh.applied.load();
+  if (!state_->damage) state_->damage = std::move(fresh.damage);
   state_->refusal.reset();
   return {};
+}
+
+std::optional<std::string> RocksTable::damage() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->damage;
+}
+
+void RocksTable::note_damage(const std::string& what) { state_->note_damage(what); }
+
+// The files are read one by one and outside the database, so that it can be closed meanwhile, and
+// so that blocks in its cache don't stand in for those on the disk.
+void RocksTable::check_files(const std::function<bool()>& go_on) const {
+  std::vector<rocksdb::LiveFileMetaData> files;
+  if (const auto database = state_->opened()) database->GetLiveFilesMetaData(&files);
+  rocksdb::ReadOptions options;
+  options.fill_cache = false;
+  for (const rocksdb::LiveFileMetaData& file : files) {
+    if (!go_on()) return;
+    rocksdb::SstFileReader reader{rocksdb::Options()};
+    rocksdb::Status status = reader.Open((state_->directory / file.relative_filename).string());
+    if (status.ok()) status = reader.VerifyChecksum(options);
+    if (!status.ok() && is_live(file.relative_filename)) {
+      static_cast<void>(state_->failed_read(status));
+      return;
+    }
+  }
+}
+
+// A compaction may have deleted the file since it was listed, and a rebuild all of them.
+bool RocksTable::is_live(const std::string& name) const {
+  std::vector<rocksdb::LiveFileMetaData> files;
+  if (const auto database = state_->opened()) database->GetLiveFilesMetaData(&files);
+  return std::ranges::find(files, name, &rocksdb::LiveFileMetaData::relative_filename) !=
+         files.end();
+}
+
+Stored<std::unique_ptr<Table>> RocksTable::begin_rebuild() {
+  state_->note_damage("a rebuild was asked for");
+  state_->close();
+  state_->applied = 0;
+  state_->refusal.reset();
+  auto fresh = TRY(create(state_->directory, state_->format));
+  return std::unique_ptr<Table>(new RocksTable(std::move(fresh)));
+}
+
+void RocksTable::finish_rebuild(std::unique_ptr<Table> filled) {
+  State& fresh = *static_cast<RocksTable&>(*filled).state_;
+  const std::lock_guard lock(state_->mutex);
+  state_->database = std::move(fresh.database);
+  state_->applied = fresh.applied.load();
+  state_->refusal = std::move(fresh.refusal);
+  state_->damage.reset();
 }
 
 }  // namespace signalbox

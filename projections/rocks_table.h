@@ -20,8 +20,9 @@ class RocksTable final : public Table {
   };
 
   // Opens the table in `directory`, or creates one. A table that can't be read, or has another
-  // format number, is deleted and recreated; the result has the reason. Fails with `in_use` if
-  // another process has it open, and with `full` or `io` if not even a new one can be created.
+  // format number, is deleted and recreated; the result has the reason, and for one that can't be
+  // read it is also the table's damage(). Fails with `in_use` if another process has it open, and
+  // with `full` or `io` if not even a new one can be created.
   static Stored<Opened> open_or_recreate(const std::filesystem::path& directory,
                                          std::uint32_t format);
   ~RocksTable() override;
@@ -35,6 +36,12 @@ class RocksTable final : public Table {
   // writable and reopens it. Reads fail with `io` meanwhile. If the table can't be read then, it is
   // recreated empty.
   Stored<void> reopen() override;
+  // A block with a wrong checksum is noted when it is read.
+  [[nodiscard]] std::optional<std::string> damage() const override;
+  void note_damage(const std::string& what) override;
+  void check_files(const std::function<bool()>& go_on) const override;
+  Stored<std::unique_ptr<Table>> begin_rebuild() override;
+  void finish_rebuild(std::unique_ptr<Table> filled) override;
 
  private:
   struct State;
@@ -42,6 +49,9 @@ class RocksTable final : public Table {
   explicit RocksTable(std::unique_ptr<State> state);
   static Stored<std::unique_ptr<State>> open(const std::filesystem::path& directory,
                                              std::uint32_t format);
+  static Stored<std::unique_ptr<State>> create(const std::filesystem::path& directory,
+                                               std::uint32_t format);
+  [[nodiscard]] bool is_live(const std::string& name) const;
   Stored<void> reopen_read_only(StoreError refusal);
 
   std::unique_ptr<State> state_;

@@ -77,6 +77,8 @@ class RunIndex {
   // Forward to the table, see Table.
   Stored<void> reopen();
   [[nodiscard]] std::optional<std::string> held() const;
+  [[nodiscard]] Table& table() { return table_; }
+  [[nodiscard]] const Table& table() const { return table_; }
 
   // The queries below may be called on any thread, also concurrently with apply().
 

@@ -2,6 +2,10 @@
 
 namespace signalbox {
 
+Stored<std::unique_ptr<Table>> Table::begin_rebuild() {
+  return store_failure(StoreError::Kind::io, "this table can't be rebuilt");
+}
+
 void TableBatch::put(std::string_view key, std::string_view value) {
   operations_.push_back({bytes_.size(), key.size(), value.size(), true});
   bytes_.append(key).append(value);

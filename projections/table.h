@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -50,7 +51,8 @@ class TableBatch {
 
 enum class ScanOrder { ascending, descending };
 
-// All calls may fail with `damaged`, `full` or `io`; the contents can be recomputed from the log.
+// All calls may fail with `damaged`, `full` or `io`, and with `rebuilding` between the damage and
+// the end of a rebuild; the contents can be recomputed from the log.
 class Table {
  public:
   Table() = default;
@@ -81,6 +83,24 @@ class Table {
 
   // Returns the reason why the latest rows are in memory only; nullopt if they aren't. Any thread.
   [[nodiscard]] virtual std::optional<std::string> held() const { return std::nullopt; }
+
+  // Returns what is wrong with the rows, so that they must be computed from the log again; nullopt
+  // as long as nothing was noticed. Any thread.
+  [[nodiscard]] virtual std::optional<std::string> damage() const { return std::nullopt; }
+  // Notes damage that a caller noticed. Any thread.
+  virtual void note_damage(const std::string& /*what*/) {}
+  // Reads everything from the disk and notes what isn't as it was written. Asks `go_on` between
+  // files and stops if it returns false. Any thread.
+  virtual void check_files(const std::function<bool()>& /*go_on*/) const {}
+
+  // Erases everything and returns an empty table to be filled. Until finish_rebuild() every read
+  // fails with `rebuilding` and nothing may be written. Blocks until no read is under way. May be
+  // called again to begin anew; the former result must be destroyed before. Fails with `io` or
+  // `full`. Called on the writer's thread.
+  virtual Stored<std::unique_ptr<Table>> begin_rebuild();
+  // Takes over the rows of the table from begin_rebuild(): there is no damage any more. Called on
+  // the writer's thread.
+  virtual void finish_rebuild(std::unique_ptr<Table> /*filled*/) {}
 };
 
 // Returns the smallest string greater than all strings that begin with `prefix`; nullopt if there

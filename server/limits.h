@@ -46,6 +46,13 @@ inline constexpr std::int64_t event_stream_heartbeat_ms_max = 15'000;
 
 namespace signalbox::limits {
 
+// The read models.
+// Interval between two readings of all their files, which find blocks that aren't as written.
+inline constexpr std::int64_t read_models_check_interval_ms = 60LL * 60 * 1000;
+// Time that a start waits for damaged read models before it listens; then they are rebuilt while
+// the service goes on.
+inline constexpr std::int64_t read_models_start_wait_ms_max = 2000;
+
 // Git.
 // Time for one git command; then its whole process group is killed.
 inline constexpr std::int64_t git_ms_max = 10LL * 60 * 1000;

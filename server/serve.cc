@@ -38,6 +38,7 @@ int exit_code_of(const StoreError& error) {
     case StoreError::Kind::dropped:
       return EX_CONFIG;
     case StoreError::Kind::in_use:
+    case StoreError::Kind::rebuilding:
       return EX_TEMPFAIL;
     case StoreError::Kind::full:
     case StoreError::Kind::io:
@@ -72,35 +73,26 @@ void raise_descriptor_limit() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-// Opens the read models. Read models that don't match the log are deleted and built again, because
-// only the log is authoritative.
+// Opens the read models, and notes as their damage whatever makes them useless: the server builds
+// them again. Only the log is authoritative.
 Stored<std::unique_ptr<RocksTable>> open_read_models(const Config& config, const EventLog& log,
                                                      spdlog::logger& logger) {
   const std::filesystem::path directory = config.data / "projections" / "read_models";
-  auto opened = RocksTable::open_or_recreate(directory, RunIndex::format);
-  if (!opened) return tl::unexpected(std::move(opened.error()));
-  std::string& because = opened->recreated_because;
-  if (because.empty() && opened->table->applied() > log.tail()) {
-    because = "they were ahead of the log";
-  } else if (because.empty()) {
-    BufferingTable table(*opened->table);
-    RunIndex index(table);
-    const auto caught_up = Projector(log, index, {}).catch_up();
-    if (caught_up || caught_up.error().kind != StoreError::Kind::damaged) {
-      return std::move(opened->table);
-    }
-    because = caught_up.error().message;
-  } else {
-    logger.warn("read models are built again: {}", because);
-    return std::move(opened->table);
+  auto opened = TRY(RocksTable::open_or_recreate(directory, RunIndex::format));
+  if (opened.table->applied() > log.tail()) {
+    opened.table->note_damage("they were ahead of the log");
+  } else if (!opened.recreated_because.empty() && !opened.table->damage()) {
+    logger.warn("read models are built again: {}", opened.recreated_because);
   }
-  logger.warn("read models are built again: {}", because);
-  opened->table.reset();
-  std::error_code ignored;
-  std::filesystem::remove_all(directory, ignored);
-  opened = RocksTable::open_or_recreate(directory, RunIndex::format);
-  if (!opened) return tl::unexpected(std::move(opened.error()));
-  return std::move(opened->table);
+  return std::move(opened.table);
+}
+
+// Brings the read models to the log's tail, unless they turn out to be damaged.
+Stored<void> catch_up_read_models(const EventLog& log, RunIndex& index) {
+  if (index.table().damage()) return {};
+  auto caught_up = Projector(log, index, {}).catch_up();
+  if (!caught_up && index.table().damage()) return {};
+  return caught_up;
 }
 
 Stored<Recovered> recover_log(const Config& config, StartProgress& progress,
@@ -206,7 +198,7 @@ Stored<ServeResult> Service::serve(Recovered& recovered) {
   const auto rows = TRY(open_read_models(config_, *recovered.log, logger_));
   BufferingTable table(*rows);
   RunIndex index(table);
-  TRY(Projector(*recovered.log, index, {}).catch_up());
+  TRY(catch_up_read_models(*recovered.log, index));
   Server server(config_, recovered, index, logger_, reload_source_, std::exchange(handover_, {}));
   progress_.reset();  // the rest of the start is short and ends with READY=1
   maintenance_signals_ = std::make_unique<MaintenanceSignals>();

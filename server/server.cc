@@ -11,6 +11,7 @@
 #include "server/platform/service_manager.h"
 #include "server/rpc/responder.h"
 #include "server/scheduler/incarnation.h"
+#include "server/text/utf8_text.h"
 
 namespace signalbox {
 namespace {
@@ -143,6 +144,7 @@ int Server::run() {
   set_job_pauses(all_job_pauses(engine_.world()));
   conclude_retention(engine_, log_, previous_retention_);
   arm();
+  projector_.wait_for_rebuild(std::chrono::milliseconds(limits::read_models_start_wait_ms_max));
   if (begun && listen()) {
     signals_.async_wait([this](const boost::system::error_code& error, int signal) {
       if (error) return;
@@ -275,6 +277,7 @@ void Server::stop(const std::string& why) {
   if (std::exchange(stopping_, true)) return;
   logger_.info("stopping: {}", why);
   if (retention_) retention_->stop();
+  projector_.end_waiting();
   clock_timer_.cancel();
   space_watch_.cancel();
   agent_log_timer_.cancel();
@@ -309,6 +312,20 @@ void Server::fail(int exit_code, const std::string& why) {
   logger_.error("{}", why);
   if (exit_code_ == 0) exit_code_ = exit_code;
   asio::post(io_, [this] { asio::post(io_, [this] { io_.stop(); }); });
+}
+
+void Server::note_rebuild(const Rebuild& rebuild) {
+  logger_.info("the read models are complete again, up to position {}, after {} ms",
+               rebuild.through, rebuild.took_ms);
+  asio::post(io_, [this, rebuild] {
+    // Without space for the event only the line above tells.
+    if (stopping_ || engine_.storage_full()) return;
+    (void)engine_.begin(by_the_service)
+        .apply(NoteProjectionRebuilt{"read_models",
+                                     shortened(rebuild.reason, limits::reason_bytes_max),
+                                     rebuild.through, rebuild.took_ms});
+    schedule_turn();
+  });
 }
 
 void Server::fail_from_thread(const StoreError& error) {

@@ -68,9 +68,9 @@ class Server {
   };
 
   // Moves the world out of `recovered` and keeps a reference to its log. The world is the fold of
-  // the whole log, and `index` (the read models) is at the same position. `handover` comes from
-  // the previous Server of this process, if there was one. All references outlive the Server. A
-  // reload changes `config`.
+  // the whole log, and `index` (the read models) is at the same position or damaged. `handover`
+  // comes from the previous Server of this process, if there was one. All references outlive the
+  // Server. A reload changes `config`.
   Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::logger& logger,
          const ReloadSource& reload_source, Handover handover = {});
   ~Server();
@@ -128,6 +128,8 @@ class Server {
   void stop_when_idle();
   void fail(int exit_code, const std::string& why);
   void fail_from_thread(const StoreError& error);
+  // Records in the log that the read models were rebuilt. Any thread.
+  void note_rebuild(const Rebuild& rebuild);
 
   const Config& config_;
   const std::uint64_t torn_bytes_;

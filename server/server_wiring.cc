@@ -45,7 +45,8 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
       executor_(processes_, modal_),
       engine_(std::move(recovered.world), clock_, hooks()),
       projector_(
-          log_, index, [this](const StoreError& error) { fail_from_thread(error); }, log_outcome()),
+          log_, index, [this](const StoreError& error) { fail_from_thread(error); }, log_outcome(),
+          [this](const Rebuild& rebuild) { note_rebuild(rebuild); }),
       snapshotter_(log_, snapshots_directory(config.data), config.snapshot_events,
                    recovered.snapshot_position,
                    [this](bool ok, const std::string& text) {

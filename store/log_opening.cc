@@ -8,6 +8,7 @@
 #include "domain/check.h"
 #include "domain/try.h"
 #include "store/file_descriptor.h"
+#include "store/head.h"
 #include "store/merkle_tree.h"
 #include "store/read_ahead.h"
 
@@ -63,6 +64,30 @@ StoreError root_differs(const std::filesystem::path& data, Position position,
                     "the records of the log in " + data.string() + " up to " +
                         std::to_string(position) + " are not those that " + std::string(witness) +
                         " vouches for: the Merkle roots differ");
+}
+
+// Returns the number of records after a batch, which its head tells; nullopt if it has none.
+std::optional<Position> tail_after(const std::string& batch) {
+  struct FindHead final : rocksdb::WriteBatch::Handler {
+    std::optional<Position> tail;
+    rocksdb::Status PutCF(std::uint32_t, const rocksdb::Slice& key,
+                          const rocksdb::Slice& value) override {
+      if (key != "head") return rocksdb::Status::OK();
+      if (const auto head = decode_head(value.ToStringView())) tail = head->leaves;
+      return rocksdb::Status::OK();
+    }
+    rocksdb::Status DeleteCF(std::uint32_t, const rocksdb::Slice&) override {
+      return rocksdb::Status::OK();
+    }
+    rocksdb::Status DeleteRangeCF(std::uint32_t, const rocksdb::Slice&,
+                                  const rocksdb::Slice&) override {
+      return rocksdb::Status::OK();
+    }
+  };
+  if (batch.empty()) return std::nullopt;
+  FindHead found;
+  if (!rocksdb::WriteBatch(batch).Iterate(&found).ok()) return std::nullopt;
+  return found.tail;
 }
 
 }  // namespace
@@ -157,6 +182,20 @@ Stored<bool> may_create(const std::filesystem::path& data, const std::optional<A
   return tl::unexpected(
       damaged_in(directory / "CURRENT", 0,
                  "the log in " + data.string() + " is gone or in parts: log/CURRENT is missing"));
+}
+
+Stored<void> check_tail(const std::filesystem::path& data, const std::optional<Anchor>& anchor,
+                        const TornTail& wal, rocksdb::Env* env) {
+  if (!anchor || anchor->position == 0) return {};
+  const auto tail = tail_after(wal.last_batch);
+  if (tail && *tail >= anchor->position) return {};
+  const auto log = RocksDatabase::open(log_directory(data), RocksDatabase::Mode::read_only, env);
+  // RocksDB doesn't read some torn tails; verify_log() decides after they were cut off.
+  if (!log && wal.bytes > 0) return {};
+  if (!log) return tl::unexpected(log.error());
+  const auto head = TRY((*log)->head());
+  if (head.leaves >= anchor->position) return {};
+  return tl::unexpected(missing_after(data, head.leaves, anchor->position, "the anchor"));
 }
 
 Stored<MerkleFrontier> verify_log(const RocksDatabase& database,

@@ -13,6 +13,7 @@
 #include "store/horizon.h"
 #include "store/rocks_database.h"
 #include "store/rocks_event_log.h"
+#include "store/wal_file.h"
 
 namespace signalbox {
 
@@ -42,6 +43,12 @@ std::filesystem::path lock_file(const std::filesystem::path& data);
 // there are traces of a log whose CURRENT file is gone: without it RocksDB would start an empty
 // log.
 Stored<bool> may_create(const std::filesystem::path& data, const std::optional<Anchor>& anchor);
+
+// Checks before anything is written that the log reaches its anchor. If the last batch of its
+// write-ahead log doesn't tell, the database is opened for reading. Fails with `damaged` if records
+// are missing.
+Stored<void> check_tail(const std::filesystem::path& data, const std::optional<Anchor>& anchor,
+                        const TornTail& wal, rocksdb::Env* env);
 
 // Recomputes the tree over the records after the checkpoint and compares it with the head and with
 // the anchor. Returns the head; fails with `damaged` on any mismatch.

@@ -1,6 +1,8 @@
 #include "store/rocks_database.h"
 
+#include <rocksdb/env.h>
 #include <rocksdb/file_checksum.h>
+#include <rocksdb/file_system.h>
 #include <rocksdb/listener.h>
 #include <rocksdb/options.h>
 #include <rocksdb/table.h>
@@ -33,6 +35,26 @@ class WithoutRecovery final : public rocksdb::EventListener {
     *automatic = false;
   }
 };
+
+// Hides the write-ahead logs, so that opening doesn't replay them.
+class WithoutWriteAheadLogs final : public rocksdb::FileSystemWrapper {
+ public:
+  using rocksdb::FileSystemWrapper::FileSystemWrapper;
+  const char* Name() const override { return "WithoutWriteAheadLogs"; }
+  rocksdb::IOStatus GetChildren(const std::string& directory, const rocksdb::IOOptions& options,
+                                std::vector<std::string>* names,
+                                rocksdb::IODebugContext* debug) override {
+    rocksdb::IOStatus status =
+        rocksdb::FileSystemWrapper::GetChildren(directory, options, names, debug);
+    std::erase_if(*names, [](const std::string& name) { return name.ends_with(".log"); });
+    return status;
+  }
+};
+
+std::unique_ptr<rocksdb::Env> without_write_ahead_logs(rocksdb::Env* env) {
+  if (env == nullptr) env = rocksdb::Env::Default();
+  return rocksdb::NewCompositeEnv(std::make_shared<WithoutWriteAheadLogs>(env->GetFileSystem()));
+}
 
 rocksdb::DBOptions database_options(RocksDatabase::Mode mode, rocksdb::Env* env) {
   rocksdb::DBOptions options;
@@ -170,20 +192,23 @@ StoreError store_error(const rocksdb::Status& status, const std::filesystem::pat
 Stored<std::unique_ptr<RocksDatabase>> RocksDatabase::open(const std::filesystem::path& directory,
                                                            Mode mode, rocksdb::Env* env,
                                                            std::size_t buffer_bytes) {
+  const bool read_only = mode == Mode::read_only || mode == Mode::tables_only;
   std::unique_ptr<rocksdb::Env> own_env;
-  if (env == nullptr) {
+  if (mode == Mode::tables_only) {
+    own_env = without_write_ahead_logs(env);
+  } else if (env == nullptr) {
     own_env = private_env();
-    env = own_env.get();
   }
+  if (own_env) env = own_env.get();
   rocksdb::DBOptions options = database_options(mode, env);
-  if (mode != Mode::read_only) options.info_log = rocks_info_log(directory);
+  if (!read_only) options.info_log = rocks_info_log(directory);
   const std::vector<rocksdb::ColumnFamilyDescriptor> families = {
       {rocksdb::kDefaultColumnFamilyName, family_options(buffer_bytes)},
       {head_family, family_options(buffer_bytes)}};
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   rocksdb::DB* database = nullptr;
   const rocksdb::Status status =
-      mode == Mode::read_only
+      read_only
           ? rocksdb::DB::OpenForReadOnly(options, directory.string(), families, &handles, &database)
           : rocksdb::DB::Open(options, directory.string(), families, &handles, &database);
   if (!status.ok()) return tl::unexpected(store_error(status, directory));
@@ -275,6 +300,18 @@ rocksdb::Status RocksDatabase::write(rocksdb::WriteBatch& batch) {
     database_->Flush(flush, {entries_, head_}).PermitUncheckedError();
   }
   return written;
+}
+
+std::vector<RocksDatabase::Table> RocksDatabase::tables() const {
+  std::vector<rocksdb::LiveFileMetaData> files;
+  database_->GetLiveFilesMetaData(&files);
+  std::vector<Table> tables;
+  for (rocksdb::LiveFileMetaData& file : files) {
+    tables.push_back({file.relative_filename, file.column_family_name == entries_->GetName(),
+                      std::move(file.smallestkey), std::move(file.largestkey)});
+  }
+  std::ranges::sort(tables, {}, &Table::smallest_key);
+  return tables;
 }
 
 Stored<void> RocksDatabase::verify_files() const {

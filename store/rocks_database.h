@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "store/merkle_tree.h"
 #include "store/store_error.h"
@@ -36,6 +37,7 @@ class RocksDatabase {
     resume,  // like read_write, but keeps the write-ahead log: for a disk that was full a moment
              // ago
     read_only,
+    tables_only,  // like read_only, but without what only the write-ahead log has
   };
 
   // Bytes gathered in memory before they are flushed to a table. At 200,000 events a second of 200
@@ -102,6 +104,15 @@ class RocksDatabase {
   // them.
   [[nodiscard]] Stored<void> purge_erased(Position end) const;
 
+  struct Table {
+    std::string name;  // of the file
+    bool has_entries = false;
+    std::string smallest_key;
+    std::string largest_key;
+  };
+  // Returns the tables that the MANIFEST names, by their smallest key.
+  [[nodiscard]] std::vector<Table> tables() const;
+
   // Writes the batch and syncs the write-ahead log: durable when it returns ok.
   rocksdb::Status write(rocksdb::WriteBatch& batch);
 
@@ -124,6 +135,7 @@ class RocksDatabase {
 
   std::filesystem::path directory_;
   std::unique_ptr<rocksdb::Env> own_env_;  // nullptr if the caller gave one
+  std::unique_ptr<rocksdb::Env> own_env_;  // null unless Mode::tables_only; outlives the database
   std::unique_ptr<rocksdb::DB> database_;
   rocksdb::ColumnFamilyHandle* entries_ = nullptr;
   rocksdb::ColumnFamilyHandle* head_ = nullptr;

@@ -15,6 +15,7 @@
 #include "store/file_descriptor.h"
 #include "store/merkle_tree.h"
 #include "store/rocks_log_state.h"
+#include "store/unnamed_tables.h"
 #include "store/wal_file.h"
 
 namespace signalbox {
@@ -37,10 +38,12 @@ std::vector<std::filesystem::path> names_in(const std::filesystem::path& directo
 }  // namespace
 
 Stored<void> RocksEventLog::State::open_database(RocksDatabase::Mode mode) {
-  auto opened =
-      TRY(options.buffer_bytes == 0
-              ? RocksDatabase::open(log_directory(data), mode, options.env)
-              : RocksDatabase::open(log_directory(data), mode, options.env, options.buffer_bytes));
+  const std::size_t buffer_bytes =
+      options.buffer_bytes == 0 ? RocksDatabase::buffer_bytes_default : options.buffer_bytes;
+  if (mode != RocksDatabase::Mode::read_only) {
+    TRY(check_unnamed_tables(log_directory(data), options.env, buffer_bytes, wal_sequence));
+  }
+  auto opened = TRY(RocksDatabase::open(log_directory(data), mode, options.env, buffer_bytes));
   database = std::move(opened);
   return {};
 }
@@ -58,6 +61,10 @@ Stored<void> RocksEventLog::State::recover() {
     const auto torn = TRY(inspect_wal_files(log_directory(data)));
     report.torn_bytes = torn.bytes;
     if (!options.read_only) {
+      wal_sequence = torn.first_sequence;
+      if (auto whole = check_tail(data, anchor, torn, options.env); !whole) {
+        return tl::unexpected(located(std::move(whole.error())));
+      }
       if (auto cut = cut_torn_tail(log_directory(data), torn); !cut) return cut;
     }
   }
@@ -70,7 +77,7 @@ Stored<void> RocksEventLog::State::recover() {
   auto opened = open_database(options.read_only ? RocksDatabase::Mode::read_only
                               : finished        ? RocksDatabase::Mode::read_write
                                                 : RocksDatabase::Mode::create);
-  if (!opened) return opened;
+  if (!opened) return tl::unexpected(located(std::move(opened.error())));
   if (auto read = read_horizon(); !read) return tl::unexpected(located(std::move(read.error())));
   if (!options.verified || options.verified->position < horizon.position) {
     options.verified.reset();

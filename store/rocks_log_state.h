@@ -48,6 +48,8 @@ struct RocksEventLog::State {
   std::chrono::steady_clock::duration full_pause{};
   Position anchored = 0;  // position in the anchor file
   std::chrono::steady_clock::time_point anchored_at{};
+  // Of the first batch in the write-ahead logs that recover() found; 0 if there was none.
+  std::uint64_t wal_sequence = 0;
   bool closed = false;
 
   AppendResult refuse(AppendStatus status) const { return {status, tail, failure}; }

@@ -19,7 +19,8 @@ struct StoreError {
     full,         // no space left
     io,           // the outcome of the operation is unknown (exit 74)
     not_found,
-    dropped,  // the record existed and was dropped; an archive has it
+    dropped,     // the record existed and was dropped; an archive has it
+    rebuilding,  // a projection that is being computed from the log again: try again soon
   };
 
   Kind kind = Kind::io;

@@ -89,6 +89,20 @@ std::optional<Batch> batch_at(std::string_view file, std::size_t offset) {
   }
 }
 
+// Returns the data of a batch that batch_at() found.
+std::string data_of(std::string_view file, const Batch& batch) {
+  std::string data;
+  for (std::size_t offset = batch.begin; offset < batch.end;) {
+    const std::size_t block_left = block_bytes - offset % block_bytes;
+    if (block_left < header_bytes) offset += block_left;
+    const auto fragment = fragment_at(file, offset);
+    if (!fragment) break;
+    data += fragment->data;
+    offset += fragment->bytes;
+  }
+  return data;
+}
+
 // Returns whether a batch begins anywhere from `offset` on. The end of the unreadable batch isn't
 // known, so every offset is tried; a checksum matches by chance once in four billion times.
 bool batch_begins_after(std::string_view file, std::size_t offset) {
@@ -126,6 +140,14 @@ StoreError damaged_batch(const std::filesystem::path& file, std::size_t offset) 
   return error;
 }
 
+StoreError out_of_sequence(const std::filesystem::path& file, const std::string& what) {
+  StoreError error;
+  error.kind = StoreError::Kind::damaged;
+  error.message = "the write-ahead log " + file.string() + " " + what + ". Nothing was deleted";
+  error.file = file.string();
+  return error;
+}
+
 // Truncates the file to `bytes`, unless nullopt, and syncs it. The sync is needed even without
 // truncation: on closing the file RocksDB truncates what a failed write left, and doesn't sync
 // that.
@@ -148,6 +170,7 @@ Stored<TornTail> inspect_wal_files(const std::filesystem::path& directory) {
     const auto file = TRY(read_file(path, wal_bytes_max));
     const std::string_view bytes = file;
     std::size_t end = 0;
+    std::optional<Batch> last;
     while (const auto batch = batch_at(bytes, end)) {
       // A new file is begun either when every append to the one before was complete, or after a
       // failed append, whose sequence numbers the next successful one then reuses.
@@ -155,9 +178,18 @@ Stored<TornTail> inspect_wal_files(const std::filesystem::path& directory) {
         const TornTail::File& before = torn.files.back();
         return tl::unexpected(damaged_batch(before.path, before.whole_bytes));
       }
+      if (end == 0 && next_sequence != 0 && next_sequence != batch->sequence) {
+        return tl::unexpected(
+            out_of_sequence(path, next_sequence < batch->sequence
+                                      ? "doesn't follow on the file before it: one is missing"
+                                      : "repeats what the file before it has: it is a copy"));
+      }
+      if (torn.first_sequence == 0) torn.first_sequence = batch->sequence;
       end = batch->end;
       next_sequence = batch->next_sequence;
+      last = batch;
     }
+    if (last) torn.last_batch = data_of(bytes, *last);
     if (end == bytes.size()) continue;
     if (batch_begins_after(bytes, end + 1)) return tl::unexpected(damaged_batch(path, end));
     torn.bytes += bytes.size() - end;

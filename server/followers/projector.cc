@@ -16,11 +16,12 @@ constexpr std::chrono::milliseconds apply_pause{1000};
 }  // namespace
 
 Projector::Projector(const EventLog& log, RunIndex& index,
-                     std::function<void(const StoreError&)> failed, Note note)
+                     std::function<void(const StoreError&)> failed, Note note, Rebuilt rebuilt)
     : log_(log),
       index_(index),
       failed_(std::move(failed)),
       note_(std::move(note)),
+      rebuilt_(std::move(rebuilt)),
       applied_(index.applied()) {}
 
 Projector::~Projector() {
@@ -29,6 +30,8 @@ Projector::~Projector() {
     stopping_ = true;
   }
   changed_.notify_all();
+  checker_changed_.notify_all();
+  if (checker_.joinable()) checker_.join();
   if (thread_.joinable()) thread_.join();
 }
 
@@ -39,7 +42,10 @@ Stored<void> Projector::catch_up() {
 }
 
 void Projector::start() {
+  // Before anybody asks: rows that are known to be damaged are never read.
+  if (index_.table().damage()) begin_rebuild();
   thread_ = std::thread([this] { run(); });
+  checker_ = std::thread([this] { check_files(); });
 }
 
 // Called after each batch. The thread wakes once a second anyway and reads the tail, so a signal is
@@ -80,8 +86,36 @@ bool Projector::wait_for(Position position) {
   return !broken_ && applied_.load() >= position;
 }
 
+bool Projector::follow_to(Position position) {
+  for (;;) {
+    if (wait_for(position)) return true;
+    std::unique_lock lock(mutex_);
+    if (!rebuilding_ || waiting_ended_) return false;
+    applied_changed_.wait(lock, [&] { return !rebuilding_ || broken_ || waiting_ended_; });
+  }
+}
+
+void Projector::end_waiting() {
+  {
+    const std::lock_guard lock(mutex_);
+    waiting_ended_ = true;
+  }
+  applied_changed_.notify_all();
+}
+
+void Projector::wait_for_rebuild(std::chrono::milliseconds time) {
+  std::unique_lock lock(mutex_);
+  applied_changed_.wait_for(lock, time, [this] { return !rebuilding_ || broken_; });
+}
+
+std::optional<Rebuild> Projector::rebuilding() const {
+  const std::lock_guard lock(mutex_);
+  return rebuilding_;
+}
+
 std::optional<std::string> Projector::held() const {
   const std::lock_guard lock(mutex_);
+  if (rebuilding_) return std::nullopt;
   if (place_held_) return place_held_->message;
   return index_.held();
 }
@@ -96,12 +130,18 @@ Stored<void> Projector::begin() {
 }
 
 Stored<void> Projector::apply_up_to(Position tail) {
-  if (auto begun = begin(); !begun) return begun;
+  if (auto begun = begin(); !begun) {
+    index_.table().note_damage(begun.error().message);
+    return begun;
+  }
   while (applied_.load() < tail) {
     auto records = TRY(log_.read(applied_.load() + 1, apply_events_at_once));
     if (auto ok = index_.apply(records); !ok) {
       using Kind = StoreError::Kind;
-      if (ok.error().kind != Kind::full && ok.error().kind != Kind::io) return ok;
+      if (ok.error().kind != Kind::full && ok.error().kind != Kind::io) {
+        index_.table().note_damage(ok.error().message);
+        return ok;
+      }
       hold_place(std::move(ok.error()));
       set_applied(index_.applied());
       break;
@@ -176,7 +216,7 @@ bool Projector::wait_for_work() {
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, apply_pause, [this] {
     const Position tail = log_.tail();
-    if (stopping_) return true;
+    if (stopping_ || index_.table().damage()) return true;
     if (!queries_.empty() && queries_.front().position <= tail) return true;
     if (place_held_) return false;
     if (tail - applied_.load() > apply_events_before_pause_ends) return true;
@@ -185,21 +225,29 @@ bool Projector::wait_for_work() {
   return !stopping_;
 }
 
+void Projector::fail(const StoreError& error) {
+  {
+    const std::lock_guard lock(mutex_);
+    broken_ = true;
+  }
+  applied_changed_.notify_all();
+  failed_(error);
+}
+
 void Projector::run() {
   while (wait_for_work()) {
+    if (index_.table().damage()) {
+      if (!rebuild()) return;
+      continue;
+    }
     try_again();
     if (place_held_) {
       answer_queries();
       continue;
     }
     if (auto ok = apply_up_to(log_.tail()); !ok) {
-      {
-        const std::lock_guard lock(mutex_);
-        broken_ = true;
-      }
-      applied_changed_.notify_all();
-      failed_(ok.error());
-      return;
+      if (index_.table().damage()) continue;
+      return fail(ok.error());
     }
     answer_queries();
   }

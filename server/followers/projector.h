@@ -8,11 +8,16 @@
 // doesn't stop the service: the latest rows are held in memory (projections/buffering_table.h).
 // Once that is full, the projector holds its place: it applies nothing more and retries until the
 // disk takes rows again.
+//
+// If the rows turn out to be damaged, they are erased and computed from the log again, on the same
+// thread, while the service goes on. No query is answered from a part of them: until they are
+// complete, queries are refused with `rebuilding`.
 #pragma once
 
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <mutex>
@@ -25,14 +30,23 @@
 
 namespace signalbox {
 
+// A rebuild of the read models that is complete.
+struct Rebuild {
+  std::string reason;        // the damage
+  Position through = 0;      // the rows are complete up to this position
+  std::int64_t took_ms = 0;  // from noticing the damage on
+};
+
 class Projector {
  public:
-  // Both callbacks are called on the projector's thread. `failed` is called when the log can't be
-  // read or the read models are damaged; the projector then stops. `note` is called when the disk
-  // stops taking rows (ok is false) and when it takes them again (ok is true).
+  // The callbacks are called on the projector's thread. `failed` is called when the log can't be
+  // read; the projector then stops. `note` is called when the disk stops taking rows or a rebuild
+  // begins (ok is false), and when the disk takes them again (ok is true). `rebuilt` is called
+  // after each rebuild.
   using Note = std::function<void(bool ok, const std::string& text)>;
+  using Rebuilt = std::function<void(const Rebuild&)>;
   Projector(const EventLog& log, RunIndex& index, std::function<void(const StoreError&)> failed,
-            Note note = {});
+            Note note = {}, Rebuilt rebuilt = {});
   ~Projector();
 
   // Applies everything up to the log's tail, or up to where the disk takes no more rows, and
@@ -56,14 +70,25 @@ class Projector {
   // be in the log, so no query may wait for them. Any thread.
   void roll_back(Position tail);
 
-  // Blocks until everything up to `position` is applied. Returns false if the projector has failed
-  // or holds its place before `position`. Any thread but the projector's.
+  // Blocks until everything up to `position` is applied. Returns false if the projector has failed,
+  // or holds its place before `position`, or rebuilds the rows. Any thread but the projector's.
   bool wait_for(Position position);
+  // Does the same, but blocks also while rows are rebuilt. For followers, which have time.
+  bool follow_to(Position position);
+  // From now on follow_to() doesn't wait for a rebuild: the service stops. Any thread.
+  void end_waiting();
+  // Blocks while rows are rebuilt, at most for `time`.
+  void wait_for_rebuild(std::chrono::milliseconds time);
 
   // Returns the position up to which everything is applied. Any thread.
   [[nodiscard]] Position applied() const { return applied_.load(); }
   // Returns why rows don't reach the disk, for a person; nullopt if they do. Any thread.
   [[nodiscard]] std::optional<std::string> held() const;
+  // Returns the rebuild that is under way: its reason, and the position reached; nullopt if none
+  // is. Any thread.
+  [[nodiscard]] std::optional<Rebuild> rebuilding() const;
+  // Returns the number of rebuilds that were begun. Any thread.
+  [[nodiscard]] std::uint64_t rebuilds() const { return rebuilds_.load(); }
   // Returns the read models. Point lookups are safe on any thread.
   [[nodiscard]] const RunIndex& index() const { return index_; }
 
@@ -74,11 +99,24 @@ class Projector {
     Refused refused;
   };
 
+  // The outcome of one attempt to fill the rows anew.
+  enum class Filled { complete, stopped, try_again, log_failed };
+
   void run();
+  // Reads all files of the read models at the start and then at intervals.
+  void check_files();
+  void begin_rebuild();
+  // Returns false if the projector is to end.
+  bool rebuild();
+  Filled fill(Table& table);
+  // Blocks for a moment, and refuses the queries that are ready. Returns false if the thread is to
+  // stop.
+  bool pause_rebuild();
   // Blocks until there is something to do; returns false if the thread is to stop.
   bool wait_for_work();
   Stored<void> begin();
   Stored<void> apply_up_to(Position tail);
+  void fail(const StoreError& error);
   void set_applied(Position position);
   void hold_place(std::optional<StoreError> why);
   void try_again();
@@ -89,21 +127,28 @@ class Projector {
   RunIndex& index_;
   std::function<void(const StoreError&)> failed_;
   const Note note_;
+  const Rebuilt rebuilt_;
   // The projector's thread only.
   bool begun_ = false;
   bool held_reported_ = false;                           // note_ was called about held()
   std::chrono::steady_clock::time_point tried_at_ = {};  // the latest retry
+  std::chrono::steady_clock::time_point rebuild_begun_at_ = {};
   std::atomic<Position> applied_;
+  std::atomic<std::uint64_t> rebuilds_ = 0;
   // Guards what follows.
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::condition_variable applied_changed_;
+  std::condition_variable checker_changed_;  // stopping_ was set
   std::deque<Waiting> queries_;
   Position wanted_ = 0;  // the highest position that a caller waits for
   bool stopping_ = false;
+  bool waiting_ended_ = false;            // end_waiting() was called
   bool broken_ = false;                   // failed_ was called
   std::optional<StoreError> place_held_;  // why nothing after applied_ is applied
+  std::optional<Rebuild> rebuilding_;
   std::thread thread_;
+  std::thread checker_;
 };
 
 }  // namespace signalbox

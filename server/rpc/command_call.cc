@@ -4,6 +4,7 @@
 #include "server/engine/dropped_history.h"
 #include "server/engine/engine.h"
 #include "server/followers/projector.h"
+#include "server/rpc/read_models.h"
 #include "store/event_log.h"
 
 namespace signalbox {
@@ -68,6 +69,10 @@ Rejection with_ended_run(Api& api, Rejection rejection) {
   const auto id = text != nullptr ? parse_uuid(*text) : std::nullopt;
   if (!id) return rejection;
   const auto row = api.projector.index().find(*id);
+  // Whether the run has ended isn't known at present.
+  if (!row && row.error().kind == StoreError::Kind::rebuilding) {
+    return read_models_behind(api, row.error());
+  }
   if (!row || !*row) return rejection;
   return {ErrorCode::RUN_TERMINAL,
           "run " + *text + " has ended: " + name_of((*row)->status),

@@ -12,9 +12,7 @@ void query_read_models(Api& api, const Responder& responder, Position position,
   api.projector.query(
       position, [&api, query = std::move(query)](const RunIndex& index) { api.post(query(index)); },
       [&api, responder](const StoreError& why) {
-        api.post([&api, responder, text = why.message] {
-          responder.reject(read_models_behind(api, text));
-        });
+        api.post([&api, responder, why] { responder.reject(read_models_behind(api, why)); });
       });
 }
 
@@ -28,13 +26,30 @@ void answer_from_read_models(Api& api, const Responder& responder,
                     });
 }
 
-Rejection read_models_behind(const Api& api, const std::string& why) {
+Rejection read_models_rebuilding(const std::string& why) {
+  return {ErrorCode::READ_MODELS_REBUILDING,
+          "the read models were damaged and are being computed from the log again; try again soon",
+          {{"reason", why}},
+          {"signalbox status"}};
+}
+
+Rejection read_models_behind(const Api& api) {
+  if (const auto rebuilding = api.projector.rebuilding()) {
+    return read_models_rebuilding(rebuilding->reason);
+  }
+  StoreError why;
+  why.message = api.projector.held().value_or("");
+  return read_models_behind(api, why);
+}
+
+Rejection read_models_behind(const Api& api, const StoreError& why) {
+  if (why.kind == StoreError::Kind::rebuilding) return read_models_rebuilding(why.message);
   return {ErrorCode::STORAGE_FULL,
           "the disk doesn't take the read models, and they stay behind the log; the log itself and "
           "what is open can be read",
           {{"read_models_position", static_cast<std::int64_t>(api.projector.applied())},
            {"durable_position", static_cast<std::int64_t>(api.engine.durable_position())},
-           {"disk_error", why}},
+           {"disk_error", why.message}},
           {"df -h", "signalbox status"}};
 }
 

@@ -11,8 +11,9 @@
 namespace signalbox {
 
 // Calls `query` on the projector's thread once the read models have reached `position`, and then
-// the function that it returned on the engine's thread. If they can't reach it, because the disk
-// doesn't take their rows, `responder` rejects with STORAGE_FULL instead.
+// the function that it returned on the engine's thread. If they can't reach it, `responder` rejects
+// with STORAGE_FULL instead, because the disk doesn't take their rows, or with
+// READ_MODELS_REBUILDING.
 void query_read_models(Api& api, const Responder& responder, Position position,
                        std::function<std::function<void()>(const RunIndex& index)> query);
 
@@ -21,11 +22,21 @@ void query_read_models(Api& api, const Responder& responder, Position position,
 void answer_from_read_models(Api& api, const Responder& responder,
                              std::function<Decided<boost::json::object>(const RunIndex&)> view);
 
-// Returns STORAGE_FULL for a query that needs rows that the disk doesn't take or can't deliver.
-Rejection read_models_behind(const Api& api, const std::string& why);
+// Returns STORAGE_FULL for a query that needs rows that the disk doesn't take or can't deliver, or
+// READ_MODELS_REBUILDING if they are being rebuilt.
+Rejection read_models_behind(const Api& api, const StoreError& why);
+// Returns the same for a query that can't wait for the read models.
+Rejection read_models_behind(const Api& api);
 
-// Returns STORAGE_DAMAGED for rows that can't be read.
+// Returns READ_MODELS_REBUILDING, which tells the caller to try again.
+Rejection read_models_rebuilding(const std::string& why);
+
+// Returns STORAGE_DAMAGED for rows that can't be read, or READ_MODELS_REBUILDING if they are being
+// rebuilt.
 inline tl::unexpected<Rejection> unreadable(const StoreError& error) {
+  if (error.kind == StoreError::Kind::rebuilding) {
+    return tl::unexpected(read_models_rebuilding(error.message));
+  }
   return reject(ErrorCode::STORAGE_DAMAGED, error.message, {}, {"signalbox replay --verify"});
 }
 

@@ -134,6 +134,11 @@ struct ServiceMetrics::Families {
                                    "1 while the disk doesn't take the read models' rows");
   Family<Gauge>& run_root_failures =
       gauge("signalbox_run_root_failures", "Files of run roots that can't be written at present");
+  Family<Gauge>& rebuilding = gauge("signalbox_projection_rebuilding",
+                                    "1 while damaged read models are computed from the log again");
+  Counter& rebuilds = counter("signalbox_projection_rebuilds_total",
+                              "Times that damaged read models were computed from the log again")
+                          .Add({});
   Family<Gauge>& space =
       gauge("signalbox_data_disk_available_bytes", "Space left where the data directory is");
   Family<Gauge>& runs = gauge("signalbox_open_runs", "Runs that haven't ended, by status");
@@ -251,6 +256,8 @@ void ServiceMetrics::Families::measure_process(const Sources& sources) {
   set(full, sources.engine.storage_full() ? 1 : 0);
   set(held_rows, sources.projector.held() ? 1 : 0);
   set(run_root_failures, static_cast<double>(sources.run_root_failures()));
+  set(rebuilding, sources.projector.rebuilding() ? 1 : 0);
+  rebuilds.Increment(static_cast<double>(sources.projector.rebuilds()) - rebuilds.Value());
   std::error_code error;
   const auto found = std::filesystem::space(sources.data_directory, error);
   if (!error) set(space, static_cast<double>(found.available));

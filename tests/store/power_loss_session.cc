@@ -88,6 +88,8 @@ std::string name_of(StoreError::Kind kind) {
       return "not found";
     case StoreError::Kind::dropped:
       return "dropped";
+    case StoreError::Kind::rebuilding:
+      return "rebuilding";
   }
   return "";
 }

@@ -26,7 +26,7 @@ ExitCode exit_code_of(std::string_view code) {
   }
   if (code == "UNKNOWN_OUTCOME" || code == "STORAGE_FULL") return ExitCode::io;
   if (code == "OVERLOADED" || code == "SHUTTING_DOWN") return ExitCode::try_again;
-  if (code == "TICK_IN_PROGRESS") return ExitCode::try_again;
+  if (code == "READ_MODELS_REBUILDING" || code == "TICK_IN_PROGRESS") return ExitCode::try_again;
   if (code == "NOT_ALLOWED" || code == "FORBIDDEN" || code == "UNAUTHENTICATED") {
     return ExitCode::not_allowed;
   }
@@ -121,6 +121,9 @@ CallError from_store_error(const StoreError& error) {
                                error.message,
                                {},
                                {"signalbox events --type HistoryDropped"}});
+      break;
+    case StoreError::Kind::rebuilding:
+      called = from_rejection({ErrorCode::READ_MODELS_REBUILDING, error.message, {}, {}});
       break;
     case StoreError::Kind::full:
     case StoreError::Kind::io:

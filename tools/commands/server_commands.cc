@@ -57,6 +57,13 @@ std::string view_status(const json::object& status, const Terminal& terminal) {
   const bool full = true_at(status, "storage_full");
   std::string storage = full ? "full: writes are refused" : "ok";
   if (!full && !disk_failures.empty()) storage = scalar_text(disk_failures.front());
+  std::string read_models = text_at(status, "read_models_position");
+  const json::value* rebuild = status.if_contains("read_models_rebuild");
+  const bool rebuilding = rebuild != nullptr && rebuild->is_object();
+  if (rebuilding) {
+    read_models = text_at(rebuild->get_object(), "position") + ", being rebuilt: " +
+                  text_at(rebuild->get_object(), "reason");
+  }
   const json::object* policy = nullptr;
   if (const json::value* found = status.if_contains("retention")) policy = found->if_object();
   return named_values(
@@ -72,7 +79,7 @@ std::string view_status(const json::object& status, const Terminal& terminal) {
           {"held locks", {text_at(status, "held_locks")}},
           {"waiting for locks", {text_at(status, "waiting_locks")}},
           {"subscriptions", {text_at(status, "subscriptions")}},
-          {"read models at", {text_at(status, "read_models_position")}},
+          {"read models at", {read_models, rebuilding ? Style::bad : Style::plain}},
           {"storage", {storage, full || !disk_failures.empty() ? Style::bad : Style::good}},
           {"run roots", {run_roots, failures.empty() ? Style::good : Style::bad}},
           {"settings", view_settings(status, now_ns)},

@@ -26,7 +26,7 @@ bool RunFiles::wanted(const std::string& named_root, const PipelineDefinition& p
 
 Stored<std::optional<RunFiles::Rendered>> RunFiles::render(const RunId& run_id, Position position,
                                                            bool only_if_wanted) const {
-  if (!projector_.wait_for(position)) {
+  if (!projector_.follow_to(position)) {
     return tl::unexpected(
         StoreError{StoreError::Kind::io, "the read models can't be followed", {}, position});
   }

@@ -42,7 +42,7 @@ TraceExporter::TraceExporter(const EventLog& log, Projector& projector, TraceSet
       cursor_file_(data / "projections" / "trace_cursor"),
       note_(std::move(note)),
       source_({log_, projector_.index(),
-               [this](Position position) { return projector_.wait_for(position); },
+               [this](Position position) { return projector_.follow_to(position); },
                [this](const RunId& run_id, const std::string& why) {
                  note_(false, "no trace of run " + to_string(run_id) + ": " + why);
                }}) {}

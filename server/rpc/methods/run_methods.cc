@@ -43,10 +43,10 @@ std::optional<Decided<json::object>> started_long_ago(Api& api, const StartRun& 
   if (world.forgotten_keys == 0) return std::nullopt;
   // If the read model can't answer, starting could create a second run for the key: reject instead.
   if (!api.projector.wait_for(world.forgotten_keys)) {
-    return tl::unexpected(read_models_behind(api, api.projector.held().value_or("")));
+    return tl::unexpected(read_models_behind(api));
   }
   const auto row = api.projector.index().find_by_idempotency_key(*command.idempotency_key);
-  if (!row) return tl::unexpected(read_models_behind(api, row.error().message));
+  if (!row) return tl::unexpected(read_models_behind(api, row.error()));
   if (!*row) return std::nullopt;
   if ((*row)->request_digest != command.request_digest) {
     return reject(

@@ -66,6 +66,10 @@ void status(Api& api, Call& call, const MethodParts& parts) {
   result["subscriptions"] = parts.feed.size();
   result["storage_full"] = api.engine.storage_full();
   result["read_models_position"] = api.projector.applied();
+  json::value& rebuild = result["read_models_rebuild"];
+  if (const auto rebuilding = api.projector.rebuilding()) {
+    rebuild = {{"reason", rebuilding->reason}, {"position", rebuilding->through}};
+  }
   json::array& disk_failures = result["disk_failures"].emplace_array();
   if (const auto held = api.projector.held()) disk_failures.emplace_back(*held);
   for (const StatusPart& add_to : parts.status_parts) add_to(result);
@@ -131,6 +135,8 @@ void limits_method(Api&, Call& call) {
   SIGNALBOX_LIMIT(checks_max);
   SIGNALBOX_LIMIT(plan_steps_max);
   SIGNALBOX_LIMIT(explored_files_max);
+  SIGNALBOX_LIMIT(read_models_check_interval_ms);
+  SIGNALBOX_LIMIT(read_models_start_wait_ms_max);
   SIGNALBOX_LIMIT(git_ms_max);
   SIGNALBOX_LIMIT(git_grace_ms_max);
   SIGNALBOX_LIMIT(repository_wait_ms_max);

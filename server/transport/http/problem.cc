@@ -91,6 +91,7 @@ unsigned status_of(ErrorCode code) {
     case ErrorCode::UNKNOWN_OUTCOME:
     case ErrorCode::STORAGE_FULL:
     case ErrorCode::SHUTTING_DOWN:
+    case ErrorCode::READ_MODELS_REBUILDING:
       return 503;
   }
   return 500;

@@ -1,0 +1,207 @@
+// The real server on damaged files: a log whose files don't fit together is refused as it is, and
+// read models are computed from the log again while the service goes on.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <boost/json/serialize.hpp>
+
+#include "tests/crash/server_test.h"
+#include "tests/eventually.h"
+#include "tests/fixtures/file_content.h"
+
+namespace signalbox::test {
+namespace {
+
+namespace fs = std::filesystem;
+namespace json = boost::json;
+
+constexpr int runs = 60;
+
+class DamagedFiles : public ServerTest {
+ protected:
+  // Starts runs in several lives, so that the log and the read models have several tables.
+  void fill() {
+    for (int life = 0; life < 3; ++life) {
+      start();
+      for (int number = 0; number < runs / 3; ++number) {
+        ids_.insert(start_run({{"goal", std::string(200, 'g')}}));
+      }
+      ASSERT_EQ(server_.stop().exit_code, 0) << server_.log();
+    }
+  }
+
+  [[nodiscard]] fs::path log() const { return server_.data() / "log"; }
+  [[nodiscard]] fs::path read_models() const { return server_.data() / "projections/read_models"; }
+
+  static std::vector<fs::path> files(const fs::path& directory, const std::string& part) {
+    std::vector<fs::path> found;
+    for (const auto& file : fs::directory_iterator(directory)) {
+      if (file.path().filename().string().find(part) != std::string::npos) {
+        found.push_back(file.path());
+      }
+    }
+    std::ranges::sort(found);
+    return found;
+  }
+
+  static std::map<std::string, std::string> contents(const fs::path& directory) {
+    std::map<std::string, std::string> all;
+    for (const auto& file : fs::directory_iterator(directory)) {
+      all[file.path().filename().string()] = content_of(file.path());
+    }
+    return all;
+  }
+
+  // Returns the runs that the server lists; nullopt if it asks to try again.
+  std::optional<std::set<std::string>> listed() const {
+    const auto answer = answer_to("run.list", {{"limit", 500}});
+    if (!answer) return std::nullopt;
+    if (const std::string code = error_code_of(*answer); !code.empty()) {
+      EXPECT_EQ(code, "READ_MODELS_REBUILDING") << json::serialize(*answer);
+      return std::nullopt;
+    }
+    std::set<std::string> all;
+    for (const json::value& run : result_of(answer).at("runs").as_array()) {
+      all.emplace(run.at("run_id").as_string());
+    }
+    return all;
+  }
+
+  // Every answer has all runs, and in the end there is one.
+  void expect_all_runs() {
+    EXPECT_TRUE(eventually([this] {
+      const auto all = listed();
+      if (all) EXPECT_TRUE(*all == ids_) << all->size() << " runs are listed, not " << ids_.size();
+      return all.has_value() || !server_.running();
+    }));
+    EXPECT_TRUE(server_.running()) << server_.log();
+  }
+
+  static void flip(const fs::path& file, std::size_t offset) {
+    std::string bytes = content_of(file);
+    bytes.at(offset) = static_cast<char>(bytes[offset] ^ 0x04);
+    // In place: the server has the file open.
+    std::fstream stream(file, std::ios::in | std::ios::out | std::ios::binary);
+    stream.seekp(static_cast<std::streamoff>(offset));
+    stream.put(bytes[offset]);
+  }
+
+  std::set<std::string> ids_;
+};
+
+TEST_F(DamagedFiles, ALogWhoseManifestWasCutIsRefusedAndNothingIsDeleted) {  // G2
+  fill();
+  const auto good = contents(log());
+  const fs::path manifest = files(log(), "MANIFEST-").back();
+  const std::string bytes = content_of(manifest);
+  std::set<std::size_t> sizes{0, 1, 96, 152, 300, bytes.size() - 1, bytes.size() / 2};
+  for (std::size_t at = 1; at < 8; ++at) sizes.insert(bytes.size() * at / 8);
+  int refused = 0;
+  for (const std::size_t size : sizes) {
+    if (size >= bytes.size()) continue;
+    const TemporaryDirectory copy;
+    fs::copy(server_.data(), copy / "data",
+             fs::copy_options::recursive | fs::copy_options::skip_symlinks);
+    write_text(copy / "data/log" / manifest.filename(), bytes.substr(0, size));
+    auto before = good;
+    before[manifest.filename().string()] = bytes.substr(0, size);
+    ServerProcess server(copy / "data");
+    if (server.start()) {
+      const json::object page =
+          result_of(answer_of(server.socket(), "events.read", {{"from", 1}, {"limit", 1000}}));
+      std::set<std::string> started;
+      for (const json::value& event : page.at("events").as_array()) {
+        if (event.at("type") == "RunStarted") started.emplace(event.at("run_id").as_string());
+      }
+      EXPECT_TRUE(started == ids_) << "cut to " << size << ": records were lost";
+      continue;
+    }
+    ++refused;
+    EXPECT_EQ(server.wait().exit_code, 78) << "cut to " << size << server.log();
+    EXPECT_TRUE(contents(copy / "data/log") == before) << "cut to " << size << ": files changed";
+    EXPECT_NE(server.log().find("Nothing was deleted"), std::string::npos) << server.log();
+    EXPECT_NE(server.log().find(manifest.filename().string()), std::string::npos) << server.log();
+  }
+  EXPECT_GE(refused, 5);
+}
+
+TEST_F(DamagedFiles, ReadModelsWhoseManifestWasCutAreBuiltAgain) {  // G2 G3
+  fill();
+  const fs::path manifest = files(read_models(), "MANIFEST-").back();
+  write_text(manifest, content_of(manifest).substr(0, 96));
+  start();
+  expect_all_runs();
+  EXPECT_TRUE(eventually([this] { return events("ProjectionRebuilt").size() == 1; }));
+  const json::object rebuilt = events("ProjectionRebuilt")[0].at("data").as_object();
+  EXPECT_EQ(rebuilt.at("projection"), "read_models");
+  EXPECT_NE(rebuilt.at("reason").as_string().find("MANIFEST-"), std::string::npos);
+  EXPECT_TRUE(call("server.status").at("read_models_rebuild").is_null());
+  ASSERT_EQ(server_.stop().exit_code, 0) << server_.log();
+  start();
+  expect_all_runs();
+  EXPECT_EQ(events("ProjectionRebuilt").size(), 1U) << "it is mended";
+}
+
+TEST_F(DamagedFiles, AnyFileOfTheProjectionsCanBeDamagedBeforeAStart) {  // G3
+  fill();
+  for (const auto& file : fs::recursive_directory_iterator(server_.data() / "projections")) {
+    if (!file.is_regular_file() || file.file_size() == 0) continue;
+    const std::string bytes = content_of(file.path());
+    for (const std::string& damaged :
+         {std::string(), bytes.substr(0, bytes.size() / 2), std::string("junk")}) {
+      const TemporaryDirectory copy;
+      fs::copy(server_.data(), copy / "data",
+               fs::copy_options::recursive | fs::copy_options::skip_symlinks);
+      write_text(copy / "data" / fs::relative(file.path(), server_.data()), damaged);
+      ServerProcess server(copy / "data");
+      ASSERT_TRUE(server.start()) << file.path() << server.log();
+      EXPECT_TRUE(eventually([&] {
+        const auto answer = answer_of(server.socket(), "run.list", {{"limit", 500}});
+        if (!answer) return false;
+        if (error_code_of(*answer) == "READ_MODELS_REBUILDING") return false;
+        EXPECT_EQ(result_of(answer).at("runs").as_array().size(), ids_.size()) << file.path();
+        return true;
+      })) << file.path();
+      EXPECT_EQ(server.stop().exit_code, 0) << file.path() << server.log();
+    }
+  }
+}
+
+TEST_F(DamagedFiles, ABitOfTheReadModelsMayFlipWhileTheServerServes) {  // G3
+  fill();
+  start();
+  const std::size_t before = events("ProjectionRebuilt").size();
+  std::size_t flips = 0;
+  for (const fs::path& table : files(read_models(), ".sst")) {
+    std::error_code gone;  // a rebuild deletes the tables
+    const std::size_t bytes = fs::file_size(table, gone);
+    for (std::size_t at = 0; at < 8 && fs::exists(table); ++at, ++flips) {
+      flip(table, bytes * at / 8);
+      expect_all_runs();
+      ids_.insert(start_run({{"goal", "after a flipped bit"}}));
+      expect_all_runs();
+    }
+  }
+  EXPECT_GT(flips, 8U);
+  // Bits in blocks that no query reads are found when the files are read as a whole.
+  ASSERT_EQ(server_.stop().exit_code, 0) << server_.log();
+  for (const fs::path& table : files(read_models(), ".sst")) {
+    flip(table, fs::file_size(table) / 3);
+  }
+  start();
+  EXPECT_TRUE(eventually([&] { return events("ProjectionRebuilt").size() > before; }));
+  expect_all_runs();
+  const auto metrics = call("server.metrics");
+  EXPECT_NE(json::serialize(metrics).find("signalbox_projection_rebuilds_total"),
+            std::string::npos);
+  EXPECT_EQ(server_.stop().exit_code, 0) << server_.log();
+}
+
+}  // namespace
+}  // namespace signalbox::test

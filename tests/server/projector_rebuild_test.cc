@@ -1,0 +1,127 @@
+// The projector computes damaged read models from the log again while it serves queries, and
+// answers none from a part of them.
+#include <gtest/gtest.h>
+
+#include <future>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "projections/buffering_table.h"
+#include "projections/rocks_table.h"
+#include "tests/eventually.h"
+#include "tests/fixtures/temporary_directory.h"
+#include "tests/server/rpc_site.h"
+
+namespace signalbox {
+namespace {
+
+class ProjectorRebuild : public ::testing::Test, protected RpcSite {
+ protected:
+  ~ProjectorRebuild() override { follower.reset(); }
+
+  void append(int runs) {
+    for (int run = 0; run < runs; ++run) {
+      send(R"({"jsonrpc":"2.0","id":1,"method":"run.start","params":{"goal":"g"}})");
+      engine.flush();
+      finish();
+    }
+  }
+
+  void follow() {
+    rows = std::move(RocksTable::open_or_recreate(directory.path() / "t", 1)->table);
+    table = std::make_unique<BufferingTable>(*rows);
+    damaged_index = std::make_unique<RunIndex>(*table);
+    follower = std::make_unique<Projector>(
+        log, *damaged_index, [](const StoreError& error) { ADD_FAILURE() << error.message; },
+        [](bool, const std::string&) {},
+        [this](const Rebuild& rebuild) {
+          const std::lock_guard lock(mutex);
+          rebuilt.push_back(rebuild);
+        });
+  }
+
+  // Returns the number of queued runs that a query sees; nullopt if it was refused as rebuilding.
+  std::optional<std::uint64_t> queued_runs() {
+    std::promise<std::optional<std::uint64_t>> answered;
+    follower->query(
+        log.tail(),
+        [&](const RunIndex& read) {
+          const auto counts = read.counts();
+          if (!counts) EXPECT_EQ(counts.error().kind, StoreError::Kind::rebuilding);
+          answered.set_value(counts ? std::optional(counts->queued + counts->running)
+                                    : std::nullopt);
+        },
+        [&](const StoreError& why) {
+          EXPECT_EQ(why.kind, StoreError::Kind::rebuilding) << why.message;
+          answered.set_value(std::nullopt);
+        });
+    return answered.get_future().get();
+  }
+
+  std::size_t rebuilds_done() {
+    const std::lock_guard lock(mutex);
+    return rebuilt.size();
+  }
+
+  TemporaryDirectory directory;
+  std::unique_ptr<RocksTable> rows;
+  std::unique_ptr<BufferingTable> table;
+  std::unique_ptr<RunIndex> damaged_index;
+  std::unique_ptr<Projector> follower;
+  std::mutex mutex;
+  std::vector<Rebuild> rebuilt;
+};
+
+TEST_F(ProjectorRebuild, AnswersAreCompleteOrRefusedAndCompleteInTheEnd) {  // G3
+  append(200);
+  follow();
+  follower->start();
+  EXPECT_TRUE(follower->wait_for(log.tail()));
+  for (int round = 1; round <= 5; ++round) {
+    table->note_damage("round " + std::to_string(round));
+    append(1);
+    EXPECT_TRUE(eventually([&] {
+      const auto runs = queued_runs();
+      if (runs) EXPECT_EQ(*runs, 200U + static_cast<std::uint64_t>(round));
+      return rebuilds_done() == static_cast<std::size_t>(round) && runs;
+    }));
+  }
+  EXPECT_EQ(follower->rebuilds(), 5U);
+  EXPECT_EQ(follower->rebuilding().has_value(), false);
+  EXPECT_EQ(follower->held(), std::nullopt);
+  const std::lock_guard lock(mutex);
+  EXPECT_EQ(rebuilt.back().reason, "round 5");
+  EXPECT_EQ(rebuilt.back().through, log.tail());
+}
+
+TEST_F(ProjectorRebuild, RowsThatAreKnownToBeDamagedAreNeverRead) {  // G3
+  append(50);
+  follow();
+  TableBatch wrong;
+  wrong.put("rows of", "another log");
+  ASSERT_TRUE(table->write(wrong, log.tail() + 10).has_value());
+  table->note_damage("they were ahead of the log");
+  follower = std::make_unique<Projector>(log, *damaged_index, [](const StoreError&) {});
+  follower->start();
+  EXPECT_TRUE(follower->follow_to(log.tail()));
+  EXPECT_TRUE(eventually([&] { return !follower->rebuilding(); }));
+  EXPECT_EQ(queued_runs(), 50U);
+  EXPECT_EQ(follower->rebuilds(), 1U);
+  follower.reset();
+}
+
+TEST_F(ProjectorRebuild, AFollowerWaitsForItUnlessTheServiceStops) {  // G3
+  append(20);
+  follow();
+  follower->start();
+  EXPECT_TRUE(follower->wait_for(log.tail()));
+  table->note_damage("while followers wait");
+  append(1);
+  EXPECT_TRUE(follower->follow_to(log.tail()));
+  follower->end_waiting();
+  EXPECT_TRUE(follower->follow_to(log.tail())) << "nothing is rebuilt";
+}
+
+}  // namespace
+}  // namespace signalbox
