@@ -129,7 +129,7 @@ Decided<void> require_fitting(const AttemptResult& result, const Failure& failur
   if (auto ok = require_at_most("external_ref", result.external_ref, limits::path_bytes_max); !ok) {
     return ok;
   }
-  if (auto ok = require_at_most("error_code", failure.code, limits::name_bytes_max); !ok) return ok;
+  if (auto ok = require_token("error_code", failure.code, limits::name_bytes_max); !ok) return ok;
   if (auto ok = require_at_most("error_message", failure.message, limits::reason_bytes_max); !ok) {
     return ok;
   }

@@ -111,6 +111,7 @@ Decided<NewEvents> decide(const World& world, const FailStep& command, const Now
   Failure failure{Outcome::failed, command.error_class.value_or(ErrorClass::terminal),
                   command.error_code.value_or("FAILED"), command.error_message.value_or("")};
   TRY(require_name("error_code", failure.code, limits::name_bytes_max));
+  TRY(require_token("error_code", failure.code, limits::name_bytes_max));
   TRY(require_at_most("error_message", failure.message, limits::reason_bytes_max));
   const auto held = TRY(held_step(world, command.run_id, command.step, command.token));
   return end_step_attempt(*held.run, *held.step, std::move(failure), now);

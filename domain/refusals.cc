@@ -133,6 +133,21 @@ Decided<void> require_no_credentials(const char* field, const std::string& url,
       {{"field", std::string(field)}}, {std::move(next_command)});
 }
 
+Decided<void> require_token(const char* field, const std::string& text, std::size_t bytes_max) {
+  const auto is_plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("._:/-").find(c) != std::string_view::npos;
+  };
+  if (!std::all_of(text.begin(), text.end(), is_plain)) {
+    return reject(ErrorCode::INVALID_PARAMS,
+                  std::string(field) +
+                      " must be made of letters, digits and ._:/- only: it can't "
+                      "be erased from the log later",
+                  {{"field", std::string(field)}});
+  }
+  return require_at_most(field, text, bytes_max);
+}
+
 Decided<void> require_lock(const World& world, const std::optional<Token>& lock_token) {
   if (!lock_token || world.find_lock_by_token(*lock_token) != nullptr) return {};
   return reject(ErrorCode::LOCK_LOST, "no lock is held with this token",

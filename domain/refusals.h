@@ -56,6 +56,10 @@ Decided<void> require_line(const char* field, const std::string& text, std::size
 Decided<void> require_no_credentials(const char* field, const std::string& url,
                                      const std::string& instead, std::string next_command);
 
+// INVALID_PARAMS unless `text` is made of letters, digits and `._:/-` only; LIMIT_EXCEEDED if it is
+// longer than `bytes_max`. For texts that can't be erased later; an empty one is accepted.
+Decided<void> require_token(const char* field, const std::string& text, std::size_t bytes_max);
+
 // LOCK_LOST unless a lock is held with this token. An absent token is accepted.
 Decided<void> require_lock(const World& world, const std::optional<Token>& lock_token);
 

@@ -122,7 +122,7 @@ struct RunRetried {
   Budget budget;
   Usage used;
   std::optional<std::uint32_t> max_retries;
-  KeptText resume_ref;
+  FreeText resume_ref;
   FreeText previous;                    // how the failed attempt ended
   std::vector<std::uint32_t> attempts;  // attempts so far of each station, in pipeline order
 

@@ -68,7 +68,7 @@ BOOST_DESCRIBE_STRUCT(Artifact, (), (name, media_type, bytes, sha256))
 struct AttemptResult {
   FreeText summary;
   FreeText logs_inline;  // an excerpt, with a note of what was cut
-  KeptText external_ref;
+  FreeText external_ref;
   FreeJson metadata;  // a JSON object as text, or empty
   std::vector<Artifact> artifacts;
 
@@ -114,7 +114,7 @@ BOOST_DESCRIBE_STRUCT(StationSubmitIntended, (), (station, job_id))
 struct StationExternalRefSet {
   static constexpr EventTag tag{303, 1, "StationExternalRefSet"};
   KeptText station;
-  KeptText external_ref;
+  FreeText external_ref;
 
   friend bool operator==(const StationExternalRefSet&, const StationExternalRefSet&) = default;
 };
@@ -124,7 +124,7 @@ struct StationHeartbeat {
   static constexpr EventTag tag{304, 1, "StationHeartbeat"};
   KeptText station;
   std::int64_t lease_ms = 0;
-  KeptText progress_digest;  // changes when the worker makes progress; may be empty
+  FreeText progress_digest;  // changes when the worker makes progress; may be empty
 
   friend bool operator==(const StationHeartbeat&, const StationHeartbeat&) = default;
 };
@@ -236,7 +236,7 @@ struct StationStalled {
   static constexpr EventTag tag{314, 1, "StationStalled"};
   KeptText station;
   std::uint32_t attempt = 1;
-  KeptText progress_digest;
+  FreeText progress_digest;
   std::int64_t stalled_ms = 0;
   StallAction action = StallAction::nudge;
 
@@ -249,7 +249,7 @@ struct StationProgressed {
   static constexpr EventTag tag{315, 1, "StationProgressed"};
   KeptText station;
   std::uint32_t attempt = 1;
-  KeptText progress_digest;
+  FreeText progress_digest;
 
   friend bool operator==(const StationProgressed&, const StationProgressed&) = default;
 };

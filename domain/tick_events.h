@@ -16,7 +16,7 @@ namespace signalbox {
 struct TickStarted {
   static constexpr EventTag tag{501, 2, "TickStarted"};
   KeptText loop;
-  KeptText stage;
+  FreeText stage;
   FreeText reason;
   std::int64_t lease_ms = 0;
   RunId run_id{};             // the run that the tick drives, or nil
@@ -57,7 +57,7 @@ BOOST_DESCRIBE_STRUCT(TickFailed, (), (loop, token, code, error, run_root))
 struct TickSkipped {
   static constexpr EventTag tag{504, 2, "TickSkipped"};
   KeptText loop;
-  KeptText stage;
+  FreeText stage;
   KeptText reason;          // "tick_in_progress"
   Token token = 0;          // of the tick in progress, or 0: the log doesn't know it
   std::int64_t due_ns = 0;  // as in TickStarted
@@ -70,7 +70,7 @@ BOOST_DESCRIBE_STRUCT(TickSkipped, (), (loop, stage, reason, token, due_ns))
 struct TickIncompleteDetected {
   static constexpr EventTag tag{505, 1, "TickIncompleteDetected"};
   KeptText loop;
-  KeptText stage;   // of the incomplete tick
+  FreeText stage;   // of the incomplete tick
   Token token = 0;  // of the incomplete tick; 0: only a marker file is known of it
   RunId run_id{};
   KeptText run_root;
@@ -104,7 +104,7 @@ struct TickTimedOut {
   static constexpr EventTag tag{507, 1, "TickTimedOut"};
   KeptText loop;
   Token token = 0;
-  KeptText stage;
+  FreeText stage;
   std::int64_t elapsed_ms = 0;
   std::int64_t timeout_ms = 0;
   std::int64_t timer_origin_ns = 0;  // UTC

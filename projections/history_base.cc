@@ -37,8 +37,7 @@ struct BaseParts {
   }
 };
 
-Stored<BaseParts> read_parts(const EventLog& log) {
-  auto bytes = TRY(log.base());
+Stored<BaseParts> parts_of(std::string bytes) {
   BaseParts parts;
   parts.bytes = std::move(bytes);
   if (parts.bytes.empty()) return parts;
@@ -64,6 +63,11 @@ Stored<BaseParts> read_parts(const EventLog& log) {
   return parts;
 }
 
+Stored<BaseParts> read_parts(const EventLog& log) {
+  auto bytes = TRY(log.base());
+  return parts_of(std::move(bytes));
+}
+
 // Takes a row off the front of `rows`. Returns false if it is cut short.
 bool take_row(std::string_view& rows, std::string_view& key, std::string_view& value) {
   constexpr std::size_t lengths = 2 * sizeof(std::uint32_t);
@@ -77,12 +81,7 @@ bool take_row(std::string_view& rows, std::string_view& key, std::string_view& v
   return true;
 }
 
-}  // namespace
-
-Stored<std::string> encode_base(const World& world, const Table& table, const KeptNouns& kept) {
-  std::map<std::string, std::string> rows;
-  TRY(for_each_kept_row(table, kept,
-                        [&rows](std::string_view key, auto value) { rows.emplace(key, value); }));
+std::string encoded_parts(const World& world, const std::map<std::string, std::string>& rows) {
   const std::string state = encode_world(world);
   std::string bytes;
   append_integer(bytes, world_format);
@@ -97,6 +96,39 @@ Stored<std::string> encode_base(const World& world, const Table& table, const Ke
   return bytes;
 }
 
+}  // namespace
+
+Stored<std::string> encode_base(const World& world, const Table& table, const KeptNouns& kept) {
+  std::map<std::string, std::string> rows;
+  TRY(for_each_kept_row(table, kept,
+                        [&rows](std::string_view key, auto value) { rows.emplace(key, value); }));
+  return encoded_parts(world, rows);
+}
+
+Stored<HistoryBase> read_history_base(const EventLog& log) {
+  const auto parts = TRY(read_parts(log));
+  if (parts.bytes.empty()) return base_error(StoreError::Kind::damaged, "is missing");
+  HistoryBase base;
+  auto world = TRY(decode_world(parts.world()));
+  base.world = std::move(world);
+  std::string_view rows = parts.rows();
+  while (!rows.empty()) {
+    std::string_view key;
+    std::string_view value;
+    if (!take_row(rows, key, value)) return base_error(StoreError::Kind::damaged, "is cut short");
+    base.rows.emplace(key, value);
+  }
+  return base;
+}
+
+std::string encode_history_base(const HistoryBase& base) {
+  return encoded_parts(base.world, base.rows);
+}
+
+Stored<World> world_in_base(std::string_view base) {
+  const auto parts = TRY(parts_of(std::string(base)));
+  return decode_world(parts.world());
+}
 Stored<World> initial_world(const EventLog& log) {
   const auto parts = TRY(read_parts(log));
   if (parts.bytes.empty()) return World{};

@@ -5,7 +5,9 @@
 // Unlike a snapshot it isn't disposable but part of the log, so the log stores it (see Horizon).
 #pragma once
 
+#include <map>
 #include <string>
+#include <string_view>
 
 #include "domain/world.h"
 #include "projections/kept_rows.h"
@@ -17,6 +19,21 @@ namespace signalbox {
 // Encodes the base for a drop. `world` must be the state at the new horizon, `table` that of a run
 // index at the same position. Errors as Table.
 Stored<std::string> encode_base(const World& world, const Table& table, const KeptNouns& kept);
+
+// The parts of a base.
+struct HistoryBase {
+  World world;
+  std::map<std::string, std::string> rows;
+};
+
+// Encodes the parts, as encode_base() does.
+std::string encode_history_base(const HistoryBase& base);
+
+// Reads the base of `log`, which must have one. Errors as initial_world().
+Stored<HistoryBase> read_history_base(const EventLog& log);
+
+// Decodes the world in a base that was encoded by this version. Fails with `damaged`.
+Stored<World> world_in_base(std::string_view base);
 
 // Returns the world from which `log` evolves: an empty one, or the one at its horizon. Fails with
 // `damaged`, or with `unsupported` if a version with other formats dropped the records.

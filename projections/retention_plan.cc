@@ -1,12 +1,15 @@
 #include "projections/retention_plan.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <vector>
 
 #include "domain/evolve.h"
+#include "domain/service_loops.h"
 #include "domain/try.h"
 #include "projections/history_base.h"
+#include "projections/row_codec.h"
 #include "projections/run_index.h"
 
 namespace signalbox {
@@ -53,11 +56,57 @@ Stored<World> evolve_to_horizon(const EventLog& log, Position horizon, Table& ta
 // The nouns that are open at the horizon or have records after it, and single records to keep.
 struct Retained {
   KeptNouns nouns;
-  std::set<Position> positions;  // of records that the state of a project refers to
+  std::set<Position> positions;  // of records that the state refers to
+  std::set<Uuid> tokens;         // access tokens in the world
+  std::set<std::string> projects;
+  std::uint64_t failed_runs = 0;
+  std::optional<AuditKey> audit_key;  // at the tail
 };
 
-Stored<Retained> find_retained(const EventLog& log, const World& world, const Table& table) {
+// Keeps the records that gave what is still in the world: a repeated command finds its first result
+// there, and their texts can be redacted.
+void keep_grants(const World& world, Retained& retained) {
+  for (const auto& [key, lock] : world.locks) {
+    retained.positions.insert({lock.token, lock.renewed_at});
+  }
+  for (const auto& [loop, tick] : world.ticks) {
+    retained.positions.insert({tick.token, tick.halted_at});
+  }
+  for (const AccessToken& token : world.access.tokens) {
+    retained.positions.insert(token.issued_at);
+    retained.tokens.insert(token.id);
+  }
+  for (const auto& [name, project] : world.projects) retained.projects.insert(name);
+}
+
+// Keeps the runs that failed after `failed_until_ns` and can be retried. A card's runs can't.
+Stored<void> keep_failed_runs(const Table& table, std::int64_t failed_until_ns,
+                              Retained& retained) {
+  const CardIndex cards(table);
+  Stored<void> outcome;
+  TRY(table.scan("r", "r", ScanOrder::ascending, [&](std::string_view, std::string_view value) {
+    const auto row = decode_row<RunRow>(value);
+    if (!row) {
+      outcome = tl::unexpected(row.error());
+      return false;
+    }
+    if (row->status != RunStatus::failed || row->ended_at_ns <= failed_until_ns) return true;
+    const auto card = cards.find_by_run(row->run_id);
+    if (!card) {
+      outcome = tl::unexpected(card.error());
+      return false;
+    }
+    if (!*card && retained.nouns.runs.insert(row->run_id).second) ++retained.failed_runs;
+    return true;
+  }));
+  return outcome;
+}
+
+Stored<Retained> find_retained(const EventLog& log, const World& world, const Table& table,
+                               std::int64_t failed_until_ns) {
   Retained retained;
+  retained.audit_key = world.access.audit_key;
+  keep_grants(world, retained);
   for (const auto& [id, run] : world.runs) retained.nouns.runs.insert(id);
   for (const auto& [id, card] : world.board.cards()) retained.nouns.cards.insert(id);
   for (const auto& [loop, tick] : world.ticks) retained.nouns.ticks.insert(tick.token);
@@ -68,8 +117,12 @@ Stored<Retained> find_retained(const EventLog& log, const World& world, const Ta
     const Stream& stream = record.stream;
     if (stream.kind == StreamKind::run) retained.nouns.runs.insert(stream.run_id);
     if (stream.kind == StreamKind::card) retained.nouns.cards.insert(stream.run_id);
+    if (const auto* adopted = event_as<AuditKeyAdopted>(record.event)) {
+      retained.audit_key = AuditKey{adopted->name, adopted->verifier_key, record.position};
+    }
     return true;
   }));
+  TRY(keep_failed_runs(table, failed_until_ns, retained));
   // A card's row shows its latest run, so that run is kept with it.
   const CardIndex cards(table);
   for (const CardId& id : retained.nouns.cards) {
@@ -96,6 +149,7 @@ Stored<void> choose_entries(const EventLog& log, const Retained& retained, Reten
   std::vector<Position> wanted;
   // Position of a redacted record, position of its PayloadRedacted.
   std::vector<std::pair<Position, Position>> redactions;
+  std::map<std::string, Position> latest_puts;  // the latest ProjectPut of each project
   std::uint64_t records = 0;
   const auto visit = [&](Record&& record) {
     const RunId& id = record.stream.run_id;
@@ -108,7 +162,17 @@ Stored<void> choose_entries(const EventLog& log, const Retained& retained, Reten
       cards_kept.insert(id);
       is_retained = true;
     }
+    if (const auto* revoked = event_as<AccessTokenRevoked>(record.event)) {
+      is_retained = is_retained || retained.tokens.contains(revoked->id);
+    }
+    if (event_as<ProjectPut>(record.event) != nullptr &&
+        retained.projects.contains(record.stream.name)) {
+      latest_puts[record.stream.name] = record.position;
+    }
     if (is_retained) wanted.push_back(record.position);
+    if (!is_retained && record.position >= plan.from) {
+      ++(is_housekeeping(record) ? plan.housekeeping_records : plan.work_records);
+    }
     if (const auto* redacted = event_as<PayloadRedacted>(record.event)) {
       redactions.emplace_back(redacted->redacted_position, record.position);
     }
@@ -124,6 +188,9 @@ Stored<void> choose_entries(const EventLog& log, const Retained& retained, Reten
   }
   if (scanned) scanned = log.scan(plan.from, plan.horizon, visit);
   if (!scanned) return tl::unexpected(scanned.error());
+  for (const auto& [project, position] : latest_puts) {
+    wanted.insert(std::upper_bound(wanted.begin(), wanted.end(), position), position);
+  }
   // The event that authenticates a redaction is kept if the redacted record is. Entries are kept as
   // a whole, so any kept record of the entry suffices.
   for (const auto& [redacted, event_position] : redactions) {
@@ -143,12 +210,20 @@ Stored<void> choose_entries(const EventLog& log, const Retained& retained, Reten
   plan.runs_kept = runs_kept.size();
   plan.runs_dropped = runs_dropped.size();
   plan.cards_kept = cards_kept.size();
+  plan.failed_runs_kept = retained.failed_runs;
+  plan.audit_key = retained.audit_key;
   return {};
 }
 
 }  // namespace
 
-Stored<RetentionPlan> plan_retention(const EventLog& log, std::int64_t until_ns, Table& scratch) {
+bool is_housekeeping(const Record& record) {
+  if (record.stream.kind == StreamKind::server) return true;
+  return record.stream.kind == StreamKind::tick && is_service_loop(record.stream.name);
+}
+
+Stored<RetentionPlan> plan_retention(const EventLog& log, std::int64_t until_ns, Table& scratch,
+                                     std::int64_t failed_until_ns) {
   RetentionPlan plan;
   plan.from = log.horizon().position + 1;
   const auto horizon = TRY(horizon_of(log, until_ns));
@@ -156,7 +231,7 @@ Stored<RetentionPlan> plan_retention(const EventLog& log, std::int64_t until_ns,
   plan.drop.position = horizon;
   if (plan.horizon < plan.from) return plan;
   const auto world = TRY(evolve_to_horizon(log, plan.horizon, scratch));
-  const auto retained = TRY(find_retained(log, world, scratch));
+  const auto retained = TRY(find_retained(log, world, scratch, failed_until_ns));
   TRY(choose_entries(log, retained, plan));
   auto base = TRY(encode_base(world, scratch, retained.nouns));
   plan.drop.base = std::move(base);

@@ -3,11 +3,23 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
+#include <optional>
 
+#include "domain/access_token.h"
 #include "projections/table.h"
 #include "store/event_log.h"
 
 namespace signalbox {
+
+namespace limits {
+// A service archives nothing but its own housekeeping only once there are as many such records.
+inline constexpr std::uint64_t housekeeping_records_min = 10'000;
+}  // namespace limits
+
+// Returns whether the record is one that the service writes without anybody's work: its starts and
+// stops, dropped history, and the ticks of its own loops.
+bool is_housekeeping(const Record& record);
 
 struct RetentionPlan {
   Position from = 1;  // the first record that isn't in an archive yet
@@ -21,13 +33,26 @@ struct RetentionPlan {
   std::uint64_t runs_kept = 0;
   std::uint64_t cards_kept = 0;
   std::uint64_t runs_dropped = 0;
+  std::uint64_t failed_runs_kept = 0;  // of runs_kept: only because they can still be retried
+  // New records that would be dropped: of work, and of the service's housekeeping.
+  std::uint64_t work_records = 0;
+  std::uint64_t housekeeping_records = 0;
+  std::optional<AuditKey> audit_key;  // the key that the log has adopted, at its tail
 
   [[nodiscard]] bool drops_nothing() const { return !has_new_records || records_dropped == 0; }
+  // Returns whether an idle service has reason enough for an archive.
+  [[nodiscard]] bool is_worthwhile() const {
+    return work_records > 0 || housekeeping_records >= limits::housekeeping_records_min;
+  }
 };
 
-// Plans to drop the records that were written at `until_ns` (UTC) or before. `scratch` must be an
-// empty table; it is filled with read models. Errors as EventLog::scan() and initial_world().
-// Blocks while it reads the log.
-Stored<RetentionPlan> plan_retention(const EventLog& log, std::int64_t until_ns, Table& scratch);
+// Plans to drop the records that were written at `until_ns` (UTC) or before. What is open is kept;
+// so are the grants of held locks, running ticks and other nouns that are still in the world, which
+// are the first results of their commands; and runs that failed after `failed_until_ns` (UTC) and
+// can be retried. `scratch` must be an empty table; it is filled with read models. Errors as
+// EventLog::scan() and initial_world(). Blocks while it reads the log.
+Stored<RetentionPlan> plan_retention(
+    const EventLog& log, std::int64_t until_ns, Table& scratch,
+    std::int64_t failed_until_ns = std::numeric_limits<std::int64_t>::max());
 
 }  // namespace signalbox

@@ -162,7 +162,7 @@ tl::expected<void, std::string> read_retention(const std::filesystem::path& file
       return tl::unexpected(
           at_line(file, value,
                   "there is no setting retention." + std::string(key.str()) +
-                      "; there are older_than, archive, key, schedule, time_zone"));
+                      "; there are older_than, failed_runs, archive, key, schedule, time_zone"));
     }
     if (!text || text->empty()) {
       return tl::unexpected(

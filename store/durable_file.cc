@@ -38,7 +38,7 @@ Stored<void> replace_file(const std::filesystem::path& path, std::string_view by
   };
   {
     const FileDescriptor file(
-        ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+        ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (!file) return tl::unexpected(system_error("create", temporary));
     if (!write_all(file, bytes)) return give_up("write");
     if (::fsync(file.get()) != 0) return give_up("sync");

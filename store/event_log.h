@@ -94,6 +94,8 @@ class EventLog {
   // and durable step. The event's root must be that of the tree up to the drop's position, and its
   // base the digest of the drop's base; otherwise fails with `damaged` and changes nothing.
   // `drop.kept` must consist of whole entries that were kept before or lie behind the old horizon.
+  // A drop at the present horizon that keeps the same entries drops nothing: it renews the base,
+  // after texts were erased from it.
   // Like append(), one thread at a time; after `io` the outcome is unknown until a restart.
   virtual Stored<void> drop(Position expected_tail, const Commit& commit, const HistoryDrop& drop);
 };

@@ -51,6 +51,11 @@ struct HistoryDrop {
   Position position = 0;
   std::vector<PositionRange> kept;
   std::string base;
+
+  // Returns whether it only gives the records that `before` dropped another base.
+  [[nodiscard]] bool renews(const Horizon& before) const {
+    return position > 0 && position == before.position && kept == before.kept;
+  }
 };
 
 // Appends `range`, which must lie after the others; merges it with the last one if they are

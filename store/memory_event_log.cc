@@ -186,8 +186,8 @@ Stored<void> MemoryEventLog::drop(Position expected_tail, const Commit& commit,
   State::Kept& kept = state_->kept;
   const auto* event = event_as<HistoryDropped>(commit.front().event);
   SIGNALBOX_CHECK(expected_tail == kept.frontier.leaves && commit.size() == 1 && event != nullptr &&
-                  drop.position > kept.horizon.position && drop.position <= expected_tail &&
-                  !state_->broken);
+                  (drop.position > kept.horizon.position || drop.renews(kept.horizon)) &&
+                  drop.position <= expected_tail && !state_->broken);
   check_numbering(expected_tail, {&commit, 1});
   MerkleFrontier frontier = kept.horizon.frontier;
   // Required by append_leaves(); a log in memory needs no check of redactions.

@@ -134,8 +134,7 @@ class RocksDatabase {
   Stored<void> rewrite_tables(const std::string& keys);
 
   std::filesystem::path directory_;
-  std::unique_ptr<rocksdb::Env> own_env_;  // nullptr if the caller gave one
-  std::unique_ptr<rocksdb::Env> own_env_;  // null unless Mode::tables_only; outlives the database
+  std::unique_ptr<rocksdb::Env> own_env_;  // null if the caller gave one; outlives the database
   std::unique_ptr<rocksdb::DB> database_;
   rocksdb::ColumnFamilyHandle* entries_ = nullptr;
   rocksdb::ColumnFamilyHandle* head_ = nullptr;

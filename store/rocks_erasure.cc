@@ -25,7 +25,8 @@ constexpr std::size_t entry_key_bytes = sizeof(Position);
 constexpr auto removal_wait_max = std::chrono::seconds(10);
 constexpr auto removal_poll_interval = std::chrono::milliseconds(5);
 
-// Returns the files that may contain an entry with one of the keys, in current or old versions.
+// Returns the files that may contain an entry with one of the keys, in current or old versions, or
+// a base that was replaced: those of the other column family.
 std::vector<std::filesystem::path> files_with(rocksdb::DB& database, const std::string& keys,
                                               const std::string& entries_name,
                                               const std::filesystem::path& directory) {
@@ -33,7 +34,10 @@ std::vector<std::filesystem::path> files_with(rocksdb::DB& database, const std::
   std::vector<rocksdb::LiveFileMetaData> tables;
   database.GetLiveFilesMetaData(&tables);
   for (const rocksdb::LiveFileMetaData& table : tables) {
-    if (table.column_family_name != entries_name) continue;
+    if (table.column_family_name != entries_name) {
+      files.push_back(directory / table.relative_filename);
+      continue;
+    }
     for (std::size_t at = 0; at < keys.size(); at += entry_key_bytes) {
       const std::string key = keys.substr(at, entry_key_bytes);
       if (key < table.smallestkey || table.largestkey < key) continue;
@@ -95,6 +99,8 @@ Stored<void> RocksDatabase::rewrite_tables(const std::string& keys) {
     const rocksdb::Slice key(keys.data() + at, entry_key_bytes);
     status = database_->CompactRange(options, entries_, &key, &key);
   }
+  // Texts of a record that was kept before the horizon were in a base, too (FORMAT.md).
+  if (status.ok()) status = database_->CompactRange(options, head_, nullptr, nullptr);
   if (!status.ok()) return tl::unexpected(error(status));
 
   // RocksDB no longer tracks a write-ahead log that the opening only read. This call scans the

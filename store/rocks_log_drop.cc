@@ -186,8 +186,10 @@ Stored<void> RocksEventLog::drop(Position expected_tail, const Commit& commit,
   State& state = *state_;
   SIGNALBOX_CHECK(state.writing == State::Writing::possible && expected_tail == state.tail);
   const auto* event = event_as<HistoryDropped>(commit.front().event);
+  const bool renews = drop.renews(state.horizon);
   SIGNALBOX_CHECK(commit.size() == 1 && event != nullptr && event->horizon == drop.position &&
-                  drop.position > state.horizon.position && drop.position <= expected_tail);
+                  (drop.position > state.horizon.position || renews) &&
+                  drop.position <= expected_tail);
   check_numbering(expected_tail, {&commit, 1});
   const auto located = [&state](const StoreError& error) {
     return tl::unexpected(state.located(error));
@@ -196,7 +198,8 @@ Stored<void> RocksEventLog::drop(Position expected_tail, const Commit& commit,
   if (auto whole = require_whole_entries(*state.database, drop, expected_tail); !whole) {
     return located(whole.error());
   }
-  auto dropped_tree = build_dropped_tree(*state.database, state.horizon, drop);
+  auto dropped_tree = renews ? Stored<DroppedTree>(DroppedTree{state.horizon.frontier, {}})
+                             : build_dropped_tree(*state.database, state.horizon, drop);
   if (!dropped_tree) return located(dropped_tree.error());
   Horizon next{drop.position,     dropped_tree->frontier, expected_tail + 1,
                sha256(drop.base), drop.base.size(),       false,

@@ -43,6 +43,15 @@ Rejection history_dropped(const EventLog& log, Position position) {
   return rejection;
 }
 
+Rejection failed_run_dropped(const EventLog& log, const RunId& run_id, Position failed_at) {
+  Rejection rejection = history_dropped(log, failed_at);
+  rejection.message = "run " + to_string(run_id) +
+                      " failed longer ago than retention.failed_runs, " +
+                      "so it can't be retried any more: " + rejection.message;
+  rejection.details.push_back({"run_id", to_string(run_id)});
+  return rejection;
+}
+
 Rejection run_not_found(const EventLog& log, const RunId& run_id) {
   const std::string text = to_string(run_id);
   Rejection rejection{ErrorCode::RUN_NOT_FOUND,

@@ -1,5 +1,6 @@
 #include "server/scheduler/retention_loop.h"
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -7,6 +8,7 @@
 #include "domain/nanoseconds.h"
 #include "domain/service_loops.h"
 #include "domain/try.h"
+#include "projections/retention_plan.h"
 #include "server/text/utf8_text.h"
 
 namespace signalbox {
@@ -31,15 +33,21 @@ OpenNouns open_nouns(const World& world) {
   return open;
 }
 
-// Returns true if some record is old enough to drop. Stops at the first such record, or at the
-// first that is too young, so it reads little: loops tick all day. The retention itself reads
-// everything, and may find that this record has to stay, too; then it drops nothing.
-Stored<bool> has_old_records(const EventLog& log, std::int64_t until_ns, const OpenNouns& open,
-                             const std::atomic<bool>& stopped) {
+// Returns true if some record after `from` is old enough to drop: one of work, or as many of the
+// service's own housekeeping as are worth an archive. Stops at the first such record, or at the
+// first that is too young. The retention itself reads everything, and may find that this record has
+// to stay, too; then it drops nothing.
+Stored<bool> has_old_records(const EventLog& log, Position from, std::int64_t until_ns,
+                             const OpenNouns& open, const std::atomic<bool>& stopped) {
+  std::uint64_t housekeeping = 0;
   bool found = false;
-  TRY(log.scan(log.horizon().position + 1, log.tail(), [&](Record&& record) {
+  TRY(log.scan(from + 1, log.tail(), [&](Record&& record) {
     if (stopped || record.recorded_at_ns > until_ns) return false;
-    found = event_as<HistoryDropped>(record.event) == nullptr && !open.has(record.stream);
+    if (is_housekeeping(record)) {
+      found = ++housekeeping >= limits::housekeeping_records_min;
+    } else {
+      found = !open.has(record.stream);
+    }
     return !found;
   }));
   return found;
@@ -77,6 +85,8 @@ RetentionLoop::RetentionLoop(Parts parts, const RetentionSettings& settings,
       stopped_(std::make_shared<std::atomic<bool>>(false)),
       loop_(parts_.engine, parts_.clock, std::string(retention_loop_name), settings_.schedule,
             {{}, [this](Token, const ScheduledLoop::Ended& ended) { tick(ended); }}) {
+  // Its records stay for as long as nothing else becomes old.
+  if (latest_ && !latest_->failed() && latest_->dropped_at == 0) examined_ = latest_->horizon;
   // A retention that dropped nothing isn't shown as the latest.
   if (!latest_ || (!latest_->failed() && latest_->dropped_at == 0)) {
     latest_ = latest_retention(parts_.log);
@@ -85,18 +95,36 @@ RetentionLoop::RetentionLoop(Parts parts, const RetentionSettings& settings,
 
 RetentionLoop::~RetentionLoop() = default;
 
+// Ends the tick without a pause of the service, which couldn't help.
+void RetentionLoop::refuse(const NoteVerifier& key, std::string why,
+                           const ScheduledLoop::Ended& ended) {
+  RetentionOutcome outcome;
+  outcome.at_ns = parts_.clock.wall_ns();
+  outcome.error = std::move(why);
+  outcome.next_commands = {"signalbox audit adopt '" + key.text() + "'",
+                           "signalbox loop trigger retention"};
+  latest_ = std::move(outcome);
+  ended(latest_->error);
+}
+
 void RetentionLoop::tick(const ScheduledLoop::Ended& ended) {
   // An age that reaches back before 1970 is older than any record.
   const std::int64_t now_ns = parts_.clock.wall_ns();
   const bool ever = settings_.older_than_ms >= now_ns / ns_per_ms;
   const std::int64_t until_ns = ever ? 0 : now_ns - settings_.older_than_ms * ns_per_ms;
-  parts_.blocking.run([this, ended, until_ns, open = open_nouns(parts_.engine.world()),
+  const Position from = std::max(parts_.log.horizon().position, examined_);
+  parts_.blocking.run([this, ended, from, until_ns, open = open_nouns(parts_.engine.world()),
                        stopped = stopped_]() -> std::function<void()> {
-    auto found = has_old_records(parts_.log, until_ns, open, *stopped);
-    return [this, ended, stopped, found = std::move(found)] {
+    auto found = has_old_records(parts_.log, from, until_ns, open, *stopped);
+    auto key = verifier_in(settings_.key);
+    return [this, ended, stopped, found = std::move(found), key = std::move(key)] {
       if (*stopped) return;  // the next start concludes it
       if (!found) return ended("the log can't be read: " + found.error().message);
       if (!*found) return ended(std::nullopt);
+      if (key) {
+        auto why = unadopted_key_text(*key, parts_.engine.world().access.audit_key);
+        if (!why.empty()) return refuse(*key, std::move(why), ended);
+      }
       parts_.enter_maintenance();  // the tick ends when the service is back
     };
   });

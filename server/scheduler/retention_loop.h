@@ -59,10 +59,12 @@ class RetentionLoop final : public LoopGroup {
 
  private:
   void tick(const ScheduledLoop::Ended& ended);
+  void refuse(const NoteVerifier& key, std::string why, const ScheduledLoop::Ended& ended);
 
   const Parts parts_;
   const RetentionSettings settings_;
   std::optional<RetentionOutcome> latest_;
+  Position examined_ = 0;  // the previous retention found that all records up to here stay
   const std::shared_ptr<std::atomic<bool>> stopped_;
   ScheduledLoop loop_;
   const std::array<ScheduledLoop*, 1> loops_{&loop_};

@@ -18,7 +18,7 @@ namespace signalbox {
 struct RetentionOutcome {
   std::int64_t at_ns = 0;   // UTC, when it ended
   Position dropped_at = 0;  // of the HistoryDropped; 0: nothing was dropped
-  Position horizon = 0;     // records up to this position were dropped
+  Position horizon = 0;     // records up to this position were dropped, or have to stay
   std::uint64_t records_dropped = 0;
   std::string archive;  // path
   std::string error;    // a sentence; empty: it succeeded, or there was nothing to drop

@@ -4,7 +4,6 @@
 #include "domain/try.h"
 #include "server/text/time_text.h"
 #include "store/durable_file.h"
-#include "store/signed_note.h"
 
 namespace signalbox {
 namespace {
@@ -33,6 +32,7 @@ tl::expected<void, std::string> require_signing_key(const std::string& file) {
 std::string* retention_text(RetentionTexts& texts, std::string_view key, bool& is_path) {
   is_path = key == "archive" || key == "key";
   if (key == "older_than") return &texts.older_than;
+  if (key == "failed_runs") return &texts.failed_runs;
   if (key == "archive") return &texts.archive;
   if (key == "key") return &texts.key;
   if (key == "schedule") return &texts.schedule;
@@ -56,6 +56,12 @@ tl::expected<RetentionSettings, std::string> read_retention_settings(const Reten
         "retention.older_than must be an age from 1s to 36600d, such as 30d; not " +
         texts.older_than);
   }
+  const auto failed_runs_ms = parse_duration_ms(texts.failed_runs);
+  if (!failed_runs_ms || *failed_runs_ms < 0 || *failed_runs_ms > limits::retention_age_ms_max) {
+    return tl::unexpected(
+        "retention.failed_runs must be an age from 0s to 36600d, such as 90d; not " +
+        texts.failed_runs);
+  }
   // HistoryDropped has this path with the name of a directory below it, so leave room for that.
   if (texts.archive.size() > limits::path_bytes_max - 64) {
     return tl::unexpected(std::string("retention.archive is too long for a path"));
@@ -68,7 +74,26 @@ tl::expected<RetentionSettings, std::string> read_retention_settings(const Reten
   auto schedule = Schedule::parse(texts.schedule, texts.time_zone);
   if (!schedule) return tl::unexpected("retention.schedule: " + schedule.error());
   TRY(require_signing_key(texts.key));
-  return RetentionSettings{*older_than_ms, texts.archive, texts.key, std::move(*schedule)};
+  return RetentionSettings{*older_than_ms, *failed_runs_ms, texts.archive, texts.key,
+                           std::move(*schedule)};
+}
+
+std::string unadopted_key_text(const NoteVerifier& key, const std::optional<AuditKey>& adopted) {
+  if (adopted && adopted->verifier_key == key.text()) return {};
+  const std::string begin = "the log hasn't adopted the key " + key.label() + ", it has adopted ";
+  return begin +
+         (adopted ? adopted->verifier_key + " at position " + std::to_string(adopted->adopted_at)
+                  : "none") +
+         ": those who follow its keys would refuse an archive that this one signed";
+}
+
+std::optional<NoteVerifier> verifier_in(const fs::path& file) {
+  const auto text = read_file(file, limits::signing_key_bytes_max);
+  if (!text) return std::nullopt;
+  const std::string_view line(*text);
+  const auto signer = NoteSigner::parse(line.substr(0, line.find_first_of("\r\n")));
+  if (!signer) return std::nullopt;
+  return signer->verifier();
 }
 
 bool is_in_directory(const fs::path& path, const fs::path& directory) {

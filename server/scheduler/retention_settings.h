@@ -4,12 +4,15 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include <tl/expected.hpp>
 
+#include "domain/access_token.h"
 #include "server/scheduler/schedule.h"
+#include "store/signed_note.h"
 
 namespace signalbox {
 
@@ -21,6 +24,7 @@ inline constexpr std::size_t signing_key_bytes_max = 1024;
 
 struct RetentionSettings {
   std::int64_t older_than_ms;
+  std::int64_t failed_runs_ms;     // since its failure, a run that can be retried stays as long
   std::filesystem::path archives;  // absolute; each drop gets a directory FROM-TO below it
   std::filesystem::path key;       // absolute; file with the private key that signs the archives
   Schedule schedule;
@@ -29,6 +33,7 @@ struct RetentionSettings {
 // The settings as written in the file, or their defaults; paths are absolute.
 struct RetentionTexts {
   std::string older_than;
+  std::string failed_runs = "90d";
   std::string archive;
   std::string key;
   std::string schedule = "30 3 * * *";
@@ -43,6 +48,12 @@ std::string* retention_text(RetentionTexts& texts, std::string_view key, bool& i
 // sentence that names the setting and says what to write instead. `data` is the data directory.
 tl::expected<RetentionSettings, std::string> read_retention_settings(
     const RetentionTexts& texts, const std::filesystem::path& data);
+
+// Returns "" if the log has adopted the key, else a sentence that says what it has adopted instead.
+std::string unadopted_key_text(const NoteVerifier& key, const std::optional<AuditKey>& adopted);
+
+// Returns the public half of the private key in `file`; nullopt if it can't be read.
+std::optional<NoteVerifier> verifier_in(const std::filesystem::path& file);
 
 // Returns true if `path` is in `directory`, or that can't be determined. Used to refuse archives in
 // the data directory: they would be lost with it, or be deleted as disposable (projections/).

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "domain/free_text.h"
+#include "projections/base_redaction.h"
 #include "projections/memory_table.h"
 #include "projections/retention_plan.h"
 #include "projections/run_history.h"
@@ -23,6 +25,7 @@ struct KeptHistory {
   RandomHistory history;
   MemoryEventLog log;
   std::vector<MerkleFrontier> trees{{}};  // by position, where a command ends
+  std::vector<Commit> commits;
 
   void take(const std::vector<Step>& steps) {
     for (const Step& step : steps) {
@@ -33,6 +36,7 @@ struct KeptHistory {
   }
   void append(const Commit& commit) {
     RC_ASSERT(log.append(log.tail(), {&commit, 1}).status == AppendStatus::ok);
+    commits.push_back(commit);
     trees.resize(log.tail() + 1);
     trees.back() = log.frontier();
   }
@@ -167,6 +171,41 @@ RC_GTEST_PROP(HistoryBase, IsTheSameAfterOneDropAndAfterTwo, ()) {
   RC_ASSERT(only.horizon == second.horizon);
   RC_ASSERT(only.drop.base == second.drop.base);
   RC_ASSERT(only.drop.kept == second.drop.kept);
+}
+
+// A base without a record's texts is that of the same history in which they never were.
+RC_GTEST_PROP(HistoryBase, IsRedactedAsIfTheTextsHadNeverBeenThere, ()) {  // G17
+  KeptHistory kept;
+  kept.take(*random_steps());
+  RC_PRE(!kept.history.records.empty());
+  const std::int64_t until_ns = time_of_some(kept.history);
+  const RetentionPlan plan = plan_of(kept.log, until_ns);
+  RC_PRE(plan.horizon >= plan.from);
+  std::vector<Record> candidates;
+  for (const PositionRange& range : plan.drop.kept) {
+    for (Position position = range.first; position <= range.last; ++position) {
+      const Record& record = kept.history.records.at(position - 1);
+      if (!free_text_fields(record.event).empty()) candidates.push_back(record);
+    }
+  }
+  RC_PRE(!candidates.empty());
+  const Record record = *rc::gen::elementOf(candidates);
+  const Event replacement =
+      without_free_texts(record.event, free_text_fields(record.event), Blank::telling);
+
+  MemoryEventLog other;
+  for (Commit commit : kept.commits) {
+    for (Record& each : commit) {
+      if (each.position == record.position) each.event = replacement;
+    }
+    RC_ASSERT(other.append(other.tail(), {&commit, 1}).status == AppendStatus::ok);
+  }
+  const RetentionPlan expected = plan_of(other, until_ns);
+
+  drop(kept, plan);
+  const auto redacted = redacted_base(kept.log, record, replacement);
+  RC_ASSERT(redacted.has_value());
+  RC_ASSERT(*redacted == expected.drop.base);
 }
 
 TEST(HistoryBase, OfNothingIsNothing) {

@@ -7,6 +7,12 @@ namespace signalbox {
 
 class RetentionTest : public AuditTest {
  protected:
+  // Retention takes only a key that the log has adopted.
+  void SetUp() override {
+    AuditTest::SetUp();
+    result({"audit", "adopt", verifier_key_});
+  }
+
   void end_run(const std::string& run_id) const {
     for (const char* station : {"plan", "implement"}) {
       EXPECT_EQ(complete(run_id, station, claim(run_id), "succeeded").exit_code, 0);

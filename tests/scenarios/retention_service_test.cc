@@ -179,7 +179,14 @@ TEST_F(ServedRetentionTest, WhoIsAtWorkGoesOn) {
 TEST_F(ServedRetentionTest, IsDueByItself) {
   append_events(100);
   serve_under("1s", "1s");
-  await([&] { return archives().size() >= 3; });
+  for (std::size_t each = 1; each <= 3; ++each) {  // there is no archive without work
+    await([&] { return archives().size() >= each; });
+    const std::string key = "work " + std::to_string(each);
+    await([&] {
+      return server_.cli({"lock", "acquire", key, "--owner", "me", "--lease-ms", "1000"})
+                 .exit_code == 0;
+    });
+  }
   server_.stop();
   EXPECT_EQ(server_.cli({"replay", "--verify"}).exit_code, 0);
   std::set<std::string> due;
@@ -210,6 +217,57 @@ TEST_F(ServedRetentionTest, StaysWhereThereIsNothingToDrop) {
   EXPECT_EQ(incarnation(), before);
   EXPECT_TRUE(last().empty());
   EXPECT_FALSE(fs::exists(at("archive")));
+}
+
+// The ticks of an idle service, and its own restarts for a retention, are no reason for an archive.
+TEST_F(ServedRetentionTest, AnIdleServiceMakesNoArchive) {  // G17
+  append_events(20);
+  serve_under("1s", "1s");
+  await([&] { return archives().size() == 1; });
+  await([&] { return incarnation() > 0; });
+  const std::int64_t before = incarnation();
+  const std::size_t ticks = retention_ticks().size();
+  await([&] { return retention_ticks().size() >= ticks + 10; });
+  EXPECT_EQ(incarnation(), before);
+  EXPECT_EQ(archives().size(), 1U);
+}
+
+// What the archive depends on is checked at each retention, and its failure is in the status.
+TEST_F(ServedRetentionTest, ItRefusesAStrangeKeyALinkAndALostArchive) {  // G17
+  append_events(20);
+  serve_under("1s");
+  pass_a_second();
+  fs::rename(at("audit.key"), at("own.key"));
+  make_key("audit.key", "example.com/strange");
+  const std::int64_t before = incarnation();
+  result({"loop", "trigger", "retention"});
+  await([&] { return count("TickFailed") == 1; });
+  EXPECT_NE(text(last(), "error").find("hasn't adopted the key example.com/strange"),
+            std::string::npos);
+  EXPECT_EQ(incarnation(), before) << "no pause could help";
+  EXPECT_EQ(metric("signalbox_retention_failed"), "1");
+  fs::rename(at("own.key"), at("audit.key"));
+
+  const fs::path inside = server_.data() / "artifacts";
+  fs::create_directories(inside);
+  fs::create_directory_symlink(inside, at("archive"));
+  trigger_and_await();
+  EXPECT_NE(text(last(), "error").find("is in the data directory"), std::string::npos);
+  fs::remove(at("archive"));
+
+  trigger_and_await();
+  const std::string archive = text(last(), "archive");
+  expect_verified(archive);
+  fs::rename(archive, at("away"));
+  append_events(20);
+  pass_a_second();
+  trigger_and_await();
+  EXPECT_NE(text(last(), "error").find("the archive " + archive), std::string::npos);
+  EXPECT_EQ(count("HistoryDropped"), 1U);
+  EXPECT_NE(server_.cli({"status"}).out.find("failed"), std::string::npos);
+  fs::rename(at("away"), archive);
+  trigger_and_await();
+  EXPECT_GT(number(last(), "records_dropped"), 20);
 }
 
 TEST_F(ServedRetentionTest, AFailureIsToldAndTheServiceGoesOn) {

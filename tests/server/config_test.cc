@@ -140,7 +140,9 @@ TEST_F(ConfigTest, AWrongRetentionIsNamedWithItsLine) {
            {"schedule = \"at night\"", "none", "retention.schedule: "},
            {"time_zone = \"Nowhere\"", "none", "retention.schedule: "},
            {"keep = \"30d\"", "none",
-            "there is no setting retention.keep; there are older_than, archive, key, schedule"}}) {
+            "there is no setting retention.keep; there are older_than, failed_runs, archive, key, "
+            "schedule"},
+           {"failed_runs = \"soon\"", "failed_runs", "must be an age from 0s to 36600d"}}) {
     const std::string error = with(line, instead_of);
     EXPECT_NE(error.find(sentence), std::string::npos) << line << ": " << error;
     EXPECT_NE(error.find("signalbox.toml:"), std::string::npos) << error;

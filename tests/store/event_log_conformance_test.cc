@@ -275,6 +275,28 @@ TEST_P(EventLogConformance, DropsWhatIsNotKept) {
   EXPECT_EQ(log().frontier().leaves, 15U);
 }
 
+// A drop at the present horizon gives the dropped records another base and drops nothing.
+TEST_P(EventLogConformance, RenewsTheBase) {  // G17
+  ASSERT_EQ(append({1, 2, 3}).status, AppendStatus::ok);
+  const MerkleFrontier tree = log().frontier();
+  ASSERT_EQ(append({1, 2, 3}).status, AppendStatus::ok);
+  const PreparedDrop drop = prepare_drop(log(), tree, {{2, 3}}, "the base");
+  ASSERT_TRUE(log().drop(12, drop.commit, drop.drop));
+  const PreparedDrop renewal = prepare_drop(log(), tree, {{2, 3}}, "another base");
+  const auto renewed = log().drop(13, renewal.commit, renewal.drop);
+  ASSERT_TRUE(renewed) << renewed.error().message;
+  EXPECT_EQ(log().tail(), 14U);
+  EXPECT_EQ(log().horizon().position, 6U);
+  EXPECT_EQ(log().horizon().dropped_at, 14U);
+  EXPECT_EQ(log().horizon().frontier, tree);
+  EXPECT_EQ(log().base().value(), "another base");
+  EXPECT_EQ(*log().read(2, 2), expected(2, 3));
+  EXPECT_EQ(*log().read(7, 6), expected(7, 12));
+  EXPECT_EQ(*log().read_commit(13), drop.commit);
+  const std::vector<Commit> more{sample_commit(15, 2)};
+  EXPECT_EQ(log().append(14, more).tail, 16U);
+}
+
 TEST_P(EventLogConformance, DropsInSteps) {
   std::vector<MerkleFrontier> trees;
   for (int commit = 0; commit < 300; ++commit) {

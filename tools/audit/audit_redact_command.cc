@@ -12,6 +12,8 @@
 #include "domain/try.h"
 #include "server/text/utf8_text.h"
 #include "store/durable_file.h"
+#include "tools/audit/archive_redaction.h"
+#include "tools/audit/audit_keys.h"
 #include "tools/audit/audit_log.h"
 #include "tools/audit/audit_options.h"
 #include "tools/audit/erased_text_search.h"
@@ -30,6 +32,8 @@ struct RedactOptions {
   std::string reason;
   std::vector<std::string> fields;
   bool dry_run = false;
+  std::string archive;  // redact there instead of in the log; or empty
+  std::vector<std::string> signing_keys;
   std::string data;  // --data as it was given, or empty
 };
 
@@ -85,6 +89,15 @@ Called<void> remove_projections(const std::filesystem::path& data) {
 Called<void> apply_redaction(RocksEventLog& log, const std::filesystem::path& data,
                              const RedactionPlan& plan, const RedactOptions& options) {
   if (auto removed = remove_projections(data); !removed) return removed;
+  if (!plan.base.empty()) {
+    // First the base: a crash before the record is redacted leaves its texts only in the record.
+    const Horizon horizon = log.horizon();
+    const auto renewal = renewal_note(log, plan.base);
+    if (!renewal) return tl::unexpected(from_store_error(renewal.error()));
+    const auto renewed =
+        log.drop(log.tail(), {*renewal}, {horizon.position, horizon.kept, plan.base});
+    if (!renewed) return tl::unexpected(from_store_error(renewed.error()));
+  }
   Redaction redaction;
   redaction.position = plan.record.position;
   redaction.replacement = plan.replacement;
@@ -118,6 +131,51 @@ json::object describe_place(const RemainingPlace& place, const std::filesystem::
   return object;
 }
 
+Called<json::object> run_redact_archive(const RedactOptions& options) {
+  const auto signers = TRY(read_signers(options.signing_keys));
+  const auto done = TRY(redact_in_archive(
+      {options.archive, options.position, options.fields, signers, options.dry_run}));
+  return json::object{{"position", options.position},
+                      {"type", done.type},
+                      {"archive", options.archive},
+                      {"fields", json::array(done.fields.begin(), done.fields.end())},
+                      {"dry_run", options.dry_run},
+                      {"redacted", !options.dry_run && !done.fields.empty()}};
+}
+
+std::string view_archive_redaction(const json::object& result, const Terminal&) {
+  std::string fields;
+  for (const json::value& each : array_at(result, "fields")) {
+    fields += (fields.empty() ? "" : ", ") + std::string(each.get_string());
+  }
+  const std::string record =
+      "record " + text_at(result, "position") + ", " + text_at(result, "type");
+  if (fields.empty()) return record + ": nothing is left to erase there\n";
+  if (true_at(result, "dry_run")) return record + ": would erase " + fields + " there\n";
+  return record + ": erased " + fields + " from " + text_at(result, "archive") +
+         "; its manifest is signed anew\n";
+}
+
+// Names the archive that has a record, too, which was kept before the horizon.
+void add_archive(json::object& result, const RedactionPlan& plan) {
+  if (plan.archive.empty()) return;
+  const std::string command = archive_redaction_command(plan.archive, plan.record.position);
+  result["archives"] = json::array{
+      json::object{{"archive", plan.archive.string()}, {"commands", json::array{command}}}};
+}
+
+std::string view_archives(const json::object& result) {
+  std::string text;
+  for (const json::value& each : array_at(result, "archives")) {
+    const json::object& place = each.get_object();
+    text += "The archive " + text_at(place, "archive") + " has the record, too.\n";
+    for (const json::value& command : array_at(place, "commands")) {
+      text += "    try: " + std::string(command.get_string()) + "\n";
+    }
+  }
+  return text;
+}
+
 Called<json::object> run_redact(const Invocation& invocation, const RedactOptions& options) {
   if (options.reason.empty() || options.reason.size() > limits::reason_bytes_max) {
     return tl::unexpected(usage_error("--reason must have between 1 and " +
@@ -145,6 +203,7 @@ Called<json::object> run_redact(const Invocation& invocation, const RedactOption
                       {"fields", json::array(plan.fields.begin(), plan.fields.end())},
                       {"dry_run", options.dry_run},
                       {"redacted", !options.dry_run && !plan.fields.empty()}};
+  add_archive(result, plan);
   if (options.dry_run) return result;
 
   const auto log = TRY(open_to_redact(data, options));
@@ -203,11 +262,11 @@ std::string view_redaction(const json::object& result, const Terminal&) {
            (text_at(result, "redaction_position") == "0" || !result.contains("redaction_position")
                 ? ""
                 : "; it was redacted at position " + text_at(result, "redaction_position")) +
-           "\n";
+           "\n" + view_archives(result);
   }
   if (true_at(result, "dry_run")) {
     return record + ": would erase " + fields +
-           "\nThe log folds without it. Nothing was changed.\n";
+           "\nThe log folds without it. Nothing was changed.\n" + view_archives(result);
   }
   std::string text = record + ": erased " + fields + "; the log says so at position " +
                      text_at(result, "redaction_position") + "\n";
@@ -226,7 +285,7 @@ std::string view_redaction(const json::object& result, const Terminal&) {
       text += view_place(each.get_object());
     }
   }
-  return text + "Note that " + text_at(result, "elsewhere") + ".\n";
+  return text + view_archives(result) + "Note that " + text_at(result, "elsewhere") + ".\n";
 }
 
 }  // namespace
@@ -235,29 +294,43 @@ void add_audit_redact_command(ToolCommand audit, Invocation& invocation) {
   ToolCommand command = audit.add_subcommand("redact", "Erase free text from a record permanently");
   const auto options = std::make_shared<RedactOptions>();
   command.add_option("POSITION", options->position, "The record's position").required();
-  command.add_option("--reason", options->reason, "The reason; kept in the log")
-      .required()
-      .type_name("TEXT");
+  command.add_option("--reason", options->reason, "The reason; kept in the log").type_name("TEXT");
   command
       .add_option("--field", options->fields,
                   "Only this field, e.g. goal or failure.message; repeatable")
       .type_name("FIELD")
       .repeatable();
+  command
+      .add_option("--archive", options->archive,
+                  "Erase it in this archive or export instead of in the log")
+      .type_name("DIR");
+  command
+      .add_option("--signing-key", options->signing_keys,
+                  "With --archive: the file of the private key that signed it; repeatable")
+      .type_name("FILE")
+      .repeatable();
+  command.needs("--signing-key", "--archive");
   command.add_flag("--dry-run", options->dry_run, "Only show what would be erased");
   command.footer(
       "The server must be stopped. The record's header and position stay, and every\n"
       "proof and checkpoint still holds; its free texts (goals, reasons, messages,\n"
       "outputs) become \"[redacted]\", and a PayloadRedacted event records who erased\n"
       "what and why.\n\n"
+      "A record that a retention kept is erased from the state that the log begins with,\n"
+      "too. Archives keep their copy until it is erased there (--archive).\n\n"
       "Names, keys, ids, paths, pipelines and the header (stream, actor, command id;\n"
       "e.g. a lock's key) can't be erased. The header holds the request's digest: a\n"
       "short text can be guessed from it by those who know the rest of the request.\n"
       "Copies below the files (file system snapshots, worn blocks) are out of reach.\n\n"
       "Examples:\n"
       "  signalbox audit redact 42 --reason 'a key in the goal' --dry-run\n"
-      "  signalbox audit redact 42 --reason 'a key in the goal' --field goal");
+      "  signalbox audit redact 42 --reason 'a key in the goal' --field goal\n"
+      "  signalbox audit redact 42 --archive ./archive/1-99 --signing-key audit.key");
   command.action([options, &invocation] {
     options->data = invocation.data;
+    if (!options->archive.empty()) {
+      return answer(invocation, run_redact_archive(*options), view_archive_redaction);
+    }
     return answer(invocation, run_redact(invocation, *options), view_redaction);
   });
 }

@@ -23,7 +23,9 @@ struct RetainOptions {
   std::string older_than;
   std::string archives;
   std::vector<std::string> signing_keys;
+  std::string failed_runs = "90d";
   bool dry_run = false;
+  bool archive_lost = false;
 };
 
 Called<json::object> run_retain(const Invocation& invocation, const RetainOptions& options) {
@@ -33,6 +35,11 @@ Called<json::object> run_retain(const Invocation& invocation, const RetainOption
     return tl::unexpected(
         usage_error("--older-than: " + options.older_than + " is not an age like 90d or 36h"));
   }
+  const auto failed_runs_ms = parse_duration_ms(options.failed_runs);
+  if (!failed_runs_ms || *failed_runs_ms < 0) {
+    return tl::unexpected(
+        usage_error("--failed-runs: " + options.failed_runs + " is not an age like 90d or 36h"));
+  }
   if (options.archives.empty() || !is_utf8(options.archives)) {
     return tl::unexpected(usage_error("--archive must name a directory, in UTF-8"));
   }
@@ -40,6 +47,8 @@ Called<json::object> run_retain(const Invocation& invocation, const RetainOption
   request.data = invocation.data_directory();
   request.archives = options.archives;
   request.older_than_ms = *older_than_ms;
+  request.failed_runs_ms = *failed_runs_ms;
+  request.archive_lost = options.archive_lost;
   request.now_ns = SystemClock().wall_ns();
   request.actor = "uid:" + std::to_string(::getuid());
   request.signers = signers;
@@ -55,17 +64,12 @@ Called<json::object> run_retain(const Invocation& invocation, const RetainOption
                       {"runs_dropped", plan.runs_dropped},
                       {"runs_kept", plan.runs_kept},
                       {"cards_kept", plan.cards_kept},
+                      {"failed_runs_kept", plan.failed_runs_kept},
                       {"base_bytes", plan.drop.base.size()},
                       {"log_bytes_before", report.log_bytes_before},
                       {"log_bytes_after", report.log_bytes_after}};
   if (!report.archive.empty()) result["archive"] = report.archive.string();
   if (report.dropped_at != 0) result["dropped_at"] = report.dropped_at;
-  result["key_adopted"] = report.strange_key.empty();
-  if (!report.strange_key.empty()) {
-    result["strange_key"] = report.strange_key;
-    result["adopt_command"] =
-        "signalbox audit adopt " + for_the_shell(signers.front().verifier().text());
-  }
   return result;
 }
 
@@ -83,17 +87,11 @@ std::string retained_text(const json::object& result, const Terminal&) {
     text += std::string(dry ? "would keep " : "kept ") + text_at(result, "records_kept") +
             " records, of " + text_at(result, "runs_kept") + " runs and " +
             text_at(result, "cards_kept") +
-            " cards that are open, changed later, or are shown by an open card\n";
+            " cards that are open, changed later, can be retried, or are shown by an open card\n";
   }
   text += "the log has " + text_at(result, "log_bytes_before") + " bytes";
   if (!dry) text += ", now " + text_at(result, "log_bytes_after");
   text += "\n";
-  if (!true_at(result, "key_adopted")) {
-    text +=
-        "note: " + text_at(result, "strange_key") +
-        ": those who check the archive must trust the key itself\n  try, while the server runs: " +
-        text_at(result, "adopt_command") + "\n";
-  }
   return text;
 }
 
@@ -111,7 +109,14 @@ void add_audit_retain_command(ToolCommand audit, Invocation& invocation) {
                   "The parent of the archives, each in a directory FROM-TO")
       .required()
       .type_name("DIR");
+  command
+      .add_option("--failed-runs", options->failed_runs,
+                  "The age since its failure up to which a failed run stays, to be retried")
+      .type_name("AGE")
+      .shows_default();
   add_signing_keys(command, options->signing_keys);
+  command.add_flag("--archive-lost", options->archive_lost,
+                   "Go on although the archive before is gone or changed");
   command.add_flag("--dry-run", options->dry_run, "Only show what would be done");
   command.footer(
       "The server must be stopped. Records are exported, the export is verified from\n"

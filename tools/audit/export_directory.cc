@@ -142,7 +142,8 @@ Called<void> ExportDirectory::finish(const ExportManifest& manifest,
 Called<ExportFile> ExportFile::create(const fs::path& path) {
   ExportFile file;
   file.path_ = path;
-  file.file_ = FileDescriptor(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  file.file_ = FileDescriptor(
+      ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!file.file_) return tl::unexpected(from_store_error(system_error("create", path)));
   return file;
 }

@@ -7,9 +7,12 @@
 #include <boost/json/array.hpp>
 
 #include "domain/try.h"
+#include "projections/base_redaction.h"
 #include "server/engine/dropped_history.h"
 #include "store/redaction.h"
+#include "store/sha256.h"
 #include "tools/audit/audit_log.h"
+#include "tools/audit/continued_archive.h"
 #include "tools/cli/elapsed_text.h"
 
 namespace signalbox {
@@ -34,6 +37,44 @@ Stored<Position> find_redaction(const RocksEventLog& log, Position position) {
     return true;
   }));
   return found;
+}
+
+// Makes HISTORY_DROPPED for a record that only an archive has, with the command that redacts it
+// there.
+CallError only_archived(const RocksEventLog& log, Position position) {
+  CallError error = from_rejection(history_dropped(log, position));
+  const std::filesystem::path archive = find_archive(log, position);
+  if (archive.empty()) return error;
+  json::object& data = error.error.at("data").as_object();
+  data["details"].as_object()["archive"] = archive.string();
+  json::array& next = data["next_commands"].as_array();
+  next.insert(next.begin(), json::value(archive_redaction_command(archive, position)));
+  return error;
+}
+
+// Plans what a record that was kept before the horizon needs besides: another base.
+Called<void> plan_base(const RocksEventLog& log, RedactionPlan& plan) {
+  if (plan.record.position > log.horizon().position) return {};
+  plan.archive = find_archive(log, plan.record.position);
+  if (plan.fields.empty()) return {};
+  const auto present = log.base();
+  if (!present) return tl::unexpected(from_store_error(present.error()));
+  auto base = redacted_base(log, plan.record, plan.replacement);
+  if (!base && base.error().kind == StoreError::Kind::unsupported) {
+    return tl::unexpected(redaction_refused(
+        "REDACTION_IMPOSSIBLE",
+        "record " + std::to_string(plan.record.position) +
+            " stayed when others were dropped, and its texts can't be erased from the state that "
+            "the log begins with since then: " +
+            base.error().message +
+            ". Nothing was changed; when what it is of has ended, the next "
+            "retention drops both",
+        {{"position", plan.record.position}, {"horizon", log.horizon().position}},
+        {"signalbox audit retain --help"}));
+  }
+  if (!base) return tl::unexpected(from_store_error(base.error()));
+  if (*base != *present) plan.base = *std::move(base);
+  return {};
 }
 
 Called<void> require_fields(const RedactionPlan& plan, const std::vector<std::string>& there,
@@ -86,17 +127,7 @@ Called<RedactionPlan> plan_redaction(const RocksEventLog& log, Position position
   }
   const Horizon horizon = log.horizon();
   if (horizon.first_dropped(position, position)) {
-    return tl::unexpected(from_rejection(history_dropped(log, position)));
-  }
-  if (position <= horizon.position) {
-    return tl::unexpected(redaction_refused(
-        "REDACTION_IMPOSSIBLE",
-        "record " + std::to_string(position) +
-            " stayed when others were dropped, because what it is of was open; the state that the "
-            "log begins with since then has its texts. When that has ended, the next retention "
-            "drops both",
-        {{"position", position}, {"horizon", horizon.position}},
-        {"signalbox audit retain --help"}));
+    return tl::unexpected(only_archived(log, position));
   }
   RedactionPlan plan;
   bool fits = true;
@@ -123,12 +154,34 @@ Called<RedactionPlan> plan_redaction(const RocksEventLog& log, Position position
   });
   if (!measured) return tl::unexpected(from_store_error(measured.error()));
   if (!fits) plan.replacement = without_free_texts(plan.record.event, plan.fields, Blank::shortest);
+  TRY(plan_base(log, plan));
   if (plan.record.redacted) {
     const auto earlier = find_redaction(log, position);
     if (!earlier) return tl::unexpected(from_store_error(earlier.error()));
     plan.redacted_at = *earlier;
   }
   return plan;
+}
+
+std::string archive_redaction_command(const std::filesystem::path& archive, Position position) {
+  return "signalbox audit redact " + std::to_string(position) + " --archive " +
+         for_the_shell(archive.string()) + " --signing-key audit.key";
+}
+
+Stored<Record> renewal_note(const RocksEventLog& log, const std::string& base) {
+  auto drop = latest_drop(log);
+  if (!drop) {
+    return store_failure(StoreError::Kind::damaged, "the log's latest HistoryDropped is missing");
+  }
+  HistoryDropped event = *event_as<HistoryDropped>(drop->event);
+  event.base = sha256(base);
+  Record note;
+  note.position = log.tail() + 1;
+  note.stream = Stream::server();
+  note.recorded_at_ns = wall_clock_ns();
+  note.actor = "uid:" + std::to_string(::getuid());
+  note.event = Event(ServerEvent(std::move(event)));
+  return note;
 }
 
 Record redaction_note(const RedactionPlan& plan, Position position, const std::string& reason) {

@@ -18,13 +18,20 @@ struct RedactionPlan {
   Event replacement;
   std::vector<FoundText> erased;
   Position redacted_at = 0;  // the event of an earlier redaction of the record, or 0
+  // Of a record that was kept before the horizon: the base without the texts; empty if the base
+  // has none of them.
+  std::string base;
+  std::filesystem::path archive;  // the archive that has the record, too; empty: none is known
 };
 
 // Plans the redaction of `fields`, or without any of all free text, of the record at `position`.
-// Fails with POSITION_NOT_FOUND, HISTORY_DROPPED, NOTHING_TO_REDACT, with REDACTION_IMPOSSIBLE for
-// a record kept before the horizon, or with a usage error for a field that the record doesn't have.
+// Fails with POSITION_NOT_FOUND, HISTORY_DROPPED, NOTHING_TO_REDACT, with REDACTION_IMPOSSIBLE if
+// the base can't be redacted, or with a usage error for a field that the record doesn't have.
 Called<RedactionPlan> plan_redaction(const RocksEventLog& log, Position position,
                                      const std::vector<std::string>& fields);
+
+// Makes the record of the HistoryDropped that renews the base at the log's horizon.
+Stored<Record> renewal_note(const RocksEventLog& log, const std::string& base);
 
 // Makes the record of the PayloadRedacted event; the log fills in its digests.
 Record redaction_note(const RedactionPlan& plan, Position position, const std::string& reason);
@@ -34,6 +41,9 @@ Record redaction_note(const RedactionPlan& plan, Position position, const std::s
 // no longer holds. Forks; blocks until the fold has ended.
 Called<Position> prove_redaction(const std::filesystem::path& data, const RedactionPlan& plan,
                                  const std::string& reason);
+
+// Returns the command that redacts the record in an archive, with the usual name of the key's file.
+std::string archive_redaction_command(const std::filesystem::path& archive, Position position);
 
 // Makes an error of the client with this code and exit code 1.
 CallError redaction_refused(const char* code, std::string message, boost::json::object details,

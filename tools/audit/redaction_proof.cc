@@ -28,7 +28,7 @@ std::string fold_redacted(const std::filesystem::path& data, const RedactionPlan
                           const std::string& reason) {
   const auto log = RocksEventLog::open(data, {.read_only = true});
   if (!log) return log.error().message;
-  auto first = initial_world(**log);
+  auto first = plan.base.empty() ? initial_world(**log) : world_in_base(plan.base);
   if (!first) return first.error().message;
   World& world = *first;
   const auto scanned = (*log)->scan(world.position + 1, (*log)->tail(), [&](Record&& record) {
@@ -41,8 +41,17 @@ std::string fold_redacted(const std::filesystem::path& data, const RedactionPlan
   });
   if (!scanned) return scanned.error().message;
   const Position tail = world.position;
-  evolve(world, redaction_note(plan, tail + 1, reason));
+  if (!plan.base.empty()) {
+    const auto renewal = renewal_note(**log, plan.base);
+    if (!renewal) return renewal.error().message;
+    evolve(world, *renewal);
+  }
+  evolve(world, redaction_note(plan, world.position + 1, reason));
   std::string broken;
+  for (const auto& [id, run] : world.runs) {
+    if (!run->attempt || !is_blank(run->attempt->external_ref)) continue;
+    broken = "run " + to_string(id) + " asks for its job by this external_ref until it has ended";
+  }
   for (const std::string& each : broken_invariants(world)) {
     broken += (broken.empty() ? "" : "; ") + each;
   }

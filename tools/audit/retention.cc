@@ -16,6 +16,7 @@
 #include "tools/audit/audit_export.h"
 #include "tools/audit/audit_keys.h"
 #include "tools/audit/audit_verify.h"
+#include "tools/audit/continued_archive.h"
 #include "tools/audit/export_directory.h"
 
 namespace signalbox {
@@ -43,20 +44,13 @@ void forget_cached(const fs::path& directory) {
   }
 }
 
-struct OpenedLog {
-  std::unique_ptr<RocksEventLog> log;
-  std::optional<AuditKey> adopted;  // the key that the log names
-};
-
-Called<OpenedLog> open_log_exclusively(const fs::path& data) {
+Called<std::unique_ptr<RocksEventLog>> open_log_exclusively(const fs::path& data) {
   std::error_code ignored;
   if (!fs::exists(data / "log" / "CURRENT", ignored)) {  // opening would create a log
     return tl::unexpected(usage_error("there is no log in " + data.string()));
   }
   auto recovered = recover(data, {}, "signalbox audit retain");
-  if (recovered) {
-    return OpenedLog{std::move(recovered->log), std::move(recovered->world.access.audit_key)};
-  }
+  if (recovered) return std::move(recovered->log);
   StoreError error = std::move(recovered.error());
   CallError called = from_store_error(error);
   if (error.kind == StoreError::Kind::in_use) {
@@ -67,41 +61,34 @@ Called<OpenedLog> open_log_exclusively(const fs::path& data) {
 }
 
 // Opens the log read-only, which is possible beside a running server.
-Called<OpenedLog> read_log(const fs::path& data) {
+Called<std::unique_ptr<RocksEventLog>> read_log(const fs::path& data) {
   auto log = RocksEventLog::open(data, {.read_only = true});
   if (!log) return tl::unexpected(from_store_error(log.error()));
-  auto world = fold_log(**log, data);
-  if (!world) return tl::unexpected(from_store_error(world.error()));
-  return OpenedLog{std::move(*log), std::move(world->access.audit_key)};
+  return std::move(*log);
 }
 
-// Returns a sentence if the log hasn't adopted any of the signers' keys, else "". Any key may sign,
-// as for `audit export`, but verifiers that follow the adopted keys through the log won't find it.
-std::string unadopted_key_text(const std::vector<NoteSigner>& signers,
-                               const std::optional<AuditKey>& adopted) {
+// Requires that the key which the log has adopted is among the signers: verifiers that follow the
+// adopted keys through the log refuse an archive that only others signed.
+Called<void> require_adopted_key(const std::vector<NoteSigner>& signers,
+                                 const std::optional<AuditKey>& adopted) {
+  std::string why;
   for (const NoteVerifier& verifier : verifiers_of(signers)) {
-    if (adopted && verifier.text() == adopted->verifier_key) return {};
+    std::string unadopted = unadopted_key_text(verifier, adopted);
+    if (unadopted.empty()) return {};
+    if (why.empty()) why = std::move(unadopted);
   }
-  const std::string used = "the log doesn't name the key " + signers.front().verifier().label();
-  if (!adopted) return used + "; it has adopted none";
-  return used + " but " + adopted->verifier_key + ", since position " +
-         std::to_string(adopted->adopted_at);
-}
-
-Called<void> require_outside(const fs::path& archives, const fs::path& data) {
-  if (!is_in_directory(archives, data)) return {};
-  return tl::unexpected(usage_error("--archive " + archives.string() +
-                                    " is in the data directory, with which it would be lost: name "
-                                    "one elsewhere, best on another disk"));
+  return tl::unexpected(archive_refused(
+      "KEY_NOT_ADOPTED", why + "; adopt it while the server runs, or sign with the adopted one",
+      {"signalbox audit adopt " + for_the_shell(signers.front().verifier().text())}));
 }
 
 // Plans the retention with its read models in `scratch` on disk, since they may exceed memory.
 Stored<RetentionPlan> plan_on_disk(const EventLog& log, std::int64_t until_ns,
-                                   const fs::path& scratch) {
+                                   std::int64_t failed_until_ns, const fs::path& scratch) {
   std::error_code ignored;
   fs::remove_all(scratch, ignored);
   auto opened = TRY(RocksTable::open_or_recreate(scratch, RunIndex::format));
-  auto plan = plan_retention(log, until_ns, *opened.table);
+  auto plan = plan_retention(log, until_ns, *opened.table, failed_until_ns);
   opened.table.reset();
   fs::remove_all(scratch, ignored);
   return plan;
@@ -172,29 +159,41 @@ void catch_up_read_models(const EventLog& log, const fs::path& data) {
   static_cast<void>(Projector(log, index, {}).catch_up());
 }
 
+// Returns the time, UTC, at which what has this age now was written. An age that reaches before
+// 1970 is older than any record.
+std::int64_t age_begin_ns(const RetentionRequest& request, std::int64_t age_ms) {
+  const bool exceeds_epoch = age_ms >= request.now_ns / ns_per_ms;
+  return exceeds_epoch ? 0 : request.now_ns - age_ms * ns_per_ms;
+}
+
 Called<RetentionReport> retain_in(RocksEventLog& log, const RetentionRequest& request) {
   RetentionReport report;
   report.log_bytes_before = report.log_bytes_after = bytes_below(request.data / "log");
-  // An age that reaches before 1970 is older than any record.
-  const bool exceeds_epoch = request.older_than_ms >= request.now_ns / ns_per_ms;
-  const std::int64_t until_ns =
-      exceeds_epoch ? 0 : request.now_ns - request.older_than_ms * ns_per_ms;
+  if (!request.archive_lost) {
+    TRY(require_continued_archive(log, request.signers.front().verifier().text()));
+  }
   auto plan = plan_on_disk(
-      log, until_ns,
+      log, age_begin_ns(request, request.older_than_ms),
+      age_begin_ns(request, request.failed_runs_ms),
       request.data / "projections" / (request.dry_run ? "retention-dry-run" : "retention"));
   if (!plan) return tl::unexpected(from_store_error(plan.error()));
   report.plan = std::move(*plan);
-  if (report.plan.drops_nothing()) {
+  const bool is_idle = request.only_worthwhile && !report.plan.is_worthwhile();
+  if (report.plan.drops_nothing() || is_idle) {
     // An earlier retention may have been killed between the drop and this step.
     if (!request.dry_run && log.horizon().position > 0) catch_up_read_models(log, request.data);
     return report;
   }
+  TRY(require_adopted_key(request.signers, report.plan.audit_key));
   std::error_code failed;
-  report.archive = fs::absolute(request.archives, failed) /
-                   (std::to_string(report.plan.from) + "-" + std::to_string(report.plan.horizon));
+  const std::string name =
+      std::to_string(report.plan.from) + "-" + std::to_string(report.plan.horizon);
+  report.archive = fs::absolute(request.archives, failed) / name;
   if (request.dry_run) return report;
 
-  const auto manifest = TRY(archive_records(request, report.plan, report.archive));
+  // Written at its place without links, so that a link that is changed meanwhile has no effect.
+  const auto place = TRY(archive_place(request.archives, name, request.data));
+  const auto manifest = TRY(archive_records(request, report.plan, place));
   if (auto dropped = drop_records(log, request, report.plan, report.archive, manifest); !dropped) {
     return tl::unexpected(from_store_error(dropped.error()));
   }
@@ -210,6 +209,8 @@ Called<RetentionReport> retain_of_service(RocksEventLog& log, const fs::path& da
   request.data = data;
   request.archives = settings.archives;
   request.older_than_ms = settings.older_than_ms;
+  request.failed_runs_ms = settings.failed_runs_ms;
+  request.only_worthwhile = true;
   request.now_ns = now_ns;
   request.actor = by_the_service.actor;
   request.signers = signers;
@@ -219,12 +220,13 @@ Called<RetentionReport> retain_of_service(RocksEventLog& log, const fs::path& da
 }  // namespace
 
 Called<RetentionReport> retain(const RetentionRequest& request) {
-  TRY(require_outside(request.archives, request.data));
-  auto opened = TRY(request.dry_run ? read_log(request.data) : open_log_exclusively(request.data));
-  auto report = retain_in(*opened.log, request);
-  if (report) report->strange_key = unadopted_key_text(request.signers, opened.adopted);
+  if (is_in_directory(request.archives, request.data)) {
+    return tl::unexpected(archive_inside_data(request.archives));
+  }
+  auto log = TRY(request.dry_run ? read_log(request.data) : open_log_exclusively(request.data));
+  auto report = retain_in(*log, request);
   if (!report || report->dropped_at == 0) return report;
-  if (auto closed = opened.log->close(); !closed) {
+  if (auto closed = log->close(); !closed) {
     return tl::unexpected(from_store_error(closed.error()));
   }
   report->log_bytes_after = bytes_below(request.data / "log");

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <map>
 
+#include "domain/evolve.h"
 #include "domain/nanoseconds.h"
 #include "domain/try.h"
 #include "server/engine/recovery.h"
@@ -67,6 +68,7 @@ class YearMaker {
       now_ns_ += day_ms * ns_per_ms;
       auto recovered = recover(data_);
       if (!recovered) return tl::unexpected(from_store_error(recovered.error()));
+      if (!recovered->world.access.audit_key) TRY(adopt(*recovered));
       const FixedClock clock(now_ns_);
       const Position events = recovered->world.position + plan_.events / (7 * weeks);
       TRY(continue_history(*recovered->log, {events, 8, true}, std::move(recovered->world), clock));
@@ -81,12 +83,29 @@ class YearMaker {
     request.now_ns = now_ns_;
     request.actor = "uid:0";
     request.signers = signers_;
+    request.archive_lost = true;  // the one before was removed, see below
     TRY(retain(request));
     fs::remove_all(request.archives);  // they would fill the measured disk
     return {};
   }
 
  private:
+  // Retention takes only a key that the log has adopted.
+  Called<void> adopt(Recovered& recovered) {
+    const NoteVerifier key = signers_.front().verifier();
+    Record record;
+    record.position = recovered.world.position + 1;
+    record.stream = Stream::access();
+    record.recorded_at_ns = now_ns_;
+    record.actor = "uid:0";
+    record.event = AccessEvent(AuditKeyAdopted{key.name, key.text(), ""});
+    evolve(recovered.world, record);
+    const Commit commit{record};
+    const auto appended = recovered.log->append(recovered.log->tail(), {&commit, 1});
+    if (appended.status != AppendStatus::ok) return tl::unexpected(io_error(appended.message));
+    return {};
+  }
+
   const BenchPlan& plan_;
   const fs::path data_;
   const std::vector<NoteSigner> signers_;

@@ -19,9 +19,11 @@ enum class ExitCode : int {
   ok = 0,
   refused = 1,       // the server understood and refused; or the run that was watched failed
   usage = 2,         // the command line is wrong, or something that it names
+  other_data = 65,   // what was compared is of another log
   unreachable = 69,  // no server answers
   io = 74,           // reading or writing failed; of a write, the outcome is unknown
   try_again = 75,    // overloaded, stopping, or in use by another process
+  protocol = 76,     // another program answered with less than it was asked for
   not_allowed = 77,
   damaged = 78,  // bad configuration, or data that differ from what was written
 };

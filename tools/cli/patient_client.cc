@@ -22,6 +22,8 @@ bool is_retryable(const CallError& error) {
     case ExitCode::ok:
     case ExitCode::refused:
     case ExitCode::usage:
+    case ExitCode::other_data:
+    case ExitCode::protocol:
     case ExitCode::not_allowed:
     case ExitCode::damaged:
       break;

@@ -60,6 +60,16 @@ Called<void> compare(const World& folded, const WorldSnapshot& snapshot) {
   return tl::unexpected(from_store_error(differs));
 }
 
+Called<std::optional<Digest>> root_at(const RocksEventLog& log, Position to,
+                                      const ReplayRequest& request) {
+  Sha256 sha256;
+  if (to == log.tail()) return merkle_root(log.frontier(), sha256);
+  if (!request.verify && request.digest_every == 0) return std::nullopt;
+  const auto frontier = log.verify(to);
+  if (!frontier) return tl::unexpected(from_store_error(frontier.error()));
+  return merkle_root(*frontier, sha256);
+}
+
 }  // namespace
 
 Called<Replayed> replay(const ReplayRequest& request) {
@@ -84,6 +94,8 @@ Called<Replayed> replay(const ReplayRequest& request) {
   }
   Replayed replayed;
   replayed.report = (*log)->report();
+  auto root = TRY(root_at(**log, to, request));
+  replayed.root = root;
   auto first = initial_world(**log);
   if (!first) return tl::unexpected(from_store_error(first.error()));
   replayed.world = std::move(*first);

@@ -36,6 +36,9 @@ struct Replayed {
   double seconds = 0;  // of reading, checking, decoding and folding, without opening the log
   std::optional<Position> snapshot_compared;
   std::map<Position, Digest> digests;
+  // Of the log's tree at the end of the fold, which says which log it is. Not computed for a fold
+  // that ends before the tail, unless verify or digest_every asks for a second reading.
+  std::optional<Digest> root;
 };
 
 // Replays the log. It only reads; the directory may be that of a running server. Fails with

@@ -1,16 +1,14 @@
 #include "tools/replay/replay_against.h"
 
-#include <unistd.h>
-
 #include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
-#include <boost/json/parse.hpp>
+#include <boost/json/array.hpp>
 
 #include "domain/try.h"
 #include "projections/world_digest.h"
-#include "server/platform/child_process.h"
 #include "tools/cli/json_fields.h"
 #include "tools/replay/replay.h"
 
@@ -21,59 +19,10 @@ namespace json = boost::json;
 
 using Digests = std::map<Position, std::string>;
 
-struct ProgramResult {
-  int exit_code = 0;
-  std::string output;
-};
-
-CallError program_failed(const std::string& program, const std::string& why) {
-  return from_rejection({ErrorCode::INTERNAL, program + " " + why, {{"program", program}}, {}});
-}
-
-// Runs the program and collects its stdout; its stderr is ours. Blocks until it has ended.
-Called<ProgramResult> run_program(std::vector<std::string> argv) {
-  const std::string program = argv.front();
-  std::string output;
-  auto child =
-      ChildProcess::start({.argv = std::move(argv),
-                           .stdout_sink = [&output](std::string_view bytes) { output += bytes; },
-                           .stderr_descriptor = STDERR_FILENO,
-                           .group = ChildProcess::Group::of_caller});
-  if (!child) return tl::unexpected(program_failed(program, "can't be run"));
-  child->await_end();
-  if (const auto signal = child->signal()) {
-    return tl::unexpected(
-        program_failed(program, "was ended by signal " + std::to_string(*signal)));
-  }
-  if (!child->exit_code()) return tl::unexpected(program_failed(program, "can't be waited for"));
-  return ProgramResult{*child->exit_code(), std::move(output)};
-}
-
-// Returns the result of `program replay --json …`; nothing if the program doesn't know an option.
-Called<std::optional<json::object>> replay_of(const std::filesystem::path& data,
-                                              const std::string& program,
-                                              std::vector<std::string> more) {
-  std::vector<std::string> argv{program, "replay", "--json", "--data", data.string()};
-  argv.insert(argv.end(), more.begin(), more.end());
-  const auto ended = TRY(run_program(std::move(argv)));
-  if (ended.exit_code == static_cast<int>(ExitCode::usage)) return std::optional<json::object>();
-  json::error_code wrong;
-  const json::value answer = json::parse(ended.output, wrong);
-  if (wrong || !answer.is_object() || ended.exit_code != 0) {
-    const json::object none;
-    const std::string message =
-        wrong || !answer.is_object()
-            ? "gave no answer"
-            : "says: " + text_at(object_at(answer.get_object(), "error"), "message");
-    return tl::unexpected(
-        program_failed(program, message + " (exit code " + std::to_string(ended.exit_code) + ")"));
-  }
-  return std::optional(object_at(answer.get_object(), "result"));
-}
-
 Digests digests_of(const json::object& result) {
   Digests digests;
   for (const json::value& each : array_at(result, "digests")) {
+    if (!each.is_object()) continue;
     digests.emplace(number_at(each.get_object(), "position"),
                     text_at(each.get_object(), "state_digest"));
   }
@@ -81,57 +30,94 @@ Digests digests_of(const json::object& result) {
   return digests;
 }
 
-Called<bool> same_at(const std::filesystem::path& data, const std::string& program,
+// Requires that the program read the log up to the same end, and that it was the same log.
+Called<void> require_same_log(const OtherProgram& other, const json::object& ours,
+                              const json::object& theirs) {
+  const Position end = number_at(ours, "position");
+  if (!theirs.contains("position") || text_at(theirs, "state_digest").empty()) {
+    return tl::unexpected(against_incomplete(
+        other.name(), "answers without the position and the state digest at its end"));
+  }
+  if (number_at(theirs, "position") != end) {
+    return tl::unexpected(against_other_log(
+        other.name(),
+        "replayed up to " + text_at(theirs, "position") + " instead of " + std::to_string(end)));
+  }
+  std::string root = text_at(theirs, "root");
+  if (root.empty()) {
+    auto asked = TRY(other.root(end));
+    root = std::move(asked);
+  }
+  if (root == text_at(ours, "root")) return {};
+  return tl::unexpected(against_other_log(
+      other.name(), "replayed another log: the root of its tree at " + std::to_string(end) +
+                        " is " + root + ", here it is " + text_at(ours, "root")));
+}
+
+Called<bool> same_at(const std::filesystem::path& data, const OtherProgram& other,
                      Position position) {
   ReplayRequest request;
   request.data = data;
   request.to = position;
   const auto ours = TRY(replay(request));
-  const auto theirs = TRY(replay_of(data, program, {"--to", std::to_string(position)}));
-  if (!theirs) return tl::unexpected(program_failed(program, "doesn't know replay --to"));
+  const auto theirs = TRY(other.replay({"--to", std::to_string(position)}));
+  if (!theirs) return tl::unexpected(against_unusable(other.name(), "doesn't know replay --to"));
+  if (number_at(*theirs, "position") != position) {
+    return tl::unexpected(
+        against_incomplete(other.name(), "doesn't replay up to " + std::to_string(position)));
+  }
   return to_hex(world_digest(ours.world)) == text_at(*theirs, "state_digest");
+}
+
+// Narrows down the first event after which the states differ: they are the same at `same`, and
+// others at `differs`.
+Called<Position> first_difference(const std::filesystem::path& data, const OtherProgram& other,
+                                  Position same, Position differs) {
+  while (same + 1 < differs) {
+    const Position middle = same + (differs - same) / 2;
+    const auto equal = TRY(same_at(data, other, middle));
+    (equal ? same : differs) = middle;
+  }
+  return differs;
 }
 
 }  // namespace
 
-Called<std::size_t> compare_replay(const std::filesystem::path& data, const std::string& program,
+Called<std::size_t> compare_replay(const std::filesystem::path& data, const OtherProgram& other,
                                    const json::object& ours) {
   const std::string end = text_at(ours, "position");
-  auto theirs =
-      replay_of(data, program, {"--to", end, "--digest-every", text_at(ours, "digest_every")});
-  if (theirs && !*theirs) theirs = replay_of(data, program, {"--to", end});
-  if (!theirs) return tl::unexpected(theirs.error());
-  if (!*theirs) return tl::unexpected(program_failed(program, "doesn't know replay --to"));
-  const Digests our_digests = digests_of(ours);
-  Position same = 0;
-  std::optional<Position> differs;
-  std::size_t compared = 0;
-  for (const auto& [position, digest] : digests_of(**theirs)) {
-    const auto our_digest = our_digests.find(position);
-    if (our_digest == our_digests.end()) continue;
-    ++compared;
-    if (our_digest->second != digest) {
-      differs = position;
-      break;
-    }
-    same = position;
+  Digests expected = digests_of(ours);
+  auto theirs = TRY(other.replay({"--to", end, "--digest-every", text_at(ours, "digest_every")}));
+  if (!theirs) {
+    auto at_end = TRY(other.replay({"--to", end}));
+    theirs = std::move(at_end);
+    expected = {{number_at(ours, "position"), text_at(ours, "state_digest")}};
   }
-  if (!differs) return compared;
-  while (same + 1 < *differs) {
-    const Position middle = same + (*differs - same) / 2;
-    const auto equal = TRY(same_at(data, program, middle));
-    if (equal) {
-      same = middle;
-    } else {
-      differs = middle;
+  if (!theirs) return tl::unexpected(against_unusable(other.name(), "doesn't know replay --to"));
+  TRY(require_same_log(other, ours, *theirs));
+  const Digests their_digests = digests_of(*theirs);
+  Position same = number_at(ours, "folded_after");
+  for (const auto& [position, digest] : expected) {
+    const auto their_digest = their_digests.find(position);
+    if (their_digest == their_digests.end() || their_digest->second.empty()) {
+      return tl::unexpected(against_incomplete(
+          other.name(), "has no state digest at " + std::to_string(position) + ": it has " +
+                            std::to_string(their_digests.size()) + ", and " +
+                            std::to_string(expected.size()) + " have to be compared"));
     }
+    if (their_digest->second == digest) {
+      same = position;
+      continue;
+    }
+    const auto differs = TRY(first_difference(data, other, same, position));
+    return tl::unexpected(from_rejection(
+        {ErrorCode::STORAGE_DAMAGED,
+         other.name() + " has another state than this program after the event at " +
+             std::to_string(differs),
+         {{"position", static_cast<std::int64_t>(differs)}, {"program", other.name()}},
+         {"signalbox replay --step --to " + std::to_string(differs)}}));
   }
-  return tl::unexpected(
-      from_rejection({ErrorCode::STORAGE_DAMAGED,
-                      program + " has another state than this program after the event at " +
-                          std::to_string(*differs),
-                      {{"position", static_cast<std::int64_t>(*differs)}, {"program", program}},
-                      {"signalbox replay --step --to " + std::to_string(*differs)}}));
+  return expected.size();
 }
 
 }  // namespace signalbox

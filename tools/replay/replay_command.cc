@@ -13,6 +13,7 @@
 #include "domain/try.h"
 #include "projections/world_digest.h"
 #include "server/rpc/record_json.h"
+#include "server/text/time_text.h"
 #include "tools/audit/capsule_replay.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/elapsed_text.h"
@@ -41,6 +42,7 @@ struct ReplayOptions {
   bool step = false;
   Position digest_every = 0;
   std::string against;
+  std::string against_deadline = "10m";
   CapsuleReplay capsule;
   WhatIfOptions what_if;
 };
@@ -76,6 +78,7 @@ json::object replayed_json(const Replayed& replayed, const ReplayOptions& option
   json::object result;
   result["position"] = replayed.world.position;
   result["state_digest"] = to_hex(world_digest(replayed.world));
+  if (replayed.root) result["root"] = to_hex(*replayed.root);
   result["events"] = replayed.events;
   result["events_per_second"] = rate(replayed);
   result["seconds"] = replayed.seconds;
@@ -130,10 +133,18 @@ Called<json::object> run_replay(const Invocation& invocation, const ReplayOption
 // log over, or has done so correctly.
 Called<json::object> run_against(const Invocation& invocation, ReplayOptions options) {
   if (options.run_id) return tl::unexpected(usage_error("--against is of the whole log"));
+  const auto deadline_ms = parse_duration_ms(options.against_deadline);
+  if (!deadline_ms || *deadline_ms < 1 || *deadline_ms > limits::against_deadline_ms_max) {
+    return tl::unexpected(usage_error("--against-deadline must be a time from 1ms to 7d, such as " +
+                                      format_duration_ms(limits::against_deadline_ms_default) +
+                                      "; not " + options.against_deadline));
+  }
   if (options.digest_every == 0) options.digest_every = against_digest_every;
   auto ours = run_replay(invocation, options);
   if (!ours) return ours;
-  const auto equal = TRY(compare_replay(invocation.data_directory(), options.against, *ours));
+  const auto equal = TRY(compare_replay(
+      invocation.data_directory(),
+      OtherProgram(invocation.data_directory(), options.against, *deadline_ms), *ours));
   (*ours)["against"] = options.against;
   (*ours)["digests_compared"] = equal;
   ours->erase("digests");
@@ -216,6 +227,11 @@ void add_replay_command(ToolCommand app, Invocation& invocation) {
                   "the first event where they part")
       .type_name("PROGRAM");
   command
+      .add_option("--against-deadline", options->against_deadline,
+                  "With --against: how long one answer of the other program may take")
+      .type_name("TIME")
+      .shows_default();
+  command
       .add_option(
           "--what-if", options->what_if.policy,
           "Simulate the recorded work under this policy's limits, leases and retries, and compare")
@@ -232,6 +248,7 @@ void add_replay_command(ToolCommand app, Invocation& invocation) {
                                  "--from-snapshot"});
   command.needs("--from", "--what-if");
   command.needs("--seed", "--what-if");
+  command.needs("--against-deadline", "--against");
   command.footer(
       "Reads only; the directory may be that of a running server. Checks every record;\n"
       "for a damaged log, exits with 78 and reports what is wrong and where.\n\n"

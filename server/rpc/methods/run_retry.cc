@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "domain/evolving_run.h"
 #include "domain/refusals.h"
 #include "domain/run_retry.h"
 #include "projections/run_history.h"
+#include "server/engine/dropped_history.h"
 #include "server/engine/engine.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/read_models.h"
@@ -66,6 +68,17 @@ Decided<RetryRun> with_history(const Api& api, const RunIndex& index, RetryRun c
   return command;
 }
 
+// Returns the refusal of a run that the world remembers as failed and that a retention dropped.
+std::optional<Rejection> dropped_since(const Api& api, const RetryRun& command) {
+  if (command.failed != nullptr) return std::nullopt;
+  const EndedRun* ended = api.engine.world().ended_runs.find(command.run_id);
+  if (ended == nullptr || ended->status != RunStatus::failed ||
+      ended->ended_at > api.log.horizon().position) {
+    return std::nullopt;
+  }
+  return failed_run_dropped(api.log, command.run_id, ended->ended_at);
+}
+
 }  // namespace
 
 void retry_run(Api& api, Call& call) {
@@ -79,6 +92,9 @@ void retry_run(Api& api, Call& call) {
                       auto completed = with_history(api, index, command);
                       return [&api, origin, responder, completed = std::move(completed)] {
                         if (!completed) return responder.reject(completed.error());
+                        if (auto gone = dropped_since(api, *completed)) {
+                          return responder.reject(*std::move(gone));
+                        }
                         // The same command may have been sent and applied again meanwhile.
                         Call again{{}, *origin, responder};
                         apply_command(api, again, *completed, retry_result);

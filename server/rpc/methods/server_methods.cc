@@ -15,6 +15,7 @@
 #include "server/rpc/method.h"
 #include "server/rpc/methods/families.h"
 #include "server/rpc/page_limit.h"
+#include "projections/retention_plan.h"
 #include "server/scheduler/retention_loop.h"
 #include "server/text/described_json.h"
 #include "server/text/json_text.h"
@@ -30,6 +31,7 @@ constexpr std::size_t run_root_failures_shown = 16;
 json::object retention_status(const RetentionLoop& retention) {
   json::object object;
   object["older_than_ms"] = retention.settings().older_than_ms;
+  object["failed_runs_ms"] = retention.settings().failed_runs_ms;
   object["archive"] = retention.settings().archives.string();
   const auto due_ns = retention.loop().due_ns();
   object["next_due_at"] = due_ns ? json::value(format_time(*due_ns)) : json::value(nullptr);
@@ -219,6 +221,7 @@ void limits_method(Api&, Call& call) {
   result["queries_in_flight_max"] = queries_in_flight_max;
   result["outgoing_bytes_max"] = outgoing_bytes_max;
   result["connections_max"] = connections_max;
+  result["retention_housekeeping_records_min"] = limits::housekeeping_records_min;
   result["waiting_claims_max"] = waiting_claims_max;
   result["waiting_locks_max"] = waiting_locks_max;
   result["http_header_bytes_max"] = http_header_bytes_max;

@@ -1,0 +1,101 @@
+// A text of what a retention kept can be erased at any time: from the record, from the state that
+// replaced the dropped records, and from the archive.
+#include "tests/scenarios/retention_fixture.h"
+
+namespace signalbox {
+namespace {
+
+namespace fs = std::filesystem;
+namespace json = boost::json;
+
+class KeptRedactionTest : public RetentionTest {
+ protected:
+  [[nodiscard]] std::string position_of(const std::string& run_id, const std::string& type) const {
+    return std::to_string(number(events(run_id, type).at(0).as_object(), "position"));
+  }
+  // Runs a suggested command on this data directory, with this test's key. Returns its output.
+  [[nodiscard]] Output follow(std::string command) const {
+    const std::string program = "signalbox ";
+    EXPECT_TRUE(command.starts_with(program)) << command;
+    const std::string key = "audit.key";
+    if (const auto place = command.find(" " + key); place != std::string::npos) {
+      command.replace(place + 1, key.size(), at(key));
+    }
+    return run_process({"sh", "-c",
+                        SIGNALBOX_BINARY " " + command.substr(program.size()) + " --data " +
+                            server_.data().string()},
+                       {});
+  }
+  // Returns whether a file below the directory has the text.
+  static bool has_text(const fs::path& directory, const std::string& text) {
+    for (const auto& file : fs::recursive_directory_iterator(directory)) {
+      if (file.is_regular_file() && content_of(file.path()).find(text) != std::string::npos) {
+        return true;
+      }
+    }
+    return false;
+  }
+};
+
+TEST_F(KeptRedactionTest, WhatARetentionKeptCanBeRedacted) {  // G17
+  const std::string secret = "the-secret-0123456789abcdef";
+  const std::string run_id = text(result({"run", "start", "use " + secret, "--pipeline", pipeline(),
+                                          "--label", "who=" + secret}),
+                                  "run_id");
+  const std::string position = position_of(run_id, "RunStarted");
+  const json::object held = rpc("lock.acquire", {{"key", "deploy"},
+                                                 {"owner", "me"},
+                                                 {"lease_ms", 3'600'000},
+                                                 {"reason", "because " + secret}});
+  const json::object tick = rpc("tick.begin", {{"loop", "outside"},
+                                               {"stage", "stage " + secret},
+                                               {"reason", "reason " + secret},
+                                               {"lease_ms", 3'600'000}});
+  const std::string gone = ended_run("gone with " + secret);
+  const std::string gone_at = position_of(gone, "RunStarted");
+  append_events(300);
+  server_.stop();
+  const std::string archive = text(retained(), "archive");
+  ASSERT_TRUE(has_text(server_.data() / "log", secret));
+  for (const std::string& each :
+       {position, std::to_string(number(held, "token")), std::to_string(number(tick, "token"))}) {
+    SCOPED_TRACE(each);
+    const Output output = server_.cli({"audit", "redact", each, "--reason", "a secret", "--json"});
+    ASSERT_EQ(output.exit_code, 0) << output.out << output.err;
+    const json::object done = one_object(output).at("result").as_object();
+    EXPECT_TRUE(done.at("redacted").as_bool());
+    const json::object& place = done.at("archives").at(0).as_object();
+    EXPECT_EQ(text(place, "archive"), archive);
+    const Output there = follow(std::string(place.at("commands").at(0).as_string()));
+    EXPECT_EQ(there.exit_code, 0) << there.err;
+    expect_verified(archive);
+    EXPECT_EQ(server_.cli({"replay", "--verify"}).exit_code, 0);
+  }
+  EXPECT_FALSE(has_text(server_.data() / "log", secret));
+  // A dropped record is refused with the archive's command.
+  const Output dropped =
+      server_.cli({"audit", "redact", gone_at, "--reason", "a secret", "--json"});
+  EXPECT_EQ(code_of(dropped), "HISTORY_DROPPED");
+  const json::object error = one_object(dropped).at("error").as_object();
+  const std::string next(error.at("data").at("next_commands").at(0).as_string());
+  ASSERT_TRUE(has_text(archive, secret));
+  EXPECT_EQ(follow(next).exit_code, 0);
+  EXPECT_FALSE(has_text(archive, secret));
+  expect_verified(archive);
+  EXPECT_EQ(follow(next).exit_code, 0) << "a repetition changes nothing";
+
+  server_.start();
+  EXPECT_EQ(text(run(run_id), "goal"), "[redacted]");
+  for (const char* folder : {"log", "projections"}) {
+    EXPECT_FALSE(has_text(server_.data() / folder, secret)) << folder;
+  }
+  EXPECT_EQ(result({"run", "list", "--label", "who=[redacted]"}).at("runs").as_array().size(), 1U);
+  EXPECT_EQ(complete(run_id, "plan", claim(run_id), "succeeded").exit_code, 0);
+  append_events(20);
+  server_.stop();
+  EXPECT_TRUE(retained().at("dropped").as_bool());
+  EXPECT_EQ(server_.cli({"replay", "--verify"}).exit_code, 0);
+}
+
+}  // namespace
+}  // namespace signalbox

@@ -1,0 +1,191 @@
+#include "tools/audit/archive_redaction.h"
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+
+#include "domain/free_text.h"
+#include "domain/try.h"
+#include "store/durable_file.h"
+#include "store/leaf_hashing.h"
+#include "store/random_source.h"
+#include "store/redaction.h"
+#include "store/sha256.h"
+#include "tools/audit/audit_findings.h"
+#include "tools/audit/audit_keys.h"
+#include "tools/audit/cloud_event.h"
+#include "tools/audit/export_directory.h"
+#include "tools/audit/redaction_plan.h"
+
+namespace signalbox {
+namespace {
+
+namespace fs = std::filesystem;
+
+CallError tampered(const std::string& file, Position position, const std::string& what) {
+  AuditFindings findings;
+  findings.add({file, 0, position, what});
+  return findings.error();
+}
+
+// A line of an archive with the record that it carries.
+struct CarriedRecord {
+  std::string frame_bytes;
+  Record record;
+};
+
+Called<CarriedRecord> record_of_line(const std::string& line, const std::string& file,
+                                     Position position, std::string_view leaf) {
+  CarriedRecord carried;
+  const bool carries = carried_frame(line, carried.frame_bytes);
+  const auto frame = carries ? parse_frame(carried.frame_bytes)
+                             : store_failure(StoreError::Kind::damaged, "it carries no record");
+  if (!frame) return tl::unexpected(tampered(file, position, frame.error().message));
+  Sha256 sha256;
+  const Digest hash = leaf_hash(*frame, sha256);
+  if (frame->position != position ||
+      std::memcmp(hash.bytes.data(), leaf.data(), leaf.size()) != 0) {
+    return tl::unexpected(tampered(file, position, "its record isn't the one in the tree"));
+  }
+  if (auto decoded = decode_frame(*frame, carried.record); !decoded) {
+    return tl::unexpected(from_store_error(decoded.error()));
+  }
+  return carried;
+}
+
+// Returns the event with the wanted free texts blanked, and sets `fields` to those that it had.
+Called<Event> blanked_event(const ArchiveRedaction& request, const Record& record,
+                            std::vector<std::string>& fields) {
+  const std::vector<std::string> there = free_text_fields(record.event);
+  const std::string name(tag_of(record.event).name);
+  if (there.empty()) {
+    return tl::unexpected(redaction_refused(
+        "NOTHING_TO_REDACT",
+        "record " + std::to_string(record.position) + " (" + name + ") has no free text",
+        {{"position", record.position}, {"type", name}}));
+  }
+  for (const std::string& field : request.fields) {
+    if (std::find(there.begin(), there.end(), field) != there.end()) continue;
+    return tl::unexpected(usage_error("record " + std::to_string(record.position) + " (" + name +
+                                      ") has no free text in " + field));
+  }
+  for (const FoundText& each : free_texts(record.event)) {
+    const bool wanted =
+        request.fields.empty() ||
+        std::find(request.fields.begin(), request.fields.end(), each.field) != request.fields.end();
+    const bool known = std::find(fields.begin(), fields.end(), each.field) != fields.end();
+    if (wanted && !known && !is_blank(each.text)) fields.push_back(each.field);
+  }
+  return without_free_texts(record.event, fields, Blank::telling);
+}
+
+// Returns the line of the record with the replacement.
+Called<std::string> redacted_line(const CarriedRecord& carried, Event replacement,
+                                  const std::vector<std::string>& fields,
+                                  const std::string& origin) {
+  const auto whole = parse_frame(carried.frame_bytes);
+  if (!whole) return tl::unexpected(from_store_error(whole.error()));
+  if (!fits_as_replacement(*whole, replacement)) {
+    replacement = without_free_texts(carried.record.event, fields, Blank::shortest);
+  }
+  Salt salt;
+  secure_random()(salt);
+  const Position position = carried.record.position;
+  const auto entry = redact_entry(carried.frame_bytes, position, position, replacement, salt);
+  if (!entry) return tl::unexpected(from_store_error(entry.error()));
+  const auto frame = parse_frame(entry->bytes);
+  if (!frame) return tl::unexpected(from_store_error(frame.error()));
+  Record record;
+  if (auto decoded = decode_frame(*frame, record); !decoded) {
+    return tl::unexpected(from_store_error(decoded.error()));
+  }
+  Sha256 sha256;
+  std::string line;
+  append_cloud_event(*frame, record, leaf_hash(*frame, sha256), origin, line);
+  return line;
+}
+
+// Copies the file of lines with line number `index` (from 0) replaced, and puts the copy in its
+// place.
+Called<void> replace_line(const fs::path& file, std::uint64_t index, const std::string& line) {
+  std::ifstream lines(file, std::ios::binary);
+  const fs::path part = file.string() + ".tmp";
+  auto copy = TRY(ExportFile::create(part));
+  std::string each;
+  for (std::uint64_t number = 0; std::getline(lines, each); ++number) {
+    TRY(copy.write(number == index ? line : each + "\n"));
+  }
+  return place_file(part, file);
+}
+
+Called<std::string> line_at(const fs::path& file, std::uint64_t index) {
+  std::ifstream lines(file, std::ios::binary);
+  std::string line;
+  for (std::uint64_t number = 0; std::getline(lines, line); ++number) {
+    if (number == index) return line + "\n";
+  }
+  return tl::unexpected(tampered(file.filename().string(), 0, "lines are missing"));
+}
+
+Called<void> write_notes(const fs::path& archive, const ExportManifest& manifest,
+                         const std::vector<NoteSigner>& signers) {
+  const auto written =
+      replace_file(archive / manifest_name, sign_note(manifest_text(manifest), signers));
+  if (!written) return tl::unexpected(from_store_error(written.error()));
+  return {};
+}
+
+}  // namespace
+
+Called<RedactedInArchive> redact_in_archive(const ArchiveRedaction& request) {
+  const auto notes = read_export_notes(request.archive, verifiers_of(request.signers));
+  if (!notes) return tl::unexpected(tampered(notes.error().file, 0, notes.error().message));
+  ExportManifest manifest = notes->manifest;
+  if (manifest.format != ExportFormat::cloudevents) {
+    return tl::unexpected(
+        usage_error(request.archive.string() + " is an export as tiles, which have no texts"));
+  }
+  const auto segment = std::find_if(
+      manifest.segments.begin(), manifest.segments.end(), [&](const ExportSegment& each) {
+        return each.first <= request.position && request.position <= each.last;
+      });
+  if (segment == manifest.segments.end()) {
+    return tl::unexpected(usage_error(
+        request.archive.string() + " has the records " + std::to_string(manifest.from) + " to " +
+        std::to_string(manifest.to) + ", not " + std::to_string(request.position)));
+  }
+  const std::uint64_t index = request.position - segment->first;
+  const fs::path lines_file = request.archive / segment->lines_name();
+  auto digests = read_file(request.archive / segment->digests_name(),
+                           segment_records_max * record_digests_bytes);
+  if (!digests) return tl::unexpected(from_store_error(digests.error()));
+  if (digests->size() < (index + 1) * record_digests_bytes) {
+    return tl::unexpected(tampered(segment->digests_name(), 0, "it is cut short"));
+  }
+  const std::size_t place = index * record_digests_bytes;
+  auto line = TRY(line_at(lines_file, index));
+  const auto carried =
+      TRY(record_of_line(line, segment->lines_name(), request.position,
+                         std::string_view(*digests).substr(place, sizeof(Digest))));
+  RedactedInArchive done{std::string(tag_of(carried.record.event).name), {}};
+  auto replacement = TRY(blanked_event(request, carried.record, done.fields));
+  if (request.dry_run) return done;
+  if (!done.fields.empty()) {
+    auto redacted =
+        TRY(redacted_line(carried, std::move(replacement), done.fields, manifest.origin));
+    line = std::move(redacted);
+    TRY(replace_line(lines_file, index, line));
+  }
+  // Also repeats what a crash after the new line left undone.
+  const Digest line_digest = sha256(line);
+  std::memcpy(digests->data() + place + sizeof(Digest), line_digest.bytes.data(), sizeof(Digest));
+  const Digest digests_digest = sha256(*digests);
+  if (digests_digest == segment->digests_sha256) return done;
+  const auto put = replace_file(request.archive / segment->digests_name(), *digests);
+  if (!put) return tl::unexpected(from_store_error(put.error()));
+  segment->digests_sha256 = digests_digest;
+  TRY(write_notes(request.archive, manifest, request.signers));
+  return done;
+}
+
+}  // namespace signalbox
