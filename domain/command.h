@@ -17,10 +17,10 @@ namespace signalbox {
 
 using Command = std::variant<
     StartRun, CancelRun, ClaimStation, HeartbeatStation, SetExternalRef, CompleteStation,
-    DeferStation, DispatchStation, ExpireLease, TimeOutStation, WakeStation, ConfirmCancel,
-    StartServer, StopServer, PauseRun, ResumeRun, StallStation, AcquireLock, RefreshLock,
-    ReleaseLock, ExpireLock, NoteRefreshFailure, BeginTick, EndTick, RecoverTick, TimeOutTick,
-    NoteTickSkipped, NoteTickIncomplete, FinishRecovery, NoteClockJump, NoteProjectionRebuilt,
+    DeferStation, SettleStation, DispatchStation, ExpireLease, TimeOutStation, WakeStation,
+    ConfirmCancel, StartServer, StopServer, PauseRun, ResumeRun, StallStation, AcquireLock,
+    RefreshLock, ReleaseLock, ExpireLock, NoteRefreshFailure, BeginTick, EndTick, RecoverTick,
+    TimeOutTick, NoteTickSkipped, NoteTickIncomplete, FinishRecovery, NoteClockJump, NoteProjectionRebuilt,
     IssueAccessToken, RevokeAccessToken, NoteAccessDenied, SetExploration, SetPlan, ResetPlan,
     NextStep, HeartbeatStep, CompleteStep, FailStep, ExpireStepLease, TimeOutStep, WakeStep,
     RetryRun, PutProject, AdoptPolicy, RefusePolicy, SubmitCard, BlockCard, UnblockCard, StartCard,

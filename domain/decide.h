@@ -64,6 +64,7 @@ Decided<NewEvents> decide(const World&, const CompleteStation&, const Now&);
 Decided<NewEvents> decide(const World&, const DeferStation&, const Now&);
 // Never rejected; no events if the station isn't ready or is for outside workers.
 Decided<NewEvents> decide(const World&, const DispatchStation&, const Now&);
+Decided<NewEvents> decide(const World&, const SettleStation&, const Now&);
 
 // Timers. Never rejected; no events if the state that the timer was set for has changed since.
 Decided<NewEvents> decide(const World&, const ExpireLease&, const Now&);

@@ -8,6 +8,7 @@
 #include "domain/decide.h"
 #include "domain/limits.h"
 #include "domain/refusals.h"
+#include "domain/remote_work.h"
 #include "domain/station_turn.h"
 #include "domain/step_end.h"
 #include "domain/text_parts.h"
@@ -274,9 +275,9 @@ Decided<NewEvents> decide(const World& world, const DispatchStation& command, co
   const std::string job_id =
       to_string(run->id) + "-" + claim.station + "-" + std::to_string(claim.attempt);
   const Stream stream = Stream::run(run->id);
-  NewEvents events{
-      {stream, command.span_id, 0, StationEvent{claim}},
-      {stream, command.span_id, 0, StationEvent{StationSubmitIntended{claim.station, job_id}}}};
+  NewEvents events{{stream, command.span_id, 0, StationEvent{claim}},
+                   {stream, command.span_id, 0,
+                    StationEvent{StationSubmitIntended{claim.station, job_id, command.machine}}}};
   if (!command.external_ref.empty()) {
     events.push_back({stream, command.span_id, 0,
                       StationEvent{StationExternalRefSet{claim.station, command.external_ref}}});
@@ -351,6 +352,39 @@ Decided<NewEvents> decide(const World& world, const CompleteStation& command, co
   }
   std::move(end.begin(), end.end(), std::back_inserter(events));
   return events;
+}
+
+Decided<NewEvents> decide(const World& world, const SettleStation& command, const Now& now) {
+  const std::string reason = command.reason.value_or("");
+  TRY(require_at_most("reason", reason, limits::reason_bytes_max));
+  if (command.outcome != Outcome::succeeded && command.outcome != Outcome::failed) {
+    return reject(ErrorCode::INVALID_PARAMS, "an attempt is settled as succeeded or as failed",
+                  {{"field", std::string("outcome")}});
+  }
+  const auto held = TRY(held_station(world, command.run_id, command.station, command.token));
+  const Run& run = *held;
+  const bool is_elsewhere = !run.attempt->job_id.empty() && !is_remote(run.definition()) &&
+                            run.attempt->machine != command.machine;
+  if (!is_elsewhere) {
+    return reject(ErrorCode::STATION_NOT_CLAIMABLE,
+                  "station " + run.definition().name +
+                      " has no job of another machine: it ends by itself, or with its run",
+                  station_details(run, run.definition().name), run_get_command(run));
+  }
+  CompleteStation end;
+  end.from_executor = true;
+  end.run_id = command.run_id;
+  end.station = command.station;
+  end.token = command.token;
+  end.outcome = command.outcome;
+  if (command.outcome == Outcome::succeeded) {
+    end.summary = reason;
+  } else {
+    end.error_class = ErrorClass::lost;
+    end.error_code = "JOB_LOST";
+    end.error_message = reason;
+  }
+  return decide(world, end, now);
 }
 
 Decided<NewEvents> decide(const World& world, const DeferStation& command, const Now& now) {

@@ -184,6 +184,7 @@ void evolve(World& world, Run& run, const Record& record, const StationClaimed& 
 
 void evolve(World&, Run& run, const Record&, const StationSubmitIntended& event) {
   run.attempt->job_id = event.job_id;
+  run.attempt->machine = event.machine;
 }
 void evolve(World&, Run& run, const Record&, const StationExternalRefSet& event) {
   run.attempt->external_ref = event.external_ref;

@@ -1,5 +1,6 @@
 #include "domain/refusals.h"
 
+#include "domain/check.h"
 #include "domain/try.h"
 #include "domain/url_parts.h"
 
@@ -193,6 +194,14 @@ Decided<void> require_name(const char* field, const std::string& text, std::size
                   {{"field", std::string(field)}});
   }
   return require_at_most(field, text, bytes_max);
+}
+
+std::vector<std::string> commands_to_settle(const Run& run) {
+  SIGNALBOX_CHECK(run.attempt.has_value());
+  const std::string settle = "signalbox station settle --run " + to_string(run.id) + " --station " +
+                             shell_word(run.definition().name) + " --token " +
+                             std::to_string(run.attempt->token) + " --outcome ";
+  return {settle + "failed --reason 'it does not run any more'", settle + "succeeded"};
 }
 
 }  // namespace signalbox

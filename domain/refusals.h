@@ -79,4 +79,8 @@ const char* name_of(StepStatus status);
 const char* name_of(Strategy strategy);
 const char* name_of(CardStatus status);
 
+// Returns the commands by which a person decides about an attempt of `run` whose job was given to
+// another machine: it no longer runs and may be executed again; it succeeded. The run has one.
+std::vector<std::string> commands_to_settle(const Run& run);
+
 }  // namespace signalbox

@@ -161,6 +161,7 @@ struct Attempt {
   Position lease_renewed_at = 0;         // position of the claim or the latest heartbeat
   std::int64_t started_at_ns = 0;        // UTC
   std::string job_id;                    // from its StationSubmitIntended, or empty
+  std::string machine;                   // that submits it; empty: none, or not recorded
   std::string external_ref;              // the executor's own id of the job, once known
   Token lock_token = 0;                  // of the lock that it depends on, or 0
   std::string progress_digest;           // the latest one that it sent
@@ -176,6 +177,7 @@ struct Attempt {
 
   friend bool operator==(const Attempt&, const Attempt&) = default;
 };
+// Without `machine`, which the encoding of a world has apart from the others (world_codec.cc).
 BOOST_DESCRIBE_STRUCT(Attempt, (),
                       (token, span_id, number, strategy, worker, lease_ms, lease_renewed_at,
                        started_at_ns, job_id, external_ref, lock_token, progress_digest,

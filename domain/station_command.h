@@ -94,6 +94,19 @@ struct DeferStation {
 };
 BOOST_DESCRIBE_STRUCT(DeferStation, (), (run_id, station, token, delay_ms, note))
 
+// Ends an attempt whose job was given to another machine, by a person who knows how it ended: it
+// succeeded, or it doesn't run any more (`failed`) and may be executed again.
+struct SettleStation {
+  RunId run_id{};
+  std::string station;
+  Token token = 0;
+  Outcome outcome = Outcome::failed;
+  std::optional<std::string> reason;
+
+  std::string machine{};  // id of the machine that answers the command
+};
+BOOST_DESCRIBE_STRUCT(SettleStation, (), (run_id, station, token, outcome, reason))
+
 // Sent by the service itself; no client can send them.
 
 // Starts an attempt of a station that the service executes, and records the intent to submit its
@@ -103,6 +116,7 @@ struct DispatchStation {
   Uuid span_id{};
   // The executor's id of the job if it is known before the job exists, or empty.
   std::string external_ref{};
+  std::string machine{};  // id of the machine that submits the job
 };
 
 // Ends the lease of `token`, unless it was renewed after `lease_renewed_at`.

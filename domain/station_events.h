@@ -103,13 +103,14 @@ BOOST_DESCRIBE_STRUCT(StationClaimed, (),
 
 // A job with this id is about to be submitted. This event is durable before the submission.
 struct StationSubmitIntended {
-  static constexpr EventTag tag{302, 1, "StationSubmitIntended"};
+  static constexpr EventTag tag{302, 2, "StationSubmitIntended"};
   KeptText station;
   KeptText job_id;
+  KeptText machine;  // id of the machine that submits it; empty: written before this was recorded
 
   friend bool operator==(const StationSubmitIntended&, const StationSubmitIntended&) = default;
 };
-BOOST_DESCRIBE_STRUCT(StationSubmitIntended, (), (station, job_id))
+BOOST_DESCRIBE_STRUCT(StationSubmitIntended, (), (station, job_id, machine))
 
 struct StationExternalRefSet {
   static constexpr EventTag tag{303, 1, "StationExternalRefSet"};

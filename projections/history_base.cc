@@ -27,6 +27,7 @@ tl::unexpected<StoreError> base_error(StoreError::Kind kind, std::string message
 
 struct BaseParts {
   std::string bytes;
+  std::uint32_t world_format = 0;
   std::size_t world_bytes = 0;
 
   [[nodiscard]] std::string_view world() const {
@@ -47,15 +48,19 @@ Stored<BaseParts> parts_of(std::string bytes) {
   const auto base_world_format = read_integer<std::uint32_t>(parts.bytes.data());
   const auto base_rows_format =
       read_integer<std::uint32_t>(parts.bytes.data() + sizeof(std::uint32_t));
-  if (base_world_format != world_format || base_rows_format != RunIndex::format) {
+  const bool is_known_world =
+      base_world_format >= world_format_min && base_world_format <= world_format;
+  if (!is_known_world || base_rows_format != RunIndex::format) {
     return base_error(StoreError::Kind::unsupported,
                       "was written by a version with other formats (" +
                           std::to_string(base_world_format) + ", " +
                           std::to_string(base_rows_format) + "): this one reads " +
-                          std::to_string(world_format) + ", " + std::to_string(RunIndex::format) +
+                          std::to_string(world_format_min) + " to " + std::to_string(world_format) +
+                          ", " + std::to_string(RunIndex::format) +
                           "; nothing was changed: start the version that dropped the records, or a "
                           "later one that reads both");
   }
+  parts.world_format = base_world_format;
   parts.world_bytes = read_integer<std::uint64_t>(parts.bytes.data() + 2 * sizeof(std::uint32_t));
   if (parts.world_bytes > parts.bytes.size() - base_header_bytes) {
     return base_error(StoreError::Kind::damaged, "is cut short");
@@ -132,7 +137,7 @@ Stored<World> world_in_base(std::string_view base) {
 Stored<World> initial_world(const EventLog& log) {
   const auto parts = TRY(read_parts(log));
   if (parts.bytes.empty()) return World{};
-  auto world = decode_world(parts.world());
+  auto world = decode_world(parts.world(), parts.world_format);
   if (!world) return tl::unexpected(world.error());
   const Position horizon = log.horizon().position;
   if (world->position != horizon) {

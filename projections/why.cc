@@ -5,6 +5,7 @@
 #include <boost/describe/enum_to_string.hpp>
 
 #include "domain/check.h"
+#include "domain/refusals.h"
 #include "domain/remote_work.h"
 #include "domain/station_turn.h"
 
@@ -235,10 +236,20 @@ class WhyExplainer {
                              ? "station.complete by its worker, or its lease's end"
                              : "the end of its job, or its timeout";
     entry.next_commands = {run_command("watch"), "signalbox watchdog check " + id_};
-    if (reason == WhyReason::running) {
+    if (service_.job_is_elsewhere) {
+      explain_job_elsewhere(entry);
+    } else if (reason == WhyReason::running) {
       answer_.moving = !service_.storage_full && !run_->cancel_requested;
     }
     return entry;
+  }
+
+  void explain_job_elsewhere(WhyEntry& entry) {
+    const Attempt& attempt = *run_->attempt;
+    entry.text += "; its job was given to machine " + attempt.machine +
+                  ", of which this log is a copy, and isn't executed here";
+    entry.unblocked_by = "station.settle by an operator, who knows how the job ended there";
+    entry.next_commands = commands_to_settle(*run_);
   }
 
   void explain_waiting() {

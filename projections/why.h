@@ -80,6 +80,7 @@ struct WhyContext {
   std::vector<WhyHolder> jobs;         // such jobs in progress, oldest first
   std::uint64_t ready_ahead = 0;   // number of stations of the same kind that were ready earlier
   std::int64_t lease_ends_ns = 0;  // UTC; 0: the attempt has no lease
+  bool job_is_elsewhere = false;   // the attempt's job was given to another machine
   std::optional<Record> last_heartbeat;  // of the attempt in progress
   std::optional<Record> lock_end;  // the record that ended the lock of the latest failed attempt
 };

@@ -153,6 +153,33 @@ void read_runs(Reader& reader, World& world) {
   }
 }
 
+// The machines of the attempts' jobs, by run. They are apart from the attempts so that the bases of
+// format 5 can still be read.
+void write_machines(Writer& writer, const World& world) {
+  std::vector<const Run*> with_machine;
+  for (const auto* entry : sorted_entries(world.runs)) {
+    const Run& run = *entry->second;
+    if (run.attempt && !run.attempt->machine.empty()) with_machine.push_back(&run);
+  }
+  write_count(writer, with_machine.size());
+  for (const Run* run : with_machine) {
+    writer.write(run->id);
+    writer.write(run->attempt->machine);
+  }
+}
+
+void read_machines(Reader& reader, World& world) {
+  for (std::uint64_t left = read_count(reader); left > 0; --left) {
+    RunId id{};
+    reader.read(id);
+    const auto place = world.runs.find(id);
+    if (place == world.runs.end() || !place->second->attempt) {
+      throw Malformed("a machine without its attempt");
+    }
+    reader.read(place->second->attempt->machine);
+  }
+}
+
 }  // namespace
 
 std::string encode_world(const World& world) {
@@ -176,13 +203,14 @@ std::string encode_world(const World& world) {
   write_count(writer, world.board.cards().size());
   for (const auto* entry : sorted_entries(world.board.cards())) writer.write(*entry->second);
   write_map(writer, world.worktrees);
+  write_machines(writer, world);
   return bytes;
 }
 
-Stored<World> decode_world(std::string_view bytes) {
+Stored<World> decode_world(std::string_view bytes, std::uint32_t format) {
   World world;
   try {
-    described::decode(bytes, [&world](Reader& reader) {
+    described::decode(bytes, [&world, format](Reader& reader) {
       reader.read(world.position);
       reader.read(world.server);
       read_pipelines(reader, world);
@@ -209,6 +237,7 @@ Stored<World> decode_world(std::string_view bytes) {
       read_ticks(reader, world);
       reader.read(world.access);
       read_board(reader, world);
+      if (format > 5) read_machines(reader, world);
     });
   } catch (const std::exception& malformed) {
     return store_failure(StoreError::Kind::damaged,

@@ -12,13 +12,15 @@ namespace signalbox {
 
 // Increases with every change of the fields listed in the world's structs, or of a limit in
 // `evolve`.
-inline constexpr std::uint32_t world_format = 5;
+inline constexpr std::uint32_t world_format = 6;
+// The oldest format that decode_world() reads: 5 has no machines of attempts.
+inline constexpr std::uint32_t world_format_min = 5;
 
 // Encodes everything except derived data: ready stations, runs by idempotency key, shared pointers.
 std::string encode_world(const World& world);
 
-// Decodes a world and rebuilds the derived data. Fails with `damaged` if the bytes don't encode a
-// world; doesn't check its invariants.
-Stored<World> decode_world(std::string_view bytes);
+// Decodes a world of `format` (from world_format_min on) and rebuilds the derived data. Fails with
+// `damaged` if the bytes don't encode a world; doesn't check its invariants.
+Stored<World> decode_world(std::string_view bytes, std::uint32_t format = world_format);
 
 }  // namespace signalbox

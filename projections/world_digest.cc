@@ -64,6 +64,12 @@ void append_named(std::string& out, const Map& map) {
   for (const auto* entry : sorted) described::encode(entry->second, out);
 }
 
+// Appends what the Describe listing of a member doesn't have.
+void append_rest(std::string& out, const Run& run) {
+  if (run.attempt && !run.attempt->machine.empty()) append_key(out, run.attempt->machine);
+}
+void append_rest(std::string&, const Card&) {}
+
 }  // namespace
 
 struct WorldDigest::Hashing {
@@ -90,6 +96,7 @@ WorldDigest::Sum WorldDigest::sum_of(KeptById& kept_by_id, const ById& members) 
     if (inserted || kept.changed_at != member->changed_at) {
       hashing_->bytes.clear();
       described::encode(*member, hashing_->bytes);
+      append_rest(hashing_->bytes, *member);
       kept.hash = hashing_->sha256.update(hashing_->bytes).finish();
       kept.changed_at = member->changed_at;
     }

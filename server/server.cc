@@ -89,10 +89,18 @@ void Server::apply_settings(const Config& config, const std::optional<TlsIdentit
   schedule_turn();  // there may be slots for stations that wait
 }
 
+JobOwnership Server::job_ownership() const {
+  return {machine_->id, [jobs = config_.data / "jobs"](const std::string& job_id) {
+            std::error_code error;
+            return std::filesystem::exists(jobs / job_id, error);
+          }};
+}
+
 bool Server::begin_incarnation() {
   const auto begun = signalbox::begin_incarnation(
       engine_, {SIGNALBOX_VERSION, clock_.wall_ns(), torn_bytes_},
       {[this](const Run& run) { return executor_.poll(job_of(run, config_.data / "runs")); },
+       [ownership = job_ownership()](const Run& run) { return ownership.is_elsewhere(run); },
        [this](const std::string& report) {
          return artifacts_.put("crash_report.json", "application/json", report);
        }});
@@ -105,7 +113,7 @@ bool Server::begin_incarnation() {
   for (const CrashVerdict& verdict : begun->verdicts) {
     if (verdict.item.verdict != Verdict::needs_operator) continue;
     logger_.warn("after the crash: {}: {}; {}", verdict.item.name, verdict.item.evidence,
-                 verdict.next_commands.back());
+                 fmt::join(verdict.next_commands, "; or "));
   }
   logger_.info("the crash left {} in flight at position {}; report: {}", begun->verdicts.size(),
                begun->last_durable, artifacts_.path_of(begun->report).string());
@@ -113,6 +121,16 @@ bool Server::begin_incarnation() {
 }
 
 int Server::run() {
+  if (!machine_) {
+    logger_.error("{}", machine_.error().message);
+    return 74;
+  }
+  if (!machine_->copied_from.empty()) {
+    logger_.warn(
+        "{} was copied: jobs that the log has in progress were given to machine {}, and "
+        "need your decision",
+        config_.data.string(), machine_->copied_from);
+  }
   committer_ = std::make_unique<CommitThread>(log_, [this](CommitOutcome outcome) {
     asio::post(io_, [this, outcome = std::move(outcome)]() mutable {
       engine_.on_committed(std::move(outcome));
@@ -136,7 +154,8 @@ int Server::run() {
                   {job.run_id, job.definition.name, job.span_id, job.token},
                   "job " + job.id + ": " + text);
       },
-      StationJobs::Settings{config_.data / "runs", config_.jobs_max, config_.remote_jobs_max});
+      StationJobs::Settings{job_ownership(), config_.data / "runs", config_.jobs_max,
+                            config_.remote_jobs_max});
   projector_.start();
   run_roots_.start(engine_.world());
   traces_.start();

@@ -37,6 +37,7 @@
 #include "server/platform/blocking_pool.h"
 #include "server/platform/certificate_watch.h"
 #include "server/platform/clock.h"
+#include "server/platform/machine_id.h"
 #include "server/platform/space_watch.h"
 #include "server/rpc/agent_logs.h"
 #include "server/rpc/claim_queue.h"
@@ -100,6 +101,8 @@ class Server {
               const std::shared_ptr<Peer>& peer);
   // Returns why commands are refused now; nullopt if they are accepted.
   [[nodiscard]] std::optional<Rejection> not_ready() const;
+  // Returns which jobs were given to this service.
+  [[nodiscard]] JobOwnership job_ownership() const;
   Post post_to_engine();
   // Like post_to_engine(), but drops actions once the service stops: the next start does that work.
   Post post_while_serving();
@@ -142,6 +145,7 @@ class Server {
   SystemClock clock_;
   EventLines event_lines_{logger_, clock_};
   RandomIdSource ids_;
+  Stored<MachineId> machine_;
   ArtifactStore artifacts_;
   ProcessExecutor processes_;
   ModalExecutor modal_;

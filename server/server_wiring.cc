@@ -37,6 +37,7 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
       torn_bytes_(recovered.torn_bytes),
       log_(*recovered.log),
       logger_(logger),
+      machine_(machine_id(config.data)),
       artifacts_(config.data / "artifacts"),
       processes_({config.data / "jobs", std::filesystem::read_symlink("/proc/self/exe"),
                   config.socket, own_environment()},
@@ -180,7 +181,7 @@ Api Server::api() {
           clock_,
           ids_,
           {config_.data.string(), config_.socket.string(), clock_.wall_ns(), config_.jobs_max,
-           config_.remote_jobs_max},
+           config_.remote_jobs_max, machine_ ? machine_->id : std::string()},
           blocking_pool(blocking_, /*while_serving=*/false),
           post_to_engine(),
           [this](Position position, RunRootWriter::Written written) {

@@ -12,6 +12,7 @@
 #include "store/run_started_v1.h"
 #include "store/sha256.h"
 #include "store/station_claimed_v1.h"
+#include "store/station_submit_intended_v1.h"
 #include "store/tick_events_v1.h"
 
 namespace signalbox {

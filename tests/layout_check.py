@@ -82,6 +82,7 @@ INTERNAL = {
     "store/log_opening.h",
     "store/run_started_v1.h",
     "store/station_claimed_v1.h",
+    "store/station_submit_intended_v1.h",
     "store/tick_events_v1.h",
     "projections/row_codec.h",
 }

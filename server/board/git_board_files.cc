@@ -4,6 +4,7 @@
 
 #include "domain/try.h"
 #include "server/git/orphan_worktrees.h"
+#include "server/git/pinned_repository.h"
 #include "server/git/worktree_list.h"
 #include "server/git/worktree_removal.h"
 
@@ -59,6 +60,7 @@ NoteWorktree GitBoardFiles::remove_worktree(const CardWorktree& worktree) {
   request.repository = worktree.repository;
   request.path = note.path;
   request.run_id = id;
+  request.pins = runs_directory_.parent_path() / pins_directory_name / id;
   const RemovalOutcome outcome = signalbox::remove_worktree(request);
   note.removed = outcome.result != Removal::left;
   note.rescue_ref = outcome.rescue_ref;

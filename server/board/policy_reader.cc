@@ -15,6 +15,7 @@
 #include "domain/try.h"
 #include "server/board/policy_keys.h"
 #include "server/git/git_command.h"
+#include "server/git/git_names.h"
 #include "server/platform/atomic_file.h"
 #include "store/file_descriptor.h"
 #include "store/sha256.h"
@@ -76,16 +77,6 @@ bool is_bare(const fs::path& repository) {
          is_there(repository / "objects") && is_there(repository / "refs");
 }
 
-// Returns true if `name` means the same to git and in a path (rules: git-check-ref-format(1)).
-bool is_branch_name(std::string_view name) {
-  const bool has_bad_letter = std::any_of(name.begin(), name.end(), [](char letter) {
-    return static_cast<unsigned char>(letter) <= ' ' || letter == '\x7f' ||
-           std::string_view("~^:?*[\\").find(letter) != std::string_view::npos;
-  });
-  return !name.empty() && !has_bad_letter && name.find("..") == std::string_view::npos &&
-         name.front() != '/' && name.front() != '-';
-}
-
 struct Content {
   bool is_there = false;
   std::string text;
@@ -125,7 +116,7 @@ tl::unexpected<StoreError> git_failed(const fs::path& repository, const GitOutco
 // Reads the file of a branch's last commit.
 Stored<Content> content_of_branch(const fs::path& repository, const std::string& branch) {
   const GitOutcome listed =
-      git(repository, {"ls-tree", "-l", "-z", branch, "--", policy_file_name});
+      git(repository, {"ls-tree", "-l", "-z", "--end-of-options", branch, "--", policy_file_name});
   if (!listed.ok) return git_failed(repository, listed);
   if (listed.output.empty()) return Content{};
 

@@ -5,6 +5,7 @@
 
 #include "domain/refusals.h"
 #include "server/git/git_command.h"
+#include "server/git/git_names.h"
 
 namespace signalbox {
 namespace {
@@ -59,7 +60,8 @@ Decided<void> check_root(const PutProject& command) {
 
 Decided<void> check_base(const PutProject& command) {
   const std::string base = command.base.value_or("main");
-  if (git(command.repository, {"rev-parse", "--verify", "--quiet", "--end-of-options",
+  if (is_branch_name(base) &&
+      git(command.repository, {"rev-parse", "--verify", "--quiet", "--end-of-options",
                                "refs/heads/" + base + "^{commit}"})
           .ok) {
     return {};
@@ -83,7 +85,8 @@ Decided<void> check_base(const PutProject& command) {
 Decided<void> check_remote(const PutProject& command) {
   const std::string remote = command.remote.value_or("");
   if (remote.empty() || remote.find_first_of("/:") != std::string::npos) return {};
-  if (remote.front() != '-' && git(command.repository, {"remote", "get-url", remote}).ok) return {};
+  if (remote.front() != '-' && git(command.repository, {"remote", "get-url", "--", remote}).ok)
+    return {};
   return refuse("remote", remote, "the repository has no remote " + remote,
                 {git_in(command, "remote -v")});
 }

@@ -58,15 +58,18 @@ tl::expected<HookFiles, FenceHookError> find_hook(const fs::path& repository) {
   if (!fs::is_directory(repository, error)) {
     return refuse(repository.string() + " is not a directory");
   }
-  const std::string set = git(repository, {"config", "--get", "core.hooksPath"}).line();
+  GitOptions as_configured;
+  as_configured.show_configured_hooks = true;
+  const std::string set =
+      git(repository, {"config", "--get", "core.hooksPath"}, as_configured).line();
   if (!set.empty() && !set.starts_with('/') && !set.starts_with('~')) {
     return refuse("core.hooksPath is " + set +
                       ", which is another directory in each worktree; have the repository's own " +
                       set + "/pre-push run `signalbox fence check </dev/null || exit 1`",
                   {"git -C " + shell_word(repository.string()) + " config --get core.hooksPath"});
   }
-  const GitOutcome directory =
-      git(repository, {"rev-parse", "--path-format=absolute", "--git-path", "hooks"});
+  const GitOutcome directory = git(
+      repository, {"rev-parse", "--path-format=absolute", "--git-path", "hooks"}, as_configured);
   if (!directory.ok) {
     return refuse(repository.string() + " is not a git repository: " + directory.message);
   }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <iterator>
 #include <system_error>
 
 #include "server/platform/child_process.h"
@@ -15,23 +16,72 @@
 namespace signalbox {
 namespace {
 
-// These variables would redirect git to another repository, or are set by this file.
+// These variables would redirect git to another repository or program, or are set by this file.
 bool is_excluded(std::string_view entry) {
-  static constexpr std::array<std::string_view, 9> names{
-      "GIT_DIR=",        "GIT_WORK_TREE=",        "GIT_INDEX_FILE=",
-      "GIT_COMMON_DIR=", "GIT_OBJECT_DIRECTORY=", "GIT_PREFIX=",
-      "GIT_NAMESPACE=",  "GIT_TERMINAL_PROMPT=",  "LC_ALL="};
+  static constexpr std::array<std::string_view, 17> names{"GIT_DIR=",
+                                                          "GIT_WORK_TREE=",
+                                                          "GIT_INDEX_FILE=",
+                                                          "GIT_COMMON_DIR=",
+                                                          "GIT_OBJECT_DIRECTORY=",
+                                                          "GIT_ALTERNATE_OBJECT_DIRECTORIES=",
+                                                          "GIT_PREFIX=",
+                                                          "GIT_NAMESPACE=",
+                                                          "GIT_CONFIG=",
+                                                          "GIT_SHALLOW_FILE=",
+                                                          "GIT_GRAFT_FILE=",
+                                                          "GIT_EXTERNAL_DIFF=",
+                                                          "GIT_PAGER=",
+                                                          "GIT_EDITOR=",
+                                                          "GIT_SEQUENCE_EDITOR=",
+                                                          "GIT_TERMINAL_PROMPT=",
+                                                          "LC_ALL="};
   return std::any_of(names.begin(), names.end(),
                      [entry](std::string_view name) { return entry.starts_with(name); });
 }
 
-std::vector<std::string> environment_with(const std::vector<std::string>& more) {
-  std::vector<std::string> entries{"GIT_TERMINAL_PROMPT=0", "LC_ALL=C"};
+std::vector<std::string> environment_with(const GitOptions& options) {
+  std::vector<std::string> entries{"GIT_TERMINAL_PROMPT=0", "LC_ALL=C", "GIT_PAGER=cat",
+                                   "GIT_EDITOR=:", "GIT_SEQUENCE_EDITOR=:"};
   for (char** entry = environ; *entry != nullptr; ++entry) {
     if (!is_excluded(*entry) && !is_service_manager_variable(*entry)) entries.emplace_back(*entry);
   }
-  entries.insert(entries.end(), more.begin(), more.end());
+  if (options.place) {
+    entries.push_back("GIT_DIR=" + options.place->git_directory.string());
+    entries.push_back("GIT_COMMON_DIR=" + options.place->common_directory.string());
+    if (!options.place->work_tree.empty()) {
+      entries.push_back("GIT_WORK_TREE=" + options.place->work_tree.string());
+    }
+  }
+  entries.insert(entries.end(), options.environment.begin(), options.environment.end());
   return entries;
+}
+
+// Settings on the command line are stronger than those of every file, and git passes them on to the
+// commands that it runs in submodules. Submodules are never entered: their configuration is written
+// by whoever works in them.
+std::vector<std::string> command_line(std::vector<std::string> arguments,
+                                      const GitOptions& options) {
+  std::vector<std::string> argv{"git",
+                                "-c",
+                                "core.fsmonitor=false",
+                                "-c",
+                                "log.showSignature=false",
+                                "-c",
+                                "submodule.recurse=false",
+                                "-c",
+                                "push.recurseSubmodules=no",
+                                "-c",
+                                "fetch.recurseSubmodules=false"};
+  if (options.place) {
+    // Maintenance would run in the stand-in of the repository's directory.
+    argv.insert(argv.end(), {"-c", "core.hooksPath=" + options.place->hooks.string(), "-c",
+                             "gc.auto=0", "-c", "maintenance.auto=false"});
+  } else if (!options.show_configured_hooks) {
+    argv.insert(argv.end(), {"-c", "core.hooksPath=/dev/null"});
+  }
+  for (const std::string& setting : options.settings) argv.insert(argv.end(), {"-c", setting});
+  std::move(arguments.begin(), arguments.end(), std::back_inserter(argv));
+  return argv;
 }
 
 GitOutcome not_started(int error) {
@@ -54,10 +104,9 @@ GitOutcome git(const std::filesystem::path& directory, std::vector<std::string> 
   }
   BoundedOutput out(git_output_bytes_max, 0);
   BoundedOutput err(git_output_bytes_max, 0);
-  arguments.insert(arguments.begin(), "git");
-  auto child = ChildProcess::start({.argv = std::move(arguments),
+  auto child = ChildProcess::start({.argv = command_line(std::move(arguments), options),
                                     .cwd = directory,
-                                    .environment = environment_with(options.environment),
+                                    .environment = environment_with(options),
                                     .stdout_sink = file ? ChildProcess::Sink() : out.sink(),
                                     .stderr_sink = err.sink(),
                                     .stdout_descriptor = file.get()});

@@ -1,8 +1,12 @@
 // Runs git by its argv: without a shell, without a prompt, with messages in English, and always
 // with a time limit.
+//
+// Repositories and worktrees are written by others. Hooks, the file system monitor, pagers and
+// editors are switched off in every call; pinned_repository.h runs what needs more than that.
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,17 +29,30 @@ struct GitOutcome {
 inline constexpr std::size_t git_output_bytes_max = 1024 * 1024;
 inline constexpr std::size_t git_message_bytes_max = 900;
 
+// Directories that git uses instead of searching for a repository. Nothing is read from a `.git` in
+// the working directory then, nor from the repository's own configuration.
+struct GitPlace {
+  std::filesystem::path git_directory;     // of the worktree or of the repository
+  std::filesystem::path common_directory;  // its `config` is the only one of the repository
+  std::filesystem::path work_tree;         // empty: none is needed
+  std::filesystem::path hooks;             // the directory whose hooks are run
+};
+
 struct GitOptions {
   std::filesystem::path output_file =
       {};  // receives stdout instead of `output`; created or replaced
   std::vector<std::string> environment = {};  // "NAME=VALUE", added to the caller's own
+  std::vector<std::string> settings = {};     // "key=value", stronger than every configuration
   std::int64_t timeout_ms = limits::git_ms_max;
+  std::optional<GitPlace> place = {};
+  // Reads core.hooksPath as it is configured. For calls that run no hook.
+  bool show_configured_hooks = false;
 };
 
 // Runs git with `directory` as its working directory. Blocks until git has ended or the timeout has
 // passed: then its process group gets TERM, and after git_grace_ms_max KILL. GIT_DIR and the other
-// variables that redirect git are not passed on. Any thread, as long as no thread changes the
-// environment.
+// variables that redirect git are not passed on. No hook runs unless `options.place` names a
+// directory of hooks. Any thread, as long as no thread changes the environment.
 GitOutcome git(const std::filesystem::path& directory, std::vector<std::string> arguments,
                const GitOptions& options = {});
 

@@ -1,13 +1,12 @@
 #include "server/git/git_identity.h"
 
-#include "server/git/git_command.h"
-
 namespace signalbox {
 
-std::vector<std::string> git_identity(const std::filesystem::path& directory) {
+std::vector<std::string> git_identity(const std::filesystem::path& directory,
+                                      const GitOptions& options) {
   std::vector<std::string> arguments;
   const auto add_default = [&](const std::string& key, const std::string& value) {
-    if (git(directory, {"config", "--get", key}).line().empty()) {
+    if (git(directory, {"config", "--get", key}, options).line().empty()) {
       arguments.insert(arguments.end(), {"-c", key + "=" + value});
     }
   };

@@ -6,10 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "server/git/git_command.h"
+
 namespace signalbox {
 
 // Returns arguments that precede the git command and set user.name and user.email where none is
 // configured. Blocks on `git config`. Any thread.
-std::vector<std::string> git_identity(const std::filesystem::path& directory);
+std::vector<std::string> git_identity(const std::filesystem::path& directory,
+                                      const GitOptions& options);
 
 }  // namespace signalbox

@@ -2,8 +2,8 @@
 
 #include "domain/ids.h"
 #include "domain/try.h"
-#include "server/git/git_command.h"
 #include "server/git/path_facts.h"
+#include "server/git/pinned_repository.h"
 #include "server/git/unsaved_work.h"
 #include "server/git/worktree_list.h"
 
@@ -19,14 +19,19 @@ std::string run_id_of(const fs::path& path, const fs::path& runs_directory) {
   return parse_uuid(name) ? name : std::string();
 }
 
-std::string reason_to_keep(const fs::path& path) {
+// Returns where the run's repository is pinned.
+fs::path pins_of(const fs::path& runs_directory, const std::string& run_id) {
+  return runs_directory.parent_path() / pins_directory_name / run_id;
+}
+
+std::string reason_to_keep(const fs::path& repository, const fs::path& path, const fs::path& pins) {
   if (path.filename().string().starts_with("merge-")) return "it may hold a merge to be looked at";
   if (!is_there(path)) return {};  // the directory is gone, only git's list still has it
-  GitOptions bounded;
-  bounded.timeout_ms = limits::removal_git_ms_max;
-  const GitOutcome own = git(path, {"rev-parse", "--absolute-git-dir"}, bounded);
-  if (own.ok && is_unfinished_worktree(own.line())) return {};
-  const auto work = find_unsaved_work(path, false);
+  const auto pinned = PinnedRepository::open(pins, repository);
+  const auto place = pinned ? pinned->place_of(path) : tl::unexpected(pinned.error());
+  if (!place) return "it can't be looked at: " + place.error();
+  if (is_unfinished_worktree(place->git_directory)) return {};
+  const auto work = find_unsaved_work(path, *place, false);
   if (!work) return "it can't be looked at: " + work.error();
   if (work->uncommitted) return "it has uncommitted work";
   if (work->unnamed_commits) return "it has commits that no branch has";
@@ -44,7 +49,8 @@ tl::expected<std::vector<OrphanWorktree>, std::string> list_orphans(const fs::pa
   for (const ListedWorktree& each : listed) {
     const std::string run_id = run_id_of(each.path, runs);
     if (run_id.empty() || is_live(run_id)) continue;
-    orphans.push_back({each.path, run_id, each.branch, reason_to_keep(each.path)});
+    orphans.push_back({each.path, run_id, each.branch,
+                       reason_to_keep(repository, each.path, pins_of(runs_directory, run_id))});
   }
   return orphans;
 }
@@ -57,7 +63,8 @@ tl::expected<std::vector<OrphanOutcome>, std::string> remove_orphans(const fs::p
   for (const OrphanWorktree& orphan : orphans) {
     RemovalOutcome outcome{Removal::left, {}, orphan.left_because};
     if (orphan.left_because.empty()) {
-      RemovalRequest request{repository, orphan.path, orphan.run_id, orphan.branch};
+      RemovalRequest request{repository, orphan.path, orphan.run_id,
+                             pins_of(runs_directory, orphan.run_id), orphan.branch};
       request.rescue_unsaved = false;  // work that was added after the check keeps the worktree
       outcome = remove_worktree(request);
       if (outcome.result == Removal::nothing_there) outcome.result = Removal::removed;

@@ -7,9 +7,12 @@
 #include <system_error>
 #include <vector>
 
+#include "domain/try.h"
 #include "server/git/check_scratch.h"
-#include "server/git/git_command.h"
 #include "server/git/git_identity.h"
+#include "server/git/path_facts.h"
+#include "server/git/pinned_repository.h"
+#include "server/git/submodule_links.h"
 #include "server/platform/atomic_file.h"
 
 namespace signalbox {
@@ -20,16 +23,26 @@ namespace fs = std::filesystem;
 // Bound of the output of `git status`. A worktree with more changed files needs a person.
 constexpr std::size_t status_bytes_max = 256UL * 1024 * 1024;
 
-GitOutcome git_here(const fs::path& path, std::vector<std::string> arguments,
-                    GitOptions options = {}) {
-  options.timeout_ms = limits::removal_git_ms_max;
-  return git(path, std::move(arguments), options);
-}
+// A worktree and where git finds it.
+struct Here {
+  fs::path path;
+  GitPlace place;
 
-// Returns the worktree's own git directory; empty where there is none.
-fs::path own_git_directory(const fs::path& path) {
-  return git_here(path, {"rev-parse", "--absolute-git-dir"}).line();
-}
+  [[nodiscard]] GitOptions options() const {
+    GitOptions options;
+    options.timeout_ms = limits::removal_git_ms_max;
+    options.place = place;
+    return options;
+  }
+  [[nodiscard]] GitOutcome run(std::vector<std::string> arguments) const {
+    return git(path, std::move(arguments), options());
+  }
+  [[nodiscard]] std::string commit_at(const std::string& name) const {
+    return run({"rev-parse", "--verify", "--quiet", "--end-of-options", name}).line();
+  }
+  // The directory of the pinned repository, for temporary files.
+  [[nodiscard]] fs::path scratch() const { return place.common_directory.parent_path(); }
+};
 
 // Parses the output of `git status --porcelain=v2 -z` (git-status(1)).
 UnsavedWork parse_status(std::string_view status) {
@@ -60,18 +73,34 @@ UnsavedWork parse_status(std::string_view status) {
   return work;
 }
 
-std::string commit_at(const fs::path& path, const std::string& name) {
-  return git_here(path, {"rev-parse", "--verify", "--quiet", name}).line();
+// Adds what a submodule's directory holds that its commit in the worktree doesn't. The submodule is
+// pinned for that without any program that its configuration names.
+tl::expected<void, std::string> add_submodule_work(const Here& here, const std::string& link,
+                                                   UnsavedWork& work) {
+  const fs::path path = here.path / link;
+  if (!is_there(path / ".git")) return {};
+  const auto pinned =
+      PinnedRepository::pin(here.scratch() / "submodule", path, ConfigTrust::nobodys);
+  if (!pinned) return tl::unexpected("submodule " + link + ": " + pinned.error());
+  const GitOutcome status =
+      pinned->in_worktree_of_its_own({"--no-optional-locks", "status", "--porcelain",
+                                      "--untracked-files=all", "--ignore-submodules=dirty"});
+  if (!status.ok) return tl::unexpected("submodule " + link + ": git status: " + status.message);
+  if (status.output.empty()) return {};
+  work.uncommitted = true;
+  if (work.cannot_be_kept.empty()) work.cannot_be_kept = "a submodule was changed";
+  return {};
 }
 
 // Makes the commits of one rescue on an index of its own: children of a killed process may still be
 // changing the worktree's index. The rescue index is removed with the worktree.
 class Rescue {
  public:
-  Rescue(fs::path path, const fs::path& git_directory, std::string run_id, std::string branch)
-      : path_(std::move(path)),
-        own_index_(git_directory / "index"),
-        index_(git_directory / ("signalbox-rescue-index-" + std::to_string(::getpid()))),
+  Rescue(Here here, std::string run_id, std::string branch)
+      : here_(std::move(here)),
+        own_index_(here_.place.git_directory / "index"),
+        index_(here_.place.git_directory /
+               ("signalbox-rescue-index-" + std::to_string(::getpid()))),
         run_id_(std::move(run_id)),
         branch_(std::move(branch)),
         ref_(rescue_ref_of(run_id_)) {}
@@ -87,20 +116,20 @@ class Rescue {
     if (has_index && error) return tl::unexpected("can't copy the index: " + error.message());
     // Empty during an unfinished merge: then the staged content is in the files, too.
     const std::string staged = run({"write-tree"}).line();
-    const GitOutcome added = run({"add", "--all", "--", ".", exclude_check_scratch});
-    if (!added.ok) return tl::unexpected("git add: " + added.message);
+    const auto added = add_changes(here_.path, options(), here_.scratch());
+    if (!added) return tl::unexpected("git add: " + added.error());
     const GitOutcome tree = run({"write-tree"});
     if (!tree.ok) return tl::unexpected("git write-tree: " + tree.message);
 
-    const std::string head = commit_at(path_, "HEAD^{commit}");
-    const std::string before = commit_at(path_, ref_ + "^{commit}");
-    if (!before.empty() && commit_at(path_, ref_ + "^{tree}") == tree.line() &&
-        commit_at(path_, ref_ + "^1") == head) {
+    const std::string head = here_.commit_at("HEAD^{commit}");
+    const std::string before = here_.commit_at(ref_ + "^{commit}");
+    if (!before.empty() && here_.commit_at(ref_ + "^{tree}") == tree.line() &&
+        here_.commit_at(ref_ + "^1") == head) {
       return ref_;  // an earlier call kept the same state
     }
     std::vector<std::string> parents;
     if (!head.empty()) parents.push_back(head);
-    if (!staged.empty() && staged != tree.line() && staged != commit_at(path_, "HEAD^{tree}")) {
+    if (!staged.empty() && staged != tree.line() && staged != here_.commit_at("HEAD^{tree}")) {
       const auto index = commit(staged, parents, "What was staged in");
       if (!index) return index;
       parents.push_back(*index);
@@ -116,23 +145,25 @@ class Rescue {
   }
 
  private:
-  GitOutcome run(std::vector<std::string> arguments) const {
+  [[nodiscard]] GitOptions options() const {
+    GitOptions options = here_.options();
+    options.place->hooks = "/dev/null";
     // The caller removes the only other copy next, so that the objects must be durable.
-    const std::vector<std::string> settings{
-        "-c", "core.hooksPath=/dev/null", "-c", "core.fsync=all", "-c", "core.safecrlf=false"};
-    arguments.insert(arguments.begin(), settings.begin(), settings.end());
-    GitOptions options;
     options.environment = {"GIT_INDEX_FILE=" + index_.string()};
-    return git_here(path_, std::move(arguments), options);
+    options.settings = {"core.fsync=all", "core.safecrlf=false"};
+    return options;
+  }
+  [[nodiscard]] GitOutcome run(std::vector<std::string> arguments) const {
+    return git(here_.path, std::move(arguments), options());
   }
   [[nodiscard]] tl::expected<std::string, std::string> commit(
       const std::string& tree, const std::vector<std::string>& parents,
       const std::string& what) const {
-    std::vector<std::string> arguments = git_identity(path_);
+    std::vector<std::string> arguments = git_identity(here_.path, here_.options());
     arguments.insert(arguments.end(), {"commit-tree", tree});
     for (const std::string& parent : parents) arguments.insert(arguments.end(), {"-p", parent});
     arguments.insert(arguments.end(), {"-m", what + " run " + run_id_, "-m",
-                                       "Kept when its worktree " + path_.string() +
+                                       "Kept when its worktree " + here_.path.string() +
                                            " was removed; its branch was " + branch_ + ".",
                                        "-m", "Signalbox-Run: " + run_id_});
     const GitOutcome made = run(std::move(arguments));
@@ -145,7 +176,7 @@ class Rescue {
     fs::remove(index_.string() + ".lock", ignored);
   }
 
-  fs::path path_;
+  Here here_;
   fs::path own_index_;
   fs::path index_;
   std::string run_id_;
@@ -158,17 +189,17 @@ class Rescue {
 std::string rescue_ref_of(const std::string& run_id) { return "refs/signalbox/rescue/" + run_id; }
 
 tl::expected<UnsavedWork, std::string> find_unsaved_work(const fs::path& path,
+                                                         const GitPlace& place,
                                                          bool merges_can_be_remade) {
-  const fs::path directory = own_git_directory(path);
-  if (directory.empty()) return tl::unexpected(path.string() + " is not a worktree");
-  const fs::path listing = directory / "signalbox-status";
-  GitOptions to_file;
+  const Here here{path, place};
+  const fs::path listing = place.git_directory / "signalbox-status";
+  GitOptions to_file = here.options();
   to_file.output_file = listing;
   const GitOutcome status =
-      git_here(path,
-               {"--no-optional-locks", "status", "--porcelain=v2", "-z", "--untracked-files=all",
-                "--ignore-submodules=none", "--", ".", exclude_check_scratch},
-               to_file);
+      git(path,
+          {"--no-optional-locks", "status", "--porcelain=v2", "-z", "--untracked-files=all",
+           "--ignore-submodules=dirty", "--", ".", exclude_check_scratch},
+          to_file);
   const auto text = read_regular_file(listing, status_bytes_max);
   std::error_code ignored;
   fs::remove(listing, ignored);
@@ -176,21 +207,22 @@ tl::expected<UnsavedWork, std::string> find_unsaved_work(const fs::path& path,
   if (!text) return tl::unexpected(text.error().message);
 
   UnsavedWork work = parse_status(*text);
+  const auto links = TRY(submodule_links(path, here.options(), here.scratch()));
+  for (const std::string& link : links) TRY(add_submodule_work(here, link, work));
   // an unborn branch has no commits to lose
-  if (commit_at(path, "HEAD^{commit}").empty()) return work;
+  if (here.commit_at("HEAD^{commit}").empty()) return work;
   std::vector<std::string> arguments{"rev-list", "--max-count=1", "HEAD", "--not", "--glob=refs/*"};
   if (merges_can_be_remade) arguments.insert(arguments.begin() + 1, "--no-merges");
-  const GitOutcome unnamed = git_here(path, std::move(arguments));
+  const GitOutcome unnamed = here.run(std::move(arguments));
   if (!unnamed.ok) return tl::unexpected("git rev-list: " + unnamed.message);
   work.unnamed_commits = !unnamed.line().empty();
   return work;
 }
 
-tl::expected<std::string, std::string> rescue_work(const fs::path& path, const std::string& run_id,
+tl::expected<std::string, std::string> rescue_work(const fs::path& path, const GitPlace& place,
+                                                   const std::string& run_id,
                                                    const std::string& branch) {
-  const fs::path directory = own_git_directory(path);
-  if (directory.empty()) return tl::unexpected(path.string() + " is not a worktree");
-  return Rescue(path, directory, run_id, branch).keep();
+  return Rescue({path, place}, run_id, branch).keep();
 }
 
 }  // namespace signalbox

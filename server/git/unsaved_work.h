@@ -8,6 +8,8 @@
 
 #include <tl/expected.hpp>
 
+#include "server/git/git_command.h"
+
 namespace signalbox {
 
 struct UnsavedWork {
@@ -18,10 +20,12 @@ struct UnsavedWork {
   [[nodiscard]] bool any() const { return uncommitted || unnamed_commits; }
 };
 
-// Inspects the worktree whose top directory is `path`. With `merges_can_be_remade`, merge commits
+// Inspects the worktree whose top directory is `path`; `place` is that of a PinnedRepository, so
+// that nothing that was set up in the worktree runs. With `merges_can_be_remade`, merge commits
 // that no ref reaches don't count. Blocks on git. Error: a sentence that says why the state can't
 // be determined.
 tl::expected<UnsavedWork, std::string> find_unsaved_work(const std::filesystem::path& path,
+                                                         const GitPlace& place,
                                                          bool merges_can_be_remade);
 
 // Commits all unsaved work and returns the name of the rescue ref. May be repeated after a crash or
@@ -29,7 +33,7 @@ tl::expected<UnsavedWork, std::string> find_unsaved_work(const std::filesystem::
 // that was staged and then changed again is a parent, too. Blocks on git. Error: a sentence that
 // says why the work isn't kept.
 tl::expected<std::string, std::string> rescue_work(const std::filesystem::path& path,
-                                                   const std::string& run_id,
+                                                   const GitPlace& place, const std::string& run_id,
                                                    const std::string& branch);
 
 // Returns "refs/signalbox/rescue/<run id>".

@@ -8,6 +8,7 @@
 #include "server/git/check_scratch.h"
 #include "server/git/git_command.h"
 #include "server/git/path_facts.h"
+#include "server/git/pinned_repository.h"
 #include "server/git/repository_lock.h"
 #include "server/git/run_branch.h"
 #include "server/git/tree_removal.h"
@@ -48,30 +49,38 @@ tl::expected<void, std::string> unregister(const RemovalRequest& request) {
 // The kinds of path that may be removed as a worktree.
 enum class PathKind { worktree, unfinished, empty_directory };
 
-tl::expected<PathKind, std::string> classify_path(const RemovalRequest& request) {
+// What is at the request's path, and where git finds it if it is a worktree.
+struct FoundPath {
+  PathKind kind = PathKind::worktree;
+  GitPlace place = {};
+};
+
+tl::expected<FoundPath, std::string> classify_path(const RemovalRequest& request) {
   std::error_code error;
   const std::string path = request.path.string();
   if (!fs::is_directory(fs::symlink_status(request.path, error))) {
     return tl::unexpected(path + " is not a directory");
   }
-  if (fs::is_empty(request.path, error)) return PathKind::empty_directory;
-  const GitOutcome top = git_in(request.path, {"rev-parse", "--show-toplevel"});
-  const fs::path ours = common_git_directory(request.repository);
-  if (!top.ok || resolved_path(top.line()) != resolved_path(request.path) || ours.empty() ||
-      ours != common_git_directory(request.path)) {
-    return tl::unexpected(path + " is not a worktree of " + request.repository.string());
-  }
-  const fs::path own = git_in(request.path, {"rev-parse", "--absolute-git-dir"}).line();
-  if (own.empty() || resolved_path(own) == ours)
+  if (fs::is_empty(request.path, error)) return FoundPath{PathKind::empty_directory};
+  if (resolved_path(request.path) == resolved_path(request.repository)) {
     return tl::unexpected(path + " is the repository itself");
-  return is_unfinished_worktree(own) ? PathKind::unfinished : PathKind::worktree;
+  }
+  const auto pinned = TRY(PinnedRepository::open(request.pins, request.repository));
+  auto place = pinned.place_of(request.path);
+  if (!place) {
+    return tl::unexpected(path + " is not a worktree of " + request.repository.string() + ": " +
+                          place.error());
+  }
+  const bool unfinished = is_unfinished_worktree(place->git_directory);
+  return FoundPath{unfinished ? PathKind::unfinished : PathKind::worktree, *std::move(place)};
 }
 
 // Keeps unsaved work. Returns the rescue ref, or an empty string if there was nothing to keep.
 // Error: why the worktree has to stay.
-tl::expected<std::string, std::string> keep_unsaved(const RemovalRequest& request) {
+tl::expected<std::string, std::string> keep_unsaved(const RemovalRequest& request,
+                                                    const GitPlace& place) {
   const bool is_merge = request.path.filename().string().starts_with("merge-");
-  const auto work = TRY(find_unsaved_work(request.path, is_merge));
+  const auto work = TRY(find_unsaved_work(request.path, place, is_merge));
   if (!work.any()) return std::string();
   if (!request.rescue_unsaved) {
     return tl::unexpected(std::string(work.uncommitted ? "it has uncommitted work"
@@ -80,7 +89,7 @@ tl::expected<std::string, std::string> keep_unsaved(const RemovalRequest& reques
   if (!work.cannot_be_kept.empty()) {
     return tl::unexpected("its work can't be kept: " + work.cannot_be_kept);
   }
-  auto ref = rescue_work(request.path, request.run_id, request.branch);
+  auto ref = rescue_work(request.path, place, request.run_id, request.branch);
   if (!ref) return tl::unexpected("its work can't be kept: " + ref.error());
   return ref;
 }
@@ -88,7 +97,7 @@ tl::expected<std::string, std::string> keep_unsaved(const RemovalRequest& reques
 // Returns the rescue ref if this or an earlier call made it; else an empty string.
 std::string rescued_before(const RemovalRequest& request) {
   const std::string ref = rescue_ref_of(request.run_id);
-  return git_in(request.repository, {"show-ref", "--verify", "--quiet", ref}).ok ? ref : "";
+  return git_in(request.repository, {"show-ref", "--verify", "--quiet", "--", ref}).ok ? ref : "";
 }
 
 // Does the steps after the directory was renamed away; none of them can lose work.
@@ -97,11 +106,11 @@ RemovalOutcome finish(const RemovalRequest& request, Removal result) {
   if (auto unregistered = unregister(request); !unregistered) {
     return left(unregistered.error(), outcome.rescue_ref);
   }
-  git_in(request.repository,
-         {"-c", "core.hooksPath=/dev/null", "update-ref", "-d", base_ref_of(request.run_id)});
+  git_in(request.repository, {"update-ref", "-d", base_ref_of(request.run_id)});
   if (auto gone = remove_tree(pending_delete_path(request.path)); !gone) {
     return left(gone.error(), outcome.rescue_ref);
   }
+  if (auto gone = remove_tree(request.pins); !gone) return left(gone.error(), outcome.rescue_ref);
   return outcome;
 }
 
@@ -117,12 +126,12 @@ RemovalOutcome remove_worktree(const RemovalRequest& request) {
     return finish(request, is_there(pending_delete) ? Removal::removed : Removal::nothing_there);
   }
   if (auto gone = remove_tree(pending_delete); !gone) return left(gone.error());
-  const auto kind = classify_path(request);
-  if (!kind) return left(kind.error());
-  if (*kind == PathKind::worktree) {
+  const auto found = classify_path(request);
+  if (!found) return left(found.error());
+  if (found->kind == PathKind::worktree) {
     if (auto gone = remove_tree(request.path / check_scratch_name); !gone)
       return left(gone.error());
-    if (auto kept = keep_unsaved(request); !kept) return left(kept.error());
+    if (auto kept = keep_unsaved(request, found->place); !kept) return left(kept.error());
   }
   std::error_code error;
   fs::rename(request.path, pending_delete, error);

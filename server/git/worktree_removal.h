@@ -10,6 +10,9 @@ struct RemovalRequest {
   std::filesystem::path repository;  // absolute
   std::filesystem::path path;        // the worktree's directory; absolute
   std::string run_id;
+  // Where the run's stations pinned the repository (pinned_repository.h); it goes with the
+  // worktree.
+  std::filesystem::path pins;
   std::string branch;          // the run's branch, named in the rescue commit's message
   bool run_live = false;       // true: nothing is removed
   bool rescue_unsaved = true;  // false: a worktree with unsaved work is left as it is
@@ -32,8 +35,8 @@ struct RemovalOutcome {
 // the removal. Ignored files aren't kept.
 //
 // Three kinds are left: the worktree of a live run; a path that isn't a worktree of this repository
-// or is the repository itself; and work that a commit can't hold (a nested repository, a changed
-// submodule).
+// (any more: its `.git` was replaced) or is the repository itself; and work that a commit can't
+// hold (a nested repository, a changed submodule).
 //
 // Blocks for as long as git does: each git call is bounded by removal_git_ms_max. May be called
 // again after a crash at any point, with the same result. Any thread.

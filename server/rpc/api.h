@@ -30,6 +30,7 @@ struct ServerFacts {
   std::int64_t started_at_ns = 0;
   std::size_t jobs_max = 8;
   std::size_t remote_jobs_max = 32;
+  std::string machine = {};  // id of the machine that jobs are given to (machine_id.h)
 };
 
 // Calls `written` once the run root files that follow from the events up to `position` are written,

@@ -8,6 +8,7 @@
 #include "domain/service_loops.h"
 #include "domain/sorted_entries.h"
 #include "projections/run_row.h"
+#include "server/scheduler/job_ownership.h"
 #include "server/text/described_json.h"
 #include "server/text/time_text.h"
 #include "server/text/utf8_text.h"
@@ -41,6 +42,13 @@ CrashVerdict of_job(const Run& run, const Executed<JobState>& state) {
                    "its supervisor is gone without a result: the attempt counts as lost");
   }
   return found(Verdict::needs_operator, "unknown state");
+}
+
+// Whether such a job runs can't be seen from here, and a second execution might do its work twice.
+CrashVerdict of_job_elsewhere(const Run& run) {
+  const Attempt& attempt = *run.attempt;
+  return verdict(RecoveredKind::job, attempt.job_id, attempt.token, Verdict::needs_operator,
+                 job_elsewhere_text(attempt), commands_to_settle(run));
 }
 
 // A remote job isn't polled here, because its endpoint may take long and the start waits for the
@@ -128,19 +136,21 @@ CrashVerdict of_card(const World& world, const Card& card) {
                  commands);
 }
 
-CrashVerdict of_attempt(const Run& run, const FindJob& find_job) {
+CrashVerdict of_attempt(const Run& run, const FindJob& find_job, const IsElsewhere& is_elsewhere) {
   if (run.attempt->job_id.empty()) return of_claim(run);
+  if (is_elsewhere(run)) return of_job_elsewhere(run);
   if (is_remote(run.definition())) return of_remote_job(run);
   return of_job(run, find_job(run));
 }
 
 }  // namespace
 
-std::vector<CrashVerdict> crash_verdicts(const World& world, const FindJob& find_job) {
+std::vector<CrashVerdict> crash_verdicts(const World& world, const FindJob& find_job,
+                                         const IsElsewhere& is_elsewhere) {
   std::vector<CrashVerdict> verdicts;
   for (const auto* entry : sorted_entries(world.runs)) {
     const Run& run = *entry->second;
-    if (run.attempt) verdicts.push_back(of_attempt(run, find_job));
+    if (run.attempt) verdicts.push_back(of_attempt(run, find_job, is_elsewhere));
     add_steps(run, verdicts);
   }
   for (const auto* entry : sorted_entries(world.locks)) verdicts.push_back(of_lock(entry->second));

@@ -23,9 +23,14 @@ struct CrashVerdict {
 // Polls the executor for the job of a run's attempt.
 using FindJob = std::function<Executed<JobState>(const Run& run)>;
 
+// Returns whether the job of a run's attempt was given to another machine or data directory: it may
+// run there, and is never submitted or polled here (job_ownership.h).
+using IsElsewhere = std::function<bool(const Run& run)>;
+
 // Returns the verdicts: claims, jobs and steps of outside workers first (by run), then locks and
 // ticks (by name), then cards (by id). Blocks for as long as `find_job` does.
-std::vector<CrashVerdict> crash_verdicts(const World& world, const FindJob& find_job);
+std::vector<CrashVerdict> crash_verdicts(const World& world, const FindJob& find_job,
+                                         const IsElsewhere& is_elsewhere);
 
 struct CrashFacts {
   std::uint64_t incarnation = 0;       // the one that recovers

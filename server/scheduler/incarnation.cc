@@ -17,7 +17,7 @@ Stored<Incarnation> begin_incarnation(Engine& engine, const IncarnationFacts& fa
   begun.number = engine.world().server.incarnation;
   if (!begun.after_crash) return begun;
 
-  begun.verdicts = crash_verdicts(engine.world(), site.find_job);
+  begun.verdicts = crash_verdicts(engine.world(), site.find_job, site.is_elsewhere);
   const auto report = TRY(site.keep(crash_report(
       {begun.number, facts.created_at_ns, begun.last_durable, facts.torn_bytes}, begun.verdicts)));
   begun.report = report.sha256;

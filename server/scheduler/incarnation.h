@@ -23,6 +23,8 @@ struct IncarnationFacts {
 struct CrashRecoveryContext {
   // Polls the executor for the job of a run's attempt.
   std::function<Executed<JobState>(const Run& run)> find_job;
+  // Returns whether the job of a run's attempt was given to another machine.
+  IsElsewhere is_elsewhere;
   // Stores the crash report as an artifact. Blocks.
   std::function<Stored<Artifact>(const std::string& report)> keep;
 };

@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "domain/refusals.h"
 #include "domain/remote_work.h"
 #include "domain/station_turn.h"
 #include "server/engine/engine.h"
@@ -94,6 +95,11 @@ StationJobs::StationJobs(Engine& engine, IdSource& ids, const MakeRunner& make_r
 
 void StationJobs::track_job(const Run& run) {
   Job job = job_of(run, settings_.runs_root);
+  if (settings_.ownership.is_elsewhere(run)) {
+    const auto commands = commands_to_settle(run);
+    return trouble_(job, job_elsewhere_text(*run.attempt) + "; " + commands.front() + "; or " +
+                             commands.back());
+  }
   acquire_slot(run);
   runner_->track(std::move(job));
 }
@@ -122,7 +128,16 @@ void StationJobs::adopt() {
     if (!run->attempt || run->attempt->job_id.empty()) continue;
     track_job(*run);
     if (run->cancel_requested || run->attempt->ending) runner_->cancel(run->attempt->job_id);
+    if (run->cancel_requested) confirm_cancel_elsewhere(*run);
   }
+}
+
+void StationJobs::confirm_cancel_elsewhere(const Run& run) {
+  if (!settings_.ownership.is_elsewhere(run)) return;
+  post_([this, id = run.id, token = run.attempt->token] {
+    auto transaction = engine_.begin(by_the_service);
+    (void)transaction.apply(ConfirmCancel{id, token, {}, /*cancel_unconfirmed=*/true});
+  });
 }
 
 void StationJobs::dispatch_ready() {
@@ -136,7 +151,8 @@ void StationJobs::dispatch_ready() {
       // later point the next attempt knows which session to resume.
       const std::string session = session_ref_at_start(run.definition(), span_id, run.resume_ref);
       auto transaction = engine_.begin(by_the_service);
-      const auto applied = transaction.apply(DispatchStation{*run_id, span_id, session});
+      const auto applied = transaction.apply(
+          DispatchStation{*run_id, span_id, session, settings_.ownership.machine()});
       if (!applied || *applied == 0) return;  // refused: no space for the log
       acquire_slot(*engine_.world().find_run(*run_id));
     }
@@ -156,6 +172,7 @@ void StationJobs::apply(const Commit& commit) {
     if (cancel && (run->cancel_requested || run->attempt->ending)) {
       runner_->cancel(run->attempt->job_id);
     }
+    if (cancel && run->cancel_requested) confirm_cancel_elsewhere(*run);
   }
 }
 

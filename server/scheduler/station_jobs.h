@@ -13,6 +13,7 @@
 #include "server/engine/engine.h"
 #include "server/platform/blocking_pool.h"
 #include "server/platform/clock.h"
+#include "server/scheduler/job_ownership.h"
 #include "server/scheduler/job_runner.h"
 
 namespace signalbox {
@@ -32,6 +33,7 @@ class StationJobs {
   using Log = std::function<void(const Job& job, const std::string& text)>;
 
   struct Settings {
+    JobOwnership ownership;
     std::filesystem::path runs_root;   // <data>/runs
     std::size_t jobs_max = 8;          // concurrent jobs on this machine
     std::size_t remote_jobs_max = 32;  // concurrent remote jobs (remote_work.h)
@@ -43,7 +45,8 @@ class StationJobs {
   StationJobs(Engine& engine, IdSource& ids, const MakeRunner& make_runner, Post post, Log trouble,
               Settings settings);
 
-  // Tracks every job of the world. Called at the start, and when the world was rolled back.
+  // Tracks every job of the world that was given to this machine. Called at the start, and when the
+  // world was rolled back.
   void adopt();
   // Claims ready stations that the service executes itself, while there are free slots.
   void dispatch_ready();
@@ -67,6 +70,8 @@ class StationJobs {
  private:
   void track_job(const Run& run);
   void acquire_slot(const Run& run);
+  // Ends an attempt whose job is elsewhere and whose run was canceled: nothing here confirms it.
+  void confirm_cancel_elsewhere(const Run& run);
   [[nodiscard]] bool has_slot(ExecutorKind queue) const;
   void on_submitted(const Job& job, const std::string& external_ref);
   void on_finished(const Job& job, const JobResult& result);

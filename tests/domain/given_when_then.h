@@ -65,7 +65,7 @@ inline Event dispatched(std::string station, std::uint32_t attempt = 1) {
       StationClaimed{std::move(station), attempt, Strategy::original, "signalbox", 0, 0}};
 }
 inline Event intended(std::string station, std::string job_id = "job") {
-  return StationEvent{StationSubmitIntended{std::move(station), std::move(job_id)}};
+  return StationEvent{StationSubmitIntended{std::move(station), std::move(job_id), {}}};
 }
 inline Event succeeded(std::string station, std::uint32_t attempt = 1) {
   return StationEvent{StationSucceeded{std::move(station), attempt, {}}};

@@ -254,11 +254,11 @@ TEST_F(GoldenBases, HaveSomethingOfEverything) {
 
 TEST_F(GoldenBases, OfOtherFormatsAreRefusedWithWhatToDo) {
   constexpr auto unheard_of = std::numeric_limits<std::uint32_t>::max();
-  for (const auto& [world, rows] :
-       std::vector<std::pair<std::uint32_t, std::uint32_t>>{{world_format + 1, RunIndex::format},
-                                                            {world_format, RunIndex::format + 1},
-                                                            {world_format - 1, RunIndex::format},
-                                                            {unheard_of, unheard_of}}) {
+  for (const auto& [world, rows] : std::vector<std::pair<std::uint32_t, std::uint32_t>>{
+           {world_format + 1, RunIndex::format},
+           {world_format, RunIndex::format + 1},
+           {world_format_min - 1, RunIndex::format},
+           {unheard_of, unheard_of}}) {
     const StoreError error = refusal_of(world, rows);
     EXPECT_EQ(error.kind, StoreError::Kind::unsupported);
     for (const std::string& part :

@@ -117,6 +117,32 @@ TEST_F(Fence, OnlyTheAttemptUnderWayMayPush) {  // H12
   EXPECT_FALSE(remote_has("zombie"));
 }
 
+// The span of the attempt under way is in files that an earlier attempt can read, too.
+TEST_F(Fence, TheSpanAndTheTokenMustBothBeTheCurrentOnes) {  // G12
+  ASSERT_EQ(install().exit_code, 0);
+  const Work work = start();
+  ASSERT_EQ(server_
+                .cli({"station", "complete", "--run", work.run_id, "--station", "implement",
+                      "--token", json::serialize(work.claim.at("token")), "--outcome", "failed",
+                      "--error-class", "transient"})
+                .exit_code,
+            0);
+  Work mixed = work;
+  mixed.claim = claim_of(work.run_id);
+  const Work second = mixed;
+  mixed.claim["token"] = work.claim.at("token");
+  Output pushed = push(mixed, true, "mixed");
+  EXPECT_NE(pushed.exit_code, 0);
+  EXPECT_NE(pushed.err.find("the asking attempt has ended"), std::string::npos) << pushed.err;
+  EXPECT_FALSE(remote_has("mixed"));
+  mixed.claim = second.claim;
+  mixed.claim["span_id"] = work.claim.at("span_id");
+  EXPECT_NE(push(mixed, true, "mixed").exit_code, 0);
+  EXPECT_FALSE(remote_has("mixed"));
+  pushed = push(second, true, "second");
+  EXPECT_EQ(pushed.exit_code, 0) << pushed.err;
+}
+
 TEST_F(Fence, WithoutItsServerNothingIsPushedFromARunsWorktree) {  // H12
   ASSERT_EQ(install().exit_code, 0);
   const Work work = start();

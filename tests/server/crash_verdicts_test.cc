@@ -7,6 +7,7 @@
 
 #include <boost/json/parse.hpp>
 
+#include "server/scheduler/job_ownership.h"
 #include "tests/server/rpc_site.h"
 
 namespace signalbox {
@@ -38,7 +39,10 @@ class CrashVerdictsTest : public ::testing::Test, protected RpcSite {
     take(begin);
   }
   std::vector<CrashVerdict> judge() {
-    return crash_verdicts(engine.world(), [this](const signalbox::Run&) { return found; });
+    const JobOwnership ownership("here", [this](const std::string&) { return has_directory; });
+    return crash_verdicts(
+        engine.world(), [this](const signalbox::Run&) { return found; },
+        [&ownership](const signalbox::Run& run) { return ownership.is_elsewhere(run); });
   }
   CrashVerdict only() {
     const auto all = judge();
@@ -46,6 +50,7 @@ class CrashVerdictsTest : public ::testing::Test, protected RpcSite {
     return all.empty() ? CrashVerdict{} : all.front();
   }
   Executed<JobState> found = JobState::running;
+  bool has_directory = true;
 };
 
 TEST_F(CrashVerdictsTest, NothingInFlightHasNoVerdict) {
@@ -85,6 +90,32 @@ TEST_F(CrashVerdictsTest, AJobIsJudgedByWhatIsFoundOfIt) {  // T8
     EXPECT_EQ(verdict.item.verdict, expected) << verdict.item.evidence;
     EXPECT_FALSE(verdict.next_commands.empty());
   }
+}
+
+// A copied log: the job may run where it was submitted, and its directory isn't here.
+TEST_F(CrashVerdictsTest, AJobOfAnotherMachineNeedsItsOperator) {  // G11
+  const RunId run = start(ExecutorKind::process);
+  take(DispatchStation{run, {}, {}, "there"});
+  for (const JobState state :
+       {JobState::running, JobState::finished, JobState::absent, JobState::lost}) {
+    found = state;
+    const CrashVerdict verdict = only();
+    EXPECT_EQ(verdict.item.verdict, Verdict::needs_operator) << verdict.item.evidence;
+    EXPECT_NE(verdict.item.evidence.find("machine there"), std::string::npos);
+    ASSERT_EQ(verdict.next_commands.size(), 2U);
+    EXPECT_EQ(verdict.next_commands.back(), "signalbox station settle --run " + to_string(run) +
+                                                " --station work --token 2 --outcome succeeded");
+  }
+}
+
+// An event of an earlier version doesn't name the machine.
+TEST_F(CrashVerdictsTest, AJobWithoutAMachineIsOfWhoHasItsDirectory) {  // G11
+  const RunId run = start(ExecutorKind::process);
+  take(DispatchStation{run, {}});
+  found = JobState::absent;
+  EXPECT_EQ(only().item.verdict, Verdict::requeue);
+  has_directory = false;
+  EXPECT_EQ(only().item.verdict, Verdict::needs_operator);
 }
 
 // The station's attempt belongs to the service; each step is held by an outside worker.

@@ -176,13 +176,15 @@ TEST_F(BuiltinStations, CreatePrWithoutAWorktreeIsAMatterOfConfiguration) {
   EXPECT_EQ(result.failure.error_class, ErrorClass::config);
 }
 
+// The hooks are those that intake found; what is put there later may be an agent's.
 TEST_F(BuiltinStations, RefusalOfACommitHookIsTold) {
-  const Job intake = builtin("intake");
-  ASSERT_EQ(end_of(intake).outcome, Outcome::succeeded);
   fs::create_directories(repository / ".git/hooks");
   write_text(repository / ".git/hooks/pre-commit",
              "#!/bin/sh\necho a secret is in it >&2\nexit 1\n");
   fs::permissions(repository / ".git/hooks/pre-commit", fs::perms::owner_all);
+  const Job intake = builtin("intake");
+  ASSERT_EQ(end_of(intake).outcome, Outcome::succeeded);
+  fs::remove(repository / ".git/hooks/pre-commit");
   write_text(workspace_of(intake) / "new.txt", "new\n");
   const JobResult result = end_of(next(intake, "create_pr"));
   EXPECT_EQ(result.failure.code, "COMMIT_FAILED");

@@ -201,9 +201,9 @@ TEST_F(RpcBoard, ACardInWorkHasOneVerdictAfterACrash) {  // H9
   submit("Waits");
   const std::string id = submit("Fix it", R"(,"priority":5)");
   const RunId run = start_next();
-  const auto verdicts =
-      crash_verdicts(engine.world(),
-                     [](const signalbox::Run&) -> Executed<JobState> { return JobState::running; });
+  const auto verdicts = crash_verdicts(
+      engine.world(), [](const signalbox::Run&) -> Executed<JobState> { return JobState::running; },
+      [](const signalbox::Run&) { return false; });
   ASSERT_EQ(verdicts.size(), 1U);
   EXPECT_EQ(verdicts[0].item.kind, RecoveredKind::card);
   EXPECT_EQ(verdicts[0].item.name, id);

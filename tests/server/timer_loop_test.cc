@@ -40,7 +40,7 @@ class TimerLoopTest : public testing::Test {
                    [](const JobReports&) { return std::make_unique<NoJobs>(); },
                    [](const std::function<void()>& action) { action(); },
                    [](const Job&, const std::string&) {},
-                   {"/data/runs", 1}};
+                   {JobOwnership({}, [](const std::string&) { return true; }), "/data/runs", 1}};
 };
 
 // A turn that was scheduled before the process was suspended runs before any timer.

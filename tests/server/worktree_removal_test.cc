@@ -4,6 +4,7 @@
 #include <map>
 
 #include "server/git/orphan_worktrees.h"
+#include "server/git/pinned_repository.h"
 #include "server/git/run_branch.h"
 #include "server/git/tree_removal.h"
 #include "server/git/unsaved_work.h"
@@ -24,8 +25,17 @@ class WorktreeRemoval : public BuiltinStations {
     return job;
   }
   RemovalRequest request_for(const Job& job) const {
-    return {repository, workspace_of(job), to_string(job.run_id),
+    return {repository, workspace_of(job), to_string(job.run_id), pins_of(job),
             branch_of(job.run_id, job.run_token)};
+  }
+  fs::path pins_of(const Job& job) const {
+    return site.root() / "workspaces" / to_string(job.run_id);
+  }
+  // Keeps the worktree's work as the removal does.
+  tl::expected<std::string, std::string> rescue(const RemovalRequest& request) const {
+    const auto pinned = PinnedRepository::open(request.pins, repository);
+    return rescue_work(request.path, pinned.value().place_of(request.path).value(), request.run_id,
+                       request.branch);
   }
   bool is_listed(const Job& job) const {
     const auto listed = list_worktrees(repository);
@@ -136,9 +146,9 @@ TEST_F(WorktreeRemoval, ASecondRescueKeepsTheFirst) {
   const fs::path path = workspace_of(job);
   const RemovalRequest request = request_for(job);
   write_text(path / "file.txt", "first\n");
-  ASSERT_TRUE(rescue_work(path, request.run_id, request.branch).has_value());
+  ASSERT_TRUE(rescue(request).has_value());
   const std::string first = run("rev-parse " + rescue_ref_of(request.run_id), repository);
-  ASSERT_TRUE(rescue_work(path, request.run_id, request.branch).has_value());
+  ASSERT_TRUE(rescue(request).has_value());
   EXPECT_EQ(run("rev-parse " + rescue_ref_of(request.run_id), repository), first) << "kept already";
   write_text(path / "file.txt", "second\n");
   const RemovalOutcome outcome = remove_worktree(request);

@@ -330,6 +330,7 @@ void RegisterAudit::read_attempt(const Record& record, AuditedRun& run) {
     if (!intents_.emplace(intended->job_id, run.holder).second) {
       wrong(record, "job " + intended->job_id + " was intended before");
     }
+    if (intended->machine.empty()) wrong(record, "it doesn't name the machine of the job");
     run.job_id = intended->job_id;
   } else if (const auto* ref = event_as<StationExternalRefSet>(record.event)) {
     word(record, run, ref->station);

@@ -29,6 +29,10 @@ void fill(SeededRandom& random, std::span<std::byte> bytes) {
 }
 const Rejection simulated_stop{ErrorCode::SHUTTING_DOWN, "the server is stopping", {}, {}};
 constexpr std::size_t jobs_max = 3;
+
+JobOwnership simulated_ownership() {
+  return {"simulated machine", [](const std::string&) { return false; }};
+}
 constexpr std::int64_t watchdog_interval_ms = 2000;
 
 }  // namespace
@@ -121,7 +125,7 @@ SimulatedServer::SimulatedServer(Environment& environment, SimulatedDisk& disk,
           [this](const Job& job, const std::string& text) {
             environment_.note("job " + job.id + ": " + text);
           },
-          {"/runs", jobs_max}) {
+          {simulated_ownership(), "/runs", jobs_max}) {
   engine_.set_committer(committer_);
   loops_.add(board_);
 }
@@ -273,6 +277,9 @@ void SimulatedServer::announce_start() {
     const auto begun = begin_incarnation(
         engine_, {"simulated", environment_.schedule.wall_ns(), 0},
         {[this](const Run& run) { return machine_.poll(job_of(run, "/data/runs")); },
+         [ownership = simulated_ownership()](const Run& run) {
+           return ownership.is_elsewhere(run);
+         },
          [](const std::string& report) -> Stored<Artifact> {
            return Artifact{"crash_report.json", "application/json", report.size(), sha256(report)};
          }});

@@ -71,7 +71,8 @@ CallError push_refused(CallError why) {
 }
 
 // Makes the params of run.fence, which identify the attempt as far as the environment names it.
-// SIGNALBOX_TOKEN may be the token of a lock, but SIGNALBOX_SPAN_ID always names an attempt.
+// Both the span and the token must be the current attempt's. SIGNALBOX_TOKEN may be the token of a
+// lock, which SIGNALBOX_LOCK_KEY shows.
 Called<json::object> fence_params(const FenceMarker& marker) {
   json::object params{{"run_id", marker.run_id}, {"token", marker.token}};
   const std::string run_id = environment_variable("SIGNALBOX_RUN_ID");
@@ -84,8 +85,9 @@ Called<json::object> fence_params(const FenceMarker& marker) {
   }
   if (const std::string span = environment_variable("SIGNALBOX_SPAN_ID"); !span.empty()) {
     params["span_id"] = span;
-  } else if (const std::string token = environment_variable("SIGNALBOX_TOKEN");
-             !token.empty() && environment_variable("SIGNALBOX_LOCK_KEY").empty()) {
+  }
+  if (const std::string token = environment_variable("SIGNALBOX_TOKEN");
+      !token.empty() && environment_variable("SIGNALBOX_LOCK_KEY").empty()) {
     params["attempt_token"] = token;
   }
   return params;
@@ -169,8 +171,8 @@ void add_fence_check(ToolCommand fence, Invocation& invocation) {
   command.footer(
       "Exit codes: 0 the push is allowed, or this isn't the worktree of a run; 1 it is\n"
       "refused; 69 the server can't be reached, which the hook treats as a refusal.\n"
-      "SIGNALBOX_SPAN_ID or SIGNALBOX_TOKEN names the attempt, as in a job's\n"
-      "environment.\n\n"
+      "SIGNALBOX_SPAN_ID and SIGNALBOX_TOKEN name the attempt, as in a job's\n"
+      "environment; each that is set must be the current one.\n\n"
       "Examples:\n"
       "  signalbox fence check && git push origin HEAD");
   command.action([&invocation] { return answer(invocation, check(invocation), view_fence); });

@@ -268,6 +268,34 @@ void add_set_external_ref(ToolCommand station, Invocation& invocation) {
   });
 }
 
+void add_settle(ToolCommand station, Invocation& invocation) {
+  struct Options : HeldStation {
+    std::string outcome;
+    std::optional<std::string> reason;
+  };
+  ToolCommand command = station.add_subcommand(
+      "settle", "Decide about a job that a copied or restored log has in progress");
+  const auto options = std::make_shared<Options>();
+  add_held_station(command, *options);
+  command.add_option("--outcome", options->outcome, "How it ended there")
+      .required()
+      .one_of({"succeeded", "failed"});
+  command.add_option("--reason", options->reason, "What you know, for the log");
+  command.footer(
+      "The job was given to another machine or data directory, so the server doesn't\n"
+      "execute it again by itself. `failed` says that it doesn't run there any more: the\n"
+      "station is tried again as its policy says.\n\n"
+      "Examples:\n"
+      "  signalbox station settle --run \"$run\" --station plan --token 17 --outcome failed \\\n"
+      "    --reason \"the old machine is gone\"");
+  command.action([options, &invocation] {
+    json::object params = held_station_params(*options);
+    params["outcome"] = options->outcome;
+    set_param(params, "reason", options->reason);
+    return call_and_answer(invocation, "station.settle", std::move(params), view_completed);
+  });
+}
+
 void add_defer(ToolCommand station, Invocation& invocation) {
   struct Options : HeldStation {
     std::int64_t delay_ms = 0;
@@ -299,7 +327,8 @@ void add_defer(ToolCommand station, Invocation& invocation) {
 
 void add_station_commands(ToolCommand app, Invocation& invocation) {
   ToolCommand station = app.add_group(
-      "station", "For outside workers: claim, heartbeat, set-external-ref, complete, defer");
+      "station",
+      "For outside workers: claim, heartbeat, set-external-ref, complete, defer; settle");
   station.footer(
       "In a job, SIGNALBOX_RUN_ID, SIGNALBOX_STATION and SIGNALBOX_TOKEN in the\n"
       "environment set --run, --station and --token.\n\n"
@@ -311,6 +340,7 @@ void add_station_commands(ToolCommand app, Invocation& invocation) {
   add_set_external_ref(station, invocation);
   add_station_complete(station, invocation);
   add_defer(station, invocation);
+  add_settle(station, invocation);
 }
 
 }  // namespace signalbox

@@ -9,6 +9,8 @@
 #include "server/git/check_scratch.h"
 #include "server/git/git_command.h"
 #include "server/git/git_identity.h"
+#include "server/git/git_names.h"
+#include "server/git/submodule_links.h"
 #include "server/platform/atomic_file.h"
 #include "server/text/utf8_text.h"
 
@@ -16,6 +18,8 @@ namespace signalbox {
 namespace {
 
 constexpr std::size_t title_bytes_max = 72;
+constexpr const char* no_intake_hint =
+    " that intake made: start the run with a repository, and have intake in its pipeline";
 constexpr std::size_t commits_shown_max = 50;
 constexpr std::size_t changes_bytes_max = 16 * 1024;
 
@@ -29,38 +33,58 @@ std::string title_of(const BuiltinRequest& request) {
   return std::string(utf8_prefix(line, title_bytes_max - 3)) + "…";
 }
 
-BuiltinStep commit_rest(const BuiltinRequest& request) {
-  const GitOutcome status =
-      git(request.workspace, {"status", "--porcelain", "--", ".", exclude_check_scratch});
+// The request with what git needs in its worktree.
+struct Proposal {
+  const BuiltinRequest& request;
+  const PinnedRepository& pinned;
+  GitPlace place;
+  std::string base;
+
+  [[nodiscard]] GitOutcome run(std::vector<std::string> arguments, GitOptions options = {}) const {
+    options.place = place;
+    return git(request.workspace, std::move(arguments), options);
+  }
+};
+
+BuiltinStep commit_rest(const Proposal& proposal) {
+  const BuiltinRequest& request = proposal.request;
+  const GitOutcome status = proposal.run(
+      {"status", "--porcelain", "--ignore-submodules=dirty", "--", ".", exclude_check_scratch});
   if (!status.ok) return git_failed("cannot read what changed", status.message);
   if (status.output.empty()) return {};
-  if (const GitOutcome added =
-          git(request.workspace, {"add", "--all", "--", ".", exclude_check_scratch});
-      !added.ok) {
-    return git_failed("cannot add the changes", added.message);
+  GitOptions there;
+  there.place = proposal.place;
+  if (const auto added = add_changes(request.workspace, there, request.pins); !added) {
+    return git_failed("cannot add the changes", added.error());
   }
-  std::vector<std::string> arguments = git_identity(request.workspace);
+  std::vector<std::string> arguments = git_identity(request.workspace, there);
   arguments.insert(arguments.end(),
                    {"commit", "--quiet", "--cleanup=whitespace", "--message", title_of(request),
                     "--message", request.goal, "--message", "Signalbox-Run: " + request.run_id});
-  const GitOutcome committed = git(request.workspace, arguments);
+  const GitOutcome committed = proposal.run(std::move(arguments));
   if (committed.ok) return {};
   return builtin_failure(ErrorClass::terminal, "COMMIT_FAILED",
-                         "git refused the commit: " + committed.message);
+                         "git refused the commit: " + committed.message +
+                             changed_since_intake(request, proposal.pinned));
 }
 
-BuiltinStep write_artifacts(const BuiltinRequest& request, const std::string& base) {
-  const std::string range = base + "..HEAD";
+BuiltinStep write_artifacts(const Proposal& proposal) {
+  const BuiltinRequest& request = proposal.request;
+  const std::string range = proposal.base + "..HEAD";
+  GitOptions to_file;
+  to_file.output_file = request.artifacts_dir / "change.patch";
   const GitOutcome patch =
-      git(request.workspace, {"format-patch", "--stdout", "--binary", "--no-signature", range},
-          {.output_file = request.artifacts_dir / "change.patch"});
+      proposal.run({"format-patch", "--stdout", "--binary", "--no-signature", "--no-ext-diff",
+                    "--no-textconv", "--submodule=short", "--end-of-options", range},
+                   to_file);
   if (!patch.ok) return git_failed("cannot write the patch", patch.message);
   const GitOutcome commits =
-      git(request.workspace, {"log", "--no-decorate", "--format=- %h %s",
-                              "--max-count=" + std::to_string(commits_shown_max), range});
+      proposal.run({"log", "--no-decorate", "--format=- %h %s",
+                    "--max-count=" + std::to_string(commits_shown_max), "--end-of-options", range});
   if (!commits.ok) return git_failed("cannot list the commits", commits.message);
   const GitOutcome changes =
-      git(request.workspace, {"diff", "--stat=100", "--no-color", base, "HEAD"});
+      proposal.run({"diff", "--stat=100", "--no-color", "--no-ext-diff", "--no-textconv",
+                    "--submodule=short", "--end-of-options", proposal.base, "HEAD"});
   if (!changes.ok) return git_failed("cannot list the changes", changes.message);
 
   const std::string text = "# " + title_of(request) + "\n\n" + request.goal + "\n\n## Commits\n\n" +
@@ -72,18 +96,21 @@ BuiltinStep write_artifacts(const BuiltinRequest& request, const std::string& ba
   return builtin_failure(ErrorClass::transient, "STORAGE_FAILED", written.error().message);
 }
 
-BuiltinStep push(const BuiltinRequest& request) {
+BuiltinStep push(const Proposal& proposal, const std::string& head) {
+  const BuiltinRequest& request = proposal.request;
   if (request.remote.empty()) return {};
-  const GitOutcome pushed = git(request.workspace, {"push", "--quiet", "--", request.remote,
-                                                    "HEAD:refs/heads/" + request.branch});
+  const GitOutcome pushed = proposal.run(
+      {"push", "--quiet", "--", request.remote, head + ":refs/heads/" + request.branch});
   if (pushed.ok) return {};
-  return builtin_failure(
-      ErrorClass::transient, "PUSH_FAILED",
-      "git push to " + without_credentials(request.remote) + " failed: " + pushed.message);
+  return builtin_failure(ErrorClass::transient, "PUSH_FAILED",
+                         "git push to " + without_credentials(request.remote) + " failed: " +
+                             pushed.message + changed_since_intake(request, proposal.pinned));
 }
 
-BuiltinSuccess success(const BuiltinRequest& request, const std::string& base,
-                       const std::string& head, const std::string& commits) {
+BuiltinSuccess success(const Proposal& proposal, const std::string& head,
+                       const std::string& commits) {
+  const BuiltinRequest& request = proposal.request;
+  const std::string& base = proposal.base;
   const std::string remote = without_credentials(request.remote);
   const boost::json::object metadata{{"branch", request.branch},
                                      {"base_commit", base},
@@ -93,32 +120,34 @@ BuiltinSuccess success(const BuiltinRequest& request, const std::string& base,
   return {title_of(request) + "\n\nBranch " + request.branch + " at " + head.substr(0, 12) + ", " +
               commits + (commits == "1" ? " commit" : " commits") + " on " + base.substr(0, 12) +
               (remote.empty() ? "; not pushed: no remote is configured."
-                              : "; pushed to " + remote + "."),
+                              : "; pushed to " + remote + ".") +
+              changed_since_intake(request, proposal.pinned),
           boost::json::serialize(metadata), head};
 }
 
 }  // namespace
 
 BuiltinOutcome builtin_create_pr(const BuiltinRequest& request) {
-  const std::string base = recorded_base(request);
-  if (base.empty() || !workspace_is_worktree(request)) {
-    return builtin_failure(ErrorClass::config, "WORKSPACE_NOT_REPOSITORY",
-                           "the workspace " + request.workspace.string() +
-                               " is not a worktree that intake made: start the run with a "
-                               "repository, and have intake in its pipeline");
-  }
-  TRY(commit_rest(request));
-  const GitOutcome commits = git(request.workspace, {"rev-list", "--count", base + "..HEAD"});
+  if (request.repository.empty()) return not_a_worktree(request, no_intake_hint);
+  const auto pinned = TRY(open_pinned(request));
+  auto place = TRY(workspace_place(request, pinned, no_intake_hint));
+  const std::string base =
+      pinned.is_recorded() ? pinned.facts().base_commit : resolved_base(request);
+  if (!is_object_id(base)) return not_a_worktree(request, no_intake_hint);
+  const Proposal proposal{request, pinned, std::move(place), base};
+  TRY(commit_rest(proposal));
+  const GitOutcome commits =
+      proposal.run({"rev-list", "--count", "--end-of-options", base + "..HEAD"});
   if (!commits.ok) return git_failed("cannot count the commits", commits.message);
   if (commits.line() == "0") {
     return builtin_failure(ErrorClass::terminal, "NOTHING_TO_PROPOSE",
                            "nothing was changed since " + base.substr(0, 12));
   }
-  const GitOutcome head = git(request.workspace, {"rev-parse", "HEAD"});
+  const GitOutcome head = proposal.run({"rev-parse", "--verify", "HEAD"});
   if (!head.ok) return git_failed("cannot read the head commit", head.message);
-  TRY(write_artifacts(request, base));
-  TRY(push(request));
-  return success(request, base, head.line(), commits.line());
+  TRY(write_artifacts(proposal));
+  TRY(push(proposal, head.line()));
+  return success(proposal, head.line(), commits.line());
 }
 
 }  // namespace signalbox

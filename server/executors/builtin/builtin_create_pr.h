@@ -10,12 +10,13 @@ namespace signalbox {
 // where a remote is configured. Can be repeated after a crash at any point: then there is nothing
 // left to commit, and the push finds the branch up to date.
 //
-// The repository's hooks are honoured. They are its owner's policy (secret scans, fences), which an
-// unattended run must not skip. The external ref of the result is the commit that was pushed, or
-// would have been without a remote.
+// The repository's hooks and filters are honoured as intake found them. They are its owner's policy
+// (secret scans, fences), which an unattended run must not skip; those that an agent set up are not
+// run, and the remote is the one that intake saw. The external ref of the result is the commit that
+// was pushed, or would have been without a remote.
 //
-// Errors: WORKSPACE_NOT_REPOSITORY (config); NOTHING_TO_PROPOSE, COMMIT_FAILED (terminal);
-// GIT_FAILED, STORAGE_FAILED, PUSH_FAILED (transient).
+// Errors: WORKSPACE_NOT_REPOSITORY, WORKSPACE_TAMPERED (config); NOTHING_TO_PROPOSE, COMMIT_FAILED
+// (terminal); GIT_FAILED, STORAGE_FAILED, PUSH_FAILED (transient).
 BuiltinOutcome builtin_create_pr(const BuiltinRequest& request);
 
 }  // namespace signalbox

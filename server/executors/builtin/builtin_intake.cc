@@ -7,6 +7,7 @@
 #include "domain/try.h"
 #include "server/executors/builtin/run_worktree.h"
 #include "server/git/git_command.h"
+#include "server/git/git_names.h"
 #include "server/git/repository_lock.h"
 #include "server/platform/atomic_file.h"
 
@@ -20,7 +21,7 @@ fs::path base_file(const BuiltinRequest& request) { return request.run_root / "b
 // Returns the base commit. It is resolved once and recorded, so that a repeated intake starts from
 // the same commit.
 tl::expected<std::string, Failure> settle_base(const BuiltinRequest& request) {
-  if (std::string known = recorded_base(request); !known.empty()) return known;
+  if (std::string known = resolved_base(request); !known.empty()) return known;
   const std::string base = request.base.empty() ? "HEAD" : request.base;
   const GitOutcome commit = git(request.repository, {"rev-parse", "--verify", "--quiet",
                                                      "--end-of-options", base + "^{commit}"});
@@ -41,17 +42,24 @@ bool is_run_worktree(const BuiltinRequest& request, WorkspaceState found) {
   return head.line() == "refs/heads/" + request.branch;
 }
 
-BuiltinStep make_worktree(const BuiltinRequest& request, const std::string& base) {
+BuiltinStep make_worktree(const BuiltinRequest& request, PinnedRepository& pinned,
+                          const std::string& base) {
   const auto lock = RepositoryLock::take(request.repository);
   if (!lock) return repository_busy(lock.error());
   const WorkspaceState found = inspect_workspace(request);
-  if (is_run_worktree(request, found)) return mark_worktree(request);
+  if (is_run_worktree(request, found)) {
+    // git's own lock isn't there any more, so the files are complete; nobody has worked in them.
+    auto copied = pinned.is_recorded() ? tl::expected<void, std::string>()
+                                       : pinned.pin_worktree_hooks(request.workspace);
+    if (!copied) return storage_failed(copied.error());
+    return mark_worktree(request, pinned);
+  }
   if (auto cleared = clear_workspace(request, found); !cleared) return cleared;
   const bool branch_exists =
       git(request.repository, {"show-ref", "--verify", "--quiet", "refs/heads/" + request.branch})
           .ok;
-  if (branch_exists) return add_worktree(request, {}, request.branch);
-  return add_worktree(request, {"-b", request.branch}, base);
+  if (branch_exists) return add_worktree(request, pinned, {}, request.branch);
+  return add_worktree(request, pinned, {"-b", request.branch}, base);
 }
 
 BuiltinOutcome make_empty_workspace(const BuiltinRequest& request) {
@@ -63,9 +71,11 @@ BuiltinOutcome make_empty_workspace(const BuiltinRequest& request) {
 
 }  // namespace
 
-std::string recorded_base(const BuiltinRequest& request) {
+std::string resolved_base(const BuiltinRequest& request) {
   const auto text = read_regular_file(base_file(request), limits::name_bytes_max);
-  return text ? text->substr(0, text->find('\n')) : std::string();
+  if (!text) return {};
+  const std::string commit = text->substr(0, text->find('\n'));
+  return is_object_id(commit) ? commit : std::string();
 }
 
 BuiltinOutcome builtin_intake(const BuiltinRequest& request) {
@@ -75,8 +85,12 @@ BuiltinOutcome builtin_intake(const BuiltinRequest& request) {
   if (request.repository.empty()) return make_empty_workspace(request);
   TRY(check_repository(request));
   const auto base = TRY(settle_base(request));
+  auto pinned = TRY(pin_repository(request));
 
-  TRY(make_worktree(request, base));
+  TRY(make_worktree(request, pinned, base));
+  if (!pinned.is_recorded()) {
+    if (auto done = pinned.record(base, {}); !done) return storage_failed(done.error());
+  }
   const boost::json::object metadata{{"base_commit", base}, {"branch", request.branch}};
   return BuiltinSuccess{"A worktree of " + request.repository.string() + " on branch " +
                             request.branch + ", from " + base.substr(0, 12) + ".",

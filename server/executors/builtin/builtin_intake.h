@@ -10,14 +10,15 @@ namespace signalbox {
 //
 // Can be repeated after a crash at any point. A complete worktree on the run's branch is accepted;
 // one that git didn't finish is created again. Anything else at that path is renamed to
-// workspace.set-aside-N, never removed.
+// workspace.set-aside-N, never removed. The repository is pinned (pinned_repository.h), with the
+// base commit, for the stations that come after an agent.
 //
 // Errors: REPOSITORY_INVALID, BASE_NOT_FOUND (config); WORKTREE_FAILED, STORAGE_FAILED,
 // REPOSITORY_BUSY (transient).
 BuiltinOutcome builtin_intake(const BuiltinRequest& request);
 
-// Returns the commit that the run's branch started from, as intake recorded it; empty if intake
-// hasn't run.
-std::string recorded_base(const BuiltinRequest& request);
+// Returns the commit that intake resolved, from a file in the run root; empty if there is none. An
+// agent can write that file: only intake itself, and a run that an earlier version began, use it.
+std::string resolved_base(const BuiltinRequest& request);
 
 }  // namespace signalbox

@@ -9,6 +9,7 @@
 #include "server/executors/builtin/run_worktree.h"
 #include "server/git/git_command.h"
 #include "server/git/git_identity.h"
+#include "server/git/git_names.h"
 #include "server/git/repository_lock.h"
 #include "server/git/tree_removal.h"
 #include "server/platform/atomic_file.h"
@@ -35,7 +36,11 @@ tl::expected<MergeInput, Failure> read_input(const BuiltinRequest& request) {
   auto input = parse_json(request.input).and_then([](const boost::json::value& value) {
     return from_json<MergeInput>(value);
   });
-  if (input) return *input;
+  if (input && is_branch_name(input->branch)) return *input;
+  if (input) {
+    return builtin_failure(ErrorClass::config, "MERGE_INPUT_INVALID",
+                           "the run's input names no branch: " + input->branch);
+  }
   return builtin_failure(
       ErrorClass::config, "MERGE_INPUT_INVALID",
       "the run's input must be {\"branch\", \"commit\", \"title\"}: " + input.error().message);
@@ -44,16 +49,16 @@ tl::expected<MergeInput, Failure> read_input(const BuiltinRequest& request) {
 // Returns the commit's full hash. A commit that isn't in the repository yet is fetched with its
 // branch from the remote.
 tl::expected<std::string, Failure> find_commit(const BuiltinRequest& request,
+                                               const PinnedRepository& pinned,
                                                const MergeInput& input) {
   const auto resolve = [&] {
-    return git(request.repository, {"rev-parse", "--verify", "--quiet", "--end-of-options",
-                                    input.commit + "^{commit}"});
+    return pinned.in_repository(
+        {"rev-parse", "--verify", "--quiet", "--end-of-options", input.commit + "^{commit}"});
   };
   GitOutcome commit = resolve();
   if (!commit.ok && !request.remote.empty()) {
-    const GitOutcome fetched =
-        git(request.repository,
-            {"fetch", "--quiet", "--no-tags", "--", request.remote, "refs/heads/" + input.branch});
+    const GitOutcome fetched = pinned.in_repository(
+        {"fetch", "--quiet", "--no-tags", "--", request.remote, "refs/heads/" + input.branch});
     if (fetched.ok) commit = resolve();
   }
   if (commit.ok) return commit.line();
@@ -64,7 +69,8 @@ tl::expected<std::string, Failure> find_commit(const BuiltinRequest& request,
 
 // A worktree that an earlier attempt left is removed: the merge is made from the base again, so
 // nothing is lost.
-BuiltinStep make_merge_worktree(const BuiltinRequest& request, const std::string& base) {
+BuiltinStep make_merge_worktree(const BuiltinRequest& request, PinnedRepository& pinned,
+                                const std::string& base) {
   const auto lock = RepositoryLock::take(request.repository);
   if (!lock) return repository_busy(lock.error());
   WorkspaceState found = inspect_workspace(request);
@@ -75,13 +81,15 @@ BuiltinStep make_merge_worktree(const BuiltinRequest& request, const std::string
     found = WorkspaceState::nothing;
   }
   if (auto cleared = clear_workspace(request, found); !cleared) return cleared;
-  return add_worktree(request, {"--detach"}, base);
+  return add_worktree(request, pinned, {"--detach"}, base);
 }
 
 // Returns the conflicting files as "a.txt, b.txt"; empty if there is no conflict.
-std::string conflicting_files(const BuiltinRequest& request) {
-  const GitOutcome listed =
-      git(request.workspace, {"diff", "--name-only", "--diff-filter=U", "-z"});
+std::string conflicting_files(const BuiltinRequest& request, const GitOptions& there) {
+  const GitOutcome listed = git(request.workspace,
+                                {"diff", "--name-only", "--diff-filter=U", "-z", "--no-ext-diff",
+                                 "--no-textconv", "--ignore-submodules=dirty"},
+                                there);
   std::string names;
   std::size_t begin = 0;
   while (begin < listed.output.size()) {
@@ -101,16 +109,18 @@ std::string message_of(const BuiltinRequest& request, const MergeInput& input,
          "\n";
 }
 
-BuiltinStep merge(const BuiltinRequest& request, const MergeInput& input, const std::string& commit,
-                  const std::string& base) {
-  std::vector<std::string> arguments = git_identity(request.workspace);
-  arguments.insert(arguments.end(), {"merge", "--quiet", "--no-ff", "--no-edit", "-m",
-                                     message_of(request, input, commit), commit});
-  const GitOutcome merged = git(request.workspace, arguments);
+BuiltinStep merge(const BuiltinRequest& request, const GitOptions& there, const MergeInput& input,
+                  const std::string& commit, const std::string& base) {
+  std::vector<std::string> arguments = git_identity(request.workspace, there);
+  arguments.insert(arguments.end(),
+                   {"merge", "--quiet", "--no-ff", "--no-edit", "-m",
+                    message_of(request, input, commit), "--end-of-options", commit});
+  const GitOutcome merged = git(request.workspace, arguments, there);
   if (merged.ok) return {};
-  const std::string files = conflicting_files(request);
-  const bool begun = git(request.workspace, {"rev-parse", "--verify", "--quiet", "MERGE_HEAD"}).ok;
-  if (begun) git(request.workspace, {"merge", "--abort"});
+  const std::string files = conflicting_files(request, there);
+  const bool begun =
+      git(request.workspace, {"rev-parse", "--verify", "--quiet", "MERGE_HEAD"}, there).ok;
+  if (begun) git(request.workspace, {"merge", "--abort"}, there);
   if (!files.empty()) {
     return builtin_failure(ErrorClass::terminal, "MERGE_CONFLICT",
                            input.branch + " (" + commit.substr(0, 12) + ") and its base (" +
@@ -121,10 +131,10 @@ BuiltinStep merge(const BuiltinRequest& request, const MergeInput& input, const 
                          "git refused the merge: " + merged.message);
 }
 
-BuiltinOutcome success(const BuiltinRequest& request, const MergeInput& input,
-                       const std::string& branch, const std::string& base,
+BuiltinOutcome success(const BuiltinRequest& request, const GitOptions& there,
+                       const MergeInput& input, const std::string& branch, const std::string& base,
                        const std::string& commit, bool contained) {
-  const GitOutcome head = git(request.workspace, {"rev-parse", "HEAD"});
+  const GitOutcome head = git(request.workspace, {"rev-parse", "--verify", "HEAD"}, there);
   if (!head.ok) return git_failed("cannot read the head commit", head.message);
   const boost::json::object metadata{
       {"base", branch},          {"base_commit", base},        {"branch", input.branch},
@@ -146,16 +156,22 @@ BuiltinOutcome builtin_merge(const BuiltinRequest& request) {
   }
   const auto input = TRY(read_input(request));
   TRY(check_repository(request));
-  const auto branch = TRY(settle_base_branch(request));
-  const auto base = TRY(newest_base(request, branch));
-  const auto commit = TRY(find_commit(request, input));
-  const auto contained = TRY(is_contained(request, commit, base));
+  auto pinned = TRY(pin_repository(request));
+  const auto branch = TRY(settle_base_branch(request, pinned));
+  const auto base = TRY(newest_base(request, pinned, branch));
+  const auto commit = TRY(find_commit(request, pinned, input));
+  const auto contained = TRY(is_contained(pinned, commit, base));
 
-  TRY(make_merge_worktree(request, base));
-  if (!contained) {
-    TRY(merge(request, input, commit, base));
+  TRY(make_merge_worktree(request, pinned, base));
+  if (!pinned.is_recorded()) {
+    if (auto done = pinned.record({}, branch); !done) return storage_failed(done.error());
   }
-  return success(request, input, branch, base, commit, contained);
+  GitOptions there;
+  there.place = TRY(workspace_place(request, pinned, {}));
+  if (!contained) {
+    TRY(merge(request, there, input, commit, base));
+  }
+  return success(request, there, input, branch, base, commit, contained);
 }
 
 }  // namespace signalbox

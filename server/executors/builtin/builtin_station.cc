@@ -11,6 +11,7 @@
 #include "server/executors/builtin/builtin_merge.h"
 #include "server/executors/builtin/builtin_push.h"
 #include "server/executors/declared_result.h"
+#include "server/git/pinned_repository.h"
 
 namespace signalbox {
 namespace {
@@ -39,6 +40,10 @@ BuiltinRequest request_from_environment() {
   request.run_root = variable("SIGNALBOX_RUN_ROOT");
   request.workspace = variable("SIGNALBOX_WORKSPACE");
   request.artifacts_dir = variable("SIGNALBOX_ARTIFACTS_DIR");
+  // <data>/jobs/<job>/artifacts
+  const std::filesystem::path data =
+      request.artifacts_dir.parent_path().parent_path().parent_path();
+  request.pins = data / pins_directory_name / request.run_id;
   request.repository = variable("SIGNALBOX_REPOSITORY");
   request.base = variable("SIGNALBOX_BASE");
   request.branch = variable("SIGNALBOX_BRANCH");

@@ -23,6 +23,7 @@ struct BuiltinRequest {
   std::filesystem::path run_root;
   std::filesystem::path workspace;
   std::filesystem::path artifacts_dir;
+  std::filesystem::path pins;        // of this run's repository: <data>/workspaces/<run id>
   std::filesystem::path repository;  // or empty
   std::string base;                  // or empty
   std::string branch;

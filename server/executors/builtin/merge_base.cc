@@ -3,6 +3,7 @@
 #include "domain/limits.h"
 #include "server/executors/builtin/run_worktree.h"
 #include "server/git/git_command.h"
+#include "server/git/git_names.h"
 #include "server/git/repository_lock.h"
 #include "server/git/run_branch.h"
 #include "server/platform/atomic_file.h"
@@ -15,7 +16,7 @@ std::filesystem::path branch_file(const BuiltinRequest& request) {
 }
 
 bool has_ref(const BuiltinRequest& request, const std::string& ref) {
-  return git(request.repository, {"show-ref", "--verify", "--quiet", ref}).ok;
+  return git(request.repository, {"show-ref", "--verify", "--quiet", "--", ref}).ok;
 }
 
 std::string without_prefix(const std::string& text, const std::string& prefix) {
@@ -28,14 +29,12 @@ std::string branch_of_base(const BuiltinRequest& request) {
     return git(request.repository, {"symbolic-ref", "--quiet", "--short", "HEAD"}).line();
   }
   const std::string name = without_prefix(request.base, "refs/heads/");
-  if (has_ref(request, "refs/heads/" + name)) return name;
+  if (is_branch_name(name) && has_ref(request, "refs/heads/" + name)) return name;
   if (request.remote.empty()) return {};
   const std::string remote_branch =
       without_prefix(without_prefix(name, "refs/remotes/"), request.remote + "/");
   // The later fetch shows whether the remote has this branch.
-  return git(request.repository, {"check-ref-format", "refs/heads/" + remote_branch}).ok
-             ? remote_branch
-             : "";
+  return is_branch_name(remote_branch) ? remote_branch : "";
 }
 
 // Removes git's lock file of a ref that only this run uses. The caller holds the repository's lock,
@@ -47,10 +46,12 @@ void remove_stale_lock(const BuiltinRequest& request, const std::string& ref) {
 
 }  // namespace
 
-tl::expected<std::string, Failure> settle_base_branch(const BuiltinRequest& request) {
+tl::expected<std::string, Failure> settle_base_branch(const BuiltinRequest& request,
+                                                      const PinnedRepository& pinned) {
+  if (pinned.is_recorded()) return pinned.facts().base_branch;
   const auto known = read_regular_file(branch_file(request), 2 * limits::name_bytes_max);
   std::string branch = known ? known->substr(0, known->find('\n')) : std::string();
-  if (!branch.empty()) return branch;
+  if (is_branch_name(branch)) return branch;
   branch = branch_of_base(request);
   if (branch.empty()) {
     return builtin_failure(ErrorClass::config, "BASE_NOT_BRANCH",
@@ -65,6 +66,7 @@ tl::expected<std::string, Failure> settle_base_branch(const BuiltinRequest& requ
 }
 
 tl::expected<std::string, Failure> newest_base(const BuiltinRequest& request,
+                                               const PinnedRepository& pinned,
                                                const std::string& branch) {
   std::string ref = "refs/heads/" + branch;
   if (!request.remote.empty()) {
@@ -73,8 +75,8 @@ tl::expected<std::string, Failure> newest_base(const BuiltinRequest& request,
     // Without --refmap= git would also update the remote's tracking branch. If this process is
     // killed, that ref's lock would stay behind and block every other fetch.
     const GitOutcome fetch =
-        git(request.repository, {"fetch", "--quiet", "--no-tags", "--refmap=", "--", request.remote,
-                                 "+" + ref + ":" + fetched});
+        pinned.in_repository({"fetch", "--quiet", "--no-tags", "--refmap=", "--", request.remote,
+                              "+" + ref + ":" + fetched});
     if (!fetch.ok && fetch.message.find("couldn't find remote ref") != std::string::npos) {
       return builtin_failure(
           ErrorClass::config, "BASE_NOT_FOUND",
@@ -83,21 +85,22 @@ tl::expected<std::string, Failure> newest_base(const BuiltinRequest& request,
     if (!fetch.ok) {
       return builtin_failure(ErrorClass::transient, "FETCH_FAILED",
                              "git fetch of " + branch + " from " +
-                                 without_credentials(request.remote) + " failed: " + fetch.message);
+                                 without_credentials(request.remote) + " failed: " + fetch.message +
+                                 changed_since_intake(request, pinned));
     }
     ref = fetched;
   }
-  const GitOutcome commit =
-      git(request.repository, {"rev-parse", "--verify", "--quiet", ref + "^{commit}"});
+  const GitOutcome commit = pinned.in_repository(
+      {"rev-parse", "--verify", "--quiet", "--end-of-options", ref + "^{commit}"});
   if (commit.ok) return commit.line();
   return builtin_failure(ErrorClass::config, "BASE_NOT_FOUND",
                          "there is no branch " + branch + " in " + request.repository.string());
 }
 
-tl::expected<bool, Failure> is_contained(const BuiltinRequest& request, const std::string& ancestor,
-                                         const std::string& commit) {
+tl::expected<bool, Failure> is_contained(const PinnedRepository& pinned,
+                                         const std::string& ancestor, const std::string& commit) {
   const GitOutcome compared =
-      git(request.repository, {"merge-base", "--is-ancestor", ancestor, commit});
+      pinned.in_repository({"merge-base", "--is-ancestor", "--end-of-options", ancestor, commit});
   if (compared.ok) return true;
   if (compared.exit_code == 1) return false;
   return git_failed("cannot compare " + ancestor + " with " + commit, compared.message);

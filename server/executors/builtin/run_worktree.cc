@@ -2,17 +2,21 @@
 
 #include <system_error>
 
+#include "domain/refusals.h"
 #include "domain/try.h"
 #include "server/git/fence_marker.h"
 #include "server/git/git_command.h"
 #include "server/git/path_facts.h"
 #include "server/git/repository_lock.h"
 #include "server/git/worktree_list.h"
+#include "server/text/utf8_text.h"
 
 namespace signalbox {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::size_t changed_names_bytes_max = 300;
 
 bool is_empty_or_missing(const fs::path& path) {
   std::error_code error;
@@ -70,35 +74,101 @@ BuiltinStep clear_workspace(const BuiltinRequest& request, WorkspaceState found)
   return {};
 }
 
-BuiltinStep add_worktree(const BuiltinRequest& request, const std::vector<std::string>& options,
-                         const std::string& start) {
-  std::vector<std::string> arguments{"worktree", "add", "--quiet"};
-  arguments.insert(arguments.end(), options.begin(), options.end());
-  arguments.insert(arguments.end(), {request.workspace.string(), start});
-  const GitOutcome added = git(request.repository, arguments);
-  if (added.ok) return mark_worktree(request);
-  return builtin_failure(ErrorClass::transient, "WORKTREE_FAILED",
-                         "cannot make the worktree: " + added.message);
+tl::expected<PinnedRepository, Failure> pin_repository(const BuiltinRequest& request) {
+  if (auto known = PinnedRepository::open_recorded(request.pins)) return *std::move(known);
+  auto pinned = PinnedRepository::pin(request.pins, request.repository, ConfigTrust::owners);
+  if (pinned) return *std::move(pinned);
+  return builtin_failure(ErrorClass::config, "REPOSITORY_INVALID",
+                         request.repository.string() + ": " + pinned.error());
 }
 
-BuiltinStep mark_worktree(const BuiltinRequest& request) {
-  const GitOutcome directory = git(request.workspace, {"rev-parse", "--absolute-git-dir"});
-  if (!directory.ok)
-    return git_failed("cannot find the worktree's own directory", directory.message);
+tl::expected<PinnedRepository, Failure> open_pinned(const BuiltinRequest& request) {
+  auto pinned = PinnedRepository::open(request.pins, request.repository);
+  if (!pinned) return storage_failed(pinned.error());
+  return *std::move(pinned);
+}
+
+// `git worktree add` reads the configuration that runs share, so it only registers the worktree:
+// filters and hooks run with the pinned one. The lock marks the worktree as unfinished meanwhile,
+// as git's own does (is_unfinished_worktree()).
+BuiltinStep add_worktree(const BuiltinRequest& request, PinnedRepository& pinned,
+                         const std::vector<std::string>& options, const std::string& start) {
+  const auto failed = [](const GitOutcome& outcome) {
+    return builtin_failure(ErrorClass::transient, "WORKTREE_FAILED",
+                           "cannot make the worktree: " + outcome.message);
+  };
+  std::vector<std::string> arguments{"worktree", "add",      "--quiet",     "--no-checkout",
+                                     "--lock",   "--reason", "initializing"};
+  arguments.insert(arguments.end(), options.begin(), options.end());
+  arguments.insert(arguments.end(), {"--", request.workspace.string(), start});
+  if (const GitOutcome added = git(request.repository, arguments); !added.ok) return failed(added);
+  const auto place = pinned.place_of(request.workspace);
+  if (!place) return storage_failed(place.error());
+  GitOptions there;
+  there.place = *place;
+  const GitOutcome checked_out = git(request.workspace, {"reset", "--hard", "--quiet"}, there);
+  if (!checked_out.ok) return failed(checked_out);
+  if (auto copied = pinned.pin_worktree_hooks(request.workspace); !copied) {
+    return storage_failed(copied.error());
+  }
+  TRY(mark_worktree(request, pinned));
+  const GitOutcome unlocked =
+      git(request.repository, {"worktree", "unlock", request.workspace.string()});
+  if (!unlocked.ok) return failed(unlocked);
+  const std::string head = git(request.workspace, {"rev-parse", "HEAD"}, there).line();
+  const GitOutcome hook = git(request.workspace,
+                              {"hook", "run", "--ignore-missing", "post-checkout", "--",
+                               std::string(head.size(), '0'), head, "1"},
+                              there);
+  return hook.ok ? BuiltinStep() : failed(hook);
+}
+
+BuiltinStep mark_worktree(const BuiltinRequest& request, const PinnedRepository& pinned) {
+  const auto place = TRY(workspace_place(request, pinned, {}));
   FenceMarker marker;
   marker.run_id = request.run_id;
   marker.token = request.run_token;
   marker.socket = request.socket.string();
-  auto written = write_fence_marker(directory.line(), marker);
+  auto written = write_fence_marker(place.git_directory, marker);
   if (!written) return storage_failed(written.error().message);
   return {};
 }
 
-bool workspace_is_worktree(const BuiltinRequest& request) {
-  std::error_code error;
-  if (!fs::is_directory(request.workspace, error)) return false;
-  const GitOutcome top = git(request.workspace, {"rev-parse", "--show-toplevel"});
-  return top.ok && resolved_path(top.line()) == resolved_path(request.workspace);
+tl::expected<GitPlace, Failure> workspace_place(const BuiltinRequest& request,
+                                                const PinnedRepository& pinned,
+                                                const std::string& hint) {
+  if (!pinned.is_recorded() && !is_there(request.workspace / ".git")) {
+    return not_a_worktree(request, hint);
+  }
+  auto place = pinned.place_of(request.workspace);
+  if (place) return *std::move(place);
+  return builtin_failure(
+      ErrorClass::config, "WORKSPACE_TAMPERED",
+      "the workspace is no longer the worktree that this run began with: nothing was run in it or "
+      "pushed, and it is kept. Look at " +
+          shell_word(request.workspace.string()) +
+          ", move its .git away unless that is a file, run `git -C " +
+          shell_word(request.repository.string()) +
+          " worktree repair`, then `signalbox run retry " + request.run_id + "` (" + place.error() +
+          ")");
+}
+
+std::string changed_since_intake(const BuiltinRequest& request, const PinnedRepository& pinned) {
+  std::string names;
+  for (const std::string& each : pinned.changed_programs()) {
+    names += (names.empty() ? "" : ", ") + with_replacements(each);
+  }
+  if (names.empty()) return {};
+  return "\n\nSince this run began, these were changed in the git configuration of " +
+         request.repository.string() + ": " + shortened(names, changed_names_bytes_max) +
+         ". The run doesn't use them, but the next one will: look at them. This run uses " +
+         (request.pins / "git/config").string();
+}
+
+tl::unexpected<Failure> not_a_worktree(const BuiltinRequest& request, const std::string& hint) {
+  return builtin_failure(
+      ErrorClass::config, "WORKSPACE_NOT_REPOSITORY",
+      "the workspace " + request.workspace.string() + " is not a worktree" + hint);
 }
 
 tl::unexpected<Failure> storage_failed(const std::string& message) {

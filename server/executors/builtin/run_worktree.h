@@ -3,6 +3,7 @@
 #pragma once
 
 #include "server/executors/builtin/builtin_station.h"
+#include "server/git/pinned_repository.h"
 
 namespace signalbox {
 
@@ -25,12 +26,34 @@ WorkspaceState inspect_workspace(const BuiltinRequest& request);
 // if it is unfinished. Error: STORAGE_FAILED (transient).
 BuiltinStep clear_workspace(const BuiltinRequest& request, WorkspaceState found);
 
-// Runs `git worktree add` with `options` before the path and `start` after it, and writes the
-// worktree's fence marker. Errors: WORKTREE_FAILED, STORAGE_FAILED (transient).
-BuiltinStep add_worktree(const BuiltinRequest& request, const std::vector<std::string>& options,
-                         const std::string& start);
-// Writes the fence marker of an existing worktree. Errors: GIT_FAILED, STORAGE_FAILED (transient).
-BuiltinStep mark_worktree(const BuiltinRequest& request);
+// Pins the request's repository for the run, unless that was done before. Errors:
+// REPOSITORY_INVALID (config).
+tl::expected<PinnedRepository, Failure> pin_repository(const BuiltinRequest& request);
+// Opens what an earlier station of the run pinned. Error: STORAGE_FAILED (transient).
+tl::expected<PinnedRepository, Failure> open_pinned(const BuiltinRequest& request);
+
+// Runs `git worktree add` with `options` before the path and `start` after it, checks the files out
+// as the pinned repository is configured, and writes the worktree's fence marker. Errors:
+// WORKTREE_FAILED, STORAGE_FAILED (transient).
+BuiltinStep add_worktree(const BuiltinRequest& request, PinnedRepository& pinned,
+                         const std::vector<std::string>& options, const std::string& start);
+// Writes the fence marker of an existing worktree. Errors: WORKSPACE_TAMPERED (config);
+// STORAGE_FAILED (transient).
+BuiltinStep mark_worktree(const BuiltinRequest& request, const PinnedRepository& pinned);
+
+// Returns where git works in the run's workspace. Errors: not_a_worktree() if no station made one;
+// WORKSPACE_TAMPERED (config) if its `.git` isn't what intake or merge made: no git command may run
+// there.
+tl::expected<GitPlace, Failure> workspace_place(const BuiltinRequest& request,
+                                                const PinnedRepository& pinned,
+                                                const std::string& hint);
+
+// WORKSPACE_NOT_REPOSITORY (config), with `hint` after the sentence.
+tl::unexpected<Failure> not_a_worktree(const BuiltinRequest& request, const std::string& hint);
+
+// Returns sentences for a message, after an empty line, if programs or remotes in the repository's
+// configuration aren't any more what the run uses; else an empty text.
+std::string changed_since_intake(const BuiltinRequest& request, const PinnedRepository& pinned);
 
 // Returns whether the workspace is the top of a git work tree of its own.
 bool workspace_is_worktree(const BuiltinRequest& request);

@@ -21,17 +21,19 @@ tl::unexpected<Rejection> stale(const Run& run, const std::string& why, const ch
 Decided<void> require_current(const Run& run, const CheckFence& asked) {
   if (!asked.span_id && !asked.attempt_token) return {};
   const Attempt* attempt = run.attempt ? &*run.attempt : nullptr;
-  const bool same = attempt != nullptr && !attempt->ending &&
-                    (!asked.span_id || attempt->span_id == *asked.span_id) &&
-                    (!asked.attempt_token || attempt->token == *asked.attempt_token);
-  if (same) return {};
+  const bool is_open = attempt != nullptr && !attempt->ending;
+  const bool same_span = is_open && (!asked.span_id || attempt->span_id == *asked.span_id);
+  const bool same_token =
+      is_open && (!asked.attempt_token || attempt->token == *asked.attempt_token);
+  if (same_span && same_token) return {};
   const std::string now =
       attempt == nullptr || attempt->ending
           ? "no attempt is in progress"
           : run.definition().name + " is at attempt " + std::to_string(attempt->number);
+  const bool names_span = asked.span_id && (!same_span || !asked.attempt_token);
   return stale(run, "the asking attempt has ended: " + now,
-               asked.span_id ? "span_id" : "attempt_token",
-               asked.span_id ? to_string(*asked.span_id) : std::to_string(*asked.attempt_token));
+               names_span ? "span_id" : "attempt_token",
+               names_span ? to_string(*asked.span_id) : std::to_string(*asked.attempt_token));
 }
 
 Decided<json::object> fence_view(const World& world, const CheckFence& asked) {

@@ -80,6 +80,9 @@ RunMoment run_moment_of(const Api& api, const RunId& run_id) {
       is_remote(run->definition()) ? api.facts.remote_jobs_max : api.facts.jobs_max;
   if (run->attempt) {
     moment.around.lease_ends_ns = lease_end_ns(api, *run);
+    moment.around.job_is_elsewhere = !api.facts.machine.empty() && !run->attempt->machine.empty() &&
+                                     run->attempt->machine != api.facts.machine &&
+                                     !is_remote(run->definition());
   } else if (run->station().ready_at != 0) {
     add_queue_context(world, *run, moment.around);
   }

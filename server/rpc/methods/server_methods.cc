@@ -143,6 +143,9 @@ void limits_method(Api&, Call& call) {
   SIGNALBOX_LIMIT(git_grace_ms_max);
   SIGNALBOX_LIMIT(repository_wait_ms_max);
   SIGNALBOX_LIMIT(removal_git_ms_max);
+  SIGNALBOX_LIMIT(hook_files_max);
+  SIGNALBOX_LIMIT(hooks_bytes_max);
+  SIGNALBOX_LIMIT(submodules_max);
   SIGNALBOX_LIMIT(fence_check_ms_max);
   SIGNALBOX_LIMIT(summary_bytes_max);
   SIGNALBOX_LIMIT(logs_inline_bytes_max);

@@ -134,6 +134,13 @@ void complete(Api& api, Call& call) {
   store_artifacts(api, call, std::move(*command));
 }
 
+void settle(Api& api, Call& call) {
+  auto command = from_json<SettleStation>(call.params);
+  if (!command) return call.responder.reject(command.error());
+  command->machine = api.facts.machine;
+  apply_command(api, call, *command, complete_result);
+}
+
 }  // namespace
 
 std::vector<Method> station_methods(ClaimQueue& claims) {
@@ -146,6 +153,7 @@ std::vector<Method> station_methods(ClaimQueue& claims) {
       {"station.complete", true, Role::worker, field_names<CompleteStation>(), complete},
       {"station.defer", true, Role::worker, field_names<DeferStation>(),
        handle_command<DeferStation, defer_result>},
+      {"station.settle", true, Role::operator_, field_names<SettleStation>(), settle},
   };
 }
 

@@ -1,0 +1,17 @@
+// What may be handed to git as a commit or as the name of a branch. Names come from files and
+// requests that others write, and a name that begins with a dash would be an option.
+#pragma once
+
+#include <string_view>
+
+namespace signalbox {
+
+// Returns whether `text` is a whole object id: 40 (SHA-1) or 64 (SHA-256) lower-case hexadecimal
+// digits.
+bool is_object_id(std::string_view text);
+
+// Returns whether `name` can be a branch: "refs/heads/" + `name` satisfies the rules of
+// git-check-ref-format(1), and `name` doesn't begin with a dash.
+bool is_branch_name(std::string_view name);
+
+}  // namespace signalbox

@@ -1,0 +1,62 @@
+#include "server/git/hook_copy.h"
+
+#include <system_error>
+
+#include "server/limits.h"
+#include "store/durable_file.h"
+
+namespace signalbox {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+bool is_hook_file(const fs::directory_entry& entry) {
+  std::error_code unreadable;
+  return entry.is_regular_file(unreadable) && entry.path().extension() != ".sample";
+}
+
+}  // namespace
+
+tl::expected<void, std::string> copy_hooks(const fs::path& from, const fs::path& to) {
+  std::error_code error;
+  if (!fs::is_directory(from, error)) return {};
+  std::size_t files = 0;
+  std::uintmax_t bytes = 0;
+  for (fs::recursive_directory_iterator each(from, error), end; !error && each != end;
+       each.increment(error)) {
+    const fs::path target = to / each->path().lexically_relative(from);
+    std::error_code unreadable;
+    if (is_hook_file(*each)) {
+      bytes += each->file_size(error);
+      if (++files > limits::hook_files_max || bytes > limits::hooks_bytes_max) {
+        return tl::unexpected(from.string() + " has more than " +
+                              std::to_string(limits::hook_files_max) + " hooks, or more than " +
+                              std::to_string(limits::hooks_bytes_max) + " bytes of them");
+      }
+      if (!error) {
+        fs::copy_file(each->path(), target, fs::copy_options::overwrite_existing, error);
+      }
+    } else if (fs::is_directory(each->symlink_status(unreadable))) {
+      fs::create_directory(target, error);
+    }
+    if (error) break;
+  }
+  if (!error) return {};
+  return tl::unexpected("can't copy the hooks of " + from.string() + ": " + error.message());
+}
+
+bool has_other_hooks(const fs::path& from, const fs::path& to) {
+  std::error_code error;
+  for (fs::recursive_directory_iterator each(from, error), end; !error && each != end;
+       each.increment(error)) {
+    if (!is_hook_file(*each)) continue;
+    const auto now = read_file(each->path(), limits::hooks_bytes_max);
+    const auto then =
+        read_file(to / each->path().lexically_relative(from), limits::hooks_bytes_max);
+    if (!now || !then || *now != *then) return true;
+  }
+  return false;
+}
+
+}  // namespace signalbox

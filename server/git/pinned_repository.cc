@@ -1,0 +1,244 @@
+#include "server/git/pinned_repository.h"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "domain/try.h"
+#include "server/git/hook_copy.h"
+#include "server/git/path_facts.h"
+#include "server/git/tree_removal.h"
+#include "server/platform/atomic_file.h"
+#include "server/platform/stored_json.h"
+
+namespace signalbox {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* record_name = "workspace.json";
+constexpr const char* listing_name = "listed-config";
+constexpr std::size_t listed_config_bytes_max = 4 * 1024 * 1024;
+constexpr std::size_t pointer_bytes_max = 8 * 1024;
+
+tl::unexpected<std::string> not_pinned(const std::string& why) {
+  return tl::unexpected("the repository can't be pinned: " + why);
+}
+
+// Links the repository's data into the stand-in of its common directory. Git follows such links
+// when it reads and when it replaces a file. A link to a file that isn't there yet is right for
+// files; a directory that isn't there would be made in the stand-in.
+tl::expected<void, std::string> link_data(const fs::path& from, const fs::path& stand_in) {
+  static constexpr std::array<const char*, 7> entries{"objects",   "refs", "packed-refs", "shallow",
+                                                      "worktrees", "info", "rr-cache"};
+  static constexpr std::array<const char*, 3> if_there{"logs", "modules", "lfs"};
+  std::error_code error;
+  const auto link = [&](const char* name) {
+    if (!error) fs::create_symlink(from / name, stand_in / name, error);
+  };
+  for (const char* name : entries) link(name);
+  for (const char* name : if_there) {
+    if (is_there(from / name)) link(name);
+  }
+  if (error) return not_pinned(error.message());
+  return {};
+}
+
+// git-lfs keeps objects below the common directory until it uploads them.
+void make_lfs_directory(const fs::path& repository, const fs::path& common_directory) {
+  if (git(repository, {"config", "--get", "filter.lfs.clean"}).line().empty()) return;
+  std::error_code ignored;  // git-lfs says what it can't write
+  fs::create_directory(common_directory / "lfs", ignored);
+}
+
+// Lists the repository's own configuration. `scratch` is a file that may be replaced.
+tl::expected<std::string, std::string> list_config(const fs::path& repository,
+                                                   const fs::path& scratch) {
+  GitOptions to_file;
+  to_file.output_file = scratch;
+  const GitOutcome listed =
+      git(repository, {"config", "--local", "--includes", "--list", "-z"}, to_file);
+  auto text = read_regular_file(scratch, listed_config_bytes_max);
+  std::error_code ignored;
+  fs::remove(scratch, ignored);
+  if (!listed.ok) return not_pinned(listed.message);
+  if (!text) return not_pinned(text.error().message);
+  return *std::move(text);
+}
+
+bool is_within(const fs::path& path, const fs::path& directory) {
+  const fs::path relative = resolved_path(path).lexically_relative(resolved_path(directory));
+  return !relative.empty() && *relative.begin() != "..";
+}
+
+// Returns the configured directory of hooks; empty if none is configured.
+fs::path configured_hooks(const fs::path& repository) {
+  GitOptions options;
+  options.show_configured_hooks = true;
+  return git(repository, {"config", "--type=path", "--get", "core.hooksPath"}, options).line();
+}
+
+// Reads a file that consists of one line; nullopt if it isn't a regular file of one line.
+std::optional<std::string> only_line(const fs::path& path) {
+  auto text = read_regular_file(path, pointer_bytes_max);
+  if (!text) return std::nullopt;
+  if (text->ends_with('\n')) text->pop_back();
+  if (text->empty() || text->find('\n') != std::string::npos) return std::nullopt;
+  return *std::move(text);
+}
+
+bool is_real_directory(const fs::path& path) {
+  std::error_code error;
+  return fs::is_directory(fs::symlink_status(path, error));
+}
+
+}  // namespace
+
+tl::expected<PinnedRepository, std::string> PinnedRepository::pin(const fs::path& directory,
+                                                                  const fs::path& repository,
+                                                                  ConfigTrust trust) {
+  TRY(remove_tree(directory));
+  const GitOutcome own = git(repository, {"rev-parse", "--absolute-git-dir"});
+  const GitOutcome shared =
+      git(repository, {"rev-parse", "--path-format=absolute", "--git-common-dir"});
+  if (!own.ok || !shared.ok) return not_pinned(own.ok ? shared.message : own.message);
+  WorkspaceRecord facts;
+  facts.repository = repository.string();
+  facts.git_directory = resolved_path(own.line()).string();
+  facts.common_directory = resolved_path(shared.line()).string();
+
+  PinnedRepository pinned(directory, std::move(facts));
+  for (const fs::path& needed : {pinned.common(), pinned.copied_hooks()}) {
+    if (auto made = make_directories(needed); !made) return not_pinned(made.error().message);
+  }
+  pinned.facts_.hooks = pinned.copied_hooks().string();
+  if (trust == ConfigTrust::owners) {
+    make_lfs_directory(repository, pinned.facts_.common_directory);
+    const fs::path hooks = configured_hooks(repository);
+    if (hooks.empty()) {
+      TRY(copy_hooks(fs::path(pinned.facts_.common_directory) / "hooks", pinned.copied_hooks()));
+    } else if (hooks.is_absolute() && !is_within(hooks, repository) &&
+               !is_within(hooks, pinned.facts_.common_directory)) {
+      pinned.facts_.hooks = hooks.string();
+    } else if (hooks.is_absolute()) {
+      TRY(copy_hooks(hooks, pinned.copied_hooks()));
+    }
+  }
+  TRY(link_data(pinned.facts_.common_directory, pinned.common()));
+  const auto listed = TRY(list_config(repository, directory / listing_name));
+  pinned.facts_.programs = programs_of_config(listed);
+  const auto written =
+      write_file_atomically(pinned.common() / "config", pinned_config_text(listed, trust));
+  if (!written) return not_pinned(written.error().message);
+  return pinned;
+}
+
+std::optional<PinnedRepository> PinnedRepository::open_recorded(const fs::path& directory) {
+  auto facts = read_stored_json<WorkspaceRecord>(directory / record_name);
+  if (!facts) return std::nullopt;
+  PinnedRepository pinned(directory, std::move(*facts));
+  pinned.recorded_ = true;
+  return pinned;
+}
+
+tl::expected<PinnedRepository, std::string> PinnedRepository::open(const fs::path& directory,
+                                                                   const fs::path& repository) {
+  if (auto known = open_recorded(directory)) return *std::move(known);
+  return pin(directory, repository, ConfigTrust::nobodys);
+}
+
+tl::expected<void, std::string> PinnedRepository::pin_worktree_hooks(const fs::path& worktree) {
+  const fs::path hooks = configured_hooks(facts_.repository);
+  if (hooks.empty() || hooks.is_absolute()) return {};
+  return copy_hooks(worktree / hooks, copied_hooks());
+}
+
+tl::expected<void, std::string> PinnedRepository::record(std::string base_commit,
+                                                         std::string base_branch) {
+  facts_.base_commit = std::move(base_commit);
+  facts_.base_branch = std::move(base_branch);
+  const auto written = write_stored_json(directory_ / record_name, facts_);
+  if (!written) return not_pinned(written.error().message);
+  recorded_ = true;
+  return {};
+}
+
+std::vector<std::string> PinnedRepository::changed_programs() const {
+  if (!recorded_) return {};
+  std::vector<std::string> changed;
+  if (const auto listed = list_config(facts_.repository, directory_ / listing_name)) {
+    const std::vector<std::string> now = programs_of_config(*listed);
+    std::vector<std::string> differing;
+    std::set_symmetric_difference(now.begin(), now.end(), facts_.programs.begin(),
+                                  facts_.programs.end(), std::back_inserter(differing));
+    for (const std::string& entry : differing) changed.push_back(entry.substr(0, entry.find('\n')));
+    changed.erase(std::unique(changed.begin(), changed.end()), changed.end());
+  }
+  const fs::path hooks = fs::path(facts_.common_directory) / "hooks";
+  const bool hooks_elsewhere =
+      std::any_of(facts_.programs.begin(), facts_.programs.end(),
+                  [](const std::string& each) { return each.starts_with("core.hookspath"); });
+  if (!hooks_elsewhere && facts_.hooks == copied_hooks() &&
+      has_other_hooks(hooks, copied_hooks())) {
+    changed.emplace_back("hooks");
+  }
+  return changed;
+}
+
+GitOutcome PinnedRepository::in_repository(std::vector<std::string> arguments,
+                                           GitOptions options) const {
+  options.place = GitPlace{facts_.git_directory, common(), {}, facts_.hooks};
+  return git(facts_.repository, std::move(arguments), options);
+}
+
+GitOutcome PinnedRepository::in_worktree_of_its_own(std::vector<std::string> arguments,
+                                                    GitOptions options) const {
+  options.place = GitPlace{facts_.git_directory, common(), facts_.repository, facts_.hooks};
+  return git(facts_.repository, std::move(arguments), options);
+}
+
+tl::expected<GitPlace, std::string> PinnedRepository::place_of(const fs::path& path) const {
+  const auto own = TRY(find_worktree_directory(path, facts_.common_directory));
+  return GitPlace{own, common(), path, facts_.hooks};
+}
+
+tl::expected<GitPlace, std::string> PinnedRepository::place_of_checkout(
+    const fs::path& path) const {
+  if (resolved_path(path) != resolved_path(facts_.repository)) {
+    const fs::path main = fs::path(facts_.common_directory).parent_path();
+    if (resolved_path(path) != main) return place_of(path);
+    return GitPlace{facts_.common_directory, common(), path, facts_.hooks};
+  }
+  return GitPlace{facts_.git_directory, common(), path, facts_.hooks};
+}
+
+tl::expected<fs::path, std::string> find_worktree_directory(const fs::path& worktree,
+                                                            const fs::path& common_directory) {
+  constexpr std::string_view prefix = "gitdir: ";
+  if (!is_real_directory(worktree)) return tl::unexpected<std::string>("it is not a directory");
+  const auto pointer = only_line(worktree / ".git");
+  if (!pointer || !pointer->starts_with(prefix)) {
+    return tl::unexpected<std::string>("its .git is not the file that git worktree makes");
+  }
+  const fs::path own = pointer->substr(prefix.size());
+  if (!own.is_absolute() || resolved_path(own.parent_path()) != common_directory / "worktrees" ||
+      !is_real_directory(own)) {
+    return tl::unexpected("its .git points to " + own.string() + ", not into " +
+                          (common_directory / "worktrees").string());
+  }
+  const auto back = only_line(own / "gitdir");
+  if (!back || resolved_path(fs::path(*back).parent_path()) != resolved_path(worktree)) {
+    return tl::unexpected(own.string() + "/gitdir doesn't point back to it");
+  }
+  const auto shared = only_line(own / "commondir");
+  if (!shared || resolved_path(own / *shared) != common_directory) {
+    return tl::unexpected(own.string() + "/commondir doesn't point to " +
+                          common_directory.string());
+  }
+  return resolved_path(own);
+}
+
+}  // namespace signalbox

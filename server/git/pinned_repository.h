@@ -1,0 +1,105 @@
+// A repository as it was before a run's agent began to work in it.
+//
+// Linked worktrees share the repository's `.git/config` and `.git/hooks`, which an agent can write,
+// and a worktree's `.git` is a file that it can replace. So intake pins the repository: a directory
+// outside of it gets a copy of the configuration (pinned_config.h) and of the hooks, and links to
+// the objects, refs and other data of the repository. Later git commands of the run use that
+// directory as the repository's common directory (GIT_COMMON_DIR), and never search for a `.git`.
+// They find the same commits and refs, but no program that was set up meanwhile.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <boost/describe/class.hpp>
+
+#include <tl/expected.hpp>
+
+#include "server/git/git_command.h"
+#include "server/git/pinned_config.h"
+
+namespace signalbox {
+
+// The directory of all pinned repositories in the data directory, beside `runs`.
+inline constexpr const char* pins_directory_name = "workspaces";
+
+// The file workspace.json of the pinned directory. It is written last, so that it shows that the
+// directory is complete.
+struct WorkspaceRecord {
+  std::string schema = "workspace.v1";
+  std::string repository;             // absolute
+  std::string git_directory;          // the repository's own
+  std::string common_directory;       // the same, or that of its main worktree
+  std::string hooks;                  // the directory whose hooks are run
+  std::string base_commit;            // that the run's branch began at; empty for a merge
+  std::string base_branch;            // that a merge run merges into; empty for others
+  std::vector<std::string> programs;  // programs_of_config() of the repository
+};
+BOOST_DESCRIBE_STRUCT(WorkspaceRecord, (),
+                      (schema, repository, git_directory, common_directory, hooks, base_commit,
+                       base_branch, programs))
+
+class PinnedRepository {
+ public:
+  // Pins `repository` in `directory` (<data>/workspaces/<run id>), whatever an interrupted call
+  // left there. Hooks below a relative core.hooksPath lie in the worktree: pin_worktree_hooks()
+  // adds them. With ConfigTrust::nobodys there are no hooks. Blocks on git and the disk. Error: a
+  // sentence.
+  static tl::expected<PinnedRepository, std::string> pin(const std::filesystem::path& directory,
+                                                         const std::filesystem::path& repository,
+                                                         ConfigTrust trust);
+  // Opens what pin() and record() made; nullopt if it isn't there, or can't be read.
+  static std::optional<PinnedRepository> open_recorded(const std::filesystem::path& directory);
+  // The same, but pins with ConfigTrust::nobodys if it isn't there, such as for a run that an
+  // earlier version began.
+  static tl::expected<PinnedRepository, std::string> open(const std::filesystem::path& directory,
+                                                          const std::filesystem::path& repository);
+
+  // Copies the hooks that the new, untouched worktree has at a relative core.hooksPath.
+  tl::expected<void, std::string> pin_worktree_hooks(const std::filesystem::path& worktree);
+  // Writes workspace.json.
+  tl::expected<void, std::string> record(std::string base_commit, std::string base_branch);
+
+  [[nodiscard]] const WorkspaceRecord& facts() const { return facts_; }
+  // Returns whether record() was called: then the run's worktree was made.
+  [[nodiscard]] bool is_recorded() const { return recorded_; }
+
+  // Returns what was set up in the repository since it was pinned: keys of its configuration that
+  // name a program or a remote's place, and "hooks" for hooks in its git directory.
+  [[nodiscard]] std::vector<std::string> changed_programs() const;
+
+  // Runs git in the repository itself.
+  GitOutcome in_repository(std::vector<std::string> arguments, GitOptions options = {}) const;
+
+  // Runs git in the repository and its own work tree, such as a submodule's.
+  GitOutcome in_worktree_of_its_own(std::vector<std::string> arguments,
+                                    GitOptions options = {}) const;
+
+  // Returns where git finds the linked worktree at `path`. Error: how it differs from what `git
+  // worktree add` made, in a sentence; git must not be run in it then.
+  [[nodiscard]] tl::expected<GitPlace, std::string> place_of(
+      const std::filesystem::path& path) const;
+  // The same for a worktree that the user checked out, which may be the main one.
+  [[nodiscard]] tl::expected<GitPlace, std::string> place_of_checkout(
+      const std::filesystem::path& path) const;
+
+ private:
+  PinnedRepository(std::filesystem::path directory, WorkspaceRecord facts)
+      : directory_(std::move(directory)), facts_(std::move(facts)) {}
+
+  [[nodiscard]] std::filesystem::path common() const { return directory_ / "git"; }
+  [[nodiscard]] std::filesystem::path copied_hooks() const { return directory_ / "hooks"; }
+
+  std::filesystem::path directory_;
+  WorkspaceRecord facts_;
+  bool recorded_ = false;
+};
+
+// Returns the worktree's own directory in `common_directory`. Error: how `<worktree>/.git`, or what
+// it points to, differs from what `git worktree add` makes. Any thread.
+tl::expected<std::filesystem::path, std::string> find_worktree_directory(
+    const std::filesystem::path& worktree, const std::filesystem::path& common_directory);
+
+}  // namespace signalbox

@@ -1,0 +1,26 @@
+// The id of the machine and data directory that jobs are given to. It is what tells a log that was
+// copied or restored elsewhere from the one whose jobs run here.
+//
+// It is in the file `machine_id` of the data directory, apart from `log/` and `anchor`, with what a
+// copy changes: the file's own inode, its device, the directory's path, and /etc/machine-id.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "store/store_error.h"
+
+namespace signalbox {
+
+struct MachineId {
+  std::string id;           // a UUID
+  std::string copied_from;  // the id that a copied file had, or empty
+};
+
+// Returns the data directory's id. Makes a new one, durably and with mode 0600, if there is none,
+// if the file isn't one of these, or if it was copied: by itself or with the whole directory, here
+// or to another machine. It stays the same when the directory is moved within its file system, or
+// when the file system gets another device number at a boot. Blocks on the disk.
+Stored<MachineId> machine_id(const std::filesystem::path& data);
+
+}  // namespace signalbox
