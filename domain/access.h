@@ -1,5 +1,5 @@
-// The four access roles, in ascending order of rights. Each role includes the rights of those
-// before it.
+// The four access roles of people and programs, in ascending order of rights, of which each
+// includes the rights of those before it; and the role of a job, which has none of these rights.
 //
 // `operator` is a keyword of C++, so the enumerator has an underscore; its name for everything
 // outside (JSON, tables, documents) is "operator", and the description below says so.
@@ -13,12 +13,13 @@
 
 namespace signalbox {
 
-// Stored as a number: append only, in ascending order of rights.
+// Stored as a number: append only.
 enum class Role : std::uint8_t {
   viewer = 1,     // reads
   worker = 2,     // does the work: claims, locks, ticks
   operator_ = 3,  // controls the work: runs, recovery
   admin = 4,      // manages access
+  job = 5,        // the job of an attempt: what server/access/job_rights.h lists, and nothing else
 };
 
 // clang-format off
@@ -33,6 +34,7 @@ BOOST_DESCRIBE_ENUM_ENTRY(Role, worker)
   return Operator();
 }()
 BOOST_DESCRIBE_ENUM_ENTRY(Role, admin)
+BOOST_DESCRIBE_ENUM_ENTRY(Role, job)
 BOOST_DESCRIBE_ENUM_END(Role)
     // clang-format on
 
@@ -41,6 +43,8 @@ BOOST_DESCRIBE_ENUM_END(Role)
 }
 
 // Returns whether a caller of `role` may call what requires the role `needs`.
-[[nodiscard]] constexpr bool may(Role role, Role needs) { return role >= needs; }
+[[nodiscard]] constexpr bool may(Role role, Role needs) {
+  return role != Role::job && role >= needs;
+}
 
 }  // namespace signalbox

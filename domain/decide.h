@@ -10,6 +10,7 @@
 #include "domain/command.h"
 #include "domain/error.h"
 #include "domain/event.h"
+#include "domain/sender.h"
 #include "domain/world.h"
 
 namespace signalbox {
@@ -17,6 +18,7 @@ namespace signalbox {
 // The inputs of decide() beside the state and the command.
 struct Now {
   std::int64_t wall_ns = 0;  // UTC
+  Sender by = {};            // default: the service itself
 };
 
 // An event that was decided and isn't in the log yet. The engine gives it a position, a time and an
@@ -33,7 +35,8 @@ struct NewEvent {
 using NewEvents = std::vector<NewEvent>;
 
 // The comments below name the codes beyond those of the command's own fields (INVALID_PARAMS,
-// LIMIT_EXCEEDED), and when a command is accepted without events.
+// LIMIT_EXCEEDED), and when a command is accepted without events. Each command with a token is
+// rejected with FORBIDDEN, after all that is named here about the token, if it isn't the sender's.
 
 // Run family. PIPELINE_INVALID; IDEMPOTENCY_CONFLICT if the idempotency key stands for another
 // request. No events if it stands for the same request: the caller answers with that run.
@@ -75,7 +78,7 @@ Decided<NewEvents> decide(const World&, const ExpireLock&, const Now&);
 Decided<NewEvents> decide(const World&, const TimeOutTick&, const Now&);
 
 // Lock family. These don't compare times: the caller expires a lease that is over with ExpireLock
-// before. LOCK_HELD; if the owner holds the lock already, its lease is renewed.
+// before. LOCK_HELD; if the owner and sender holds the lock already, its lease is renewed.
 Decided<NewEvents> decide(const World&, const AcquireLock&, const Now&);
 // LOCK_NOT_OWNED.
 Decided<NewEvents> decide(const World&, const RefreshLock&, const Now&);

@@ -11,6 +11,11 @@
 namespace signalbox {
 Decided<NewEvents> decide(const World& world, const IssueAccessToken& command, const Now& now) {
   TRY(require_line("name", command.name, limits::name_bytes_max));
+  if (command.role == Role::job) {
+    return reject(ErrorCode::INVALID_PARAMS,
+                  "a job gets its secret from the service; no access token has its role",
+                  {{"field", std::string("role")}}, {"signalbox access issue --help"});
+  }
   if (command.expires_in_ms) {
     if (auto ok =
             require_between("expires_in_ms", *command.expires_in_ms,

@@ -101,12 +101,17 @@ void end_dependents(const World& world, const Lock& lock, const Now& now, NewEve
 
 }  // namespace
 
+// The name of an owner proves nothing: anybody can send it.
+bool renews(const World& world, const AcquireLock& command, const Lock& lock, const Sender& by) {
+  return extends_hold_of(command, lock.owner) && may_use(world, lock.token, by);
+}
+
 Decided<NewEvents> decide(const World& world, const AcquireLock& command, const Now& now) {
   TRY(validate(command));
   const Stream stream = Stream::lock(command.key);
   const std::int64_t lease_ms = command.lease_ms.value_or(limits::lock_lease_ms_default);
   if (const Lock* lock = world.find_lock(command.key)) {
-    if (!extends_hold_of(command, lock->owner)) return held_by(*lock, command);
+    if (!renews(world, command, *lock, now.by)) return held_by(*lock, command);
     return NewEvents{{stream,
                       {},
                       lock->token,
@@ -150,13 +155,14 @@ Decided<NewEvents> decide(const World& world, const AcquireLock& command, const 
   return events;
 }
 
-Decided<NewEvents> decide(const World& world, const RefreshLock& command, const Now&) {
+Decided<NewEvents> decide(const World& world, const RefreshLock& command, const Now& now) {
   TRY(require_line("key", command.key, limits::name_bytes_max));
   TRY(require_lease(command.lease_ms));
   const Lock* lock = world.find_lock(command.key);
   if (lock == nullptr || lock->token != command.token) {
     return not_owned(world, command.key, command.token, command.token_owner);
   }
+  TRY(require_holder(world, command.token, now.by));
   return NewEvents{{Stream::lock(lock->key),
                     {},
                     lock->token,
@@ -178,6 +184,7 @@ Decided<NewEvents> decide(const World& world, const ReleaseLock& command, const 
   if (lock->token != command.token) {
     return not_owned(world, command.key, command.token, command.token_owner);
   }
+  TRY(require_holder(world, command.token, now.by));
   NewEvents events{{Stream::lock(lock->key),
                     {},
                     lock->token,

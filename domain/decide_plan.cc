@@ -59,9 +59,10 @@ std::vector<StepDefinition> definitions_of(const std::vector<ProposedStep>& prop
 
 }  // namespace
 
-Decided<NewEvents> decide(const World& world, const SetExploration& command, const Now&) {
+Decided<NewEvents> decide(const World& world, const SetExploration& command, const Now& now) {
   TRY(require_at_most("summary", command.summary.value_or(""), limits::summary_bytes_max));
-  const auto held = TRY(planned_station(world, command.run_id, command.station, command.token));
+  const auto held =
+      TRY(planned_station(world, command.run_id, command.station, command.token, now.by));
   const Run& run = *held;
   if (run.plan->status != PlanStatus::exploring) return out_of_order(run, "an exploration");
   const DeepWorkDefinition& work = *run.definition().deep_work;
@@ -83,8 +84,9 @@ Decided<NewEvents> decide(const World& world, const SetExploration& command, con
   return events;
 }
 
-Decided<NewEvents> decide(const World& world, const SetPlan& command, const Now&) {
-  const auto held = TRY(planned_station(world, command.run_id, command.station, command.token));
+Decided<NewEvents> decide(const World& world, const SetPlan& command, const Now& now) {
+  const auto held =
+      TRY(planned_station(world, command.run_id, command.station, command.token, now.by));
   const Run& run = *held;
   if (run.plan->status != PlanStatus::planning) return out_of_order(run, "a plan");
   const std::vector<StepDefinition> steps = definitions_of(command.steps);
@@ -113,11 +115,11 @@ Decided<NewEvents> decide(const World& world, const SetPlan& command, const Now&
   return NewEvents{event_of(run, std::move(plan))};
 }
 
-Decided<NewEvents> decide(const World& world, const ResetPlan& command, const Now&) {
+Decided<NewEvents> decide(const World& world, const ResetPlan& command, const Now& now) {
   const std::string reason = command.reason.value_or("");
   TRY(require_at_most("reason", reason, limits::reason_bytes_max));
   const auto planned =
-      TRY(command.token ? planned_station(world, command.run_id, {}, *command.token)
+      TRY(command.token ? planned_station(world, command.run_id, {}, *command.token, now.by)
                         : planned_run(world, command.run_id));
   const Run& run = *planned;
   if (run.plan->status == PlanStatus::planning) return NewEvents{};

@@ -66,9 +66,10 @@ std::string claim_command(const RunId& id, const std::string& station) {
   return "signalbox station claim --worker me --run " + to_string(id) + " --station " + station;
 }
 
-// Checks current_station(), and that `token` is that of the attempt under way.
+// Checks current_station(), that `token` is that of the attempt under way, and that `by` may use
+// it.
 Decided<const Run*> held_station(const World& world, const RunId& id, const std::string& station,
-                                 Token token) {
+                                 Token token, const Sender& by) {
   const auto found = current_station(world, id, station);
   if (!found) return found;
   const Run& run = **found;
@@ -93,6 +94,7 @@ Decided<const Run*> held_station(const World& world, const RunId& id, const std:
                    {"current_worker", run.attempt->worker}},
                   {"signalbox events --from " + std::to_string(run.attempt->token) + " --limit 1"});
   }
+  TRY(require_holder(world, token, by));
   return &run;
 }
 
@@ -231,14 +233,14 @@ NewEvents end_of_attempt(const Run& run, const CompleteStation& command, Failure
 
 }  // namespace
 
-Decided<NewEvents> decide(const World& world, const ClaimStation& command, const Now&) {
+Decided<NewEvents> decide(const World& world, const ClaimStation& command, const Now& now) {
   TRY(require_name("worker", command.worker, limits::name_bytes_max));
   TRY(require_lease(command.lease_ms));
   if (command.stations.size() > limits::stations_max) {
     return reject(ErrorCode::LIMIT_EXCEEDED, "too many stations named",
                   {{"stations_max", static_cast<std::int64_t>(limits::stations_max)}});
   }
-  TRY(require_lock(world, command.lock_token));
+  TRY(require_lock(world, command.lock_token, now.by));
 
   const Run* run = nullptr;
   if (command.run_id) {
@@ -287,11 +289,12 @@ Decided<NewEvents> decide(const World& world, const DispatchStation& command, co
   return events;
 }
 
-Decided<NewEvents> decide(const World& world, const HeartbeatStation& command, const Now&) {
+Decided<NewEvents> decide(const World& world, const HeartbeatStation& command, const Now& now) {
   TRY(require_lease(command.lease_ms));
   const std::string progress = command.progress_digest.value_or("");
   TRY(require_at_most("progress_digest", progress, limits::name_bytes_max));
-  const auto held = TRY(held_station(world, command.run_id, command.station, command.token));
+  const auto held =
+      TRY(held_station(world, command.run_id, command.station, command.token, now.by));
   const Attempt& attempt = *held->attempt;
   // The service watches an attempt without a lease; its job can't give itself one.
   const std::int64_t lease_ms =
@@ -307,10 +310,11 @@ Decided<NewEvents> decide(const World& world, const HeartbeatStation& command, c
   return events;
 }
 
-Decided<NewEvents> decide(const World& world, const SetExternalRef& command, const Now&) {
+Decided<NewEvents> decide(const World& world, const SetExternalRef& command, const Now& now) {
   TRY(require_name("external_ref", command.external_ref, limits::path_bytes_max));
   if (!command.from_executor) TRY(require_plain_ref(command.external_ref));
-  const auto held = TRY(held_station(world, command.run_id, command.station, command.token));
+  const auto held =
+      TRY(held_station(world, command.run_id, command.station, command.token, now.by));
   TRY(require_may_report(*held, command.from_executor));
   const Attempt& attempt = *held->attempt;
   if (attempt.external_ref == command.external_ref) return NewEvents{};
@@ -329,7 +333,8 @@ Decided<NewEvents> decide(const World& world, const CompleteStation& command, co
   TRY(require_lease(command.lease_ms));
   const Usage usage = command.usage.value_or(Usage{});
   TRY(validate(usage));
-  const auto held = TRY(held_station(world, command.run_id, command.station, command.token));
+  const auto held =
+      TRY(held_station(world, command.run_id, command.station, command.token, now.by));
   const Run& run = *held;
   TRY(require_may_report(run, command.from_executor));
   const Attempt& attempt = *run.attempt;
@@ -391,7 +396,8 @@ Decided<NewEvents> decide(const World& world, const DeferStation& command, const
   const std::string note = command.note.value_or("");
   TRY(require_between("delay_ms", command.delay_ms, 0, limits::defer_ms_max));
   TRY(require_at_most("note", note, limits::reason_bytes_max));
-  const auto held = TRY(held_station(world, command.run_id, command.station, command.token));
+  const auto held =
+      TRY(held_station(world, command.run_id, command.station, command.token, now.by));
   TRY(require_may_report(*held, false));
   const Attempt& attempt = *held->attempt;
   return NewEvents{

@@ -39,12 +39,12 @@ const Run* oldest_for_workers(const World& world) {
   return oldest;
 }
 
-Decided<NewEvents> own_step(const World& world, const NextStep& command) {
+Decided<NewEvents> own_step(const World& world, const NextStep& command, const Sender& by) {
   if (!command.run_id) {
     return reject(ErrorCode::INVALID_PARAMS, "a token belongs to a run: run_id is missing",
                   {{"field", std::string("run_id")}});
   }
-  const auto held = TRY(planned_station(world, *command.run_id, {}, *command.token));
+  const auto held = TRY(planned_station(world, *command.run_id, {}, *command.token, by));
   const Run& run = *held;
   if (steps_are_for_workers(*run.definition().deep_work) || !may_start(run)) return NewEvents{};
   return start_step(run, command.worker, /*lease_ms=*/0);
@@ -67,10 +67,10 @@ NewEvent event_of(const HeldStep& held, PlanEvent event) {
 
 }  // namespace
 
-Decided<NewEvents> decide(const World& world, const NextStep& command, const Now&) {
+Decided<NewEvents> decide(const World& world, const NextStep& command, const Now& now) {
   TRY(require_name("worker", command.worker, limits::name_bytes_max));
   TRY(require_lease(command.lease_ms));
-  if (command.token) return own_step(world, command);
+  if (command.token) return own_step(world, command, now.by);
   const Run* run = nullptr;
   if (command.run_id) {
     const auto planned = TRY(planned_run(world, *command.run_id));
@@ -91,19 +91,19 @@ Decided<NewEvents> decide(const World& world, const NextStep& command, const Now
                     command.lease_ms.value_or(run->definition().heartbeat_timeout_ms));
 }
 
-Decided<NewEvents> decide(const World& world, const HeartbeatStep& command, const Now&) {
+Decided<NewEvents> decide(const World& world, const HeartbeatStep& command, const Now& now) {
   TRY(require_lease(command.lease_ms));
-  const auto held = TRY(held_step(world, command.run_id, command.step, command.token));
+  const auto held = TRY(held_step(world, command.run_id, command.step, command.token, now.by));
   // A step without a lease lasts as long as its station's attempt, and can't give itself one.
   const std::int64_t lease_ms =
       held.step->lease_ms == 0 ? 0 : command.lease_ms.value_or(held.step->lease_ms);
   return NewEvents{event_of(held, StepHeartbeat{command.step, lease_ms})};
 }
 
-Decided<NewEvents> decide(const World& world, const CompleteStep& command, const Now&) {
+Decided<NewEvents> decide(const World& world, const CompleteStep& command, const Now& now) {
   const std::string summary = command.summary.value_or("");
   TRY(require_at_most("summary", summary, limits::summary_bytes_max));
-  const auto held = TRY(held_step(world, command.run_id, command.step, command.token));
+  const auto held = TRY(held_step(world, command.run_id, command.step, command.token, now.by));
   return NewEvents{event_of(held, StepCompleted{command.step, held.step->attempts, summary})};
 }
 
@@ -113,7 +113,7 @@ Decided<NewEvents> decide(const World& world, const FailStep& command, const Now
   TRY(require_name("error_code", failure.code, limits::name_bytes_max));
   TRY(require_token("error_code", failure.code, limits::name_bytes_max));
   TRY(require_at_most("error_message", failure.message, limits::reason_bytes_max));
-  const auto held = TRY(held_step(world, command.run_id, command.step, command.token));
+  const auto held = TRY(held_step(world, command.run_id, command.step, command.token, now.by));
   return end_step_attempt(*held.run, *held.step, std::move(failure), now);
 }
 

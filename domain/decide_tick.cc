@@ -151,7 +151,7 @@ Decided<NewEvents> decide(const World& world, const BeginTick& command, const No
   const auto found = incomplete(world, command);
   if (found && !command.own_loop) return refuse_incomplete(world, command, *found, now);
   if (!found && in_progress(world, command)) return refuse_in_progress(world, command);
-  TRY(require_lock(world, command.lock_token));
+  TRY(require_lock(world, command.lock_token, now.by));
   const Stream stream = Stream::tick(command.loop);
   NewEvents events;
   if (found) {
@@ -178,7 +178,7 @@ Decided<NewEvents> decide(const World& world, const BeginTick& command, const No
   return events;
 }
 
-Decided<NewEvents> decide(const World& world, const EndTick& command, const Now&) {
+Decided<NewEvents> decide(const World& world, const EndTick& command, const Now& now) {
   TRY(require_line("loop", command.loop, limits::name_bytes_max));
   const std::string error = command.error.value_or("");
   TRY(require_at_most("error", error, limits::reason_bytes_max));
@@ -186,6 +186,7 @@ Decided<NewEvents> decide(const World& world, const EndTick& command, const Now&
   if (tick == nullptr || tick->token != command.token || tick->status != TickStatus::running) {
     return stale(world, command.loop, command.token);
   }
+  TRY(require_holder(world, command.token, now.by));
   const Stream stream = Stream::tick(tick->loop);
   if (command.outcome == TickOutcome::succeeded) {
     return NewEvents{{stream,

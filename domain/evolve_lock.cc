@@ -32,6 +32,7 @@ void evolve(World& world, const Record& record, const LockAcquired& event) {
     std::erase(lock.failing_owners, event.owner);
   }
   world.lock_by_token.emplace(lock.token, lock.key);
+  world.holders.emplace_hint(world.holders.end(), record.position, record.actor);
   SIGNALBOX_CHECK(world.locks.emplace(event.key, std::move(lock)).second);
 }
 
@@ -49,6 +50,7 @@ void end_lock(World& world, const Record& record, Token token, bool expired) {
   world.ended_locks.put(lock.key, EndedLock{lock.owner, lock.token, record.position, expired,
                                             std::move(lock.failing_owners)});
   world.lock_by_token.erase(token);
+  world.holders.erase(token);
   world.locks.erase(record.stream.name);
 }
 

@@ -8,18 +8,18 @@
 namespace signalbox {
 namespace {
 
-void evolve(const Run&, Plan& plan, const Record&, const ExplorationFinished& event) {
+void evolve(World&, const Run&, Plan& plan, const Record&, const ExplorationFinished& event) {
   plan.exploration = event.exploration;
 }
-void evolve(const Run&, Plan&, const Record&, const ExplorationTimedOut&) {}
-void evolve(const Run&, Plan& plan, const Record&, const PlanSet& event) {
+void evolve(World&, const Run&, Plan&, const Record&, const ExplorationTimedOut&) {}
+void evolve(World&, const Run&, Plan& plan, const Record&, const PlanSet& event) {
   plan.cut = event.cut;
   for (const StepDefinition& definition : event.steps) {
     SIGNALBOX_CHECK(plan.find(definition.id) == nullptr);
     plan.steps.emplace_back().definition = definition;
   }
 }
-void evolve(const Run&, Plan& plan, const Record&, const PlanRestored& event) {
+void evolve(World&, const Run&, Plan& plan, const Record&, const PlanRestored& event) {
   SIGNALBOX_CHECK(plan.steps.empty());
   plan.cut = event.cut;
   for (const RestoredStep& each : event.steps) {
@@ -29,26 +29,31 @@ void evolve(const Run&, Plan& plan, const Record&, const PlanRestored& event) {
     if (each.completed) step.status = StepStatus::completed;
   }
 }
-void evolve(const Run&, Plan& plan, const Record&, const PlanReset&) {
+void evolve(World& world, const Run&, Plan& plan, const Record&, const PlanReset&) {
   plan.cut = 0;
-  std::erase_if(plan.steps,
-                [](const StepState& step) { return step.status != StepStatus::completed; });
+  std::erase_if(plan.steps, [&world](const StepState& step) {
+    if (step.status != StepStatus::completed) world.holders.erase(step.token);
+    return step.status != StepStatus::completed;
+  });
 }
 
-void evolve(const Run&, StepState& step, const Record& record, const StepAttemptStarted& event) {
+void evolve(World& world, const Run&, StepState& step, const Record& record,
+            const StepAttemptStarted& event) {
   ++step.attempts;
   SIGNALBOX_CHECK(step.attempts == event.attempt);
   step.token = record.position;
+  world.holders.emplace_hint(world.holders.end(), record.position, record.actor);
   step.worker = event.worker;
   step.lease_ms = event.lease_ms;
   step.lease_renewed_at = record.position;
 }
-void evolve(const Run&, StepState& step, const Record& record, const StepHeartbeat& event) {
+void evolve(World&, const Run&, StepState& step, const Record& record, const StepHeartbeat& event) {
   step.lease_ms = event.lease_ms;
   step.lease_renewed_at = record.position;
 }
 
-void end_step_attempt(StepState& step) {
+void end_step_attempt(World& world, StepState& step) {
+  world.holders.erase(step.token);
   step.token = 0;
   step.lease_ms = 0;
   step.lease_renewed_at = 0;
@@ -60,13 +65,14 @@ std::string text_of(const std::string& code, const Failure& failure) {
   return text;
 }
 
-void evolve(const Run&, StepState& step, const Record&, const StepCompleted& event) {
-  end_step_attempt(step);
+void evolve(World& world, const Run&, StepState& step, const Record&, const StepCompleted& event) {
+  end_step_attempt(world, step);
   step.summary = event.summary;
   step.error.clear();
 }
-void evolve(const Run& run, StepState& step, const Record&, const StepAttemptFailed& event) {
-  end_step_attempt(step);
+void evolve(World& world, const Run& run, StepState& step, const Record&,
+            const StepAttemptFailed& event) {
+  end_step_attempt(world, step);
   ++step.failures;
   step.error = text_of(event.failure.code, event.failure);
   step.waiting_until_ns = event.retry_at_ns;
@@ -75,19 +81,19 @@ void evolve(const Run& run, StepState& step, const Record&, const StepAttemptFai
   SIGNALBOX_CHECK(next != strategies.end());
   step.strategy_index = static_cast<std::uint8_t>(next - strategies.begin());
 }
-void evolve(const Run&, StepState& step, const Record&, const StepReady&) {
+void evolve(World&, const Run&, StepState& step, const Record&, const StepReady&) {
   step.waiting_until_ns = 0;
 }
-void evolve(const Run&, StepState& step, const Record&, const StepFailed& event) {
-  end_step_attempt(step);
+void evolve(World& world, const Run&, StepState& step, const Record&, const StepFailed& event) {
+  end_step_attempt(world, step);
   ++step.failures;
   step.error = text_of(event.code, event.failure);
 }
-void evolve(const Run&, StepState& step, const Record&, const StepBlocked& event) {
+void evolve(World&, const Run&, StepState& step, const Record&, const StepBlocked& event) {
   step.blocked_by = event.by;
 }
 // The step's error stays, for its next attempt.
-void evolve(const Run&, StepState& step, const Record&, const StepReopened&) {
+void evolve(World&, const Run&, StepState& step, const Record&, const StepReopened&) {
   step.failures = 0;
   step.strategy_index = 0;
   step.blocked_by.clear();
@@ -114,12 +120,12 @@ void evolve_noun(World& world, const Record& record, const PlanEvent& noun) {
           const auto next = next_status(step->status, event.tag.number);
           SIGNALBOX_CHECK(next.has_value());
           step->status = *next;
-          evolve(*run, *step, record, event);
+          evolve(world, *run, *step, record, event);
         } else {
           const auto next = next_status(plan.status, event.tag.number);
           SIGNALBOX_CHECK(next.has_value());
           plan.status = *next;
-          evolve(*run, plan, record, event);
+          evolve(world, *run, plan, record, event);
         }
       },
       noun);

@@ -37,6 +37,7 @@ void begin_plan(World& world, Run& run) {
 
 void end_plan(World& world, Run& run) {
   if (!run.plan) return;
+  for (const StepState& step : run.plan->steps) world.holders.erase(step.token);
   run.plan.reset();
   world.planned.erase(run.id);
 }
@@ -44,6 +45,7 @@ void end_plan(World& world, Run& run) {
 void end_attempt(World& world, Run& run) {
   if (!run.attempt) return;
   if (run.attempt->lock_token != 0) forget_dependent(world, run.attempt->lock_token, run.id);
+  world.holders.erase(run.attempt->token);
   run.attempt.reset();
 }
 
@@ -170,6 +172,7 @@ void evolve(World& world, Run& run, const Record& record, const StationClaimed& 
   SIGNALBOX_CHECK(run.station().attempts == event.attempt);
   Attempt& attempt = run.attempt.emplace();
   attempt.token = record.position;
+  world.holders.emplace_hint(world.holders.end(), record.position, record.actor);
   attempt.span_id = record.span_id;
   attempt.number = event.attempt;
   attempt.strategy = event.strategy;

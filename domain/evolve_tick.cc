@@ -15,6 +15,7 @@ void release_lock(World& world, Tick& tick) {
 void end_tick(World& world, Tick& tick, Token token) {
   SIGNALBOX_CHECK(tick.token == token);
   release_lock(world, tick);
+  world.holders.erase(token);
   const std::string loop = tick.loop;
   world.ticks.erase(loop);
 }
@@ -28,6 +29,7 @@ void remember_due(World& world, const Record& record, std::int64_t due_ns) {
 
 void evolve(World& world, Tick& tick, const Record& record, const TickStarted& event) {
   tick.token = record.position;
+  world.holders.emplace_hint(world.holders.end(), record.position, record.actor);
   tick.incarnation = world.server.incarnation;
   tick.stage = event.stage;
   tick.reason = event.reason;

@@ -198,6 +198,20 @@ void examine(const World& world, const AccessState& access, Findings& findings) 
   }
 }
 
+// Counts the tokens in use whose holder is known.
+void examine_holders(const World& world, Findings& findings) {
+  std::size_t known = 0;
+  const auto count = [&](Token token) { known += world.holders.contains(token) ? 1 : 0; };
+  for (const auto& [id, run] : world.runs) {
+    if (run->attempt) count(run->attempt->token);
+    if (!run->plan) continue;
+    for (const StepState& step : run->plan->steps) count(step.token);
+  }
+  for (const auto& [key, lock] : world.locks) count(lock.token);
+  for (const auto& [loop, tick] : world.ticks) count(tick.token);
+  findings.expect(known == world.holders.size(), "only a token in use has a holder");
+}
+
 }  // namespace
 
 std::vector<std::string> broken_invariants(const World& world) {
@@ -234,6 +248,7 @@ std::vector<std::string> broken_invariants(const World& world) {
     findings.expect(loop == tick.loop, tick, "it is found by its name");
     examine(world, tick, findings);
   }
+  examine_holders(world, findings);
   examine(world, world.access, findings);
   examine(world, world.board, findings);
   return findings.list;

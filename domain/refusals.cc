@@ -41,7 +41,7 @@ Decided<const Run*> planned_run(const World& world, const RunId& id) {
 }
 
 Decided<const Run*> planned_station(const World& world, const RunId& id, const std::string& station,
-                                    Token token) {
+                                    Token token, const Sender& by) {
   const auto found = planned_run(world, id);
   if (!found) return found;
   const Run& run = **found;
@@ -61,11 +61,12 @@ Decided<const Run*> planned_station(const World& world, const RunId& id, const s
          {"current_token", static_cast<std::int64_t>(run.attempt ? run.attempt->token : 0)}},
         {"signalbox plan get " + to_string(id)});
   }
+  TRY(require_holder(world, token, by));
   return found;
 }
 
 Decided<HeldStep> held_step(const World& world, const RunId& id, const std::string& step,
-                            Token token) {
+                            Token token, const Sender& by) {
   const auto found = TRY(planned_run(world, id));
   const Run& run = *found;
   const StepState* const held = run.plan->find(step);
@@ -86,6 +87,8 @@ Decided<HeldStep> held_step(const World& world, const RunId& id, const std::stri
                    {"step_status", std::string(name_of(held->status))}},
                   {next_command});
   }
+  const bool is_its_station = run.attempt && by.job_token == run.attempt->token;
+  if (!is_its_station) TRY(require_holder(world, token, by));
   return HeldStep{&run, held};
 }
 
@@ -149,8 +152,12 @@ Decided<void> require_token(const char* field, const std::string& text, std::siz
   return require_at_most(field, text, bytes_max);
 }
 
-Decided<void> require_lock(const World& world, const std::optional<Token>& lock_token) {
-  if (!lock_token || world.find_lock_by_token(*lock_token) != nullptr) return {};
+Decided<void> require_lock(const World& world, const std::optional<Token>& lock_token,
+                           const Sender& by) {
+  if (!lock_token) return {};
+  if (world.find_lock_by_token(*lock_token) != nullptr) {
+    return require_holder(world, *lock_token, by);
+  }
   return reject(ErrorCode::LOCK_LOST, "no lock is held with this token",
                 {{"lock_token", static_cast<std::int64_t>(*lock_token)}}, {"signalbox lock list"});
 }

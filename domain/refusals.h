@@ -7,6 +7,7 @@
 
 #include "domain/error.h"
 #include "domain/run.h"
+#include "domain/sender.h"
 #include "domain/world.h"
 
 namespace signalbox {
@@ -19,9 +20,10 @@ Decided<const Run*> open_run(const World& world, const RunId& id);
 Decided<const Run*> planned_run(const World& world, const RunId& id);
 
 // Checks planned_run(), that `station`, unless it is empty, is the current one (PLAN_NOT_FOUND),
-// and that `token` is that of the station's attempt under way (STALE_TOKEN).
+// that `token` is that of the station's attempt under way (STALE_TOKEN), and that `by` may use it
+// (FORBIDDEN).
 Decided<const Run*> planned_station(const World& world, const RunId& id, const std::string& station,
-                                    Token token);
+                                    Token token, const Sender& by);
 
 // A step whose attempt is under way, and its run. Points into the world.
 struct HeldStep {
@@ -29,10 +31,10 @@ struct HeldStep {
   const StepState* step;
 };
 
-// Checks planned_run(), that the step exists (STEP_NOT_FOUND), and that its attempt of `token` is
-// under way (STALE_TOKEN).
+// Checks planned_run(), that the step exists (STEP_NOT_FOUND), that its attempt of `token` is under
+// way (STALE_TOKEN), and that `by` may use the token or is the job of the station (FORBIDDEN).
 Decided<HeldStep> held_step(const World& world, const RunId& id, const std::string& step,
-                            Token token);
+                            Token token, const Sender& by);
 
 // INVALID_PARAMS unless min ≤ value ≤ max. `field` is the parameter's name, with its unit.
 Decided<void> require_between(const char* field, std::int64_t value, std::int64_t min,
@@ -60,8 +62,10 @@ Decided<void> require_no_credentials(const char* field, const std::string& url,
 // longer than `bytes_max`. For texts that can't be erased later; an empty one is accepted.
 Decided<void> require_token(const char* field, const std::string& text, std::size_t bytes_max);
 
-// LOCK_LOST unless a lock is held with this token. An absent token is accepted.
-Decided<void> require_lock(const World& world, const std::optional<Token>& lock_token);
+// LOCK_LOST unless a lock is held with this token, FORBIDDEN unless `by` may use it. An absent
+// token is accepted.
+Decided<void> require_lock(const World& world, const std::optional<Token>& lock_token,
+                           const Sender& by);
 
 // INVALID_PARAMS unless the path is absolute and has no NUL, LIMIT_EXCEEDED if it is too long. An
 // absent path is accepted.

@@ -79,6 +79,8 @@ struct World {
   Remembered<std::string, EndedLock> ended_locks{limits::remembered_ended_locks_max};
   boost::unordered_flat_map<std::string, Tick> ticks;  // of loops that aren't idle, by loop
   boost::unordered_flat_map<std::string, Loop> loops;  // loops with a schedule, by name
+  // The actor that was granted each token in use: of attempts, steps, locks and ticks (sender.h).
+  std::map<Token, std::string> holders;
 
   AccessState access;
 

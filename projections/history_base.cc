@@ -45,22 +45,20 @@ Stored<BaseParts> parts_of(std::string bytes) {
   if (parts.bytes.size() < base_header_bytes) {
     return base_error(StoreError::Kind::damaged, "is cut short");
   }
-  const auto base_world_format = read_integer<std::uint32_t>(parts.bytes.data());
+  parts.world_format = read_integer<std::uint32_t>(parts.bytes.data());
   const auto base_rows_format =
       read_integer<std::uint32_t>(parts.bytes.data() + sizeof(std::uint32_t));
-  const bool is_known_world =
-      base_world_format >= world_format_min && base_world_format <= world_format;
-  if (!is_known_world || base_rows_format != RunIndex::format) {
+  const bool is_read = parts.world_format >= world_format_min && parts.world_format <= world_format;
+  if (!is_read || base_rows_format != RunIndex::format) {
     return base_error(StoreError::Kind::unsupported,
                       "was written by a version with other formats (" +
-                          std::to_string(base_world_format) + ", " +
+                          std::to_string(parts.world_format) + ", " +
                           std::to_string(base_rows_format) + "): this one reads " +
                           std::to_string(world_format_min) + " to " + std::to_string(world_format) +
                           ", " + std::to_string(RunIndex::format) +
                           "; nothing was changed: start the version that dropped the records, or a "
                           "later one that reads both");
   }
-  parts.world_format = base_world_format;
   parts.world_bytes = read_integer<std::uint64_t>(parts.bytes.data() + 2 * sizeof(std::uint32_t));
   if (parts.world_bytes > parts.bytes.size() - base_header_bytes) {
     return base_error(StoreError::Kind::damaged, "is cut short");
@@ -84,6 +82,34 @@ bool take_row(std::string_view& rows, std::string_view& key, std::string_view& v
   value = rows.substr(lengths + key_bytes, value_bytes);
   rows.remove_prefix(lengths + key_bytes + value_bytes);
   return true;
+}
+
+// Completes the state of a base of format 5, which has no holders: they are the actors of the
+// records that granted the tokens, as far as those were kept.
+Stored<void> find_holders(const EventLog& log, World& world) {
+  std::vector<Token> tokens;
+  for (const auto& [id, run] : world.runs) {
+    if (run->attempt) tokens.push_back(run->attempt->token);
+    if (!run->plan) continue;
+    for (const StepState& step : run->plan->steps) tokens.push_back(step.token);
+  }
+  for (const auto& [key, lock] : world.locks) tokens.push_back(lock.token);
+  for (const auto& [loop, tick] : world.ticks) tokens.push_back(tick.token);
+  const Horizon horizon = log.horizon();
+  for (const Token token : tokens) {
+    if (token == 0 || horizon.first_dropped(token, token)) continue;
+    TRY(log.scan(token, token, [&world](Record&& record) {
+      world.holders.emplace(record.position, std::move(record.actor));
+      return false;
+    }));
+  }
+  return {};
+}
+
+Stored<World> world_of(const BaseParts& parts, const EventLog& log) {
+  auto world = decode_world(parts.world(), parts.world_format);
+  if (world && parts.world_format < 6) TRY(find_holders(log, *world));
+  return world;
 }
 
 std::string encoded_parts(const World& world, const std::map<std::string, std::string>& rows) {
@@ -114,7 +140,7 @@ Stored<HistoryBase> read_history_base(const EventLog& log) {
   const auto parts = TRY(read_parts(log));
   if (parts.bytes.empty()) return base_error(StoreError::Kind::damaged, "is missing");
   HistoryBase base;
-  auto world = TRY(decode_world(parts.world()));
+  auto world = TRY(world_of(parts, log));
   base.world = std::move(world);
   std::string_view rows = parts.rows();
   while (!rows.empty()) {
@@ -132,13 +158,13 @@ std::string encode_history_base(const HistoryBase& base) {
 
 Stored<World> world_in_base(std::string_view base) {
   const auto parts = TRY(parts_of(std::string(base)));
-  return decode_world(parts.world());
+  return decode_world(parts.world(), parts.world_format);
 }
 Stored<World> initial_world(const EventLog& log) {
   const auto parts = TRY(read_parts(log));
   if (parts.bytes.empty()) return World{};
-  auto world = decode_world(parts.world(), parts.world_format);
-  if (!world) return tl::unexpected(world.error());
+  auto world = world_of(parts, log);
+  if (!world) return world;
   const Position horizon = log.horizon().position;
   if (world->position != horizon) {
     return base_error(StoreError::Kind::damaged,

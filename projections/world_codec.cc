@@ -180,6 +180,24 @@ void read_machines(Reader& reader, World& world) {
   }
 }
 
+void write_holders(Writer& writer, const World& world) {
+  write_count(writer, world.holders.size());
+  for (const auto& [token, actor] : world.holders) {
+    writer.write(token);
+    writer.write(actor);
+  }
+}
+
+void read_holders(Reader& reader, World& world) {
+  for (std::uint64_t left = read_count(reader); left > 0; --left) {
+    Token token = 0;
+    std::string actor;
+    reader.read(token);
+    reader.read(actor);
+    world.holders.emplace_hint(world.holders.end(), token, std::move(actor));
+  }
+}
+
 }  // namespace
 
 std::string encode_world(const World& world) {
@@ -204,6 +222,7 @@ std::string encode_world(const World& world) {
   for (const auto* entry : sorted_entries(world.board.cards())) writer.write(*entry->second);
   write_map(writer, world.worktrees);
   write_machines(writer, world);
+  write_holders(writer, world);
   return bytes;
 }
 
@@ -238,6 +257,7 @@ Stored<World> decode_world(std::string_view bytes, std::uint32_t format) {
       reader.read(world.access);
       read_board(reader, world);
       if (format > 5) read_machines(reader, world);
+      if (format > 5) read_holders(reader, world);
     });
   } catch (const std::exception& malformed) {
     return store_failure(StoreError::Kind::damaged,

@@ -162,7 +162,7 @@ Digest WorldDigest::of(const World& world) {
       sum_of(ended_runs_, world.ended_runs, [](const EndedRun& ended) { return ended.ended_at; });
   const Sum& commands = sum_of(commands_, world.commands,
                                [](const RememberedCommand& command) { return command.position; });
-  std::string bytes = "signalbox world v5";
+  std::string bytes = "signalbox world v6";
   append_integer(bytes, world.position);
   append_integer(bytes, world.forgotten_keys);
   described::encode(world.server, bytes);
@@ -178,6 +178,11 @@ Digest WorldDigest::of(const World& world) {
   append_named(bytes, world.loops);
   append_named(bytes, world.projects);
   append_named(bytes, world.worktrees);
+  append_integer(bytes, static_cast<std::uint64_t>(world.holders.size()));
+  for (const auto& [token, actor] : world.holders) {
+    append_integer(bytes, token);
+    append_key(bytes, actor);
+  }
   append_set(bytes, world.board.cards().size(), cards);
   append_set(bytes, world.runs.size(), runs);
   append_set(bytes, world.ended_runs.size(), ended_runs);

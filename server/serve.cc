@@ -14,6 +14,7 @@
 #include "domain/try.h"
 #include "projections/buffering_table.h"
 #include "projections/rocks_table.h"
+#include "server/access/job_secret.h"
 #include "server/config.h"
 #include "server/engine/recovery.h"
 #include "server/platform/logging.h"
@@ -199,6 +200,7 @@ Stored<ServeResult> Service::serve(Recovered& recovered) {
   BufferingTable table(*rows);
   RunIndex index(table);
   TRY(catch_up_read_models(*recovered.log, index));
+  handover_.job_key = TRY(load_job_key(config_.data, secure_random()));
   Server server(config_, recovered, index, logger_, reload_source_, std::exchange(handover_, {}));
   progress_.reset();  // the rest of the start is short and ends with READY=1
   maintenance_signals_ = std::make_unique<MaintenanceSignals>();

@@ -81,7 +81,7 @@ void Server::use_tls(TlsIdentity identity) {
 void Server::apply_settings(const Config& config, const std::optional<TlsIdentity>& tls) {
   logger_.set_level(spdlog::level::from_str(config.log_level));
   listener_.use_host_rule(HostRule(config.http_hosts));
-  authentication_.use(config.access);
+  authentication_.use(access_settings(config));
   api_.facts.jobs_max = config.jobs_max;
   api_.facts.remote_jobs_max = config.remote_jobs_max;
   jobs_->use_limits(config.jobs_max, config.remote_jobs_max);

@@ -66,6 +66,7 @@ class Server {
     std::optional<RetentionOutcome> retention;
     std::optional<TlsIdentity> tls;  // so that a bad file ends no running service
     std::optional<SettingsStatus> settings;
+    std::string job_key;  // of this data directory (access/job_secret.h); read at each start
   };
 
   // Moves the world out of `recovered` and keeps a reference to its log. The world is the fold of
@@ -113,6 +114,8 @@ class Server {
   bool listen();
   // Uses this certificate for new connections and says when it ends.
   void use_tls(TlsIdentity identity);
+  // Returns the settings of authentication in `config`, with the key of the jobs' secrets.
+  [[nodiscard]] Authentication::Settings access_settings(const Config& config) const;
   void apply_settings(const Config& config, const std::optional<TlsIdentity>& tls);
   StatusPart certificate_status() const;
   void arm();
@@ -136,6 +139,7 @@ class Server {
 
   const Config& config_;
   const std::uint64_t torn_bytes_;
+  const std::string job_key_;
   EventLog& log_;
   spdlog::logger& logger_;
   boost::asio::io_context io_{1};

@@ -6,8 +6,10 @@
 
 #include <boost/asio/post.hpp>
 
+#include "server/access/job_secret.h"
 #include "server/board/git_board_files.h"
 #include "server/followers/run_root/run_root_place.h"
+#include "server/executors/process/job_processes.h"
 #include "server/limits.h"
 #include "server/platform/service_manager.h"
 #include "server/rpc/command_call.h"
@@ -31,16 +33,24 @@ std::vector<std::string> own_environment() {
 
 }  // namespace
 
+Authentication::Settings Server::access_settings(const Config& config) const {
+  Authentication::Settings settings = config.access;
+  settings.job_key = job_key_;
+  return settings;
+}
+
 Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::logger& logger,
                const ReloadSource& reload_source, Handover handover)
     : config_(config),
       torn_bytes_(recovered.torn_bytes),
+      job_key_(std::move(handover.job_key)),
       log_(*recovered.log),
       logger_(logger),
       machine_(machine_id(config.data)),
       artifacts_(config.data / "artifacts"),
       processes_({config.data / "jobs", std::filesystem::read_symlink("/proc/self/exe"),
-                  config.socket, own_environment()},
+                  config.socket, own_environment(),
+                  [this](const std::string& job_id) { return make_job_secret(job_key_, job_id); }},
                  artifacts_),
       modal_({config.data / "jobs", own_environment()}, artifacts_),
       executor_(processes_, modal_),
@@ -80,7 +90,7 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
           },
           post_to_engine()),
       agent_logs_(agent_log_context()),
-      authentication_(engine_, clock_, config.access),
+      authentication_(engine_, clock_, access_settings(config)),
       metrics_(
           {engine_, log_, projector_, claims_, feed_, traces_,
            [this] { return retention_ && retention_->latest() && retention_->latest()->failed(); },
@@ -250,13 +260,19 @@ HttpService Server::http_service() {
           },
           [this](std::string_view line, const Caller& caller,
                  std::optional<std::string_view> secret, const std::shared_ptr<Peer>& peer) {
-            const auto principal =
-                caller.uid ? authentication_.unix_peer(*caller.uid, secret)
-                           : authentication_.tcp_peer(caller.address, caller.loopback, secret);
-            handle(line, caller, principal, peer);
+            handle(line, caller, authentication_.of(caller, secret), peer);
           },
-          [this] { return not_ready(); }, blocking_pool(blocking_, /*while_serving=*/false),
-          HostRule(config_.http_hosts)};
+          [this] { return not_ready(); },
+          blocking_pool(blocking_, /*while_serving=*/false),
+          HostRule(config_.http_hosts),
+          [this](int socket, Caller& caller) {
+            const auto job_of = [this](std::string_view secret) {
+              return job_of_secret(job_key_, secret);
+            };
+            ProcessJob found = job_of_peer(socket, config_.data / "jobs", job_of);
+            caller.job_id = std::move(found.job_id);
+            caller.process_is_gone = found.process_is_gone;
+          }};
 }
 
 TimerLoop::Reports Server::timer_loop_reports() {

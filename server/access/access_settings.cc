@@ -34,7 +34,7 @@ bool is_loopback(const std::string& host) {
 tl::expected<void, std::string> set_access(std::string_view key, const std::string& value,
                                            Authentication::Settings& settings) {
   Role role{};
-  const bool known = boost::describe::enum_from_string(value.c_str(), role);
+  const bool known = boost::describe::enum_from_string(value.c_str(), role) && role != Role::job;
   if (key == "loopback_role") {
     if (!known && value != "none") {
       return tl::unexpected("loopback_role is one of viewer, worker, operator, admin, none; not " +

@@ -6,6 +6,7 @@
 #include <openssl/crypto.h>
 
 #include "domain/refusals.h"
+#include "server/access/job_secret.h"
 #include "server/access/secret.h"
 #include "server/text/time_text.h"
 
@@ -16,6 +17,8 @@ constexpr std::uint32_t root_uid = 0;
 
 // The name of a token in a command that somebody may paste as it is.
 const char* const example_name = "my-machine";
+
+constexpr std::string_view issue_command_words = "signalbox access issue ";
 
 }  // namespace
 
@@ -32,7 +35,7 @@ std::string Authentication::issue_words(const std::string& name, bool is_local) 
   std::string free = name;
   for (int number = 2; is_taken(free); ++number) free = name + "-" + std::to_string(number);
   const bool names_socket = is_local && !settings_.socket.empty();
-  return "signalbox access issue " + shell_word(free) +
+  return std::string(issue_command_words) + shell_word(free) +
          (names_socket ? " --socket " + shell_word(settings_.socket) : "");
 }
 
@@ -51,8 +54,12 @@ tl::unexpected<Rejection> Authentication::unauthenticated(const char* reason,
 Decided<Principal> Authentication::unix_peer(std::uint32_t uid,
                                              std::optional<std::string_view> secret) const {
   if (secret) return by_secret(*secret, /*is_local=*/true);
-  const bool owner = uid == settings_.server_uid || uid == root_uid;
-  return Principal{"uid:" + std::to_string(uid), owner ? Role::admin : settings_.other_user_role};
+  return Principal{"uid:" + std::to_string(uid),
+                   is_owner(uid) ? Role::admin : settings_.other_user_role};
+}
+
+bool Authentication::is_owner(std::uint32_t uid) const {
+  return uid == settings_.server_uid || uid == root_uid;
 }
 
 Decided<Principal> Authentication::tcp_peer(const std::string& address, bool loopback,
@@ -67,10 +74,67 @@ Decided<Principal> Authentication::tcp_peer(const std::string& address, bool loo
                          example_name, loopback);
 }
 
-Decided<Principal> Authentication::of(const Caller& caller) const {
+Decided<Principal> Authentication::of(const Caller& caller,
+                                      std::optional<std::string_view> secret) const {
+  auto principal = by_shown(caller, secret);
+  if (!principal) return principal;
+  // Of another user's process nothing may be visible in /proc, and no job runs as that user.
+  principal->process_is_gone = caller.process_is_gone && caller.uid && is_owner(*caller.uid);
+  // A job may show the token of somebody else, and is still a job.
+  if (caller.job_id && !principal->job) {
+    const auto inside = job(*caller.job_id);
+    principal->job = inside ? *inside->job : JobOfAttempt{actor_of_job(*caller.job_id)};
+  }
+  return principal;
+}
+
+Decided<Principal> Authentication::by_shown(const Caller& caller,
+                                            std::optional<std::string_view> secret) const {
   const bool is_local = caller.uid || caller.loopback;
+  const bool shows_job = secret ? is_job_secret(*secret) : caller.shown_job_id.has_value();
+  // A process of a job is of that job only, whichever job's secret it has found.
+  if (shows_job && caller.job_id) return job(*caller.job_id);
+  if (secret) return by_secret(*secret, is_local);
   if (caller.token_id) return by_token(*caller.token_id, is_local);
-  return caller.uid ? unix_peer(*caller.uid) : tcp_peer(caller.address, caller.loopback, {});
+  if (caller.shown_job_id) return job(*caller.shown_job_id);
+  return by_process(caller);
+}
+
+Decided<Principal> Authentication::by_process(const Caller& caller) const {
+  if (caller.job_id) return job(*caller.job_id);
+  if (!caller.uid) return tcp_peer(caller.address, caller.loopback, {});
+  if (caller.process_is_gone && is_owner(*caller.uid)) {
+    return unauthenticated("process_gone",
+                           "the process that connected has ended, so nobody can say whether it "
+                           "was a job: connect from one that waits for the answer",
+                           example_name, /*is_local=*/true);
+  }
+  return unix_peer(*caller.uid);
+}
+
+Decided<Principal> Authentication::job(std::string_view job_id) const {
+  const auto name = parse_job_id(job_id);
+  const auto run_id = name ? parse_uuid(name->run_id) : std::nullopt;
+  const Run* const run = run_id ? engine_.world().find_run(*run_id) : nullptr;
+  if (run == nullptr || !run->attempt || run->attempt->job_id != job_id) {
+    return reject(ErrorCode::UNAUTHENTICATED,
+                  "the attempt of " + actor_of_job(job_id) + " has ended, and so have its rights",
+                  {{"reason", std::string("attempt_ended")}},
+                  {"signalbox run get " + (name ? name->run_id : std::string("RUN"))});
+  }
+  const bool is_agent = run->definition().executor == ExecutorKind::coderunner;
+  const std::string actor =
+      (is_agent ? "agent:" : "job:") + name->run_id + "/" + name->station + "/" + name->attempt;
+  return Principal{actor, Role::job, JobOfAttempt{actor, run->id, run->attempt->token}};
+}
+
+Decided<std::string> Authentication::job_of(std::string_view secret) const {
+  auto job_id = job_of_secret(settings_.job_key, secret);
+  if (!job_id) {
+    return unauthenticated("unknown", "this access token isn't known", example_name,
+                           /*is_local=*/true);
+  }
+  return std::move(*job_id);
 }
 
 // Compares with every token, each in constant time, so that the duration reveals nothing about any
@@ -91,6 +155,9 @@ Decided<Uuid> Authentication::token_of(std::string_view secret, bool is_local) c
 }
 
 Decided<Principal> Authentication::by_secret(std::string_view secret, bool is_local) const {
+  if (is_job_secret(secret)) {
+    return job_of(secret).and_then([this](const std::string& id) { return job(id); });
+  }
   return token_of(secret, is_local).and_then([this, is_local](const Uuid& id) {
     return by_token(id, is_local);
   });
@@ -118,7 +185,9 @@ Decided<Principal> Authentication::by_token(const Uuid& token_id, bool is_local)
 
 Rejection with_needed_role(Rejection why, Role needs) {
   for (std::string& command : why.next_commands) {
-    command += std::string(" --role ") + name_of(needs);
+    if (command.starts_with(issue_command_words)) {
+      command += std::string(" --role ") + name_of(needs);
+    }
   }
   return why;
 }

@@ -26,6 +26,7 @@ class Authentication {
     // can be one, so it has none unless somebody decided otherwise.
     std::optional<Role> loopback_role;
     std::string socket;  // path of the Unix socket, for the commands in refusals
+    std::string job_key = {};  // of the secrets of jobs (job_secret.h); empty: jobs have none
   };
 
   // Reads the access tokens in the engine's world.
@@ -44,9 +45,15 @@ class Authentication {
   [[nodiscard]] Decided<Principal> tcp_peer(const std::string& address, bool loopback,
                                             std::optional<std::string_view> secret) const;
 
-  // Authenticates a connection of the line protocol: by the token that it has shown, if any, and
-  // else by its uid or address.
-  [[nodiscard]] Decided<Principal> of(const Caller& caller) const;
+  // Authenticates a request: by `secret`, else by the token that the connection has shown, else by
+  // the job that the peer's process belongs to, and else by its uid or address. A process that has
+  // ended is nobody if its uid would make it admin: it may have been a job's.
+  [[nodiscard]] Decided<Principal> of(const Caller& caller,
+                                      std::optional<std::string_view> secret = {}) const;
+  // Returns the job with this id. UNAUTHENTICATED unless its attempt is under way.
+  [[nodiscard]] Decided<Principal> job(std::string_view job_id) const;
+  // Returns the id of the job that a job's secret belongs to. UNAUTHENTICATED if it is unknown.
+  [[nodiscard]] Decided<std::string> job_of(std::string_view secret) const;
   // Returns the id of the usable access token that `secret` belongs to. UNAUTHENTICATED as above.
   [[nodiscard]] Decided<Uuid> token_of(std::string_view secret, bool is_local = false) const;
   // Returns the role of a loopback TCP peer without a secret; nullopt: it needs a secret.
@@ -56,6 +63,11 @@ class Authentication {
   [[nodiscard]] std::string issue_command(Role role) const;
 
  private:
+  // Returns true for the server's own user and root.
+  [[nodiscard]] bool is_owner(std::uint32_t uid) const;
+  [[nodiscard]] Decided<Principal> by_shown(const Caller& caller,
+                                            std::optional<std::string_view> secret) const;
+  [[nodiscard]] Decided<Principal> by_process(const Caller& caller) const;
   [[nodiscard]] Decided<Principal> by_secret(std::string_view secret, bool is_local) const;
   [[nodiscard]] Decided<Principal> by_token(const Uuid& token_id, bool is_local) const;
   // Returns a command that issues an access token, without its role. The token is called `name`, or

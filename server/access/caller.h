@@ -7,6 +7,7 @@
 #include <string>
 
 #include "domain/ids.h"
+#include "server/access/job_secret.h"
 
 namespace signalbox {
 
@@ -15,9 +16,14 @@ struct Caller {
   std::string address;               // of a TCP peer, without its port: "127.0.0.1", "::1"
   bool loopback = false;             // the TCP peer's address is a loopback one
   std::optional<Uuid> token_id;      // of the access token that it gave to `server.authenticate`
+  std::optional<std::string> shown_job_id;  // of the job whose secret it gave to that method
+  // The job of this service to which the peer's process belongs. Its directory's name.
+  std::optional<std::string> job_id = {};
+  bool process_is_gone = false;  // it ended before it was examined
 
   // Returns the actor name that records get as long as no token was shown.
   [[nodiscard]] std::string actor() const {
+    if (job_id) return actor_of_job(*job_id);
     return uid ? "uid:" + std::to_string(*uid) : "tcp:" + address;
   }
 };

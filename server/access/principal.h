@@ -1,15 +1,34 @@
-// The authenticated sender of a request: its actor name and its role.
+// The authenticated sender of a request: its actor name, its role, and the job that it belongs to.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "domain/access.h"
+#include "domain/ids.h"
 
 namespace signalbox {
 
+// The attempt whose job sends a request.
+struct JobOfAttempt {
+  std::string actor;  // "job:RUN/STATION/ATTEMPT"; of a coding agent "agent:RUN/STATION/ATTEMPT"
+  RunId run_id{};
+  Token token = 0;  // of the attempt, while it is under way; else 0
+
+  friend bool operator==(const JobOfAttempt&, const JobOfAttempt&) = default;
+};
+
 struct Principal {
-  std::string actor;  // as records name it: "uid:1000", "token:ci", "tcp:127.0.0.1"
+  std::string actor;  // as records name it: "uid:1000", "token:ci", "tcp:127.0.0.1", "job:…"
   Role role = Role::viewer;
+  // Set for a job, and also for a job that has shown the access token of somebody else: it has the
+  // name and the role of that token then.
+  std::optional<JobOfAttempt> job = {};
+  // A process on this machine that has ended since, so that nobody can say whether it was a job.
+  bool process_is_gone = false;
+
+  // Returns whether it may decide approvals, which a job never does.
+  [[nodiscard]] bool may_approve() const { return !job && !process_is_gone; }
 
   friend bool operator==(const Principal&, const Principal&) = default;
 };

@@ -31,7 +31,7 @@ Decided<std::size_t> Engine::Transaction::apply(const Command& command) {
   if (engine_.storage_full_) return tl::unexpected(engine_.storage_full_refusal());
   if (engine_.closed_) return tl::unexpected(*engine_.closed_);
   const std::int64_t now_ns = engine_.clock_.wall_ns();
-  auto decided = TRY(decide(engine_.world_, command, Now{now_ns}));
+  auto decided = TRY(decide(engine_.world_, command, Now{now_ns, origin_.sender()}));
   // Records are large and growth would move them, so reserve the size of nearly all commits.
   if (records_.empty()) records_.reserve(std::max(decided.size(), commit_records_usual));
   for (NewEvent& event : decided) {

@@ -144,6 +144,30 @@ std::optional<Process> read_process(pid_t pid) {
   return process;
 }
 
+std::vector<std::string> arguments_of(pid_t pid) {
+  std::vector<std::string> arguments;
+  const std::string text = read_proc_file(pid, "cmdline");
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\0', begin), text.size());
+    arguments.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return arguments;
+}
+
+std::string initial_variable(pid_t pid, std::string_view name) {
+  const std::string text = read_proc_file(pid, "environ");
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\0', begin), text.size());
+    const std::string_view entry(text.data() + begin, end - begin);
+    if (entry.starts_with(name) && entry.substr(name.size()).starts_with('=')) {
+      return std::string(entry.substr(name.size() + 1));
+    }
+    begin = end + 1;
+  }
+  return {};
+}
+
 std::vector<Process> all_processes() {
   std::vector<Process> processes;
   std::error_code error;

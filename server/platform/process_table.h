@@ -35,6 +35,11 @@ struct Process {
 
 // Returns one process; empty if there is none with this pid. Any thread, as all functions here.
 std::optional<Process> read_process(pid_t pid);
+// Returns the arguments with which the process was started; empty if it has none or has ended.
+std::vector<std::string> arguments_of(pid_t pid);
+// Returns a variable of the environment with which the process was started; empty if there is none
+// or if this user may not read it.
+std::string initial_variable(pid_t pid, std::string_view name);
 // Returns all processes that /proc shows, zombies included.
 std::vector<Process> all_processes();
 

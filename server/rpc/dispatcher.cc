@@ -6,6 +6,7 @@
 #include <boost/json/monotonic_resource.hpp>
 
 #include "server/access/authentication.h"
+#include "server/access/job_rights.h"
 #include "server/engine/engine.h"
 #include "server/limits.h"
 #include "server/rpc/request.h"
@@ -34,6 +35,24 @@ Rejection forbidden(const std::string& actor, const Method& method, Role role) {
           {"signalbox access issue my-" + needs + " --role " + needs}};
 }
 
+// FORBIDDEN if `principal` may not make this call.
+Decided<void> check_rights(const Principal& principal, const Method& method,
+                           const boost::json::object& params) {
+  if (!method.needs) return {};
+  if (principal.role == Role::job) return check_job(*principal.job, method.name, params);
+  if (!may(principal.role, *method.needs)) {
+    return tl::unexpected(forbidden(principal.actor, method, principal.role));
+  }
+  return check_approval(principal, method.name, params);
+}
+
+// Returns the origin of a command of `principal`, without a command id.
+Origin origin_of(const std::string& actor, const Principal* principal) {
+  if (principal == nullptr) return {actor, {}, {}};
+  const bool is_admin = principal->role == Role::admin && !principal->job;
+  return {actor, {}, {}, is_admin, principal->job ? principal->job->token : 0};
+}
+
 }  // namespace
 
 Dispatcher::Dispatcher(Api& api, std::vector<Method> methods)
@@ -43,17 +62,17 @@ Dispatcher::Dispatcher(Api& api, std::vector<Method> methods)
 
 void Dispatcher::handle(std::string_view line, const Principal& principal,
                         const std::shared_ptr<Peer>& peer) {
-  route(line, principal.actor, principal.role, nullptr, peer);
+  route(line, principal.actor, &principal, nullptr, peer);
 }
 
 void Dispatcher::handle_unknown(std::string_view line, const std::string& actor,
                                 const Rejection& why, const std::shared_ptr<Peer>& peer) {
-  route(line, actor, std::nullopt, &why, peer);
+  route(line, actor, nullptr, &why, peer);
 }
 
-// `role` is nullopt for an unauthenticated caller, and `why` is then the reason; otherwise `why` is
-// nullptr.
-void Dispatcher::route(std::string_view line, const std::string& actor, std::optional<Role> role,
+// `principal` is nullptr for an unauthenticated caller, and `why` is then the reason; otherwise
+// `why` is nullptr.
+void Dispatcher::route(std::string_view line, const std::string& actor, const Principal* principal,
                        const Rejection* why, const std::shared_ptr<Peer>& peer) {
   // Most requests fit into the buffer, so that parsing them doesn't allocate.
   std::array<unsigned char, 8192> buffer;
@@ -73,7 +92,7 @@ void Dispatcher::route(std::string_view line, const std::string& actor, std::opt
   Responder responder(api_.engine, peer, std::move(request->id_text), is_query ? query_weight : 1);
   if (refusal_) return responder.reject(*refusal_);
   if (found == by_name_.end()) {
-    if (!role) return responder.reject(with_needed_role(*why, Role::viewer));
+    if (principal == nullptr) return responder.reject(with_needed_role(*why, Role::viewer));
     std::vector<std::string> names;
     for (const Method& method : methods_) names.emplace_back(method.name);
     return responder.reject({ErrorCode::METHOD_NOT_FOUND,
@@ -81,25 +100,35 @@ void Dispatcher::route(std::string_view line, const std::string& actor, std::opt
                              {{"methods", std::move(names)}},
                              {"signalbox --help"}});
   }
-  if (is_query && role && line.size() <= asked_again_bytes_max) {
-    responder.when_rolled_back([this, asked = std::string(line), actor, role, peer] {
-      handle(asked, {actor, *role}, peer);
+  if (principal != nullptr && principal->role == Role::viewer) responder.hide_tokens();
+  if (is_query && principal != nullptr && line.size() <= asked_again_bytes_max) {
+    responder.when_rolled_back([this, asked = std::string(line), asker = *principal, peer] {
+      handle(asked, asker, peer);
       peer->answer({}, query_weight);  // frees the place of the first request
     });
   }
   const Method& method = *found->second;
-  if (method.needs && (!role || !may(*role, *method.needs))) {
-    // The denial is recorded as an event. If the log has no space for it, the request is rejected
-    // all the same.
-    (void)api_.engine.begin({actor, {}, {}})
-        .apply(NoteAccessDenied{actor, std::string(method.name), role, *method.needs});
-    return responder.reject(role ? forbidden(actor, method, *role)
-                                 : with_needed_role(*why, *method.needs));
+  Decided<void> allowed;
+  if (principal != nullptr) {
+    allowed = check_rights(*principal, method, request->params);
+  } else if (method.needs) {
+    allowed = tl::unexpected(with_needed_role(*why, *method.needs));
   }
-  Call call{std::move(request->params),
-            {actor, {}, {}},
-            std::move(responder),
-            role.value_or(Role::viewer)};
+  if (!allowed) {
+    // The denial is recorded as an event, which names the job even if it has shown the token of
+    // somebody else. If the log has no space for it, the request is rejected all the same.
+    const bool is_job = principal != nullptr && principal->job;
+    const std::string& denied = is_job ? principal->job->actor : actor;
+    const auto role = principal != nullptr ? std::optional(principal->role) : std::nullopt;
+    (void)api_.engine.begin({denied, {}, {}})
+        .apply(NoteAccessDenied{denied, std::string(method.name), role, *method.needs});
+    return responder.reject(allowed.error());
+  }
+  if (principal != nullptr && method.mutates) {
+    responder.note_denials(method.name, actor, principal->role);
+  }
+  Call call{std::move(request->params), origin_of(actor, principal), std::move(responder),
+            principal != nullptr ? principal->role : Role::viewer};
   if (method.mutates && !request->command_id.empty()) {
     call.origin.command_id = std::move(request->command_id);
     call.origin.request_digest = request_digest(method.name, call.params);

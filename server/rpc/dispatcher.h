@@ -20,7 +20,7 @@ class Dispatcher {
   Dispatcher(Api& api, std::vector<Method> methods);
 
   // Handles one line from `peer` and answers there, now or later. FORBIDDEN if the method needs
-  // more than the principal's role.
+  // more than the principal's role, or if it isn't for jobs.
   void handle(std::string_view line, const Principal& principal, const std::shared_ptr<Peer>& peer);
   // Handles one line from an unauthenticated peer. The answer is `why`, the rejection that
   // Authentication returned, except for server.authenticate, the one method that needs no role.
@@ -34,7 +34,7 @@ class Dispatcher {
   [[nodiscard]] const std::vector<Method>& methods() const { return methods_; }
 
  private:
-  void route(std::string_view line, const std::string& actor, std::optional<Role> role,
+  void route(std::string_view line, const std::string& actor, const Principal* principal,
              const Rejection* why, const std::shared_ptr<Peer>& peer);
 
   Api& api_;

@@ -4,6 +4,7 @@
 
 #include "server/rpc/agent_logs.h"
 #include "server/rpc/record_json.h"
+#include "server/rpc/responder.h"
 
 namespace signalbox {
 namespace {
@@ -31,9 +32,10 @@ bool EventFilter::matches(const Record& record) const {
 }
 
 void EventFeed::subscribe(std::shared_ptr<Peer> peer, std::string subscription, Position from,
-                          EventFilter filter, Broadcasts broadcasts) {
-  auto subscriber = std::make_shared<Subscriber>(Subscriber{
-      std::move(peer), std::move(subscription), from, std::move(filter), std::move(broadcasts)});
+                          EventFilter filter, Broadcasts broadcasts, bool hides_tokens) {
+  auto subscriber = std::make_shared<Subscriber>(
+      Subscriber{std::move(peer), std::move(subscription), from, std::move(filter),
+                 std::move(broadcasts), hides_tokens});
   subscriber->peer->keep_open();
   subscribers_.push_back(subscriber);
   pump(subscriber);
@@ -61,10 +63,12 @@ void EventFeed::send(Subscriber& subscriber, const Record& record) {
   }
   if (subscriber.filter.matches(record)) {
     boost::json::object params = record_to_json(record);
+    if (subscriber.hides_tokens) hide_tokens(params);
     params["subscription"] = subscriber.subscription;
     subscriber.peer->notify("event", params, broadcasts.empty());
   }
   for (Broadcast& broadcast : broadcasts) {
+    if (subscriber.hides_tokens) hide_tokens(broadcast.params);
     broadcast.params["subscription"] = subscriber.subscription;
     subscriber.peer->notify(broadcast.name, broadcast.params, &broadcast == &broadcasts.back());
   }

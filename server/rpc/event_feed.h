@@ -46,8 +46,10 @@ class EventFeed {
   [[nodiscard]] bool full() { return size() >= subscriptions_max; }
 
   // Subscribes `peer` to the records from `from` on. `broadcasts` has the state before that record.
+  // With `hides_tokens`, fencing tokens are replaced by null (responder.h).
   void subscribe(std::shared_ptr<Peer> peer, std::string subscription, Position from,
-                 EventFilter filter, Broadcasts broadcasts = Broadcasts());
+                 EventFilter filter, Broadcasts broadcasts = Broadcasts(),
+                 bool hides_tokens = false);
 
   // Sends the records of a batch of commits that has become durable.
   void publish(std::span<const Commit> batch);
@@ -65,6 +67,7 @@ class EventFeed {
     Position next = 1;
     EventFilter filter;
     Broadcasts broadcasts;
+    bool hides_tokens = false;
     bool paused = false;     // until its peer has taken what is queued
     bool scheduled = false;  // pump() is posted
     bool caught_up = false;  // has reached the tail at least once

@@ -18,7 +18,8 @@
 namespace signalbox {
 void LockQueue::acquire(AcquireLock command, Origin origin, Responder responder) {
   // A command that is invalid by itself is rejected before it waits or a file is read.
-  const auto decided = decide(api_.engine.world(), command, Now{api_.clock.wall_ns()});
+  const auto decided =
+      decide(api_.engine.world(), command, Now{api_.clock.wall_ns(), origin.sender()});
   if (!decided && decided.error().code != ErrorCode::LOCK_HELD) {
     return responder.reject(decided.error());
   }
@@ -122,12 +123,13 @@ LockQueue::Verdict LockQueue::settle(Waiting& waiting, std::int64_t monotonic_ns
   const Lock* lock = world.find_lock(command.key);
   const bool is_free =
       lock == nullptr || api_.timers.expired_lock(world, command.key, monotonic_ns).has_value();
-  if (!is_free && !extends_hold_of(command, lock->owner)) {
+  const Sender by = waiting.origin.sender();
+  if (!is_free && !renews(world, command, *lock, by)) {
     if (waiting.deadline_ns > monotonic_ns) {
       waiting.file_is_read = false;  // the file may have changed when the wait ends
       return Verdict::waits;
     }
-    const auto decided = decide(world, command, Now{api_.clock.wall_ns()});
+    const auto decided = decide(world, command, Now{api_.clock.wall_ns(), by});
     refuse(waiting, decided.error());
     return Verdict::settled;
   }
@@ -149,7 +151,7 @@ LockQueue::Verdict LockQueue::grant(Waiting& waiting, std::int64_t monotonic_ns)
     // id in the origin, a repeated command is decided again.
     const bool refused = expired && is_held_by_file(waiting.command, api_.clock.wall_ns());
     auto transaction =
-        api_.engine.begin(refused ? Origin{waiting.origin.actor, {}, {}} : waiting.origin);
+        api_.engine.begin(refused ? waiting.origin.without_command() : waiting.origin);
     if (expired) (void)transaction.apply(*expired);
     const auto applied = transaction.apply(waiting.command);
     if (applied) {

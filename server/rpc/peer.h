@@ -39,6 +39,12 @@ class Peer {
     (void)token_id;
     return false;
   }
+  // Uses the job of this id as the sender of the connection's further requests, as use_token()
+  // does.
+  virtual bool use_job(const std::string& job_id) {
+    (void)job_id;
+    return false;
+  }
   // Returns the bytes that are queued and that the kernel hasn't taken yet.
   [[nodiscard]] virtual std::size_t outgoing_bytes() const = 0;
   // Calls `action` once, when the queue becomes empty the next time.

@@ -5,6 +5,31 @@
 #include "server/rpc/error_json.h"
 
 namespace signalbox {
+namespace {
+
+bool names_token(std::string_view name) {
+  return name == "token" || (name.ends_with("_token") && name != "run_token");
+}
+
+void hide_tokens_in(boost::json::value& value) {
+  if (auto* const object = value.if_object()) return hide_tokens(*object);
+  auto* const array = value.if_array();
+  if (array == nullptr) return;
+  for (boost::json::value& each : *array) hide_tokens_in(each);
+}
+
+}  // namespace
+
+void hide_tokens(boost::json::object& object) {
+  for (auto& entry : object) {
+    if (entry.value().is_number() && names_token(entry.key())) {
+      entry.value() = nullptr;
+    } else {
+      hide_tokens_in(entry.value());
+    }
+  }
+}
+
 Rejection not_durable(const Engine& engine, Durability durability) {
   if (durability == Durability::storage_full) return engine.storage_full_refusal();
   return {ErrorCode::UNKNOWN_OUTCOME,
@@ -36,6 +61,7 @@ void Responder::send(std::string line) const {
 
 void Responder::result(boost::json::object object) const {
   if (id_text_.empty()) return send({});
+  if (hides_tokens_) signalbox::hide_tokens(object);
   object["position"] = engine_.world().position;
   std::string line = R"({"jsonrpc":"2.0","id":)";
   line += id_text_;
@@ -46,6 +72,11 @@ void Responder::result(boost::json::object object) const {
 }
 
 void Responder::reject(const Rejection& rejection) const {
+  if (rejection.code == ErrorCode::FORBIDDEN && !method_.empty()) {
+    // If the log has no space for it, the request is rejected all the same.
+    (void)engine_.begin({actor_, {}, {}})
+        .apply(NoteAccessDenied{actor_, std::string(method_), role_, Role::admin});
+  }
   send(id_text_.empty() ? std::string() : error_line(id_text_, rejection));
 }
 

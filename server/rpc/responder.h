@@ -4,9 +4,12 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include <boost/json/object.hpp>
 
+#include "domain/access.h"
 #include "domain/error.h"
 #include "server/engine/engine.h"
 #include "server/rpc/peer.h"
@@ -28,6 +31,18 @@ class Responder {
     ask_again_ = std::make_shared<const std::function<void()>>(std::move(ask_again));
   }
 
+  // For viewers: replaces every fencing token in results by null.
+  void hide_tokens() { hides_tokens_ = true; }
+  [[nodiscard]] bool hides_tokens() const { return hides_tokens_; }
+
+  // Records a rejection with FORBIDDEN, such as for the token of somebody else, as AccessDenied.
+  // `method` outlives the responder.
+  void note_denials(std::string_view method, std::string actor, Role role) {
+    method_ = method;
+    actor_ = std::move(actor);
+    role_ = role;
+  }
+
   // Answers with `object` and adds `position`, the engine's at this moment.
   void result(boost::json::object object) const;
   void reject(const Rejection& rejection) const;
@@ -42,8 +57,17 @@ class Responder {
   std::shared_ptr<Peer> peer_;
   std::string id_text_;
   std::size_t weight_;
+  bool hides_tokens_ = false;
+  std::string_view method_;  // empty: denials aren't recorded here
+  std::string actor_;
+  Role role_ = Role::viewer;
   std::shared_ptr<const std::function<void()>> ask_again_;  // or nullptr
 };
+
+// Replaces the fencing tokens in a result or a notification by null: the numbers under the names
+// `token`, `lock_token`, `current_token` and the like, at any depth. A run's own `run_token` isn't
+// one: it is the position of its start.
+void hide_tokens(boost::json::object& object);
 
 // Returns the rejection for a command whose events didn't become durable: STORAGE_FULL or
 // UNKNOWN_OUTCOME.

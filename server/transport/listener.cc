@@ -155,6 +155,9 @@ class Listener::Acceptor {
         return;
       }
       ConnectionOrigin origin = origin_of(socket);
+      if (!origin.is_tcp) {
+        listener_.service_.identify_process(socket.native_handle(), origin.caller);
+      }
       listener_.add(std::move(socket), std::move(origin), tls_);
       accept();
     });

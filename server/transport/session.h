@@ -38,6 +38,12 @@ class Session final : public Peer,
   void keep_open() override { keep_open_ = true; }
   bool use_token(const Uuid& token_id) override {
     caller_.token_id = token_id;
+    caller_.shown_job_id.reset();
+    return true;
+  }
+  bool use_job(const std::string& job_id) override {
+    caller_.shown_job_id = job_id;
+    caller_.token_id.reset();
     return true;
   }
   [[nodiscard]] std::size_t outgoing_bytes() const override { return out_.size() - written_; }

@@ -64,6 +64,14 @@ TEST_F(AccessTest, IssuingKeepsTheDigestAndTheEnd) {
   EXPECT_EQ(world.access.issued_total, 1U);
 }
 
+TEST_F(AccessTest, NoTokenHasTheRoleOfAJob) {  // G10
+  when(issue(1, "ci", Role::job));
+  then_rejected(ErrorCode::INVALID_PARAMS);
+  for (const Role needs : {Role::viewer, Role::worker, Role::operator_, Role::admin}) {
+    EXPECT_FALSE(may(Role::job, needs));
+  }
+}
+
 TEST_F(AccessTest, ANameStandsForOneUsableTokenAtATime) {
   given({issued(1, "ci")});
   when(issue(2, "ci"));

@@ -89,6 +89,7 @@ void GivenWhenThen::record(const NewEvent& event, const std::string& command_id)
   record.position = world.position + 1;
   record.stream = event.stream;
   record.recorded_at_ns = now.wall_ns;
+  record.actor = actor;
   record.command_id = command_id;
   record.span_id = event.span_id;
   record.cause = event.cause;

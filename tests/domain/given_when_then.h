@@ -99,6 +99,7 @@ class GivenWhenThen : public ::testing::Test {
   std::string project = "site";  // stream of its project events
   CardId card = uuid_of(0xca);   // stream of its card events
   Now now{1'000'000'000};
+  std::string actor;                   // of the records
   NewEvents events;                    // decided by the latest when()
   std::optional<Rejection> rejection;  // of the latest when()
 

@@ -220,7 +220,15 @@ TEST_F(GoldenBases, AreAllReadToThisDay) {
     make_dropped(now, golden.records, base_today(golden.records));
     const auto world = initial_world(old);
     ASSERT_TRUE(world) << world.error().message;
-    EXPECT_EQ(world_digest(*world), world_digest(initial_world(now).value()));
+    World of_today = initial_world(now).value();
+    if (golden.world == 5) {
+      // A base of format 5 has no holders of tokens; the records that granted those of locks and
+      // ticks are dropped.
+      EXPECT_LT(world->holders.size(), of_today.holders.size());
+      std::erase_if(of_today.holders,
+                    [&](const auto& entry) { return !world->holders.contains(entry.first); });
+    }
+    EXPECT_EQ(world_digest(*world), world_digest(of_today));
     MemoryTable tables[2];
     RunIndex of_old(tables[0]);
     RunIndex of_now(tables[1]);

@@ -15,7 +15,7 @@ bool has(const std::vector<std::string>& entries, const std::string& entry) {
 class JobEnvironment : public ::testing::Test {
  protected:
   std::vector<std::string> of(const Job& job, const std::vector<std::string>& server) {
-    return job_environment(job, "/data/jobs/j/artifacts", "/data/s.sock", server).value();
+    return job_environment(job, "/data/jobs/j/artifacts", "/data/s.sock", server, "sbj_x").value();
   }
   Job job() {
     Job made;
@@ -32,7 +32,7 @@ TEST_F(JobEnvironment, JobsMdNamesEveryVariable) {
   const std::string text =
       content_of(std::filesystem::path(SIGNALBOX_SOURCE_DIR) / "server/executors/JOBS.md");
   const auto entries = of(job(), {});
-  ASSERT_EQ(entries.size(), 19U);
+  ASSERT_EQ(entries.size(), 20U);
   for (const std::string& entry : entries) {
     const std::string name = entry.substr(0, entry.find('='));
     EXPECT_NE(text.find("| `" + name + "` |"), std::string::npos) << name;
@@ -71,7 +71,7 @@ TEST_F(JobEnvironment, OnlyTheAllowListOfTheServersOwn) {
   EXPECT_TRUE(has(entries, "PATH=/bin"));
   EXPECT_TRUE(has(entries, "LC_TIME=C"));
   EXPECT_TRUE(has(entries, "SIGNALBOX_TOKEN=0"));
-  EXPECT_EQ(entries.size(), 21U);
+  EXPECT_EQ(entries.size(), 22U);
 }
 
 TEST_F(JobEnvironment, TraceparentIsRunAndSpan) {

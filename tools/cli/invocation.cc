@@ -72,7 +72,13 @@ Called<ServerAddress> Invocation::server_address() const {
   std::string tcp = server;
   if (tcp.empty() && socket.empty() && data.empty()) tcp = environment("SIGNALBOX_SERVER");
   auto address = tcp.empty() ? Called<ServerAddress>(socket_path()) : ServerAddress::parse_tcp(tcp);
-  if (address) address->secret = std::move(secret);
+  if (!address) return address;
+  // A job authenticates as itself at the server that runs it, and at no other.
+  const std::string own_socket = environment("SIGNALBOX_SOCKET");
+  const bool is_own =
+      address->is_unix() && !own_socket.empty() && address->socket == absolute_path(own_socket);
+  if (secret.empty() && is_own) secret = environment("SIGNALBOX_JOB_TOKEN");
+  address->secret = std::move(secret);
   return address;
 }
 

@@ -85,9 +85,11 @@ std::filesystem::path workspace_of(const Job& job) {
 
 Executed<std::vector<std::string>> job_environment(
     const Job& job, const std::filesystem::path& artifacts_dir,
-    const std::filesystem::path& socket_path, const std::vector<std::string>& server_environment) {
+    const std::filesystem::path& socket_path, const std::vector<std::string>& server_environment,
+    const std::string& secret) {
   const Variables server = parse(server_environment);
   Variables variables = run_variables(job, artifacts_dir, socket_path);
+  if (!secret.empty()) variables.emplace(job_secret_name, secret);
   for (const auto& [name, value] : server) {
     if (is_always_passed(name)) variables.emplace(name, value);
   }

@@ -5,20 +5,25 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "server/executors/executor.h"
 
 namespace signalbox {
 
-// Returns "NAME=VALUE" entries, sorted by name. NUL bytes in text from the run are replaced by
-// U+FFFD.
+// The variable that holds the secret with which a job authenticates as itself.
+inline constexpr std::string_view job_secret_name = "SIGNALBOX_JOB_TOKEN";
+
+// Returns "NAME=VALUE" entries, sorted by name. An empty `secret` is left out. NUL bytes in text
+// from the run are replaced by U+FFFD.
 //
 // Error: CONFIG_MISSING (config) if the station names a variable that the server doesn't have. No
 // error ever contains a value.
 Executed<std::vector<std::string>> job_environment(
     const Job& job, const std::filesystem::path& artifacts_dir,
-    const std::filesystem::path& socket_path, const std::vector<std::string>& server_environment);
+    const std::filesystem::path& socket_path, const std::vector<std::string>& server_environment,
+    const std::string& secret = {});
 
 // Returns the job's workspace, which is its working directory.
 std::filesystem::path workspace_of(const Job& job);

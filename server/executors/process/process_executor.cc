@@ -98,8 +98,9 @@ Executed<std::string> ProcessExecutor::submit(const Job& job) {
   if (!before) return storage_error(before.error());
   if (*before != JobState::absent) return ref_at_start(job);
 
-  const auto environment =
-      TRY(job_environment(job, directory.artifacts(), options_.socket, options_.environment));
+  const std::string secret = options_.secret_of ? options_.secret_of(job.id) : std::string();
+  const auto environment = TRY(
+      job_environment(job, directory.artifacts(), options_.socket, options_.environment, secret));
   TRY(prepare(job, directory));
   TRY(start_shim(directory, environment));
   return ref_at_start(job);

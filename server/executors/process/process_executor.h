@@ -7,6 +7,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,8 @@ struct ProcessExecutorOptions {
   std::filesystem::path binary;          // absolute: the signalbox binary, for shims and built-ins
   std::filesystem::path socket;          // the server's socket, passed to jobs
   std::vector<std::string> environment;  // the server's own, "NAME=VALUE"
+  // Returns the secret with which the job authenticates as itself, or "" for none.
+  std::function<std::string(const std::string& job_id)> secret_of = {};
 };
 
 // Any thread. Several instances may use one directory, also in different processes.

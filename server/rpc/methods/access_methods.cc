@@ -115,22 +115,33 @@ void refuse_secret(Api& api, Call& call, const Rejection& why) {
   call.responder.reject(with_needed_role(why, Role::viewer));
 }
 
+void refuse_http(const Call& call) {
+  call.responder.reject({ErrorCode::NOT_ALLOWED,
+                         "each HTTP request brings its own token: Authorization: Bearer sbx_…",
+                         {},
+                         {"signalbox access list"}});
+}
+
+void authenticate_job(Api& api, Call& call, const Decided<AccessParts::KnownJob>& job) {
+  if (!job) return refuse_secret(api, call, job.error());
+  if (!call.responder.peer()->use_job(job->job_id)) return refuse_http(call);
+  json::object result;
+  result["actor"] = job->actor;
+  result["role"] = name_of(Role::job);
+  call.responder.result(std::move(result));
+}
+
 void authenticate(Api& api, Call& call, const AccessParts& parts) {
   const auto params = from_json<Authenticate>(call.params);
   if (!params) return call.responder.reject(params.error());
+  if (const auto job = parts.job_of(params->secret)) return authenticate_job(api, call, *job);
   const auto found = parts.token_of(params->secret);
   if (!found) {
     return call.responder.reject({ErrorCode::INTERNAL, "the caller is unknown here", {}, {}});
   }
   const Decided<Uuid>& id = *found;
   if (!id) return refuse_secret(api, call, id.error());
-  if (!call.responder.peer()->use_token(*id)) {
-    return call.responder.reject(
-        {ErrorCode::NOT_ALLOWED,
-         "each HTTP request brings its own token: Authorization: Bearer sbx_…",
-         {},
-         {"signalbox access list"}});
-  }
+  if (!call.responder.peer()->use_token(*id)) return refuse_http(call);
   const AccessToken& token = *api.engine.world().access.find(*id);
   json::object result;
   result["actor"] = "token:" + token.name;
@@ -150,6 +161,15 @@ AccessParts access_parts(const Authentication& authentication) {
   };
   parts.token_of = [&authentication](std::string_view secret) {
     return authentication.token_of(secret);
+  };
+  parts.job_of =
+      [&authentication](std::string_view secret) -> std::optional<Decided<AccessParts::KnownJob>> {
+    if (!is_job_secret(secret)) return std::nullopt;
+    auto job_id = authentication.job_of(secret);
+    if (!job_id) return tl::unexpected(job_id.error());
+    return authentication.job(*job_id).map([&job_id](const Principal& job) {
+      return AccessParts::KnownJob{std::move(*job_id), job.actor};
+    });
   };
   return parts;
 }

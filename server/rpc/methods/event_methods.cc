@@ -180,7 +180,8 @@ void subscribe(Api& api, Call& call, EventFeed& feed,
                                    filter = std::move(*filter)](Durability durability) {
     if (durability != Durability::durable) return;  // the answer was a refusal
     Broadcasts broadcasts = filter.wants_broadcasts() ? broadcasts_from(api, from) : Broadcasts();
-    feed.subscribe(responder.peer(), subscription, from, filter, std::move(broadcasts));
+    feed.subscribe(responder.peer(), subscription, from, filter, std::move(broadcasts),
+                   responder.hides_tokens());
     if (filter.types.contains(agent_log_name)) {
       subscribe_agent_logs(responder.peer(), subscription, filter.run_id);
     }

@@ -46,6 +46,14 @@ struct AccessParts {
   // service has no authentication.
   std::function<std::optional<Decided<Uuid>>(std::string_view secret)> token_of =
       [](std::string_view) { return std::nullopt; };
+  struct KnownJob {
+    std::string job_id;
+    std::string actor;
+  };
+  // Returns the job that a job's secret belongs to, or UNAUTHENTICATED; nullopt: `secret` isn't of
+  // a job.
+  std::function<std::optional<Decided<KnownJob>>(std::string_view secret)> job_of =
+      [](std::string_view) { return std::nullopt; };
 };
 AccessParts access_parts(const Authentication& authentication);
 

@@ -57,7 +57,8 @@ void put(Api& api, Call& call, KnownPipeline& known_pipeline, const CheckReposit
   if (!command) return call.responder.reject(command.error());
   if (answered_before(api, call, put_project_result)) return;
   // A command that is rejected anyway needs no check of the disk.
-  const auto decided = decide(api.engine.world(), *command, Now{api.clock.wall_ns()});
+  const auto decided =
+      decide(api.engine.world(), *command, Now{api.clock.wall_ns(), call.origin.sender()});
   if (!decided) return call.responder.reject(decided.error());
   api.blocking.run([&api, check, call = Call{{}, call.origin, call.responder},
                     command = std::move(*command)]() mutable -> std::function<void()> {

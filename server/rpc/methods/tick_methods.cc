@@ -56,7 +56,7 @@ std::string root_of_marker(const Api& api, const BeginTick& command) {
 // answered from that event.
 void note_refusal(Api& api, const Call& call, const BeginTick& command, const TickMarker& marker,
                   Rejection& refusal) {
-  auto transaction = api.engine.begin({call.origin.actor, {}, {}});
+  auto transaction = api.engine.begin(call.origin.without_command());
   if (refusal.code == ErrorCode::TICK_IN_PROGRESS) {
     (void)transaction.apply(NoteTickSkipped{command});
   } else if (refusal.code == ErrorCode::PREVIOUS_TICK_INCOMPLETE) {

@@ -31,6 +31,8 @@ struct HttpService {
   std::function<std::optional<Rejection>()> not_ready;
   BlockingPool blocking;
   HostRule host_rule;
+  // Completes the identity of a Unix socket's peer by its process: whether it is a job's.
+  std::function<void(int socket, Caller& caller)> identify_process = [](int, Caller&) {};
   // Deadlines in ms; tests set shorter ones.
   std::int64_t header_ms_max = http_header_ms_max;
   std::int64_t body_ms_max = http_body_ms_max;

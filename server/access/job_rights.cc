@@ -1,0 +1,99 @@
+#include "server/access/job_rights.h"
+
+#include <array>
+
+namespace signalbox {
+namespace {
+
+enum class Reach {
+  own_run,       // `run_id` is that of the job's own run
+  own_or_no_run  // `run_id` is missing, or that of the job's own run
+};
+
+struct JobRight {
+  std::string_view method;
+  Reach reach;
+};
+
+// Each token is compared with the sender by the command itself (domain/sender.h).
+constexpr std::array job_rights = {
+    JobRight{"station.heartbeat", Reach::own_run},
+    JobRight{"station.set_external_ref", Reach::own_run},
+    JobRight{"station.complete", Reach::own_run},
+    JobRight{"station.defer", Reach::own_run},
+    JobRight{"plan.set_exploration", Reach::own_run},
+    JobRight{"plan.set", Reach::own_run},
+    JobRight{"plan.get", Reach::own_run},
+    JobRight{"step.next", Reach::own_run},
+    JobRight{"step.heartbeat", Reach::own_run},
+    JobRight{"step.complete", Reach::own_run},
+    JobRight{"step.fail", Reach::own_run},
+    JobRight{"run.get", Reach::own_run},
+    JobRight{"run.why", Reach::own_run},
+    JobRight{"run.trace", Reach::own_run},
+    JobRight{"run.artifact", Reach::own_run},
+    // The hook that guards a push asks about the run of the worktree that it stands in.
+    JobRight{"run.fence", Reach::own_run},
+    JobRight{"events.read", Reach::own_run},
+    JobRight{"events.subscribe", Reach::own_run},
+    JobRight{"lock.acquire", Reach::own_or_no_run},
+    JobRight{"lock.refresh", Reach::own_or_no_run},
+    JobRight{"lock.release", Reach::own_or_no_run},
+    JobRight{"lock.get", Reach::own_or_no_run},
+    JobRight{"lock.list", Reach::own_or_no_run},
+    JobRight{"tick.begin", Reach::own_or_no_run},
+    JobRight{"tick.end", Reach::own_or_no_run},
+    JobRight{"tick.list", Reach::own_or_no_run},
+    JobRight{"server.status", Reach::own_or_no_run},
+    JobRight{"server.limits", Reach::own_or_no_run},
+};
+
+const JobRight* find_right(std::string_view method) {
+  for (const JobRight& right : job_rights) {
+    if (right.method == method) return &right;
+  }
+  return nullptr;
+}
+
+tl::unexpected<Rejection> refused(const JobOfAttempt& job, std::string_view method,
+                                  const std::string& message) {
+  return reject(ErrorCode::FORBIDDEN, message,
+                {{"actor", job.actor},
+                 {"method", std::string(method)},
+                 {"role", std::string(name_of(Role::job))},
+                 {"run_id", to_string(job.run_id)}},
+                {"signalbox run get " + to_string(job.run_id)});
+}
+
+}  // namespace
+
+Decided<void> check_job(const JobOfAttempt& job, std::string_view method,
+                        const boost::json::object& params) {
+  const JobRight* const right = find_right(method);
+  if (right == nullptr) {
+    return refused(job, method,
+                   job.actor + " is a job; " + std::string(method) +
+                       " is for people and for programs with an access token");
+  }
+  const boost::json::value* const asked = params.if_contains("run_id");
+  if (asked == nullptr && right->reach == Reach::own_or_no_run) return {};
+  if (asked != nullptr && asked->is_string() && asked->get_string() == to_string(job.run_id)) {
+    return {};
+  }
+  return refused(job, method, job.actor + " is a job, which has to do with its own run only");
+}
+
+Decided<void> check_approval(const Principal& principal, std::string_view method,
+                             const boost::json::object& params) {
+  if (method != "run.resume" || !params.contains("decision") || principal.may_approve()) return {};
+  const std::string actor = principal.job ? principal.job->actor : principal.actor;
+  return reject(ErrorCode::FORBIDDEN,
+                actor + (principal.job ? " is a job" : " can't be told from a job") +
+                    "; an approval is decided by somebody who isn't",
+                {{"actor", actor},
+                 {"method", std::string(method)},
+                 {"role", std::string(name_of(principal.role))}},
+                {"signalbox run list"});
+}
+
+}  // namespace signalbox

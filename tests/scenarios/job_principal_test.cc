@@ -1,0 +1,185 @@
+// Principals with the real binary: a worker can't use the tokens of another, and a job isn't its
+// operator, whatever it does to look like him.
+#include <sys/stat.h>
+
+#include "tests/scenarios/cli_fixture.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+class PrincipalTest : public CliTest {
+ protected:
+  // Issues an access token. Returns the environment with which a command uses it.
+  std::vector<std::string> issue(const std::string& name, const std::string& role) const {
+    const Output issued = server_.cli({"access", "issue", name, "--role", role});
+    EXPECT_EQ(issued.exit_code, 0) << issued.err;
+    return {"SIGNALBOX_ACCESS_TOKEN=" + issued.out.substr(0, issued.out.size() - 1)};
+  }
+  static void expect_forbidden(const Output& output) {
+    EXPECT_EQ(output.exit_code, 77) << output.out << output.err;
+    EXPECT_NE(output.err.find("FORBIDDEN"), std::string::npos) << output.err;
+  }
+  [[nodiscard]] std::string file(const std::string& name) const {
+    return (scratch_.path() / name).string();
+  }
+  // Starts a run that waits for an approval. Returns its id.
+  std::string start_asking() const {
+    return start_run_of("name = \"asks\"\n[[station]]\nname = \"ask\"\nexecutor = \"approval\"\n",
+                        "publish");
+  }
+  // Starts a run whose one job executes the script. Returns its id.
+  std::string start_job(const std::string& script) const {
+    write_text(file("job.sh"), script);
+    return start_run_of(
+        "name = \"job\"\n[[station]]\nname = \"go\"\nexecutor = \"process\"\n"
+        "command = [\"sh\", \"" +
+            file("job.sh") + "\"]\n[station.retry]\nmax_retries = 0\nstrategies = [\"original\"]\n",
+        "work");
+  }
+  // Returns the events of a type of the whole log.
+  [[nodiscard]] json::array all_events(const std::string& type) const {
+    return rpc("events.read", {{"types", json::array{type}}, {"limit", 1000}})
+        .at("events")
+        .as_array();
+  }
+  [[nodiscard]] bool waits_for_approval(const std::string& run_id) const {
+    return all_events("StationApproved").empty() && text(run(run_id), "status") != "succeeded";
+  }
+  // Returns the shell command that approves the run, and the lines before and after it.
+  [[nodiscard]] std::string approval_of(const std::string& run_id) const {
+    return std::string(SIGNALBOX_BINARY) + " run resume " + run_id +
+           " --station ask --decision approve --socket " + server_.socket().string();
+  }
+};
+
+TEST_F(PrincipalTest, AWorkerCantUseTheTokensOfAnother) {  // G8
+  const auto ann = issue("ann", "worker");
+  const auto bob = issue("bob", "worker");
+  const std::string id = start_run("shared");
+  const Output claimed =
+      server_.cli({"station", "claim", "--worker", "ann", "--run", id, "--json"}, ann);
+  ASSERT_EQ(claimed.exit_code, 0) << claimed.err;
+  const std::string token =
+      json::serialize(one_object(claimed).at("result").at("claim").at("token"));
+  const auto station = [&](const std::string& verb, std::vector<std::string> more,
+                           const std::vector<std::string>& environment) {
+    std::vector<std::string> words = {"station",   verb,   "--run",   id,
+                                      "--station", "plan", "--token", token};
+    words.insert(words.end(), more.begin(), more.end());
+    return server_.cli(words, environment);
+  };
+  expect_forbidden(station("heartbeat", {}, bob));
+  expect_forbidden(station("complete", {"--outcome", "succeeded"}, bob));
+  EXPECT_TRUE(events(id, "StationSucceeded").empty());
+
+  const Output locked = server_.cli({"lock", "acquire", "deploy", "--owner", "ann", "--json"}, ann);
+  ASSERT_EQ(locked.exit_code, 0) << locked.err;
+  const std::string lock = json::serialize(one_object(locked).at("result").at("token"));
+  expect_forbidden(server_.cli({"lock", "release", "deploy", "--token", lock}, bob));
+  expect_forbidden(server_.cli({"lock", "refresh", "deploy", "--token", lock}, bob));
+  // The owner's name doesn't help either.
+  EXPECT_EQ(code_of(server_.cli({"lock", "acquire", "deploy", "--owner", "ann", "--json"}, bob)),
+            "LOCK_HELD");
+
+  // It holds over a restart, whose state comes from the log or from a snapshot.
+  server_.kill();
+  server_.start();
+  expect_forbidden(server_.cli({"lock", "release", "deploy", "--token", lock}, bob));
+  EXPECT_EQ(station("heartbeat", {}, ann).exit_code, 0);
+  EXPECT_EQ(station("complete", {"--outcome", "succeeded"}, ann).exit_code, 0);
+  EXPECT_EQ(server_.cli({"lock", "release", "deploy", "--token", lock}).exit_code, 0) << "an admin";
+}
+
+TEST_F(PrincipalTest, AViewerSeesALockWithoutItsToken) {  // G8
+  const auto eve = issue("eve", "viewer");
+  ASSERT_EQ(server_.cli({"lock", "acquire", "deploy", "--owner", "ann"}).exit_code, 0);
+  const Output listed = server_.cli({"lock", "list", "--json"}, eve);
+  ASSERT_EQ(listed.exit_code, 0) << listed.err;
+  const json::object lock = one_object(listed).at("result").at("locks").at(0).as_object();
+  EXPECT_EQ(text(lock, "owner"), "ann");
+  EXPECT_TRUE(lock.at("token").is_null()) << listed.out;
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"lock", "list"}, {"lock", "get", "deploy"}, {"events"}, {"tick", "list"}}) {
+    const Output shown = server_.cli(words, eve);
+    EXPECT_EQ(shown.exit_code, 0) << words[0] << ' ' << words[1] << shown.err;
+  }
+}
+
+TEST_F(PrincipalTest, NoJobApprovesHoweverItHidesItself) {  // G10
+  const std::string asking = start_asking();
+  const auto stolen = issue("operator", "operator");
+  const std::string approve = approval_of(asking);
+  const std::string own = "PATH=\"$PATH\" ";
+  const std::string id =
+      start_job("cd '" + scratch_.path().string() + "'\n" +                                     //
+                approve + " 2>direct.err; echo $? >direct\n" +                                  //
+                "env -i " + own + approve + " 2>bare.err; echo $? >bare\n" +                    //
+                "env " + stolen.front() + " " + approve + " 2>stolen.err; echo $? >stolen\n" +  //
+                // Forks twice and begins a session of its own, without any of its variables.
+                "setsid env -i " + own + "sh -c '(" + approve +
+                " 2>forked.err; echo $? >forked.new; mv forked.new forked) &' &\n" +
+                "while [ ! -e forked ]; do sleep 0.05; done\n");
+  await_status(id, "succeeded");
+  for (const std::string& way : {"direct", "bare", "stolen", "forked"}) {
+    EXPECT_EQ(content_of(file(way)), "77\n") << way << ": " << content_of(file(way + ".err"));
+    EXPECT_NE(content_of(file(way + ".err")).find("FORBIDDEN"), std::string::npos) << way;
+  }
+  EXPECT_TRUE(waits_for_approval(asking));
+  const auto denied = all_events("AccessDenied");
+  ASSERT_FALSE(denied.empty());
+  for (const json::value& each : denied) {
+    EXPECT_EQ(each.at("actor").as_string(), "job:" + id + "/go/1");
+    EXPECT_EQ(each.at("data").at("method").as_string(), "run.resume");
+  }
+  // A person decides.
+  EXPECT_EQ(
+      server_.cli({"run", "resume", asking, "--station", "ask", "--decision", "approve"}).exit_code,
+      0);
+  EXPECT_EQ(all_events("StationApproved").at(0).at("actor").as_string().find("uid:"), 0U);
+}
+
+// Then its processes have no shim above them, but still the job's secret.
+TEST_F(PrincipalTest, AJobThatKillsItsShimDoesntBecomeItsOperator) {  // G10
+  const std::string asking = start_asking();
+  const std::string id = start_job("kill -9 $PPID\n" + approval_of(asking) + "\n");
+  await_status(id, "failed");
+  EXPECT_TRUE(waits_for_approval(asking));
+}
+
+TEST_F(PrincipalTest, AJobReportsReadsItsRunAndLocks) {  // G10
+  const std::string binary = SIGNALBOX_BINARY;
+  const std::string other = start_run("not the job's");
+  const std::string id =
+      start_job("cd '" + scratch_.path().string() + "'\nset -e\n" +  //
+                binary + " station heartbeat\n" +                    //
+                binary + " run get $SIGNALBOX_RUN_ID\n" +            //
+                binary + " lock exec deploy -- true\n" +             //
+                "if " + binary + " run get " + other + "; then exit 5; fi\n" + "if " + binary +
+                " run start more; then exit 6; fi\n" +
+                "printf %s \"$SIGNALBOX_JOB_TOKEN\" >secret.new\nmv secret.new secret\n" +
+                "while [ ! -e checked ]; do sleep 0.05; done\n");
+  await([&] {
+    return std::filesystem::exists(file("secret")) || text(run(id), "status") == "failed";
+  });
+  ASSERT_TRUE(std::filesystem::exists(file("secret"))) << server_.cli({"run", "get", id}).out;
+  EXPECT_EQ(events(id, "StationHeartbeat").at(0).at("actor").as_string(), "job:" + id + "/go/1");
+  EXPECT_EQ(all_events("LockReleased").at(0).at("actor").as_string(), "job:" + id + "/go/1");
+
+  // Whoever has the secret is this job and nobody else, and only while its attempt lasts.
+  const std::vector<std::string> secret = {"SIGNALBOX_ACCESS_TOKEN=" + content_of(file("secret"))};
+  EXPECT_EQ(server_.cli({"run", "get", id}, secret).exit_code, 0);
+  expect_forbidden(server_.cli({"run", "get", other}, secret));
+  write_text(file("checked"), "");
+  await_status(id, "succeeded");
+  const Output ended = server_.cli({"run", "get", id}, secret);
+  EXPECT_EQ(ended.exit_code, 77);
+  EXPECT_NE(ended.err.find("UNAUTHENTICATED"), std::string::npos) << ended.err;
+  struct stat key {};
+  ASSERT_EQ(::stat((server_.data() / "jobs.key").c_str(), &key), 0);
+  EXPECT_EQ(key.st_mode & 0777U, 0600U);
+}
+
+}  // namespace
+}  // namespace signalbox

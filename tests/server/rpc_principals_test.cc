@@ -1,0 +1,277 @@
+// Who may do what: viewers see no fencing token, and jobs have to do with their own run only.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+
+#include "server/access/job_secret.h"
+#include "tests/server/rpc_site.h"
+
+namespace signalbox {
+namespace {
+
+namespace json = boost::json;
+
+const Principal viewer{"token:eve", Role::viewer};
+const Principal worker{"token:wes", Role::worker};
+
+// Collects the numbers that stand under the name of a fencing token.
+void collect_tokens(const json::value& value, std::set<std::string>& found) {
+  if (const auto* array = value.if_array()) {
+    for (const json::value& each : *array) collect_tokens(each, found);
+  }
+  const auto* object = value.if_object();
+  if (object == nullptr) return;
+  for (const auto& [name, each] : *object) {
+    const bool is_token = name.ends_with("token") && name != "run_token" && each.is_number();
+    if (is_token) found.insert(std::string(name));
+    collect_tokens(each, found);
+  }
+}
+
+class RpcPrincipals : public ::testing::Test, protected RpcSite {
+ protected:
+  json::object ask_as(const Principal& principal, const std::string& method,
+                      const std::string& params = "{}") {
+    dispatcher.handle(request(method, params), principal, peer);
+    settle();
+    return peer->next();
+  }
+  static std::string code_of(const json::object& answer) {
+    if (!answer.contains("error")) return {};
+    return std::string(answer.at("error").at("data").at("code").as_string());
+  }
+  // Starts a run with a job under way. Returns its id.
+  std::string start_job() {
+    const std::string id = start_run(
+        R"({"goal":"g","pipeline":{"name":"p","station":[{"name":"go","executor":"process","command":["true"]}]}})");
+    take(DispatchStation{*parse_uuid(id), ids.next_span_id(), {}});
+    return id;
+  }
+  [[nodiscard]] std::string job_id_of(const std::string& run_id) const {
+    return engine.world().find_run(*parse_uuid(run_id))->attempt->job_id;
+  }
+
+  // Makes something of everything that has a token.
+  void populate() {
+    const std::string lock = ask_result("lock.acquire", R"({"key":"deploy","owner":"ann"})");
+    run_ = start_run(R"({"goal":"g","idempotency_key":"k"})");
+    ask("station.claim",
+        R"({"worker":"w","stations":["intake"],"run_id":")" + start_job() + R"("})");
+    run_ = start_run(
+        R"({"goal":"g","pipeline":{"name":"q","station":[{"name":"one"},{"name":"two"}]}})");
+    const auto claim = ask("station.claim", R"({"worker":"w","lock_token":)" + lock +
+                                                R"(,"run_id":")" + run_ + R"("})");
+    ASSERT_TRUE(claim.contains("result")) << json::serialize(claim);
+    ask("station.heartbeat", R"({"run_id":")" + run_ + R"(","station":"one","token":)" +
+                                 json::serialize(claim.at("result").at("claim").at("token")) + "}");
+    ask_result("tick.begin", R"({"loop":"nightly","lock_token":)" + lock + "}");
+    ask("tick.begin", R"({"loop":"nightly"})");  // refused and recorded
+    ask("lock.refresh", R"({"key":"deploy","token":1})");
+    deep_ = start_run(
+        R"({"goal":"g","pipeline":{"name":"d","station":[{"name":"deep","executor":"deep_work","deep_work":{"step":{"command":["true"]}}}]}})");
+    take(DispatchStation{*parse_uuid(deep_), ids.next_span_id(), {}});
+    const std::string own =
+        std::to_string(engine.world().find_run(*parse_uuid(deep_))->attempt->token);
+    const std::string head = R"({"run_id":")" + deep_ + R"(","station":"deep","token":)" + own;
+    ask("plan.set_exploration", head + "}");
+    ask("plan.set", head + R"(,"steps":[{"id":"s"}]})");
+    ask("step.next", R"({"worker":"w","run_id":")" + deep_ + R"(","token":)" + own + "}");
+  }
+  std::string ask_result(const std::string& method, const std::string& params) {
+    const auto answer = ask(method, params);
+    EXPECT_EQ(code_of(answer), "") << json::serialize(answer);
+    return json::serialize(answer.at("result").at("token"));
+  }
+
+  // Returns params with which the query finds what populate() made.
+  [[nodiscard]] std::string params_of(const Method& method) const {
+    static const std::map<std::string, std::string> values = {
+        {"key", R"("deploy")"}, {"types", "[]"}, {"from", "1"}};
+    json::object params;
+    for (const std::string& name : method.params) {
+      const auto value = values.find(name);
+      if (value != values.end() && !(name == "types")) params[name] = json::parse(value->second);
+    }
+    const bool of_a_plan = method.name == "plan.get";
+    if (std::find(method.params.begin(), method.params.end(), "run_id") != method.params.end() &&
+        method.name != "events.read" && method.name != "events.subscribe" &&
+        method.name != "tick.list") {
+      params["run_id"] = of_a_plan ? deep_ : run_;
+    }
+    return json::serialize(params);
+  }
+
+  std::string run_;
+  std::string deep_;
+};
+
+TEST_F(RpcPrincipals, AViewerSeesNoTokenInAnyQuery) {  // G8
+  populate();
+  std::set<std::string> shown_to_worker;
+  for (const Method& method : dispatcher.methods()) {
+    if (method.needs != Role::viewer) continue;
+    SCOPED_TRACE(method.name);
+    const std::string params = params_of(method);
+    std::set<std::string> shown;
+    collect_tokens(ask_as(viewer, std::string(method.name), params), shown);
+    for (const std::string& line : peer->delivered) collect_tokens(json::parse(line), shown);
+    EXPECT_TRUE(shown.empty()) << *shown.begin() << " of " << shown.size();
+    peer = std::make_shared<ListeningPeer>();
+    const auto answer = ask_as(worker, std::string(method.name), params);
+    collect_tokens(answer, shown_to_worker);
+    for (const std::string& line : peer->delivered) {
+      collect_tokens(json::parse(line), shown_to_worker);
+    }
+    peer = std::make_shared<ListeningPeer>();
+  }
+  // The queries did show them to somebody else.
+  EXPECT_EQ(shown_to_worker, (std::set<std::string>{"token", "lock_token"}));
+}
+
+TEST_F(RpcPrincipals, AnAdminActsForAllAndAnOperatorForItself) {  // G8
+  const std::string token = ask_result("lock.acquire", R"({"key":"deploy","owner":"ann"})");
+  const std::string release = R"({"key":"deploy","token":)" + token + "}";
+  EXPECT_EQ(code_of(ask_as({"token:op", Role::operator_}, "lock.release", release)), "FORBIDDEN");
+  const auto types = event_types();
+  EXPECT_EQ(std::count(types.begin(), types.end(), "AccessDenied"), 1) << "it is in the log";
+  EXPECT_EQ(code_of(ask_as({"token:root", Role::admin}, "lock.release", release)), "");
+}
+
+TEST_F(RpcPrincipals, AJobReportsReadsItsOwnRunAndUsesLocksAndTicks) {  // G10
+  const std::string id = start_job();
+  const Principal job = authentication.job(job_id_of(id)).value();
+  EXPECT_EQ(job.actor, "job:" + id + "/go/1");
+  EXPECT_EQ(job.role, Role::job);
+  std::set<std::string> open;
+  for (const Method& method : dispatcher.methods()) {
+    const auto answer =
+        ask_as(job, std::string(method.name), R"({"no such param":1,"run_id":")" + id + R"("})");
+    if (code_of(answer) != "FORBIDDEN") open.insert(std::string(method.name));
+  }
+  EXPECT_EQ(open, (std::set<std::string>{"station.heartbeat",
+                                         "station.set_external_ref",
+                                         "station.complete",
+                                         "station.defer",
+                                         "plan.set_exploration",
+                                         "plan.set",
+                                         "plan.get",
+                                         "step.next",
+                                         "step.heartbeat",
+                                         "step.complete",
+                                         "step.fail",
+                                         "run.get",
+                                         "run.why",
+                                         "run.trace",
+                                         "run.artifact",
+                                         "run.fence",
+                                         "events.read",
+                                         "events.subscribe",
+                                         "lock.acquire",
+                                         "lock.refresh",
+                                         "lock.release",
+                                         "lock.get",
+                                         "lock.list",
+                                         "tick.begin",
+                                         "tick.end",
+                                         "tick.list",
+                                         "server.status",
+                                         "server.limits",
+                                         "server.authenticate"}));
+  const std::string other = start_job();
+  EXPECT_EQ(code_of(ask_as(job, "run.get", R"({"run_id":")" + other + R"("})")), "FORBIDDEN");
+  EXPECT_EQ(code_of(ask_as(job, "run.get", "{}")), "FORBIDDEN");
+  EXPECT_EQ(code_of(ask_as(job, "events.read", "{}")), "FORBIDDEN");
+  EXPECT_EQ(code_of(ask_as(job, "tick.begin", R"({"loop":"l","run_id":")" + other + R"("})")),
+            "FORBIDDEN");
+  EXPECT_EQ(code_of(ask_as(job, "lock.acquire", R"({"key":"k","owner":"me"})")), "");
+  EXPECT_EQ(code_of(ask_as(job, "tick.begin", R"({"loop":"l"})")), "");
+}
+
+TEST_F(RpcPrincipals, TheRightsOfAJobEndWithItsAttempt) {  // G10
+  const std::string id = start_job();
+  const std::string job_id = job_id_of(id);
+  EXPECT_TRUE(authentication.job(job_id).has_value());
+  CompleteStation end;
+  end.run_id = *parse_uuid(id);
+  end.station = "go";
+  end.token = engine.world().find_run(end.run_id)->attempt->token;
+  end.from_executor = true;
+  ASSERT_TRUE(engine.begin(by_the_service).apply(end).has_value());
+  commit_all();
+  EXPECT_EQ(authentication.job(job_id).error().code, ErrorCode::UNAUTHENTICATED);
+  EXPECT_EQ(authentication.job("nonsense").error().code, ErrorCode::UNAUTHENTICATED);
+}
+
+TEST_F(RpcPrincipals, NoJobDecidesAnApprovalWhoseverTokenItShows) {  // G10
+  const std::string asking = start_run(
+      R"({"goal":"g","pipeline":{"name":"a","station":[{"name":"ask","executor":"approval"}]}})");
+  const std::string approve =
+      R"({"decision":"approve","station":"ask","run_id":")" + asking + R"("})";
+  const std::string id = start_job();
+  Principal job = authentication.job(job_id_of(id)).value();
+  EXPECT_EQ(code_of(ask_as(job, "run.resume", approve)), "FORBIDDEN");
+  job.actor = "token:stolen";
+  job.role = Role::operator_;
+  EXPECT_EQ(code_of(ask_as(job, "run.resume", approve)), "FORBIDDEN");
+  job.role = Role::admin;
+  EXPECT_EQ(code_of(ask_as(job, "run.resume", approve)), "FORBIDDEN");
+  std::string denied;
+  EXPECT_TRUE(log.scan(1, log.tail(), [&denied](Record&& record) {
+    if (const auto* event = event_as<AccessDenied>(record.event)) denied = event->actor;
+    return true;
+  }));
+  EXPECT_EQ(denied, "job:" + id + "/go/1");
+  Principal gone{"token:x", Role::operator_};
+  gone.process_is_gone = true;
+  EXPECT_EQ(code_of(ask_as(gone, "run.resume", approve)), "FORBIDDEN");
+  EXPECT_EQ(code_of(ask_as({"token:x", Role::operator_}, "run.resume", approve)), "");
+}
+
+TEST_F(RpcPrincipals, WhoAProcessIs) {  // G10
+  Authentication::Settings settings;
+  settings.server_uid = 1000;
+  settings.job_key = std::string(32, 'k');
+  const Authentication who(engine, clock, settings);
+  const std::string id = start_job();
+  const std::string job_id = job_id_of(id);
+  const std::string actor = "job:" + id + "/go/1";
+  Caller caller;
+  caller.uid = 1000;
+  EXPECT_EQ(who.of(caller)->role, Role::admin);
+  caller.process_is_gone = true;  // nobody knows whether it was a job
+  EXPECT_EQ(who.of(caller).error().code, ErrorCode::UNAUTHENTICATED);
+  caller.uid = 1001;  // no job runs as this user
+  EXPECT_EQ(who.of(caller)->role, Role::viewer);
+  caller = {};
+  caller.uid = 1000;
+  caller.job_id = job_id;
+  EXPECT_EQ(who.of(caller)->actor, actor);
+  EXPECT_EQ(who.of(caller)->role, Role::job);
+  EXPECT_EQ(caller.actor(), actor);
+  const std::string secret = std::string(ask("access.issue", R"({"name":"op","role":"operator"})")
+                                             .at("result")
+                                             .at("secret")
+                                             .as_string());
+  EXPECT_EQ(who.of(caller, secret)->actor, "token:op");
+  EXPECT_EQ(who.of(caller, secret)->job->actor, actor);
+
+  // A secret makes a job of a connection that isn't one by its process.
+  const std::string own = make_job_secret(settings.job_key, job_id);
+  caller.job_id.reset();
+  EXPECT_EQ(who.of(caller, own)->actor, actor);
+  EXPECT_EQ(job_of_secret(settings.job_key, own), job_id);
+  EXPECT_FALSE(job_of_secret(std::string(32, 'x'), own));
+  EXPECT_FALSE(job_of_secret("", own));
+  EXPECT_FALSE(job_of_secret(settings.job_key, own + "0"));
+  EXPECT_EQ(who.of(caller, own + "0").error().code, ErrorCode::UNAUTHENTICATED);
+  // But another job's secret makes no other job of a job.
+  const std::string other = start_job();
+  caller.job_id = job_id_of(other);
+  EXPECT_EQ(who.of(caller, own)->actor, "job:" + other + "/go/1");
+}
+
+}  // namespace
+}  // namespace signalbox
