@@ -53,8 +53,51 @@ inline constexpr std::int64_t read_models_check_interval_ms = 60LL * 60 * 1000;
 // the service goes on.
 inline constexpr std::int64_t read_models_start_wait_ms_max = 2000;
 
+// Work that may hang on a disk, a repository or an endpoint runs in lanes (platform/lane_pool.h).
+// Time after which a thread that hasn't finished its work no longer counts as working, so that
+// another one may take its place.
+inline constexpr std::int64_t lane_hang_ms_max = 2000;
+// Pieces of work that wait in one lane, for callers that can be refused.
+inline constexpr std::size_t lane_waiting_max = 64;
+// Threads of each kind of work, hanging ones included. Beyond them, callers are refused.
+inline constexpr std::size_t lane_threads_max = 64;
+// Threads that work at the same time: at git, at files, at reading old events.
+inline constexpr std::size_t repositories_working_max = 4;
+inline constexpr std::size_t files_working_max = 4;
+inline constexpr std::size_t log_readers_max = 2;
+// Threads that call executors: for jobs of this machine, for remote ones, and of these for one
+// endpoint.
+inline constexpr std::size_t local_jobs_working_max = 2;
+inline constexpr std::size_t remote_jobs_working_max = 8;
+inline constexpr std::size_t endpoint_working_max = 4;
+// Time in which `project.put` is answered, and the part of it for git.
+inline constexpr std::int64_t project_put_ms_max = 10'000;
+inline constexpr std::int64_t repository_check_ms_max = 7000;
+// Time to read one repository's HEARTBEAT.md, and the part of it for git.
+inline constexpr std::int64_t policy_read_ms_max = 6000;
+inline constexpr std::int64_t policy_git_ms_max = 3000;
+// Time for all git commands together that remove or list worktrees of one repository.
+inline constexpr std::int64_t worktree_removal_ms_max = 10LL * 60 * 1000;
+// Time to read a lock or a marker in a run root, and to write a file there.
+inline constexpr std::int64_t run_root_read_ms_max = 5000;
+inline constexpr std::int64_t run_root_write_ms_max = 4000;
+// Time from SIGTERM to the end of the process, and the part of it in which threads end after the
+// last event.
+inline constexpr std::int64_t stop_ms_max = 9000;
+inline constexpr std::int64_t stop_threads_ms_max = 4000;
+
+// Subscriptions that read old events.
+// Events that are read, and events that are sent, before the next subscription has its turn.
+inline constexpr std::size_t backlog_read_events_max = 1024;
+inline constexpr std::size_t backlog_sent_events_max = 32;
+// Subscriptions whose events are read at the same time.
+inline constexpr std::size_t backlog_readers_max = 2;
+// Events before the start of a subscription that its broadcasts are derived from.
+inline constexpr std::size_t broadcast_history_events_max = 1000;
+
 // Git.
-// Time for one git command; then its whole process group is killed.
+// Time for one git command of a station, such as the checkout of a worktree or a push, and for each
+// of the server's own within the bounds above; then its whole process group is killed.
 inline constexpr std::int64_t git_ms_max = 10LL * 60 * 1000;
 // The part of it between TERM and KILL, in which git removes its lock files.
 inline constexpr std::int64_t git_grace_ms_max = 2000;
@@ -107,5 +150,9 @@ inline constexpr std::size_t trace_headers_bytes_max = 16 * 1024;
 // A system's whole bundle of trusted certificates has about a quarter of a megabyte.
 inline constexpr std::size_t trace_certificates_bytes_max = 4 * 1024 * 1024;
 inline constexpr std::int64_t trace_backfill_ms_max = 366LL * 24 * 60 * 60 * 1000;
+
+static_assert(repository_check_ms_max + git_grace_ms_max < project_put_ms_max);
+static_assert(policy_git_ms_max + git_grace_ms_max < policy_read_ms_max);
+static_assert(run_root_write_ms_max + stop_threads_ms_max < stop_ms_max);
 
 }  // namespace signalbox::limits

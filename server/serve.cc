@@ -17,11 +17,13 @@
 #include "server/access/job_secret.h"
 #include "server/config.h"
 #include "server/engine/recovery.h"
+#include "server/limits.h"
 #include "server/platform/logging.h"
 #include "server/platform/private_directory.h"
 #include "server/platform/resource_shortage.h"
 #include "server/platform/service_manager.h"
 #include "server/platform/start_progress.h"
+#include "server/platform/stop_deadline.h"
 #include "server/scheduler/maintenance_signals.h"
 #include "server/server.h"
 #include "server/text/printable_text.h"
@@ -150,6 +152,20 @@ RetentionOutcome retain_records(const Config& config, RocksEventLog& log,
   return outcome;
 }
 
+// Ends the process after a stop, because threads hang that may still use the service's objects. All
+// that was acknowledged is durable.
+[[noreturn]] void end_with_hanging(const std::vector<std::string>& hanging, RocksEventLog& log,
+                                   int exit_code, spdlog::logger& logger) {
+  for (const std::string& lane : hanging) logger.warn("still hangs at the stop: {}", lane);
+  if (auto closed = log.close(); !closed) {
+    logger.error("{}", closed.error().message);
+    if (exit_code == 0) exit_code = exit_code_of(closed.error());
+  }
+  if (exit_code == 0) logger.info("stopped");
+  logger.flush();
+  std::_Exit(exit_code);
+}
+
 // The result of serving once, from opening the log to closing it.
 struct ServeResult {
   int exit_code = 0;
@@ -178,6 +194,7 @@ class Service {
   std::unique_ptr<StartProgress> progress_ = std::make_unique<StartProgress>();
   Server::Handover handover_;
   std::unique_ptr<MaintenanceSignals> maintenance_signals_;
+  std::unique_ptr<StopDeadline> stop_deadline_;
 };
 
 ServeResult Service::serve_once() {
@@ -204,9 +221,25 @@ Stored<ServeResult> Service::serve(Recovered& recovered) {
   Server server(config_, recovered, index, logger_, reload_source_, std::exchange(handover_, {}));
   progress_.reset();  // the rest of the start is short and ends with READY=1
   maintenance_signals_ = std::make_unique<MaintenanceSignals>();
+  stop_deadline_ =
+      std::make_unique<StopDeadline>(limits::stop_ms_max, EX_IOERR, [&logger = logger_] {
+        logger.error("the stop took longer than {} ms: ending without a clean end",
+                     limits::stop_ms_max);
+        logger.flush();
+      });
   ServeResult result;
   result.exit_code = server.run();
   result.serve_again = server.in_maintenance();
+  if (!server.hanging().empty()) {
+    if (result.serve_again) {
+      logger_.error("a retention can't begin while threads hang; the next start does it");
+      for (const KeptSocket& each : server.take_sockets()) {
+        if (each.file) each.file->remove();
+      }
+      result.exit_code = EX_IOERR;
+    }
+    end_with_hanging(server.hanging(), *recovered.log, result.exit_code, logger_);
+  }
   if (result.serve_again) {
     handover_ = server.take_handover();
     begin_maintenance();
@@ -215,6 +248,7 @@ Stored<ServeResult> Service::serve(Recovered& recovered) {
 }
 
 void Service::begin_maintenance() {
+  stop_deadline_.reset();
   progress_ = std::make_unique<StartProgress>(/*again=*/true);
   progress_->phase("retention: moving what is older than " +
                    format_duration_ms(config_.retention->older_than_ms) + " into " +

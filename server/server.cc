@@ -7,6 +7,8 @@
 
 #include "server/access/access_settings.h"
 #include "server/engine/engine.h"
+#include "server/limits.h"
+#include "server/platform/call_bounds.h"
 #include "server/platform/logging.h"
 #include "server/platform/service_manager.h"
 #include "server/rpc/responder.h"
@@ -146,7 +148,8 @@ int Server::run() {
           agent_logs_.finish(job);
           finished(job, result);
         };
-        return std::make_unique<JobThreads>(executor_, std::move(reports), JobLanes{});
+        return std::make_unique<JobThreads>(executor_, std::move(reports), lanes_.local_jobs,
+                                            lanes_.remote_jobs);
       },
       post_while_serving(),
       [this](const Job& job, const std::string& text) {
@@ -183,17 +186,28 @@ int Server::run() {
     settings_reload_.stop();
     watchdog_pings_.stop();
   }
-  // Stop the threads before the objects that their callbacks use.
-  traces_.stop();
-  jobs_.reset();
-  committer_.reset();
-  blocking_.join();
-  agent_log_files_.join();
-  board_files_.stop();  // the next start does the work that has not begun
-  board_files_.join();
-  run_roots_.stop();
-  listener_.close();
+  stop_threads();
   return exit_code_;
+}
+
+// Stops the threads before the objects that their callbacks use. What a board's lane has not begun
+// is done by the next start.
+void Server::stop_threads() {
+  const std::int64_t deadline_ms = CallBounds::now_ms() + limits::stop_threads_ms_max;
+  lanes_.request_stop();  // git and HTTP end now, while the others are waited for
+  traces_.stop();
+  hanging_ = lanes_.stop(deadline_ms);
+  if (hanging_.empty()) {
+    jobs_.reset();
+  } else {
+    (void)jobs_.release();  // a thread that hangs may still use it
+  }
+  committer_.reset();
+  run_roots_.stop();
+  for (std::string& lane : lanes_.stop_run_root_writes(deadline_ms)) {
+    hanging_.push_back(std::move(lane));
+  }
+  listener_.close();
 }
 
 // Deadlines count from now, for their full length, and jobs that run are tracked again.
@@ -238,9 +252,10 @@ void Server::arm_clock_timer() {
 
 void Server::set_job_pauses(std::vector<JobPause> pauses) {
   if (pauses.empty()) return;
-  asio::post(blocking_, [jobs = config_.data / "jobs", pauses = std::move(pauses)] {
-    for (const JobPause& pause : pauses) set_job_pause(jobs, pause);
-  });
+  lanes_.files.run({.name = "pauses of jobs"},
+                   [jobs = config_.data / "jobs", pauses = std::move(pauses)] {
+                     for (const JobPause& pause : pauses) set_job_pause(jobs, pause);
+                   });
 }
 
 World Server::roll_back(const std::string& why) {

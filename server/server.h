@@ -16,7 +16,6 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/thread_pool.hpp>
 
 #include "projections/world_digest.h"
 #include "server/access/authentication.h"
@@ -51,6 +50,7 @@
 #include "server/scheduler/service_loops.h"
 #include "server/scheduler/station_jobs.h"
 #include "server/settings_reload.h"
+#include "server/service_lanes.h"
 #include "server/timer_loop.h"
 #include "server/transport/listener.h"
 
@@ -86,6 +86,9 @@ class Server {
   [[nodiscard]] Handover take_handover() {
     return {std::move(kept_sockets_), {}, std::move(tls_), settings_reload_.status()};
   }
+  // Returns after run() what its threads hang in; mostly nothing. If there is something, this
+  // object must not be destroyed: the process has to end.
+  [[nodiscard]] const std::vector<std::string>& hanging() const { return hanging_; }
 
  private:
   // Applies the events of a start; after a crash, with a verdict for everything that was in flight.
@@ -107,9 +110,9 @@ class Server {
   Post post_to_engine();
   // Like post_to_engine(), but drops actions once the service stops: the next start does that work.
   Post post_while_serving();
-  // Returns a pool over `threads` whose continuations run on the engine thread. With
-  // `while_serving`, continuations are dropped once the service stops.
-  BlockingPool blocking_pool(boost::asio::thread_pool& threads, bool while_serving);
+  // Returns a pool over `lanes` whose continuations run on the engine thread. With `while_serving`,
+  // continuations are dropped once the service stops.
+  BlockingPool blocking_pool(LanePool& lanes, bool while_serving);
   std::function<void(bool ok, const std::string& text)> log_outcome();
   bool listen();
   // Uses this certificate for new connections and says when it ends.
@@ -132,6 +135,7 @@ class Server {
   void stop(const std::string& why);
   void stop_on_signal(int signal);
   void stop_when_idle();
+  void stop_threads();
   void fail(int exit_code, const std::string& why);
   void fail_from_thread(const StoreError& error);
   // Records in the log that the read models were rebuilt. Any thread.
@@ -143,9 +147,7 @@ class Server {
   EventLog& log_;
   spdlog::logger& logger_;
   boost::asio::io_context io_{1};
-  boost::asio::thread_pool blocking_{1};
-  boost::asio::thread_pool board_files_{1};  // of its own, because git commands may take minutes
-  boost::asio::thread_pool agent_log_files_{1};
+  ServiceLanes lanes_;
   SystemClock clock_;
   EventLines event_lines_{logger_, clock_};
   RandomIdSource ids_;
@@ -190,6 +192,7 @@ class Server {
   bool stopped_ = false;         // ServerStopped was applied
   bool in_maintenance_ = false;  // the service stops for a retention
   std::vector<KeptSocket> kept_sockets_;
+  std::vector<std::string> hanging_;  // lanes whose threads didn't end
   int exit_code_ = 0;
   std::uint64_t incarnation_ = 0;            // the number of this start
   std::unique_ptr<StationJobs> jobs_;        // owns threads that post to io_

@@ -11,6 +11,7 @@
 #include "server/followers/run_root/run_root_place.h"
 #include "server/executors/process/job_processes.h"
 #include "server/limits.h"
+#include "server/platform/call_bounds.h"
 #include "server/platform/service_manager.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/methods/families.h"
@@ -63,7 +64,8 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
                    [this](bool ok, const std::string& text) {
                      logger_.log(ok ? spdlog::level::debug : spdlog::level::warn, text);
                    }),
-      run_roots_(log_, projector_, config.data, log_outcome()),
+      run_roots_(log_, projector_, config.data, log_outcome(),
+                 run_root_lane(lanes_.run_root_writes)),
       traces_(log_, projector_, config.traces, config.data, log_outcome()),
       claims_(
           engine_, ids_,
@@ -77,7 +79,7 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
       steps_(api_, [this] { schedule_turn(); }),
       timer_loop_({engine_, clock_, claims_, locks_, steps_}, config.watchdog_interval_ms,
                   timer_loop_reports()),
-      board_({engine_, clock_, ids_, blocking_pool(board_files_, /*while_serving=*/true),
+      board_({engine_, clock_, ids_, blocking_pool(lanes_.repositories, /*while_serving=*/true),
               std::make_shared<GitBoardFiles>(config.data / "runs"), log_outcome()},
              read_board_settings(config.board).value(), config.coderunner_mode),
       loops_(engine_),
@@ -88,7 +90,7 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
           [this](const StoreError& error) {
             logger_.error("events can't be read for a subscriber: {}", error.message);
           },
-          post_to_engine()),
+          blocking_pool(lanes_.backlogs, /*while_serving=*/false)),
       agent_logs_(agent_log_context()),
       authentication_(engine_, clock_, access_settings(config)),
       metrics_(
@@ -109,7 +111,7 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
       tls_(std::move(handover.tls)),
       certificate_watch_(io_, clock_, log_outcome()),
       settings_reload_(
-          config, reload_source, blocking_pool(blocking_, /*while_serving=*/false), clock_, logger,
+          config, reload_source, blocking_pool(lanes_.files, /*while_serving=*/false), clock_, logger,
           [this](const Config& changed, const std::optional<TlsIdentity>& tls) {
             apply_settings(changed, tls);
           },
@@ -118,12 +120,14 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
   if (retention_) loops_.add(*retention_);
 }
 
-Server::~Server() = default;
+// Mostly the threads have ended in run(). Lanes end before what their work refers to.
+Server::~Server() { (void)lanes_.stop(CallBounds::never_ms); }
 
 std::unique_ptr<RetentionLoop> Server::retention_loop() {
   if (!config_.retention) return nullptr;
   return std::make_unique<RetentionLoop>(
-      RetentionLoop::Parts{engine_, clock_, log_, blocking_pool(blocking_, /*while_serving=*/false),
+      RetentionLoop::Parts{engine_, clock_, log_,
+                           blocking_pool(lanes_.log_readers, /*while_serving=*/false),
                            [this] { enter_maintenance(); }},
       *config_.retention, previous_retention_);
 }
@@ -140,8 +144,10 @@ Post Server::post_while_serving() {
   };
 }
 
-BlockingPool Server::blocking_pool(asio::thread_pool& threads, bool while_serving) {
-  return {[&threads](std::function<void()> work) { asio::post(threads, std::move(work)); },
+BlockingPool Server::blocking_pool(LanePool& lanes, bool while_serving) {
+  return {[&lanes](Lane lane, std::function<void()> work) {
+            lanes.run(std::move(lane), std::move(work));
+          },
           [this, while_serving](std::function<void()> then) {
             asio::post(io_, [this, while_serving, then = std::move(then)] {
               timer_loop_.check_for_clock_jump(stopping_);  // this process may have been stopped
@@ -192,7 +198,9 @@ Api Server::api() {
           ids_,
           {config_.data.string(), config_.socket.string(), clock_.wall_ns(), config_.jobs_max,
            config_.remote_jobs_max, machine_ ? machine_->id : std::string()},
-          blocking_pool(blocking_, /*while_serving=*/false),
+          blocking_pool(lanes_.files, /*while_serving=*/false),
+          blocking_pool(lanes_.repositories, /*while_serving=*/false),
+          blocking_pool(lanes_.log_readers, /*while_serving=*/false),
           post_to_engine(),
           [this](Position position, RunRootWriter::Written written) {
             run_roots_.when_written(position, std::move(written));
@@ -242,7 +250,9 @@ AgentLogs::Context Server::agent_log_context() {
           clock_,
           config_.data / "jobs",
           [this] { return jobs_->runs(); },
-          [this](std::function<void()> work) { asio::post(agent_log_files_, std::move(work)); },
+          [this](std::function<void()> work) {
+            lanes_.agent_logs.run({.name = "logs of agents"}, std::move(work));
+          },
           post_to_engine(),
           [this](std::function<void()> action) {
             agent_log_timer_.expires_after(
@@ -263,7 +273,7 @@ HttpService Server::http_service() {
             handle(line, caller, authentication_.of(caller, secret), peer);
           },
           [this] { return not_ready(); },
-          blocking_pool(blocking_, /*while_serving=*/false),
+          blocking_pool(lanes_.files, /*while_serving=*/false),
           HostRule(config_.http_hosts),
           [this](int socket, Caller& caller) {
             const auto job_of = [this](std::string_view secret) {

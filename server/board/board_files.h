@@ -17,7 +17,8 @@
 
 namespace signalbox {
 
-// All calls come from one thread, which isn't the engine thread: they may block.
+// Calls may block, so none comes from the engine thread. Calls about different repositories may
+// come at the same time.
 class BoardFiles {
  public:
   BoardFiles() = default;

@@ -1,6 +1,7 @@
 #include "server/board/board_loops.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "domain/service_loops.h"
 #include "server/engine/engine.h"
 #include "server/git/run_branch.h"
+#include "server/limits.h"
 #include "store/codec.h"
 #include "store/sha256.h"
 
@@ -91,23 +93,60 @@ bool BoardLoops::has_startable_card() const {
   return next_to_start(parts_.engine.world()) != nullptr;
 }
 
+// Readings of all policies, each in its repository's lane.
+struct BoardLoops::PolicyReads {
+  std::vector<PolicyLocation> places;
+  std::vector<std::optional<Stored<std::shared_ptr<const PolicyReading>>>> readings;
+  std::size_t left = 0;
+  std::function<void(const Digest& policy_digest)> then;
+};
+
 // The policies are read before the tick, because its start records their digest. If projects change
 // meanwhile, all are read again, so that no tick uses a policy that wasn't read.
 void BoardLoops::prepare(std::function<void(const Digest& policy_digest)> then) {
-  auto places = policy_places(parts_.engine.world());
-  parts_.blocking.run([this, files = parts_.files, places = std::move(places),
-                       then = std::move(then),
-                       now_ns = parts_.clock.wall_ns()]() mutable -> std::function<void()> {
-    auto read = std::make_shared<std::vector<PolicyRead>>();
-    for (const PolicyLocation& place : places) {
-      read->push_back({place, files->read_policy(place.repository, place.base, now_ns)});
-    }
-    return [this, read, places = std::move(places), then = std::move(then)]() mutable {
-      if (places != policy_places(parts_.engine.world())) return prepare(std::move(then));
-      for (const PolicyRead& each : *read) apply_policy(each);
-      then(digest_of(parts_.engine.world()));
-    };
-  });
+  auto reads = std::make_shared<PolicyReads>();
+  reads->places = policy_places(parts_.engine.world());
+  reads->left = reads->places.size();
+  reads->readings.resize(reads->left);
+  reads->then = std::move(then);
+  if (reads->left == 0) {
+    parts_.blocking.run([this, reads]() -> std::function<void()> {
+      return [this, reads] { finish_reading(*reads); };
+    });
+  }
+  for (std::size_t place = 0; place < reads->places.size(); ++place) read_policy(reads, place);
+}
+
+void BoardLoops::read_policy(const std::shared_ptr<PolicyReads>& reads, std::size_t place) {
+  const PolicyLocation& location = reads->places[place];
+  const auto finish = [this, reads, place](Stored<std::shared_ptr<const PolicyReading>> reading) {
+    reads->readings[place] = std::move(reading);
+    if (--reads->left == 0) finish_reading(*reads);
+  };
+  Lane lane{.name = policy_file_name + (" of " + location.repository),
+            .deadline_ms = limits::policy_read_ms_max};
+  lane.failed = [finish, repository = location.repository](LaneFailure) {
+    finish(store_failure(
+        StoreError::Kind::io,
+        repository + " didn't answer within " + std::to_string(limits::policy_read_ms_max) + " ms",
+        repository));
+  };
+  parts_.blocking.run(
+      std::move(lane),
+      [files = parts_.files, location, finish,
+       now_ns = parts_.clock.wall_ns()]() -> std::function<void()> {
+        return [finish, reading = files->read_policy(location.repository, location.base, now_ns)] {
+          finish(reading);
+        };
+      });
+}
+
+void BoardLoops::finish_reading(PolicyReads& reads) {
+  if (reads.places != policy_places(parts_.engine.world())) return prepare(std::move(reads.then));
+  for (std::size_t place = 0; place < reads.places.size(); ++place) {
+    apply_policy({reads.places[place], std::move(*reads.readings[place])});
+  }
+  reads.then(digest_of(parts_.engine.world()));
 }
 
 void BoardLoops::apply_policy(const PolicyRead& read) {

@@ -43,8 +43,8 @@ class BoardLoops final : public LoopGroup {
     Engine& engine;
     const Clock& clock;
     IdSource& ids;
-    BlockingPool blocking;              // with one thread, so that work is done in order
-    std::shared_ptr<BoardFiles> files;  // shared with work under way on that thread
+    BlockingPool blocking;              // with a lane for each repository
+    std::shared_ptr<BoardFiles> files;  // shared with work under way in the lanes
     // Logs a sentence for people: what was done, or, with `ok` false, what failed.
     std::function<void(bool ok, const std::string& text)> log;
   };
@@ -61,7 +61,12 @@ class BoardLoops final : public LoopGroup {
   void trigger_heartbeat(const std::string& reason) { heartbeat_.trigger(reason, /*again=*/true); }
 
  private:
+  struct PolicyReads;
+
   void prepare(std::function<void(const Digest& policy_digest)> then);
+  // Reads the policy of reads->places[place], and applies all of them once it is the last.
+  void read_policy(const std::shared_ptr<PolicyReads>& reads, std::size_t place);
+  void finish_reading(PolicyReads& reads);
   void apply_policy(const PolicyRead& read);
   void run_heartbeat(Token token, const ScheduledLoop::Ended& ended);
   void synthesize(Token token, const ScheduledLoop::Ended& ended);

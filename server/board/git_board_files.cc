@@ -7,6 +7,8 @@
 #include "server/git/pinned_repository.h"
 #include "server/git/worktree_list.h"
 #include "server/git/worktree_removal.h"
+#include "server/limits.h"
+#include "server/platform/call_bounds.h"
 
 namespace signalbox {
 namespace {
@@ -43,10 +45,12 @@ GitBoardFiles::GitBoardFiles(fs::path runs_directory)
 Stored<std::shared_ptr<const PolicyReading>> GitBoardFiles::read_policy(const fs::path& repository,
                                                                         const std::string& base,
                                                                         std::int64_t now_ns) {
+  const CallBounds bounds(CallBounds::now_ms() + limits::policy_git_ms_max);
   return policies_.read(repository, base, now_ns);
 }
 
 NoteWorktree GitBoardFiles::remove_worktree(const CardWorktree& worktree) {
+  const CallBounds bounds(CallBounds::now_ms() + limits::worktree_removal_ms_max);
   NoteWorktree note;
   note.project = worktree.project;
   note.run_id = worktree.run_id;
@@ -70,6 +74,7 @@ NoteWorktree GitBoardFiles::remove_worktree(const CardWorktree& worktree) {
 
 tl::expected<std::set<std::string>, std::string> GitBoardFiles::runs_with_worktrees(
     const fs::path& repository) {
+  const CallBounds bounds(CallBounds::now_ms() + limits::worktree_removal_ms_max);
   const auto no_run_exists = [](const std::string&) { return false; };
   const auto listed = TRY(list_orphans(repository, runs_directory_, no_run_exists));
   std::set<std::string> run_ids;
@@ -79,6 +84,7 @@ tl::expected<std::set<std::string>, std::string> GitBoardFiles::runs_with_worktr
 
 tl::expected<std::vector<NoteWorktree>, std::string> GitBoardFiles::remove_orphans(
     const std::string& project, const fs::path& repository, const std::set<std::string>& run_ids) {
+  const CallBounds bounds(CallBounds::now_ms() + limits::worktree_removal_ms_max);
   const auto outcomes = TRY(signalbox::remove_orphans(
       repository, runs_directory_,
       [&run_ids](const std::string& run_id) { return !run_ids.contains(run_id); }));

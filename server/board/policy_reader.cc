@@ -191,9 +191,8 @@ PolicyReader::~PolicyReader() = default;
 Stored<std::shared_ptr<const PolicyReading>> PolicyReader::read(const fs::path& repository,
                                                                 const std::string& base,
                                                                 std::int64_t now_ns) {
-  std::unique_ptr<Known>& known = known_[repository.string()];
-  if (!known) known = std::make_unique<Known>();
-  if (is_unchanged(repository, base, *known)) return known->reading;
+  Known& known = known_of(repository);
+  if (is_unchanged(repository, base, known)) return known.reading;
   const fs::path file = repository / policy_file_name;
 
   std::string branch;
@@ -207,50 +206,67 @@ Stored<std::shared_ptr<const PolicyReading>> PolicyReader::read(const fs::path& 
   } else if (const auto stamp = stamp_of(file)) {
     stamps = Stamps{*stamp};
   }
-  const bool is_known = known->reading && !known->failure && known->branch == branch &&
-                        known->stamps && stamps && *known->stamps == *stamps;
+  const bool is_known = known.reading && !known.failure && known.branch == branch && known.stamps &&
+                        stamps && *known.stamps == *stamps;
   const bool is_missing_repository =
       stamps && branch.empty() && stamps->front() == Stamp{} && !is_there(repository);
-  if (is_known && !is_missing_repository) return known->reading;
+  if (is_known && !is_missing_repository) return known.reading;
   // The branch didn't change since git failed a moment ago, so git would fail again.
-  const bool is_known_failure = known->failure && !branch.empty() && known->branch == branch &&
-                                known->stamps && stamps && *known->stamps == *stamps &&
-                                now_ns - known->failed_ns < policy_failure_kept_ns &&
-                                now_ns >= known->failed_ns;
-  if (is_known_failure) return tl::unexpected(*known->failure);
+  const bool is_known_failure = known.failure && !branch.empty() && known.branch == branch &&
+                                known.stamps && stamps && *known.stamps == *stamps &&
+                                now_ns - known.failed_ns < policy_failure_kept_ns &&
+                                now_ns >= known.failed_ns;
+  if (is_known_failure) return tl::unexpected(*known.failure);
 
-  ++reads_;
+  {
+    const std::lock_guard lock(mutex_);
+    ++reads_;
+  }
   Stamps read_stamps = stamps.value_or(Stamps{});
   auto content =
       branch.empty() ? content_of_file(file, read_stamps) : content_of_branch(repository, branch);
-  known->base = base;
-  known->branch = branch;
-  known->stamps.reset();
-  known->failure.reset();
+  known.base = base;
+  known.branch = branch;
+  known.stamps.reset();
+  known.failure.reset();
   if (!content) {
     if (stamps && is_settled(read_stamps, now_ns)) {
-      known->stamps = read_stamps;
-      known->failure = content.error();
-      known->failed_ns = now_ns;
+      known.stamps = read_stamps;
+      known.failure = content.error();
+      known.failed_ns = now_ns;
     }
     return tl::unexpected(content.error());
   }
-  if (stamps && is_settled(read_stamps, now_ns)) known->stamps = read_stamps;
+  if (stamps && is_settled(read_stamps, now_ns)) known.stamps = read_stamps;
 
   if (!content->is_there) {
-    known->reading = none_;
-  } else if (!known->reading || !known->reading->is_there ||
-             known->reading->text != content->text) {
+    known.reading = none_;
+  } else if (!known.reading || !known.reading->is_there || known.reading->text != content->text) {
     auto reading = std::make_shared<PolicyReading>();
     reading->is_there = true;
     reading->text = std::move(content->text);
     reading->digest = sha256(reading->text);
     reading->policy = parse_policy_file(reading->text);
-    known->reading = std::move(reading);
+    known.reading = std::move(reading);
   }
-  return known->reading;
+  return known.reading;
 }
 
-void PolicyReader::forget(const fs::path& repository) { known_.erase(repository.string()); }
+void PolicyReader::forget(const fs::path& repository) {
+  const std::lock_guard lock(mutex_);
+  known_.erase(repository.string());
+}
+
+std::size_t PolicyReader::reads() const {
+  const std::lock_guard lock(mutex_);
+  return reads_;
+}
+
+PolicyReader::Known& PolicyReader::known_of(const fs::path& repository) {
+  const std::lock_guard lock(mutex_);
+  std::unique_ptr<Known>& known = known_[repository.string()];
+  if (!known) known = std::make_unique<Known>();
+  return *known;
+}
 
 }  // namespace signalbox

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <unordered_map>
 
@@ -39,8 +40,9 @@ struct PolicyReading {
   tl::expected<Policy, LineError> policy = Policy{};
 };
 
-// Used on one thread, which may block: changed bare repositories are read with git()
-// (server/git/git_command.h).
+// Used on threads that may block: changed bare repositories are read with git()
+// (server/git/git_command.h). Different repositories may be read at the same time, one repository
+// by one thread at a time.
 class PolicyReader {
  public:
   PolicyReader();
@@ -60,7 +62,7 @@ class PolicyReader {
   void forget(const std::filesystem::path& repository);
 
   // Returns how often a file's content was read or git was called.
-  [[nodiscard]] std::size_t reads() const { return reads_; }
+  [[nodiscard]] std::size_t reads() const;
 
  private:
   struct Known;
@@ -68,6 +70,10 @@ class PolicyReader {
   static bool is_unchanged(const std::filesystem::path& repository, const std::string& base,
                            const Known& known);
 
+  // Returns the cache entry of a repository; a thread uses it without the mutex.
+  Known& known_of(const std::filesystem::path& repository);
+
+  mutable std::mutex mutex_;                                       // guards known_ and reads_
   std::unordered_map<std::string, std::unique_ptr<Known>> known_;  // by repository
   std::shared_ptr<const PolicyReading> none_;
   std::size_t reads_ = 0;

@@ -6,6 +6,8 @@
 #include "domain/refusals.h"
 #include "server/git/git_command.h"
 #include "server/git/git_names.h"
+#include "server/limits.h"
+#include "server/platform/call_bounds.h"
 
 namespace signalbox {
 namespace {
@@ -93,10 +95,22 @@ Decided<void> check_remote(const PutProject& command) {
 
 }  // namespace
 
+Decided<void> repository_hangs(const PutProject& command) {
+  return refuse(
+      "repository", command.repository,
+      "git doesn't answer in " + command.repository +
+          "; look for a file that is no regular one, or a disk that hangs",
+      {"find " + shell_word(command.repository) + " -maxdepth 2 -not -type f -not -type d",
+       "timeout 10 " + git_in(command, "rev-parse --is-bare-repository")});
+}
+
 Decided<void> check_repository(const PutProject& command) {
-  if (auto ok = check_root(command); !ok) return ok;
-  if (auto ok = check_base(command); !ok) return ok;
-  return check_remote(command);
+  const CallBounds bounds(CallBounds::now_ms() + limits::repository_check_ms_max);
+  Decided<void> checked = check_root(command);
+  if (checked) checked = check_base(command);
+  if (checked) checked = check_remote(command);
+  const bool too_late = CallBounds::now_ms() >= CallBounds::deadline_ms();
+  return too_late && !checked ? repository_hangs(command) : checked;
 }
 
 }  // namespace signalbox

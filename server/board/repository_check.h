@@ -9,7 +9,11 @@ namespace signalbox {
 
 // Checks that `repository` is the root of a git repository (a bare one, too) that has the branch
 // `base` with a commit. `remote` must be empty, the name of one of its remotes, or a path or URL,
-// which isn't contacted. Returns INVALID_PARAMS with the field and a next command. Blocks.
+// which isn't contacted. Returns INVALID_PARAMS with the field and a next command. Blocks for at
+// most repository_check_ms_max + git_grace_ms_max, unless the kernel holds the thread.
 Decided<void> check_repository(const PutProject& command);
+
+// Returns the refusal of a repository whose check doesn't end: INVALID_PARAMS.
+Decided<void> repository_hangs(const PutProject& command);
 
 }  // namespace signalbox

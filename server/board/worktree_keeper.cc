@@ -6,6 +6,12 @@
 #include "server/engine/engine.h"
 
 namespace signalbox {
+namespace {
+
+// Each repository has a lane, so that one that hangs keeps no worktree of another.
+Lane worktree_lane(const std::string& repository) { return {.name = "worktrees of " + repository}; }
+
+}  // namespace
 
 WorktreeKeeper::WorktreeKeeper(Engine& engine, BlockingPool blocking,
                                std::shared_ptr<BoardFiles> files, Log log)
@@ -39,47 +45,52 @@ void WorktreeKeeper::apply(std::span<const Record> records) {
 void WorktreeKeeper::remove_of(const RunId& run_id) {
   if (!under_way_.insert(run_id).second) return;
   const CardWorktree worktree = engine_.world().worktrees.at(run_id);
-  blocking_.run([this, worktree, files = files_]() -> std::function<void()> {
-    return [this, note = files->remove_worktree(worktree)] {
-      under_way_.erase(note.run_id);
-      this->note(note);
-    };
-  });
+  blocking_.run(worktree_lane(worktree.repository),
+                [this, worktree, files = files_]() -> std::function<void()> {
+                  return [this, note = files->remove_worktree(worktree)] {
+                    under_way_.erase(note.run_id);
+                    this->note(note);
+                  };
+                });
 }
 
 // The worktrees are listed first, and only then compared with the known runs. A run that begins in
 // between either has no listed worktree, or is known.
 void WorktreeKeeper::remove_orphans_of(const Project& project) {
-  blocking_.run([this, name = project.name, repository = project.repository,
-                 files = files_]() -> std::function<void()> {
-    auto listed = files->runs_with_worktrees(repository);
-    return [this, name, repository, listed = std::move(listed)]() mutable {
-      if (!listed) return log_(false, "worktrees of project " + name + ": " + listed.error());
-      const World& world = engine_.world();
-      std::erase_if(*listed, [&world](const std::string& text) {
-        const auto id = parse_uuid(text);
-        // Known runs are removed by remove_of(), which saves their content.
-        return id && (world.find_run(*id) != nullptr || world.worktrees.contains(*id));
+  blocking_.run(
+      worktree_lane(project.repository),
+      [this, name = project.name, repository = project.repository,
+       files = files_]() -> std::function<void()> {
+        auto listed = files->runs_with_worktrees(repository);
+        return [this, name, repository, listed = std::move(listed)]() mutable {
+          if (!listed) return log_(false, "worktrees of project " + name + ": " + listed.error());
+          const World& world = engine_.world();
+          std::erase_if(*listed, [&world](const std::string& text) {
+            const auto id = parse_uuid(text);
+            // Known runs are removed by remove_of(), which saves their content.
+            return id && (world.find_run(*id) != nullptr || world.worktrees.contains(*id));
+          });
+          if (listed->empty()) return;
+          // The end of one of these runs may be applied, but not durable.
+          engine_.release_when_durable([this, name, repository, listed](Durability durability) {
+            if (durability == Durability::durable) remove_orphans(name, repository, *listed);
+          });
+        };
       });
-      if (listed->empty()) return;
-      // The end of one of these runs may be applied, but not durable.
-      engine_.release_when_durable([this, name, repository, listed](Durability durability) {
-        if (durability == Durability::durable) remove_orphans(name, repository, *listed);
-      });
-    };
-  });
 }
 
 void WorktreeKeeper::remove_orphans(const std::string& project, const std::string& repository,
                                     std::set<std::string> run_ids) {
-  blocking_.run([this, project, repository, run_ids = std::move(run_ids),
+  blocking_.run(worktree_lane(repository),
+                [this, project, repository, run_ids = std::move(run_ids),
                  files = files_]() -> std::function<void()> {
-    auto notes = files->remove_orphans(project, repository, run_ids);
-    return [this, project, notes = std::move(notes)] {
-      if (!notes) return log_(false, "worktrees of project " + project + ": " + notes.error());
-      for (const NoteWorktree& each : *notes) note(each);
-    };
-  });
+                  auto notes = files->remove_orphans(project, repository, run_ids);
+                  return [this, project, notes = std::move(notes)] {
+                    if (!notes)
+                      return log_(false, "worktrees of project " + project + ": " + notes.error());
+                    for (const NoteWorktree& each : *notes) note(each);
+                  };
+                });
 }
 
 void WorktreeKeeper::note(const NoteWorktree& command) {

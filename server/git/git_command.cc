@@ -9,12 +9,16 @@
 #include <iterator>
 #include <system_error>
 
+#include "server/platform/call_bounds.h"
 #include "server/platform/child_process.h"
 #include "server/platform/service_manager.h"
 #include "server/text/utf8_text.h"
 
 namespace signalbox {
 namespace {
+
+// How often a thread that waits for git checks whether its work was canceled.
+constexpr std::int64_t cancel_interval_ms = 100;
 
 // These variables would redirect git to another repository or program, or are set by this file.
 bool is_excluded(std::string_view entry) {
@@ -90,6 +94,15 @@ GitOutcome not_started(int error) {
   return outcome;
 }
 
+// Returns true once git has ended, false at the deadline or when the thread's work is canceled.
+bool await_git(ChildProcess& child, std::int64_t deadline_ms) {
+  for (;;) {
+    const std::int64_t now_ms = ChildProcess::now_ms();
+    if (child.await_end(std::min(deadline_ms, now_ms + cancel_interval_ms))) return true;
+    if (CallBounds::is_canceled() || ChildProcess::now_ms() >= deadline_ms) return false;
+  }
+}
+
 }  // namespace
 
 std::string GitOutcome::line() const { return output.substr(0, output.find('\n')); }
@@ -104,6 +117,13 @@ GitOutcome git(const std::filesystem::path& directory, std::vector<std::string> 
   }
   BoundedOutput out(git_output_bytes_max, 0);
   BoundedOutput err(git_output_bytes_max, 0);
+  const std::int64_t begun_ms = ChildProcess::now_ms();
+  if (CallBounds::is_canceled() || CallBounds::deadline_ms() <= begun_ms) {
+    GitOutcome outcome;
+    outcome.timed_out = true;
+    outcome.message = "git wasn't started: the time for this work is over";
+    return outcome;
+  }
   auto child = ChildProcess::start({.argv = command_line(std::move(arguments), options),
                                     .cwd = directory,
                                     .environment = environment_with(options),
@@ -114,17 +134,23 @@ GitOutcome git(const std::filesystem::path& directory, std::vector<std::string> 
   file = {};
 
   GitOutcome outcome;
-  outcome.timed_out = !child->await_end(ChildProcess::now_ms() + options.timeout_ms);
+  const std::int64_t deadline_ms =
+      std::min(begun_ms + options.timeout_ms, CallBounds::deadline_ms());
+  outcome.timed_out = !await_git(*child, deadline_ms);
   if (outcome.timed_out) {
     child->end(limits::git_grace_ms_max);
-    child->await_end(ChildProcess::now_ms() + limits::git_ms_max);
+    // The thread stays with a process that the kernel holds, so that its lane starts no second one.
+    await_git(*child, ChildProcess::now_ms() + limits::git_ms_max);
   }
   outcome.exit_code = child->exit_code().value_or(-1);
   outcome.ok = outcome.exit_code == 0 && !outcome.timed_out;
   outcome.output = out.head();
   outcome.message = err.head();
   if (outcome.timed_out) {
-    outcome.message += "git was ended after " + std::to_string(options.timeout_ms) + " ms";
+    outcome.message +=
+        CallBounds::is_canceled()
+            ? std::string("git was ended, because the service stops")
+            : "git was ended after " + std::to_string(deadline_ms - begun_ms) + " ms";
   }
   while (outcome.message.ends_with('\n')) outcome.message.pop_back();
   outcome.message =

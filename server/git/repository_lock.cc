@@ -9,6 +9,7 @@
 
 #include "server/git/git_command.h"
 #include "server/git/path_facts.h"
+#include "server/platform/call_bounds.h"
 #include "server/platform/clock.h"
 
 namespace signalbox {
@@ -36,7 +37,9 @@ tl::expected<RepositoryLock, std::string> RepositoryLock::take(
   while (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno == EINTR) continue;
     if (errno != EWOULDBLOCK) return tl::unexpected(system_error("lock", path).message);
-    if (clock.monotonic_ns() >= give_up_ns) {
+    const bool is_over =
+        CallBounds::is_canceled() || CallBounds::now_ms() >= CallBounds::deadline_ms();
+    if (is_over || clock.monotonic_ns() >= give_up_ns) {
       return tl::unexpected("another worktree operation in " + repository.string() +
                             " took longer than " + std::to_string(wait_ms) + " ms");
     }

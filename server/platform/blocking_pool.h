@@ -1,9 +1,13 @@
 // Runs work that may block off the engine's thread and returns to that thread with its result. The
-// service passes functions that post to threads; a simulation passes its schedule; a test passes
-// direct calls.
+// service passes functions that run work in lanes (lane_pool.h); a simulation passes its schedule;
+// a test passes direct calls.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <functional>
+#include <memory>
+#include <string>
 #include <utility>
 
 namespace signalbox {
@@ -12,25 +16,86 @@ namespace signalbox {
 // decides on which thread. May be called on any thread.
 using Post = std::function<void(std::function<void()> action)>;
 
+// Why the result of a piece of work isn't waited for.
+enum class LaneFailure {
+  overloaded,  // too much work waits in its lane, or that lane hangs
+  late,        // the deadline has passed
+};
+
+// Where a piece of work runs, and for how long its result is waited for.
+struct Lane {
+  // What the work uses: a repository, an endpoint, a run root. Work of one name is done in order.
+  std::string name = {};
+  // From now on; 0: the result is waited for without end.
+  std::int64_t deadline_ms = 0;
+  // Called instead of the continuation. Without it any amount of work may wait in the lane, and
+  // there is no deadline.
+  std::function<void(LaneFailure why)> failed = nullptr;
+};
+
 class BlockingPool {
  public:
   // Runs on a thread that may block and returns the continuation, which runs on the engine's
   // thread.
   using Work = std::function<std::function<void()>()>;
+  // Runs an action in a lane on a thread that may block. Calls lane.failed on any thread.
+  using ToLanes = std::function<void(Lane lane, std::function<void()> action)>;
 
-  // `to_threads` runs an action on a thread that may block, `to_engine` on the engine's.
+  // `to_lanes` runs an action on a thread that may block, `to_engine` on the engine's.
+  BlockingPool(ToLanes to_lanes, Post to_engine)
+      : to_lanes_(std::move(to_lanes)), to_engine_(std::move(to_engine)) {}
+  // The same without lanes: no work fails.
   BlockingPool(Post to_threads, Post to_engine)
-      : to_threads_(std::move(to_threads)), to_engine_(std::move(to_engine)) {}
+      : BlockingPool(ToLanes([to_threads = std::move(to_threads)](const Lane&,
+                                                                  std::function<void()> action) {
+                       to_threads(std::move(action));
+                     }),
+                     std::move(to_engine)) {}
 
-  // Runs `work` on a thread that may block, then the continuation that it returns on the engine's
-  // thread.
-  void run(Work work) const {
-    to_threads_([work = std::move(work), to_engine = to_engine_] { to_engine(work()); });
-  }
+  // Runs `work` on a thread that may block, then, on the engine's thread, either the continuation
+  // that it returns or lane.failed.
+  void run(Lane lane, Work work) const;
+  // The same in a lane that everybody shares.
+  void run(Work work) const { run(Lane{}, std::move(work)); }
 
  private:
-  Post to_threads_;
+  struct Piece {
+    Work work;
+    std::function<void(LaneFailure why)> failed;
+    std::atomic<bool> begun = false;
+    std::atomic<bool> answered = false;
+  };
+
+  ToLanes to_lanes_;
   Post to_engine_;
 };
+
+// What the functions hold (connections, for one) is destroyed on the engine's thread, whether the
+// work was done in time, late or never.
+inline void BlockingPool::run(Lane lane, Work work) const {
+  const auto piece = std::make_shared<Piece>();
+  piece->work = std::move(work);
+  if (lane.failed) {
+    piece->failed = std::move(lane.failed);
+    lane.failed = [piece, to_engine = to_engine_](LaneFailure why) {
+      if (piece->answered.exchange(true)) return;
+      to_engine([piece, why] {
+        const Work unbegun = piece->begun.exchange(true) ? Work() : std::move(piece->work);
+        const auto failed = std::move(piece->failed);
+        failed(why);
+      });
+    };
+  }
+  to_lanes_(std::move(lane), [piece, to_engine = to_engine_] {
+    if (piece->begun.exchange(true)) return;
+    Work begun = std::move(piece->work);
+    std::function<void()> then = begun();
+    const bool late = piece->answered.exchange(true);
+    to_engine([begun = std::move(begun), then = std::move(then), late,
+               failed = late ? nullptr : std::move(piece->failed)] {
+      if (!late) then();
+    });
+  });
+}
 
 }  // namespace signalbox

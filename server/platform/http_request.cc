@@ -2,11 +2,13 @@
 
 #include <curl/curl.h>
 
+#include <algorithm>
 #include <memory>
 #include <mutex>
 
 #include "domain/check.h"
 #include "domain/try.h"
+#include "server/platform/call_bounds.h"
 
 namespace signalbox {
 namespace {
@@ -49,9 +51,14 @@ bool same_origin(const std::string& a, const std::string& b) {
   return true;
 }
 
-// libcurl's progress callback (CURLOPT_XFERINFOFUNCTION): a value other than 0 ends the transfer.
+bool is_canceled(const OutgoingRequest& request) {
+  return CallBounds::is_canceled() || (request.is_canceled && request.is_canceled());
+}
+
+// libcurl's progress callback (CURLOPT_XFERINFOFUNCTION), about once a second: a value other than 0
+// ends the transfer.
 int on_progress(void* request, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
-  return static_cast<const OutgoingRequest*>(request)->is_canceled() ? 1 : 0;
+  return is_canceled(*static_cast<const OutgoingRequest*>(request)) ? 1 : 0;
 }
 
 struct Hop {
@@ -76,6 +83,13 @@ bool certainly_unsent(CURLcode code) {
 
 tl::expected<Hop, HttpFailure> send_once(const OutgoingRequest& request,
                                          const HttpTimeouts& times) {
+  const std::int64_t left_ms =
+      CallBounds::deadline_ms() == CallBounds::never_ms
+          ? times.whole_ms
+          : std::min(times.whole_ms, CallBounds::deadline_ms() - CallBounds::now_ms());
+  if (left_ms <= 0 || is_canceled(request)) {
+    return tl::unexpected(HttpFailure{"the time for this work is over", false});
+  }
   const Handle handle = new_handle();
   CURL* const curl = handle.get();
   Hop hop;
@@ -91,17 +105,15 @@ tl::expected<Hop, HttpFailure> send_once(const OutgoingRequest& request,
   curl_easy_setopt(curl, CURLOPT_USERAGENT, "signalbox/" SIGNALBOX_VERSION);
   curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers.get());
   curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(times.connect_ms));
-  curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, static_cast<long>(times.whole_ms));
+  curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, static_cast<long>(left_ms));
   curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, why);
   curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, &append_body);
   curl_easy_setopt(curl, CURLOPT_WRITEDATA, &hop.response.body);
   curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, request.method.c_str());
   if (!request.trusted.empty()) curl_easy_setopt(curl, CURLOPT_CAINFO, request.trusted.c_str());
-  if (request.is_canceled) {
-    curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
-    curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, &on_progress);
-    curl_easy_setopt(curl, CURLOPT_XFERINFODATA, &request);
-  }
+  curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+  curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, &on_progress);
+  curl_easy_setopt(curl, CURLOPT_XFERINFODATA, &request);
   if (!request.body.empty()) {
     curl_easy_setopt(curl, CURLOPT_POSTFIELDS, request.body.c_str());
     curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE,
@@ -132,7 +144,12 @@ tl::expected<HttpResponse, HttpFailure> send(const OutgoingRequest& request,
                                              const HttpTimeouts& times) {
   OutgoingRequest next = request;
   for (int hops = 0; hops <= http_redirects_max; ++hops) {
-    auto hop = TRY(send_once(next, times));
+    auto sent = send_once(next, times);
+    if (!sent) {
+      if (hops > 0) sent.error().may_have_arrived = true;  // as the first request has
+      return tl::unexpected(std::move(sent.error()));
+    }
+    Hop& hop = *sent;
     if (hop.response.status != 303 || hop.redirect.empty() || !request.follow) {
       return std::move(hop.response);
     }

@@ -48,10 +48,11 @@ struct HttpTimeouts {
   std::int64_t whole_ms = 60'000;
 };
 
-// Sends the request and returns the response; blocks for at most times.whole_ms per hop. Any
-// thread. A 303 is followed with GET, at most http_redirects_max times: to another origin without
-// the request's headers, and never from https to http. Other redirects are returned as responses. A
-// body longer than http_body_bytes_max is a failure.
+// Sends the request and returns the response; blocks for at most times.whole_ms per hop, or until
+// the bounds of the thread's calls (call_bounds.h) have passed. Any thread. A 303 is followed with
+// GET, at most http_redirects_max times: to another origin without the request's headers, and never
+// from https to http. Other redirects are returned as responses. A body longer than
+// http_body_bytes_max is a failure.
 tl::expected<HttpResponse, HttpFailure> send(const OutgoingRequest& request,
                                              const HttpTimeouts& times);
 

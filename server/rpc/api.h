@@ -19,6 +19,7 @@ class Clock;
 class Engine;
 class EventLog;
 class IdSource;
+class PastReads;
 class Projector;
 class Timers;
 struct RunRootRule;
@@ -47,12 +48,15 @@ struct Api {
   Clock& clock;
   IdSource& ids;
   ServerFacts facts;
-  BlockingPool blocking;
-  Post post;  // runs an action on the engine's thread
+  BlockingPool blocking;      // files, with a lane for each run root
+  BlockingPool repositories;  // git, with a lane for each repository
+  BlockingPool log_readers;   // old events, with a lane for each connection
+  Post post;                  // runs an action on the engine's thread
   WhenFilesWritten when_files_written;
   ReadFoundFile read_found_file;  // reads files that others may have put into run roots
   // Which run roots clients may name; nullptr: any, where nothing is written to the disk.
   std::shared_ptr<const RunRootRule> run_root_rule = nullptr;
+  PastReads* past = nullptr;      // set while the answer to a repeated command is made
 };
 
 }  // namespace signalbox

@@ -9,6 +9,7 @@
 #include "domain/attempt_end.h"
 #include "server/engine/engine.h"
 #include "server/followers/projector.h"
+#include "server/rpc/past_reads.h"
 #include "store/event_log.h"
 
 namespace signalbox {
@@ -76,7 +77,16 @@ void add_assignment(const Api& api, const Record& claimed, json::object& claim) 
   const Run* run = api.engine.world().find_run(claimed.stream.run_id);
   // These fields don't change while the attempt is under way.
   const bool under_way = run != nullptr && run->attempt && run->attempt->token == claimed.position;
-  if (!under_way) return add_from_log(api, claimed, claim);
+  if (!under_way) {
+    const auto fields = from_past<json::object>(
+        api, "assignment " + std::to_string(claimed.position), [&api, claimed] {
+          json::object texts;
+          add_from_log(api, claimed, texts);
+          return texts;
+        });
+    for (const auto& field : fields) claim[field.key()] = field.value();
+    return;
+  }
   add_texts(api, run->id, run->goal, run->input, run->run_root, run->previous, claim);
 }
 

@@ -11,7 +11,7 @@ namespace signalbox {
 
 // Adds these fields to `claim`, the JSON of the claim that the StationClaimed record `claimed`
 // granted. The result is the same at any later time, whatever has happened to the run. Called on
-// the engine's thread; may wait for the read models.
+// the engine's thread; what has to be read from the log is read by api.past.
 void add_assignment(const Api& api, const Record& claimed, boost::json::object& claim);
 
 }  // namespace signalbox

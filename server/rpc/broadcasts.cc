@@ -6,6 +6,7 @@
 #include "domain/service_loops.h"
 #include "server/engine/engine.h"
 #include "server/followers/projector.h"
+#include "server/limits.h"
 #include "server/text/described_json.h"
 #include "server/text/time_text.h"
 #include "store/event_log.h"
@@ -237,9 +238,6 @@ const std::vector<std::string>& broadcast_names() {
 
 namespace {
 
-// Events before the start of a subscription that are applied first; heartbeat ticks are short.
-constexpr Position history_events_max = 1000;
-
 std::optional<CardFacts> facts_of(const Api& api, const CardId& id) {
   if (const Card* card = api.engine.world().board.find(id)) {
     return CardFacts{card->project, card->title};
@@ -288,17 +286,17 @@ BroadcastSources broadcast_sources(const Api& api) {
   return sources;
 }
 
-Broadcasts broadcasts_from(const Api& api, Position from) {
-  Broadcasts broadcasts(broadcast_sources(api));
-  const Position first = std::max(from > history_events_max ? from - history_events_max : 1,
-                                  api.log.horizon().position + 1);
-  if (from > first) {
-    (void)api.log.scan(first, from - 1, [&broadcasts](Record&& record) {
-      (void)broadcasts.of(record);
-      return true;
-    });
-  }
-  return broadcasts;
+Position Broadcasts::history_from(Position from, const Horizon& horizon) {
+  constexpr Position events_max = limits::broadcast_history_events_max;
+  const Position first = from > events_max ? from - events_max : 1;
+  return std::min(std::max(first, horizon.position + 1), from);
+}
+
+bool Broadcasts::concerns(const Record& record) {
+  return std::holds_alternative<TickEvent>(record.event) ||
+         std::holds_alternative<CardEvent>(record.event) ||
+         event_as<StationSucceeded>(record.event) != nullptr ||
+         event_as<PolicyRefused>(record.event) != nullptr;
 }
 
 }  // namespace signalbox

@@ -13,6 +13,7 @@
 
 #include "domain/event.h"
 #include "server/rpc/api.h"
+#include "store/horizon.h"
 
 namespace signalbox {
 
@@ -45,6 +46,12 @@ struct BroadcastSources {
 class Broadcasts {
  public:
   explicit Broadcasts(BroadcastSources sources = {}) : sources_(std::move(sources)) {}
+
+  // Returns the position of the first record to apply for a subscription that starts at `from`: a
+  // little before, so that one that begins during a heartbeat tick reports how that tick ends.
+  static Position history_from(Position from, const Horizon& horizon);
+  // Returns false if of() would do nothing for the record, whatever came before. Any thread.
+  static bool concerns(const Record& record);
 
   // Applies the next record and returns the broadcasts that it causes, in order; often none.
   std::vector<Broadcast> of(const Record& record);
@@ -89,10 +96,5 @@ const std::vector<std::string>& broadcast_names();
 // Returns lookups in the board, and in the read models for cards that have left it. Each is a point
 // query. They are called on the engine's thread; `api` must outlive them.
 BroadcastSources broadcast_sources(const Api& api);
-
-// Returns the Broadcasts of a subscription that starts at `from`, after applying the events just
-// before it: so a subscription that begins during a heartbeat tick reports how that tick ends.
-// Reads the log; called on the engine's thread.
-Broadcasts broadcasts_from(const Api& api, Position from);
 
 }  // namespace signalbox

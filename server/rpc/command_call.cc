@@ -1,14 +1,21 @@
 #include "server/rpc/command_call.h"
 
+#include <memory>
+#include <utility>
+
 #include "domain/refusals.h"
 #include "server/engine/dropped_history.h"
 #include "server/engine/engine.h"
 #include "server/followers/projector.h"
 #include "server/rpc/read_models.h"
+#include "server/limits.h"
+#include "server/rpc/past_reads.h"
 #include "store/event_log.h"
 
 namespace signalbox {
 namespace {
+
+namespace json = boost::json;
 
 // Answers once the files that follow from the events up to `position`, which is durable, are
 // written.
@@ -21,6 +28,34 @@ void answer_when_written(Api& api, const Responder& responder, Position position
       responder.answer(std::move(answer));
     });
   });
+}
+
+// An answer that is made again.
+struct RepeatedAnswer {
+  RepeatedAnswer(Api& service, Responder to, ResultOf result, Commit records)
+      : api(service), responder(std::move(to)), result_of(result), commit(std::move(records)) {
+    api.past = &past;
+  }
+
+  PastReads past;
+  Api api;  // with `past`
+  Responder responder;
+  ResultOf result_of;
+  Commit commit;
+};
+
+void answer_again(Api& api, const std::shared_ptr<RepeatedAnswer>& answer) {
+  json::object result = answer->result_of(answer->api, answer->commit);
+  if (!answer->past.complete()) {
+    return api.log_readers.run({.name = "repeated commands"},
+                               [&api, answer]() -> std::function<void()> {
+                                 answer->past.read();
+                                 return [&api, answer] { answer_again(api, answer); };
+                               });
+  }
+  result["replayed"] = true;
+  // The first answer may still be waiting for its files, and this one promises them as well.
+  answer_when_written(api, answer->responder, answer->commit.back().position, std::move(result));
 }
 
 }  // namespace
@@ -47,7 +82,7 @@ bool answered_before(Api& api, Call& call, ResultOf result_of) {
                                {},
                                {"signalbox rpc server.status"}});
     }
-    const auto commit = api.log.read_commit(position);
+    auto commit = api.log.read_commit(position);
     if (!commit && commit.error().kind == StoreError::Kind::dropped) {
       return responder.reject(history_dropped(api.log, position));
     }
@@ -55,10 +90,8 @@ bool answered_before(Api& api, Call& call, ResultOf result_of) {
       return responder.reject(
           {ErrorCode::STORAGE_DAMAGED, commit.error().message, {}, {"signalbox replay"}});
     }
-    boost::json::object result = result_of(api, *commit);
-    result["replayed"] = true;
-    // The first answer may still be waiting for its files, and this one promises them as well.
-    answer_when_written(api, responder, commit->back().position, std::move(result));
+    answer_again(api,
+                 std::make_shared<RepeatedAnswer>(api, responder, result_of, std::move(*commit)));
   });
   return true;
 }
@@ -78,6 +111,15 @@ Rejection with_ended_run(Api& api, Rejection rejection) {
           "run " + *text + " has ended: " + name_of((*row)->status),
           {{"run_id", *text}, {"status", std::string(name_of((*row)->status))}},
           {"signalbox run get " + *text}};
+}
+
+Rejection run_root_hangs(const std::string& run_root) {
+  return {ErrorCode::OVERLOADED,
+          "the run root " + run_root + " didn't answer within " +
+              std::to_string(limits::run_root_read_ms_max) +
+              " ms, or too many requests wait for it; look for a disk that hangs",
+          {{"run_root", run_root}, {"run_root_read_ms_max", limits::run_root_read_ms_max}},
+          {"timeout 10 ls " + shell_word(run_root)}};
 }
 
 void answer_with_files(Api& api, const Responder& responder, Decided<boost::json::object> outcome) {

@@ -23,6 +23,9 @@ bool answered_before(Api& api, Call& call, ResultOf result_of);
 // has although the world has forgotten it. Returns any other rejection unchanged.
 Rejection with_ended_run(Api& api, Rejection rejection);
 
+// Returns the refusal of a command whose run root can't be read in time: OVERLOADED.
+Rejection run_root_hangs(const std::string& run_root);
+
 // Returns the JSON names of the described fields of T.
 template <class T>
 std::vector<std::string> field_names() {

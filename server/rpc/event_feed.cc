@@ -1,28 +1,14 @@
 #include "server/rpc/event_feed.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "server/limits.h"
 #include "server/rpc/agent_logs.h"
 #include "server/rpc/record_json.h"
 #include "server/rpc/responder.h"
 
 namespace signalbox {
-namespace {
-
-constexpr std::size_t read_events_at_once = 256;
-
-// Reads records from `from` on and skips those that were dropped: a subscriber that may start there
-// wants none of them.
-Stored<std::vector<Record>> read_available(const EventLog& log, Position from) {
-  auto records = log.read(from, read_events_at_once);
-  if (records || records.error().kind != StoreError::Kind::dropped) return records;
-  const Horizon horizon = log.horizon();
-  from = horizon.next_present(from);
-  const Position gap = horizon.first_dropped(from, log.tail()).value_or(log.tail() + 1);
-  return log.read(from, std::min<std::size_t>(read_events_at_once, gap - from));
-}
-
-}  // namespace
 
 bool EventFilter::matches(const Record& record) const {
   if (run_id && (record.stream.kind != StreamKind::run || record.stream.run_id != *run_id)) {
@@ -33,9 +19,15 @@ bool EventFilter::matches(const Record& record) const {
 
 void EventFeed::subscribe(std::shared_ptr<Peer> peer, std::string subscription, Position from,
                           EventFilter filter, Broadcasts broadcasts, bool hides_tokens) {
-  auto subscriber = std::make_shared<Subscriber>(
-      Subscriber{std::move(peer), std::move(subscription), from, std::move(filter),
-                 std::move(broadcasts), hides_tokens});
+  auto subscriber = std::make_shared<Subscriber>();
+  subscriber->peer = std::move(peer);
+  subscriber->subscription = std::move(subscription);
+  subscriber->from = from;
+  subscriber->filter = std::move(filter);
+  subscriber->broadcasts = std::move(broadcasts);
+  subscriber->hides_tokens = hides_tokens;
+  subscriber->next =
+      subscriber->filter.wants_broadcasts() ? Broadcasts::history_from(from, log_.horizon()) : from;
   subscriber->peer->keep_open();
   subscribers_.push_back(subscriber);
   pump(subscriber);
@@ -61,6 +53,7 @@ void EventFeed::send(Subscriber& subscriber, const Record& record) {
       return !subscriber.filter.wants_broadcast(each.name);
     });
   }
+  if (record.position < subscriber.from) return;
   if (subscriber.filter.matches(record)) {
     boost::json::object params = record_to_json(record);
     if (subscriber.hides_tokens) hide_tokens(params);
@@ -74,40 +67,91 @@ void EventFeed::send(Subscriber& subscriber, const Record& record) {
   }
 }
 
-// Sends the next records to one subscriber, and schedules itself until the subscriber has all of
-// them or its peer has to read some first. Each call reads only a few, since it blocks the engine's
-// thread.
-void EventFeed::pump(const std::shared_ptr<Subscriber>& subscriber) {
-  if (subscriber->peer->closed() || subscriber->ended) return;
-  if (subscriber->scheduled || subscriber->paused) return;
-  if (subscriber->next <= log_.tail()) {
-    if (subscriber->peer->outgoing_bytes() > subscriber_outgoing_bytes_max) {
-      subscriber->paused = true;
-      subscriber->peer->on_drained([this, weak = std::weak_ptr(subscriber)] {
-        if (const auto again = weak.lock()) {
-          again->paused = false;
-          pump(again);
-        }
-      });
-      return;
+// Reads records from `next` on until one of the bounds of a turn is reached. Dropped records are
+// skipped: a subscriber that may start before them wants none of them. Any thread.
+EventFeed::Backlog EventFeed::read_backlog(const EventLog& log, Position next, Position from,
+                                           const EventFilter& filter) {
+  Backlog backlog;
+  backlog.next = next;
+  const bool wants_broadcasts = filter.wants_broadcasts();
+  const Position last = std::min(log.tail(), next + limits::backlog_read_events_max - 1);
+  const auto scanned = log.scan(next, last, [&](Record&& record) {
+    backlog.next = record.position + 1;
+    const bool is_sent = record.position >= from && filter.matches(record);
+    if (is_sent || (wants_broadcasts && Broadcasts::concerns(record))) {
+      backlog.records.push_back(std::move(record));
     }
-    const auto records = read_available(log_, subscriber->next);
-    if (!records) return end_unreadable(*subscriber, records.error());
-    for (const Record& record : *records) send(*subscriber, record);
-    subscriber->next = records->back().position + 1;
+    return backlog.records.size() < limits::backlog_sent_events_max;
+  });
+  if (scanned) return backlog;
+  if (scanned.error().kind == StoreError::Kind::dropped) {
+    const Position present = log.horizon().next_present(backlog.next);
+    if (std::exchange(backlog.next, present) != present) return backlog;
   }
-  if (subscriber->next <= log_.tail()) return schedule_pump(subscriber);
-  subscriber->caught_up = true;
+  backlog.error = scanned.error();
+  return backlog;
 }
 
-void EventFeed::schedule_pump(const std::shared_ptr<Subscriber>& subscriber) {
-  subscriber->scheduled = true;
-  post_([this, weak = std::weak_ptr(subscriber)] {
-    if (const auto again = weak.lock()) {
-      again->scheduled = false;
-      pump(again);
+void EventFeed::pump(const std::shared_ptr<Subscriber>& subscriber) {
+  if (subscriber->peer->closed() || subscriber->ended) return;
+  if (subscriber->reading || subscriber->paused) return;
+  if (subscriber->next > log_.tail()) {
+    subscriber->caught_up = true;
+    return;
+  }
+  if (subscriber->peer->outgoing_bytes() > subscriber_outgoing_bytes_max) {
+    subscriber->paused = true;
+    subscriber->peer->on_drained([this, weak = std::weak_ptr(subscriber)] {
+      if (const auto again = weak.lock()) {
+        again->paused = false;
+        pump(again);
+      }
+    });
+    return;
+  }
+  subscriber->reading = true;
+  turns_.push_back(subscriber);
+  begin_reads();
+}
+
+// Each reading is followed by one delivery on the engine's thread. So between two commands that
+// thread makes at most backlog_readers_max deliveries, of backlog_sent_events_max records each,
+// however many subscribe.
+void EventFeed::begin_reads() {
+  while (reads_ < limits::backlog_readers_max && !turns_.empty()) {
+    const std::shared_ptr<Subscriber> subscriber = std::move(turns_.front());
+    turns_.pop_front();
+    if (subscriber->peer->closed() || subscriber->ended) {
+      subscriber->reading = false;
+      continue;
     }
-  });
+    ++reads_;
+    readers_.run({.name = "subscription " + subscriber->subscription},
+                 [this, subscriber, next = subscriber->next, from = subscriber->from,
+                  filter = subscriber->filter]() -> std::function<void()> {
+                   return [this, subscriber, backlog = read_backlog(log_, next, from, filter)] {
+                     finish_read(subscriber, backlog);
+                   };
+                 });
+  }
+}
+
+void EventFeed::finish_read(const std::shared_ptr<Subscriber>& subscriber, const Backlog& backlog) {
+  --reads_;
+  subscriber->reading = false;
+  if (!subscriber->peer->closed() && !subscriber->ended) {
+    for (const Record& record : backlog.records) send(*subscriber, record);
+    subscriber->next = backlog.next;
+    if (backlog.error && subscriber->next < subscriber->from) {
+      subscriber->next = subscriber->from;  // the history of its broadcasts isn't owed
+      pump(subscriber);
+    } else if (backlog.error) {
+      end_unreadable(*subscriber, *backlog.error);
+    } else {
+      pump(subscriber);
+    }
+  }
+  begin_reads();
 }
 
 // The connection closes when the peer has taken what is queued, or a few seconds later.
@@ -139,7 +183,7 @@ void EventFeed::publish(std::span<const Commit> batch) {
   const Position last = batch.back().back().position;
   for (const auto& subscriber : subscribers_) {
     if (subscriber->ended) continue;
-    const bool has_room = !subscriber->paused && !subscriber->scheduled &&
+    const bool has_room = !subscriber->paused && !subscriber->reading &&
                           subscriber->peer->outgoing_bytes() <= subscriber_outgoing_bytes_max;
     if (subscriber->next == first && has_room) {
       for (const Commit& commit : batch) {

@@ -2,10 +2,13 @@
 // gaps. A subscriber that doesn't keep up gets `lagged {from}` and is disconnected. The others
 // aren't affected: the log is read for each at its own pace, and nothing is buffered for it.
 //
-// All of it is called on the engine's thread.
+// All of it is called on the engine's thread. Old records are read and filtered on other threads, a
+// bounded number at a time: subscribers take turns, and a few of them are read for at once. A
+// subscriber that has reached the tail gets new records from publish().
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <set>
@@ -38,14 +41,15 @@ struct EventFilter {
 class EventFeed {
  public:
   // `read_error` is called when the log can't be read for a subscriber, which is notified and
-  // disconnected. `post` runs an action on the caller's thread.
-  EventFeed(const EventLog& log, std::function<void(const StoreError&)> read_error, Post post)
-      : log_(log), read_error_(std::move(read_error)), post_(std::move(post)) {}
+  // disconnected. `readers` has backlog_readers_max threads.
+  EventFeed(const EventLog& log, std::function<void(const StoreError&)> read_error,
+            BlockingPool readers)
+      : log_(log), read_error_(std::move(read_error)), readers_(std::move(readers)) {}
 
   // Returns true if subscriptions_max is reached.
   [[nodiscard]] bool full() { return size() >= subscriptions_max; }
 
-  // Subscribes `peer` to the records from `from` on. `broadcasts` has the state before that record.
+  // Subscribes `peer` to the records from `from` on. `broadcasts` has applied no record yet.
   // With `hides_tokens`, fencing tokens are replaced by null (responder.h).
   void subscribe(std::shared_ptr<Peer> peer, std::string subscription, Position from,
                  EventFilter filter, Broadcasts broadcasts = Broadcasts(),
@@ -64,27 +68,41 @@ class EventFeed {
   struct Subscriber {
     std::shared_ptr<Peer> peer;
     std::string subscription;
-    Position next = 1;
+    Position from = 1;  // of the first record that is sent; broadcasts apply some before
     EventFilter filter;
     Broadcasts broadcasts;
     bool hides_tokens = false;
+    Position next = 1;       // the first record that wasn't read for it
     bool paused = false;     // until its peer has taken what is queued
-    bool scheduled = false;  // pump() is posted
+    bool reading = false;    // it waits for its turn to be read for, or is read for
     bool caught_up = false;  // has reached the tail at least once
     bool ended = false;      // has got its last notification
   };
+  // What was read for a subscriber.
+  struct Backlog {
+    std::vector<Record> records;  // those that its filter or its broadcasts may want
+    Position next = 1;            // the record after the last one that was read
+    std::optional<StoreError> error;
+  };
 
+  static Backlog read_backlog(const EventLog& log, Position next, Position from,
+                              const EventFilter& filter);
+  // Arranges that the subscriber is read for, unless it has everything or its peer has to read
+  // some first.
   void pump(const std::shared_ptr<Subscriber>& subscriber);
+  void begin_reads();
+  void finish_read(const std::shared_ptr<Subscriber>& subscriber, const Backlog& backlog);
   void send(Subscriber& subscriber, const Record& record);
-  void schedule_pump(const std::shared_ptr<Subscriber>& subscriber);
   static void end_lagging(Subscriber& subscriber);
   void end_unreadable(Subscriber& subscriber, const StoreError& error);
   void drop_closed();
 
   const EventLog& log_;
   std::function<void(const StoreError&)> read_error_;
-  Post post_;
+  BlockingPool readers_;
   std::vector<std::shared_ptr<Subscriber>> subscribers_;
+  std::deque<std::shared_ptr<Subscriber>> turns_;  // the next one to be read for is first
+  std::size_t reads_ = 0;                          // under way
 };
 
 }  // namespace signalbox

@@ -9,6 +9,7 @@
 #include "domain/refusals.h"
 #include "server/engine/engine.h"
 #include "server/engine/timers.h"
+#include "server/limits.h"
 #include "server/platform/clock.h"
 #include "server/rpc/api.h"
 #include "server/rpc/command_call.h"
@@ -194,7 +195,9 @@ void LockQueue::arm(const std::string& key, const KeyQueue& queue, std::int64_t 
 
 void LockQueue::read_file(const std::string& key, std::uint64_t number,
                           const std::string& run_root) {
-  api_.blocking.run([this, key, number, run_root]() -> std::function<void()> {
+  Lane lane{.name = "run root " + run_root, .deadline_ms = limits::run_root_read_ms_max};
+  lane.failed = [this, key, number](LaneFailure) { on_hanging_file(key, number); };
+  api_.blocking.run(std::move(lane), [this, key, number, run_root]() -> std::function<void()> {
     return [this, key, number, file = read_lock_file(run_root, api_.log, api_.read_found_file)] {
       on_file(key, number, file);
     };
@@ -211,6 +214,23 @@ void LockQueue::on_file(const std::string& key, std::uint64_t number, const Lock
     const bool is_held = api_.engine.world().find_lock_by_token(file.token) != nullptr;
     waiting.command.file = classify_lock_file(file, key, is_held);
     waiting.file_is_read = true;
+  }
+  serve_key(key, api_.clock.monotonic_ns());
+}
+
+// Refuses the request whose run root doesn't answer, so that the others of the key have their turn.
+void LockQueue::on_hanging_file(const std::string& key, std::uint64_t number) {
+  const auto place = queues_.find(key);
+  if (place == queues_.end()) return;
+  KeyQueue& queue = place->second;
+  queue.reading = false;
+  const auto waiting =
+      std::find_if(queue.waiting.begin(), queue.waiting.end(),
+                   [number](const Waiting& each) { return each.number == number; });
+  if (waiting != queue.waiting.end()) {
+    waiting->responder.reject(run_root_hangs(*waiting->command.run_root));
+    queue.waiting.erase(waiting);
+    --size_;
   }
   serve_key(key, api_.clock.monotonic_ns());
 }

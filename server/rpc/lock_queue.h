@@ -82,6 +82,7 @@ class LockQueue {
   void refuse(const Waiting& waiting, Rejection rejection) const;
   void arm(const std::string& key, const KeyQueue& queue, std::int64_t monotonic_ns);
   void read_file(const std::string& key, std::uint64_t number, const std::string& run_root);
+  void on_hanging_file(const std::string& key, std::uint64_t number);
   void on_file(const std::string& key, std::uint64_t number, const LockFile& file);
 
   Api& api_;

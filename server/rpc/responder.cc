@@ -71,6 +71,19 @@ void Responder::result(boost::json::object object) const {
   send(std::move(line));
 }
 
+void Responder::result_text(std::string object) const {
+  if (id_text_.empty()) return send({});
+  object.pop_back();
+  std::string line = R"({"jsonrpc":"2.0","id":)";
+  line += id_text_;
+  line += R"(,"result":)";
+  line += object;
+  line += R"(,"position":)";
+  line += std::to_string(engine_.world().position);
+  line += "}}";
+  send(std::move(line));
+}
+
 void Responder::reject(const Rejection& rejection) const {
   if (rejection.code == ErrorCode::FORBIDDEN && !method_.empty()) {
     // If the log has no space for it, the request is rejected all the same.

@@ -45,6 +45,9 @@ class Responder {
 
   // Answers with `object` and adds `position`, the engine's at this moment.
   void result(boost::json::object object) const;
+  // The same for an object that another thread has made into JSON text, because it is large.
+  // `object` isn't empty.
+  void result_text(std::string object) const;
   void reject(const Rejection& rejection) const;
   void answer(Decided<boost::json::object> outcome) const;
 

@@ -9,6 +9,7 @@
 #include "server/engine/engine.h"
 #include "server/followers/projector.h"
 #include "server/rpc/assignment.h"
+#include "server/rpc/past_reads.h"
 #include "server/text/described_json.h"
 #include "server/text/time_text.h"
 #include "store/event_log.h"
@@ -102,7 +103,9 @@ std::optional<StallAction> stall_of(const Api& api, std::span<const Record> reco
   const Record& beat = records.front();
   const Run* run = api.engine.world().find_run(beat.stream.run_id);
   const bool now = run != nullptr && run->changed_at == beat.position;
-  return now ? present_stall(*run) : stall_before(api, beat);
+  if (now) return present_stall(*run);
+  return from_past<std::optional<StallAction>>(api, "stall " + std::to_string(beat.position),
+                                               [&api, beat] { return stall_before(api, beat); });
 }
 
 }  // namespace
@@ -213,9 +216,9 @@ json::object defer_result(const Api&, std::span<const Record> records) {
   return result;
 }
 
-std::shared_ptr<const Run> run_at_position(const Api& api, const RunId& id, Position position) {
-  // Only this thread makes the position durable, so waiting for it here would never end.
-  if (position > api.engine.durable_position()) return nullptr;
+namespace {
+
+std::shared_ptr<const Run> read_run_at(const Api& api, const RunId& id, Position position) {
   // The read models lag behind the log by up to a second.
   if (!api.projector.wait_for(position)) return nullptr;
   const RunIndex& index = api.projector.index();
@@ -227,6 +230,16 @@ std::shared_ptr<const Run> run_at_position(const Api& api, const RunId& id, Posi
   std::erase_if(*positions, [position](Position each) { return each > position; });
   const auto records = read_records(api.log, *positions);
   return records && !records->empty() ? evolved_run(*records, **pipeline) : nullptr;
+}
+
+}  // namespace
+
+std::shared_ptr<const Run> run_at_position(const Api& api, const RunId& id, Position position) {
+  // Only this thread makes the position durable, so waiting for it here would never end.
+  if (position > api.engine.durable_position()) return nullptr;
+  return from_past<std::shared_ptr<const Run>>(
+      api, "run " + to_string(id) + " at " + std::to_string(position),
+      [&api, id, position] { return read_run_at(api, id, position); });
 }
 
 }  // namespace signalbox

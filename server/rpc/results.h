@@ -32,7 +32,7 @@ boost::json::object defer_result(const Api& api, std::span<const Record> records
 
 // Returns a run as its records up to `position` left it; nullptr if it had ended by then, if
 // `position` isn't durable, or if the records can't be read. It is only for answers that are
-// repeated after the world has gone on. Blocks until the read models have reached `position`.
+// repeated after the world has gone on. Read by api.past.
 std::shared_ptr<const Run> run_at_position(const Api& api, const RunId& id, Position position);
 
 }  // namespace signalbox

@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "server/platform/lane_pool.h"
 #include "server/scheduler/job_step.h"
 
 namespace signalbox {
@@ -28,18 +29,13 @@ class JobRunner {
   virtual void cancel(const std::string& job_id) = 0;
 };
 
-// Numbers of threads.
-struct JobLanes {
-  std::size_t local = 2;
-  std::size_t remote = 4;  // separate, so that a slow endpoint delays no local job
-};
-
-// Runs jobs on a fixed number of threads. A hash of the job's id selects its thread, so that the
-// calls for one job never overlap; remote jobs (executor_set.h) have threads of their own. Reports
-// are called on these threads. The destructor blocks until each thread has ended its current step.
+// Takes the steps of jobs in lanes: a job of this machine has a lane of its own, and remote jobs
+// (executor_set.h) share their endpoint's. So an endpoint or a disk that hangs delays no other job.
+// The calls for one job never overlap. Reports are called on the pools' threads.
 class JobThreads final : public JobRunner {
  public:
-  JobThreads(Executor& executor, JobReports reports, JobLanes lanes);
+  // The pools outlive this object, and are stopped before it is destroyed.
+  JobThreads(Executor& executor, JobReports reports, LanePool& local, LanePool& remote);
   ~JobThreads() override;
 
   void track(Job job) override;
@@ -47,15 +43,21 @@ class JobThreads final : public JobRunner {
 
  private:
   struct Tracked;
-  class Lane;
 
-  using Lanes = std::vector<std::unique_ptr<Lane>>;
+  void run();
+  void take_step(const std::shared_ptr<Tracked>& tracked);
+  // Blocks until a job is due and returns it; nullptr when this object is destroyed.
+  std::shared_ptr<Tracked> wait_for_due(std::unique_lock<std::mutex>& lock);
 
-  static Lane& lane_of(Lanes& lanes, const std::string& job_id);
-
-  JobReports reports_;  // declared before the lanes, which use it
-  Lanes local_;
-  Lanes remote_;
+  Executor& executor_;
+  const JobReports reports_;
+  LanePool& local_;
+  LanePool& remote_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::unordered_map<std::string, std::shared_ptr<Tracked>> jobs_;
+  bool stopping_ = false;
+  std::thread thread_;  // gives the lanes the jobs that are due
 };
 
 }  // namespace signalbox

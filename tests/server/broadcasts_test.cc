@@ -35,9 +35,15 @@ class BroadcastsTest : public BoardSite {
   Names names_since(Position from = 1) {
     Names names;
     params.clear();
-    Broadcasts broadcasts = broadcasts_from(api, from);
-    EXPECT_TRUE(log.scan(from, log.tail(), [&](Record&& record) {
+    Broadcasts broadcasts(broadcast_sources(api));
+    const Position first = Broadcasts::history_from(from, log.horizon());
+    EXPECT_TRUE(log.scan(first, log.tail(), [&](Record&& record) {
+      if (!Broadcasts::concerns(record)) {
+        EXPECT_TRUE(broadcasts.of(record).empty());
+        return true;
+      }
       for (Broadcast& each : broadcasts.of(record)) {
+        if (record.position < from) continue;
         names.emplace_back(each.name);
         EXPECT_EQ(each.params.at("position"), record.position);
         EXPECT_TRUE(each.params.contains("span_id"));

@@ -55,7 +55,7 @@ TEST(EventFeed, WhoAsksForWhatIsDamagedIsToldAndNobodyElseNotices) {
   std::vector<std::string> errors;
   EventFeed feed(
       log, [&errors](const StoreError& error) { errors.push_back(error.message); },
-      [](const std::function<void()>& action) { action(); });
+      BlockingPool(at_once, at_once));
   const auto late = std::make_shared<ListeningPeer>();
   const auto early = std::make_shared<ListeningPeer>();
   feed.subscribe(late, "late", 4, {});

@@ -4,10 +4,12 @@
 #include <csignal>
 #include <thread>
 
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "server/git/git_command.h"
 #include "server/git/repository_lock.h"
+#include "server/platform/call_bounds.h"
 #include "tests/server/builtin_fixture.h"
 
 namespace signalbox {
@@ -33,6 +35,33 @@ TEST_F(GitCalls, AHungGitIsEndedWithAllItStarted) {
   EXPECT_NE(outcome.message.find("300 ms"), std::string::npos) << outcome.message;
   const pid_t pid = std::stoi(content_of(repository / "pid"));
   EXPECT_TRUE(eventually([pid] { return ::kill(pid, 0) != 0; }));
+}
+
+TEST_F(GitCalls, OneThatWaitsForAFifoEndsWithTheBoundsOfItsThread) {  // G6
+  fs::remove(repository / ".git" / "config");
+  ASSERT_EQ(::mkfifo((repository / ".git" / "config").c_str(), 0600), 0);
+  {
+    const CallBounds bounds(CallBounds::now_ms() + 100);
+    const GitOutcome outcome = git(repository, {"rev-parse", "--is-bare-repository"});
+    EXPECT_TRUE(outcome.timed_out);
+    const GitOutcome next = git(repository, {"rev-parse", "--is-bare-repository"});
+    EXPECT_TRUE(next.timed_out) << "the time is for all calls together";
+    EXPECT_EQ(next.exit_code, -1);
+  }
+  std::atomic<bool> canceled = false;
+  GitOutcome outcome;
+  std::thread work([&] {
+    const CallBounds bounds(CallBounds::never_ms, &canceled);
+    outcome = git(repository, {"rev-parse", "--is-bare-repository"});
+  });
+  canceled = true;
+  work.join();
+  EXPECT_TRUE(outcome.timed_out);
+}
+
+TEST_F(GitCalls, AFifoInPlaceOfTheLockIsNotWaitedFor) {  // G6
+  ASSERT_EQ(::mkfifo((repository / ".git" / "signalbox-worktree.lock").c_str(), 0600), 0);
+  (void)RepositoryLock::take(repository, 100);  // whatever it says, it returns
 }
 
 TEST_F(GitCalls, OneThatIgnoresTermIsKilled) {

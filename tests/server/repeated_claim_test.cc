@@ -2,7 +2,10 @@
 // that lost the response must get the same one.
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <boost/json/serialize.hpp>
 
@@ -59,6 +62,22 @@ TEST_F(RepeatedClaim, DoesntTellHowItsOwnAttemptEnded) {  // P3
   EXPECT_EQ(second.at("previous"), "FELL");
   EXPECT_EQ(claim("first"), first);
   EXPECT_EQ(claim("second"), second);
+}
+
+TEST_F(RepeatedClaim, ReadsThePastOffTheEnginesThread) {  // G7, P3
+  fail(first);
+  std::vector<std::function<void()>> readings;
+  api.log_readers = BlockingPool(
+      [&readings](std::function<void()> action) { readings.push_back(std::move(action)); },
+      at_once);
+  send(request("station.claim", R"({"worker":"w","command_id":"first"})"));
+  commit_all();
+  EXPECT_TRUE(peer->lines.empty());
+  ASSERT_EQ(readings.size(), 1U);
+  readings.front()();
+  settle();
+  EXPECT_EQ(readings.size(), 1U);
+  EXPECT_EQ(peer->next().at("result").at("claim"), first);
 }
 
 TEST_F(RepeatedClaim, IsWholeAfterTheRunHasEnded) {  // P3

@@ -197,7 +197,7 @@ class RpcSite {
   MemoryTable table;
   RunIndex index{table};
   Projector projector{log, index, [](const StoreError&) {}};
-  EventFeed feed{log, [](const StoreError&) {}, at_once};
+  EventFeed feed{log, [](const StoreError&) {}, BlockingPool(at_once, at_once)};
   ArtifactStore artifacts{"/nonexistent"};
   ClaimQueue claims{engine, ids,
                     [this](std::span<const Record> records) { return claim_result(api, records); },
@@ -219,7 +219,9 @@ class RpcSite {
           clock,
           ids,
           {"/data", "/data/signalbox.sock", 0},
-          {at_once, at_once},
+          BlockingPool(at_once, at_once),
+          BlockingPool(at_once, at_once),
+          BlockingPool(at_once, at_once),
           at_once,
           [](Position, const std::function<void(const std::string&)>& written) { written(""); },
           read_found_file};

@@ -103,7 +103,7 @@ SimulatedServer::SimulatedServer(Environment& environment, SimulatedDisk& disk,
       loops_(engine_),
       feed_(
           disk.log(), [this](const StoreError& error) { environment_.violate(error.message); },
-          [this](std::function<void()> action) { post(std::move(action)); }),
+          blocking_pool()),
       artifacts_("/nonexistent"),
       authentication_(engine_, environment.schedule, {}),
       api_(api()),
@@ -170,6 +170,8 @@ Api SimulatedServer::api() {
           environment_.schedule,
           ids_,
           {"/data", "/data/signalbox.sock", environment_.schedule.wall_ns()},
+          blocking_pool(),
+          blocking_pool(),
           blocking_pool(),
           [this](std::function<void()> action) { post(std::move(action)); },
           [this](Position position, RunRootFiles::Written written) {

@@ -8,11 +8,13 @@
 
 namespace signalbox {
 
-RunRootApplier::RunRootApplier(Note note, std::filesystem::path data, MayRemove may_remove)
+RunRootApplier::RunRootApplier(Note note, std::filesystem::path data, MayRemove may_remove,
+                               InLane in_lane)
     : note_(std::move(note)),
       data_(std::move(data)),
       tag_(temporary_tag(data_ / "runs")),
-      may_remove_(std::move(may_remove)) {}
+      may_remove_(std::move(may_remove)),
+      in_lane_(std::move(in_lane)) {}
 
 void RunRootApplier::apply(RunRootBacklog& backlog) {
   while (!backlog.empty()) apply_one(backlog.take_first());
@@ -36,7 +38,10 @@ void RunRootApplier::apply_one(RunRootBacklog::Entry entry) {
   if (failed_before && change.kind == FileChange::Kind::append) {
     change.bytes = before->second.change.bytes + change.bytes;  // the older rows come first
   }
-  if (const auto applied = carry_out(change); !applied) {
+  // The work has its own copy, because it may go on after its time.
+  const Stored<void> applied =
+      in_lane_(change.root, [this, change]() -> Stored<void> { return carry_out(change); });
+  if (!applied) {
     fail(std::move(entry), applied.error().message);
   } else if (failed_before) {
     {

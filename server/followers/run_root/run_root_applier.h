@@ -24,9 +24,13 @@ class RunRootApplier {
 
   using Note = std::function<void(bool ok, const std::string& text)>;
   using MayRemove = std::function<bool(const FileChange& removal)>;
+  // Runs `work`, which changes a file in `root`, and returns its result; or an error if the root
+  // doesn't answer in time. The work may go on then.
+  using InLane =
+      std::function<Stored<void>(const std::string& root, std::function<Stored<void>()> work)>;
   // `note` is called on the writer's thread. `data` is the data directory. `may_remove` returns
   // whether the file at the removal's path belongs to this service (found_file.h).
-  RunRootApplier(Note note, std::filesystem::path data, MayRemove may_remove);
+  RunRootApplier(Note note, std::filesystem::path data, MayRemove may_remove, InLane in_lane);
 
   // The next three: on the writer's thread only.
 
@@ -67,6 +71,7 @@ class RunRootApplier {
   const std::filesystem::path data_;
   const std::string tag_;
   const MayRemove may_remove_;
+  const InLane in_lane_;
   mutable std::mutex mutex_;  // for writes, and for reads on other threads than the writer's
   std::map<RunRootBacklog::Key, Failed> failed_;
   std::deque<Error> errors_;

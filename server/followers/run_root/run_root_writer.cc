@@ -55,19 +55,23 @@ bool wants_files(const World& world, const Opened& event) {
 }  // namespace
 
 RunRootWriter::RunRootWriter(const EventLog& log, Projector& projector, std::filesystem::path data,
-                             RunRootApplier::Note note)
+                             RunRootApplier::Note note, RunRootApplier::InLane in_lane)
     : log_(log),
       progress_file_(data / "projections" / "run_roots.json"),
       note_(std::move(note)),
+      in_lane_(std::move(in_lane)),
       run_files_(log, projector, data / "runs"),
       projection_({}, data / "runs"),
-      applier_(note_, data, [this](const FileChange& removal) {
-        const fs::path path = fs::path(removal.root) / removal.path;
-        const bool is_marker = removal.path == run_root_path::tick_marker;
-        return may_remove(
-            log_, removal,
-            read_found_file(path, is_marker ? limits::marker_bytes_max : lock_file_bytes_max));
-      }) {}
+      applier_(
+          note_, data,
+          [this](const FileChange& removal) {
+            const fs::path path = fs::path(removal.root) / removal.path;
+            const bool is_marker = removal.path == run_root_path::tick_marker;
+            return may_remove(
+                log_, removal,
+                read_found_file(path, is_marker ? limits::marker_bytes_max : lock_file_bytes_max));
+          },
+          in_lane_) {}
 
 RunRootWriter::~RunRootWriter() { stop(); }
 

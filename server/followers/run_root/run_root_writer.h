@@ -25,9 +25,17 @@
 #include "server/followers/run_root/run_files.h"
 #include "server/followers/run_root/run_root_applier.h"
 #include "server/followers/run_root/run_root_projection.h"
+#include "server/platform/lane_pool.h"
 #include "store/event_log.h"
 
 namespace signalbox {
+
+// Runs the work on the calling thread.
+Stored<void> write_directly(const std::string& root, const std::function<Stored<void>()>& work);
+// Returns a function that runs work in its root's lane, and waits for it for at most
+// run_root_write_ms_max: a root that hangs costs that time once, and fails at once from then on
+// until it answers. `lanes` outlives the function.
+RunRootApplier::InLane run_root_lane(LanePool& lanes);
 
 class RunRootWriter {
  public:
@@ -36,8 +44,9 @@ class RunRootWriter {
 
   // `note` is called on the writer's thread, once when a file can't be written and once when it can
   // be again. `data` is the data directory. `log` and `projector` outlive the writer.
+  // Files are written by `in_lane`; without it on the writer's own thread.
   RunRootWriter(const EventLog& log, Projector& projector, std::filesystem::path data,
-                RunRootApplier::Note note);
+                RunRootApplier::Note note, RunRootApplier::InLane in_lane = write_directly);
   ~RunRootWriter();
 
   // Starts the thread, which continues from the saved progress. `world` is the fold of the whole
@@ -62,6 +71,11 @@ class RunRootWriter {
   // is written meanwhile. Its argument is the position that is written by then. Any thread.
   using Task = std::function<void(Position written)>;
   void when_writing(Position position, Task task);
+
+  // Runs `work`, which changes files in `root`, as the writer runs its own writes. For tasks.
+  Stored<void> write_in_lane(const std::string& root, std::function<Stored<void>()> work) const {
+    return in_lane_(root, std::move(work));
+  }
 
   // Returns the position up to which files are written. Any thread.
   [[nodiscard]] Position written() const;
@@ -118,6 +132,7 @@ class RunRootWriter {
   const EventLog& log_;
   const std::filesystem::path progress_file_;
   const RunRootApplier::Note note_;
+  const RunRootApplier::InLane in_lane_;
   const RunFiles run_files_;
   std::unordered_set<RunId, UuidHash> with_files_;  // open runs; the engine's thread only
 

@@ -77,7 +77,8 @@ void rebuild(Api& api, Call& call, RunRootWriter& run_roots) {
     api.post([responder, outcome = std::move(outcome)] { responder.answer(outcome); });
   };
   const Position position = api.engine.durable_position();
-  api.blocking.run(
+  api.log_readers.run(
+      {.name = "rebuild of artifacts"},
       [&api, &run_roots, params = *params, position, answer]() -> std::function<void()> {
         const auto work =
             std::make_shared<RunRootRebuild>(api.log, run_roots.run_files(), params.run_id);
@@ -87,11 +88,17 @@ void rebuild(Api& api, Call& call, RunRootWriter& run_roots) {
             answer(tl::unexpected(refused));
           };
         }
-        run_roots.when_writing(position, [params, answer, work](Position written) {
+        run_roots.when_writing(position, [&run_roots, params, answer, work](Position written) {
           if (auto rest = work->advance(written); !rest) {
             return answer(tl::unexpected(refusal(params.run_id, rest.error())));
           }
-          answer(rebuild_result(params, *work));
+          const auto result = std::make_shared<json::object>();
+          const auto rebuilt = run_roots.write_in_lane(work->root(), [params, work, result] {
+            *result = rebuild_result(params, *work);
+            return Stored<void>();
+          });
+          if (!rebuilt) return answer(tl::unexpected(run_root_hangs(work->root())));
+          answer(std::move(*result));
         });
         return [] {};
       });

@@ -1,5 +1,8 @@
 // `events.*`: reading the log, and subscribing to it.
 #include <algorithm>
+#include <cstdint>
+
+#include <boost/json/serialize.hpp>
 
 #include "domain/limits.h"
 #include "server/engine/dropped_history.h"
@@ -127,12 +130,18 @@ void read(Api& api, Call& call) {
   }
   api.engine.release_when_durable([&api, responder = call.responder, from, limit = *limit,
                                    filter = std::move(*filter)](Durability) {
-    // Off the engine's thread, since a page reads up to read_scan_max records.
-    api.blocking.run([&api, responder, from, limit, filter]() -> std::function<void()> {
-      return [responder, page = read_page(api.log, from, limit, filter)]() mutable {
-        responder.answer(std::move(page));
-      };
-    });
+    // Off the engine's thread, since a page reads up to read_scan_max records and is large as text.
+    // Each connection has a lane: many requests of one keep no other waiting.
+    const auto connection = reinterpret_cast<std::uintptr_t>(responder.peer().get());
+    api.log_readers.run({.name = "connection " + std::to_string(connection)},
+                        [&api, responder, from, limit, filter]() -> std::function<void()> {
+                          const auto page = read_page(api.log, from, limit, filter);
+                          if (!page)
+                            return [responder, why = page.error()] { responder.reject(why); };
+                          return [responder, text = json::serialize(*page)] {
+                            responder.result_text(text);
+                          };
+                        });
   });
 }
 
@@ -179,9 +188,10 @@ void subscribe(Api& api, Call& call, EventFeed& feed,
                                    subscription, from,
                                    filter = std::move(*filter)](Durability durability) {
     if (durability != Durability::durable) return;  // the answer was a refusal
-    Broadcasts broadcasts = filter.wants_broadcasts() ? broadcasts_from(api, from) : Broadcasts();
-    feed.subscribe(responder.peer(), subscription, from, filter, std::move(broadcasts),
-                   responder.hides_tokens());
+    feed.subscribe(
+        responder.peer(), subscription, from, filter,
+        Broadcasts(filter.wants_broadcasts() ? broadcast_sources(api) : BroadcastSources()),
+        responder.hides_tokens());
     if (filter.types.contains(agent_log_name)) {
       subscribe_agent_logs(responder.peer(), subscription, filter.run_id);
     }

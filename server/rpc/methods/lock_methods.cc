@@ -84,13 +84,15 @@ void handle_lock_command(Api& api, Call& call) {
   if (!is_forgotten(api.engine.world(), *command)) {
     return apply_lock_command(api, call, *command, result_of);
   }
-  api.blocking.run([&api, call = Call{{}, call.origin, call.responder},
-                    command = std::move(*command)]() mutable -> std::function<void()> {
-    command.token_owner = owner_in_log(api.log, command.key, command.token);
-    return [&api, call, command]() mutable {
-      if (!answered_before(api, call, result_of)) apply_lock_command(api, call, command, result_of);
-    };
-  });
+  api.log_readers.run({.name = "owners of locks"},
+                      [&api, call = Call{{}, call.origin, call.responder},
+                       command = std::move(*command)]() mutable -> std::function<void()> {
+                        command.token_owner = owner_in_log(api.log, command.key, command.token);
+                        return [&api, call, command]() mutable {
+                          if (!answered_before(api, call, result_of))
+                            apply_lock_command(api, call, command, result_of);
+                        };
+                      });
 }
 
 struct GetLock {

@@ -3,7 +3,9 @@
 
 #include "domain/refusals.h"
 #include "domain/try.h"
+#include "server/board/repository_check.h"
 #include "server/engine/engine.h"
+#include "server/limits.h"
 #include "server/platform/clock.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/known_pipeline.h"
@@ -50,6 +52,15 @@ void apply_put(Api& api, const Call& call, const PutProject& command) {
   call.responder.answer(std::move(outcome));
 }
 
+Rejection refusal_of(const PutProject& command, LaneFailure why) {
+  if (why == LaneFailure::late) return repository_hangs(command).error();
+  return {ErrorCode::OVERLOADED,
+          "the repository is being checked for others, or its disk doesn't answer",
+          {{"repository", command.repository},
+           {"lane_waiting_max", static_cast<std::int64_t>(limits::lane_waiting_max)}},
+          {"signalbox status"}};
+}
+
 using CheckRepository = std::function<Decided<void>(const PutProject& command)>;
 
 void put(Api& api, Call& call, KnownPipeline& known_pipeline, const CheckRepository& check) {
@@ -60,15 +71,20 @@ void put(Api& api, Call& call, KnownPipeline& known_pipeline, const CheckReposit
   const auto decided =
       decide(api.engine.world(), *command, Now{api.clock.wall_ns(), call.origin.sender()});
   if (!decided) return call.responder.reject(decided.error());
-  api.blocking.run([&api, check, call = Call{{}, call.origin, call.responder},
-                    command = std::move(*command)]() mutable -> std::function<void()> {
-    auto checked = check(command);
-    return [&api, call, command, checked]() mutable {
-      if (answered_before(api, call, put_project_result)) return;
-      if (!checked) return call.responder.reject(checked.error());
-      apply_put(api, call, command);
-    };
-  });
+  Lane lane{.name = "check of " + command->repository, .deadline_ms = limits::project_put_ms_max};
+  lane.failed = [responder = call.responder, command = *command](LaneFailure why) {
+    responder.reject(refusal_of(command, why));
+  };
+  api.repositories.run(std::move(lane),
+                       [&api, check, call = Call{{}, call.origin, call.responder},
+                        command = std::move(*command)]() mutable -> std::function<void()> {
+                         auto checked = check(command);
+                         return [&api, call, command, checked]() mutable {
+                           if (answered_before(api, call, put_project_result)) return;
+                           if (!checked) return call.responder.reject(checked.error());
+                           apply_put(api, call, command);
+                         };
+                       });
 }
 
 struct GetProject {

@@ -81,24 +81,26 @@ void apply_complete(Api& api, Call& call, CompleteStation& command) {
 // Stores the artifacts that came with the request, on a thread that may block, before the event
 // that names them is decided.
 void store_artifacts(Api& api, Call& call, CompleteStation command) {
-  api.blocking.run([&api, call = Call{{}, call.origin, call.responder},
-                    command = std::move(command)]() mutable -> std::function<void()> {
-    for (InlineArtifact& artifact : command.artifacts) {
-      auto stored =
-          api.artifacts.put(artifact.name, artifact.media_type.value_or("application/octet-stream"),
-                            artifact.content);
-      if (!stored) {
-        return [call, name = artifact.name, error = stored.error()] {
-          call.responder.reject({ErrorCode::STORAGE_FULL,
-                                 "the artifact could not be stored: " + error.message,
-                                 {{"artifact", name}, {"path", error.file}},
-                                 {"df -h", "signalbox status"}});
-        };
-      }
-      command.stored_artifacts.push_back(std::move(*stored));
-    }
-    return [&api, call, command]() mutable { apply_complete(api, call, command); };
-  });
+  api.blocking.run(
+      {.name = "artifacts of run " + to_string(command.run_id)},
+      [&api, call = Call{{}, call.origin, call.responder},
+       command = std::move(command)]() mutable -> std::function<void()> {
+        for (InlineArtifact& artifact : command.artifacts) {
+          auto stored = api.artifacts.put(artifact.name,
+                                          artifact.media_type.value_or("application/octet-stream"),
+                                          artifact.content);
+          if (!stored) {
+            return [call, name = artifact.name, error = stored.error()] {
+              call.responder.reject({ErrorCode::STORAGE_FULL,
+                                     "the artifact could not be stored: " + error.message,
+                                     {{"artifact", name}, {"path", error.file}},
+                                     {"df -h", "signalbox status"}});
+            };
+          }
+          command.stored_artifacts.push_back(std::move(*stored));
+        }
+        return [&api, call, command]() mutable { apply_complete(api, call, command); };
+      });
 }
 
 Decided<void> check_artifacts(const CompleteStation& command) {

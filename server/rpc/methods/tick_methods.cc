@@ -3,6 +3,7 @@
 #include "domain/service_loops.h"
 #include "server/engine/engine.h"
 #include "server/followers/run_root/tick_marker.h"
+#include "server/limits.h"
 #include "server/platform/clock.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/due_leases.h"
@@ -87,16 +88,22 @@ void decide_begin(Api& api, Call& call, BeginTick& command, const TickMarker& ma
 void read_marker_and_begin(Api& api, Call& call, BeginTick command) {
   const std::string root = root_of_marker(api, command);
   if (root.empty()) return decide_begin(api, call, command, {});
-  api.blocking.run([&api, root, call = Call{{}, call.origin, call.responder},
-                    command = std::move(command),
-                    wall_ns = api.clock.wall_ns()]() mutable -> std::function<void()> {
-    return [&api, root, call, command = std::move(command),
-            marker = read_tick_marker(root, api.log, wall_ns, api.read_found_file)]() mutable {
-      // If another tick has begun or ended meanwhile, the marker is in another directory.
-      if (root_of_marker(api, command) != root) return read_marker_and_begin(api, call, command);
-      decide_begin(api, call, command, marker);
-    };
-  });
+  Lane lane{.name = "run root " + root, .deadline_ms = limits::run_root_read_ms_max};
+  lane.failed = [root, responder = call.responder](LaneFailure) {
+    responder.reject(run_root_hangs(root));
+  };
+  api.blocking.run(
+      std::move(lane),
+      [&api, root, call = Call{{}, call.origin, call.responder}, command = std::move(command),
+       wall_ns = api.clock.wall_ns()]() mutable -> std::function<void()> {
+        return [&api, root, call, command = std::move(command),
+                marker = read_tick_marker(root, api.log, wall_ns, api.read_found_file)]() mutable {
+          // If another tick has begun or ended meanwhile, the marker is in another directory.
+          if (root_of_marker(api, command) != root)
+            return read_marker_and_begin(api, call, command);
+          decide_begin(api, call, command, marker);
+        };
+      });
 }
 
 void begin(Api& api, Call& call) {

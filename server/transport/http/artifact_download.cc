@@ -82,18 +82,19 @@ void ArtifactDownload::read_result(const json::object& result) {
 }
 
 void ArtifactDownload::open() {
-  session().service().blocking.run([self = shared_from_this()]() -> std::function<void()> {
-    self->file_ =
-        FileDescriptor(::open(self->path_.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-    struct stat status {};
-    const bool is_whole = self->file_ && ::fstat(self->file_.get(), &status) == 0 &&
-                          S_ISREG(status.st_mode) &&
-                          std::cmp_equal(status.st_size, self->file_bytes_);
-    return [self, is_whole] {
-      if (!is_whole) return self->refuse_damaged("is missing, or of another size");
-      self->check();
-    };
-  });
+  session().service().blocking.run(
+      {.name = "download of " + path_}, [self = shared_from_this()]() -> std::function<void()> {
+        self->file_ =
+            FileDescriptor(::open(self->path_.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+        struct stat status {};
+        const bool is_whole = self->file_ && ::fstat(self->file_.get(), &status) == 0 &&
+                              S_ISREG(status.st_mode) &&
+                              std::cmp_equal(status.st_size, self->file_bytes_);
+        return [self, is_whole] {
+          if (!is_whole) return self->refuse_damaged("is missing, or of another size");
+          self->check();
+        };
+      });
 }
 
 void ArtifactDownload::check() {
@@ -102,18 +103,19 @@ void ArtifactDownload::check() {
     if (hash_.finish() != digest_) return refuse_damaged("is not what was stored");
     return send_header();
   }
-  session().service().blocking.run([self = shared_from_this()]() -> std::function<void()> {
-    const std::size_t bytes =
-        std::min<std::uint64_t>(hashed_chunk_bytes, self->file_bytes_ - self->checked_bytes_);
-    const std::string chunk = read_chunk(self->file_.get(), self->checked_bytes_, bytes);
-    self->hash_.update(chunk);
-    self->checked_bytes_ += bytes;
-    const bool was_read = !chunk.empty();
-    return [self, was_read] {
-      if (!was_read) return self->refuse_damaged("can't be read");
-      self->check();
-    };
-  });
+  session().service().blocking.run(
+      {.name = "download of " + path_}, [self = shared_from_this()]() -> std::function<void()> {
+        const std::size_t bytes =
+            std::min<std::uint64_t>(hashed_chunk_bytes, self->file_bytes_ - self->checked_bytes_);
+        const std::string chunk = read_chunk(self->file_.get(), self->checked_bytes_, bytes);
+        self->hash_.update(chunk);
+        self->checked_bytes_ += bytes;
+        const bool was_read = !chunk.empty();
+        return [self, was_read] {
+          if (!was_read) return self->refuse_damaged("can't be read");
+          self->check();
+        };
+      });
 }
 
 void ArtifactDownload::refuse_damaged(const std::string& why) {
@@ -165,17 +167,19 @@ void ArtifactDownload::send_header() {
 void ArtifactDownload::send_next() {
   if (session().closed()) return;
   if (left_.bytes == 0) return session().done();
-  session().service().blocking.run([self = shared_from_this()]() -> std::function<void()> {
-    const std::size_t bytes = std::min<std::uint64_t>(sent_chunk_bytes, self->left_.bytes);
-    self->chunk_ = read_chunk(self->file_.get(), self->left_.from, bytes);
-    return [self, bytes] {
-      // The header is sent, so closing before Content-Length is reached has to signal the error.
-      if (self->chunk_.empty()) return self->session().close();
-      self->left_.from += bytes;
-      self->left_.bytes -= bytes;
-      self->session().send(self->chunk_, [self] { self->send_next(); });
-    };
-  });
+  session().service().blocking.run(
+      {.name = "download of " + path_}, [self = shared_from_this()]() -> std::function<void()> {
+        const std::size_t bytes = std::min<std::uint64_t>(sent_chunk_bytes, self->left_.bytes);
+        self->chunk_ = read_chunk(self->file_.get(), self->left_.from, bytes);
+        return [self, bytes] {
+          // The header is sent, so closing before Content-Length is reached has to signal the
+          // error.
+          if (self->chunk_.empty()) return self->session().close();
+          self->left_.from += bytes;
+          self->left_.bytes -= bytes;
+          self->session().send(self->chunk_, [self] { self->send_next(); });
+        };
+      });
 }
 
 }  // namespace signalbox

@@ -1,0 +1,30 @@
+// Ends the process if a stop takes too long: whatever hangs (a disk, a thread in the kernel), the
+// service ends within a bounded time after SIGTERM or SIGINT.
+//
+// It has a thread and a signal handler of its own, so it also works while the engine's thread
+// hangs.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+namespace signalbox {
+
+class StopDeadline {
+ public:
+  // Waits for SIGTERM or SIGINT. If this object still lives `stop_ms` after that, calls
+  // `on_exceeded` on a thread of this object, and exits the process with `exit_code`, without any
+  // cleanup.
+  StopDeadline(std::int64_t stop_ms, int exit_code, std::function<void()> on_exceeded);
+  // Disarms it. Doesn't block for long.
+  ~StopDeadline();
+  StopDeadline(const StopDeadline&) = delete;
+  StopDeadline& operator=(const StopDeadline&) = delete;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace signalbox

@@ -1,0 +1,56 @@
+#include "server/service_lanes.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace signalbox {
+namespace {
+
+// Subscribers that catch up leave the processors to commands.
+constexpr int backlog_niceness = 10;
+
+}  // namespace
+
+LanePool::Bounds ServiceLanes::bounds(std::size_t working_max) {
+  return {.working_max = working_max,
+          .threads_max = limits::lane_threads_max,
+          .lane_waiting_max = limits::lane_waiting_max,
+          .hang_ms = limits::lane_hang_ms_max};
+}
+
+// One thread for each subscription that is read for, however long that takes.
+LanePool::Bounds ServiceLanes::backlog_bounds() {
+  LanePool::Bounds own = bounds(limits::backlog_readers_max);
+  own.threads_max = limits::backlog_readers_max;
+  own.niceness = backlog_niceness;
+  return own;
+}
+
+LanePool::Bounds ServiceLanes::remote_bounds() {
+  LanePool::Bounds own = bounds(limits::remote_jobs_working_max);
+  own.lane_working_max = limits::endpoint_working_max;
+  return own;
+}
+
+void ServiceLanes::request_stop() {
+  for (LanePool* pool :
+       {&repositories, &files, &log_readers, &backlogs, &agent_logs, &local_jobs, &remote_jobs}) {
+    pool->request_stop();
+  }
+}
+
+std::vector<std::string> ServiceLanes::stop(std::int64_t deadline_ms) {
+  request_stop();
+  std::vector<std::string> hanging;
+  for (LanePool* pool :
+       {&repositories, &files, &log_readers, &backlogs, &agent_logs, &local_jobs, &remote_jobs}) {
+    std::ranges::copy(pool->stop(deadline_ms), std::back_inserter(hanging));
+  }
+  return hanging;
+}
+
+std::vector<std::string> ServiceLanes::stop_run_root_writes(std::int64_t deadline_ms) {
+  return run_root_writes.stop(deadline_ms);
+}
+
+}  // namespace signalbox

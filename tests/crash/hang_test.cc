@@ -1,0 +1,150 @@
+// Repositories and endpoints that never answer: nobody else waits for them, and SIGTERM ends the
+// service in bounded time. G6
+#include <gtest/gtest.h>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <utility>
+
+#include "store/file_descriptor.h"
+#include "tests/crash/server_test.h"
+#include "tests/eventually.h"
+#include "tests/fixtures/git_repository.h"
+
+namespace signalbox::test {
+namespace {
+
+namespace fs = std::filesystem;
+namespace json = boost::json;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds stop_at_most{10 * slowness};
+
+// Listens on loopback and accepts connections in the kernel, but never reads or answers.
+class SilentEndpoint {
+ public:
+  SilentEndpoint() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    auto* const any = reinterpret_cast<sockaddr*>(&address);
+    EXPECT_EQ(::bind(socket_.get(), any, sizeof address), 0);
+    EXPECT_EQ(::listen(socket_.get(), 64), 0);
+    socklen_t length = sizeof address;
+    EXPECT_EQ(::getsockname(socket_.get(), any, &length), 0);
+    port_ = ntohs(address.sin_port);
+  }
+  [[nodiscard]] std::string url() const {
+    return "http://127.0.0.1:" + std::to_string(port_) + "/jobs";
+  }
+
+ private:
+  FileDescriptor socket_;
+  int port_ = 0;
+};
+
+class HangTest : public ServerTest {
+ protected:
+  // Makes a repository in which every git command waits for a FIFO.
+  fs::path make_hanging_repository(const std::string& name) {
+    const fs::path repository = make_repository(scratch_.path() / name);
+    fs::remove(repository / ".git" / "config");
+    EXPECT_EQ(::mkfifo((repository / ".git" / "config").c_str(), 0600), 0);
+    return repository;
+  }
+  static json::object project(const std::string& name, const fs::path& repository) {
+    return {{"name", name},
+            {"repository", repository.string()},
+            {"pipeline", {{"name", "p"}, {"station", {{{"name", "only"}}}}}}};
+  }
+  Connection connect() {
+    auto connection = Connection::open(server_.socket());
+    EXPECT_TRUE(connection);
+    return std::move(*connection);
+  }
+  void expect_quick_stop() {
+    const auto begun = Clock::now();
+    EXPECT_EQ(server_.stop().exit_code, 0) << server_.log();
+    EXPECT_LT(Clock::now() - begun, stop_at_most) << server_.log();
+  }
+};
+
+TEST_F(HangTest, ARepositoryThatHangsHoldsUpNobodyElse) {  // G6
+  const fs::path hanging = make_hanging_repository("hanging");
+  const fs::path healthy = make_repository(scratch_.path() / "healthy");
+  start();
+  Connection pending = connect();
+  ASSERT_TRUE(pending.send(request_line(1, "project.put", project("hung", hanging))));
+  // The request is with the server when a later one of its connection is answered.
+  ASSERT_TRUE(pending.send(request_line(2, "server.status", {})));
+  const auto status = pending.message();
+  ASSERT_TRUE(status);
+  EXPECT_EQ(status->at("id"), 2);
+
+  EXPECT_EQ(refusal("project.put", project("well", healthy)), "");
+  EXPECT_FALSE(events().empty());
+  call("lock.acquire",
+       {{"key", "k"}, {"owner", "o"}, {"run_root", (scratch_.path() / "root").string()}});
+  start_run({{"goal", "g"}, {"pipeline", {{"name", "p"}, {"station", {{{"name", "only"}}}}}}});
+  const json::object claim = call("station.claim", {{"worker", "w"}}).at("claim").as_object();
+  call("station.complete", {{"run_id", claim.at("run_id")},
+                            {"station", "only"},
+                            {"token", claim.at("token")},
+                            {"outcome", "succeeded"},
+                            {"artifacts", {{{"name", "a.txt"}, {"content", "kept"}}}}});
+
+  const auto refused = pending.message();
+  ASSERT_TRUE(refused) << "it was answered within its deadline";
+  EXPECT_EQ(refused->at("id"), 1) << "nobody waited for it";
+  EXPECT_EQ(error_code_of(*refused), "INVALID_PARAMS");
+  expect_quick_stop();
+}
+
+TEST_F(HangTest, RepositoriesThatHangDoNotHoldUpAStop) {  // G6
+  start();
+  Connection pending = connect();
+  for (int count = 0; count < 6; ++count) {
+    const std::string name = "r" + std::to_string(count);
+    const json::object params = project(name, make_hanging_repository(name));
+    ASSERT_TRUE(pending.send(request_line(count + 1, "project.put", params)));
+  }
+  ASSERT_TRUE(pending.send(request_line(7, "server.status", {})));
+  ASSERT_TRUE(pending.message());
+  expect_quick_stop();
+}
+
+TEST_F(HangTest, AnEndpointThatHangsDoesNotHoldUpAStop) {  // G6
+  SilentEndpoint endpoint;
+  ::setenv("MODAL_TOKEN_ID", "ak-1", 1);
+  ::setenv("MODAL_TOKEN_SECRET", "as-secret", 1);
+  start();
+  ::unsetenv("MODAL_TOKEN_ID");
+  ::unsetenv("MODAL_TOKEN_SECRET");
+  const json::object station{
+      {"name", "implement"}, {"executor", "modal"}, {"modal", {{"endpoint", endpoint.url()}}}};
+  for (int count = 0; count < 6; ++count) {
+    start_run({{"goal", "g"}, {"pipeline", {{"name", "p"}, {"station", {station}}}}});
+  }
+  // The marker is written just before the request.
+  EXPECT_TRUE(eventually([&] {
+    std::error_code ignored;
+    for (const auto& job : fs::directory_iterator(server_.data() / "jobs", ignored)) {
+      if (fs::exists(job.path() / "remote_submit")) return true;
+    }
+    return false;
+  }));
+  expect_quick_stop();
+  // The next start doesn't know whether the jobs were submitted, and still doesn't wait for it.
+  start();
+  expect_quick_stop();
+}
+
+}  // namespace
+}  // namespace signalbox::test

@@ -1,0 +1,173 @@
+// Tests lanes: one that hangs keeps no other waiting, callers are answered by their deadline, and a
+// stop says what hangs. G6
+#include "server/platform/lane_pool.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/platform/call_bounds.h"
+#include "tests/eventually.h"
+
+namespace signalbox {
+namespace {
+
+// Work that hangs until the test releases it.
+class Gate {
+ public:
+  ~Gate() { open(); }
+  void wait() {
+    std::unique_lock lock(mutex_);
+    ++inside_;
+    opened_.wait(lock, [this] { return open_; });
+    --inside_;
+  }
+  void open() {
+    const std::lock_guard lock(mutex_);
+    open_ = true;
+    opened_.notify_all();
+  }
+  [[nodiscard]] int inside() const {
+    const std::lock_guard lock(mutex_);
+    return inside_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::condition_variable opened_;
+  bool open_ = false;
+  int inside_ = 0;
+};
+
+LanePool::Bounds bounds_of(std::size_t working_max, std::size_t threads_max) {
+  return {.working_max = working_max,
+          .threads_max = threads_max,
+          .lane_working_max = 1,
+          .lane_waiting_max = 2,
+          .hang_ms = 1};
+}
+
+TEST(LanePool, ALaneThatHangsKeepsNoOtherWaiting) {  // G6
+  Gate gate;
+  LanePool pool(bounds_of(1, 3));
+  pool.run({.name = "hung"}, [&] { gate.wait(); });
+  ASSERT_TRUE(eventually([&] { return gate.inside() == 1; }));
+  std::atomic<int> done = 0;
+  for (int count = 0; count < 100; ++count) {
+    pool.run({.name = "other " + std::to_string(count % 3)}, [&] { ++done; });
+  }
+  EXPECT_TRUE(eventually([&] { return done == 100; }));
+  EXPECT_EQ(gate.inside(), 1);
+  gate.open();
+}
+
+TEST(LanePool, WorkOfOneLaneIsDoneInOrderAndLanesTakeTurns) {  // G6
+  Gate gate;
+  std::mutex mutex;
+  std::vector<std::string> done;
+  LanePool::Bounds bounds = bounds_of(1, 1);
+  bounds.lane_waiting_max = 100;
+  {
+    LanePool pool(bounds);
+    pool.run({.name = "first"}, [&] { gate.wait(); });
+    ASSERT_TRUE(eventually([&] { return gate.inside() == 1; }));
+    for (const std::string name : {"a", "b", "c"}) {
+      for (const std::string number : {"1", "2", "3"}) {
+        pool.run({.name = name}, [&, text = name + number] {
+          const std::lock_guard lock(mutex);
+          done.push_back(text);
+        });
+      }
+    }
+    gate.open();
+    EXPECT_TRUE(eventually([&] {
+      const std::lock_guard lock(mutex);
+      return done.size() == 9;
+    }));
+  }
+  EXPECT_EQ(done, (std::vector<std::string>{"a1", "b1", "c1", "a2", "b2", "c2", "a3", "b3", "c3"}));
+}
+
+TEST(LanePool, ACallerIsAnsweredByItsDeadlineAndThenTheLaneRefuses) {  // G6
+  Gate gate;
+  std::atomic<int> late = 0;
+  std::atomic<int> overloaded = 0;
+  std::atomic<int> begun = 0;
+  const auto count = [&](LaneFailure why) { ++(why == LaneFailure::late ? late : overloaded); };
+  LanePool pool(bounds_of(1, 4));
+  pool.run({.name = "hung", .deadline_ms = 1, .failed = count}, [&] { gate.wait(); });
+  EXPECT_TRUE(eventually([&] { return late == 1; }));
+  pool.run({.name = "hung", .deadline_ms = 60'000, .failed = count}, [&] { ++begun; });
+  EXPECT_EQ(overloaded, 1) << "nothing says when the lane answers again";
+  gate.open();
+  EXPECT_TRUE(eventually([&] {
+    pool.run({.name = "hung", .deadline_ms = 60'000, .failed = [](LaneFailure) {}},
+             [&] { ++begun; });
+    return begun > 0;
+  })) << "the lane works again";
+  EXPECT_EQ(late, 1);
+  EXPECT_EQ(overloaded, 1);
+}
+
+TEST(LanePool, ALaneAndThePoolAreBounded) {  // G6, P8
+  Gate gate;
+  std::atomic<int> overloaded = 0;
+  const auto count = [&](LaneFailure why) { overloaded += why == LaneFailure::overloaded ? 1 : 0; };
+  LanePool pool(bounds_of(2, 2));
+  pool.run({.name = "one"}, [&] { gate.wait(); });
+  ASSERT_TRUE(eventually([&] { return gate.inside() == 1; }));
+  for (int number = 0; number < 5; ++number) {
+    pool.run({.name = "one", .failed = count}, [] {});
+  }
+  EXPECT_EQ(overloaded, 3) << "two wait";
+  pool.run({.name = "two"}, [&] { gate.wait(); });
+  ASSERT_TRUE(eventually([&] { return gate.inside() == 2; }));
+  EXPECT_TRUE(eventually([&] {
+    const int before = overloaded;
+    pool.run({.name = "three", .failed = count}, [] {});
+    return overloaded > before;
+  })) << "all threads hang";
+  gate.open();
+}
+
+TEST(LanePool, AStopCancelsCallsAndNamesWhatHangs) {  // G6
+  Gate gate;
+  std::atomic<bool> canceled = false;
+  std::atomic<int> begun = 0;
+  LanePool pool(bounds_of(2, 2));
+  pool.run({.name = "git"}, [&] {
+    ++begun;
+    canceled = eventually([] { return CallBounds::is_canceled(); });
+  });
+  pool.run({.name = "disk"}, [&] { gate.wait(); });
+  ASSERT_TRUE(eventually([&] { return gate.inside() == 1 && begun == 1; }));
+  pool.run({.name = "disk"}, [&] { ++begun; });
+  EXPECT_TRUE(eventually(
+      [&] { return pool.stop(CallBounds::now_ms()) == std::vector<std::string>{"disk"}; }));
+  EXPECT_TRUE(canceled);
+  EXPECT_EQ(begun, 1) << "what has not begun is dropped";
+  gate.open();
+  EXPECT_TRUE(pool.stop(CallBounds::never_ms).empty());
+}
+
+TEST(CallBounds, TheEarliestDeadlineOfAThreadApplies) {  // G6
+  EXPECT_EQ(CallBounds::deadline_ms(), CallBounds::never_ms);
+  const CallBounds outer(100);
+  {
+    const std::atomic<bool> canceled = true;
+    const CallBounds inner(200, &canceled);
+    EXPECT_EQ(CallBounds::deadline_ms(), 100);
+    EXPECT_TRUE(CallBounds::is_canceled());
+  }
+  EXPECT_FALSE(CallBounds::is_canceled());
+  EXPECT_EQ(CallBounds::deadline_ms(), 100);
+}
+
+}  // namespace
+}  // namespace signalbox
