@@ -228,14 +228,19 @@ tl::expected<void, std::string> read_key(const std::filesystem::path& file, std:
     if (!ok) return tl::unexpected(at_line(file, node, ok.error()));
     return ok;
   }
+  if (key == "connections_max") return number(config.connections_max, 1024, 1'000'000);
+  if (key == "caller_connections_max") {
+    return number(config.caller_connections_max, 1, 1'000'000);
+  }
   if (key == "snapshot_events") return number(config.snapshot_events, 1000, 1'000'000'000);
-  return tl::unexpected(
-      at_line(file, node,
-              "there is no setting " + std::string(key) +
-                  "; there are socket, listen, log_level, log_format, "
-                  "jobs_max, remote_jobs_max, snapshot_events, watchdog_interval, "
-                  "loopback_role, socket_role, tls_certificate, tls_key, http_hosts, "
-                  "run_roots, and the tables board, traces and retention"));
+  return tl::unexpected(at_line(
+      file, node,
+      "there is no setting " + std::string(key) +
+          "; there are socket, listen, log_level, log_format, "
+          "jobs_max, remote_jobs_max, connections_max, caller_connections_max, snapshot_events, "
+          "watchdog_interval, "
+          "loopback_role, socket_role, tls_certificate, tls_key, http_hosts, "
+          "run_roots, and the tables board, traces and retention"));
 }
 
 tl::expected<void, std::string> read_file(const std::filesystem::path& file, Config& config,

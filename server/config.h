@@ -15,6 +15,7 @@
 #include "server/access/authentication.h"
 #include "server/board/board_settings.h"
 #include "server/followers/traces/trace_settings.h"
+#include "server/limits.h"
 #include "server/scheduler/retention_settings.h"
 
 namespace signalbox {
@@ -53,6 +54,8 @@ struct Config {
   std::uint32_t jobs_max = 8;               // concurrent jobs on this machine
   std::uint32_t remote_jobs_max = 32;       // concurrent remote jobs
   std::uint64_t snapshot_events = 250'000;  // events between two snapshots
+  std::size_t connections_max = signalbox::connections_max;
+  std::size_t caller_connections_max = signalbox::caller_connections_max;
   std::int64_t watchdog_interval_ms = 5000;
   Authentication::Settings access;
   BoardTexts board;  // valid input of read_board_settings()

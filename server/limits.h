@@ -18,12 +18,59 @@ inline constexpr std::size_t queries_in_flight_max = 8;
 // The weight of a query against commands_in_flight_max.
 inline constexpr std::size_t query_weight = commands_in_flight_max / queries_in_flight_max;
 // Unsent output. Reading pauses at this size and resumes when the peer has read it.
-inline constexpr std::size_t outgoing_bytes_max = 4 * 1024 * 1024;
-// Open connections of all listeners and protocols together.
+inline constexpr std::size_t outgoing_bytes_max = 1024 * 1024;
+// A connection that gets an answer larger than this has one query under way at a time.
+inline constexpr std::size_t small_answer_bytes_max = 64 * 1024;
+// Time for a line to be complete, counted from its first byte.
+inline constexpr std::int64_t line_ms_max = 60'000;
+// Time in which the peer has to read some of the output that waits for it.
+inline constexpr std::int64_t unread_ms_max = 60'000;
+
+// Connections of all listeners and protocols together. server/transport/http/admission.h says which
+// one makes room when one of these limits is reached.
+// Open ones; the setting connections_max.
 inline constexpr std::size_t connections_max = 4096;
+// The part of them that only the server's own user and root on the Unix socket get.
+inline constexpr std::size_t owner_connections_max = 64;
+// Those of one caller (an access token, a user or an address) that authenticated; the setting
+// caller_connections_max.
+inline constexpr std::size_t caller_connections_max = 1024;
+// Those over TCP that haven't authenticated, and for each user those that sent no request.
+inline constexpr std::size_t newcomers_max = 512;
+// New ones over TCP a second while newcomers_max is reached. Others wait in the kernel's queue.
+inline constexpr std::size_t newcomers_per_second_max = 4'000;
+// Bytes of a first line that are read at once. The rest of a longer one, if it isn't the server's
+// own user's, is read in pieces of 64 KiB with this pause between two.
+inline constexpr std::size_t newcomer_burst_bytes_max = 16 * 1024;
+inline constexpr std::int64_t newcomer_pause_ms_min = 50;
+// Those of them at an address with TLS: each may take a handshake, and its memory.
+inline constexpr std::size_t tls_newcomers_max = 128;
+// Time for the first authenticated request, counted from the connection or from the last answer
+// that needed no authentication.
+inline constexpr std::int64_t first_request_ms_max = 30'000;
+// Incomplete requests and unread answers that are kept: of all connections, of one caller's, and of
+// those that haven't authenticated.
+inline constexpr std::size_t buffered_bytes_max = 64 * 1024 * 1024;
+inline constexpr std::size_t caller_buffered_bytes_max = 32 * 1024 * 1024;
+inline constexpr std::size_t newcomers_buffered_bytes_max = 16 * 1024 * 1024;
+// Subscriptions of one caller.
+inline constexpr std::size_t caller_subscriptions_max = 200;
+// The part of subscriptions_max that only the server's own user and root get.
+inline constexpr std::size_t owner_subscriptions_max = 50;
+// Descriptors that connections leave to the log, the jobs and other files.
+inline constexpr std::size_t file_descriptors_max = 512;
+// Interval between two lines of the log about refused connections.
+inline constexpr std::int64_t refusals_log_ms_min = 10'000;
+
+static_assert(newcomers_max + owner_connections_max < connections_max);
+static_assert(newcomers_buffered_bytes_max < caller_buffered_bytes_max);
+static_assert(caller_buffered_bytes_max < buffered_bytes_max);
 
 // HTTP and TLS.
 inline constexpr std::size_t http_header_bytes_max = 16 * 1024;
+inline constexpr std::size_t http_header_fields_max = 100;
+// Empty bytes before a request line or the first line of JSON-RPC.
+inline constexpr std::size_t empty_lines_bytes_max = 1024;
 // Time for a whole request header, counted from its first byte, so that a client that sends a byte
 // now and then (slowloris) is disconnected.
 inline constexpr std::int64_t http_header_ms_max = 10'000;
@@ -32,9 +79,11 @@ inline constexpr std::int64_t http_body_ms_max = 60'000;
 inline constexpr std::int64_t http_idle_ms_max = 75'000;
 // Time for the peer to read a response, or one chunk of a large one.
 inline constexpr std::int64_t http_write_ms_max = 60'000;
-// Time for a new TCP connection to send its first byte.
-inline constexpr std::int64_t first_byte_ms_max = 60'000;
+// Time for a new connection to send its first byte. It doesn't apply to the server's own user.
+inline constexpr std::int64_t first_byte_ms_max = 10'000;
 inline constexpr std::int64_t tls_handshake_ms_max = 10'000;
+// Time that a stop waits for TLS connections to send what they have.
+inline constexpr std::int64_t tls_drain_ms_max = 1'000;
 // Time for the exchange of close_notify.
 inline constexpr std::int64_t tls_close_ms_max = 5'000;
 // Size of a certificate's file with its chain, and of a key's file.

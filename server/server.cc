@@ -27,13 +27,23 @@ constexpr std::int64_t maintenance_alive_us = 600'000'000;
 const Rejection server_stopping{
     ErrorCode::SHUTTING_DOWN, "the server is stopping; connect again", {}, {"signalbox status"}};
 
+Rejection too_many_connections(const std::string& actor, const Config& config) {
+  return {ErrorCode::OVERLOADED,
+          actor + " has " + std::to_string(config.caller_connections_max) +
+              " connections, as many as one caller may have",
+          {{"caller_connections_max", static_cast<std::int64_t>(config.caller_connections_max)}},
+          {"signalbox rpc server.limits"}};
+}
+
 }  // namespace
 
 void Server::handle(std::string_view line, const Caller& caller,
                     const Decided<Principal>& principal, const std::shared_ptr<Peer>& peer) {
   // This comes before any lease is evaluated: this process itself may have been stopped meanwhile.
   timer_loop_.check_for_clock_jump(stopping_);
-  if (principal) {
+  if (principal && !peer->identify(principal->actor)) {
+    dispatcher_.refuse(line, too_many_connections(principal->actor, config_), peer);
+  } else if (principal) {
     dispatcher_.handle(line, *principal, peer);
   } else {
     dispatcher_.handle_unknown(line, caller.actor(), principal.error(), peer);

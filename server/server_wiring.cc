@@ -1,7 +1,9 @@
 // Constructs the parts of the service and connects them with each other. server.cc has what the
 // service does afterwards: run, stop, roll back.
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include <boost/asio/post.hpp>
@@ -30,6 +32,19 @@ std::vector<std::string> own_environment() {
     if (!is_service_manager_variable(*each)) variables.emplace_back(*each);
   }
   return variables;
+}
+
+// Connections get the descriptors that the log, the jobs and other files leave.
+Admission::Limits connection_limits(const Config& config) {
+  Admission::Limits limits;
+  limits.connections = config.connections_max;
+  limits.caller_connections = config.caller_connections_max;
+  rlimit descriptors{};
+  if (getrlimit(RLIMIT_NOFILE, &descriptors) == 0) {
+    limits.descriptors = std::max<std::size_t>(descriptors.rlim_cur, 2 * file_descriptors_max) -
+                         file_descriptors_max;
+  }
+  return limits;
 }
 
 }  // namespace
@@ -99,7 +114,7 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
            [this] { return run_roots_.failure_count(); },
            [this] { return !settings_reload_.status().error.empty(); },
            [this]() -> std::int64_t { return tls_ ? tls_->certificate.not_after_ns : 0; },
-           config.data.string()},
+           config.data.string(), [this] { return listener_.figures(); }},
           clock_.wall_ns()),
       api_(api()),
       dispatcher_(api_, all_methods(method_parts())),
@@ -282,7 +297,9 @@ HttpService Server::http_service() {
             ProcessJob found = job_of_peer(socket, config_.data / "jobs", job_of);
             caller.job_id = std::move(found.job_id);
             caller.process_is_gone = found.process_is_gone;
-          }};
+          },
+          [this](const std::string& text) { logger_.warn("{}", text); },
+          connection_limits(config_)};
 }
 
 TimerLoop::Reports Server::timer_loop_reports() {

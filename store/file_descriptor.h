@@ -23,6 +23,8 @@ class FileDescriptor {
 
   [[nodiscard]] int get() const { return descriptor_; }
   explicit operator bool() const { return descriptor_ >= 0; }
+  // Returns the descriptor, which the caller owns from now on.
+  [[nodiscard]] int release() { return std::exchange(descriptor_, -1); }
 
  private:
   int descriptor_ = -1;

@@ -11,6 +11,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
+// Takes the rights of others away: the copy lies in the data directory.
+void keep_for_owner(const fs::path& path, std::error_code& error) {
+  fs::permissions(path, fs::perms::group_all | fs::perms::others_all, fs::perm_options::remove,
+                  error);
+}
+
 bool is_hook_file(const fs::directory_entry& entry) {
   std::error_code unreadable;
   return entry.is_regular_file(unreadable) && entry.path().extension() != ".sample";
@@ -36,9 +42,11 @@ tl::expected<void, std::string> copy_hooks(const fs::path& from, const fs::path&
       }
       if (!error) {
         fs::copy_file(each->path(), target, fs::copy_options::overwrite_existing, error);
+        if (!error) keep_for_owner(target, error);
       }
     } else if (fs::is_directory(each->symlink_status(unreadable))) {
       fs::create_directory(target, error);
+      if (!error) keep_for_owner(target, error);
     }
     if (error) break;
   }

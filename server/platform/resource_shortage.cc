@@ -15,8 +15,9 @@ constexpr const char* no_memory =
     "there is not enough memory: raise the limit (ulimit -v, MemoryMax= of the service), or end "
     "something else, then start again";
 constexpr const char* no_threads =
-    "the machine gives this user no more threads: raise the limit (ulimit -u, TasksMax= of the "
-    "service), or end something else, then start again";
+    "the machine gives this user no more threads, or no memory for them: raise the limit (ulimit "
+    "-u "
+    "and -v, TasksMax= and MemoryMax= of the service), or end something else, then start again";
 
 // Allocates nothing: there may be no memory.
 void write_line(const char* begin, const char* text) noexcept {

@@ -70,6 +70,12 @@ void Dispatcher::handle_unknown(std::string_view line, const std::string& actor,
   route(line, actor, nullptr, &why, peer);
 }
 
+void Dispatcher::refuse(std::string_view line, const Rejection& why,
+                        const std::shared_ptr<Peer>& peer) {
+  const auto request = read_request(line, {});
+  Responder(api_.engine, peer, request ? request->id_text : request.error().id_text).reject(why);
+}
+
 // `principal` is nullptr for an unauthenticated caller, and `why` is then the reason; otherwise
 // `why` is nullptr.
 void Dispatcher::route(std::string_view line, const std::string& actor, const Principal* principal,

@@ -27,6 +27,9 @@ class Dispatcher {
   void handle_unknown(std::string_view line, const std::string& actor, const Rejection& why,
                       const std::shared_ptr<Peer>& peer);
 
+  // Answers one line with `why`, whatever it asks for. Nothing is recorded.
+  void refuse(std::string_view line, const Rejection& why, const std::shared_ptr<Peer>& peer);
+
   // Rejects every further request with `why`.
   void refuse_all(Rejection why) { refusal_ = std::move(why); }
 

@@ -33,6 +33,14 @@ class Peer {
                       bool is_last_of_position);
   // Keeps the connection open after its input has ended and all requests are answered.
   virtual void keep_open() = 0;
+  // Counts the connection to this caller, who has authenticated. Returns false if the caller has
+  // too many connections; this one closes after the next answer.
+  virtual bool identify(const std::string& actor) {
+    (void)actor;
+    return true;
+  }
+  // Counts a subscription to the connection's caller. Returns false if there are too many.
+  virtual bool take_subscription() { return true; }
   // Uses this access token for the connection's further requests. Returns false if each request has
   // to bring its own, as over HTTP.
   virtual bool use_token(const Uuid& token_id) {

@@ -103,6 +103,7 @@ struct ServiceMetrics::Families {
   void measure_traces(const Sources& sources);
   void measure_retention(const Sources& sources);
   void measure_settings(const Sources& sources);
+  void measure_connections(const ConnectionFigures& figures);
 
   prometheus::Registry registry;
   Family<Counter>& events =
@@ -168,6 +169,12 @@ struct ServiceMetrics::Families {
             "End of the certificate that TLS uses, UTC; 0: there is no TLS");
   Family<Gauge>& subscriptions =
       gauge("signalbox_subscriptions", "Connections that follow the events");
+  Family<Gauge>& connections =
+      gauge("signalbox_connections", "Open connections, by whose they are");
+  Family<Gauge>& buffered = gauge("signalbox_connection_buffered_bytes",
+                                  "Incomplete requests and unread answers of all connections");
+  Family<Counter>& dropped = counter("signalbox_connections_dropped_total",
+                                     "Connections that the server refused or closed, by why");
 };
 
 ServiceMetrics::ServiceMetrics(Sources sources, std::int64_t started_at_ns)
@@ -216,6 +223,7 @@ std::string ServiceMetrics::text() {
   families.measure_traces(sources_);
   families.measure_retention(sources_);
   families.measure_settings(sources_);
+  families.measure_connections(sources_.connections());
   Families::set(families.incarnation, static_cast<double>(world.server.incarnation));
   Families::set(families.locks, static_cast<double>(world.locks.size()));
   auto ticks = zero_for_each<TickStatus>();
@@ -275,11 +283,24 @@ void ServiceMetrics::Families::measure_traces(const Sources& sources) {
   set(trace_lag, active ? static_cast<double>(durable - std::min(figures.through, durable)) : 0);
 }
 
+void ServiceMetrics::Families::measure_connections(const ConnectionFigures& figures) {
+  auto open = zero_for_each<CallerKind>();
+  for (const auto& [kind, count] : figures.open) open[kind] = static_cast<double>(count);
+  set(connections, "caller", open);
+  set(buffered, static_cast<double>(figures.buffered_bytes));
+  auto totals = zero_for_each<DropReason>();
+  for (const auto& [reason, total] : figures.dropped) totals[reason] = static_cast<double>(total);
+  for (const auto& [reason, total] : totals) {
+    Counter& counter_of_reason = dropped.Add({{"reason", name_of_enumerator(reason)}});
+    counter_of_reason.Increment(total - counter_of_reason.Value());
+  }
+}
+
 void ServiceMetrics::Families::measure_retention(const Sources& sources) {
   set(retention_failed, sources.retention_failed() ? 1 : 0);
-  const auto dropped = latest_retention(sources.log);
+  const auto latest = latest_retention(sources.log);
   set(retention_dropped,
-      dropped ? static_cast<double>(dropped->at_ns) / static_cast<double>(ns_per_s) : 0);
+      latest ? static_cast<double>(latest->at_ns) / static_cast<double>(ns_per_s) : 0);
 }
 
 void ServiceMetrics::Families::measure_settings(const Sources& sources) {

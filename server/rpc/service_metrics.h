@@ -10,6 +10,8 @@
 #include <memory>
 #include <string>
 
+#include "server/rpc/connection_figures.h"
+
 namespace signalbox {
 
 class ClaimQueue;
@@ -35,6 +37,7 @@ class ServiceMetrics {
     std::function<bool()> reload_refused;  // whether the latest reload of the settings was refused
     std::function<std::int64_t()> certificate_not_after_ns;  // 0: there is no TLS
     std::string data_directory;
+    std::function<ConnectionFigures()> connections;
   };
 
   ServiceMetrics(Sources sources, std::int64_t started_at_ns);

@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "domain/free_text.h"
 #include "domain/refusals.h"
 #include "domain/remote_work.h"
 #include "domain/station_turn.h"
@@ -65,7 +66,7 @@ Job job_of(const Run& run, const std::filesystem::path& runs_root) {
   job.goal = run.goal;
   job.input = run.input;
   job.external_ref = attempt.external_ref;
-  job.resume_ref = run.resume_ref;
+  if (!is_blank(run.resume_ref)) job.resume_ref = run.resume_ref;  // a ref may be redacted
   job.budget_left = remaining_budget(run.budget, run.used);
   job.previous = run.previous;
   job.run_root = run_root_of(run, runs_root).string();

@@ -15,6 +15,7 @@
 #include <boost/asio/basic_socket_acceptor.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 
 #include "server/limits.h"
@@ -32,6 +33,11 @@ namespace asio = boost::asio;
 using SocketProtocol = asio::generic::stream_protocol;
 
 using Socket = OpenConnection::Socket;
+
+constexpr std::chrono::seconds sweep_interval{1};
+constexpr std::chrono::milliseconds burst_interval{2};
+constexpr std::size_t newcomers_in_burst =
+    newcomers_per_second_max * static_cast<std::size_t>(burst_interval.count()) / 1000;
 
 asio::ip::address address_of(const SocketProtocol::endpoint& generic) {
   asio::ip::tcp::endpoint endpoint;
@@ -130,9 +136,15 @@ class Listener::Acceptor {
 
   // Uses a duplicate of a socket that listens already.
   tl::expected<void, std::string> adopt(FileDescriptor listening, const SocketProtocol& protocol) {
+    FileDescriptor duplicate(::fcntl(listening.get(), F_DUPFD_CLOEXEC, 0));
+    if (!duplicate) {
+      return tl::unexpected(
+          boost::system::error_code(errno, boost::system::system_category()).message());
+    }
     boost::system::error_code error;
-    acceptor_.assign(protocol, ::fcntl(listening.get(), F_DUPFD_CLOEXEC, 0), error);
+    acceptor_.assign(protocol, duplicate.get(), error);
     if (error) return tl::unexpected(error.message());
+    (void)duplicate.release();  // the acceptor's now
     return {};
   }
 
@@ -147,19 +159,25 @@ class Listener::Acceptor {
     acceptor_.async_accept([this](const boost::system::error_code& error, Socket socket) {
       if (error == asio::error::operation_aborted) return;
       if (error) {
-        // Most likely the process is out of descriptors, so wait until some are free.
-        retry_.expires_after(std::chrono::milliseconds(50));
-        retry_.async_wait([this](const boost::system::error_code& stopped) {
-          if (!stopped) accept();
-        });
-        return;
+        // Most likely the process is out of descriptors: free one, and wait in any case, so that
+        // this doesn't repeat without end.
+        const bool none_left = error == asio::error::no_descriptors ||
+                               error == boost::system::errc::too_many_files_open_in_system;
+        if (none_left) listener_.admission_->free_descriptor();
+        return accept_after(std::chrono::milliseconds(50));
       }
-      ConnectionOrigin origin = origin_of(socket);
-      if (!origin.is_tcp) {
-        listener_.service_.identify_process(socket.native_handle(), origin.caller);
-      }
-      listener_.add(std::move(socket), std::move(origin), tls_);
+      listener_.accepted(std::move(socket), tls_);
+      const bool is_crowded = !file && listener_.admission_->is_crowded();
+      if (is_crowded && ++in_burst_ >= newcomers_in_burst) return accept_after(burst_interval);
       accept();
+    });
+  }
+
+  void accept_after(std::chrono::milliseconds pause) {
+    in_burst_ = 0;
+    retry_.expires_after(pause);
+    retry_.async_wait([this](const boost::system::error_code& stopped) {
+      if (!stopped) accept();
     });
   }
 
@@ -187,10 +205,19 @@ class Listener::Acceptor {
   asio::steady_timer retry_;
   Listener& listener_;
   TlsContext tls_;
+  std::size_t in_burst_ = 0;  // accepted since the last pause
 };
 
 Listener::Listener(asio::io_context& io, HttpService service, std::vector<KeptSocket> kept)
-    : io_(io), service_(std::move(service)), kept_(std::move(kept)) {}
+    : io_(io),
+      service_(std::move(service)),
+      kept_(std::move(kept)),
+      admission_(std::make_shared<Admission>(
+          Admission::Parts{
+              [&io](std::function<void()> action) { asio::post(io, std::move(action)); },
+              [] { return std::chrono::steady_clock::now(); }, service_.warn},
+          service_.connection_limits)),
+      sweep_timer_(io) {}
 
 Listener::~Listener() = default;
 
@@ -263,6 +290,7 @@ tl::expected<std::string, std::string> Listener::listen_tcp(const std::string& a
                           " is not a loopback address: whoever reaches it could do "
                           "everything; listen on 127.0.0.1 or [::1]");
   }
+  if (tls && !tls_thread_) tls_thread_ = std::make_unique<TlsThread>();
   auto acceptor = std::make_unique<Acceptor>(io_, *this, std::move(tls));
   const asio::ip::tcp::endpoint endpoint(ip, port);
   acceptor->address = address;
@@ -280,17 +308,31 @@ OpenConnection::Ended Listener::forget() {
   return [this](const std::shared_ptr<OpenConnection>& ended) { connections_.erase(ended); };
 }
 
+void Listener::accepted(Socket socket, TlsContext tls) {
+  ConnectionOrigin origin = origin_of(socket);
+  if (!origin.is_tcp) service_.identify_process(socket.native_handle(), origin.caller);
+  origin.place = admission_->admit(origin.caller, tls != nullptr);
+  schedule_sweep();
+  if (!origin.place) return;  // the socket's destructor closes it
+  add(std::move(socket), std::move(origin), std::move(tls));
+}
+
+void Listener::schedule_sweep() {
+  if (std::exchange(sweeping_, true)) return;
+  sweep_timer_.expires_after(sweep_interval);
+  sweep_timer_.async_wait([this](const boost::system::error_code& stopped) {
+    if (stopped) return;
+    sweeping_ = false;
+    admission_->sweep();
+    if (!admission_->idle()) schedule_sweep();
+  });
+}
+
 void Listener::add(Socket socket, ConnectionOrigin origin, TlsContext tls) {
-  if (connections_.size() >= connections_max) {
-    boost::system::error_code ignored;
-    socket.close(ignored);
-    return;
-  }
-  // The Unix socket needs no timeout: those who reach it are trusted with more than an idle
-  // connection.
-  const std::int64_t patience_ms = origin.is_tcp ? first_byte_ms_max : 0;
+  const std::int64_t patience_ms = origin.place->is_owner() ? 0 : first_byte_ms_max;
+  const auto place = origin.place;
   keep(std::make_shared<ProtocolDetector>(
-      std::move(socket), patience_ms,
+      std::move(socket), patience_ms, place,
       [this, origin = std::move(origin), tls = std::move(tls)](Protocol protocol, Socket opened) {
         on_decided(protocol, std::move(opened), origin, tls);
       },
@@ -301,7 +343,7 @@ void Listener::on_decided(Protocol protocol, Socket socket, ConnectionOrigin ori
                           TlsContext tls) {
   if (tls && protocol != Protocol::tls) return refuse_plain(socket, protocol);
   if (tls) {
-    auto plain = start_tls(std::move(socket), tls);
+    auto plain = tls_thread_->start(std::move(socket), std::move(tls), io_);
     if (!plain) return;  // out of descriptors
     origin.is_encrypted = true;
     return add(std::move(*plain), std::move(origin), nullptr);
@@ -311,7 +353,7 @@ void Listener::on_decided(Protocol protocol, Socket socket, ConnectionOrigin ori
         std::make_shared<HttpSession>(std::move(socket), std::move(origin), service_, forget()));
   }
   // TLS at an address without TLS is treated as lines, and answered with a parse error.
-  keep(std::make_shared<Session>(std::move(socket), std::move(origin.caller), service_.handle_line,
+  keep(std::make_shared<Session>(std::move(socket), std::move(origin), service_.handle_line,
                                  forget()));
 }
 
@@ -334,6 +376,8 @@ void Listener::finish() {
 void Listener::close() {
   const auto connections = connections_;
   for (const auto& connection : connections) connection->close();
+  sweep_timer_.cancel();
+  tls_thread_.reset();
 }
 
 }  // namespace signalbox

@@ -11,8 +11,10 @@
 #include <vector>
 
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <tl/expected.hpp>
 
+#include "server/transport/http/admission.h"
 #include "server/transport/http/http_service.h"
 #include "server/transport/kept_socket.h"
 #include "server/transport/protocol_detector.h"
@@ -50,15 +52,20 @@ class Listener {
   void finish();
   // Closes all connections now.
   void close();
-  // Returns the number of connections of all protocols; connections_max bounds it.
+  // Applies these limits from now on. Connections beyond them stay open.
+  void use_limits(Admission::Limits limits) { admission_->set_limits(limits); }
+  // Returns the number of connections of all protocols.
   [[nodiscard]] std::size_t connections() const { return connections_.size(); }
+  [[nodiscard]] ConnectionFigures figures() const { return admission_->figures(); }
 
  private:
   class Acceptor;
 
   using Socket = OpenConnection::Socket;
 
+  void accepted(Socket socket, TlsContext tls);
   void add(Socket socket, ConnectionOrigin origin, TlsContext tls);
+  void schedule_sweep();
   void on_decided(Protocol protocol, Socket socket, ConnectionOrigin origin, TlsContext tls);
   template <class C>
   void keep(const std::shared_ptr<C>& connection) {
@@ -72,6 +79,10 @@ class Listener {
 
   HttpService service_;
   std::vector<KeptSocket> kept_;
+  const std::shared_ptr<Admission> admission_;
+  boost::asio::steady_timer sweep_timer_;
+  bool sweeping_ = false;                  // sweep_timer_ is set
+  std::unique_ptr<TlsThread> tls_thread_;  // nullptr: no address has TLS
   std::vector<std::unique_ptr<Acceptor>> acceptors_;
   std::set<std::shared_ptr<OpenConnection>> connections_;
 };

@@ -17,10 +17,12 @@ Protocol protocol_of(char first_byte) {
   return is_letter ? Protocol::http : Protocol::lines;
 }
 
-ProtocolDetector::ProtocolDetector(Socket socket, std::int64_t patience_ms, Decided decided,
+ProtocolDetector::ProtocolDetector(Socket socket, std::int64_t patience_ms,
+                                   std::shared_ptr<Admission::Place> place, Decided decided,
                                    Ended ended)
     : socket_(std::move(socket)),
       patience_ms_(patience_ms),
+      place_(std::move(place)),
       decided_(std::move(decided)),
       ended_(std::move(ended)),
       timer_(socket_.get_executor()) {}
@@ -28,6 +30,9 @@ ProtocolDetector::ProtocolDetector(Socket socket, std::int64_t patience_ms, Deci
 void ProtocolDetector::start() {
   boost::system::error_code error;
   socket_.non_blocking(true, error);
+  place_->on_drop([weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->close();
+  });
   if (patience_ms_ > 0) {
     timer_.expires_after(std::chrono::milliseconds(patience_ms_));
     timer_.async_wait([weak = weak_from_this()](const boost::system::error_code& stopped) {
@@ -39,7 +44,15 @@ void ProtocolDetector::start() {
 
 void ProtocolDetector::detect() {
   char first_byte = 0;
-  const ssize_t bytes = ::recv(socket_.native_handle(), &first_byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  ssize_t bytes = 0;
+  while (true) {
+    bytes = ::recv(socket_.native_handle(), &first_byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    const bool is_break = first_byte == '\n' || (first_byte == '\r' && !after_cr_);
+    if (bytes <= 0 || !is_break || empty_bytes_ == empty_lines_bytes_max) break;
+    (void)::recv(socket_.native_handle(), &first_byte, 1, MSG_DONTWAIT);
+    after_cr_ = first_byte == '\r';
+    ++empty_bytes_;
+  }
   if (bytes < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) {
     socket_.async_wait(Socket::wait_read,
                        [self = shared_from_this()](const boost::system::error_code& error) {
@@ -54,7 +67,8 @@ void ProtocolDetector::detect() {
   timer_.cancel();
   const auto self = shared_from_this();
   ended_(self);
-  decided_(protocol_of(first_byte), std::move(socket_));
+  // A CR without LF is no empty line, so what follows it is no request of HTTP either.
+  decided_(after_cr_ ? Protocol::lines : protocol_of(first_byte), std::move(socket_));
 }
 
 void ProtocolDetector::close() {
@@ -62,6 +76,7 @@ void ProtocolDetector::close() {
   boost::system::error_code ignored;
   timer_.cancel();
   socket_.close(ignored);
+  place_->leave();
   ended_(shared_from_this());
 }
 

@@ -1,6 +1,9 @@
-// Detects the protocol of a new connection by its first byte: `{` or white space begins a line of
+// Detects the protocol of a new connection by its first byte: `{` or a space begins a line of
 // JSON-RPC, a letter is HTTP, 0x16 is a TLS handshake. The byte is peeked and not consumed, so the
 // session for the protocol reads it again.
+//
+// Line breaks decide nothing: both protocols ignore empty lines (RFC 9112, section 2.2), so the
+// ones at the beginning are consumed here, up to empty_lines_bytes_max.
 #pragma once
 
 #include <functional>
@@ -21,8 +24,9 @@ class ProtocolDetector final : public OpenConnection,
 
   // Calls `decided` once, with the protocol and the socket, or never if the connection ends first.
   // With `patience_ms` > 0 a connection that sends nothing for that time is closed. `ended` is
-  // called in both cases, before `decided`.
-  ProtocolDetector(Socket socket, std::int64_t patience_ms, Decided decided, Ended ended);
+  // called in both cases, before `decided`. `place` is of this connection.
+  ProtocolDetector(Socket socket, std::int64_t patience_ms, std::shared_ptr<Admission::Place> place,
+                   Decided decided, Ended ended);
 
   void start();
   void finish() override { close(); }
@@ -33,6 +37,9 @@ class ProtocolDetector final : public OpenConnection,
 
   Socket socket_;
   const std::int64_t patience_ms_;
+  const std::shared_ptr<Admission::Place> place_;
+  std::size_t empty_bytes_ = 0;  // consumed line breaks
+  bool after_cr_ = false;        // the last of them is a CR
   Decided decided_;
   Ended ended_;
   boost::asio::steady_timer timer_;

@@ -32,28 +32,81 @@ Rejection line_too_long() {
 
 }  // namespace
 
-Session::Session(Socket socket, Caller caller, HandleLine handle_line, Ended ended)
+Session::Session(Socket socket, ConnectionOrigin origin, HandleLine handle_line, Ended ended)
     : socket_(std::move(socket)),
-      caller_(std::move(caller)),
+      caller_(std::move(origin.caller)),
+      place_(std::move(origin.place)),
       handle_line_(std::move(handle_line)),
       ended_(std::move(ended)),
-      close_timer_(socket_.get_executor()) {}
+      close_timer_(socket_.get_executor()),
+      pause_timer_(socket_.get_executor()) {}
 
 void Session::start() {
   boost::system::error_code error;
   socket_.non_blocking(true, error);
+  place_->on_drop([weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->close();
+  });
   in_.resize(read_bytes_at_first);
   read();
 }
 
 bool Session::has_capacity() const {
-  return !closing_ && unanswered_ < commands_in_flight_max && outgoing_bytes() < outgoing_bytes_max;
+  return !closing_ && !refused_ && unanswered_ < in_flight_max_ &&
+         outgoing_bytes() < outgoing_bytes_max;
 }
 
+void Session::expect_answer(std::size_t weight) {
+  unanswered_ += weight;
+  place_->set_busy(true);
+}
+
+void Session::keep_open() {
+  keep_open_ = true;
+  place_->set_busy(true);
+}
+
+bool Session::identify(const std::string& actor) {
+  if (!place_->identify(actor)) refused_ = true;
+  return !refused_;
+}
+
+// The next request names the actor of the token; until then its id stands for it.
+bool Session::use_token(const Uuid& token_id) {
+  caller_.token_id = token_id;
+  caller_.shown_job_id.reset();
+  (void)place_->identify("token:" + to_string(token_id));
+  return true;
+}
+
+bool Session::use_job(const std::string& job_id) {
+  caller_.shown_job_id = job_id;
+  caller_.token_id.reset();
+  (void)place_->identify("job:" + job_id);
+  return true;
+}
+
+// Who hasn't authenticated may send one long line, but many of them can't keep the engine thread
+// busy with it.
 void Session::read() {
+  const bool is_newcomer = !place_->identified() && !place_->is_owner();
+  const bool is_long = skipping_ || filled_ > newcomer_burst_bytes_max;
+  if (!is_newcomer || !is_long) return read_now();
+  if (std::exchange(pausing_, true)) return;
+  pause_timer_.expires_after(std::chrono::milliseconds(newcomer_pause_ms_min));
+  pause_timer_.async_wait([weak = weak_from_this()](const boost::system::error_code& stopped) {
+    const auto self = weak.lock();
+    if (!self || stopped) return;
+    self->pausing_ = false;
+    self->read_now();
+  });
+}
+
+void Session::read_now() {
   if (reading_ || closed_ || input_ended_ || !has_capacity()) return;
   if (in_.size() - filled_ < read_bytes_at_first) {
-    in_.resize(std::max(in_.size() * 2, filled_ + read_bytes_at_first));
+    in_.resize(std::max(std::min(in_.size() * 2, line_bytes_max + read_bytes_at_most),
+                        filled_ + read_bytes_at_first));
   }
   reading_ = true;
   const std::size_t room = std::min(in_.size() - filled_, read_bytes_at_most);
@@ -113,6 +166,15 @@ void Session::process_lines() {
     in_.resize(read_bytes_at_first);
     in_.shrink_to_fit();
   }
+  count_input(taken > 0);
+}
+
+// The server itself holds up whole lines, and a line that it doesn't read on while a bound is
+// reached; the peer isn't late with those.
+void Session::count_input(bool has_taken_lines) {
+  const bool in_line = (filled_ > 0 && scanned_ == filled_) || skipping_;
+  place_->set_line(in_line && has_capacity(), has_taken_lines);
+  place_->set_input(in_.size() > read_bytes_at_first ? in_.size() : filled_);
 }
 
 void Session::process_line(std::string_view line) {
@@ -142,6 +204,10 @@ void Session::end_of_input() {
 
 void Session::answer(std::string line, std::size_t weight) {
   unanswered_ -= weight;
+  place_->set_busy(unanswered_ > 0 || keep_open_);
+  in_flight_max_ = line.size() > small_answer_bytes_max
+                       ? query_weight
+                       : std::min(2 * in_flight_max_, commands_in_flight_max);
   if (!line.empty()) return deliver(std::move(line));
   // A notification has no answer, but its end frees capacity for the next line.
   if (!closed_) schedule_write();
@@ -151,6 +217,7 @@ void Session::deliver(std::string line) {
   if (closed_) return;
   out_ += line;
   out_ += '\n';
+  if (outgoing_bytes() > small_answer_bytes_max) place_->set_output(out_.size(), false);
   schedule_write();
 }
 
@@ -165,17 +232,20 @@ void Session::schedule_write() {
 }
 
 void Session::write() {
+  const std::size_t written_before = written_;
   while (!closed_ && written_ < out_.size()) {
     boost::system::error_code error;
     const std::size_t bytes = socket_.send(
         asio::buffer(out_.data() + written_, out_.size() - written_), MSG_NOSIGNAL, error);
     if (error == asio::error::would_block) {
       waiting_to_write_ = true;
+      const bool has_progress = written_ > written_before;
       // A slow reader must not make the buffer keep bytes that were sent already.
       if (written_ > out_.size() / 2) {
         out_.erase(0, written_);
         written_ = 0;
       }
+      place_->set_output(out_.size(), has_progress);
       socket_.async_wait(Socket::wait_write,
                          [self = shared_from_this()](const boost::system::error_code& failed) {
                            self->waiting_to_write_ = false;
@@ -195,6 +265,7 @@ void Session::after_write() {
   out_.clear();
   if (was_large) out_.shrink_to_fit();
   written_ = 0;
+  place_->set_output(0, false);
   for (const auto& action : std::exchange(drained_, {})) action();
   if (closed_) return;
   // Lines that waited for capacity come before new input.
@@ -207,6 +278,7 @@ void Session::after_write() {
 void Session::close_if_done() {
   const bool all_sent = outgoing_bytes() == 0;
   if (closing_ && all_sent) return close();
+  if (refused_ && unanswered_ == 0 && all_sent) return close();
   if (!input_ended_ || filled_ > 0) return;
   if (!keep_open_ && unanswered_ == 0 && all_sent) return close();
   watch_for_hang_up();
@@ -248,9 +320,11 @@ void Session::close() {
   closed_ = true;
   boost::system::error_code ignored;
   close_timer_.cancel();
+  pause_timer_.cancel();
   socket_.shutdown(Socket::shutdown_both, ignored);
   socket_.close(ignored);
   drained_.clear();
+  place_->leave();
   ended_(shared_from_this());
 }
 

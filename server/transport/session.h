@@ -14,6 +14,7 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "server/access/caller.h"
+#include "server/limits.h"
 #include "server/rpc/peer.h"
 #include "server/transport/http/open_connection.h"
 
@@ -26,33 +27,29 @@ class Session final : public Peer,
   using HandleLine = std::function<void(std::string_view line, const Caller& caller,
                                         const std::shared_ptr<Peer>& peer)>;
 
-  Session(Socket socket, Caller caller, HandleLine handle_line, Ended ended);
+  Session(Socket socket, ConnectionOrigin origin, HandleLine handle_line, Ended ended);
 
   void start();
   void finish() override;
   void close() override;
 
-  void expect_answer(std::size_t weight) override { unanswered_ += weight; }
+  void expect_answer(std::size_t weight) override;
   void answer(std::string line, std::size_t weight) override;
   void deliver(std::string line) override;
-  void keep_open() override { keep_open_ = true; }
-  bool use_token(const Uuid& token_id) override {
-    caller_.token_id = token_id;
-    caller_.shown_job_id.reset();
-    return true;
-  }
-  bool use_job(const std::string& job_id) override {
-    caller_.shown_job_id = job_id;
-    caller_.token_id.reset();
-    return true;
-  }
+  void keep_open() override;
+  bool identify(const std::string& actor) override;
+  bool take_subscription() override { return place_->take_subscription(); }
+  bool use_token(const Uuid& token_id) override;
+  bool use_job(const std::string& job_id) override;
   [[nodiscard]] std::size_t outgoing_bytes() const override { return out_.size() - written_; }
   void on_drained(std::function<void()> action) override { drained_.push_back(std::move(action)); }
   void close_after_flush() override;
   [[nodiscard]] bool closed() const override { return closed_; }
 
  private:
+  // Reads more, at once or after a pause, unless a bound is reached.
   void read();
+  void read_now();
   void on_read(std::size_t bytes);
   void process_lines();
   void process_line(std::string_view line);
@@ -60,6 +57,7 @@ class Session final : public Peer,
   void schedule_write();
   void write();
   void after_write();
+  void count_input(bool has_taken_lines);
   // Returns false while a bound of the connection is reached.
   [[nodiscard]] bool has_capacity() const;
   void close_if_done();
@@ -67,6 +65,7 @@ class Session final : public Peer,
 
   Socket socket_;
   Caller caller_;
+  std::shared_ptr<Admission::Place> place_;
   HandleLine handle_line_;
   Ended ended_;
 
@@ -75,8 +74,12 @@ class Session final : public Peer,
   std::size_t scanned_ = 0;  // leading bytes of the input known to hold no line break
   bool skipping_ = false;    // the current line is too long
   bool reading_ = false;
+  bool pausing_ = false;  // pause_timer_ is set
   bool input_ended_ = false;
   std::size_t unanswered_ = 0;  // sum of the weights
+  // Bound of unanswered_. It grows with each small answer, up to commands_in_flight_max, and a
+  // large one sets it back to a single query, so that few large answers are produced ahead.
+  std::size_t in_flight_max_ = query_weight;
 
   std::string out_;
   std::size_t written_ = 0;  // leading bytes of out_ that are sent
@@ -86,9 +89,11 @@ class Session final : public Peer,
   std::vector<std::function<void()>> drained_;
 
   bool keep_open_ = false;
+  bool refused_ = false;  // its caller has too many connections
   bool closing_ = false;
   bool closed_ = false;
   boost::asio::steady_timer close_timer_;
+  boost::asio::steady_timer pause_timer_;
 };
 
 }  // namespace signalbox

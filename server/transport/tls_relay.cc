@@ -1,17 +1,22 @@
 #include "server/transport/tls_relay.h"
 
+#include <sys/resource.h>
+
 #include <array>
 #include <chrono>
+#include <csignal>
 #include <memory>
 #include <utility>
 
 #include <boost/asio/local/connect_pair.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
 
 #include "server/limits.h"
+#include "store/file_descriptor.h"
 
 namespace signalbox {
 namespace {
@@ -19,7 +24,9 @@ namespace {
 namespace asio = boost::asio;
 using Socket = OpenConnection::Socket;
 
-constexpr std::size_t relayed_bytes = 16 * 1024;  // the largest TLS record
+// Small, because every connection has two such buffers.
+constexpr std::size_t relayed_bytes = 4 * 1024;
+constexpr int handshake_niceness = 10;
 
 // Copies between the TLS connection (outer) and the plain end of the socket pair (inner).
 class TlsRelay : public std::enable_shared_from_this<TlsRelay> {
@@ -28,7 +35,9 @@ class TlsRelay : public std::enable_shared_from_this<TlsRelay> {
       : context_(std::move(context)),
         outer_(std::move(outer), *context_),
         inner_(std::move(inner)),
-        deadline_(inner_.get_executor()) {}
+        deadline_(inner_.get_executor()) {
+    SSL_set_mode(outer_.native_handle(), SSL_MODE_RELEASE_BUFFERS);
+  }
 
   void start() {
     close_after(tls_handshake_ms_max);
@@ -36,6 +45,7 @@ class TlsRelay : public std::enable_shared_from_this<TlsRelay> {
                            [self = shared_from_this()](const boost::system::error_code& error) {
                              self->deadline_.cancel();
                              if (error || self->closed_) return self->close();
+                             self->is_open_ = true;
                              self->read_outer();
                            });
     read_inner();  // before the handshake is done, the only possible input is end of file
@@ -97,6 +107,7 @@ class TlsRelay : public std::enable_shared_from_this<TlsRelay> {
   }
 
   void end_outer() {
+    if (!is_open_) return close();  // there is nothing to say goodbye to
     close_after(tls_close_ms_max);
     outer_.async_shutdown(
         [self = shared_from_this()](const boost::system::error_code&) { self->close(); });
@@ -116,19 +127,50 @@ class TlsRelay : public std::enable_shared_from_this<TlsRelay> {
   asio::steady_timer deadline_;
   std::array<char, relayed_bytes> from_outer_{};
   std::array<char, relayed_bytes> from_inner_{};
+  bool is_open_ = false;  // the handshake is done
   bool closed_ = false;
 };
 
 }  // namespace
 
-tl::expected<Socket, std::string> start_tls(Socket outer, TlsContext context) {
+TlsThread::TlsThread() : work_(io_.get_executor()), thread_([this] { run(); }) {}
+
+TlsThread::~TlsThread() {
+  work_.reset();
+  const auto drained = ended_.get_future().wait_for(std::chrono::milliseconds(tls_drain_ms_max));
+  if (drained != std::future_status::ready) io_.stop();
+  thread_.join();
+}
+
+void TlsThread::run() {
+  // Signals are for the threads that expect them.
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, nullptr);
+  // On Linux this sets the priority of the calling thread only.
+  (void)::setpriority(PRIO_PROCESS, 0, handshake_niceness);
+  io_.run();
+  ended_.set_value();
+}
+
+tl::expected<Socket, std::string> TlsThread::start(Socket outer, TlsContext context,
+                                                   asio::io_context& io) {
   boost::system::error_code error;
-  asio::local::stream_protocol::socket inner(outer.get_executor());
-  asio::local::stream_protocol::socket plain(outer.get_executor());
+  asio::local::stream_protocol::socket inner(io_);
+  asio::local::stream_protocol::socket plain(io);
   asio::local::connect_pair(inner, plain, error);
   if (error) return tl::unexpected(error.message());
-  std::make_shared<TlsRelay>(std::move(outer), Socket(std::move(inner)), std::move(context))
-      ->start();
+  const auto protocol = outer.local_endpoint(error).protocol();
+  if (error) return tl::unexpected(error.message());
+  FileDescriptor descriptor(outer.release(error));
+  if (error) return tl::unexpected(error.message());
+  Socket moved(io_);
+  moved.assign(protocol, descriptor.get(), error);
+  if (error) return tl::unexpected(error.message());
+  (void)descriptor.release();  // the socket's now
+  auto relay =
+      std::make_shared<TlsRelay>(std::move(moved), Socket(std::move(inner)), std::move(context));
+  asio::post(io_, [relay = std::move(relay)] { relay->start(); });
   return Socket(std::move(plain));
 }
 

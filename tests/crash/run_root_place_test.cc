@@ -97,10 +97,11 @@ TEST_F(RunRootPlace, APathThatCantBeMadeIsAnErrorOfItsFilesAndEndsNothing) {
     const std::string begun = files_error("tick.begin", {{"loop", name}, {"run_root", each.root}});
     EXPECT_NE(begun.find(each.reason), std::string::npos) << each.root << ": " << begun;
   }
-  // A FIFO in a file's place is another program's, and isn't waited for.
-  EXPECT_EQ(
-      refusal("lock.acquire", {{"key", "f"}, {"owner", "o"}, {"run_root", path("fifo-as-lock")}}),
-      "LOCK_HELD");
+  // A FIFO in a file's place is replaced, and not waited for.
+  EXPECT_EQ(files_error("lock.acquire",
+                        {{"key", "f"}, {"owner", "o"}, {"run_root", path("fifo-as-lock")}}),
+            "");
+  EXPECT_TRUE(fs::is_regular_file(path("fifo-as-lock/.lock")));
 
   const std::string run =
       start_run({{"goal", "g"}, {"run_root", "/proc/x"}, {"pipeline", json::parse(job_pipeline)}});
@@ -112,7 +113,7 @@ TEST_F(RunRootPlace, APathThatCantBeMadeIsAnErrorOfItsFilesAndEndsNothing) {
   const std::string watched = start_run(
       {{"goal", "g"}, {"run_root", "/proc/y"}, {"pipeline", json::parse(R"({"name":"w","station":[
       {"name":"work","timeout":"1s","retry":{"max_retries":0}}]})")}});
-  (void)call("station.claim", {{"worker", "w"}, {"run_id", watched}, {"lease_ms", 60'000}});
+  (void)call("station.claim", {{"worker", "w"}, {"lease_ms", 60'000}});
   EXPECT_TRUE(eventually([&] { return count(watched, "WatchdogTimedOut") == 1; }));
 
   EXPECT_GT(failures(), 0U);

@@ -140,6 +140,40 @@ TEST_F(ClaimTest, AKnownRefIsSetWithTheIntent) {
   EXPECT_EQ(the_run().attempt->external_ref, "claude:session");
 }
 
+// The log was copied: who answers the command isn't the machine that has the job.
+TEST_F(ClaimTest, AJobOfAnotherMachineIsSettledByAPerson) {  // G11
+  std::uint8_t number = 0;
+  for (const Outcome outcome : {Outcome::succeeded, Outcome::failed}) {
+    given_run(++number, {"p", {process_station("p")}});
+    when(DispatchStation{run, uuid_of(0x77), {}, "there"});
+    EXPECT_EQ(the_run().attempt->machine, "there");
+    SettleStation settle{run, "p", the_run().attempt->token, outcome, "I looked", "there"};
+    when(settle);
+    then_rejected(ErrorCode::STATION_NOT_CLAIMABLE);
+    settle.machine = "here";
+    ++settle.token;
+    when(settle);
+    then_rejected(ErrorCode::STALE_TOKEN);
+    --settle.token;
+    settle.outcome = Outcome::timeout;
+    when(settle);
+    then_rejected(ErrorCode::INVALID_PARAMS);
+    settle.outcome = outcome;
+    when(settle);
+    then_names(outcome == Outcome::succeeded
+                   ? std::vector<std::string>{"StationSucceeded", "RunSucceeded"}
+                   : std::vector<std::string>{"StationAttemptFailed"});
+  }
+}
+
+TEST_F(ClaimTest, AStationWithoutAJobIsNotSettled) {  // G11
+  given_run(1, one);
+  when(claim);
+  when(SettleStation{
+      run, the_run().definition().name, the_run().attempt->token, Outcome::failed, {}, "here"});
+  then_rejected(ErrorCode::STATION_NOT_CLAIMABLE);
+}
+
 TEST_F(ClaimTest, WhatWorkersDoIsNotDispatched) {
   given_run(1, one);
   when(DispatchStation{run, uuid_of(0x77)});

@@ -12,6 +12,7 @@
 #include <boost/mp11/algorithm.hpp>
 
 #include "domain/event.h"
+#include "domain/refusals.h"
 
 namespace signalbox {
 namespace {
@@ -134,6 +135,21 @@ TEST(KeptText, EachHasAReasonAndEveryOtherTextCanBeErased) {  // G17
     });
     EXPECT_TRUE(used) << name << " is no kept text any more";
   }
+}
+
+// A failure's code is kept, so a worker can't put a sentence there.
+TEST(KeptText, ACodeIsAToken) {  // G17
+  EXPECT_TRUE(require_token("error_code", "EXIT_NONZERO", limits::name_bytes_max));
+  EXPECT_TRUE(require_token("error_code", "rate-limit:429/a.b", limits::name_bytes_max));
+  for (const char* text : {"the password is x", "caf\xc3\xa9", "a\nb", "key=value"}) {
+    const auto refused = require_token("error_code", text, limits::name_bytes_max);
+    ASSERT_FALSE(refused) << text;
+    EXPECT_EQ(refused.error().code, ErrorCode::INVALID_PARAMS) << text;
+  }
+  const auto longer = require_token("error_code", std::string(limits::name_bytes_max + 1, 'a'),
+                                    limits::name_bytes_max);
+  ASSERT_FALSE(longer);
+  EXPECT_EQ(longer.error().code, ErrorCode::LIMIT_EXCEEDED);
 }
 
 }  // namespace

@@ -204,6 +204,57 @@ TEST_F(HttpInput, PagesOfOthersGetNothing) {
   EXPECT_EQ(http.get("/v1/runs").json().at("runs").as_array().size(), 0U) << "nothing was started";
 }
 
+// Two programs that read such a request differently can be made to disagree about where it ends.
+TEST_F(HttpInput, FramingIsStrict) {  // G14
+  const std::string start = "POST /v1/runs HTTP/1.1\r\nHost: signalbox\r\n";
+  const std::string rest = "Content-Type: application/json\r\n\r\n";
+  const auto status = [&](const std::string& fields, const std::string& body) {
+    HttpClient raw = client();
+    raw.send(start + fields + rest + body);
+    const unsigned answered = raw.reply().status;
+    EXPECT_TRUE(answered < 400 || raw.closed_by_server()) << fields;
+    return answered;
+  };
+  const std::string body = R"({"goal":"g"})";
+  EXPECT_EQ(status("Content-Length: 12\r\n", body), 202U);
+  EXPECT_EQ(status("Transfer-Encoding: chunked\r\n", "c\r\n" + body + "\r\n0\r\n\r\n"), 202U);
+  for (const char* codings : {"gzip", "xchunked", "identity", "gzip, chunked"}) {
+    EXPECT_EQ(status("Transfer-Encoding: " + std::string(codings) + "\r\n", body), 501U) << codings;
+  }
+  for (const char* fields :
+       {"Transfer-Encoding: chunked, gzip\r\n", "Transfer-Encoding:\r\n",
+        "Transfer-Encoding: chunked\r\nContent-Length: 12\r\n",
+        "Content-Length: 12\r\nContent-Length: 12\r\n", "Content-Length: 12, 12\r\n",
+        "Content-Length: +12\r\n", "Content-Length : 12\r\n", "X: a\r\n folded\r\n", "X: a\rb\r\n",
+        "X: a\n", "Origin: http://signalbox\r\nOrigin: http://evil.example\r\n",
+        "Sec-Fetch-Site: none\r\nSec-Fetch-Site: cross-site\r\n"}) {
+    EXPECT_EQ(status(fields, body), 400U) << fields;
+  }
+  EXPECT_EQ(client().get("/v1/runs").json().at("runs").as_array().size(), 2U);
+}
+
+TEST_F(HttpInput, EmptyLinesBeforeARequestAreIgnored) {  // G14
+  HttpClient http = client();
+  http.send("\r\n\r\n" + http.text("GET", "/version"));
+  EXPECT_EQ(http.reply().status, 200U);
+  http.send("\r\n" + http.text("GET", "/version"));
+  EXPECT_EQ(http.reply().status, 200U) << "between two of them as well";
+  HttpClient lines = client();
+  lines.send(std::string("\r\n\n\r\n") + status_line);
+  EXPECT_NE(lines.read_until("\n").find("\"result\""), std::string::npos);
+  HttpClient slow = client();
+  for (const char& byte : "\r\n" + slow.text("GET", "/version")) slow.send({&byte, 1});
+  EXPECT_EQ(slow.reply().status, 200U);
+}
+
+TEST_F(HttpInput, Http10NeedsNoHost) {  // G14
+  EXPECT_EQ(status_of_bytes("GET /v1/runs HTTP/1.0\r\n\r\n"), 200U);
+  EXPECT_EQ(status_of_bytes("GET /v1/runs HTTP/1.0\r\nHost: evil.example\r\n\r\n"), 421U);
+  EXPECT_EQ(
+      status_of_bytes("POST /v1/runs HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
+      400U);
+}
+
 TEST_F(HttpInput, VerbsAreThoseThatAPathTakes) {
   HttpClient http = client();
   for (const char* verb : {"DELETE", "PUT", "PATCH", "TRACE", "BREW"}) {

@@ -102,6 +102,19 @@ TEST_F(ConfigTest, ALoopThatIsNeverDueIsNamedWithItsLine) {
   EXPECT_TRUE(load("[board]\nprune = \"0 0 29 2 *\"\n"));
 }
 
+TEST_F(ConfigTest, TheNumberOfConnectionsIsASetting) {  // G5
+  EXPECT_EQ(load("")->connections_max, connections_max);
+  EXPECT_EQ(load("")->caller_connections_max, caller_connections_max);
+  EXPECT_EQ(load("connections_max = 20000\n")->connections_max, 20'000U);
+  EXPECT_EQ(load("caller_connections_max = 2000\n")->caller_connections_max, 2'000U);
+  // With fewer there would be no room for newcomers and the server's own user.
+  EXPECT_NE(
+      error_of("\nconnections_max = 1023\n").find("signalbox.toml:2: connections_max must be"),
+      std::string::npos);
+  EXPECT_NE(error_of("caller_connections_max = 0\n").find("must be a whole number from 1"),
+            std::string::npos);
+}
+
 TEST_F(ConfigTest, AnUnknownSettingIsNamedWithThoseThereAre) {
   const std::string error = error_of("\nwatchdog = \"5s\"\n");
   EXPECT_NE(error.find("signalbox.toml:2: there is no setting watchdog"), std::string::npos);

@@ -283,11 +283,11 @@ void add_settle(ToolCommand station, Invocation& invocation) {
   command.add_option("--reason", options->reason, "What you know, for the log");
   command.footer(
       "The job was given to another machine or data directory, so the server doesn't\n"
-      "execute it again by itself. `failed` says that it doesn't run there any more: the\n"
-      "station is tried again as its policy says.\n\n"
+      "execute it again by itself. `failed` says that it doesn't run there any more;\n"
+      "the station is then tried again as its policy says.\n\n"
       "Examples:\n"
-      "  signalbox station settle --run \"$run\" --station plan --token 17 --outcome failed \\\n"
-      "    --reason \"the old machine is gone\"");
+      "  signalbox station settle --run \"$run\" --station plan --token 17 \\\n"
+      "    --outcome failed --reason \"the old machine is gone\"");
   command.action([options, &invocation] {
     json::object params = held_station_params(*options);
     params["outcome"] = options->outcome;
@@ -327,8 +327,7 @@ void add_defer(ToolCommand station, Invocation& invocation) {
 
 void add_station_commands(ToolCommand app, Invocation& invocation) {
   ToolCommand station = app.add_group(
-      "station",
-      "For outside workers: claim, heartbeat, set-external-ref, complete, defer; settle");
+      "station", "For outside workers: claim, heartbeat, set-external-ref, complete, defer");
   station.footer(
       "In a job, SIGNALBOX_RUN_ID, SIGNALBOX_STATION and SIGNALBOX_TOKEN in the\n"
       "environment set --run, --station and --token.\n\n"

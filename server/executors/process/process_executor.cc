@@ -130,8 +130,17 @@ Executed<void> ProcessExecutor::prepare(const Job& job, const JobDirectory& dire
                                         "the command is empty, not UTF-8, or has a NUL in it"});
   }
   // make_directories() also creates the artifacts directory's parent, the job's directory, durably.
-  for (const auto& needed : {directory.artifacts(), cwd_of(job)}) {
-    if (auto made = make_directories(needed); !made) return storage_error(made.error());
+  if (auto made = make_directories(directory.artifacts()); !made) {
+    return storage_error(made.error());
+  }
+  if (auto made = make_directories(cwd_of(job)); !made) {
+    const bool is_own_disk = job.run_root.starts_with(options_.jobs_root.parent_path().string());
+    if (is_own_disk || made.error().kind == StoreError::Kind::full) {
+      return storage_error(made.error());
+    }
+    // A place that a client named and that can't be made: waiting doesn't change that.
+    return tl::unexpected(
+        ExecutorError{ErrorClass::config, "RUN_ROOT_INVALID", made.error().message});
   }
   if (auto written = write_task(job, directory.root); !written) {
     return storage_error(written.error());

@@ -7,6 +7,7 @@
 #include "domain/limits.h"
 #include "server/engine/dropped_history.h"
 #include "server/engine/engine.h"
+#include "server/limits.h"
 #include "server/platform/clock.h"
 #include "server/rpc/agent_logs.h"
 #include "server/rpc/broadcasts.h"
@@ -171,11 +172,12 @@ void subscribe(Api& api, Call& call, EventFeed& feed,
                                   {position_detail("from", from), position_detail("tail", tail)},
                                   {"signalbox events --follow"}});
   }
-  if (feed.full()) {
+  if (feed.full() || !call.responder.peer()->take_subscription()) {
     return call.responder.reject(
         {ErrorCode::OVERLOADED,
          "too many subscriptions",
-         {{"subscriptions_max", static_cast<std::int64_t>(subscriptions_max)}},
+         {{"subscriptions_max", static_cast<std::int64_t>(subscriptions_max)},
+          {"caller_subscriptions_max", static_cast<std::int64_t>(caller_subscriptions_max)}},
          {"signalbox rpc server.status"}});
   }
   // The answer is sent first; the events follow it on the same connection.

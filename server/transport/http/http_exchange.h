@@ -24,6 +24,7 @@ class SingleResponsePeer : public Peer, public HttpSession::StreamingResponse {
   void answer(std::string line, std::size_t) override;
   void deliver(std::string) override {}
   [[nodiscard]] bool takes_deliveries() const override { return false; }
+  bool identify(const std::string& actor) override { return session_->identify(actor); }
   void keep_open() override {}
   [[nodiscard]] std::size_t outgoing_bytes() const override { return 0; }
   void on_drained(std::function<void()>) override {}

@@ -29,10 +29,10 @@ tl::unexpected<HttpAnswer> refused(unsigned status, ErrorCode code, std::string 
 tl::expected<void, HttpAnswer> check_host(const HttpRequest& request, const Target& target,
                                           const ConnectionOrigin& origin,
                                           const HttpService& service) {
-  if (request.count(http::field::host) != 1) {
-    return refused(400, ErrorCode::INVALID_REQUEST, "a request has exactly one Host header");
-  }
-  const std::string_view header = view(request[http::field::host]);
+  // Only HTTP/1.0 comes without one; no browser sends it, so there is no page to protect against.
+  if (request.count(http::field::host) == 0 && target.authority.empty()) return {};
+  const std::string_view header =
+      request.count(http::field::host) == 0 ? target.authority : view(request[http::field::host]);
   const std::string_view host = target.authority.empty() ? header : target.authority;
   if (service.host_rule.allows(header, origin.is_tcp, origin.local_address) &&
       service.host_rule.allows(host, origin.is_tcp, origin.local_address)) {

@@ -14,6 +14,7 @@
 #include "server/limits.h"
 #include "server/platform/blocking_pool.h"
 #include "server/rpc/peer.h"
+#include "server/transport/http/admission.h"
 #include "server/transport/http/host_rule.h"
 
 namespace signalbox {
@@ -33,6 +34,9 @@ struct HttpService {
   HostRule host_rule;
   // Completes the identity of a Unix socket's peer by its process: whether it is a job's.
   std::function<void(int socket, Caller& caller)> identify_process = [](int, Caller&) {};
+  // Writes a warning to the server's log.
+  std::function<void(const std::string&)> warn = [](const std::string&) {};
+  Admission::Limits connection_limits = {};
   // Deadlines in ms; tests set shorter ones.
   std::int64_t header_ms_max = http_header_ms_max;
   std::int64_t body_ms_max = http_body_ms_max;

@@ -2,6 +2,7 @@
 
 #include <poll.h>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -27,7 +28,8 @@ namespace http = boost::beast::http;
 // unread input would send a reset, which makes the peer's kernel discard the response.
 constexpr std::int64_t linger_ms_max = 2000;
 constexpr std::size_t linger_bytes_max = 8 * 1024 * 1024;
-constexpr std::size_t drain_buffer_bytes = 64 * 1024;
+constexpr std::size_t drain_buffer_bytes = 16 * 1024;
+constexpr std::size_t read_bytes = 4 * 1024;
 
 }  // namespace
 
@@ -39,6 +41,19 @@ HttpSession::HttpSession(Socket socket, ConnectionOrigin origin, const HttpServi
       ended_(std::move(ended)),
       deadline_(socket_.get_executor()),
       buffer_(2 * http_header_bytes_max + drain_buffer_bytes) {}
+
+void HttpSession::start() {
+  place().on_drop([weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->close();
+  });
+  wait_for_request();
+}
+
+bool HttpSession::identify(const std::string& actor) {
+  const bool has_place = place().identify(actor);
+  if (!has_place) keep_alive_ = false;
+  return has_place;
+}
 
 void HttpSession::expect_within(std::int64_t ms, std::function<void()> late) {
   const std::uint64_t number = ++deadline_number_;
@@ -54,6 +69,7 @@ void HttpSession::wait_for_request() {
   if (closed_) return;
   if (finishing_) return close();
   phase_ = Phase::idle;
+  place().set_busy(false);
   if (buffer_.size() > 0) return read_header();
   expect_within(service_.idle_ms_max, [this] { close(); });
   socket_.async_wait(Socket::wait_read,
@@ -75,13 +91,60 @@ void HttpSession::read_header() {
     respond(
         problem(408, {ErrorCode::INVALID_REQUEST, "the request's header took too long", {}, {}}));
   });
-  http::async_read_header(
-      socket_, buffer_, *parser_,
-      [self = shared_from_this()](const boost::system::error_code& error, std::size_t) {
+  header_scan_ = {};
+  scan_header();
+}
+
+void HttpSession::scan_header() {
+  const auto input = [this] {
+    return std::string_view(static_cast<const char*>(buffer_.data().data()), buffer_.size());
+  };
+  if (!header_scan_.has_begun()) buffer_.consume(empty_line_bytes(input()));
+  if (const auto fault = header_scan_.scan(input())) return refuse_framing(*fault);
+  const bool is_whole = header_scan_.header_bytes() > 0;
+  if (std::max(header_scan_.header_bytes(), is_whole ? 0 : buffer_.size()) >
+      http_header_bytes_max) {
+    return on_bad_request(http::error::header_limit);
+  }
+  if (is_whole) {
+    const auto fault = framing_fault(input().substr(0, header_scan_.header_bytes()));
+    return fault ? refuse_framing(*fault) : parse_header();
+  }
+  socket_.async_read_some(
+      buffer_.prepare(read_bytes),
+      [self = shared_from_this()](const boost::system::error_code& error, std::size_t bytes) {
         if (self->closed_ || self->phase_ != Phase::reading) return;
-        if (error) return self->on_bad_request(error);
-        self->on_header();
+        if (error) return self->close();
+        self->buffer_.commit(bytes);
+        self->count_input();
+        self->scan_header();
       });
+}
+
+void HttpSession::parse_header() {
+  boost::system::error_code error;
+  while (!error && !parser_->is_header_done()) {
+    const std::size_t taken = parser_->put(buffer_.data(), error);
+    buffer_.consume(taken);
+    if (taken == 0 && !error) error = http::error::need_more;  // can't be: the header is whole
+  }
+  if (error) return on_bad_request(error);
+  on_header();
+}
+
+void HttpSession::refuse_framing(const FramingFault& fault) {
+  keep_alive_ = false;
+  respond(problem(fault.status, {ErrorCode::INVALID_REQUEST,
+                                 fault.message,
+                                 {},
+                                 {"curl --unix-socket \"$SIGNALBOX_SOCKET\" "
+                                  "http://signalbox/openapi.json"}}));
+}
+
+// Counts what is kept of a request until it is answered.
+void HttpSession::count_input() {
+  const std::size_t body_bytes = parser_ ? parser_->get().body().capacity() : 0;
+  place().set_input(buffer_.capacity() + body_bytes);
 }
 
 void HttpSession::on_bad_request(const boost::system::error_code& error) {
@@ -123,16 +186,28 @@ void HttpSession::read_body() {
     keep_alive_ = false;
     respond(problem(408, {ErrorCode::INVALID_REQUEST, "the request's body took too long", {}, {}}));
   });
-  http::async_read(
+  parser_->eager(true);
+  read_some_body();
+}
+
+void HttpSession::read_some_body() {
+  if (parser_->is_done()) return on_body();
+  http::async_read_some(
       socket_, buffer_, *parser_,
       [self = shared_from_this()](const boost::system::error_code& error, std::size_t) {
         if (self->closed_ || self->phase_ != Phase::reading) return;
         if (error) return self->on_bad_request(error);
-        self->phase_ = Phase::answering;
-        ++self->deadline_number_;  // handling the request has no deadline
-        self->deadline_.cancel();
-        answer_request(self, *self->asked_, self->parser_->release());
+        self->count_input();
+        self->read_some_body();
       });
+}
+
+void HttpSession::on_body() {
+  phase_ = Phase::answering;
+  ++deadline_number_;  // handling the request has no deadline
+  deadline_.cancel();
+  place().set_busy(true);
+  answer_request(shared_from_this(), *asked_, parser_->release());
 }
 
 void HttpSession::respond(HttpAnswer answer) {
@@ -157,20 +232,24 @@ void HttpSession::write(HttpAnswer answer, std::optional<std::uint64_t> body_byt
 void HttpSession::send(std::string_view bytes, std::function<void()> sent) {
   if (closed_) return;
   expect_within(service_.write_ms_max, [this] { close(); });
+  place().set_output(bytes.size(), false);
   asio::async_write(socket_, asio::buffer(bytes.data(), bytes.size()),
                     [self = shared_from_this(), sent = std::move(sent)](
                         const boost::system::error_code& error, std::size_t) {
                       if (self->closed_) return;
                       if (error) return self->close();
+                      self->place().set_output(0, false);
                       sent();
                     });
 }
 
 void HttpSession::done() {
   streaming_.reset();
+  place().renew();
   // While lingering, keep the parser: a read that timed out may still use it.
   if (!keep_alive_) return linger();
   parser_.reset();
+  place().set_input(0);
   wait_for_request();
 }
 
@@ -226,6 +305,7 @@ void HttpSession::close() {
   socket_.shutdown(Socket::shutdown_both, ignored);
   socket_.close(ignored);
   if (const auto streaming = std::exchange(streaming_, nullptr)) streaming->on_end();
+  place().leave();
   ended_(shared_from_this());
 }
 

@@ -21,6 +21,7 @@
 #include "server/transport/http/http_request.h"
 #include "server/transport/http/http_service.h"
 #include "server/transport/http/open_connection.h"
+#include "server/transport/http/request_framing.h"
 
 namespace signalbox {
 
@@ -36,7 +37,7 @@ class HttpSession final : public OpenConnection, public std::enable_shared_from_
 
   HttpSession(Socket socket, ConnectionOrigin origin, const HttpService& service, Ended ended);
 
-  void start() { wait_for_request(); }
+  void start();
   void finish() override;
   void close() override;
 
@@ -57,6 +58,9 @@ class HttpSession final : public OpenConnection, public std::enable_shared_from_
   [[nodiscard]] Socket& socket() { return socket_; }
   [[nodiscard]] const HttpService& service() const { return service_; }
   [[nodiscard]] const ConnectionOrigin& origin() const { return origin_; }
+  [[nodiscard]] Admission::Place& place() const { return *origin_.place; }
+  // As Peer::identify().
+  bool identify(const std::string& actor);
   [[nodiscard]] bool is_head() const { return is_head_; }
   [[nodiscard]] bool closed() const { return closed_; }
 
@@ -67,8 +71,15 @@ class HttpSession final : public OpenConnection, public std::enable_shared_from_
   void expect_within(std::int64_t ms, std::function<void()> late);
   void wait_for_request();
   void read_header();
+  // Reads until the buffer has a whole header whose framing is unambiguous, then parses it.
+  void scan_header();
+  void parse_header();
   void on_header();
   void read_body();
+  void read_some_body();
+  void on_body();
+  void refuse_framing(const FramingFault& fault);
+  void count_input();
   void on_bad_request(const boost::system::error_code& error);
   void write(HttpAnswer answer, std::optional<std::uint64_t> body_bytes,
              std::function<void()> sent);
@@ -83,6 +94,7 @@ class HttpSession final : public OpenConnection, public std::enable_shared_from_
   std::uint64_t deadline_number_ = 0;  // so that a replaced deadline that still fires is ignored
   boost::beast::flat_buffer buffer_;
   std::optional<boost::beast::http::request_parser<boost::beast::http::string_body>> parser_;
+  HeaderScan header_scan_;
   std::optional<RequestedRoute> asked_;
   std::shared_ptr<StreamingResponse> streaming_;
   Phase phase_ = Phase::idle;

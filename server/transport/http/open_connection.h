@@ -8,6 +8,7 @@
 #include <boost/asio/generic/stream_protocol.hpp>
 
 #include "server/access/caller.h"
+#include "server/transport/http/admission.h"
 
 namespace signalbox {
 
@@ -31,6 +32,7 @@ struct ConnectionOrigin {
   std::string local_address;  // the address the peer connected to, without port; empty: no TCP
   bool is_tcp = false;
   bool is_encrypted = false;
+  std::shared_ptr<Admission::Place> place;
 };
 
 }  // namespace signalbox

@@ -6,6 +6,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/json/serialize.hpp>
 
+#include "server/limits.h"
 #include "server/transport/http/call_line.h"
 #include "server/transport/http/http_exchange.h"
 #include "server/transport/http/http_header.h"
@@ -74,6 +75,7 @@ void SseStream::notify(std::string_view method, const json::object& params,
 // The events of one commit arrive one by one; one deferred write sends them together.
 void SseStream::queue(std::string_view text) {
   out_ += text;
+  if (outgoing_bytes() > small_answer_bytes_max) session_->place().set_output(out_.size(), false);
   if (write_scheduled_ || writing_) return;
   write_scheduled_ = true;
   asio::post(session_->socket().get_executor(), [self = shared_from_this()] {
@@ -92,6 +94,7 @@ void SseStream::write() {
   const std::size_t bytes = session_->socket().send(
       asio::buffer(out_.data() + written_, outgoing_bytes()), MSG_NOSIGNAL, error);
   if (error && error != asio::error::would_block) return session_->close();
+  const bool has_progress = !error && bytes > 0;
   if (!error) written_ += bytes;
   if (outgoing_bytes() == 0) return on_drained_now();
   // A slow reader must not make the buffer keep bytes that were sent already.
@@ -99,6 +102,7 @@ void SseStream::write() {
     out_.erase(0, written_);
     written_ = 0;
   }
+  session_->place().set_output(out_.size(), has_progress);
   writing_ = true;
   session_->socket().async_wait(HttpSession::Socket::wait_write,
                                 [self = shared_from_this()](const boost::system::error_code& bad) {
@@ -113,6 +117,7 @@ void SseStream::on_drained_now() {
   out_.clear();
   out_.shrink_to_fit();
   written_ = 0;
+  session_->place().set_output(0, false);
   for (const auto& action : std::exchange(drained_, {})) action();
   if (closing_ && !closed() && outgoing_bytes() == 0) session_->close();
 }

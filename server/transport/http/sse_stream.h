@@ -28,6 +28,8 @@ class SseStream final : public Peer,
   void notify(std::string_view method, const boost::json::object& params,
               bool is_last_of_position) override;
   void keep_open() override {}
+  bool identify(const std::string& actor) override { return session_->identify(actor); }
+  bool take_subscription() override { return session_->place().take_subscription(); }
   [[nodiscard]] std::size_t outgoing_bytes() const override { return out_.size() - written_; }
   void on_drained(std::function<void()> action) override { drained_.push_back(std::move(action)); }
   void close_after_flush() override;
