@@ -366,7 +366,9 @@ Decided<NewEvents> decide(const World& world, const SettleStation& command, cons
     return reject(ErrorCode::INVALID_PARAMS, "an attempt is settled as succeeded or as failed",
                   {{"field", std::string("outcome")}});
   }
-  const auto held = TRY(held_station(world, command.run_id, command.station, command.token));
+  // A person settles it, and not the executor that holds the token.
+  const auto held =
+      TRY(held_station(world, command.run_id, command.station, command.token, Sender{}));
   const Run& run = *held;
   const bool is_elsewhere = !run.attempt->job_id.empty() && !is_remote(run.definition()) &&
                             run.attempt->machine != command.machine;

@@ -1,14 +1,19 @@
 #include "projections/manifest_length.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <charconv>
 #include <cstdint>
-#include <fstream>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
 
 #include "store/durable_file.h"
+#include "store/file_descriptor.h"
 
 namespace signalbox {
 namespace {
@@ -62,11 +67,11 @@ void note_manifest_length(const std::filesystem::path& directory) {
   if (!name || failed) return;
   const std::filesystem::path note = directory / note_name;
   const std::filesystem::path next = directory / (std::string(note_name) + ".tmp");
+  const std::string text = *name + " " + std::to_string(bytes) + "\n";
   {
-    std::ofstream file(next, std::ios::binary | std::ios::trunc);
-    file << *name << ' ' << bytes << '\n';
-    file.flush();
-    if (!file) return;
+    const FileDescriptor file(
+        ::open(next.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, S_IRUSR | S_IWUSR));
+    if (!file || ::write(file.get(), text.data(), text.size()) != std::ssize(text)) return;
   }
   std::filesystem::rename(next, note, failed);
 }

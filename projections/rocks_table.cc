@@ -156,7 +156,7 @@ struct RocksTable::State {
   void close();
   Stored<void> open(bool read_only);
 
-  const std::unique_ptr<rocksdb::Env> env = private_env();
+  const std::shared_ptr<rocksdb::Env> env = private_env();
 
   // Returns the error for a read that failed with `status`, and notes damage.
   StoreError failed_read(const rocksdb::Status& status);
@@ -209,7 +209,8 @@ Stored<void> RocksTable::State::open(bool read_only) {
   const auto status = read_only ? rocksdb::DB::OpenForReadOnly(options, directory.string(), &opened)
                                 : rocksdb::DB::Open(options, directory.string(), &opened);
   if (!status.ok()) return tl::unexpected(error_of(status, directory));
-  std::shared_ptr<rocksdb::DB> owned(opened);
+  // Another table may take the database over, which uses the environment until it is closed.
+  std::shared_ptr<rocksdb::DB> owned(opened, [used = env](rocksdb::DB* last) { delete last; });
   if (!read_only) manifest_length->note();
   std::string bytes;
   const auto found = owned->Get({}, slice(state_key), &bytes);

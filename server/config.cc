@@ -255,9 +255,9 @@ tl::expected<void, std::string> read_file(const std::filesystem::path& file, Con
   }
   for (const auto& [key, node] : *table) {
     if (auto ok = read_key(file, key.str(), node, config, traces); !ok) return ok;
-    std::ostringstream text;
-    text << toml::node_view<const toml::node>(node);
-    config.written.emplace(key.str(), text.str());
+    std::ostringstream value;
+    value << toml::node_view<const toml::node>(node);
+    config.written.emplace(key.str(), value.str());
   }
   return {};
 }
@@ -314,11 +314,19 @@ tl::expected<Config, std::string> load_config(const ServeOptions& options) {
 }
 
 ChangedSettings apply_changes(Config& config, Config read) {
-  std::set<std::string_view> applicable = {"log_level",     "jobs_max",    "remote_jobs_max",
-                                           "loopback_role", "socket_role", "http_hosts"};
+  std::set<std::string_view> applicable = {"log_level",
+                                           "jobs_max",
+                                           "remote_jobs_max",
+                                           "connections_max",
+                                           "caller_connections_max",
+                                           "loopback_role",
+                                           "socket_role",
+                                           "http_hosts"};
   config.log_level = std::move(read.log_level);
   config.jobs_max = read.jobs_max;
   config.remote_jobs_max = read.remote_jobs_max;
+  config.connections_max = read.connections_max;
+  config.caller_connections_max = read.caller_connections_max;
   config.access = std::move(read.access);
   config.http_hosts = std::move(read.http_hosts);
   if (config.tls_key.empty() == read.tls_key.empty()) {

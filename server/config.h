@@ -72,7 +72,8 @@ struct ChangedSettings {
 };
 
 // Copies those settings of `read` to `config` that a running service can change: log_level,
-// jobs_max, remote_jobs_max, loopback_role, socket_role, http_hosts, and the files of TLS, unless
+// jobs_max, remote_jobs_max, connections_max, caller_connections_max, loopback_role, socket_role,
+// http_hosts, and the files of TLS, unless
 // TLS itself would begin or end. Returns what changed.
 ChangedSettings apply_changes(Config& config, Config read);
 

@@ -50,9 +50,11 @@ inline constexpr std::size_t tls_newcomers_max = 128;
 inline constexpr std::int64_t first_request_ms_max = 30'000;
 // Incomplete requests and unread answers that are kept: of all connections, of one caller's, and of
 // those that haven't authenticated.
-inline constexpr std::size_t buffered_bytes_max = 64 * 1024 * 1024;
-inline constexpr std::size_t caller_buffered_bytes_max = 32 * 1024 * 1024;
-inline constexpr std::size_t newcomers_buffered_bytes_max = 16 * 1024 * 1024;
+inline constexpr std::size_t buffered_bytes_max = 48 * 1024 * 1024;
+inline constexpr std::size_t caller_buffered_bytes_max = 24 * 1024 * 1024;
+inline constexpr std::size_t newcomers_buffered_bytes_max = 12 * 1024 * 1024;
+// Time without reading after which a connection goes first when there are too many of these bytes.
+inline constexpr std::int64_t stalled_ms_min = 1'000;
 // Subscriptions of one caller.
 inline constexpr std::size_t caller_subscriptions_max = 200;
 // The part of subscriptions_max that only the server's own user and root get.
@@ -86,6 +88,8 @@ inline constexpr std::int64_t tls_handshake_ms_max = 10'000;
 inline constexpr std::int64_t tls_drain_ms_max = 1'000;
 // Time for the exchange of close_notify.
 inline constexpr std::int64_t tls_close_ms_max = 5'000;
+// Time in which the files of a reload have to be read.
+inline constexpr std::int64_t settings_read_ms_max = 10'000;
 // Size of a certificate's file with its chain, and of a key's file.
 inline constexpr std::size_t tls_file_bytes_max = 1024 * 1024;
 // Interval of the comment that keeps an idle event stream open.
@@ -97,7 +101,7 @@ namespace signalbox::limits {
 
 // The read models.
 // Interval between two readings of all their files, which find blocks that aren't as written.
-inline constexpr std::int64_t read_models_check_interval_ms = 60LL * 60 * 1000;
+inline constexpr std::int64_t read_models_check_interval_ms_max = 60LL * 60 * 1000;
 // Time that a start waits for damaged read models before it listens; then they are rebuilt while
 // the service goes on.
 inline constexpr std::int64_t read_models_start_wait_ms_max = 2000;

@@ -1,6 +1,7 @@
 #include "server/serve.h"
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <sys/resource.h>
 #include <sysexits.h>
 
@@ -67,6 +68,11 @@ int refuse(spdlog::logger& logger, const StoreError& error) {
   }
   return exit_code_of(error);
 }
+
+// Large buffers, such as a page of events, go back to the system when they are freed. By default
+// the C library raises this threshold with the first of them, and keeps the memory of the next
+// ones.
+void return_large_buffers() { (void)mallopt(M_MMAP_THRESHOLD, 256 * 1024); }
 
 // Connections, jobs and RocksDB's files all take descriptors; the soft limit is often 1,024.
 void raise_descriptor_limit() {
@@ -233,7 +239,7 @@ Stored<ServeResult> Service::serve(Recovered& recovered) {
   if (!server.hanging().empty()) {
     if (result.serve_again) {
       logger_.error("a retention can't begin while threads hang; the next start does it");
-      for (const KeptSocket& each : server.take_sockets()) {
+      for (const KeptSocket& each : server.take_handover().sockets) {
         if (each.file) each.file->remove();
       }
       result.exit_code = EX_IOERR;
@@ -306,6 +312,7 @@ int run_server(const ServeOptions& options, const RetainRecords& retain) {
   keep_owner_bits();
   std::signal(SIGPIPE, SIG_IGN);
   raise_descriptor_limit();
+  return_large_buffers();
   ReloadSignal reload_signal;
   auto config = load_config(options);
   if (!config) {

@@ -90,17 +90,6 @@ void Server::use_tls(TlsIdentity identity) {
   tls_ = std::move(identity);
 }
 
-void Server::apply_settings(const Config& config, const std::optional<TlsIdentity>& tls) {
-  logger_.set_level(spdlog::level::from_str(config.log_level));
-  listener_.use_host_rule(HostRule(config.http_hosts));
-  authentication_.use(access_settings(config));
-  api_.facts.jobs_max = config.jobs_max;
-  api_.facts.remote_jobs_max = config.remote_jobs_max;
-  jobs_->use_limits(config.jobs_max, config.remote_jobs_max);
-  if (tls) use_tls(*tls);
-  schedule_turn();  // there may be slots for stations that wait
-}
-
 JobOwnership Server::job_ownership() const {
   return {machine_->id, [jobs = config_.data / "jobs"](const std::string& job_id) {
             std::error_code error;

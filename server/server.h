@@ -49,8 +49,8 @@
 #include "server/scheduler/retention_loop.h"
 #include "server/scheduler/service_loops.h"
 #include "server/scheduler/station_jobs.h"
-#include "server/settings_reload.h"
 #include "server/service_lanes.h"
+#include "server/settings_reload.h"
 #include "server/timer_loop.h"
 #include "server/transport/listener.h"
 
@@ -84,7 +84,7 @@ class Server {
   // what the next Server gets, without the retention's outcome.
   [[nodiscard]] bool in_maintenance() const { return in_maintenance_ && exit_code_ == 0; }
   [[nodiscard]] Handover take_handover() {
-    return {std::move(kept_sockets_), {}, std::move(tls_), settings_reload_.status()};
+    return {std::move(kept_sockets_), {}, std::move(tls_), settings_reload_.status(), {}};
   }
   // Returns after run() what its threads hang in; mostly nothing. If there is something, this
   // object must not be destroyed: the process has to end.

@@ -10,8 +10,8 @@
 
 #include "server/access/job_secret.h"
 #include "server/board/git_board_files.h"
-#include "server/followers/run_root/run_root_place.h"
 #include "server/executors/process/job_processes.h"
+#include "server/followers/run_root/run_root_place.h"
 #include "server/limits.h"
 #include "server/platform/call_bounds.h"
 #include "server/platform/service_manager.h"
@@ -126,7 +126,8 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
       tls_(std::move(handover.tls)),
       certificate_watch_(io_, clock_, log_outcome()),
       settings_reload_(
-          config, reload_source, blocking_pool(lanes_.files, /*while_serving=*/false), clock_, logger,
+          config, reload_source, blocking_pool(lanes_.files, /*while_serving=*/false), clock_,
+          logger,
           [this](const Config& changed, const std::optional<TlsIdentity>& tls) {
             apply_settings(changed, tls);
           },
@@ -245,6 +246,18 @@ MethodParts Server::method_parts() {
   parts.rebuild_artifacts = rebuild_run_roots(run_roots_);
   parts.trigger_heartbeat = [this](const std::string& reason) { board_.trigger_heartbeat(reason); };
   return parts;
+}
+
+void Server::apply_settings(const Config& config, const std::optional<TlsIdentity>& tls) {
+  logger_.set_level(spdlog::level::from_str(config.log_level));
+  listener_.use_host_rule(HostRule(config.http_hosts));
+  authentication_.use(access_settings(config));
+  api_.facts.jobs_max = config.jobs_max;
+  api_.facts.remote_jobs_max = config.remote_jobs_max;
+  jobs_->use_limits(config.jobs_max, config.remote_jobs_max);
+  listener_.use_limits(connection_limits(config));
+  if (tls) use_tls(*tls);
+  schedule_turn();  // there may be slots for stations that wait
 }
 
 StatusPart Server::certificate_status() const {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "domain/try.h"
+#include "server/limits.h"
 #include "server/platform/service_manager.h"
 #include "server/text/time_text.h"
 
@@ -56,8 +57,12 @@ void SettingsReload::reload() {
   reading_ = true;
   notify_reloading("reading the settings");
   // Files may be on a disk that doesn't answer, which must not hold up the engine.
-  files_.run([this, has_tls = !config_.listen.empty() &&
-                              !config_.tls_key.empty()]() -> std::function<void()> {
+  Lane lane{.name = "settings", .deadline_ms = settings_read_ms_max, .failed = [this](LaneFailure) {
+              finish(tl::unexpected("the files couldn't be read within " +
+                                    format_duration_ms(settings_read_ms_max)));
+            }};
+  const bool has_tls = !config_.listen.empty() && !config_.tls_key.empty();
+  files_.run(std::move(lane), [this, has_tls]() -> std::function<void()> {
     auto read = read_files(has_tls);
     return [this, read = std::move(read)]() mutable { finish(std::move(read)); };
   });

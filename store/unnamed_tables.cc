@@ -156,7 +156,7 @@ Stored<void> UnnamedTables::check_head_row(const std::string& name, std::string_
   }
   if (key == "horizon") {
     const auto horizon = TRY(decode_horizon(value));
-    if (horizon.position <= horizon_.position) return {};
+    if (horizon.dropped_at <= horizon_.dropped_at) return {};
     return only_here(
         name, horizon.position,
         "the horizon at " + std::to_string(horizon.position) + " and no other file has");
@@ -216,6 +216,19 @@ Stored<void> UnnamedTables::check_coverage() const {
   return tl::unexpected(damaged_at(end, "record " + std::to_string(end) + " is missing"));
 }
 
+// Checks the tables of these names, which the MANIFEST doesn't name.
+Stored<void> check_tables(const std::filesystem::path& directory,
+                          const std::set<std::string>& unnamed, rocksdb::Env* env,
+                          std::size_t buffer_bytes) {
+  const auto log =
+      TRY(RocksDatabase::open(directory, RocksDatabase::Mode::read_only, env, buffer_bytes));
+  UnnamedTables tables(*log, directory, env);
+  TRY(tables.begin());
+  for (const std::string& name : unnamed) TRY(tables.check(name));
+  if (tables.any_unreadable()) return tables.check_coverage();
+  return {};
+}
+
 }  // namespace
 
 Stored<void> check_unnamed_tables(const std::filesystem::path& directory, rocksdb::Env* env,
@@ -224,6 +237,7 @@ Stored<void> check_unnamed_tables(const std::filesystem::path& directory, rocksd
   auto unnamed = TRY(table_names(directory));
   // Nothing to delete; and if a crash interrupted the creation, there is nothing to open yet.
   if (unnamed.empty()) return {};
+  std::uint64_t last_sequence = 0;
   {
     auto named = RocksDatabase::open(directory, Mode::tables_only, env, buffer_bytes);
     if (!named) {
@@ -235,23 +249,17 @@ Stored<void> check_unnamed_tables(const std::filesystem::path& directory, rocksd
       return tl::unexpected(std::move(error));
     }
     for (const RocksDatabase::Table& table : (*named)->tables()) unnamed.erase(table.name);
-    // The MANIFEST's number is at least that of the last write in a table.
-    if (wal_sequence > (*named)->last_sequence() + 1) {
-      return store_failure(StoreError::Kind::damaged,
-                           "a write-ahead log is missing in " + directory.string() +
-                               ": the first one that is there doesn't follow on the tables. "
-                               "Nothing was deleted",
-                           directory.string());
-    }
+    last_sequence = (*named)->last_sequence();
   }
-  if (unnamed.empty()) return {};
-
-  const auto log = TRY(RocksDatabase::open(directory, Mode::read_only, env, buffer_bytes));
-  UnnamedTables tables(*log, directory, env);
-  TRY(tables.begin());
-  for (const std::string& name : unnamed) TRY(tables.check(name));
-  if (tables.any_unreadable()) return tables.check_coverage();
-  return {};
+  if (!unnamed.empty()) TRY(check_tables(directory, unnamed, env, buffer_bytes));
+  // The MANIFEST's number is at least that of the last write in a table that it names.
+  if (wal_sequence <= last_sequence + 1) return {};
+  return store_failure(StoreError::Kind::damaged,
+                       "a write-ahead log is missing in " + directory.string() +
+                           ": the first one that is there doesn't follow on the tables that " +
+                           manifest_of(directory).filename().string() +
+                           " names, or that was cut short. Nothing was deleted",
+                       directory.string());
 }
 
 }  // namespace signalbox

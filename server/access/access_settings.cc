@@ -81,6 +81,9 @@ std::string tcp_access_text(const Authentication& authentication) {
 }
 
 std::string denial_text(const AccessDenied& denied) {
+  if (denied.role == Role::job) {
+    return "denied: " + denied.actor + " asked for " + denied.method + ", which isn't for jobs";
+  }
   return "denied: " + denied.actor +
          (denied.role ? std::string(", ") + name_of(*denied.role) : "") + ", asked for " +
          denied.method + ", which needs " + (denied.role ? "" : "an access token of at least ") +

@@ -25,7 +25,7 @@ class Authentication {
     // The role of a TCP client on a loopback address that shows no secret. Any user of the machine
     // can be one, so it has none unless somebody decided otherwise.
     std::optional<Role> loopback_role;
-    std::string socket;  // path of the Unix socket, for the commands in refusals
+    std::string socket;        // path of the Unix socket, for the commands in refusals
     std::string job_key = {};  // of the secrets of jobs (job_secret.h); empty: jobs have none
   };
 

@@ -22,7 +22,7 @@ void Projector::check_files() {
     index_.table().check_files([&] { return !stopping(); });
     if (index_.table().damage()) changed_.notify_all();
     std::unique_lock lock(mutex_);
-    const auto interval = std::chrono::milliseconds(limits::read_models_check_interval_ms);
+    const auto interval = std::chrono::milliseconds(limits::read_models_check_interval_ms_max);
     checker_changed_.wait_for(lock, interval, [this] { return stopping_; });
     if (stopping_) return;
   }

@@ -2,7 +2,7 @@
 // change. Keys that let the repository run a program that no unattended work needs are left out.
 #pragma once
 
-#include <filesystem>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -13,6 +13,7 @@
 #include "server/git/tree_removal.h"
 #include "server/platform/atomic_file.h"
 #include "server/platform/stored_json.h"
+#include "server/text/utf8_text.h"
 
 namespace signalbox {
 namespace {
@@ -23,6 +24,7 @@ constexpr const char* record_name = "workspace.json";
 constexpr const char* listing_name = "listed-config";
 constexpr std::size_t listed_config_bytes_max = 4 * 1024 * 1024;
 constexpr std::size_t pointer_bytes_max = 8 * 1024;
+constexpr std::size_t shown_path_bytes_max = 200;
 
 tl::unexpected<std::string> not_pinned(const std::string& why) {
   return tl::unexpected("the repository can't be pinned: " + why);
@@ -88,6 +90,16 @@ std::optional<std::string> only_line(const fs::path& path) {
   if (text->ends_with('\n')) text->pop_back();
   if (text->empty() || text->find('\n') != std::string::npos) return std::nullopt;
   return *std::move(text);
+}
+
+// Returns the path for a message: whoever wrote the file chose it.
+std::string shown(const fs::path& path) {
+  std::string text = shortened(with_replacements(path.string()), shown_path_bytes_max);
+  std::replace_if(
+      text.begin(), text.end(),
+      [](char letter) { return static_cast<unsigned char>(letter) < ' ' || letter == '\x7f'; },
+      '?');
+  return text;
 }
 
 bool is_real_directory(const fs::path& path) {
@@ -174,7 +186,8 @@ std::vector<std::string> PinnedRepository::changed_programs() const {
     std::vector<std::string> differing;
     std::set_symmetric_difference(now.begin(), now.end(), facts_.programs.begin(),
                                   facts_.programs.end(), std::back_inserter(differing));
-    for (const std::string& entry : differing) changed.push_back(entry.substr(0, entry.find('\n')));
+    for (const std::string& entry : differing)
+      changed.push_back(shown(entry.substr(0, entry.find('\n'))));
     changed.erase(std::unique(changed.begin(), changed.end()), changed.end());
   }
   const fs::path hooks = fs::path(facts_.common_directory) / "hooks";
@@ -226,7 +239,7 @@ tl::expected<fs::path, std::string> find_worktree_directory(const fs::path& work
   const fs::path own = pointer->substr(prefix.size());
   if (!own.is_absolute() || resolved_path(own.parent_path()) != common_directory / "worktrees" ||
       !is_real_directory(own)) {
-    return tl::unexpected("its .git points to " + own.string() + ", not into " +
+    return tl::unexpected("its .git points to " + shown(own) + ", not into " +
                           (common_directory / "worktrees").string());
   }
   const auto back = only_line(own / "gitdir");

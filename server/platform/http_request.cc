@@ -121,7 +121,8 @@ tl::expected<Hop, HttpFailure> send_once(const OutgoingRequest& request,
   }
   const CURLcode code = curl_easy_perform(curl);
   if (code != CURLE_OK) {
-    const std::string text = why[0] != '\0' ? why : curl_easy_strerror(code);
+    std::string text = why[0] != '\0' ? why : curl_easy_strerror(code);
+    if (code == CURLE_ABORTED_BY_CALLBACK) text = "the request was canceled";
     return tl::unexpected(HttpFailure{
         code == CURLE_WRITE_ERROR
             ? "the answer is longer than " + std::to_string(http_body_bytes_max) + " bytes"

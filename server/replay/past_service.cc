@@ -90,8 +90,7 @@ struct PastService::Parts {
         locks(api, [] {}),
         steps(api, [] {}),
         feed(
-            log, [this](const StoreError& error) { failure = error; },
-            [this](std::function<void()> action) { post(std::move(action)); }),
+            log, [this](const StoreError& error) { failure = error; }, blocking_pool()),
         artifacts(data / "artifacts"),
         api{engine,
             log,
@@ -101,8 +100,9 @@ struct PastService::Parts {
             clock,
             ids,
             {data.string(), {}, wall_ns},
-            {[](const std::function<void()>& work) { work(); },
-             [this](std::function<void()> action) { post(std::move(action)); }},
+            blocking_pool(),
+            blocking_pool(),
+            blocking_pool(),
             [this](std::function<void()> action) { post(std::move(action)); },
             [](Position, const std::function<void(const std::string&)>& written) { written(""); },
             read_found_file},
@@ -113,6 +113,11 @@ struct PastService::Parts {
   }
 
   void post(std::function<void()> action) { actions.push_back(std::move(action)); }
+  // Returns a pool that does work at once, and continues when settle() runs posted actions.
+  BlockingPool blocking_pool() {
+    return {Post([](const std::function<void()>& work) { work(); }),
+            [this](std::function<void()> action) { post(std::move(action)); }};
+  }
 
   // Runs posted actions and applies the log until nothing is left to do.
   void settle() {

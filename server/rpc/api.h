@@ -56,7 +56,7 @@ struct Api {
   ReadFoundFile read_found_file;  // reads files that others may have put into run roots
   // Which run roots clients may name; nullptr: any, where nothing is written to the disk.
   std::shared_ptr<const RunRootRule> run_root_rule = nullptr;
-  PastReads* past = nullptr;      // set while the answer to a repeated command is made
+  PastReads* past = nullptr;  // set while the answer to a repeated command is made
 };
 
 }  // namespace signalbox

@@ -7,9 +7,9 @@
 #include "server/engine/dropped_history.h"
 #include "server/engine/engine.h"
 #include "server/followers/projector.h"
-#include "server/rpc/read_models.h"
 #include "server/limits.h"
 #include "server/rpc/past_reads.h"
+#include "server/rpc/read_models.h"
 #include "store/event_log.h"
 
 namespace signalbox {

@@ -8,7 +8,8 @@ namespace signalbox {
 namespace {
 
 bool names_token(std::string_view name) {
-  return name == "token" || (name.ends_with("_token") && name != "run_token");
+  if (name == "token" || name.ends_with(".token")) return true;
+  return name.ends_with("_token") && name != "run_token";
 }
 
 void hide_tokens_in(boost::json::value& value) {

@@ -68,8 +68,8 @@ class Responder {
 };
 
 // Replaces the fencing tokens in a result or a notification by null: the numbers under the names
-// `token`, `lock_token`, `current_token` and the like, at any depth. A run's own `run_token` isn't
-// one: it is the position of its start.
+// `token`, `lock_token`, `signalbox.lock.token` and the like, at any depth. A run's own `run_token`
+// isn't one: it is the position of its start.
 void hide_tokens(boost::json::object& object);
 
 // Returns the rejection for a command whose events didn't become durable: STORAGE_FULL or

@@ -8,6 +8,7 @@
 #include <memory>
 #include <utility>
 
+#include <openssl/ssl.h>
 #include <boost/asio/local/connect_pair.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/post.hpp>

@@ -12,6 +12,7 @@
 #include "server/platform/process_table.h"
 #include "tests/crash/station_site.h"
 #include "tests/crash/wal_fault.h"
+#include "tests/eventually.h"
 
 namespace signalbox::test {
 namespace {

@@ -22,9 +22,10 @@ namespace fs = std::filesystem;
 namespace json = boost::json;
 
 // Prints its umask, and works until it finds the file `end`.
-const char* const slow_job = R"({"name":"one","station":[{"name":"work","executor":"process",
-    "command":["sh","-c","umask >$SIGNALBOX_ARTIFACTS_DIR/umask; echo x >made;
-    until [ -e end ]; do sleep 0.01; done"],"retry":{"max_retries":0}}]})";
+const char* const slow_job =
+    R"({"name":"one","station":[{"name":"work","executor":"process",
+    "command":["sh","-c","umask >$SIGNALBOX_ARTIFACTS_DIR/umask; echo x >made; )"
+    R"(until [ -e end ] || [ ! -e made ]; do sleep 0.01; done"],"retry":{"max_retries":0}}]})";
 
 class FileModes : public ServerTest {
  protected:

@@ -106,8 +106,8 @@ TEST_F(RunRootPlace, APathThatCantBeMadeIsAnErrorOfItsFilesAndEndsNothing) {
   const std::string run =
       start_run({{"goal", "g"}, {"run_root", "/proc/x"}, {"pipeline", json::parse(job_pipeline)}});
   EXPECT_TRUE(eventually([&] { return count(run, "RunFailed") == 1; })) << server_.log();
-  for (const json::value& file :
-       call("run.rebuild_artifacts", {{"run_id", run}}).at("files").as_array()) {
+  const json::object rebuilt = call("run.rebuild_artifacts", {{"run_id", run}});
+  for (const json::value& file : rebuilt.at("files").as_array()) {
     EXPECT_TRUE(file.as_object().contains("error")) << json::serialize(file);
   }
   const std::string watched = start_run(

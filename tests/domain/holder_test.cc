@@ -8,23 +8,22 @@
 namespace signalbox {
 namespace {
 
-const PipelineDefinition two_stations{"two", {worker_station("a"), worker_station("b")}, {}};
-
-AcquireLock acquire(std::string owner) {
-  AcquireLock command;
-  command.key = "deploy";
-  command.owner = std::move(owner);
-  return command;
-}
-
-BeginTick begin() {
-  BeginTick command;
-  command.loop = "nightly";
-  return command;
-}
-
 class HolderTest : public PlanTest {
  protected:
+  static Event started_with_two_stations() {
+    return started({"two", {worker_station("a"), worker_station("b")}, {}});
+  }
+  static AcquireLock acquire_for(std::string owner) {
+    AcquireLock command;
+    command.key = "deploy";
+    command.owner = std::move(owner);
+    return command;
+  }
+  static BeginTick begin_nightly() {
+    BeginTick command;
+    command.loop = "nightly";
+    return command;
+  }
   // The next commands and their records are of this principal.
   void as(std::string name) {
     actor = std::move(name);
@@ -34,8 +33,8 @@ class HolderTest : public PlanTest {
     actor = "uid:0";
     now.by = {actor, /*acts_for_all=*/true, 0};
   }
-  void as_job_of(Token token) {
-    actor = "job:r/implement/1";
+  void as_job_of(Token token, std::string name = "job:r/implement/1") {
+    actor = std::move(name);
     now.by = {actor, /*acts_for_all=*/false, token};
   }
   void then_forbidden(const std::string& holder, Token token) {
@@ -60,7 +59,7 @@ class HolderTest : public PlanTest {
 };
 
 TEST_F(HolderTest, AClaimIsItsWorkersAlone) {  // G8
-  given({started(two_stations)});
+  given({started_with_two_stations()});
   as("token:a");
   when(claim_by("ann"));
   then_names({"StationClaimed"});
@@ -78,7 +77,7 @@ TEST_F(HolderTest, AClaimIsItsWorkersAlone) {  // G8
 }
 
 TEST_F(HolderTest, AnAdminAndTheServiceMayUseAllTokens) {  // G8
-  given({started(two_stations)});
+  given({started_with_two_stations()});
   as("token:a");
   when(claim_by("ann"));
   as_admin();
@@ -91,7 +90,7 @@ TEST_F(HolderTest, AnAdminAndTheServiceMayUseAllTokens) {  // G8
 
 // Only who knows the token that is in use learns whose it is.
 TEST_F(HolderTest, AnOldTokenIsRefusedAsOldFirst) {  // G8
-  given({started(two_stations)});
+  given({started_with_two_stations()});
   as("token:a");
   when(claim_by("ann"));
   as("token:b");
@@ -99,7 +98,7 @@ TEST_F(HolderTest, AnOldTokenIsRefusedAsOldFirst) {  // G8
   then_rejected(ErrorCode::STALE_TOKEN);
   when(HeartbeatStation{run, "b", 2, {}, {}});
   then_rejected(ErrorCode::STATION_ORDER);
-  when(acquire("bob"));
+  when(acquire_for("bob"));
   as("token:a");
   when(RefreshLock{"deploy", 1, {}, ""});
   then_rejected(ErrorCode::LOCK_NOT_OWNED);
@@ -109,16 +108,16 @@ TEST_F(HolderTest, AnOldTokenIsRefusedAsOldFirst) {  // G8
 
 TEST_F(HolderTest, ALockIsItsHoldersWhoeverSendsItsOwnersName) {  // G8
   as("token:a");
-  when(acquire("ann"));
+  when(acquire_for("ann"));
   as("token:b");
   when(RefreshLock{"deploy", 1, {}, ""});
   then_forbidden("token:a", 1);
   when(ReleaseLock{"deploy", 1, ""});
   then_forbidden("token:a", 1);
-  when(acquire("ann"));
+  when(acquire_for("ann"));
   then_rejected(ErrorCode::LOCK_HELD);
   as("token:a");
-  when(acquire("ann"));
+  when(acquire_for("ann"));
   then_names({"LockRefreshed"});
   when(ReleaseLock{"deploy", 1, ""});
   then_names({"LockReleased"});
@@ -126,15 +125,15 @@ TEST_F(HolderTest, ALockIsItsHoldersWhoeverSendsItsOwnersName) {  // G8
 }
 
 TEST_F(HolderTest, NothingOfOthersDependsOnALock) {  // G8
-  given({started(two_stations)});
+  given({started_with_two_stations()});
   as("token:a");
-  when(acquire("ann"));
+  when(acquire_for("ann"));
   as("token:b");
   ClaimStation claim = claim_by("bob");
   claim.lock_token = 2;
   when(claim);
   then_forbidden("token:a", 2);
-  BeginTick tick = begin();
+  BeginTick tick = begin_nightly();
   tick.lock_token = 2;
   when(tick);
   then_forbidden("token:a", 2);
@@ -142,7 +141,7 @@ TEST_F(HolderTest, NothingOfOthersDependsOnALock) {  // G8
 
 TEST_F(HolderTest, ATickIsEndedByWhoBeganIt) {  // G8
   as("token:a");
-  when(begin());
+  when(begin_nightly());
   as("token:b");
   when(EndTick{"nightly", 1, TickOutcome::succeeded, {}});
   then_forbidden("token:a", 1);
@@ -192,8 +191,7 @@ TEST_F(HolderTest, AJobUsesTheTokensOfItsOwnAttempt) {  // G10
   when(next);
   then_names({"StepAttemptStarted"});
   const Token token = world.position;
-  as_job_of(1);  // another run's job
-  actor = "job:other/implement/1";
+  as_job_of(1, "job:other/implement/1");
   when(HeartbeatStation{run, "implement", 2, {}, {}});
   then_forbidden("signalbox", 2);
   when(CompleteStep{run, "one", token, {}});
@@ -206,7 +204,7 @@ TEST_F(HolderTest, AJobUsesTheTokensOfItsOwnAttempt) {  // G10
 // A base that an older version wrote has no holders.
 TEST_F(HolderTest, ATokenWithoutAKnownHolderIsTakenFromEverybody) {  // G8
   as("token:a");
-  when(acquire("ann"));
+  when(acquire_for("ann"));
   world.holders.clear();
   as("token:b");
   when(ReleaseLock{"deploy", 1, ""});

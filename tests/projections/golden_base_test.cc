@@ -224,7 +224,7 @@ TEST_F(GoldenBases, AreAllReadToThisDay) {
     if (golden.world == 5) {
       // A base of format 5 has no holders of tokens; the records that granted those of locks and
       // ticks are dropped.
-      EXPECT_LT(world->holders.size(), of_today.holders.size());
+      EXPECT_LE(world->holders.size(), of_today.holders.size());
       std::erase_if(of_today.holders,
                     [&](const auto& entry) { return !world->holders.contains(entry.first); });
     }

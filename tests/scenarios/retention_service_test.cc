@@ -181,11 +181,15 @@ TEST_F(ServedRetentionTest, IsDueByItself) {
   serve_under("1s", "1s");
   for (std::size_t each = 1; each <= 3; ++each) {  // there is no archive without work
     await([&] { return archives().size() >= each; });
-    const std::string key = "work " + std::to_string(each);
+    std::string run_id;
     await([&] {
-      return server_.cli({"lock", "acquire", key, "--owner", "me", "--lease-ms", "1000"})
-                 .exit_code == 0;
+      const Output started =
+          server_.cli({"run", "start", "some work", "--pipeline", pipeline(), "--json"});
+      if (started.exit_code != 0) return false;
+      run_id = text(one_object(started).at("result").as_object(), "run_id");
+      return true;
     });
+    await([&] { return server_.cli({"run", "cancel", run_id}).exit_code <= 1; });
   }
   server_.stop();
   EXPECT_EQ(server_.cli({"replay", "--verify"}).exit_code, 0);

@@ -149,6 +149,16 @@ TEST_F(AdmissionTest, TheLargestBufferGoesFirst) {  // G5
   EXPECT_EQ(dropped(DropReason::buffered), 3U);
 }
 
+TEST_F(AdmissionTest, WhoReadsStaysBeforeWhoDoesNot) {  // G5
+  const auto stalled = token("stalled", "token:a");
+  const auto reading = token("reading", "token:a");
+  stalled->set_output(caller_buffered_bytes_max / 3, false);
+  pass(stalled_ms_min + 10);
+  reading->set_output(caller_buffered_bytes_max / 2, false);
+  reading->set_output(caller_buffered_bytes_max, true);
+  EXPECT_EQ(closed_, std::set<std::string>{"stalled"});
+}
+
 TEST_F(AdmissionTest, WhoSaysOrReadsNothingIsClosed) {  // G5
   const auto silent = admit("silent", stranger("10.0.0.1"));
   const auto waits = token("waits", "token:waits");
@@ -188,6 +198,25 @@ TEST_F(AdmissionTest, SubscriptionsAreSharedOut) {  // G5
   EXPECT_TRUE(own->take_subscription());
   held_.clear();
   EXPECT_FALSE(greedy->take_subscription()) << "its own bound still holds";
+}
+
+// What a job leaves behind, or a job itself, is no owner, though it has its user.
+TEST_F(AdmissionTest, AJobGetsNoPlaceInReserve) {  // G5
+  limit({owner_connections_max + 1, 1000, 1000});
+  Caller job = owner();
+  job.job_id = "job";
+  Caller gone = owner();
+  gone.process_is_gone = true;
+  for (const Caller& caller : {job, gone}) {
+    const auto only = admit("only", stranger("10.0.0.1"));
+    ASSERT_TRUE(only->identify("token:only"));
+    EXPECT_FALSE(admit("another", caller)) << "the one place that isn't in reserve is taken";
+    EXPECT_TRUE(admit("own", owner()));
+  }
+  const auto left = admit("gone", gone);
+  const auto own = admit("own", owner());
+  ASSERT_TRUE(left && own);
+  EXPECT_EQ(admission_->figures().open[CallerKind::owner], 2U) << "they have one share";
 }
 
 TEST_F(AdmissionTest, APlaceIsGivenBack) {

@@ -43,8 +43,8 @@ TEST(CertificateTest, ItIsSaidOnceAndThenDailyWhileSomethingIsWrong) {  // G13
   CertificateNotices notices;
   std::vector<std::int64_t> said_at_hours;
   for (std::int64_t hour = 150 * 24; hour < 203 * 24; ++hour) {
-    const std::int64_t now_ns = hour * 3600 * certificate_second_ns + 1;
-    if (notices.is_due(state_of(certificate, now_ns), now_ns)) said_at_hours.push_back(hour);
+    const std::int64_t wall_ns = hour * 3600 * certificate_second_ns + 1;
+    if (notices.is_due(state_of(certificate, wall_ns), wall_ns)) said_at_hours.push_back(hour);
   }
   std::vector<std::int64_t> expected{150 * 24};
   for (std::int64_t day = 186; day < 203; ++day) expected.push_back(day * 24);
@@ -109,29 +109,29 @@ TEST(ReloadedSettings, SomeChangeAtOnceAndOthersAtTheNextStart) {  // G13
     EXPECT_TRUE(config.has_value()) << (config ? "" : config.error());
     return std::move(*config);
   };
-  using Names = std::vector<std::string>;
+  using SettingNames = std::vector<std::string>;
   Config config = load("jobs_max = 8\nlog_level = \"info\"\n");
   const auto same = apply_changes(config, load("log_level = \"info\"\njobs_max = 8 # the same\n"));
-  EXPECT_EQ(same.applied, Names());
-  EXPECT_EQ(same.at_next_start, Names());
+  EXPECT_EQ(same.applied, SettingNames());
+  EXPECT_EQ(same.at_next_start, SettingNames());
   const auto changed = apply_changes(
       config,
       load("jobs_max = 2\nremote_jobs_max = 7\nlisten = \"127.0.0.1:0\"\nhttp_hosts = [\"a\"]\n"
            "loopback_role = \"viewer\"\nsocket_role = \"worker\"\n[board]\nprune = \"1h\"\n"));
-  EXPECT_EQ(changed.applied, (Names{"http_hosts", "jobs_max", "log_level", "loopback_role",
-                                    "remote_jobs_max", "socket_role"}));
-  EXPECT_EQ(changed.at_next_start, (Names{"board", "listen"}));
+  EXPECT_EQ(changed.applied, (SettingNames{"http_hosts", "jobs_max", "log_level", "loopback_role",
+                                           "remote_jobs_max", "socket_role"}));
+  EXPECT_EQ(changed.at_next_start, (SettingNames{"board", "listen"}));
   EXPECT_EQ(config.jobs_max, 2U);
   EXPECT_EQ(config.remote_jobs_max, 3U) << "a flag has the last word";
   EXPECT_EQ(config.log_level, "info");
-  EXPECT_EQ(config.http_hosts, Names{"a"});
+  EXPECT_EQ(config.http_hosts, SettingNames{"a"});
   EXPECT_EQ(config.access.loopback_role, std::optional(Role::viewer));
   EXPECT_EQ(config.access.other_user_role, Role::worker);
   EXPECT_EQ(config.listen, "");
   // TLS itself begins with the next start, so its files aren't taken now.
   const auto tls = apply_changes(
       config, load("listen = \"127.0.0.1:0\"\ntls_certificate = \"c\"\ntls_key = \"k\"\n"));
-  EXPECT_EQ(tls.at_next_start, (Names{"listen", "tls_certificate", "tls_key"}));
+  EXPECT_EQ(tls.at_next_start, (SettingNames{"listen", "tls_certificate", "tls_key"}));
   EXPECT_TRUE(config.tls_key.empty());
 }
 

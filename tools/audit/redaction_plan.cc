@@ -28,14 +28,20 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
-// Returns the position of the latest event that redacted this record, or 0.
+// Returns the position of the latest event that redacted this record, or 0. A retention that kept
+// the record kept that event with it.
 Stored<Position> find_redaction(const RocksEventLog& log, Position position) {
   Position found = 0;
-  TRY(log.scan(position + 1, log.tail(), [&](Record&& record) {
+  const auto visit = [&](Record&& record) {
     const auto* event = event_as<PayloadRedacted>(record.event);
     if (event != nullptr && event->redacted_position == position) found = record.position;
     return true;
-  }));
+  };
+  const Horizon horizon = log.horizon();
+  for (const PositionRange& range : horizon.kept) {
+    if (range.last > position) TRY(log.scan(range.first, range.last, visit));
+  }
+  TRY(log.scan(std::max(position, horizon.position) + 1, log.tail(), visit));
   return found;
 }
 

@@ -61,8 +61,8 @@ std::string view_status(const json::object& status, const Terminal& terminal) {
   const json::value* rebuild = status.if_contains("read_models_rebuild");
   const bool rebuilding = rebuild != nullptr && rebuild->is_object();
   if (rebuilding) {
-    read_models = text_at(rebuild->get_object(), "position") + ", being rebuilt: " +
-                  text_at(rebuild->get_object(), "reason");
+    read_models = text_at(rebuild->get_object(), "position") +
+                  ", being rebuilt: " + text_at(rebuild->get_object(), "reason");
   }
   const json::object* policy = nullptr;
   if (const json::value* found = status.if_contains("retention")) policy = found->if_object();

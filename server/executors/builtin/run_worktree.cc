@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t changed_names_bytes_max = 300;
+constexpr std::size_t changed_names_bytes_max = 1000;
 
 bool is_empty_or_missing(const fs::path& path) {
   std::error_code error;
@@ -33,6 +33,15 @@ tl::expected<fs::path, Failure> set_aside(const BuiltinRequest& request) {
     if (error) return storage_failed("cannot rename the workspace: " + error.message());
     return name;
   }
+}
+
+// Returns whether the workspace is the top of a git work tree of its own. `rev-parse` runs no
+// program that a repository's configuration names.
+bool workspace_is_worktree(const BuiltinRequest& request) {
+  std::error_code error;
+  if (!fs::is_directory(request.workspace, error)) return false;
+  const GitOutcome top = git(request.workspace, {"rev-parse", "--show-toplevel"});
+  return top.ok && resolved_path(top.line()) == resolved_path(request.workspace);
 }
 
 }  // namespace
@@ -120,7 +129,8 @@ BuiltinStep add_worktree(const BuiltinRequest& request, PinnedRepository& pinned
                               {"hook", "run", "--ignore-missing", "post-checkout", "--",
                                std::string(head.size(), '0'), head, "1"},
                               there);
-  return hook.ok ? BuiltinStep() : failed(hook);
+  if (!hook.ok) return failed(hook);
+  return {};
 }
 
 BuiltinStep mark_worktree(const BuiltinRequest& request, const PinnedRepository& pinned) {
@@ -159,10 +169,10 @@ std::string changed_since_intake(const BuiltinRequest& request, const PinnedRepo
     names += (names.empty() ? "" : ", ") + with_replacements(each);
   }
   if (names.empty()) return {};
-  return "\n\nSince this run began, these were changed in the git configuration of " +
-         request.repository.string() + ": " + shortened(names, changed_names_bytes_max) +
-         ". The run doesn't use them, but the next one will: look at them. This run uses " +
-         (request.pins / "git/config").string();
+  return "\n\nSince this run began, the git configuration of " + request.repository.string() +
+         " was changed. The run doesn't use that (it uses " +
+         (request.pins / "git/config").string() + "), but the next one will: look at " +
+         shortened(names, changed_names_bytes_max);
 }
 
 tl::unexpected<Failure> not_a_worktree(const BuiltinRequest& request, const std::string& hint) {

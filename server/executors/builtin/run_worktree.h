@@ -55,9 +55,6 @@ tl::unexpected<Failure> not_a_worktree(const BuiltinRequest& request, const std:
 // configuration aren't any more what the run uses; else an empty text.
 std::string changed_since_intake(const BuiltinRequest& request, const PinnedRepository& pinned);
 
-// Returns whether the workspace is the top of a git work tree of its own.
-bool workspace_is_worktree(const BuiltinRequest& request);
-
 // STORAGE_FAILED and GIT_FAILED (transient).
 tl::unexpected<Failure> storage_failed(const std::string& message);
 tl::unexpected<Failure> git_failed(const std::string& what, const std::string& message);

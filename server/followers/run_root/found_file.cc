@@ -34,7 +34,9 @@ FoundFile read_found_file(const std::filesystem::path& path, std::size_t bytes_m
   };
   struct stat status {};
   if (::lstat(path.c_str(), &status) != 0) {
-    if (errno == ENOENT || errno == ENOTDIR) return found;
+    // Behind a loop of links or a name that is too long nobody can have left a file.
+    const bool can_be_there = errno != ENOTDIR && errno != ELOOP && errno != ENAMETOOLONG;
+    if (errno == ENOENT || !can_be_there) return found;
     return unreadable(std::string("it can't be looked at: ") + strerror(errno));
   }
   found.modified_at_ns = status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec;

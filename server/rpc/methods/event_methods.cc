@@ -136,7 +136,8 @@ void read(Api& api, Call& call) {
     const auto connection = reinterpret_cast<std::uintptr_t>(responder.peer().get());
     api.log_readers.run({.name = "connection " + std::to_string(connection)},
                         [&api, responder, from, limit, filter]() -> std::function<void()> {
-                          const auto page = read_page(api.log, from, limit, filter);
+                          auto page = read_page(api.log, from, limit, filter);
+                          if (page && responder.hides_tokens()) hide_tokens(*page);
                           if (!page)
                             return [responder, why = page.error()] { responder.reject(why); };
                           return [responder, text = json::serialize(*page)] {

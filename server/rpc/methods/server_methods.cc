@@ -1,6 +1,7 @@
 // `server.*`: the service's status, limits, metrics and latest crash report.
 #include "domain/limits.h"
 #include "projections/buffering_table.h"
+#include "projections/retention_plan.h"
 #include "projections/trace_span.h"
 #include "server/engine/engine.h"
 #include "server/followers/projector.h"
@@ -15,7 +16,6 @@
 #include "server/rpc/method.h"
 #include "server/rpc/methods/families.h"
 #include "server/rpc/page_limit.h"
-#include "projections/retention_plan.h"
 #include "server/scheduler/retention_loop.h"
 #include "server/text/described_json.h"
 #include "server/text/json_text.h"
@@ -137,7 +137,7 @@ void limits_method(Api&, Call& call) {
   SIGNALBOX_LIMIT(checks_max);
   SIGNALBOX_LIMIT(plan_steps_max);
   SIGNALBOX_LIMIT(explored_files_max);
-  SIGNALBOX_LIMIT(read_models_check_interval_ms);
+  SIGNALBOX_LIMIT(read_models_check_interval_ms_max);
   SIGNALBOX_LIMIT(read_models_start_wait_ms_max);
   SIGNALBOX_LIMIT(lane_hang_ms_max);
   SIGNALBOX_LIMIT(lane_waiting_max);
@@ -261,6 +261,7 @@ void limits_method(Api&, Call& call) {
   result["buffered_bytes_max"] = buffered_bytes_max;
   result["caller_buffered_bytes_max"] = caller_buffered_bytes_max;
   result["newcomers_buffered_bytes_max"] = newcomers_buffered_bytes_max;
+  result["stalled_ms_min"] = stalled_ms_min;
   result["caller_subscriptions_max"] = caller_subscriptions_max;
   result["owner_subscriptions_max"] = owner_subscriptions_max;
   result["file_descriptors_max"] = file_descriptors_max;
@@ -278,6 +279,7 @@ void limits_method(Api&, Call& call) {
   result["tls_handshake_ms_max"] = tls_handshake_ms_max;
   result["tls_drain_ms_max"] = tls_drain_ms_max;
   result["tls_close_ms_max"] = tls_close_ms_max;
+  result["settings_read_ms_max"] = settings_read_ms_max;
   result["tls_file_bytes_max"] = tls_file_bytes_max;
   result["event_stream_heartbeat_ms_max"] = event_stream_heartbeat_ms_max;
   result["subscriptions_max"] = subscriptions_max;

@@ -17,8 +17,10 @@ constexpr std::size_t tls_descriptors = 3;
 
 std::size_t descriptors_of(bool is_tls) { return is_tls ? tls_descriptors : 1; }
 
+// A process that is gone may have been one of a job.
 bool is_owner(const Caller& caller) {
-  return caller.uid && !caller.job_id && (*caller.uid == 0 || *caller.uid == ::geteuid());
+  return caller.uid && !caller.job_id && !caller.process_is_gone &&
+         (*caller.uid == 0 || *caller.uid == ::geteuid());
 }
 
 CallerKind kind_of_caller(const Caller& caller) {
@@ -53,8 +55,9 @@ std::shared_ptr<Admission::Place> Admission::admit(const Caller& caller, bool is
 
 void Admission::enter(Place& place, const std::string& name, CallerKind kind) {
   Share& share = shares_[name];
+  // Of the server's own user, a process that is gone is in the share, too.
+  if (share.name.empty() || kind == CallerKind::owner) share.kind = kind;
   share.name = name;
-  share.kind = kind;
   place.share_ = &share;
   place.at_ = share.places.insert(share.places.end(), &place);
   share.bytes += place.bytes();
@@ -178,11 +181,16 @@ Admission::Place* Admission::place_to_free(const Place& arrived) const {
 }
 
 // Closes what keeps the most bytes of the caller that keeps the most, until all are within bounds.
+// A connection that reads what it gets goes after those that don't.
 void Admission::enforce_bytes(const Share& share) {
   const auto drop_largest = [this](const Share& of) {
+    const Time now = parts_.now();
+    const auto weight = [now](const Place& place) {
+      return std::pair(is_over(place.unread_since_, now, stalled_ms_min), place.bytes());
+    };
     Place* largest = of.places.front();
     for (Place* each : of.places) {
-      if (each->bytes() > largest->bytes()) largest = each;
+      if (weight(*each) > weight(*largest)) largest = each;
     }
     drop(*largest, DropReason::buffered);
   };

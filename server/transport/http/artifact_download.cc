@@ -84,8 +84,8 @@ void ArtifactDownload::read_result(const json::object& result) {
 void ArtifactDownload::open() {
   session().service().blocking.run(
       {.name = "download of " + path_}, [self = shared_from_this()]() -> std::function<void()> {
-        self->file_ =
-            FileDescriptor(::open(self->path_.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+        self->file_ = FileDescriptor(
+            ::open(self->path_.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
         struct stat status {};
         const bool is_whole = self->file_ && ::fstat(self->file_.get(), &status) == 0 &&
                               S_ISREG(status.st_mode) &&
