@@ -21,6 +21,9 @@ namespace {
 
 constexpr std::int64_t never_ms = CallBounds::never_ms;
 
+}  // namespace
+
+// These two aren't in the unnamed namespace, because LanePool::State has fields of them.
 struct LanePiece {
   Lane lane;
   std::function<void()> work;
@@ -35,8 +38,6 @@ struct LaneQueue {
   std::size_t working = 0;
   bool is_ready = false;  // in State::ready
 };
-
-}  // namespace
 
 struct LanePool::State {
   explicit State(const Bounds& given) : bounds(given) {}
