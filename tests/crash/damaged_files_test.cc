@@ -78,7 +78,9 @@ class DamagedFiles : public ServerTest {
   void expect_all_runs() {
     EXPECT_TRUE(eventually([this] {
       const auto all = listed();
-      if (all) EXPECT_TRUE(*all == ids_) << all->size() << " runs are listed, not " << ids_.size();
+      if (all) {
+        EXPECT_TRUE(*all == ids_) << all->size() << " runs are listed, not " << ids_.size();
+      }
       return all.has_value() || !server_.running();
     }));
     EXPECT_TRUE(server_.running()) << server_.log();

@@ -120,8 +120,8 @@ class ProjectionsFull : public LoadedServer {
   // Requires that a run started just now is found, in the list and by its id.
   void expect_reads_up_to_date(const char* goal) {
     const json::object started = call("run.start", {{"goal", goal}, {"idempotency_key", goal}});
-    const json::object runs = call("run.list", {{"limit", 100}});
-    EXPECT_NE(json::serialize(runs).find(started.at("run_id").as_string()), std::string::npos);
+    const json::object listed = call("run.list", {{"limit", 100}});
+    EXPECT_NE(json::serialize(listed).find(started.at("run_id").as_string()), std::string::npos);
     const json::object run = call("run.get", {{"run_id", started.at("run_id")}});
     EXPECT_NE(json::serialize(run).find(goal), std::string::npos);
     EXPECT_EQ(refusal("tick.list", {}), "");

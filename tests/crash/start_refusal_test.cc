@@ -90,7 +90,9 @@ TEST_F(StartRefusal, TooLittleMemoryIsSaidAndNotAnAbort) {
     EXPECT_FALSE(output.end.signal) << mebibytes << " MiB: " << output.text;
     EXPECT_NE(output.end.exit_code, 128 + SIGABRT) << mebibytes << " MiB: " << output.text;
     EXPECT_NE(output.end.exit_code, 128 + SIGSEGV) << mebibytes << " MiB: " << output.text;
-    if (is_refused) EXPECT_NE(output.text.find("start again"), std::string::npos) << output.text;
+    if (is_refused) {
+      EXPECT_NE(output.text.find("start again"), std::string::npos) << output.text;
+    }
   }
   EXPECT_GT(refused_starts, 0);
   start();

@@ -81,7 +81,9 @@ class RocksTableDamage : public ::testing::Test {
         ++present;
       }
     }
-    if (!table.damage()) EXPECT_EQ(present, rows) << about << ": rows are silently missing";
+    if (!table.damage()) {
+      EXPECT_EQ(present, rows) << about << ": rows are silently missing";
+    }
     return !table.damage();
   }
 

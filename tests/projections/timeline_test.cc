@@ -22,12 +22,12 @@ class TimelineTest : public GivenWhenThen {
     }
     return all;
   }
-  void happens(const Event& event, const std::string& actor = "uid:1000") {
+  void happens(const Event& event, const std::string& by = "uid:1000") {
     Record record;
     record.position = records.size() + 1;
     record.stream = Stream::run(run);
     record.recorded_at_ns = static_cast<std::int64_t>(100 * record.position);
-    record.actor = actor;
+    record.actor = by;
     record.span_id = uuid_of(static_cast<std::uint8_t>(span));
     record.event = event;
     evolve(world, record);

@@ -122,7 +122,7 @@ TEST_F(PrincipalTest, NoJobApprovesHoweverItHidesItself) {  // G10
                 " 2>forked.err; echo $? >forked.new; mv forked.new forked) &' &\n" +
                 "while [ ! -e forked ]; do sleep 0.05; done\n");
   await_status(id, "succeeded");
-  for (const std::string& way : {"direct", "bare", "stolen", "forked"}) {
+  for (const std::string way : {"direct", "bare", "stolen", "forked"}) {
     EXPECT_EQ(content_of(file(way)), "77\n") << way << ": " << content_of(file(way + ".err"));
     EXPECT_NE(content_of(file(way + ".err")).find("FORBIDDEN"), std::string::npos) << way;
   }

@@ -48,7 +48,9 @@ class ProjectorRebuild : public ::testing::Test, protected RpcSite {
         log.tail(),
         [&](const RunIndex& read) {
           const auto counts = read.counts();
-          if (!counts) EXPECT_EQ(counts.error().kind, StoreError::Kind::rebuilding);
+          if (!counts) {
+            EXPECT_EQ(counts.error().kind, StoreError::Kind::rebuilding);
+          }
           answered.set_value(counts ? std::optional(counts->queued + counts->running)
                                     : std::nullopt);
         },
@@ -83,7 +85,9 @@ TEST_F(ProjectorRebuild, AnswersAreCompleteOrRefusedAndCompleteInTheEnd) {  // G
     append(1);
     EXPECT_TRUE(eventually([&] {
       const auto runs = queued_runs();
-      if (runs) EXPECT_EQ(*runs, 200U + static_cast<std::uint64_t>(round));
+      if (runs) {
+        EXPECT_EQ(*runs, 200U + static_cast<std::uint64_t>(round));
+      }
       return rebuilds_done() == static_cast<std::size_t>(round) && runs;
     }));
   }

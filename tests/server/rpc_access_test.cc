@@ -74,7 +74,7 @@ class RpcAccess : public ::testing::Test, protected RpcSite {
     return count;
   }
 
-  Caller caller{{}, "127.0.0.1", true, {}};
+  Caller caller{{}, "127.0.0.1", true, {}, {}};
   std::shared_ptr<TokenPeer> remote = std::make_shared<TokenPeer>();
 };
 

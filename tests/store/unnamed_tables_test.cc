@@ -39,7 +39,9 @@ class UnnamedTables : public testing::Test {
       records_ = *all_records(*log);
       checkpoint_ = {log->tail(), log->frontier()};
       if (life < 3) continue;
-      if (!killed) ASSERT_TRUE(log->close());
+      if (!killed) {
+        ASSERT_TRUE(log->close());
+      }
       copy_directory(live.path(), good_.path());
     }
   }
@@ -65,7 +67,9 @@ class UnnamedTables : public testing::Test {
     if (log) {
       const auto records = all_records(**log);
       EXPECT_TRUE(records.has_value()) << about;
-      if (records) EXPECT_TRUE(*records == records_) << about << ": records were lost";
+      if (records) {
+        EXPECT_TRUE(*records == records_) << about << ": records were lost";
+      }
       EXPECT_TRUE((*log)->verify((*log)->tail()).has_value()) << about;
       return Outcome::whole;
     }
@@ -163,7 +167,9 @@ TEST_F(UnnamedTables, AreNotTheOnlyFilesThatAreChecked) {  // G2
     const bool needed = file.first.ends_with(".sst") || file.first.starts_with("MANIFEST-") ||
                         file.first == "CURRENT";
     const Outcome outcome = open_copy("without " + file.first);
-    if (needed) EXPECT_EQ(outcome, Outcome::refused) << file.first;
+    if (needed) {
+      EXPECT_EQ(outcome, Outcome::refused) << file.first;
+    }
   }
   for (const std::string current : {"", "MANIFEST-000001\n", "MANIFEST-999999\n", "LOG\n", "/\n"}) {
     copy_directory(good_.path(), copy_.path());
