@@ -52,6 +52,17 @@ std::vector<std::filesystem::path> files_with(rocksdb::DB& database, const std::
   return files;
 }
 
+// Returns whether one of `files` is a table that the database still uses.
+bool has_live_table(rocksdb::DB& database, const std::vector<std::filesystem::path>& files,
+                    const std::filesystem::path& directory) {
+  std::vector<rocksdb::LiveFileMetaData> tables;
+  database.GetLiveFilesMetaData(&tables);
+  return std::any_of(tables.begin(), tables.end(), [&](const rocksdb::LiveFileMetaData& table) {
+    return std::find(files.begin(), files.end(), directory / table.relative_filename) !=
+           files.end();
+  });
+}
+
 }  // namespace
 
 void RocksDatabase::put_erasing(rocksdb::WriteBatch& batch, Position first) const {
@@ -93,20 +104,27 @@ Stored<void> RocksDatabase::rewrite_tables(const std::string& keys) {
     flush.allow_write_stall = true;
     status = database_->Flush(flush, {entries_, head_});
   }
+  const auto deadline = std::chrono::steady_clock::now() + removal_wait_max;
   rocksdb::CompactRangeOptions options;
   options.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForce;
-  for (std::size_t at = 0; status.ok() && at < keys.size(); at += entry_key_bytes) {
-    const rocksdb::Slice key(keys.data() + at, entry_key_bytes);
-    status = database_->CompactRange(options, entries_, &key, &key);
+  bool again_needed = status.ok();
+  // A compaction of RocksDB's own may move a file to another level meanwhile, where this one
+  // doesn't look for it any more.
+  while (again_needed) {
+    for (std::size_t at = 0; status.ok() && at < keys.size(); at += entry_key_bytes) {
+      const rocksdb::Slice key(keys.data() + at, entry_key_bytes);
+      status = database_->CompactRange(options, entries_, &key, &key);
+    }
+    // Texts of a record that was kept before the horizon were in a base, too (FORMAT.md).
+    if (status.ok()) status = database_->CompactRange(options, head_, nullptr, nullptr);
+    again_needed = status.ok() && std::chrono::steady_clock::now() < deadline &&
+                   has_live_table(*database_, before, directory_);
   }
-  // Texts of a record that was kept before the horizon were in a base, too (FORMAT.md).
-  if (status.ok()) status = database_->CompactRange(options, head_, nullptr, nullptr);
   if (!status.ok()) return tl::unexpected(error(status));
 
   // RocksDB no longer tracks a write-ahead log that the opening only read. This call scans the
   // directory for obsolete files, as closing does.
   database_->EnableFileDeletions(/*force=*/true).PermitUncheckedError();
-  const auto deadline = std::chrono::steady_clock::now() + removal_wait_max;
   for (const std::filesystem::path& file : before) {
     std::error_code failed;
     while (std::filesystem::exists(file, failed)) {
