@@ -158,7 +158,7 @@ class HostileConnections : public ServerTest {
   void expect_bounded_memory() const {
     EXPECT_LE(metric("signalbox_connection_buffered_bytes"),
               static_cast<double>(buffered_bytes_max));
-#ifndef __SANITIZE_ADDRESS__
+#ifndef SIGNALBOX_SANITIZED
     EXPECT_LT(server_.resident_bytes(), idle_bytes_ + growth_mib_max * memory_mib);
 #endif
   }

@@ -17,7 +17,7 @@ namespace signalbox::test {
 // The unit of memory growth that a test allows, and the factor for its time limits. A sanitizer
 // retains freed memory for a while and slows the server down, so a sanitized one is given more of
 // both. Unbounded growth and a stalled server exceed these limits, too.
-#ifdef __SANITIZE_ADDRESS__
+#ifdef SIGNALBOX_SANITIZED
 inline constexpr std::uint64_t memory_mib = 8 * 1024 * 1024;
 inline constexpr int slowness = 20;
 #else

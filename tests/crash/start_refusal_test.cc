@@ -73,7 +73,7 @@ TEST_F(StartRefusal, TooFewThreadsAreSaidAndNotAnAbort) {
   EXPECT_EQ(server_.stop().exit_code, 0);
 }
 
-#ifndef __SANITIZE_ADDRESS__
+#ifndef SIGNALBOX_SANITIZED
 // G1
 TEST_F(StartRefusal, TooLittleMemoryIsSaidAndNotAnAbort) {
   start();
