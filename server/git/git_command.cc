@@ -57,6 +57,11 @@ std::vector<std::string> environment_with(const GitOptions& options) {
     }
   }
   entries.insert(entries.end(), options.environment.begin(), options.environment.end());
+  if (!options.place) {
+    // A partial clone fetches objects that it lacks with the program that its configuration names.
+    // Only commands in a pinned place talk to a remote. Of two equal names the first one counts.
+    entries.insert(entries.end(), {"GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none"});
+  }
   return entries;
 }
 

@@ -96,6 +96,26 @@ TEST_F(GitCalls, TheCallersOwnGitDirectoryIsNotPassedOn) {
   ::unsetenv("GIT_INDEX_FILE");
 }
 
+// A partial clone without one of its objects would fetch it, with the program that it names.
+TEST_F(GitCalls, ReadingRunsNoProgramOfAPartialClone) {  // G12
+  write_text(repository / "lost.txt", "lost");
+  git(repository, {"add", "lost.txt"});
+  ASSERT_TRUE(git(repository, {"commit", "--quiet", "--message=lost"}).ok);
+  const std::string id = git(repository, {"rev-parse", "HEAD:lost.txt"}).line();
+  ASSERT_TRUE(fs::remove(repository / ".git/objects" / id.substr(0, 2) / id.substr(2)));
+  const fs::path marker = repository / "marker";
+  for (const auto& [key, value] : std::vector<std::pair<std::string, std::string>>{
+           {"core.repositoryFormatVersion", "1"},
+           {"extensions.partialClone", "origin"},
+           {"remote.origin.url", repository.string()},
+           {"remote.origin.promisor", "true"},
+           {"remote.origin.uploadpack", "touch '" + marker.string() + "'; git-upload-pack"}}) {
+    ASSERT_TRUE(git(repository, {"config", key, value}).ok) << key;
+  }
+  EXPECT_FALSE(git(repository, {"cat-file", "-p", "HEAD:lost.txt"}).ok);
+  EXPECT_FALSE(fs::exists(marker));
+}
+
 TEST_F(GitCalls, ThreadsDoNotDisturbEachOther) {
   std::vector<std::thread> threads;
   std::atomic<int> right = 0;

@@ -69,7 +69,7 @@ TEST_F(RpcBoard, AProjectsRepositoryIsLookedAt) {
   EXPECT_EQ(details_of(put_at(good, R"(,"remote":"origin")")).at("field"), "remote");
   EXPECT_EQ(code_of(put_at(good, R"(,"remote":"/srv/web.git")")), "");
   EXPECT_EQ(code_of(put_at("site")), "INVALID_PARAMS") << "not absolute";
-  EXPECT_TRUE(git(root.path(), {"clone", "--quiet", "--bare", good, here + "/bare.git"}).ok);
+  run_git(root.path(), {"clone", "--quiet", "--bare", good, here + "/bare.git"});
   EXPECT_EQ(code_of(put_at(here + "/bare.git")), "") << "a bare one will do";
   EXPECT_EQ(code_of(put_at(good + "/.git")), "INVALID_PARAMS");
 }
