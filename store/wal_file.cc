@@ -178,13 +178,15 @@ Stored<TornTail> inspect_wal_files(const std::filesystem::path& directory) {
         const TornTail::File& before = torn.files.back();
         return tl::unexpected(damaged_batch(before.path, before.whole_bytes));
       }
-      if (end == 0 && next_sequence != 0 && next_sequence != batch->sequence) {
+      if (end == 0 && next_sequence > batch->sequence) {
         return tl::unexpected(
-            out_of_sequence(path, next_sequence < batch->sequence
-                                      ? "doesn't follow on the file before it: one is missing"
-                                      : "repeats what the file before it has: it is a copy"));
+            out_of_sequence(path, "repeats what the file before it has: it is a copy"));
       }
-      if (torn.first_sequence == 0) torn.first_sequence = batch->sequence;
+      // A power loss may bring back a file that was deleted, and not those after it. So what is
+      // before a gap isn't needed if the tables reach the file after it, which the caller checks.
+      if (torn.first_sequence == 0 || (end == 0 && next_sequence != batch->sequence)) {
+        torn.first_sequence = batch->sequence;
+      }
       end = batch->end;
       next_sequence = batch->next_sequence;
       last = batch;

@@ -28,13 +28,13 @@ struct TornTail {
   std::uint64_t bytes = 0;  // torn in all files together; 0: nothing was torn
   std::vector<File> files;  // files with a torn end
 
-  std::uint64_t first_sequence = 0;  // of the first complete batch; 0: there is none
-  std::string last_batch;            // RocksDB's encoding of the last complete batch
+  // Of the first complete batch that all later ones follow without a gap; 0: there is none.
+  std::uint64_t first_sequence = 0;
+  std::string last_batch;  // RocksDB's encoding of the last complete batch
 };
 
 // Finds torn batches at the ends of the files. Fails with `damaged`, naming file and offset, for an
-// unreadable batch that is followed by another, and for a file that doesn't follow on the one
-// before it.
+// unreadable batch that is followed by another, and for a file that repeats the one before it.
 Stored<TornTail> inspect_wal_files(const std::filesystem::path& directory);
 
 // Truncates the torn tails before RocksDB reads the files, and syncs all of them. RocksDB refuses
